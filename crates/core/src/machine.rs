@@ -1,0 +1,65 @@
+//! What goes into the scrubbing machine and what comes out: plain values, the contract of the two pumps.
+//!
+//! A pump tells the machine what happened ([`Event`], with the time at which it is told), takes the operations it
+//! wants done ([`Op`]), and comes back no later than the machine's time-out. The simulator's pump and the real one
+//! obey the same contract, so what the simulator studies is what ships.
+
+use crate::units::{Nanos, SectorRange};
+use crate::verdict::Outcome;
+
+/// Names one operation of one machine, from its start to its completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpId(pub u64);
+
+/// Something the machine wants done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Verify every sector of `range` and report one [`Event::Completed`] for `id`.
+    Verify {
+        /// Comes back in the completion.
+        id: OpId,
+        /// Never empty; a multiple of the disk's logical block.
+        range: SectorRange,
+    },
+}
+
+/// Something that happened.
+///
+/// `at` is when it happened, which may be some time before the machine is told; events about the foreground come in
+/// the order of `at`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// `count` foreground requests reached the disk.
+    ForegroundArrived {
+        /// When they arrived.
+        at: Nanos,
+        /// How many, at least 1.
+        count: u32,
+    },
+    /// `count` foreground requests were completed.
+    ForegroundCompleted {
+        /// When they were completed.
+        at: Nanos,
+        /// How many, at least 1.
+        count: u32,
+    },
+    /// The pump has looked: no foreground request is outstanding, whatever the counts say (flushes and merges make
+    /// the kernel's arrivals and completions drift apart).
+    ForegroundDrained {
+        /// When the last of them was completed, as far as is known.
+        at: Nanos,
+    },
+    /// An operation ended.
+    Completed {
+        /// Which.
+        id: OpId,
+        /// What was found.
+        outcome: Outcome,
+        /// When the disk got it.
+        started: Nanos,
+        /// When it was done.
+        finished: Nanos,
+    },
+    /// Time has passed; nothing else is new.
+    Tick,
+}

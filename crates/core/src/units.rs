@@ -1,0 +1,226 @@
+//! Newtypes for every quantity: a sector is not a byte, a duration is not a date.
+//!
+//! Only the arithmetic that makes sense exists. Operators panic on overflow, in release too: a wrapped
+//! address is a wrong byte.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+/// Bytes in one [`Sector`]: the unit of Linux's block layer, whatever the disk's own block size.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// A point in time or a span, in nanoseconds. As a point, its zero is the pump's choice (`CLOCK_MONOTONIC` on
+/// real disks, the start of the run in the simulator).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The zero point, and the empty span.
+    pub const ZERO: Nanos = Nanos(0);
+    /// Later than any event: "never".
+    pub const MAX: Nanos = Nanos(u64::MAX);
+
+    /// From whole milliseconds.
+    pub const fn from_millis(millis: u64) -> Nanos {
+        Nanos(millis * 1_000_000)
+    }
+
+    /// From whole seconds.
+    pub const fn from_secs(secs: u64) -> Nanos {
+        Nanos(secs * 1_000_000_000)
+    }
+
+    /// From seconds; negative and NaN become zero.
+    pub fn from_secs_f64(secs: f64) -> Nanos {
+        Nanos((secs * 1e9).max(0.0) as u64)
+    }
+
+    /// In seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// In milliseconds.
+    pub fn as_millis_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// The span from `earlier` to `self`, zero if `earlier` is later.
+    pub const fn since(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+
+    /// `self + span`, [`Nanos::MAX`] on overflow: waiting for ever is a valid wait.
+    pub const fn saturating_add(self, span: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(span.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, span: Nanos) -> Nanos {
+        Nanos(self.0.checked_add(span.0).expect("time overflows"))
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, span: Nanos) {
+        *self = *self + span;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.checked_sub(earlier.0).expect("time runs backwards"))
+    }
+}
+
+/// A calendar instant: whole seconds since 1970-01-01 UTC. Zero means "never".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UnixSeconds(pub u64);
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// From KiB.
+    pub const fn kib(kib: u64) -> Bytes {
+        Bytes(kib << 10)
+    }
+
+    /// From MiB.
+    pub const fn mib(mib: u64) -> Bytes {
+        Bytes(mib << 20)
+    }
+
+    /// From GiB.
+    pub const fn gib(gib: u64) -> Bytes {
+        Bytes(gib << 30)
+    }
+
+    /// In MiB, fractions kept.
+    pub fn as_mib_f64(self) -> f64 {
+        self.0 as f64 / (1 << 20) as f64
+    }
+
+    /// Whole sectors in this many bytes.
+    ///
+    /// # Panics
+    /// When it is no whole number of sectors.
+    pub const fn sectors(self) -> u64 {
+        assert!(self.0.is_multiple_of(SECTOR_BYTES), "not a whole number of sectors");
+        self.0 / SECTOR_BYTES
+    }
+}
+
+/// IEC, one decimal where it says more: `512 B`, `64 KiB`, `1.5 MiB`, `3.6 TiB`.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+        let unit = (self.0.max(1).ilog2() / 10) as usize;
+        let value = self.0 as f64 / (1u64 << (10 * unit)) as f64;
+        let text = if value.fract() == 0.0 { format!("{value} {}", UNITS[unit]) } else { format!("{value:.1} {}", UNITS[unit]) };
+        f.pad(&text)
+    }
+}
+
+/// The address of a 512-byte sector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sector(pub u64);
+
+impl Sector {
+    /// The address of the sector's first byte.
+    pub const fn byte(self) -> u64 {
+        self.0 * SECTOR_BYTES
+    }
+}
+
+impl fmt::Display for Sector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A half-open run of sectors, `start..end`. It may be empty; it never runs backwards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SectorRange {
+    /// The first sector.
+    pub start: Sector,
+    /// One past the last sector.
+    pub end: Sector,
+}
+
+impl SectorRange {
+    /// `start..end`.
+    ///
+    /// # Panics
+    /// When `end < start`.
+    pub const fn new(start: u64, end: u64) -> SectorRange {
+        assert!(start <= end, "a range runs forwards");
+        SectorRange { start: Sector(start), end: Sector(end) }
+    }
+
+    /// `count` sectors from `start` on.
+    pub const fn at(start: u64, count: u64) -> SectorRange {
+        SectorRange::new(start, start + count)
+    }
+
+    /// How many sectors.
+    pub const fn count(self) -> u64 {
+        self.end.0 - self.start.0
+    }
+
+    /// How many bytes.
+    pub const fn bytes(self) -> Bytes {
+        Bytes(self.count() * SECTOR_BYTES)
+    }
+
+    /// No sector at all.
+    pub const fn is_empty(self) -> bool {
+        self.start.0 == self.end.0
+    }
+
+    /// What lies in both; empty (at `other`'s edge) when they do not meet.
+    pub fn intersection(self, other: SectorRange) -> SectorRange {
+        let start = self.start.max(other.start);
+        SectorRange { start, end: self.end.min(other.end).max(start) }
+    }
+
+    /// Does `sector` lie in it?
+    pub fn contains(self, sector: Sector) -> bool {
+        self.start <= sector && sector < self.end
+    }
+}
+
+impl fmt::Display for SectorRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}", self.start, self.count())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_read_as_people_write_them() {
+        let shown = |bytes| Bytes(bytes).to_string();
+        assert_eq!(shown(0), "0 B");
+        assert_eq!(shown(512), "512 B");
+        assert_eq!(shown(65536), "64 KiB");
+        assert_eq!(shown(3 << 19), "1.5 MiB");
+        assert_eq!(shown(4_000_787_030_016), "3.6 TiB");
+        assert_eq!(shown(u64::MAX), "16.0 EiB");
+    }
+
+    #[test]
+    fn ranges_meet_or_are_empty() {
+        let range = SectorRange::new(10, 20);
+        assert_eq!(range.intersection(SectorRange::new(15, 30)), SectorRange::new(15, 20));
+        assert!(range.intersection(SectorRange::new(30, 40)).is_empty());
+        assert!(range.intersection(SectorRange::new(0, 5)).is_empty());
+        assert!(range.contains(Sector(10)) && !range.contains(Sector(20)));
+    }
+}

@@ -1,0 +1,136 @@
+//! What a verification found: verdicts are values, not errors.
+//!
+//! *Unreadable* means the drive itself said that it cannot give the data. It says nothing about silent corruption,
+//! and it is never said of a disk that merely was unplugged, timed out, or refused a command.
+
+use crate::units::SectorRange;
+use std::fmt;
+
+/// The answer to one verification of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every sector of the range was read (or verified by the drive) without complaint.
+    Clean,
+    /// At least one sector of the range is unreadable, the drive says.
+    Unreadable(Cause),
+    /// The question could not be put or was not answered: a time-out, a refused command, a lost path.
+    /// It proves nothing about the medium.
+    Failed(Cause),
+    /// The device is no longer there.
+    Gone,
+}
+
+/// What was said when a verification did not come back clean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// An errno value of `read(2)` or of the ring.
+    Errno(i32),
+    /// SCSI sense data.
+    Sense(Sense),
+    /// An NVMe status: status code type in bits 8..11, status code in bits 0..8.
+    NvmeStatus(u16),
+}
+
+/// The three numbers of SCSI sense data that name an error (SPC-5, 4.4), and the block it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sense {
+    /// Sense key, 0..16: 3 is MEDIUM ERROR.
+    pub key: u8,
+    /// Additional sense code: 0x11 is UNRECOVERED READ ERROR.
+    pub asc: u8,
+    /// Additional sense code qualifier.
+    pub ascq: u8,
+    /// The INFORMATION field, when valid: the logical block at which the drive gave up (in the disk's own blocks).
+    pub block: Option<u64>,
+}
+
+/// Linux: input/output error. What most drivers say of a medium error.
+const EIO: i32 = 5;
+/// Linux: no data available. What the SCSI and NVMe drivers say of a medium error (`blk_status_t` MEDIUM).
+const ENODATA: i32 = 61;
+/// Linux: illegal byte sequence. What dm-integrity and T10-PI say (`blk_status_t` PROTECTION).
+const EILSEQ: i32 = 84;
+/// Linux: no such device or address.
+const ENXIO: i32 = 6;
+/// Linux: no such device.
+const ENODEV: i32 = 19;
+/// Linux: no medium found.
+const ENOMEDIUM: i32 = 123;
+
+impl Outcome {
+    /// Judges an errno of a read. EIO, ENODATA and EILSEQ mean the same thing: this data cannot be had.
+    pub fn of_errno(errno: i32) -> Outcome {
+        match errno {
+            EIO | ENODATA | EILSEQ => Outcome::Unreadable(Cause::Errno(errno)),
+            ENXIO | ENODEV | ENOMEDIUM => Outcome::Gone,
+            _ => Outcome::Failed(Cause::Errno(errno)),
+        }
+    }
+
+    /// Judges SCSI sense data: only MEDIUM ERROR (3) and a blank or miscompared block blame the medium.
+    pub fn of_sense(sense: Sense) -> Outcome {
+        match sense.key {
+            0x0 | 0x1 => Outcome::Clean,
+            0x3 | 0x8 | 0xe => Outcome::Unreadable(Cause::Sense(sense)),
+            0x2 if sense.asc == 0x3a => Outcome::Gone,
+            _ => Outcome::Failed(Cause::Sense(sense)),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Errno(EIO) => f.write_str("EIO"),
+            Cause::Errno(ENODATA) => f.write_str("ENODATA"),
+            Cause::Errno(EILSEQ) => f.write_str("EILSEQ"),
+            Cause::Errno(errno) => write!(f, "errno {errno}"),
+            Cause::Sense(sense) => sense.fmt(f),
+            Cause::NvmeStatus(status) => write!(f, "NVMe status {status:#05x}"),
+        }
+    }
+}
+
+impl fmt::Display for Sense {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const KEYS: [&str; 16] = [
+            "NO SENSE", "RECOVERED ERROR", "NOT READY", "MEDIUM ERROR", "HARDWARE ERROR", "ILLEGAL REQUEST",
+            "UNIT ATTENTION", "DATA PROTECT", "BLANK CHECK", "VENDOR SPECIFIC", "COPY ABORTED", "ABORTED COMMAND",
+            "RESERVED", "VOLUME OVERFLOW", "MISCOMPARE", "COMPLETED",
+        ];
+        write!(f, "{} {:02x}/{:02x}", KEYS[usize::from(self.key & 15)], self.asc, self.ascq)
+    }
+}
+
+/// A run of unreadable sectors, each proven by an attempt at that very sector (or at the disk's smallest block).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unreadable {
+    /// Where.
+    pub range: SectorRange,
+    /// What the drive said of its first sector.
+    pub cause: Cause,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_errnos_mean_unreadable_and_no_other() {
+        for errno in 1..200 {
+            let blamed = matches!(Outcome::of_errno(errno), Outcome::Unreadable(_));
+            assert_eq!(blamed, [5, 61, 84].contains(&errno), "errno {errno}");
+        }
+        assert_eq!(Outcome::of_errno(19), Outcome::Gone);
+    }
+
+    #[test]
+    fn only_the_medium_is_blamed_for_medium_errors() {
+        let sense = |key, asc| Outcome::of_sense(Sense { key, asc, ascq: 0, block: None });
+        assert!(matches!(sense(3, 0x11), Outcome::Unreadable(_)));
+        assert!(matches!(sense(0xb, 0), Outcome::Failed(_)));
+        assert!(matches!(sense(5, 0x20), Outcome::Failed(_)));
+        assert_eq!(sense(2, 0x3a), Outcome::Gone);
+        assert_eq!(sense(1, 0x17), Outcome::Clean);
+    }
+}
