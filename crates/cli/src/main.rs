@@ -1,0 +1,2 @@
+//! Scrubjay.
+fn main() {}

@@ -1,0 +1,9 @@
+//! Real disks: everything of Scrubjay that touches hardware or the kernel.
+//!
+//! **Never:** policy. When to read, how much and in which order is decided in `scrubjay-core`; this crate obeys.
+//! With `code` it is the only crate with `unsafe`, each block with its `SAFETY:` line.
+
+pub mod clock;
+pub mod detector;
+pub mod sysfs;
+pub mod verify;

@@ -1,0 +1,58 @@
+//! What `/sys` says of a block device: small readers, no policy.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// A whole disk as the kernel knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskNode {
+    /// Its name in `/sys/block`: `sda`, `nvme0n1`, `loop3`.
+    pub name: String,
+    /// Major device number.
+    pub major: u32,
+    /// Minor device number.
+    pub minor: u32,
+}
+
+impl DiskNode {
+    /// The whole disk that the block device `major:minor` is, or is a partition of.
+    ///
+    /// # Errors
+    /// When the kernel knows no such block device.
+    pub fn of_device(major: u32, minor: u32) -> io::Result<DiskNode> {
+        let mut folder = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}"))?;
+        if folder.join("partition").exists() {
+            folder.pop();
+        }
+        DiskNode::of_folder(&folder)
+    }
+
+    /// The disk whose folder in `/sys` this is.
+    ///
+    /// # Errors
+    /// When the folder holds no readable `dev` file.
+    pub fn of_folder(folder: &Path) -> io::Result<DiskNode> {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let dev = fs::read_to_string(folder.join("dev"))?;
+        let (major, minor) = dev.trim().split_once(':').ok_or(io::ErrorKind::InvalidData)?;
+        let number = |text: &str| text.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData));
+        Ok(DiskNode { name, major: number(major)?, minor: number(minor)? })
+    }
+
+    /// Its folder in `/sys/block`.
+    pub fn folder(&self) -> PathBuf {
+        Path::new("/sys/block").join(&self.name)
+    }
+
+    /// The trimmed text of one of its attributes, such as `queue/rotational`; `None` when absent or unreadable.
+    pub fn attribute(&self, path: &str) -> Option<String> {
+        let text = fs::read_to_string(self.folder().join(path)).ok()?;
+        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    /// The number in one of its attributes.
+    pub fn number(&self, path: &str) -> Option<u64> {
+        self.attribute(path)?.parse().ok()
+    }
+}
