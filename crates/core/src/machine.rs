@@ -63,3 +63,22 @@ pub enum Event {
     /// Time has passed; nothing else is new.
     Tick,
 }
+
+/// A machine that decides: no clock, no thread, no file. `now` never runs backwards.
+///
+/// The pumps' loop: deliver what happened with [`Machine::handle`] (a [`Event::Tick`] last), then take operations with
+/// [`Machine::poll_op`] until it has none, then wait for a completion, but no longer than [`Machine::poll_timeout`].
+/// A pump that sees the foreground live delivers its events before every decision, not necessarily when they happen.
+pub trait Machine {
+    /// Takes note of `event`, told at `now`.
+    fn handle(&mut self, now: Nanos, event: Event);
+
+    /// The next operation to start right now, if any.
+    fn poll_op(&mut self, now: Nanos) -> Option<Op>;
+
+    /// When to come back although nothing has completed; `None`: only completions matter now.
+    fn poll_timeout(&self, now: Nanos) -> Option<Nanos>;
+
+    /// Is there nothing left to do, or nothing left that can be done?
+    fn is_done(&self) -> bool;
+}

@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(shown(65536), "64 KiB");
         assert_eq!(shown(3 << 19), "1.5 MiB");
         assert_eq!(shown(4_000_787_030_016), "3.6 TiB");
-        assert_eq!(shown(u64::MAX), "16.0 EiB");
+        assert_eq!(shown(u64::MAX), "16 EiB");
     }
 
     #[test]
