@@ -121,7 +121,11 @@ impl fmt::Display for Bytes {
         const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
         let unit = (self.0.max(1).ilog2() / 10) as usize;
         let value = self.0 as f64 / (1u64 << (10 * unit)) as f64;
-        let text = if value.fract() == 0.0 { format!("{value} {}", UNITS[unit]) } else { format!("{value:.1} {}", UNITS[unit]) };
+        let text = if value.fract() == 0.0 {
+            format!("{value} {}", UNITS[unit])
+        } else {
+            format!("{value:.1} {}", UNITS[unit])
+        };
         f.pad(&text)
     }
 }

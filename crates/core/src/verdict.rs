@@ -78,6 +78,16 @@ impl Outcome {
     }
 }
 
+impl Cause {
+    /// The same kind of answer, whatever block it names.
+    pub fn is_like(self, other: Cause) -> bool {
+        match (self, other) {
+            (Cause::Sense(one), Cause::Sense(two)) => (one.key, one.asc, one.ascq) == (two.key, two.asc, two.ascq),
+            _ => self == other,
+        }
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -94,9 +104,22 @@ impl fmt::Display for Cause {
 impl fmt::Display for Sense {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const KEYS: [&str; 16] = [
-            "NO SENSE", "RECOVERED ERROR", "NOT READY", "MEDIUM ERROR", "HARDWARE ERROR", "ILLEGAL REQUEST",
-            "UNIT ATTENTION", "DATA PROTECT", "BLANK CHECK", "VENDOR SPECIFIC", "COPY ABORTED", "ABORTED COMMAND",
-            "RESERVED", "VOLUME OVERFLOW", "MISCOMPARE", "COMPLETED",
+            "NO SENSE",
+            "RECOVERED ERROR",
+            "NOT READY",
+            "MEDIUM ERROR",
+            "HARDWARE ERROR",
+            "ILLEGAL REQUEST",
+            "UNIT ATTENTION",
+            "DATA PROTECT",
+            "BLANK CHECK",
+            "VENDOR SPECIFIC",
+            "COPY ABORTED",
+            "ABORTED COMMAND",
+            "RESERVED",
+            "VOLUME OVERFLOW",
+            "MISCOMPARE",
+            "COMPLETED",
         ];
         write!(f, "{} {:02x}/{:02x}", KEYS[usize::from(self.key & 15)], self.asc, self.ascq)
     }

@@ -1,0 +1,104 @@
+//! Coverage: when each region of a disk was last verified completely, and with which verdict.
+
+use crate::tour::Grid;
+use crate::units::{SectorRange, UnixSeconds};
+
+/// What is known of one region. All zero: never verified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegionRecord {
+    /// When the last complete verification of it began: none of its sectors was verified before that.
+    pub begun: UnixSeconds,
+    /// When it ended.
+    pub verified: UnixSeconds,
+    /// How many of its sectors were unreadable then.
+    pub unreadable: u32,
+}
+
+/// The coverage map of a disk: one record a region, and the regions of the pass that are under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    grid: Grid,
+    regions: Vec<RegionRecord>,
+    begun: Vec<UnixSeconds>,
+}
+
+impl Coverage {
+    /// The map of a disk of which nothing is known.
+    pub fn new(grid: Grid) -> Coverage {
+        let count = grid.region_count() as usize;
+        Coverage { grid, regions: vec![RegionRecord::default(); count], begun: vec![UnixSeconds::default(); count] }
+    }
+
+    /// The map with these records; `begun` says of each region when the pass under way first touched it (zero: not
+    /// yet). `None` when the counts are not the grid's.
+    pub fn restore(grid: Grid, regions: Vec<RegionRecord>, begun: Vec<UnixSeconds>) -> Option<Coverage> {
+        let count = grid.region_count() as usize;
+        (regions.len() == count && begun.len() == count).then_some(Coverage { grid, regions, begun })
+    }
+
+    /// How the disk is divided.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// One record a region.
+    pub fn regions(&self) -> &[RegionRecord] {
+        &self.regions
+    }
+
+    /// When the pass under way first touched each region; zero: not yet.
+    pub fn begun(&self) -> &[UnixSeconds] {
+        &self.begun
+    }
+
+    /// When each region was last verified completely.
+    pub fn verified(&self) -> Vec<UnixSeconds> {
+        self.regions.iter().map(|region| region.verified).collect()
+    }
+
+    /// Some sectors of `region` were verified in this pass.
+    pub fn touch(&mut self, region: u64, today: UnixSeconds) {
+        let begun = &mut self.begun[region as usize];
+        if begun.0 == 0 {
+            *begun = today;
+        }
+    }
+
+    /// The last sector of `region` was verified in this pass; `unreadable` of them could not be read.
+    pub fn complete(&mut self, region: u64, today: UnixSeconds, unreadable: u32) {
+        let begun = std::mem::take(&mut self.begun[region as usize]);
+        let begun = if begun.0 == 0 { today } else { begun };
+        self.regions[region as usize] = RegionRecord { begun, verified: today, unreadable };
+    }
+
+    /// The age of the sector inside `range` whose last verification is longest ago, in seconds; `None` when one of
+    /// them was never verified. Errs on the old side, by at most the time a region takes.
+    pub fn oldest_unread_seconds(&self, range: SectorRange, today: UnixSeconds) -> Option<u64> {
+        if range.is_empty() {
+            return Some(0);
+        }
+        let last = crate::units::Sector(range.end.0 - 1);
+        let regions = self.grid.region_of(range.start) as usize..=self.grid.region_of(last) as usize;
+        let oldest = self.regions[regions].iter().map(|region| region.begun).min()?;
+        (oldest.0 > 0).then(|| today.0.saturating_sub(oldest.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_sector_decides() {
+        let mut coverage = Coverage::new(Grid::new(8, 4, 2));
+        let disk = SectorRange::at(0, 8);
+        coverage.touch(0, UnixSeconds(100));
+        coverage.touch(0, UnixSeconds(150));
+        coverage.complete(0, UnixSeconds(200), 0);
+        assert_eq!(coverage.oldest_unread_seconds(disk, UnixSeconds(300)), None, "region 1 was never verified");
+        assert_eq!(coverage.oldest_unread_seconds(SectorRange::at(0, 4), UnixSeconds(300)), Some(200));
+        coverage.complete(1, UnixSeconds(250), 3);
+        assert_eq!(coverage.oldest_unread_seconds(disk, UnixSeconds(300)), Some(200));
+        assert_eq!(coverage.regions()[1].unreadable, 3);
+    }
+}

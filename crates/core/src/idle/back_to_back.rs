@@ -1,0 +1,25 @@
+//! Back to back: the next request as soon as the last one has ended, whoever else uses the disk.
+
+use super::{DiskView, IdlePolicy, Observed, Setting, Turn};
+use crate::units::{Bytes, Nanos};
+
+/// No idle policy at all: the fastest scrub, and the worst neighbour.
+#[derive(Clone, Copy, Debug)]
+pub struct BackToBack {
+    /// The size of one request.
+    pub size: Bytes,
+}
+
+impl IdlePolicy for BackToBack {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn turn(&self, _: &DiskView, _: &Observed) -> Turn {
+        Turn { not_before: Nanos::ZERO, size: self.size }
+    }
+
+    fn setting(&self) -> Setting {
+        Setting { wait: Nanos::ZERO, size: self.size, duty: 1.0, cautious: false }
+    }
+}

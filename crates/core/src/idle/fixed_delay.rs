@@ -1,0 +1,27 @@
+//! Fixed delay: the classical rate limit. A pause after each request, blind to the foreground.
+
+use super::{DiskView, IdlePolicy, Observed, Setting, Turn};
+use crate::units::{Bytes, Nanos};
+
+/// Pauses for `delay` after each request of `size` bytes (Amvrosiadis et al., DSN'12, IV-B: 0 to 256 ms).
+#[derive(Clone, Copy, Debug)]
+pub struct FixedDelay {
+    /// From the end of one request to the start of the next.
+    pub delay: Nanos,
+    /// The size of one request.
+    pub size: Bytes,
+}
+
+impl IdlePolicy for FixedDelay {
+    fn name(&self) -> &'static str {
+        "delay"
+    }
+
+    fn turn(&self, view: &DiskView, _: &Observed) -> Turn {
+        Turn { not_before: view.own_finished.saturating_add(self.delay), size: self.size }
+    }
+
+    fn setting(&self) -> Setting {
+        Setting { wait: Nanos::ZERO, size: self.size, duty: 1.0, cautious: false }
+    }
+}

@@ -1,0 +1,77 @@
+//! Idle policies: when may the next background request start, and how long may it be?
+//!
+//! The scrubber observes ([`Observed`]); a policy only decides. A new policy is one file here and one line in the
+//! command's table.
+
+mod back_to_back;
+mod budget;
+mod fixed_delay;
+mod observed;
+mod service;
+mod slowdown;
+mod waiting;
+
+pub use back_to_back::BackToBack;
+pub use budget::{Budget, Goal};
+pub use fixed_delay::FixedDelay;
+pub use observed::{Observed, Workload};
+pub use service::ServiceTimes;
+pub use slowdown::Slowdown;
+pub use waiting::Waiting;
+
+use crate::units::{Bytes, Nanos};
+use std::fmt;
+
+/// The disk as it stands at the moment of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskView {
+    /// The moment.
+    pub now: Nanos,
+    /// Foreground requests at the disk, as far as is known.
+    pub outstanding: u64,
+    /// Since when the disk has been free of foreground requests; meaningless while some are outstanding.
+    pub idle_since: Nanos,
+    /// When our last request ended; zero before the first.
+    pub own_finished: Nanos,
+    /// How long it took.
+    pub own_service: Nanos,
+}
+
+/// A policy's answer: the next request may start at `not_before` and be at most `size` long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Not before this; in the past or now: at once.
+    pub not_before: Nanos,
+    /// At most this many bytes.
+    pub size: Bytes,
+}
+
+/// What a policy is set to at the moment, for the report and the forecast.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting {
+    /// How long the disk must have been idle before the first request of an idle interval.
+    pub wait: Nanos,
+    /// The size of one request.
+    pub size: Bytes,
+    /// The share of the time, once the wait is over, in which a request is at the disk: 0..=1.
+    pub duty: f64,
+    /// Is this still the cautious beginning, before enough of the workload has been seen?
+    pub cautious: bool,
+}
+
+/// Decides when the next background request may start and how long it may be.
+pub trait IdlePolicy: fmt::Debug + Send {
+    /// Its name on the command line and in reports.
+    fn name(&self) -> &'static str;
+
+    /// May a request start now? Pure: the same view and the same observations give the same turn.
+    fn turn(&self, view: &DiskView, seen: &Observed) -> Turn;
+
+    /// What is known has changed; a policy that tunes itself does it here.
+    fn learn(&mut self, seen: &Observed) {
+        let _ = seen;
+    }
+
+    /// What it is set to.
+    fn setting(&self) -> Setting;
+}

@@ -1,0 +1,402 @@
+//! The journal of a run: all that a machine was told and all that it gave, in order, as text.
+//!
+//! The real-time pump writes it, the simulator reads it: what happened on someone's disk can be replayed, event by
+//! event, on someone else's desk. One line is one entry; empty lines and lines that begin with `#` say nothing:
+//!
+//! ```text
+//! told 2000000 arrived 1950000 1
+//! told 2000000 completed 1990000 1
+//! told 2000000 drained 1990000
+//! told 2000000 done 7 unreadable sense 3/11/0@2048 1000000 1900000
+//! told 2000000 tick
+//! gave 2000000 verify 8 4096+2048
+//! ```
+//!
+//! The first number is the pump's `now`, in nanoseconds; the others are the fields of [`Event`] and [`Op`] in the
+//! order of their declaration.
+
+use crate::machine::{Event, Op, OpId};
+use crate::units::{Nanos, SectorRange};
+use crate::verdict::{Cause, Outcome, Sense};
+use std::fmt;
+use std::str::{FromStr, SplitAsciiWhitespace};
+
+/// All that a machine was told and gave. Its times never run backwards.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Journal {
+    entries: Vec<Entry>,
+}
+
+/// One moment of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// The machine was told of an event. A [`Event::Tick`] also says: then it was asked for operations until it had
+    /// none.
+    Told {
+        /// When it was told.
+        now: Nanos,
+        /// What.
+        event: Event,
+    },
+    /// The machine gave an operation.
+    Gave {
+        /// When it was asked.
+        now: Nanos,
+        /// Which.
+        op: Op,
+    },
+}
+
+impl Journal {
+    /// Nothing has happened yet.
+    pub fn new() -> Journal {
+        Journal::default()
+    }
+
+    /// Appends what happened next.
+    ///
+    /// # Panics
+    /// When it happened before the last entry.
+    pub fn push(&mut self, entry: Entry) {
+        assert!(self.entries.last().is_none_or(|last| last.now() <= entry.now()), "a journal runs forwards");
+        self.entries.push(entry);
+    }
+
+    /// What happened, in order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The operations that the machine gave, and when.
+    pub fn ops(&self) -> impl Iterator<Item = (Nanos, Op)> {
+        self.entries.iter().filter_map(|entry| match *entry {
+            Entry::Gave { now, op } => Some((now, op)),
+            Entry::Told { .. } => None,
+        })
+    }
+
+    /// The index of the first entry in which two journals differ; `None` when they are the same.
+    pub fn difference(&self, other: &Journal) -> Option<usize> {
+        let same = self.entries.iter().zip(&other.entries).take_while(|(one, two)| one == two).count();
+        (same < self.entries.len().max(other.entries.len())).then_some(same)
+    }
+}
+
+impl Entry {
+    /// The pump's time.
+    pub fn now(&self) -> Nanos {
+        match *self {
+            Entry::Told { now, .. } | Entry::Gave { now, .. } => now,
+        }
+    }
+}
+
+impl fmt::Display for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.entries.iter().try_for_each(|entry| writeln!(f, "{entry}"))
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Entry::Told { now, event } => {
+                write!(f, "told {} ", now.0)?;
+                write_event(f, event)
+            }
+            Entry::Gave { now, op: Op::Verify { id, range } } => write!(f, "gave {} verify {} {range}", now.0, id.0),
+        }
+    }
+}
+
+fn write_event(f: &mut fmt::Formatter<'_>, event: Event) -> fmt::Result {
+    match event {
+        Event::ForegroundArrived { at, count } => write!(f, "arrived {} {count}", at.0),
+        Event::ForegroundCompleted { at, count } => write!(f, "completed {} {count}", at.0),
+        Event::ForegroundDrained { at } => write!(f, "drained {}", at.0),
+        Event::Completed { id, outcome, started, finished } => {
+            write!(f, "done {} ", id.0)?;
+            write_outcome(f, outcome)?;
+            write!(f, " {} {}", started.0, finished.0)
+        }
+        Event::Tick => f.write_str("tick"),
+    }
+}
+
+fn write_outcome(f: &mut fmt::Formatter<'_>, outcome: Outcome) -> fmt::Result {
+    let (word, cause) = match outcome {
+        Outcome::Clean => return f.write_str("clean"),
+        Outcome::Gone => return f.write_str("gone"),
+        Outcome::Unreadable(cause) => ("unreadable", cause),
+        Outcome::Failed(cause) => ("failed", cause),
+    };
+    match cause {
+        Cause::Errno(errno) => write!(f, "{word} errno {errno}"),
+        Cause::NvmeStatus(status) => write!(f, "{word} nvme {status:x}"),
+        Cause::Sense(Sense { key, asc, ascq, block }) => {
+            write!(f, "{word} sense {key:x}/{asc:x}/{ascq:x}")?;
+            block.map_or(Ok(()), |block| write!(f, "@{block}"))
+        }
+    }
+}
+
+/// A text that is no journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// What is wrong with a line of a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It ends too early.
+    Missing,
+    /// This word means nothing here, or its number is out of range.
+    Word(String),
+    /// It happened before the line above.
+    Backwards,
+}
+
+impl fmt::Display for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.fault)
+    }
+}
+
+impl std::error::Error for JournalError {}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Missing => f.write_str("it ends too early"),
+            Fault::Word(word) => write!(f, "\"{}\" is not expected here", word.escape_debug()),
+            Fault::Backwards => f.write_str("it is earlier than the line above"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl FromStr for Journal {
+    type Err = JournalError;
+
+    fn from_str(text: &str) -> Result<Journal, JournalError> {
+        let mut journal = Journal::new();
+        for (index, line) in text.lines().enumerate() {
+            if line.trim_ascii().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let fail = |fault| JournalError { line: index + 1, fault };
+            let entry: Entry = line.parse().map_err(fail)?;
+            if journal.entries.last().is_some_and(|last| entry.now() < last.now()) {
+                return Err(fail(Fault::Backwards));
+            }
+            journal.entries.push(entry);
+        }
+        Ok(journal)
+    }
+}
+
+impl FromStr for Entry {
+    type Err = Fault;
+
+    fn from_str(line: &str) -> Result<Entry, Fault> {
+        let mut words = Words(line.split_ascii_whitespace());
+        let entry = match words.word()? {
+            "told" => Entry::Told { now: words.nanos()?, event: read_event(&mut words)? },
+            "gave" => Entry::Gave { now: words.nanos()?, op: read_op(&mut words)? },
+            other => return Err(Fault::Word(other.to_owned())),
+        };
+        match words.0.next() {
+            None => Ok(entry),
+            Some(extra) => Err(Fault::Word(extra.to_owned())),
+        }
+    }
+}
+
+fn read_event(words: &mut Words) -> Result<Event, Fault> {
+    Ok(match words.word()? {
+        "arrived" => Event::ForegroundArrived { at: words.nanos()?, count: words.count()? },
+        "completed" => Event::ForegroundCompleted { at: words.nanos()?, count: words.count()? },
+        "drained" => Event::ForegroundDrained { at: words.nanos()? },
+        "done" => {
+            let (id, outcome) = (OpId(words.number()?), read_outcome(words)?);
+            Event::Completed { id, outcome, started: words.nanos()?, finished: words.nanos()? }
+        }
+        "tick" => Event::Tick,
+        other => return Err(Fault::Word(other.to_owned())),
+    })
+}
+
+fn read_op(words: &mut Words) -> Result<Op, Fault> {
+    match words.word()? {
+        "verify" => Ok(Op::Verify { id: OpId(words.number()?), range: words.parsed(range_of)? }),
+        other => Err(Fault::Word(other.to_owned())),
+    }
+}
+
+fn read_outcome(words: &mut Words) -> Result<Outcome, Fault> {
+    Ok(match words.word()? {
+        "clean" => Outcome::Clean,
+        "gone" => Outcome::Gone,
+        "unreadable" => Outcome::Unreadable(read_cause(words)?),
+        "failed" => Outcome::Failed(read_cause(words)?),
+        other => return Err(Fault::Word(other.to_owned())),
+    })
+}
+
+fn read_cause(words: &mut Words) -> Result<Cause, Fault> {
+    Ok(match words.word()? {
+        "errno" => Cause::Errno(words.number()?),
+        "nvme" => Cause::NvmeStatus(words.parsed(|word| u16::from_str_radix(word, 16).ok())?),
+        "sense" => Cause::Sense(words.parsed(sense_of)?),
+        other => return Err(Fault::Word(other.to_owned())),
+    })
+}
+
+/// `start+count`, not empty and not beyond the last address.
+fn range_of(word: &str) -> Option<SectorRange> {
+    let (start, count) = word.split_once('+')?;
+    let (start, count): (u64, u64) = (start.parse().ok()?, count.parse().ok()?);
+    let end = start.checked_add(count)?;
+    (count > 0).then(|| SectorRange::new(start, end))
+}
+
+/// `key/asc/ascq` in hexadecimal, and `@block` when the drive named one.
+fn sense_of(word: &str) -> Option<Sense> {
+    let (codes, block) = match word.split_once('@') {
+        Some((codes, block)) => (codes, Some(block.parse().ok()?)),
+        None => (word, None),
+    };
+    let mut codes = codes.split('/').map(|code| u8::from_str_radix(code, 16).ok());
+    let sense = Sense { key: codes.next()??, asc: codes.next()??, ascq: codes.next()??, block };
+    (codes.next().is_none() && sense.key < 16).then_some(sense)
+}
+
+/// The words of a line, taken one after the other.
+struct Words<'a>(SplitAsciiWhitespace<'a>);
+
+impl<'a> Words<'a> {
+    fn word(&mut self) -> Result<&'a str, Fault> {
+        self.0.next().ok_or(Fault::Missing)
+    }
+
+    fn parsed<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Fault> {
+        let word = self.word()?;
+        parse(word).ok_or_else(|| Fault::Word(word.to_owned()))
+    }
+
+    fn number<T: FromStr>(&mut self) -> Result<T, Fault> {
+        self.parsed(|word| word.parse().ok())
+    }
+
+    fn nanos(&mut self) -> Result<Nanos, Fault> {
+        self.number().map(Nanos)
+    }
+
+    /// How many requests: at least one.
+    fn count(&mut self) -> Result<u32, Fault> {
+        self.parsed(|word| word.parse().ok().filter(|&count| count > 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn causes() -> impl Strategy<Value = Cause> {
+        let sense = (0u8..16, any::<u8>(), any::<u8>(), any::<Option<u64>>());
+        prop_oneof![
+            any::<i32>().prop_map(Cause::Errno),
+            any::<u16>().prop_map(Cause::NvmeStatus),
+            sense.prop_map(|(key, asc, ascq, block)| Cause::Sense(Sense { key, asc, ascq, block })),
+        ]
+    }
+
+    fn entries() -> impl Strategy<Value = (u64, Result<Event, Op>)> {
+        let outcome = prop_oneof![
+            Just(Outcome::Clean),
+            Just(Outcome::Gone),
+            causes().prop_map(Outcome::Unreadable),
+            causes().prop_map(Outcome::Failed),
+        ];
+        let at = || any::<u64>().prop_map(Nanos);
+        let event = prop_oneof![
+            (at(), 1u32..).prop_map(|(at, count)| Event::ForegroundArrived { at, count }),
+            (at(), 1u32..).prop_map(|(at, count)| Event::ForegroundCompleted { at, count }),
+            at().prop_map(|at| Event::ForegroundDrained { at }),
+            (any::<u64>(), outcome, at(), at()).prop_map(|(id, outcome, started, finished)| Event::Completed {
+                id: OpId(id),
+                outcome,
+                started,
+                finished
+            }),
+            Just(Event::Tick),
+        ];
+        let verify = (any::<u64>(), 0..u64::MAX / 2, 1..u64::MAX / 2)
+            .prop_map(|(id, start, count)| Op::Verify { id: OpId(id), range: SectorRange::at(start, count) });
+        (0..u64::MAX >> 20, prop_oneof![event.prop_map(Ok), verify.prop_map(Err)])
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_is_parsed_again(steps in prop::collection::vec(entries(), 0..40)) {
+            let (mut journal, mut now) = (Journal::new(), Nanos::ZERO);
+            for (span, what) in steps {
+                now += Nanos(span);
+                journal.push(match what {
+                    Ok(event) => Entry::Told { now, event },
+                    Err(op) => Entry::Gave { now, op },
+                });
+            }
+            prop_assert_eq!(journal.to_string().parse::<Journal>(), Ok(journal));
+        }
+
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "(told|gave|done|verify|sense|[0-9a-f/@+ \n]|\\PC){0,60}") {
+            let _ = text.parse::<Journal>();
+        }
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_is_one() {
+        let text = "told 2000000 arrived 1950000 1\n\
+                    told 2000000 completed 1990000 1\n\
+                    told 2000000 drained 1990000\n\
+                    told 2000000 done 7 unreadable sense 3/11/0@2048 1000000 1900000\n\
+                    told 2000000 tick\n\
+                    gave 2000000 verify 8 4096+2048\n";
+        let journal: Journal = text.parse().expect("it is a journal");
+        assert_eq!(journal.to_string(), text);
+        let op = Op::Verify { id: OpId(8), range: SectorRange::at(4096, 2048) };
+        assert_eq!(journal.ops().collect::<Vec<_>>(), [(Nanos::from_millis(2), op)]);
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let fault_of = |line: &str| format!("# a run\n\ntold 9 tick\n{line}\n").parse::<Journal>().map(drop);
+        let word = |word: &str| Err(JournalError { line: 4, fault: Fault::Word(word.to_owned()) });
+        assert_eq!(fault_of("told 9 arrived 3"), Err(JournalError { line: 4, fault: Fault::Missing }));
+        assert_eq!(fault_of("told 8 tick"), Err(JournalError { line: 4, fault: Fault::Backwards }));
+        assert_eq!(fault_of("said 9 tick"), word("said"));
+        assert_eq!(fault_of("told 9 tick tock"), word("tock"));
+        assert_eq!(fault_of("told 9 arrived 3 0"), word("0"));
+        assert_eq!(fault_of("gave 9 verify 1 5+0"), word("5+0"));
+        assert_eq!(fault_of("gave 9 verify 1 18446744073709551615+1"), word("18446744073709551615+1"));
+        assert_eq!(fault_of("told 9 done 1 failed sense 10/0/0 1 2"), word("10/0/0"));
+        assert_eq!(word("\n").unwrap_err().to_string(), "line 4: \"\\n\" is not expected here");
+    }
+
+    #[test]
+    fn the_first_difference_is_found() {
+        let short: Journal = "told 1 tick\n".parse().unwrap();
+        let long: Journal = "told 1 tick\ntold 2 tick\n".parse().unwrap();
+        assert_eq!(short.difference(&short), None);
+        assert_eq!(short.difference(&long), Some(1));
+        assert_eq!(long.difference(&short), Some(1));
+    }
+}

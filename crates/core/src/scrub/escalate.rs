@@ -1,0 +1,110 @@
+//! Escalation: what is verified out of turn, because something near it was found unreadable.
+//!
+//! An unreadable range is bisected down to the disk's smallest block, so that exactly the unreadable sectors are named.
+//! Then the region in which one was found is finished at once, then its two neighbours: latent errors come in clusters
+//! (Bairavasundaram et al., SIGMETRICS'07), and a staggered tour gains nothing without this step.
+
+use crate::tour::Grid;
+use crate::units::{Sector, SectorRange};
+use std::collections::{BTreeSet, VecDeque};
+
+/// After so many unreadable sectors in a row, requests that fail are put off to the end of the pass, until one is clean:
+/// a dying head must not keep the scrub from the rest of the disk. A guess; 128 KiB at up to seconds a sector.
+const UNREADABLE_RUN_MAX: u64 = 256;
+
+/// Ranges waiting to be verified out of turn.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Escalation {
+    suspects: Vec<Suspect>,
+    regions: VecDeque<u64>,
+    escalated: BTreeSet<u64>,
+    put_off: VecDeque<SectorRange>,
+    unreadable_run: u64,
+}
+
+/// A range of which at least a part lies in a request that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Suspect {
+    range: SectorRange,
+    /// The other half of the unreadable range that this is the second half of.
+    first_half: Option<SectorRange>,
+    /// That other half was then read: no need to ask before splitting this one.
+    is_proven: bool,
+}
+
+impl Escalation {
+    /// The next suspect range, at most `sectors_max` long; smallest blocks are `granule` sectors.
+    pub(super) fn next_suspect(&mut self, granule: u64, sectors_max: u64) -> Option<SectorRange> {
+        while let Some(suspect) = self.suspects.pop() {
+            let is_divisible = suspect.range.count() > granule;
+            if is_divisible && (suspect.is_proven || suspect.range.count() > sectors_max.max(granule)) {
+                self.split(suspect.range, granule);
+                continue;
+            }
+            return Some(suspect.range);
+        }
+        None
+    }
+
+    /// The next piece of the regions to be finished; `gap_in` says what is left of one.
+    pub(super) fn next_region(&mut self, mut gap_in: impl FnMut(u64) -> Option<SectorRange>) -> Option<SectorRange> {
+        while let Some(&region) = self.regions.front() {
+            if let Some(gap) = gap_in(region) {
+                return Some(gap);
+            }
+            self.regions.pop_front();
+        }
+        None
+    }
+
+    /// The next range that was put off, once all else is done.
+    pub(super) fn next_put_off(&mut self) -> Option<SectorRange> {
+        self.put_off.pop_front()
+    }
+
+    /// `range` was asked again and could not be judged: it stays a suspect.
+    pub(super) fn retry(&mut self, range: SectorRange) {
+        self.suspects.push(Suspect { range, first_half: None, is_proven: false });
+    }
+
+    /// `range` was read after all, or for the first time.
+    pub(super) fn on_clean(&mut self, range: SectorRange) {
+        self.unreadable_run = 0;
+        if let Some(sibling) = self.suspects.last_mut()
+            && sibling.first_half == Some(range)
+        {
+            sibling.is_proven = true;
+        }
+    }
+
+    /// `range`, longer than one block, is unreadable somewhere.
+    pub(super) fn on_unreadable_range(&mut self, range: SectorRange, granule: u64, may_put_off: bool) {
+        if may_put_off && self.unreadable_run >= UNREADABLE_RUN_MAX {
+            self.put_off.push_back(range);
+            self.put_off.extend(self.suspects.drain(..).rev().map(|suspect| suspect.range));
+            return;
+        }
+        self.split(range, granule);
+    }
+
+    /// One block of `granule` sectors is unreadable: its region is to be finished, then the region's neighbours.
+    pub(super) fn on_unreadable_block(&mut self, block: SectorRange, grid: &Grid) {
+        self.unreadable_run += block.count();
+        let region = grid.region_of(block.start);
+        if !self.escalated.insert(region) {
+            return;
+        }
+        let neighbours = [Some(region), region.checked_sub(1), Some(region + 1).filter(|&r| r < grid.region_count())];
+        self.regions.extend(neighbours.into_iter().flatten());
+    }
+
+    /// Both halves become suspects, the first one to be asked first.
+    fn split(&mut self, range: SectorRange, granule: u64) {
+        let blocks = range.count() / granule;
+        let middle = Sector(range.start.0 + blocks / 2 * granule);
+        let first = SectorRange { start: range.start, end: middle };
+        let second = SectorRange { start: middle, end: range.end };
+        self.suspects.push(Suspect { range: second, first_half: Some(first), is_proven: false });
+        self.suspects.push(Suspect { range: first, first_half: None, is_proven: false });
+    }
+}

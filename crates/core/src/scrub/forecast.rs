@@ -1,0 +1,102 @@
+//! When will it be done? A forecast from the idle intervals seen, with a range that says how much it is worth.
+
+use crate::idle::{Observed, Setting};
+use crate::units::{Bytes, Nanos};
+
+/// How long the rest will take: most likely, and a 90 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forecast {
+    /// With 95 % probability not sooner.
+    pub low: Nanos,
+    /// Most likely.
+    pub likely: Nanos,
+    /// With 95 % probability not later.
+    pub high: Nanos,
+}
+
+/// The standard normal's 95 % point.
+const Z_95: f64 = 1.645;
+/// No forecast is better than this: disks are slower on inner tracks, by half from end to end.
+const ERROR_MIN: f64 = 0.10;
+/// No upper end is further off than this many times the likely value.
+const ERROR_MAX: f64 = 9.0;
+
+/// How long `rest` bytes will take on a disk watched for `watched`, idle now for `idle_now`.
+///
+/// In each idle interval of length L the scrub has (L - wait)+ of use. With mean m and deviation d of that over the n
+/// intervals seen, work that needs k intervals takes k cycles give or take d/m * sqrt(1/k + 1/n): the luck to come, and
+/// the luck in what was seen.
+pub(super) fn forecast(
+    rest: Bytes,
+    seen: &Observed,
+    setting: &Setting,
+    watched: Nanos,
+    idle_now: Nanos,
+) -> Option<Forecast> {
+    if seen.service.completions() < 4 {
+        return None;
+    }
+    let rate = setting.size.0 as f64 / seen.service.mean(setting.size).max(1e-6) * setting.duty;
+    let busy_seconds = rest.0 as f64 / rate;
+    let wait = setting.wait.as_secs_f64();
+
+    let (mut count, mut useful, mut squares) = (0.0, 0.0, 0.0);
+    let current = idle_now.as_secs_f64();
+    for (length, times) in seen.workload.idle.buckets().chain([(current, 1.0)]) {
+        let use_of_it = (length - wait).max(0.0);
+        count += times;
+        useful += times * use_of_it;
+        squares += times * use_of_it * use_of_it;
+    }
+    if useful <= 0.0 {
+        return None;
+    }
+    let mean = useful / count;
+    let variation = (squares / count - mean * mean).max(0.0).sqrt() / mean;
+    let share = (useful / watched.as_secs_f64().max(1e-9)).min(1.0);
+    let likely = busy_seconds / share;
+    let intervals_needed = busy_seconds / mean;
+    let error = (Z_95 * variation * (1.0 / intervals_needed.max(1.0) + 1.0 / count).sqrt()).max(ERROR_MIN);
+    Some(Forecast {
+        low: Nanos::from_secs_f64(likely / (1.0 + error)),
+        likely: Nanos::from_secs_f64(likely),
+        high: Nanos::from_secs_f64(likely * (1.0 + error.min(ERROR_MAX))),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting() -> Setting {
+        Setting { wait: Nanos::from_millis(100), size: Bytes::mib(1), duty: 1.0, cautious: false }
+    }
+
+    fn seen(idle_seconds: &[f64]) -> Observed {
+        let mut seen = Observed::default();
+        (0..8).for_each(|_| seen.service.add(Bytes::mib(1), Nanos::from_millis(10)));
+        idle_seconds.iter().for_each(|&s| seen.workload.add_idle(Nanos::from_secs_f64(s)));
+        seen
+    }
+
+    #[test]
+    fn an_idle_disk_is_read_at_its_own_rate() {
+        let hour = Nanos::from_secs(3600);
+        let forecast = forecast(Bytes::mib(1000), &seen(&[]), &setting(), hour, hour).unwrap();
+        assert!((forecast.likely.as_secs_f64() - 10.0).abs() < 0.1, "{forecast:?}");
+        assert!(forecast.low < forecast.likely && forecast.likely < forecast.high);
+    }
+
+    #[test]
+    fn half_idle_takes_twice_as_long_and_a_bit() {
+        // 100 idle intervals of 1.1 s in 220 s: 100 s of use.
+        let forecast =
+            forecast(Bytes::mib(5000), &seen(&[1.1; 100]), &setting(), Nanos::from_secs(220), Nanos::ZERO).unwrap();
+        assert!((100.0..125.0).contains(&forecast.likely.as_secs_f64()), "{forecast:?}");
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_disk_that_is_never_idle() {
+        assert_eq!(forecast(Bytes::mib(5), &seen(&[0.01; 50]), &setting(), Nanos::from_secs(9), Nanos::ZERO), None);
+    }
+}

@@ -1,0 +1,407 @@
+//! The scrubber: joins a tour (which), an idle policy (when) and escalation (what else) into one machine.
+//!
+//! ```text
+//! foreground events, completions -> Scrub -> Verify{range} -> a pump -> a disk
+//!                                     |
+//!                                     +-> Report, Pass and Coverage to be saved
+//! ```
+//!
+//! It knows no disk and no clock. It never writes; it never blames a sector on the word of a longer range; it never
+//! stops at the first fault.
+
+mod escalate;
+mod forecast;
+mod foreground;
+mod report;
+
+pub use forecast::Forecast;
+pub use report::{Activity, Report, State};
+
+use crate::coverage::Coverage;
+use crate::idle::{DiskView, IdlePolicy, Observed};
+use crate::machine::{Event, Machine, Op, OpId};
+use crate::range_set::RangeSet;
+use crate::tour::ScanOrder;
+use crate::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
+use crate::verdict::{Cause, Outcome, Unreadable};
+use escalate::Escalation;
+use foreground::Foreground;
+use std::collections::BTreeMap;
+
+/// A request that failed without a word about the medium is tried so many times in all.
+const ATTEMPTS_MAX: u32 = 4;
+/// Between two attempts.
+const RETRY_PAUSE: Nanos = Nanos::from_millis(500);
+
+/// What to scrub and how. The policy and the order are given apart, being machines of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// What to verify, inside the disk; a multiple of the granule at both ends.
+    pub range: SectorRange,
+    /// Sectors in the disk's smallest block: what bisection ends at.
+    pub granule: u64,
+    /// Requests at the disk at the same time; 1 on a rotating disk.
+    pub depth: usize,
+    /// The pump's time at which the date was `today`.
+    pub started: Nanos,
+    /// The date at `started`.
+    pub today: UnixSeconds,
+}
+
+/// A pass over the range: what is to survive a stop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pass {
+    /// When its first run began.
+    pub begun: UnixSeconds,
+    /// Sectors with a verdict.
+    pub done: RangeSet,
+    /// The unreadable ones among them: start -> (count, cause), joined.
+    pub unreadable: BTreeMap<u64, (u64, Cause)>,
+}
+
+impl Pass {
+    /// How many sectors were found unreadable inside `range`.
+    pub fn unreadable_in(&self, range: SectorRange) -> u64 {
+        let before = self.unreadable.range(..range.start.0).next_back();
+        before
+            .into_iter()
+            .chain(self.unreadable.range(range.start.0..range.end.0))
+            .map(|(&start, &(count, _))| SectorRange::at(start, count).intersection(range).count())
+            .sum()
+    }
+
+    fn add_unreadable(&mut self, range: SectorRange, cause: Cause) {
+        let (mut start, mut count) = (range.start.0, range.count());
+        if let Some((&before, &(length, same))) = self.unreadable.range(..start).next_back()
+            && before + length == start
+            && same.is_like(cause)
+        {
+            (start, count) = (before, length + count);
+        }
+        if let Some(&(length, same)) = self.unreadable.get(&range.end.0)
+            && same.is_like(cause)
+        {
+            self.unreadable.remove(&range.end.0);
+            count += length;
+        }
+        self.unreadable.entry(start).and_modify(|run| run.0 = count).or_insert((count, cause));
+    }
+}
+
+/// The scrubbing machine.
+#[derive(Debug)]
+pub struct Scrub {
+    config: Config,
+    order: Box<dyn ScanOrder>,
+    policy: Box<dyn IdlePolicy>,
+    coverage: Coverage,
+    pass: Pass,
+    /// Done, at the disk, or waiting in the escalation: what the tour must not hand out.
+    claimed: RangeSet,
+    step: u64,
+    escalation: Escalation,
+    foreground: Foreground,
+    seen: Observed,
+    in_flight: Vec<InFlight>,
+    next_id: u64,
+    last: Option<(Nanos, Nanos)>,
+    attempts: u32,
+    retry_at: Nanos,
+    state: State,
+    requested: u64,
+    transient: (u64, Option<Cause>),
+    roots: Vec<Root>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    id: OpId,
+    range: SectorRange,
+    issued: Nanos,
+}
+
+/// A request that was unreadable, until all of it has a verdict: did any block of it turn out to be bad?
+#[derive(Clone, Copy, Debug)]
+struct Root {
+    range: SectorRange,
+    cause: Cause,
+    found: bool,
+}
+
+/// How many failed requests are followed at a time until all their blocks have a verdict.
+const ROOTS_MAX: usize = 64;
+
+impl Scrub {
+    /// Begins, or goes on with, a pass. The grid is the coverage map's.
+    ///
+    /// # Panics
+    /// When the range is empty, not inside the disk, or not a multiple of the granule; or the depth is zero.
+    pub fn new(
+        config: Config,
+        order: Box<dyn ScanOrder>,
+        policy: Box<dyn IdlePolicy>,
+        coverage: Coverage,
+        mut pass: Pass,
+    ) -> Scrub {
+        let Config { range, granule, depth, .. } = config;
+        assert!(!range.is_empty() && range.end <= coverage.grid().disk().end, "the range lies inside the disk");
+        assert!(
+            granule > 0 && range.start.0.is_multiple_of(granule) && range.end.0.is_multiple_of(granule),
+            "whole blocks"
+        );
+        assert!(depth > 0, "one request at a time at least");
+        if pass.begun.0 == 0 {
+            pass.begun = config.today;
+        }
+        let state = if pass.done.covers(range) { State::Complete } else { State::Running };
+        Scrub {
+            claimed: pass.done.clone(),
+            foreground: Foreground::new(config.started),
+            config,
+            order,
+            policy,
+            coverage,
+            pass,
+            step: 0,
+            escalation: Escalation::default(),
+            seen: Observed::default(),
+            in_flight: Vec::new(),
+            next_id: 0,
+            last: None,
+            attempts: 0,
+            retry_at: Nanos::ZERO,
+            state,
+            requested: 0,
+            transient: (0, None),
+            roots: Vec::new(),
+        }
+    }
+
+    /// The pass as it stands: to be saved.
+    pub fn pass(&self) -> &Pass {
+        &self.pass
+    }
+
+    /// The coverage map as it stands: to be saved.
+    pub fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
+    /// What has been observed.
+    pub fn seen(&self) -> &Observed {
+        &self.seen
+    }
+
+    /// Running, or why not.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Somebody else has just read `range` from the medium without complaint (the foreground, say): it counts as
+    /// verified. Unused unless a pump is sure of it.
+    pub fn credit(&mut self, now: Nanos, range: SectorRange) {
+        let range = range.intersection(self.config.range);
+        let mut start = range.start;
+        while start < range.end {
+            let region = self.coverage.grid().region(self.coverage.grid().region_of(start));
+            let part = SectorRange { start, end: range.end }.intersection(region);
+            self.claimed.insert(part);
+            self.settle_verdict(now, part);
+            start = part.end;
+        }
+    }
+
+    /// A snapshot.
+    pub fn report(&self, now: Nanos) -> Report {
+        let setting = self.policy.setting();
+        let elapsed = now.since(self.config.started);
+        let idle_now = self.foreground.idle_now(now);
+        let unreadable: Vec<Unreadable> = self
+            .pass
+            .unreadable
+            .iter()
+            .map(|(&start, &(count, cause))| Unreadable { range: SectorRange::at(start, count), cause })
+            .collect();
+        let unreadable_sectors: u64 = unreadable.iter().map(|found| found.range.count()).sum();
+        let done = self.pass.done.count_in(self.config.range);
+        let rest = Bytes((self.config.range.count() - done) * SECTOR_BYTES);
+        Report {
+            state: self.state,
+            activity: match self.state {
+                State::Running if self.in_flight.is_empty() => Activity::Waiting,
+                State::Running => Activity::Reading,
+                _ => Activity::Ended,
+            },
+            bytes: self.config.range.bytes(),
+            bytes_verified: Bytes((done - unreadable_sectors.min(done)) * SECTOR_BYTES),
+            bytes_requested: Bytes(self.requested * SECTOR_BYTES),
+            unreadable,
+            transient_errors: self.transient.0,
+            transient_cause: self.transient.1,
+            elapsed,
+            foreground_requests: self.seen.workload.requests,
+            slowdown: self.seen.slowdown.clone(),
+            idle: self.seen.workload.idle_total + idle_now,
+            setting,
+            forecast: forecast::forecast(rest, &self.seen, &setting, elapsed, idle_now),
+            oldest_unread_seconds: self.coverage.oldest_unread_seconds(self.config.range, self.date(now)),
+        }
+    }
+
+    fn date(&self, now: Nanos) -> UnixSeconds {
+        UnixSeconds(self.config.today.0 + now.since(self.config.started).0 / 1_000_000_000)
+    }
+
+    fn view(&self, now: Nanos) -> DiskView {
+        let (own_finished, own_service) = self.last.unwrap_or_default();
+        let (outstanding, idle_since) = (self.foreground.outstanding(), self.foreground.idle_since());
+        DiskView { now, outstanding, idle_since, own_finished, own_service }
+    }
+
+    /// What to verify next, at most `sectors_max` long: suspects, escalated regions, the tour, what was put off.
+    fn next_range(&mut self, sectors_max: u64) -> Option<SectorRange> {
+        if let Some(suspect) = self.escalation.next_suspect(self.config.granule, sectors_max) {
+            return Some(suspect);
+        }
+        let (grid, claimed, whole) = (*self.coverage.grid(), &self.claimed, self.config.range);
+        let escalated =
+            self.escalation.next_region(|region| claimed.first_gap(grid.region(region).intersection(whole)));
+        if let Some(gap) = escalated.or_else(|| self.next_of_tour()) {
+            let range = SectorRange::at(gap.start.0, gap.count().min(sectors_max));
+            self.claimed.insert(range);
+            return Some(range);
+        }
+        self.escalation.next_put_off()
+    }
+
+    fn next_of_tour(&mut self) -> Option<SectorRange> {
+        let grid = *self.coverage.grid();
+        while self.step < grid.step_count() {
+            let segment = grid.segment(self.order.place_at(&grid, self.step)).intersection(self.config.range);
+            if let Some(gap) = self.claimed.first_gap(segment) {
+                return Some(gap);
+            }
+            self.step += 1;
+        }
+        None
+    }
+
+    fn on_completed(&mut self, now: Nanos, id: OpId, outcome: Outcome, started: Nanos, finished: Nanos) {
+        let at = self.in_flight.iter().position(|op| op.id == id).expect("only operations that were given complete");
+        let range = self.in_flight.swap_remove(at).range;
+        let earliest = self.in_flight.iter().map(|op| op.issued).min();
+        self.foreground.settle(started, finished, earliest, &mut self.seen.slowdown);
+        self.last = Some((finished, finished.since(started)));
+        match outcome {
+            Outcome::Clean => {
+                self.attempts = 0;
+                self.seen.service.add(range.bytes(), finished.since(started));
+                self.escalation.on_clean(range);
+                self.settle_verdict(now, range);
+            }
+            Outcome::Unreadable(cause) => {
+                self.attempts = 0;
+                self.on_unreadable(now, range, cause);
+            }
+            Outcome::Failed(cause) => {
+                self.attempts += 1;
+                self.escalation.retry(range);
+                self.retry_at = now + RETRY_PAUSE;
+                if self.attempts >= ATTEMPTS_MAX {
+                    self.state = State::Failed(cause);
+                }
+            }
+            Outcome::Gone => self.state = State::Gone,
+        }
+    }
+
+    fn on_unreadable(&mut self, now: Nanos, range: SectorRange, cause: Cause) {
+        if range.count() <= self.config.granule {
+            self.pass.add_unreadable(range, cause);
+            self.escalation.on_unreadable_block(range, self.coverage.grid());
+            self.roots.iter_mut().filter(|root| root.range.contains(range.start)).for_each(|root| root.found = true);
+            self.settle_verdict(now, range);
+            return;
+        }
+        if !self.roots.iter().any(|root| root.range.contains(range.start)) && self.roots.len() < ROOTS_MAX {
+            self.roots.push(Root { range, cause, found: false });
+        }
+        let is_tour_over = self.next_of_tour().is_none();
+        self.escalation.on_unreadable_range(range, self.config.granule, !is_tour_over);
+    }
+
+    /// Every sector of `range`, which lies in one region, now has a verdict.
+    fn settle_verdict(&mut self, now: Nanos, range: SectorRange) {
+        let today = self.date(now);
+        let grid = *self.coverage.grid();
+        let index = grid.region_of(range.start);
+        let region = grid.region(index);
+        assert!(range.end <= region.end, "requests lie inside one region");
+        self.pass.done.insert(range);
+        self.coverage.touch(index, today);
+        if self.pass.done.covers(region) {
+            let unreadable = self.pass.unreadable_in(region);
+            self.coverage.complete(index, today, unreadable as u32);
+        }
+        let (done, transient) = (&self.pass.done, &mut self.transient);
+        self.roots.retain(|root| {
+            let is_settled = done.covers(root.range);
+            if is_settled && !root.found {
+                *transient = (transient.0 + 1, transient.1.or(Some(root.cause)));
+            }
+            !is_settled
+        });
+        if self.pass.done.covers(self.config.range) {
+            self.state = State::Complete;
+        }
+    }
+}
+
+impl Machine for Scrub {
+    fn handle(&mut self, now: Nanos, event: Event) {
+        match event {
+            Event::ForegroundArrived { at, count } => {
+                self.foreground.arrived(at, count, !self.in_flight.is_empty(), &mut self.seen);
+            }
+            Event::ForegroundCompleted { at, count } => self.foreground.completed(at, count),
+            Event::ForegroundDrained { at } => self.foreground.drained(at),
+            Event::Completed { id, outcome, started, finished } => {
+                self.on_completed(now, id, outcome, started, finished);
+            }
+            Event::Tick => return,
+        }
+        self.policy.learn(&self.seen);
+    }
+
+    fn poll_op(&mut self, now: Nanos) -> Option<Op> {
+        if self.state != State::Running || self.in_flight.len() >= self.config.depth || now < self.retry_at {
+            return None;
+        }
+        let turn = self.policy.turn(&self.view(now), &self.seen);
+        if turn.not_before > now {
+            return None;
+        }
+        let blocks = turn.size.0 / SECTOR_BYTES / self.config.granule;
+        let range = self.next_range(blocks.max(1) * self.config.granule)?;
+        let id = OpId(self.next_id);
+        self.next_id += 1;
+        self.requested += range.count();
+        self.in_flight.push(InFlight { id, range, issued: now });
+        Some(Op::Verify { id, range })
+    }
+
+    fn poll_timeout(&self, now: Nanos) -> Option<Nanos> {
+        if self.state != State::Running || self.in_flight.len() >= self.config.depth {
+            return None;
+        }
+        let turn = self.policy.turn(&self.view(now), &self.seen);
+        Some(turn.not_before.max(self.retry_at).max(now))
+    }
+
+    fn is_done(&self) -> bool {
+        self.state != State::Running && self.in_flight.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

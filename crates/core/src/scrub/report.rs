@@ -1,0 +1,78 @@
+//! What a scrub says of itself: progress while it runs, and the result.
+
+use crate::idle::{Setting, Slowdown};
+use crate::scrub::forecast::Forecast;
+use crate::units::{Bytes, Nanos};
+use crate::verdict::{Cause, Unreadable};
+
+/// Why a scrub ended, or that it has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There is more to verify.
+    Running,
+    /// Every sector of the range has a verdict.
+    Complete,
+    /// The device went away. What was verified stays verified.
+    Gone,
+    /// The device answers with something that says nothing about the medium, again and again.
+    Failed(Cause),
+}
+
+/// What the scrub is doing at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// A request is at the disk.
+    Reading,
+    /// The disk is in use, or has not been idle for long enough.
+    Waiting,
+    /// Nothing more will be done.
+    Ended,
+}
+
+/// A snapshot of a scrub.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Running, or why not.
+    pub state: State,
+    /// What it is doing.
+    pub activity: Activity,
+    /// The size of the range to verify.
+    pub bytes: Bytes,
+    /// Clean sectors of this pass, those of earlier runs of the same pass included.
+    pub bytes_verified: Bytes,
+    /// What this run asked the disk for, repeated reads included.
+    pub bytes_requested: Bytes,
+    /// Unreadable sectors of this pass, ascending, neighbours joined.
+    pub unreadable: Vec<Unreadable>,
+    /// Requests that failed although every block of theirs could then be read: a drive that had to try again.
+    pub transient_errors: u64,
+    /// What the drive said the first time that happened.
+    pub transient_cause: Option<Cause>,
+    /// How long this run has lasted.
+    pub elapsed: Nanos,
+    /// Foreground requests seen.
+    pub foreground_requests: u64,
+    /// What they lost.
+    pub slowdown: Slowdown,
+    /// How long the disk was free of foreground requests, as far as was seen.
+    pub idle: Nanos,
+    /// What the policy is set to.
+    pub setting: Setting,
+    /// When it will be done.
+    pub forecast: Option<Forecast>,
+    /// The age of the oldest unread sector in the range; `None`: some were never verified.
+    pub oldest_unread_seconds: Option<u64>,
+}
+
+impl Report {
+    /// How many sectors are unreadable.
+    pub fn unreadable_sectors(&self) -> u64 {
+        self.unreadable.iter().map(|found| found.range.count()).sum()
+    }
+
+    /// Sectors with a verdict as a share of the range, 0..=1.
+    pub fn share_done(&self) -> f64 {
+        let known = self.bytes_verified.0 + self.unreadable_sectors() * crate::units::SECTOR_BYTES;
+        known as f64 / self.bytes.0 as f64
+    }
+}

@@ -1,0 +1,223 @@
+//! The scrubber against a disk made of a set of unreadable sectors: small enough to try every case.
+
+use super::*;
+use crate::idle::{BackToBack, Waiting};
+use crate::tour::{Grid, OrderKind};
+use crate::units::Sector;
+use proptest::prelude::*;
+
+const EIO: Cause = Cause::Errno(5);
+
+struct Bench {
+    scrub: Scrub,
+    bad: Vec<u64>,
+    now: Nanos,
+    asked: Vec<SectorRange>,
+}
+
+fn machine(grid: Grid, range: SectorRange, granule: u64, order: OrderKind, pass: Pass) -> Scrub {
+    let config = Config { range, granule, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1000) };
+    let policy = Box::new(BackToBack { size: Bytes(16 * SECTOR_BYTES) });
+    Scrub::new(
+        config,
+        order.order(&vec![UnixSeconds(0); grid.region_count() as usize]),
+        policy,
+        Coverage::new(grid),
+        pass,
+    )
+}
+
+impl Bench {
+    fn new(grid: Grid, order: OrderKind, bad: &[u64]) -> Bench {
+        let scrub = machine(grid, grid.disk(), 1, order, Pass::default());
+        Bench { scrub, bad: bad.to_vec(), now: Nanos::ZERO, asked: Vec::new() }
+    }
+
+    /// Does one request; false when there is none to do.
+    fn step(&mut self) -> bool {
+        let Some(Op::Verify { id, range }) = self.scrub.poll_op(self.now) else { return false };
+        assert!(!range.is_empty());
+        self.asked.push(range);
+        let is_bad = self.bad.iter().any(|&sector| range.contains(Sector(sector)));
+        let outcome = if is_bad { Outcome::Unreadable(EIO) } else { Outcome::Clean };
+        self.complete(id, outcome);
+        true
+    }
+
+    fn complete(&mut self, id: OpId, outcome: Outcome) {
+        let started = self.now;
+        self.now += Nanos::from_millis(10);
+        self.scrub.handle(self.now, Event::Completed { id, outcome, started, finished: self.now });
+    }
+
+    fn run(&mut self) -> Report {
+        while self.step() {}
+        self.scrub.report(self.now)
+    }
+
+    fn found(report: &Report) -> Vec<(u64, u64)> {
+        report.unreadable.iter().map(|found| (found.range.start.0, found.range.count())).collect()
+    }
+}
+
+/// Start and length of each run of neighbours.
+fn runs(sectors: &[u64]) -> Vec<(u64, u64)> {
+    let set: RangeSet = sectors.iter().map(|&sector| SectorRange::at(sector, 1)).collect();
+    set.iter().map(|run| (run.start.0, run.count())).collect()
+}
+
+#[test]
+fn names_exactly_the_unreadable_sectors_in_every_order() {
+    let bad = [0, 17, 18, 19, 300, 511, 512, 999];
+    for (kind, name) in OrderKind::ALL {
+        let mut bench = Bench::new(Grid::new(1000, 128, 32), kind, &bad);
+        let report = bench.run();
+        assert_eq!(report.state, State::Complete, "{name}");
+        assert_eq!(Bench::found(&report), runs(&bad), "{name}");
+        assert_eq!(report.bytes_verified.0 + report.unreadable_sectors() * 512, 1000 * 512, "{name}");
+        assert!(report.oldest_unread_seconds.is_some());
+        let unreadable: u32 = bench.scrub.coverage().regions().iter().map(|region| region.unreadable).sum();
+        assert_eq!(unreadable, 8, "{name}: the coverage map knows them too");
+    }
+}
+
+proptest! {
+    /// Any disk, any grid, any faults: every sector has the right verdict, no good one is blamed.
+    #[test]
+    fn the_truth_whatever_the_disk(
+        disk in 1u64..600,
+        region in 1u64..200,
+        segments in 1u64..8,
+        granule in prop::sample::select(vec![1u64, 2, 8]),
+        order in prop::sample::select(vec![OrderKind::Sequential, OrderKind::Staggered, OrderKind::Oldest]),
+        bad in prop::collection::vec(0u64..600, 0..30),
+    ) {
+        let (disk, region) = (disk * granule, region * granule);
+        let grid = Grid::new(disk, region, (region / granule).div_ceil(segments) * granule);
+        let bad: Vec<u64> = bad.into_iter().filter(|&sector| sector < disk).collect();
+        let scrub = machine(grid, grid.disk(), granule, order, Pass::default());
+        let mut bench = Bench { scrub, bad: bad.clone(), now: Nanos::ZERO, asked: Vec::new() };
+        let report = bench.run();
+        prop_assert_eq!(report.state, State::Complete);
+        let blocks: RangeSet = bad.iter().map(|sector| SectorRange::at(sector / granule * granule, granule)).collect();
+        prop_assert_eq!(Bench::found(&report), blocks.iter().map(|r| (r.start.0, r.count())).collect::<Vec<_>>());
+        prop_assert_eq!(report.bytes_verified.0 / 512 + report.unreadable_sectors(), disk);
+        prop_assert_eq!(report.transient_errors, 0);
+    }
+
+    /// Stopped anywhere and started again with what was saved: the same findings, and nothing with a verdict is read
+    /// again.
+    #[test]
+    fn a_stop_is_a_pause(stop in 0usize..60, bad in prop::collection::vec(0u64..512, 0..6)) {
+        let grid = Grid::new(512, 128, 32);
+        let mut first = Bench::new(grid, OrderKind::Staggered, &bad);
+        (0..stop).for_each(|_| { first.step(); });
+        let saved = first.scrub.pass().clone();
+        let scrub = machine(grid, grid.disk(), 1, OrderKind::Sequential, saved.clone());
+        let mut second = Bench { scrub, bad: bad.clone(), now: Nanos::ZERO, asked: Vec::new() };
+        let report = second.run();
+        prop_assert_eq!(Bench::found(&report), runs(&bad));
+        prop_assert_eq!(report.bytes_verified.0 / 512 + report.unreadable_sectors(), 512);
+        for range in &second.asked {
+            prop_assert_eq!(saved.done.count_in(*range), 0, "{} was known", range);
+        }
+    }
+}
+
+#[test]
+fn an_error_pulls_its_region_forward_then_the_neighbours_then_the_tour_goes_on() {
+    let grid = Grid::new(640, 128, 32);
+    let mut bench = Bench::new(grid, OrderKind::Staggered, &[260]);
+    let report = bench.run();
+    assert_eq!(report.state, State::Complete);
+    let mut regions: Vec<u64> = bench.asked.iter().map(|range| grid.region_of(range.start)).collect();
+    regions.dedup();
+    // Round 0 visits 0, 1, 2; the error is in 2: finish 2, then 1, then 3; then the tour: 4, and 0 and 4 to the end.
+    assert_eq!(regions, [0, 1, 2, 1, 3, 4, 0, 4, 0, 4, 0, 4]);
+}
+
+#[test]
+fn bisection_asks_few_questions() {
+    let mut bench = Bench::new(Grid::new(16, 16, 16), OrderKind::Sequential, &[11]);
+    bench.run();
+    // 16 sectors: [0,16) fails; [0,8) is clean, so [8,16) need not be asked; [8,12) fails; [8,10) clean; 10, 11; [12,16).
+    let asked: Vec<_> = bench.asked.iter().map(|range| (range.start.0, range.count())).collect();
+    assert_eq!(asked, [(0, 16), (0, 8), (8, 4), (8, 2), (10, 1), (11, 1), (12, 4)]);
+}
+
+#[test]
+fn an_error_that_goes_away_blames_no_sector() {
+    let mut bench = Bench::new(Grid::new(64, 64, 64), OrderKind::Sequential, &[]);
+    let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("an op") };
+    bench.complete(id, Outcome::Unreadable(EIO));
+    let report = bench.run();
+    assert_eq!((report.state, report.unreadable_sectors()), (State::Complete, 0));
+    assert_eq!((report.transient_errors, report.transient_cause), (1, Some(EIO)));
+    assert_eq!(report.bytes_verified, Bytes(64 * 512));
+}
+
+#[test]
+fn what_says_nothing_of_the_medium_is_tried_again_and_then_given_up() {
+    let timeout = Outcome::Failed(Cause::Errno(110));
+    let mut bench = Bench::new(Grid::new(64, 64, 64), OrderKind::Sequential, &[]);
+    for attempt in 1..=ATTEMPTS_MAX {
+        let Some(Op::Verify { id, range }) = bench.scrub.poll_op(bench.now) else { panic!("attempt {attempt}") };
+        assert_eq!(range, SectorRange::at(0, 16));
+        bench.complete(id, timeout);
+        assert_eq!(bench.scrub.poll_op(bench.now), None, "not at once");
+        bench.now += RETRY_PAUSE;
+    }
+    assert_eq!(bench.scrub.state(), State::Failed(Cause::Errno(110)));
+    assert_eq!(bench.scrub.report(bench.now).unreadable_sectors(), 0, "no sector is blamed");
+}
+
+#[test]
+fn a_dead_area_is_put_off_until_all_else_is_done() {
+    let dead: Vec<u64> = (1000..3000).collect();
+    let mut bench = Bench::new(Grid::new(8192, 4096, 1024), OrderKind::Sequential, &dead);
+    let report = bench.run();
+    assert_eq!(Bench::found(&report), runs(&dead), "and still every sector of it is named");
+    let last_good = bench.asked.iter().rposition(|range| range.start.0 >= 8000).unwrap();
+    assert!(bench.asked[..last_good].iter().filter(|range| range.count() == 1).count() < 1000);
+}
+
+#[test]
+fn a_vanished_disk_ends_the_scrub_without_findings() {
+    let mut bench = Bench::new(Grid::new(64, 64, 64), OrderKind::Sequential, &[]);
+    assert!(bench.step());
+    let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("an op") };
+    bench.complete(id, Outcome::Gone);
+    assert!(bench.scrub.is_done());
+    assert_eq!(bench.scrub.state(), State::Gone);
+    assert_eq!(bench.scrub.report(bench.now).bytes_verified, Bytes(16 * 512));
+}
+
+#[test]
+fn the_foreground_goes_first_and_what_it_lost_is_counted() {
+    let grid = Grid::new(1 << 20, 1 << 18, 1 << 14);
+    let config = Config { range: grid.disk(), granule: 1, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+    let policy = Box::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) });
+    let order = OrderKind::Sequential.order(&[]);
+    let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
+    let ms = Nanos::from_millis;
+    assert_eq!(scrub.poll_op(ms(50)), None);
+    assert_eq!(scrub.poll_timeout(ms(50)), Some(ms(100)));
+    let Some(Op::Verify { id, .. }) = scrub.poll_op(ms(100)) else { panic!("idle for long enough") };
+    scrub.handle(ms(115), Event::ForegroundArrived { at: ms(108), count: 1 });
+    scrub.handle(ms(115), Event::Completed { id, outcome: Outcome::Clean, started: ms(100), finished: ms(115) });
+    assert_eq!(scrub.poll_op(ms(115)), None, "the foreground is waiting");
+    scrub.handle(ms(130), Event::ForegroundCompleted { at: ms(125), count: 1 });
+    assert_eq!(scrub.poll_timeout(ms(130)), Some(ms(225)));
+    let report = scrub.report(ms(130));
+    assert_eq!((report.slowdown.total, report.slowdown.max, report.foreground_requests), (ms(7), ms(7), 1));
+    assert_eq!(report.idle, ms(108 + 5));
+}
+
+#[test]
+fn credit_is_not_read_again() {
+    let mut bench = Bench::new(Grid::new(256, 64, 32), OrderKind::Sequential, &[]);
+    bench.scrub.credit(Nanos::ZERO, SectorRange::at(40, 60));
+    let report = bench.run();
+    assert_eq!((report.state, report.bytes_verified), (State::Complete, Bytes(256 * 512)));
+    assert_eq!(report.bytes_requested, Bytes(196 * 512));
+}
