@@ -34,6 +34,7 @@ pub mod idle;
 pub mod journal;
 pub mod machine;
 pub mod range_set;
+pub mod saved;
 pub mod scrub;
 pub mod stats;
 pub mod tour;

@@ -1,0 +1,350 @@
+//! The saved state of a scrub: its text form, there and back. No file is touched here.
+//!
+//! ```text
+//! scrubjay scrub state 1              the format's version
+//! disk wwn-0x5000c500a1b2c3d4         whose state it is; another disk's is refused
+//! sectors 7814037168                  its size in 512-byte sectors
+//! region 262144 16384                 sectors in a region, in a segment
+//! saved 1763722222                    unix seconds
+//! pass 1763720000                     when the pass under way began; 0: none is
+//! done 0+16384 245760+16384*1023      sectors with a verdict: gap+length, *times when repeated
+//! unreadable 70000+1 errno 5          one line a run; or: sense KEY ASC ASCQ BLOCK|-, or: nvme STATUS
+//! regions 4096 1763000400 1763010000 0 0   so many regions in a row: begun, verified, unreadable, touched in this pass
+//! checksum 1c291ca3                   CRC-32C of all lines above
+//! ```
+//!
+//! Dates of regions are rounded down to ten minutes, so that neighbours share a line: a sector is never said to be
+//! younger than it is. A state of a 20 TB disk is a few KiB.
+
+use crate::coverage::{Coverage, RegionRecord};
+use crate::scrub::Pass;
+use crate::tour::Grid;
+use crate::units::{SectorRange, UnixSeconds};
+use crate::verdict::{Cause, Sense};
+use std::fmt::{self, Write};
+use std::str::FromStr;
+
+const MAGIC: &str = "scrubjay scrub state 1";
+/// Dates of regions are multiples of this.
+const DATE_STEP: u64 = 600;
+
+/// All that survives a stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// Whose state it is: a serial number, WWN or path; no line breaks.
+    pub disk: String,
+    /// When it was saved.
+    pub at: UnixSeconds,
+    /// The coverage map, and with it the grid.
+    pub coverage: Coverage,
+    /// The pass under way, if one is.
+    pub pass: Option<Pass>,
+}
+
+/// Why a text is no saved state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl fmt::Display for SavedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+impl std::error::Error for SavedError {}
+
+impl fmt::Display for Saved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.encode(&mut text)?;
+        write!(f, "{text}checksum {:08x}\n", crc32c(text.as_bytes()))
+    }
+}
+
+impl Saved {
+    fn encode(&self, text: &mut String) -> fmt::Result {
+        let grid = self.coverage.grid();
+        writeln!(text, "{MAGIC}\ndisk {}", self.disk.replace(['\n', '\r'], " "))?;
+        writeln!(text, "sectors {}", grid.disk().count())?;
+        writeln!(text, "region {} {}", grid.region_sectors(), grid.segment_sectors())?;
+        writeln!(text, "saved {}", self.at.0)?;
+        writeln!(text, "pass {}", self.pass.as_ref().map_or(0, |pass| pass.begun.0))?;
+        if let Some(pass) = &self.pass {
+            write!(text, "done")?;
+            let mut end = 0;
+            let gaps = pass.done.iter().map(|run| {
+                let gap = run.start.0 - end;
+                end = run.end.0;
+                (gap, run.count())
+            });
+            for ((gap, count), times) in repeated(gaps) {
+                write!(text, " {gap}+{count}")?;
+                if times > 1 {
+                    write!(text, "*{times}")?;
+                }
+            }
+            writeln!(text)?;
+            for (start, (count, cause)) in &pass.unreadable {
+                writeln!(text, "unreadable {start}+{count} {}", cause_text(*cause))?;
+            }
+        }
+        let date = |date: UnixSeconds| date.0 / DATE_STEP * DATE_STEP;
+        let regions = self.coverage.regions().iter().zip(self.coverage.begun());
+        let lines = regions.map(|(r, touched)| (date(r.begun), date(r.verified), r.unreadable, date(*touched)));
+        for ((begun, verified, unreadable, touched), times) in repeated(lines) {
+            writeln!(text, "regions {times} {begun} {verified} {unreadable} {touched}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Saved {
+    type Err = SavedError;
+
+    fn from_str(text: &str) -> Result<Saved, SavedError> {
+        let body_end = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+        let (body, last) = text.split_at(body_end);
+        let line = body.lines().count() + 1;
+        let fail = |what: &str| SavedError { line, what: what.to_owned() };
+        let sum = last.trim_end().strip_prefix("checksum ").ok_or_else(|| fail("cut short: no checksum at the end"))?;
+        if u32::from_str_radix(sum, 16).ok() != Some(crc32c(body.as_bytes())) {
+            return Err(fail("the checksum does not match: the file was changed or damaged"));
+        }
+        Reader { lines: body.lines().enumerate().peekable(), line: 0 }.read()
+    }
+}
+
+struct Reader<'a> {
+    lines: std::iter::Peekable<std::iter::Enumerate<std::str::Lines<'a>>>,
+    line: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn read(mut self) -> Result<Saved, SavedError> {
+        if self.lines.next().map(|(_, line)| line) != Some(MAGIC) {
+            self.line = 1;
+            return Err(self.fail("not a scrub state of this version"));
+        }
+        let disk = self.field("disk")?.to_owned();
+        let [sectors] = self.numbers("sectors")?;
+        let [region, segment] = self.numbers("region")?;
+        let is_grid = sectors > 0 && segment > 0 && segment <= region && sectors.div_ceil(region) <= Grid::REGIONS_MAX;
+        if !is_grid {
+            return Err(self.fail("these sizes do not make a grid"));
+        }
+        let grid = Grid::new(sectors, region, segment);
+        let [at] = self.numbers("saved")?;
+        let [begun] = self.numbers("pass")?;
+        let pass = if begun == 0 { None } else { Some(self.pass(begun, &grid)?) };
+        let coverage = self.coverage(grid)?;
+        if self.lines.next().is_some() {
+            self.line += 1;
+            return Err(self.fail("nothing was expected here"));
+        }
+        Ok(Saved { disk, at: UnixSeconds(at), coverage, pass })
+    }
+
+    fn pass(&mut self, begun: u64, grid: &Grid) -> Result<Pass, SavedError> {
+        let mut pass = Pass { begun: UnixSeconds(begun), ..Pass::default() };
+        let mut end = 0;
+        for word in self.field("done")?.split_whitespace() {
+            let (run, times) = word.split_once('*').unwrap_or((word, "1"));
+            let (gap, count) = self.run(run)?;
+            for _ in 0..self.number(times)? {
+                let range = self.range(end, gap, count, grid)?;
+                pass.done.insert(range);
+                end = range.end.0;
+            }
+        }
+        while let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("unreadable ")) {
+            self.line += 1;
+            let (run, cause) = line["unreadable ".len()..].split_once(' ').ok_or_else(|| self.fail("no cause"))?;
+            let (start, count) = self.run(run)?;
+            let range = self.range(0, start, count, grid)?;
+            let cause = parse_cause(cause).ok_or_else(|| self.fail("no such cause"))?;
+            if !pass.done.covers(range) {
+                return Err(self.fail("unreadable, but not done"));
+            }
+            pass.unreadable.insert(range.start.0, (range.count(), cause));
+        }
+        Ok(pass)
+    }
+
+    fn coverage(&mut self, grid: Grid) -> Result<Coverage, SavedError> {
+        let (mut records, mut touched) = (Vec::new(), Vec::new());
+        while (records.len() as u64) < grid.region_count() {
+            let [times, begun, verified, unreadable, touch] = self.numbers("regions")?;
+            let record = RegionRecord {
+                begun: UnixSeconds(begun),
+                verified: UnixSeconds(verified),
+                unreadable: u32::try_from(unreadable).map_err(|_| self.fail("too many unreadable sectors"))?,
+            };
+            if times == 0 || times > grid.region_count() - records.len() as u64 {
+                return Err(self.fail("more regions than the disk has, or none"));
+            }
+            records.extend(std::iter::repeat_n(record, times as usize));
+            touched.extend(std::iter::repeat_n(UnixSeconds(touch), times as usize));
+        }
+        Coverage::restore(grid, records, touched).ok_or_else(|| self.fail("a record for each region is needed"))
+    }
+
+    fn field(&mut self, name: &str) -> Result<&'a str, SavedError> {
+        let line = self.lines.next().map_or("", |(_, line)| line);
+        self.line += 1;
+        let rest = line.strip_prefix(name).ok_or_else(|| self.fail(&format!("`{name}` was expected")))?;
+        Ok(rest.strip_prefix(' ').unwrap_or(rest))
+    }
+
+    fn numbers<const N: usize>(&mut self, name: &str) -> Result<[u64; N], SavedError> {
+        let words: Vec<&str> = self.field(name)?.split_whitespace().collect();
+        let numbers = words.into_iter().map(|word| self.number(word)).collect::<Result<Vec<u64>, _>>()?;
+        numbers.try_into().map_err(|_| self.fail(&format!("{N} numbers were expected")))
+    }
+
+    fn number(&self, word: &str) -> Result<u64, SavedError> {
+        word.parse().map_err(|_| self.fail(&format!("`{word}` is not a number")))
+    }
+
+    fn run(&self, word: &str) -> Result<(u64, u64), SavedError> {
+        let (start, count) = word.split_once('+').ok_or_else(|| self.fail(&format!("`{word}` is not a run")))?;
+        Ok((self.number(start)?, self.number(count)?))
+    }
+
+    fn range(&self, base: u64, gap: u64, count: u64, grid: &Grid) -> Result<SectorRange, SavedError> {
+        let start = base.checked_add(gap);
+        let end = start.and_then(|start| start.checked_add(count)).filter(|&end| end <= grid.disk().end.0 && count > 0);
+        let range = start.zip(end).map(|(start, end)| SectorRange::new(start, end));
+        range.ok_or_else(|| self.fail("a run outside the disk, or an empty one"))
+    }
+
+    fn fail(&self, what: &str) -> SavedError {
+        SavedError { line: self.line + 1, what: what.to_owned() }
+    }
+}
+
+fn cause_text(cause: Cause) -> String {
+    match cause {
+        Cause::Errno(errno) => format!("errno {errno}"),
+        Cause::NvmeStatus(status) => format!("nvme {status}"),
+        Cause::Sense(Sense { key, asc, ascq, block }) => {
+            format!("sense {key} {asc} {ascq} {}", block.map_or("-".to_owned(), |block| block.to_string()))
+        }
+    }
+}
+
+fn parse_cause(text: &str) -> Option<Cause> {
+    let words: Vec<&str> = text.split(' ').collect();
+    Some(match words[..] {
+        ["errno", errno] => Cause::Errno(errno.parse().ok()?),
+        ["nvme", status] => Cause::NvmeStatus(status.parse().ok()?),
+        ["sense", key, asc, ascq, block] => Cause::Sense(Sense {
+            key: key.parse().ok()?,
+            asc: asc.parse().ok()?,
+            ascq: ascq.parse().ok()?,
+            block: if block == "-" { None } else { Some(block.parse().ok()?) },
+        }),
+        _ => return None,
+    })
+}
+
+/// Equal neighbours as (value, how many).
+fn repeated<T: PartialEq>(values: impl Iterator<Item = T>) -> impl Iterator<Item = (T, u64)> {
+    let mut values = values.peekable();
+    std::iter::from_fn(move || {
+        let value = values.next()?;
+        let mut times = 1;
+        while values.next_if(|next| *next == value).is_some() {
+            times += 1;
+        }
+        Some((value, times))
+    })
+}
+
+/// CRC-32C (Castagnoli), a bit at a time: a state is a few KiB.
+fn crc32c(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc: u32, _| (crc >> 1) ^ (0x82f6_3b78 & (crc & 1).wrapping_neg()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::range_set::RangeSet;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_checksum_is_crc_32c() {
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+    }
+
+    fn staggered(disk_sectors: u64) -> Saved {
+        let grid = Grid::new(disk_sectors, 262_144, 16_384);
+        let done = (0..grid.region_count()).map(|region| {
+            SectorRange::at(region * 262_144, if region < 1000 { 32_768 } else { 16_384 }).intersection(grid.disk())
+        });
+        let mut coverage = Coverage::new(grid);
+        (0..grid.region_count()).for_each(|region| coverage.touch(region, UnixSeconds(1_763_720_000 + region * 6)));
+        let pass = Pass { begun: UnixSeconds(1_763_720_000), done: done.collect(), ..Pass::default() };
+        Saved { disk: "wwn-0x5000c500a1b2c3d4".to_owned(), at: UnixSeconds(1_763_800_000), coverage, pass: Some(pass) }
+    }
+
+    #[test]
+    fn a_state_of_a_20_tb_disk_is_small() {
+        let text = staggered(39_063_650_304).to_string();
+        assert!(text.len() < 100_000, "{} bytes", text.len());
+        let back: Saved = text.parse().unwrap();
+        assert_eq!(back.pass, staggered(39_063_650_304).pass);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_saved_comes_back(
+            disk in "[ -~]{0,20}", sectors in 1u64..5000, region in 1u64..600,
+            runs in prop::collection::vec((0u64..5000, 1u64..50), 0..20),
+            bad in prop::collection::vec((0u64..5000, 0usize..4), 0..5),
+            dates in prop::collection::vec(0u64..100, 1..20), under_way in any::<bool>(),
+        ) {
+            let grid = Grid::new(sectors, region, region.div_ceil(3));
+            let mut done: RangeSet = runs.iter().map(|&(s, n)| SectorRange::at(s, n).intersection(grid.disk())).collect();
+            let sense = |block| Cause::Sense(Sense { key: 3, asc: 17, ascq: 0, block });
+            let causes = [Cause::Errno(61), Cause::NvmeStatus(0x281), sense(None), sense(Some(77))];
+            let mut pass = Pass { begun: UnixSeconds(5), ..Pass::default() };
+            for (sector, cause) in bad.into_iter().filter(|&(sector, _)| sector < sectors) {
+                done.insert(SectorRange::at(sector, 1));
+                pass.unreadable.insert(sector, (1, causes[cause]));
+            }
+            pass.done = done;
+            let date = |i: u64| UnixSeconds(dates[i as usize % dates.len()] * DATE_STEP);
+            let records = (0..grid.region_count())
+                .map(|i| RegionRecord { begun: date(i), verified: date(i / 2), unreadable: (i % 3) as u32 }).collect();
+            let touched = (0..grid.region_count()).map(|i| date(i / 4)).collect();
+            let coverage = Coverage::restore(grid, records, touched).unwrap();
+            let saved = Saved { disk, at: UnixSeconds(99), coverage, pass: under_way.then_some(pass) };
+            prop_assert_eq!(saved.to_string().parse::<Saved>(), Ok(saved));
+        }
+
+        /// Damage is told, never believed and never a panic: a byte changed, or the end cut off.
+        #[test]
+        fn damage_is_told(at in 0usize..400, byte in 1u8..128, cut in any::<bool>()) {
+            let mut bytes = staggered(3_000_000).to_string().into_bytes();
+            let at = at % (bytes.len() - 1);
+            if cut { bytes.truncate(at) } else { bytes[at] ^= byte }
+            if let Ok(text) = String::from_utf8(bytes) {
+                prop_assert!(text.parse::<Saved>().is_err());
+            }
+        }
+
+        /// Any text with a right checksum: an answer, never a panic.
+        #[test]
+        fn nonsense_with_a_right_checksum_is_told(lines in prop::collection::vec("(sectors|region|saved|pass|done|regions|unreadable)( [0-9+*]{0,12}){0,5}", 0..10)) {
+            let body = format!("{MAGIC}\ndisk x\nsectors 100\nregion 10 5\n{}\n", lines.join("\n"));
+            let _ = format!("{body}checksum {:08x}\n", crc32c(body.as_bytes())).parse::<Saved>();
+        }
+    }
+}
