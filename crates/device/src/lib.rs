@@ -3,7 +3,16 @@
 //! **Never:** policy. When to read, how much and in which order is decided in `scrubjay-core`; this crate obeys.
 //! With `code` it is the only crate with `unsafe`, each block with its `SAFETY:` line.
 
+pub mod buffer;
+pub mod claim;
 pub mod clock;
+pub mod decorate;
 pub mod detector;
+pub mod ioprio;
+pub mod pump;
+pub mod session;
+pub mod sg;
+pub mod store;
 pub mod sysfs;
+pub mod target;
 pub mod verify;

@@ -1,1 +1,42 @@
-//! Virtual time.
+//! Virtual time: the machines that ship, on modelled disks, among modelled users.
+//!
+//! **Never:** real I/O, a clock, a thread, unseeded chance. A seed says all: the same seed gives the same run, to the
+//! nanosecond, on every machine.
+//!
+//! ```text
+//! workload (or a recorded list) -> Request --+
+//! lse -> bad sectors -> disk::Disk --------- pump::Pump <-> any Machine        what happens, and what it costs
+//!                                            |  +-> Report (exact slowdown) and Journal
+//! a journal's text -> replay::replay --------+-> any Machine                   what it would have done
+//! experiment::*                                                                the papers' figures, one file each
+//! ```
+//!
+//! The shipped scrubber, waiting for 50 ms of idleness, on the paper's disk with one bad sector, among strangers:
+//!
+//! ```
+//! use scrubjay_core::{coverage::Coverage, idle::Waiting, scrub::*, tour::*, units::*};
+//! use scrubjay_sim::{disk::*, pump::Pump, rng::Rng, workload::*};
+//!
+//! let grid = Grid::new(Bytes::gib(1).sectors(), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
+//! let config = Config { range: grid.disk(), granule: 8, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+//! let policy = Box::new(Waiting { wait: Nanos::from_millis(50), size: Bytes::mib(1) });
+//! let mut scrub = Scrub::new(config, OrderKind::Staggered.order(&[]), policy, Coverage::new(grid), Pass::default());
+//!
+//! let disk = Disk::new(grid.disk().count(), ServiceModel::ULTRASTAR_15K450).with_errors([SectorRange::at(4711, 1)]);
+//! let service = Span::Fixed(disk.service(Bytes::kib(64)));
+//! let think = Span::Pareto { minimum: Nanos::from_millis(10), shape: 1.1, maximum: Nanos::from_secs(60) };
+//! let strangers = Bursts::new(8, Span::Fixed(Nanos::from_millis(20)), think, service, Rng::new(1));
+//!
+//! let run = Pump::new(disk, strangers).run(&mut scrub);
+//! assert_eq!(scrub.report(run.report.elapsed).unreadable_sectors(), 8, "the block of eight sectors around it");
+//! let lost = run.report.foreground;
+//! assert!(lost.slowdown_mean_seconds() < 0.002 && lost.slowdown_max < Nanos::from_millis(15));
+//! ```
+
+pub mod disk;
+pub mod experiment;
+pub mod lse;
+pub mod pump;
+pub mod replay;
+pub mod rng;
+pub mod workload;

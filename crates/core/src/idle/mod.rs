@@ -5,6 +5,7 @@
 
 mod back_to_back;
 mod budget;
+mod choice;
 mod fixed_delay;
 mod observed;
 mod service;
@@ -13,6 +14,7 @@ mod waiting;
 
 pub use back_to_back::BackToBack;
 pub use budget::{Budget, Goal};
+pub use choice::Choice;
 pub use fixed_delay::FixedDelay;
 pub use observed::{Observed, Workload};
 pub use service::ServiceTimes;

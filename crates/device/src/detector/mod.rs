@@ -1,24 +1,47 @@
 //! The foreground detector: tells the machine when *others* use the disk, never when we do.
 //!
-//! Three signals, best first; each is one file and one line in the table of [`open`]:
+//! Three signals, best first; each is one file and one line in `DETECTORS`:
 //!
 //! | detector | sees | needs |
 //! |---|---|---|
-//! | [`bpf`] | every arrival and completion, with its time | CAP_BPF and CAP_PERFMON (or root) |
-//! | [`perf`] | the same, through a ring per CPU | CAP_PERFMON (or root) |
-//! | [`stat`] | counts, dated when they are polled | nothing |
+//! | `bpf` | every arrival and completion, with its time | CAP_BPF and CAP_PERFMON, readable tracefs (root), Linux 5.8 |
+//! | `perf` | the same, through a ring per CPU | CAP_PERFMON, readable tracefs (root) |
+//! | `stat` | counts, dated when they are polled | nothing |
 //!
 //! No detector wakes the pump: a request at the disk cannot be recalled, so the time to look is just before the next
 //! one is sent. [`Detector::drain`] is called then, and at least every 100 ms.
+//!
+//! Ours is what runs in the idle I/O class ([`crate::ioprio`]); so idle-class requests of other processes are not
+//! foreground either. Kernels before 6.11 do not tell the class: there, ours is what our process does.
+
+mod activity;
+mod assembler;
+mod bpf;
+mod kernel;
+mod perf;
+mod stat;
+mod tracepoint;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
 
 use scrubjay_core::machine::Event;
+
+use crate::sysfs::DiskNode;
 
 /// Watches one whole disk for requests that are not ours.
 pub trait Detector: Send {
     /// Appends all that has happened since the last call to `events`, in the order of `at`: only `Foreground*` events.
+    ///
+    /// Ends with [`Event::ForegroundDrained`] when nothing of the foreground is outstanding and there was any since the
+    /// last such event. An idle disk yields no events at all. No event is dated earlier than one handed out before.
     fn drain(&mut self, own: OwnTraffic, events: &mut Vec<Event>);
 
-    /// How many foreground requests went by unseen (a ring that was full), so far.
+    /// How many foreground requests went by unseen (a ring that was full), so far. Arrivals and completions both count.
     fn lost(&self) -> u64 {
         0
     }
@@ -33,4 +56,139 @@ pub struct OwnTraffic {
     pub requests: u64,
     /// Our reads that are at the disk now.
     pub in_flight: u32,
+}
+
+/// Which detector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// BPF programs at the block layer's tracepoints.
+    Bpf,
+    /// Perf events at the same tracepoints.
+    Perf,
+    /// The counters in `/sys/block/X/stat`.
+    Stat,
+    /// None: nothing is seen.
+    Blind,
+}
+
+impl Kind {
+    /// All of them, best first.
+    pub const ALL: [Kind; 4] = [Kind::Bpf, Kind::Perf, Kind::Stat, Kind::Blind];
+}
+
+/// As on the command line: `bpf`, `perf`, `stat`, `none`.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Kind::Bpf => "bpf",
+            Kind::Perf => "perf",
+            Kind::Stat => "stat",
+            Kind::Blind => "none",
+        })
+    }
+}
+
+/// The reverse of [`Display`](fmt::Display).
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Kind, String> {
+        let found = Kind::ALL.into_iter().find(|kind| kind.to_string() == text);
+        found.ok_or_else(|| format!("no such detector: {text} (there are bpf, perf, stat, none)"))
+    }
+}
+
+/// A detector at work.
+pub struct Opened {
+    /// It.
+    pub detector: Box<dyn Detector>,
+    /// Which it is.
+    pub kind: Kind,
+    /// One sentence for the user, without its full stop: what it sees and, if a better one could not be had, why.
+    pub why: String,
+}
+
+/// How to open each detector, best first. Also says what it sees.
+type Open = fn(&DiskNode) -> Result<(Box<dyn Detector>, String), Refusal>;
+const DETECTORS: [(Kind, Open); 3] =
+    [(Kind::Bpf, bpf::Bpf::open), (Kind::Perf, perf::Perf::open), (Kind::Stat, stat::Stat::open)];
+
+/// Opens the best detector for `disk` that works here, at most as good as `wish`.
+///
+/// Never fails: without a disk (an image file whose file system is not on one), or when no detector works, the result
+/// sees nothing, and says so.
+pub fn open(disk: Option<&DiskNode>, wish: Option<Kind>) -> Opened {
+    let blind = |why| Opened { detector: Box::new(Blind), kind: Kind::Blind, why: format!("{}: {why}", Kind::Blind) };
+    let Some(disk) = disk else {
+        return blind("no block device lies below the target, so nothing can be seen of its other users".to_owned());
+    };
+    if wish == Some(Kind::Blind) {
+        return blind(format!("other users of {} are not watched, as you wished", disk.name));
+    }
+    let mut refusals = Vec::new();
+    for (kind, open) in DETECTORS.into_iter().skip_while(|&(kind, _)| wish.is_some_and(|wish| wish != kind)) {
+        match open(disk) {
+            Ok((detector, sees)) => return Opened { detector, kind, why: format!("{kind}: {sees}{}", because(&refusals)) },
+            Err(refusal) => refusals.push(format!("{kind} {refusal}")),
+        }
+    }
+    blind(format!("other users of {} cannot be seen{}", disk.name, because(&refusals)))
+}
+
+/// `, because ... and ...`.
+fn because(refusals: &[String]) -> String {
+    if refusals.is_empty() { String::new() } else { format!(", because {}", refusals.join(" and ")) }
+}
+
+/// Sees nothing.
+struct Blind;
+
+impl Detector for Blind {
+    fn drain(&mut self, _own: OwnTraffic, _events: &mut Vec<Event>) {}
+}
+
+/// Why a detector does not work here. Reads on after its name: `bpf needs ...`.
+#[derive(Debug, thiserror::Error)]
+enum Refusal {
+    #[error("needs tracefs at /sys/kernel/tracing or /sys/kernel/debug/tracing")]
+    NoTracefs,
+    #[error("may not read tracefs ({})", name(.0))]
+    Tracefs(io::Error),
+    #[error("finds no tracepoint of the block layer")]
+    NoTracepoint,
+    #[error("needs {capability} ({})", name(error))]
+    Needs { capability: &'static str, error: io::Error },
+    #[error("{failure} ({})", name(error))]
+    Failed { failure: &'static str, error: io::Error },
+    #[error("finds the counting switched off (/sys/block/{0}/queue/iostats is 0)")]
+    CountingOff(String),
+}
+
+impl Refusal {
+    /// Turns an error into `failure`, for `map_err`.
+    fn failed(failure: &'static str) -> impl Fn(io::Error) -> Refusal {
+        move |error| Refusal::Failed { failure, error }
+    }
+
+    /// Of a call that needs `capability` and otherwise fails as `failure` says.
+    fn of_call(capability: &'static str, failure: &'static str, error: io::Error) -> Refusal {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => Refusal::Needs { capability, error },
+            _ => Refusal::failed(failure)(error),
+        }
+    }
+}
+
+/// The error by the name that manual pages and search engines know.
+fn name(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EPERM) => "EPERM".to_owned(),
+        Some(libc::EACCES) => "EACCES".to_owned(),
+        Some(libc::EINVAL) => "EINVAL".to_owned(),
+        Some(libc::ENOMEM) => "ENOMEM".to_owned(),
+        Some(libc::EMFILE) => "EMFILE".to_owned(),
+        Some(libc::ENOSYS) => "ENOSYS".to_owned(),
+        Some(libc::ENOENT) => "ENOENT".to_owned(),
+        _ => error.to_string(),
+    }
 }

@@ -1,0 +1,215 @@
+//! From single sightings to events: puts them in order of time, and says when the foreground is drained.
+//!
+//! Pure: sightings and the kernel's count of requests in flight go in, events come out.
+
+use scrubjay_core::machine::Event;
+use scrubjay_core::units::Nanos;
+
+/// One thing that a tracepoint saw of the foreground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sighting {
+    /// When (`CLOCK_MONOTONIC`).
+    pub(super) at: Nanos,
+    /// What.
+    pub(super) what: What,
+}
+
+/// What a tracepoint saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// A request reached the disk.
+    Arrival,
+    /// A request was completed.
+    Completion,
+}
+
+/// How long an arrival may be traced before the kernel counts it as in flight, and how long a request that was completed
+/// may still be counted. Our choice: a thousand times what either takes, and well below the idle times that are worth a
+/// scrub request.
+pub(super) const SETTLE: Nanos = Nanos::from_millis(1);
+
+/// What is known of the foreground's requests since the disk was last seen without any.
+///
+/// Arrivals and completions do not add up: the kernel completes flushes that never arrived, completes a request in
+/// parts, and merges requests that then are never completed. So the balance is only believed when it agrees with `/sys/block/X/inflight`, and the
+/// kernel's zero overrules it.
+#[derive(Debug, Default)]
+pub(super) struct Activity {
+    /// There was a sighting since the last [`Event::ForegroundDrained`].
+    open: bool,
+    /// Arrivals less completions since then.
+    outstanding: u64,
+    /// The last arrival.
+    arrived: Nanos,
+    /// The last completion since then.
+    completed: Option<Nanos>,
+    /// Sightings were lost since then, so the last completion may be one that nobody saw.
+    lossy: bool,
+    /// `at` of the last event handed out.
+    told: Nanos,
+}
+
+impl Activity {
+    /// Turns what was seen since the last call into events, and empties `sightings`. `lossy`: there was more that got
+    /// lost.
+    ///
+    /// Sightings of one call are sorted. One that should have come in an earlier call (another CPU was a moment late in
+    /// writing it) is dated as late as that call's last: events never run backwards.
+    pub(super) fn tell(&mut self, sightings: &mut Vec<Sighting>, lossy: bool, events: &mut Vec<Event>) {
+        sightings.sort_by_key(|sighting| sighting.at);
+        self.open |= lossy || !sightings.is_empty();
+        self.lossy |= lossy;
+        for Sighting { at, what } in sightings.drain(..) {
+            self.told = self.told.max(at);
+            let at = self.told;
+            match what {
+                What::Arrival => {
+                    self.outstanding += 1;
+                    self.arrived = at;
+                    events.push(Event::ForegroundArrived { at, count: 1 });
+                }
+                What::Completion => {
+                    self.outstanding = self.outstanding.saturating_sub(1);
+                    self.completed = Some(at);
+                    events.push(Event::ForegroundCompleted { at, count: 1 });
+                }
+            }
+        }
+    }
+
+    /// Must [`Activity::settle`] be asked? On an idle disk it need not, which saves a look into `/sys`.
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Says that the foreground is drained, if it is. `now` is a time before the look into the kernel's counts,
+    /// `in_flight` is what that look found, ours included (`None`: it could not be had), and `own` is how many are ours.
+    ///
+    /// `own` may be stale by one request either way, so while ours are in flight the balance must agree.
+    pub(super) fn settle(&mut self, now: Nanos, in_flight: Option<u64>, own: u32, events: &mut Vec<Event>) {
+        let balanced = self.outstanding == 0;
+        let drained = match in_flight {
+            Some(0) => balanced || now.since(self.arrived) >= SETTLE,
+            Some(all) => balanced && all <= u64::from(own),
+            None => balanced,
+        };
+        if !self.open || !drained {
+            return;
+        }
+        // Whoever left without being seen left before now; that is all we know of it.
+        let left = if balanced && !self.lossy { self.completed.unwrap_or(now) } else { now };
+        self.told = self.told.max(left);
+        events.push(Event::ForegroundDrained { at: self.told });
+        *self = Activity { told: self.told, ..Activity::default() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrival(at: u64) -> Sighting {
+        Sighting { at: Nanos(at), what: What::Arrival }
+    }
+
+    fn completion(at: u64) -> Sighting {
+        Sighting { at: Nanos(at), what: What::Completion }
+    }
+
+    fn arrived(at: u64) -> Event {
+        Event::ForegroundArrived { at: Nanos(at), count: 1 }
+    }
+
+    fn completed(at: u64) -> Event {
+        Event::ForegroundCompleted { at: Nanos(at), count: 1 }
+    }
+
+    fn drained(at: u64) -> Event {
+        Event::ForegroundDrained { at: Nanos(at) }
+    }
+
+    /// One drain: tells, and settles when there is need.
+    fn drain(
+        activity: &mut Activity,
+        sightings: &[Sighting],
+        now: u64,
+        in_flight: Option<u64>,
+        own: u32,
+    ) -> Vec<Event> {
+        let mut events = Vec::new();
+        activity.tell(&mut sightings.to_vec(), false, &mut events);
+        if activity.is_open() {
+            activity.settle(Nanos(now), in_flight, own, &mut events);
+        }
+        events
+    }
+
+    /// Much later than any arrival in these tests.
+    const LATER: u64 = 1_000 * SETTLE.0;
+
+    #[test]
+    fn an_idle_disk_yields_nothing() {
+        let mut activity = Activity::default();
+        assert!(!activity.is_open());
+        assert_eq!(drain(&mut activity, &[], 10, Some(0), 0), []);
+        assert_eq!(drain(&mut activity, &[], 20, Some(1), 1), []);
+    }
+
+    #[test]
+    fn drained_is_dated_by_the_last_completion_and_said_once() {
+        let mut activity = Activity::default();
+        let seen = [arrival(10), arrival(12), completion(20), completion(25)];
+        let told = [arrived(10), arrived(12), completed(20), completed(25), drained(25)];
+        assert_eq!(drain(&mut activity, &seen, 90, Some(0), 0), told);
+        assert_eq!(drain(&mut activity, &[], LATER, Some(0), 0), []);
+    }
+
+    #[test]
+    fn rings_are_merged_by_time_and_late_records_do_not_run_backwards() {
+        let mut activity = Activity::default();
+        let first = drain(&mut activity, &[completion(30), arrival(20), arrival(10)], 40, Some(1), 0);
+        assert_eq!(first, [arrived(10), arrived(20), completed(30)]);
+        let second = drain(&mut activity, &[completion(35), completion(29)], 40, Some(0), 0);
+        assert_eq!(second, [completed(30), completed(35), drained(35)]);
+    }
+
+    #[test]
+    fn own_reads_in_flight_do_not_hide_a_foreground_request() {
+        let mut activity = Activity::default();
+        // The kernel counts one. It may be ours or, if ours has just been completed, the foreground's.
+        assert_eq!(drain(&mut activity, &[arrival(10)], LATER, Some(1), 1), [arrived(10)]);
+        assert_eq!(drain(&mut activity, &[], LATER, Some(2), 1), []);
+        assert_eq!(drain(&mut activity, &[completion(LATER)], LATER, Some(1), 1), [completed(LATER), drained(LATER)]);
+    }
+
+    #[test]
+    fn an_arrival_is_believed_before_the_kernel_counts_it() {
+        let mut activity = Activity::default();
+        assert_eq!(drain(&mut activity, &[arrival(10)], 11, Some(0), 0), [arrived(10)]);
+        // Its completion never came, so it was merged or is not traced: the time of the look is all there is.
+        assert_eq!(drain(&mut activity, &[], LATER, Some(0), 0), [drained(LATER)]);
+    }
+
+    #[test]
+    fn a_flush_that_never_arrived_is_no_debt() {
+        let mut activity = Activity::default();
+        assert_eq!(drain(&mut activity, &[completion(10)], 11, Some(0), 0), [completed(10), drained(10)]);
+        assert_eq!(drain(&mut activity, &[arrival(20)], LATER, Some(1), 0), [arrived(20)]);
+    }
+
+    #[test]
+    fn what_was_lost_is_dated_by_the_look() {
+        let mut activity = Activity::default();
+        let mut events = Vec::new();
+        activity.tell(&mut vec![arrival(10), completion(20)], true, &mut events);
+        activity.settle(Nanos(50), Some(0), 0, &mut events);
+        assert_eq!(events, [arrived(10), completed(20), drained(50)]);
+    }
+
+    #[test]
+    fn a_disk_that_is_gone_is_judged_by_the_balance() {
+        let mut activity = Activity::default();
+        assert_eq!(drain(&mut activity, &[arrival(10)], LATER, None, 0), [arrived(10)]);
+        assert_eq!(drain(&mut activity, &[completion(LATER)], LATER, None, 0), [completed(LATER), drained(LATER)]);
+    }
+}

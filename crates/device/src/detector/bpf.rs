@@ -1,0 +1,312 @@
+//! The best detector: a BPF program at each tracepoint writes one word per foreground request into a shared ring.
+//!
+//! Some twenty instructions, assembled here: no compiler, no library, no kernel headers. Nothing wakes us; [`drain`]
+//! reads the ring from shared memory without a system call.
+//!
+//! [`drain`]: Detector::drain
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::Ordering;
+use std::{fs, io};
+
+use scrubjay_core::machine::Event;
+use scrubjay_core::units::Nanos;
+
+use super::activity::{Activity, Sighting, What};
+use super::assembler::{Assembler, Constant, Helper, Reg, Size, When};
+use super::kernel::{self, InFlight, Mapping, PerfEvent};
+use super::tracepoint::{Probes, Tracepoint};
+use super::{Detector, OwnTraffic, Refusal};
+use crate::clock;
+use crate::ioprio::IDLE_MIN;
+use crate::sysfs::DiskNode;
+
+/// Bytes in the ring: 32768 records, 100 ms of 160000 requests per second, each of which makes two. A power of two.
+const RING_BYTES: usize = 512 << 10;
+
+/// Every request of one disk that is not ours, with its time.
+pub(super) struct Bpf {
+    ring: Ring,
+    /// The one word of the array map that counts what the full ring refused.
+    refused: Mapping,
+    refused_before: u64,
+    in_flight: InFlight,
+    activity: Activity,
+    sightings: Vec<Sighting>,
+    /// What keeps the programs attached.
+    _attached: Vec<(PerfEvent, OwnedFd)>,
+}
+
+impl Bpf {
+    /// Watches `disk` with the best tracepoints there are, and says what it sees.
+    ///
+    /// # Errors
+    /// Without CAP_BPF and CAP_PERFMON, without a readable tracefs, before Linux 5.8, on 32-bit kernels.
+    pub(super) fn open(disk: &DiskNode) -> Result<(Box<dyn Detector>, String), Refusal> {
+        let probes = Probes::choose(disk)?;
+        let bpf = Bpf::with_probes(disk, &probes)?;
+        Ok((Box::new(bpf), probes.describe(disk)))
+    }
+
+    /// Watches `disk` with these tracepoints.
+    pub(super) fn with_probes(disk: &DiskNode, probes: &Probes) -> Result<Bpf, Refusal> {
+        if cfg!(not(target_pointer_width = "64")) {
+            return Err(Refusal::failed("needs a 64-bit kernel")(io::ErrorKind::Unsupported.into()));
+        }
+        let process = Process::ours().map_err(Refusal::failed("finds no /proc/self/ns/pid"))?;
+        let in_flight = InFlight::open(disk).map_err(Refusal::failed("finds no inflight file"))?;
+        let ring_map = create_map(MAP_RINGBUF, 0, 0, RING_BYTES as u32, 0)?;
+        let refused_map = create_map(MAP_ARRAY, 4, 8, 1, MAP_MMAPABLE)?;
+        let ring = Ring::new(&ring_map).map_err(Refusal::failed("cannot map its ring"))?;
+        let refused = Mapping::new(refused_map.as_raw_fd(), kernel::page_bytes(), 0, false)
+            .map_err(Refusal::failed("cannot map its counter"))?;
+        let cpu = *kernel::cpus_online().ok().and_then(|cpus| cpus.first().copied()).get_or_insert(0);
+        let mut attached = Vec::new();
+        let completion = probes.completion.iter().map(|point| (point, What::Completion));
+        for (point, what) in completion.chain([(&probes.arrival, What::Arrival)]) {
+            let program = Filter { point, what, disk: disk.major << 20 | disk.minor, process };
+            let program = load(&program.assemble(ring_map.as_raw_fd(), refused_map.as_raw_fd()))?;
+            attached.push((attach(point, cpu, &program)?, program));
+        }
+        let (activity, sightings) = (Activity::default(), Vec::new());
+        Ok(Bpf { ring, refused, refused_before: 0, in_flight, activity, sightings, _attached: attached })
+    }
+}
+
+impl Detector for Bpf {
+    fn drain(&mut self, own: OwnTraffic, events: &mut Vec<Event>) {
+        self.ring.take(&mut self.sightings);
+        let refused = self.lost();
+        self.activity.tell(&mut self.sightings, refused != self.refused_before, events);
+        self.refused_before = refused;
+        if self.activity.is_open() {
+            let now = clock::now();
+            self.activity.settle(now, self.in_flight.look(), own.in_flight, events);
+        }
+    }
+
+    fn lost(&self) -> u64 {
+        self.refused.word(0).load(Ordering::Relaxed)
+    }
+}
+
+/// Our process, as its own PID namespace numbers it: inside a container that is not how the kernel does.
+#[derive(Clone, Copy, Debug)]
+struct Process {
+    tgid: u32,
+    /// The device of the namespace's file, in the kernel's own encoding.
+    namespace_dev: u64,
+    namespace_inode: u64,
+}
+
+impl Process {
+    fn ours() -> io::Result<Process> {
+        let namespace = fs::metadata("/proc/self/ns/pid")?;
+        let dev = namespace.dev();
+        let namespace_dev = u64::from(libc::major(dev)) << 20 | u64::from(libc::minor(dev));
+        Ok(Process { tgid: std::process::id(), namespace_dev, namespace_inode: namespace.ino() })
+    }
+}
+
+/// What one program lets through.
+struct Filter<'a> {
+    point: &'a Tracepoint,
+    what: What,
+    /// `major << 20 | minor`.
+    disk: u32,
+    process: Process,
+}
+
+impl Filter<'_> {
+    /// Writes the program. It is called with the tracepoint's record in `R1`.
+    ///
+    /// A request of another disk or of the idle class is let go. Where the tracepoint does not tell the class, and for
+    /// pass-through commands, which have none, an arrival of our own process is let go instead. The completion of a
+    /// pass-through command always is: it might be ours.
+    fn assemble(&self, ring: i32, refused: i32) -> Vec<u64> {
+        let mut asm = Assembler::default();
+        let (seen, done) = (asm.label(), asm.label());
+        asm.copy(Reg::R6, Reg::R1);
+        asm.load(Size::Word, Reg::R1, Reg::R6, self.point.dev);
+        asm.jump_if(Reg::R1, When::NotEqual, self.disk, done);
+        if let Some(ioprio) = self.point.ioprio {
+            asm.load(Size::Half, Reg::R1, Reg::R6, ioprio);
+            asm.jump_if(Reg::R1, When::AtLeast, u32::from(IDLE_MIN), done);
+            asm.load(Size::Byte, Reg::R1, Reg::R6, self.point.rwbs);
+            match self.what {
+                What::Arrival => asm.jump_if(Reg::R1, When::NotEqual, u32::from(PASS_THROUGH), seen),
+                What::Completion => asm.jump_if(Reg::R1, When::Equal, u32::from(PASS_THROUGH), done),
+            }
+        }
+        if self.what == What::Arrival {
+            // The helper fills `struct bpf_pidns_info { pid, tgid }`, or fails when the caller is in another namespace.
+            asm.set_wide(Reg::R1, Constant::Number(self.process.namespace_dev));
+            asm.set_wide(Reg::R2, Constant::Number(self.process.namespace_inode));
+            asm.copy(Reg::R3, Reg::Fp);
+            asm.add(Reg::R3, -8);
+            asm.set(Reg::R4, 8);
+            asm.call(Helper::NsCurrentPidTgid);
+            asm.jump_if(Reg::R0, When::NotEqual, 0, seen);
+            asm.load(Size::Word, Reg::R1, Reg::Fp, -4);
+            asm.jump_if(Reg::R1, When::Equal, self.process.tgid, done);
+        }
+        asm.place(seen);
+        asm.call(Helper::KtimeNs);
+        asm.shift_left(Reg::R0, 1);
+        asm.or(Reg::R0, i32::from(self.what == What::Completion));
+        asm.store(Size::Double, Reg::Fp, -8, Reg::R0);
+        asm.set_wide(Reg::R1, Constant::Map(ring));
+        asm.copy(Reg::R2, Reg::Fp);
+        asm.add(Reg::R2, -8);
+        asm.set(Reg::R3, 8);
+        asm.set(Reg::R4, RINGBUF_NO_WAKEUP);
+        asm.call(Helper::RingbufOutput);
+        asm.jump_if(Reg::R0, When::Equal, 0, done);
+        asm.set_wide(Reg::R1, Constant::MapValue(refused));
+        asm.set(Reg::R2, 1);
+        asm.add_atomic(Reg::R1, 0, Reg::R2);
+        asm.place(done);
+        asm.set(Reg::R0, LET_OTHERS_SEE);
+        asm.exit();
+        asm.finish()
+    }
+}
+
+/// The first letter of `rwbs` for a request that carries a command of its own, such as SG_IO's.
+const PASS_THROUGH: u8 = b'N';
+
+/// The result of the program. With 0, the kernel would withhold the hit from everybody who samples the tracepoint by perf.
+const LET_OTHERS_SEE: i32 = 1;
+
+/// `BPF_RB_NO_WAKEUP`.
+const RINGBUF_NO_WAKEUP: i32 = 1;
+
+/// A record of the programs: the time in nanoseconds, shifted left by one; the lowest bit is set for a completion.
+fn decode(record: u64) -> Sighting {
+    Sighting { at: Nanos(record >> 1), what: if record & 1 == 0 { What::Arrival } else { What::Completion } }
+}
+
+/// Our end of a `BPF_MAP_TYPE_RINGBUF`: a page with our position, a page with the kernel's, then the data, mapped twice
+/// in a row, so that no record is ever cut.
+struct Ring {
+    ours: Mapping,
+    theirs: Mapping,
+    page: usize,
+}
+
+/// Set in a record's header while the kernel still writes it (`BPF_RINGBUF_BUSY_BIT`).
+const RECORD_BUSY: u32 = 1 << 31;
+
+impl Ring {
+    fn new(map: &OwnedFd) -> io::Result<Ring> {
+        let page = kernel::page_bytes();
+        let ours = Mapping::new(map.as_raw_fd(), page, 0, true)?;
+        let theirs = Mapping::new(map.as_raw_fd(), page + 2 * RING_BYTES, page, false)?;
+        Ok(Ring { ours, theirs, page })
+    }
+
+    /// Appends what is in the ring, in the order of writing, and frees its room. Every record is a header of 8 bytes,
+    /// which starts with the length, and a body of 8.
+    fn take(&mut self, sightings: &mut Vec<Sighting>) {
+        let end = self.theirs.word(0).load(Ordering::Acquire);
+        let mut at = self.ours.word(0).load(Ordering::Relaxed);
+        while at < end {
+            let header = self.page + (at as usize & (RING_BYTES - 1));
+            let length = first_half(self.theirs.word(header).load(Ordering::Acquire));
+            if length & RECORD_BUSY != 0 {
+                break;
+            }
+            sightings.push(decode(self.theirs.word(header + 8).load(Ordering::Relaxed)));
+            at += 16;
+        }
+        self.ours.word(0).store(at, Ordering::Release);
+    }
+}
+
+/// The `u32` that comes first in a word of memory.
+fn first_half(word: u64) -> u32 {
+    if cfg!(target_endian = "big") { (word >> 32) as u32 } else { word as u32 }
+}
+
+/// `BPF_MAP_CREATE`.
+const COMMAND_MAP: i32 = 0;
+/// `BPF_PROG_LOAD`.
+const COMMAND_PROGRAM: i32 = 5;
+/// `BPF_MAP_TYPE_ARRAY`.
+const MAP_ARRAY: u32 = 2;
+/// `BPF_MAP_TYPE_RINGBUF`.
+const MAP_RINGBUF: u32 = 27;
+/// `BPF_F_MMAPABLE`.
+const MAP_MMAPABLE: u32 = 1 << 10;
+/// `BPF_PROG_TYPE_TRACEPOINT`.
+const PROGRAM_TRACEPOINT: u32 = 5;
+/// How `bpftool` shows our maps and programs.
+const NAME: [u8; 16] = *b"scrubjay\0\0\0\0\0\0\0\0";
+
+/// The part of `union bpf_attr` that creates a map.
+#[repr(C)]
+struct MapAttr {
+    kind: u32,
+    key_bytes: u32,
+    value_bytes: u32,
+    entries: u32,
+    flags: u32,
+    inner_map: u32,
+    numa_node: u32,
+    name: [u8; 16],
+}
+
+fn create_map(kind: u32, key_bytes: u32, value_bytes: u32, entries: u32, flags: u32) -> Result<OwnedFd, Refusal> {
+    let attr = MapAttr { kind, key_bytes, value_bytes, entries, flags, inner_map: 0, numa_node: 0, name: NAME };
+    // SAFETY: the structure is the one of the command, without pointers.
+    unsafe { kernel::bpf(COMMAND_MAP, &attr) }.map_err(|error| Refusal::of_call(CAPABILITY, "cannot make a map", error))
+}
+
+/// The part of `union bpf_attr` that loads a program.
+#[repr(C)]
+struct ProgramAttr {
+    kind: u32,
+    words: u32,
+    code: u64,
+    license: u64,
+    log_level: u32,
+    log_bytes: u32,
+    log: u64,
+    kernel_version: u32,
+    flags: u32,
+    name: [u8; 16],
+}
+
+fn load(code: &[u64]) -> Result<OwnedFd, Refusal> {
+    const LICENSE: &std::ffi::CStr = c"MIT OR Apache-2.0";
+    let attr = ProgramAttr {
+        kind: PROGRAM_TRACEPOINT,
+        words: code.len() as u32,
+        code: code.as_ptr().addr() as u64,
+        license: LICENSE.as_ptr().addr() as u64,
+        log_level: 0,
+        log_bytes: 0,
+        log: 0,
+        kernel_version: 0,
+        flags: 0,
+        name: NAME,
+    };
+    // SAFETY: the structure is the one of the command; both pointers are to memory that outlives the call.
+    unsafe { kernel::bpf(COMMAND_PROGRAM, &attr) }
+        .map_err(|error| Refusal::of_call(CAPABILITY, "cannot load its program", error))
+}
+
+/// Attaches `program` to the tracepoint. It runs on every CPU, whichever one the event is opened on, and runs at once:
+/// the event itself is left off, since that would only make samples for nobody.
+fn attach(point: &Tracepoint, cpu: u32, program: &OwnedFd) -> Result<PerfEvent, Refusal> {
+    let attach = || {
+        let event = PerfEvent::open(point.id, cpu, 0)?;
+        event.attach(program)?;
+        Ok(event)
+    };
+    attach().map_err(|error| Refusal::of_call(CAPABILITY, "cannot attach its program", error))
+}
+
+/// What all of it needs.
+const CAPABILITY: &str = "CAP_BPF and CAP_PERFMON";

@@ -1,0 +1,242 @@
+//! The second detector: perf events at the same tracepoints, one ring of samples for each CPU.
+//!
+//! For kernels and containers that refuse BPF. It costs more per request and more memory, and has three blind spots that
+//! the BPF detector has not: CPUs that are switched on later; pass-through commands (`SG_IO`) of others, because a filter
+//! of perf cannot tell them from ours; and whatever the BPF program of some other tool at the same tracepoint withholds
+//! from perf by returning 0.
+
+use std::ffi::CString;
+use std::io;
+use std::sync::atomic::Ordering;
+
+use scrubjay_core::machine::Event;
+use scrubjay_core::units::Nanos;
+
+use super::activity::{Activity, Sighting, What};
+use super::kernel::{self, InFlight, Mapping, PerfEvent};
+use super::tracepoint::{Probes, Tracepoint};
+use super::{Detector, OwnTraffic, Refusal};
+use crate::clock;
+use crate::ioprio::IDLE_MIN;
+use crate::sysfs::DiskNode;
+
+/// Bytes in the ring of one CPU: 8192 samples, 100 ms of 40000 requests per second on one CPU. Half of what the kernel
+/// lets each user lock per CPU (`kernel.perf_event_mlock_kb`). A power of two.
+const RING_BYTES: usize = 256 << 10;
+
+/// `PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME`: each sample is the words id, process and thread, time.
+const SAMPLE: u64 = 1 << 16 | 1 << 1 | 1 << 2;
+
+/// Every request of one disk that is not ours, with its time.
+pub(super) struct Perf {
+    cpus: Vec<Cpu>,
+    /// Our process, when arrivals must be told by it.
+    process: Option<u32>,
+    lost: u64,
+    in_flight: InFlight,
+    activity: Activity,
+    sightings: Vec<Sighting>,
+}
+
+impl Perf {
+    /// Watches `disk` with the best tracepoints there are, and says what it sees.
+    ///
+    /// # Errors
+    /// Without CAP_PERFMON, without a readable tracefs.
+    pub(super) fn open(disk: &DiskNode) -> Result<(Box<dyn Detector>, String), Refusal> {
+        let probes = Probes::choose(disk)?;
+        let perf = Perf::with_probes(disk, &probes)?;
+        Ok((Box::new(perf), probes.describe(disk)))
+    }
+
+    /// Watches `disk` with these tracepoints.
+    pub(super) fn with_probes(disk: &DiskNode, probes: &Probes) -> Result<Perf, Refusal> {
+        let in_flight = InFlight::open(disk).map_err(Refusal::failed("finds no inflight file"))?;
+        let cpus = kernel::cpus_online().map_err(Refusal::failed("finds no list of CPUs"))?;
+        let cpus = cpus.into_iter().map(|cpu| Cpu::open(cpu, disk, probes)).collect::<io::Result<Vec<Cpu>>>();
+        let cpus = cpus.map_err(|error| Refusal::of_call("CAP_PERFMON", "cannot open its events", error))?;
+        let process = probes.arrival.ioprio.is_none().then(std::process::id);
+        let (activity, sightings) = (Activity::default(), Vec::new());
+        Ok(Perf { cpus, process, lost: 0, in_flight, activity, sightings })
+    }
+}
+
+impl Detector for Perf {
+    fn drain(&mut self, own: OwnTraffic, events: &mut Vec<Event>) {
+        let lost_before = self.lost;
+        for cpu in &self.cpus {
+            cpu.ring.take(|record| match record {
+                Record::Lost(count) => self.lost += count,
+                Record::Sample { id, at, .. } if id == cpu.completion_id => {
+                    self.sightings.push(Sighting { at, what: What::Completion });
+                }
+                Record::Sample { process, at, .. } if Some(process) != self.process => {
+                    self.sightings.push(Sighting { at, what: What::Arrival });
+                }
+                Record::Sample { .. } | Record::Other => {}
+            });
+        }
+        self.activity.tell(&mut self.sightings, self.lost != lost_before, events);
+        if self.activity.is_open() {
+            let now = clock::now();
+            self.activity.settle(now, self.in_flight.look(), own.in_flight, events);
+        }
+    }
+
+    fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+/// The events of one CPU, which share a ring.
+struct Cpu {
+    ring: Ring,
+    /// How the samples of the completion event are marked; 0, which marks none, when there is no such event.
+    completion_id: u64,
+    /// What keeps the events alive.
+    _events: (PerfEvent, Option<PerfEvent>),
+}
+
+impl Cpu {
+    fn open(cpu: u32, disk: &DiskNode, probes: &Probes) -> io::Result<Cpu> {
+        let event = |point: &Tracepoint| {
+            let event = PerfEvent::open(point.id, cpu, SAMPLE)?;
+            event.filter(&filter(point, disk))?;
+            io::Result::Ok(event)
+        };
+        let arrival = event(&probes.arrival)?;
+        let ring = Ring::new(&arrival)?;
+        let completion = probes.completion.as_ref().map(event).transpose()?;
+        let mut completion_id = 0;
+        // Completions first: one too many is no debt, one too few is an outstanding request.
+        if let Some(completion) = &completion {
+            completion_id = completion.id()?;
+            completion.redirect(&arrival)?;
+            completion.enable()?;
+        }
+        arrival.enable()?;
+        Ok(Cpu { ring, completion_id, _events: (arrival, completion) })
+    }
+}
+
+/// What the kernel must match for a sample: our disk and, where the tracepoint tells it, not the idle class.
+fn filter(point: &Tracepoint, disk: &DiskNode) -> CString {
+    let dev = disk.major << 20 | disk.minor;
+    let filter = match point.ioprio {
+        Some(_) => format!("dev == {dev} && ioprio < {IDLE_MIN} && !(rwbs ~ \"N*\")"),
+        None => format!("dev == {dev}"),
+    };
+    CString::new(filter).expect("numbers hold no NUL")
+}
+
+/// One record of a ring, as far as we need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Record {
+    /// A hit of the tracepoint whose event is `id`, in the process `process` as our PID namespace numbers it.
+    Sample { id: u64, process: u32, at: Nanos },
+    /// So many records did not fit.
+    Lost(u64),
+    /// Something else.
+    Other,
+}
+
+/// `PERF_RECORD_LOST`.
+const RECORD_LOST: u32 = 2;
+/// `PERF_RECORD_SAMPLE`.
+const RECORD_SAMPLE: u32 = 9;
+
+impl Record {
+    /// Reads the record whose words `word` gives by their number, and says how many bytes it has. Its header is a `u32`
+    /// with the kind, then two `u16`: flags and length. `None` when the length cannot be true.
+    fn decode(word: impl Fn(usize) -> u64) -> Option<(Record, u64)> {
+        let [k0, k1, k2, k3, _, _, l0, l1] = word(0).to_ne_bytes();
+        let bytes = u64::from(u16::from_ne_bytes([l0, l1]));
+        let record = match u32::from_ne_bytes([k0, k1, k2, k3]) {
+            RECORD_SAMPLE if bytes >= 32 => {
+                let [p0, p1, p2, p3, ..] = word(2).to_ne_bytes();
+                Record::Sample { id: word(1), process: u32::from_ne_bytes([p0, p1, p2, p3]), at: Nanos(word(3)) }
+            }
+            RECORD_LOST if bytes >= 24 => Record::Lost(word(2)),
+            _ => Record::Other,
+        };
+        (bytes >= 8 && bytes.is_multiple_of(8)).then_some((record, bytes))
+    }
+}
+
+/// A ring of perf: a page of control words, then the data.
+struct Ring {
+    memory: Mapping,
+    page: usize,
+}
+
+/// Where `struct perf_event_mmap_page` has `data_head`, up to which the kernel has written.
+const HEAD: usize = 1024;
+/// Where it has `data_tail`, up to which we have read.
+const TAIL: usize = 1032;
+
+impl Ring {
+    fn new(event: &PerfEvent) -> io::Result<Ring> {
+        let page = kernel::page_bytes();
+        let memory = Mapping::new(event.raw(), page + RING_BYTES, 0, true)?;
+        Ok(Ring { memory, page })
+    }
+
+    /// Hands out all that is in the ring, in the order of writing, and frees its room.
+    fn take(&self, mut hand_out: impl FnMut(Record)) {
+        let head = self.memory.word(HEAD).load(Ordering::Acquire);
+        let mut tail = self.memory.word(TAIL).load(Ordering::Relaxed);
+        while tail < head {
+            let word = |index: usize| {
+                let offset = (tail as usize + 8 * index) & (RING_BYTES - 1);
+                self.memory.word(self.page + offset).load(Ordering::Relaxed)
+            };
+            let Some((record, bytes)) = Record::decode(word) else {
+                tail = head;
+                break;
+            };
+            hand_out(record);
+            tail += bytes;
+        }
+        self.memory.word(TAIL).store(tail, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record's header.
+    fn header(kind: u32, bytes: u16) -> u64 {
+        let ([k0, k1, k2, k3], [l0, l1]) = (kind.to_ne_bytes(), bytes.to_ne_bytes());
+        u64::from_ne_bytes([k0, k1, k2, k3, 0, 0, l0, l1])
+    }
+
+    fn decode(words: &[u64]) -> Option<(Record, u64)> {
+        Record::decode(|index| words[index])
+    }
+
+    #[test]
+    fn samples_lost_records_and_others() {
+        let [p0, p1, p2, p3] = 4711_u32.to_ne_bytes();
+        let ids = u64::from_ne_bytes([p0, p1, p2, p3, 9, 9, 9, 9]);
+        let sample = Record::Sample { id: 17, process: 4711, at: Nanos(123_456) };
+        assert_eq!(decode(&[header(9, 32), 17, ids, 123_456]), Some((sample, 32)));
+        assert_eq!(decode(&[header(2, 24), 17, 5]), Some((Record::Lost(5), 24)));
+        assert_eq!(decode(&[header(5, 48)]), Some((Record::Other, 48)));
+    }
+
+    #[test]
+    fn a_length_that_cannot_be_true_ends_the_reading() {
+        assert_eq!(decode(&[header(9, 0)]), None);
+        assert_eq!(decode(&[header(9, 12)]), None);
+        assert_eq!(decode(&[header(9, 16)]), Some((Record::Other, 16)), "too short for a sample of ours");
+    }
+
+    #[test]
+    fn the_filter_names_the_disk_and_the_class() {
+        let disk = DiskNode { name: "loop3".into(), major: 7, minor: 3 };
+        let point = Tracepoint { id: 1, dev: 8, ioprio: Some(32), rwbs: 34 };
+        assert_eq!(filter(&point, &disk).as_c_str(), c"dev == 7340035 && ioprio < 24576 && !(rwbs ~ \"N*\")");
+        assert_eq!(filter(&Tracepoint { ioprio: None, ..point }, &disk).as_c_str(), c"dev == 7340035");
+    }
+}

@@ -1,0 +1,262 @@
+//! The detector for those without privilege: counts in `/sys/block/X/stat`, dated when they are read.
+//!
+//! Writes, discards and flushes in there are all foreground, since we only read. Foreground *reads* are those sectors
+//! that the disk read and we did not: never requests, because the kernel splits a read of ours as it likes.
+//!
+//! **Our own reads must never count, so three moments are left out.**
+//! 1. While a read of ours is at the disk, part of it may be counted: the judgement about reads waits until none is.
+//! 2. When the kernel has counted fewer sectors than we have read, it may be late: the judgement waits again, for
+//!    [`SETTLE`], after which the difference is a read that failed before it reached the disk, and is forgotten.
+//! 3. For a moment after a read of ours, `in_flight` may still count it: that count is only believed when our traffic has
+//!    rested for [`SETTLE`], or when it is 0.
+//!
+//! Nothing is missed by waiting, only dated later: the counters are cumulative.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use scrubjay_core::machine::Event;
+use scrubjay_core::units::Nanos;
+
+use super::activity::SETTLE;
+use super::{Detector, OwnTraffic, Refusal};
+use crate::clock;
+use crate::sysfs::DiskNode;
+
+/// Counts of the foreground's requests of one disk.
+pub(super) struct Stat {
+    file: File,
+    /// Set up by the first look, which only tells where the counters stand.
+    judge: Option<Judge>,
+    /// The longest read that the kernel does not split, in sectors.
+    split: u64,
+}
+
+impl Stat {
+    /// Watches the counters of `disk`, and says what it sees.
+    ///
+    /// # Errors
+    /// When the disk is gone, or its counting is switched off.
+    pub(super) fn open(disk: &DiskNode) -> Result<(Box<dyn Detector>, String), Refusal> {
+        if disk.number("queue/iostats") == Some(0) {
+            return Err(Refusal::CountingOff(disk.name.clone()));
+        }
+        let path = disk.folder().join("stat");
+        let file = File::open(&path).map_err(Refusal::failed("cannot read the counters"))?;
+        let split = disk.number("queue/max_sectors_kb").unwrap_or(SPLIT_KIB).max(1) * 2;
+        let stat = Stat { file, judge: None, split };
+        if stat.look().is_none() {
+            return Err(Refusal::failed("cannot understand the counters")(std::io::ErrorKind::InvalidData.into()));
+        }
+        Ok((Box::new(stat), format!("counts polled from {}", path.display())))
+    }
+
+    fn look(&self) -> Option<Counters> {
+        let mut text = [0; 512];
+        let bytes = self.file.read_at(&mut text, 0).ok()?;
+        Counters::parse(std::str::from_utf8(&text[..bytes]).ok()?)
+    }
+}
+
+/// `max_sectors_kb` where the disk does not say: the default of Linux before 6.13 (`BLK_DEF_MAX_SECTORS`).
+const SPLIT_KIB: u64 = 1280;
+
+impl Detector for Stat {
+    fn drain(&mut self, own: OwnTraffic, events: &mut Vec<Event>) {
+        let now = clock::now();
+        let Some(counters) = self.look() else { return };
+        match &mut self.judge {
+            Some(judge) => judge.judge(now, counters, own, events),
+            None => self.judge = Some(Judge::new(now, counters, own, self.split)),
+        }
+    }
+}
+
+/// What the kernel has counted, ours included. Documentation/block/stat.rst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counters {
+    /// Reads that were completed.
+    reads: u64,
+    /// 512-byte sectors they transferred.
+    read_sectors: u64,
+    /// Writes, discards and flushes that were completed.
+    others: u64,
+    /// Requests at the disk now.
+    in_flight: u64,
+}
+
+impl Counters {
+    /// Reads the line. Discards came with Linux 4.18 and flushes with 5.5; without them they are 0.
+    fn parse(text: &str) -> Option<Counters> {
+        let numbers = text.split_ascii_whitespace().map(str::parse).collect::<Result<Vec<u64>, _>>().ok()?;
+        let [reads, _, read_sectors, _, writes, _, _, _, in_flight, ..] = numbers[..] else { return None };
+        let optional = |index: usize| numbers.get(index).copied().unwrap_or(0);
+        Some(Counters { reads, read_sectors, others: writes + optional(11) + optional(15), in_flight })
+    }
+}
+
+/// Tells the foreground's traffic from ours. Pure.
+#[derive(Debug)]
+struct Judge {
+    /// The counters up to which all is judged.
+    judged: Counters,
+    /// Our traffic up to which all is judged.
+    judged_own: OwnTraffic,
+    /// Our traffic at the last call.
+    own: OwnTraffic,
+    /// When that last changed, or a read of ours was last seen at the disk.
+    own_moved: Nanos,
+    /// Foreground requests at the disk, as far as was believed.
+    outstanding: u64,
+    /// There was foreground since the last [`Event::ForegroundDrained`].
+    open: bool,
+    /// The longest read that the kernel does not split, in sectors.
+    split: u64,
+}
+
+impl Judge {
+    fn new(now: Nanos, counters: Counters, own: OwnTraffic, split: u64) -> Judge {
+        Judge { judged: counters, judged_own: own, own, own_moved: now, outstanding: 0, open: false, split }
+    }
+
+    fn judge(&mut self, now: Nanos, counters: Counters, own: OwnTraffic, events: &mut Vec<Event>) {
+        if own != self.own || own.in_flight > 0 {
+            self.own_moved = now;
+        }
+        self.own = own;
+        let rested = now.since(self.own_moved) >= SETTLE;
+        let completed = self.others(counters) + self.reads(counters, own, rested);
+        let before = self.outstanding;
+        self.outstanding = match counters.in_flight {
+            0 => 0,
+            all if rested => all,
+            _ => before.saturating_sub(completed),
+        };
+        let arrived = (completed + self.outstanding).saturating_sub(before);
+        if arrived > 0 {
+            events.push(Event::ForegroundArrived { at: now, count: clamp(arrived) });
+        }
+        if completed > 0 {
+            events.push(Event::ForegroundCompleted { at: now, count: clamp(completed) });
+        }
+        self.open |= arrived + completed > 0;
+        let certain = rested || counters.in_flight == 0;
+        if self.open && certain && self.outstanding == 0 {
+            events.push(Event::ForegroundDrained { at: now });
+            self.open = false;
+        }
+    }
+
+    /// Writes, discards and flushes since the last judgement.
+    fn others(&mut self, counters: Counters) -> u64 {
+        let others = counters.others.wrapping_sub(self.judged.others);
+        self.judged.others = counters.others;
+        others
+    }
+
+    /// Foreground reads since the last judgement; 0 when the judgement must wait.
+    fn reads(&mut self, counters: Counters, own: OwnTraffic, rested: bool) -> u64 {
+        let sectors = counters.read_sectors.wrapping_sub(self.judged.read_sectors);
+        let own_sectors = own.sectors.wrapping_sub(self.judged_own.sectors);
+        if own.in_flight > 0 || (sectors < own_sectors && !rested) {
+            return 0;
+        }
+        let requests = counters.reads.wrapping_sub(self.judged.reads);
+        let own_requests = own.requests.wrapping_sub(self.judged_own.requests).max(own_sectors.div_ceil(self.split));
+        (self.judged.reads, self.judged.read_sectors, self.judged_own) = (counters.reads, counters.read_sectors, own);
+        if sectors > own_sectors { requests.saturating_sub(own_requests).max(1) } else { 0 }
+    }
+}
+
+/// A count as events carry it.
+fn clamp(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1 MiB, which this disk gets in two requests.
+    const OWN: OwnTraffic = OwnTraffic { sectors: 2048, requests: 1, in_flight: 0 };
+    const AT_DISK: OwnTraffic = OwnTraffic { sectors: 0, requests: 0, in_flight: 1 };
+    const NONE: OwnTraffic = OwnTraffic { sectors: 0, requests: 0, in_flight: 0 };
+
+    fn reads(reads: u64, read_sectors: u64) -> Counters {
+        Counters { reads, read_sectors, ..Counters::default() }
+    }
+
+    fn arrived(millis: u64, count: u32) -> Event {
+        Event::ForegroundArrived { at: Nanos::from_millis(millis), count }
+    }
+
+    fn completed(millis: u64, count: u32) -> Event {
+        Event::ForegroundCompleted { at: Nanos::from_millis(millis), count }
+    }
+
+    fn drained(millis: u64) -> Event {
+        Event::ForegroundDrained { at: Nanos::from_millis(millis) }
+    }
+
+    /// What is said of each look: the time in ms, the counters, our traffic.
+    fn judge(looks: &[(u64, Counters, OwnTraffic)]) -> Vec<Event> {
+        let mut judge = Judge::new(Nanos::ZERO, Counters::default(), NONE, 1024);
+        let mut events = Vec::new();
+        for &(millis, counters, own) in looks {
+            judge.judge(Nanos::from_millis(millis), counters, own, &mut events);
+        }
+        events
+    }
+
+    #[test]
+    fn lines_of_every_kernel() {
+        let line = "  100  1  2000  3  40  5  600  7  8  9  10  11  0  12  13  14  15\n";
+        let counters = Counters { reads: 100, read_sectors: 2000, others: 40 + 11 + 14, in_flight: 8 };
+        assert_eq!(Counters::parse(line), Some(counters));
+        let short = "100 1 2000 3 40 5 600 7 8 9 10";
+        assert_eq!(Counters::parse(short), Some(Counters { others: 40, ..counters }));
+        assert_eq!(Counters::parse("100 1 2000"), None);
+        assert_eq!(Counters::parse("100 1 2000 3 40 5 600 7 x 9 10"), None);
+    }
+
+    #[test]
+    fn foreground_is_what_we_did_not_do() {
+        assert_eq!(judge(&[(5, reads(3, 24), NONE)]), [arrived(5, 3), completed(5, 3), drained(5)]);
+        // Ours in two requests, and one of the foreground's.
+        assert_eq!(judge(&[(5, reads(3, 2056), OWN)]), [arrived(5, 1), completed(5, 1), drained(5)]);
+        let others = Counters { others: 4, ..Counters::default() };
+        assert_eq!(judge(&[(5, others, AT_DISK)]), [arrived(5, 4), completed(5, 4), drained(5)]);
+    }
+
+    #[test]
+    fn our_own_read_never_counts_however_it_is_caught() {
+        // Half of it counted, then all of it, then we hear of it.
+        let looks = [(1, reads(1, 1024), AT_DISK), (2, reads(2, 2048), AT_DISK), (3, reads(2, 2048), OWN)];
+        assert_eq!(judge(&looks), []);
+        // The kernel is late with the sectors, then with the request.
+        let looks = [(3, reads(1, 1024), OWN), (3, reads(1, 2048), OWN), (9, reads(2, 2048), OWN)];
+        assert_eq!(judge(&looks), []);
+        // It is still counted as in flight just after its end.
+        let late = Counters { in_flight: 1, ..reads(2, 2048) };
+        assert_eq!(judge(&[(2, late, AT_DISK), (3, late, OWN), (3, late, OWN), (4, reads(2, 2048), OWN)]), []);
+    }
+
+    #[test]
+    fn a_foreground_read_during_ours_is_told_after_it() {
+        let looks = [(2, reads(2, 2056), AT_DISK), (3, reads(3, 2056), OWN)];
+        assert_eq!(judge(&looks), [arrived(3, 1), completed(3, 1), drained(3)]);
+    }
+
+    #[test]
+    fn a_read_that_never_reached_the_disk_hides_nothing_for_long() {
+        let looks = [(2, reads(0, 0), OWN), (4, reads(0, 0), OWN), (9, reads(1, 8), OWN)];
+        assert_eq!(judge(&looks), [arrived(9, 1), completed(9, 1), drained(9)]);
+    }
+
+    #[test]
+    fn a_request_that_takes_its_time_arrives_before_it_is_completed() {
+        let waiting = Counters { in_flight: 1, ..Counters::default() };
+        let looks = [(5, waiting, NONE), (6, waiting, NONE), (7, reads(1, 8), NONE), (8, reads(1, 8), NONE)];
+        assert_eq!(judge(&looks), [arrived(5, 1), completed(7, 1), drained(7)]);
+    }
+}

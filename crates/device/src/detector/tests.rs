@@ -1,0 +1,294 @@
+//! The detectors on a real loop device. They need root and `losetup`, and say so when they are not run.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use scrubjay_core::machine::Event;
+use scrubjay_core::units::Nanos;
+
+use super::tracepoint::{Probes, Tracepoint, events_folder};
+use super::*;
+use crate::{clock, ioprio};
+
+/// `IOPRIO_CLASS_BE`: what the foreground runs in.
+const BEST_EFFORT: u16 = 2;
+
+/// A loop device over an empty file, gone when dropped.
+struct Loop {
+    path: String,
+    node: DiskNode,
+    _file: tempfile::NamedTempFile,
+}
+
+impl Loop {
+    /// `None`, with a word about it, where it cannot be made.
+    fn new() -> Option<Loop> {
+        Loop::attach().inspect_err(|error| skip(&format!("not run: needs root and losetup ({error})"))).ok()
+    }
+
+    fn attach() -> io::Result<Loop> {
+        let file = tempfile::NamedTempFile::new()?;
+        file.as_file().set_len(64 << 20)?;
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(file.path()).output()?;
+        if !output.status.success() {
+            return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        // Where udev runs, it looks at a new disk; that is foreground, but not the foreground that is counted here.
+        let _ = Command::new("udevadm").arg("settle").status();
+        let number = std::fs::metadata(&path)?.rdev();
+        let node = DiskNode::of_device(libc::major(number), libc::minor(number))?;
+        Ok(Loop { path, node, _file: file })
+    }
+
+    /// Reads `count` blocks of `bytes` past the page cache, on a thread of the class, and waits for them.
+    fn read(&self, class: u16, count: u64, bytes: usize) {
+        let disk = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(&self.path).unwrap();
+        let reader = thread::spawn(move || {
+            ioprio::enter(class).unwrap();
+            for index in 0..count {
+                read_direct(&disk, bytes, index * bytes as u64);
+            }
+        });
+        reader.join().unwrap();
+    }
+
+    /// The same from another process, in the class that processes have.
+    fn read_from_outside(&self, count: u64) {
+        let mut dd = Command::new("dd");
+        dd.args([&format!("if={}", self.path), "of=/dev/null", "bs=4096", &format!("count={count}"), "iflag=direct"]);
+        assert!(dd.stderr(Stdio::null()).status().unwrap().success());
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.path]).status();
+    }
+}
+
+/// One read past the page cache, which wants aligned memory.
+fn read_direct(disk: &File, bytes: usize, offset: u64) {
+    let mut memory = vec![0_u8; bytes + 4096];
+    let skip = memory.as_ptr().align_offset(4096);
+    let aligned = &mut memory[skip..skip + bytes];
+    // SAFETY: the pointer and the length are those of a live, writable slice.
+    let done = unsafe { libc::pread(disk.as_raw_fd(), aligned.as_mut_ptr().cast(), bytes, offset as libc::off_t) };
+    assert_eq!(done, bytes as isize, "{}", io::Error::last_os_error());
+}
+
+/// Says on the terminal, past the test harness, that a test was not run.
+fn skip(why: &str) {
+    let _ = writeln!(io::stderr(), "{}: {why}", thread::current().name().unwrap_or("test"));
+}
+
+/// Drains until the foreground is drained or nothing is expected, and checks that time never runs backwards.
+fn drain(detector: &mut dyn Detector, own: OwnTraffic, expect: bool) -> Vec<Event> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let mut events = Vec::new();
+    loop {
+        detector.drain(own, &mut events);
+        let drained = matches!(events.last(), Some(Event::ForegroundDrained { .. }));
+        if drained || !expect || Instant::now() > deadline {
+            assert!(events.is_sorted_by_key(at), "{events:?}");
+            return events;
+        }
+    }
+}
+
+fn at(event: &Event) -> Nanos {
+    match *event {
+        Event::ForegroundArrived { at, .. }
+        | Event::ForegroundCompleted { at, .. }
+        | Event::ForegroundDrained { at } => at,
+        _ => panic!("a detector only tells of the foreground: {event:?}"),
+    }
+}
+
+/// Arrivals, completions and drained events.
+fn count(events: &[Event]) -> (u32, u32, u32) {
+    events.iter().fold((0, 0, 0), |(arrived, completed, drained), event| match *event {
+        Event::ForegroundArrived { count, .. } => (arrived + count, completed, drained),
+        Event::ForegroundCompleted { count, .. } => (arrived, completed + count, drained),
+        _ => (arrived, completed, drained + 1),
+    })
+}
+
+/// The detector of this kind for `disk`; `None`, with a word about it, where this machine does not give it.
+fn open_exactly(disk: &Loop, kind: Kind) -> Option<Box<dyn Detector>> {
+    let opened = open(Some(&disk.node), Some(kind));
+    if opened.kind != kind {
+        skip(&format!("not run: {}", opened.why));
+        return None;
+    }
+    Some(opened.detector)
+}
+
+/// 500 foreground reads among 300 of ours: the foreground is seen to the last request, and nothing of ours.
+fn foreground_is_told_from_ours_exactly(kind: Kind) {
+    let Some(disk) = Loop::new() else { return };
+    let Some(mut detector) = open_exactly(&disk, kind) else { return };
+    let traced = Probes::choose(&disk.node).is_ok_and(|probes| probes.completion.is_some());
+    if !traced {
+        return skip("not run: this kernel's tracepoints do not tell the I/O class");
+    }
+    assert_eq!(drain(&mut *detector, OwnTraffic::default(), false), []);
+    let begin = clock::now();
+    thread::scope(|scope| {
+        scope.spawn(|| disk.read(ioprio::IDLE_CLASS, 300, 4096));
+        scope.spawn(|| disk.read(BEST_EFFORT, 500, 4096));
+    });
+    let events = drain(&mut *detector, OwnTraffic::default(), true);
+    assert_eq!(count(&events), (500, 500, 1));
+    assert!(at(&events[0]) >= begin && at(events.last().unwrap()) <= clock::now(), "times are CLOCK_MONOTONIC");
+    disk.read(ioprio::IDLE_CLASS, 300, 4096);
+    assert_eq!(drain(&mut *detector, OwnTraffic::default(), false), []);
+    assert_eq!(detector.lost(), 0);
+}
+
+#[test]
+fn bpf_tells_the_foreground_from_ours_exactly() {
+    foreground_is_told_from_ours_exactly(Kind::Bpf);
+}
+
+#[test]
+fn perf_tells_the_foreground_from_ours_exactly() {
+    foreground_is_told_from_ours_exactly(Kind::Perf);
+}
+
+/// What older kernels offer: an arrival without the class, and no completions.
+fn arrivals_are_told_by_process<D: Detector>(open: fn(&DiskNode, &Probes) -> Result<D, Refusal>) {
+    let Some(disk) = Loop::new() else { return };
+    let Ok(arrival) = events_folder()
+        .and_then(|events| Tracepoint::read(events, "block_getrq").map_err(Refusal::failed("has no block_getrq")))
+    else {
+        return skip("not run: needs tracefs and block_getrq");
+    };
+    let probes = Probes { arrival: Tracepoint { ioprio: None, ..arrival }, completion: None };
+    let mut detector = match open(&disk.node, &probes) {
+        Ok(detector) => detector,
+        Err(refusal) => return skip(&format!("not run: {refusal}")),
+    };
+    disk.read(BEST_EFFORT, 100, 4096);
+    assert_eq!(drain(&mut detector, OwnTraffic::default(), false), []);
+    disk.read_from_outside(50);
+    assert_eq!(count(&drain(&mut detector, OwnTraffic::default(), true)), (50, 0, 1));
+}
+
+#[test]
+fn bpf_tells_arrivals_by_process_on_older_kernels() {
+    arrivals_are_told_by_process(bpf::Bpf::with_probes);
+}
+
+#[test]
+fn perf_tells_arrivals_by_process_on_older_kernels() {
+    arrivals_are_told_by_process(perf::Perf::with_probes);
+}
+
+/// A ring that nobody empties fills up: what is lost is counted, and the rest is told in order.
+fn what_does_not_fit_is_counted(kind: Kind, reads: u64) {
+    let Some(disk) = Loop::new() else { return };
+    let Some(mut detector) = open_exactly(&disk, kind) else { return };
+    let readers = 8;
+    let read = |count| {
+        thread::scope(|scope| {
+            for _ in 0..readers {
+                scope.spawn(|| disk.read(BEST_EFFORT, count / readers, 512));
+            }
+        });
+    };
+    read(reads);
+    let (arrived, _, drained) = count(&drain(&mut *detector, OwnTraffic::default(), true));
+    assert!(arrived > 1000 && drained == 1, "{arrived} arrivals, {drained} drained");
+    // Perf tells of a loss with the next sample that fits.
+    read(1000);
+    drain(&mut *detector, OwnTraffic::default(), true);
+    assert!(detector.lost() > 0, "{arrived} of {reads} arrivals were seen and none is lost");
+}
+
+#[test]
+fn bpf_counts_what_does_not_fit() {
+    what_does_not_fit_is_counted(Kind::Bpf, 40_000);
+}
+
+#[test]
+fn perf_counts_what_does_not_fit() {
+    let cpus = kernel::cpus_online().map_or(1, |cpus| cpus.len() as u64);
+    what_does_not_fit_is_counted(Kind::Perf, 8192 * cpus);
+}
+
+#[test]
+fn stat_sees_others_and_not_us() {
+    let Some(disk) = Loop::new() else { return };
+    let Some(mut detector) = open_exactly(&disk, Kind::Stat) else { return };
+    assert_eq!(drain(&mut *detector, OwnTraffic::default(), false), []);
+    let mut own = OwnTraffic::default();
+    for _ in 0..200 {
+        disk.read(ioprio::IDLE_CLASS, 1, 1 << 20);
+        own = OwnTraffic { sectors: own.sectors + 2048, requests: own.requests + 1, in_flight: 0 };
+        assert_eq!(drain(&mut *detector, own, false), []);
+    }
+    disk.read(BEST_EFFORT, 20, 4096);
+    let (arrived, completed, drained) = count(&drain(&mut *detector, own, true));
+    assert!(arrived >= 1 && completed >= 1 && drained == 1, "{arrived} arrived, {completed} completed");
+}
+
+#[test]
+fn stat_sees_nothing_while_our_read_is_at_the_disk() {
+    let Some(disk) = Loop::new() else { return };
+    let Some(mut detector) = open_exactly(&disk, Kind::Stat) else { return };
+    assert_eq!(drain(&mut *detector, OwnTraffic::default(), false), []);
+    let own = OwnTraffic { sectors: 0, requests: 0, in_flight: 1 };
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| disk.read(ioprio::IDLE_CLASS, 1, 16 << 20));
+        while !reader.is_finished() {
+            assert_eq!(drain(&mut *detector, own, false), []);
+        }
+    });
+    let own = OwnTraffic { sectors: (16 << 20) / 512, requests: 1, in_flight: 0 };
+    assert_eq!(drain(&mut *detector, own, false), []);
+}
+
+#[test]
+fn without_a_disk_nothing_is_seen_and_that_is_said() {
+    let mut opened = open(None, Some(Kind::Bpf));
+    assert_eq!(opened.kind, Kind::Blind);
+    assert_eq!(drain(&mut *opened.detector, OwnTraffic::default(), false), []);
+    assert!(opened.why.starts_with("none: no block device"), "{}", opened.why);
+}
+
+#[test]
+fn a_wish_is_a_ceiling_and_the_reason_names_what_failed() {
+    let nowhere = DiskNode { name: "no-such-disk".into(), major: 4095, minor: 0 };
+    let opened = open(Some(&nowhere), Some(Kind::Stat));
+    assert_eq!(opened.kind, Kind::Blind);
+    assert_eq!(
+        opened.why,
+        "none: other users of no-such-disk cannot be seen, because stat cannot read the counters (ENOENT)"
+    );
+    let opened = open(Some(&nowhere), Some(Kind::Blind));
+    assert_eq!(opened.why, "none: other users of no-such-disk are not watched, as you wished");
+}
+
+#[test]
+fn reasons_read_as_sentences() {
+    let denied = || io::Error::from_raw_os_error(libc::EPERM);
+    let needs = Refusal::of_call("CAP_BPF", "cannot load its program", denied());
+    assert_eq!(needs.to_string(), "needs CAP_BPF (EPERM)");
+    let failed = Refusal::of_call("CAP_BPF", "cannot load its program", io::Error::from_raw_os_error(libc::EINVAL));
+    assert_eq!(failed.to_string(), "cannot load its program (EINVAL)");
+    assert_eq!(because(&["bpf x".into(), "perf y".into()]), ", because bpf x and perf y");
+}
+
+#[test]
+fn kinds_read_as_they_are_written() {
+    for kind in Kind::ALL {
+        assert_eq!(kind.to_string().parse(), Ok(kind));
+    }
+    assert!("ebpf".parse::<Kind>().is_err());
+}

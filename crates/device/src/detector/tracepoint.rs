@@ -1,0 +1,193 @@
+//! The tracepoints of the block layer: which of them this kernel has, and where their fields lie.
+//!
+//! Nothing here is known by heart: offsets come from the `format` file of each tracepoint, because they moved before and
+//! will move again. The tracepoints themselves changed too:
+//!
+//! | Linux | arrival | completion |
+//! |---|---|---|
+//! | 6.11 and later | `block_io_start`, with the I/O class | `block_rq_complete`, with the I/O class |
+//! | 6.5 to 6.10 | `block_io_start`, without it | - |
+//! | before | `block_getrq`, without it | - |
+//! | disks without request queue (md, dm, zram) | `block_bio_queue`, without it | - |
+//!
+//! Without the class, our own arrivals are told by our process. A completion runs in whatever process was interrupted, so
+//! it can be told by the class alone, and without it completions are not watched at all. `block_io_done` would match
+//! `block_io_start` better, but it comes when the request has lost its bio, and with it the class: since 6.13 it says
+//! "none" of every request (measured on 6.18: 300 of 300 idle-class reads).
+
+use std::path::Path;
+use std::{fs, io};
+
+use super::Refusal;
+use crate::sysfs::DiskNode;
+
+/// What to watch on one disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Probes {
+    /// A request reaches the disk.
+    pub(super) arrival: Tracepoint,
+    /// A request is completed; always carries the I/O class.
+    pub(super) completion: Option<Tracepoint>,
+}
+
+impl Probes {
+    /// The best that this kernel offers for `disk`.
+    ///
+    /// # Errors
+    /// When tracefs is not mounted or may not be read, or has no tracepoint of ours.
+    pub(super) fn choose(disk: &DiskNode) -> Result<Probes, Refusal> {
+        let events = events_folder()?;
+        let find = |names: &[&'static str]| names.iter().find_map(|name| Tracepoint::read(events, name).ok());
+        if !disk.folder().join("mq").exists() {
+            let arrival = find(&["block_bio_queue"]).ok_or(Refusal::NoTracepoint)?;
+            return Ok(Probes { arrival, completion: None });
+        }
+        let arrival = find(&["block_io_start", "block_getrq", "block_bio_queue"]).ok_or(Refusal::NoTracepoint)?;
+        let completion =
+            find(&["block_rq_complete"]).filter(|completion| completion.ioprio.is_some() && arrival.ioprio.is_some());
+        Ok(Probes { arrival, completion })
+    }
+
+    /// What is seen of `disk` this way, in words.
+    pub(super) fn describe(&self, disk: &DiskNode) -> String {
+        let name = &disk.name;
+        match self.completion {
+            Some(_) => format!("every request of {name}, with its time"),
+            None => format!("every arrival at {name}, with its time; completions from /sys/block/{name}/inflight"),
+        }
+    }
+}
+
+/// One tracepoint and the fields we need of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tracepoint {
+    /// The number by which perf knows it.
+    pub(super) id: u64,
+    /// The offset of the disk's number, `major << 20 | minor`, 4 bytes.
+    pub(super) dev: i16,
+    /// The offset of the request's I/O priority, 2 bytes.
+    pub(super) ioprio: Option<i16>,
+    /// The offset of the letters that say what the request does; the first is `N` for a pass-through command.
+    pub(super) rwbs: i16,
+}
+
+impl Tracepoint {
+    /// Reads the description of the tracepoint `name` in the folder `events`.
+    ///
+    /// # Errors
+    /// When there is none, or it lacks a field that we need.
+    pub(super) fn read(events: &Path, name: &str) -> io::Result<Tracepoint> {
+        let text = fs::read_to_string(events.join(name).join("format"))?;
+        Tracepoint::parse(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    /// Reads a `format` file. `None` when it does not describe such a tracepoint.
+    fn parse(text: &str) -> Option<Tracepoint> {
+        let id = text.lines().find_map(|line| line.strip_prefix("ID:"))?.trim().parse().ok()?;
+        let field = |name, size| Field::find(text, name).filter(|field| field.size == size).map(|field| field.offset);
+        Some(Tracepoint {
+            id,
+            dev: field("dev", 4)?,
+            ioprio: field("ioprio", 2),
+            rwbs: Field::find(text, "rwbs")?.offset,
+        })
+    }
+}
+
+/// The folder of the block layer's tracepoints, for the tests of one tracepoint.
+///
+/// # Errors
+/// When tracefs is not mounted at either usual place, or may not be read. It is never mounted here.
+pub(super) fn events_folder() -> Result<&'static Path, Refusal> {
+    const FOLDERS: [&str; 2] = ["/sys/kernel/tracing/events/block", "/sys/kernel/debug/tracing/events/block"];
+    let mut refusal = Refusal::NoTracefs;
+    for folder in FOLDERS.map(Path::new) {
+        match fs::read_dir(folder) {
+            Ok(_) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => refusal = Refusal::Tracefs(error),
+            Err(_) => {}
+        }
+    }
+    Err(refusal)
+}
+
+/// Where a field lies in the record of a tracepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Field {
+    offset: i16,
+    size: u16,
+}
+
+impl Field {
+    /// Finds the line of the field, such as `field:char rwbs[10]; offset:34; size:10; signed:0;` (with tabs).
+    fn find(text: &str, name: &str) -> Option<Field> {
+        text.lines().find_map(|line| {
+            let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
+            let declared = parts.next()?.split_ascii_whitespace().last()?.split('[').next()?;
+            if declared != name {
+                return None;
+            }
+            let offset = parts.next()?.strip_prefix("offset:")?.parse().ok()?;
+            let size = parts.next()?.strip_prefix("size:")?.parse().ok()?;
+            Some(Field { offset, size })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux 6.18, `block_io_start`.
+    const IO_START: &str = "name: block_io_start\nID: 2102\nformat:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
+\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;
+\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;
+\tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;
+\tfield:unsigned int bytes;\toffset:28;\tsize:4;\tsigned:0;
+\tfield:unsigned short ioprio;\toffset:32;\tsize:2;\tsigned:0;
+\tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;
+\tfield:char comm[16];\toffset:44;\tsize:16;\tsigned:0;
+\tfield:__data_loc char[] cmd;\toffset:60;\tsize:4;\tsigned:0;
+
+print fmt: \"%d,%d %s\", ((unsigned int) ((REC->dev) >> 20))\n";
+
+    /// Linux 6.1, `block_getrq`: no class.
+    const GETRQ: &str = "name: block_getrq\nID: 1137\nformat:
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;
+\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;
+\tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;
+\tfield:char rwbs[8];\toffset:28;\tsize:8;\tsigned:0;
+\tfield:char comm[16];\toffset:36;\tsize:16;\tsigned:0;\n";
+
+    #[test]
+    fn offsets_come_from_the_format_file() {
+        let start = Tracepoint { id: 2102, dev: 8, ioprio: Some(32), rwbs: 34 };
+        assert_eq!(Tracepoint::parse(IO_START), Some(start));
+        let getrq = Tracepoint { id: 1137, dev: 8, ioprio: None, rwbs: 28 };
+        assert_eq!(Tracepoint::parse(GETRQ), Some(getrq));
+    }
+
+    #[test]
+    fn a_field_is_found_by_its_whole_name() {
+        assert_eq!(Field::find(IO_START, "sector"), Some(Field { offset: 16, size: 8 }));
+        assert_eq!(Field::find(IO_START, "nr_sector"), Some(Field { offset: 24, size: 4 }));
+        assert_eq!(Field::find(IO_START, "cmd"), Some(Field { offset: 60, size: 4 }));
+        assert_eq!(Field::find(IO_START, "char"), None);
+        assert_eq!(Field::find(IO_START, "prio"), None);
+    }
+
+    #[test]
+    fn what_is_no_block_tracepoint_is_refused() {
+        assert_eq!(Tracepoint::parse(""), None);
+        assert_eq!(Tracepoint::parse("name: x\nID: 7\nformat:\n"), None);
+        assert_eq!(Tracepoint::parse(&IO_START.replace("ID: 2102", "ID: many")), None);
+        assert_eq!(Tracepoint::parse(&IO_START.replace("dev;\toffset:8;\tsize:4", "dev;\toffset:8;\tsize:8")), None);
+    }
+}

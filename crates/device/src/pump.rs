@@ -1,0 +1,110 @@
+//! The real-time pump: runs a machine against a real disk. The simulator's pump is its twin.
+//!
+//! Each turn: ask the detector what others did, tell the machine, tell it what of ours has ended, then take what it
+//! wants done; then wait for an answer or for the machine's time-out. It decides nothing.
+
+use crate::clock;
+use crate::detector::{Detector, OwnTraffic};
+use crate::verify::{Answer, Verifier};
+use scrubjay_core::machine::{Event, Machine, Op};
+use scrubjay_core::units::Nanos;
+use scrubjay_core::verdict::Outcome;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// No wait is longer: so often the detector is drained, the watcher told, and the stop flag seen.
+const TURN_MAX: Nanos = Nanos::from_millis(50);
+/// After a stop, so long is waited for requests that are at the disk.
+const STOP_PATIENCE: Nanos = Nanos::from_secs(10);
+
+/// Watches a run without taking part in it.
+pub trait Watcher<M> {
+    /// The machine was told of `event`.
+    fn told(&mut self, now: Nanos, event: &Event) {
+        let _ = (now, event);
+    }
+
+    /// The machine gave `op`.
+    fn gave(&mut self, now: Nanos, op: &Op) {
+        let _ = (now, op);
+    }
+
+    /// A turn is over: a good moment to save, or to publish.
+    fn turned(&mut self, now: Nanos, machine: &M);
+
+    /// A request failed: is the device still there? A vanished one answers like a bad sector.
+    fn is_present(&mut self) -> bool;
+}
+
+/// Runs `machine` until it is done, or until `stop` is set and what is at the disk has come back.
+pub fn run<M: Machine>(
+    machine: &mut M,
+    verifier: &mut dyn Verifier,
+    detector: &mut dyn Detector,
+    watcher: &mut dyn Watcher<M>,
+    stop: &AtomicBool,
+) {
+    let mut pump = Pump { machine, watcher, own: OwnTraffic::default() };
+    let mut events = Vec::new();
+    let mut answer: Option<Answer> = None;
+    let mut stopping: Option<Nanos> = None;
+    loop {
+        events.clear();
+        detector.drain(pump.own, &mut events);
+        let now = clock::now();
+        events.iter().for_each(|&event| pump.tell(now, event));
+        if let Some(answer) = answer.take() {
+            pump.tell_answer(now, answer);
+        }
+        pump.tell(now, Event::Tick);
+        if stop.load(Ordering::Relaxed) && stopping.is_none() {
+            stopping = Some(now);
+        }
+        if stopping.is_none() {
+            pump.start_ops(now, verifier);
+        }
+        pump.watcher.turned(now, pump.machine);
+        let is_idle = pump.own.in_flight == 0;
+        let is_over = pump.machine.is_done() || stopping.is_some_and(|at| is_idle || now.since(at) > STOP_PATIENCE);
+        if is_over {
+            return;
+        }
+        let timeout = pump.machine.poll_timeout(now).map_or(TURN_MAX, |at| at.since(now).min(TURN_MAX));
+        if is_idle {
+            std::thread::sleep(std::time::Duration::from_nanos(timeout.0));
+        } else {
+            answer = verifier.wait(TURN_MAX);
+        }
+    }
+}
+
+struct Pump<'a, M> {
+    machine: &'a mut M,
+    watcher: &'a mut dyn Watcher<M>,
+    own: OwnTraffic,
+}
+
+impl<M: Machine> Pump<'_, M> {
+    fn tell(&mut self, now: Nanos, event: Event) {
+        self.watcher.told(now, &event);
+        self.machine.handle(now, event);
+    }
+
+    fn tell_answer(&mut self, now: Nanos, answer: Answer) {
+        let Answer { id, outcome, started, finished, counted } = answer;
+        self.own.in_flight -= 1;
+        self.own.requests += 1;
+        self.own.sectors += counted;
+        let is_bad = matches!(outcome, Outcome::Unreadable(_) | Outcome::Failed(_));
+        let outcome = if is_bad && !self.watcher.is_present() { Outcome::Gone } else { outcome };
+        self.tell(now, Event::Completed { id, outcome, started, finished });
+    }
+
+    fn start_ops(&mut self, now: Nanos, verifier: &mut dyn Verifier) {
+        while let Some(op) = self.machine.poll_op(now) {
+            self.watcher.gave(now, &op);
+            let Op::Verify { id, range } = op;
+            self.own.in_flight += 1;
+            verifier.submit(id, range);
+        }
+    }
+}

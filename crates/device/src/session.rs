@@ -1,0 +1,382 @@
+//! A scrub session: one target, opened, claimed, with its state loaded, and run to its end or to a stop.
+
+use crate::claim::{Claim, ClaimError};
+use crate::detector::{self, Detector};
+use crate::pump::{self, Watcher};
+use crate::store::{Store, StoreError};
+use crate::target::{Target, TargetError};
+use crate::verify::{self, VerifierError};
+use crate::{clock, ioprio};
+use scrubjay_core::coverage::Coverage;
+use scrubjay_core::idle::Choice;
+use scrubjay_core::journal::Entry;
+use scrubjay_core::machine::{Event, Op};
+use scrubjay_core::saved::Saved;
+use scrubjay_core::scrub::{Config, Pass, Report, Scrub, State};
+use scrubjay_core::tour::{Grid, OrderKind};
+use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// The state is saved durably so often. "At least every 5 s" is promised.
+const SAVE_EVERY: Nanos = Nanos::from_secs(4);
+/// In between it is saved in haste, whenever another hundredth was verified, but no more often than this: a small or
+/// fast disk would have little to go on with else.
+const SAVE_IN_HASTE_EVERY: Nanos = Nanos::from_millis(30);
+const HASTE_SHARE: u64 = 100;
+/// Progress is published so often.
+const PUBLISH_EVERY: Nanos = Nanos::from_millis(200);
+
+/// What is asked of a scrub, the same for each target of a command.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// When to read.
+    pub policy: Choice,
+    /// In which order.
+    pub order: OrderKind,
+    /// The size of a region.
+    pub region: Bytes,
+    /// The size of a segment.
+    pub segment: Bytes,
+    /// How.
+    pub verify: verify::Kind,
+    /// Which bytes of the target; all unless given.
+    pub range: Option<Range<u64>>,
+    /// Where the state is kept.
+    pub state_folder: PathBuf,
+    /// Forget the pass that was under way.
+    pub fresh: bool,
+    /// Which detector; the best that works unless given.
+    pub detector: Option<detector::Kind>,
+    /// Write all that happens to this file, to be replayed in the simulator.
+    pub record: Option<PathBuf>,
+}
+
+/// Why a session cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The target cannot be opened.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// It is what was asked for that does not fit the target.
+    #[error("{path}: {what}")]
+    Usage {
+        /// The target as named.
+        path: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
+    /// Somebody else scrubs this disk.
+    #[error("{path} {source}")]
+    Claim {
+        /// The target as named.
+        path: PathBuf,
+        /// Who.
+        source: ClaimError,
+    },
+    /// The state cannot be kept or is not usable.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The verifier does not work on this target.
+    #[error("{path}: {source}")]
+    Verifier {
+        /// The target as named.
+        path: PathBuf,
+        /// Why not.
+        source: VerifierError,
+    },
+    /// The record cannot be written.
+    #[error("record {path}: {source}")]
+    Record {
+        /// Which file.
+        path: PathBuf,
+        /// What the kernel says.
+        source: io::Error,
+    },
+}
+
+/// What is known of a session before it runs.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The target as named.
+    pub path: PathBuf,
+    /// What it is, whatever it is called today.
+    pub id: String,
+    /// Size of the whole target.
+    pub bytes: Bytes,
+    /// Which verifier, `read` or such.
+    pub verifier: &'static str,
+    /// Which detector, and what it sees.
+    pub detector: String,
+    /// Its name alone.
+    pub detector_kind: detector::Kind,
+    /// The order's name.
+    pub order: &'static str,
+    /// The policy's name.
+    pub policy: &'static str,
+    /// The mean goal, for the policy that has one.
+    pub goal_mean: Option<Nanos>,
+    /// Does it go on with a pass that was under way?
+    pub resumed: bool,
+    /// What else a user should know.
+    pub notes: Vec<String>,
+}
+
+/// A session that is ready to run.
+pub struct Session {
+    facts: Facts,
+    target: Target,
+    scrub_setup: (Config, OrderKind, Choice, Coverage, Pass),
+    verifier: verify::Opened,
+    detector: Box<dyn Detector>,
+    store: Store,
+    record: Option<BufWriter<File>>,
+    _claim: Claim,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// The last report.
+    pub report: Report,
+    /// Stopped by the flag, with something left to do?
+    pub paused: bool,
+    /// Why the state could not be saved, when it could not.
+    pub save_error: Option<String>,
+    /// Foreground requests that the detector could not count.
+    pub foreground_lost: u64,
+}
+
+impl Session {
+    /// Opens the target and all that is needed, and claims the disk. Reads nothing of it but what a verifier tries.
+    ///
+    /// # Errors
+    /// [`SessionError`]: nothing has been read or written then.
+    pub fn prepare(path: &Path, options: &Options) -> Result<Session, SessionError> {
+        let target = Target::open(path)?;
+        let range = check_sizes(&target, options)?;
+        let claim_name = match &target.disk {
+            Some(disk) if target.is_block_device => format!("{}:{}", disk.major, disk.minor),
+            _ => target.id.clone(),
+        };
+        let claim = Claim::take(&claim_name).map_err(|source| SessionError::Claim { path: path.into(), source })?;
+        let part = options.range.as_ref().map(|_| range);
+        let store = Store::open(&options.state_folder, &target.id, part)?;
+        let mut notes = Vec::new();
+        let grid = Grid::new(target.sectors, options.region.sectors(), options.segment.sectors());
+        let (coverage, pass) = load(&store, &target, grid, options.fresh, &mut notes)?;
+        let verifier = open_verifier(&target, options)?;
+        let depth = usize::from(verifier.depth);
+        let watched = detector::open(target.disk.as_ref(), options.detector);
+        let config = Config {
+            range,
+            granule: target.logical_block.sectors(),
+            depth,
+            started: Nanos::ZERO,
+            today: scrubjay_core::units::UnixSeconds(0),
+        };
+        let record = match &options.record {
+            None => None,
+            Some(file) => {
+                let fail = |source| SessionError::Record { path: file.clone(), source };
+                Some(BufWriter::new(File::create(file).map_err(fail)?))
+            }
+        };
+        if !target.is_direct {
+            notes.push("read through the page cache (no O_DIRECT here): what lies in memory is not read from the medium".into());
+        }
+        let facts = Facts {
+            path: path.to_owned(),
+            id: target.id.clone(),
+            bytes: range.bytes(),
+            verifier: verifier.name,
+            detector: watched.why,
+            detector_kind: watched.kind,
+            order: options.order.name(),
+            policy: options.policy.policy().name(),
+            goal_mean: if let Choice::Budget(goal) = options.policy { Some(goal.mean) } else { None },
+            resumed: pass.done.count() > 0,
+            notes,
+        };
+        let scrub_setup = (config, options.order, options.policy, coverage, pass);
+        Ok(Session { facts, target, scrub_setup, verifier, detector: watched.detector, store, record, _claim: claim })
+    }
+
+    /// What is known before it runs.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Runs until all is verified, the disk is gone, or `stop` is set (a stop is a pause). Puts the calling thread into
+    /// the idle I/O class. `publish` gets a report several times a second.
+    pub fn run(mut self, stop: &AtomicBool, publish: &mut dyn FnMut(&Report)) -> Ended {
+        let class = ioprio::enter_idle_class();
+        let (mut config, order, policy, coverage, pass) = self.scrub_setup;
+        config.started = clock::now();
+        config.today = clock::today();
+        let order = order.order(&coverage.verified());
+        let mut scrub = Scrub::new(config, order, policy.policy(), coverage, pass);
+        let mut warden = Warden {
+            target: &self.target,
+            store: &self.store,
+            record: self.record.take(),
+            publish,
+            saved_at: Nanos::ZERO,
+            hasty_at: Nanos::ZERO,
+            saved_count: 0,
+            published_at: Nanos::ZERO,
+            save_error: class.err().map(|error| format!("the idle I/O class is refused: {error}")),
+        };
+        pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut warden, stop);
+        warden.save(&scrub, true);
+        let report = scrub.report(clock::now());
+        Ended {
+            paused: report.state == State::Running,
+            report,
+            save_error: warden.save_error,
+            foreground_lost: self.detector.lost(),
+        }
+    }
+}
+
+/// Checks that all sizes fit the target; returns the range to scrub.
+fn check_sizes(target: &Target, options: &Options) -> Result<SectorRange, SessionError> {
+    let block = target.logical_block;
+    let usage = |what: String| Err(SessionError::Usage { path: target.path.clone(), what });
+    let size = options.policy.size_max();
+    for (name, bytes) in [("--region", options.region), ("--segment", options.segment), ("--request", size)] {
+        if bytes.0 == 0 || !bytes.0.is_multiple_of(block.0) {
+            return usage(format!("{name} {bytes} is not a multiple of its logical block of {block}"));
+        }
+    }
+    if options.segment > options.region {
+        return usage(format!("--segment {} is greater than --region {}", options.segment, options.region));
+    }
+    let bytes = target.sectors * SECTOR_BYTES;
+    let regions = bytes.div_ceil(options.region.0);
+    if regions > Grid::REGIONS_MAX {
+        let least = Bytes(bytes.div_ceil(Grid::REGIONS_MAX).next_power_of_two());
+        return usage(format!("--region {} makes {regions} regions: use {least} or more", options.region));
+    }
+    let Some(range) = &options.range else { return Ok(SectorRange::at(0, target.sectors)) };
+    if range.is_empty() || range.end > bytes {
+        let (start, end) = (range.start, range.end);
+        return usage(format!("--range {start}..{end} is empty or ends outside its {bytes} bytes"));
+    }
+    if !range.start.is_multiple_of(block.0) || !range.end.is_multiple_of(block.0) {
+        let (start, end) = (range.start, range.end);
+        return usage(format!("--range {start}..{end} does not begin and end at a multiple of its logical block of {block}"));
+    }
+    Ok(SectorRange::new(range.start / SECTOR_BYTES, range.end / SECTOR_BYTES))
+}
+
+/// The coverage map and the pass to go on with, if there is one.
+fn load(
+    store: &Store,
+    target: &Target,
+    grid: Grid,
+    fresh: bool,
+    notes: &mut Vec<String>,
+) -> Result<(Coverage, Pass), SessionError> {
+    let saved = match store.load(&target.id, target.sectors) {
+        Ok(saved) => saved,
+        Err(error) if fresh => {
+            notes.push(format!("put aside: {error}"));
+            store.put_aside().map_err(|source| StoreError::Read { path: store.path().into(), source })?;
+            None
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let Some(saved) = saved else { return Ok((Coverage::new(grid), Pass::default())) };
+    let coverage = if *saved.coverage.grid() == grid {
+        saved.coverage
+    } else if saved.coverage.grid().region_sectors() == grid.region_sectors() {
+        let (regions, begun) = (saved.coverage.regions().to_vec(), saved.coverage.begun().to_vec());
+        Coverage::restore(grid, regions, begun).unwrap_or_else(|| Coverage::new(grid))
+    } else {
+        notes.push("the region size has changed: the coverage map begins anew".to_owned());
+        Coverage::new(grid)
+    };
+    Ok((coverage, saved.pass.filter(|_| !fresh).unwrap_or_default()))
+}
+
+fn open_verifier(target: &Target, options: &Options) -> Result<verify::Opened, SessionError> {
+    let path = || target.path.clone();
+    let file = target.file.try_clone().map_err(|source| TargetError::Io { path: path(), source })?;
+    let setup = verify::Setup {
+        file,
+        is_block_device: target.is_block_device,
+        logical_block: target.logical_block,
+        depth: if target.is_rotational || options.policy.is_considerate() { 1 } else { 2 },
+        request_max: options.policy.size_max(),
+    };
+    verify::open(options.verify, setup).map_err(|source| SessionError::Verifier { path: path(), source })
+}
+
+/// Saves, publishes and records while the pump runs.
+struct Warden<'a> {
+    target: &'a Target,
+    store: &'a Store,
+    record: Option<BufWriter<File>>,
+    publish: &'a mut dyn FnMut(&Report),
+    saved_at: Nanos,
+    hasty_at: Nanos,
+    saved_count: u64,
+    published_at: Nanos,
+    save_error: Option<String>,
+}
+
+impl Warden<'_> {
+    fn save(&mut self, scrub: &Scrub, durably: bool) {
+        let is_complete = scrub.state() == State::Complete;
+        let pass = (!is_complete).then(|| scrub.pass().clone());
+        let coverage = scrub.coverage().clone();
+        let saved = Saved { disk: self.target.id.clone(), at: clock::today(), coverage, pass };
+        self.saved_count = scrub.pass().done.count();
+        let result = if durably { self.store.save(&saved) } else { self.store.save_in_haste(&saved) };
+        if let Err(error) = result {
+            self.save_error.get_or_insert(format!("state not saved in {}: {error}", self.store.path().display()));
+        }
+    }
+
+    fn record(&mut self, entry: Entry) {
+        if let Some(file) = &mut self.record
+            && let Err(error) = writeln!(file, "{entry}")
+        {
+            self.save_error.get_or_insert(format!("the record ends early: {error}"));
+            self.record = None;
+        }
+    }
+}
+
+impl Watcher<Scrub> for Warden<'_> {
+    fn told(&mut self, now: Nanos, event: &Event) {
+        self.record(Entry::Told { now, event: *event });
+    }
+
+    fn gave(&mut self, now: Nanos, op: &Op) {
+        self.record(Entry::Gave { now, op: *op });
+    }
+
+    fn turned(&mut self, now: Nanos, scrub: &Scrub) {
+        if now.since(self.published_at) >= PUBLISH_EVERY {
+            self.published_at = now;
+            (self.publish)(&scrub.report(now));
+        }
+        let new = scrub.pass().done.count() - self.saved_count;
+        if now.since(self.saved_at) >= SAVE_EVERY {
+            (self.saved_at, self.hasty_at) = (now, now);
+            self.save(scrub, true);
+        } else if new > self.target.sectors / HASTE_SHARE && now.since(self.hasty_at) >= SAVE_IN_HASTE_EVERY {
+            self.hasty_at = now;
+            self.save(scrub, false);
+        }
+    }
+
+    fn is_present(&mut self) -> bool {
+        self.target.is_present()
+    }
+}

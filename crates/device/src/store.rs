@@ -1,0 +1,241 @@
+//! The state folder: one file a scrub, replaced as a whole or not at all.
+
+use scrubjay_core::saved::{Saved, SavedError};
+use scrubjay_core::units::SectorRange;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Where the state of one scrub is kept.
+#[derive(Clone, Debug)]
+pub struct Store {
+    path: PathBuf,
+}
+
+/// Why there is no state to be had or kept.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The folder cannot be made or written.
+    #[error("state folder {folder}: {source}: choose another one with --state DIR")]
+    Folder {
+        /// Which.
+        folder: PathBuf,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The file cannot be read.
+    #[error("state file {path}: {source}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The file is not what we wrote.
+    #[error("state file {path}, {source}: start afresh with --fresh (it is kept beside as .damaged)")]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// Where and what.
+        source: SavedError,
+    },
+    /// The state of another disk, or of the same one when it had another size.
+    #[error("state file {path} is that of another disk ({theirs}), not of {ours}: start afresh with --fresh")]
+    Foreign {
+        /// Which.
+        path: PathBuf,
+        /// Whose it is.
+        theirs: String,
+        /// Whose it should be.
+        ours: String,
+    },
+}
+
+/// The folder for states unless the user names one: `$XDG_STATE_HOME/scrubjay`, else `/var/lib/scrubjay` for root, else
+/// `~/.local/state/scrubjay`.
+pub fn default_folder() -> PathBuf {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(home) = variable("XDG_STATE_HOME") {
+        return home.join("scrubjay");
+    }
+    // SAFETY: geteuid takes nothing, touches no memory and cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    match variable("HOME") {
+        Some(home) if !is_root => home.join(".local/state/scrubjay"),
+        _ => PathBuf::from("/var/lib/scrubjay"),
+    }
+}
+
+impl Store {
+    /// The place for the state of `disk`, or of a part of it. Makes the folder, and proves that it can be written.
+    ///
+    /// # Errors
+    /// [`StoreError::Folder`].
+    pub fn open(folder: &Path, disk: &str, part: Option<SectorRange>) -> Result<Store, StoreError> {
+        let fail = |source| StoreError::Folder { folder: folder.to_owned(), source };
+        fs::create_dir_all(folder).map_err(fail)?;
+        let part = part.map_or(String::new(), |range| format!("@{}-{}", range.start, range.end));
+        let store = Store { path: folder.join(format!("{}{part}.scrub", file_name(disk))) };
+        let probe = store.beside("probe");
+        File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(fail)?;
+        Ok(store)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was saved last; `None` when nothing was.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, or is the state of another disk than `disk` of `sectors` sectors.
+    pub fn load(&self, disk: &str, sectors: u64) -> Result<Option<Saved>, StoreError> {
+        let safe = self.load_from(&self.path, disk, sectors)?;
+        // What was saved in haste counts if it is whole and newer; if it is not, nothing is lost but a few seconds.
+        let hasty = self.load_from(&self.beside("hasty"), disk, sectors).ok().flatten();
+        let age = |saved: &Saved| (saved.at, saved.pass.as_ref().map_or(0, |pass| pass.done.count()));
+        Ok(match (safe, hasty) {
+            (Some(safe), Some(hasty)) if age(&safe) >= age(&hasty) => Some(safe),
+            (safe, hasty) => hasty.or(safe),
+        })
+    }
+
+    fn load_from(&self, path: &Path, disk: &str, sectors: u64) -> Result<Option<Saved>, StoreError> {
+        let text = match fs::read(path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(StoreError::Read { path: path.into(), source }),
+        };
+        let saved: Saved = text.parse().map_err(|source| StoreError::Damaged { path: path.into(), source })?;
+        let saved_sectors = saved.coverage.grid().disk().count();
+        if saved.disk != disk || saved_sectors != sectors {
+            let of = |name: &str, sectors| format!("{name}, {sectors} sectors");
+            let (theirs, ours) = (of(&saved.disk, saved_sectors), of(disk, sectors));
+            return Err(StoreError::Foreign { path: path.into(), theirs, ours });
+        }
+        Ok(Some(saved))
+    }
+
+    /// Replaces what was saved, durably: after a loss of power either the old state is there or the new one.
+    ///
+    /// # Errors
+    /// What the kernel says; the old state is then still there.
+    pub fn save(&self, saved: &Saved) -> io::Result<()> {
+        self.replace(&self.path, saved, true)?;
+        let _ = fs::remove_file(self.beside("hasty"));
+        self.path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    }
+
+    /// Saves without waiting for the disk: enough to survive the death of this process. A loss of power takes it back
+    /// to the last [`Store::save`].
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn save_in_haste(&self, saved: &Saved) -> io::Result<()> {
+        self.replace(&self.beside("hasty"), saved, false)
+    }
+
+    fn replace(&self, path: &Path, saved: &Saved, durably: bool) -> io::Result<()> {
+        let new = self.beside("new");
+        let written = File::create(&new).and_then(|mut file| {
+            file.write_all(saved.to_string().as_bytes())?;
+            if durably {
+                file.sync_data()?;
+            }
+            fs::rename(&new, path)
+        });
+        if written.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        written
+    }
+
+    /// Puts what was saved aside, damaged or not, so that a new state can begin.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn put_aside(&self) -> io::Result<()> {
+        let _ = fs::remove_file(self.beside("hasty"));
+        match fs::rename(&self.path, self.beside("damaged")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(".");
+        name.push(ending);
+        name.into()
+    }
+}
+
+/// A file name for any id: what is not plain becomes `_`, and a hash keeps two such apart.
+fn file_name(id: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let plain: String = id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let tail: String = plain.chars().skip(plain.len().saturating_sub(80)).collect();
+    // FNV-1a, 64 bits: names, not secrets.
+    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    format!("{}-{hash:016x}", tail.trim_start_matches(['.', '_', '-']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::coverage::Coverage;
+    use scrubjay_core::tour::Grid;
+    use scrubjay_core::units::UnixSeconds;
+
+    fn saved(disk: &str) -> Saved {
+        let coverage = Coverage::new(Grid::new(1000, 100, 10));
+        Saved { disk: disk.to_owned(), at: UnixSeconds(7), coverage, pass: None }
+    }
+
+    #[test]
+    fn what_is_saved_is_loaded_and_only_for_its_own_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), "wwn-1", None).unwrap();
+        assert!(store.load("wwn-1", 1000).unwrap().is_none());
+        store.save(&saved("wwn-1")).unwrap();
+        assert_eq!(store.load("wwn-1", 1000).unwrap(), Some(saved("wwn-1")));
+        assert!(matches!(store.load("wwn-1", 2000), Err(StoreError::Foreign { .. })));
+        assert!(matches!(store.load("wwn-2", 1000), Err(StoreError::Foreign { .. })));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn what_was_saved_in_haste_counts_if_it_is_whole_and_newer() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), "wwn-1", None).unwrap();
+        let at = |seconds| Saved { at: UnixSeconds(seconds), ..saved("wwn-1") };
+        let loaded = || store.load("wwn-1", 1000).unwrap().map(|saved| saved.at.0);
+        store.save(&at(10)).unwrap();
+        store.save_in_haste(&at(12)).unwrap();
+        assert_eq!(loaded(), Some(12));
+        store.save(&at(14)).unwrap();
+        assert_eq!(loaded(), Some(14));
+        store.save_in_haste(&at(16)).unwrap();
+        fs::write(store.beside("hasty"), "cut sh").unwrap();
+        assert_eq!(loaded(), Some(14), "a power loss took the hasty one");
+    }
+
+    #[test]
+    fn damage_is_told_with_its_place_and_put_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), "wwn-1", None).unwrap();
+        fs::write(store.path(), "scrubjay scrub state 1\nrubbish\n").unwrap();
+        let error = store.load("wwn-1", 1000).unwrap_err().to_string();
+        assert!(error.contains("line 2") && error.contains("--fresh"), "{error}");
+        store.put_aside().unwrap();
+        assert!(store.load("wwn-1", 1000).unwrap().is_none());
+    }
+
+    #[test]
+    fn names_of_files_are_plain_and_apart() {
+        assert_ne!(file_name("/a/b"), file_name("/a_b"));
+        assert!(file_name("../../etc/passwd").starts_with("etc_passwd-"));
+        assert!(file_name(&"x".repeat(5000)).len() < 120);
+    }
+}

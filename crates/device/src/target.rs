@@ -1,0 +1,285 @@
+//! Targets: a path that a user named, opened read-only, and all that must be known before it is read.
+
+use crate::sysfs::DiskNode;
+use scrubjay_core::units::{Bytes, SECTOR_BYTES};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// An open target.
+#[derive(Debug)]
+pub struct Target {
+    /// As the user named it.
+    pub path: PathBuf,
+    /// What it is, whatever it is called today: serial number or WWN of a disk, the path of a file.
+    pub id: String,
+    /// Open for reading only, past the page cache where possible.
+    pub file: File,
+    /// Do reads bypass the page cache? If not, they prove little.
+    pub is_direct: bool,
+    /// A block device, not an image file?
+    pub is_block_device: bool,
+    /// Its size in 512-byte sectors, at least 1.
+    pub sectors: u64,
+    /// The smallest block that can be read.
+    pub logical_block: Bytes,
+    /// Does it, or the disk below it, spin?
+    pub is_rotational: bool,
+    /// The whole disk on which it lies, if the kernel knows one.
+    pub disk: Option<DiskNode>,
+}
+
+/// Why a target cannot be scrubbed.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// Nothing has this name.
+    #[error("{path}: no such device or file")]
+    Absent {
+        /// As named.
+        path: PathBuf,
+    },
+    /// We may not read it.
+    #[error("{path}: permission denied: run as root, or join the group that may read it (usually `disk`)")]
+    Permission {
+        /// As named.
+        path: PathBuf,
+    },
+    /// A directory, a terminal, ...
+    #[error("{path} is a {what}: name a block device or an image file{hint}")]
+    Kind {
+        /// As named.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// What may have been meant.
+        hint: String,
+    },
+    /// It has no sectors.
+    #[error("{path} is empty: there is nothing to scrub{hint}")]
+    Empty {
+        /// As named.
+        path: PathBuf,
+        /// Why that may be.
+        hint: &'static str,
+    },
+    /// An image file that is no whole number of sectors.
+    #[error("{path}: {bytes} bytes are not a whole number of 512-byte sectors, so this is no image of a disk")]
+    Ragged {
+        /// As named.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+    },
+    /// Anything else.
+    #[error("{path}: {source}")]
+    Io {
+        /// As named.
+        path: PathBuf,
+        /// What the kernel says.
+        source: io::Error,
+    },
+}
+
+/// `_IO(0x12, 104)` of `linux/fs.h`: the logical block size. (`libc` has no name for it.)
+const BLKSSZGET: libc::c_ulong = 0x1268;
+/// `_IOR(0x12, 114, size_t)` of `linux/fs.h`: the size in bytes.
+const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
+
+impl Target {
+    /// Opens `path`, read-only, and finds out what it is.
+    ///
+    /// # Errors
+    /// [`TargetError`]; nothing is written in any case.
+    pub fn open(path: &Path) -> Result<Target, TargetError> {
+        let metadata = fs::metadata(path).map_err(|source| TargetError::of(path, source))?;
+        let kind = metadata.file_type();
+        let is_block_device = kind.is_block_device();
+        if !is_block_device && !kind.is_file() {
+            let (what, hint) = what_it_is(path, &metadata);
+            return Err(TargetError::Kind { path: path.to_owned(), what, hint });
+        }
+        if is_block_device { Target::open_device(path, &metadata) } else { Target::open_file(path, &metadata) }
+    }
+
+    fn open_device(path: &Path, metadata: &fs::Metadata) -> Result<Target, TargetError> {
+        let (file, is_direct) = open_read_only(path, true)?;
+        let (major, minor) = numbers(metadata.rdev());
+        let disk = DiskNode::of_device(major, minor).ok();
+        let io_error = |source| TargetError::Io { path: path.to_owned(), source };
+        let bytes = device_bytes(&file).map_err(io_error)?;
+        let logical_block = Bytes(u64::from(device_block(&file).map_err(io_error)?));
+        if bytes == 0 {
+            return Err(TargetError::Empty { path: path.to_owned(), hint: " (no medium, or an unused loop device)" });
+        }
+        Ok(Target {
+            path: path.to_owned(),
+            id: disk.as_ref().map_or_else(|| path.display().to_string(), |disk| device_id(disk, major, minor)),
+            file,
+            is_direct,
+            is_block_device: true,
+            sectors: bytes / logical_block.0 * (logical_block.0 / SECTOR_BYTES),
+            logical_block,
+            is_rotational: is_rotational(disk.as_ref()),
+            disk,
+        })
+    }
+
+    fn open_file(path: &Path, metadata: &fs::Metadata) -> Result<Target, TargetError> {
+        let bytes = metadata.len();
+        if bytes == 0 {
+            return Err(TargetError::Empty { path: path.to_owned(), hint: "" });
+        }
+        if !bytes.is_multiple_of(SECTOR_BYTES) {
+            return Err(TargetError::Ragged { path: path.to_owned(), bytes });
+        }
+        let (major, minor) = numbers(metadata.dev());
+        let disk = DiskNode::of_device(major, minor).ok();
+        let block = disk.as_ref().and_then(|disk| disk.number("queue/logical_block_size")).unwrap_or(SECTOR_BYTES);
+        // A last bit shorter than the disk's block cannot be read past the page cache.
+        let (file, is_direct) = open_read_only(path, bytes.is_multiple_of(block))?;
+        let canonical = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        Ok(Target {
+            path: path.to_owned(),
+            id: canonical.display().to_string(),
+            file,
+            is_direct,
+            is_block_device: false,
+            sectors: bytes / SECTOR_BYTES,
+            logical_block: Bytes(if is_direct { block } else { SECTOR_BYTES }),
+            is_rotational: is_rotational(disk.as_ref()),
+            disk,
+        })
+    }
+
+    /// Is the device still there? A vanished disk answers reads with the same EIO as a bad sector.
+    pub fn is_present(&self) -> bool {
+        if !self.is_block_device {
+            return self.file.metadata().is_ok();
+        }
+        let gone = self.disk.as_ref().is_some_and(|disk| !disk.folder().exists());
+        !gone && device_bytes(&self.file).is_ok_and(|bytes| bytes > 0)
+    }
+}
+
+impl TargetError {
+    fn of(path: &Path, source: io::Error) -> TargetError {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound => TargetError::Absent { path },
+            io::ErrorKind::PermissionDenied => TargetError::Permission { path },
+            _ if source.raw_os_error() == Some(libc::ENOMEDIUM) => TargetError::Empty { path, hint: " (no medium)" },
+            _ => TargetError::Io { path, source },
+        }
+    }
+}
+
+/// A name that stays with the disk: WWN, else serial number, else the file below a loop device, else its name today.
+pub fn disk_id(disk: &DiskNode) -> String {
+    const ATTRIBUTES: [&str; 6] = ["wwid", "device/wwid", "serial", "device/serial", "dm/uuid", "md/uuid"];
+    let known = ATTRIBUTES.iter().find_map(|path| disk.attribute(path));
+    let known = known.or_else(|| disk.attribute("loop/backing_file").map(|file| format!("loop on {file}")));
+    let known = known.or_else(|| disk_serial_by_udev(disk));
+    let words = known.unwrap_or_else(|| format!("named {}", disk.name));
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What udev found out by asking the disk: older SATA disks and some bridges show their serial nowhere else.
+fn disk_serial_by_udev(disk: &DiskNode) -> Option<String> {
+    let text = fs::read_to_string(format!("/run/udev/data/b{}:{}", disk.major, disk.minor)).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("E:ID_SERIAL=")).map(str::to_owned)
+}
+
+fn device_id(disk: &DiskNode, major: u32, minor: u32) -> String {
+    let id = disk_id(disk);
+    let part = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/partition"));
+    part.map_or(id.clone(), |number| format!("{id} part {}", number.trim()))
+}
+
+fn is_rotational(disk: Option<&DiskNode>) -> bool {
+    disk.and_then(|disk| disk.number("queue/rotational")) == Some(1)
+}
+
+fn what_it_is(path: &Path, metadata: &fs::Metadata) -> (&'static str, String) {
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        let disk = DiskNode::of_device(numbers(metadata.dev()).0, numbers(metadata.dev()).1).ok();
+        let hint = disk.map_or(String::new(), |disk| format!(" ({} lies on /dev/{})", path.display(), disk.name));
+        return ("directory", hint);
+    }
+    let what = if kind.is_char_device() {
+        "character device"
+    } else if kind.is_fifo() {
+        "pipe"
+    } else {
+        "socket"
+    };
+    (what, String::new())
+}
+
+/// Opens for reading, past the page cache if `wish_direct` and the file system can.
+fn open_read_only(path: &Path, wish_direct: bool) -> Result<(File, bool), TargetError> {
+    let open = |flags| OpenOptions::new().read(true).custom_flags(flags).open(path);
+    if wish_direct {
+        match open(libc::O_DIRECT) {
+            Ok(file) => return Ok((file, true)),
+            Err(error) if error.raw_os_error() != Some(libc::EINVAL) => return Err(TargetError::of(path, error)),
+            Err(_) => {} // tmpfs and the like: there is no medium below to be read
+        }
+    }
+    open(0).map(|file| (file, false)).map_err(|error| TargetError::of(path, error))
+}
+
+fn device_bytes(file: &File) -> io::Result<u64> {
+    let mut bytes: u64 = 0;
+    // SAFETY: BLKGETSIZE64 writes one u64 to the pointer, which is to a live one; the descriptor is open.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKGETSIZE64 as _, &mut bytes) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(bytes) }
+}
+
+fn device_block(file: &File) -> io::Result<u32> {
+    let mut block: libc::c_int = 0;
+    // SAFETY: BLKSSZGET writes one int to the pointer, which is to a live one; the descriptor is open.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKSSZGET as _, &mut block) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(block as u32) }
+}
+
+/// Major and minor number of a `dev_t`.
+fn numbers(dev: u64) -> (u32, u32) {
+    (libc::major(dev), libc::minor(dev))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(path: &Path) -> String {
+        Target::open(path).err().expect("refused").to_string()
+    }
+
+    #[test]
+    fn what_cannot_be_scrubbed_is_refused_in_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        assert!(refused(&path).ends_with("no such device or file"));
+        assert!(refused(folder.path()).contains("is a directory: name a block device or an image file"));
+        assert!(refused(Path::new("/dev/null")).contains("is a character device"));
+        fs::write(&path, []).unwrap();
+        assert!(refused(&path).contains("is empty"));
+        fs::write(&path, [0; 513]).unwrap();
+        assert!(refused(&path).contains("513 bytes are not a whole number of 512-byte sectors"));
+    }
+
+    #[test]
+    fn an_image_file_is_its_canonical_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        fs::write(&path, [0; 4096]).unwrap();
+        std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
+        let target = Target::open(&folder.path().join("link")).unwrap();
+        assert_eq!(target.id, fs::canonicalize(&path).unwrap().display().to_string());
+        assert_eq!((target.sectors, target.is_block_device), (8, false));
+        assert!(target.is_present());
+    }
+}

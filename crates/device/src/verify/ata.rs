@@ -1,0 +1,199 @@
+//! `ata`: READ VERIFY SECTOR(S) EXT through ATA PASS-THROUGH(16) (ACS-4, SAT-4).
+//!
+//! Some disks answer this command from their cache, and emulated ones without any look at the medium: a clean answer
+//! is worth what the disk is worth.
+
+use super::blocking::{Blocking, Ended, VerifyNow};
+use super::blocks::Blocks;
+use super::scsi::{TIMEOUT, is_refusal};
+use super::{Kind, Opened, Setup, VerifierError};
+use crate::sg::{self, AtaStatus, Device, Reply, Transport};
+use scrubjay_core::units::SectorRange;
+use scrubjay_core::verdict::{Cause, Outcome, Sense};
+
+/// The command, as messages name it.
+const COMMAND: &str = "READ VERIFY SECTORS EXT";
+
+/// Sectors in one command: its 16-bit count, in which zero stands for 65536.
+const BLOCKS_MAX: u64 = 65536;
+
+/// STATUS: the command ended with an error.
+const ERR: u8 = 1 << 0;
+/// STATUS: device fault, an error that names no sector.
+const DF: u8 = 1 << 5;
+/// ERROR: uncorrectable data.
+const UNC: u8 = 1 << 6;
+
+/// Opens the verifier, after a trial of the target's first block.
+pub(super) fn open(setup: Setup) -> Result<Opened, VerifierError> {
+    let blocks = Blocks::of(Kind::Ata, &setup)?;
+    let ata = Ata::probe(Device::new(setup.file, TIMEOUT), blocks)?;
+    let note = format!("{COMMAND}: clean is the drive's word; drives may give it from their cache");
+    Ok(Opened { verifier: Box::new(Blocking::new(ata)), name: "ata", engine: "SG_IO", depth: 1, note })
+}
+
+/// A disk that takes the command.
+struct Ata<T> {
+    transport: T,
+    blocks: Blocks,
+}
+
+impl<T: Transport> Ata<T> {
+    /// Tries the command on the target's first block.
+    fn probe(mut transport: T, blocks: Blocks) -> Result<Ata<T>, VerifierError> {
+        let (first, _) = blocks.address(SectorRange::at(0, 0));
+        let reply = sg::send(&mut transport, &read_verify(first, 1));
+        match judge(&reply.map_err(|error| VerifierError::of_ioctl("ATA", error))?) {
+            Outcome::Clean | Outcome::Unreadable(_) => Ok(Ata { transport, blocks }),
+            outcome if is_refusal(outcome) => Err(VerifierError::Refused { command: COMMAND }),
+            outcome => Err(VerifierError::Trial { command: COMMAND, outcome }),
+        }
+    }
+}
+
+impl<T: Transport> VerifyNow for Ata<T> {
+    fn verify(&mut self, range: SectorRange) -> Ended {
+        let mut outcome = Outcome::Clean;
+        for piece in self.blocks.pieces(range, BLOCKS_MAX) {
+            let (lba, count) = self.blocks.address(piece);
+            outcome = match sg::send(&mut self.transport, &read_verify(lba, count)) {
+                Ok(reply) => judge(&reply),
+                Err(error) => sg::of_ioctl_error(&error),
+            };
+            if outcome != Outcome::Clean {
+                break;
+            }
+        }
+        Ended { outcome, counted: 0 }
+    }
+}
+
+/// The command for `count` sectors, 1 to 65536, from `lba` on.
+///
+/// Protocol 3 (non-data), EXTEND, no data phase. CK_COND stays off: without an error there is nothing to learn from
+/// the registers, and on an error the translator sends them unasked.
+fn read_verify(lba: u64, count: u32) -> [u8; 16] {
+    let [_, _, lba_47, lba_39, lba_31, lba_23, lba_15, lba_7] = lba.to_be_bytes();
+    let [count_15, count_7] = (count as u16).to_be_bytes();
+    [
+        0x85, // ATA PASS-THROUGH(16)
+        3 << 1 | 1,
+        0, // OFF_LINE, CK_COND, T_LENGTH
+        0,
+        0, // FEATURES
+        count_15,
+        count_7,
+        lba_31,
+        lba_7,
+        lba_39,
+        lba_15,
+        lba_47,
+        lba_23,
+        0x40, // DEVICE: the address is an LBA
+        0x42, // READ VERIFY SECTOR(S) EXT
+        0,
+    ]
+}
+
+/// What the reply says of the medium. The registers go before the translator's sense key, since they are the disk's
+/// own words.
+fn judge(reply: &Reply) -> Outcome {
+    if let Some(failed) = reply.transport_failure() {
+        return failed;
+    }
+    match reply.sense_data().filter(|data| !data.deferred) {
+        Some(sg::SenseData { sense, ata: Some(ata), .. }) => judge_registers(ata, sense),
+        // In fixed format the registers of a pass-through command stand where the block's address would be.
+        Some(sg::SenseData { sense, ata: None, .. }) if reply.status == 2 => {
+            Outcome::of_sense(Sense { block: None, ..sense })
+        }
+        _ => reply.judge(),
+    }
+}
+
+fn judge_registers(ata: AtaStatus, sense: Sense) -> Outcome {
+    let sense = Sense { block: None, ..sense };
+    match ata {
+        AtaStatus { status, .. } if status & (ERR | DF) == 0 => Outcome::Clean,
+        AtaStatus { status, error, lba } if status & DF == 0 && error & UNC != 0 => {
+            // UNRECOVERED READ ERROR, whatever the translator made of it.
+            Outcome::Unreadable(Cause::Sense(Sense { key: 3, asc: 0x11, ascq: sense.ascq, block: Some(lba) }))
+        }
+        // Aborted, not found, a fault of the electronics: not the medium's.
+        _ => Outcome::Failed(Cause::Sense(sense)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::units::Bytes;
+    use std::io;
+
+    /// A reply with the ATA status return descriptor, under a sense key.
+    fn reply(key: u8, asc: u8, ascq: u8, status: u8, error: u8) -> Reply {
+        let sense =
+            vec![0x72, key, asc, ascq, 0, 0, 0, 14, 9, 12, 1, error, 0, 1, 0, 0x56, 0, 0x34, 0, 0x12, 0x40, status];
+        Reply { status: 2, sense, ..Reply::default() }
+    }
+
+    #[test]
+    fn the_command_block_is_that_of_the_standard() {
+        let cdb = [0x85, 0x07, 0, 0, 0, 0x12, 0x34, 3, 6, 2, 5, 1, 4, 0x40, 0x42, 0];
+        assert_eq!(read_verify(0x0102_0304_0506, 0x1234), cdb);
+        assert_eq!(read_verify(0, 65536)[5..7], [0, 0]);
+    }
+
+    #[test]
+    fn only_uncorrectable_data_blame_the_medium() {
+        let unreadable = Sense { key: 3, asc: 0x11, ascq: 4, block: Some(0x123456) };
+        assert_eq!(judge(&reply(3, 0x11, 4, 0x51, 0x40)), Outcome::Unreadable(Cause::Sense(unreadable)));
+        // Bridges that make an aborted command of everything.
+        assert!(matches!(judge(&reply(0xb, 0, 0, 0x51, 0x40)), Outcome::Unreadable(_)));
+        // ABRT, IDNF, and a device fault.
+        assert!(matches!(judge(&reply(0xb, 0, 0, 0x51, 0x04)), Outcome::Failed(_)));
+        assert!(matches!(judge(&reply(5, 0x21, 0, 0x51, 0x10)), Outcome::Failed(_)));
+        assert!(matches!(judge(&reply(4, 0x44, 0, 0x71, 0x40)), Outcome::Failed(_)));
+    }
+
+    #[test]
+    fn registers_without_an_error_are_clean() {
+        assert_eq!(judge(&reply(1, 0, 0x1d, 0x50, 0)), Outcome::Clean);
+        assert_eq!(judge(&Reply::default()), Outcome::Clean);
+    }
+
+    #[test]
+    fn a_fixed_format_answer_names_no_block() {
+        let sense = vec![0xf0, 0, 3, 0x40, 0x51, 0x40, 1, 10, 0, 0, 0, 0, 0x11, 4, 0, 0, 0, 0];
+        let reply = Reply { status: 2, sense, ..Reply::default() };
+        let expected = Sense { key: 3, asc: 0x11, ascq: 4, block: None };
+        assert_eq!(judge(&reply), Outcome::Unreadable(Cause::Sense(expected)));
+        let timed_out = Reply { host_status: 3, ..reply };
+        assert_eq!(judge(&timed_out), Outcome::Failed(Cause::Errno(libc::ETIMEDOUT)));
+    }
+
+    /// A disk that gives one answer to everything.
+    struct Model(Reply, Vec<Vec<u8>>);
+
+    impl Transport for Model {
+        fn send(&mut self, cdb: &[u8]) -> io::Result<Reply> {
+            self.1.push(cdb.to_vec());
+            Ok(self.0.clone())
+        }
+    }
+
+    #[test]
+    fn a_disk_without_pass_through_is_told_so() {
+        let refusal = Reply { status: 2, sense: vec![0x72, 5, 0x20, 0], ..Reply::default() };
+        let error = Ata::probe(Model(refusal, vec![]), Blocks::of_disk(Bytes(512))).err().unwrap().to_string();
+        assert_eq!(error, "this disk refuses READ VERIFY SECTORS EXT: use --verify read");
+    }
+
+    #[test]
+    fn long_ranges_are_split() {
+        let mut ata = Ata::probe(Model(Reply::default(), vec![]), Blocks::of_disk(Bytes(512))).unwrap();
+        ata.transport.1.clear();
+        assert_eq!(ata.verify(SectorRange::new(8, 8 + 65536 + 16)), Ended { outcome: Outcome::Clean, counted: 0 });
+        assert_eq!(ata.transport.1, [read_verify(8, 65536), read_verify(65544, 16)]);
+    }
+}

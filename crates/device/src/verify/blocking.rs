@@ -1,0 +1,40 @@
+//! Turns a verifier that can only block into a [`Verifier`]: `submit` does the work, `wait` hands the answer out.
+
+use super::{Answer, Verifier};
+use crate::clock::now;
+use scrubjay_core::machine::OpId;
+use scrubjay_core::units::{Nanos, SectorRange};
+use std::collections::VecDeque;
+
+pub(super) use super::progress::Ended;
+
+/// A way to verify one range that returns when it is done.
+pub(super) trait VerifyNow: Send {
+    /// Verifies `range` and says what was found.
+    fn verify(&mut self, range: SectorRange) -> Ended;
+}
+
+/// The adapter. It holds an answer for each verification that was submitted and not yet waited for.
+pub(super) struct Blocking<V> {
+    inner: V,
+    answers: VecDeque<Answer>,
+}
+
+impl<V: VerifyNow> Blocking<V> {
+    /// Around `inner`.
+    pub fn new(inner: V) -> Blocking<V> {
+        Blocking { inner, answers: VecDeque::new() }
+    }
+}
+
+impl<V: VerifyNow> Verifier for Blocking<V> {
+    fn submit(&mut self, id: OpId, range: SectorRange) {
+        let started = now();
+        let Ended { outcome, counted } = self.inner.verify(range);
+        self.answers.push_back(Answer { id, outcome, started, finished: now(), counted });
+    }
+
+    fn wait(&mut self, _timeout: Nanos) -> Option<Answer> {
+        self.answers.pop_front()
+    }
+}

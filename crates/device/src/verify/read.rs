@@ -1,0 +1,159 @@
+//! `read`: reads through io_uring, or through `pread` where the kernel refuses a ring.
+
+use super::blocking::Blocking;
+use super::pread::Pread;
+use super::ring::{self, Ring};
+use super::{Opened, Setup, Verifier, VerifierError};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Opens the reader.
+pub(super) fn open(setup: Setup) -> Result<Opened, VerifierError> {
+    let ring = ring::create(setup.depth);
+    Ok(open_with(setup, ring))
+}
+
+/// The same, when the answer to "may we have a ring?" is known.
+fn open_with(setup: Setup, ring: io::Result<io_uring::IoUring>) -> Opened {
+    let Setup { file, logical_block, depth, request_max, .. } = setup;
+    let how = if bypasses_page_cache(&file) {
+        "direct reads"
+    } else {
+        "reads through the page cache, which may answer in place of the disk"
+    };
+    let (verifier, engine, depth, note): (Box<dyn Verifier>, _, _, _) = match ring {
+        Ok(uring) => {
+            let ring = Ring::new(uring, file, depth, logical_block, request_max);
+            (Box::new(ring), "io_uring", depth, format!("{how}, {depth} at a time"))
+        }
+        Err(error) => {
+            let pread = Blocking::new(Pread::new(file, logical_block, request_max));
+            (Box::new(pread), "pread", 1, format!("{how}, one at a time: io_uring is refused ({error})"))
+        }
+    };
+    Opened { verifier, name: "read", engine, depth, note }
+}
+
+/// Was the file opened with O_DIRECT?
+fn bypasses_page_cache(file: &File) -> bool {
+    // SAFETY: F_GETFL reads the flags of a live descriptor and writes nothing.
+    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+    flags >= 0 && flags & libc::O_DIRECT != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::machine::OpId;
+    use scrubjay_core::units::{Bytes, Nanos, SectorRange};
+    use scrubjay_core::verdict::{Cause, Outcome};
+    use std::collections::BTreeMap;
+    use std::fs::OpenOptions;
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    /// Sectors of the test file: 3 MiB.
+    const SECTORS: u64 = 6144;
+    const SOON: Nanos = Nanos::from_secs(60);
+
+    /// A file of 3 MiB, open with O_DIRECT where its file system knows it.
+    fn target() -> File {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&vec![0x5a; (SECTORS * 512) as usize]).unwrap();
+        file.as_file().sync_all().unwrap();
+        let direct = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(file.path());
+        direct.or_else(|_| File::open(file.path())).unwrap()
+    }
+
+    fn setup(depth: u8, request_max: Bytes) -> Setup {
+        Setup { file: target(), is_block_device: false, logical_block: Bytes(4096), depth, request_max }
+    }
+
+    /// Each engine that this kernel gives us. The ring may be refused where the tests run.
+    fn engines(depth: u8, request_max: Bytes) -> Vec<Opened> {
+        let refused = open_with(setup(depth, request_max), Err(io::Error::from_raw_os_error(libc::EPERM)));
+        assert_eq!((refused.engine, refused.depth), ("pread", 1));
+        assert!(refused.note.contains("io_uring is refused"), "{}", refused.note);
+        vec![open(setup(depth, request_max)).unwrap(), refused]
+    }
+
+    fn ask(opened: &mut Opened, range: SectorRange) -> (Outcome, u64) {
+        opened.verifier.submit(OpId(7), range);
+        let answer = opened.verifier.wait(SOON).expect("a file answers");
+        assert_eq!(answer.id, OpId(7));
+        assert!(answer.started <= answer.finished);
+        (answer.outcome, answer.counted)
+    }
+
+    #[test]
+    fn reads_in_the_middle_and_at_the_end() {
+        for mut opened in engines(1, Bytes::mib(1)) {
+            assert_eq!(ask(&mut opened, SectorRange::at(8, 8)), (Outcome::Clean, 8));
+            assert_eq!(ask(&mut opened, SectorRange::at(1024, 2048)), (Outcome::Clean, 2048));
+            assert_eq!(ask(&mut opened, SectorRange::new(SECTORS - 8, SECTORS)), (Outcome::Clean, 8));
+            assert_eq!(opened.verifier.wait(Nanos::ZERO), None, "nothing is out");
+        }
+    }
+
+    #[test]
+    fn a_range_greater_than_a_request_is_read_in_pieces() {
+        for mut opened in engines(1, Bytes::kib(64)) {
+            assert_eq!(ask(&mut opened, SectorRange::new(0, SECTORS)), (Outcome::Clean, SECTORS));
+        }
+    }
+
+    #[test]
+    fn the_end_inside_a_range_means_that_the_target_is_gone() {
+        for mut opened in engines(1, Bytes::mib(1)) {
+            assert_eq!(ask(&mut opened, SectorRange::at(SECTORS - 8, 16)), (Outcome::Gone, 8));
+            assert_eq!(ask(&mut opened, SectorRange::at(SECTORS, 8)), (Outcome::Gone, 0));
+        }
+    }
+
+    #[test]
+    fn several_at_a_time_are_all_answered_once() {
+        for mut opened in engines(8, Bytes::kib(256)) {
+            let mut answers = BTreeMap::new();
+            for round in 0..4 {
+                for id in round * 8..round * 8 + 8 {
+                    opened.verifier.submit(OpId(id), SectorRange::at(id * 16, 1024));
+                }
+                while let Some(answer) = opened.verifier.wait(SOON) {
+                    assert_eq!(answers.insert(answer.id, answer.outcome), None);
+                }
+            }
+            assert_eq!(answers.len(), 32);
+            assert!(answers.values().all(|outcome| *outcome == Outcome::Clean));
+        }
+    }
+
+    #[test]
+    fn a_target_that_cannot_be_read_fails_and_blames_no_medium() {
+        let file = OpenOptions::new().write(true).open("/dev/null").unwrap();
+        let setup = Setup { file, ..setup(1, Bytes::mib(1)) };
+        let mut opened = open(setup).unwrap();
+        assert_eq!(ask(&mut opened, SectorRange::at(0, 8)).0, Outcome::Failed(Cause::Errno(libc::EBADF)));
+    }
+
+    #[test]
+    fn a_verifier_is_dropped_with_reads_still_out() {
+        for mut opened in engines(8, Bytes::mib(1)) {
+            for id in 0..8 {
+                opened.verifier.submit(OpId(id), SectorRange::at(0, 2048));
+            }
+        }
+    }
+
+    #[test]
+    fn a_wait_ends_when_nothing_comes() {
+        // A pipe that nobody writes to stands for a disk that does not answer.
+        let (reader, _writer) = io::pipe().unwrap();
+        let file = File::from(std::os::fd::OwnedFd::from(reader));
+        let Ok(uring) = ring::create(1) else { return };
+        let mut opened = open_with(Setup { file, ..setup(1, Bytes::mib(1)) }, Ok(uring));
+        opened.verifier.submit(OpId(1), SectorRange::at(0, 8));
+        assert_eq!(opened.verifier.wait(Nanos::ZERO), None);
+        assert_eq!(opened.verifier.wait(Nanos::from_millis(1)), None);
+    }
+}

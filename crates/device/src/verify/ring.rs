@@ -1,0 +1,196 @@
+//! Verifies by O_DIRECT reads through io_uring: up to eight at a time, from one thread, without helper threads.
+//!
+//! The I/O priority of the submission entries is left at zero, which stands for the class of the submitting task:
+//! whoever runs the scrub sets it once with `ioprio_set(2)`, and the foreground detector can rely on it.
+//!
+//! Every request has a buffer of its own, though nobody looks at the data: file systems and dm-integrity compute
+//! checksums over the very pages of a direct read, and two reads into the same pages would look like corruption.
+
+use super::progress::Progress;
+use super::{Answer, Verifier};
+use crate::buffer::PageBuffer;
+use crate::clock::now;
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode};
+use scrubjay_core::machine::OpId;
+use scrubjay_core::units::{Bytes, Nanos, SectorRange};
+use scrubjay_core::verdict::{Cause, Outcome};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// The longest single wait in the kernel: an hour. Longer ones are repeated, since the kernel adds the time-out to
+/// its clock and would take "for ever" for a time in the past.
+const WAIT_MAX: Nanos = Nanos::from_secs(3600);
+
+/// Reads ranges of a file and throws the data away, several at a time.
+pub(super) struct Ring {
+    uring: IoUring,
+    file: File,
+    align: usize,
+    request_max: usize,
+    slots: Vec<Slot>,
+    answers: VecDeque<Answer>,
+    /// The errno by which the ring as a whole stopped working.
+    broken: Option<i32>,
+}
+
+/// Room for one read in flight. The buffer belongs to the kernel while `job` is there.
+struct Slot {
+    buffer: PageBuffer,
+    job: Option<Job>,
+}
+
+/// The verification that a slot works on.
+#[derive(Clone, Copy)]
+struct Job {
+    id: OpId,
+    started: Nanos,
+    reading: Progress,
+    asked: usize,
+}
+
+/// Asks the kernel for a ring for `depth` reads at a time.
+///
+/// # Errors
+/// When io_uring is refused (seccomp, `kernel.io_uring_disabled`, RLIMIT_MEMLOCK) or too old to wait with a time-out
+/// (before Linux 5.11).
+pub(super) fn create(depth: u8) -> io::Result<IoUring> {
+    let uring = IoUring::new(u32::from(depth))?;
+    if !uring.params().is_feature_ext_arg() {
+        return Err(io::Error::from_raw_os_error(libc::ENOSYS));
+    }
+    Ok(uring)
+}
+
+impl Ring {
+    /// Reads `file` with `uring`, `depth` ranges at a time, in requests of at most `request_max` bytes, with buffers
+    /// aligned to `logical_block`.
+    pub fn new(uring: IoUring, file: File, depth: u8, logical_block: Bytes, request_max: Bytes) -> Ring {
+        let align = logical_block.0 as usize;
+        let slots = (0..depth).map(|_| Slot { buffer: PageBuffer::new(0, align), job: None }).collect();
+        let request_max = request_max.0 as usize;
+        Ring { uring, file, align, request_max, slots, answers: VecDeque::new(), broken: None }
+    }
+
+    /// Puts the next read of a slot's job into the submission queue.
+    fn enqueue(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        let job = slot.job.as_mut().expect("only busy slots are read for");
+        let (offset, asked) = job.reading.next_read(slot.buffer.len());
+        job.asked = asked;
+        let entry = opcode::Read::new(Fd(self.file.as_raw_fd()), slot.buffer.as_mut_ptr(), asked as u32)
+            .offset(offset)
+            .build()
+            .user_data(index as u64);
+        // SAFETY: the descriptor lives as long as `self`. The buffer is at least `asked` bytes long and is neither
+        // freed, replaced nor looked at while the slot has a job; `Drop` leaks it if the read is still out then.
+        let pushed = unsafe { self.uring.submission().push(&entry) };
+        pushed.expect("the queue has an entry for every slot");
+    }
+
+    /// Sends what is queued. An entry that the kernel does not take now stays queued, and `enter` sends it again.
+    fn send(&mut self) {
+        let _ = self.uring.submit();
+    }
+
+    /// Takes in every completion there is.
+    fn reap(&mut self) {
+        let mut unsent = false;
+        // A statement of its own: the queue is borrowed for no longer than it takes to copy one entry out of it.
+        while let Some(completion) = { self.uring.completion().next() } {
+            let (index, result) = (completion.user_data() as usize, completion.result());
+            let Some(job) = self.slots[index].job.as_mut() else { continue };
+            let result = if result < 0 { Err(-result) } else { Ok(result as usize) };
+            match job.reading.absorb(job.asked, result) {
+                None => {
+                    self.enqueue(index);
+                    unsent = true;
+                }
+                Some(ended) => {
+                    let Job { id, started, .. } = *job;
+                    let answer =
+                        Answer { id, outcome: ended.outcome, started, finished: now(), counted: ended.counted };
+                    self.slots[index].job = None;
+                    self.answers.push_back(answer);
+                }
+            }
+        }
+        if unsent {
+            self.send();
+        }
+    }
+
+    /// Sends what is queued and waits for a completion, no longer than `timeout`.
+    fn enter(&mut self, timeout: Nanos) {
+        let timeout = timeout.min(WAIT_MAX).0;
+        let timespec = Timespec::new().sec(timeout / 1_000_000_000).nsec((timeout % 1_000_000_000) as u32);
+        let arguments = SubmitArgs::new().timespec(&timespec);
+        match self.uring.submitter().submit_with_args(1, &arguments).map_err(|error| error.raw_os_error()) {
+            Ok(_) | Err(Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
+            Err(errno) => self.give_up(errno.unwrap_or(libc::EINVAL)),
+        }
+    }
+
+    /// The ring itself does not work any more: every verification fails, and no buffer is ever touched again.
+    fn give_up(&mut self, errno: i32) {
+        self.broken = Some(errno);
+        for slot in &mut self.slots {
+            if let Some(Job { id, started, .. }) = slot.job.take() {
+                slot.buffer.leak();
+                self.answers.push_back(failed(id, errno, started));
+            }
+        }
+    }
+}
+
+impl Verifier for Ring {
+    /// # Panics
+    /// When more than `depth` verifications are out.
+    fn submit(&mut self, id: OpId, range: SectorRange) {
+        let started = now();
+        if let Some(errno) = self.broken {
+            return self.answers.push_back(failed(id, errno, started));
+        }
+        let index = self.slots.iter().position(|slot| slot.job.is_none()).expect("no more than `depth` at a time");
+        let slot = &mut self.slots[index];
+        let wanted = (range.bytes().0 as usize).min(self.request_max);
+        if slot.buffer.len() < wanted {
+            slot.buffer = PageBuffer::new(wanted, self.align);
+        }
+        slot.job = Some(Job { id, started, reading: Progress::new(range), asked: 0 });
+        self.enqueue(index);
+        self.send();
+    }
+
+    fn wait(&mut self, timeout: Nanos) -> Option<Answer> {
+        let deadline = now().saturating_add(timeout);
+        let mut late = false;
+        loop {
+            self.reap();
+            if let Some(answer) = self.answers.pop_front() {
+                return Some(answer);
+            }
+            if late || self.slots.iter().all(|slot| slot.job.is_none()) {
+                return None;
+            }
+            let left = deadline.since(now());
+            late = left == Nanos::ZERO;
+            self.enter(left);
+        }
+    }
+}
+
+impl Drop for Ring {
+    /// A read that is still out keeps its memory: closing a ring does not wait for the disk.
+    fn drop(&mut self) {
+        for slot in self.slots.iter_mut().filter(|slot| slot.job.is_some()) {
+            slot.buffer.leak();
+        }
+    }
+}
+
+fn failed(id: OpId, errno: i32, started: Nanos) -> Answer {
+    Answer { id, outcome: Outcome::Failed(Cause::Errno(errno)), started, finished: now(), counted: 0 }
+}

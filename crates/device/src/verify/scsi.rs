@@ -1,0 +1,220 @@
+//! `scsi`: VERIFY(16), or VERIFY(10), without byte check: the disk reads, and the data stay in the disk (SBC-4).
+//!
+//! DPO (disable page out) is set where the disk takes it, so that a scrub does not drive the foreground's data out of
+//! the disk's cache.
+
+use super::blocking::{Blocking, Ended, VerifyNow};
+use super::blocks::Blocks;
+use super::{Kind, Opened, Setup, VerifierError};
+use crate::sg::{self, Device, Transport};
+use scrubjay_core::units::{Nanos, SectorRange};
+use scrubjay_core::verdict::{Cause, Outcome, Sense};
+
+/// Both commands, as messages name them.
+const COMMANDS: &str = "VERIFY(16) and VERIFY(10)";
+
+/// Blocks in one command: what the length field of VERIFY(10) counts. VERIFY(16) could take more, but no request here
+/// is greater than 16 MiB.
+const BLOCKS_MAX: u64 = 65535;
+
+/// How long one command may take: twice what Linux gives a read of a SCSI disk (`SD_TIMEOUT`, 30 s), since the disk
+/// may come upon several sectors that it has to fight for.
+pub(super) const TIMEOUT: Nanos = Nanos::from_secs(60);
+
+/// The ways to put the question, best first.
+const FORMS: [Form; 4] = [
+    Form { long: true, dpo: true },
+    Form { long: true, dpo: false },
+    Form { long: false, dpo: true },
+    Form { long: false, dpo: false },
+];
+
+/// Opens the verifier, after a trial of the target's first block.
+pub(super) fn open(setup: Setup) -> Result<Opened, VerifierError> {
+    let blocks = Blocks::of(Kind::Scsi, &setup)?;
+    let scsi = Scsi::probe(Device::new(setup.file, TIMEOUT), blocks)?;
+    let note = format!(
+        "VERIFY({}){}: clean is the drive's word; emulated disks and bridges give it without reading",
+        if scsi.form.long { 16 } else { 10 },
+        if scsi.form.dpo { "" } else { " without DPO" }
+    );
+    Ok(Opened { verifier: Box::new(Blocking::new(scsi)), name: "scsi", engine: "SG_IO", depth: 1, note })
+}
+
+/// Which VERIFY, and with which bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Form {
+    /// VERIFY(16), not VERIFY(10).
+    long: bool,
+    /// With DPO.
+    dpo: bool,
+}
+
+impl Form {
+    /// Asks for `count` blocks from `lba` on.
+    fn ask(self, transport: &mut impl Transport, lba: u64, count: u32) -> std::io::Result<Outcome> {
+        let reply = match (self.long, u32::try_from(lba), u16::try_from(count)) {
+            (true, ..) => sg::send(transport, &verify_16(lba, count, self.dpo))?,
+            (false, Ok(lba), Ok(count)) => sg::send(transport, &verify_10(lba, count, self.dpo))?,
+            // Beyond 2^32 blocks, VERIFY(10) cannot ask.
+            (false, ..) => return Ok(Outcome::Failed(Cause::Errno(libc::EOVERFLOW))),
+        };
+        Ok(reply.judge())
+    }
+}
+
+/// A disk that takes VERIFY in one form or another.
+struct Scsi<T> {
+    transport: T,
+    blocks: Blocks,
+    form: Form,
+}
+
+impl<T: Transport> Scsi<T> {
+    /// Finds the form that the disk takes.
+    fn probe(mut transport: T, blocks: Blocks) -> Result<Scsi<T>, VerifierError> {
+        let (first, _) = blocks.address(SectorRange::at(0, 0));
+        for form in FORMS {
+            let outcome = form.ask(&mut transport, first, 1);
+            match outcome.map_err(|error| VerifierError::of_ioctl("SCSI", error))? {
+                Outcome::Clean | Outcome::Unreadable(_) => return Ok(Scsi { transport, blocks, form }),
+                outcome if is_refusal(outcome) => {}
+                outcome => return Err(VerifierError::Trial { command: "VERIFY", outcome }),
+            }
+        }
+        Err(VerifierError::Refused { command: COMMANDS })
+    }
+}
+
+impl<T: Transport> VerifyNow for Scsi<T> {
+    fn verify(&mut self, range: SectorRange) -> Ended {
+        let mut outcome = Outcome::Clean;
+        for piece in self.blocks.pieces(range, BLOCKS_MAX) {
+            let (lba, count) = self.blocks.address(piece);
+            let answer = self.form.ask(&mut self.transport, lba, count);
+            outcome = answer.unwrap_or_else(|error| sg::of_ioctl_error(&error));
+            if outcome != Outcome::Clean {
+                break;
+            }
+        }
+        Ended { outcome, counted: 0 }
+    }
+}
+
+/// ILLEGAL REQUEST: no such command (20/00), or no such field in it (24/00).
+pub(super) fn is_refusal(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Failed(Cause::Sense(Sense { key: 5, .. })))
+}
+
+/// DPO in byte 1. VRPROTECT (bits 5..8) and BYTCHK (bits 1..3) stay zero.
+fn flags(dpo: bool) -> u8 {
+    if dpo { 0x10 } else { 0 }
+}
+
+fn verify_16(lba: u64, count: u32, dpo: bool) -> [u8; 16] {
+    let mut cdb = [0; 16];
+    cdb[0] = 0x8f;
+    cdb[1] = flags(dpo);
+    cdb[2..10].copy_from_slice(&lba.to_be_bytes());
+    cdb[10..14].copy_from_slice(&count.to_be_bytes());
+    cdb
+}
+
+fn verify_10(lba: u32, count: u16, dpo: bool) -> [u8; 10] {
+    let mut cdb = [0; 10];
+    cdb[0] = 0x2f;
+    cdb[1] = flags(dpo);
+    cdb[2..6].copy_from_slice(&lba.to_be_bytes());
+    cdb[7..9].copy_from_slice(&count.to_be_bytes());
+    cdb
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sg::Reply;
+    use scrubjay_core::units::Bytes;
+    use std::io;
+
+    /// A disk that knows some opcodes, may dislike DPO, and has one bad block.
+    #[derive(Default)]
+    struct Model {
+        opcodes: Vec<u8>,
+        no_dpo: bool,
+        bad: Option<u64>,
+        sent: Vec<Vec<u8>>,
+    }
+
+    impl Transport for Model {
+        fn send(&mut self, cdb: &[u8]) -> io::Result<Reply> {
+            self.sent.push(cdb.to_vec());
+            let number = |bytes: &[u8]| bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
+            let (start, count) = match cdb[0] {
+                0x8f => (number(&cdb[2..10]), number(&cdb[10..14])),
+                _ => (number(&cdb[2..6]), number(&cdb[7..9])),
+            };
+            let sense = if !self.opcodes.contains(&cdb[0]) {
+                vec![0x72, 5, 0x20, 0]
+            } else if self.no_dpo && cdb[1] & 0x10 != 0 {
+                vec![0x72, 5, 0x24, 0]
+            } else if self.bad.is_some_and(|bad| (start..start + count).contains(&bad)) {
+                vec![0x72, 3, 0x11, 0]
+            } else {
+                return Ok(Reply::default());
+            };
+            Ok(Reply { status: 2, sense, ..Reply::default() })
+        }
+    }
+
+    fn probe(model: Model) -> Result<Scsi<Model>, VerifierError> {
+        Scsi::probe(model, Blocks::of_disk(Bytes(512)))
+    }
+
+    #[test]
+    fn the_command_blocks_are_those_of_the_standard() {
+        let long = [0x8f, 0x10, 1, 2, 3, 4, 5, 6, 7, 8, 0x00, 0x00, 0xff, 0xff, 0, 0];
+        assert_eq!(verify_16(0x0102_0304_0506_0708, 0xffff, true), long);
+        assert_eq!(verify_10(0x0102_0304, 0x0506, false), [0x2f, 0, 1, 2, 3, 4, 0, 5, 6, 0]);
+    }
+
+    #[test]
+    fn the_first_form_that_the_disk_takes_is_used() {
+        let form = |opcodes: &[u8], no_dpo| {
+            probe(Model { opcodes: opcodes.to_vec(), no_dpo, ..Model::default() }).map(|scsi| scsi.form).ok()
+        };
+        assert_eq!(form(&[0x8f, 0x2f], false), Some(FORMS[0]));
+        assert_eq!(form(&[0x8f, 0x2f], true), Some(FORMS[1]));
+        assert_eq!(form(&[0x2f], false), Some(FORMS[2]));
+        assert_eq!(form(&[0x2f], true), Some(FORMS[3]));
+        assert_eq!(form(&[], false), None);
+    }
+
+    #[test]
+    fn a_disk_that_refuses_both_is_told_so_in_one_line() {
+        let error = probe(Model::default()).err().expect("it knows neither").to_string();
+        assert_eq!(error, "this disk refuses VERIFY(16) and VERIFY(10): use --verify read");
+    }
+
+    #[test]
+    fn an_unreadable_first_block_is_no_refusal() {
+        let model = Model { opcodes: vec![0x8f], bad: Some(0), ..Model::default() };
+        assert!(probe(model).is_ok());
+    }
+
+    #[test]
+    fn long_ranges_are_split_and_end_at_the_first_error() {
+        let model = Model { opcodes: vec![0x2f], bad: Some(70_000), ..Model::default() };
+        let mut scsi = probe(model).unwrap();
+        assert_eq!(scsi.verify(SectorRange::new(0, 70_000)).outcome, Outcome::Clean);
+        scsi.transport.sent.clear();
+        assert!(matches!(scsi.verify(SectorRange::new(10, 200_000)).outcome, Outcome::Unreadable(_)));
+        assert_eq!(scsi.transport.sent, [verify_10(10, 65535, true), verify_10(65545, 65535, true)]);
+    }
+
+    #[test]
+    fn verify_10_does_not_reach_beyond_its_addresses() {
+        let mut scsi = probe(Model { opcodes: vec![0x2f], ..Model::default() }).unwrap();
+        let outcome = scsi.verify(SectorRange::at(1 << 32, 8)).outcome;
+        assert_eq!(outcome, Outcome::Failed(Cause::Errno(libc::EOVERFLOW)));
+    }
+}

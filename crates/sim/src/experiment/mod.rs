@@ -1,0 +1,3 @@
+//! The papers' experiments, one file per table or figure.
+
+pub mod mlet;

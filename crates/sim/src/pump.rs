@@ -1,0 +1,245 @@
+//! The virtual-time pump: runs a machine against a modelled disk and its foreground, and knows what it cost.
+//!
+//! The same loop as the real one: tell the machine what happened, a tick last; take operations until it has none; go
+//! to the next moment that matters. The queue at the disk is one, first come first served: a verification that has
+//! begun is finished, and all who came meanwhile wait for it and for each other.
+//!
+//! Beside the disk runs its *shadow*: the same server with the same foreground and no scrub. A request's slowdown is its
+//! response at the disk minus its response at the shadow, exact to the nanosecond, the ones queued behind included.
+
+mod report;
+
+pub use report::{End, Foreground, Report, Scrubbed};
+
+use crate::disk::{Disk, Server};
+use crate::workload::Request;
+use scrubjay_core::journal::{Entry, Journal};
+use scrubjay_core::machine::{Event, Machine, Op, OpId};
+use scrubjay_core::units::{Nanos, SectorRange};
+use scrubjay_core::verdict::Outcome;
+use std::collections::VecDeque;
+use std::iter::Peekable;
+
+/// The most operations a machine may have at the disk: above it the machine is broken, not busy.
+const OPS_MAX: usize = 1024;
+/// The most rounds without time passing or an operation being given: above it the machine spins.
+const IDLE_ROUNDS_MAX: u32 = 1000;
+
+/// When the machine is told of the foreground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// At once: every arrival and completion wakes it. What a scrubber inside the kernel could do.
+    Live,
+    /// Just before its next decision, and once in `period` while there is something to see. What the real pump does.
+    Drained {
+        /// Greater than zero.
+        period: Nanos,
+    },
+}
+
+impl Default for Sight {
+    /// As the real pump: every 100 ms at least.
+    fn default() -> Sight {
+        Sight::Drained { period: Nanos::from_millis(100) }
+    }
+}
+
+/// A disk, its foreground, and a machine to come.
+#[derive(Debug)]
+pub struct Pump<W: Iterator<Item = Request>> {
+    disk: Disk,
+    foreground: Peekable<W>,
+    sight: Sight,
+    until: Nanos,
+    journal: Option<Journal>,
+    shadow: Server,
+    /// When each foreground request at the disk will be done: ascending.
+    completions: VecDeque<Nanos>,
+    /// Operations at the disk, in the order of their end.
+    ops: VecDeque<OpAtDisk>,
+    report: Report,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What was done and what it cost.
+    pub report: Report,
+    /// All that the machine was told and gave; empty unless the run was [`Pump::recorded`].
+    pub journal: Journal,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpAtDisk {
+    id: OpId,
+    range: SectorRange,
+    outcome: Outcome,
+    started: Nanos,
+    finished: Nanos,
+    /// Has a foreground request arrived while the disk worked on it?
+    hit: bool,
+}
+
+impl<W: Iterator<Item = Request>> Pump<W> {
+    /// A run that ends when the machine is done, seen as the real pump sees it, not recorded. A machine that is never
+    /// done among an endless foreground needs [`Pump::until`].
+    pub fn new(disk: Disk, foreground: impl IntoIterator<IntoIter = W>) -> Pump<W> {
+        Pump {
+            disk,
+            foreground: foreground.into_iter().peekable(),
+            sight: Sight::default(),
+            until: Nanos::MAX,
+            journal: None,
+            shadow: Server::default(),
+            completions: VecDeque::new(),
+            ops: VecDeque::new(),
+            report: Report::default(),
+        }
+    }
+
+    /// The same, but it ends at `until` if the machine is not done by then.
+    pub fn until(self, until: Nanos) -> Pump<W> {
+        Pump { until, ..self }
+    }
+
+    /// The same with another [`Sight`].
+    ///
+    /// # Panics
+    /// When the period between two looks is zero.
+    pub fn sight(self, sight: Sight) -> Pump<W> {
+        assert!(sight != Sight::Drained { period: Nanos::ZERO }, "time must pass between two looks");
+        Pump { sight, ..self }
+    }
+
+    /// The same with a journal of the run. It grows with every event: for runs that are bounded otherwise.
+    pub fn recorded(self) -> Pump<W> {
+        Pump { journal: Some(Journal::new()), ..self }
+    }
+
+    /// Runs the machine, from time zero to the end.
+    ///
+    /// # Panics
+    /// When the foreground's arrivals run backwards, or the machine breaks its contract: it asks for sectors that are
+    /// not there, for more than 1024 operations at once, or to be woken again and again without time passing.
+    pub fn run(mut self, machine: &mut impl Machine) -> Run {
+        let (mut now, mut idle_rounds) = (Nanos::ZERO, 0);
+        let end = loop {
+            self.tell(machine, now);
+            let given = self.take(machine, now);
+            if machine.is_done() && self.ops.is_empty() {
+                break End::Done;
+            }
+            let Some(wake) = self.wake(machine, now) else { break End::Stuck };
+            if wake >= self.until {
+                now = self.until;
+                break End::TimeUp;
+            }
+            idle_rounds = if wake > now || given > 0 { 0 } else { idle_rounds + 1 };
+            assert!(idle_rounds <= IDLE_ROUNDS_MAX, "the machine spins at {} ns", now.0);
+            now = wake;
+        };
+        self.settle(now);
+        self.report.end = end;
+        self.report.elapsed = now;
+        Run { report: self.report, journal: self.journal.unwrap_or_default() }
+    }
+
+    /// Tells all that happened up to `now`: the foreground, then our own completions, then a tick.
+    fn tell(&mut self, machine: &mut impl Machine, now: Nanos) {
+        while let Some(at) = self.foreground_next().filter(|&at| at <= now) {
+            // Where both happen at once, the disk is free before it is busy again.
+            let event = if self.completions.front() == Some(&at) {
+                self.completions.pop_front();
+                Event::ForegroundCompleted { at, count: 1 }
+            } else {
+                self.admit();
+                Event::ForegroundArrived { at, count: 1 }
+            };
+            self.told(machine, now, event);
+        }
+        while let Some(op) = self.ops.front().copied().filter(|op| op.finished <= now) {
+            self.ops.pop_front();
+            self.report.scrub.add(&op);
+            let OpAtDisk { id, outcome, started, finished, .. } = op;
+            self.told(machine, now, Event::Completed { id, outcome, started, finished });
+        }
+        self.told(machine, now, Event::Tick);
+    }
+
+    fn told(&mut self, machine: &mut impl Machine, now: Nanos, event: Event) {
+        if let Some(journal) = &mut self.journal {
+            journal.push(Entry::Told { now, event });
+        }
+        machine.handle(now, event);
+    }
+
+    /// Takes operations until the machine has none, and puts them into the disk's queue. Returns how many.
+    fn take(&mut self, machine: &mut impl Machine, now: Nanos) -> usize {
+        let before = self.ops.len();
+        while let Some(op) = machine.poll_op(now) {
+            if let Some(journal) = &mut self.journal {
+                journal.push(Entry::Gave { now, op });
+            }
+            let Op::Verify { id, range } = op;
+            let outcome = self.disk.verify(range);
+            let service = self.disk.service(range.bytes());
+            let served = self.disk.server().serve(now, service);
+            let (started, finished) = (served.started, served.finished);
+            self.ops.push_back(OpAtDisk { id, range, outcome, started, finished, hit: false });
+            assert!(self.ops.len() <= OPS_MAX, "the machine floods the disk");
+        }
+        self.ops.len() - before
+    }
+
+    /// The next moment at which the machine must be told something or be asked; `None`: never.
+    fn wake(&mut self, machine: &impl Machine, now: Nanos) -> Option<Nanos> {
+        let completion = self.ops.front().map(|op| op.finished);
+        let timeout = machine.poll_timeout(now).filter(|&at| at < Nanos::MAX).map(|at| at.max(now));
+        let seen = self.foreground_next().map(|at| match self.sight {
+            Sight::Live => at,
+            // Looks that would see nothing are left out.
+            Sight::Drained { period } => {
+                let looks = at.since(now).0.div_ceil(period.0).max(1);
+                now.saturating_add(Nanos(period.0.saturating_mul(looks)))
+            }
+        });
+        [completion, timeout, seen].into_iter().flatten().min()
+    }
+
+    /// When the foreground's next arrival or completion is.
+    fn foreground_next(&mut self) -> Option<Nanos> {
+        let arrival = self.foreground.peek().map(|request| request.at);
+        arrival.into_iter().chain(self.completions.front().copied()).min()
+    }
+
+    /// Lets the next foreground request into the queues of the disk and of its shadow.
+    fn admit(&mut self) {
+        let Some(request) = self.foreground.next() else { return };
+        let at = request.at;
+        if let Some(next) = self.foreground.peek() {
+            assert!(at <= next.at, "the foreground's arrivals run backwards at {} ns", next.at.0);
+        }
+        let idle = at.since(self.shadow.free());
+        let alone = self.shadow.serve(at, request.service).finished;
+        let served = self.disk.server().serve(at, request.service).finished;
+        self.completions.push_back(served);
+
+        let mut hit = self.ops.iter_mut().filter(|op| op.started <= at && at < op.finished);
+        let collision = hit.next().map(|op| op.hit = true).is_some();
+        self.report.foreground.add(idle, alone - at, served - alone, collision);
+    }
+
+    /// After the end: the foreground goes on until no request feels the scrub any more.
+    fn settle(&mut self, end: Nanos) {
+        while let Some(at) = self.foreground.peek().map(|request| request.at) {
+            let delayed = at < self.disk.server().free() && self.shadow.free() < self.disk.server().free();
+            if at >= end && !delayed {
+                break;
+            }
+            self.admit();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! What a run came to: what was verified, and what the foreground paid for it.
+
+use super::OpAtDisk;
+use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_core::verdict::Outcome;
+
+/// The figures of one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Why it ended.
+    pub end: End,
+    /// How long it took.
+    pub elapsed: Nanos,
+    /// The others.
+    pub foreground: Foreground,
+    /// Ourselves.
+    pub scrub: Scrubbed,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum End {
+    /// The machine was done.
+    #[default]
+    Done,
+    /// The machine was not done in time.
+    TimeUp,
+    /// The machine waits for something that never comes: a fault of the machine.
+    Stuck,
+}
+
+/// What became of the foreground requests. Those that arrived just after the end count as long as they feel the scrub.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Foreground {
+    /// All of them.
+    pub requests: u64,
+    /// Those that arrived while the disk worked on a verification (a *collision*, Amvrosiadis et al., DSN'12, II).
+    pub collisions: u64,
+    /// Those that were delayed at all: by a collision, or in the queue behind one.
+    pub delayed: u64,
+    /// The sum of the slowdowns: the response with the scrub minus the response without.
+    pub slowdown_total: Nanos,
+    /// The greatest slowdown of one request.
+    pub slowdown_max: Nanos,
+    /// The sum of the responses (queue and service) that the same requests would have had without the scrub.
+    pub response_total: Nanos,
+    /// Idle intervals that ended with an arrival, had there been no scrub.
+    pub idle_intervals: u64,
+    /// The sum of their lengths.
+    pub idle_total: Nanos,
+}
+
+impl Foreground {
+    pub(super) fn add(&mut self, idle: Nanos, response: Nanos, slowdown: Nanos, collision: bool) {
+        self.requests += 1;
+        self.collisions += u64::from(collision);
+        self.delayed += u64::from(slowdown > Nanos::ZERO);
+        self.slowdown_total += slowdown;
+        self.slowdown_max = self.slowdown_max.max(slowdown);
+        self.response_total += response;
+        self.idle_intervals += u64::from(idle > Nanos::ZERO);
+        self.idle_total += idle;
+    }
+
+    /// The mean slowdown over *all* foreground requests, in seconds; zero when there were none.
+    pub fn slowdown_mean_seconds(&self) -> f64 {
+        self.slowdown_total.as_secs_f64() / self.requests.max(1) as f64
+    }
+
+    /// The mean response that the requests would have had without the scrub, in seconds; zero when there were none.
+    pub fn response_mean_seconds(&self) -> f64 {
+        self.response_total.as_secs_f64() / self.requests.max(1) as f64
+    }
+}
+
+/// What was verified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scrubbed {
+    /// Verifications that ended.
+    pub ops: u64,
+    /// Those that a foreground request ran into: the paper's collisions per idle interval, when a policy stops at the
+    /// first.
+    pub ops_hit: u64,
+    /// Those that found something unreadable.
+    pub ops_unreadable: u64,
+    /// Bytes that they covered, a range counted again when it was verified again.
+    pub bytes: Bytes,
+    /// How long the disk worked on them.
+    pub busy: Nanos,
+}
+
+impl Scrubbed {
+    pub(super) fn add(&mut self, op: &OpAtDisk) {
+        self.ops += 1;
+        self.ops_hit += u64::from(op.hit);
+        self.ops_unreadable += u64::from(matches!(op.outcome, Outcome::Unreadable(_)));
+        self.bytes.0 += op.range.bytes().0;
+        self.busy += op.finished - op.started;
+    }
+}
+
+impl Report {
+    /// Bytes verified per second of the whole run; zero for an empty run.
+    pub fn scrub_bytes_per_second(&self) -> f64 {
+        if self.elapsed == Nanos::ZERO { 0.0 } else { self.scrub.bytes.0 as f64 / self.elapsed.as_secs_f64() }
+    }
+
+    /// The share of the foreground's idle time in which the disk verified (the paper's "fraction of idle time
+    /// utilised", V-B); zero when there was none. Above 1 when verifications ran into busy time.
+    pub fn idle_share_used(&self) -> f64 {
+        if self.foreground.idle_total == Nanos::ZERO {
+            return 0.0;
+        }
+        self.scrub.busy.as_secs_f64() / self.foreground.idle_total.as_secs_f64()
+    }
+}

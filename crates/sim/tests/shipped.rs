@@ -1,0 +1,188 @@
+//! The machine that ships, in virtual time: it detects when the formula says, and costs what it believes to cost.
+
+use scrubjay_core::coverage::Coverage;
+use scrubjay_core::idle::{BackToBack, Budget, Goal, IdlePolicy, Waiting};
+use scrubjay_core::journal::{Entry, Journal};
+use scrubjay_core::machine::{Event, Op};
+use scrubjay_core::scrub::{Config, Pass, Scrub, State};
+use scrubjay_core::tour::{Grid, OrderKind};
+use scrubjay_core::units::{Bytes, Nanos, Sector, SectorRange, UnixSeconds};
+use scrubjay_core::verdict::Outcome;
+use scrubjay_sim::disk::{Disk, ServiceModel};
+use scrubjay_sim::experiment::mlet::{Escalation, delays};
+use scrubjay_sim::lse::ClusterModel;
+use scrubjay_sim::pump::{End, Pump, Report, Sight};
+use scrubjay_sim::replay::replay;
+use scrubjay_sim::rng::Rng;
+use scrubjay_sim::workload::{Bursts, Request, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Sectors in the smallest block of the modelled disks.
+const GRANULE: u64 = 8;
+
+/// The shipped scrubber over a whole grid.
+fn scrub(grid: Grid, order: OrderKind, policy: impl IdlePolicy + 'static) -> Scrub {
+    let config = Config { range: grid.disk(), granule: GRANULE, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+    let verified = vec![UnixSeconds(0); grid.region_count() as usize];
+    Scrub::new(config, order.order(&verified), Box::new(policy), Coverage::new(grid), Pass::default())
+}
+
+/// 8 GiB in regions of 16 MiB and segments of 1 MiB: the shipped grid, an eighth as large.
+fn small_grid() -> Grid {
+    Grid::new(Bytes::gib(8).sectors(), Bytes::mib(16).sectors(), Bytes::mib(1).sectors())
+}
+
+/// Runs a whole pass over a disk with these bad sectors; when was each of them named, in units of a flawless pass?
+fn detected(grid: Grid, order: OrderKind, errors: &[Sector]) -> Vec<f64> {
+    let disk = Disk::new(grid.disk().count(), ServiceModel::default());
+    let flawless = grid.step_count() as f64 * disk.service(Bytes::mib(1)).as_secs_f64();
+    let disk = disk.with_errors(errors.iter().map(|error| SectorRange::at(error.0, 1)));
+    let mut machine = scrub(grid, order, BackToBack { size: Bytes::mib(1) });
+    let run = Pump::new(disk, []).recorded().run(&mut machine);
+    assert_eq!((run.report.end, machine.state()), (End::Done, State::Complete));
+    let blocks: BTreeSet<_> = errors.iter().map(|error| error.0 / GRANULE).collect();
+    assert_eq!(machine.report(run.report.elapsed).unreadable_sectors(), blocks.len() as u64 * GRANULE);
+
+    let named = named(&run.journal);
+    errors.iter().map(|error| named[&(error.0 / GRANULE)].as_secs_f64() / flawless).collect()
+}
+
+/// When each unreadable block was found to be just that.
+fn named(journal: &Journal) -> BTreeMap<u64, Nanos> {
+    let (mut asked, mut named) = (BTreeMap::new(), BTreeMap::new());
+    for entry in journal.entries() {
+        match *entry {
+            Entry::Gave { op: Op::Verify { id, range }, .. } => {
+                asked.insert(id, range);
+            }
+            Entry::Told { event: Event::Completed { id, outcome: Outcome::Unreadable(_), finished, .. }, .. } => {
+                if asked[&id].count() == GRANULE {
+                    named.entry(asked[&id].start.0 / GRANULE).or_insert(finished);
+                }
+            }
+            Entry::Told { .. } => {}
+        }
+    }
+    named
+}
+
+/// Each error is found when the formula says, but for what the formula leaves out: the time that bisections and early
+/// regions take, 23 short verifications an error and 32 long ones a region.
+#[test]
+fn the_shipped_scrubber_finds_errors_when_the_formula_says() {
+    let grid = small_grid();
+    for (kind, seed) in [(OrderKind::Staggered, 1), (OrderKind::Staggered, 2), (OrderKind::Sequential, 3)] {
+        let mut rng = Rng::new(seed);
+        let model = ClusterModel { scale: 30.0, size_max: 12, ..ClusterModel::NEARLINE };
+        let errors = model.draw(grid.disk().count(), &mut rng);
+        assert!(errors.len() > 3);
+        let expected = delays(kind.order(&[]).as_ref(), &grid, Escalation::RegionAndNeighbours, &errors, 0.0);
+        let bound = errors.len() as f64 * (23.0 * 5e-3 + 3.0 * 16.0 * 14.77e-3) / (8192.0 * 14.77e-3);
+        for (reached, expected) in detected(grid, kind, &errors).into_iter().zip(expected) {
+            assert!((reached - expected).abs() < bound, "{kind:?}: {reached} for {expected}, bound {bound}");
+        }
+    }
+}
+
+/// The mean over a dozen disks, staggered and sequential: machine and formula agree to two hundredths of a period.
+#[test]
+fn the_shipped_scrubber_reaches_the_mean_latent_error_time_of_the_formula() {
+    let grid = small_grid();
+    let model = ClusterModel { size_max: 20, ..ClusterModel::NEARLINE };
+    for kind in [OrderKind::Staggered, OrderKind::Sequential] {
+        let (mut reached, mut expected) = (0.0, 0.0);
+        let disks = 12;
+        for disk in 0..disks {
+            let errors = model.draw(grid.disk().count(), &mut Rng::stream(5, disk));
+            let mean = |delays: Vec<f64>| delays.iter().sum::<f64>() / delays.len() as f64 / disks as f64;
+            let order = kind.order(&[]);
+            expected += mean(delays(order.as_ref(), &grid, Escalation::RegionAndNeighbours, &errors, 0.0));
+            reached += mean(detected(grid, kind, &errors));
+        }
+        assert!((reached - expected).abs() < 0.02, "{kind:?}: {reached} for {expected}");
+    }
+}
+
+/// Bursts of 30 requests, and idle times with a heavy tail.
+fn bursty(seed: u64) -> Bursts {
+    let think = Span::Pareto { minimum: Nanos::from_millis(20), shape: 0.9, maximum: Nanos::from_secs(120) };
+    let gap = Span::Exponential { mean: Nanos::from_millis(5) };
+    Bursts::new(30, gap, think, Span::Exponential { mean: Nanos::from_millis(4) }, Rng::new(seed))
+}
+
+/// A quarter of an hour of a policy among that foreground, on a disk too large to be done with.
+fn quarter_hour(policy: impl IdlePolicy + 'static, foreground: impl Iterator<Item = Request>) -> (Report, Scrub) {
+    let grid = Grid::new(Bytes::gib(200).sectors(), Bytes::mib(128).sectors(), Bytes::mib(8).sectors());
+    let mut machine = scrub(grid, OrderKind::Staggered, policy);
+    let disk = Disk::new(grid.disk().count(), ServiceModel::default());
+    let run = Pump::new(disk, foreground).until(Nanos::from_secs(900)).run(&mut machine);
+    assert_eq!(run.report.end, End::TimeUp);
+    (run.report, machine)
+}
+
+/// What the scrubber counts itself is a lower bound of the exact slowdown, over no fewer collisions (but for those of
+/// the verification that the end cuts off); and a policy that waits for idleness delays nobody by more than one of its
+/// verifications.
+#[test]
+fn the_scrubbers_own_ledger_is_a_lower_bound() {
+    let size = Bytes::mib(1);
+    let (exact, machine) = quarter_hour(Waiting { wait: Nanos::from_millis(50), size }, bursty(1));
+    let own = machine.report(exact.elapsed).slowdown;
+    assert!(exact.foreground.collisions > 100 && own.collisions + 5 >= exact.foreground.collisions);
+    assert!(own.total <= exact.foreground.slowdown_total, "{:?} {:?}", own.total, exact.foreground);
+    assert!(own.max <= exact.foreground.slowdown_max);
+    assert!(exact.foreground.slowdown_max <= ServiceModel::default().service(size));
+}
+
+/// Waiting longer costs less and reads less (Amvrosiadis et al., DSN'12, figure 15), and costs no less than half a
+/// verification for each one that was run into.
+#[test]
+fn waiting_longer_costs_less_and_reads_less() {
+    let size = Bytes::kib(1280);
+    let run = |millis| quarter_hour(Waiting { wait: Nanos::from_millis(millis), size }, bursty(1)).0;
+    let runs = [10, 50, 200, 1000].map(run);
+    let cost = runs.map(|report| report.foreground.slowdown_mean_seconds());
+    let rate = runs.map(|report| report.scrub_bytes_per_second());
+    assert!(cost.is_sorted_by(|shorter, longer| shorter > longer), "{cost:?}");
+    assert!(rate.is_sorted_by(|shorter, longer| shorter > longer), "{rate:?}");
+    for report in runs {
+        let half = ServiceModel::default().service(size).as_secs_f64() / 2.0;
+        let least = report.scrub.ops_hit as f64 * half / report.foreground.requests as f64;
+        assert!(report.foreground.slowdown_mean_seconds() > 0.9 * least, "{report:?}");
+    }
+}
+
+/// The budget keeps its goal by the scrubber's own ledger. The exact slowdown is greater where the foreground itself is
+/// dense (here its bursts load the disk to 80 %), because the queue behind a delayed request is delayed too.
+#[test]
+fn the_budget_is_kept_by_the_scrubbers_own_ledger() {
+    let goal = Goal { mean: Nanos::from_millis(1), ..Goal::default() };
+    for seed in 1..4 {
+        let (exact, machine) = quarter_hour(Budget::new(goal), bursty(seed));
+        let own = machine.report(exact.elapsed);
+        let own_mean = own.slowdown.mean_seconds(own.foreground_requests);
+        assert!((0.5e-3..1.05e-3).contains(&own_mean), "{own_mean}");
+        assert!(exact.foreground.slowdown_mean_seconds() >= own_mean, "{exact:?}");
+        assert!(exact.foreground.slowdown_max <= goal.max, "{exact:?}");
+    }
+}
+
+/// One seed, one journal; and the journal's text, replayed, gives the same operations again.
+#[test]
+fn a_recorded_run_is_replayed() {
+    let grid = small_grid();
+    let errors = ClusterModel::NEARLINE.draw(grid.disk().count(), &mut Rng::new(3));
+    let fresh = || scrub(grid, OrderKind::Staggered, Budget::new(Goal::default()));
+    let record = |sight| {
+        let disk = Disk::new(grid.disk().count(), ServiceModel::default());
+        let disk = disk.with_errors(errors.iter().map(|error| SectorRange::at(error.0, 1)));
+        Pump::new(disk, bursty(4)).sight(sight).until(Nanos::from_secs(60)).recorded().run(&mut fresh()).journal
+    };
+    for sight in [Sight::Live, Sight::default()] {
+        let journal = record(sight);
+        assert_eq!(journal, record(sight));
+        let read: Journal = journal.to_string().parse().expect("its text is a journal");
+        assert_eq!(replay(&mut fresh(), &read).difference(&journal), None);
+        assert!(journal.ops().count() > 50);
+    }
+}
