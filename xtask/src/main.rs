@@ -1,2 +1,61 @@
-//! Chores.
-fn main() {}
+//! The project's own chores: `cargo xtask VERB`. One verb is one module and one line in the table below.
+
+mod bench;
+mod place;
+mod test;
+mod tidy;
+mod tree;
+
+use anyhow::{Result, bail};
+use std::process::ExitCode;
+
+/// One chore.
+struct Verb {
+    name: &'static str,
+    arguments: &'static str,
+    help: &'static str,
+    /// Gets the arguments behind the verb; says whether all is well.
+    run: fn(&[String]) -> Result<bool>,
+}
+
+const VERBS: &[Verb] = &[
+    Verb { name: "tidy", arguments: "", help: "checks the rules of the house that no compiler checks", run: tidy::run },
+    Verb {
+        name: "test",
+        arguments: "[WORD]",
+        help: "everything that must hold, or the steps with WORD in their name",
+        run: test::run,
+    },
+    Verb {
+        name: "bench",
+        arguments: "[FILE]",
+        help: "scrub speed beside fio's, on FILE, a block device, or 4 GiB made for it",
+        run: bench::run,
+    },
+];
+
+fn main() -> ExitCode {
+    match dispatch(&std::env::args().skip(1).collect::<Vec<_>>()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<bool> {
+    let Some((name, rest)) =
+        arguments.split_first().filter(|(name, _)| !matches!(name.as_str(), "help" | "--help" | "-h"))
+    else {
+        for verb in VERBS {
+            println!("cargo xtask {:<14} {}", format!("{} {}", verb.name, verb.arguments), verb.help);
+        }
+        return Ok(true);
+    };
+    let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else { bail!("no verb {name}: see cargo xtask help") };
+    // Every chore speaks of paths as seen from the root of the repository.
+    std::env::set_current_dir(place::root())?;
+    (verb.run)(rest)
+}

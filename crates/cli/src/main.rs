@@ -1,2 +1,53 @@
-//! Scrubjay.
-fn main() {}
+//! The `scrubjay` command: reads arguments, calls the verb, turns the answer into an exit code.
+
+mod args;
+mod disks;
+mod generate;
+mod json;
+mod progress;
+mod quantity;
+mod result;
+mod scrub;
+
+use args::{Cli, Verb};
+use clap::Parser;
+use std::process::ExitCode;
+
+/// How a verb ended, as an exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All is well.
+    Clean = 0,
+    /// It could not be done.
+    Failed = 1,
+    /// The command or a target makes no sense.
+    Usage = 2,
+    /// Done, and problems were found.
+    Found = 3,
+    /// No permission.
+    Permission = 4,
+    /// Stopped by a signal; to be continued.
+    Paused = 130,
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().verb {
+        None => disks::run(),
+        Some(Verb::Scrub(args)) => scrub::run(&args),
+        Some(Verb::Generate(args)) => generate::run(&args),
+    };
+    let exit = result.unwrap_or_else(|error| {
+        if is_broken_pipe(&error) {
+            return Exit::Clean;
+        }
+        eprintln!("scrubjay: {error:#}");
+        Exit::Failed
+    });
+    ExitCode::from(exit as u8)
+}
+
+/// Somebody closed our output early (`| head`): not our failure.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref::<std::io::Error>();
+    cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}

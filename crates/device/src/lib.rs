@@ -8,6 +8,7 @@ pub mod claim;
 pub mod clock;
 pub mod decorate;
 pub mod detector;
+pub mod inventory;
 pub mod ioprio;
 pub mod pump;
 pub mod session;

@@ -186,7 +186,10 @@ impl Session {
             }
         };
         if !target.is_direct {
-            notes.push("read through the page cache (no O_DIRECT here): what lies in memory is not read from the medium".into());
+            notes.push(
+                "read through the page cache (no O_DIRECT here): what lies in memory is not read from the medium"
+                    .into(),
+            );
         }
         let facts = Facts {
             path: path.to_owned(),
@@ -268,7 +271,9 @@ fn check_sizes(target: &Target, options: &Options) -> Result<SectorRange, Sessio
     }
     if !range.start.is_multiple_of(block.0) || !range.end.is_multiple_of(block.0) {
         let (start, end) = (range.start, range.end);
-        return usage(format!("--range {start}..{end} does not begin and end at a multiple of its logical block of {block}"));
+        return usage(format!(
+            "--range {start}..{end} does not begin and end at a multiple of its logical block of {block}"
+        ));
     }
     Ok(SectorRange::new(range.start / SECTOR_BYTES, range.end / SECTOR_BYTES))
 }

@@ -74,11 +74,16 @@ impl Store {
     pub fn open(folder: &Path, disk: &str, part: Option<SectorRange>) -> Result<Store, StoreError> {
         let fail = |source| StoreError::Folder { folder: folder.to_owned(), source };
         fs::create_dir_all(folder).map_err(fail)?;
-        let part = part.map_or(String::new(), |range| format!("@{}-{}", range.start, range.end));
-        let store = Store { path: folder.join(format!("{}{part}.scrub", file_name(disk))) };
+        let store = Store::at(folder, disk, part);
         let probe = store.beside("probe");
         File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(fail)?;
         Ok(store)
+    }
+
+    /// The same place, for reading only: nothing is made, nothing is proven.
+    pub fn at(folder: &Path, disk: &str, part: Option<SectorRange>) -> Store {
+        let part = part.map_or(String::new(), |range| format!("@{}-{}", range.start, range.end));
+        Store { path: folder.join(format!("{}{part}.scrub", file_name(disk))) }
     }
 
     /// Where it is.
@@ -177,7 +182,8 @@ fn file_name(id: &str) -> String {
     let plain: String = id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
     let tail: String = plain.chars().skip(plain.len().saturating_sub(80)).collect();
     // FNV-1a, 64 bits: names, not secrets.
-    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let hash =
+        id.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
     format!("{}-{hash:016x}", tail.trim_start_matches(['.', '_', '-']))
 }
 

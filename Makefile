@@ -1,0 +1,23 @@
+# Scrubjay's two doors: `make demo` shows it, `make test` proves it. All the rest is cargo's.
+.PHONY: help demo test linker cargo
+
+# Where rustup puts cargo, for shells that were not told.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+help: ## lists the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
+
+demo: cargo ## a disk with bad sectors and a busy owner, scrubbed before your eyes; needs no root and no disk
+	@cargo run --quiet --release --package scrubjay --example demo
+
+test: cargo ## everything that must hold; as root it also installs the Debian packages that the lab needs
+	@cargo xtask test
+
+# What cargo itself needs. Everything else is seen to by `cargo xtask test`.
+cargo: linker
+	@command -v cargo >/dev/null || { echo 'No cargo here. Get Rust from https://rustup.rs' >&2; exit 1; }
+
+linker:
+	@command -v cc >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends gcc libc6-dev; } || \
+	  { echo 'No C linker here; on Debian, as root: apt-get install --no-install-recommends gcc libc6-dev' >&2; exit 1; }

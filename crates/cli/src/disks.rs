@@ -1,0 +1,75 @@
+//! `scrubjay` without a verb: the disks it sees, and what to do next. Reads no disk, writes nothing, needs no root.
+
+use crate::Exit;
+use crate::quantity::show_time;
+use anyhow::{Context, Result};
+use scrubjay_core::units::{Nanos, SectorRange};
+use scrubjay_device::inventory::{self, Disk};
+use scrubjay_device::store::{self, Store};
+use scrubjay_device::{clock, target::TargetError};
+use std::io::{self, Write};
+
+const HEADINGS: [&str; 7] = ["DISK", "SIZE", "KIND", "MODEL", "SERIAL", "OLDEST UNREAD SECTOR", "CAN BE READ"];
+
+/// Prints the table and the next step.
+pub fn run() -> Result<Exit> {
+    let disks = inventory::disks().context("cannot list the disks in /sys/block")?;
+    let mut out = io::stdout().lock();
+    if disks.is_empty() {
+        writeln!(
+            out,
+            "No disks here (/sys/block lists none with a size). An image file can be scrubbed all the same:"
+        )?;
+        writeln!(out, "\n  scrubjay scrub disk.img")?;
+        return Ok(Exit::Clean);
+    }
+    let rows: Vec<[String; 7]> = disks.iter().map(row).collect();
+    let headings = HEADINGS.map(str::to_owned);
+    let widths: Vec<usize> = (0..HEADINGS.len())
+        .map(|column| rows.iter().chain([&headings]).map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .collect();
+    for row in [&headings].into_iter().chain(&rows) {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        writeln!(out, "{}", cells.join("  ").trim_end())?;
+    }
+    let disk = disks.iter().find(|disk| disk.obstacle.is_none());
+    let (sudo, disk) = disk.map_or(("sudo ", &disks[0]), |disk| ("", disk));
+    let first = format!("{sudo}scrubjay scrub {}", disk.path.display());
+    writeln!(out, "\nNext:")?;
+    writeln!(out, "  {first:<32}  read every sector of it while it is idle; nothing is written to it")?;
+    writeln!(out, "  {:<32}  all options, with examples", "scrubjay scrub --help")?;
+    Ok(Exit::Clean)
+}
+
+fn row(disk: &Disk) -> [String; 7] {
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+    [
+        disk.path.display().to_string(),
+        disk.bytes.to_string(),
+        if disk.is_rotational { "spins" } else { "flash" }.to_owned(),
+        text(&disk.model),
+        text(&disk.serial),
+        oldest_unread(disk),
+        match &disk.obstacle {
+            None => "yes".to_owned(),
+            Some(TargetError::Permission { advice, .. }) => format!("no: permission denied: {advice}"),
+            Some(error) => format!("no: {error}"),
+        },
+    ]
+}
+
+/// How long ago the oldest sector was read, as far as the saved state says.
+fn oldest_unread(disk: &Disk) -> String {
+    let sectors = disk.bytes.sectors();
+    let Ok(saved) = Store::at(&store::default_folder(), &disk.id, None).load(&disk.id, sectors) else {
+        return "unknown (state not readable)".to_owned();
+    };
+    let Some(saved) = saved else { return "never read".to_owned() };
+    let age = saved.coverage.oldest_unread_seconds(SectorRange::at(0, sectors), clock::today());
+    let done = saved.pass.map(|pass| pass.done.count() as f64 / sectors as f64 * 100.0);
+    match (age, done) {
+        (Some(seconds), _) => format!("read {} ago", show_time(Nanos::from_secs(seconds))),
+        (None, Some(percent)) => format!("never read ({percent:.0} % are)"),
+        (None, None) => "never read".to_owned(),
+    }
+}

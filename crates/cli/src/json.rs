@@ -1,0 +1,107 @@
+//! The JSON of `--json`: schema 1. Fields are added, never renamed or taken away, within a schema.
+
+use crate::scrub::Outcome;
+use scrubjay_core::scrub::State;
+use serde::Serialize;
+
+/// The one object that is printed.
+#[derive(Debug, Serialize)]
+pub struct Document {
+    schema: u32,
+    targets: Vec<Target>,
+}
+
+#[derive(Debug, Serialize)]
+struct Target {
+    target: String,
+    id: String,
+    bytes: u64,
+    bytes_verified: u64,
+    complete: bool,
+    resumed: bool,
+    verifier: &'static str,
+    detector: String,
+    order: &'static str,
+    policy: &'static str,
+    seconds: f64,
+    unreadable: Vec<Run>,
+    slowdown: Slowdown,
+    wait_seconds: f64,
+    request_bytes: u64,
+    idle_seconds: f64,
+    oldest_unread_seconds: Option<u64>,
+    /// What this run asked the disk for, repeated reads included.
+    bytes_requested: u64,
+    /// Requests that failed, though all their sectors could be read one by one.
+    transient_errors: u64,
+    transient_cause: Option<String>,
+    /// Why it could not be completed.
+    error: Option<String>,
+    notes: Vec<String>,
+}
+
+/// In 512-byte sectors.
+#[derive(Debug, Serialize)]
+struct Run {
+    start: u64,
+    count: u64,
+    cause: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Slowdown {
+    goal_mean_seconds: Option<f64>,
+    mean_seconds: f64,
+    max_seconds: f64,
+    foreground_requests: u64,
+    collisions: u64,
+}
+
+impl Document {
+    /// Of these outcomes.
+    pub fn new(outcomes: &[Outcome]) -> Document {
+        Document { schema: 1, targets: outcomes.iter().map(Target::new).collect() }
+    }
+}
+
+impl Target {
+    fn new(outcome: &Outcome) -> Target {
+        let Outcome { facts, ended } = outcome;
+        let report = &ended.report;
+        let runs = report.unreadable.iter().map(|found| Run {
+            start: found.range.start.0,
+            count: found.range.count(),
+            cause: found.cause.to_string(),
+        });
+        Target {
+            target: facts.path.display().to_string(),
+            id: facts.id.clone(),
+            bytes: report.bytes.0,
+            bytes_verified: report.bytes_verified.0,
+            complete: report.state == State::Complete,
+            resumed: facts.resumed,
+            verifier: facts.verifier,
+            detector: facts.detector_kind.to_string(),
+            order: facts.order,
+            policy: facts.policy,
+            seconds: report.elapsed.as_secs_f64(),
+            unreadable: runs.collect(),
+            slowdown: Slowdown {
+                goal_mean_seconds: facts.goal_mean.map(|goal| goal.as_secs_f64()),
+                mean_seconds: report.slowdown.mean_seconds(report.foreground_requests),
+                max_seconds: report.slowdown.max.as_secs_f64(),
+                foreground_requests: report.foreground_requests,
+                collisions: report.slowdown.collisions,
+            },
+            wait_seconds: report.setting.wait.as_secs_f64(),
+            request_bytes: report.setting.size.0,
+            idle_seconds: report.idle.as_secs_f64(),
+            oldest_unread_seconds: report.oldest_unread_seconds,
+            bytes_requested: report.bytes_requested.0,
+            transient_errors: report.transient_errors,
+            transient_cause: report.transient_cause.map(|cause| cause.to_string()),
+            error: outcome.error(),
+            notes: outcome.notes(),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Sizes, times and ranges as people write them, there and back.
+
+use scrubjay_core::units::{Bytes, Nanos};
+use std::ops::Range;
+
+/// `512`, `64KiB`, `64K`, `1.5GiB`, `4TB`: binary unless it ends in a decimal unit (`kB`, `MB`, `GB`, `TB`).
+pub fn bytes(text: &str) -> Result<Bytes, String> {
+    const UNITS: [(&str, f64); 15] = [
+        ("", 1.0),
+        ("b", 1.0),
+        ("k", 1024.0),
+        ("kib", 1024.0),
+        ("kb", 1e3),
+        ("m", 1048576.0),
+        ("mib", 1048576.0),
+        ("mb", 1e6),
+        ("g", 1073741824.0),
+        ("gib", 1073741824.0),
+        ("gb", 1e9),
+        ("t", 1099511627776.0),
+        ("tib", 1099511627776.0),
+        ("tb", 1e12),
+        ("s", 512.0),
+    ];
+    let what = || format!("`{text}` is no size: write 64KiB, 1MiB, 4TB, or a number of bytes");
+    let (number, unit) = split(text).ok_or_else(what)?;
+    let unit = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(what)?;
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(unit.1 as u64).map(Bytes).ok_or_else(|| format!("`{text}` is too large"));
+    }
+    let value = number.parse::<f64>().map_err(|_| what())? * unit.1;
+    if value.fract() == 0.0 && value < 1e19 { Ok(Bytes(value as u64)) } else { Err(what()) }
+}
+
+/// `100us`, `1ms`, `0.5ms`, `2s`, `10m`, `1h`.
+pub fn time(text: &str) -> Result<Nanos, String> {
+    const UNITS: [(&str, f64); 6] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10), ("h", 3.6e12)];
+    let what = || format!("`{text}` is no time: write 1ms, 500us, 2s, 10m or 1h");
+    let (number, unit) = split(text).ok_or_else(what)?;
+    let unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(what)?;
+    let value = number.parse::<f64>().map_err(|_| what())? * unit.1;
+    if value < 1e19 { Ok(Nanos(value as u64)) } else { Err(what()) }
+}
+
+/// `A..B`, `A..`, `..B`: bytes from A up to, but not including, B.
+pub fn range(text: &str) -> Result<Range<Option<u64>>, String> {
+    let what = || format!("`{text}` is no range: write 1GiB..2GiB, 1GiB.. or ..2GiB");
+    let (start, end) = text.split_once("..").ok_or_else(what)?;
+    let bound = |text: &str| if text.is_empty() { Ok(None) } else { bytes(text).map(|bytes| Some(bytes.0)) };
+    Ok(bound(start)?..bound(end)?)
+}
+
+/// A number and its unit.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    (!number.is_empty()).then_some((number, unit.trim_start()))
+}
+
+/// `340 us`, `8.2 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
+pub fn show_time(time: Nanos) -> String {
+    let seconds = time.as_secs_f64();
+    let whole = seconds.round() as u64;
+    match whole {
+        _ if seconds < 0.000_999_5 => format!("{:.0} us", seconds * 1e6),
+        _ if seconds < 0.009_995 => format!("{:.2} ms", seconds * 1e3),
+        _ if seconds < 0.999_5 => format!("{:.0} ms", seconds * 1e3),
+        _ if seconds < 9.95 => format!("{seconds:.1} s"),
+        0..60 => format!("{whole} s"),
+        60..3_600 => format!("{} min {} s", whole / 60, whole % 60),
+        3_600..86_400 => format!("{} h {} min", whole / 3_600, whole % 3_600 / 60),
+        _ => format!("{} d {} h", whole / 86_400, whole % 86_400 / 3_600),
+    }
+}
+
+/// `1,234,567`.
+pub fn show_count(count: u64) -> String {
+    let digits = count.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|g| std::str::from_utf8(g).expect("digits")).collect();
+    groups.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (text, expected) in [
+            ("512", 512),
+            ("64KiB", 65536),
+            ("64k", 65536),
+            ("1.5GiB", 3 << 29),
+            ("4TB", 4_000_000_000_000),
+            ("1 MiB", 1 << 20),
+            ("2048s", 1 << 20),
+        ] {
+            assert_eq!(bytes(text), Ok(Bytes(expected)), "{text}");
+        }
+        for text in ["", "KiB", "1.0000001KiB", "12parsecs", "-1", "99999999999TiB"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_and_shown() {
+        assert_eq!(time("0.5ms"), Ok(Nanos(500_000)));
+        assert_eq!(time("2h"), Ok(Nanos::from_secs(7200)));
+        assert!(time("5").is_err(), "five what?");
+        assert!(time("1MS").is_err());
+        for (nanos, shown) in [
+            (340_000, "340 us"),
+            (999_900, "1.00 ms"),
+            (8_200_000, "8.20 ms"),
+            (250_000_000, "250 ms"),
+            (1_500_000_000, "1.5 s"),
+            (59_700_000_000, "1 min 0 s"),
+            (7_500_000_000_000, "2 h 5 min"),
+            (274_000_000_000_000, "3 d 4 h"),
+        ] {
+            assert_eq!(show_time(Nanos(nanos)), shown);
+        }
+    }
+
+    #[test]
+    fn ranges_may_be_open() {
+        assert_eq!(range("1MiB..2MiB"), Ok(Some(1 << 20)..Some(2 << 20)));
+        assert_eq!(range("..4096"), Ok(None..Some(4096)));
+        assert!(range("1MiB").is_err());
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!(show_count(7), "7");
+        assert_eq!(show_count(1234567), "1,234,567");
+    }
+}

@@ -1,0 +1,182 @@
+//! `scrubjay scrub`: one session a target, side by side; progress while they run, the result at the end.
+
+use crate::args::{self, Scrub};
+use crate::progress::Progress;
+use crate::{Exit, json, result};
+use anyhow::{Context, Result};
+use scrubjay_core::idle::{Choice, Goal};
+use scrubjay_core::scrub::{Report, State};
+use scrubjay_core::tour::OrderKind;
+use scrubjay_device::session::{Ended, Facts, Options, Session, SessionError};
+use scrubjay_device::target::{Target, TargetError};
+use scrubjay_device::{detector, store, verify};
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// What became of one target.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was known before.
+    pub facts: Facts,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+impl Outcome {
+    /// Why the job was not done, if it was not.
+    pub fn error(&self) -> Option<String> {
+        match self.ended.report.state {
+            State::Gone => Some("the device is gone; what was verified is saved".to_owned()),
+            State::Failed(cause) => Some(format!("the device no longer answers as it should: {cause}")),
+            State::Running | State::Complete => None,
+        }
+    }
+
+    /// What else the user should know.
+    pub fn notes(&self) -> Vec<String> {
+        let lost = (self.ended.foreground_lost > 0)
+            .then(|| format!("{} foreground requests went by too fast to be counted", self.ended.foreground_lost));
+        self.facts.notes.iter().cloned().chain(self.ended.save_error.clone()).chain(lost).collect()
+    }
+
+    fn exit(&self) -> Exit {
+        let report = &self.ended.report;
+        match report.state {
+            State::Gone | State::Failed(_) => Exit::Failed,
+            State::Running => Exit::Paused,
+            State::Complete if report.unreadable.is_empty() && report.transient_errors == 0 => Exit::Clean,
+            State::Complete => Exit::Found,
+        }
+    }
+}
+
+/// Scrubs all targets.
+pub fn run(args: &Scrub) -> Result<Exit> {
+    if args.record.is_some() && args.targets.len() > 1 {
+        eprintln!("scrubjay: --record takes one target");
+        return Ok(Exit::Usage);
+    }
+    let stop = stop_on_signals()?;
+    let mut sessions = Vec::new();
+    for path in &args.targets {
+        match options(args, path).and_then(|options| Session::prepare(path, &options)) {
+            Ok(session) => sessions.push(session),
+            Err(error) => {
+                eprintln!("scrubjay: {error}");
+                return Ok(exit_of(&error));
+            }
+        }
+    }
+    let outcomes = run_all(sessions, &stop, !args.no_progress)?;
+    if args.json {
+        let mut out = io::stdout().lock();
+        serde_json::to_writer(&mut out, &json::Document::new(&outcomes)).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        result::print(&outcomes, &mut io::stdout().lock())?;
+    }
+    // The worst one decides: not done, then to be continued, then problems.
+    let exits: Vec<Exit> = outcomes.iter().map(Outcome::exit).collect();
+    let worst = [Exit::Failed, Exit::Paused, Exit::Found].into_iter().find(|exit| exits.contains(exit));
+    Ok(worst.unwrap_or(Exit::Clean))
+}
+
+/// One thread a target; this one draws.
+fn run_all(sessions: Vec<Session>, stop: &AtomicBool, show: bool) -> Result<Vec<Outcome>> {
+    let facts: Vec<Facts> = sessions.iter().map(|session| session.facts().clone()).collect();
+    let latest: Vec<Mutex<Option<Report>>> = sessions.iter().map(|_| Mutex::new(None)).collect();
+    thread::scope(|scope| {
+        let threads: Vec<_> = sessions
+            .into_iter()
+            .zip(&latest)
+            .map(|(session, latest)| {
+                scope.spawn(move || {
+                    let mut publish = |report: &Report| *lock(latest) = Some(report.clone());
+                    session.run(stop, &mut publish)
+                })
+            })
+            .collect();
+        let mut progress = Progress::new(&facts, show);
+        while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
+            progress.draw(latest.iter().map(|report| lock(report).clone()));
+            thread::park_timeout(progress.period());
+        }
+        progress.finish();
+        let ended = threads.into_iter().map(|thread| thread.join().ok().context("a scrub thread died"));
+        facts.into_iter().zip(ended).map(|(facts, ended)| Ok(Outcome { facts, ended: ended? })).collect()
+    })
+}
+
+fn lock(report: &Mutex<Option<Report>>) -> std::sync::MutexGuard<'_, Option<Report>> {
+    report.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The first SIGINT or SIGTERM pauses; a second one ends the process on the spot (the state is a few seconds old then).
+fn stop_on_signals() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, Arc::clone(&stop))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
+
+/// What the arguments mean for one target.
+fn options(args: &Scrub, path: &Path) -> Result<Options, SessionError> {
+    let size = args.request;
+    let range = match &args.range {
+        None => None,
+        Some(Range { start, end: Some(end) }) => Some(start.unwrap_or(0)..*end),
+        Some(Range { start, end: None }) => Some(start.unwrap_or(0)..Target::open(path)?.sectors * 512),
+    };
+    Ok(Options {
+        policy: match args.policy {
+            args::Policy::Budget => Choice::Budget(Goal { mean: args.slowdown, max: args.max_slowdown }),
+            args::Policy::Waiting => Choice::Waiting { wait: args.wait, size },
+            args::Policy::Delay => Choice::Delay { delay: args.delay, size },
+            args::Policy::None => Choice::None { size },
+        },
+        order: match args.order {
+            args::Order::Sequential => OrderKind::Sequential,
+            args::Order::Staggered => OrderKind::Staggered,
+            args::Order::Oldest => OrderKind::Oldest,
+        },
+        region: args.region,
+        segment: args.segment,
+        verify: match args.verify {
+            args::Verify::Auto => verify::Kind::Auto,
+            args::Verify::Read => verify::Kind::Read,
+            args::Verify::Scsi => verify::Kind::Scsi,
+            args::Verify::Ata => verify::Kind::Ata,
+            args::Verify::Nvme => verify::Kind::Nvme,
+        },
+        range,
+        state_folder: args.state.clone().unwrap_or_else(store::default_folder),
+        fresh: args.fresh,
+        detector: args.detector.map(|detector| match detector {
+            args::Detector::Bpf => detector::Kind::Bpf,
+            args::Detector::Perf => detector::Kind::Perf,
+            args::Detector::Stat => detector::Kind::Stat,
+            args::Detector::None => detector::Kind::Blind,
+        }),
+        record: args.record.clone(),
+    })
+}
+
+/// What the user did wrong, what is not permitted, or what cannot be done.
+fn exit_of(error: &SessionError) -> Exit {
+    match error {
+        SessionError::Target(TargetError::Permission { .. }) => Exit::Permission,
+        SessionError::Target(TargetError::Io { .. }) => Exit::Failed,
+        SessionError::Target(_) | SessionError::Usage { .. } => Exit::Usage,
+        SessionError::Verifier { source: verify::VerifierError::NotPermitted(_), .. } => Exit::Permission,
+        SessionError::Claim { .. }
+        | SessionError::Store(_)
+        | SessionError::Verifier { .. }
+        | SessionError::Record { .. } => Exit::Failed,
+    }
+}

@@ -1,0 +1,78 @@
+//! Which disks are there, and what stops us from reading each? Nothing is written, no medium is touched.
+
+use crate::sysfs::DiskNode;
+use crate::target::{self, Target, TargetError};
+use scrubjay_core::units::Bytes;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// A disk of this machine.
+#[derive(Debug)]
+pub struct Disk {
+    /// `/dev/sda`.
+    pub path: PathBuf,
+    /// Vendor and model, where the disk says so.
+    pub model: Option<String>,
+    /// Serial number, where the disk says so.
+    pub serial: Option<String>,
+    /// What its saved state is filed under.
+    pub id: String,
+    /// Its size.
+    pub bytes: Bytes,
+    /// Does it spin?
+    pub is_rotational: bool,
+    /// What stops us from reading it.
+    pub obstacle: Option<TargetError>,
+}
+
+/// All disks that have a size, by name. Loop devices and the like count when something lies below them.
+///
+/// # Errors
+/// When `/sys/block` cannot be read.
+pub fn disks() -> io::Result<Vec<Disk>> {
+    let mut disks = Vec::new();
+    for entry in fs::read_dir("/sys/block")? {
+        let Ok(node) = DiskNode::of_folder(&entry?.path()) else { continue };
+        // A floppy drive may take seconds to say that it is empty; RAM is no disk.
+        if !node.name.starts_with("fd") && !node.name.starts_with("ram") {
+            disks.extend(describe(node));
+        }
+    }
+    disks.sort_by_key(|disk| natural(&disk.path));
+    Ok(disks)
+}
+
+fn describe(node: DiskNode) -> Option<Disk> {
+    let sectors = node.number("size").filter(|&sectors| sectors > 0)?;
+    let path = Path::new("/dev").join(&node.name);
+    let first = |paths: &[&str]| paths.iter().find_map(|path| node.attribute(path));
+    let words = [
+        first(&["device/vendor"]).filter(|vendor| vendor != "ATA" && !vendor.starts_with("0x")),
+        first(&["device/model"]),
+    ];
+    let model = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let model = if model.is_empty() { first(&["loop/backing_file", "dm/name", "md/level"]) } else { Some(model) };
+    Some(Disk {
+        serial: first(&["serial", "device/serial"]).or_else(|| serial_page(&node)),
+        id: target::disk_id(&node),
+        bytes: Bytes(sectors * 512),
+        is_rotational: node.number("queue/rotational") == Some(1),
+        obstacle: Target::open(&path).err(),
+        model,
+        path,
+    })
+}
+
+/// The serial number of SCSI's vital product data page 0x80: four bytes of header, then text.
+fn serial_page(node: &DiskNode) -> Option<String> {
+    let page = fs::read(node.folder().join("device/vpd_pg80")).ok()?;
+    let text =
+        String::from_utf8_lossy(page.get(4..)?).trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// sda before sdb before sdaa; loop2 before loop10.
+fn natural(path: &Path) -> (String, usize, String) {
+    let name = path.to_string_lossy().into_owned();
+    (name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned(), name.len(), name)
+}

@@ -1,0 +1,181 @@
+//! `cargo xtask bench`: how fast a scrub without policy is, beside fio reading the same thing in the same way.
+//!
+//! The two take turns, and who goes first changes each round, so that a disk that warms up or a neighbour that wakes
+//! up favours neither. The median of the rounds is compared.
+
+use crate::place::target_folder;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Rounds; odd, so that the median is one of them.
+const ROUNDS: usize = 5;
+/// The size of the file made when none is named: more than a second on a fast NVMe disk.
+const SAMPLE_BYTES: u64 = 4 << 30;
+/// The size of both's requests. fio keeps as many at the disk as the scrub says it does.
+const REQUEST: &str = "1MiB";
+
+/// Compares on the file or block device named, or on a file made for it.
+///
+/// # Errors
+/// When one of the two cannot be run, or says something unexpected.
+pub fn run(arguments: &[String]) -> Result<bool> {
+    if Command::new("fio").arg("--version").output().is_err() {
+        println!("fio is not installed; on Debian, as root: apt-get install --no-install-recommends fio");
+        return Ok(false);
+    }
+    build()?;
+    let state = Scratch::folder("bench-state")?;
+    let (target, _sample) = match arguments {
+        [] => {
+            let sample = sample()?;
+            (sample.0.clone(), Some(sample))
+        }
+        [target] => (PathBuf::from(target), None),
+        _ => bail!("one file at most"),
+    };
+    let bytes = File::open(&target).and_then(|mut file| file.seek(SeekFrom::End(0)));
+    let bytes = bytes.with_context(|| target.display().to_string())?;
+
+    let (mut ours, mut fios, mut depth) = (Vec::new(), Vec::new(), 1);
+    for round in 0..ROUNDS {
+        if round % 2 == 0 {
+            let scrub = scrub(&target, &state.0)?;
+            depth = scrub.depth;
+            ours.push(scrub.seconds);
+            fios.push(fio_seconds(&target, depth)?);
+        } else {
+            fios.push(fio_seconds(&target, depth)?);
+            ours.push(scrub(&target, &state.0)?.seconds);
+        }
+    }
+    println!(
+        "{}: {} MiB, direct reads of {REQUEST}, {depth} at a time, {ROUNDS} rounds",
+        target.display(),
+        bytes >> 20
+    );
+    print(bytes, &mut ours, &mut fios);
+    Ok(true)
+}
+
+fn print(bytes: u64, ours: &mut [f64], fios: &mut [f64]) {
+    let rate = |seconds: f64| bytes as f64 / (1 << 20) as f64 / seconds;
+    println!("{:<24} {:>10} {:>10} {:>10}", "MiB/s", "median", "slowest", "fastest");
+    for (name, seconds) in [("scrub --policy none", &mut *ours), ("fio", &mut *fios)] {
+        let middle = median(seconds); // sorts
+        let (fastest, slowest) = (seconds[0], seconds[seconds.len() - 1]);
+        println!("{name:<24} {:>10.0} {:>10.0} {:>10.0}", rate(middle), rate(slowest), rate(fastest));
+    }
+    println!("{:<24} {:>10.3}", "scrub / fio", median(fios) / median(ours));
+}
+
+/// Sorts, and gives the one in the middle.
+fn median(seconds: &mut [f64]) -> f64 {
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
+}
+
+fn build() -> Result<()> {
+    let built = Command::new("cargo").args(["build", "--quiet", "--release", "--package", "scrubjay"]).status()?;
+    ensure!(built.success(), "scrubjay does not build");
+    Ok(())
+}
+
+/// What a scrub says of itself.
+struct Scrub {
+    seconds: f64,
+    /// Requests at the disk at a time; 1 if it does not say.
+    depth: u32,
+}
+
+fn scrub(target: &Path, state: &Path) -> Result<Scrub> {
+    let mut scrub = Command::new(target_folder().join("release/scrubjay"));
+    scrub
+        .arg("scrub")
+        .arg(target)
+        .args(["--policy", "none", "--request", REQUEST, "--json", "--fresh", "--state"])
+        .arg(state);
+    let output = scrub.output().context("scrubjay")?;
+    ensure!(output.status.success(), "scrubjay: {}{}", output.status, String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout)?;
+    let seconds = number_after(&text, "\"seconds\":").with_context(|| format!("no seconds in {text}"))?;
+    Ok(Scrub { seconds, depth: number_after(&text, "\"depth\":").map_or(1, |depth| depth as u32) })
+}
+
+/// fio's own measure: the run time of the one job, from its terse output (version 3, milliseconds in field 9).
+fn fio_seconds(target: &Path, depth: u32) -> Result<f64> {
+    let mut fio = Command::new("fio");
+    fio.args(["--name=read", "--rw=read", "--direct=1", "--bs=1M", "--ioengine=io_uring", "--readonly"]);
+    fio.arg(format!("--iodepth={depth}"));
+    fio.args(["--output-format=terse", "--terse-version=3"]).arg(format!("--filename={}", target.display()));
+    let output = fio.output().context("fio")?;
+    ensure!(output.status.success(), "fio: {}{}", output.status, String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout)?;
+    let millis = text.lines().find(|line| line.starts_with("3;")).and_then(|line| line.split(';').nth(8));
+    let millis: f64 = millis.and_then(|field| field.parse().ok()).with_context(|| format!("no run time in {text}"))?;
+    Ok(millis / 1000.0)
+}
+
+/// The first number that follows `key` in a JSON text.
+fn number_after(json: &str, key: &str) -> Option<f64> {
+    let rest = json.split_once(key)?.1.trim_start();
+    let end = rest.find(|c: char| !matches!(c, '0'..='9' | '.' | '-' | '+' | 'e' | 'E')).unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+/// Makes the file to read. Its bytes are written, and differ: a hole or a run of zeroes is not read from the disk.
+fn sample() -> Result<Scratch> {
+    let scratch = Scratch(target_folder().join(format!("bench-sample-{}", std::process::id())));
+    println!("making {} ({} GiB)", scratch.0.display(), SAMPLE_BYTES >> 30);
+    let mut file = File::create(&scratch.0)?;
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64; // any odd number: xorshift64 (Marsaglia, 2003) needs one that is not zero
+    let mut block = Vec::with_capacity(1 << 20);
+    for _ in 0..SAMPLE_BYTES >> 20 {
+        block.clear();
+        while block.len() < 1 << 20 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            block.extend_from_slice(&state.to_le_bytes());
+        }
+        file.write_all(&block)?;
+    }
+    file.sync_all()?;
+    Ok(scratch)
+}
+
+/// A file or folder that goes when this does.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn folder(name: &str) -> Result<Scratch> {
+        let path = target_folder().join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Scratch(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Best effort: it lies in the target folder, which `cargo clean` empties.
+        let _ = if self.0.is_dir() { std::fs::remove_dir_all(&self.0) } else { std::fs::remove_file(&self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_one_of_them() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+    }
+
+    #[test]
+    fn a_number_is_found_behind_its_key() {
+        assert_eq!(number_after(r#"{"a":1,"seconds": 12.5e-1,"b":2}"#, "\"seconds\":"), Some(1.25));
+        assert_eq!(number_after(r#"{"a":1}"#, "\"seconds\":"), None);
+    }
+}

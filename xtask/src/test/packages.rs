@@ -1,0 +1,103 @@
+//! The Debian packages that the lab needs: one table, and how to get them.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A disk with bad sectors on this machine (tests/lab/faulty-disk) and how its test reads results.
+pub const FAULTY_DISK: &[&str] = &[
+    "nbdkit",            // the server whose plugin is the disk
+    "nbdkit-plugin-dev", // its header
+    "gcc",               // compiles the plugin
+    "libc6-dev",         // likewise
+    "libnbd-bin",        // nbdfuse: the server's disk as a file
+    "fuse3",             // fusermount3
+    "mount",             // losetup: the file as a block device
+    "jq",                // reads the scrubber's JSON
+];
+
+/// A virtual machine with this machine's files (tests/lab/guest) and what its test runs inside.
+pub const GUEST: &[&str] = &[
+    "qemu-system-x86", // the machine
+    "busybox-static",  // its first file system
+    "kmod",            // modprobe, depmod
+    "xz-utils",        // unpacks kernel modules
+    "zstd",            // unpacks the kernel
+    "binutils",        // readelf: is it unpacked?
+    "dmsetup",         // dm-integrity, inside
+    "cryptsetup-bin",  // integritysetup, inside
+    "jq",              // reads the scrubber's JSON
+];
+
+/// Those of `wanted` that are not installed, each once.
+pub fn missing(wanted: &[&'static str]) -> Vec<&'static str> {
+    let mut missing: Vec<&str> = wanted.iter().copied().filter(|package| !is_installed(package)).collect();
+    missing.sort_unstable();
+    missing.dedup();
+    missing
+}
+
+/// Installs `packages` when this is root on Debian; otherwise says what would.
+pub fn install(packages: &[&str]) {
+    if packages.is_empty() {
+        return;
+    }
+    if !(is_root() && Path::new("/usr/bin/apt-get").exists()) {
+        println!("Some tests need Debian packages that are not installed. As root:");
+        println!("    {}", install_line(packages));
+        return;
+    }
+    println!("{}", install_line(packages));
+    if !apt_install(packages) {
+        // No package lists yet, or stale ones.
+        let _ = apt(&["update", "-q"]);
+        let _ = apt_install(packages);
+    }
+}
+
+/// The command that installs `packages`.
+pub fn install_line(packages: &[&str]) -> String {
+    format!("apt-get install --no-install-recommends {}", packages.join(" "))
+}
+
+fn is_installed(package: &str) -> bool {
+    let status =
+        Command::new("dpkg-query").args(["-W", "-f", "${db:Status-Abbrev}", package]).stderr(Stdio::null()).output();
+    status.is_ok_and(|status| status.stdout.starts_with(b"ii"))
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|id| id.stdout.trim_ascii() == b"0")
+}
+
+fn apt_install(packages: &[&str]) -> bool {
+    apt(&[&["install", "-y", "-q", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0"], packages].concat())
+}
+
+/// Runs apt-get, quiet unless it fails.
+fn apt(arguments: &[&str]) -> bool {
+    let output = Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive").output();
+    match output {
+        Ok(output) if output.status.success() => true,
+        Ok(output) => {
+            println!("{}", String::from_utf8_lossy(&output.stderr).trim_end());
+            false
+        }
+        Err(error) => {
+            println!("apt-get: {error}");
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_once() {
+        let nowhere = "no-package-has-this-name";
+        assert_eq!(missing(&[nowhere, nowhere]), [nowhere]);
+        assert_eq!(install_line(&["a", "b"]), "apt-get install --no-install-recommends a b");
+    }
+}

@@ -1,0 +1,60 @@
+//! The steps of `cargo xtask test`: a table, in the order in which they tell the most the soonest.
+
+use super::packages::{FAULTY_DISK, GUEST};
+
+/// One step.
+pub struct Step {
+    /// What it proves, as the summary says it.
+    pub name: &'static str,
+    /// The program and its arguments, run in the root of the repository.
+    pub command: &'static [&'static str],
+    /// Environment for it.
+    pub environment: &'static [(&'static str, &'static str)],
+    /// The rustup component that it needs.
+    pub component: Option<&'static str>,
+    /// The Debian packages that it needs.
+    pub packages: &'static [&'static str],
+    /// Whether it needs target/release/scrubjay.
+    pub needs_build: bool,
+}
+
+const PLAIN: Step =
+    Step { name: "", command: &[], environment: &[], component: None, packages: &[], needs_build: false };
+
+/// The name of the step that builds what the lab runs.
+pub const BUILD: &str = "build";
+
+/// All steps. The tests are built in the release profile: they share the dependencies of the build, and the simulator's
+/// tests run ten times as fast.
+pub const STEPS: &[Step] = &[
+    Step { name: "format", command: &["cargo", "fmt", "--all", "--check"], component: Some("rustfmt"), ..PLAIN },
+    Step {
+        name: "clippy",
+        command: &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        component: Some("clippy"),
+        ..PLAIN
+    },
+    Step { name: "tidy", command: &["cargo", "xtask", "tidy"], ..PLAIN },
+    Step {
+        name: "documentation",
+        command: &["cargo", "doc", "--workspace", "--no-deps"],
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+        ..PLAIN
+    },
+    Step { name: BUILD, command: &["cargo", "build", "--release", "--workspace"], ..PLAIN },
+    Step { name: "unit and integration tests", command: &["cargo", "test", "--release", "--workspace"], ..PLAIN },
+    Step {
+        name: "lab: bad sectors on a block device",
+        command: &["tests/lab/host-scrub.sh"],
+        packages: FAULTY_DISK,
+        needs_build: true,
+        ..PLAIN
+    },
+    Step {
+        name: "lab: virtio, SCSI, SATA, NVMe and dm-integrity in a virtual machine",
+        command: &["tests/lab/guest-scrub.sh"],
+        packages: GUEST,
+        needs_build: true,
+        ..PLAIN
+    },
+];

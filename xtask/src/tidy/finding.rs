@@ -1,0 +1,34 @@
+//! What a rule finds: a place and a sentence.
+
+use std::fmt;
+
+/// One thing that is against a rule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// From the root of the repository.
+    pub path: String,
+    /// From 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub what: String,
+}
+
+impl Finding {
+    /// At `path:line`: `what`.
+    pub fn at(path: &str, line: usize, what: impl Into<String>) -> Finding {
+        Finding { path: path.to_owned(), line, what: what.into() }
+    }
+}
+
+/// `path:line: what`, which editors can jump to.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.what)
+    }
+}
+
+/// The findings of `rule` in a tree of (path, text) pairs, as text.
+#[cfg(test)]
+pub fn findings(rule: fn(&crate::tree::Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
+    rule(&crate::tree::Tree::of(files)).iter().map(Finding::to_string).collect()
+}

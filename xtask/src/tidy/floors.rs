@@ -1,0 +1,161 @@
+//! Rule: the house has floors, and dependencies between its crates only point down.
+
+use super::finding::Finding;
+use super::manifest::{Dependency, Manifest};
+use crate::tree::Tree;
+use std::collections::BTreeMap;
+
+/// The floor of each crate in `crates/`. `xtask` is no floor: it stands beside the house, and nothing may lean on it.
+const FLOORS: &[(&str, u32)] =
+    &[("code", 1), ("core", 2), ("trace", 3), ("device", 3), ("sim", 4), ("serve", 4), ("watch", 4), ("cli", 5)];
+
+/// The crate that stands on nothing but the one named with it: what decides is pure.
+const PURE: (&str, &str) = ("core", "scrubjay-code");
+
+/// The crate whose tests may use anything.
+const TOP: &str = "cli";
+
+/// The crates of the house by their folder's name.
+type Rooms = BTreeMap<String, Room>;
+
+struct Room {
+    path: String,
+    manifest: Manifest,
+}
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let rooms = rooms(tree);
+    let mut findings = Vec::new();
+    for (name, room) in &rooms {
+        if floor(name).is_none() {
+            findings.push(Finding::at(
+                &room.path,
+                1,
+                format!("crate {name} has no floor: add it to the table in xtask"),
+            ));
+        }
+        for dependency in &room.manifest.dependencies {
+            if let Some(what) = against(&rooms, name, dependency) {
+                findings.push(Finding::at(&room.path, dependency.line, what));
+            }
+        }
+    }
+    findings.extend(circles(&rooms));
+    findings
+}
+
+fn rooms(tree: &Tree) -> Rooms {
+    let name = |path: &str| path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml").map(str::to_owned);
+    tree.files
+        .iter()
+        .filter_map(|file| {
+            Some((name(&file.path)?, Room { path: file.path.clone(), manifest: Manifest::parse(&file.text) }))
+        })
+        .collect()
+}
+
+fn floor(name: &str) -> Option<u32> {
+    FLOORS.iter().find(|(room, _)| *room == name).map(|&(_, floor)| floor)
+}
+
+/// The folder of one of our own packages. A package that the house's naming claims counts even if it has no folder.
+fn room_of<'a>(rooms: &'a Rooms, package: &'a str) -> Option<&'a str> {
+    let by_manifest = rooms.iter().find(|(_, room)| room.manifest.name == package).map(|(name, _)| name.as_str());
+    by_manifest.or_else(|| package.strip_prefix("scrubjay-")).or_else(|| (package == "xtask").then_some("xtask"))
+}
+
+/// What is wrong with this dependency of `name`.
+fn against(rooms: &Rooms, name: &str, dependency: &Dependency) -> Option<String> {
+    let package = &dependency.package;
+    if !dependency.is_dev && name == PURE.0 && package != PURE.1 {
+        return Some(format!("{name} may depend on nothing but {}, not on {package}", PURE.1));
+    }
+    let target = room_of(rooms, package)?;
+    if dependency.is_dev && name == TOP {
+        return None;
+    }
+    let (Some(from), Some(to)) = (floor(name), floor(target)) else {
+        return Some(format!("{name} depends on {package}, which is on no floor"));
+    };
+    let is_down = if dependency.is_dev { to <= from } else { to < from };
+    (!is_down).then(|| format!("{name} (floor {from}) depends on {target} (floor {to}): arrows point down"))
+}
+
+/// Crates that reach themselves; a dev-dependency can do that (Cargo refuses the other circles).
+fn circles(rooms: &Rooms) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, room) in rooms {
+        let mut reached = targets(rooms, name);
+        let mut next = 0;
+        while next < reached.len() {
+            let found: Vec<&str> =
+                targets(rooms, reached[next]).into_iter().filter(|room| !reached.contains(room)).collect();
+            reached.extend(found);
+            next += 1;
+        }
+        if reached.contains(&name.as_str()) {
+            findings.push(Finding::at(&room.path, 1, format!("{name} depends on itself through other crates")));
+        }
+    }
+    findings
+}
+
+/// The rooms that `name` depends on, in its tests too. Not itself: a crate's tests may switch on its own features.
+fn targets<'a>(rooms: &'a Rooms, name: &str) -> Vec<&'a str> {
+    let dependencies = rooms.get(name).map_or(&[][..], |room| &room.manifest.dependencies);
+    dependencies.iter().filter_map(|d| room_of(rooms, &d.package)).filter(|target| *target != name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::findings;
+    use super::*;
+
+    fn package(name: &str, dependencies: &str) -> String {
+        format!("[package]\nname = \"{name}\"\n[dependencies]\n{dependencies}")
+    }
+
+    #[test]
+    fn arrows_point_down() {
+        let core = package("scrubjay-core", "scrubjay-code = \"1\"\n");
+        let device = package("scrubjay-device", "scrubjay-core.workspace = true\nlibc = \"1\"\n");
+        let cli = package("scrubjay", "scrubjay-device.workspace = true\n[dev-dependencies]\nxtask = \"1\"\n");
+        let house = [
+            ("crates/core/Cargo.toml", &*core),
+            ("crates/device/Cargo.toml", &device),
+            ("crates/cli/Cargo.toml", &cli),
+        ];
+        assert_eq!(findings(check, &house), [""; 0]);
+
+        let up = package("scrubjay-device", "scrubjay-sim.workspace = true\n");
+        let what = "crates/device/Cargo.toml:4: device (floor 3) depends on sim (floor 4): arrows point down";
+        assert_eq!(findings(check, &[("crates/device/Cargo.toml", &up)]), [what]);
+        let level = package("scrubjay-device", "scrubjay-trace.workspace = true\n");
+        assert_eq!(findings(check, &[("crates/device/Cargo.toml", &level)]).len(), 1);
+        let top = package("scrubjay-device", "scrubjay = \"1\"\n");
+        assert_eq!(findings(check, &[("crates/device/Cargo.toml", &top), ("crates/cli/Cargo.toml", &cli)]).len(), 3);
+    }
+
+    #[test]
+    fn the_core_is_pure_and_no_crate_is_homeless() {
+        let impure = package("scrubjay-core", "libc = \"1\"\n[dev-dependencies]\nproptest = \"1\"\n");
+        let what = "crates/core/Cargo.toml:4: core may depend on nothing but scrubjay-code, not on libc";
+        assert_eq!(findings(check, &[("crates/core/Cargo.toml", &impure)]), [what]);
+        assert_eq!(findings(check, &[("crates/attic/Cargo.toml", &package("scrubjay-attic", ""))]).len(), 1);
+    }
+
+    #[test]
+    fn tests_may_look_sideways_but_not_in_circles() {
+        let trace = package("scrubjay-trace", "[dev-dependencies]\nscrubjay-device = \"1\"\n");
+        let device = package("scrubjay-device", "");
+        assert_eq!(
+            findings(check, &[("crates/trace/Cargo.toml", &trace), ("crates/device/Cargo.toml", &device)]),
+            [""; 0]
+        );
+        let back = package("scrubjay-device", "[dev-dependencies]\nscrubjay-trace = \"1\"\n");
+        assert_eq!(
+            findings(check, &[("crates/trace/Cargo.toml", &trace), ("crates/device/Cargo.toml", &back)]).len(),
+            2
+        );
+    }
+}

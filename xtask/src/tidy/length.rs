@@ -1,0 +1,30 @@
+//! Rule: no source file is too long.
+
+use super::finding::Finding;
+use crate::tree::Tree;
+
+/// The house's limit; the aim is 150 to 400. The files that hurt in other projects are the ones nobody stopped.
+const LINES_MAX: usize = 800;
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    tree.rust()
+        .filter_map(|file| {
+            let lines = file.lines().count();
+            (lines > LINES_MAX)
+                .then(|| Finding::at(&file.path, LINES_MAX + 1, format!("{lines} lines, {LINES_MAX} at most")))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::findings;
+    use super::*;
+
+    #[test]
+    fn the_limit_itself_is_allowed() {
+        let full = "x\n".repeat(LINES_MAX);
+        assert!(findings(check, &[("a.rs", &full), ("notes.md", &full.repeat(2))]).is_empty());
+        assert_eq!(findings(check, &[("a.rs", &format!("{full}x\n"))]), ["a.rs:801: 801 lines, 800 at most"]);
+    }
+}

@@ -1,0 +1,45 @@
+//! `cargo xtask tidy`: the rules of the house that no compiler checks. A rule is a file and a line in the table.
+
+mod circles;
+mod code;
+mod finding;
+mod floors;
+mod length;
+mod manifest;
+mod opening;
+mod paths;
+mod text;
+mod unsafety;
+mod words;
+
+use crate::tree::Tree;
+use anyhow::Result;
+use finding::Finding;
+
+/// Looks at the whole tree, says all that is against the rule.
+type Rule = fn(&Tree) -> Vec<Finding>;
+
+const RULES: &[Rule] = &[
+    floors::check,   // arrows between crates point down
+    circles::check,  // no circles between the files of a crate
+    length::check,   // no file that nobody can read in one go
+    words::check,    // nothing left undone
+    unsafety::check, // `unsafe` where it belongs, and explained
+    opening::check,  // every source says first what it is
+    text::check,     // no stray white space, nothing that points out of the repository
+];
+
+/// Prints every finding, one a line; true when there is none.
+///
+/// # Errors
+/// When the tree cannot be read.
+pub fn run(_arguments: &[String]) -> Result<bool> {
+    let tree = Tree::of_git()?;
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
+    findings.sort();
+    for finding in &findings {
+        println!("{finding}");
+    }
+    println!("tidy: {} files, {} findings", tree.files.len(), findings.len());
+    Ok(findings.is_empty())
+}

@@ -1,0 +1,41 @@
+//! Rule: no trailing white space, and nothing that points out of the repository, in any text file.
+
+use super::finding::Finding;
+use crate::tree::Tree;
+
+/// A path beside the clone: nobody else has it. (In two parts, so that this line may stand.)
+const OUTSIDE: &str = concat!("..", "/shared");
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in &tree.files {
+        for (number, line) in file.lines() {
+            if line.ends_with([' ', '\t']) {
+                findings.push(Finding::at(&file.path, number, "trailing white space"));
+            }
+            if line.contains(OUTSIDE) {
+                findings.push(Finding::at(&file.path, number, format!("`{OUTSIDE}` is not in the repository")));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::findings;
+    use super::*;
+
+    #[test]
+    fn stray_space_and_stray_paths_are_found_in_any_file() {
+        let text = format!("fine\nnot fine \ntab\t\nsee {OUTSIDE}/x\n\n");
+        assert_eq!(
+            findings(check, &[("notes.md", &text)]),
+            [
+                "notes.md:2: trailing white space".to_owned(),
+                "notes.md:3: trailing white space".to_owned(),
+                format!("notes.md:4: `{OUTSIDE}` is not in the repository"),
+            ]
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! The repository as text: every file that git tracks or would track.
+
+use anyhow::{Context, Result, ensure};
+use std::process::Command;
+
+/// Text files, by path.
+pub struct Tree {
+    /// In the order of their paths.
+    pub files: Vec<File>,
+}
+
+/// One text file.
+pub struct File {
+    /// From the root of the repository, with `/`.
+    pub path: String,
+    /// All of it.
+    pub text: String,
+}
+
+impl Tree {
+    /// The tracked files, and the untracked ones that are not ignored, of the current directory. Binary files (not
+    /// UTF-8, or with a NUL byte) are left out, and so are tracked files that were deleted.
+    ///
+    /// # Errors
+    /// When git does not answer.
+    pub fn of_git() -> Result<Tree> {
+        // A clone that belongs to another user (a container's volume) is fine: nothing is run from it.
+        let git = Command::new("git")
+            .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .output()
+            .context("cannot run git")?;
+        ensure!(git.status.success(), "git ls-files: {}", String::from_utf8_lossy(&git.stderr).trim());
+        let paths = String::from_utf8(git.stdout).context("a path that is not UTF-8")?;
+        let mut files = Vec::new();
+        for path in paths.split_terminator('\0') {
+            let Ok(bytes) = std::fs::read(path) else { continue };
+            if let Some(text) = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')) {
+                files.push(File { path: path.to_owned(), text });
+            }
+        }
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files.dedup_by(|a, b| a.path == b.path);
+        Ok(Tree { files })
+    }
+
+    /// A tree out of (path, text) pairs.
+    #[cfg(test)]
+    pub fn of(files: &[(&str, &str)]) -> Tree {
+        let mut files: Vec<File> =
+            files.iter().map(|&(path, text)| File { path: path.to_owned(), text: text.to_owned() }).collect();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Tree { files }
+    }
+
+    /// The Rust sources.
+    pub fn rust(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.path.ends_with(".rs"))
+    }
+}
+
+impl File {
+    /// Its lines with their numbers, from 1.
+    pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
+    }
+}
