@@ -1,6 +1,6 @@
 //! `scrubjay` without a verb: the disks it sees, and what to do next. Reads no disk, writes nothing, needs no root.
 
-use crate::Exit;
+use crate::exit::Exit;
 use crate::quantity::show_time;
 use anyhow::{Context, Result};
 use scrubjay_core::units::{Nanos, SectorRange};

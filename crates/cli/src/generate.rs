@@ -1,7 +1,7 @@
 //! `scrubjay generate`: man pages and completions, from the same table as the help.
 
-use crate::Exit;
 use crate::args::{Cli, Generate, Generated};
+use crate::exit::Exit;
 use anyhow::{Context, Result};
 use clap::CommandFactory;
 use std::{fs, io};

@@ -1,6 +1,6 @@
 //! The JSON of `--json`: schema 1. Fields are added, never renamed or taken away, within a schema.
 
-use crate::scrub::Outcome;
+use crate::outcome::Outcome;
 use scrubjay_core::scrub::State;
 use serde::Serialize;
 

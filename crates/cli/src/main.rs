@@ -2,8 +2,10 @@
 
 mod args;
 mod disks;
+mod exit;
 mod generate;
 mod json;
+mod outcome;
 mod progress;
 mod quantity;
 mod result;
@@ -11,24 +13,8 @@ mod scrub;
 
 use args::{Cli, Verb};
 use clap::Parser;
+use exit::Exit;
 use std::process::ExitCode;
-
-/// How a verb ended, as an exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// All is well.
-    Clean = 0,
-    /// It could not be done.
-    Failed = 1,
-    /// The command or a target makes no sense.
-    Usage = 2,
-    /// Done, and problems were found.
-    Found = 3,
-    /// No permission.
-    Permission = 4,
-    /// Stopped by a signal; to be continued.
-    Paused = 130,
-}
 
 fn main() -> ExitCode {
     let result = match Cli::parse().verb {

@@ -1,7 +1,7 @@
 //! The result for people: what was found, what it cost, what to do.
 
+use crate::outcome::Outcome;
 use crate::quantity::{show_count, show_time};
-use crate::scrub::Outcome;
 use scrubjay_core::scrub::{Report, State};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{self, Write};
@@ -54,7 +54,7 @@ fn headline(outcome: &Outcome) -> String {
                 if places == 1 { "one place".to_owned() } else { format!("{} places", show_count(places as u64)) };
             let count = report.unreadable_sectors();
             let sectors = if count == 1 { "sector" } else { "sectors" };
-            format!("{} UNREADABLE {sectors} in {places}; {verified}", show_count(count))
+            format!("{} UNREADABLE {sectors} in {places}; all the rest of {} verified", show_count(count), report.bytes)
         }
         State::Running => {
             format!("paused: {verified}{}; the same command goes on from here", found_so_far(report))

@@ -1,13 +1,15 @@
 //! `scrubjay scrub`: one session a target, side by side; progress while they run, the result at the end.
 
 use crate::args::{self, Scrub};
+use crate::exit::Exit;
+use crate::outcome::Outcome;
 use crate::progress::Progress;
-use crate::{Exit, json, result};
+use crate::{json, result};
 use anyhow::{Context, Result};
 use scrubjay_core::idle::{Choice, Goal};
-use scrubjay_core::scrub::{Report, State};
+use scrubjay_core::scrub::Report;
 use scrubjay_core::tour::OrderKind;
-use scrubjay_device::session::{Ended, Facts, Options, Session, SessionError};
+use scrubjay_device::session::{Facts, Options, Session, SessionError};
 use scrubjay_device::target::{Target, TargetError};
 use scrubjay_device::{detector, store, verify};
 use std::io::{self, Write};
@@ -16,43 +18,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-
-/// What became of one target.
-#[derive(Debug)]
-pub struct Outcome {
-    /// What was known before.
-    pub facts: Facts,
-    /// How it ended.
-    pub ended: Ended,
-}
-
-impl Outcome {
-    /// Why the job was not done, if it was not.
-    pub fn error(&self) -> Option<String> {
-        match self.ended.report.state {
-            State::Gone => Some("the device is gone; what was verified is saved".to_owned()),
-            State::Failed(cause) => Some(format!("the device no longer answers as it should: {cause}")),
-            State::Running | State::Complete => None,
-        }
-    }
-
-    /// What else the user should know.
-    pub fn notes(&self) -> Vec<String> {
-        let lost = (self.ended.foreground_lost > 0)
-            .then(|| format!("{} foreground requests went by too fast to be counted", self.ended.foreground_lost));
-        self.facts.notes.iter().cloned().chain(self.ended.save_error.clone()).chain(lost).collect()
-    }
-
-    fn exit(&self) -> Exit {
-        let report = &self.ended.report;
-        match report.state {
-            State::Gone | State::Failed(_) => Exit::Failed,
-            State::Running => Exit::Paused,
-            State::Complete if report.unreadable.is_empty() && report.transient_errors == 0 => Exit::Clean,
-            State::Complete => Exit::Found,
-        }
-    }
-}
 
 /// Scrubs all targets.
 pub fn run(args: &Scrub) -> Result<Exit> {

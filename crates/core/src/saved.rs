@@ -62,7 +62,7 @@ impl fmt::Display for Saved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         self.encode(&mut text)?;
-        write!(f, "{text}checksum {:08x}\n", crc32c(text.as_bytes()))
+        writeln!(f, "{text}checksum {:08x}", crc32c(text.as_bytes()))
     }
 }
 

@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     fn refused(path: &Path) -> String {
-        Target::open(path).err().expect("refused").to_string()
+        Target::open(path).expect_err("refused").to_string()
     }
 
     #[test]

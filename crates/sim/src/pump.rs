@@ -7,12 +7,14 @@
 //! Beside the disk runs its *shadow*: the same server with the same foreground and no scrub. A request's slowdown is its
 //! response at the disk minus its response at the shadow, exact to the nanosecond, the ones queued behind included.
 
+mod op;
 mod report;
 
 pub use report::{End, Foreground, Report, Scrubbed};
 
 use crate::disk::{Disk, Server};
 use crate::workload::Request;
+use op::OpAtDisk;
 use scrubjay_core::journal::{Entry, Journal};
 use scrubjay_core::machine::{Event, Machine, Op, OpId};
 use scrubjay_core::units::{Nanos, SectorRange};
@@ -67,17 +69,6 @@ pub struct Run {
     pub report: Report,
     /// All that the machine was told and gave; empty unless the run was [`Pump::recorded`].
     pub journal: Journal,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct OpAtDisk {
-    id: OpId,
-    range: SectorRange,
-    outcome: Outcome,
-    started: Nanos,
-    finished: Nanos,
-    /// Has a foreground request arrived while the disk worked on it?
-    hit: bool,
 }
 
 impl<W: Iterator<Item = Request>> Pump<W> {

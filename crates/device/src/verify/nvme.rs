@@ -20,7 +20,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 /// The command, as messages name it.
-const COMMAND: &str = "NVMe Verify (bit 7 of ONCS)";
+const COMMAND: &str = "NVMe Verify (neither ONCS nor the effects log has it)";
 
 /// Bytes in one command where the controller names no limit: a choice. Many small commands cost an SSD little.
 const VERIFY_MAX: Bytes = Bytes::mib(1);
@@ -166,8 +166,14 @@ const IOCTL_ID: u32 = 0x4e40;
 const IOCTL_ADMIN: u32 = 0xc048_4e41;
 /// `NVME_IOCTL_IO_CMD`: `_IOWR('N', 0x43, struct nvme_passthru_cmd)`.
 const IOCTL_IO: u32 = 0xc048_4e43;
-/// Bytes in every Identify data structure.
-const IDENTIFY_BYTES: usize = 4096;
+/// Bytes in every Identify data structure, and in the log of supported commands.
+const PAGE_BYTES: usize = 4096;
+
+/// Does a Commands Supported and Effects log list Verify (0Ch) among the I/O commands, which begin at byte 1024 with
+/// four bytes each (bit 0: supported)?
+fn lists_verify(log: &[u8; PAGE_BYTES]) -> bool {
+    log[1024 + 4 * 0x0c] & 1 != 0
+}
 
 impl Namespace {
     fn open(file: File) -> io::Result<Namespace> {
@@ -179,11 +185,18 @@ impl Namespace {
         Ok(Namespace { file, nsid: nsid as u32 })
     }
 
-    /// ONCS of Identify Controller, bytes 520 and 521: bit 7 says that Verify is there.
+    /// Does the controller say that it has Verify: in bit 7 of ONCS (bytes 520 and 521 of Identify Controller), or in
+    /// its Commands Supported and Effects log? Either is its word; QEMU's gives only the second.
     fn knows_verify(&self) -> io::Result<bool> {
         let Ok(controller) = self.identify(0x01)? else { return Ok(false) };
         let oncs = u16::from_le_bytes([controller[520], controller[521]]);
-        Ok(oncs & 1 << 7 != 0)
+        Ok(oncs & 1 << 7 != 0 || self.effects().is_ok_and(|log| log.is_ok_and(|log| lists_verify(&log))))
+    }
+
+    /// Log page 05h, Commands Supported and Effects, or the status by which the controller refuses it.
+    fn effects(&self) -> io::Result<Result<[u8; PAGE_BYTES], u16>> {
+        let dwords = PAGE_BYTES as u32 / 4 - 1;
+        self.fetch(Command { opcode: 0x02, nsid: u32::MAX, cdw10: dwords << 16 | 0x05, ..Command::default() })
     }
 
     /// VSL, byte 0 of Identify Controller for the NVM command set (CNS 06h); 0 for a controller that has no such
@@ -193,18 +206,17 @@ impl Namespace {
     }
 
     /// One Identify data structure, or the status by which the controller refuses it.
-    fn identify(&self, cns: u32) -> io::Result<Result<[u8; IDENTIFY_BYTES], u16>> {
-        let mut buffer = PageBuffer::new(IDENTIFY_BYTES, IDENTIFY_BYTES);
-        let mut command = Command {
-            opcode: 0x06,
-            addr: buffer.as_mut_ptr() as u64,
-            data_len: IDENTIFY_BYTES as u32,
-            cdw10: cns,
-            ..Command::default()
-        };
-        // SAFETY: Identify writes `data_len` bytes to `addr`, and the buffer has as many and outlives the call.
+    fn identify(&self, cns: u32) -> io::Result<Result<[u8; PAGE_BYTES], u16>> {
+        self.fetch(Command { opcode: 0x06, cdw10: cns, ..Command::default() })
+    }
+
+    /// What an admin command that reads [`PAGE_BYTES`] gives, or the status by which it is refused.
+    fn fetch(&self, command: Command) -> io::Result<Result<[u8; PAGE_BYTES], u16>> {
+        let mut buffer = PageBuffer::new(PAGE_BYTES, PAGE_BYTES);
+        let mut command = Command { addr: buffer.as_mut_ptr() as u64, data_len: PAGE_BYTES as u32, ..command };
+        // SAFETY: the command writes `data_len` bytes to `addr`, and the buffer has as many and outlives the call.
         let status = unsafe { self.pass(IOCTL_ADMIN, &mut command) }?;
-        let data = <[u8; IDENTIFY_BYTES]>::try_from(&*buffer.as_mut_slice()).expect("the lengths are the same");
+        let data = <[u8; PAGE_BYTES]>::try_from(&*buffer.as_mut_slice()).expect("the lengths are the same");
         Ok(if status == 0 { Ok(data) } else { Err(status) })
     }
 

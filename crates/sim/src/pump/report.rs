@@ -1,6 +1,6 @@
 //! What a run came to: what was verified, and what the foreground paid for it.
 
-use super::OpAtDisk;
+use super::op::OpAtDisk;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_core::verdict::Outcome;
 

@@ -1,0 +1,43 @@
+//! What became of one target: what the JSON and the text both tell.
+
+use crate::exit::Exit;
+use scrubjay_core::scrub::State;
+use scrubjay_device::session::{Ended, Facts};
+
+/// What became of one target.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was known before.
+    pub facts: Facts,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+impl Outcome {
+    /// Why the job was not done, if it was not.
+    pub fn error(&self) -> Option<String> {
+        match self.ended.report.state {
+            State::Gone => Some("the device is gone; what was verified is saved".to_owned()),
+            State::Failed(cause) => Some(format!("the device no longer answers as it should: {cause}")),
+            State::Running | State::Complete => None,
+        }
+    }
+
+    /// What else the user should know.
+    pub fn notes(&self) -> Vec<String> {
+        let lost = (self.ended.foreground_lost > 0)
+            .then(|| format!("{} foreground requests went by too fast to be counted", self.ended.foreground_lost));
+        self.facts.notes.iter().cloned().chain(self.ended.save_error.clone()).chain(lost).collect()
+    }
+
+    /// As an exit code.
+    pub fn exit(&self) -> Exit {
+        let report = &self.ended.report;
+        match report.state {
+            State::Gone | State::Failed(_) => Exit::Failed,
+            State::Running => Exit::Paused,
+            State::Complete if report.unreadable.is_empty() && report.transient_errors == 0 => Exit::Clean,
+            State::Complete => Exit::Found,
+        }
+    }
+}

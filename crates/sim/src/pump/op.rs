@@ -1,0 +1,17 @@
+//! A verification at the modelled disk.
+
+use scrubjay_core::machine::OpId;
+use scrubjay_core::units::{Nanos, SectorRange};
+use scrubjay_core::verdict::Outcome;
+
+/// One verification, from its start to its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpAtDisk {
+    pub(super) id: OpId,
+    pub(super) range: SectorRange,
+    pub(super) outcome: Outcome,
+    pub(super) started: Nanos,
+    pub(super) finished: Nanos,
+    /// Has a foreground request arrived while the disk worked on it?
+    pub(super) hit: bool,
+}
