@@ -16,9 +16,8 @@ use crate::disk::{Disk, Server};
 use crate::workload::Request;
 use op::OpAtDisk;
 use scrubjay_core::journal::{Entry, Journal};
-use scrubjay_core::machine::{Event, Machine, Op, OpId};
-use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_core::verdict::Outcome;
+use scrubjay_core::machine::{Event, Machine, Op};
+use scrubjay_core::units::Nanos;
 use std::collections::VecDeque;
 use std::iter::Peekable;
 

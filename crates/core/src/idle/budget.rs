@@ -54,6 +54,8 @@ const INTERVALS_MIN: f64 = 4.0;
 const INTERVAL_USABLE: f64 = 0.010;
 /// Idle intervals with a coefficient of variation up to this are taken for memoryless (exactly 1 if exponential).
 const VARIATION_MEMORYLESS: f64 = 1.25;
+/// A choice that reads this share of what the best one reads is as good, and may be far gentler. A guess.
+const NEAR_BEST: f64 = 0.96;
 /// The measured slowdown is compared with the predicted one as if this many collisions had gone as predicted.
 const PREDICTION_PRIOR: f64 = 10.0;
 
@@ -77,7 +79,7 @@ impl Budget {
     /// Has the foreground lost more than it was to lose?
     fn is_overspent(&self, seen: &Observed) -> bool {
         let slack = LEDGER_SLACK * seen.service.mean(self.setting.size);
-        seen.slowdown.total.as_secs_f64() > self.goal.mean.as_secs_f64() * seen.workload.requests as f64 + slack
+        seen.slowdown.lost().as_secs_f64() > self.goal.mean.as_secs_f64() * seen.workload.requests as f64 + slack
     }
 
     /// The greatest size whose requests take at most `limit` seconds, and never more than the max goal.
@@ -115,27 +117,28 @@ impl Budget {
         let thresholds = if memoryless { &survival[..1] } else { &survival[..] };
         let goal = AIM * self.goal.mean.as_secs_f64() / self.correction(seen);
         let sizes = SIZES.into_iter().filter(|&size| seen.service.high(size) <= self.goal.max.as_secs_f64());
-        let mut best: Option<(f64, Setting)> = None;
+        let mut candidates = Vec::new();
         for size in sizes {
             let service = seen.service.mean(size).max(1e-6);
             for &Survival { threshold, longer, residual } in thresholds {
                 // One interval more than were seen: few intervals make a cautious guess.
-                let cost = (longer + 1.0) / requests * service / 2.0;
-                let duty = (goal / cost).min(1.0);
+                let full_cost = (longer + 1.0) / requests * service / 2.0;
+                let duty = (goal / full_cost).min(1.0);
                 let rate = size.0 as f64 / service * residual * duty;
-                if best.is_none_or(|(best_rate, _)| rate > best_rate) {
-                    let wait = Nanos::from_secs_f64(threshold);
-                    best = Some((rate, Setting { wait, size, duty, cautious: false }));
-                }
+                let setting = Setting { wait: Nanos::from_secs_f64(threshold), size, duty, cautious: false };
+                candidates.push((rate, full_cost * duty, setting));
             }
         }
-        best.filter(|(rate, _)| *rate > 0.0).map(|(_, setting)| setting)
+        // Among those that read almost as much as the best, the one that costs the foreground least.
+        let best = candidates.iter().map(|(rate, ..)| *rate).fold(0.0, f64::max);
+        let near = candidates.into_iter().filter(|(rate, ..)| *rate > 0.0 && *rate >= best * NEAR_BEST);
+        near.min_by(|one, two| one.1.total_cmp(&two.1)).map(|(_, _, setting)| setting)
     }
 
     /// How many times more slowdown is measured than the model predicts.
     fn correction(&self, seen: &Observed) -> f64 {
         let prior = PREDICTION_PRIOR * seen.service.mean(self.setting.size) / 2.0;
-        ((seen.slowdown.total.as_secs_f64() + prior) / (self.predicted + prior)).clamp(0.5, 4.0)
+        ((seen.slowdown.lost().as_secs_f64() + prior) / (self.predicted + prior)).clamp(0.5, 4.0)
     }
 }
 
@@ -269,7 +272,7 @@ mod tests {
             own_service: Nanos::from_millis(10),
         };
         assert!(budget.turn(&view(500), &seen).not_before <= Nanos::from_secs(100));
-        seen.slowdown.add(Nanos::from_secs(6), 1);
+        seen.slowdown.add(Nanos::from_secs(6));
         assert!(budget.turn(&view(500), &seen).not_before > Nanos::from_secs(100), "5 s were allowed");
         assert!(budget.turn(&view(60_000), &seen).not_before <= Nanos::from_secs(100), "never for ever");
     }

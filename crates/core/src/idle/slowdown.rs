@@ -3,35 +3,40 @@
 use crate::stats::DurationHistogram;
 use crate::units::Nanos;
 
-/// The rest of our request's service, for each foreground request that arrived while it was at the disk.
-///
-/// It is a lower bound of what the foreground lost: the ones queued behind a delayed request are delayed too (unless
-/// they arrived in time to be counted), and a moved disk head costs a seek. The simulator knows the exact figure.
+/// Two figures. `total` is the rest of our request's service, for each foreground request that arrived while it was at
+/// the disk: that much is certain. `queue_total` is the whole of it, with those who found a longer queue because of us:
+/// exact on a disk that serves first come, first served, an estimate on others, and zero where completions are not
+/// seen.
 #[derive(Clone, Debug, Default)]
 pub struct Slowdown {
-    /// Of all delayed requests together.
+    /// Of all requests that arrived while one of ours was at the disk.
     pub total: Nanos,
+    /// Of all requests, the ones queued behind those included.
+    pub queue_total: Nanos,
     /// Of the most delayed one.
     pub max: Nanos,
-    /// How many requests were delayed.
+    /// How many requests arrived while one of ours was at the disk, and had to wait for it.
     pub collisions: u64,
-    /// By length.
+    /// Their delays by length.
     pub histogram: DurationHistogram,
 }
 
 impl Slowdown {
-    /// Counts `count` requests, each delayed by `delay`.
-    pub fn add(&mut self, delay: Nanos, count: u32) {
-        self.total += Nanos(delay.0 * u64::from(count));
+    /// Counts one request that was delayed.
+    pub fn add(&mut self, delay: Nanos) {
+        self.total += delay;
         self.max = self.max.max(delay);
-        self.collisions += u64::from(count);
-        for _ in 0..count.min(1000) {
-            self.histogram.add(delay);
-        }
+        self.collisions += 1;
+        self.histogram.add(delay);
     }
 
-    /// The mean over *all* foreground requests, in seconds; zero when there were none.
+    /// What the foreground lost in all: the greater of the two totals. Budgets are held to this.
+    pub fn lost(&self) -> Nanos {
+        self.total.max(self.queue_total)
+    }
+
+    /// The mean of it over *all* foreground requests, in seconds; zero when there were none.
     pub fn mean_seconds(&self, requests: u64) -> f64 {
-        if requests == 0 { 0.0 } else { self.total.as_secs_f64() / requests as f64 }
+        if requests == 0 { 0.0 } else { self.lost().as_secs_f64() / requests as f64 }
     }
 }

@@ -2,30 +2,65 @@
 
 use crate::idle::{Observed, Slowdown};
 use crate::units::Nanos;
+use std::collections::VecDeque;
 
-/// How many arrivals during one request of ours are told apart; further ones count with the last of them.
-const ARRIVALS_MAX: usize = 1 << 16;
+/// How many foreground requests are told apart while they are at the disk; further ones are followed as a number only.
+const FOLLOWED_MAX: usize = 1 << 16;
 
 /// Follows arrivals and completions.
+///
+/// Idleness is followed as things are told. Delays are reckoned up when a request of ours ends: only then is it known
+/// when, and what the foreground did meanwhile may have been told before.
 #[derive(Clone, Debug)]
 pub(super) struct Foreground {
     outstanding: u64,
     idle_since: Nanos,
-    arrivals: Vec<Arrival>,
+    unreckoned: VecDeque<Told>,
+    at_disk: VecDeque<Request>,
+    /// When the disk had last finished something, ours or not.
+    free: Nanos,
+    /// When it would have, without us.
+    shadow_free: Nanos,
 }
 
-/// Foreground requests that may have met one of ours.
 #[derive(Clone, Copy, Debug)]
-struct Arrival {
-    at: Nanos,
-    count: u32,
-    delay: Nanos,
+enum Told {
+    Arrived(Nanos),
+    Completed(Nanos),
+}
+
+/// A foreground request at the disk.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    arrived: Nanos,
+    is_counted: bool,
+}
+
+/// A request of ours that has just ended.
+#[derive(Clone, Copy, Debug)]
+struct Own {
+    started: Nanos,
+    finished: Nanos,
+}
+
+impl Own {
+    /// Did it meet one who arrived then?
+    fn met(self, arrived: Nanos) -> bool {
+        self.started <= arrived && arrived < self.finished
+    }
 }
 
 impl Foreground {
     /// An idle disk, as far as is known.
     pub(super) fn new(now: Nanos) -> Foreground {
-        Foreground { outstanding: 0, idle_since: now, arrivals: Vec::new() }
+        Foreground {
+            outstanding: 0,
+            idle_since: now,
+            unreckoned: VecDeque::new(),
+            at_disk: VecDeque::new(),
+            free: now,
+            shadow_free: now,
+        }
     }
 
     /// Requests at the disk.
@@ -43,19 +78,14 @@ impl Foreground {
         if self.outstanding > 0 { Nanos::ZERO } else { now.since(self.idle_since) }
     }
 
-    /// Requests arrived; an idle interval ends. `met_ours`: a request of ours is, or was just now, at the disk.
-    pub(super) fn arrived(&mut self, at: Nanos, count: u32, met_ours: bool, seen: &mut Observed) {
+    /// Requests arrived; an idle interval ends.
+    pub(super) fn arrived(&mut self, at: Nanos, count: u32, seen: &mut Observed) {
         if self.outstanding == 0 {
             seen.workload.add_idle(at.since(self.idle_since));
         }
         self.outstanding += u64::from(count);
         seen.workload.add_requests(count);
-        let is_full = self.arrivals.len() >= ARRIVALS_MAX;
-        match self.arrivals.last_mut() {
-            _ if !met_ours => {}
-            Some(last) if is_full => last.count += count,
-            _ => self.arrivals.push(Arrival { at, count, delay: Nanos::ZERO }),
-        }
+        self.note(Told::Arrived(at), count);
     }
 
     /// Requests were completed; perhaps an idle interval begins.
@@ -64,31 +94,66 @@ impl Foreground {
             self.outstanding = self.outstanding.saturating_sub(u64::from(count));
             self.idle_since = at;
         }
+        self.note(Told::Completed(at), count);
     }
 
     /// Nothing is outstanding, whatever we thought.
     pub(super) fn drained(&mut self, at: Nanos) {
         if self.outstanding > 0 {
+            self.note(Told::Completed(at), self.outstanding.min(FOLLOWED_MAX as u64) as u32);
             self.outstanding = 0;
             self.idle_since = at;
         }
     }
 
-    /// A request of ours was at the disk from `started` to `finished`: who arrived meanwhile waited for the rest of it.
-    /// `earliest` is the start of the earliest request of ours still there: who arrived before it waits no longer.
-    pub(super) fn settle(&mut self, started: Nanos, finished: Nanos, earliest: Option<Nanos>, slowdown: &mut Slowdown) {
-        for arrival in &mut self.arrivals {
-            if started <= arrival.at && arrival.at < finished {
-                arrival.delay = arrival.delay.max(finished - arrival.at);
-            }
+    /// A request of ours was at the disk from `started` to `finished`.
+    ///
+    /// Who arrived meanwhile, and was not served before it ended, waited for the rest of it. What those lost who came
+    /// later, and found the queue longer than it would have been, is told by the *shadow*: the same disk serving the
+    /// same foreground without us, first come first served.
+    pub(super) fn settle(&mut self, started: Nanos, finished: Nanos, slowdown: &mut Slowdown) {
+        let own = Own { started, finished };
+        self.reckon(Some(own), slowdown);
+        for request in self.at_disk.iter_mut().filter(|request| !request.is_counted && own.met(request.arrived)) {
+            request.is_counted = true;
+            slowdown.add(finished - request.arrived);
         }
-        self.arrivals.retain(|arrival| {
-            let may_still_wait = earliest.is_some_and(|earliest| earliest <= arrival.at);
-            if !may_still_wait && arrival.delay > Nanos::ZERO {
-                slowdown.add(arrival.delay, arrival.count);
+        self.free = self.free.max(finished);
+    }
+
+    /// Nothing of ours is at the disk: what was told can be reckoned up as it is.
+    pub(super) fn settle_alone(&mut self, slowdown: &mut Slowdown) {
+        self.reckon(None, slowdown);
+    }
+
+    fn note(&mut self, told: Told, count: u32) {
+        let room = FOLLOWED_MAX.saturating_sub(self.unreckoned.len());
+        self.unreckoned.extend(std::iter::repeat_n(told, room.min(count as usize)));
+    }
+
+    fn reckon(&mut self, own: Option<Own>, slowdown: &mut Slowdown) {
+        while let Some(told) = self.unreckoned.pop_front() {
+            let end = match told {
+                Told::Arrived(arrived) => {
+                    if self.at_disk.len() < FOLLOWED_MAX {
+                        self.at_disk.push_back(Request { arrived, is_counted: false });
+                    }
+                    continue;
+                }
+                Told::Completed(end) => end,
+            };
+            let Some(Request { arrived, is_counted }) = self.at_disk.pop_front() else { continue };
+            if let Some(own) = own.filter(|own| own.finished <= end) {
+                if own.met(arrived) && !is_counted {
+                    slowdown.add(own.finished - arrived);
+                }
+                self.free = self.free.max(own.finished);
             }
-            may_still_wait
-        });
+            let service = end.since(self.free.max(arrived));
+            self.free = self.free.max(end);
+            self.shadow_free = self.shadow_free.max(arrived) + service;
+            slowdown.queue_total += end.since(self.shadow_free);
+        }
     }
 }
 
@@ -100,37 +165,59 @@ mod tests {
         Nanos::from_millis(millis)
     }
 
-    #[test]
-    fn the_rest_of_our_service_is_the_slowdown() {
-        let (mut foreground, mut seen) = (Foreground::new(ms(0)), Observed::default());
-        foreground.arrived(ms(95), 1, true, &mut seen);
-        foreground.arrived(ms(103), 1, true, &mut seen);
-        foreground.arrived(ms(107), 2, true, &mut seen);
-        foreground.settle(ms(100), ms(110), None, &mut seen.slowdown);
-        assert_eq!(seen.slowdown.total, ms(7 + 3 + 3));
-        assert_eq!((seen.slowdown.max, seen.slowdown.collisions), (ms(7), 3));
-        assert_eq!(seen.slowdown.mean_seconds(seen.workload.requests), 0.013 / 4.0);
+    fn bench() -> (Foreground, Observed) {
+        (Foreground::new(ms(0)), Observed::default())
     }
 
     #[test]
-    fn two_of_ours_at_once_delay_until_the_later_one_ends() {
-        let (mut foreground, mut seen) = (Foreground::new(ms(0)), Observed::default());
-        foreground.arrived(ms(5), 1, true, &mut seen);
-        foreground.settle(ms(0), ms(10), Some(ms(1)), &mut seen.slowdown);
-        assert_eq!(seen.slowdown.collisions, 0, "not settled yet");
-        foreground.settle(ms(1), ms(20), None, &mut seen.slowdown);
-        assert_eq!((seen.slowdown.total, seen.slowdown.collisions), (ms(15), 1));
+    fn the_rest_of_our_service_is_the_slowdown() {
+        let (mut foreground, mut seen) = bench();
+        for at in [95, 103, 107, 107] {
+            foreground.arrived(ms(at), 1, &mut seen);
+        }
+        foreground.completed(ms(99), 1);
+        foreground.settle(ms(100), ms(110), &mut seen.slowdown);
+        assert_eq!(seen.slowdown.total, ms(7 + 3 + 3));
+        assert_eq!((seen.slowdown.max, seen.slowdown.collisions), (ms(7), 3));
+        assert_eq!(seen.slowdown.mean_seconds(seen.workload.requests), 0.013 / 4.0);
+        foreground.settle(ms(110), ms(120), &mut seen.slowdown);
+        assert_eq!(seen.slowdown.collisions, 3, "each is counted once");
+    }
+
+    #[test]
+    fn who_was_served_before_ours_ended_lost_nothing() {
+        let (mut foreground, mut seen) = bench();
+        foreground.arrived(ms(101), 1, &mut seen);
+        foreground.completed(ms(105), 1);
+        foreground.settle(ms(100), ms(110), &mut seen.slowdown);
+        assert_eq!((seen.slowdown.total, seen.slowdown.queue_total), (ms(0), ms(0)));
+    }
+
+    #[test]
+    fn the_shadow_knows_those_queued_behind() {
+        let (mut foreground, mut seen) = bench();
+        // Ours from 100 to 110. One arrives at 103 and takes 4 ms: 110..114 instead of 103..107. The next one arrives at
+        // 112, after ours, takes 4 ms too, and still loses 2 ms: 114..118 instead of 112..116.
+        foreground.arrived(ms(103), 1, &mut seen);
+        foreground.arrived(ms(112), 1, &mut seen);
+        foreground.completed(ms(114), 1);
+        foreground.settle(ms(100), ms(110), &mut seen.slowdown);
+        foreground.completed(ms(118), 1);
+        foreground.settle_alone(&mut seen.slowdown);
+        assert_eq!((seen.slowdown.total, seen.slowdown.collisions), (ms(7), 1));
+        assert_eq!(seen.slowdown.queue_total, ms(7 + 2));
+        assert_eq!(seen.slowdown.lost(), ms(9));
     }
 
     #[test]
     fn idle_intervals_run_from_the_last_completion_to_the_next_arrival() {
-        let (mut foreground, mut seen) = (Foreground::new(ms(0)), Observed::default());
-        foreground.arrived(ms(10), 2, true, &mut seen);
+        let (mut foreground, mut seen) = bench();
+        foreground.arrived(ms(10), 2, &mut seen);
         foreground.completed(ms(20), 1);
         assert_eq!(foreground.idle_now(ms(25)), Nanos::ZERO);
         foreground.completed(ms(30), 1);
         assert_eq!(foreground.idle_now(ms(35)), ms(5));
-        foreground.arrived(ms(130), 1, true, &mut seen);
+        foreground.arrived(ms(130), 1, &mut seen);
         assert_eq!((seen.workload.intervals, seen.workload.idle_total), (2, ms(110)));
         foreground.drained(ms(140));
         assert_eq!((foreground.outstanding(), foreground.idle_since()), (0, ms(140)));

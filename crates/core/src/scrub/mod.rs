@@ -117,7 +117,6 @@ pub struct Scrub {
 struct InFlight {
     id: OpId,
     range: SectorRange,
-    issued: Nanos,
 }
 
 /// A request that was unreadable, until all of it has a verdict: did any block of it turn out to be bad?
@@ -289,8 +288,7 @@ impl Scrub {
     fn on_completed(&mut self, now: Nanos, id: OpId, outcome: Outcome, started: Nanos, finished: Nanos) {
         let at = self.in_flight.iter().position(|op| op.id == id).expect("only operations that were given complete");
         let range = self.in_flight.swap_remove(at).range;
-        let earliest = self.in_flight.iter().map(|op| op.issued).min();
-        self.foreground.settle(started, finished, earliest, &mut self.seen.slowdown);
+        self.foreground.settle(started, finished, &mut self.seen.slowdown);
         self.last = Some((finished, finished.since(started)));
         match outcome {
             Outcome::Clean => {
@@ -361,7 +359,7 @@ impl Machine for Scrub {
     fn handle(&mut self, now: Nanos, event: Event) {
         match event {
             Event::ForegroundArrived { at, count } => {
-                self.foreground.arrived(at, count, !self.in_flight.is_empty(), &mut self.seen);
+                self.foreground.arrived(at, count, &mut self.seen);
             }
             Event::ForegroundCompleted { at, count } => self.foreground.completed(at, count),
             Event::ForegroundDrained { at } => self.foreground.drained(at),
@@ -369,6 +367,9 @@ impl Machine for Scrub {
                 self.on_completed(now, id, outcome, started, finished);
             }
             Event::Tick => return,
+        }
+        if self.in_flight.is_empty() {
+            self.foreground.settle_alone(&mut self.seen.slowdown);
         }
         self.policy.learn(&self.seen);
     }
@@ -386,7 +387,7 @@ impl Machine for Scrub {
         let id = OpId(self.next_id);
         self.next_id += 1;
         self.requested += range.count();
-        self.in_flight.push(InFlight { id, range, issued: now });
+        self.in_flight.push(InFlight { id, range });
         Some(Op::Verify { id, range })
     }
 

@@ -187,9 +187,9 @@ mod tests {
         asm.finish()
     }
 
-    /// The words on the right are what `llvm-mc -triple bpfel -mcpu=v3` makes of the lines in the comments.
+    /// The words on the right are worked out by hand from the tables of the RFC; the comments say them in LLVM's syntax.
     #[test]
-    fn instructions_are_encoded_as_by_llvm() {
+    fn instructions_are_encoded_as_in_the_rfc() {
         // r6 = r1
         assert_eq!(assemble(|asm| asm.copy(Reg::R6, Reg::R1)), [0x0000_0000_0000_16bf]);
         // r0 = -1

@@ -313,3 +313,42 @@ fn attach(point: &Tracepoint, cpu: u32, program: &OwnedFd) -> Result<PerfEvent, 
 
 /// What all of it needs.
 const CAPABILITY: &str = "CAP_BPF and CAP_PERFMON";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROCESS: Process = Process { tgid: 4711, namespace_dev: 4, namespace_inode: 0xf000_0001 };
+
+    fn assemble(what: What, ioprio: Option<i16>) -> Vec<u64> {
+        let point = Tracepoint { id: 1, dev: 8, ioprio, rwbs: 34 };
+        Filter { point: &point, what, disk: 7 << 20 | 3, process: PROCESS }.assemble(5, 6)
+    }
+
+    #[test]
+    fn a_record_is_a_time_and_a_bit() {
+        assert_eq!(decode(123 << 1), Sighting { at: Nanos(123), what: What::Arrival });
+        assert_eq!(decode(123 << 1 | 1), Sighting { at: Nanos(123), what: What::Completion });
+        assert_eq!(decode(u64::MAX - 1).at, Nanos(u64::MAX / 2));
+    }
+
+    #[test]
+    fn the_length_of_a_record_is_the_first_half_of_its_header() {
+        let [l0, l1, l2, l3] = (8 | RECORD_BUSY).to_ne_bytes();
+        assert_eq!(first_half(u64::from_ne_bytes([l0, l1, l2, l3, 1, 2, 3, 4])), 8 | RECORD_BUSY);
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn programs_are_short_and_only_arrivals_ask_for_the_process() {
+        let call = |helper: Helper| (helper as u64) << 32 | 0x85;
+        let asks = |program: &[u64]| program.contains(&call(Helper::NsCurrentPidTgid));
+        for (what, ioprio, is_asked) in
+            [(What::Arrival, Some(32), true), (What::Arrival, None, true), (What::Completion, Some(32), false)]
+        {
+            let program = assemble(what, ioprio);
+            assert!(program.len() <= 40, "{} instructions", program.len());
+            assert_eq!(asks(&program), is_asked, "{what:?}");
+        }
+    }
+}

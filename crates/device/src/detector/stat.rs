@@ -58,7 +58,7 @@ impl Stat {
     }
 }
 
-/// `max_sectors_kb` where the disk does not say: the default of Linux before 6.13 (`BLK_DEF_MAX_SECTORS`).
+/// `max_sectors_kb` where the disk does not say: long the kernel's default (2560 sectors, `BLK_DEF_MAX_SECTORS`).
 const SPLIT_KIB: u64 = 1280;
 
 impl Detector for Stat {

@@ -58,11 +58,14 @@ impl Loop {
         reader.join().unwrap();
     }
 
-    /// The same from another process, in the class that processes have.
-    fn read_from_outside(&self, count: u64) {
-        let mut dd = Command::new("dd");
-        dd.args([&format!("if={}", self.path), "of=/dev/null", "bs=4096", &format!("count={count}"), "iflag=direct"]);
-        assert!(dd.stderr(Stdio::null()).status().unwrap().success());
+    /// The same from another process, in the class that processes have, and on one CPU.
+    fn read_from_outside(&self, count: u64, bytes: usize) {
+        // SAFETY: the call takes nothing and only reads.
+        let cpu = unsafe { libc::sched_getcpu() };
+        let mut dd = Command::new("taskset");
+        dd.args(["--cpu-list", &cpu.to_string(), "dd", &format!("if={}", self.path), "of=/dev/null", "iflag=direct"]);
+        dd.args([format!("bs={bytes}"), format!("count={count}")]);
+        assert!(dd.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success());
     }
 }
 
@@ -180,7 +183,7 @@ fn arrivals_are_told_by_process<D: Detector>(open: fn(&DiskNode, &Probes) -> Res
     };
     disk.read(BEST_EFFORT, 100, 4096);
     assert_eq!(drain(&mut detector, OwnTraffic::default(), false), []);
-    disk.read_from_outside(50);
+    disk.read_from_outside(50, 4096);
     assert_eq!(count(&drain(&mut detector, OwnTraffic::default(), true)), (50, 0, 1));
 }
 
@@ -198,32 +201,26 @@ fn perf_tells_arrivals_by_process_on_older_kernels() {
 fn what_does_not_fit_is_counted(kind: Kind, reads: u64) {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, kind) else { return };
-    let readers = 8;
-    let read = |count| {
-        thread::scope(|scope| {
-            for _ in 0..readers {
-                scope.spawn(|| disk.read(BEST_EFFORT, count / readers, 512));
-            }
-        });
-    };
-    read(reads);
+    disk.read_from_outside(reads, 512);
     let (arrived, _, drained) = count(&drain(&mut *detector, OwnTraffic::default(), true));
     assert!(arrived > 1000 && drained == 1, "{arrived} arrivals, {drained} drained");
-    // Perf tells of a loss with the next sample that fits.
-    read(1000);
-    drain(&mut *detector, OwnTraffic::default(), true);
-    assert!(detector.lost() > 0, "{arrived} of {reads} arrivals were seen and none is lost");
+    // Perf tells of a loss with the next sample that fits on that CPU, and no test is pinned to one.
+    let lossy = (0..1000).any(|_| {
+        disk.read_from_outside(1, 512);
+        detector.drain(OwnTraffic::default(), &mut Vec::new());
+        detector.lost() > 0
+    });
+    assert!(lossy, "{arrived} of {reads} arrivals were seen and none is lost");
 }
 
 #[test]
 fn bpf_counts_what_does_not_fit() {
-    what_does_not_fit_is_counted(Kind::Bpf, 40_000);
+    what_does_not_fit_is_counted(Kind::Bpf, 36_000);
 }
 
 #[test]
 fn perf_counts_what_does_not_fit() {
-    let cpus = kernel::cpus_online().map_or(1, |cpus| cpus.len() as u64);
-    what_does_not_fit_is_counted(Kind::Perf, 8192 * cpus);
+    what_does_not_fit_is_counted(Kind::Perf, 12_000);
 }
 
 #[test]

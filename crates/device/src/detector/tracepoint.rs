@@ -12,8 +12,8 @@
 //!
 //! Without the class, our own arrivals are told by our process. A completion runs in whatever process was interrupted, so
 //! it can be told by the class alone, and without it completions are not watched at all. `block_io_done` would match
-//! `block_io_start` better, but it comes when the request has lost its bio, and with it the class: since 6.13 it says
-//! "none" of every request (measured on 6.18: 300 of 300 idle-class reads).
+//! `block_io_start` better, but it comes when the request has lost its bio, and with it the class: on 6.18 it said
+//! "none" of 300 out of 300 idle-class reads.
 
 use std::path::Path;
 use std::{fs, io};

@@ -5,7 +5,8 @@ use crate::disk::ServiceModel;
 use crate::replay::replay;
 use crate::rng::Rng;
 use crate::workload::{Bursts, Span};
-use scrubjay_core::units::{Bytes, SECTOR_BYTES};
+use scrubjay_core::machine::OpId;
+use scrubjay_core::units::{Bytes, SECTOR_BYTES, SectorRange};
 
 const MS: u64 = 1_000_000;
 
