@@ -1,0 +1,197 @@
+//! `make demo`: a disk with latent sector errors and a busy owner, scrubbed in real time inside a latency budget.
+//!
+//! The disk is a file of 256 MiB behind the timing of a real drive (one head, 3.70 ms + 11.07 ms/MiB, first come first
+//! served) and planted errors. The owner reads 4 KiB in bursts, first alone, then with the scrub: the same requests at
+//! the same think times. All else is what ships: the scrubber, the real-time pump, the reads.
+
+use anyhow::{Context, Result, ensure};
+use scrubjay_core::coverage::Coverage;
+use scrubjay_core::idle::{Choice, Goal};
+use scrubjay_core::machine::Event;
+use scrubjay_core::range_set::RangeSet;
+use scrubjay_core::scrub::{Config, Pass, Report, Scrub};
+use scrubjay_core::tour::{Grid, OrderKind};
+use scrubjay_core::units::{Bytes, Nanos, SectorRange};
+use scrubjay_device::decorate::{HardDisk, Head, Planted, Timing};
+use scrubjay_device::detector::{Detector, OwnTraffic};
+use scrubjay_device::verify::{self, Setup, Verifier};
+use scrubjay_device::{clock, pump};
+use scrubjay_sim::lse::ClusterModel;
+use scrubjay_sim::rng::Rng;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+const DISK: Bytes = Bytes::mib(256);
+const GOAL: Goal = Goal { mean: Nanos::from_millis(1), max: Nanos::from_millis(50) };
+/// The owner alone is watched for so many requests.
+const REQUESTS_ALONE: usize = 1000;
+/// The scrub is done long before so many; a bound, not an expectation.
+const REQUESTS_MAX: usize = 5000;
+const SEED: u64 = 2012;
+
+fn main() -> Result<()> {
+    let folder = tempfile::tempdir().context("no room for a temporary folder")?;
+    let path = folder.path().join("disk.img");
+    std::fs::File::create(&path)?.set_len(DISK.0).context("no room for a file of 256 MiB")?;
+    let planted = planted_errors();
+    println!("A disk of {DISK} in a file: one head, 3.70 ms + 11.07 ms/MiB (a Hitachi Ultrastar 15K450), with");
+    println!("{} unreadable sectors in 3 clusters, and an owner who reads 4 KiB in bursts.\n", planted.count());
+
+    println!("1. The owner alone, {REQUESTS_ALONE} requests ...");
+    let alone = own_the_disk(&Head::new(Timing::ULTRASTAR_15K450), REQUESTS_ALONE, &AtomicBool::new(false), None);
+    println!("   {}\n", figures(&alone));
+
+    println!("2. The same owner, and a scrub that may cost {} ms a request on average ...", GOAL.mean.as_millis_f64());
+    let (with, report) = scrub_beside_the_owner(&path, &planted)?;
+    println!("   {}\n", figures(&with));
+
+    tell(&alone, &with, &report);
+    judge(&planted, &report)
+}
+
+/// Three clusters after the published model, small enough to be read aloud.
+fn planted_errors() -> RangeSet {
+    let mut rng = Rng::new(SEED);
+    let mut clusters = Vec::new();
+    while clusters.len() < 3 {
+        let cluster = ClusterModel::NEARLINE.draw(DISK.sectors(), &mut rng);
+        if (4..=24).contains(&cluster.len()) {
+            clusters.push(cluster);
+        }
+    }
+    clusters.concat().into_iter().map(|sector| SectorRange::at(sector.0, 1)).collect()
+}
+
+/// Reads 4 KiB in bursts of 25 with think times between; returns each request's latency. Stops at `stop`.
+fn own_the_disk(head: &Head, requests: usize, stop: &AtomicBool, tell: Option<Sender<Event>>) -> Vec<Nanos> {
+    let mut rng = Rng::new(SEED);
+    let mut latencies = Vec::new();
+    for request in 0..requests {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let think = if request % 25 == 0 { rng.pareto(0.08, 1.5).min(1.0) } else { rng.exponential(0.000_5) };
+        thread::sleep(Duration::from_secs_f64(think));
+        let sector = rng.below(DISK.sectors() / 8) * 8;
+        if let Some(tell) = &tell {
+            let _ = tell.send(Event::ForegroundArrived { at: clock::now(), count: 1 });
+        }
+        let (arrived, done) = head.serve(SectorRange::at(sector, 8));
+        if let Some(tell) = &tell {
+            let _ = tell.send(Event::ForegroundCompleted { at: done, count: 1 });
+        }
+        latencies.push(done.since(arrived));
+    }
+    latencies
+}
+
+/// The detector of the demo: the owner says himself what he does.
+struct Witness(Receiver<Event>);
+
+impl Detector for Witness {
+    fn drain(&mut self, _: OwnTraffic, events: &mut Vec<Event>) {
+        events.extend(self.0.try_iter());
+    }
+}
+
+/// Draws a line now and then.
+struct Teller(Nanos);
+
+impl pump::Watcher<Scrub> for Teller {
+    fn turned(&mut self, now: Nanos, scrub: &Scrub) {
+        if now.since(self.0) < Nanos::from_secs(2) {
+            return;
+        }
+        self.0 = now;
+        let report = scrub.report(now);
+        let eta = report.forecast.map_or("not known yet".to_owned(), |forecast| {
+            let seconds = |time: Nanos| time.as_secs_f64();
+            format!("{:.0} s ({:.0} to {:.0})", seconds(forecast.likely), seconds(forecast.low), seconds(forecast.high))
+        });
+        println!(
+            "   {:5.1} %   {:2} unreadable   slowdown {:.2} of {} ms   wait {:.1} ms, request {}   ETA {eta}",
+            report.share_done() * 100.0,
+            report.unreadable_sectors(),
+            report.slowdown.mean_seconds(report.foreground_requests) * 1e3,
+            GOAL.mean.as_millis_f64(),
+            report.setting.wait.as_millis_f64(),
+            report.setting.size,
+        );
+    }
+
+    fn is_present(&mut self) -> bool {
+        true
+    }
+}
+
+fn scrub_beside_the_owner(path: &std::path::Path, planted: &RangeSet) -> Result<(Vec<Nanos>, Report)> {
+    let head = Head::new(Timing::ULTRASTAR_15K450);
+    let grid = Grid::new(DISK.sectors(), Bytes::mib(16).sectors(), Bytes::mib(4).sectors());
+    let config = Config { range: grid.disk(), granule: 1, depth: 1, started: clock::now(), today: clock::today() };
+    let policy = Choice::Budget(GOAL).policy();
+    let order = OrderKind::Staggered.order(&[]);
+    let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
+
+    let file = std::fs::File::open(path)?;
+    let setup = Setup { file, is_block_device: false, logical_block: Bytes(512), depth: 1, request_max: Bytes::mib(4) };
+    let reader = verify::open(verify::Kind::Read, setup)?.verifier;
+    let faulty: Box<dyn Verifier> = Box::new(Planted::new(reader, planted.iter().collect()));
+    let mut disk = HardDisk::new(faulty, head.clone());
+
+    let is_over = AtomicBool::new(false);
+    let (tell, told) = channel();
+    let latencies = thread::scope(|scope| {
+        let owner = scope.spawn(|| own_the_disk(&head, REQUESTS_MAX, &is_over, Some(tell)));
+        let never = AtomicBool::new(false);
+        pump::run(&mut scrub, &mut disk, &mut Witness(told), &mut Teller(clock::now()), &never);
+        is_over.store(true, Ordering::Relaxed);
+        owner.join()
+    });
+    let latencies = latencies.ok().context("the owner died")?;
+    Ok((latencies, scrub.report(clock::now())))
+}
+
+fn mean(latencies: &[Nanos]) -> f64 {
+    latencies.iter().map(|latency| latency.as_millis_f64()).sum::<f64>() / latencies.len().max(1) as f64
+}
+
+/// The value below which `share` of them lie, in milliseconds.
+fn quantile(latencies: &[Nanos], share: f64) -> f64 {
+    let mut sorted = latencies.to_vec();
+    sorted.sort_unstable();
+    let at = (sorted.len().saturating_sub(1)) as f64 * share;
+    sorted.get(at as usize).map_or(0.0, |latency| latency.as_millis_f64())
+}
+
+fn figures(latencies: &[Nanos]) -> String {
+    let of = |share| quantile(latencies, share);
+    format!("{} requests: {:.2} ms on average, {:.2} ms at most", latencies.len(), mean(latencies), of(1.0))
+}
+
+fn tell(alone: &[Nanos], with: &[Nanos], report: &Report) {
+    let row = |name: &str, one: f64, two: f64| {
+        println!("   {name:<18} {one:6.2} ms {two:10.2} ms {:+10.2} ms", two - one);
+    };
+    println!("   the owner's latency  alone   with the scrub   difference");
+    row("on average", mean(alone), mean(with));
+    row("median", quantile(alone, 0.5), quantile(with, 0.5));
+    row("99 % are below", quantile(alone, 0.99), quantile(with, 0.99));
+    row("at most", quantile(alone, 1.0), quantile(with, 1.0));
+    let seconds = report.elapsed.as_secs_f64();
+    println!("\n   The scrub took {seconds:.1} s, {:.1} MiB/s.", report.bytes_requested.as_mib_f64() / seconds);
+}
+
+fn judge(planted: &RangeSet, report: &Report) -> Result<()> {
+    let found: RangeSet = report.unreadable.iter().map(|found| found.range).collect();
+    let right = found == *planted;
+    let exactly = if right { "exactly those" } else { "NOT those" };
+    println!("   Planted {} unreadable sectors, found {}: {exactly}.", planted.count(), found.count());
+    let lost = report.slowdown.mean_seconds(report.foreground_requests) * 1e3;
+    let goal = GOAL.mean.as_millis_f64();
+    let verdict = if lost <= goal { "kept" } else { "NOT kept" };
+    println!("   By its own reckoning the owner lost {lost:.2} ms a request: the budget of {goal} ms was {verdict}.");
+    ensure!(right, "the scrub did not find what was planted");
+    Ok(())
+}
