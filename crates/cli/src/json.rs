@@ -30,6 +30,8 @@ struct Target {
     request_bytes: u64,
     idle_seconds: f64,
     oldest_unread_seconds: Option<u64>,
+    /// Requests at the disk at the same time, at the most.
+    depth: usize,
     /// What this run asked the disk for, repeated reads included.
     bytes_requested: u64,
     /// Requests that failed, though all their sectors could be read one by one.
@@ -97,6 +99,7 @@ impl Target {
             request_bytes: report.setting.size.0,
             idle_seconds: report.idle.as_secs_f64(),
             oldest_unread_seconds: report.oldest_unread_seconds,
+            depth: facts.depth,
             bytes_requested: report.bytes_requested.0,
             transient_errors: report.transient_errors,
             transient_cause: report.transient_cause.map(|cause| cause.to_string()),

@@ -7,6 +7,9 @@ use std::slice;
 /// The least alignment handed out: the page size of x86-64, and no less than what any disk asks of O_DIRECT.
 pub const ALIGN_MIN: usize = 4096;
 
+/// The huge page of x86-64 and arm64: 2 MiB.
+const HUGE_PAGE: usize = 2 << 20;
+
 /// An owned run of bytes at an aligned address, freed on drop.
 ///
 /// Memory given to the kernel for an asynchronous read belongs to the kernel until that read is over. Whoever drops
@@ -34,6 +37,19 @@ impl PageBuffer {
         let start = unsafe { alloc_zeroed(layout) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
         PageBuffer { start, layout }
+    }
+
+    /// At least `len` bytes, as huge pages where the kernel has some to give: a direct read then pins few large pages
+    /// in place of many small ones.
+    ///
+    /// # Panics
+    /// When `len` is near the size of the address space.
+    pub fn huge(len: usize) -> PageBuffer {
+        let mut buffer = PageBuffer::new(len.next_multiple_of(HUGE_PAGE), HUGE_PAGE);
+        // SAFETY: the range is the buffer's own; advice changes nothing of what it holds. A refusal does no harm.
+        unsafe { libc::madvise(buffer.as_mut_ptr().cast(), buffer.len(), libc::MADV_HUGEPAGE) };
+        buffer.as_mut_slice().fill(0); // touched, it has its pages
+        buffer
     }
 
     /// How many bytes.

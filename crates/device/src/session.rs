@@ -15,6 +15,7 @@ use scrubjay_core::saved::Saved;
 use scrubjay_core::scrub::{Config, Pass, Report, Scrub, State};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
@@ -109,6 +110,8 @@ pub struct Facts {
     pub bytes: Bytes,
     /// Which verifier, `read` or such.
     pub verifier: &'static str,
+    /// Requests at the disk at the same time, at the most.
+    pub depth: usize,
     /// Which detector, and what it sees.
     pub detector: String,
     /// Its name alone.
@@ -196,6 +199,7 @@ impl Session {
             id: target.id.clone(),
             bytes: range.bytes(),
             verifier: verifier.name,
+            depth,
             detector: watched.why,
             detector_kind: watched.kind,
             order: options.order.name(),
@@ -220,6 +224,7 @@ impl Session {
         let (mut config, order, policy, coverage, pass) = self.scrub_setup;
         config.started = clock::now();
         config.today = clock::today();
+        let record_head = record_head(&self.facts.id, &config, order, policy, coverage.grid());
         let order = order.order(&coverage.verified());
         let mut scrub = Scrub::new(config, order, policy.policy(), coverage, pass);
         let mut warden = Warden {
@@ -233,6 +238,7 @@ impl Session {
             published_at: Nanos::ZERO,
             save_error: class.err().map(|error| format!("the idle I/O class is refused: {error}")),
         };
+        warden.record(&record_head);
         pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut warden, stop);
         warden.save(&scrub, true);
         let report = scrub.report(clock::now());
@@ -321,6 +327,20 @@ fn open_verifier(target: &Target, options: &Options) -> Result<verify::Opened, S
     verify::open(options.verify, setup).map_err(|source| SessionError::Verifier { path: path(), source })
 }
 
+/// What a machine must be made of to replay a record: comments to the journal that follows.
+fn record_head(id: &str, config: &Config, order: OrderKind, policy: Choice, grid: &Grid) -> String {
+    let Config { range, granule, depth, started, today } = config;
+    let (disk, region, segment) = (grid.disk(), grid.region_sectors(), grid.segment_sectors());
+    format!(
+        "# disk {id}\n# sectors {} range {range} granule {granule} depth {depth}\n\
+         # region {region} segment {segment} order {}\n# policy {policy:?}\n# started {} today {}",
+        disk.count(),
+        order.name(),
+        started.0,
+        today.0,
+    )
+}
+
 /// Saves, publishes and records while the pump runs.
 struct Warden<'a> {
     target: &'a Target,
@@ -347,7 +367,7 @@ impl Warden<'_> {
         }
     }
 
-    fn record(&mut self, entry: Entry) {
+    fn record(&mut self, entry: &dyn fmt::Display) {
         if let Some(file) = &mut self.record
             && let Err(error) = writeln!(file, "{entry}")
         {
@@ -359,11 +379,11 @@ impl Warden<'_> {
 
 impl Watcher<Scrub> for Warden<'_> {
     fn told(&mut self, now: Nanos, event: &Event) {
-        self.record(Entry::Told { now, event: *event });
+        self.record(&Entry::Told { now, event: *event });
     }
 
     fn gave(&mut self, now: Nanos, op: &Op) {
-        self.record(Entry::Gave { now, op: *op });
+        self.record(&Entry::Gave { now, op: *op });
     }
 
     fn turned(&mut self, now: Nanos, scrub: &Scrub) {

@@ -24,7 +24,7 @@ fn open_with(setup: Setup, ring: io::Result<io_uring::IoUring>) -> Opened {
     };
     let (verifier, engine, depth, note): (Box<dyn Verifier>, _, _, _) = match ring {
         Ok(uring) => {
-            let ring = Ring::new(uring, file, depth, logical_block, request_max);
+            let ring = Ring::new(uring, file, depth, request_max);
             (Box::new(ring), "io_uring", depth, format!("{how}, {depth} at a time"))
         }
         Err(error) => {

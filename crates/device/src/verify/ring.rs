@@ -3,6 +3,9 @@
 //! The I/O priority of the submission entries is left at zero, which stands for the class of the submitting task:
 //! whoever runs the scrub sets it once with `ioprio_set(2)`, and the foreground detector can rely on it.
 //!
+//! The buffers are registered with the ring where RLIMIT_MEMLOCK allows it: their pages are pinned once, and the kernel
+//! starts even a large read without handing it to a worker thread.
+//!
 //! Every request has a buffer of its own, though nobody looks at the data: file systems and dm-integrity compute
 //! checksums over the very pages of a direct read, and two reads into the same pages would look like corruption.
 
@@ -28,7 +31,7 @@ const WAIT_MAX: Nanos = Nanos::from_secs(3600);
 pub(super) struct Ring {
     uring: IoUring,
     file: File,
-    align: usize,
+    is_registered: bool,
     request_max: usize,
     slots: Vec<Slot>,
     answers: VecDeque<Answer>,
@@ -65,25 +68,34 @@ pub(super) fn create(depth: u8) -> io::Result<IoUring> {
 }
 
 impl Ring {
-    /// Reads `file` with `uring`, `depth` ranges at a time, in requests of at most `request_max` bytes, with buffers
-    /// aligned to `logical_block`.
-    pub fn new(uring: IoUring, file: File, depth: u8, logical_block: Bytes, request_max: Bytes) -> Ring {
-        let align = logical_block.0 as usize;
-        let slots = (0..depth).map(|_| Slot { buffer: PageBuffer::new(0, align), job: None }).collect();
+    /// Reads `file` with `uring`, `depth` ranges at a time, in requests of at most `request_max` bytes.
+    pub fn new(uring: IoUring, file: File, depth: u8, request_max: Bytes) -> Ring {
         let request_max = request_max.0 as usize;
-        Ring { uring, file, align, request_max, slots, answers: VecDeque::new(), broken: None }
+        let mut slots: Vec<Slot> =
+            (0..depth).map(|_| Slot { buffer: PageBuffer::huge(request_max), job: None }).collect();
+        let memory: Vec<libc::iovec> = slots
+            .iter_mut()
+            .map(|slot| libc::iovec { iov_base: slot.buffer.as_mut_ptr().cast(), iov_len: slot.buffer.len() })
+            .collect();
+        // SAFETY: the buffers are never moved or freed before the ring is: the ring holds its own pins on their pages,
+        // and is dropped first, or they are leaked.
+        let is_registered = unsafe { uring.submitter().register_buffers(&memory) }.is_ok();
+        Ring { uring, file, is_registered, request_max, slots, answers: VecDeque::new(), broken: None }
     }
 
     /// Puts the next read of a slot's job into the submission queue.
     fn enqueue(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         let job = slot.job.as_mut().expect("only busy slots are read for");
-        let (offset, asked) = job.reading.next_read(slot.buffer.len());
+        let (offset, asked) = job.reading.next_read(self.request_max);
         job.asked = asked;
-        let entry = opcode::Read::new(Fd(self.file.as_raw_fd()), slot.buffer.as_mut_ptr(), asked as u32)
-            .offset(offset)
-            .build()
-            .user_data(index as u64);
+        let (file, start, count) = (Fd(self.file.as_raw_fd()), slot.buffer.as_mut_ptr(), asked as u32);
+        let entry = if self.is_registered {
+            opcode::ReadFixed::new(file, start, count, index as u16).offset(offset).build()
+        } else {
+            opcode::Read::new(file, start, count).offset(offset).build()
+        };
+        let entry = entry.user_data(index as u64);
         // SAFETY: the descriptor lives as long as `self`. The buffer is at least `asked` bytes long and is neither
         // freed, replaced nor looked at while the slot has a job; `Drop` leaks it if the read is still out then.
         let pushed = unsafe { self.uring.submission().push(&entry) };
@@ -154,12 +166,7 @@ impl Verifier for Ring {
             return self.answers.push_back(failed(id, errno, started));
         }
         let index = self.slots.iter().position(|slot| slot.job.is_none()).expect("no more than `depth` at a time");
-        let slot = &mut self.slots[index];
-        let wanted = (range.bytes().0 as usize).min(self.request_max);
-        if slot.buffer.len() < wanted {
-            slot.buffer = PageBuffer::new(wanted, self.align);
-        }
-        slot.job = Some(Job { id, started, reading: Progress::new(range), asked: 0 });
+        self.slots[index].job = Some(Job { id, started, reading: Progress::new(range), asked: 0 });
         self.enqueue(index);
         self.send();
     }

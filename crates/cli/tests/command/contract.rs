@@ -1,0 +1,136 @@
+//! Exit codes, one-line refusals, help, and the shape of the JSON.
+
+use crate::bench::Bench;
+use serde_json::json;
+use std::fs;
+use std::time::Instant;
+
+#[test]
+fn a_clean_image_is_clean() {
+    let bench = Bench::with_image(8);
+    let ran = bench.run(&["scrub", "disk.img", "--policy", "none"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.starts_with("disk.img: clean: all of 8 MiB verified\n"), "{ran:?}");
+}
+
+#[test]
+fn the_json_has_every_promised_field() {
+    let bench = Bench::with_image(8);
+    let ran = bench.run(&["scrub", "disk.img", "--json", "--no-progress"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+    let target = ran.target();
+    let expected = json!({
+        "target": "disk.img",
+        "id": fs::canonicalize(bench.image()).unwrap(),
+        "bytes": 8 << 20,
+        "bytes_verified": 8 << 20,
+        "complete": true,
+        "resumed": false,
+        "verifier": "read",
+        "order": "staggered",
+        "policy": "budget",
+        "unreadable": [],
+        "oldest_unread_seconds": 0,
+        "bytes_requested": 8 << 20,
+    });
+    for (field, value) in expected.as_object().unwrap() {
+        assert_eq!(&target[field], value, "{field}");
+    }
+    for field in ["seconds", "wait_seconds", "request_bytes", "idle_seconds"] {
+        assert!(target[field].is_number(), "{field}: {}", target[field]);
+    }
+    for field in ["goal_mean_seconds", "mean_seconds", "max_seconds", "foreground_requests", "collisions"] {
+        assert!(target["slowdown"][field].is_number(), "{field}: {}", target["slowdown"][field]);
+    }
+    assert!(target["detector"].is_string());
+}
+
+#[test]
+fn bad_targets_are_refused_in_one_line() {
+    let bench = Bench::with_image(1);
+    fs::write(bench.folder.path().join("empty"), "").unwrap();
+    fs::write(bench.folder.path().join("ragged"), "x").unwrap();
+    bench.run(&["scrub", "nowhere"]).refused(2, "nowhere: no such device or file");
+    bench.run(&["scrub", "empty"]).refused(2, "empty is empty: there is nothing to scrub");
+    bench.run(&["scrub", "ragged"]).refused(2, "not a whole number of 512-byte sectors");
+    bench.run(&["scrub", "."]).refused(2, "is a directory: name a block device or an image file");
+    bench.run(&["scrub", "/dev/null"]).refused(2, "is a character device");
+    bench.run(&["scrub", "disk.img", "nowhere"]).refused(2, "nowhere");
+    assert!(!bench.state().join("scrubjay/nowhere").exists());
+}
+
+#[test]
+fn bad_sizes_are_refused_in_one_line() {
+    let bench = Bench::with_image(1);
+    let refused = |arguments: &[&str], what| bench.run(&[&["scrub", "disk.img"], arguments].concat()).refused(2, what);
+    refused(&["--range", "512KiB..2MiB"], "ends outside its 1048576 bytes");
+    refused(&["--range", "4KiB..4KiB"], "is empty");
+    refused(&["--range", "100..4KiB"], "multiple of its logical block");
+    refused(&["--policy", "none", "--request", "1000"], "--request 1000 B is not a multiple of its logical block");
+    refused(&["--region", "1MiB", "--segment", "2MiB"], "is greater than --region");
+    refused(&["--segment", "0"], "--segment 0 B is not a multiple");
+}
+
+#[test]
+fn bad_words_are_refused_with_help() {
+    let bench = Bench::with_image(1);
+    for (arguments, what) in [
+        (&["scrub"][..], "<TARGET>..."),
+        (&["scrub", "disk.img", "--slowdown", "5"], "`5` is no time: write 1ms"),
+        (&["scrub", "disk.img", "--request", "big"], "`big` is no size: write 64KiB"),
+        (&["scrub", "disk.img", "--policy", "nice"], "budget, waiting, delay, none"),
+        (&["scub"], "unrecognized subcommand"),
+    ] {
+        let ran = bench.run(arguments);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(what), "`{what}` in {ran:?}");
+    }
+}
+
+#[test]
+fn a_part_is_verified_apart() {
+    let bench = Bench::with_image(8);
+    let ran = bench.run(&["scrub", "disk.img", "--range", "1MiB..3MiB", "--policy", "none", "--json"]);
+    assert_eq!(ran.target()["bytes_verified"], 2 << 20);
+    assert_eq!(ran.target()["complete"], true);
+    let ran = bench.run(&["scrub", "disk.img", "--policy", "none", "--json"]);
+    assert_eq!((&ran.target()["bytes_requested"], &ran.target()["resumed"]), (&json!(8 << 20), &json!(false)));
+}
+
+#[test]
+fn several_targets_run_side_by_side() {
+    let bench = Bench::with_image(2);
+    fs::copy(bench.image(), bench.folder.path().join("second.img")).unwrap();
+    let ran = bench.run(&["scrub", "disk.img", "second.img", "--policy", "none"]);
+    assert_eq!((ran.code, ran.stdout.matches(": clean: all of 2 MiB").count()), (Some(0), 2), "{ran:?}");
+}
+
+#[test]
+fn the_help_has_examples_and_exit_codes() {
+    let bench = Bench::with_image(1);
+    let ran = bench.run(&["scrub", "--help"]);
+    assert_eq!(ran.code, Some(0));
+    for what in ["Examples:", "Exit codes:", "--max-slowdown", "kill -9"] {
+        assert!(ran.stdout.contains(what), "`{what}` in the help");
+    }
+}
+
+#[test]
+fn without_a_verb_it_shows_the_disks_at_once() {
+    let bench = Bench::with_image(1);
+    let begun = Instant::now();
+    let ran = bench.run(&[]);
+    assert!(begun.elapsed().as_secs() < 3);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("scrubjay scrub"), "what to do next: {ran:?}");
+    assert!(!bench.state().exists(), "nothing is written");
+}
+
+#[test]
+fn man_pages_and_completions_come_from_the_same_table() {
+    let bench = Bench::with_image(1);
+    assert_eq!(bench.run(&["generate", "man", "man"]).code, Some(0));
+    let page = fs::read_to_string(bench.folder.path().join("man/scrubjay-scrub.1")).unwrap();
+    assert!(page.contains("slowdown"), "{page}");
+    assert!(bench.run(&["generate", "completions", "bash"]).stdout.contains("--policy"));
+}

@@ -1,0 +1,6 @@
+//! The built command as its users meet it: what it says, what it exits with, what survives.
+
+mod bench;
+mod contract;
+mod pause;
+mod replay;

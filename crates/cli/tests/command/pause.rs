@@ -1,0 +1,113 @@
+//! A stop is a pause: signals, kill -9, and what is saved for whom.
+
+use crate::bench::{Bench, Ran};
+use serde_json::json;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command};
+
+/// Slow enough to be stopped in the middle: 16 MiB in 256 requests, each followed by a pause.
+const SLOWLY: [&str; 9] = ["scrub", "disk.img", "--policy", "delay", "--delay", "20ms", "--request", "64KiB", "--json"];
+
+impl Bench {
+    /// The state file with this ending, once there is one.
+    fn state_file(&self, ending: &str) -> Option<PathBuf> {
+        let mut files = fs::read_dir(self.state().join("scrubjay")).ok()?.map(|file| file.unwrap().path());
+        files.find(|path| path.extension().is_some_and(|found| found == ending))
+    }
+
+    /// Starts a slow scrub and returns when a quarter of it has been saved.
+    fn start_slowly(&self) -> Child {
+        let mut child = self.start(&SLOWLY);
+        let progress = child.stderr.take().expect("a pipe");
+        BufReader::new(progress).lines().next().expect("it says what it does").unwrap();
+        let saved = || self.state_file("hasty").and_then(|path| fs::read_to_string(path).ok());
+        while saved().is_none_or(|text| done(&text) < 8192) {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it could be stopped");
+            std::thread::yield_now();
+        }
+        child
+    }
+}
+
+/// Sectors with a verdict in a saved state of a sequence of runs.
+fn done(state: &str) -> u64 {
+    state.parse::<scrubjay_core::saved::Saved>().ok().and_then(|saved| saved.pass).map_or(0, |pass| pass.done.count())
+}
+
+fn kill(child: &Child, signal: &str) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_signal_pauses_and_the_same_command_goes_on() {
+    let bench = Bench::with_image(16);
+    let child = bench.start_slowly();
+    kill(&child, "-TERM");
+    let ran = Ran::new(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    let first = ran.target();
+    assert_eq!(first["complete"], false);
+    let ran = bench.run(&["scrub", "disk.img", "--policy", "none", "--json"]);
+    let second = ran.target();
+    assert_eq!((ran.code, &second["resumed"], &second["complete"]), (Some(0), &json!(true), &json!(true)));
+    assert_eq!(second["bytes_verified"], 16 << 20);
+    let sum = first["bytes_requested"].as_u64().unwrap() + second["bytes_requested"].as_u64().unwrap();
+    assert_eq!(sum, 16 << 20, "nothing is read twice");
+}
+
+#[test]
+fn kill_minus_nine_costs_next_to_nothing() {
+    let bench = Bench::with_image(16);
+    let mut child = bench.start_slowly();
+    kill(&child, "-KILL");
+    child.wait().unwrap();
+    let ran = bench.run(&["scrub", "disk.img", "--policy", "none", "--json"]);
+    let second = ran.target();
+    assert_eq!((ran.code, &second["resumed"], &second["complete"]), (Some(0), &json!(true), &json!(true)));
+    assert!(second["bytes_requested"].as_u64().unwrap() < 13 << 20, "a quarter was known: {second}");
+}
+
+#[test]
+fn fresh_forgets_the_pass() {
+    let bench = Bench::with_image(16);
+    let child = bench.start_slowly();
+    kill(&child, "-TERM");
+    child.wait_with_output().unwrap();
+    let ran = bench.run(&["scrub", "disk.img", "--policy", "none", "--json", "--fresh"]);
+    assert_eq!((&ran.target()["resumed"], &ran.target()["bytes_requested"]), (&json!(false), &json!(16 << 20)));
+}
+
+#[test]
+fn the_second_scrub_of_a_disk_is_told_who_holds_it() {
+    let bench = Bench::with_image(16);
+    let child = bench.start_slowly();
+    bench.run(&["scrub", "disk.img"]).refused(1, &format!("is being scrubbed already, by process {}", child.id()));
+    kill(&child, "-TERM");
+    child.wait_with_output().unwrap();
+}
+
+#[test]
+fn a_damaged_or_foreign_state_is_refused_and_fresh_puts_it_aside() {
+    let bench = Bench::with_image(4);
+    assert_eq!(bench.run(&["scrub", "disk.img", "--policy", "none"]).code, Some(0));
+    let state = bench.state_file("scrub").unwrap();
+    let good = fs::read_to_string(&state).unwrap();
+
+    fs::write(&state, good.replace("sectors 8192", "sectors 9192")).unwrap();
+    bench.run(&["scrub", "disk.img"]).refused(1, "the checksum does not match");
+    assert_eq!(bench.run(&["scrub", "disk.img", "--fresh", "--policy", "none"]).code, Some(0));
+
+    fs::write(bench.image(), vec![0; 8 << 20]).unwrap();
+    bench.run(&["scrub", "disk.img"]).refused(1, "is that of another disk");
+    assert_eq!(bench.run(&["scrub", "disk.img", "--fresh", "--policy", "none"]).code, Some(0));
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_written_is_told_before_anything_is_read() {
+    let bench = Bench::with_image(1);
+    fs::write(bench.folder.path().join("file"), "").unwrap();
+    bench.run(&["scrub", "disk.img", "--state", "file/below"]).refused(1, "choose another one with --state DIR");
+}

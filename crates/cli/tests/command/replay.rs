@@ -1,0 +1,49 @@
+//! What happened on a real file, replayed by the simulator: the same machine, told the same, gives the same operations.
+
+use crate::bench::Bench;
+use scrubjay_core::coverage::Coverage;
+use scrubjay_core::idle::{Choice, Goal};
+use scrubjay_core::journal::Journal;
+use scrubjay_core::scrub::{Config, Pass, Scrub};
+use scrubjay_core::tour::{Grid, OrderKind, REGION_BYTES, SEGMENT_BYTES};
+use scrubjay_core::units::{Nanos, UnixSeconds};
+use scrubjay_sim::replay::replay;
+use std::fs;
+
+/// The number that follows a word in the head of a record.
+fn number(record: &str, word: &str) -> u64 {
+    let mut words = record.lines().take_while(|line| line.starts_with('#')).flat_map(str::split_whitespace);
+    words.find(|found| *found == word).expect("the word is there");
+    words.next().and_then(|number| number.parse().ok()).expect("a number follows it")
+}
+
+/// The machine that a record's head describes.
+fn machine(record: &str, policy: Choice) -> Scrub {
+    let grid = Grid::new(number(record, "sectors"), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
+    let config = Config {
+        range: grid.disk(),
+        granule: number(record, "granule"),
+        depth: number(record, "depth") as usize,
+        started: Nanos(number(record, "started")),
+        today: UnixSeconds(number(record, "today")),
+    };
+    let order = OrderKind::Staggered.order(&[]);
+    Scrub::new(config, order, policy.policy(), Coverage::new(grid), Pass::default())
+}
+
+#[test]
+fn a_recorded_run_gives_the_same_operations_in_the_simulator() {
+    let bench = Bench::with_image(24);
+    let ran = bench.run(&["scrub", "disk.img", "--record", "run.journal"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let record = fs::read_to_string(bench.folder.path().join("run.journal")).unwrap();
+    let recorded: Journal = record.parse().unwrap();
+    assert!(recorded.ops().count() > 6, "several operations were given");
+    let replayed = replay(&mut machine(&record, Choice::Budget(Goal::default())), &recorded);
+    assert_eq!(replayed.difference(&recorded), None);
+
+    // The test can fail: a machine of another mind gives other operations.
+    let waiting = Choice::Waiting { wait: Nanos::from_millis(50), size: scrubjay_core::units::Bytes::kib(64) };
+    let other = replay(&mut machine(&record, waiting), &recorded);
+    assert!(other.difference(&recorded).is_some());
+}
