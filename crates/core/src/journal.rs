@@ -7,7 +7,7 @@
 //! told 2000000 arrived 1950000 1
 //! told 2000000 completed 1990000 1
 //! told 2000000 drained 1990000
-//! told 2000000 done 7 unreadable sense 3/11/0@2048 1000000 1900000
+//! told 2000000 done 7 unreadable sense:3/11/0@2048 1000000 1900000
 //! told 2000000 tick
 //! gave 2000000 verify 8 4096+2048
 //! ```
@@ -17,7 +17,7 @@
 
 use crate::machine::{Event, Op, OpId};
 use crate::units::{Nanos, SectorRange};
-use crate::verdict::{Cause, Outcome, Sense};
+use crate::verdict::{Cause, Outcome};
 use std::fmt;
 use std::str::{FromStr, SplitAsciiWhitespace};
 
@@ -130,14 +130,7 @@ fn write_outcome(f: &mut fmt::Formatter<'_>, outcome: Outcome) -> fmt::Result {
         Outcome::Unreadable(cause) => ("unreadable", cause),
         Outcome::Failed(cause) => ("failed", cause),
     };
-    match cause {
-        Cause::Errno(errno) => write!(f, "{word} errno {errno}"),
-        Cause::NvmeStatus(status) => write!(f, "{word} nvme {status:x}"),
-        Cause::Sense(Sense { key, asc, ascq, block }) => {
-            write!(f, "{word} sense {key:x}/{asc:x}/{ascq:x}")?;
-            block.map_or(Ok(()), |block| write!(f, "@{block}"))
-        }
-    }
+    write!(f, "{word} {}", cause.code())
 }
 
 /// A text that is no journal.
@@ -242,17 +235,8 @@ fn read_outcome(words: &mut Words) -> Result<Outcome, Fault> {
     Ok(match words.word()? {
         "clean" => Outcome::Clean,
         "gone" => Outcome::Gone,
-        "unreadable" => Outcome::Unreadable(read_cause(words)?),
-        "failed" => Outcome::Failed(read_cause(words)?),
-        other => return Err(Fault::Word(other.to_owned())),
-    })
-}
-
-fn read_cause(words: &mut Words) -> Result<Cause, Fault> {
-    Ok(match words.word()? {
-        "errno" => Cause::Errno(words.number()?),
-        "nvme" => Cause::NvmeStatus(words.parsed(|word| u16::from_str_radix(word, 16).ok())?),
-        "sense" => Cause::Sense(words.parsed(sense_of)?),
+        "unreadable" => Outcome::Unreadable(words.parsed(Cause::of_code)?),
+        "failed" => Outcome::Failed(words.parsed(Cause::of_code)?),
         other => return Err(Fault::Word(other.to_owned())),
     })
 }
@@ -263,17 +247,6 @@ fn range_of(word: &str) -> Option<SectorRange> {
     let (start, count): (u64, u64) = (start.parse().ok()?, count.parse().ok()?);
     let end = start.checked_add(count)?;
     (count > 0).then(|| SectorRange::new(start, end))
-}
-
-/// `key/asc/ascq` in hexadecimal, and `@block` when the drive named one.
-fn sense_of(word: &str) -> Option<Sense> {
-    let (codes, block) = match word.split_once('@') {
-        Some((codes, block)) => (codes, Some(block.parse().ok()?)),
-        None => (word, None),
-    };
-    let mut codes = codes.split('/').map(|code| u8::from_str_radix(code, 16).ok());
-    let sense = Sense { key: codes.next()??, asc: codes.next()??, ascq: codes.next()??, block };
-    (codes.next().is_none() && sense.key < 16).then_some(sense)
 }
 
 /// The words of a line, taken one after the other.
@@ -306,6 +279,7 @@ impl<'a> Words<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::Sense;
     use proptest::prelude::*;
 
     fn causes() -> impl Strategy<Value = Cause> {
@@ -367,7 +341,7 @@ mod tests {
         let text = "told 2000000 arrived 1950000 1\n\
                     told 2000000 completed 1990000 1\n\
                     told 2000000 drained 1990000\n\
-                    told 2000000 done 7 unreadable sense 3/11/0@2048 1000000 1900000\n\
+                    told 2000000 done 7 unreadable sense:3/11/0@2048 1000000 1900000\n\
                     told 2000000 tick\n\
                     gave 2000000 verify 8 4096+2048\n";
         let journal: Journal = text.parse().expect("it is a journal");
@@ -387,7 +361,7 @@ mod tests {
         assert_eq!(fault_of("told 9 arrived 3 0"), word("0"));
         assert_eq!(fault_of("gave 9 verify 1 5+0"), word("5+0"));
         assert_eq!(fault_of("gave 9 verify 1 18446744073709551615+1"), word("18446744073709551615+1"));
-        assert_eq!(fault_of("told 9 done 1 failed sense 10/0/0 1 2"), word("10/0/0"));
+        assert_eq!(fault_of("told 9 done 1 failed sense:10/0/0 1 2"), word("sense:10/0/0"));
         assert_eq!(word("\n").unwrap_err().to_string(), "line 4: \"\\n\" is not expected here");
     }
 

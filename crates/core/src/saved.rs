@@ -8,7 +8,7 @@
 //! saved 1763722222                    unix seconds
 //! pass 1763720000                     when the pass under way began; 0: none is
 //! done 0+16384 245760+16384*1023      sectors with a verdict: gap+length, *times when repeated
-//! unreadable 70000+1 errno 5          one line a run; or: sense KEY ASC ASCQ BLOCK|-, or: nvme STATUS
+//! unreadable 70000+1 errno:5          one line a run of sectors, with its cause (`Cause::code`)
 //! regions 4096 1763000400 1763010000 0 0   so many regions in a row: begun, verified, unreadable, touched in this pass
 //! checksum 1c291ca3                   CRC-32C of all lines above
 //! ```
@@ -20,7 +20,7 @@ use crate::coverage::{Coverage, RegionRecord};
 use crate::scrub::Pass;
 use crate::tour::Grid;
 use crate::units::{SectorRange, UnixSeconds};
-use crate::verdict::{Cause, Sense};
+use crate::verdict::Cause;
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
@@ -90,7 +90,7 @@ impl Saved {
             }
             writeln!(text)?;
             for (start, (count, cause)) in &pass.unreadable {
-                writeln!(text, "unreadable {start}+{count} {}", cause_text(*cause))?;
+                writeln!(text, "unreadable {start}+{count} {}", cause.code())?;
             }
         }
         let date = |date: UnixSeconds| date.0 / DATE_STEP * DATE_STEP;
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
             let (run, cause) = line["unreadable ".len()..].split_once(' ').ok_or_else(|| self.fail("no cause"))?;
             let (start, count) = self.run(run)?;
             let range = self.range(0, start, count, grid)?;
-            let cause = parse_cause(cause).ok_or_else(|| self.fail("no such cause"))?;
+            let cause = Cause::of_code(cause).ok_or_else(|| self.fail("no such cause"))?;
             if !pass.done.covers(range) {
                 return Err(self.fail("unreadable, but not done"));
             }
@@ -227,31 +227,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn cause_text(cause: Cause) -> String {
-    match cause {
-        Cause::Errno(errno) => format!("errno {errno}"),
-        Cause::NvmeStatus(status) => format!("nvme {status}"),
-        Cause::Sense(Sense { key, asc, ascq, block }) => {
-            format!("sense {key} {asc} {ascq} {}", block.map_or("-".to_owned(), |block| block.to_string()))
-        }
-    }
-}
-
-fn parse_cause(text: &str) -> Option<Cause> {
-    let words: Vec<&str> = text.split(' ').collect();
-    Some(match words[..] {
-        ["errno", errno] => Cause::Errno(errno.parse().ok()?),
-        ["nvme", status] => Cause::NvmeStatus(status.parse().ok()?),
-        ["sense", key, asc, ascq, block] => Cause::Sense(Sense {
-            key: key.parse().ok()?,
-            asc: asc.parse().ok()?,
-            ascq: ascq.parse().ok()?,
-            block: if block == "-" { None } else { Some(block.parse().ok()?) },
-        }),
-        _ => return None,
-    })
-}
-
 /// Equal neighbours as (value, how many).
 fn repeated<T: PartialEq>(values: impl Iterator<Item = T>) -> impl Iterator<Item = (T, u64)> {
     let mut values = values.peekable();
@@ -276,6 +251,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
     use crate::range_set::RangeSet;
+    use crate::verdict::Sense;
     use proptest::prelude::*;
 
     #[test]

@@ -88,6 +88,41 @@ impl Cause {
     }
 }
 
+/// One word that [`Cause::of_code`] reads: `errno:5`, `nvme:281`, `sense:3/11/0`, `sense:3/11/0@2048`. For files; the
+/// `Display` text is for people.
+impl Cause {
+    /// The word.
+    pub fn code(self) -> String {
+        match self {
+            Cause::Errno(errno) => format!("errno:{errno}"),
+            Cause::NvmeStatus(status) => format!("nvme:{status:x}"),
+            Cause::Sense(Sense { key, asc, ascq, block }) => {
+                let place = block.map_or(String::new(), |block| format!("@{block}"));
+                format!("sense:{key:x}/{asc:x}/{ascq:x}{place}")
+            }
+        }
+    }
+
+    /// What a word stands for; `None` if nothing.
+    pub fn of_code(word: &str) -> Option<Cause> {
+        let (kind, rest) = word.split_once(':')?;
+        match kind {
+            "errno" => rest.parse().ok().map(Cause::Errno),
+            "nvme" => u16::from_str_radix(rest, 16).ok().map(Cause::NvmeStatus),
+            "sense" => {
+                let (codes, block) = match rest.split_once('@') {
+                    Some((codes, block)) => (codes, Some(block.parse().ok()?)),
+                    None => (rest, None),
+                };
+                let mut codes = codes.split('/').map(|code| u8::from_str_radix(code, 16).ok());
+                let sense = Sense { key: codes.next()??, asc: codes.next()??, ascq: codes.next()??, block };
+                (codes.next().is_none() && sense.key < 16).then_some(Cause::Sense(sense))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
