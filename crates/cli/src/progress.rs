@@ -1,6 +1,6 @@
 //! Progress on standard error: a live line a target on a terminal, a plain line now and then elsewhere.
 
-use crate::quantity::{show_count, show_time};
+use crate::quantity::{show_count, show_rest};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scrubjay_core::scrub::{Activity, Report};
 use scrubjay_core::units::{Bytes, Nanos};
@@ -115,7 +115,7 @@ impl Line {
         };
         let eta = match report.forecast {
             None => "ETA not known yet".to_owned(),
-            Some(f) => format!("ETA {} ({} to {})", show_time(f.likely), show_time(f.low), show_time(f.high)),
+            Some(f) => format!("ETA {} ({} to {})", show_rest(f.likely), show_rest(f.low), show_rest(f.high)),
         };
         let percent = (report.share_done() * 1000.0).floor() / 10.0;
         let unreadable = show_count(report.unreadable_sectors());

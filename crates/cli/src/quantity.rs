@@ -73,6 +73,11 @@ pub fn show_time(time: Nanos) -> String {
     }
 }
 
+/// How long something may still take: never finer than a second.
+pub fn show_rest(time: Nanos) -> String {
+    show_time(Nanos::from_secs(time.as_secs_f64().ceil() as u64)).replace(".0 s", " s")
+}
+
 /// `1,234,567`.
 pub fn show_count(count: u64) -> String {
     let digits = count.to_string();
@@ -121,6 +126,12 @@ mod tests {
         ] {
             assert_eq!(show_time(Nanos(nanos)), shown);
         }
+    }
+
+    #[test]
+    fn what_is_left_is_whole_seconds() {
+        assert_eq!(show_rest(Nanos::from_millis(1)), "1 s");
+        assert_eq!(show_rest(Nanos::from_millis(59_100)), "1 min 0 s");
     }
 
     #[test]

@@ -20,6 +20,6 @@ impl IdlePolicy for BackToBack {
     }
 
     fn setting(&self) -> Setting {
-        Setting { wait: Nanos::ZERO, size: self.size, duty: 1.0, cautious: false }
+        Setting::back_to_back(self.size)
     }
 }

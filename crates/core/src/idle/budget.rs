@@ -72,7 +72,7 @@ pub struct Budget {
 impl Budget {
     /// Starts cautious.
     pub fn new(goal: Goal) -> Budget {
-        let setting = Setting { wait: Nanos::ZERO, size: SIZE_MIN, duty: 1.0, cautious: true };
+        let setting = Setting { in_idle_only: true, cautious: true, ..Setting::back_to_back(SIZE_MIN) };
         Budget { goal, setting, intervals_seen: 0, solved_at: (0, 0), predicted: 0.0 }
     }
 
@@ -125,7 +125,8 @@ impl Budget {
                 let full_cost = (longer + 1.0) / requests * service / 2.0;
                 let duty = (goal / full_cost).min(1.0);
                 let rate = size.0 as f64 / service * residual * duty;
-                let setting = Setting { wait: Nanos::from_secs_f64(threshold), size, duty, cautious: false };
+                let wait = Nanos::from_secs_f64(threshold);
+                let setting = Setting { wait, duty, in_idle_only: true, ..Setting::back_to_back(size) };
                 candidates.push((rate, full_cost * duty, setting));
             }
         }

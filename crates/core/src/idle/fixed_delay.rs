@@ -22,6 +22,6 @@ impl IdlePolicy for FixedDelay {
     }
 
     fn setting(&self) -> Setting {
-        Setting { wait: Nanos::ZERO, size: self.size, duty: 1.0, cautious: false }
+        Setting { pause: self.delay, ..Setting::back_to_back(self.size) }
     }
 }

@@ -57,8 +57,20 @@ pub struct Setting {
     pub size: Bytes,
     /// The share of the time, once the wait is over, in which a request is at the disk: 0..=1.
     pub duty: f64,
+    /// From the end of one request to the start of the next.
+    pub pause: Nanos,
+    /// Are requests sent in idle intervals only?
+    pub in_idle_only: bool,
     /// Is this still the cautious beginning, before enough of the workload has been seen?
     pub cautious: bool,
+}
+
+impl Setting {
+    /// Back to back, in requests of `size`.
+    const fn back_to_back(size: Bytes) -> Setting {
+        let (wait, pause) = (Nanos::ZERO, Nanos::ZERO);
+        Setting { wait, size, duty: 1.0, pause, in_idle_only: false, cautious: false }
+    }
 }
 
 /// Decides when the next background request may start and how long it may be.

@@ -37,7 +37,7 @@ impl IdlePolicy for Waiting {
     }
 
     fn setting(&self) -> Setting {
-        Setting { wait: self.wait, size: self.size, duty: 1.0, cautious: false }
+        Setting { wait: self.wait, in_idle_only: true, ..Setting::back_to_back(self.size) }
     }
 }
 

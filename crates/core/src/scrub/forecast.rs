@@ -36,8 +36,11 @@ pub(super) fn forecast(
     if seen.service.completions() < 4 {
         return None;
     }
-    let rate = setting.size.0 as f64 / seen.service.mean(setting.size).max(1e-6) * setting.duty;
-    let busy_seconds = rest.0 as f64 / rate;
+    let turn_seconds = seen.service.mean(setting.size).max(1e-6) + setting.pause.as_secs_f64();
+    let busy_seconds = rest.0 as f64 / (setting.size.0 as f64 / turn_seconds * setting.duty);
+    if !setting.in_idle_only {
+        return Some(Forecast::new(busy_seconds, ERROR_MIN));
+    }
     let wait = setting.wait.as_secs_f64();
 
     let (mut count, mut useful, mut squares) = (0.0, 0.0, 0.0);
@@ -57,19 +60,27 @@ pub(super) fn forecast(
     let likely = busy_seconds / share;
     let intervals_needed = busy_seconds / mean;
     let error = (Z_95 * variation * (1.0 / intervals_needed.max(1.0) + 1.0 / count).sqrt()).max(ERROR_MIN);
-    Some(Forecast {
-        low: Nanos::from_secs_f64(likely / (1.0 + error)),
-        likely: Nanos::from_secs_f64(likely),
-        high: Nanos::from_secs_f64(likely * (1.0 + error.min(ERROR_MAX))),
-    })
+    Some(Forecast::new(likely, error))
+}
+
+impl Forecast {
+    /// Give or take a factor of 1 + `error`.
+    fn new(seconds: f64, error: f64) -> Forecast {
+        Forecast {
+            low: Nanos::from_secs_f64(seconds / (1.0 + error)),
+            likely: Nanos::from_secs_f64(seconds),
+            high: Nanos::from_secs_f64(seconds * (1.0 + error.min(ERROR_MAX))),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::idle::{FixedDelay, IdlePolicy, Waiting};
 
     fn setting() -> Setting {
-        Setting { wait: Nanos::from_millis(100), size: Bytes::mib(1), duty: 1.0, cautious: false }
+        Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }.setting()
     }
 
     fn seen(idle_seconds: &[f64]) -> Observed {
@@ -93,6 +104,14 @@ mod tests {
         let forecast =
             forecast(Bytes::mib(5000), &seen(&[1.1; 100]), &setting(), Nanos::from_secs(220), Nanos::ZERO).unwrap();
         assert!((100.0..125.0).contains(&forecast.likely.as_secs_f64()), "{forecast:?}");
+    }
+
+    #[test]
+    fn a_fixed_delay_counts_and_idleness_does_not() {
+        let setting = FixedDelay { delay: Nanos::from_millis(30), size: Bytes::mib(1) }.setting();
+        let forecast =
+            forecast(Bytes::mib(100), &seen(&[0.01; 50]), &setting, Nanos::from_secs(9), Nanos::ZERO).unwrap();
+        assert!((forecast.likely.as_secs_f64() - 4.0).abs() < 0.01, "{forecast:?}");
     }
 
     #[test]

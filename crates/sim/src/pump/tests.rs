@@ -131,7 +131,7 @@ fn a_journal_tells_the_run_in_order() {
                 told 13000000 tick\n\
                 told 14000000 tick\n\
                 gave 14000000 verify 1 1+1\n\
-                told 24000000 done 1 unreadable errno 5 14000000 24000000\n\
+                told 24000000 done 1 unreadable errno:5 14000000 24000000\n\
                 told 24000000 tick\n";
     assert_eq!(run.journal.to_string(), text);
     assert_eq!((run.report.scrub.ops_unreadable, run.report.scrub.busy), (1, Nanos(20 * MS)));
