@@ -28,7 +28,7 @@ scrub() { # SECONDS RESULT OPTION...
 }
 
 # The rate of a scrub that has the disk for itself, and the share of the time that the foreground leaves.
-scrub 8 "$work/alone.json" --policy none --request 4MiB
+scrub 8 "$work/alone.json" --policy none
 alone=$(jq '.targets[0] | .bytes_requested / .seconds / 1e6' "$work/alone.json")
 foreground "$work/without.json"
 scrub "$seconds" "$work/watch.json" --policy delay --delay 1h --request 4KiB &

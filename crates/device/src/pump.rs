@@ -73,6 +73,7 @@ pub fn run<M: Machine>(
             std::thread::sleep(std::time::Duration::from_nanos(timeout.0));
         } else {
             answer = verifier.wait(TURN_MAX);
+            answer.iter().for_each(|answer| pump.account(answer));
         }
     }
 }
@@ -89,11 +90,15 @@ impl<M: Machine> Pump<'_, M> {
         self.machine.handle(now, event);
     }
 
-    fn tell_answer(&mut self, now: Nanos, answer: Answer) {
-        let Answer { id, outcome, started, finished, counted } = answer;
+    /// Notes that a request of ours is no longer at the disk: before the detector looks, so that it can tell.
+    fn account(&mut self, answer: &Answer) {
         self.own.in_flight -= 1;
         self.own.requests += 1;
-        self.own.sectors += counted;
+        self.own.sectors += answer.counted;
+    }
+
+    fn tell_answer(&mut self, now: Nanos, answer: Answer) {
+        let Answer { id, outcome, started, finished, .. } = answer;
         let is_bad = matches!(outcome, Outcome::Unreadable(_) | Outcome::Failed(_));
         let outcome = if is_bad && !self.watcher.is_present() { Outcome::Gone } else { outcome };
         self.tell(now, Event::Completed { id, outcome, started, finished });

@@ -13,6 +13,8 @@ pub struct Slowdown {
     pub total: Nanos,
     /// Of all requests, the ones queued behind those included.
     pub queue_total: Nanos,
+    /// Are completions seen at all, so that `queue_total` means something?
+    pub is_queue_seen: bool,
     /// Of the most delayed one.
     pub max: Nanos,
     /// How many requests arrived while one of ours was at the disk, and had to wait for it.
@@ -30,9 +32,9 @@ impl Slowdown {
         self.histogram.add(delay);
     }
 
-    /// What the foreground lost in all: the greater of the two totals. Budgets are held to this.
+    /// What the foreground lost in all: with the queue where that is seen. Budgets are held to this.
     pub fn lost(&self) -> Nanos {
-        self.total.max(self.queue_total)
+        if self.is_queue_seen { self.queue_total } else { self.total }
     }
 
     /// The mean of it over *all* foreground requests, in seconds; zero when there were none.

@@ -7,6 +7,9 @@ use std::collections::VecDeque;
 /// How many foreground requests are told apart while they are at the disk; further ones are followed as a number only.
 const FOLLOWED_MAX: usize = 1 << 16;
 
+/// The typical service time is a mean over about so many requests.
+const TYPICAL_OF: u64 = 64;
+
 /// Follows arrivals and completions.
 ///
 /// Idleness is followed as things are told. Delays are reckoned up when a request of ours ends: only then is it known
@@ -21,6 +24,8 @@ pub(super) struct Foreground {
     free: Nanos,
     /// When it would have, without us.
     shadow_free: Nanos,
+    /// How long a foreground request takes that met none of ours.
+    typical: Option<Nanos>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +65,7 @@ impl Foreground {
             at_disk: VecDeque::new(),
             free: now,
             shadow_free: now,
+            typical: None,
         }
     }
 
@@ -142,18 +148,42 @@ impl Foreground {
                 }
                 Told::Completed(end) => end,
             };
-            let Some(Request { arrived, is_counted }) = self.at_disk.pop_front() else { continue };
-            if let Some(own) = own.filter(|own| own.finished <= end) {
-                if own.met(arrived) && !is_counted {
-                    slowdown.add(own.finished - arrived);
-                }
-                self.free = self.free.max(own.finished);
-            }
-            let service = end.since(self.free.max(arrived));
-            self.free = self.free.max(end);
-            self.shadow_free = self.shadow_free.max(arrived) + service;
-            slowdown.queue_total += end.since(self.shadow_free);
+            let Some(request) = self.at_disk.pop_front() else { continue };
+            self.serve(request, end, own, slowdown);
         }
+    }
+
+    /// A foreground request has left the disk at `end`.
+    fn serve(
+        &mut self,
+        Request { arrived, is_counted }: Request,
+        end: Nanos,
+        own: Option<Own>,
+        slowdown: &mut Slowdown,
+    ) {
+        if let Some(own) = own.filter(|own| own.finished <= end) {
+            if own.met(arrived) && !is_counted {
+                slowdown.add(own.finished - arrived);
+            }
+            self.free = self.free.max(own.finished);
+        }
+        let mut service = end.since(self.free.max(arrived));
+        if own.is_some_and(|own| own.met(arrived) && end < own.finished) {
+            // Served in the midst of ours: between two pieces of it, or beside it. What it lost is what it took longer
+            // than such a request takes.
+            let lost = self.typical.map_or(Nanos::ZERO, |typical| service.since(typical));
+            service = Nanos(service.0 - lost.0);
+            if lost > Nanos::ZERO {
+                slowdown.add(lost);
+            }
+        } else if !is_counted {
+            let weight = |typical: Nanos| Nanos((typical.0 * (TYPICAL_OF - 1) + service.0) / TYPICAL_OF);
+            self.typical = Some(self.typical.map_or(service, weight));
+        }
+        self.free = self.free.max(end);
+        self.shadow_free = self.shadow_free.max(arrived) + service;
+        slowdown.queue_total += end.since(self.shadow_free);
+        slowdown.is_queue_seen = true;
     }
 }
 
@@ -207,6 +237,19 @@ mod tests {
         assert_eq!((seen.slowdown.total, seen.slowdown.collisions), (ms(7), 1));
         assert_eq!(seen.slowdown.queue_total, ms(7 + 2));
         assert_eq!(seen.slowdown.lost(), ms(9));
+    }
+
+    #[test]
+    fn who_was_served_between_two_pieces_of_ours_lost_what_it_took_longer() {
+        let (mut foreground, mut seen) = bench();
+        foreground.arrived(ms(10), 1, &mut seen);
+        foreground.completed(ms(14), 1);
+        foreground.settle_alone(&mut seen.slowdown);
+        // Ours from 100 to 120, in two pieces of 10 ms. One arrives at 105 and is served from 110 to 114.
+        foreground.arrived(ms(105), 1, &mut seen);
+        foreground.completed(ms(114), 1);
+        foreground.settle(ms(100), ms(124), &mut seen.slowdown);
+        assert_eq!((seen.slowdown.total, seen.slowdown.queue_total), (ms(5), ms(5)));
     }
 
     #[test]

@@ -10,7 +10,8 @@
 //! 3. For a moment after a read of ours, `in_flight` may still count it: that count is only believed when our traffic has
 //!    rested for [`SETTLE`], or when it is 0.
 //!
-//! Nothing is missed by waiting, only dated later: the counters are cumulative.
+//! Nothing is missed by waiting, only dated later: the counters are cumulative. What was counted since the last look is
+//! said to have arrived in the middle between the two, the best guess there is.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -102,6 +103,8 @@ struct Judge {
     judged: Counters,
     /// Our traffic up to which all is judged.
     judged_own: OwnTraffic,
+    /// When the last call was.
+    looked: Nanos,
     /// Our traffic at the last call.
     own: OwnTraffic,
     /// When that last changed, or a read of ours was last seen at the disk.
@@ -116,7 +119,16 @@ struct Judge {
 
 impl Judge {
     fn new(now: Nanos, counters: Counters, own: OwnTraffic, split: u64) -> Judge {
-        Judge { judged: counters, judged_own: own, own, own_moved: now, outstanding: 0, open: false, split }
+        Judge {
+            judged: counters,
+            judged_own: own,
+            looked: now,
+            own,
+            own_moved: now,
+            outstanding: 0,
+            open: false,
+            split,
+        }
     }
 
     fn judge(&mut self, now: Nanos, counters: Counters, own: OwnTraffic, events: &mut Vec<Event>) {
@@ -134,8 +146,10 @@ impl Judge {
         };
         let arrived = (completed + self.outstanding).saturating_sub(before);
         if arrived > 0 {
-            events.push(Event::ForegroundArrived { at: now, count: clamp(arrived) });
+            let at = Nanos(self.looked.0.midpoint(now.0));
+            events.push(Event::ForegroundArrived { at, count: clamp(arrived) });
         }
+        self.looked = now;
         if completed > 0 {
             events.push(Event::ForegroundCompleted { at: now, count: clamp(completed) });
         }
@@ -186,8 +200,8 @@ mod tests {
         Counters { reads, read_sectors, ..Counters::default() }
     }
 
-    fn arrived(millis: u64, count: u32) -> Event {
-        Event::ForegroundArrived { at: Nanos::from_millis(millis), count }
+    fn arrived(micros: u64, count: u32) -> Event {
+        Event::ForegroundArrived { at: Nanos(micros * 1000), count }
     }
 
     fn completed(millis: u64, count: u32) -> Event {
@@ -221,11 +235,11 @@ mod tests {
 
     #[test]
     fn foreground_is_what_we_did_not_do() {
-        assert_eq!(judge(&[(5, reads(3, 24), NONE)]), [arrived(5, 3), completed(5, 3), drained(5)]);
+        assert_eq!(judge(&[(5, reads(3, 24), NONE)]), [arrived(2500, 3), completed(5, 3), drained(5)]);
         // Ours in two requests, and one of the foreground's.
-        assert_eq!(judge(&[(5, reads(3, 2056), OWN)]), [arrived(5, 1), completed(5, 1), drained(5)]);
+        assert_eq!(judge(&[(5, reads(3, 2056), OWN)]), [arrived(2500, 1), completed(5, 1), drained(5)]);
         let others = Counters { others: 4, ..Counters::default() };
-        assert_eq!(judge(&[(5, others, AT_DISK)]), [arrived(5, 4), completed(5, 4), drained(5)]);
+        assert_eq!(judge(&[(5, others, AT_DISK)]), [arrived(2500, 4), completed(5, 4), drained(5)]);
     }
 
     #[test]
@@ -244,19 +258,19 @@ mod tests {
     #[test]
     fn a_foreground_read_during_ours_is_told_after_it() {
         let looks = [(2, reads(2, 2056), AT_DISK), (3, reads(3, 2056), OWN)];
-        assert_eq!(judge(&looks), [arrived(3, 1), completed(3, 1), drained(3)]);
+        assert_eq!(judge(&looks), [arrived(2500, 1), completed(3, 1), drained(3)]);
     }
 
     #[test]
     fn a_read_that_never_reached_the_disk_hides_nothing_for_long() {
         let looks = [(2, reads(0, 0), OWN), (4, reads(0, 0), OWN), (9, reads(1, 8), OWN)];
-        assert_eq!(judge(&looks), [arrived(9, 1), completed(9, 1), drained(9)]);
+        assert_eq!(judge(&looks), [arrived(6500, 1), completed(9, 1), drained(9)]);
     }
 
     #[test]
     fn a_request_that_takes_its_time_arrives_before_it_is_completed() {
         let waiting = Counters { in_flight: 1, ..Counters::default() };
         let looks = [(5, waiting, NONE), (6, waiting, NONE), (7, reads(1, 8), NONE), (8, reads(1, 8), NONE)];
-        assert_eq!(judge(&looks), [arrived(5, 1), completed(7, 1), drained(7)]);
+        assert_eq!(judge(&looks), [arrived(2500, 1), completed(7, 1), drained(7)]);
     }
 }
