@@ -32,6 +32,13 @@ pub fn run() -> Result<Exit> {
         let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         writeln!(out, "{}", cells.join("  ").trim_end())?;
     }
+    let advice = disks.iter().find_map(|disk| match &disk.obstacle {
+        Some(TargetError::Permission { advice, .. }) => Some(advice),
+        _ => None,
+    });
+    if let Some(advice) = advice {
+        writeln!(out, "\nPermission denied: {advice}.")?;
+    }
     let disk = disks.iter().find(|disk| disk.obstacle.is_none());
     let (sudo, disk) = disk.map_or(("sudo ", &disks[0]), |disk| ("", disk));
     let first = format!("{sudo}scrubjay scrub {}", disk.path.display());
@@ -52,7 +59,7 @@ fn row(disk: &Disk) -> [String; 7] {
         oldest_unread(disk),
         match &disk.obstacle {
             None => "yes".to_owned(),
-            Some(TargetError::Permission { advice, .. }) => format!("no: permission denied: {advice}"),
+            Some(TargetError::Permission { .. }) => "no: permission denied".to_owned(),
             Some(error) => format!("no: {error}"),
         },
     ]

@@ -19,13 +19,15 @@ pub struct Disk {
     pub id: String,
     /// Its size.
     pub bytes: Bytes,
+    /// A device of its own, not one made of others (loop, dm, md)?
+    pub is_hardware: bool,
     /// Does it spin?
     pub is_rotational: bool,
     /// What stops us from reading it.
     pub obstacle: Option<TargetError>,
 }
 
-/// All disks that have a size, by name. Loop devices and the like count when something lies below them.
+/// All disks that have a size: hardware first, then by name. Loop devices and the like count when something lies below them.
 ///
 /// # Errors
 /// When `/sys/block` cannot be read.
@@ -38,7 +40,7 @@ pub fn disks() -> io::Result<Vec<Disk>> {
             disks.extend(describe(node));
         }
     }
-    disks.sort_by_key(|disk| natural(&disk.path));
+    disks.sort_by_key(|disk| (!disk.is_hardware, natural(&disk.path)));
     Ok(disks)
 }
 
@@ -56,6 +58,7 @@ fn describe(node: DiskNode) -> Option<Disk> {
         serial: first(&["serial", "device/serial"]).or_else(|| serial_page(&node)),
         id: target::disk_id(&node),
         bytes: Bytes(sectors * 512),
+        is_hardware: node.folder().join("device").exists(),
         is_rotational: node.number("queue/rotational") == Some(1),
         obstacle: Target::open(&path).err(),
         model,
