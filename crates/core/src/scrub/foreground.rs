@@ -209,7 +209,7 @@ mod tests {
         foreground.settle(ms(100), ms(110), &mut seen.slowdown);
         assert_eq!(seen.slowdown.total, ms(7 + 3 + 3));
         assert_eq!((seen.slowdown.max, seen.slowdown.collisions), (ms(7), 3));
-        assert_eq!(seen.slowdown.mean_seconds(seen.workload.requests), 0.013 / 4.0);
+        assert_eq!(seen.slowdown.total.as_secs_f64() / seen.workload.requests as f64, 0.013 / 4.0);
         foreground.settle(ms(110), ms(120), &mut seen.slowdown);
         assert_eq!(seen.slowdown.collisions, 3, "each is counted once");
     }
