@@ -42,7 +42,11 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step { name: BUILD, command: &["cargo", "build", "--release", "--workspace"], ..PLAIN },
-    Step { name: "unit and integration tests", command: &["cargo", "test", "--release", "--workspace"], ..PLAIN },
+    Step {
+        name: "unit and integration tests",
+        command: &["cargo", "test", "--release", "--workspace", "--no-fail-fast"],
+        ..PLAIN
+    },
     Step {
         name: "lab: bad sectors on a block device",
         command: &["tests/lab/host-scrub.sh"],
