@@ -1,6 +1,7 @@
 //! How long a request of ours takes, by size: learnt from our own completions.
 
 use crate::units::{Bytes, Nanos};
+use std::collections::VecDeque;
 
 /// The smallest request worth sending: below 64 KiB a hard disk's time does not fall (Amvrosiadis et al., DSN'12,
 /// Fig. 4).
@@ -8,11 +9,12 @@ pub(super) const SIZE_MIN: Bytes = Bytes::kib(64);
 /// 64 KiB to 4 MiB, the paper's span (V-C), in steps of 2.
 pub(super) const SIZES: [Bytes; 7] =
     [SIZE_MIN, Bytes::kib(128), Bytes::kib(256), Bytes::kib(512), Bytes::mib(1), Bytes::mib(2), Bytes::mib(4)];
-/// How fast the past is forgotten: the weight of one new completion once there are some.
-const WEIGHT: f64 = 1.0 / 16.0;
-/// How fast the greatest of late sinks back to the mean. Slower: the first request of an idle interval pays for a seek
-/// that the many behind it do not, and it is the one that meets somebody.
-const HIGH_WEIGHT: f64 = 1.0 / 256.0;
+/// The estimate of a size rests on so many completions of late: enough to hold several first requests of idle intervals,
+/// which pay for a seek that the many behind them do not.
+const WINDOW: usize = 128;
+/// One in so many of them is left out, the longest first: a disk that had to spin up, or to try again, says nothing about
+/// the next request.
+const OUTLIER_OF: usize = 64;
 /// Before anything is known: the authors' drive, 3.70 ms + 11.07 ms/MiB (a fit to their artefact's SAS VERIFY times).
 const PRIOR: Line = Line { positioning: 3.70e-3, per_byte: 11.07e-3 / (1 << 20) as f64 };
 /// An estimate for a size never tried is raised by this much before it is held against the max goal. A guess that errs
@@ -22,14 +24,35 @@ const UNTRIED_MARGIN: f64 = 1.25;
 /// Service times by request size.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceTimes {
-    sizes: [Option<Estimate>; SIZES.len()],
+    sizes: [Window; SIZES.len()],
     completions: u64,
+}
+
+/// The completions of late, and what they come to.
+#[derive(Clone, Debug, Default)]
+struct Window {
+    seconds: VecDeque<f64>,
+    estimate: Option<Estimate>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Estimate {
     mean: f64,
     high: f64,
+}
+
+impl Window {
+    fn add(&mut self, seconds: f64) {
+        if self.seconds.len() == WINDOW {
+            self.seconds.pop_front();
+        }
+        self.seconds.push_back(seconds);
+        let mut sorted: Vec<f64> = self.seconds.iter().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        let kept = &sorted[..sorted.len() - sorted.len().div_ceil(OUTLIER_OF)];
+        self.estimate =
+            kept.last().map(|&longest| Estimate { mean: kept.iter().sum::<f64>() / kept.len() as f64, high: longest });
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,14 +76,7 @@ impl ServiceTimes {
         self.completions += 1;
         let nearest = SIZES.iter().rposition(|step| size.0 * 4 >= step.0 * 3).unwrap_or(0);
         let seconds = service.as_secs_f64() * SIZES[nearest].0 as f64 / size.0 as f64;
-        self.sizes[nearest] = Some(match self.sizes[nearest] {
-            None => Estimate { mean: seconds, high: seconds },
-            Some(Estimate { mean, high }) => {
-                let mean = mean + WEIGHT * (seconds - mean);
-                // The greatest of late: jumps up at once, sinks back to the mean.
-                Estimate { mean, high: seconds.max(high + HIGH_WEIGHT * (mean - high)) }
-            }
-        });
+        self.sizes[nearest].add(seconds);
     }
 
     /// How many completions were noted.
@@ -79,7 +95,7 @@ impl ServiceTimes {
     }
 
     fn estimate(&self, size: Bytes) -> Estimate {
-        let measured = SIZES.iter().position(|&step| step == size).and_then(|step| self.sizes[step]);
+        let measured = SIZES.iter().position(|&step| step == size).and_then(|step| self.sizes[step].estimate);
         measured.unwrap_or_else(|| {
             let mean = self.line(size).at(size);
             Estimate { mean, high: mean * UNTRIED_MARGIN }
@@ -89,8 +105,11 @@ impl ServiceTimes {
     /// Least squares through the measured sizes. With one only, the cautious line: no shorter for a smaller request,
     /// twice as long for one twice as great.
     fn line(&self, size: Bytes) -> Line {
-        let points: Vec<(f64, f64)> =
-            SIZES.iter().zip(&self.sizes).filter_map(|(step, known)| Some((step.0 as f64, (*known)?.mean))).collect();
+        let points: Vec<(f64, f64)> = SIZES
+            .iter()
+            .zip(&self.sizes)
+            .filter_map(|(step, seen)| Some((step.0 as f64, seen.estimate?.mean)))
+            .collect();
         match points[..] {
             [] => PRIOR,
             [(x, y)] if size.0 as f64 > x => Line { positioning: 0.0, per_byte: y / x },
@@ -112,34 +131,42 @@ impl ServiceTimes {
 mod tests {
     use super::*;
 
-    fn drive(size: Bytes) -> Nanos {
-        Nanos::from_secs_f64(PRIOR.at(size))
+    fn seen(completions: &[(Bytes, u64)]) -> ServiceTimes {
+        let mut times = ServiceTimes::default();
+        completions.iter().for_each(|&(size, micros)| times.add(size, Nanos(micros * 1000)));
+        times
     }
 
     #[test]
     fn two_sizes_give_the_line() {
-        let mut times = ServiceTimes::default();
-        times.add(Bytes::kib(64), drive(Bytes::kib(64)));
-        times.add(Bytes::mib(1), drive(Bytes::mib(1)));
-        assert!((times.mean(Bytes::mib(4)) - PRIOR.at(Bytes::mib(4))).abs() < 1e-5);
+        let micros = |size| (PRIOR.at(size) * 1e6) as u64;
+        let (small, large) = ((Bytes::kib(64), micros(Bytes::kib(64))), (Bytes::mib(1), micros(Bytes::mib(1))));
+        let times = seen(&[small, small, large, large]);
+        assert!((times.mean(Bytes::mib(4)) - PRIOR.at(Bytes::mib(4))).abs() < 1e-4);
         assert!(times.high(Bytes::mib(4)) > times.mean(Bytes::mib(4)));
     }
 
     #[test]
     fn one_size_is_read_cautiously() {
-        let mut times = ServiceTimes::default();
-        times.add(Bytes::kib(256), Nanos::from_millis(4));
+        let times = seen(&[(Bytes::kib(256), 4000); 2]);
         assert!((times.mean(Bytes::mib(1)) - 0.016).abs() < 1e-9, "four times as long");
         assert!((times.mean(Bytes::kib(64)) - 0.004).abs() < 1e-9, "no shorter");
     }
 
     #[test]
-    fn an_outlier_raises_the_high_mark_and_fades() {
+    fn a_disk_that_had_to_spin_up_is_forgiven() {
+        let mut times = seen(&[(Bytes::kib(64), 8_000_000)]);
+        assert!(times.high(Bytes::kib(64)) < 0.01, "one completion says nothing");
+        times.add(Bytes::kib(64), Nanos::from_millis(5));
+        assert!((times.high(Bytes::kib(64)) - 0.005).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_seldom_but_happens_is_held_against_the_max_goal() {
         let mut times = ServiceTimes::default();
-        (0..100).for_each(|_| times.add(Bytes::mib(1), Nanos::from_millis(10)));
-        times.add(Bytes::mib(1), Nanos::from_millis(300));
-        assert!(times.high(Bytes::mib(1)) >= 0.3);
-        (0..2000).for_each(|_| times.add(Bytes::mib(1), Nanos::from_millis(10)));
-        assert!(times.high(Bytes::mib(1)) < 0.011);
+        (0..1000).for_each(|i| times.add(Bytes::mib(1), Nanos::from_millis(if i % 35 == 0 { 20 } else { 12 })));
+        assert!((times.high(Bytes::mib(1)) - 0.020).abs() < 1e-9, "the seek of the first one of each idle interval");
+        (0..200).for_each(|_| times.add(Bytes::mib(1), Nanos::from_millis(12)));
+        assert!((times.high(Bytes::mib(1)) - 0.012).abs() < 1e-9, "until it is long ago");
     }
 }

@@ -15,7 +15,7 @@ pub struct Slowdown {
     pub queue_total: Nanos,
     /// Are completions seen at all, so that `queue_total` means something?
     pub is_queue_seen: bool,
-    /// Of the most delayed one.
+    /// Of the most delayed one, queue included.
     pub max: Nanos,
     /// How many requests arrived while one of ours was at the disk, and had to wait for it.
     pub collisions: u64,
@@ -30,6 +30,13 @@ impl Slowdown {
         self.max = self.max.max(delay);
         self.collisions += 1;
         self.histogram.add(delay);
+    }
+
+    /// Counts what one request lost in all, if anything: behind ours, and behind others that we delayed.
+    pub fn add_with_queue(&mut self, delay: Nanos) {
+        self.queue_total += delay;
+        self.max = self.max.max(delay);
+        self.is_queue_seen = true;
     }
 
     /// What the foreground lost in all: with the queue where that is seen. Budgets are held to this.

@@ -38,7 +38,8 @@ enum Told {
 #[derive(Clone, Copy, Debug)]
 struct Request {
     arrived: Nanos,
-    is_counted: bool,
+    /// When a request of ours ended that it had to wait for.
+    behind: Option<Nanos>,
 }
 
 /// A request of ours that has just ended.
@@ -120,11 +121,10 @@ impl Foreground {
     pub(super) fn settle(&mut self, started: Nanos, finished: Nanos, slowdown: &mut Slowdown) {
         let own = Own { started, finished };
         self.reckon(Some(own), slowdown);
-        for request in self.at_disk.iter_mut().filter(|request| !request.is_counted && own.met(request.arrived)) {
-            request.is_counted = true;
+        for request in self.at_disk.iter_mut().filter(|request| request.behind.is_none() && own.met(request.arrived)) {
+            request.behind = Some(finished);
             slowdown.add(finished - request.arrived);
         }
-        self.free = self.free.max(finished);
     }
 
     /// Nothing of ours is at the disk: what was told can be reckoned up as it is.
@@ -142,7 +142,7 @@ impl Foreground {
             let end = match told {
                 Told::Arrived(arrived) => {
                     if self.at_disk.len() < FOLLOWED_MAX {
-                        self.at_disk.push_back(Request { arrived, is_counted: false });
+                        self.at_disk.push_back(Request { arrived, behind: None });
                     }
                     continue;
                 }
@@ -154,21 +154,16 @@ impl Foreground {
     }
 
     /// A foreground request has left the disk at `end`.
-    fn serve(
-        &mut self,
-        Request { arrived, is_counted }: Request,
-        end: Nanos,
-        own: Option<Own>,
-        slowdown: &mut Slowdown,
-    ) {
+    fn serve(&mut self, request: Request, end: Nanos, own: Option<Own>, slowdown: &mut Slowdown) {
+        let Request { arrived, mut behind } = request;
+        // A request of ours that began after this one was not in its way.
+        let own = own.filter(|own| behind.is_none() && own.met(arrived));
         if let Some(own) = own.filter(|own| own.finished <= end) {
-            if own.met(arrived) && !is_counted {
-                slowdown.add(own.finished - arrived);
-            }
-            self.free = self.free.max(own.finished);
+            slowdown.add(own.finished - arrived);
+            behind = Some(own.finished);
         }
-        let mut service = end.since(self.free.max(arrived));
-        if own.is_some_and(|own| own.met(arrived) && end < own.finished) {
+        let mut service = end.since(self.free.max(arrived).max(behind.unwrap_or_default()));
+        if own.is_some_and(|own| end < own.finished) {
             // Served in the midst of ours: between two pieces of it, or beside it. What it lost is what it took longer
             // than such a request takes.
             let lost = self.typical.map_or(Nanos::ZERO, |typical| service.since(typical));
@@ -176,14 +171,13 @@ impl Foreground {
             if lost > Nanos::ZERO {
                 slowdown.add(lost);
             }
-        } else if !is_counted {
+        } else if behind.is_none() {
             let weight = |typical: Nanos| Nanos((typical.0 * (TYPICAL_OF - 1) + service.0) / TYPICAL_OF);
             self.typical = Some(self.typical.map_or(service, weight));
         }
         self.free = self.free.max(end);
         self.shadow_free = self.shadow_free.max(arrived) + service;
-        slowdown.queue_total += end.since(self.shadow_free);
-        slowdown.is_queue_seen = true;
+        slowdown.add_with_queue(end.since(self.shadow_free));
     }
 }
 
@@ -250,6 +244,18 @@ mod tests {
         foreground.completed(ms(114), 1);
         foreground.settle(ms(100), ms(124), &mut seen.slowdown);
         assert_eq!((seen.slowdown.total, seen.slowdown.queue_total), (ms(5), ms(5)));
+    }
+
+    #[test]
+    fn on_a_disk_that_serves_several_at_once_nobody_is_blamed_for_nothing() {
+        let (mut foreground, mut seen) = bench();
+        foreground.arrived(ms(100), 1, &mut seen);
+        for own in (102..150).step_by(2) {
+            foreground.settle(ms(own), ms(own + 1), &mut seen.slowdown);
+        }
+        foreground.completed(ms(160), 1);
+        foreground.settle_alone(&mut seen.slowdown);
+        assert_eq!((seen.slowdown.total, seen.slowdown.queue_total, seen.slowdown.max), (ms(0), ms(0), ms(0)));
     }
 
     #[test]
