@@ -70,6 +70,17 @@ impl RangeSet {
             .sum()
     }
 
+    /// Takes the first run out, or its first `count` sectors if it is longer.
+    pub fn take_first(&mut self, count: u64) -> Option<SectorRange> {
+        let (start, end) = self.runs.pop_first()?;
+        let middle = start.saturating_add(count).min(end);
+        if middle < end {
+            self.runs.insert(middle, end);
+        }
+        self.count -= middle - start;
+        Some(SectorRange::new(start, middle))
+    }
+
     /// The runs, ascending.
     pub fn iter(&self) -> impl Iterator<Item = SectorRange> + '_ {
         self.runs.iter().map(|(&start, &end)| SectorRange { start: Sector(start), end: Sector(end) })
@@ -120,6 +131,13 @@ mod tests {
             prop_assert_eq!(set.covers(range), gap.is_none());
             let runs: Vec<_> = set.iter().collect();
             prop_assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start), "runs are apart");
+            let (whole, mut taken) = (set.clone(), RangeSet::default());
+            while let Some(range) = set.take_first(3) {
+                prop_assert!((1..=3).contains(&range.count()));
+                prop_assert_eq!(taken.insert(range), range.count());
+            }
+            prop_assert_eq!(taken, whole);
+            prop_assert_eq!(set, RangeSet::default());
         }
     }
 }

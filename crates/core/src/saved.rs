@@ -8,6 +8,7 @@
 //! saved 1763722222                    unix seconds
 //! pass 1763720000                     when the pass under way began; 0: none is
 //! done 0+16384 245760+16384*1023      sectors with a verdict: gap+length, *times when repeated
+//! transient 2 errno:5                 requests that failed at first, and the first cause; left out when there were none
 //! unreadable 70000+1 errno:5          one line a run of sectors, with its cause (`Cause::code`)
 //! regions 4096 1763000400 1763010000 0 0   so many regions in a row: begun, verified, unreadable, touched in this pass
 //! checksum 1c291ca3                   CRC-32C of all lines above
@@ -25,6 +26,8 @@ use std::fmt::{self, Write};
 use std::str::FromStr;
 
 const MAGIC: &str = "scrubjay scrub state 1";
+/// A tour leaves at most about one run a region, and one more for each unreadable spot in it.
+const RUNS_MAX: u64 = 4 * Grid::REGIONS_MAX;
 /// Dates of regions are multiples of this.
 const DATE_STEP: u64 = 600;
 
@@ -89,6 +92,9 @@ impl Saved {
                 }
             }
             writeln!(text)?;
+            if let Some(cause) = pass.transient_cause {
+                writeln!(text, "transient {} {}", pass.transient_errors, cause.code())?;
+            }
             for (start, (count, cause)) in &pass.unreadable {
                 writeln!(text, "unreadable {start}+{count} {}", cause.code())?;
             }
@@ -151,15 +157,26 @@ impl<'a> Reader<'a> {
 
     fn pass(&mut self, begun: u64, grid: &Grid) -> Result<Pass, SavedError> {
         let mut pass = Pass { begun: UnixSeconds(begun), ..Pass::default() };
-        let mut end = 0;
+        let (mut end, mut runs) = (0, 0u64);
         for word in self.field("done")?.split_whitespace() {
             let (run, times) = word.split_once('*').unwrap_or((word, "1"));
             let (gap, count) = self.run(run)?;
-            for _ in 0..self.number(times)? {
+            let times = self.number(times)?;
+            runs = runs.saturating_add(times);
+            if runs > RUNS_MAX {
+                return Err(self.fail("more runs than any tour leaves"));
+            }
+            for _ in 0..times {
                 let range = self.range(end, gap, count, grid)?;
                 pass.done.insert(range);
                 end = range.end.0;
             }
+        }
+        if let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("transient ")) {
+            self.line += 1;
+            let (count, cause) = line["transient ".len()..].split_once(' ').ok_or_else(|| self.fail("no cause"))?;
+            pass.transient_errors = self.number(count)?;
+            pass.transient_cause = Some(Cause::of_code(cause).ok_or_else(|| self.fail("no such cause"))?);
         }
         while let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("unreadable ")) {
             self.line += 1;
@@ -291,6 +308,9 @@ mod tests {
             let sense = |block| Cause::Sense(Sense { key: 3, asc: 17, ascq: 0, block });
             let causes = [Cause::Errno(61), Cause::NvmeStatus(0x281), sense(None), sense(Some(77))];
             let mut pass = Pass { begun: UnixSeconds(5), ..Pass::default() };
+            if under_way && sectors % 2 == 0 {
+                (pass.transient_errors, pass.transient_cause) = (sectors, Some(Cause::Errno(5)));
+            }
             for (sector, cause) in bad.into_iter().filter(|&(sector, _)| sector < sectors) {
                 done.insert(SectorRange::at(sector, 1));
                 pass.unreadable.insert(sector, (1, causes[cause]));

@@ -67,10 +67,11 @@ impl Outcome {
         }
     }
 
-    /// Judges SCSI sense data: only MEDIUM ERROR (3) and a blank or miscompared block blame the medium.
+    /// Judges the SCSI sense data of a command that did not end well: only MEDIUM ERROR (3) and a blank or miscompared
+    /// block blame the medium, and only RECOVERED ERROR (1) is as good as none. NO SENSE (0) explains nothing.
     pub fn of_sense(sense: Sense) -> Outcome {
         match sense.key {
-            0x0 | 0x1 => Outcome::Clean,
+            0x1 => Outcome::Clean,
             0x3 | 0x8 | 0xe => Outcome::Unreadable(Cause::Sense(sense)),
             0x2 if sense.asc == 0x3a => Outcome::Gone,
             _ => Outcome::Failed(Cause::Sense(sense)),
@@ -190,5 +191,6 @@ mod tests {
         assert!(matches!(sense(5, 0x20), Outcome::Failed(_)));
         assert_eq!(sense(2, 0x3a), Outcome::Gone);
         assert_eq!(sense(1, 0x17), Outcome::Clean);
+        assert!(matches!(sense(0, 0), Outcome::Failed(_)), "an error without a reason is not clean");
     }
 }

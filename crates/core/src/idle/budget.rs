@@ -156,6 +156,10 @@ impl IdlePolicy for Budget {
             return self.careful_turn(CAREFUL_SHARE, view, seen);
         }
         let Setting { wait, size, duty, .. } = self.setting;
+        // What was chosen may have become too long since.
+        let Some(size) = self.size_within(f64::INFINITY, seen).map(|largest| largest.min(size)) else {
+            return self.careful_turn(CAREFUL_SHARE_RED, view, seen);
+        };
         let pause = Nanos::from_secs_f64(view.own_service.as_secs_f64() * (1.0 / duty - 1.0));
         let paced = Waiting::ready_at(wait, view).max(view.own_finished.saturating_add(pause));
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
@@ -184,8 +188,9 @@ impl IdlePolicy for Budget {
         let completions = seen.service.completions();
         if grown(intervals, self.solved_at.0) || grown(completions, self.solved_at.1) {
             self.solved_at = (intervals, completions);
-            if let Some(setting) = self.solve(seen) {
-                self.setting = setting;
+            match self.solve(seen) {
+                Some(setting) => self.setting = setting,
+                None => self.setting.cautious = true,
             }
         }
     }
@@ -258,6 +263,31 @@ mod tests {
         let mut budget = Budget::new(Goal { mean: Nanos::from_millis(1), max: Nanos::from_millis(20) });
         budget.learn(&seen);
         assert_eq!(budget.setting().size, Bytes::mib(1), "14.8 ms; 2 MiB would take 25.8 ms");
+    }
+
+    #[test]
+    fn a_disk_that_becomes_slow_is_asked_for_less_at_once() {
+        let mut seen = seen((0..50).flat_map(|_| [0.0002, 0.0002, 1.0]), 33);
+        let mut budget = Budget::new(Goal::default());
+        budget.learn(&seen);
+        let view = DiskView {
+            now: Nanos::from_secs(100),
+            outstanding: 0,
+            idle_since: Nanos::from_secs(99),
+            own_finished: Nanos::from_secs(99),
+            own_service: Nanos::from_millis(10),
+        };
+        let before = budget.turn(&view, &seen).size;
+        assert!(before >= Bytes::mib(1));
+        (0..8).for_each(|_| seen.service.add(before, Nanos::from_millis(300)));
+        let after = budget.turn(&view, &seen).size;
+        assert!(after < before && seen.service.high(after) <= 0.05, "{before} {after}");
+        for size in SIZES {
+            (0..200).for_each(|_| seen.service.add(size, Nanos::from_millis(400)));
+        }
+        budget.learn(&seen);
+        let turn = budget.turn(&view, &seen);
+        assert!(turn.not_before > view.now, "no size is within the max goal: the smallest, seldom: {turn:?}");
     }
 
     #[test]

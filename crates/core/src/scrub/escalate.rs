@@ -4,13 +4,15 @@
 //! Then the region in which one was found is finished at once, then its two neighbours: latent errors come in clusters
 //! (Bairavasundaram et al., SIGMETRICS'07), and a staggered tour gains nothing without this step.
 
+use crate::range_set::RangeSet;
 use crate::tour::Grid;
 use crate::units::{Sector, SectorRange};
 use std::collections::{BTreeSet, VecDeque};
 
-/// After so many unreadable sectors in a row, requests that fail are put off to the end of the pass, until one is clean:
-/// a dying head must not keep the scrub from the rest of the disk. A guess; 128 KiB at up to seconds a sector.
-const UNREADABLE_RUN_MAX: u64 = 256;
+/// After so many unreadable sectors in a row the area is taken for dead: until a request is clean again, the rest of each
+/// segment that fails is put off to the end of the pass. A dying head must not keep the scrub from the rest of the disk.
+/// A guess: at up to seconds a sector, some minutes.
+const UNREADABLE_RUN_MAX: u64 = 64;
 
 /// Ranges waiting to be verified out of turn.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +20,7 @@ pub(super) struct Escalation {
     suspects: Vec<Suspect>,
     regions: VecDeque<u64>,
     escalated: BTreeSet<u64>,
-    put_off: VecDeque<SectorRange>,
+    put_off: RangeSet,
     unreadable_run: u64,
 }
 
@@ -58,11 +60,24 @@ impl Escalation {
     }
 
     /// The next range that was put off, once all else is done.
-    pub(super) fn next_put_off(&mut self) -> Option<SectorRange> {
-        self.put_off.pop_front()
+    pub(super) fn next_put_off(&mut self, sectors_max: u64) -> Option<SectorRange> {
+        self.put_off.take_first(sectors_max)
     }
 
-    /// `range` was asked again and could not be judged: it stays a suspect.
+    /// Is this a dead area, to be left for the end?
+    pub(super) fn is_area_dead(&self) -> bool {
+        self.unreadable_run >= UNREADABLE_RUN_MAX
+    }
+
+    /// Leaves `range`, and all that waits to be bisected, for the end.
+    pub(super) fn put_off(&mut self, range: SectorRange) {
+        self.put_off.insert(range);
+        for suspect in self.suspects.drain(..) {
+            self.put_off.insert(suspect.range);
+        }
+    }
+
+    /// `range` could not be judged: it is to be asked again.
     pub(super) fn retry(&mut self, range: SectorRange) {
         self.suspects.push(Suspect { range, first_half: None, is_proven: false });
     }
@@ -77,16 +92,6 @@ impl Escalation {
         }
     }
 
-    /// `range`, longer than one block, is unreadable somewhere.
-    pub(super) fn on_unreadable_range(&mut self, range: SectorRange, granule: u64, may_put_off: bool) {
-        if may_put_off && self.unreadable_run >= UNREADABLE_RUN_MAX {
-            self.put_off.push_back(range);
-            self.put_off.extend(self.suspects.drain(..).rev().map(|suspect| suspect.range));
-            return;
-        }
-        self.split(range, granule);
-    }
-
     /// One block of `granule` sectors is unreadable: its region is to be finished, then the region's neighbours.
     pub(super) fn on_unreadable_block(&mut self, block: SectorRange, grid: &Grid) {
         self.unreadable_run += block.count();
@@ -98,9 +103,10 @@ impl Escalation {
         self.regions.extend(neighbours.into_iter().flatten());
     }
 
-    /// Both halves become suspects, the first one to be asked first.
-    fn split(&mut self, range: SectorRange, granule: u64) {
+    /// `range` is unreadable somewhere: both halves become suspects, the first one to be asked first.
+    pub(super) fn split(&mut self, range: SectorRange, granule: u64) {
         let blocks = range.count() / granule;
+        assert!(blocks >= 2, "one block has no halves");
         let middle = Sector(range.start.0 + blocks / 2 * granule);
         let first = SectorRange { start: range.start, end: middle };
         let second = SectorRange { start: middle, end: range.end };

@@ -10,6 +10,7 @@
 //! stops at the first fault.
 
 mod escalate;
+mod failures;
 mod forecast;
 mod foreground;
 mod report;
@@ -25,12 +26,11 @@ use crate::tour::ScanOrder;
 use crate::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
 use crate::verdict::{Cause, Outcome, Unreadable};
 use escalate::Escalation;
+use failures::{Failures, Step};
 use foreground::Foreground;
 use std::collections::BTreeMap;
 
-/// A request that failed without a word about the medium is tried so many times in all.
-const ATTEMPTS_MAX: u32 = 4;
-/// Between two attempts.
+/// Between two attempts at a range that failed without a word about the medium.
 const RETRY_PAUSE: Nanos = Nanos::from_millis(500);
 
 /// What to scrub and how. The policy and the order are given apart, being machines of their own.
@@ -57,6 +57,10 @@ pub struct Pass {
     pub done: RangeSet,
     /// The unreadable ones among them: start -> (count, cause), joined.
     pub unreadable: BTreeMap<u64, (u64, Cause)>,
+    /// How many requests failed although every block of theirs could then be read.
+    pub transient_errors: u64,
+    /// What the drive said the first time that happened.
+    pub transient_cause: Option<Cause>,
 }
 
 impl Pass {
@@ -68,6 +72,18 @@ impl Pass {
             .chain(self.unreadable.range(range.start.0..range.end.0))
             .map(|(&start, &(count, _))| SectorRange::at(start, count).intersection(range).count())
             .sum()
+    }
+
+    /// Shrinks what is done to whole blocks of `granule` sectors: the disk may have had smaller ones before.
+    fn keep_whole_blocks(&mut self, granule: u64) {
+        let inward = |run: SectorRange| (run.start.0.next_multiple_of(granule), run.end.0 / granule * granule);
+        let whole = self.done.iter().map(inward).filter(|(start, end)| start < end);
+        self.done = whole.map(|(start, end)| SectorRange::new(start, end)).collect();
+        let done = &self.done;
+        self.unreadable.retain(|&start, &mut (count, _)| {
+            let is_whole = start.is_multiple_of(granule) && count.is_multiple_of(granule);
+            is_whole && done.covers(SectorRange::at(start, count))
+        });
     }
 
     fn add_unreadable(&mut self, range: SectorRange, cause: Cause) {
@@ -105,11 +121,13 @@ pub struct Scrub {
     in_flight: Vec<InFlight>,
     next_id: u64,
     last: Option<(Nanos, Nanos)>,
-    attempts: u32,
+    failures: Failures,
     retry_at: Nanos,
     state: State,
     requested: u64,
-    transient: (u64, Option<Cause>),
+    verified: u64,
+    /// All that is left is at the disk.
+    is_handed_out: bool,
     roots: Vec<Root>,
 }
 
@@ -117,6 +135,7 @@ pub struct Scrub {
 struct InFlight {
     id: OpId,
     range: SectorRange,
+    issued: Nanos,
 }
 
 /// A request that was unreadable, until all of it has a verdict: did any block of it turn out to be bad?
@@ -139,7 +158,7 @@ impl Scrub {
         config: Config,
         order: Box<dyn ScanOrder>,
         policy: Box<dyn IdlePolicy>,
-        coverage: Coverage,
+        mut coverage: Coverage,
         mut pass: Pass,
     ) -> Scrub {
         let Config { range, granule, depth, .. } = config;
@@ -152,6 +171,8 @@ impl Scrub {
         if pass.begun.0 == 0 {
             pass.begun = config.today;
         }
+        pass.keep_whole_blocks(granule);
+        resume_coverage(&mut coverage, &pass, range);
         let state = if pass.done.covers(range) { State::Complete } else { State::Running };
         Scrub {
             claimed: pass.done.clone(),
@@ -167,11 +188,12 @@ impl Scrub {
             in_flight: Vec::new(),
             next_id: 0,
             last: None,
-            attempts: 0,
+            failures: Failures::default(),
             retry_at: Nanos::ZERO,
             state,
             requested: 0,
-            transient: (0, None),
+            verified: 0,
+            is_handed_out: false,
             roots: Vec::new(),
         }
     }
@@ -235,8 +257,10 @@ impl Scrub {
             bytes_verified: Bytes((done - unreadable_sectors.min(done)) * SECTOR_BYTES),
             bytes_requested: Bytes(self.requested * SECTOR_BYTES),
             unreadable,
-            transient_errors: self.transient.0,
-            transient_cause: self.transient.1,
+            transient_errors: self.pass.transient_errors,
+            transient_cause: self.pass.transient_cause,
+            bytes_verified_now: Bytes(self.verified * SECTOR_BYTES),
+            in_flight_for: self.in_flight.iter().map(|op| now.since(op.issued)).max().unwrap_or_default(),
             elapsed,
             foreground_requests: self.seen.workload.requests,
             slowdown: self.seen.slowdown.clone(),
@@ -270,7 +294,7 @@ impl Scrub {
             self.claimed.insert(range);
             return Some(range);
         }
-        self.escalation.next_put_off()
+        self.escalation.next_put_off(sectors_max)
     }
 
     fn next_of_tour(&mut self) -> Option<SectorRange> {
@@ -292,23 +316,24 @@ impl Scrub {
         self.last = Some((finished, finished.since(started)));
         match outcome {
             Outcome::Clean => {
-                self.attempts = 0;
+                self.failures.on_answered(range);
                 self.seen.service.add(range.bytes(), finished.since(started));
                 self.escalation.on_clean(range);
+                self.verified += range.count();
                 self.settle_verdict(now, range);
             }
             Outcome::Unreadable(cause) => {
-                self.attempts = 0;
+                self.failures.on_answered(range);
                 self.on_unreadable(now, range, cause);
             }
-            Outcome::Failed(cause) => {
-                self.attempts += 1;
-                self.escalation.retry(range);
-                self.retry_at = now + RETRY_PAUSE;
-                if self.attempts >= ATTEMPTS_MAX {
-                    self.state = State::Failed(cause);
+            Outcome::Failed(cause) => match self.failures.on_failed(range, cause) {
+                Step::Again => {
+                    self.escalation.retry(range);
+                    self.retry_at = now + RETRY_PAUSE;
                 }
-            }
+                Step::LeaveOut => {}
+                Step::GiveUp => self.state = State::Failed(cause),
+            },
             Outcome::Gone => self.state = State::Gone,
         }
     }
@@ -324,8 +349,22 @@ impl Scrub {
         if !self.roots.iter().any(|root| root.range.contains(range.start)) && self.roots.len() < ROOTS_MAX {
             self.roots.push(Root { range, cause, found: false });
         }
-        let is_tour_over = self.next_of_tour().is_none();
-        self.escalation.on_unreadable_range(range, self.config.granule, !is_tour_over);
+        if self.escalation.is_area_dead() && self.next_of_tour().is_some() {
+            self.put_off_segment(range);
+        } else {
+            self.escalation.split(range, self.config.granule);
+        }
+    }
+
+    /// Leaves `range` and all of its segment that is not yet verified for the end of the pass.
+    fn put_off_segment(&mut self, range: SectorRange) {
+        let grid = *self.coverage.grid();
+        self.escalation.put_off(range);
+        let segment = grid.segment(grid.place_of(range.start)).intersection(self.config.range);
+        while let Some(gap) = self.claimed.first_gap(segment) {
+            self.claimed.insert(gap);
+            self.escalation.put_off(gap);
+        }
     }
 
     /// Every sector of `range`, which lies in one region, now has a verdict.
@@ -335,22 +374,42 @@ impl Scrub {
         let index = grid.region_of(range.start);
         let region = grid.region(index);
         assert!(range.end <= region.end, "requests lie inside one region");
+        let region = region.intersection(self.config.range);
         self.pass.done.insert(range);
         self.coverage.touch(index, today);
         if self.pass.done.covers(region) {
             let unreadable = self.pass.unreadable_in(region);
             self.coverage.complete(index, today, unreadable as u32);
         }
-        let (done, transient) = (&self.pass.done, &mut self.transient);
+        let pass = &mut self.pass;
         self.roots.retain(|root| {
-            let is_settled = done.covers(root.range);
+            let is_settled = pass.done.covers(root.range);
             if is_settled && !root.found {
-                *transient = (transient.0 + 1, transient.1.or(Some(root.cause)));
+                pass.transient_errors += 1;
+                pass.transient_cause.get_or_insert(root.cause);
             }
             !is_settled
         });
         if self.pass.done.covers(self.config.range) {
             self.state = State::Complete;
+        }
+    }
+}
+
+/// Brings a coverage map in line with the pass that is gone on with: the map may be new, or its grid another one.
+///
+/// A region of which some is done was begun with the pass at the latest; one that is all done was verified then. Both are
+/// the oldest they can be.
+fn resume_coverage(coverage: &mut Coverage, pass: &Pass, range: SectorRange) {
+    let grid = *coverage.grid();
+    for region in 0..grid.region_count() {
+        let part = grid.region(region).intersection(range);
+        let done = pass.done.count_in(part);
+        if done > 0 && coverage.regions()[region as usize].verified < pass.begun {
+            coverage.touch(region, pass.begun);
+            if done == part.count() {
+                coverage.complete(region, pass.begun, pass.unreadable_in(part) as u32);
+            }
         }
     }
 }
@@ -364,6 +423,7 @@ impl Machine for Scrub {
             Event::ForegroundCompleted { at, count } => self.foreground.completed(at, count),
             Event::ForegroundDrained { at } => self.foreground.drained(at),
             Event::Completed { id, outcome, started, finished } => {
+                self.is_handed_out = false;
                 self.on_completed(now, id, outcome, started, finished);
             }
             Event::Tick => return,
@@ -383,16 +443,23 @@ impl Machine for Scrub {
             return None;
         }
         let blocks = turn.size.0 / SECTOR_BYTES / self.config.granule;
-        let range = self.next_range(blocks.max(1) * self.config.granule)?;
+        let Some(range) = self.next_range(blocks.max(1) * self.config.granule) else {
+            self.is_handed_out = true;
+            if let (true, Some(cause)) = (self.in_flight.is_empty(), self.failures.cause()) {
+                self.state = State::Failed(cause); // all has a verdict but what was left out
+            }
+            return None;
+        };
         let id = OpId(self.next_id);
         self.next_id += 1;
         self.requested += range.count();
-        self.in_flight.push(InFlight { id, range });
+        self.in_flight.push(InFlight { id, range, issued: now });
         Some(Op::Verify { id, range })
     }
 
     fn poll_timeout(&self, now: Nanos) -> Option<Nanos> {
-        if self.state != State::Running || self.in_flight.len() >= self.config.depth {
+        let is_full = self.in_flight.len() >= self.config.depth || self.is_handed_out;
+        if self.state != State::Running || is_full {
             return None;
         }
         let turn = self.policy.turn(&self.view(now), &self.seen);

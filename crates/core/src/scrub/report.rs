@@ -14,7 +14,8 @@ pub enum State {
     Complete,
     /// The device went away. What was verified stays verified.
     Gone,
-    /// The device answers with something that says nothing about the medium, again and again.
+    /// Some ranges have no verdict, because the device answers with something that says nothing about the medium, again
+    /// and again.
     Failed(Cause),
 }
 
@@ -40,8 +41,12 @@ pub struct Report {
     pub bytes: Bytes,
     /// Clean sectors of this pass, those of earlier runs of the same pass included.
     pub bytes_verified: Bytes,
+    /// What this run has verified of it.
+    pub bytes_verified_now: Bytes,
     /// What this run asked the disk for, repeated reads included.
     pub bytes_requested: Bytes,
+    /// How long the oldest request at the disk has been there; zero when none is.
+    pub in_flight_for: Nanos,
     /// Unreadable sectors of this pass, ascending, neighbours joined.
     pub unreadable: Vec<Unreadable>,
     /// Requests that failed although every block of theirs could then be read: a drive that had to try again.

@@ -156,19 +156,102 @@ fn an_error_that_goes_away_blames_no_sector() {
     assert_eq!(report.bytes_verified, Bytes(64 * 512));
 }
 
-#[test]
-fn what_says_nothing_of_the_medium_is_tried_again_and_then_given_up() {
-    let timeout = Outcome::Failed(Cause::Errno(110));
-    let mut bench = Bench::new(Grid::new(64, 64, 64), OrderKind::Sequential, &[]);
-    for attempt in 1..=ATTEMPTS_MAX {
-        let Some(Op::Verify { id, range }) = bench.scrub.poll_op(bench.now) else { panic!("attempt {attempt}") };
-        assert_eq!(range, SectorRange::at(0, 16));
-        bench.complete(id, timeout);
-        assert_eq!(bench.scrub.poll_op(bench.now), None, "not at once");
+/// Answers `outcome` to whatever touches `sector`, and clean to all else, until nothing more is asked.
+fn run_with_failing(bench: &mut Bench, sector: impl Fn(SectorRange) -> bool, outcome: Outcome) -> Report {
+    for _ in 0..1000 {
         bench.now += RETRY_PAUSE;
+        let Some(Op::Verify { id, range }) = bench.scrub.poll_op(bench.now) else { break };
+        bench.asked.push(range);
+        bench.complete(id, if sector(range) { outcome } else { Outcome::Clean });
     }
-    assert_eq!(bench.scrub.state(), State::Failed(Cause::Errno(110)));
-    assert_eq!(bench.scrub.report(bench.now).unreadable_sectors(), 0, "no sector is blamed");
+    bench.scrub.report(bench.now)
+}
+
+#[test]
+fn what_says_nothing_of_the_medium_is_tried_again_then_left_out_and_the_rest_is_done() {
+    let timeout = Outcome::Failed(Cause::Errno(110));
+    let mut bench = Bench::new(Grid::new(256, 64, 64), OrderKind::Sequential, &[]);
+    let report = run_with_failing(&mut bench, |range| range.contains(Sector(20)), timeout);
+    assert_eq!(report.state, State::Failed(Cause::Errno(110)));
+    assert_eq!(report.bytes_verified, Bytes(240 * 512), "all but the one request");
+    assert_eq!(report.unreadable_sectors(), 0, "no sector is blamed");
+    let times = bench.asked.iter().filter(|range| range.contains(Sector(20))).count();
+    assert_eq!(times as u32, failures::ATTEMPTS_MAX);
+}
+
+#[test]
+fn a_device_that_answers_nothing_is_given_up() {
+    let timeout = Outcome::Failed(Cause::Errno(110));
+    let mut bench = Bench::new(Grid::new(1 << 20, 1 << 16, 1 << 14), OrderKind::Sequential, &[]);
+    let report = run_with_failing(&mut bench, |_| true, timeout);
+    assert_eq!((report.state, bench.asked.len()), (State::Failed(Cause::Errno(110)), 12));
+}
+
+#[test]
+fn an_attempt_is_not_taken_back_by_another_requests_success() {
+    let grid = Grid::new(1 << 12, 1 << 12, 1 << 12);
+    let mut bench = Bench::new(grid, OrderKind::Sequential, &[]);
+    let config = Config { range: grid.disk(), granule: 1, depth: 2, started: Nanos::ZERO, today: UnixSeconds(1) };
+    let policy = Box::new(BackToBack { size: Bytes(16 * SECTOR_BYTES) });
+    bench.scrub = Scrub::new(config, OrderKind::Sequential.order(&[]), policy, Coverage::new(grid), Pass::default());
+    let mut failed = 0;
+    while !bench.scrub.is_done() {
+        bench.now += RETRY_PAUSE;
+        let ops: Vec<Op> = std::iter::from_fn(|| bench.scrub.poll_op(bench.now)).collect();
+        assert!(!ops.is_empty() || bench.scrub.is_done());
+        for Op::Verify { id, range } in ops {
+            let is_bad = range.contains(Sector(100));
+            failed += u32::from(is_bad);
+            bench.complete(id, if is_bad { Outcome::Failed(Cause::Errno(110)) } else { Outcome::Clean });
+        }
+    }
+    assert_eq!(failed, failures::ATTEMPTS_MAX);
+}
+
+#[test]
+fn a_pass_of_smaller_blocks_goes_on_in_whole_ones() {
+    let grid = Grid::new(1024, 512, 256);
+    let done: RangeSet = [SectorRange::at(3, 90), SectorRange::at(200, 1)].into_iter().collect();
+    let mut pass = Pass { begun: UnixSeconds(5), done, ..Pass::default() };
+    pass.unreadable.insert(3, (1, EIO));
+    let mut bench = Bench::new(grid, OrderKind::Sequential, &[5]);
+    bench.scrub = machine(grid, grid.disk(), 8, OrderKind::Sequential, pass);
+    let report = bench.run();
+    assert_eq!((report.state, Bench::found(&report)), (State::Complete, vec![(0, 8)]));
+    assert!(bench.asked.iter().all(|range| range.start.0 % 8 == 0 && range.count() % 8 == 0), "{:?}", bench.asked);
+}
+
+#[test]
+fn a_resumed_pass_is_as_old_as_its_beginning() {
+    let grid = Grid::new(256, 64, 32);
+    let done = [SectorRange::at(0, 100)].into_iter().collect();
+    let pass = Pass { begun: UnixSeconds(400), done, ..Pass::default() };
+    let mut bench = Bench::new(grid, OrderKind::Sequential, &[]);
+    bench.scrub = machine(grid, grid.disk(), 1, OrderKind::Sequential, pass);
+    let report = bench.run();
+    assert_eq!(report.oldest_unread_seconds, Some(600), "the coverage map was new, the pass was not");
+}
+
+#[test]
+fn a_part_that_cuts_regions_is_complete_too() {
+    let grid = Grid::new(256, 64, 32);
+    let mut bench = Bench::new(grid, OrderKind::Staggered, &[]);
+    bench.scrub = machine(grid, SectorRange::new(40, 200), 1, OrderKind::Staggered, Pass::default());
+    let report = bench.run();
+    assert_eq!((report.state, report.oldest_unread_seconds), (State::Complete, Some(0)));
+}
+
+#[test]
+fn a_transient_error_survives_a_stop() {
+    let grid = Grid::new(64, 64, 64);
+    let mut bench = Bench::new(grid, OrderKind::Sequential, &[]);
+    let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("an op") };
+    bench.complete(id, Outcome::Unreadable(EIO));
+    (0..5).for_each(|_| assert!(bench.step()));
+    let pass = bench.scrub.pass().clone();
+    assert_eq!((pass.transient_errors, pass.transient_cause), (1, Some(EIO)));
+    bench.scrub = machine(grid, grid.disk(), 1, OrderKind::Sequential, pass);
+    assert_eq!(bench.run().transient_errors, 1);
 }
 
 #[test]

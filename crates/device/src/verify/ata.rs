@@ -19,6 +19,10 @@ const BLOCKS_MAX: u64 = 65536;
 
 /// STATUS: the command ended with an error.
 const ERR: u8 = 1 << 0;
+/// Status: busy; the other bits mean nothing then.
+const BSY: u8 = 1 << 7;
+/// Status: data are asked for or offered, which this command never does.
+const DRQ: u8 = 1 << 3;
 /// STATUS: device fault, an error that names no sector.
 const DF: u8 = 1 << 5;
 /// ERROR: uncorrectable data.
@@ -95,8 +99,8 @@ fn read_verify(lba: u64, count: u32) -> [u8; 16] {
     ]
 }
 
-/// What the reply says of the medium. The registers go before the translator's sense key, since they are the disk's
-/// own words.
+/// What the reply says of the medium. Where the registers show an error they go before the translator's sense key, being
+/// the disk's own words; where they show none, the translator must say so too.
 fn judge(reply: &Reply) -> Outcome {
     if let Some(failed) = reply.transport_failure() {
         return failed;
@@ -114,12 +118,16 @@ fn judge(reply: &Reply) -> Outcome {
 fn judge_registers(ata: AtaStatus, sense: Sense) -> Outcome {
     let sense = Sense { block: None, ..sense };
     match ata {
-        AtaStatus { status, .. } if status & (ERR | DF) == 0 => Outcome::Clean,
-        AtaStatus { status, error, lba } if status & DF == 0 && error & UNC != 0 => {
+        AtaStatus { status, .. } if status & (BSY | DF | DRQ | ERR) == 0 => match sense {
+            // ATA PASS-THROUGH INFORMATION AVAILABLE, under either key.
+            Sense { key: 0 | 1, asc: 0, ascq: 0x1d, .. } => Outcome::Clean,
+            _ => Outcome::of_sense(sense),
+        },
+        AtaStatus { status, error, lba } if status & (BSY | DF) == 0 && error & UNC != 0 => {
             // UNRECOVERED READ ERROR, whatever the translator made of it.
             Outcome::Unreadable(Cause::Sense(Sense { key: 3, asc: 0x11, ascq: sense.ascq, block: Some(lba) }))
         }
-        // Aborted, not found, a fault of the electronics: not the medium's.
+        // Busy, aborted, not found, a fault of the electronics: not the medium's.
         _ => Outcome::Failed(Cause::Sense(sense)),
     }
 }
@@ -159,7 +167,25 @@ mod tests {
     #[test]
     fn registers_without_an_error_are_clean() {
         assert_eq!(judge(&reply(1, 0, 0x1d, 0x50, 0)), Outcome::Clean);
+        assert_eq!(judge(&reply(0, 0, 0x1d, 0x50, 0)), Outcome::Clean);
         assert_eq!(judge(&Reply::default()), Outcome::Clean);
+    }
+
+    /// What libata makes of a bus error, a refusal, a busy disk: the registers may look well.
+    #[test]
+    fn registers_that_look_well_do_not_make_an_error_clean() {
+        for (key, asc, ascq, status) in [
+            (0xb, 0, 0, 0x40),
+            (5, 0x21, 4, 0x40),
+            (5, 0x20, 0, 0x50),
+            (4, 0, 0, 0x50),
+            (1, 0, 0x1d, 0xd0),
+            (0, 0, 0, 0x50),
+        ] {
+            let outcome = judge(&reply(key, asc, ascq, status, 0));
+            assert!(matches!(outcome, Outcome::Failed(_)), "{key:x}/{asc:x}/{ascq:x} {status:x}: {outcome:?}");
+        }
+        assert!(matches!(judge(&reply(3, 0x11, 4, 0, 0)), Outcome::Unreadable(_)));
     }
 
     #[test]

@@ -1,0 +1,58 @@
+//! Requests that failed without a word about the medium: asked again, then left out, and what that means for the disk.
+
+use crate::range_set::RangeSet;
+use crate::units::SectorRange;
+use crate::verdict::Cause;
+use std::collections::BTreeMap;
+
+/// A range is asked so many times in all.
+pub(super) const ATTEMPTS_MAX: u32 = 4;
+/// So many ranges left out in a row, with no answer between them, and the device is taken to be out of order.
+const LEFT_OUT_MAX: u32 = 3;
+
+/// What failed, by range.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Failures {
+    attempts: BTreeMap<u64, u32>,
+    left_out: RangeSet,
+    in_a_row: u32,
+    cause: Option<Cause>,
+}
+
+/// What to do about a failed request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Ask again, a little later.
+    Again,
+    /// Leave this range out, and go on elsewhere.
+    LeaveOut,
+    /// Nothing answers any more.
+    GiveUp,
+}
+
+impl Failures {
+    /// A request for `range` failed.
+    pub(super) fn on_failed(&mut self, range: SectorRange, cause: Cause) -> Step {
+        self.cause = Some(cause);
+        let attempts = self.attempts.entry(range.start.0).or_default();
+        *attempts += 1;
+        if *attempts < ATTEMPTS_MAX {
+            return Step::Again;
+        }
+        self.attempts.remove(&range.start.0);
+        self.left_out.insert(range);
+        self.in_a_row += 1;
+        if self.in_a_row < LEFT_OUT_MAX { Step::LeaveOut } else { Step::GiveUp }
+    }
+
+    /// A request for `range` was answered, one way or the other.
+    pub(super) fn on_answered(&mut self, range: SectorRange) {
+        self.attempts.remove(&range.start.0);
+        self.in_a_row = 0;
+    }
+
+    /// Why some ranges have no verdict, if any were left out.
+    pub(super) fn cause(&self) -> Option<Cause> {
+        self.cause.filter(|_| self.left_out.count() > 0)
+    }
+}
