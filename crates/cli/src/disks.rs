@@ -1,7 +1,7 @@
 //! `scrubjay` without a verb: the disks it sees, and what to do next. Reads no disk, writes nothing, needs no root.
 
 use crate::exit::Exit;
-use crate::quantity::show_time;
+use crate::quantity::{show_count, show_time};
 use anyhow::{Context, Result};
 use scrubjay_core::units::{Nanos, SectorRange};
 use scrubjay_device::inventory::{self, Disk};
@@ -10,6 +10,9 @@ use scrubjay_device::{clock, target::TargetError};
 use std::io::{self, Write};
 
 const HEADINGS: [&str; 7] = ["DISK", "SIZE", "KIND", "MODEL", "SERIAL", "OLDEST UNREAD SECTOR", "CAN BE READ"];
+
+/// Dates of regions are kept to ten minutes; a younger age says nothing.
+const AGE_FINE: u64 = 20 * 60;
 
 /// Prints the table and the next step.
 pub fn run() -> Result<Exit> {
@@ -65,18 +68,25 @@ fn row(disk: &Disk) -> [String; 7] {
     ]
 }
 
-/// How long ago the oldest sector was read, as far as the saved state says.
+/// How long ago the oldest sector was read, as far as the saved state says, and how many are known to be unreadable.
 fn oldest_unread(disk: &Disk) -> String {
     let sectors = disk.bytes.sectors();
-    let Ok(saved) = Store::at(&store::default_folder(), &disk.id, None).load(&disk.id, sectors) else {
+    let Ok(saved) = Store::at(&store::default_folder(), &disk.id.key(), None).load(&disk.id.key(), sectors) else {
         return "unknown (state not readable)".to_owned();
     };
-    let Some(saved) = saved else { return "never read".to_owned() };
-    let age = saved.coverage.oldest_unread_seconds(SectorRange::at(0, sectors), clock::today());
-    let done = saved.pass.map(|pass| pass.done.count() as f64 / sectors as f64 * 100.0);
-    match (age, done) {
-        (Some(seconds), _) => format!("read {} ago", show_time(Nanos::from_secs(seconds))),
-        (None, Some(percent)) => format!("never read ({percent:.0} % are)"),
+    let Some(saved) = saved.filter(|_| disk.id.is_certain) else { return "never read".to_owned() };
+    let whole = SectorRange::at(0, sectors);
+    let pass_unreadable = saved.pass.as_ref().map_or(0, |pass| pass.unreadable_in(whole));
+    let read = match (saved.coverage.oldest_unread_seconds(whole, clock::today()), &saved.pass) {
+        (Some(seconds), _) if seconds < AGE_FINE => "read just now".to_owned(),
+        (Some(seconds), _) => format!("read {} ago", show_time(Nanos::from_secs(seconds / 60 * 60))),
+        (None, Some(pass)) => {
+            format!("never read ({:.0} % are)", (pass.done.count() as f64 / sectors as f64 * 100.0).floor())
+        }
         (None, None) => "never read".to_owned(),
+    };
+    match saved.coverage.unreadable().max(pass_unreadable) {
+        0 => read,
+        count => format!("{read}, {} UNREADABLE", show_count(count)),
     }
 }

@@ -53,6 +53,7 @@ struct Run {
 #[derive(Debug, Serialize)]
 struct Slowdown {
     goal_mean_seconds: Option<f64>,
+    goal_max_seconds: Option<f64>,
     mean_seconds: f64,
     max_seconds: f64,
     foreground_requests: u64,
@@ -89,7 +90,8 @@ impl Target {
             seconds: report.elapsed.as_secs_f64(),
             unreadable: runs.collect(),
             slowdown: Slowdown {
-                goal_mean_seconds: facts.goal_mean.map(|goal| goal.as_secs_f64()),
+                goal_mean_seconds: facts.goal.map(|goal| goal.mean.as_secs_f64()),
+                goal_max_seconds: facts.goal.map(|goal| goal.max.as_secs_f64()),
                 mean_seconds: report.slowdown.mean_seconds(report.foreground_requests),
                 max_seconds: report.slowdown.max.as_secs_f64(),
                 foreground_requests: report.foreground_requests,

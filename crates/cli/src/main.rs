@@ -9,6 +9,7 @@ mod outcome;
 mod progress;
 mod quantity;
 mod result;
+mod say;
 mod scrub;
 
 use args::{Cli, Verb};
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
         if is_broken_pipe(&error) {
             return Exit::Clean;
         }
-        eprintln!("scrubjay: {error:#}");
+        say::say(format_args!("scrubjay: {error:#}"));
         Exit::Failed
     });
     ExitCode::from(exit as u8)

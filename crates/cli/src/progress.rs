@@ -1,8 +1,9 @@
 //! Progress on standard error: a live line a target on a terminal, a plain line now and then elsewhere.
 
 use crate::quantity::{show_count, show_rest};
+use crate::say::say;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use scrubjay_core::scrub::{Activity, Report};
+use scrubjay_core::scrub::{Activity, Report, State};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_device::session::Facts;
 use std::collections::VecDeque;
@@ -14,10 +15,23 @@ const RATE_WINDOW: Nanos = Nanos::from_secs(10);
 /// Plain lines come so often.
 const PLAIN_EVERY: Nanos = Nanos::from_secs(10);
 
+/// A request that takes longer than this is worth a word.
+const ANSWER_LATE: Nanos = Nanos::from_secs(10);
+
 /// Draws progress.
 pub struct Progress {
     lines: Vec<Line>,
     kind: Kind,
+    has_said_stopping: bool,
+}
+
+/// The latest of one target.
+#[derive(Clone, Debug)]
+pub struct Update {
+    /// How far it is.
+    pub report: Report,
+    /// What went wrong on our side, so far.
+    pub troubles: Vec<String>,
 }
 
 enum Kind {
@@ -29,6 +43,8 @@ enum Kind {
 struct Line {
     name: String,
     goal: Option<Nanos>,
+    troubles_said: usize,
+    is_ended: bool,
     recent: VecDeque<(Nanos, Bytes)>,
     printed_at: Nanos,
 }
@@ -40,32 +56,32 @@ impl Progress {
             .iter()
             .map(|facts| Line {
                 name: facts.path.display().to_string(),
-                goal: facts.goal_mean,
+                goal: facts.goal.map(|goal| goal.mean),
+                troubles_said: 0,
+                is_ended: false,
                 recent: VecDeque::new(),
                 printed_at: Nanos::ZERO,
             })
             .collect();
         if !show {
-            return Progress { lines, kind: Kind::Silent };
+            return Progress { lines, kind: Kind::Silent, has_said_stopping: false };
         }
         for facts in facts {
             let resumed = if facts.resumed { "going on with" } else { "scrubbing" };
-            eprintln!(
-                "{}: {resumed} {} ({}), foreground seen by {}",
-                facts.path.display(),
-                facts.bytes,
-                facts.id,
-                facts.detector
-            );
-            facts.notes.iter().for_each(|note| eprintln!("{}: note: {note}", facts.path.display()));
+            let path = facts.path.display();
+            say(format_args!(
+                "{path}: {resumed} {} ({}), foreground seen by {}",
+                facts.bytes, facts.id, facts.detector
+            ));
+            facts.notes.iter().for_each(|note| say(format_args!("{path}: note: {note}")));
         }
         if !std::io::stderr().is_terminal() {
-            return Progress { lines, kind: Kind::Plain };
+            return Progress { lines, kind: Kind::Plain, has_said_stopping: false };
         }
         let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(5));
         let style = ProgressStyle::with_template("{wide_msg}").expect("a constant template");
         let bars = facts.iter().map(|_| all.add(ProgressBar::new(0).with_style(style.clone()))).collect();
-        Progress { lines, kind: Kind::Live(all, bars) }
+        Progress { lines, kind: Kind::Live(all, bars), has_said_stopping: false }
     }
 
     /// How often to draw.
@@ -73,21 +89,44 @@ impl Progress {
         if matches!(self.kind, Kind::Live(..)) { Duration::from_millis(200) } else { Duration::from_millis(20) }
     }
 
-    /// Draws the latest reports, one a target in order.
-    pub fn draw(&mut self, reports: impl Iterator<Item = Option<Report>>) {
-        for (index, report) in reports.enumerate() {
-            let (line, Some(report)) = (&mut self.lines[index], report) else { continue };
+    /// Draws the latest, one a target in order.
+    pub fn draw(&mut self, updates: impl Iterator<Item = Option<Update>>) {
+        for (index, update) in updates.enumerate() {
+            let (line, Some(Update { report, troubles })) = (&mut self.lines[index], update) else { continue };
+            let news: Vec<String> =
+                troubles.iter().skip(line.troubles_said).map(|news| format!("{}: {news}", line.name)).collect();
+            line.troubles_said = troubles.len();
             let text = line.text(&report);
+            let has_ended = report.activity == Activity::Ended && !std::mem::replace(&mut line.is_ended, true);
+            line.is_ended = report.activity == Activity::Ended;
+            let is_due = report.elapsed.since(line.printed_at) >= PLAIN_EVERY && !line.is_ended;
             match &self.kind {
-                Kind::Silent => {}
-                Kind::Live(_, bars) => bars[index].set_message(text),
+                Kind::Silent => news.iter().for_each(|news| say(format_args!("{news}"))),
+                Kind::Live(all, bars) => {
+                    news.into_iter().for_each(|news| drop(all.println(news)));
+                    bars[index].set_message(text);
+                }
                 Kind::Plain => {
-                    if report.elapsed.since(line.printed_at) >= PLAIN_EVERY {
+                    news.iter().for_each(|news| say(format_args!("{news}")));
+                    if is_due || has_ended {
                         line.printed_at = report.elapsed;
-                        eprintln!("{text}");
+                        say(format_args!("{text}"));
                     }
                 }
             }
+        }
+    }
+
+    /// Says once that a stop was asked for, and what it waits for.
+    pub fn say_stopping(&mut self) {
+        const TEXT: &str = "pausing as soon as the disk has answered; once more to leave at once";
+        if std::mem::replace(&mut self.has_said_stopping, true) {
+            return;
+        }
+        match &self.kind {
+            Kind::Silent => {}
+            Kind::Plain => say(format_args!("{TEXT}")),
+            Kind::Live(all, _) => drop(all.println(TEXT)),
         }
     }
 
@@ -100,26 +139,34 @@ impl Progress {
 }
 
 impl Line {
-    /// `/dev/sda  43.2 %  waiting  61 MiB/s  0 unreadable  slowdown 0.40 of 1 ms  ETA 3 h 10 min (2 h 40 min to 4 h)`
+    /// `/dev/sda  43.2 %  0 unreadable  slowdown 0.40 of 1 ms  ETA 3 h 10 min (2 h 40 min to 4 h)  61 MiB/s  waiting`:
+    /// what matters most comes first, since narrow terminals cut the end.
     fn text(&mut self, report: &Report) -> String {
-        let doing = match report.activity {
-            Activity::Reading => "reading",
-            Activity::Waiting => "waiting",
-            Activity::Ended => "ended",
-        };
-        let rate = self.rate(report);
         let mean = report.slowdown.mean_seconds(report.foreground_requests) * 1e3;
         let slowdown = match self.goal {
             Some(goal) => format!("slowdown {mean:.2} of {} ms", goal.as_millis_f64()),
             None => format!("slowdown {mean:.2} ms"),
         };
+        let percent = (report.share_done() * 1000.0).floor() / 10.0;
+        let unreadable = show_count(report.unreadable_sectors());
+        let rate = self.rate(report);
+        let doing = match (report.state, report.activity) {
+            (State::Complete, _) => return format!("{}  done  {unreadable} unreadable  {slowdown}", self.name),
+            (State::Gone, _) => return format!("{}  {percent:.1} %  GONE  {unreadable} unreadable", self.name),
+            (State::Failed(_), _) => {
+                return format!("{}  {percent:.1} %  NOT DONE  {unreadable} unreadable", self.name);
+            }
+            _ if report.in_flight_for > ANSWER_LATE => {
+                format!("NO ANSWER from the disk for {}", show_rest(report.in_flight_for))
+            }
+            (State::Running, Activity::Reading) => format!("{rate}/s  reading"),
+            (State::Running, _) => format!("{rate}/s  waiting"),
+        };
         let eta = match report.forecast {
             None => "ETA not known yet".to_owned(),
             Some(f) => format!("ETA {} ({} to {})", show_rest(f.likely), show_rest(f.low), show_rest(f.high)),
         };
-        let percent = (report.share_done() * 1000.0).floor() / 10.0;
-        let unreadable = show_count(report.unreadable_sectors());
-        format!("{}  {percent:.1} %  {doing}  {rate}/s  {unreadable} unreadable  {slowdown}  {eta}", self.name)
+        format!("{}  {percent:.1} %  {unreadable} unreadable  {slowdown}  {eta}  {doing}", self.name)
     }
 
     fn rate(&mut self, report: &Report) -> Bytes {

@@ -34,7 +34,8 @@ pub fn bytes(text: &str) -> Result<Bytes, String> {
 
 /// `100us`, `1ms`, `0.5ms`, `2s`, `10m`, `1h`.
 pub fn time(text: &str) -> Result<Nanos, String> {
-    const UNITS: [(&str, f64); 6] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10), ("h", 3.6e12)];
+    const UNITS: [(&str, f64); 7] =
+        [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10), ("h", 3.6e12)];
     let what = || format!("`{text}` is no time: write 1ms, 500us, 2s, 10m or 1h");
     let (number, unit) = split(text).ok_or_else(what)?;
     let unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(what)?;

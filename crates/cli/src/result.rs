@@ -9,6 +9,10 @@ use std::io::{self, Write};
 /// So many runs of unreadable sectors are listed; `--json` has them all.
 const RUNS_SHOWN: usize = 20;
 
+/// What to do about unreadable sectors.
+const ADVICE: &str = "what they held is lost unless a RAID or a backup has it: restore it from there (the write heals the \
+sector), and replace the disk if there are more next time";
+
 /// Prints one paragraph a target.
 pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
     for outcome in outcomes {
@@ -35,6 +39,9 @@ pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
                 "  {times} requests failed at first ({cause}), but every sector could be read when asked again"
             )?;
         }
+        if !report.unreadable.is_empty() {
+            writeln!(out, "  {ADVICE}")?;
+        }
         writeln!(out, "  {}", cost(outcome))?;
         for note in outcome.notes() {
             writeln!(out, "  note: {note}")?;
@@ -56,6 +63,9 @@ fn headline(outcome: &Outcome) -> String {
             let sectors = if count == 1 { "sector" } else { "sectors" };
             format!("{} UNREADABLE {sectors} in {places}; all the rest of {} verified", show_count(count), report.bytes)
         }
+        State::Running if !outcome.ended.is_saved => {
+            format!("NOT DONE: {}; {verified}{}", outcome.error().unwrap_or_default(), found_so_far(report))
+        }
         State::Running => {
             format!("paused: {verified}{}; the same command goes on from here", found_so_far(report))
         }
@@ -76,21 +86,25 @@ fn found_so_far(report: &Report) -> String {
 fn cost(outcome: &Outcome) -> String {
     let report = &outcome.ended.report;
     let seconds = report.elapsed.as_secs_f64().max(1e-9);
-    let rate = Bytes((report.bytes_requested.0 as f64 / seconds) as u64);
+    let rate = Bytes((report.bytes_verified_now.0 as f64 / seconds) as u64);
     let took = format!("took {} ({rate}/s)", show_time(report.elapsed));
-    if report.foreground_requests == 0 {
-        return format!("{took}; no foreground requests were seen ({})", outcome.facts.detector_kind);
-    }
-    let mean = report.slowdown.mean_seconds(report.foreground_requests);
-    let goal = outcome.facts.goal_mean.map_or(String::new(), |goal| {
-        let kept = if mean <= goal.as_secs_f64() { "kept" } else { "NOT kept" };
-        format!(" (budget of {} {kept})", show_time(goal))
+    let requests = match report.foreground_requests {
+        0 => return format!("{took}; no foreground requests were seen ({})", outcome.facts.detector_kind),
+        1 => "one foreground request".to_owned(),
+        count => format!("{} foreground requests", show_count(count)),
+    };
+    let mean = Nanos::from_secs_f64(report.slowdown.mean_seconds(report.foreground_requests));
+    let max = report.slowdown.max;
+    let verdict = outcome.facts.goal.map_or(String::new(), |goal| {
+        let is_kept = mean <= goal.mean && max <= goal.max;
+        let (mean, max) = (show_time(goal.mean), show_time(goal.max));
+        match (is_kept, outcome.ended.foreground_lost) {
+            (true, 0) => format!(": the budget of {mean} and {max} was kept"),
+            (true, _) => format!(": as far as was seen, the budget of {mean} and {max} was kept"),
+            (false, _) => format!(": the budget of {mean} and {max} was NOT kept"),
+        }
     });
-    format!(
-        "{took}; {} foreground requests lost {} each on average{goal}, {} at most; {} had to wait for us",
-        show_count(report.foreground_requests),
-        show_time(Nanos::from_secs_f64(mean)),
-        show_time(report.slowdown.max),
-        show_count(report.slowdown.collisions),
-    )
+    let collisions = show_count(report.slowdown.collisions);
+    let (mean, max) = (show_time(mean), show_time(max));
+    format!("{took}; {requests} lost {mean} each on average, {max} at most ({collisions} met ours){verdict}")
 }

@@ -3,26 +3,28 @@
 use crate::args::{self, Scrub};
 use crate::exit::Exit;
 use crate::outcome::Outcome;
-use crate::progress::Progress;
+use crate::progress::{Progress, Update};
+use crate::say::say;
 use crate::{json, result};
 use anyhow::{Context, Result};
 use scrubjay_core::idle::{Choice, Goal};
 use scrubjay_core::scrub::Report;
 use scrubjay_core::tour::OrderKind;
 use scrubjay_device::session::{Facts, Options, Session, SessionError};
+use scrubjay_device::store::{self, StoreError};
 use scrubjay_device::target::{Target, TargetError};
-use scrubjay_device::{detector, store, verify};
-use std::io::{self, Write};
+use scrubjay_device::{detector, verify};
+use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Scrubs all targets.
 pub fn run(args: &Scrub) -> Result<Exit> {
     if args.record.is_some() && args.targets.len() > 1 {
-        eprintln!("scrubjay: --record takes one target");
+        say(format_args!("scrubjay: --record takes one target"));
         return Ok(Exit::Usage);
     }
     let stop = stop_on_signals()?;
@@ -31,19 +33,20 @@ pub fn run(args: &Scrub) -> Result<Exit> {
         match options(args, path).and_then(|options| Session::prepare(path, &options)) {
             Ok(session) => sessions.push(session),
             Err(error) => {
-                eprintln!("scrubjay: {error}");
+                say(format_args!("scrubjay: {error}"));
                 return Ok(exit_of(&error));
             }
         }
     }
     let outcomes = run_all(sessions, &stop, !args.no_progress)?;
-    if args.json {
-        let mut out = io::stdout().lock();
-        serde_json::to_writer(&mut out, &json::Document::new(&outcomes)).map_err(io::Error::from)?;
-        writeln!(out)?;
+    let mut out = io::stdout().lock();
+    let printed = if args.json {
+        let document = serde_json::to_string(&json::Document::new(&outcomes)).context("the result as JSON")?;
+        writeln!(out, "{document}")
     } else {
-        result::print(&outcomes, &mut io::stdout().lock())?;
-    }
+        result::print(&outcomes, &mut out)
+    };
+    printed.context("cannot write the result to standard output")?;
     // The worst one decides: not done, then to be continued, then problems.
     let exits: Vec<Exit> = outcomes.iter().map(Outcome::exit).collect();
     let worst = [Exit::Failed, Exit::Paused, Exit::Found].into_iter().find(|exit| exits.contains(exit));
@@ -53,31 +56,37 @@ pub fn run(args: &Scrub) -> Result<Exit> {
 /// One thread a target; this one draws.
 fn run_all(sessions: Vec<Session>, stop: &AtomicBool, show: bool) -> Result<Vec<Outcome>> {
     let facts: Vec<Facts> = sessions.iter().map(|session| session.facts().clone()).collect();
-    let latest: Vec<Mutex<Option<Report>>> = sessions.iter().map(|_| Mutex::new(None)).collect();
+    let latest: Vec<Mutex<Option<Update>>> = sessions.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
         let threads: Vec<_> = sessions
             .into_iter()
             .zip(&latest)
             .map(|(session, latest)| {
                 scope.spawn(move || {
-                    let mut publish = |report: &Report| *lock(latest) = Some(report.clone());
+                    let mut publish = |report: &Report, troubles: &[String]| {
+                        *lock(latest) = Some(Update { report: report.clone(), troubles: troubles.to_vec() });
+                    };
                     session.run(stop, &mut publish)
                 })
             })
             .collect();
         let mut progress = Progress::new(&facts, show);
         while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
-            progress.draw(latest.iter().map(|report| lock(report).clone()));
+            progress.draw(latest.iter().map(|update| lock(update).clone()));
+            if stop.load(Ordering::Relaxed) {
+                progress.say_stopping();
+            }
             thread::park_timeout(progress.period());
         }
+        progress.draw(latest.iter().map(|update| lock(update).clone()));
         progress.finish();
         let ended = threads.into_iter().map(|thread| thread.join().ok().context("a scrub thread died"));
         facts.into_iter().zip(ended).map(|(facts, ended)| Ok(Outcome { facts, ended: ended? })).collect()
     })
 }
 
-fn lock(report: &Mutex<Option<Report>>) -> std::sync::MutexGuard<'_, Option<Report>> {
-    report.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(update: &Mutex<Option<Update>>) -> MutexGuard<'_, Option<Update>> {
+    update.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The first SIGINT or SIGTERM pauses; a second one ends the process on the spot (the state is a few seconds old then).
@@ -139,6 +148,9 @@ fn exit_of(error: &SessionError) -> Exit {
         SessionError::Target(TargetError::Io { .. }) => Exit::Failed,
         SessionError::Target(_) | SessionError::Usage { .. } => Exit::Usage,
         SessionError::Verifier { source: verify::VerifierError::NotPermitted(_), .. } => Exit::Permission,
+        SessionError::Store(StoreError::Folder { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
+            Exit::Permission
+        }
         SessionError::Claim { .. }
         | SessionError::Store(_)
         | SessionError::Verifier { .. }

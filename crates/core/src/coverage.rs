@@ -1,7 +1,7 @@
 //! Coverage: when each region of a disk was last verified completely, and with which verdict.
 
 use crate::tour::Grid;
-use crate::units::{SectorRange, UnixSeconds};
+use crate::units::{Sector, SectorRange, UnixSeconds};
 
 /// What is known of one region. All zero: never verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +41,36 @@ impl Coverage {
         &self.grid
     }
 
+    /// The same map on another grid of the same disk. A new region is as old as the oldest one that it takes a part of, and
+    /// never verified if one of them was not.
+    pub fn onto(self, grid: Grid) -> Coverage {
+        if self.grid == grid || self.grid.disk() != grid.disk() {
+            return if self.grid == grid { self } else { Coverage::new(grid) };
+        }
+        let mut map = Coverage::new(grid);
+        for region in 0..grid.region_count() {
+            let SectorRange { start, end } = grid.region(region);
+            let theirs = self.grid.region_of(start)..=self.grid.region_of(Sector(end.0 - 1));
+            let parts = theirs.clone().map(|index| (index, self.regions[index as usize]));
+            let oldest = parts.clone().map(|(_, part)| part.begun).min().unwrap_or_default();
+            let verified = parts.clone().map(|(_, part)| part.verified).min().unwrap_or_default();
+            // Where in its old region an unreadable sector lay is not known: the new one of its first sector has it.
+            let begins_here = parts.filter(|(index, _)| grid.region_of(self.grid.region(*index).start) == region);
+            let unreadable = begins_here.map(|(_, part)| part.unreadable).sum();
+            if oldest.0 > 0 && verified.0 > 0 {
+                map.regions[region as usize] = RegionRecord { begun: oldest, verified, unreadable };
+            }
+            map.begun[region as usize] =
+                theirs.map(|index| self.begun[index as usize]).filter(|begun| begun.0 > 0).min().unwrap_or_default();
+        }
+        map
+    }
+
+    /// How many sectors are known to be unreadable.
+    pub fn unreadable(&self) -> u64 {
+        self.regions.iter().map(|region| u64::from(region.unreadable)).sum()
+    }
+
     /// One record a region.
     pub fn regions(&self) -> &[RegionRecord] {
         &self.regions
@@ -77,7 +107,7 @@ impl Coverage {
         if range.is_empty() {
             return Some(0);
         }
-        let last = crate::units::Sector(range.end.0 - 1);
+        let last = Sector(range.end.0 - 1);
         let regions = self.grid.region_of(range.start) as usize..=self.grid.region_of(last) as usize;
         let oldest = self.regions[regions].iter().map(|region| region.begun).min()?;
         (oldest.0 > 0).then(|| today.0.saturating_sub(oldest.0))
@@ -87,6 +117,25 @@ impl Coverage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_grid_never_makes_a_sector_younger() {
+        let disk = 97;
+        let mut old = Coverage::new(Grid::new(disk, 10, 5));
+        (0..9).for_each(|region| old.complete(region, UnixSeconds(1000 + region * 37 % 100), region as u32 % 2));
+        for size in 1..=100 {
+            let new = old.clone().onto(Grid::new(disk, size, size));
+            for sector in 0..disk {
+                let one = SectorRange::at(sector, 1);
+                let age = |map: &Coverage| map.oldest_unread_seconds(one, UnixSeconds(5000)).unwrap_or(u64::MAX);
+                assert!(age(&new) >= age(&old), "sector {sector}, regions of {size}");
+            }
+            if size <= 10 {
+                assert!(new.unreadable() <= old.unreadable());
+            }
+        }
+        assert_eq!(old.clone().onto(*old.grid()), old);
+    }
 
     #[test]
     fn the_oldest_sector_decides() {

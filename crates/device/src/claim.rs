@@ -35,7 +35,7 @@ pub enum ClaimError {
 }
 
 impl Claim {
-    /// Claims what `name` stands for: one holder at a time on this machine.
+    /// Claims what `name` stands for, one holder at a time on this machine. At most 80 bytes.
     ///
     /// # Errors
     /// [`ClaimError::Held`] when somebody does already.

@@ -1,7 +1,7 @@
 //! Which disks are there, and what stops us from reading each? Nothing is written, no medium is touched.
 
 use crate::sysfs::DiskNode;
-use crate::target::{self, Target, TargetError};
+use crate::target::{self, Identity, Target, TargetError};
 use scrubjay_core::units::Bytes;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -16,7 +16,7 @@ pub struct Disk {
     /// Serial number, where the disk says so.
     pub serial: Option<String>,
     /// What its saved state is filed under.
-    pub id: String,
+    pub id: Identity,
     /// Its size.
     pub bytes: Bytes,
     /// A device of its own, not one made of others (loop, dm, md)?
@@ -55,7 +55,7 @@ fn describe(node: DiskNode) -> Option<Disk> {
     let model = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let model = if model.is_empty() { first(&["loop/backing_file", "dm/name", "md/level"]) } else { Some(model) };
     Some(Disk {
-        serial: first(&["serial", "device/serial"]).or_else(|| serial_page(&node)),
+        serial: node.serial(),
         id: target::disk_id(&node),
         bytes: Bytes(sectors * 512),
         is_hardware: node.folder().join("device").exists(),
@@ -64,14 +64,6 @@ fn describe(node: DiskNode) -> Option<Disk> {
         model,
         path,
     })
-}
-
-/// The serial number of SCSI's vital product data page 0x80: four bytes of header, then text.
-fn serial_page(node: &DiskNode) -> Option<String> {
-    let page = fs::read(node.folder().join("device/vpd_pg80")).ok()?;
-    let text =
-        String::from_utf8_lossy(page.get(4..)?).trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned();
-    (!text.is_empty()).then_some(text)
 }
 
 /// sda before sdb before sdaa; loop2 before loop10.

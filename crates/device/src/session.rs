@@ -3,12 +3,12 @@
 use crate::claim::{Claim, ClaimError};
 use crate::detector::{self, Detector};
 use crate::pump::{self, Watcher};
-use crate::store::{Store, StoreError};
+use crate::store::{self, Store, StoreError};
 use crate::target::{Target, TargetError};
 use crate::verify::{self, VerifierError};
 use crate::{clock, ioprio};
 use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::Choice;
+use scrubjay_core::idle::{Choice, Goal};
 use scrubjay_core::journal::Entry;
 use scrubjay_core::machine::{Event, Op};
 use scrubjay_core::saved::Saved;
@@ -120,8 +120,8 @@ pub struct Facts {
     pub order: &'static str,
     /// The policy's name.
     pub policy: &'static str,
-    /// The mean goal, for the policy that has one.
-    pub goal_mean: Option<Nanos>,
+    /// The goal, for the policy that has one.
+    pub goal: Option<Goal>,
     /// Does it go on with a pass that was under way?
     pub resumed: bool,
     /// What else a user should know.
@@ -137,7 +137,7 @@ pub struct Session {
     detector: Box<dyn Detector>,
     store: Store,
     record: Option<BufWriter<File>>,
-    _claim: Claim,
+    _claims: Vec<Claim>,
 }
 
 /// How a session ended.
@@ -147,8 +147,10 @@ pub struct Ended {
     pub report: Report,
     /// Stopped by the flag, with something left to do?
     pub paused: bool,
-    /// Why the state could not be saved, when it could not.
-    pub save_error: Option<String>,
+    /// What went wrong on our side, such as a state that could not be saved.
+    pub troubles: Vec<String>,
+    /// Could the state be saved at the end?
+    pub is_saved: bool,
     /// Foreground requests that the detector could not count.
     pub foreground_lost: u64,
 }
@@ -161,13 +163,9 @@ impl Session {
     pub fn prepare(path: &Path, options: &Options) -> Result<Session, SessionError> {
         let target = Target::open(path)?;
         let range = check_sizes(&target, options)?;
-        let claim_name = match &target.disk {
-            Some(disk) if target.is_block_device => format!("{}:{}", disk.major, disk.minor),
-            _ => target.id.clone(),
-        };
-        let claim = Claim::take(&claim_name).map_err(|source| SessionError::Claim { path: path.into(), source })?;
+        let claims = claim(&target)?;
         let part = options.range.as_ref().map(|_| range);
-        let store = Store::open(&options.state_folder, &target.id, part)?;
+        let store = Store::open(&options.state_folder, &target.id.key(), part)?;
         let mut notes = Vec::new();
         let grid = Grid::new(target.sectors, options.region.sectors(), options.segment.sectors());
         let (coverage, pass) = load(&store, &target, grid, options.fresh, &mut notes)?;
@@ -184,8 +182,9 @@ impl Session {
         let record = match &options.record {
             None => None,
             Some(file) => {
+                // A new file, never one that is there: it might be somebody's data, or the target itself.
                 let fail = |source| SessionError::Record { path: file.clone(), source };
-                Some(BufWriter::new(File::create(file).map_err(fail)?))
+                Some(BufWriter::new(File::create_new(file).map_err(fail)?))
             }
         };
         if !target.is_direct {
@@ -194,9 +193,14 @@ impl Session {
                     .into(),
             );
         }
+        if verifier.name != "read" {
+            notes.push(format!("{}: the medium was not seen to be read", verifier.note));
+        } else if verifier.engine == "pread" {
+            notes.push(verifier.note.clone());
+        }
         let facts = Facts {
             path: path.to_owned(),
-            id: target.id.clone(),
+            id: target.id.name.clone(),
             bytes: range.bytes(),
             verifier: verifier.name,
             depth,
@@ -204,12 +208,12 @@ impl Session {
             detector_kind: watched.kind,
             order: options.order.name(),
             policy: options.policy.policy().name(),
-            goal_mean: if let Choice::Budget(goal) = options.policy { Some(goal.mean) } else { None },
+            goal: if let Choice::Budget(goal) = options.policy { Some(goal) } else { None },
             resumed: pass.done.count() > 0,
             notes,
         };
         let scrub_setup = (config, options.order, options.policy, coverage, pass);
-        Ok(Session { facts, target, scrub_setup, verifier, detector: watched.detector, store, record, _claim: claim })
+        Ok(Session { facts, target, scrub_setup, verifier, detector: watched.detector, store, record, _claims: claims })
     }
 
     /// What is known before it runs.
@@ -218,8 +222,8 @@ impl Session {
     }
 
     /// Runs until all is verified, the disk is gone, or `stop` is set (a stop is a pause). Puts the calling thread into
-    /// the idle I/O class. `publish` gets a report several times a second.
-    pub fn run(mut self, stop: &AtomicBool, publish: &mut dyn FnMut(&Report)) -> Ended {
+    /// the idle I/O class. `publish` gets a report and the troubles so far, several times a second and at the end.
+    pub fn run(mut self, stop: &AtomicBool, publish: &mut dyn FnMut(&Report, &[String])) -> Ended {
         let class = ioprio::enter_idle_class();
         let (mut config, order, policy, coverage, pass) = self.scrub_setup;
         config.started = clock::now();
@@ -236,16 +240,22 @@ impl Session {
             hasty_at: Nanos::ZERO,
             saved_count: 0,
             published_at: Nanos::ZERO,
-            save_error: class.err().map(|error| format!("the idle I/O class is refused: {error}")),
+            troubles: Vec::new(),
+            is_saved: true,
         };
+        if let Err(error) = class {
+            warden.trouble("idle I/O class refused", &error);
+        }
         warden.record(&record_head);
         pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut warden, stop);
         warden.save(&scrub, true);
         let report = scrub.report(clock::now());
+        (warden.publish)(&report, &warden.troubles);
         Ended {
             paused: report.state == State::Running,
             report,
-            save_error: warden.save_error,
+            troubles: warden.troubles,
+            is_saved: warden.is_saved,
             foreground_lost: self.detector.lost(),
         }
     }
@@ -256,8 +266,14 @@ fn check_sizes(target: &Target, options: &Options) -> Result<SectorRange, Sessio
     let block = target.logical_block;
     let usage = |what: String| Err(SessionError::Usage { path: target.path.clone(), what });
     let size = options.policy.size_max();
+    if size > verify::REQUEST_MAX {
+        return usage(format!("--request {size} is too much at a time: {} is the most", verify::REQUEST_MAX));
+    }
     for (name, bytes) in [("--region", options.region), ("--segment", options.segment), ("--request", size)] {
-        if bytes.0 == 0 || !bytes.0.is_multiple_of(block.0) {
+        if bytes.0 == 0 {
+            return usage(format!("{name} must be more than 0"));
+        }
+        if !bytes.0.is_multiple_of(block.0) {
             return usage(format!("{name} {bytes} is not a multiple of its logical block of {block}"));
         }
     }
@@ -271,12 +287,14 @@ fn check_sizes(target: &Target, options: &Options) -> Result<SectorRange, Sessio
         return usage(format!("--region {} makes {regions} regions: use {least} or more", options.region));
     }
     let Some(range) = &options.range else { return Ok(SectorRange::at(0, target.sectors)) };
-    if range.is_empty() || range.end > bytes {
-        let (start, end) = (range.start, range.end);
-        return usage(format!("--range {start}..{end} is empty or ends outside its {bytes} bytes"));
+    let (start, end) = (range.start, range.end);
+    if start >= bytes || end > bytes {
+        return usage(format!("--range {start}..{end} lies outside its {bytes} bytes"));
     }
-    if !range.start.is_multiple_of(block.0) || !range.end.is_multiple_of(block.0) {
-        let (start, end) = (range.start, range.end);
+    if start >= end {
+        return usage(format!("--range {start}..{end} is empty"));
+    }
+    if !start.is_multiple_of(block.0) || !end.is_multiple_of(block.0) {
         return usage(format!(
             "--range {start}..{end} does not begin and end at a multiple of its logical block of {block}"
         ));
@@ -292,7 +310,7 @@ fn load(
     fresh: bool,
     notes: &mut Vec<String>,
 ) -> Result<(Coverage, Pass), SessionError> {
-    let saved = match store.load(&target.id, target.sectors) {
+    let saved = match store.load(&target.id.key(), target.sectors) {
         Ok(saved) => saved,
         Err(error) if fresh => {
             notes.push(format!("put aside: {error}"));
@@ -302,16 +320,23 @@ fn load(
         Err(error) => return Err(error.into()),
     };
     let Some(saved) = saved else { return Ok((Coverage::new(grid), Pass::default())) };
-    let coverage = if *saved.coverage.grid() == grid {
-        saved.coverage
-    } else if saved.coverage.grid().region_sectors() == grid.region_sectors() {
-        let (regions, begun) = (saved.coverage.regions().to_vec(), saved.coverage.begun().to_vec());
-        Coverage::restore(grid, regions, begun).unwrap_or_else(|| Coverage::new(grid))
-    } else {
-        notes.push("the region size has changed: the coverage map begins anew".to_owned());
-        Coverage::new(grid)
-    };
-    Ok((coverage, saved.pass.filter(|_| !fresh).unwrap_or_default()))
+    if !target.id.is_certain && !fresh {
+        notes.push(
+            "this disk says nothing of itself, so what was read before may have been another one: a new pass".into(),
+        );
+        return Ok((Coverage::new(grid), Pass::default()));
+    }
+    Ok((saved.coverage.onto(grid), saved.pass.filter(|_| !fresh).unwrap_or_default()))
+}
+
+/// Claims the whole disk below the target, and what it is: a disk may be reached by two ways.
+fn claim(target: &Target) -> Result<Vec<Claim>, SessionError> {
+    let by_number = target.disk.as_ref().filter(|_| target.is_block_device);
+    let by_number = by_number.map(|disk| format!("number/{}:{}", disk.major, disk.minor));
+    let by_name = format!("name/{}", store::short_name(&target.id.key()));
+    let take =
+        |name: String| Claim::take(&name).map_err(|source| SessionError::Claim { path: target.path.clone(), source });
+    by_number.into_iter().chain([by_name]).map(take).collect()
 }
 
 fn open_verifier(target: &Target, options: &Options) -> Result<verify::Opened, SessionError> {
@@ -346,24 +371,33 @@ struct Warden<'a> {
     target: &'a Target,
     store: &'a Store,
     record: Option<BufWriter<File>>,
-    publish: &'a mut dyn FnMut(&Report),
+    publish: &'a mut dyn FnMut(&Report, &[String]),
     saved_at: Nanos,
     hasty_at: Nanos,
     saved_count: u64,
     published_at: Nanos,
-    save_error: Option<String>,
+    troubles: Vec<String>,
+    is_saved: bool,
 }
 
 impl Warden<'_> {
+    /// Notes a trouble once, however often it comes.
+    fn trouble(&mut self, what: &str, error: &io::Error) {
+        if !self.troubles.iter().any(|trouble| trouble.starts_with(what)) {
+            self.troubles.push(format!("{what}: {error}"));
+        }
+    }
+
     fn save(&mut self, scrub: &Scrub, durably: bool) {
         let is_complete = scrub.state() == State::Complete;
         let pass = (!is_complete).then(|| scrub.pass().clone());
         let coverage = scrub.coverage().clone();
-        let saved = Saved { disk: self.target.id.clone(), at: clock::today(), coverage, pass };
+        let saved = Saved { disk: self.target.id.key(), at: clock::today(), coverage, pass };
         self.saved_count = scrub.pass().done.count();
         let result = if durably { self.store.save(&saved) } else { self.store.save_in_haste(&saved) };
+        self.is_saved = result.is_ok();
         if let Err(error) = result {
-            self.save_error.get_or_insert(format!("state not saved in {}: {error}", self.store.path().display()));
+            self.trouble(&format!("STATE NOT SAVED in {}", self.store.path().display()), &error);
         }
     }
 
@@ -371,7 +405,7 @@ impl Warden<'_> {
         if let Some(file) = &mut self.record
             && let Err(error) = writeln!(file, "{entry}")
         {
-            self.save_error.get_or_insert(format!("the record ends early: {error}"));
+            self.trouble("the record ends early", &error);
             self.record = None;
         }
     }
@@ -389,7 +423,7 @@ impl Watcher<Scrub> for Warden<'_> {
     fn turned(&mut self, now: Nanos, scrub: &Scrub) {
         if now.since(self.published_at) >= PUBLISH_EVERY {
             self.published_at = now;
-            (self.publish)(&scrub.report(now));
+            (self.publish)(&scrub.report(now), &self.troubles);
         }
         let new = scrub.pass().done.count() - self.saved_count;
         if now.since(self.saved_at) >= SAVE_EVERY {

@@ -3,7 +3,7 @@
 use scrubjay_core::saved::{Saved, SavedError};
 use scrubjay_core::units::SectorRange;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Where the state of one scrub is kept.
@@ -40,7 +40,9 @@ pub enum StoreError {
         source: SavedError,
     },
     /// The state of another disk, or of the same one when it had another size.
-    #[error("state file {path} is that of another disk ({theirs}), not of {ours}: start afresh with --fresh")]
+    #[error(
+        "state file {path} is that of another disk, or of this one when it had another size ({theirs}, not {ours}): start afresh with --fresh"
+    )]
     Foreign {
         /// Which.
         path: PathBuf,
@@ -55,7 +57,7 @@ pub enum StoreError {
 /// `~/.local/state/scrubjay`.
 pub fn default_folder() -> PathBuf {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(home) = variable("XDG_STATE_HOME") {
+    if let Some(home) = variable("XDG_STATE_HOME").filter(|home| home.is_absolute()) {
         return home.join("scrubjay");
     }
     // SAFETY: geteuid takes nothing, touches no memory and cannot fail.
@@ -96,22 +98,23 @@ impl Store {
     /// # Errors
     /// When it cannot be read, is damaged, or is the state of another disk than `disk` of `sectors` sectors.
     pub fn load(&self, disk: &str, sectors: u64) -> Result<Option<Saved>, StoreError> {
-        let safe = self.load_from(&self.path, disk, sectors)?;
-        // What was saved in haste counts if it is whole and newer; if it is not, nothing is lost but a few seconds.
-        let hasty = self.load_from(&self.beside("hasty"), disk, sectors).ok().flatten();
-        let age = |saved: &Saved| (saved.at, saved.pass.as_ref().map_or(0, |pass| pass.done.count()));
-        Ok(match (safe, hasty) {
-            (Some(safe), Some(hasty)) if age(&safe) >= age(&hasty) => Some(safe),
-            (safe, hasty) => hasty.or(safe),
-        })
+        // What was saved in haste is newer than anything else, if it is whole: a save takes it away first.
+        match self.load_from(&self.beside("hasty"), disk, sectors) {
+            Ok(Some(hasty)) => Ok(Some(hasty)),
+            _ => self.load_from(&self.path, disk, sectors),
+        }
     }
 
     fn load_from(&self, path: &Path, disk: &str, sectors: u64) -> Result<Option<Saved>, StoreError> {
-        let text = match fs::read(path) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        let text = match read_bounded(path) {
+            Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(StoreError::Read { path: path.into(), source }),
         };
+        if text.len() > STATE_BYTES_MAX {
+            let source = SavedError { line: 1, what: "far too long".to_owned() };
+            return Err(StoreError::Damaged { path: path.into(), source });
+        }
         let saved: Saved = text.parse().map_err(|source| StoreError::Damaged { path: path.into(), source })?;
         let saved_sectors = saved.coverage.grid().disk().count();
         if saved.disk != disk || saved_sectors != sectors {
@@ -127,8 +130,9 @@ impl Store {
     /// # Errors
     /// What the kernel says; the old state is then still there.
     pub fn save(&self, saved: &Saved) -> io::Result<()> {
-        self.replace(&self.path, saved, true)?;
+        // First: were it left behind by a death between the two, it would pass for newer.
         let _ = fs::remove_file(self.beside("hasty"));
+        self.replace(&self.path, saved, true)?;
         self.path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     }
 
@@ -156,7 +160,8 @@ impl Store {
         written
     }
 
-    /// Puts what was saved aside, damaged or not, so that a new state can begin.
+    /// Puts what was saved aside, damaged or not, so that a new state can begin. Of what was saved in haste nothing is
+    /// kept: it is not readable either, or it would have been loaded.
     ///
     /// # Errors
     /// What the kernel says.
@@ -176,15 +181,27 @@ impl Store {
     }
 }
 
+/// No state is longer: a million regions, each with a line of its own.
+const STATE_BYTES_MAX: usize = 128 << 20;
+
+fn read_bounded(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(STATE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A short name for any id: FNV-1a, 64 bits. For names, not for secrets.
+pub fn short_name(id: &str) -> String {
+    let mix = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    format!("{:016x}", id.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
+}
+
 /// A file name for any id: what is not plain becomes `_`, and a hash keeps two such apart.
 fn file_name(id: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let plain: String = id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
     let tail: String = plain.chars().skip(plain.len().saturating_sub(80)).collect();
-    // FNV-1a, 64 bits: names, not secrets.
-    let hash =
-        id.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    format!("{}-{hash:016x}", tail.trim_start_matches(['.', '_', '-']))
+    format!("{}-{}", tail.trim_start_matches(['.', '_', '-']), short_name(id))
 }
 
 #[cfg(test)]

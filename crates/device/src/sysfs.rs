@@ -51,6 +51,27 @@ impl DiskNode {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
+    /// The serial number, where the disk says one: an attribute, or page 0x80 of SCSI's vital product data (four bytes of
+    /// header, then text).
+    pub fn serial(&self) -> Option<String> {
+        let page = || {
+            let page = fs::read(self.folder().join("device/vpd_pg80")).ok()?;
+            let text = String::from_utf8_lossy(page.get(4..)?).into_owned();
+            let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned();
+            (!text.is_empty()).then_some(text)
+        };
+        self.attribute("serial").or_else(|| self.attribute("device/serial")).or_else(page)
+    }
+
+    /// Is it there, and does its driver still talk to it? A disk that was taken offline answers reads with the same error
+    /// as a bad sector.
+    pub fn is_alive(&self) -> bool {
+        const STATES: [&str; 8] =
+            ["running", "live", "created", "quiesce", "blocked", "created-blocked", "resetting", "connecting"];
+        let state = self.attribute("device/state");
+        self.folder().exists() && state.is_none_or(|state| STATES.contains(&state.as_str()))
+    }
+
     /// The number in one of its attributes.
     pub fn number(&self, path: &str) -> Option<u64> {
         self.attribute(path)?.parse().ok()

@@ -14,7 +14,7 @@ pub struct Target {
     /// As the user named it.
     pub path: PathBuf,
     /// What it is, whatever it is called today: serial number or WWN of a disk, the path of a file.
-    pub id: String,
+    pub id: Identity,
     /// Open for reading only, past the page cache where possible.
     pub file: File,
     /// Do reads bypass the page cache? If not, they prove little.
@@ -29,6 +29,29 @@ pub struct Target {
     pub is_rotational: bool,
     /// The whole disk on which it lies, if the kernel knows one.
     pub disk: Option<DiskNode>,
+}
+
+/// What a target is, whatever it is called today.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// For people and reports: `naa.5000c500a1b2c3d4`, `/home/disk.img`. No line breaks.
+    pub name: String,
+    /// What tells it from another of the same name: the inode of a file. Part of what a state is filed under.
+    pub instance: String,
+    /// Would another medium surely have another identity? If not, a pass must not be gone on with.
+    pub is_certain: bool,
+}
+
+impl Identity {
+    fn new(name: &str, instance: String, is_certain: bool) -> Identity {
+        let name = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        Identity { name, instance, is_certain }
+    }
+
+    /// What its state is filed under.
+    pub fn key(&self) -> String {
+        if self.instance.is_empty() { self.name.clone() } else { format!("{} {}", self.name, self.instance) }
+    }
 }
 
 /// Why a target cannot be scrubbed.
@@ -117,7 +140,10 @@ impl Target {
         }
         Ok(Target {
             path: path.to_owned(),
-            id: disk.as_ref().map_or_else(|| path.display().to_string(), |disk| device_id(disk, major, minor)),
+            id: match &disk {
+                Some(disk) => device_id(disk, major, minor),
+                None => Identity::new(&path.display().to_string(), String::new(), false),
+            },
             file,
             is_direct,
             is_block_device: true,
@@ -144,7 +170,7 @@ impl Target {
         let canonical = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         Ok(Target {
             path: path.to_owned(),
-            id: canonical.display().to_string(),
+            id: Identity::new(&canonical.display().to_string(), inode(metadata), true),
             file,
             is_direct,
             is_block_device: false,
@@ -157,11 +183,12 @@ impl Target {
 
     /// Is the device still there? A vanished disk answers reads with the same EIO as a bad sector.
     pub fn is_present(&self) -> bool {
-        if !self.is_block_device {
-            return self.file.metadata().is_ok();
-        }
-        let gone = self.disk.as_ref().is_some_and(|disk| !disk.folder().exists());
-        !gone && device_bytes(&self.file).is_ok_and(|bytes| bytes > 0)
+        let is_open = if self.is_block_device {
+            device_bytes(&self.file).is_ok_and(|bytes| bytes > 0)
+        } else {
+            self.file.metadata().is_ok()
+        };
+        is_open && self.disk.as_ref().is_none_or(DiskNode::is_alive)
     }
 }
 
@@ -170,42 +197,75 @@ impl TargetError {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::NotFound => TargetError::Absent { path },
-            io::ErrorKind::PermissionDenied => TargetError::Permission { path, advice: permission_advice() },
+            io::ErrorKind::PermissionDenied => {
+                let advice = permission_advice(&path);
+                TargetError::Permission { path, advice }
+            }
             _ if source.raw_os_error() == Some(libc::ENOMEDIUM) => TargetError::Empty { path, hint: " (no medium)" },
             _ => TargetError::Io { path, source },
         }
     }
 }
 
-/// What helps depends on who asks.
-fn permission_advice() -> &'static str {
+/// What helps depends on who asks for what.
+fn permission_advice(path: &Path) -> &'static str {
+    let is_device = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
     // SAFETY: geteuid takes nothing, touches no memory and cannot fail.
     match unsafe { libc::geteuid() } {
         0 => "even to root: this container or sandbox withholds it",
+        _ if !is_device => "run as its owner, or as root",
         _ => "run as root, or join the group that may read it (usually `disk`)",
     }
 }
 
-/// A name that stays with the disk: WWN, else serial number, else the file below a loop device, else its name today.
-pub fn disk_id(disk: &DiskNode) -> String {
-    const ATTRIBUTES: [&str; 6] = ["wwid", "device/wwid", "serial", "device/serial", "dm/uuid", "md/uuid"];
+/// A name that stays with the disk: WWN and serial number, else the file below a loop device. A disk that says nothing of
+/// itself has its name of today, which another may bear tomorrow, and the number of its appearance.
+pub fn disk_id(disk: &DiskNode) -> Identity {
+    const ATTRIBUTES: [&str; 4] = ["wwid", "device/wwid", "dm/uuid", "md/uuid"];
     let known = ATTRIBUTES.iter().find_map(|path| disk.attribute(path));
-    let known = known.or_else(|| disk.attribute("loop/backing_file").map(|file| format!("loop on {file}")));
-    let known = known.or_else(|| disk_serial_by_udev(disk));
-    let words = known.unwrap_or_else(|| format!("named {}", disk.name));
-    words.split_whitespace().collect::<Vec<_>>().join(" ")
+    // Some bridges have the same WWN or serial for every disk behind them; both together tell more of them apart.
+    let words: Vec<String> = known.into_iter().chain(disk.serial()).collect();
+    let said = if words.is_empty() { serial_by_udev(disk) } else { Some(words.join(" ")) };
+    if let Some(said) = said {
+        return Identity::new(&said.split_whitespace().collect::<Vec<_>>().join(" "), String::new(), true);
+    }
+    match disk.attribute("loop/backing_file") {
+        Some(file) => {
+            let instance = fs::metadata(&file).map_or(String::new(), |metadata| inode(&metadata));
+            let is_certain = !instance.is_empty();
+            Identity::new(&format!("loop on {file}"), instance, is_certain)
+        }
+        None => {
+            let instance = appearance(disk);
+            let is_certain = instance.is_some();
+            Identity::new(&format!("named {}", disk.name), instance.unwrap_or_default(), is_certain)
+        }
+    }
+}
+
+/// Tells this appearance of a disk from any other: the kernel numbers them, anew at each boot (Linux 5.15 and later).
+fn appearance(disk: &DiskNode) -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(format!("boot {} number {}", boot.trim(), disk.number("diskseq")?))
 }
 
 /// What udev found out by asking the disk: older SATA disks and some bridges show their serial nowhere else.
-fn disk_serial_by_udev(disk: &DiskNode) -> Option<String> {
+fn serial_by_udev(disk: &DiskNode) -> Option<String> {
     let text = fs::read_to_string(format!("/run/udev/data/b{}:{}", disk.major, disk.minor)).ok()?;
     text.lines().find_map(|line| line.strip_prefix("E:ID_SERIAL=")).map(str::to_owned)
 }
 
-fn device_id(disk: &DiskNode, major: u32, minor: u32) -> String {
+fn device_id(disk: &DiskNode, major: u32, minor: u32) -> Identity {
     let id = disk_id(disk);
-    let part = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/partition"));
-    part.map_or(id.clone(), |number| format!("{id} part {}", number.trim()))
+    match fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/partition")) {
+        Ok(number) => Identity { name: format!("{} part {}", id.name, number.trim()), ..id },
+        Err(_) => id,
+    }
+}
+
+/// A file that was put in the place of another has another inode.
+fn inode(metadata: &fs::Metadata) -> String {
+    format!("inode {}:{}", metadata.dev(), metadata.ino())
 }
 
 fn is_rotational(disk: Option<&DiskNode>) -> bool {
@@ -289,7 +349,8 @@ mod tests {
         fs::write(&path, [0; 4096]).unwrap();
         std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
         let target = Target::open(&folder.path().join("link")).unwrap();
-        assert_eq!(target.id, fs::canonicalize(&path).unwrap().display().to_string());
+        assert_eq!(target.id.name, fs::canonicalize(&path).unwrap().display().to_string());
+        assert!(target.id.is_certain && target.id.key() != target.id.name);
         assert_eq!((target.sectors, target.is_block_device), (8, false));
         assert!(target.is_present());
     }

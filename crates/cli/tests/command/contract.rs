@@ -63,12 +63,32 @@ fn bad_targets_are_refused_in_one_line() {
 fn bad_sizes_are_refused_in_one_line() {
     let bench = Bench::with_image(1);
     let refused = |arguments: &[&str], what| bench.run(&[&["scrub", "disk.img"], arguments].concat()).refused(2, what);
-    refused(&["--range", "512KiB..2MiB"], "ends outside its 1048576 bytes");
+    refused(&["--range", "512KiB..2MiB"], "lies outside its 1048576 bytes");
     refused(&["--range", "4KiB..4KiB"], "is empty");
     refused(&["--range", "100..4KiB"], "multiple of its logical block");
     refused(&["--policy", "none", "--request", "1000"], "--request 1000 B is not a multiple of its logical block");
+    refused(&["--policy", "none", "--request", "1GiB"], "16 MiB is the most");
     refused(&["--region", "1MiB", "--segment", "2MiB"], "is greater than --region");
-    refused(&["--segment", "0"], "--segment 0 B is not a multiple");
+    refused(&["--segment", "0"], "--segment must be more than 0");
+}
+
+#[test]
+fn a_record_never_replaces_a_file() {
+    let bench = Bench::with_image(1);
+    bench.run(&["scrub", "disk.img", "--record", "disk.img"]).refused(1, "record disk.img: File exists");
+    assert_eq!(fs::metadata(bench.image()).unwrap().len(), 1 << 20, "least of all the target");
+}
+
+/// Whoever reads the progress may die: a full disk below a log, a closed terminal.
+#[test]
+fn nobody_needs_to_listen() {
+    let bench = Bench::with_image(1);
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let ran = bench.command(&["scrub", "disk.img", "--policy", "none", "--json"]).stderr(full()).output().unwrap();
+    assert_eq!(ran.status.code(), Some(0));
+    let ran = bench.command(&["scrub", "disk.img", "--policy", "none"]).stdout(full()).output().unwrap();
+    assert_eq!(ran.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&ran.stderr).contains("cannot write the result to standard output"));
 }
 
 #[test]

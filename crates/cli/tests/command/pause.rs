@@ -105,6 +105,20 @@ fn a_damaged_or_foreign_state_is_refused_and_fresh_puts_it_aside() {
     assert_eq!(bench.run(&["scrub", "disk.img", "--fresh", "--policy", "none"]).code, Some(0));
 }
 
+/// A file put in the place of another one is another one: nothing of it has been read.
+#[test]
+fn a_pass_is_not_gone_on_with_on_another_file_of_the_same_name() {
+    let bench = Bench::with_image(16);
+    let child = bench.start_slowly();
+    kill(&child, "-TERM");
+    child.wait_with_output().unwrap();
+    let other = bench.folder.path().join("other.img");
+    fs::write(&other, vec![1; 16 << 20]).unwrap();
+    fs::rename(&other, bench.image()).unwrap();
+    let ran = bench.run(&["scrub", "disk.img", "--policy", "none", "--json"]);
+    assert_eq!((&ran.target()["resumed"], &ran.target()["bytes_requested"]), (&json!(false), &json!(16 << 20)));
+}
+
 #[test]
 fn a_state_folder_that_cannot_be_written_is_told_before_anything_is_read() {
     let bench = Bench::with_image(1);

@@ -18,6 +18,8 @@ pub struct Forecast {
 const Z_95: f64 = 1.645;
 /// No forecast is better than this: disks are slower on inner tracks, by half from end to end.
 const ERROR_MIN: f64 = 0.10;
+/// What was reached says something after this long.
+const SO_FAR_MIN: Nanos = Nanos::from_secs(5);
 /// No upper end is further off than this many times the likely value.
 const ERROR_MAX: f64 = 9.0;
 
@@ -61,6 +63,18 @@ pub(super) fn forecast(
     let intervals_needed = busy_seconds / mean;
     let error = (Z_95 * variation * (1.0 / intervals_needed.max(1.0) + 1.0 / count).sqrt()).max(ERROR_MIN);
     Some(Forecast::new(likely, error))
+}
+
+/// What was reached so far counts too: whatever the model says, the range holds what the same pace would come to. Errors,
+/// and users who change their ways, are in no model.
+pub(super) fn and_so_far(model: Option<Forecast>, rest: Bytes, done: Bytes, elapsed: Nanos) -> Option<Forecast> {
+    if elapsed < SO_FAR_MIN || done.0 == 0 {
+        return model;
+    }
+    let seconds = elapsed.as_secs_f64() * rest.0 as f64 / done.0 as f64;
+    let so_far = Nanos::from_secs_f64(seconds);
+    let Some(Forecast { low, likely, high }) = model else { return Some(Forecast::new(seconds, 1.0)) };
+    Some(Forecast { low: low.min(so_far), likely, high: high.max(so_far) })
 }
 
 impl Forecast {
@@ -112,6 +126,16 @@ mod tests {
         let forecast =
             forecast(Bytes::mib(100), &seen(&[0.01; 50]), &setting, Nanos::from_secs(9), Nanos::ZERO).unwrap();
         assert!((forecast.likely.as_secs_f64() - 4.0).abs() < 0.01, "{forecast:?}");
+    }
+
+    #[test]
+    fn the_pace_so_far_is_inside_the_range() {
+        let model = Forecast::new(10.0, 0.1);
+        let so_far = |done| and_so_far(Some(model), Bytes::mib(100), Bytes::mib(done), Nanos::from_secs(20)).unwrap();
+        assert_eq!(so_far(10).high, Nanos::from_secs(200));
+        assert_eq!(so_far(1000).low, Nanos::from_secs(2));
+        assert_eq!(so_far(10).likely, model.likely);
+        assert_eq!(and_so_far(None, Bytes::mib(100), Bytes::mib(1), Nanos::from_secs(1)), None, "too early");
     }
 
     #[test]

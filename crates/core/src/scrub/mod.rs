@@ -266,7 +266,10 @@ impl Scrub {
             slowdown: self.seen.slowdown.clone(),
             idle: self.seen.workload.idle_total + idle_now,
             setting,
-            forecast: forecast::forecast(rest, &self.seen, &setting, elapsed, idle_now),
+            forecast: {
+                let model = forecast::forecast(rest, &self.seen, &setting, elapsed, idle_now);
+                forecast::and_so_far(model, rest, Bytes(self.verified * SECTOR_BYTES), elapsed)
+            },
             oldest_unread_seconds: self.coverage.oldest_unread_seconds(self.config.range, self.date(now)),
         }
     }
