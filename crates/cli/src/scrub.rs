@@ -38,7 +38,9 @@ pub fn run(args: &Scrub) -> Result<Exit> {
             }
         }
     }
-    let outcomes = run_all(sessions, &stop, !args.no_progress)?;
+    let ended = run_all(sessions, &stop, !args.no_progress);
+    let all_ended = ended.iter().all(Option::is_some);
+    let outcomes: Vec<Outcome> = ended.into_iter().flatten().collect();
     let mut out = io::stdout().lock();
     let printed = if args.json {
         let document = serde_json::to_string(&json::Document::new(&outcomes)).context("the result as JSON")?;
@@ -49,12 +51,15 @@ pub fn run(args: &Scrub) -> Result<Exit> {
     printed.context("cannot write the result to standard output")?;
     // The worst one decides: not done, then to be continued, then problems.
     let exits: Vec<Exit> = outcomes.iter().map(Outcome::exit).collect();
+    if !all_ended {
+        return Ok(Exit::Failed);
+    }
     let worst = [Exit::Failed, Exit::Paused, Exit::Found].into_iter().find(|exit| exits.contains(exit));
     Ok(worst.unwrap_or(Exit::Clean))
 }
 
 /// One thread a target; this one draws.
-fn run_all(sessions: Vec<Session>, stop: &AtomicBool, show: bool) -> Result<Vec<Outcome>> {
+fn run_all(sessions: Vec<Session>, stop: &AtomicBool, show: bool) -> Vec<Option<Outcome>> {
     let facts: Vec<Facts> = sessions.iter().map(|session| session.facts().clone()).collect();
     let latest: Vec<Mutex<Option<Update>>> = sessions.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
@@ -80,8 +85,9 @@ fn run_all(sessions: Vec<Session>, stop: &AtomicBool, show: bool) -> Result<Vec<
         }
         progress.draw(latest.iter().map(|update| lock(update).clone()));
         progress.finish();
-        let ended = threads.into_iter().map(|thread| thread.join().ok().context("a scrub thread died"));
-        facts.into_iter().zip(ended).map(|(facts, ended)| Ok(Outcome { facts, ended: ended? })).collect()
+        // A thread that died of a fault of ours takes no other target's result with it.
+        let ended = threads.into_iter().map(|thread| thread.join().ok());
+        facts.into_iter().zip(ended).map(|(facts, ended)| ended.map(|ended| Outcome { facts, ended })).collect()
     })
 }
 
