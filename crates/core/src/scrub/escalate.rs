@@ -59,9 +59,11 @@ impl Escalation {
         None
     }
 
-    /// The next range that was put off, once all else is done.
-    pub(super) fn next_put_off(&mut self, sectors_max: u64) -> Option<SectorRange> {
-        self.put_off.take_first(sectors_max)
+    /// The next range that was put off, once all else is done: inside one region, at most `sectors_max` long.
+    pub(super) fn next_put_off(&mut self, sectors_max: u64, grid: &Grid) -> Option<SectorRange> {
+        let start = self.put_off.iter().next()?.start;
+        let in_region = grid.region(grid.region_of(start)).end.0 - start.0;
+        self.put_off.take_first(sectors_max.min(in_region))
     }
 
     /// Is this a dead area, to be left for the end?

@@ -297,7 +297,7 @@ impl Scrub {
             self.claimed.insert(range);
             return Some(range);
         }
-        self.escalation.next_put_off(sectors_max)
+        self.escalation.next_put_off(sectors_max, &grid)
     }
 
     fn next_of_tour(&mut self) -> Option<SectorRange> {

@@ -257,11 +257,14 @@ fn a_transient_error_survives_a_stop() {
 #[test]
 fn a_dead_area_is_put_off_until_all_else_is_done() {
     let dead: Vec<u64> = (1000..3000).collect();
-    let mut bench = Bench::new(Grid::new(8192, 4096, 1024), OrderKind::Sequential, &dead);
-    let report = bench.run();
-    assert_eq!(Bench::found(&report), runs(&dead), "and still every sector of it is named");
-    let last_good = bench.asked.iter().rposition(|range| range.start.0 >= 8000).unwrap();
-    assert!(bench.asked[..last_good].iter().filter(|range| range.count() == 1).count() < 1000);
+    for (region, segment) in [(4096, 1024), (1024, 256), (700, 300)] {
+        let mut bench = Bench::new(Grid::new(8192, region, segment), OrderKind::Sequential, &dead);
+        let report = bench.run();
+        assert_eq!(Bench::found(&report), runs(&dead), "and still every sector of it is named");
+        let last_good = bench.asked.iter().rposition(|range| range.start.0 >= 8000).unwrap();
+        let asked_before = bench.asked[..last_good].iter().filter(|range| range.count() == 1).count();
+        assert!(asked_before < 200, "{asked_before} single sectors before the rest was read");
+    }
 }
 
 #[test]
