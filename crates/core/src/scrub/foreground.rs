@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 /// How many foreground requests are told apart while they are at the disk; further ones are followed as a number only.
 const FOLLOWED_MAX: usize = 1 << 16;
 
-/// The typical service time is a mean over about so many requests.
-const TYPICAL_OF: u64 = 64;
+/// The typical service time is the median of so many requests: a mean would take in those that met a request of ours
+/// which we do not know to have been there before them.
+const TYPICAL_OF: usize = 64;
 
 /// Follows arrivals and completions.
 ///
@@ -24,8 +25,8 @@ pub(super) struct Foreground {
     free: Nanos,
     /// When it would have, without us.
     shadow_free: Nanos,
-    /// How long a foreground request takes that met none of ours.
-    typical: Option<Nanos>,
+    /// How long foreground requests took of late, once they had the disk for themselves.
+    services: VecDeque<Nanos>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +67,7 @@ impl Foreground {
             at_disk: VecDeque::new(),
             free: now,
             shadow_free: now,
-            typical: None,
+            services: VecDeque::new(),
         }
     }
 
@@ -166,18 +167,27 @@ impl Foreground {
         if own.is_some_and(|own| end < own.finished) {
             // Served in the midst of ours: between two pieces of it, or beside it. What it lost is what it took longer
             // than such a request takes.
-            let lost = self.typical.map_or(Nanos::ZERO, |typical| service.since(typical));
+            let lost = self.typical().map_or(Nanos::ZERO, |typical| service.since(typical));
             service = Nanos(service.0 - lost.0);
             if lost > Nanos::ZERO {
                 slowdown.add(lost);
             }
-        } else if behind.is_none() {
-            let weight = |typical: Nanos| Nanos((typical.0 * (TYPICAL_OF - 1) + service.0) / TYPICAL_OF);
-            self.typical = Some(self.typical.map_or(service, weight));
+        } else {
+            if self.services.len() == TYPICAL_OF {
+                self.services.pop_front();
+            }
+            self.services.push_back(service);
         }
         self.free = self.free.max(end);
         self.shadow_free = self.shadow_free.max(arrived) + service;
         slowdown.add_with_queue(end.since(self.shadow_free));
+    }
+
+    /// How long a foreground request takes by itself.
+    fn typical(&self) -> Option<Nanos> {
+        let mut services: Vec<Nanos> = self.services.iter().copied().collect();
+        services.sort_unstable();
+        services.get(services.len() / 2).copied()
     }
 }
 
