@@ -42,7 +42,7 @@ impl Coverage {
     }
 
     /// The same map on another grid of the same disk. A new region is as old as the oldest one that it takes a part of, and
-    /// never verified if one of them was not.
+    /// never verified if one of them was not. When a pass under way first touched a region is forgotten.
     pub fn onto(self, grid: Grid) -> Coverage {
         if self.grid == grid || self.grid.disk() != grid.disk() {
             return if self.grid == grid { self } else { Coverage::new(grid) };
@@ -51,7 +51,7 @@ impl Coverage {
         for region in 0..grid.region_count() {
             let SectorRange { start, end } = grid.region(region);
             let theirs = self.grid.region_of(start)..=self.grid.region_of(Sector(end.0 - 1));
-            let parts = theirs.clone().map(|index| (index, self.regions[index as usize]));
+            let parts = theirs.map(|index| (index, self.regions[index as usize]));
             let oldest = parts.clone().map(|(_, part)| part.begun).min().unwrap_or_default();
             let verified = parts.clone().map(|(_, part)| part.verified).min().unwrap_or_default();
             // Where in its old region an unreadable sector lay is not known: the new one of its first sector has it.
@@ -60,8 +60,6 @@ impl Coverage {
             if oldest.0 > 0 && verified.0 > 0 {
                 map.regions[region as usize] = RegionRecord { begun: oldest, verified, unreadable };
             }
-            map.begun[region as usize] =
-                theirs.map(|index| self.begun[index as usize]).filter(|begun| begun.0 > 0).min().unwrap_or_default();
         }
         map
     }

@@ -70,6 +70,28 @@ impl RangeSet {
             .sum()
     }
 
+    /// Takes every sector of `range` out.
+    pub fn remove(&mut self, range: SectorRange) {
+        let (start, end) = (range.start.0, range.end.0);
+        if range.is_empty() {
+            return;
+        }
+        while let Some((&run_start, &run_end)) =
+            self.runs.range(..end).next_back().filter(|(_, run_end)| **run_end > start)
+        {
+            self.remove_run(run_start, run_end);
+            for (start, end) in [(run_start, start.max(run_start)), (end.min(run_end), run_end)] {
+                if start < end {
+                    self.runs.insert(start, end);
+                    self.count += end - start;
+                }
+            }
+            if run_start <= start {
+                break;
+            }
+        }
+    }
+
     /// Takes the first run out, or its first `count` sectors if it is longer.
     pub fn take_first(&mut self, count: u64) -> Option<SectorRange> {
         let (start, end) = self.runs.pop_first()?;
@@ -131,6 +153,14 @@ mod tests {
             prop_assert_eq!(set.covers(range), gap.is_none());
             let runs: Vec<_> = set.iter().collect();
             prop_assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start), "runs are apart");
+            let mut rest = set.clone();
+            rest.remove(range);
+            prop_assert_eq!(rest.count(), set.count() - set.count_in(range));
+            prop_assert_eq!(rest.count_in(range), 0);
+            prop_assert_eq!(rest.insert(range), range.count());
+            let mut both = set.clone();
+            both.insert(range);
+            prop_assert_eq!(rest, both);
             let (whole, mut taken) = (set.clone(), RangeSet::default());
             while let Some(range) = set.take_first(3) {
                 prop_assert!((1..=3).contains(&range.count()));

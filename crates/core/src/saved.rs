@@ -118,7 +118,7 @@ impl FromStr for Saved {
         let line = body.lines().count() + 1;
         let fail = |what: &str| SavedError { line, what: what.to_owned() };
         let sum = last.trim_end().strip_prefix("checksum ").ok_or_else(|| fail("cut short: no checksum at the end"))?;
-        if u32::from_str_radix(sum, 16).ok() != Some(crc32c(body.as_bytes())) {
+        if sum != format!("{:08x}", crc32c(body.as_bytes())) {
             return Err(fail("the checksum does not match: the file was changed or damaged"));
         }
         Reader { lines: body.lines().enumerate().peekable(), line: 0 }.read()

@@ -320,7 +320,7 @@ fn load(
         Err(error) => return Err(error.into()),
     };
     let Some(saved) = saved else { return Ok((Coverage::new(grid), Pass::default())) };
-    if !target.id.is_certain && !fresh {
+    if !target.id.is_certain {
         notes.push(
             "this disk says nothing of itself, so what was read before may have been another one: a new pass".into(),
         );

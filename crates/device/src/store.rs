@@ -130,8 +130,6 @@ impl Store {
     /// # Errors
     /// What the kernel says; the old state is then still there.
     pub fn save(&self, saved: &Saved) -> io::Result<()> {
-        // First: were it left behind by a death between the two, it would pass for newer.
-        let _ = fs::remove_file(self.beside("hasty"));
         self.replace(&self.path, saved, true)?;
         self.path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     }
@@ -151,6 +149,8 @@ impl Store {
             file.write_all(saved.to_string().as_bytes())?;
             if durably {
                 file.sync_data()?;
+                // Now, not later: left behind by a death between the two, it would pass for newer.
+                let _ = fs::remove_file(self.beside("hasty"));
             }
             fs::rename(&new, path)
         });

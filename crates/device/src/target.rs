@@ -48,6 +48,12 @@ impl Identity {
         Identity { name, instance, is_certain }
     }
 
+    /// Certain if there is something to tell it by.
+    fn known_by(name: &str, instance: Option<String>) -> Identity {
+        let is_certain = instance.is_some();
+        Identity::new(name, instance.unwrap_or_default(), is_certain)
+    }
+
     /// What its state is filed under.
     pub fn key(&self) -> String {
         if self.instance.is_empty() { self.name.clone() } else { format!("{} {}", self.name, self.instance) }
@@ -170,7 +176,7 @@ impl Target {
         let canonical = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         Ok(Target {
             path: path.to_owned(),
-            id: Identity::new(&canonical.display().to_string(), inode(metadata), true),
+            id: Identity::known_by(&canonical.display().to_string(), birth(metadata)),
             file,
             is_direct,
             is_block_device: false,
@@ -227,19 +233,23 @@ pub fn disk_id(disk: &DiskNode) -> Identity {
     let words: Vec<String> = known.into_iter().chain(disk.serial()).collect();
     let said = if words.is_empty() { serial_by_udev(disk) } else { Some(words.join(" ")) };
     if let Some(said) = said {
-        return Identity::new(&said.split_whitespace().collect::<Vec<_>>().join(" "), String::new(), true);
+        let name = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        // What a card reader says of itself it says of every card.
+        let is_fixed = disk.number("removable") != Some(1);
+        return if is_fixed {
+            Identity::new(&name, String::new(), true)
+        } else {
+            Identity::known_by(&name, appearance(disk))
+        };
     }
     match disk.attribute("loop/backing_file") {
         Some(file) => {
-            let instance = fs::metadata(&file).map_or(String::new(), |metadata| inode(&metadata));
-            let is_certain = !instance.is_empty();
-            Identity::new(&format!("loop on {file}"), instance, is_certain)
+            let part = [disk.attribute("loop/offset"), disk.attribute("loop/sizelimit")].into_iter().flatten();
+            let part = part.collect::<Vec<_>>().join("+");
+            let born = fs::metadata(&file).ok().and_then(|metadata| birth(&metadata));
+            Identity::known_by(&format!("loop on {file}"), born.map(|born| format!("{born} at {part}")))
         }
-        None => {
-            let instance = appearance(disk);
-            let is_certain = instance.is_some();
-            Identity::new(&format!("named {}", disk.name), instance.unwrap_or_default(), is_certain)
-        }
+        None => Identity::known_by(&format!("named {}", disk.name), appearance(disk)),
     }
 }
 
@@ -263,9 +273,11 @@ fn device_id(disk: &DiskNode, major: u32, minor: u32) -> Identity {
     }
 }
 
-/// A file that was put in the place of another has another inode.
-fn inode(metadata: &fs::Metadata) -> String {
-    format!("inode {}:{}", metadata.dev(), metadata.ino())
+/// Tells a file from any other that bears or bore its name: inode numbers are used again, births are not. `None` where the
+/// file system keeps no time of birth.
+fn birth(metadata: &fs::Metadata) -> Option<String> {
+    let born = metadata.created().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(format!("inode {} born {}", metadata.ino(), born.as_nanos()))
 }
 
 fn is_rotational(disk: Option<&DiskNode>) -> bool {

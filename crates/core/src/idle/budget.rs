@@ -39,11 +39,20 @@ impl Default for Goal {
 
 /// The share of the goal that is aimed at; the rest absorbs chance.
 const AIM: f64 = 0.9;
-/// A careful request lasts at most this share of the time that the disk has already been idle. Long-tailed idleness
-/// (hazard about 1/x at age x) then makes a collision about as unlikely. A guess on the cautious side.
-const CAREFUL_SHARE: f64 = 0.02;
-/// The same while the ledger is in the red.
-const CAREFUL_SHARE_RED: f64 = 0.002;
+/// How careful to be where the histogram is no guide.
+#[derive(Clone, Copy, Debug)]
+struct Care {
+    /// A request lasts at most this share of the time that the disk has already been idle. Long-tailed idleness (hazard
+    /// about 1/x at age x) then makes a collision about as unlikely. A guess on the cautious side.
+    share: f64,
+    /// If every idle interval ended in a collision all the same, it would cost the goal divided by this.
+    margin: f64,
+}
+
+/// Before enough has been seen, and when the disk is idle for longer than ever.
+const CARE: Care = Care { share: 0.02, margin: 1.0 };
+/// While the ledger is in the red.
+const CARE_RED: Care = Care { share: 0.002, margin: 2.0 };
 /// The ledger may be in the red by this many of our requests before it bites: chance, not a trend.
 const LEDGER_SLACK: f64 = 3.0;
 /// Enough has been seen: so many requests, and so many usable intervals or many more requests.
@@ -84,19 +93,35 @@ impl Budget {
 
     /// The greatest size whose requests take at most `limit` seconds, and never more than the max goal.
     fn size_within(&self, limit: f64, seen: &Observed) -> Option<Bytes> {
+        self.sizes_within(limit, seen).last()
+    }
+
+    fn sizes_within<'a>(&self, limit: f64, seen: &'a Observed) -> impl DoubleEndedIterator<Item = Bytes> + use<'a> {
         let limit = limit.min(self.goal.max.as_secs_f64());
-        SIZES.into_iter().rev().find(|&size| seen.service.high(size) <= limit)
+        SIZES.into_iter().filter(move |&size| seen.service.high(size) <= limit)
     }
 
     /// A turn that rests on nothing but how long the disk has been idle.
-    fn careful_turn(&self, share: f64, view: &DiskView, seen: &Observed) -> Turn {
-        if view.outstanding == 0 {
-            let idle_for = view.now.since(view.idle_since).as_secs_f64();
-            if let Some(size) = self.size_within(idle_for * share, seen) {
-                return Turn { not_before: view.now, size };
-            }
+    fn careful_turn(&self, care: Care, view: &DiskView, seen: &Observed) -> Turn {
+        let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
+        // Nobody has come for longer than ever, or at all: no need to expect that each interval ends in a collision.
+        let is_quiet = seen.workload.requests == 0 || idle_for > 2.0 * seen.workload.idle.moments().max;
+        let duty = |service: f64| {
+            if is_quiet { 1.0 } else { (2.0 * self.goal.mean.as_secs_f64() / (care.margin * service)).min(1.0) }
+        };
+        let rate = |size: Bytes| {
+            let service = seen.service.mean(size).max(1e-6);
+            size.0 as f64 / service * duty(service)
+        };
+        let best = self.sizes_within(idle_for * care.share, seen).max_by(|one, two| rate(*one).total_cmp(&rate(*two)));
+        if let Some(size) = best {
+            let service = seen.service.mean(size).max(1e-6);
+            let pause = Nanos::from_secs_f64(service * (1.0 / duty(service) - 1.0));
+            return Turn { not_before: view.own_finished.saturating_add(pause), size };
         }
-        let wait = Nanos::from_secs_f64(seen.service.high(SIZE_MIN) / share);
+        // No longer than for a request that takes as long as any may: the smallest must be tried now and then, or it
+        // would never be known that the disk has become faster again.
+        let wait = Nanos::from_secs_f64(seen.service.high(SIZE_MIN).min(self.goal.max.as_secs_f64()) / care.share);
         let ready = Waiting::ready_at(wait, view);
         if ready > view.now {
             return Turn { not_before: ready, size: SIZE_MIN };
@@ -116,9 +141,8 @@ impl Budget {
         let memoryless = seen.workload.idle.moments().variation() <= VARIATION_MEMORYLESS;
         let thresholds = if memoryless { &survival[..1] } else { &survival[..] };
         let goal = AIM * self.goal.mean.as_secs_f64() / self.correction(seen);
-        let sizes = SIZES.into_iter().filter(|&size| seen.service.high(size) <= self.goal.max.as_secs_f64());
         let mut candidates = Vec::new();
-        for size in sizes {
+        for size in self.sizes_within(f64::INFINITY, seen) {
             let service = seen.service.mean(size).max(1e-6);
             for &Survival { threshold, longer, residual } in thresholds {
                 // One interval more than were seen: few intervals make a cautious guess.
@@ -150,22 +174,22 @@ impl IdlePolicy for Budget {
 
     fn turn(&self, view: &DiskView, seen: &Observed) -> Turn {
         if self.is_overspent(seen) {
-            return self.careful_turn(CAREFUL_SHARE_RED, view, seen);
+            return self.careful_turn(CARE_RED, view, seen);
         }
         if self.setting.cautious {
-            return self.careful_turn(CAREFUL_SHARE, view, seen);
+            return self.careful_turn(CARE, view, seen);
         }
         let Setting { wait, size, duty, .. } = self.setting;
         // What was chosen may have become too long since.
         let Some(size) = self.size_within(f64::INFINITY, seen).map(|largest| largest.min(size)) else {
-            return self.careful_turn(CAREFUL_SHARE_RED, view, seen);
+            return self.careful_turn(CARE_RED, view, seen);
         };
         let pause = Nanos::from_secs_f64(view.own_service.as_secs_f64() * (1.0 / duty - 1.0));
         let paced = Waiting::ready_at(wait, view).max(view.own_finished.saturating_add(pause));
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
         if view.outstanding == 0 && idle_for > 2.0 * seen.workload.idle.moments().max {
             // Idle for longer than ever: the histogram says nothing of this; its length does.
-            let careful = self.careful_turn(CAREFUL_SHARE, view, seen);
+            let careful = self.careful_turn(CARE, view, seen);
             let sooner = careful.not_before < paced.max(view.now);
             let larger = careful.not_before <= view.now && careful.size > size;
             if sooner || larger {
@@ -213,7 +237,7 @@ mod tests {
         }
         for size in SIZES {
             let service = 3.7e-3 + 11.07e-3 * size.as_mib_f64();
-            (0..50).for_each(|_| seen.service.add(size, Nanos::from_secs_f64(service)));
+            (0..50).for_each(|_| seen.service.add(size, Nanos::from_secs_f64(service), Nanos::ZERO));
         }
         seen
     }
@@ -279,11 +303,11 @@ mod tests {
         };
         let before = budget.turn(&view, &seen).size;
         assert!(before >= Bytes::mib(1));
-        (0..8).for_each(|_| seen.service.add(before, Nanos::from_millis(300)));
+        (0..8).for_each(|_| seen.service.add(before, Nanos::from_millis(300), Nanos::ZERO));
         let after = budget.turn(&view, &seen).size;
         assert!(after < before && seen.service.high(after) <= 0.05, "{before} {after}");
         for size in SIZES {
-            (0..200).for_each(|_| seen.service.add(size, Nanos::from_millis(400)));
+            (0..200).for_each(|_| seen.service.add(size, Nanos::from_millis(400), Nanos::ZERO));
         }
         budget.learn(&seen);
         let turn = budget.turn(&view, &seen);

@@ -15,6 +15,8 @@ const WINDOW: usize = 128;
 /// One in so many of them is left out, the longest first: a disk that had to spin up, or to try again, says nothing about
 /// the next request.
 const OUTLIER_OF: usize = 64;
+/// A size that was not tried for so long is known no better than one never tried: what made it slow may be over.
+const STALE: Nanos = Nanos::from_secs(600);
 /// Before anything is known: the authors' drive, 3.70 ms + 11.07 ms/MiB (a fit to their artefact's SAS VERIFY times).
 const PRIOR: Line = Line { positioning: 3.70e-3, per_byte: 11.07e-3 / (1 << 20) as f64 };
 /// An estimate for a size never tried is raised by this much before it is held against the max goal. A guess that errs
@@ -26,12 +28,14 @@ const UNTRIED_MARGIN: f64 = 1.25;
 pub struct ServiceTimes {
     sizes: [Window; SIZES.len()],
     completions: u64,
+    latest: Nanos,
 }
 
 /// The completions of late, and what they come to.
 #[derive(Clone, Debug, Default)]
 struct Window {
     seconds: VecDeque<f64>,
+    latest: Nanos,
     estimate: Option<Estimate>,
 }
 
@@ -42,7 +46,11 @@ struct Estimate {
 }
 
 impl Window {
-    fn add(&mut self, seconds: f64) {
+    fn add(&mut self, seconds: f64, at: Nanos) {
+        if at.since(self.latest) > STALE {
+            self.seconds.clear();
+        }
+        self.latest = at;
         if self.seconds.len() == WINDOW {
             self.seconds.pop_front();
         }
@@ -68,15 +76,16 @@ impl Line {
 }
 
 impl ServiceTimes {
-    /// Takes note of one clean completion. Sizes between two steps count for the nearest one.
-    pub fn add(&mut self, size: Bytes, service: Nanos) {
+    /// Takes note of one clean completion at `at`. Sizes between two steps count for the nearest one.
+    pub fn add(&mut self, size: Bytes, service: Nanos, at: Nanos) {
+        self.latest = self.latest.max(at);
         if size.0 * 4 < SIZE_MIN.0 * 3 {
             return; // the last bit before something already verified: says nothing about the sizes we choose from
         }
         self.completions += 1;
         let nearest = SIZES.iter().rposition(|step| size.0 * 4 >= step.0 * 3).unwrap_or(0);
         let seconds = service.as_secs_f64() * SIZES[nearest].0 as f64 / size.0 as f64;
-        self.sizes[nearest].add(seconds);
+        self.sizes[nearest].add(seconds, at);
     }
 
     /// How many completions were noted.
@@ -94,8 +103,14 @@ impl ServiceTimes {
         self.estimate(size).high
     }
 
+    /// What is known of a size, unless that is long ago.
+    fn fresh(&self, step: usize) -> Option<Estimate> {
+        let window = &self.sizes[step];
+        window.estimate.filter(|_| self.latest.since(window.latest) <= STALE)
+    }
+
     fn estimate(&self, size: Bytes) -> Estimate {
-        let measured = SIZES.iter().position(|&step| step == size).and_then(|step| self.sizes[step].estimate);
+        let measured = SIZES.iter().position(|&step| step == size).and_then(|step| self.fresh(step));
         measured.unwrap_or_else(|| {
             let mean = self.line(size).at(size);
             Estimate { mean, high: mean * UNTRIED_MARGIN }
@@ -105,11 +120,8 @@ impl ServiceTimes {
     /// Least squares through the measured sizes. With one only, the cautious line: no shorter for a smaller request,
     /// twice as long for one twice as great.
     fn line(&self, size: Bytes) -> Line {
-        let points: Vec<(f64, f64)> = SIZES
-            .iter()
-            .zip(&self.sizes)
-            .filter_map(|(step, seen)| Some((step.0 as f64, seen.estimate?.mean)))
-            .collect();
+        let points: Vec<(f64, f64)> =
+            (0..SIZES.len()).filter_map(|step| Some((SIZES[step].0 as f64, self.fresh(step)?.mean))).collect();
         match points[..] {
             [] => PRIOR,
             [(x, y)] if size.0 as f64 > x => Line { positioning: 0.0, per_byte: y / x },
@@ -133,7 +145,7 @@ mod tests {
 
     fn seen(completions: &[(Bytes, u64)]) -> ServiceTimes {
         let mut times = ServiceTimes::default();
-        completions.iter().for_each(|&(size, micros)| times.add(size, Nanos(micros * 1000)));
+        completions.iter().for_each(|&(size, micros)| times.add(size, Nanos(micros * 1000), Nanos::ZERO));
         times
     }
 
@@ -157,16 +169,27 @@ mod tests {
     fn a_disk_that_had_to_spin_up_is_forgiven() {
         let mut times = seen(&[(Bytes::kib(64), 8_000_000)]);
         assert!(times.high(Bytes::kib(64)) < 0.01, "one completion says nothing");
-        times.add(Bytes::kib(64), Nanos::from_millis(5));
+        times.add(Bytes::kib(64), Nanos::from_millis(5), Nanos::ZERO);
         assert!((times.high(Bytes::kib(64)) - 0.005).abs() < 1e-9);
     }
 
     #[test]
     fn what_is_seldom_but_happens_is_held_against_the_max_goal() {
         let mut times = ServiceTimes::default();
-        (0..1000).for_each(|i| times.add(Bytes::mib(1), Nanos::from_millis(if i % 35 == 0 { 20 } else { 12 })));
+        (0..1000)
+            .for_each(|i| times.add(Bytes::mib(1), Nanos::from_millis(if i % 35 == 0 { 20 } else { 12 }), Nanos::ZERO));
         assert!((times.high(Bytes::mib(1)) - 0.020).abs() < 1e-9, "the seek of the first one of each idle interval");
-        (0..200).for_each(|_| times.add(Bytes::mib(1), Nanos::from_millis(12)));
+        (0..200).for_each(|_| times.add(Bytes::mib(1), Nanos::from_millis(12), Nanos::ZERO));
         assert!((times.high(Bytes::mib(1)) - 0.012).abs() < 1e-9, "until it is long ago");
+    }
+
+    #[test]
+    fn a_size_that_was_slow_long_ago_is_given_another_chance() {
+        let mut times =
+            seen(&[(Bytes::kib(64), 4000), (Bytes::kib(64), 4000), (Bytes::mib(4), 900_000), (Bytes::mib(4), 900_000)]);
+        assert!(times.high(Bytes::mib(4)) > 0.8);
+        times.add(Bytes::kib(64), Nanos::from_millis(4), Nanos::from_secs(601));
+        times.add(Bytes::kib(64), Nanos::from_millis(4), Nanos::from_secs(602));
+        assert!(times.high(Bytes::mib(4)) < 0.4, "by the line: 64 times as long as 64 KiB, and a quarter more");
     }
 }

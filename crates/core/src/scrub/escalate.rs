@@ -38,9 +38,12 @@ impl Escalation {
     /// The next suspect range, at most `sectors_max` long; smallest blocks are `granule` sectors.
     pub(super) fn next_suspect(&mut self, granule: u64, sectors_max: u64) -> Option<SectorRange> {
         while let Some(suspect) = self.suspects.pop() {
-            let is_divisible = suspect.range.count() > granule;
-            if is_divisible && (suspect.is_proven || suspect.range.count() > sectors_max.max(granule)) {
-                self.split(suspect.range, granule);
+            if suspect.range.count() > granule && suspect.is_proven {
+                self.bisect(suspect.range, granule);
+                continue;
+            }
+            if suspect.range.count() > sectors_max.max(granule) {
+                self.cut(suspect.range, granule, false);
                 continue;
             }
             return Some(suspect.range);
@@ -105,14 +108,19 @@ impl Escalation {
         self.regions.extend(neighbours.into_iter().flatten());
     }
 
-    /// `range` is unreadable somewhere: both halves become suspects, the first one to be asked first.
-    pub(super) fn split(&mut self, range: SectorRange, granule: u64) {
+    /// `range` is unreadable somewhere: both halves become suspects, and one half that is read proves the other.
+    pub(super) fn bisect(&mut self, range: SectorRange, granule: u64) {
+        self.cut(range, granule, true);
+    }
+
+    /// Both halves become suspects, the first one to be asked first.
+    fn cut(&mut self, range: SectorRange, granule: u64, is_unreadable: bool) {
         let blocks = range.count() / granule;
         assert!(blocks >= 2, "one block has no halves");
         let middle = Sector(range.start.0 + blocks / 2 * granule);
         let first = SectorRange { start: range.start, end: middle };
         let second = SectorRange { start: middle, end: range.end };
-        self.suspects.push(Suspect { range: second, first_half: Some(first), is_proven: false });
+        self.suspects.push(Suspect { range: second, first_half: is_unreadable.then_some(first), is_proven: false });
         self.suspects.push(Suspect { range: first, first_half: None, is_proven: false });
     }
 }

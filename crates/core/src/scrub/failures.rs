@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 /// A range is asked so many times in all.
 pub(super) const ATTEMPTS_MAX: u32 = 4;
-/// So many ranges left out in a row, with no answer between them, and the device is taken to be out of order.
-const LEFT_OUT_MAX: u32 = 3;
+/// So many ranges, each of another segment while the tour lasts, and no answer between them: the device is taken to be
+/// out of order. A guess: with time-outs of 30 s, half an hour.
+const SILENT_MAX: u32 = 16;
 
 /// What failed, by range.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +25,7 @@ pub(super) struct Failures {
 pub(super) enum Step {
     /// Ask again, a little later.
     Again,
-    /// Leave this range out, and go on elsewhere.
+    /// Leave this range, for the end of the pass or for good, and go on elsewhere.
     LeaveOut,
     /// Nothing answers any more.
     GiveUp,
@@ -40,9 +41,13 @@ impl Failures {
             return Step::Again;
         }
         self.attempts.remove(&range.start.0);
-        self.left_out.insert(range);
         self.in_a_row += 1;
-        if self.in_a_row < LEFT_OUT_MAX { Step::LeaveOut } else { Step::GiveUp }
+        if self.in_a_row < SILENT_MAX { Step::LeaveOut } else { Step::GiveUp }
+    }
+
+    /// `range` will not be asked again in this run.
+    pub(super) fn leave_out(&mut self, range: SectorRange) {
+        self.left_out.insert(range);
     }
 
     /// A request for `range` was answered, one way or the other.

@@ -99,7 +99,7 @@ mod tests {
 
     fn seen(idle_seconds: &[f64]) -> Observed {
         let mut seen = Observed::default();
-        (0..8).for_each(|_| seen.service.add(Bytes::mib(1), Nanos::from_millis(10)));
+        (0..8).for_each(|_| seen.service.add(Bytes::mib(1), Nanos::from_millis(10), Nanos::ZERO));
         idle_seconds.iter().for_each(|&s| seen.workload.add_idle(Nanos::from_secs_f64(s)));
         seen
     }

@@ -74,16 +74,22 @@ impl Pass {
             .sum()
     }
 
-    /// Shrinks what is done to whole blocks of `granule` sectors: the disk may have had smaller ones before.
+    /// Shrinks what is done to whole blocks of `granule` sectors: the disk may have had smaller ones before. An
+    /// unreadable run that is not whole blocks is forgotten, and its blocks are to be asked again.
     fn keep_whole_blocks(&mut self, granule: u64) {
         let inward = |run: SectorRange| (run.start.0.next_multiple_of(granule), run.end.0 / granule * granule);
         let whole = self.done.iter().map(inward).filter(|(start, end)| start < end);
-        self.done = whole.map(|(start, end)| SectorRange::new(start, end)).collect();
-        let done = &self.done;
+        let mut done: RangeSet = whole.map(|(start, end)| SectorRange::new(start, end)).collect();
         self.unreadable.retain(|&start, &mut (count, _)| {
-            let is_whole = start.is_multiple_of(granule) && count.is_multiple_of(granule);
-            is_whole && done.covers(SectorRange::at(start, count))
+            let end = start + count;
+            let is_whole = start.is_multiple_of(granule) && end.is_multiple_of(granule);
+            if !is_whole {
+                done.remove(SectorRange::new(start / granule * granule, end.next_multiple_of(granule)));
+            }
+            is_whole
         });
+        self.unreadable.retain(|&start, &mut (count, _)| done.covers(SectorRange::at(start, count)));
+        self.done = done;
     }
 
     fn add_unreadable(&mut self, range: SectorRange, cause: Cause) {
@@ -320,7 +326,7 @@ impl Scrub {
         match outcome {
             Outcome::Clean => {
                 self.failures.on_answered(range);
-                self.seen.service.add(range.bytes(), finished.since(started));
+                self.seen.service.add(range.bytes(), finished.since(started), finished);
                 self.escalation.on_clean(range);
                 self.verified += range.count();
                 self.settle_verdict(now, range);
@@ -334,7 +340,8 @@ impl Scrub {
                     self.escalation.retry(range);
                     self.retry_at = now + RETRY_PAUSE;
                 }
-                Step::LeaveOut => {}
+                Step::LeaveOut if self.next_of_tour().is_some() => self.put_off_segment(range),
+                Step::LeaveOut => self.failures.leave_out(range),
                 Step::GiveUp => self.state = State::Failed(cause),
             },
             Outcome::Gone => self.state = State::Gone,
@@ -355,7 +362,7 @@ impl Scrub {
         if self.escalation.is_area_dead() && self.next_of_tour().is_some() {
             self.put_off_segment(range);
         } else {
-            self.escalation.split(range, self.config.granule);
+            self.escalation.bisect(range, self.config.granule);
         }
     }
 
