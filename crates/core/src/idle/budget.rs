@@ -65,6 +65,8 @@ const INTERVAL_USABLE: f64 = 0.010;
 const VARIATION_MEMORYLESS: f64 = 1.25;
 /// A choice that reads this share of what the best one reads is as good, and may be far gentler. A guess.
 const NEAR_BEST: f64 = 0.96;
+/// One request in so many may be of a size not tried of late.
+const TRIAL_EVERY: u64 = 32;
 /// The measured slowdown is compared with the predicted one as if this many collisions had gone as predicted.
 const PREDICTION_PRIOR: f64 = 10.0;
 
@@ -184,6 +186,11 @@ impl IdlePolicy for Budget {
         let Some(size) = self.size_within(f64::INFINITY, seen).map(|largest| largest.min(size)) else {
             return self.careful_turn(CARE_RED, view, seen);
         };
+        // Now and then the next size up, if it is not known: by the cautious guess it never looks worth it.
+        let is_trial = seen.service.completions().is_multiple_of(TRIAL_EVERY);
+        let trial = seen.service.unknown_above(size).filter(|_| is_trial);
+        let size =
+            trial.filter(|&size| self.sizes_within(f64::INFINITY, seen).any(|known| known == size)).unwrap_or(size);
         let pause = Nanos::from_secs_f64(view.own_service.as_secs_f64() * (1.0 / duty - 1.0));
         let paced = Waiting::ready_at(wait, view).max(view.own_finished.saturating_add(pause));
         let idle_for = view.now.since(view.idle_since).as_secs_f64();

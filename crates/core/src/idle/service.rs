@@ -93,6 +93,12 @@ impl ServiceTimes {
         self.completions
     }
 
+    /// The next size up, if it was not tried of late.
+    pub(super) fn unknown_above(&self, size: Bytes) -> Option<Bytes> {
+        let step = SIZES.iter().position(|&step| step > size)?;
+        self.fresh(step).is_none().then_some(SIZES[step])
+    }
+
     /// The mean service time of a request of `size`, in seconds: measured, else by the line through what was measured.
     pub fn mean(&self, size: Bytes) -> f64 {
         self.estimate(size).mean
