@@ -1,0 +1,224 @@
+//! The scrubber in a storm: random disks, faults, depths, orders and stops, by seed, against an oracle that is a flat
+//! array of what each sector was really asked and what it answered.
+//!
+//! What a disk can do here: sectors that cannot be read; sectors at which every request times out; errors that go away.
+//! What it cannot: lie. A failing assertion names its seed.
+
+use scrubjay_core::coverage::Coverage;
+use scrubjay_core::idle::{BackToBack, Choice, Goal};
+use scrubjay_core::machine::{Event, Machine, Op, OpId};
+use scrubjay_core::saved::Saved;
+use scrubjay_core::scrub::{Config, Pass, Scrub, State};
+use scrubjay_core::tour::{Grid, OrderKind};
+use scrubjay_core::units::{Bytes, Nanos, Sector, SectorRange, UnixSeconds};
+use scrubjay_core::verdict::{Cause, Outcome};
+use scrubjay_sim::disk::{Disk, ServiceModel};
+use scrubjay_sim::pump::Pump;
+use scrubjay_sim::rng::Rng;
+use scrubjay_sim::workload::{Bursts, Span};
+
+const EIO: Cause = Cause::Errno(5);
+const TIMED_OUT: Cause = Cause::Errno(110);
+
+/// One disk, one range, and what the oracle knows.
+struct Storm {
+    seed: u64,
+    rng: Rng,
+    granule: u64,
+    disk: u64,
+    range: SectorRange,
+    unreadable: Vec<bool>,
+    silent: Vec<bool>,
+    transient: f64,
+    /// Was each sector in a request that came back clean, in this pass?
+    read: Vec<bool>,
+    /// Was each sector's own block asked alone, and unreadable?
+    proven: Vec<bool>,
+    now: Nanos,
+}
+
+impl Storm {
+    fn new(seed: u64) -> Storm {
+        let mut rng = Rng::new(seed);
+        let granule = [1, 8][rng.below(2) as usize];
+        let blocks = 1 + rng.below(400);
+        let disk = blocks * granule;
+        let (one, two) = (rng.below(blocks + 1), rng.below(blocks + 1));
+        let range = if one == two {
+            SectorRange::at(0, disk)
+        } else {
+            SectorRange::new(one.min(two) * granule, one.max(two) * granule)
+        };
+        let mut marked = |runs: u64, longest: u64| {
+            let mut marks = vec![false; disk as usize];
+            for _ in 0..rng.below(runs + 1) {
+                let start = rng.below(disk);
+                let end = (start + 1 + rng.below(longest)).min(disk);
+                marks[start as usize..end as usize].fill(true);
+            }
+            marks
+        };
+        let unreadable = marked(6, 200);
+        let silent = if seed.is_multiple_of(3) { marked(2, 20) } else { vec![false; disk as usize] };
+        let transient = if rng.below(2) == 0 { 0.05 } else { 0.0 };
+        let flags = || vec![false; disk as usize];
+        Storm {
+            seed,
+            rng,
+            granule,
+            disk,
+            range,
+            unreadable,
+            silent,
+            transient,
+            read: flags(),
+            proven: flags(),
+            now: Nanos::ZERO,
+        }
+    }
+
+    /// A machine that goes on with `saved`, with sizes and an order of its own.
+    fn machine(&mut self, saved: Option<Saved>) -> Scrub {
+        let region = (1 + self.rng.below(self.disk / self.granule)) * self.granule;
+        let segment = (1 + self.rng.below(region / self.granule)) * self.granule;
+        let grid = Grid::new(self.disk, region, segment);
+        let config = Config {
+            range: self.range,
+            granule: self.granule,
+            depth: 1 + self.rng.below(3) as usize,
+            started: self.now,
+            today: UnixSeconds(1_000_000 + self.now.0 / 1_000_000_000),
+        };
+        let size = Bytes((1 + self.rng.below(40)) * self.granule * 512);
+        let (kind, _) = OrderKind::ALL[self.rng.below(3) as usize];
+        let (coverage, pass) = match saved {
+            Some(saved) => (saved.coverage.onto(grid), saved.pass.unwrap_or_default()),
+            None => (Coverage::new(grid), Pass::default()),
+        };
+        Scrub::new(config, kind.order(&coverage.verified()), Box::new(BackToBack { size }), coverage, pass)
+    }
+
+    fn any(marks: &[bool], range: SectorRange) -> bool {
+        marks[range.start.0 as usize..range.end.0 as usize].contains(&true)
+    }
+
+    fn answer(&mut self, range: SectorRange) -> Outcome {
+        let seed = self.seed;
+        assert!(
+            !range.is_empty() && range.start >= self.range.start && range.end <= self.range.end,
+            "seed {seed}: {range}"
+        );
+        let is_whole = range.start.0.is_multiple_of(self.granule) && range.end.0.is_multiple_of(self.granule);
+        assert!(is_whole, "seed {seed}: {range}");
+        let span = range.start.0 as usize..range.end.0 as usize;
+        if Storm::any(&self.silent, range) {
+            return Outcome::Failed(TIMED_OUT);
+        }
+        if Storm::any(&self.unreadable, range) || self.rng.uniform() < self.transient {
+            if range.count() == self.granule {
+                self.proven[span].fill(true);
+            }
+            return Outcome::Unreadable(EIO);
+        }
+        self.read[span].fill(true);
+        Outcome::Clean
+    }
+
+    /// Runs until the machine is done, or for `ops` operations; out of order where several are out.
+    fn run(&mut self, scrub: &mut Scrub, ops: u64) {
+        let mut out: Vec<(OpId, SectorRange)> = Vec::new();
+        for asked in 0.. {
+            assert!(asked < 200_000, "seed {}: it never ends", self.seed);
+            while let Some(Op::Verify { id, range }) = scrub.poll_op(self.now) {
+                out.push((id, range));
+            }
+            if scrub.is_done() || asked >= ops && out.is_empty() {
+                return;
+            }
+            if out.is_empty() {
+                let next = scrub.poll_timeout(self.now).expect("a machine that runs has something in mind");
+                self.now = next.max(self.now + Nanos(1));
+                continue;
+            }
+            let (id, range) = out.swap_remove(self.rng.below(out.len() as u64) as usize);
+            let (outcome, started) = (self.answer(range), self.now);
+            self.now += Nanos::from_millis(5);
+            scrub.handle(self.now, Event::Completed { id, outcome, started, finished: self.now });
+        }
+    }
+
+    /// Everything the machine claims is what the oracle saw.
+    fn judge(&self, scrub: &Scrub) {
+        let (seed, report) = (self.seed, scrub.report(self.now));
+        let blamed = |sector| report.unreadable.iter().any(|found| found.range.contains(Sector(sector)));
+        for sector in self.range.start.0..self.range.end.0 {
+            let index = sector as usize;
+            let is_done = scrub.pass().done.covers(SectorRange::at(sector, 1));
+            match (is_done, blamed(sector)) {
+                (true, true) => assert!(self.proven[index], "seed {seed}: {sector} is blamed without proof"),
+                (true, false) => {
+                    assert!(self.read[index], "seed {seed}: {sector} counts as verified, but was never read")
+                }
+                (false, is_blamed) => assert!(!is_blamed, "seed {seed}: {sector} is blamed, but not done"),
+            }
+        }
+        let known = report.bytes_verified.0 / 512 + report.unreadable_sectors();
+        assert_eq!(known == self.range.count(), report.state == State::Complete, "seed {seed}: {:?}", report.state);
+        if report.state != State::Complete {
+            assert_eq!(report.state, State::Failed(TIMED_OUT), "seed {seed}");
+            assert!(Storm::any(&self.silent, self.range), "seed {seed}: all answered, and still not complete");
+        }
+    }
+}
+
+#[test]
+fn the_truth_in_every_storm() {
+    for seed in 0..3000 {
+        let mut storm = Storm::new(seed);
+        let mut scrub = storm.machine(None);
+        // Some stops, each through the text that a state file holds.
+        while storm.rng.below(3) > 0 && !scrub.is_done() {
+            let ops = storm.rng.below(60);
+            storm.run(&mut scrub, ops);
+            if scrub.is_done() {
+                break;
+            }
+            let (coverage, pass) = (scrub.coverage().clone(), Some(scrub.pass().clone()));
+            let saved = Saved { disk: "storm".to_owned(), at: UnixSeconds(1), coverage, pass };
+            let back: Saved = saved.to_string().parse().expect("what is saved comes back");
+            scrub = storm.machine(Some(back));
+        }
+        storm.run(&mut scrub, u64::MAX);
+        storm.judge(&scrub);
+    }
+}
+
+/// Random foregrounds, from sparse to dense: the mean goal is kept wherever there are requests enough for a mean to mean
+/// something, the max goal always, and idle time is never left alone.
+#[test]
+fn the_budget_in_every_weather() {
+    let ms = Nanos::from_millis;
+    for seed in 0..60 {
+        let mut rng = Rng::new(seed);
+        let service = Span::Exponential { mean: ms(1 + rng.below(6)) };
+        let think = match rng.below(3) {
+            0 => Span::Exponential { mean: ms(30 + rng.below(1000)) },
+            1 => Span::Fixed(ms(30 + rng.below(1000))),
+            _ => Span::Pareto { minimum: ms(5 + rng.below(50)), shape: 0.9, maximum: Nanos::from_secs(60) },
+        };
+        let gap = Span::Exponential { mean: ms(2 + rng.below(10)) };
+        let foreground = Bursts::new(1 + rng.below(40) as u32, gap, think, service, Rng::new(seed + 1000));
+        let goal = Goal { mean: [ms(1), ms(4)][rng.below(2) as usize], max: [ms(20), ms(50)][rng.below(2) as usize] };
+        let grid = Grid::new(Bytes::gib(200).sectors(), Bytes::mib(128).sectors(), Bytes::mib(8).sectors());
+        let (started, today) = (Nanos::ZERO, UnixSeconds(1));
+        let config = Config { range: grid.disk(), granule: 8, depth: 1, started, today };
+        let (order, policy) = (OrderKind::Staggered.order(&[]), Choice::Budget(goal).policy());
+        let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
+        let disk = Disk::new(grid.disk().count(), ServiceModel::default());
+        let run = Pump::new(disk, foreground).until(Nanos::from_secs(600)).run(&mut scrub).report;
+        let mean = run.foreground.slowdown_mean_seconds() / goal.mean.as_secs_f64();
+        assert!(mean < 1.15, "seed {seed}: {mean} of the goal; {run:?}");
+        assert!(run.foreground.slowdown_max <= goal.max, "seed {seed}: {run:?}");
+        assert!(run.scrub_bytes_per_second() > 1e5, "seed {seed}: {run:?}");
+    }
+}
