@@ -322,7 +322,7 @@ fn load(
     let Some(saved) = saved else { return Ok((Coverage::new(grid), Pass::default())) };
     if !target.id.is_certain {
         notes.push(
-            "this disk says nothing of itself, so what was read before may have been another one: a new pass".into(),
+            "nothing tells this target from another one of its name, so whatever was read before is read again".into(),
         );
         return Ok((Coverage::new(grid), Pass::default()));
     }

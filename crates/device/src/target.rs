@@ -247,7 +247,8 @@ pub fn disk_id(disk: &DiskNode) -> Identity {
             let part = [disk.attribute("loop/offset"), disk.attribute("loop/sizelimit")].into_iter().flatten();
             let part = part.collect::<Vec<_>>().join("+");
             let born = fs::metadata(&file).ok().and_then(|metadata| birth(&metadata));
-            Identity::known_by(&format!("loop on {file}"), born.map(|born| format!("{born} at {part}")))
+            let instance = born.map(|born| format!("{born} at {part}")).or_else(|| appearance(disk));
+            Identity::known_by(&format!("loop on {file}"), instance)
         }
         None => Identity::known_by(&format!("named {}", disk.name), appearance(disk)),
     }
