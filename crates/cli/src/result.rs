@@ -104,6 +104,9 @@ fn cost(outcome: &Outcome) -> String {
             (false, _) => format!(": the budget of {mean} and {max} was NOT kept"),
         }
     });
+    if max == Nanos::ZERO && outcome.ended.foreground_lost == 0 {
+        return format!("{took}; {requests} lost nothing");
+    }
     let collisions = show_count(report.slowdown.collisions);
     let (mean, max) = (show_time(mean), show_time(max));
     format!("{took}; {requests} lost {mean} each on average, {max} at most ({collisions} met ours){verdict}")
