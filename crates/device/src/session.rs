@@ -193,6 +193,11 @@ impl Session {
                     .into(),
             );
         }
+        if watched.kind == detector::Kind::Blind && options.policy.heeds_foreground() {
+            notes.push(
+                "the foreground cannot be seen here, so it cannot be spared: --policy delay limits the rate".into(),
+            );
+        }
         if verifier.name != "read" {
             notes.push(format!("{}: the medium was not seen to be read", verifier.note));
         } else if verifier.engine == "pread" {

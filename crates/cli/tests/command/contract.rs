@@ -118,6 +118,15 @@ fn a_part_is_verified_apart() {
 }
 
 #[test]
+fn who_cannot_see_the_foreground_says_so() {
+    let bench = Bench::with_image(1);
+    let ran = bench.run(&["scrub", "disk.img", "--detector", "none", "--json"]);
+    assert!(ran.target()["notes"][0].as_str().unwrap().contains("cannot be seen here"), "{ran:?}");
+    let ran = bench.run(&["scrub", "disk.img", "--detector", "none", "--policy", "none", "--json"]);
+    assert_eq!(ran.target()["notes"], json!([]));
+}
+
+#[test]
 fn several_targets_run_side_by_side() {
     let bench = Bench::with_image(2);
     fs::copy(bench.image(), bench.folder.path().join("second.img")).unwrap();

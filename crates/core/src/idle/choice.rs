@@ -48,6 +48,11 @@ impl Choice {
         }
     }
 
+    /// Does it wait for the foreground, and so need to see it?
+    pub fn heeds_foreground(self) -> bool {
+        matches!(self, Choice::Budget(_) | Choice::Waiting { .. })
+    }
+
     /// Does it leave the disk to the foreground, so that more than one request of ours at a time would defeat it?
     pub fn is_considerate(self) -> bool {
         !matches!(self, Choice::None { .. })

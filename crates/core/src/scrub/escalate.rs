@@ -9,9 +9,9 @@ use crate::tour::Grid;
 use crate::units::{Sector, SectorRange};
 use std::collections::{BTreeSet, VecDeque};
 
-/// After so many unreadable sectors in a row the area is taken for dead: until a request is clean again, the rest of each
+/// After so many unreadable blocks in a row the area is taken for dead: until a request is clean again, the rest of each
 /// segment that fails is put off to the end of the pass. A dying head must not keep the scrub from the rest of the disk.
-/// A guess: at up to seconds a sector, some minutes.
+/// A guess: at up to seconds a block, some minutes.
 const UNREADABLE_RUN_MAX: u64 = 64;
 
 /// Ranges waiting to be verified out of turn.
@@ -99,7 +99,7 @@ impl Escalation {
 
     /// One block of `granule` sectors is unreadable: its region is to be finished, then the region's neighbours.
     pub(super) fn on_unreadable_block(&mut self, block: SectorRange, grid: &Grid) {
-        self.unreadable_run += block.count();
+        self.unreadable_run += 1;
         let region = grid.region_of(block.start);
         if !self.escalated.insert(region) {
             return;
