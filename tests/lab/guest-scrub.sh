@@ -14,7 +14,7 @@ buses=(virtio scsi sata nvme)
 if [ "${1:-}" != --inside ]; then
   disks=()
   for bus in "${buses[@]}"; do disks+=(-d "32M,if=$bus,bad=2048:2049:60000"); done
-  exec "$here/guest" "${disks[@]}" -d 16M -M 'scsi_debug dev_size_mb=8' -M dm_integrity -M 'sd_mod' \
+  exec "$here/guest" "${disks[@]}" -d 16M -d "32M,if=scsi,bad=2048:2049:60000" -M 'scsi_debug dev_size_mb=8' -M dm_integrity -M 'sd_mod' \
     env SCRUBJAY="$scrubjay" "$0" --inside
 fi
 
@@ -76,5 +76,32 @@ scrub integrity /dev/mapper/lab --policy none
 expect "dm-integrity: exit code" "$status" 3
 expect "dm-integrity: exactly the changed sectors" "$(unreadable)" '[[5000,1],[9001,1]]'
 echo "# dm-integrity: cause: $(jq -c '[.targets[0].unreadable[].cause] | unique' "$work/integrity.json" 2>&1 || true)"
+
+# ---- a disk that goes in the middle, and another one that is given its name
+
+soon() { # COMMAND...: within 20 s it succeeds
+  local tries
+  for ((tries = 0; tries < 200; tries++)); do "$@" && return 0; sleep 0.1; done
+  return 1
+}
+is_saved() { compgen -G "$work/swapped/*.hasty" >/dev/null; }
+is_gone() { [ ! -e "/sys/block/${1#/dev/}" ]; }
+# The kernel gives the first free name: the later of the two will get the earlier one's.
+read -r first second < <(printf '%s\n' "${disks[1]}" "${disks[5]}" | sort | xargs)
+IFS=: read -r host channel target lun < <(basename "$(readlink -f "/sys/block/${second#/dev/}/device")")
+"$scrubjay" scrub "$first" --policy delay --delay 20ms --request 64KiB --state "$work/swapped" >"$work/gone.out" 2>&1 &
+soon is_saved || fail "the scrub that is to lose its disk saved nothing"
+echo 1 >"/sys/block/${first#/dev/}/device/delete"
+status=0
+wait $! || status=$?
+expect "disk gone: exit code" "$status" 1
+expect "disk gone: it says so, and blames no sector for it" "$(grep -c 'NOT DONE: the device is gone' "$work/gone.out")" 1
+echo 1 >"/sys/block/${second#/dev/}/device/delete"
+soon is_gone "$first" && soon is_gone "$second"
+echo "$channel $target $lun" >"/sys/class/scsi_host/host$host/scan"
+soon test -b "$first" || fail "no disk came back as $first"
+scrub swapped "$first" --policy none
+expect "another disk of that name: the pass begins anew" "$(field resumed)" false
+expect "another disk of that name: exactly the bad sectors" "$(unreadable)" "$bad"
 
 done_checking
