@@ -19,7 +19,7 @@ pub use forecast::Forecast;
 pub use report::{Activity, Report, State};
 
 use crate::coverage::Coverage;
-use crate::idle::{DiskView, IdlePolicy, Observed};
+use crate::idle::{DiskView, IdlePolicy, Observed, Setting};
 use crate::machine::{Event, Machine, Op, OpId};
 use crate::range_set::RangeSet;
 use crate::tour::ScanOrder;
@@ -134,6 +134,8 @@ pub struct Scrub {
     verified: u64,
     /// All that is left is at the disk.
     is_handed_out: bool,
+    /// What the policy allowed for the last request.
+    size_allowed: Option<Bytes>,
     roots: Vec<Root>,
 }
 
@@ -200,6 +202,7 @@ impl Scrub {
             requested: 0,
             verified: 0,
             is_handed_out: false,
+            size_allowed: None,
             roots: Vec::new(),
         }
     }
@@ -241,6 +244,9 @@ impl Scrub {
     /// A snapshot.
     pub fn report(&self, now: Nanos) -> Report {
         let setting = self.policy.setting();
+        // A cautious beginning has no size of its own: each request may be another one.
+        let size = self.size_allowed.filter(|_| setting.cautious).unwrap_or(setting.size);
+        let setting = Setting { size, ..setting };
         let elapsed = now.since(self.config.started);
         let idle_now = self.foreground.idle_now(now);
         let unreadable: Vec<Unreadable> = self
@@ -452,6 +458,7 @@ impl Machine for Scrub {
         if turn.not_before > now {
             return None;
         }
+        self.size_allowed = Some(turn.size);
         let blocks = turn.size.0 / SECTOR_BYTES / self.config.granule;
         let Some(range) = self.next_range(blocks.max(1) * self.config.granule) else {
             self.is_handed_out = true;
