@@ -13,8 +13,11 @@
 //! the answer is no wait and an even pace (Mi et al.: wait only if idle times vary).
 //!
 //! Two fences hold whatever the model says. The *ledger*: once the slowdown measured exceeds the goal for the requests
-//! seen so far, only long idleness is used until it is made up. The *max goal*: no request is sent that has lately
-//! taken longer.
+//! seen so far, only long idleness is used until it is made up, and that at a pace that would keep the goal by itself. The
+//! *max goal*: no request is sent of a size that has lately taken longer; where even the smallest has, that one is tried
+//! seldom, for how else would it be known that it no longer does?
+//!
+//! The same care is taken before enough has been seen, and when the disk is idle for longer than ever.
 
 use super::service::{SIZE_MIN, SIZES};
 use super::{DiskView, IdlePolicy, Observed, Setting, Turn, Waiting};

@@ -21,11 +21,11 @@ pub(super) struct Foreground {
     idle_since: Nanos,
     unreckoned: VecDeque<Told>,
     at_disk: VecDeque<Request>,
-    /// When the disk had last finished something, ours or not.
+    /// When the last foreground request left.
     free: Nanos,
-    /// When it would have, without us.
+    /// When it would have left, without us.
     shadow_free: Nanos,
-    /// How long foreground requests took of late, once they had the disk for themselves.
+    /// How long foreground requests took of late, counted from the end of what they had to wait for.
     services: VecDeque<Nanos>,
 }
 
