@@ -241,7 +241,7 @@ impl Session {
             store: &self.store,
             record: self.record.take(),
             publish,
-            saved_at: Nanos::ZERO,
+            saved_at: config.started,
             hasty_at: Nanos::ZERO,
             saved_count: 0,
             published_at: Nanos::ZERO,
@@ -253,8 +253,8 @@ impl Session {
         }
         warden.record(&record_head);
         pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut warden, stop);
-        warden.save(&scrub, true);
         let report = scrub.report(clock::now());
+        warden.save(&scrub, true);
         (warden.publish)(&report, &warden.troubles);
         Ended {
             paused: report.state == State::Running,
