@@ -1,0 +1,140 @@
+//! What a reader fills: records, the names of devices, and an account of what could not be understood.
+
+use crate::error::{Place, TraceError};
+use crate::record::{DeviceId, Record};
+use std::collections::HashMap;
+
+/// So many devices are told apart: a day of a large cloud's block store has some thousands.
+const DEVICES_MAX: usize = 1 << 16;
+/// So many malformed records are kept to be shown.
+const EXAMPLES_MAX: usize = 5;
+/// So much of each is shown, in bytes.
+const EXCERPT_MAX: usize = 80;
+/// More than one in so many malformed is an error.
+const MALFORMED_OF: u64 = 100;
+/// Before the end, that is judged only once so many were seen.
+const JUDGED_FROM: u64 = 10_000;
+
+/// Names of devices by id.
+#[derive(Clone, Debug, Default)]
+pub struct Devices {
+    names: Vec<String>,
+    ids: HashMap<Vec<u8>, DeviceId>,
+}
+
+impl Devices {
+    /// The id of a name, a new one if it was not seen before; `None`: there are more than 65,536.
+    ///
+    /// A reader of millions of rows a second keeps the last name and id beside this table.
+    pub fn id(&mut self, name: &[u8]) -> Option<DeviceId> {
+        if let Some(&id) = self.ids.get(name) {
+            return Some(id);
+        }
+        if self.names.len() == DEVICES_MAX {
+            return None;
+        }
+        let id = DeviceId(self.names.len() as u32);
+        self.names.push(String::from_utf8_lossy(name).into_owned());
+        self.ids.insert(name.to_vec(), id);
+        Some(id)
+    }
+
+    /// The id of a name that was seen.
+    pub fn find(&self, name: &str) -> Option<DeviceId> {
+        self.ids.get(name.as_bytes()).copied()
+    }
+
+    /// The name of an id.
+    pub fn name(&self, id: DeviceId) -> &str {
+        self.names.get(id.0 as usize).map_or("?", String::as_str)
+    }
+
+    /// All names, in the order of their ids.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+/// One record that could not be understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// Where.
+    pub place: Place,
+    /// What is wrong with it.
+    pub reason: &'static str,
+    /// Its beginning, printable.
+    pub excerpt: String,
+}
+
+/// The account of records that could not be understood.
+#[derive(Clone, Debug, Default)]
+pub struct Malformed {
+    /// How many.
+    pub count: u64,
+    /// The first few.
+    pub examples: Vec<Example>,
+}
+
+/// What a reader fills.
+#[derive(Clone, Debug, Default)]
+pub struct Intake {
+    /// Records, in the order of the source. Whoever asked for them takes them out.
+    pub records: Vec<Record>,
+    /// The devices they name.
+    pub devices: Devices,
+    /// What could not be understood.
+    pub malformed: Malformed,
+    /// Records understood so far, whoever took them.
+    pub understood: u64,
+}
+
+impl Intake {
+    /// Counts a record that could not be understood.
+    pub fn malformed(&mut self, place: Place, reason: &'static str, raw: &[u8]) {
+        self.malformed.count += 1;
+        if self.malformed.examples.len() < EXAMPLES_MAX {
+            let raw = &raw[..raw.len().min(EXCERPT_MAX)];
+            let excerpt = String::from_utf8_lossy(raw).chars().map(|c| if c.is_control() { '.' } else { c }).collect();
+            self.malformed.examples.push(Example { place, reason, excerpt });
+        }
+    }
+
+    /// Is the source what it was taken for? Asked after every batch; `at_end` once more at its end.
+    ///
+    /// # Errors
+    /// When more than one record in a hundred could not be understood.
+    pub fn judge(&self, at_end: bool) -> Result<(), TraceError> {
+        let (malformed, rows) = (self.malformed.count, self.understood + self.malformed.count);
+        if malformed * MALFORMED_OF <= rows || (!at_end && rows < JUDGED_FROM) {
+            return Ok(());
+        }
+        let first = &self.malformed.examples[0];
+        let (place, reason, excerpt) = (first.place, first.reason, first.excerpt.clone());
+        Err(TraceError::Malformed { malformed, rows, place, reason, excerpt })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_in_a_hundred_is_tolerated() {
+        let mut intake = Intake { understood: 99, ..Intake::default() };
+        intake.malformed(Place::Line(7), "no time", b"a\tb");
+        assert!(intake.judge(true).is_ok());
+        intake.malformed(Place::Line(8), "no time", b"c");
+        assert!(intake.judge(false).is_ok(), "not enough seen");
+        let error = intake.judge(true).unwrap_err();
+        assert_eq!(error.to_string(), "2 of 101 records cannot be understood; the first at line 7: no time: a.b");
+    }
+
+    #[test]
+    fn devices_keep_their_ids() {
+        let mut devices = Devices::default();
+        assert_eq!(devices.id(b"sda"), Some(DeviceId(0)));
+        assert_eq!(devices.id(b"sdb"), Some(DeviceId(1)));
+        assert_eq!(devices.id(b"sda"), Some(DeviceId(0)));
+        assert_eq!((devices.name(DeviceId(1)), devices.find("sdb")), ("sdb", Some(DeviceId(1))));
+    }
+}

@@ -1,0 +1,20 @@
+//! Block traces: what a disk was really asked for, read from the field's formats, one record at a time.
+//!
+//! **Never:** files, clocks or threads of its own. Sources and destinations are `Read` and `Write` values; memory is
+//! constant whatever the length of the trace.
+//!
+//! ```text
+//! bytes -> compressed -> formats::* (a Reader) -> Intake -> sorted, joined (trace::open) -> records -> statistics
+//! ```
+
+mod error;
+pub mod formats;
+mod intake;
+mod reader;
+mod record;
+mod text;
+
+pub use error::{Place, TraceError};
+pub use intake::{Devices, Example, Intake, Malformed};
+pub use reader::{Reader, SeekRead, Seekable, Sink, Stream, Writer};
+pub use record::{DeviceId, Kind, Record};

@@ -1,0 +1,45 @@
+//! The contracts of formats: a reader fills an intake, a writer takes records.
+
+use crate::error::TraceError;
+use crate::intake::{Devices, Intake};
+use crate::record::Record;
+use std::io::{self, Read, Seek, Write};
+
+/// Bytes that come once, in order.
+pub type Stream = Box<dyn Read + Send>;
+
+/// What can be read at any place: what table formats need.
+pub trait SeekRead: Read + Seek + Send {}
+impl<T: Read + Seek + Send> SeekRead for T {}
+
+/// Bytes that can be read at any place.
+pub type Seekable = Box<dyn SeekRead>;
+
+/// Where a writer writes to.
+pub type Sink = Box<dyn Write + Send>;
+
+/// A streaming reader of one source, in constant memory.
+pub trait Reader: Send {
+    /// Appends some records to `intake` (some thousands at a time; none is no sign of the end), in the order of the
+    /// source, and adds their number to [`Intake::understood`]. False: the source has ended, nothing was appended.
+    ///
+    /// # Errors
+    /// When the source fails or cannot be what it was taken for. Single records that cannot be understood are counted
+    /// in the intake.
+    fn read(&mut self, intake: &mut Intake) -> Result<bool, TraceError>;
+}
+
+/// A writer of one format.
+pub trait Writer {
+    /// Writes records, in the order of their arrival.
+    ///
+    /// # Errors
+    /// When the destination fails.
+    fn write(&mut self, records: &[Record], devices: &Devices) -> io::Result<()>;
+
+    /// Writes what comes at the end, and flushes.
+    ///
+    /// # Errors
+    /// When the destination fails.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}

@@ -1,0 +1,180 @@
+//! The reader of all text formats: whole lines in, one format's judgement of each out.
+
+use crate::error::{Place, TraceError};
+use crate::intake::{Devices, Intake};
+use crate::reader::{Reader, Stream};
+use crate::record::Record;
+use std::io::Read;
+
+/// How much is read at a time. Some thousand lines.
+const BLOCK_BYTES: usize = 256 << 10;
+/// A longer line belongs to no trace: it is malformed, and skipped.
+const LINE_MAX: usize = 64 << 10;
+
+/// What one line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A record.
+    Record(Record),
+    /// Nothing to be kept: a header, a comment, another kind of event.
+    Skipped,
+    /// Not understood, and why.
+    Malformed(&'static str),
+}
+
+/// A text format: one record a line at the most.
+pub trait TextFormat: Send {
+    /// Judges one line, without its line end (`\n` or `\r\n`).
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line;
+
+    /// Judges whole lines: `text` is not empty and ends in `\n`; its first line is number `line_first`. Returns how many
+    /// lines there were. For formats whose speed matters; the others are fine with this.
+    fn lines(&mut self, text: &[u8], line_first: u64, intake: &mut Intake) -> u64 {
+        let mut number = line_first;
+        for line in text[..text.len() - 1].split(|&byte| byte == b'\n') {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            match self.line(line, &mut intake.devices) {
+                Line::Record(record) => {
+                    intake.records.push(record);
+                    intake.understood += 1;
+                }
+                Line::Skipped => {}
+                Line::Malformed(reason) => intake.malformed(Place::Line(number), reason, line),
+            }
+            number += 1;
+        }
+        number - line_first
+    }
+}
+
+/// Reads one source in one text format.
+pub struct TextReader<F> {
+    format: F,
+    source: Stream,
+    buffer: Vec<u8>,
+    /// How much of the buffer holds what was read and not yet judged: the beginning of a line.
+    held: usize,
+    lines: u64,
+    /// In the midst of a line too long to be one.
+    is_skipping: bool,
+    is_ended: bool,
+}
+
+impl<F: TextFormat> TextReader<F> {
+    /// A reader of `source`.
+    pub fn new(format: F, source: Stream) -> TextReader<F> {
+        let buffer = vec![0; BLOCK_BYTES + LINE_MAX];
+        TextReader { format, source, buffer, held: 0, lines: 0, is_skipping: false, is_ended: false }
+    }
+
+    /// Judges the whole lines among the first `filled` bytes and keeps the rest.
+    fn judge(&mut self, filled: usize, intake: &mut Intake) {
+        let Some(last) = self.buffer[..filled].iter().rposition(|&byte| byte == b'\n') else {
+            self.held = filled;
+            if filled > LINE_MAX {
+                if !self.is_skipping {
+                    intake.malformed(Place::Line(self.lines + 1), "a line of more than 64 KiB", &self.buffer[..filled]);
+                }
+                self.is_skipping = true;
+                self.held = 0;
+            }
+            return;
+        };
+        let mut start = 0;
+        if self.is_skipping {
+            start = self.buffer.iter().position(|&byte| byte == b'\n').map_or(filled, |at| at + 1);
+            self.lines += 1;
+            self.is_skipping = false;
+        }
+        if start <= last {
+            self.lines += self.format.lines(&self.buffer[start..=last], self.lines + 1, intake);
+        }
+        self.buffer.copy_within(last + 1..filled, 0);
+        self.held = filled - (last + 1);
+    }
+}
+
+impl<F: TextFormat> Reader for TextReader<F> {
+    fn read(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
+        if self.is_ended {
+            return Ok(false);
+        }
+        let mut filled = self.held;
+        let until = filled + BLOCK_BYTES;
+        // One byte is left for the line end that a last line may lack.
+        while filled < until.min(self.buffer.len() - 1) {
+            let end = until.min(self.buffer.len() - 1);
+            match self.source.read(&mut self.buffer[filled..end]) {
+                Ok(0) => {
+                    self.is_ended = true;
+                    break;
+                }
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if self.is_ended && filled > 0 && self.buffer[filled - 1] != b'\n' {
+            self.buffer[filled] = b'\n';
+            filled += 1;
+        }
+        if filled > 0 {
+            self.judge(filled, intake);
+        }
+        intake.judge(self.is_ended)?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Kind;
+    use scrubjay_core::units::{Bytes, Nanos};
+
+    /// A line is a number, and that is its arrival.
+    struct Numbers;
+
+    impl TextFormat for Numbers {
+        fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+            let Some(number) = std::str::from_utf8(line).ok().and_then(|text| text.parse().ok()) else {
+                return if line.starts_with(b"#") { Line::Skipped } else { Line::Malformed("no number") };
+            };
+            let device = devices.id(b"d").expect("one device");
+            let (arrival, length) = (Nanos(number), Bytes(512));
+            Line::Record(Record { arrival, response: None, offset: Bytes(0), length, device, kind: Kind::Read })
+        }
+    }
+
+    fn read(text: Vec<u8>) -> Result<Intake, TraceError> {
+        let mut reader = TextReader::new(Numbers, Box::new(std::io::Cursor::new(text)));
+        let mut intake = Intake::default();
+        while reader.read(&mut intake)? {}
+        Ok(intake)
+    }
+
+    #[test]
+    fn the_last_line_needs_no_end() {
+        let intake = read(b"# header\r\n1\r\n2\n3".to_vec()).unwrap();
+        assert_eq!(intake.records.iter().map(|record| record.arrival.0).collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(read(Vec::new()).unwrap().understood, 0);
+    }
+
+    #[test]
+    fn lines_are_numbered_across_blocks() {
+        let mut text: Vec<u8> = (0..100_000).flat_map(|i| format!("{i}\n").into_bytes()).collect();
+        text.extend(b"what\n5\n");
+        let intake = read(text).unwrap();
+        assert_eq!(intake.understood, 100_001);
+        assert_eq!(intake.malformed.examples[0].place, Place::Line(100_001));
+    }
+
+    #[test]
+    fn an_endless_line_is_skipped() {
+        let mut text: Vec<u8> = (0..1000).flat_map(|i| format!("{i}\n").into_bytes()).collect();
+        text.extend(vec![b'x'; 1 << 20]);
+        text.extend(b"\n7\n");
+        let intake = read(text).unwrap();
+        assert_eq!((intake.understood, intake.malformed.count), (1001, 1));
+    }
+}
