@@ -14,8 +14,8 @@
 //! The shipped scrubber, waiting for 50 ms of idleness, on the paper's disk with one bad sector, among strangers:
 //!
 //! ```
-//! use scrubjay_core::{coverage::Coverage, idle::Waiting, scrub::*, tour::*, units::*};
-//! use scrubjay_sim::{disk::*, pump::Pump, rng::Rng, workload::*};
+//! use scrubjay_core::{coverage::Coverage, idle::Waiting, rng::Rng, scrub::*, server::*, tour::*, units::*};
+//! use scrubjay_sim::{disk::*, pump::Pump, workload::*};
 //!
 //! let grid = Grid::new(Bytes::gib(1).sectors(), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
 //! let config = Config { range: grid.disk(), granule: 8, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
@@ -38,5 +38,4 @@ pub mod experiment;
 pub mod lse;
 pub mod pump;
 pub mod replay;
-pub mod rng;
 pub mod workload;

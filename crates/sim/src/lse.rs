@@ -12,7 +12,7 @@
 //! - *Time.* All errors of a cluster appear at one instant (Schroeder et al.: nearly all errors of a drive fall in one
 //!   two-week period).
 
-use crate::rng::Rng;
+use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{SECTOR_BYTES, Sector};
 
 /// Decimal megabytes, as the field studies count.

@@ -12,11 +12,11 @@ mod report;
 
 pub use report::{End, Foreground, Report, Scrubbed};
 
-use crate::disk::{Disk, Server};
-use crate::workload::Request;
+use crate::disk::Disk;
 use op::OpAtDisk;
 use scrubjay_core::journal::{Entry, Journal};
 use scrubjay_core::machine::{Event, Machine, Op};
+use scrubjay_core::server::{Request, Server};
 use scrubjay_core::units::Nanos;
 use std::collections::VecDeque;
 use std::iter::Peekable;

@@ -3,17 +3,9 @@
 //! All streams are *open*: a request arrives when it arrives, however slow the disk is, so the run with the scrub and
 //! the run without it see the same arrivals, and their difference is the scrub's doing alone.
 
-use crate::rng::Rng;
+use scrubjay_core::rng::Rng;
+use scrubjay_core::server::Request;
 use scrubjay_core::units::Nanos;
-
-/// One foreground request. A recorded list of them (`Vec`, `.into_iter()`) is a workload too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// When it reaches the disk. Never before its predecessor.
-    pub at: Nanos,
-    /// How long the disk works on it: `disk.service(size)`, a measured time, or a drawn one.
-    pub service: Nanos,
-}
 
 /// A span of time, fixed or drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]

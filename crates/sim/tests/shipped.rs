@@ -4,17 +4,18 @@ use scrubjay_core::coverage::Coverage;
 use scrubjay_core::idle::{BackToBack, Budget, Goal, IdlePolicy, Waiting};
 use scrubjay_core::journal::{Entry, Journal};
 use scrubjay_core::machine::{Event, Op};
+use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::{Config, Pass, Scrub, State};
+use scrubjay_core::server::{Request, ServiceModel};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, Sector, SectorRange, UnixSeconds};
 use scrubjay_core::verdict::Outcome;
-use scrubjay_sim::disk::{Disk, ServiceModel};
+use scrubjay_sim::disk::Disk;
 use scrubjay_sim::experiment::mlet::{Escalation, delays};
 use scrubjay_sim::lse::ClusterModel;
 use scrubjay_sim::pump::{End, Pump, Report, Sight};
 use scrubjay_sim::replay::replay;
-use scrubjay_sim::rng::Rng;
-use scrubjay_sim::workload::{Bursts, Request, Span};
+use scrubjay_sim::workload::{Bursts, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sectors in the smallest block of the modelled disks.

@@ -7,14 +7,15 @@
 use scrubjay_core::coverage::Coverage;
 use scrubjay_core::idle::{BackToBack, Choice, Goal};
 use scrubjay_core::machine::{Event, Machine, Op, OpId};
+use scrubjay_core::rng::Rng;
 use scrubjay_core::saved::Saved;
 use scrubjay_core::scrub::{Config, Pass, Scrub, State};
+use scrubjay_core::server::ServiceModel;
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, Sector, SectorRange, UnixSeconds};
 use scrubjay_core::verdict::{Cause, Outcome};
-use scrubjay_sim::disk::{Disk, ServiceModel};
+use scrubjay_sim::disk::Disk;
 use scrubjay_sim::pump::Pump;
-use scrubjay_sim::rng::Rng;
 use scrubjay_sim::workload::{Bursts, Span};
 
 const EIO: Cause = Cause::Errno(5);

@@ -10,11 +10,15 @@
 mod error;
 pub mod formats;
 mod intake;
+mod periods;
 mod reader;
 mod record;
+mod service;
 mod text;
 
 pub use error::{Place, TraceError};
 pub use intake::{Devices, Example, Intake, Malformed};
+pub use periods::{Period, Periods};
 pub use reader::{Reader, SeekRead, Seekable, Sink, Stream, Writer};
 pub use record::{DeviceId, Kind, Record};
+pub use service::{Queue, Service};

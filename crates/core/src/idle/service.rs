@@ -1,5 +1,6 @@
 //! How long a request of ours takes, by size: learnt from our own completions.
 
+use crate::server::ServiceModel;
 use crate::units::{Bytes, Nanos};
 use std::collections::VecDeque;
 
@@ -17,8 +18,11 @@ const WINDOW: usize = 128;
 const OUTLIER_OF: usize = 64;
 /// A size that was not tried for so long is known no better than one never tried: what made it slow may be over.
 const STALE: Nanos = Nanos::from_secs(600);
-/// Before anything is known: the authors' drive, 3.70 ms + 11.07 ms/MiB (a fit to their artefact's SAS VERIFY times).
-const PRIOR: Line = Line { positioning: 3.70e-3, per_byte: 11.07e-3 / (1 << 20) as f64 };
+/// Before anything is known: the authors' drive.
+const PRIOR: Line = Line {
+    positioning: ServiceModel::ULTRASTAR_15K450.positioning.0 as f64 / 1e9,
+    per_byte: ServiceModel::ULTRASTAR_15K450.per_mib.0 as f64 / 1e9 / (1 << 20) as f64,
+};
 /// An estimate for a size never tried is raised by this much before it is held against the max goal. A guess that errs
 /// on the side of smaller requests.
 const UNTRIED_MARGIN: f64 = 1.25;

@@ -25,7 +25,7 @@
 //! of one cluster that lie in different segments of one region: the earliest of k visits is at T/(k+1).
 
 use crate::lse::ClusterModel;
-use crate::rng::Rng;
+use scrubjay_core::rng::Rng;
 use scrubjay_core::tour::{Grid, OrderKind, ScanOrder};
 use scrubjay_core::units::Sector;
 

@@ -1,11 +1,11 @@
 //! Hand-worked queues, queueing theory, and one seed, one journal.
 
 use super::*;
-use crate::disk::ServiceModel;
 use crate::replay::replay;
-use crate::rng::Rng;
 use crate::workload::{Bursts, Span};
 use scrubjay_core::machine::OpId;
+use scrubjay_core::rng::Rng;
+use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, SectorRange};
 
 const MS: u64 = 1_000_000;

@@ -1,0 +1,71 @@
+//! From records to requests as the disk sees them: who was served when, by one server, first come first served.
+
+use crate::record::Record;
+use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::units::Nanos;
+
+/// Where service times come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// From the trace's response times: a request is served from its arrival, or the end of the one before, to its
+    /// completion. A record without one gets the model's.
+    Recorded(ServiceModel),
+    /// From a model of the disk and the length of the request.
+    Model(ServiceModel),
+}
+
+/// The disk's queue, as far as it matters: when it is empty again.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    service: Service,
+    free: Nanos,
+}
+
+impl Queue {
+    /// An idle disk.
+    pub fn new(service: Service) -> Queue {
+        Queue { service, free: Nanos::ZERO }
+    }
+
+    /// When all that came so far is served; zero before the first.
+    pub fn free(&self) -> Nanos {
+        self.free
+    }
+
+    /// The next record, in order of arrival, as a request.
+    pub fn request(&mut self, record: &Record) -> Request {
+        let at = record.arrival;
+        let start = at.max(self.free);
+        let service = match (self.service, record.response) {
+            (Service::Recorded(_), Some(response)) => at.saturating_add(response).since(start),
+            (Service::Recorded(model) | Service::Model(model), _) => model.service(record.length),
+        };
+        self.free = start.saturating_add(service);
+        Request { at, service }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{DeviceId, Kind};
+    use scrubjay_core::units::Bytes;
+
+    #[test]
+    fn responses_that_overlap_are_served_one_after_the_other() {
+        let record = |at, response| Record {
+            arrival: Nanos(at),
+            response,
+            offset: Bytes(0),
+            length: Bytes::mib(1),
+            device: DeviceId(0),
+            kind: Kind::Read,
+        };
+        let model = ServiceModel { positioning: Nanos(5), per_mib: Nanos(2) };
+        let mut queue = Queue::new(Service::Recorded(model));
+        // Served 10..30, then 30..35 (it waited), then none of its own (it was done before), then by the model.
+        let served = [(10, Some(20)), (20, Some(15)), (22, Some(3)), (50, None)]
+            .map(|(at, response)| queue.request(&record(at, response.map(Nanos))).service.0);
+        assert_eq!((served, queue.free()), ([20, 5, 0, 7], Nanos(57)));
+    }
+}
