@@ -35,6 +35,7 @@
 
 pub mod disk;
 pub mod experiment;
+pub mod figure;
 pub mod lse;
 pub mod pump;
 pub mod replay;
