@@ -14,12 +14,12 @@
 //! The shipped scrubber, waiting for 50 ms of idleness, on the paper's disk with one bad sector, among strangers:
 //!
 //! ```
-//! use scrubjay_core::{coverage::Coverage, idle::Waiting, rng::Rng, scrub::*, server::*, tour::*, units::*};
+//! use scrubjay_core::{coverage::Coverage, idle::{Played, Waiting}, rng::Rng, scrub::*, server::*, tour::*, units::*};
 //! use scrubjay_sim::{disk::*, pump::Pump, workload::*};
 //!
 //! let grid = Grid::new(Bytes::gib(1).sectors(), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
 //! let config = Config { range: grid.disk(), granule: 8, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
-//! let policy = Box::new(Waiting { wait: Nanos::from_millis(50), size: Bytes::mib(1) });
+//! let policy = Box::new(Played::new(Waiting { wait: Nanos::from_millis(50), size: Bytes::mib(1) }));
 //! let mut scrub = Scrub::new(config, OrderKind::Staggered.order(&[]), policy, Coverage::new(grid), Pass::default());
 //!
 //! let disk = Disk::new(grid.disk().count(), ServiceModel::ULTRASTAR_15K450).with_errors([SectorRange::at(4711, 1)]);
@@ -34,9 +34,11 @@
 //! ```
 
 pub mod disk;
+pub mod exact;
 pub mod experiment;
 pub mod figure;
 pub mod lse;
 pub mod pump;
 pub mod replay;
+pub mod tune;
 pub mod workload;

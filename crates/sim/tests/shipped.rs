@@ -1,7 +1,7 @@
 //! The machine that ships, in virtual time: it detects when the formula says, and costs what it believes to cost.
 
 use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{BackToBack, Budget, Goal, IdlePolicy, Waiting};
+use scrubjay_core::idle::{BackToBack, Budget, Goal, IdlePolicy, Played, Waiting};
 use scrubjay_core::journal::{Entry, Journal};
 use scrubjay_core::machine::{Event, Op};
 use scrubjay_core::rng::Rng;
@@ -127,7 +127,7 @@ fn quarter_hour(policy: impl IdlePolicy + 'static, foreground: impl Iterator<Ite
 #[test]
 fn the_scrubbers_own_ledger_is_a_lower_bound() {
     let size = Bytes::mib(1);
-    let (exact, machine) = quarter_hour(Waiting { wait: Nanos::from_millis(50), size }, bursty(1));
+    let (exact, machine) = quarter_hour(Played::new(Waiting { wait: Nanos::from_millis(50), size }), bursty(1));
     let own = machine.report(exact.elapsed).slowdown;
     assert!(exact.foreground.collisions > 100 && own.collisions + 5 >= exact.foreground.collisions);
     assert!(own.total <= exact.foreground.slowdown_total, "{:?} {:?}", own.total, exact.foreground);
@@ -140,7 +140,7 @@ fn the_scrubbers_own_ledger_is_a_lower_bound() {
 #[test]
 fn waiting_longer_costs_less_and_reads_less() {
     let size = Bytes::kib(1280);
-    let run = |millis| quarter_hour(Waiting { wait: Nanos::from_millis(millis), size }, bursty(1)).0;
+    let run = |millis| quarter_hour(Played::new(Waiting { wait: Nanos::from_millis(millis), size }), bursty(1)).0;
     let runs = [10, 50, 200, 1000].map(run);
     let cost = runs.map(|report| report.foreground.slowdown_mean_seconds());
     let rate = runs.map(|report| report.scrub_bytes_per_second());

@@ -56,6 +56,16 @@ impl Periods {
         self.idle.iter().zip(&self.requests).map(|(&idle, &requests)| Period { idle, requests })
     }
 
+    /// The idle interval before each busy period, in their order.
+    pub fn idle(&self) -> &[Nanos] {
+        &self.idle
+    }
+
+    /// The requests of each busy period, in their order.
+    pub fn counts(&self) -> &[u32] {
+        &self.requests
+    }
+
     /// The idle intervals, the zero before the first busy period left out.
     pub fn intervals(&self) -> &[Nanos] {
         self.idle.get(1..).unwrap_or_default()

@@ -20,7 +20,7 @@
 //! The same care is taken before enough has been seen, and when the disk is idle for longer than ever.
 
 use super::service::{SIZE_MIN, SIZES};
-use super::{DiskView, IdlePolicy, Observed, Setting, Turn, Waiting};
+use super::{DiskView, IdlePolicy, Observed, Setting, Turn};
 use crate::stats::Survival;
 use crate::units::{Bytes, Nanos};
 
@@ -127,7 +127,7 @@ impl Budget {
         // No longer than for a request that takes as long as any may: the smallest must be tried now and then, or it
         // would never be known that the disk has become faster again.
         let wait = Nanos::from_secs_f64(seen.service.high(SIZE_MIN).min(self.goal.max.as_secs_f64()) / care.share);
-        let ready = Waiting::ready_at(wait, view);
+        let ready = view.ready_after(wait);
         if ready > view.now {
             return Turn { not_before: ready, size: SIZE_MIN };
         }
@@ -195,7 +195,7 @@ impl IdlePolicy for Budget {
         let size =
             trial.filter(|&size| self.sizes_within(f64::INFINITY, seen).any(|known| known == size)).unwrap_or(size);
         let pause = Nanos::from_secs_f64(view.own_service.as_secs_f64() * (1.0 / duty - 1.0));
-        let paced = Waiting::ready_at(wait, view).max(view.own_finished.saturating_add(pause));
+        let paced = view.ready_after(wait).max(view.own_finished.saturating_add(pause));
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
         if view.outstanding == 0 && idle_for > 2.0 * seen.workload.idle.moments().max {
             // Idle for longer than ever: the histogram says nothing of this; its length does.
@@ -310,6 +310,7 @@ mod tests {
             idle_since: Nanos::from_secs(99),
             own_finished: Nanos::from_secs(99),
             own_service: Nanos::from_millis(10),
+            own_size: None,
         };
         let before = budget.turn(&view, &seen).size;
         assert!(before >= Bytes::mib(1));
@@ -335,6 +336,7 @@ mod tests {
             idle_since: Nanos::from_secs(100) - Nanos::from_millis(idle_ms),
             own_finished: Nanos::from_secs(99),
             own_service: Nanos::from_millis(10),
+            own_size: None,
         };
         assert!(budget.turn(&view(500), &seen).not_before <= Nanos::from_secs(100));
         seen.slowdown.add(Nanos::from_secs(6));

@@ -1,6 +1,6 @@
 //! The table of idle policies: what a user can choose from.
 
-use super::{BackToBack, Budget, FixedDelay, Goal, IdlePolicy, Waiting};
+use super::{BackToBack, Budget, FixedDelay, Goal, IdlePolicy, Played, Waiting};
 use crate::units::{Bytes, Nanos};
 
 /// A policy and its parameters.
@@ -34,7 +34,7 @@ impl Choice {
     pub fn policy(self) -> Box<dyn IdlePolicy> {
         match self {
             Choice::Budget(goal) => Box::new(Budget::new(goal)),
-            Choice::Waiting { wait, size } => Box::new(Waiting { wait, size }),
+            Choice::Waiting { wait, size } => Box::new(Played::new(Waiting { wait, size })),
             Choice::Delay { delay, size } => Box::new(FixedDelay { delay, size }),
             Choice::None { size } => Box::new(BackToBack { size }),
         }

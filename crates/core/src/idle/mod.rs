@@ -3,26 +3,35 @@
 //! The scrubber observes ([`Observed`]); a policy only decides. A new policy is one file here and one line in the
 //! command's table.
 
+mod adaptive;
 mod back_to_back;
 mod budget;
 mod choice;
 mod fixed_delay;
+mod idle_class;
 mod observed;
+mod pattern;
 mod service;
 mod slowdown;
 mod waiting;
 
+pub use adaptive::Adaptive;
 pub use back_to_back::BackToBack;
 pub use budget::{Budget, Goal};
 pub use choice::Choice;
 pub use fixed_delay::FixedDelay;
+pub use idle_class::IdleClass;
 pub use observed::{Observed, Workload};
+pub use pattern::{Growth, IntervalPolicy, Pattern, Played};
 pub use service::ServiceTimes;
 pub use slowdown::Slowdown;
 pub use waiting::Waiting;
 
 use crate::units::{Bytes, Nanos};
 use std::fmt;
+
+/// While requests are outstanding, how soon to look again at the latest, whatever the wait: a millisecond.
+const LOOK_AGAIN_MIN: Nanos = Nanos::from_millis(1);
 
 /// The disk as it stands at the moment of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +46,19 @@ pub struct DiskView {
     pub own_finished: Nanos,
     /// How long it took.
     pub own_service: Nanos,
+    /// How long our last request of this idle interval was to be; `None` before the first.
+    pub own_size: Option<Bytes>,
+}
+
+impl DiskView {
+    /// When the disk will have been idle for `wait`.
+    fn ready_after(&self, wait: Nanos) -> Nanos {
+        if self.outstanding > 0 {
+            // It cannot be sooner, even if the last of them ends at this very moment.
+            return self.now.saturating_add(wait.max(LOOK_AGAIN_MIN));
+        }
+        self.idle_since.saturating_add(wait)
+    }
 }
 
 /// A policy's answer: the next request may start at `not_before` and be at most `size` long.

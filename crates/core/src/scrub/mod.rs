@@ -293,7 +293,9 @@ impl Scrub {
     fn view(&self, now: Nanos) -> DiskView {
         let (own_finished, own_service) = self.last.unwrap_or_default();
         let (outstanding, idle_since) = (self.foreground.outstanding(), self.foreground.idle_since());
-        DiskView { now, outstanding, idle_since, own_finished, own_service }
+        let is_of_interval = self.last.is_some() && own_finished.since(own_service) >= idle_since;
+        let own_size = self.size_allowed.filter(|_| is_of_interval);
+        DiskView { now, outstanding, idle_since, own_finished, own_service, own_size }
     }
 
     /// What to verify next, at most `sectors_max` long: suspects, escalated regions, the tour, what was put off.

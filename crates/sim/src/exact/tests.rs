@@ -1,0 +1,101 @@
+//! The exact simulator against the pump with the shipped scrubber, request by request; and the fast path against it.
+
+use super::*;
+use crate::disk::Disk;
+use crate::pump::{Pump, Sight};
+use proptest::prelude::*;
+use scrubjay_core::coverage::Coverage;
+use scrubjay_core::idle::{Adaptive, Growth, Played, Waiting};
+use scrubjay_core::scrub::{Config, Pass, Scrub};
+use scrubjay_core::server::Request;
+use scrubjay_core::tour::{Grid, OrderKind};
+use scrubjay_core::units::UnixSeconds;
+
+const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
+
+/// A few dozen requests, the first at time zero and the last one long: what comes after it is not looked at.
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    let gap = prop_oneof![0u64..30_000_000, 0u64..300_000_000];
+    let one = (gap, prop_oneof![Just(0u64), 1u64..20_000_000]);
+    prop::collection::vec(one, 1..60).prop_map(|drawn| {
+        let mut at = Nanos::ZERO;
+        let mut requests: Vec<Request> = Vec::new();
+        for (gap, service) in drawn {
+            requests.push(Request { at, service: Nanos(service) });
+            at += Nanos(gap);
+        }
+        requests.push(Request { at, service: Nanos::from_secs(10) });
+        requests
+    })
+}
+
+fn patterns() -> impl Strategy<Value = Pattern> {
+    let growth = prop_oneof![
+        Just(Growth::Fixed),
+        (1.0..3.0f64, 0u64..100).prop_map(|(factor, kib)| Growth::By {
+            factor,
+            plus: Bytes::kib(kib),
+            max: Bytes::mib(4)
+        }),
+        (0u64..200).prop_map(|ms| Growth::Swap { after: Nanos::from_millis(ms), to: Bytes::mib(4) }),
+    ];
+    (0u64..50_000_000, 1u64..64, growth).prop_map(|(wait, size, growth)| Pattern {
+        wait: Nanos(wait),
+        first: Bytes::kib(64 * size),
+        growth,
+    })
+}
+
+/// The shipped scrubber on a disk that it will not be done with, in blocks of a sector, so that no size is rounded.
+fn played(requests: &[Request], pattern: Pattern) -> crate::pump::Report {
+    let grid = Grid::new(Bytes::gib(64).sectors(), Bytes::gib(64).sectors(), Bytes::gib(64).sectors());
+    let config = Config { range: grid.disk(), granule: 1, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+    let policy = Box::new(Played::new(Adaptive { pattern }));
+    let mut scrub = Scrub::new(config, OrderKind::Sequential.order(&[]), policy, Coverage::new(grid), Pass::default());
+    let periods: Periods = requests.iter().copied().collect();
+    let until = periods.span() - Nanos::from_secs(5);
+    let disk = Disk::new(grid.disk().count(), DISK);
+    Pump::new(disk, requests.iter().copied()).sight(Sight::Live).until(until).run(&mut scrub).report
+}
+
+proptest! {
+    #[test]
+    fn what_is_reckoned_is_what_happens(requests in requests(), pattern in patterns()) {
+        let report = played(&requests, pattern);
+        let periods: Periods = requests.iter().copied().collect();
+        let outcome = simulate(&periods, DISK, &mut Adaptive { pattern });
+        let foreground = report.foreground;
+        prop_assert_eq!(outcome.slowdown_total, u128::from(foreground.slowdown_total.0));
+        prop_assert_eq!(outcome.slowdown_max, foreground.slowdown_max);
+        prop_assert_eq!((outcome.scrub_requests, outcome.scrub_bytes), (report.scrub.ops, report.scrub.bytes.0));
+        prop_assert_eq!(outcome.idle_total, foreground.idle_total);
+        prop_assert_eq!(outcome.intervals, foreground.idle_intervals);
+    }
+
+    #[test]
+    fn the_fast_path_is_the_general_one(requests in requests(), wait in 0u64..50_000_000, size in 1u64..64) {
+        let (wait, size) = (Nanos(wait), Bytes::kib(64 * size));
+        let periods: Periods = requests.into_iter().collect();
+        let outcome = simulate(&periods, DISK, &mut Waiting { wait, size });
+        let service = DISK.service(size);
+        prop_assert_eq!(waiting(&periods, wait, size, service, u128::MAX), Some(outcome));
+        prop_assert_eq!(waiting(&periods, wait, size, service, outcome.slowdown_total), Some(outcome));
+        if outcome.slowdown_total > 0 {
+            prop_assert_eq!(waiting(&periods, wait, size, service, outcome.slowdown_total - 1), None);
+        }
+    }
+}
+
+/// Three intervals of 10, 100 and 1000 ms; requests of 25 ms.
+#[test]
+fn the_seers_use_what_they_foresee() {
+    let (ms, service) = (Nanos::from_millis, Nanos::from_millis(1));
+    let periods: Periods = [0, 11, 112, 1113].iter().map(|&at| Request { at: ms(at), service }).collect();
+    let (size, disk) = (Bytes::mib(1), ServiceModel { positioning: ms(25), per_mib: Nanos::ZERO });
+    let used = |player: &mut dyn Player| simulate(&periods, disk, player).used;
+    assert_eq!(used(&mut Oracle::longest(0.34, periods.intervals(), size)), ms(1000));
+    assert_eq!(used(&mut Oracle::longest(1.0, periods.intervals(), size)), ms(10 + (100 - 15) + (1000 - 15)));
+    assert_eq!(used(&mut Oracle::longest(0.0, periods.intervals(), size)), Nanos::ZERO);
+    assert_eq!(used(&mut Lossless { wait: ms(50), size }), ms(1100));
+    assert_eq!(used(&mut Waiting { wait: ms(50), size }), ms(1000));
+}
