@@ -6,6 +6,8 @@ mod exit;
 mod generate;
 mod json;
 mod outcome;
+#[cfg_attr(not(test), expect(dead_code, reason = "no verb draws a page yet"))]
+mod page;
 mod progress;
 mod quantity;
 mod result;

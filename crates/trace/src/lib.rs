@@ -7,17 +7,31 @@
 //! bytes -> compressed -> formats::* (a Reader) -> Intake -> sorted, joined (trace::open) -> records -> statistics
 //! ```
 
+mod binary;
+mod columns;
+mod compressed;
 mod error;
+mod fields;
 pub mod formats;
+pub mod generate;
+pub mod idleness;
 mod intake;
+mod open;
+mod pairing;
 mod periods;
 mod reader;
 mod record;
 mod service;
+mod sorted;
+pub mod summary;
 mod text;
+#[cfg(test)]
+mod trial;
 
+pub use compressed::{Compression, decompressed};
 pub use error::{Place, TraceError};
 pub use intake::{Devices, Example, Intake, Malformed};
+pub use open::{Input, InputError, Options, Source, Trace, open};
 pub use periods::{Period, Periods};
 pub use reader::{Reader, SeekRead, Seekable, Sink, Stream, Writer};
 pub use record::{DeviceId, Kind, Record};

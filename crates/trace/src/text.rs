@@ -22,7 +22,7 @@ pub enum Line {
     Malformed(&'static str),
 }
 
-/// A text format: one record a line at the most.
+/// A text format: one record a line, or held back until [`TextFormat::pass_on`].
 pub trait TextFormat: Send {
     /// Judges one line, without its line end (`\n` or `\r\n`).
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line;
@@ -45,6 +45,10 @@ pub trait TextFormat: Send {
         }
         number - line_first
     }
+
+    /// Passes on records that were held back, for formats with several lines a record. Called after every block of lines;
+    /// `is_ended` after the last.
+    fn pass_on(&mut self, _is_ended: bool, _intake: &mut Intake) {}
 }
 
 /// Reads one source in one text format.
@@ -121,6 +125,7 @@ impl<F: TextFormat> Reader for TextReader<F> {
         if filled > 0 {
             self.judge(filled, intake);
         }
+        self.format.pass_on(self.is_ended, intake);
         intake.judge(self.is_ended)?;
         Ok(true)
     }

@@ -91,10 +91,10 @@ impl Forecast {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::idle::{FixedDelay, IdlePolicy, Waiting};
+    use crate::idle::{FixedDelay, IdlePolicy, Played, Waiting};
 
     fn setting() -> Setting {
-        Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }.setting()
+        Played::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }).setting()
     }
 
     fn seen(idle_seconds: &[f64]) -> Observed {

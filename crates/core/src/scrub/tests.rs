@@ -1,7 +1,7 @@
 //! The scrubber against a disk made of a set of unreadable sectors: small enough to try every case.
 
 use super::*;
-use crate::idle::{BackToBack, Waiting};
+use crate::idle::{BackToBack, Played, Waiting};
 use crate::tour::{Grid, OrderKind};
 use crate::units::Sector;
 use proptest::prelude::*;
@@ -301,7 +301,7 @@ fn a_vanished_disk_ends_the_scrub_without_findings() {
 fn the_foreground_goes_first_and_what_it_lost_is_counted() {
     let grid = Grid::new(1 << 20, 1 << 18, 1 << 14);
     let config = Config { range: grid.disk(), granule: 1, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
-    let policy = Box::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) });
+    let policy = Box::new(Played::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }));
     let order = OrderKind::Sequential.order(&[]);
     let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
     let ms = Nanos::from_millis;

@@ -1,3 +1,4 @@
 //! The papers' experiments, one file per table or figure.
 
+pub mod idleness;
 pub mod mlet;

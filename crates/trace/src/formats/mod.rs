@@ -1,5 +1,19 @@
 //! The table of formats. A new one is one file here and one line in [`FORMATS`].
 
+mod alibaba;
+mod blkparse;
+mod blktrace;
+mod disksim;
+mod etw;
+mod iolog;
+mod msr;
+mod parquet;
+mod spc;
+mod srt;
+mod systor;
+mod tencent;
+mod vscsi;
+
 use crate::error::TraceError;
 use crate::reader::{Reader, Seekable, Sink, Stream, Writer};
 
@@ -50,7 +64,134 @@ pub struct Format {
 }
 
 /// All formats.
-pub const FORMATS: &[Format] = &[];
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "parquet",
+        about: "Parquet: what to convert a trace to once and to read often",
+        clock: Clock::Absolute,
+        looks_like: parquet::looks_like,
+        open: Open::Seekable(parquet::open),
+        writer: Some(parquet::writer),
+        loses: "",
+    },
+    Format {
+        name: "srt",
+        about: "HP SRT (hplajw, snake, cello), versions 1-4 and 7",
+        clock: Clock::Absolute,
+        looks_like: srt::looks_like,
+        open: Open::Stream(srt::open),
+        writer: None,
+        loses: "",
+    },
+    Format {
+        name: "blktrace",
+        about: "Linux blktrace, binary, one file for each CPU",
+        clock: Clock::Relative,
+        looks_like: blktrace::looks_like,
+        open: Open::Parts(blktrace::open),
+        writer: None,
+        loses: "",
+    },
+    Format {
+        name: "vscsi",
+        about: "CloudPhysics vscsi, versions 1 and 2",
+        clock: Clock::Absolute,
+        looks_like: vscsi::looks_like,
+        open: Open::Stream(vscsi::open),
+        writer: None,
+        loses: "",
+    },
+    Format {
+        name: "msr",
+        about: "MSR Cambridge CSV, 2007: the trace most studies use",
+        clock: Clock::Absolute,
+        looks_like: msr::looks_like,
+        open: Open::Stream(msr::open),
+        writer: Some(msr::writer),
+        loses: "discards and flushes; times below 100 ns; unknown responses become 0; a NAME without _N gets _0",
+    },
+    Format {
+        name: "systor",
+        about: "Systor'17: virtual desktops, with responses",
+        clock: Clock::Absolute,
+        looks_like: systor::looks_like,
+        open: Open::Stream(systor::open),
+        writer: None,
+        loses: "",
+    },
+    Format {
+        name: "alibaba",
+        about: "Alibaba cloud volumes, 2020",
+        clock: Clock::Absolute,
+        looks_like: alibaba::looks_like,
+        open: Open::Stream(alibaba::open),
+        writer: None,
+        loses: "",
+    },
+    Format {
+        name: "tencent",
+        about: "Tencent cloud volumes, 2018: a clock of whole seconds",
+        clock: Clock::Absolute,
+        looks_like: tencent::looks_like,
+        open: Open::Stream(tencent::open),
+        writer: None,
+        loses: "",
+    },
+    Format {
+        name: "blkparse",
+        about: "text of blkparse, from blktrace",
+        clock: Clock::Relative,
+        looks_like: blkparse::looks_like,
+        open: Open::Stream(blkparse::open),
+        writer: Some(blkparse::writer),
+        loses: "bytes beyond whole 512-byte sectors; ranges of flushes; which of overlapping requests in flight was completed first; names of devices other than MAJOR,MINOR",
+    },
+    Format {
+        name: "iolog",
+        about: "fio's iologs, versions 2 and 3",
+        clock: Clock::Relative,
+        looks_like: iolog::looks_like,
+        open: Open::Stream(iolog::open),
+        writer: Some(iolog::writer),
+        loses: "when the trace began; responses; times below 1 us; requests of no bytes but flushes; white space in names of devices; requests above 1 GiB become several",
+    },
+    Format {
+        name: "etw",
+        about: "ETW text of Microsoft's servers (MSPS), TPC-C, TPC-E and Exchange, with responses",
+        clock: Clock::Relative,
+        looks_like: etw::looks_like,
+        open: Open::Stream(etw::open),
+        writer: None,
+        loses: "",
+    },
+    Format {
+        name: "spc",
+        about: "SPC: Financial and WebSearch of the UMass repository",
+        clock: Clock::Relative,
+        looks_like: spc::looks_like,
+        open: Open::Stream(spc::open),
+        writer: None,
+        loses: "",
+    },
+    Format {
+        name: "mqsim",
+        about: "MQSim and SSDSim: whole ns",
+        clock: Clock::Relative,
+        looks_like: disksim::looks_like_mqsim,
+        open: Open::Stream(disksim::open_mqsim),
+        writer: None,
+        loses: "",
+    },
+    Format {
+        name: "disksim",
+        about: "DiskSim's ASCII traces: ms",
+        clock: Clock::Relative,
+        looks_like: disksim::looks_like_disksim,
+        open: Open::Stream(disksim::open_disksim),
+        writer: None,
+        loses: "",
+    },
+];
 
 /// The format of that name.
 pub fn by_name(name: &str) -> Option<&'static Format> {

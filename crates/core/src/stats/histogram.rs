@@ -1,0 +1,246 @@
+//! A logarithmic histogram of durations: survival, percentiles and the share of the longest, in constant memory.
+
+use super::moments::Moments;
+use super::scale::Scale;
+use crate::units::Nanos;
+
+/// Buckets per octave: a bucket is at most 9 % wide, so a threshold at a bucket's edge is as good as any.
+const BUCKETS_PER_OCTAVE: u32 = 8;
+/// The first bucket's upper edge: 10 us. No disk's idle interval below that can be used for anything.
+const FLOOR_NANOS: f64 = 10_000.0;
+/// 10 us x 2^(256/8) = 12 hours; longer ones fall into the last bucket.
+const BUCKETS: usize = 257;
+
+/// The same edge of a histogram of chosen resolution: 1 us, the clock of most traces.
+const FINE_FLOOR_NANOS: f64 = 1_000.0;
+/// 1 us x 2^42 = 50 days: longer than any trace's longest idle interval.
+const FINE_OCTAVES: u32 = 42;
+/// Counts and sums of durations by logarithmic bucket: 4 KiB, or what [`DurationHistogram::with_resolution`] takes,
+/// whatever it has seen.
+///
+/// Counts are real numbers so that the past can fade ([`DurationHistogram::fade`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct DurationHistogram {
+    buckets: Vec<Bucket>,
+    scale: Scale,
+    floor_nanos: f64,
+    moments: Moments,
+}
+
+/// What is known of the durations above one threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Survival {
+    /// The threshold t, in seconds.
+    pub threshold: f64,
+    /// How many durations are longer: N(t).
+    pub longer: f64,
+    /// The sum of what they have beyond the threshold, in seconds: U(t) = sum of (L - t)+.
+    pub residual: f64,
+}
+
+/// Count and sum side by side: one cache line for each duration added.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Bucket {
+    count: f64,
+    sum: f64,
+}
+
+/// Eight buckets per octave from 10 us to 12 hours, which is what an idle policy needs.
+impl Default for DurationHistogram {
+    fn default() -> DurationHistogram {
+        DurationHistogram::new(BUCKETS, BUCKETS_PER_OCTAVE, FLOOR_NANOS)
+    }
+}
+
+impl DurationHistogram {
+    /// `buckets_per_octave` (1..=256) from 1 us to 50 days, 672 bytes for each: 64 make buckets 1.1 % wide (42 KiB).
+    ///
+    /// # Panics
+    /// When the resolution is out of its range.
+    pub fn with_resolution(buckets_per_octave: u32) -> DurationHistogram {
+        let buckets = (FINE_OCTAVES * buckets_per_octave + 1) as usize;
+        DurationHistogram::new(buckets, buckets_per_octave, FINE_FLOOR_NANOS)
+    }
+
+    fn new(buckets: usize, buckets_per_octave: u32, floor_nanos: f64) -> DurationHistogram {
+        let (buckets, scale) = (vec![Bucket::default(); buckets], Scale::new(buckets_per_octave));
+        DurationHistogram { buckets, scale, floor_nanos, moments: Moments::default() }
+    }
+
+    /// Adds one duration.
+    pub fn add(&mut self, span: Nanos) {
+        let seconds = span.as_secs_f64();
+        let bucket = self.bucket_of(span);
+        self.buckets[bucket].count += 1.0;
+        self.buckets[bucket].sum += seconds;
+        self.moments.add(seconds);
+    }
+
+    /// Their count, sum, squares and maximum.
+    pub fn moments(&self) -> Moments {
+        self.moments
+    }
+
+    /// Forgets part of the past: everything seen so far counts `keep` times as much (0..=1) from now on.
+    pub fn fade(&mut self, keep: f64) {
+        assert!((0.0..=1.0).contains(&keep), "a share");
+        self.buckets.iter_mut().for_each(|bucket| {
+            bucket.count *= keep;
+            bucket.sum *= keep;
+        });
+        self.moments.count *= keep;
+        self.moments.sum *= keep;
+        self.moments.squares *= keep;
+    }
+
+    /// The survival function at every threshold worth considering, ascending, in one pass.
+    ///
+    /// The buckets are disjoint, so this is exact at their edges.
+    pub fn survival(&self) -> Vec<Survival> {
+        let mut points: Vec<Survival> = Vec::with_capacity(self.buckets.len());
+        let (mut longer, mut longer_sum) = (0.0, 0.0);
+        for index in (1..self.buckets.len()).rev() {
+            let bucket = self.buckets[index];
+            longer += bucket.count;
+            longer_sum += bucket.sum;
+            if bucket.count > 0.0 || index == 1 {
+                let threshold = self.edge(index - 1);
+                points.push(Survival { threshold, longer, residual: (longer_sum - longer * threshold).max(0.0) });
+            }
+        }
+        points.reverse();
+        points
+    }
+
+    /// The number of durations by bucket, as (upper edge in seconds, count), empty buckets left out.
+    pub fn buckets(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let seen = self.buckets.iter().enumerate().filter(|(_, bucket)| bucket.count > 0.0);
+        seen.map(|(index, bucket)| (self.edge(index), bucket.count))
+    }
+
+    /// The duration in seconds that a share (0..=1) of them does not exceed: 0.5 gives the median. Zero of nothing.
+    ///
+    /// It is the mean of the bucket in which the rank falls: off by less than a bucket's width, and exact where all
+    /// durations of a bucket are alike.
+    ///
+    /// # Panics
+    /// When `share` is not in 0..=1.
+    pub fn quantile(&self, share: f64) -> f64 {
+        assert!((0.0..=1.0).contains(&share), "a share");
+        let (rank, mut below, mut value) = (share * self.moments.count, 0.0, 0.0);
+        for bucket in self.buckets.iter().filter(|bucket| bucket.count > 0.0) {
+            below += bucket.count;
+            value = bucket.sum / bucket.count;
+            if below >= rank {
+                break;
+            }
+        }
+        value
+    }
+
+    /// The share (0..=1) of their sum that the longest `share` (0..=1) of them hold; zero of nothing. Within the bucket
+    /// where the cut falls all durations are taken to be alike.
+    ///
+    /// # Panics
+    /// When `share` is not in 0..=1.
+    pub fn held_by_longest(&self, share: f64) -> f64 {
+        assert!((0.0..=1.0).contains(&share), "a share");
+        let (mut left, mut held) = (share * self.moments.count, 0.0);
+        for bucket in self.buckets.iter().rev().filter(|bucket| bucket.count > 0.0) {
+            let taken = bucket.count.min(left);
+            held += bucket.sum * (taken / bucket.count);
+            left -= taken;
+            if left <= 0.0 {
+                break;
+            }
+        }
+        if self.moments.sum > 0.0 { held / self.moments.sum } else { 0.0 }
+    }
+
+    /// Bucket 0 holds (0, floor]; bucket i up to `edge(i)`.
+    fn bucket_of(&self, span: Nanos) -> usize {
+        self.scale.above((span.0 as f64 / self.floor_nanos).max(1.0)).min(self.buckets.len() - 1)
+    }
+
+    /// The upper edge of a bucket, in seconds.
+    fn edge(&self, bucket: usize) -> f64 {
+        self.floor_nanos / 1e9 * self.scale.edge(bucket)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    const SPANS: [f64; 6] = [0.000_3, 0.002, 0.002, 0.050, 0.9, 7.0];
+
+    fn filled(mut histogram: DurationHistogram, spans: impl IntoIterator<Item = f64>) -> DurationHistogram {
+        spans.into_iter().for_each(|seconds| histogram.add(Nanos::from_secs_f64(seconds)));
+        histogram
+    }
+
+    #[test]
+    fn survival_is_exact_at_the_edges() {
+        for empty in [DurationHistogram::default(), DurationHistogram::with_resolution(64)] {
+            let histogram = filled(empty, SPANS);
+            for point in histogram.survival() {
+                let longer: Vec<_> = SPANS.iter().filter(|&&s| s > point.threshold).collect();
+                assert_eq!(point.longer, longer.len() as f64, "{point:?}");
+                let residual: f64 = longer.iter().map(|&&s| s - point.threshold).sum();
+                assert!((point.residual - residual).abs() < 1e-6, "{point:?} {residual}");
+            }
+            assert_eq!(histogram.survival()[0].longer, 6.0);
+        }
+    }
+
+    #[test]
+    fn moments_of_a_known_set() {
+        let mut histogram = filled(DurationHistogram::default(), [1.0, 3.0]);
+        let moments = histogram.moments();
+        assert_eq!((moments.mean(), moments.max, moments.variation()), (2.0, 3.0, 0.5));
+        histogram.fade(0.5);
+        assert_eq!((histogram.moments().count, histogram.moments().mean()), (1.0, 2.0));
+    }
+
+    #[test]
+    fn the_longest_and_the_shortest_find_a_bucket() {
+        for histogram in [DurationHistogram::default(), DurationHistogram::with_resolution(64)] {
+            assert_eq!(histogram.bucket_of(Nanos::ZERO), 0);
+            assert_eq!(histogram.bucket_of(Nanos::MAX), histogram.buckets.len() - 1);
+        }
+    }
+
+    #[test]
+    fn a_fine_histogram_reaches_from_a_microsecond_to_a_month() {
+        let histogram = DurationHistogram::with_resolution(64);
+        assert_eq!(histogram.bucket_of(Nanos(1_000)), 0);
+        assert_eq!(histogram.bucket_of(Nanos(1_001)), 1);
+        assert!(histogram.bucket_of(Nanos::from_secs(30 * 86_400)) < histogram.buckets.len() - 1);
+        assert!(histogram.edge(1) / histogram.edge(0) < 1.011);
+    }
+
+    #[test]
+    fn quantiles_and_shares_of_few_are_exact() {
+        let histogram = filled(DurationHistogram::with_resolution(64), [1.0, 2.0, 3.0, 4.0]);
+        let quantiles = [0.0, 0.25, 0.26, 0.5, 0.75, 1.0].map(|share| histogram.quantile(share));
+        assert_eq!(quantiles, [1.0, 1.0, 2.0, 2.0, 3.0, 4.0]);
+        let held = [0.0, 0.25, 0.375, 0.5, 1.0].map(|share| histogram.held_by_longest(share));
+        assert_eq!(held, [0.0, 0.4, 0.55, 0.7, 1.0]);
+        let nothing = DurationHistogram::default();
+        assert_eq!((nothing.quantile(0.5), nothing.held_by_longest(0.5)), (0.0, 0.0));
+    }
+
+    /// Exponential: the q-quantile is -m ln(1 - q); the longest y hold y (1 - ln y).
+    #[test]
+    fn quantiles_and_shares_of_an_exponential_are_those_of_the_theory() {
+        let mut rng = Rng::new(7);
+        let histogram = filled(DurationHistogram::with_resolution(64), (0..200_000).map(|_| rng.exponential(0.250)));
+        for share in [0.1f64, 0.5, 0.9, 0.99] {
+            let theory = -0.250 * (1.0 - share).ln();
+            assert!((histogram.quantile(share) / theory - 1.0).abs() < 0.02, "{share}");
+        }
+        let theory = 0.15 * (1.0 - 0.15f64.ln());
+        assert!((histogram.held_by_longest(0.15) - theory).abs() < 0.005);
+    }
+}

@@ -1,0 +1,52 @@
+//! Count, mean and variation of a stream of durations, without keeping it.
+
+/// Count, sum, sum of squares and greatest of a stream of durations, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moments {
+    /// How many.
+    pub count: f64,
+    /// Their sum, in seconds.
+    pub sum: f64,
+    /// The sum of their squares, in seconds squared.
+    pub squares: f64,
+    /// The greatest, in seconds.
+    pub max: f64,
+}
+
+impl Moments {
+    /// Adds one duration.
+    #[inline]
+    pub fn add(&mut self, seconds: f64) {
+        self.count += 1.0;
+        self.sum += seconds;
+        self.squares += seconds * seconds;
+        self.max = self.max.max(seconds);
+    }
+
+    /// The mean in seconds, zero of nothing.
+    pub fn mean(&self) -> f64 {
+        if self.count > 0.0 { self.sum / self.count } else { 0.0 }
+    }
+
+    /// The coefficient of variation (standard deviation / mean), zero of nothing.
+    pub fn variation(&self) -> f64 {
+        let mean = self.mean();
+        if mean <= 0.0 {
+            return 0.0;
+        }
+        (self.squares / self.count - mean * mean).max(0.0).sqrt() / mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_of_a_known_set() {
+        let mut moments = Moments::default();
+        assert_eq!((moments.mean(), moments.variation()), (0.0, 0.0));
+        [1.0, 3.0].iter().for_each(|&seconds| moments.add(seconds));
+        assert_eq!((moments.mean(), moments.max, moments.variation()), (2.0, 3.0, 0.5));
+    }
+}

@@ -1,0 +1,82 @@
+//! A logarithmic scale: which step a number falls on, without a logarithm.
+
+/// An estimate of log2(1 + x) for x in 0..1, by powers of x: a fit at Chebyshev's nodes, rounded.
+const ESTIMATE: [f64; 4] = [0.0007, 1.4173, -0.5729, 0.1554];
+/// It is never off by more.
+const ESTIMATE_ERROR: f64 = 0.001;
+/// So many steps per octave are told apart with two comparisons: 2 * 256 * 0.001 is less than 1.
+const STEPS_MAX: u32 = 256;
+/// The bits of a double's fraction, and those of 1.0 above them.
+const FRACTION_BITS: u32 = 52;
+const ONE: u64 = 1.0f64.to_bits();
+
+/// Steps of equal ratio from 1 upwards, so many to each octave. A number is put on its step in some nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scale {
+    /// The edges within an octave, from 1 to 2, both included.
+    edges: Vec<f64>,
+    steps_per_octave: f64,
+}
+
+impl Scale {
+    /// # Panics
+    /// When `steps_per_octave` is not in 1..=256.
+    pub fn new(steps_per_octave: u32) -> Scale {
+        assert!((1..=STEPS_MAX).contains(&steps_per_octave), "1 to {STEPS_MAX} steps per octave");
+        let steps = f64::from(steps_per_octave);
+        let edges = (0..=steps_per_octave).map(|step| (f64::from(step) / steps).exp2()).collect();
+        Scale { edges, steps_per_octave: steps }
+    }
+
+    #[inline]
+    /// The first step whose upper edge is not below `ratio` (at least 1): 0 for 1 alone, 1 up to the first edge.
+    pub fn above(&self, ratio: f64) -> usize {
+        let bits = ratio.to_bits();
+        let octave = (bits - ONE) >> FRACTION_BITS;
+        let fraction = f64::from_bits(bits & ((1 << FRACTION_BITS) - 1) | ONE);
+        let x = fraction - 1.0;
+        let [a, b, c, d] = ESTIMATE;
+        let low = ((a + x * (b + x * (c + x * d)) - ESTIMATE_ERROR) * self.steps_per_octave) as i32 as usize;
+        let (first, second) = (self.edges[low], self.edges[low + 1]);
+        let step = low + usize::from(fraction > first) + usize::from(fraction > second);
+        octave as usize * (self.edges.len() - 1) + step
+    }
+
+    /// The upper edge of a step.
+    pub fn edge(&self, step: usize) -> f64 {
+        (step as f64 / self.steps_per_octave).exp2()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use std::f64::consts::LOG2_E;
+
+    #[test]
+    fn the_estimate_is_as_good_as_it_says() {
+        let [a, b, c, d] = ESTIMATE;
+        for x in (0..100_000).map(|i| f64::from(i) / 100_000.0) {
+            let error = a + x * (b + x * (c + x * d)) - x.ln_1p() * LOG2_E;
+            assert!(error.abs() < ESTIMATE_ERROR, "{x}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_number_finds_the_step_that_the_logarithm_says() {
+        let mut rng = Rng::new(5);
+        for steps in [1, 3, 8, 64, 256] {
+            let scale = Scale::new(steps);
+            for _ in 0..20_000 {
+                let ratio = (rng.uniform() * 40.0).exp2();
+                let step = (ratio.log2() * f64::from(steps)).ceil() as usize;
+                assert_eq!(scale.above(ratio), step, "{ratio} of {steps}");
+                assert!(scale.edge(step) >= ratio && scale.edge(step - 1) < ratio);
+            }
+            let whole = [1.0, 2.0, 1024.0].map(|ratio| scale.above(ratio));
+            assert_eq!(whole, [0, steps as usize, 10 * steps as usize]);
+            assert_eq!(scale.above(f64::from_bits(ONE + 1)), 1);
+        }
+    }
+}

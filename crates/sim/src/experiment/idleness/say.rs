@@ -1,0 +1,55 @@
+//! Numbers as captions say them.
+
+/// Three significant digits: `0.00212`, `23.6`, `1490`.
+pub fn significant(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    // Rounded once as scientific notation does, so that 9.999 becomes 10.0 and not 10.00.
+    let rounded: f64 = format!("{value:.2e}").parse().expect("what was printed can be read");
+    let digits = 2 - rounded.abs().log10().floor() as i32;
+    format!("{rounded:.*}", digits.clamp(0, 12) as usize)
+}
+
+/// A share as a percentage: one decimal, more where it would be rounded to all or nothing.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let to_edge = percent.min(100.0 - percent);
+    let decimals = match to_edge {
+        edge if edge <= 0.0 => 0,
+        edge if edge >= 1.0 => 1,
+        edge if edge >= 0.01 => 2,
+        _ => 4,
+    };
+    format!("{percent:.decimals$} %")
+}
+
+/// Seconds, in a unit that suits them: `226 us`, `3.54 ms`, `23.6 s`, `29.5 min`, `168 h`.
+pub fn duration(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s <= 0.0 => (0.0, "s"),
+        s if s < 0.999_5e-3 => (s * 1e6, "us"),
+        s if s < 0.999_5 => (s * 1e3, "ms"),
+        s if s < 599.5 => (s, "s"),
+        s if s < 7200.0 => (s / 60.0, "min"),
+        s => (s / 3600.0, "h"),
+    };
+    let text = significant(value);
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let said = [0.0, 0.002_120_8, 0.999_9, 9.999, 23.626, 1489.6, -0.5].map(significant);
+        assert_eq!(said, ["0", "0.00212", "1.00", "10.0", "23.6", "1490", "-0.500"]);
+        let said = [0.0, 0.000_226, 0.003_541, 0.1, 23.626, 60.0, 1769.9, 86_400.0].map(duration);
+        assert_eq!(said, ["0 s", "226 us", "3.54 ms", "100 ms", "23.6 s", "60 s", "29.5 min", "24 h"]);
+        let said = [0.0, 0.000_04, 0.5, 0.9994, 0.999_999, 1.0].map(percent);
+        assert_eq!(said, ["0 %", "0.0040 %", "50.0 %", "99.94 %", "99.9999 %", "100 %"]);
+    }
+}

@@ -1,0 +1,203 @@
+//! Compressed sources, told by their first bytes and read through: `.gz`, `.bz2`, `.xz`, `.zst`.
+//!
+//! Several members one after the other (what `cat a.gz b.gz`, pigz and pbzip2 write) are read as one. Memory is bounded:
+//! a source that asks its reader for more than 256 MiB (`zstd --long=31`) is refused.
+
+use crate::reader::Stream;
+use std::fmt;
+use std::io::{self, BufReader, Cursor, Read};
+
+/// So many first bytes tell the compression: bzip2's first ten are its own.
+const MAGIC_BYTES: usize = 10;
+/// How much compressed data is read at a time.
+const BLOCK_BYTES: usize = 128 << 10;
+/// The most memory an `.xz` may ask for, in KiB; `xz -9` asks for 65 MiB. zstd has its own limit of 128 MiB.
+const XZ_KIB_MAX: u32 = 256 << 10;
+
+/// How a source is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// `.gz`: RFC 1952.
+    Gzip,
+    /// `.bz2`.
+    Bzip2,
+    /// `.xz`.
+    Xz,
+    /// `.zst`: RFC 8878.
+    Zstd,
+}
+
+impl Compression {
+    /// The compression of data that begins so; `None` of data that is not compressed.
+    pub fn of(head: &[u8]) -> Option<Compression> {
+        match head {
+            [0x1f, 0x8b, 0x08, ..] => Some(Compression::Gzip),
+            // A block, or the end of an empty stream.
+            [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..]
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => Some(Compression::Bzip2),
+            [0xfd, b'7', b'z', b'X', b'Z', 0x00, ..] => Some(Compression::Xz),
+            // The second is a frame to be skipped: pzstd begins with one.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Compression::Zstd),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Compression::Gzip => "gzip",
+            Compression::Bzip2 => "bzip2",
+            Compression::Xz => "xz",
+            Compression::Zstd => "zstd",
+        })
+    }
+}
+
+/// The source as it was before it was compressed, and how it was; itself if it was not.
+///
+/// # Errors
+/// When the source cannot be read. Reading from the stream fails with [`io::ErrorKind::UnexpectedEof`] when compressed
+/// data is cut off, and says so.
+pub fn decompressed(mut source: Stream) -> io::Result<(Stream, Option<Compression>)> {
+    let head = head(&mut source, MAGIC_BYTES)?;
+    let compression = Compression::of(&head);
+    let whole: Stream = Box::new(Cursor::new(head).chain(source));
+    let Some(compression) = compression else {
+        return Ok((whole, None));
+    };
+    let whole = BufReader::with_capacity(BLOCK_BYTES, whole);
+    let decoder: Stream = match compression {
+        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(whole)),
+        Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(whole)),
+        Compression::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(whole, true, XZ_KIB_MAX)),
+        Compression::Zstd => Box::new(zstd::Decoder::with_buffer(whole)?),
+    };
+    Ok((Box::new(Decoded { decoder, compression }), Some(compression)))
+}
+
+/// The first `bytes` of a stream, fewer if it has fewer.
+pub(crate) fn head(source: &mut (impl Read + ?Sized), bytes: usize) -> io::Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(bytes);
+    source.take(bytes as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// A decoder whose errors say what they are about.
+struct Decoded {
+    decoder: Stream,
+    compression: Compression,
+}
+
+impl Read for Decoded {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.decoder.read(buffer).map_err(|error| {
+            let (kind, compression) = (error.kind(), self.compression);
+            match kind {
+                // The source's own errors are not about its contents.
+                _ if error.raw_os_error().is_some() => error,
+                io::ErrorKind::Interrupted => error,
+                io::ErrorKind::UnexpectedEof => io::Error::new(kind, format!("the {compression} data is cut off")),
+                _ => io::Error::new(kind, format!("bad {compression} data: {error}")),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    const ALL: [Compression; 4] = [Compression::Gzip, Compression::Bzip2, Compression::Xz, Compression::Zstd];
+
+    fn compress(compression: Compression, data: &[u8]) -> Vec<u8> {
+        match compression {
+            Compression::Gzip => {
+                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+                encoder.write_all(data).unwrap();
+                encoder.finish().unwrap()
+            }
+            Compression::Bzip2 => {
+                let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+                encoder.write_all(data).unwrap();
+                encoder.finish().unwrap()
+            }
+            Compression::Xz => {
+                let options = lzma_rust2::XzOptions::with_preset(1);
+                let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+                encoder.write_all(data).unwrap();
+                encoder.finish().unwrap()
+            }
+            Compression::Zstd => {
+                let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+                // As the program does.
+                encoder.include_checksum(true).unwrap();
+                encoder.write_all(data).unwrap();
+                encoder.finish().unwrap()
+            }
+        }
+    }
+
+    fn read(data: Vec<u8>) -> (io::Result<Vec<u8>>, Option<Compression>) {
+        let (mut stream, compression) = decompressed(Box::new(Cursor::new(data))).unwrap();
+        let mut text = Vec::new();
+        (stream.read_to_end(&mut text).map(|_| text), compression)
+    }
+
+    /// A text that does not compress to nothing.
+    fn text() -> Vec<u8> {
+        (0..30_000u64).flat_map(|i| format!("{},{}\n", i, i * i % 7919).into_bytes()).collect()
+    }
+
+    #[test]
+    fn members_are_read_through() {
+        for compression in ALL {
+            let (first, second) = (text(), b"the end".to_vec());
+            let mut data = compress(compression, &first);
+            data.extend(compress(compression, &second));
+            let (decoded, told) = read(data);
+            assert_eq!((decoded.unwrap(), told), ([first, second].concat(), Some(compression)));
+        }
+    }
+
+    #[test]
+    fn nothing_compressed_is_nothing() {
+        for compression in ALL {
+            let (decoded, told) = read(compress(compression, b""));
+            assert_eq!((decoded.unwrap(), told), (Vec::new(), Some(compression)));
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_says_so() {
+        for compression in ALL {
+            let whole = compress(compression, &text());
+            for length in [12, 20, whole.len() / 2, whole.len() - 5, whole.len() - 1] {
+                let error = read(whole[..length].to_vec()).0.map(|data| data.len()).expect_err("cut off");
+                assert_eq!(error.to_string(), format!("the {compression} data is cut off"), "at {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_damaged_is_no_data() {
+        for compression in ALL {
+            let mut data = compress(compression, &text());
+            let middle = data.len() / 2;
+            for byte in &mut data[middle..middle + 64] {
+                *byte ^= 0x5a;
+            }
+            let error = read(data).0.map(|data| data.len()).expect_err("damaged");
+            assert!(error.to_string().contains(&compression.to_string()), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_compressed_stays() {
+        for data in [&b""[..], b"B", b"BZh9 is a host name", b"\x1f\x8b", b"1,2,3\n4,5,6\n"] {
+            let (decoded, told) = read(data.to_vec());
+            assert_eq!((decoded.unwrap(), told), (data.to_vec(), None));
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! The text that `blkparse` prints by default.
+//!
+//! ```text
+//! maj,min cpu   seq    seconds.ns   pid  action RWBS sector + sectors [process]
+//!   8,0    1        1     0.000000184 21279  Q  RA 2348060440 + 8 [fio]
+//!   8,0    1        7     0.000056992     0  C  RA 2348060440 + 8 [0]
+//! ```
+//!
+//! A request arrives when it is queued (Q); its response is the time to the completion (C) of the same device, kind and
+//! sectors. Other actions are skipped, and so is the summary at the end. Sectors have 512 bytes.
+//!
+//! Source: `process_default` in blktrace's `blkparse_fmt.c`; RWBS: `blk_fill_rwbs` in Linux's `kernel/trace/blktrace.c`.
+
+use crate::columns::number;
+use crate::fields::{sectors, time, words};
+use crate::intake::{Devices, Intake};
+use crate::pairing::Pairing;
+use crate::reader::{Reader, Sink, Stream, Writer};
+use crate::record::{DeviceId, Kind, Record};
+use crate::text::{Line, TextFormat, TextReader};
+use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, Write};
+
+/// Seconds: a power of ten in nanoseconds.
+const SECONDS: u32 = 9;
+/// So many lines are judged to tell it from other formats.
+const LINES_JUDGED: usize = 16;
+/// So many completions are held back at the most until their time has come: readers that wait for completions give up
+/// after as many.
+const COMPLETIONS_MAX: usize = 1 << 16;
+/// What lines of the summary and of `blkparse`'s own messages begin with.
+const SUMMARY: [&[u8]; 5] = [b"CPU", b"Total (", b"Throughput (", b"Events (", b"Input file "];
+
+/// Are the first lines events?
+pub(super) fn looks_like(head: &[u8]) -> bool {
+    let whole = head.iter().rposition(|&byte| byte == b'\n').map_or(head, |at| &head[..at]);
+    let lines = whole.split(|&byte| byte == b'\n').skip_while(|line| is_summary(line));
+    let mut events = lines.take_while(|line| !is_summary(line)).take(LINES_JUDGED).map(Event::parse).peekable();
+    events.peek().is_some() && events.all(|event| event.is_ok())
+}
+
+/// A reader of it.
+pub(super) fn open(source: Stream) -> Box<dyn Reader> {
+    Box::new(TextReader::new(Blkparse::default(), source))
+}
+
+/// A writer of it.
+pub(super) fn writer(sink: Sink) -> Box<dyn Writer> {
+    Box::new(BlkparseWriter { sink, completions: BinaryHeap::new(), events: 0, names: Vec::new() })
+}
+
+/// One line: the fields that matter.
+struct Event<'a> {
+    device: &'a [u8],
+    at: Nanos,
+    action: &'a [u8],
+    rwbs: &'a [u8],
+    /// First byte and length; `None` where the action has none (a plug, a message, a SCSI command).
+    range: Option<(Bytes, Bytes)>,
+}
+
+impl<'a> Event<'a> {
+    fn parse(line: &'a [u8]) -> Result<Event<'a>, &'static str> {
+        let mut words = words(line);
+        let mut word = || words.next().unwrap_or_default();
+        let device = word();
+        if numbers(device).is_none() {
+            return Err("no device at its beginning");
+        }
+        number(word()).ok_or("the CPU is no number")?;
+        number(word()).ok_or("the sequence is no number")?;
+        let at = time(word(), SECONDS).ok_or("the time is no time")?;
+        number(word()).ok_or("the process is no number")?;
+        let (action, rwbs) = (word(), word());
+        if action.is_empty() || rwbs.is_empty() {
+            return Err("no action");
+        }
+        let (sector, plus, count) = (word(), word(), word());
+        let range = if plus == b"+" {
+            let sector = number(sector).ok_or("the sector is no number")?;
+            let count = number(count).ok_or("the number of sectors is none")?;
+            Some(sectors(sector, count).ok_or("the range is too large")?)
+        } else if rwbs.contains(&b'F') {
+            // Newer versions leave out what is zero: `Q FWS [jbd2]`, `C FWS 0 [0]`.
+            Some((Bytes(0), Bytes(0)))
+        } else {
+            None
+        };
+        Ok(Event { device, at, action, rwbs, range })
+    }
+
+    /// What RWBS says; `None`: something else (`N`).
+    fn kind(&self) -> Option<Kind> {
+        let has = |letter: u8| self.rwbs.contains(&letter);
+        let is_empty = self.range.is_none_or(|(_, length)| length == Bytes(0));
+        // F is a flush before, or after (FUA) what a write does; alone, or with an empty write, it is all there is.
+        let is_flush = has(b'F') && (is_empty || !(has(b'W') || has(b'R')));
+        match () {
+            () if has(b'D') => Some(Kind::Discard),
+            () if is_flush => Some(Kind::Flush),
+            () if has(b'W') => Some(Kind::Write),
+            () if has(b'R') => Some(Kind::Read),
+            () => None,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Blkparse {
+    pairing: Pairing,
+    /// Records that came out of it since the last block of lines.
+    paired: Vec<Record>,
+    is_in_summary: bool,
+}
+
+impl Blkparse {
+    fn event(&mut self, line: &[u8], devices: &mut Devices) -> Result<(), &'static str> {
+        let event = Event::parse(line)?;
+        let (Some(kind), Some((offset, length)), b"Q" | b"C") = (event.kind(), event.range, event.action) else {
+            return Ok(());
+        };
+        let device = devices.id(event.device).ok_or("too many devices")?;
+        if event.action == b"C" {
+            self.pairing.completed(device, kind, offset, length, event.at, &mut self.paired);
+        } else {
+            let record = Record { arrival: event.at, response: None, offset, length, device, kind };
+            self.pairing.queued(record, &mut self.paired);
+        }
+        Ok(())
+    }
+}
+
+impl TextFormat for Blkparse {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+        if is_summary(line) {
+            self.is_in_summary = !line.trim_ascii().is_empty() || self.is_in_summary;
+            return Line::Skipped;
+        }
+        match self.event(line, devices) {
+            Ok(()) => self.is_in_summary = false,
+            Err(_) if self.is_in_summary => {}
+            Err(reason) => return Line::Malformed(reason),
+        }
+        Line::Skipped
+    }
+
+    fn pass_on(&mut self, is_ended: bool, intake: &mut Intake) {
+        if is_ended {
+            self.pairing.drain(&mut self.paired);
+        }
+        intake.understood += self.paired.len() as u64;
+        intake.records.append(&mut self.paired);
+    }
+}
+
+fn is_summary(line: &[u8]) -> bool {
+    line.trim_ascii().is_empty() || SUMMARY.iter().any(|words| line.starts_with(words))
+}
+
+/// A device's major and minor number.
+fn numbers(name: &[u8]) -> Option<(u64, u64)> {
+    let comma = name.iter().position(|&byte| byte == b',')?;
+    Some((number(&name[..comma])?, number(&name[comma + 1..])?))
+}
+
+struct BlkparseWriter {
+    sink: Sink,
+    /// Completions later than the last request.
+    completions: BinaryHeap<Reverse<Done>>,
+    /// The number of the last event.
+    events: u64,
+    /// The devices' major and minor numbers, by id.
+    names: Vec<(u64, u64)>,
+}
+
+/// A completion; the order is that of time, then of arrival.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Done {
+    at: Nanos,
+    /// The number of the event of the request.
+    queued: u64,
+    request: Request,
+}
+
+/// What both events of a request say.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Request {
+    device: DeviceId,
+    rwbs: &'static str,
+    sector: u64,
+    count: u64,
+}
+
+impl Request {
+    fn of(record: &Record) -> Request {
+        let (device, sector, count) = (record.device, record.offset.0 / SECTOR_BYTES, record.length.0 / SECTOR_BYTES);
+        match record.kind {
+            Kind::Read => Request { device, rwbs: "R", sector, count },
+            Kind::Write => Request { device, rwbs: "W", sector, count },
+            Kind::Discard => Request { device, rwbs: "D", sector, count },
+            Kind::Flush => Request { device, rwbs: "F", sector: 0, count: 0 },
+        }
+    }
+}
+
+impl BlkparseWriter {
+    fn event(&mut self, at: Nanos, action: &str, request: Request, by: &str) -> io::Result<()> {
+        let (major, minor) = self.names[request.device.0 as usize];
+        let (seconds, nanos) = (at.0 / 1_000_000_000, at.0 % 1_000_000_000);
+        let Request { rwbs, sector, count, .. } = request;
+        self.events += 1;
+        let number = self.events;
+        writeln!(
+            self.sink,
+            "{major:3},{minor:<3}  0 {number:8} {seconds:5}.{nanos:09}     0 {action:>2} {rwbs:>3} {sector} + {count} [{by}]"
+        )
+    }
+
+    /// Writes the earliest completions: those until `until`, and those too many to be held.
+    fn complete(&mut self, until: Nanos) -> io::Result<()> {
+        while let Some(&Reverse(done)) = self.completions.peek()
+            && (done.at <= until || self.completions.len() > COMPLETIONS_MAX)
+        {
+            self.completions.pop();
+            self.event(done.at, "C", done.request, "0")?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.complete(record.arrival)?;
+        let request = Request::of(record);
+        self.event(record.arrival, "Q", request, "scrubjay")?;
+        if let Some(response) = record.response {
+            let at = record.arrival.saturating_add(response);
+            self.completions.push(Reverse(Done { at, queued: self.events, request }));
+        }
+        Ok(())
+    }
+}
+
+impl Writer for BlkparseWriter {
+    fn write(&mut self, records: &[Record], devices: &Devices) -> io::Result<()> {
+        // No block device has major number 0: free for devices of other names.
+        let known = self.names.len();
+        let names = devices.names()[known..].iter().zip(known as u64..);
+        self.names.extend(names.map(|(name, id)| numbers(name.as_bytes()).unwrap_or((0, id))));
+        records.iter().try_for_each(|record| self.record(record))
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.complete(Nanos::MAX)?;
+        self.sink.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::{foreign, read, survives, written};
+    use proptest::prelude::*;
+
+    const SAMPLE: &str = "\
+259,0    1        1     0.000000000 21279  A  RA 2348060440 + 8 <- (259,3) 2345510680
+259,0    1        2     0.000000184 21279  Q  RA 2348060440 + 8 [(null)]
+259,0    1        3     0.000001100 21279  P   N [(null)]
+259,0    1        4     0.000001290 21279  U   N [(null)] 1
+  8,16   3        5     0.000001300     7  Q FWS [jbd2/sdb 1]
+  8,16   3        6     0.000001400     7  Q WFS 16 + 8 [a b]
+  8,16   3        7     0.000001400     7  Q  DS 4096 + 1024 [a b]
+  8,16   3        8     0.000001500     7  m   N cfq workload slice
+  8,16   3        9     0.000001600     7  Q   R 36 (12 00 00 00 24 00 ..) [smartctl]
+  8,16   3       10     0.000002300     0  C FWS 0 [0]
+259,0    1        5     0.000056992     0  C  RA 2348060440 + 8 [0]
+  8,16   3       11     0.000062300     0  C  WS 16 + 8 [0]
+CPU1 (s):
+ Reads Queued:         963,     3852KiB\t Writes Queued:           0,        0KiB
+
+Throughput (R/W): 11165KiB/s / 0KiB/s
+Events (s): 6741 entries
+Skips: 0 forward (0 -   0.0%)
+Input file s.blktrace.1 added
+";
+
+    #[test]
+    fn queued_and_completed_are_joined() {
+        let intake = read(open, SAMPLE).unwrap();
+        assert_eq!((intake.understood, intake.malformed.count), (4, 0));
+        assert_eq!(intake.devices.names(), ["259,0", "8,16"]);
+        let [first, second, third, fourth] = intake.records[..] else { panic!("four requests") };
+        assert_eq!((first.arrival, first.response), (Nanos(184), Some(Nanos(56_808))));
+        assert_eq!((first.offset, first.length), (Bytes(2_348_060_440 * 512), Bytes(4096)));
+        assert_eq!((second.kind, second.response), (Kind::Flush, Some(Nanos(1_000))));
+        assert_eq!((third.kind, third.response), (Kind::Write, Some(Nanos(60_900))), "FUA is a write");
+        assert_eq!((fourth.kind, fourth.response, fourth.length), (Kind::Discard, None, Bytes(1024 * 512)));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_malformed() {
+        for line in [
+            "8,0 1 1 0.0 7 Q",
+            "8.0 1 1 0.0 7 Q R 1 + 8 [a]",
+            "8,0 1 1 x 7 Q R 1 + 8 [a]",
+            "8,0 1 1 18446744074.0 7 Q R 1 + 8 [a]",
+            "8,0 1 1 0.0 7 Q R 1 + x [a]",
+            "8,0 1 1 0.0 7 Q R 36028797018963968 + 8 [a]",
+        ] {
+            let judged = Blkparse::default().line(line.as_bytes(), &mut Devices::default());
+            assert!(matches!(judged, Line::Malformed(_)), "{line}");
+        }
+    }
+
+    #[test]
+    fn it_is_written_as_blkparse_prints_it() {
+        let mut devices = Devices::default();
+        let (disk, other) = (devices.id(b"8,0").unwrap(), devices.id(b"sdb").unwrap());
+        let at = |arrival, response: Option<u64>, device, kind| {
+            let (arrival, response) = (Nanos(arrival), response.map(Nanos));
+            Record { arrival, response, offset: Bytes(4096), length: Bytes(512), device, kind }
+        };
+        let records = [
+            at(1_000_000_000, Some(1_500), disk, Kind::Write),
+            at(1_000_001_000, Some(100), other, Kind::Read),
+            at(1_000_001_200, None, disk, Kind::Flush),
+        ];
+        assert_eq!(
+            written(writer, &records, &devices),
+            "  8,0    0        1     1.000000000     0  Q   W 8 + 1 [scrubjay]
+  0,1    0        2     1.000001000     0  Q   R 8 + 1 [scrubjay]
+  0,1    0        3     1.000001100     0  C   R 8 + 1 [0]
+  8,0    0        4     1.000001200     0  Q   F 0 + 0 [scrubjay]
+  8,0    0        5     1.000001500     0  C   W 8 + 1 [0]
+"
+        );
+    }
+
+    #[test]
+    fn it_knows_its_own() {
+        assert!(looks_like(SAMPLE.as_bytes()));
+        foreign("blkparse", looks_like);
+    }
+
+    #[test]
+    fn any_bytes_are_survived() {
+        survives(open, looks_like, SAMPLE);
+    }
+
+    /// Requests whose ranges do not overlap while they are under way: those cannot be told apart for certain.
+    fn records() -> impl Strategy<Value = Vec<Record>> {
+        let kind = prop_oneof![Just(Kind::Read), Just(Kind::Write), Just(Kind::Discard), Just(Kind::Flush)];
+        let record = (0..2_000u64, prop::option::of(0..5_000u64), 0..4u64, 1..16u64, 0..3u32, kind);
+        prop::collection::vec(record, 0..40).prop_map(|records| {
+            let mut arrival = 1_000_000_000u64;
+            let mut busy: Vec<(DeviceId, Kind, u64, u64)> = Vec::new();
+            let mut free = 4;
+            let record = |(gap, response, place, sectors, device, kind): (u64, Option<u64>, u64, u64, u32, Kind)| {
+                arrival += gap;
+                let device = DeviceId(device);
+                let is_taken = |kind: Kind, place: u64| {
+                    busy.iter().any(|&(d, k, p, until)| (d, k, p) == (device, kind, place) && until > arrival)
+                };
+                let (kind, place) = match kind {
+                    Kind::Flush if !is_taken(kind, 0) => (kind, 0),
+                    Kind::Flush => (Kind::Read, free),
+                    kind if is_taken(kind, place) => (kind, free),
+                    kind => (kind, place),
+                };
+                free += 1;
+                busy.push((device, kind, place, response.map_or(u64::MAX, |response| arrival + response + 1)));
+                let (offset, length) = if kind == Kind::Flush { (0, 0) } else { (place * 16, sectors) };
+                let (offset, length) = sectors_of(offset, length);
+                Record { arrival: Nanos(arrival), response: response.map(Nanos), offset, length, device, kind }
+            };
+            records.into_iter().map(record).collect()
+        })
+    }
+
+    fn sectors_of(sector: u64, count: u64) -> (Bytes, Bytes) {
+        sectors(sector, count).expect("small")
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_again(records in records()) {
+            let mut devices = Devices::default();
+            for name in ["8,0", "259,3", "0,77"] {
+                devices.id(name.as_bytes()).unwrap();
+            }
+            let intake = read(open, written(writer, &records, &devices)).unwrap();
+            prop_assert_eq!(intake.malformed.count, 0);
+            let named = |read: &Record| Record { device: devices.find(intake.devices.name(read.device)).unwrap(), ..*read };
+            prop_assert_eq!(intake.records.iter().map(named).collect::<Vec<_>>(), records);
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! Linux blktrace, binary: what `blktrace` writes, one file for each CPU. Either endianness; with response times.
+//!
+//! Each event is the kernel's `struct blk_io_trace` of 48 bytes (`include/uapi/linux/blktrace_api.h`) and the bytes of
+//! its own that it announces. The files are merged by time. A request arrives when it is queued (Q) and responds when
+//! it is completed (C); [`Pairing`] tells which completion is whose when requests were merged (M), split (X) or put
+//! back (requeued): those events themselves, and all others, are skipped. A device is named `major,minor`.
+//!
+//! Times count from the start of the trace, as `blkparse` shows them: the clock is that of the traced host since it
+//! was booted, and the first request is at zero.
+
+use crate::binary::BinarySource;
+use crate::error::TraceError;
+use crate::intake::Intake;
+use crate::pairing::Pairing;
+use crate::reader::{Reader, Stream};
+use crate::record::{DeviceId, Kind, Record};
+use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+/// `BLK_IO_TRACE_MAGIC`; the lowest byte is the version.
+const MAGIC: u32 = 0x6561_7400;
+/// `BLK_IO_TRACE_VERSION`: there was no other in twenty years.
+const VERSION: u32 = 0x07;
+/// The size of `struct blk_io_trace`.
+const EVENT_BYTES: usize = 48;
+/// So many events a call.
+const BATCH: usize = 16_384;
+
+/// Actions, the low byte of the action's low half; its next bit says that an event names its cgroup.
+const ACTION_MASK: u32 = 0xff;
+/// `__BLK_TA_QUEUE`.
+const QUEUE: u32 = 1;
+/// `__BLK_TA_COMPLETE`.
+const COMPLETE: u32 = 8;
+
+/// Categories (`BLK_TC_...`), the action's high half.
+const READ: u32 = 1;
+const WRITE: u32 = 1 << 1;
+const FLUSH: u32 = 1 << 2;
+const NOTIFY: u32 = 1 << 10;
+const DISCARD: u32 = 1 << 13;
+
+/// Does it begin with an event, and is what follows it one too?
+pub(super) fn looks_like(head: &[u8]) -> bool {
+    let Some(endian) = Endian::of(head) else {
+        return false;
+    };
+    let Some(next) = head.get(46..EVENT_BYTES).and_then(|length| head.get(EVENT_BYTES + endian.u16(length, 0)..))
+    else {
+        return false;
+    };
+    next.len() < 4 || Endian::of(next) == Some(endian)
+}
+
+/// Opens the files of all CPUs.
+pub(super) fn open(sources: Vec<Stream>) -> Box<dyn Reader> {
+    Box::new(Blktrace {
+        ahead: BinaryHeap::new(),
+        behind: (0..sources.len()).collect(),
+        cpus: sources.into_iter().map(Cpu::new).collect(),
+        began: None,
+        ids: HashMap::new(),
+        pairing: Pairing::default(),
+        is_ended: false,
+    })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Endian {
+    Little,
+    Big,
+}
+
+impl Endian {
+    /// That of the host that wrote an event, by its magic; none: this is no event.
+    fn of(event: &[u8]) -> Option<Endian> {
+        let magic = *event.first_chunk::<4>()?;
+        if u32::from_le_bytes(magic) == MAGIC | VERSION {
+            Some(Endian::Little)
+        } else if u32::from_be_bytes(magic) == MAGIC | VERSION {
+            Some(Endian::Big)
+        } else {
+            None
+        }
+    }
+
+    fn u16(self, raw: &[u8], at: usize) -> usize {
+        let bytes = [raw[at], raw[at + 1]];
+        usize::from(if self == Endian::Little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) })
+    }
+
+    fn u32(self, raw: &[u8], at: usize) -> u32 {
+        let bytes = [raw[at], raw[at + 1], raw[at + 2], raw[at + 3]];
+        if self == Endian::Little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
+    }
+
+    fn u64(self, raw: &[u8], at: usize) -> u64 {
+        let (first, second) = (u64::from(self.u32(raw, at)), u64::from(self.u32(raw, at + 4)));
+        if self == Endian::Little { second << 32 | first } else { first << 32 | second }
+    }
+}
+
+/// A queued or completed request.
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    time: Nanos,
+    is_queued: bool,
+    /// major << 20 | minor.
+    device: u32,
+    kind: Kind,
+    offset: Bytes,
+    length: Bytes,
+}
+
+/// The events of one CPU.
+struct Cpu {
+    source: BinarySource,
+    /// None until the first event.
+    endian: Option<Endian>,
+    /// The first that was not yet taken.
+    next: Option<Event>,
+    is_ended: bool,
+}
+
+impl Cpu {
+    fn new(source: Stream) -> Cpu {
+        Cpu { source: BinarySource::new(source), endian: None, next: None, is_ended: false }
+    }
+
+    /// Goes on to the next event that matters, if there is none, for `steps` events at the most.
+    fn advance(&mut self, steps: &mut usize, intake: &mut Intake) -> Result<(), TraceError> {
+        while self.next.is_none() && !self.is_ended && *steps > 0 {
+            *steps -= 1;
+            self.step(intake)?;
+        }
+        Ok(())
+    }
+
+    /// Takes one event, or finds that there is none.
+    fn step(&mut self, intake: &mut Intake) -> Result<(), TraceError> {
+        let place = self.source.place();
+        let raw = self.source.peek(EVENT_BYTES)?;
+        if raw.len() < EVENT_BYTES {
+            if !raw.is_empty() {
+                intake.malformed(place, "cut off", raw);
+            }
+            self.is_ended = true;
+            return Ok(());
+        }
+        let endian = Endian::of(raw);
+        let Some(endian) = endian.filter(|&endian| self.endian.is_none_or(|before| before == endian)) else {
+            return Err(TraceError::Corrupt { place, what: "no event of blktrace begins here".into() });
+        };
+        self.endian = Some(endian);
+        let size = EVENT_BYTES + endian.u16(raw, 46);
+        let raw = self.source.peek(size)?;
+        if raw.len() < size {
+            intake.malformed(place, "cut off", raw);
+            self.is_ended = true;
+            return Ok(());
+        }
+        match event(raw, endian) {
+            Ok(event) => self.next = event,
+            Err(reason) => intake.malformed(place, reason, &raw[..size]),
+        }
+        self.source.consume(size);
+        Ok(())
+    }
+}
+
+/// Reads one event; none if it does not matter.
+fn event(raw: &[u8], endian: Endian) -> Result<Option<Event>, &'static str> {
+    let action = endian.u32(raw, 28);
+    let (code, categories) = (action & ACTION_MASK, action >> 16);
+    if categories & NOTIFY != 0 || !matches!(code, QUEUE | COMPLETE) {
+        return Ok(None);
+    }
+    let length = u64::from(endian.u32(raw, 24));
+    let Some(kind) = kind(categories, length) else {
+        return Ok(None);
+    };
+    let offset = endian.u64(raw, 16).checked_mul(SECTOR_BYTES).filter(|offset| offset.checked_add(length).is_some());
+    let offset = Bytes(offset.ok_or("an address beyond all disks")?);
+    let (time, device) = (Nanos(endian.u64(raw, 8)), endian.u32(raw, 36));
+    Ok(Some(Event { time, is_queued: code == QUEUE, device, kind, offset, length: Bytes(length) }))
+}
+
+/// What a request does. A write may ask for a flush too: it is a write, unless there is nothing to be written.
+fn kind(categories: u32, length: u64) -> Option<Kind> {
+    if categories & DISCARD != 0 {
+        Some(Kind::Discard)
+    } else if categories & FLUSH != 0 && length == 0 {
+        Some(Kind::Flush)
+    } else if categories & WRITE != 0 {
+        Some(Kind::Write)
+    } else if categories & READ != 0 {
+        Some(Kind::Read)
+    } else {
+        None
+    }
+}
+
+struct Blktrace {
+    cpus: Vec<Cpu>,
+    /// CPUs by the time of their next event, the earliest first.
+    ahead: BinaryHeap<Reverse<(Nanos, usize)>>,
+    /// CPUs whose next event is not known.
+    behind: Vec<usize>,
+    /// The time of the first event.
+    began: Option<Nanos>,
+    ids: HashMap<u32, DeviceId>,
+    pairing: Pairing,
+    is_ended: bool,
+}
+
+impl Reader for Blktrace {
+    fn read(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
+        if self.is_ended {
+            return Ok(false);
+        }
+        let mut steps = BATCH;
+        let before = intake.records.len();
+        while self.look_ahead(&mut steps, intake)? {
+            let Some(Reverse((_, cpu))) = self.ahead.pop() else {
+                self.pairing.drain(&mut intake.records);
+                self.is_ended = true;
+                break;
+            };
+            self.behind.push(cpu);
+            if let Some(event) = self.cpus[cpu].next.take() {
+                self.take(event, intake)?;
+            }
+        }
+        intake.understood += (intake.records.len() - before) as u64;
+        intake.judge(self.is_ended)?;
+        Ok(true)
+    }
+}
+
+impl Blktrace {
+    /// Finds the next event of every CPU, for only then is the earliest of them known. False: not within these steps.
+    fn look_ahead(&mut self, steps: &mut usize, intake: &mut Intake) -> Result<bool, TraceError> {
+        while let Some(&number) = self.behind.last() {
+            let cpu = &mut self.cpus[number];
+            cpu.advance(steps, intake)?;
+            if let Some(event) = cpu.next {
+                self.ahead.push(Reverse((event.time, number)));
+            } else if !cpu.is_ended {
+                return Ok(false);
+            }
+            self.behind.pop();
+        }
+        Ok(true)
+    }
+
+    fn take(&mut self, event: Event, intake: &mut Intake) -> Result<(), TraceError> {
+        let Event { device, kind, offset, length, .. } = event;
+        let time = event.time.since(*self.began.get_or_insert(event.time));
+        let device = self.device_id(device, intake)?;
+        if event.is_queued {
+            let record = Record { arrival: time, response: None, offset, length, device, kind };
+            self.pairing.queued(record, &mut intake.records);
+        } else {
+            self.pairing.completed(device, kind, offset, length, time, &mut intake.records);
+        }
+        Ok(())
+    }
+
+    fn device_id(&mut self, device: u32, intake: &mut Intake) -> Result<DeviceId, TraceError> {
+        if let Some(&id) = self.ids.get(&device) {
+            return Ok(id);
+        }
+        let name = format!("{},{}", device >> 20, device & 0xf_ffff);
+        let id = intake.devices.id(name.as_bytes());
+        let id = id.ok_or_else(|| TraceError::TooManyDevices(intake.devices.names().len()))?;
+        self.ids.insert(device, id);
+        Ok(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Place;
+    use proptest::prelude::*;
+    use std::io::Cursor;
+
+    const Q_READ: u32 = READ << 16 | QUEUE;
+    const C_READ: u32 = READ << 16 | COMPLETE;
+    const SDA: u32 = 8 << 20;
+
+    /// An event with `pdu` bytes of its own.
+    fn encode(endian: Endian, time: u64, sector: u64, bytes: u32, action: u32, device: u32, pdu: u16) -> Vec<u8> {
+        let mut raw = Vec::new();
+        let mut put = |bytes_le: &[u8]| {
+            raw.extend(bytes_le);
+            let at = raw.len() - bytes_le.len();
+            if endian == Endian::Big {
+                raw[at..].reverse();
+            }
+        };
+        put(&(MAGIC | VERSION).to_le_bytes());
+        put(&1u32.to_le_bytes());
+        put(&time.to_le_bytes());
+        put(&sector.to_le_bytes());
+        for word in [bytes, action, 4711, device, 0] {
+            put(&word.to_le_bytes());
+        }
+        put(&0u16.to_le_bytes());
+        put(&pdu.to_le_bytes());
+        raw.extend(vec![b'x'; usize::from(pdu)]);
+        raw
+    }
+
+    fn little(time: u64, sector: u64, action: u32) -> Vec<u8> {
+        encode(Endian::Little, time, sector, 4096, action, SDA, 0)
+    }
+
+    fn read(files: Vec<Vec<u8>>) -> (Intake, Result<(), TraceError>) {
+        let files = files.into_iter().map(|bytes| Box::new(Cursor::new(bytes)) as Stream).collect();
+        let (mut reader, mut intake) = (open(files), Intake::default());
+        loop {
+            match reader.read(&mut intake) {
+                Ok(true) => assert_eq!(intake.understood, intake.records.len() as u64),
+                Ok(false) => return (intake, Ok(())),
+                Err(error) => return (intake, Err(error)),
+            }
+        }
+    }
+
+    #[test]
+    fn files_of_cpus_are_merged_by_time_whatever_their_endianness() {
+        let first = [little(5000, 0, Q_READ), little(9000, 64, C_READ)].concat();
+        let big = |time, sector, action| encode(Endian::Big, time, sector, 4096, action, SDA | 1 << 20, 20);
+        let second = [
+            little(6000, 64, Q_READ),
+            encode(Endian::Little, 6500, 0, 3, NOTIFY << 16 | QUEUE, SDA, 3),
+            encode(Endian::Little, 7000, 0, 4096, READ << 16 | 7, SDA, 0),
+            little(8000, 0, C_READ | 0x100),
+        ];
+        let third = [big(5500, 1 << 40, Q_READ), big(5600, 1 << 40, C_READ)].concat();
+        let (intake, end) = read(vec![first, second.concat(), third, Vec::new()]);
+        end.unwrap();
+        let seen: Vec<_> = intake.records.iter().map(|r| (r.arrival.0, r.response.unwrap().0, r.device.0)).collect();
+        assert_eq!(seen, [(0, 3000, 0), (500, 100, 1), (1000, 3000, 0)]);
+        assert_eq!(intake.records[1].offset, Bytes(1 << 49));
+        assert_eq!(intake.devices.names(), ["8,0", "9,0"]);
+    }
+
+    #[test]
+    fn kinds_are_told_by_categories() {
+        let kinds = [READ | FLUSH, WRITE | FLUSH, WRITE | DISCARD, WRITE | 8].map(|categories| kind(categories, 4096));
+        assert_eq!(kinds, [Some(Kind::Read), Some(Kind::Write), Some(Kind::Discard), Some(Kind::Write)]);
+        assert_eq!((kind(WRITE | FLUSH, 0), kind(8, 4096)), (Some(Kind::Flush), None));
+    }
+
+    #[test]
+    fn a_completion_covers_what_was_merged_into_it() {
+        let events = [
+            little(0, 0, Q_READ),
+            little(1, 8, Q_READ),
+            encode(Endian::Little, 2, 8, 4096, READ << 16 | 2, SDA, 0),
+            encode(Endian::Little, 10, 0, 8192, C_READ, SDA, 0),
+            little(11, 100, Q_READ),
+        ];
+        let (intake, _) = read(vec![events.concat()]);
+        let responses: Vec<_> = intake.records.iter().map(|record| record.response.map(|time| time.0)).collect();
+        assert_eq!(responses, [Some(10), Some(9), None]);
+    }
+
+    #[test]
+    fn a_last_event_cut_off_is_malformed_and_a_bad_magic_corrupt() {
+        let mut bytes: Vec<u8> = (0..200).flat_map(|i| little(i, i, Q_READ)).collect();
+        let whole = bytes.len();
+        bytes.extend(&encode(Endian::Little, 0, 0, 0, Q_READ, SDA, 10)[..50]);
+        let (intake, end) = read(vec![bytes.clone()]);
+        end.unwrap();
+        assert_eq!((intake.understood, intake.malformed.count), (200, 1));
+        bytes.extend([0; 100]);
+        let (_, end) = read(vec![bytes]);
+        assert_eq!(end.unwrap_err().to_string(), format!("byte {}: no event of blktrace begins here", whole + 58));
+        let mixed = [little(0, 0, Q_READ), encode(Endian::Big, 1, 0, 0, Q_READ, SDA, 0)].concat();
+        assert!(matches!(read(vec![mixed]).1, Err(TraceError::Corrupt { place: Place::Byte(48), .. })));
+    }
+
+    #[test]
+    fn it_is_told_by_two_magics() {
+        let one = encode(Endian::Big, 0, 0, 0, Q_READ, SDA, 5);
+        assert!(looks_like(&one) && looks_like(&[one.clone(), one.clone()].concat()));
+        assert!(!looks_like(&[one.clone(), vec![0; 48]].concat()));
+        assert!(!looks_like(&one[..40]) && !looks_like(b"") && !looks_like(b"PAR1"));
+    }
+
+    #[test]
+    fn a_long_trace_of_many_cpus_comes_in_order() {
+        let mut files = vec![Vec::new(); 7];
+        for i in 0..50_000u64 {
+            // Every other request of a file is of a kind that is skipped, and one file has nothing else.
+            let action = if i % 14 >= 6 { NOTIFY << 16 } else { Q_READ };
+            files[(i % 7) as usize].extend(little(i, i * 8, action));
+        }
+        let (intake, end) = read(files);
+        end.unwrap();
+        assert_eq!(intake.understood, (0..50_000).filter(|i| i % 14 < 6).count() as u64);
+        assert!(intake.records.is_sorted_by_key(|record| record.arrival));
+    }
+
+    proptest! {
+        #[test]
+        fn random_bytes_end(mut files in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..500), 0..4)) {
+            if let Some(bytes) = files.first_mut().filter(|bytes| bytes.len() >= 4) {
+                bytes[..4].copy_from_slice(&(MAGIC | VERSION).to_le_bytes());
+            }
+            if let Some(bytes) = files.last() {
+                looks_like(bytes);
+            }
+            let _ = read(files);
+        }
+
+        #[test]
+        fn mutated_bytes_end(changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..20)) {
+            let events = (0..40).map(|i| little(i * 10, i / 2 * 8, if i % 2 == 0 { Q_READ } else { C_READ }));
+            let mut bytes = events.collect::<Vec<_>>().concat();
+            for (at, byte) in changes {
+                let at = at % bytes.len();
+                bytes[at] = byte;
+            }
+            let half = bytes.split_off(48 * 20);
+            let _ = read(vec![bytes, half]);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! DiskSim's ASCII traces, and those of MQSim and SSDSim, which look alike.
+//!
+//! ```text
+//! time dev block count flags        DiskSim: ms with decimals, 512-byte blocks, flags in hex, bit 0 = read
+//! 0.125000 0 1000 8 1
+//! time dev sector count type        MQSim, SSDSim: ns, 512-byte sectors, 1 = read, 0 = write
+//! 48513000 0 15486 16 1
+//! ```
+//!
+//! Sources: `iotrace_ascii_get_ioreq_event` in DiskSim 4.0's `disksim_iotrace.c`; `traces/README.md` of MQSim. Both know
+//! reads and writes only. Whole numbers with no type but 0 and 1 are taken for MQSim's: DiskSim's times have decimals
+//! wherever they were printed by a program.
+
+use crate::columns::{are_records, number};
+use crate::fields::{Numbered, hex, sectors, time, words};
+use crate::intake::Devices;
+use crate::reader::{Reader, Stream};
+use crate::record::{Kind, Record};
+use crate::text::{Line, TextFormat, TextReader};
+use scrubjay_core::units::Nanos;
+
+/// Milliseconds: a power of ten in nanoseconds.
+const MILLISECONDS: u32 = 6;
+/// `DISKSIM_READ` of DiskSim's `disksim_global.h`.
+const FLAG_READ: u64 = 1;
+
+/// Do the first lines look like DiskSim's?
+pub(super) fn looks_like_disksim(head: &[u8]) -> bool {
+    are_records(disksim(), head) && !looks_like_mqsim(head)
+}
+
+/// Do the first lines look like MQSim's?
+pub(super) fn looks_like_mqsim(head: &[u8]) -> bool {
+    are_records(mqsim(), head)
+}
+
+/// A reader of DiskSim's.
+pub(super) fn open_disksim(source: Stream) -> Box<dyn Reader> {
+    Box::new(TextReader::new(disksim(), source))
+}
+
+/// A reader of MQSim's.
+pub(super) fn open_mqsim(source: Stream) -> Box<dyn Reader> {
+    Box::new(TextReader::new(mqsim(), source))
+}
+
+struct Simulator {
+    time: fn(&[u8]) -> Option<Nanos>,
+    kind: fn(&[u8]) -> Option<Kind>,
+    devices: Numbered,
+}
+
+fn disksim() -> Simulator {
+    let kind = |flags: &[u8]| Some(if hex(flags)? & FLAG_READ != 0 { Kind::Read } else { Kind::Write });
+    Simulator { time: |text| time(text, MILLISECONDS), kind, devices: Numbered::new("") }
+}
+
+fn mqsim() -> Simulator {
+    let kind = |kind: &[u8]| match kind {
+        b"0" => Some(Kind::Write),
+        b"1" => Some(Kind::Read),
+        _ => None,
+    };
+    Simulator { time: |text| number(text).map(Nanos), kind, devices: Numbered::new("") }
+}
+
+impl Simulator {
+    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, &'static str> {
+        let mut words = words(line);
+        let mut word = || words.next().unwrap_or_default();
+        let arrival = (self.time)(word()).ok_or("the first field is no time")?;
+        let device = number(word()).ok_or("the device is no number")?;
+        let block = number(word()).ok_or("the block is no number")?;
+        let count = number(word()).ok_or("the count is no number")?;
+        let kind = (self.kind)(word()).ok_or("the fifth field tells neither read nor write")?;
+        if words.next().is_some() {
+            return Err("more than five fields");
+        }
+        let (offset, length) = sectors(block, count).ok_or("the range is too large")?;
+        let device = self.devices.id(device, devices).ok_or("too many devices")?;
+        Ok(Record { arrival, response: None, offset, length, device, kind })
+    }
+}
+
+impl TextFormat for Simulator {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+        if line.trim_ascii().is_empty() {
+            return Line::Skipped;
+        }
+        self.record(line, devices).map_or_else(Line::Malformed, Line::Record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::{foreign, read, survives};
+    use scrubjay_core::units::Bytes;
+
+    const DISKSIM: &str = "0.125000 0 1000 8 1\n1.25\t12 2000 16 a\n   3 0 7 1 b\n";
+    const MQSIM: &str = "48513000 0 15486 16 1\n58513001 3 8 8 0\n";
+
+    #[test]
+    fn disksim_counts_milliseconds() {
+        let intake = read(open_disksim, DISKSIM).unwrap();
+        assert_eq!(intake.devices.names(), ["0", "12"]);
+        let [first, second, third] = intake.records[..] else { panic!("three rows") };
+        assert_eq!((first.arrival, first.kind), (Nanos(125_000), Kind::Read));
+        assert_eq!((first.offset, first.length), (Bytes(512_000), Bytes(4096)));
+        assert_eq!((second.arrival, second.kind), (Nanos(1_250_000), Kind::Write));
+        assert_eq!((third.arrival, third.kind, third.device), (Nanos::from_millis(3), Kind::Read, first.device));
+    }
+
+    #[test]
+    fn mqsim_counts_nanoseconds() {
+        let intake = read(open_mqsim, MQSIM).unwrap();
+        assert_eq!(intake.devices.names(), ["0", "3"]);
+        assert_eq!(intake.records.iter().map(|record| record.arrival.0).collect::<Vec<_>>(), [48_513_000, 58_513_001]);
+        assert_eq!((intake.records[0].kind, intake.records[1].kind), (Kind::Read, Kind::Write));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_malformed() {
+        let is_malformed = |mut format: Simulator, line: &str| {
+            matches!(format.line(line.as_bytes(), &mut Devices::default()), Line::Malformed(_))
+        };
+        for line in ["1.0 0 1 8", "1.0 0 1 8 1 9", "x 0 1 8 1", "1.0 0 36028797018963968 1 1", "18446744073710 0 1 8 1"]
+        {
+            assert!(is_malformed(disksim(), line), "{line}");
+        }
+        for line in ["1.0 0 1 8 1", "1 0 1 8 2", "18446744073709551616 0 1 8 1"] {
+            assert!(is_malformed(mqsim(), line), "{line}");
+        }
+    }
+
+    #[test]
+    fn they_know_their_own() {
+        assert!(looks_like_disksim(DISKSIM.as_bytes()));
+        assert!(looks_like_mqsim(MQSIM.as_bytes()));
+        assert!(looks_like_disksim(b"1 0 1 8 1\n2.5 0 1 8 0\n"), "decimals anywhere");
+        assert!(looks_like_disksim(b"1 0 1 8 1\n2 0 1 8 2\n"), "flags other than 0 and 1");
+        foreign("disksim", looks_like_disksim);
+        foreign("mqsim", looks_like_mqsim);
+    }
+
+    #[test]
+    fn any_bytes_are_survived() {
+        survives(open_disksim, looks_like_disksim, DISKSIM);
+        survives(open_mqsim, looks_like_mqsim, MQSIM);
+    }
+}

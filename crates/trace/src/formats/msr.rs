@@ -1,0 +1,606 @@
+//! MSR Cambridge CSV: a week of 36 volumes of a data centre, the trace most studies use. Read and written.
+//!
+//! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, no header. Narayanan, Donnelly and Rowstron, *Write
+//! Off-Loading* (FAST 2008); columns as in the readme of SNIA IOTTA set 388. Times are counted in 100 ns.
+//!
+//! Most rows take a fast path, eight bytes at a time. It judges nothing: a row with anything unusual about it goes to
+//! the plain path, which alone decides what is malformed.
+
+use crate::columns::{are_records, columns, number};
+use crate::error::Place;
+use crate::intake::{Devices, Intake};
+use crate::reader::{Reader, Sink, Stream, Writer};
+use crate::record::{DeviceId, Kind, Record};
+use crate::text::{Line, TextFormat, TextReader};
+use scrubjay_core::units::{Bytes, Nanos};
+use std::io;
+
+/// 1970 in ticks since 1601: 369 years, 89 of them leap years, 134,774 days.
+const EPOCH_TICKS: u64 = 134_774 * 86_400 * 10_000_000;
+/// Nanoseconds in one tick of a Windows FILETIME.
+const TICK_NANOS: u64 = 100;
+/// The fast path looks at so many bytes, which its longest row fits in: a time (19 with its comma), names (16), a type
+/// (6), three numbers (16 each with what ends it) and a line feed are 90.
+const WINDOW: usize = 96;
+/// Slots of the table of names that the fast path knows.
+const NAMES: usize = 64;
+/// Bytes are passed on to the sink by so many.
+const WRITE_BYTES: usize = 128 << 10;
+
+/// Does it look like this format?
+pub fn looks_like(head: &[u8]) -> bool {
+    are_records(Msr::default(), head)
+}
+
+/// Reads it.
+pub fn open(source: Stream) -> Box<dyn Reader> {
+    Box::new(TextReader::new(Msr::default(), source))
+}
+
+/// Writes it; what is lost says the table of formats.
+///
+/// A device `NAME_3` becomes host `NAME`, disk 3; any other `NAME` becomes disk 0 of that host, and is `NAME_0` when
+/// it is read back. Commas and control characters in names become `-`.
+pub fn writer(sink: Sink) -> Box<dyn Writer> {
+    Box::new(MsrWriter { sink, text: Vec::with_capacity(WRITE_BYTES), names: Vec::new() })
+}
+
+/// The format's reader.
+#[derive(Default)]
+struct Msr {
+    names: Names,
+}
+
+impl TextFormat for Msr {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+        if line.is_empty() || line.starts_with(b"Timestamp,") {
+            return Line::Skipped;
+        }
+        match row(line) {
+            Ok(row) => match self.names.learn(row.name, row.disk, devices) {
+                Some(device) => Line::Record(Record { device, ..row.record }),
+                None => Line::Malformed("more devices than can be told apart"),
+            },
+            Err(reason) => Line::Malformed(reason),
+        }
+    }
+
+    fn lines(&mut self, text: &[u8], line_first: u64, intake: &mut Intake) -> u64 {
+        let (mut at, mut number) = (0, line_first);
+        let understood = intake.records.len();
+        while at < text.len() {
+            if let Some((record, length)) = text[at..].first_chunk().and_then(|window| self.fast(window)) {
+                intake.records.push(record);
+                at += length;
+            } else {
+                let length = text[at..].iter().position(|&byte| byte == b'\n').unwrap_or(text.len() - at);
+                let line = &text[at..at + length];
+                let line = line.strip_suffix(b"\r").unwrap_or(line);
+                match self.line(line, &mut intake.devices) {
+                    Line::Record(record) => intake.records.push(record),
+                    Line::Skipped => {}
+                    Line::Malformed(reason) => intake.malformed(Place::Line(number), reason, line),
+                }
+                at += length + 1;
+            }
+            number += 1;
+        }
+        intake.understood += (intake.records.len() - understood) as u64;
+        number - line_first
+    }
+}
+
+impl Msr {
+    /// The record that a row is and the row's length with its line end; `None`: ask the plain path.
+    #[inline(always)]
+    fn fast(&mut self, window: &[u8; WINDOW]) -> Option<(Record, usize)> {
+        // Every time from 1970 until the nanoseconds overflow has eighteen digits.
+        let (first, second) = (word(window, 0)? ^ ZEROS, word(window, 8)? ^ ZEROS);
+        let (tens, ones) = (window[16] ^ b'0', window[17] ^ b'0');
+        if non_digits(first) | non_digits(second) != 0 || tens > 9 || ones > 9 || window[18] != b',' {
+            return None;
+        }
+        let ticks = eight_digits(first) * 10_000_000_000 + eight_digits(second) * 100;
+        let since_1970 = (ticks + u64::from(tens) * 10 + u64::from(ones)).wrapping_sub(EPOCH_TICKS);
+        if since_1970 > u64::MAX / TICK_NANOS {
+            return None;
+        }
+        let (device, length) = self.names.find(u128::from_le_bytes(*window[19..].first_chunk()?))?;
+        let (kind, at) = kind(window, 19 + length)?;
+        let (offset, at) = digits(window, at)?;
+        let (size, after_offset) = digits(window, at + 1)?;
+        let (response, end) = digits(window, after_offset + 1)?;
+        if *window.get(at)? != b',' || *window.get(after_offset)? != b',' {
+            return None;
+        }
+        let length = match window.get(end..end + 2)? {
+            [b'\n', _] => end + 1,
+            b"\r\n" => end + 2,
+            _ => return None,
+        };
+        let record = Record {
+            arrival: Nanos(since_1970 * TICK_NANOS),
+            // Numbers of at most fifteen digits: nothing here can overflow.
+            response: Some(Nanos(response * TICK_NANOS)),
+            offset: Bytes(offset),
+            length: Bytes(size),
+            device,
+            kind,
+        };
+        Some((record, length))
+    }
+}
+
+/// What the plain path makes of a row: all but the device.
+struct Row<'a> {
+    record: Record,
+    name: &'a [u8],
+    disk: &'a [u8],
+}
+
+/// The plain path, which decides what is a record.
+fn row(line: &[u8]) -> Result<Row<'_>, &'static str> {
+    let [time, name, disk, kind, offset, size, response] = columns(line).ok_or("not seven columns")?;
+    let time = number(time).ok_or("the time is no number")?;
+    let since_1970 = time.checked_sub(EPOCH_TICKS).ok_or("the time is before 1970")?;
+    let arrival = since_1970.checked_mul(TICK_NANOS).ok_or("the time is beyond 2554")?;
+    if name.is_empty() || !disk.iter().all(u8::is_ascii_digit) || disk.is_empty() {
+        return Err("no host name and disk number");
+    }
+    let kind = match kind {
+        b"Read" => Kind::Read,
+        b"Write" => Kind::Write,
+        _ => return Err("the type is neither Read nor Write"),
+    };
+    let offset = number(offset).ok_or("the offset is no number")?;
+    let length = number(size).ok_or("the size is no number")?;
+    offset.checked_add(length).ok_or("the request ends beyond 16 EiB")?;
+    let response = number(response).and_then(|ticks| ticks.checked_mul(TICK_NANOS)).ok_or("the response is no time")?;
+    let (arrival, response) = (Nanos(arrival), Some(Nanos(response)));
+    let record =
+        Record { arrival, response, offset: Bytes(offset), length: Bytes(length), device: DeviceId::default(), kind };
+    Ok(Row { record, name, disk })
+}
+
+/// The devices that the fast path knows by the bytes of their columns, `host,disk,`: at most sixteen bytes, as one
+/// number with the first byte lowest. Longer names, and those whose slot another has taken, take the plain path.
+struct Names {
+    /// The last one found: most traces have long runs of one device.
+    last: Name,
+    slots: [Name; NAMES],
+}
+
+#[derive(Clone, Copy)]
+struct Name {
+    columns: u128,
+    mask: u128,
+    length: usize,
+    device: DeviceId,
+}
+
+/// No columns match it: nothing is left of them under its mask, and it wants a bit.
+const NO_NAME: Name = Name { columns: 1, mask: 0, length: 0, device: DeviceId(0) };
+
+impl Default for Names {
+    fn default() -> Names {
+        Names { last: NO_NAME, slots: [NO_NAME; NAMES] }
+    }
+}
+
+impl Names {
+    /// The device whose columns these bytes begin with, and how many of them are its columns.
+    #[inline(always)]
+    fn find(&mut self, bytes: u128) -> Option<(DeviceId, usize)> {
+        if bytes & self.last.mask != self.last.columns {
+            let length = two_columns(bytes)?;
+            let name = self.slots[slot(bytes & mask(length))];
+            if bytes & name.mask != name.columns {
+                return None;
+            }
+            self.last = name;
+        }
+        Some((self.last.device, self.last.length))
+    }
+
+    /// The device of a host and a disk, known to the fast path from now on.
+    fn learn(&mut self, host: &[u8], disk: &[u8], devices: &mut Devices) -> Option<DeviceId> {
+        let device = devices.id(&[host, b"_", disk].concat())?;
+        let length = host.len() + disk.len() + 2;
+        if length <= 16 {
+            let mut bytes = [0; 16];
+            bytes[..length].copy_from_slice(&[host, b",", disk, b","].concat());
+            let columns = u128::from_le_bytes(bytes);
+            self.last = Name { columns, mask: mask(length), length, device };
+            self.slots[slot(columns)] = self.last;
+        }
+        Some(device)
+    }
+}
+
+/// The bytes up to and with the second comma.
+fn two_columns(bytes: u128) -> Option<usize> {
+    const LOW_SEVEN: u128 = u128::from_le_bytes([0x7f; 16]);
+    let commas = bytes ^ u128::from_le_bytes([b','; 16]);
+    // The highest bit of every byte that is zero, without carries between bytes.
+    let commas = !(((commas & LOW_SEVEN) + LOW_SEVEN) | commas | LOW_SEVEN);
+    let second = commas & commas.wrapping_sub(1);
+    (second != 0).then(|| second.trailing_zeros() as usize / 8 + 1)
+}
+
+/// The lowest `length` bytes, of 1 to 16.
+fn mask(length: usize) -> u128 {
+    u128::MAX >> (128 - 8 * length)
+}
+
+fn slot(columns: u128) -> usize {
+    let folded = (columns as u64) ^ ((columns >> 64) as u64).rotate_left(29);
+    // Fibonacci hashing: 2^64 over the golden ratio.
+    (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % NAMES
+}
+
+const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+/// Ten in a power of itself, up to the digits that one word adds to another.
+const POWERS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+
+/// Eight bytes, the first lowest.
+#[inline(always)]
+fn word(window: &[u8; WINDOW], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*window.get(at..at + 8)?.first_chunk()?))
+}
+
+/// Of digits less `'0'`: the highest bit of the first byte beyond 9 is set, and none before it.
+#[inline(always)]
+fn non_digits(digits: u64) -> u64 {
+    const BEYOND: u64 = u64::from_le_bytes([0x80 - 10; 8]);
+    (digits.wrapping_add(BEYOND) | digits) & u64::from_le_bytes([0x80; 8])
+}
+
+/// The value of eight digits less `'0'`, the first lowest: pairs, then fours, then all. No lane overflows into another.
+#[inline(always)]
+fn eight_digits(digits: u64) -> u64 {
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    (fours * 10_000 + (fours >> 32)) & 0xffff_ffff
+}
+
+/// A number of 1 to 15 digits, and where it ends.
+#[inline(always)]
+fn digits(window: &[u8; WINDOW], at: usize) -> Option<(u64, usize)> {
+    let first = word(window, at)? ^ ZEROS;
+    let beyond = non_digits(first);
+    if beyond != 0 {
+        let count = beyond.trailing_zeros() as usize / 8;
+        return if count > 0 { Some((few_digits(first, count), at + count)) } else { None };
+    }
+    let second = word(window, at + 8)? ^ ZEROS;
+    let beyond = non_digits(second);
+    let count = beyond.trailing_zeros() as usize / 8;
+    if beyond == 0 {
+        return None;
+    }
+    Some((eight_digits(first) * POWERS[count & 7] + few_digits(second, count), at + 8 + count))
+}
+
+/// The value of the first `count` digits, of at most seven.
+#[inline(always)]
+fn few_digits(digits: u64, count: usize) -> u64 {
+    // Zeros shift in before the first digit. In two steps, as nothing shifts by 64.
+    eight_digits((digits << 8) << (56 - 8 * count))
+}
+
+/// What a type that begins here is, and where the next column begins.
+#[inline(always)]
+fn kind(window: &[u8; WINDOW], at: usize) -> Option<(Kind, usize)> {
+    const READ: u64 = u64::from_le_bytes(*b"Read,\0\0\0");
+    const WRITE: u64 = u64::from_le_bytes(*b"Write,\0\0");
+    let bytes = word(window, at)?;
+    // Which of the two comes next is not to be foreseen, so no jump may depend on it: `R` is even and `W` is odd.
+    let is_write = bytes & 1;
+    let expected = READ ^ ((READ ^ WRITE) & is_write.wrapping_neg());
+    let mask = 0x00ff_ffff_ffff | (0xff00_0000_0000 & is_write.wrapping_neg());
+    if bytes & mask != expected {
+        return None;
+    }
+    Some((if is_write == 1 { Kind::Write } else { Kind::Read }, at + 5 + is_write as usize))
+}
+
+/// The format's writer.
+struct MsrWriter {
+    sink: Sink,
+    text: Vec<u8>,
+    /// The columns of each device, `,host,disk,`.
+    names: Vec<Vec<u8>>,
+}
+
+impl Writer for MsrWriter {
+    fn write(&mut self, records: &[Record], devices: &Devices) -> io::Result<()> {
+        for name in devices.names().iter().skip(self.names.len()) {
+            self.names.push(name_columns(name));
+        }
+        let mut digits = itoa::Buffer::new();
+        for record in records {
+            let kind: &[u8] = match record.kind {
+                Kind::Read => b"Read,",
+                Kind::Write => b"Write,",
+                Kind::Discard | Kind::Flush => continue,
+            };
+            let name = self.names.get(record.device.0 as usize).map_or(&b",unknown,0,"[..], Vec::as_slice);
+            let response = record.response.map_or(0, |response| response.0 / TICK_NANOS);
+            let text = &mut self.text;
+            text.extend_from_slice(digits.format(record.arrival.0 / TICK_NANOS + EPOCH_TICKS).as_bytes());
+            text.extend_from_slice(name);
+            text.extend_from_slice(kind);
+            text.extend_from_slice(digits.format(record.offset.0).as_bytes());
+            text.push(b',');
+            text.extend_from_slice(digits.format(record.length.0).as_bytes());
+            text.push(b',');
+            text.extend_from_slice(digits.format(response).as_bytes());
+            text.push(b'\n');
+            if text.len() >= WRITE_BYTES {
+                self.sink.write_all(text)?;
+                text.clear();
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.sink.write_all(&self.text)?;
+        self.sink.flush()
+    }
+}
+
+/// A device's name as columns, with the commas before and behind.
+fn name_columns(name: &str) -> Vec<u8> {
+    let is_disk = |disk: &str| !disk.is_empty() && disk.bytes().all(|byte| byte.is_ascii_digit());
+    let (host, disk) = match name.rsplit_once('_') {
+        Some((host, disk)) if !host.is_empty() && is_disk(disk) => (host, disk),
+        _ if name.is_empty() => ("unknown", "0"),
+        _ => (name, "0"),
+    };
+    let mut columns = vec![b','];
+    columns.extend(host.bytes().map(|byte| if byte == b',' || byte.is_ascii_control() { b'-' } else { byte }));
+    columns.push(b',');
+    columns.extend_from_slice(disk.as_bytes());
+    columns.push(b',');
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::by_name;
+    use proptest::prelude::*;
+    use std::io::Cursor;
+
+    const ROW: &str = "128166385295514663,hm,0,Write,9056014336,2048,2833\n";
+
+    fn fast(text: &[u8]) -> Intake {
+        let mut intake = Intake::default();
+        let lines = Msr::default().lines(text, 1, &mut intake);
+        assert_eq!(lines, text.iter().filter(|&&byte| byte == b'\n').count() as u64);
+        intake
+    }
+
+    /// What the trait's own method makes of it, with the plain path alone.
+    fn plain(text: &[u8]) -> Intake {
+        struct Plain(Msr);
+        impl TextFormat for Plain {
+            fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+                self.0.line(line, devices)
+            }
+        }
+        let mut intake = Intake::default();
+        Plain(Msr::default()).lines(text, 1, &mut intake);
+        intake
+    }
+
+    fn assert_same(text: &[u8]) {
+        let (fast, plain) = (fast(text), plain(text));
+        assert_eq!(fast.records, plain.records);
+        assert_eq!(fast.devices.names(), plain.devices.names());
+        assert_eq!((fast.understood, fast.malformed.count), (plain.understood, plain.malformed.count));
+        assert_eq!(fast.malformed.examples, plain.malformed.examples);
+    }
+
+    #[test]
+    fn the_readme_s_row() {
+        let intake = fast(ROW.as_bytes());
+        let record = Record {
+            arrival: Nanos(1_172_164_929_551_466_300), // 2007-02-22 17:22:09.5514663 UTC
+            response: Some(Nanos(283_300)),
+            offset: Bytes(9_056_014_336),
+            length: Bytes(2048),
+            device: DeviceId(0),
+            kind: Kind::Write,
+        };
+        assert_eq!((&intake.records[..], intake.devices.name(DeviceId(0))), (&[record][..], "hm_0"));
+    }
+
+    #[test]
+    fn ordinary_rows_take_the_fast_path() {
+        let mut msr = Msr::default();
+        let mut devices = Devices::default();
+        for name in ["hm,0", "rsrch,2", "a-host-of-13-,1"] {
+            let row = format!("128166385295514663,{name},Write,999999999999999,65536,0\r\n");
+            msr.line(row.trim_end().as_bytes(), &mut devices);
+        }
+        for (name, device, length) in [("hm,0", 0, "1"), ("rsrch,2", 1, "9999999"), ("hm,0", 0, "12345678")] {
+            for (kind, offset) in [("Read", "0"), ("Write", "12345678"), ("Read", "999999999999999")] {
+                let row = format!("128166385295514663,{name},{kind},{offset},{length},2833\n");
+                let padded = format!("{row:<WINDOW$}");
+                let (record, end) = msr.fast(padded.as_bytes().first_chunk().unwrap()).expect(&row);
+                assert_eq!((record.device, end), (DeviceId(device), row.len()));
+                assert_eq!(Line::Record(record), msr.line(row.trim_end().as_bytes(), &mut devices));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_row() {
+        for (line, reason) in [
+            ("116444735999999999,hm,0,Read,0,512,1", "the time is before 1970"),
+            ("300912176737095517,hm,0,Read,0,512,1", "the time is beyond 2554"),
+            ("1e17,hm,0,Read,0,512,1", "the time is no number"),
+            ("128166385295514663,,0,Read,0,512,1", "no host name and disk number"),
+            ("128166385295514663,hm,x,Read,0,512,1", "no host name and disk number"),
+            ("128166385295514663,hm,0,read,0,512,1", "the type is neither Read nor Write"),
+            ("128166385295514663,hm,0,Read,-1,512,1", "the offset is no number"),
+            ("128166385295514663,hm,0,Read,0,,1", "the size is no number"),
+            ("128166385295514663,hm,0,Read,18446744073709551615,1,1", "the request ends beyond 16 EiB"),
+            ("128166385295514663,hm,0,Read,0,512,", "the response is no time"),
+            ("128166385295514663,hm,0,Read,0,512,184467440737095517", "the response is no time"),
+            ("128166385295514663,hm,0,Read,0,512", "not seven columns"),
+            ("128166385295514663,hm,0,Read,0,512,1,2", "not seven columns"),
+        ] {
+            assert_eq!(
+                Msr::default().line(line.as_bytes(), &mut Devices::default()),
+                Line::Malformed(reason),
+                "{line}"
+            );
+            // Among good rows, so that the fast path meets it.
+            let text = format!("{}{line}\n{}", ROW, ROW.repeat(4));
+            assert_same(text.as_bytes());
+            assert_eq!(fast(text.as_bytes()).malformed.examples[0].place, Place::Line(2));
+        }
+        let extremes =
+            "116444736000000000,hm,0,Read,0,0,0\r\n300912176737095516,a_b,07,Read,18446744073709551615,0,0\n";
+        let intake = fast(extremes.as_bytes());
+        assert_eq!((intake.records[0].arrival, intake.records[0].response), (Nanos(0), Some(Nanos(0))));
+        assert_eq!(intake.records[1].arrival, Nanos(18_446_744_073_709_551_600));
+        assert_eq!(intake.devices.names(), ["hm_0", "a_b_07"]);
+        assert_eq!(fast(b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\n").malformed.count, 0);
+    }
+
+    /// A row, often a good one, sometimes with something wrong in it.
+    fn rows() -> impl Strategy<Value = Vec<u8>> {
+        let time = prop_oneof![8 => 116_444_736_000_000_000u64..=300_912_176_737_095_516, 1 => any::<u64>()];
+        let names = ["usr,1", "hm,0", "prxy,10", "a-host-of-13-,1", "a-host-of-14-b,1", ",1", "x,", "web,2,"];
+        let name = prop::sample::select(names.to_vec());
+        let kind = prop::sample::select(vec!["Read", "Read", "Write", "Write", "Write", "Flush"]);
+        let number = (any::<u64>(), 0u32..64).prop_map(|(value, shift)| value >> shift);
+        let numbers = (number.clone(), number.clone(), number);
+        let end = prop::sample::select(vec!["\n", "\n", "\n", "\r\n", "\r\r\n", ",\n", " \n"]);
+        let damage = prop::option::weighted(0.2, (any::<prop::sample::Index>(), any::<u8>()));
+        (time, name, kind, numbers, end, damage).prop_map(
+            |(time, name, kind, (offset, size, response), end, damage)| {
+                let mut row = format!("{time},{name},{kind},{offset},{size},{response}{end}").into_bytes();
+                if let Some((at, byte)) = damage {
+                    let at = at.index(row.len());
+                    row[at] = byte;
+                }
+                row
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn both_paths_agree_on_rows(rows in prop::collection::vec(rows(), 1..40)) {
+            let mut text = rows.concat();
+            text.push(b'\n');
+            assert_same(&text);
+        }
+
+        #[test]
+        fn both_paths_agree_on_noise(noise in prop::collection::vec(any::<u8>(), 0..600)) {
+            let mut text = ROW.as_bytes().to_vec();
+            text.extend(noise);
+            text.push(b'\n');
+            assert_same(&text);
+        }
+
+        #[test]
+        fn both_paths_agree_on_digits_and_commas(
+            noise in "[0-9,]{0,40}(,usr,1,(Read|Write),[0-9,\r\n]{0,99}){0,9}"
+        ) {
+            assert_same(format!("128166385295514663,usr,1,Read,0,0,0\n{noise}\n").as_bytes());
+        }
+
+        #[test]
+        fn what_is_written_is_read_back(
+            times in prop::collection::vec((any::<u64>(), prop::option::of(any::<u64>())), 200),
+            places in prop::collection::vec((any::<u64>(), any::<u32>(), 0usize..4, 0usize..6), 1..200),
+        ) {
+            let names = ["usr_1", "sda", "8,16", "_3", "", "a_b_007"];
+            let read_back = ["usr_1", "sda_0", "8-16_0", "_3_0", "unknown_0", "a_b_007"];
+            let mut devices = Devices::default();
+            let ids = names.map(|name| devices.id(name.as_bytes()).unwrap());
+            let kinds = [Kind::Read, Kind::Write, Kind::Discard, Kind::Flush];
+            let mut records = Vec::new();
+            for (&(arrival, response), &(offset, length, kind, name)) in times.iter().zip(&places) {
+                let (arrival, response) = (Nanos(arrival), response.map(Nanos));
+                let (offset, length) = (Bytes(offset >> 1), Bytes(u64::from(length)));
+                records.push(Record { arrival, response, offset, length, device: ids[name], kind: kinds[kind] });
+            }
+            let mut text = written(&records, &devices);
+            text.push(b'\n');
+            let intake = fast(&text);
+            let is_kept = |record: &&Record| matches!(record.kind, Kind::Read | Kind::Write);
+            let kept: Vec<&Record> = records.iter().filter(is_kept).collect();
+            prop_assert_eq!(intake.records.len(), kept.len());
+            for (read, record) in intake.records.iter().zip(kept) {
+                prop_assert_eq!(read.arrival.0, record.arrival.0 / 100 * 100);
+                let response = record.response.map_or(0, |response| response.0 / 100 * 100);
+                prop_assert_eq!(read.response, Some(Nanos(response)));
+                prop_assert_eq!((read.offset, read.length, read.kind), (record.offset, record.length, record.kind));
+                prop_assert_eq!(intake.devices.name(read.device), read_back[record.device.0 as usize]);
+            }
+        }
+    }
+
+    /// A sink whose bytes can be looked at afterwards.
+    #[derive(Clone, Default)]
+    struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl io::Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn written(records: &[Record], devices: &Devices) -> Vec<u8> {
+        let sink = Shared::default();
+        let mut writer = writer(Box::new(sink.clone()));
+        writer.write(records, devices).unwrap();
+        writer.finish().unwrap();
+        sink.0.lock().unwrap().clone()
+    }
+
+    #[test]
+    fn a_trace_of_msr_is_written_as_it_was() {
+        let mut text = Vec::new();
+        for i in 0..20_000u64 {
+            let (host, kind) = (["usr,1", "src1,0", "rsrch,2"][i as usize % 3], ["Read", "Write"][i as usize / 2 % 2]);
+            let (time, offset, response) = (128_166_372_003_061_629 + i * 977, i * i * 512, (i * 7919) % 10_000_019);
+            text.extend(format!("{time},{host},{kind},{offset},{},{response}\n", 512 << (i % 8)).bytes());
+        }
+        let mut reader = (by_stream("msr"))(Box::new(Cursor::new(text.clone())));
+        let mut intake = Intake::default();
+        while reader.read(&mut intake).unwrap() {}
+        assert_eq!(intake.understood, 20_000);
+        assert!(written(&intake.records, &intake.devices) == text, "other bytes");
+    }
+
+    fn by_stream(name: &str) -> fn(Stream) -> Box<dyn Reader> {
+        match by_name(name).expect("a row of the table").open {
+            crate::formats::Open::Stream(open) => open,
+            _ => panic!("it is a stream"),
+        }
+    }
+
+    #[test]
+    fn others_look_otherwise() {
+        assert!(looks_like(ROW.repeat(3).as_bytes()));
+        assert!(looks_like(format!("{ROW}{}", &ROW[..20]).as_bytes()), "the head ends in the midst of a line");
+        assert!(looks_like(format!("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\r\n{ROW}").as_bytes()));
+        for other in ["", "\n", "Timestamp,Response,IOType,LUN,Offset,Size\n", "0,303567,3584,w,0.000000\n"] {
+            assert!(!looks_like(other.as_bytes()), "{other}");
+        }
+    }
+}

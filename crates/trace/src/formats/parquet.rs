@@ -1,0 +1,45 @@
+//! Parquet: the format to convert a trace to once, and to read often, from here or from anything that reads tables.
+//!
+//! | column        | type                      | what it is                                                            |
+//! |---------------|---------------------------|-----------------------------------------------------------------------|
+//! | `arrival_ns`  | INT64                     | nanoseconds since 1970 (UTC) or since the trace began: see the clock   |
+//! | `device`      | BYTE_ARRAY, STRING        | the device's name                                                     |
+//! | `kind`        | BYTE_ARRAY, STRING        | `read`, `write`, `discard` or `flush`                                 |
+//! | `offset`      | INT64                     | the first byte                                                        |
+//! | `length`      | INT64                     | how many bytes                                                        |
+//! | `response_ns` | INT64, optional           | nanoseconds until completion; null or negative: not known             |
+//!
+//! The reader finds columns by name, in any order, required or optional; others are ignored, and `response_ns` may be
+//! missing. A row without one of the first five, or with a negative number in it, is malformed. `arrival_ns` has no
+//! logical type, since only one of the two clocks is a date: `make_timestamp_ns(arrival_ns)` in SQL.
+//!
+//! The file's key-value metadata: `scrubjay.schema` is `1`; `scrubjay.clock` is `absolute` or `relative`.
+
+mod hybrid;
+mod numbers;
+mod reader;
+mod schema;
+mod source;
+mod texts;
+mod writer;
+
+use crate::error::TraceError;
+use crate::reader::{Reader, Seekable, Sink, Writer};
+
+/// Does it begin as every Parquet file does?
+pub(super) fn looks_like(head: &[u8]) -> bool {
+    head.starts_with(b"PAR1")
+}
+
+/// Opens a file.
+pub(super) fn open(file: Seekable) -> Result<Box<dyn Reader>, TraceError> {
+    Ok(Box::new(reader::TableReader::new(file)?))
+}
+
+/// Begins a file.
+pub(super) fn writer(sink: Sink) -> Box<dyn Writer> {
+    Box::new(writer::TableWriter::new(sink))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! Reads a table: some thousand rows of each column at a time, put together as records.
+
+use super::numbers::Numbers;
+use super::schema::{COLUMNS, KINDS, SCHEMA_KEY, SCHEMA_VERSION};
+use super::source::Source;
+use super::texts::{NULL, Texts};
+use crate::error::{Place, TraceError};
+use crate::intake::{Devices, Intake};
+use crate::reader::{Reader, Seekable};
+use crate::record::{DeviceId, Kind, Record};
+use parquet::basic::Type;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use scrubjay_core::units::{Bytes, Nanos};
+
+/// So many rows are read at a time: all columns of them, and the records, stay in a core's own cache.
+const BATCH: usize = 4096;
+/// The number of a kind that is none.
+const KIND_UNKNOWN: u32 = KINDS.len() as u32;
+/// The kinds by their numbers.
+const KIND_OF: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Discard, Kind::Flush];
+
+/// Reads a table.
+pub(super) struct TableReader {
+    file: SerializedFileReader<Source>,
+    /// Where each of [`COLUMNS`] is in the file.
+    places: [Option<Found>; 6],
+    group: Option<Group>,
+    /// The row group after the current one.
+    group_next: usize,
+    /// Rows read.
+    rows: u64,
+    batch: Batch,
+}
+
+/// Where a column is.
+#[derive(Clone, Copy)]
+struct Found {
+    index: usize,
+    is_optional: bool,
+}
+
+/// The columns of a row group.
+struct Group {
+    /// Rows not yet read.
+    left: u64,
+    arrivals: Numbers,
+    devices: Texts,
+    kinds: Texts,
+    offsets: Numbers,
+    lengths: Numbers,
+    responses: Option<Numbers>,
+}
+
+/// Some rows of each column.
+#[derive(Default)]
+struct Batch {
+    arrivals: Vec<i64>,
+    devices: Vec<u32>,
+    kinds: Vec<u32>,
+    offsets: Vec<i64>,
+    lengths: Vec<i64>,
+    responses: Vec<i64>,
+}
+
+impl TableReader {
+    /// Finds the columns of a file.
+    pub(super) fn new(file: Seekable) -> std::result::Result<TableReader, TraceError> {
+        let source = Source::new(file)?;
+        let end = Place::Byte(parquet::file::reader::Length::len(&source));
+        let corrupt = |error: ParquetError| corrupt(end, error);
+        let file = SerializedFileReader::new(source).map_err(corrupt)?;
+        check_version(file.metadata()).map_err(corrupt)?;
+        check_places(file.metadata()).map_err(corrupt)?;
+        let places = find(file.metadata()).map_err(corrupt)?;
+        Ok(TableReader { file, places, group: None, group_next: 0, rows: 0, batch: Batch::default() })
+    }
+
+    /// The row group that holds the next rows; `None`: there are no more.
+    fn group(&mut self) -> Result<Option<&mut Group>> {
+        while self.group.as_ref().is_none_or(|group| group.left == 0) {
+            if self.group_next == self.file.num_row_groups() {
+                return Ok(None);
+            }
+            self.group = Some(Group::new(&self.file, self.group_next, &self.places)?);
+            self.group_next += 1;
+        }
+        Ok(self.group.as_mut())
+    }
+}
+
+impl Reader for TableReader {
+    fn read(&mut self, intake: &mut Intake) -> std::result::Result<bool, TraceError> {
+        let place = Place::Row(self.rows + 1);
+        let mut batch = std::mem::take(&mut self.batch);
+        let read = match self.group() {
+            Ok(None) => return Ok(false),
+            Ok(Some(group)) => group.read(&mut batch, &mut intake.devices),
+            Err(error) => Err(error),
+        };
+        let rows = read.map_err(|error| corrupt(place, error))?;
+        let before = intake.records.len();
+        batch.records(self.rows, intake);
+        intake.understood += (intake.records.len() - before) as u64;
+        self.rows += rows as u64;
+        self.batch = batch;
+        let is_last = self.group_next == self.file.num_row_groups() && self.group.as_ref().is_none_or(|g| g.left == 0);
+        intake.judge(is_last)?;
+        Ok(true)
+    }
+}
+
+impl Group {
+    /// Begins to read row group `number`.
+    fn new(file: &SerializedFileReader<Source>, number: usize, places: &[Option<Found>; 6]) -> Result<Group> {
+        let group = file.get_row_group(number)?;
+        let numbers = |column: usize| -> Result<Option<Numbers>> {
+            match places[column] {
+                Some(found) => Ok(Numbers::new(group.get_column_reader(found.index)?)),
+                None => Ok(None),
+            }
+        };
+        let needed = |column: usize| numbers(column)?.ok_or_else(|| absent(column));
+        let texts = |column: usize| -> Result<Texts> {
+            let found = places[column].ok_or_else(|| absent(column))?;
+            Ok(Texts::new(group.get_column_page_reader(found.index)?, found.is_optional))
+        };
+        Ok(Group {
+            left: u64::try_from(group.metadata().num_rows())?,
+            arrivals: needed(0)?,
+            devices: texts(1)?,
+            kinds: texts(2)?,
+            offsets: needed(3)?,
+            lengths: needed(4)?,
+            responses: numbers(5)?,
+        })
+    }
+
+    /// Reads the next rows of all columns; returns how many.
+    fn read(&mut self, batch: &mut Batch, devices: &mut Devices) -> Result<usize> {
+        let rows = self.left.min(BATCH as u64) as usize;
+        self.arrivals.read(rows, &mut batch.arrivals)?;
+        self.devices.read(rows, &mut batch.devices, |name| match devices.id(name) {
+            Some(id) => Ok(id.0),
+            None => Err(ParquetError::General(format!("more than {} devices", devices.names().len()))),
+        })?;
+        self.kinds.read(rows, &mut batch.kinds, |name| {
+            Ok(KINDS.iter().position(|kind| kind.as_bytes() == name).map_or(KIND_UNKNOWN, |kind| kind as u32))
+        })?;
+        self.offsets.read(rows, &mut batch.offsets)?;
+        self.lengths.read(rows, &mut batch.lengths)?;
+        match &mut self.responses {
+            Some(responses) => responses.read(rows, &mut batch.responses)?,
+            None => batch.responses.resize(rows, -1),
+        }
+        self.left -= rows as u64;
+        Ok(rows)
+    }
+}
+
+impl Batch {
+    /// Appends the rows to the intake's records; `rows_before` came before them.
+    fn records(&self, rows_before: u64, intake: &mut Intake) {
+        let rows = self.arrivals.len();
+        let (arrivals, devices, kinds) = (&self.arrivals[..rows], &self.devices[..rows], &self.kinds[..rows]);
+        let (offsets, lengths) = (&self.offsets[..rows], &self.lengths[..rows]);
+        let responses = &self.responses[..rows];
+        // One look at all rows costs less than one at each while it is put together.
+        let signs = (0..rows).fold(0, |signs, row| signs | arrivals[row] | offsets[row] | lengths[row]);
+        let is_clean = signs >= 0 && kinds.iter().all(|&kind| kind < KIND_UNKNOWN) && !devices.contains(&NULL);
+        let record = |row: usize| Record {
+            arrival: Nanos(arrivals[row] as u64),
+            response: (responses[row] >= 0).then_some(Nanos(responses[row] as u64)),
+            offset: Bytes(offsets[row] as u64),
+            length: Bytes(lengths[row] as u64),
+            device: DeviceId(devices[row]),
+            kind: KIND_OF[kinds[row] as usize % KIND_OF.len()],
+        };
+        if is_clean {
+            intake.records.extend((0..rows).map(record));
+            return;
+        }
+        for row in 0..rows {
+            match self.fault(row) {
+                None => intake.records.push(record(row)),
+                Some(reason) => intake.malformed(Place::Row(rows_before + row as u64 + 1), reason, b""),
+            }
+        }
+    }
+
+    /// Why a row is no record.
+    fn fault(&self, row: usize) -> Option<&'static str> {
+        match () {
+            () if self.arrivals[row] < 0 => Some("arrival_ns is null or negative"),
+            () if self.devices[row] == NULL => Some("device is null"),
+            () if self.kinds[row] >= KIND_UNKNOWN => Some("kind is none of read, write, discard, flush"),
+            () if self.offsets[row] < 0 => Some("offset is null or negative"),
+            () if self.lengths[row] < 0 => Some("length is null or negative"),
+            () => None,
+        }
+    }
+}
+
+/// Refuses files whose columns may mean something else.
+fn check_version(metadata: &ParquetMetaData) -> Result<()> {
+    let told = metadata.file_metadata().key_value_metadata();
+    let version = told.into_iter().flatten().find(|pair| pair.key == SCHEMA_KEY).and_then(|pair| pair.value.as_deref());
+    match version.map(str::parse::<u32>) {
+        None | Some(Ok(..=SCHEMA_VERSION)) => Ok(()),
+        _ => Err(ParquetError::General(format!("written by a newer version: {SCHEMA_KEY} is not {SCHEMA_VERSION}"))),
+    }
+}
+
+/// Refuses columns at negative places: asked for their bytes, the crate would panic.
+fn check_places(metadata: &ParquetMetaData) -> Result<()> {
+    let mut columns = metadata.row_groups().iter().flat_map(|group| group.columns());
+    let is_negative = |column: &ColumnChunkMetaData| {
+        let start = column.dictionary_page_offset().unwrap_or(0).min(column.data_page_offset());
+        start.min(column.compressed_size()) < 0
+    };
+    match columns.find(|column| is_negative(column)) {
+        Some(column) => Err(ParquetError::General(format!("column {} is at no place", column.column_path()))),
+        None => Ok(()),
+    }
+}
+
+/// Finds [`COLUMNS`] among a file's.
+fn find(metadata: &ParquetMetaData) -> Result<[Option<Found>; 6]> {
+    let schema = metadata.file_metadata().schema_descr();
+    let mut places = [None; 6];
+    for (place, name) in places.iter_mut().zip(COLUMNS) {
+        let is_it = |column: &&parquet::schema::types::ColumnDescPtr| column.path().parts() == [name];
+        let Some(column) = schema.columns().iter().find(is_it) else { continue };
+        let expected = if matches!(name, "device" | "kind") { Type::BYTE_ARRAY } else { Type::INT64 };
+        let (actual, levels) = (column.physical_type(), column.max_def_level());
+        if actual != expected || column.max_rep_level() > 0 || levels > 1 {
+            return Err(ParquetError::General(format!("column {name} is {actual}, not {expected}")));
+        }
+        let index = schema.columns().iter().position(|other| other.path() == column.path()).expect("found above");
+        *place = Some(Found { index, is_optional: levels == 1 });
+    }
+    match (0..5).find(|&column| places[column].is_none()) {
+        Some(column) => Err(absent(column)),
+        None => Ok(places),
+    }
+}
+
+fn absent(column: usize) -> ParquetError {
+    let needed = COLUMNS[..5].join(", ");
+    ParquetError::General(format!("no column {}; a trace has {needed} and may have {}", COLUMNS[column], COLUMNS[5]))
+}
+
+/// The crate's error as ours.
+fn corrupt(place: Place, error: ParquetError) -> TraceError {
+    let what = match error {
+        ParquetError::External(error) => match error.downcast::<std::io::Error>() {
+            Ok(error) => return TraceError::Io(*error),
+            Err(error) => error.to_string(),
+        },
+        ParquetError::General(what) | ParquetError::EOF(what) | ParquetError::NYI(what) => what,
+        other => other.to_string(),
+    };
+    TraceError::Corrupt { place, what }
+}

@@ -1,0 +1,109 @@
+//! The traces of the UMass repository (Financial, WebSearch): SPC Trace File Format Specification, revision 1.0.1.
+//!
+//! ```text
+//! ASU,LBA,Size,Opcode,Timestamp[,optional...]
+//! 0,303567,3584,w,0.000000
+//! ```
+//!
+//! LBA counts blocks of the ASU, 512 bytes in all traces published; Size is in bytes, Timestamp in seconds since the
+//! trace began. White space around a field is allowed. Each ASU (application storage unit) is an address space of its
+//! own: a device here.
+
+use crate::columns::{are_records, number};
+use crate::fields::{Numbered, range, time};
+use crate::intake::Devices;
+use crate::reader::{Reader, Stream};
+use crate::record::{Kind, Record};
+use crate::text::{Line, TextFormat, TextReader};
+use scrubjay_core::units::SECTOR_BYTES;
+
+/// Seconds: a power of ten in nanoseconds.
+const SECONDS: u32 = 9;
+
+/// Do the first lines look like it?
+pub(super) fn looks_like(head: &[u8]) -> bool {
+    are_records(Spc::new(), head)
+}
+
+/// A reader of it.
+pub(super) fn open(source: Stream) -> Box<dyn Reader> {
+    Box::new(TextReader::new(Spc::new(), source))
+}
+
+struct Spc {
+    units: Numbered,
+}
+
+impl Spc {
+    fn new() -> Spc {
+        Spc { units: Numbered::new("asu") }
+    }
+
+    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, &'static str> {
+        let mut fields = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+        let mut field = || fields.next().unwrap_or_default();
+        let unit = number(field()).ok_or("the ASU is no number")?;
+        let block = number(field()).ok_or("the LBA is no number")?;
+        let size = number(field()).ok_or("the size is no number")?;
+        let kind = match field() {
+            b"r" | b"R" => Kind::Read,
+            b"w" | b"W" => Kind::Write,
+            _ => return Err("the opcode is neither r nor w"),
+        };
+        let arrival = time(field(), SECONDS).ok_or("the timestamp is no time")?;
+        let offset = block.checked_mul(SECTOR_BYTES).ok_or("the LBA is too large")?;
+        let (offset, length) = range(offset, size).ok_or("the range is too large")?;
+        let device = self.units.id(unit, devices).ok_or("too many devices")?;
+        Ok(Record { arrival, response: None, offset, length, device, kind })
+    }
+}
+
+impl TextFormat for Spc {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+        if line.trim_ascii().is_empty() {
+            return Line::Skipped;
+        }
+        self.record(line, devices).map_or_else(Line::Malformed, Line::Record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::{foreign, read, survives};
+    use scrubjay_core::units::{Bytes, Nanos};
+
+    const SAMPLE: &str = "0,303567,3584,w,0.000000\n1,55590,3072,r,0.26214\n 1 , 1 , 512 , R , 20.5 , more, of it\n";
+
+    #[test]
+    fn rows_are_read() {
+        let intake = read(open, SAMPLE).unwrap();
+        assert_eq!((intake.understood, intake.malformed.count), (3, 0));
+        assert_eq!(intake.devices.names(), ["asu0", "asu1"]);
+        let [first, second, third] = intake.records[..] else { panic!("three rows") };
+        assert_eq!((first.offset, first.length, first.kind), (Bytes(303_567 * 512), Bytes(3584), Kind::Write));
+        assert_eq!((second.arrival, second.response, second.kind), (Nanos(262_140_000), None, Kind::Read));
+        assert_eq!((third.arrival, third.device), (Nanos(20_500_000_000), second.device));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_malformed() {
+        let wrong =
+            ["0,1,2,x,0", "0,1,2,r", "0,1,2,r,-1", "-1,1,2,r,0", "0,36028797018963968,1,r,0", "0,1,2,r,18446744074"];
+        for line in wrong {
+            assert!(matches!(Spc::new().line(line.as_bytes(), &mut Devices::default()), Line::Malformed(_)), "{line}");
+        }
+    }
+
+    #[test]
+    fn it_knows_its_own() {
+        assert!(looks_like(SAMPLE.as_bytes()));
+        assert!(looks_like(b"0,303567,3584,w,0.000000\n1,555"));
+        foreign("spc", looks_like);
+    }
+
+    #[test]
+    fn any_bytes_are_survived() {
+        survives(open, looks_like, SAMPLE);
+    }
+}

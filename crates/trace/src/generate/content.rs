@@ -1,0 +1,114 @@
+//! What requests ask for: reading or writing, how much, and where.
+
+use super::curve::Curve;
+use super::model::Model;
+use crate::record::Kind;
+use scrubjay_core::rng::Rng;
+
+/// Offsets are aligned to the largest power of two in this range that divides all sizes.
+const ALIGN_BYTES: std::ops::RangeInclusive<u32> = 9..=12;
+
+/// Kinds, lengths and offsets.
+#[derive(Clone, Debug)]
+pub(super) struct Content {
+    rng: Rng,
+    read_share: f64,
+    write_after: Option<(f64, f64)>,
+    reads: Sizes,
+    writes: Sizes,
+    kind: Option<Kind>,
+    sequential_share: f64,
+    jumps: Option<Curve>,
+    align: u64,
+    capacity: u64,
+    /// Where the one before began and ended.
+    before: (u64, u64),
+}
+
+/// Lengths by their cumulative shares.
+#[derive(Clone, Debug)]
+struct Sizes {
+    sizes: Vec<u64>,
+    up_to: Vec<f64>,
+}
+
+impl Content {
+    pub(super) fn new(model: &Model, mut rng: Rng) -> Content {
+        let params = &model.params;
+        let sizes = || params.read_sizes.iter().chain(&params.write_sizes).map(|&(size, _)| size);
+        let power = sizes().map(u64::trailing_zeros).min().unwrap_or(0).clamp(*ALIGN_BYTES.start(), *ALIGN_BYTES.end());
+        let align = 1 << power;
+        let capacity = params.capacity().max(sizes().max().unwrap_or(0)).max(align);
+        let begin = rng.below(capacity) / align * align;
+        Content {
+            rng,
+            read_share: params.read_pct / 100.0,
+            write_after: params.write_after,
+            reads: Sizes::new(&params.read_sizes),
+            writes: Sizes::new(&params.write_sizes),
+            kind: None,
+            sequential_share: params.sequential_pct / 100.0,
+            jumps: model.curves.jumps.clone(),
+            align,
+            capacity,
+            before: (begin, begin),
+        }
+    }
+
+    /// The next request: what it does, its offset and its length in bytes.
+    pub(super) fn next(&mut self) -> (Kind, u64, u64) {
+        let write_share = match (self.write_after, self.kind) {
+            (Some((after, _)), Some(Kind::Write)) | (Some((_, after)), Some(_)) => after,
+            _ => 1.0 - self.read_share,
+        };
+        let kind = if self.rng.uniform() < write_share { Kind::Write } else { Kind::Read };
+        self.kind = Some(kind);
+        let sizes = if kind == Kind::Write { &self.writes } else { &self.reads };
+        let length = sizes.at(self.rng.uniform());
+        let offset = self.place(length);
+        self.before = (offset, offset + length);
+        (kind, offset, length)
+    }
+
+    /// Where the one before ended, or a jump up or down the disk, or, if nothing is known of jumps, anywhere.
+    fn place(&mut self, length: u64) -> u64 {
+        let last = self.capacity - length;
+        let (began, ended) = self.before;
+        if self.rng.uniform() < self.sequential_share && ended <= last {
+            return ended;
+        }
+        let Some(jumps) = &self.jumps else {
+            return self.rng.below(last + 1) / self.align * self.align;
+        };
+        let rank = self.rng.uniform();
+        let distance = (jumps.at(rank) / self.align as f64).round() as u64 * self.align;
+        let up = began.checked_add(distance).filter(|&offset| offset <= last);
+        let down = began.checked_sub(distance).filter(|&offset| offset <= last);
+        match (up, down) {
+            // A jump that goes on where the one before ended would be none.
+            (Some(up), Some(down)) if up == ended || self.rng.bits() >> 63 == 0 => down,
+            (Some(offset), _) | (None, Some(offset)) => offset,
+            // It leads out of the disk either way: to the end that is farther.
+            (None, None) if began > last / 2 => 0,
+            (None, None) => last / self.align * self.align,
+        }
+    }
+}
+
+impl Sizes {
+    fn new(sizes: &[(u64, f64)]) -> Sizes {
+        let total: f64 = sizes.iter().map(|(_, weight)| weight).sum();
+        let mut sum = 0.0;
+        let up_to = sizes.iter().map(|(_, weight)| {
+            sum += weight / total;
+            sum
+        });
+        let up_to = up_to.collect();
+        Sizes { sizes: sizes.iter().map(|&(size, _)| size).collect(), up_to }
+    }
+
+    fn at(&self, rank: f64) -> u64 {
+        let index = self.up_to.partition_point(|&up_to| up_to <= rank);
+        self.sizes[index.min(self.sizes.len() - 1)]
+    }
+}

@@ -1,0 +1,105 @@
+//! A deck of cards: each is dealt once before any is dealt again, so a run's values are the measured ones exactly.
+
+/// A deck never has more cards than this: 2 MiB of bits, and a week of 27 long gaps a second.
+const CARDS_MAX: u64 = 1 << 24;
+
+/// Cards `0..cards`, of which the one nearest to the wished one is dealt.
+#[derive(Clone, Debug)]
+pub(super) struct Deck {
+    /// A bit for each card that was not dealt yet.
+    words: Vec<u64>,
+    cards: u64,
+    left: u64,
+}
+
+impl Deck {
+    /// A deck of `cards` cards, at least one, at most 2^24.
+    pub(super) fn new(cards: u64) -> Deck {
+        let mut deck = Deck { words: Vec::new(), cards: cards.clamp(1, CARDS_MAX), left: 0 };
+        deck.refill();
+        deck
+    }
+
+    /// How many cards it has when it is full.
+    pub(super) fn cards(&self) -> u64 {
+        self.cards
+    }
+
+    /// Deals the card nearest to the rank in 0..=1. After the last the deck is full again.
+    pub(super) fn deal(&mut self, rank: f64) -> u64 {
+        let wished = ((rank * self.cards as f64) as u64).min(self.cards - 1);
+        let card = match (self.up(wished), self.down(wished)) {
+            (Some(up), Some(down)) => {
+                if up - wished <= wished - down {
+                    up
+                } else {
+                    down
+                }
+            }
+            (Some(card), None) | (None, Some(card)) => card,
+            (None, None) => unreachable!("a deck is never empty"),
+        };
+        self.words[(card / 64) as usize] &= !(1 << (card % 64));
+        self.left -= 1;
+        if self.left == 0 {
+            self.refill();
+        }
+        card
+    }
+
+    fn refill(&mut self) {
+        self.words.clear();
+        self.words.resize(self.cards.div_ceil(64) as usize, u64::MAX);
+        if let (Some(last), 1..) = (self.words.last_mut(), self.cards % 64) {
+            *last = (1 << (self.cards % 64)) - 1;
+        }
+        self.left = self.cards;
+    }
+
+    /// The lowest card from `card` on.
+    fn up(&self, card: u64) -> Option<u64> {
+        let word = (card / 64) as usize;
+        let first = self.words[word] & (u64::MAX << (card % 64));
+        let (index, bits) = std::iter::once((word, first))
+            .chain((word + 1..self.words.len()).map(|index| (index, self.words[index])))
+            .find(|(_, bits)| *bits != 0)?;
+        Some(index as u64 * 64 + u64::from(bits.trailing_zeros()))
+    }
+
+    /// The highest card up to `card`.
+    fn down(&self, card: u64) -> Option<u64> {
+        let word = (card / 64) as usize;
+        let first = self.words[word] & (u64::MAX >> (63 - card % 64));
+        let (index, bits) = std::iter::once((word, first))
+            .chain((0..word).rev().map(|index| (index, self.words[index])))
+            .find(|(_, bits)| *bits != 0)?;
+        Some(index as u64 * 64 + u64::from(63 - bits.leading_zeros()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::rng::Rng;
+
+    #[test]
+    fn every_card_once_then_again() {
+        let mut rng = Rng::new(1);
+        for cards in [1, 2, 63, 64, 65, 1000] {
+            let mut deck = Deck::new(cards);
+            for _ in 0..3 {
+                let mut dealt: Vec<u64> = (0..cards).map(|_| deck.deal(rng.uniform())).collect();
+                dealt.sort_unstable();
+                assert_eq!(dealt, (0..cards).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearest_card_is_dealt() {
+        let mut deck = Deck::new(200);
+        let dealt = [(); 4].map(|()| deck.deal(0.5));
+        assert_eq!(dealt, [100, 101, 99, 102]);
+        assert_eq!((deck.deal(0.0), deck.deal(0.0), deck.deal(1.0)), (0, 1, 199));
+    }
+}

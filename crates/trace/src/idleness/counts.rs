@@ -1,0 +1,104 @@
+//! Requests by the minute: what the daily rhythm is read from.
+
+use scrubjay_core::units::Nanos;
+
+/// The width of a bin.
+pub const MINUTE: Nanos = Nanos::from_secs(60);
+/// Four years of minutes, 8 MiB. No trace is longer, so what comes later has a wrong time and is only counted.
+const MINUTES_MAX: u64 = 4 * 366 * 24 * 60;
+/// A clock that begins with the trace never shows more than a year, one that counts from 1970 never less.
+const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
+
+/// How many requests came in each minute of the clock, from the first request's to the last's.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    first: Nanos,
+    last: Nanos,
+    minutes: Vec<u32>,
+    astray: u64,
+}
+
+impl Counts {
+    /// Counts a request by its arrival; arrivals come in order.
+    pub fn add(&mut self, arrival: Nanos) {
+        if self.minutes.is_empty() {
+            (self.first, self.last) = (arrival, arrival);
+        }
+        let minute = (arrival.0 / MINUTE.0).saturating_sub(self.first.0 / MINUTE.0);
+        if minute >= MINUTES_MAX {
+            self.astray += 1;
+            return;
+        }
+        if minute as usize >= self.minutes.len() {
+            self.minutes.resize(minute as usize + 1, 0);
+        }
+        let count = &mut self.minutes[minute as usize];
+        *count = count.saturating_add(1);
+        self.last = self.last.max(arrival);
+    }
+
+    /// Requests more than four years after the first: counted here and nowhere else.
+    pub fn astray(&self) -> u64 {
+        self.astray
+    }
+
+    /// Does the trace's clock count from 1970, so that hours of the day (UTC) can be told?
+    pub fn absolute(&self) -> bool {
+        self.first > YEAR
+    }
+
+    /// From the first request to the last.
+    pub fn span(&self) -> Nanos {
+        self.last.since(self.first)
+    }
+
+    /// Requests in each minute, the first and the last of them in part only.
+    pub fn minutes(&self) -> &[u32] {
+        &self.minutes
+    }
+
+    /// Requests in each hour of the clock, from the first request's to the last's, these two in part only.
+    pub fn hours(&self) -> Vec<u64> {
+        let mut hours = vec![0; self.minutes.len().div_ceil(60) + 1];
+        let into = (self.first.0 / MINUTE.0 % 60) as usize;
+        for (minute, &count) in self.minutes.iter().enumerate() {
+            hours[(into + minute) / 60] += u64::from(count);
+        }
+        hours.truncate((into + self.minutes.len()).div_ceil(60));
+        hours
+    }
+
+    /// The hour of the day (0..24) of the first of [`Counts::hours`]; for a clock that begins with the trace, 0.
+    pub fn first_hour(&self) -> usize {
+        (self.first.0 / (60 * MINUTE.0) % 24) as usize
+    }
+
+    /// Does the first hour begin with the trace, and does the last end with it, to the minute?
+    pub fn whole(&self) -> (bool, bool) {
+        ((self.first.0 / MINUTE.0).is_multiple_of(60), self.last.0 / MINUTE.0 % 60 == 59)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minutes_and_hours_of_the_clock() {
+        let mut counts = Counts::default();
+        let minute = |minute: u64| Nanos(minute * MINUTE.0 + 7);
+        // From 01:59 to 04:00.
+        [119, 119, 120, 179, 240].iter().for_each(|&at| counts.add(minute(at)));
+        assert_eq!((counts.minutes().len(), counts.minutes()[0], counts.minutes()[121]), (122, 2, 1));
+        assert_eq!((counts.hours(), counts.first_hour()), (vec![2, 2, 0, 1], 1));
+        assert_eq!((counts.whole(), counts.absolute(), counts.span()), ((false, false), false, Nanos(121 * MINUTE.0)));
+    }
+
+    #[test]
+    fn a_wrong_time_takes_no_memory() {
+        let mut counts = Counts::default();
+        [Nanos(0), Nanos::MAX, Nanos(5)].iter().for_each(|&at| counts.add(at));
+        assert_eq!((counts.minutes(), counts.astray(), counts.span()), (&[2][..], 1, Nanos(5)));
+        assert!(Counts::default().hours().is_empty());
+    }
+}

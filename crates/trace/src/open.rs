@@ -1,0 +1,201 @@
+//! The front door: some inputs in, one trace out.
+//!
+//! Each input is decompressed, its format told by its beginning, its records put in order. Several become one trace: by
+//! time where the format's clock is absolute, one after the other where it counts from the beginning of each.
+
+mod error;
+mod join;
+mod lane;
+
+use crate::compressed::{decompressed, head};
+use crate::error::TraceError;
+use crate::formats::{self, Format, Open};
+use crate::intake::{Devices, Malformed};
+use crate::reader::{Seekable, Stream};
+use crate::record::Record;
+use crate::sorted::WINDOW;
+use join::Join;
+use lane::Lane;
+use std::io::{Cursor, Read, SeekFrom};
+
+pub use error::InputError;
+
+/// So much of an input, decompressed, is looked at to tell its format.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// One input of a trace.
+pub struct Input {
+    /// What errors call it: its path.
+    pub name: String,
+    /// Its bytes.
+    pub source: Source,
+}
+
+/// The bytes of an input; compressed or not.
+pub enum Source {
+    /// A plain file.
+    File(Seekable),
+    /// A pipe, or whatever else comes once.
+    Pipe(Stream),
+}
+
+/// How inputs are opened.
+#[derive(Clone, Copy, Default)]
+pub struct Options {
+    /// Their format; `None`: told by their beginnings.
+    pub format: Option<&'static Format>,
+}
+
+/// A trace: the records of all inputs in the order of their arrival, and what is known of them so far.
+pub struct Trace {
+    format: &'static Format,
+    names: Vec<String>,
+    lanes: Lanes,
+    batch: Vec<Record>,
+}
+
+/// One input, or several.
+enum Lanes {
+    One(Box<Lane>),
+    Several(Join),
+}
+
+impl Trace {
+    /// The next records, some thousand, in the order of their arrival; `None`: there are no more.
+    ///
+    /// # Errors
+    /// When an input fails, is not what it was taken for, or is too far out of order; the error names it.
+    pub fn next_batch(&mut self) -> Result<Option<&[Record]>, InputError> {
+        let is_more = match &mut self.lanes {
+            Lanes::One(lane) => lane.next(&mut self.batch)?,
+            Lanes::Several(join) => join.next(&mut self.batch)?,
+        };
+        Ok(is_more.then_some(&self.batch))
+    }
+
+    /// The devices met so far; all of them once there are no more records.
+    pub fn devices(&self) -> &Devices {
+        match &self.lanes {
+            Lanes::One(lane) => lane.devices(),
+            Lanes::Several(join) => join.devices(),
+        }
+    }
+
+    /// What could not be understood so far. Where there are several inputs, each example begins with its input's name.
+    pub fn malformed(&self) -> &Malformed {
+        match &self.lanes {
+            Lanes::One(lane) => lane.malformed(),
+            Lanes::Several(join) => join.malformed(),
+        }
+    }
+
+    /// The format of all inputs.
+    pub fn format(&self) -> &'static Format {
+        self.format
+    }
+
+    /// The names of the inputs, in the order they were given.
+    pub fn input_names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+/// Opens a trace.
+///
+/// # Errors
+/// When there is no input, one is empty or cannot be read, is in no format known (or in no format of its own: then name
+/// it in [`Options`]), or they are in different ones. A trace without records is no error.
+pub fn open(inputs: Vec<Input>, options: Options) -> Result<Trace, InputError> {
+    open_with(inputs, |head| options.format.or_else(|| formats::by_content(head)))
+}
+
+/// The same, with some other table of formats.
+fn open_with(inputs: Vec<Input>, tell: impl Fn(&[u8]) -> Option<&'static Format>) -> Result<Trace, InputError> {
+    let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
+    let mut opened: Vec<(String, &'static Format, Source)> = Vec::with_capacity(inputs.len());
+    for Input { name, source } in inputs {
+        let (format, source) = match sniff(source, &tell) {
+            Ok(Some(known)) => known,
+            Ok(None) => return Err(InputError::Empty { name }),
+            Err(error) => return Err(InputError::Trace { name, error }),
+        };
+        if let Some((other, format_other, _)) = opened.first()
+            && format.name != format_other.name
+        {
+            let (other, format_other) = (other.clone(), format_other.name);
+            return Err(InputError::Mixed { name, format: format.name, other, format_other });
+        }
+        opened.push((name, format, source));
+    }
+    let Some(&(_, format, _)) = opened.first() else {
+        return Err(InputError::Nothing);
+    };
+    let mut lanes = lanes(format, opened)?;
+    let lanes = match lanes.len() {
+        1 => Lanes::One(Box::new(lanes.remove(0))),
+        _ => Lanes::Several(Join::new(format.clock, lanes)),
+    };
+    Ok(Trace { format, names, lanes, batch: Vec::new() })
+}
+
+/// The format of a source, and the source, decompressed and at its beginning; `None` if it has no bytes.
+fn sniff(
+    source: Source,
+    tell: &impl Fn(&[u8]) -> Option<&'static Format>,
+) -> Result<Option<(&'static Format, Source)>, TraceError> {
+    let (mut stream, file) = match source {
+        Source::Pipe(stream) => (decompressed(stream)?.0, None),
+        Source::File(mut file) => {
+            let head = head(&mut file, HEAD_BYTES)?;
+            file.seek(SeekFrom::Start(0))?;
+            match crate::compressed::Compression::of(&head) {
+                Some(_) => (decompressed(Box::new(file))?.0, None),
+                None => (Box::new(Cursor::new(head)) as Stream, Some(file)),
+            }
+        }
+    };
+    let head = head(&mut stream, HEAD_BYTES)?;
+    if head.is_empty() {
+        return Ok(None);
+    }
+    let format = tell(&head).ok_or(TraceError::UnknownFormat)?;
+    let source = match file {
+        Some(file) => Source::File(file),
+        None => Source::Pipe(Box::new(Cursor::new(head).chain(stream))),
+    };
+    Ok(Some((format, source)))
+}
+
+/// The readers of all inputs, each with its order.
+fn lanes(format: &'static Format, opened: Vec<(String, &Format, Source)>) -> Result<Vec<Lane>, InputError> {
+    let stream = |source| match source {
+        Source::File(file) => Box::new(file) as Stream,
+        Source::Pipe(stream) => stream,
+    };
+    match format.open {
+        Open::Stream(open) => {
+            Ok(opened.into_iter().map(|(name, _, source)| Lane::new(name, open(stream(source)), WINDOW)).collect())
+        }
+        Open::Parts(open) => {
+            let (names, streams): (Vec<String>, Vec<Stream>) =
+                opened.into_iter().map(|(name, _, source)| (name, stream(source))).unzip();
+            Ok(vec![Lane::new(names.join(", "), open(streams), WINDOW)])
+        }
+        Open::Seekable(open) => opened
+            .into_iter()
+            .map(|(name, _, source)| {
+                let reader = match source {
+                    Source::File(file) => open(file),
+                    Source::Pipe(_) => Err(TraceError::NotSeekable(format.name)),
+                };
+                match reader {
+                    Ok(reader) => Ok(Lane::new(name, reader, WINDOW)),
+                    Err(error) => Err(InputError::Trace { name, error }),
+                }
+            })
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

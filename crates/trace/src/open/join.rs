@@ -1,0 +1,187 @@
+//! Several inputs as one trace: merged by time, or one after the other.
+
+use super::error::InputError;
+use super::lane::Lane;
+use crate::error::TraceError;
+use crate::formats::Clock;
+use crate::intake::{Devices, Example, Malformed};
+use crate::record::{DeviceId, Record};
+use scrubjay_core::units::Nanos;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// So many records of a merge are passed on at a time.
+const BATCH: usize = 8192;
+/// So many malformed records are shown, of all inputs together.
+const EXAMPLES_MAX: usize = 5;
+
+/// Several inputs as one.
+pub(super) struct Join {
+    strands: Strands,
+    order: Order,
+}
+
+/// All inputs, and what is known of them together.
+struct Strands {
+    all: Vec<Strand>,
+    devices: Devices,
+    malformed: Malformed,
+}
+
+/// An input, and how far it is.
+struct Strand {
+    lane: Lane,
+    /// The devices of the whole by the input's own ids.
+    ids: Vec<DeviceId>,
+    batch: Vec<Record>,
+    /// The first record of the batch not yet passed on.
+    at: usize,
+}
+
+/// How inputs are joined.
+enum Order {
+    Merged(Merge),
+    Chained(Chain),
+}
+
+/// By time: the next arrival of each input. Of equal ones the input given first comes first.
+struct Merge {
+    heads: BinaryHeap<Reverse<(Nanos, usize)>>,
+}
+
+/// One after the other.
+struct Chain {
+    /// Which.
+    current: usize,
+    /// Where on the joint clock it began.
+    began: Nanos,
+    /// The last arrival or completion so far, on the joint clock.
+    ended: Nanos,
+}
+
+impl Join {
+    /// Joins inputs as their clock demands.
+    pub(super) fn new(clock: Clock, lanes: Vec<Lane>) -> Join {
+        let order = match clock {
+            // Every input stands at zero until it is looked at for the first time.
+            Clock::Absolute => {
+                Order::Merged(Merge { heads: (0..lanes.len()).map(|index| Reverse((Nanos::ZERO, index))).collect() })
+            }
+            Clock::Relative => Order::Chained(Chain { current: 0, began: Nanos::ZERO, ended: Nanos::ZERO }),
+        };
+        let strand = |lane| Strand { lane, ids: Vec::new(), batch: Vec::new(), at: 0 };
+        let all = lanes.into_iter().map(strand).collect();
+        Join { strands: Strands { all, devices: Devices::default(), malformed: Malformed::default() }, order }
+    }
+
+    /// Puts the next records in the place of whatever `batch` held. False: there are no more.
+    pub(super) fn next(&mut self, batch: &mut Vec<Record>) -> Result<bool, InputError> {
+        batch.clear();
+        match &mut self.order {
+            Order::Merged(merge) => merge.next(&mut self.strands, batch)?,
+            Order::Chained(chain) => chain.next(&mut self.strands, batch)?,
+        }
+        Ok(!batch.is_empty())
+    }
+
+    /// All devices met so far.
+    pub(super) fn devices(&self) -> &Devices {
+        &self.strands.devices
+    }
+
+    /// What could not be understood of any input.
+    pub(super) fn malformed(&self) -> &Malformed {
+        &self.strands.malformed
+    }
+}
+
+impl Merge {
+    /// Appends the earliest records of all inputs to `batch`.
+    fn next(&mut self, strands: &mut Strands, batch: &mut Vec<Record>) -> Result<(), InputError> {
+        while batch.len() < BATCH {
+            let Some(Reverse((_, index))) = self.heads.pop() else { break };
+            if strands.all[index].is_used_up() {
+                if strands.refill(index)? {
+                    self.heads.push(Reverse((strands.all[index].batch[0].arrival, index)));
+                }
+                continue;
+            }
+            let strand = &mut strands.all[index];
+            let rest = &strand.batch[strand.at..];
+            let rest = &rest[..rest.len().min(BATCH - batch.len())];
+            // As long as its records come before those of all others they need no comparing with each of them.
+            let run = match self.heads.peek() {
+                Some(&Reverse(next)) => rest.iter().position(|record| (record.arrival, index) >= next),
+                None => None,
+            };
+            let run = run.unwrap_or(rest.len());
+            batch.extend_from_slice(&rest[..run]);
+            strand.at += run;
+            // An input that is used up stays where it ended: its next record cannot come before that.
+            let head = strand.batch.get(strand.at).or(strand.batch.last()).expect("it had records");
+            self.heads.push(Reverse((head.arrival, index)));
+        }
+        Ok(())
+    }
+}
+
+impl Chain {
+    /// Appends the next batch of the current input, or the first of the one after it, to the empty `batch`.
+    fn next(&mut self, strands: &mut Strands, batch: &mut Vec<Record>) -> Result<(), InputError> {
+        while self.current < strands.all.len() {
+            if !strands.refill(self.current)? {
+                self.current += 1;
+                self.began = self.ended;
+                continue;
+            }
+            std::mem::swap(batch, &mut strands.all[self.current].batch);
+            for record in batch {
+                record.arrival = record.arrival.saturating_add(self.began);
+                self.ended = self.ended.max(record.arrival.saturating_add(record.response.unwrap_or_default()));
+            }
+            break;
+        }
+        Ok(())
+    }
+}
+
+impl Strands {
+    /// Reads the next batch of an input and gives its records the ids of the whole. False: there are no more.
+    fn refill(&mut self, index: usize) -> Result<bool, InputError> {
+        let Strand { lane, ids, batch, at } = &mut self.all[index];
+        let malformed = lane.malformed().count;
+        let is_more = lane.next(batch)?;
+        *at = 0;
+        for name in &lane.devices().names()[ids.len()..] {
+            let Some(id) = self.devices.id(name.as_bytes()) else {
+                return Err(lane.error(TraceError::TooManyDevices(self.devices.names().len())));
+            };
+            ids.push(id);
+        }
+        for record in batch {
+            record.device = ids[record.device.0 as usize];
+        }
+        if lane.malformed().count != malformed {
+            self.malformed = self.account();
+        }
+        Ok(is_more)
+    }
+
+    /// What of all inputs could not be understood.
+    fn account(&self) -> Malformed {
+        let lanes = || self.all.iter().map(|strand| &strand.lane);
+        let examples = lanes().flat_map(|lane| {
+            let named = |told: &Example| format!("{}: {}", lane.name(), told.excerpt);
+            lane.malformed().examples.iter().map(move |told| Example { excerpt: named(told), ..told.clone() })
+        });
+        let examples = examples.take(EXAMPLES_MAX).collect();
+        Malformed { count: lanes().map(|lane| lane.malformed().count).sum(), examples }
+    }
+}
+
+impl Strand {
+    /// All of its batch was passed on.
+    fn is_used_up(&self) -> bool {
+        self.at == self.batch.len()
+    }
+}

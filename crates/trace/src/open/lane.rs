@@ -1,0 +1,68 @@
+//! One input being read: its reader, what the reader fills, and the order of its records.
+
+use super::error::InputError;
+use crate::error::TraceError;
+use crate::intake::{Devices, Intake, Malformed};
+use crate::reader::Reader;
+use crate::record::Record;
+use crate::sorted::Sorter;
+
+/// At least so many records are read before they are looked at: fewer would not be worth a batch.
+const BATCH_MIN: usize = 4096;
+
+/// One input.
+pub(super) struct Lane {
+    name: String,
+    reader: Box<dyn Reader>,
+    intake: Intake,
+    sorter: Sorter,
+    is_ended: bool,
+}
+
+impl Lane {
+    /// An input called `name`, whose records are sorted within a window.
+    pub(super) fn new(name: String, reader: Box<dyn Reader>, window: usize) -> Lane {
+        Lane { name, reader, intake: Intake::default(), sorter: Sorter::new(window), is_ended: false }
+    }
+
+    /// Puts the next records, in the order of their arrival, in the place of whatever `batch` held. False: there are
+    /// no more.
+    pub(super) fn next(&mut self, batch: &mut Vec<Record>) -> Result<bool, InputError> {
+        while !self.sorter.pop(batch, self.is_ended) {
+            if self.is_ended {
+                batch.clear();
+                return Ok(false);
+            }
+            self.fill().map_err(|error| self.error(error))?;
+        }
+        Ok(true)
+    }
+
+    /// Reads one batch.
+    fn fill(&mut self) -> Result<(), TraceError> {
+        while self.intake.records.len() < BATCH_MIN && !self.is_ended {
+            self.is_ended = !self.reader.read(&mut self.intake)?;
+        }
+        self.sorter.push(&mut self.intake.records)
+    }
+
+    /// An error in this input.
+    pub(super) fn error(&self, error: TraceError) -> InputError {
+        InputError::Trace { name: self.name.clone(), error }
+    }
+
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The devices it named so far.
+    pub(super) fn devices(&self) -> &Devices {
+        &self.intake.devices
+    }
+
+    /// What could not be understood of it so far.
+    pub(super) fn malformed(&self) -> &Malformed {
+        &self.intake.malformed
+    }
+}

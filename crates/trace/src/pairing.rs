@@ -1,0 +1,323 @@
+//! Pairs what was queued with what was completed: for traces of events, like blktrace's, that tell each on its own.
+
+use crate::record::{DeviceId, Kind, Record};
+use scrubjay_core::units::{Bytes, Nanos};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// A request waits for its completion until so many more were queued. No disk's queue is near as long (NVMe allows
+/// 65,535 per queue, and the kernel's default is 1,023), so what waits longer has lost its completion.
+const QUEUED_MAX: usize = 1 << 16;
+
+/// Requests that were queued, each waiting for its completion; memory is bounded.
+///
+/// Feed it events in the order of their time. Records come out, into the `out` of each call, **in the order in which
+/// they were queued**, once their completion and those of all queued before them are known: so records in order of
+/// arrival stay so, and nobody has to sort. A record whose completion does not come (lost by the tracer, or after the
+/// end of the trace) comes out without a response as soon as 65,536 more were queued, or at the end.
+///
+/// The kernel does not complete what was queued, but requests made from it. A completion is taken
+///
+/// 1. for the oldest request of its device and kind with exactly its range; if there is none,
+/// 2. for all that lie in its range side by side (several were merged into one: of two for the same bytes, each has a
+///    completion of its own); and what then remains of its range,
+/// 3. for those that reach beyond it (one was split into several, or completed piece by piece): they are complete with
+///    the last of their bytes.
+///
+/// A completion of what was never queued (it was under way when the trace began) changes nothing. One that precedes
+/// its arrival (clocks of CPUs differ a little) cannot be told from it.
+///
+/// ```text
+/// let mut pairing = Pairing::default();
+/// pairing.queued(record, &mut intake.records);                          // Q
+/// pairing.completed(device, kind, offset, length, now, &mut intake.records);  // C
+/// pairing.drain(&mut intake.records);                                   // the end
+/// ```
+pub struct Pairing {
+    /// In the order in which they were queued. The first one is never settled: it would have come out.
+    queue: VecDeque<Slot>,
+    /// The number of the first in the queue; numbers rise by one.
+    first: u64,
+    lanes: HashMap<(DeviceId, Kind), Lane>,
+    queued_max: usize,
+}
+
+/// A request in the queue.
+struct Slot {
+    record: Record,
+    /// So many of its bytes are not yet completed.
+    left: u64,
+    /// It is complete, and only waits for those before it.
+    is_settled: bool,
+}
+
+/// The requests of one device and kind that wait.
+#[derive(Default)]
+struct Lane {
+    /// By first byte and number, with their length.
+    waiting: BTreeMap<(u64, u64), u64>,
+    /// None of them is longer.
+    longest: u64,
+}
+
+impl Default for Pairing {
+    fn default() -> Pairing {
+        Pairing { queue: VecDeque::new(), first: 0, lanes: HashMap::new(), queued_max: QUEUED_MAX }
+    }
+}
+
+impl Pairing {
+    /// A request arrived. Its `response` is kept if it never completes: normally none.
+    pub fn queued(&mut self, record: Record, out: &mut Vec<Record>) {
+        if self.queue.len() == self.queued_max {
+            self.give_up_first();
+            self.emit_settled(out);
+        }
+        let number = self.first + self.queue.len() as u64;
+        let lane = self.lanes.entry((record.device, record.kind)).or_default();
+        lane.insert(record.offset.0, number, record.length.0);
+        self.queue.push_back(Slot { record, left: record.length.0, is_settled: false });
+    }
+
+    /// The bytes from `offset` on were completed at `time`, on the clock of the arrivals. A completion without bytes
+    /// is that of all requests without bytes at the same offset (flushes).
+    pub fn completed(
+        &mut self,
+        device: DeviceId,
+        kind: Kind,
+        offset: Bytes,
+        length: Bytes,
+        time: Nanos,
+        out: &mut Vec<Record>,
+    ) {
+        let Some(lane) = self.lanes.get(&(device, kind)) else {
+            return;
+        };
+        for (key, bytes) in lane.completed_by(offset.0, length.0) {
+            self.complete_part((device, kind), key, bytes, time);
+        }
+        self.emit_settled(out);
+    }
+
+    /// The trace has ended: everything comes out. The pairing is then as new.
+    pub fn drain(&mut self, out: &mut Vec<Record>) {
+        out.extend(self.queue.drain(..).map(|slot| slot.record));
+        self.lanes.clear();
+        self.first = 0;
+    }
+
+    /// Takes `bytes` off what a request waits for, and settles it if that was the rest.
+    fn complete_part(&mut self, lane: (DeviceId, Kind), key: (u64, u64), bytes: u64, time: Nanos) {
+        let slot = &mut self.queue[(key.1 - self.first) as usize];
+        slot.left = slot.left.saturating_sub(bytes);
+        if slot.left == 0 {
+            slot.record.response = Some(time.since(slot.record.arrival));
+            slot.is_settled = true;
+            self.forget(lane, key);
+        }
+    }
+
+    /// Stops waiting for the oldest request.
+    fn give_up_first(&mut self) {
+        let Some(slot) = self.queue.front_mut() else {
+            return;
+        };
+        slot.is_settled = true;
+        let record = slot.record;
+        self.forget((record.device, record.kind), (record.offset.0, self.first));
+    }
+
+    fn forget(&mut self, lane: (DeviceId, Kind), key: (u64, u64)) {
+        if let Some(waiting) = self.lanes.get_mut(&lane) {
+            waiting.remove(key);
+            if waiting.waiting.is_empty() {
+                self.lanes.remove(&lane);
+            }
+        }
+    }
+
+    fn emit_settled(&mut self, out: &mut Vec<Record>) {
+        while self.queue.front().is_some_and(|slot| slot.is_settled) {
+            out.extend(self.queue.pop_front().map(|slot| slot.record));
+            self.first += 1;
+        }
+    }
+}
+
+impl Lane {
+    fn insert(&mut self, offset: u64, number: u64, length: u64) {
+        self.waiting.insert((offset, number), length);
+        self.longest = self.longest.max(length);
+    }
+
+    fn remove(&mut self, key: (u64, u64)) {
+        self.waiting.remove(&key);
+    }
+
+    /// Which requests a completion of this range is for, and how many bytes of each.
+    fn completed_by(&self, start: u64, length: u64) -> Vec<((u64, u64), u64)> {
+        let mut same = self.waiting.range((start, 0)..=(start, u64::MAX));
+        if let Some((&key, _)) = same.find(|&(_, &its_length)| its_length == length && length > 0) {
+            return vec![(key, length)];
+        }
+        let end = start.saturating_add(length);
+        let mut completed = Vec::new();
+        // Those in the range, side by side: whatever begins before the last one's end has its own completion.
+        let mut reached = start;
+        for (&key, &length) in self.waiting.range((start, 0)..=(end, u64::MAX)) {
+            let is_of_its_kind = (length == 0) == (start == end);
+            if is_of_its_kind && key.0 >= reached && length <= end - key.0 {
+                completed.push((key, length));
+                reached = key.0 + length;
+            }
+        }
+        let mut rest = length - completed.iter().map(|&(_, bytes)| bytes).sum::<u64>();
+        if rest == 0 {
+            return completed;
+        }
+        // Those that reach beyond it.
+        for (&key, &length) in self.waiting.range((start.saturating_sub(self.longest), 0)..(end, 0)) {
+            let its_end = key.0.saturating_add(length);
+            let overlap = its_end.min(end).saturating_sub(key.0.max(start));
+            if (key.0 < start || its_end > end) && overlap > 0 && rest > 0 {
+                let bytes = overlap.min(rest);
+                completed.push((key, bytes));
+                rest -= bytes;
+            }
+        }
+        completed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DEVICE: DeviceId = DeviceId(3);
+
+    fn request(arrival: u64, offset: u64, length: u64) -> Record {
+        let (offset, length) = (Bytes(offset), Bytes(length));
+        Record { arrival: Nanos(arrival), response: None, offset, length, device: DEVICE, kind: Kind::Read }
+    }
+
+    /// Queues reads of (offset, length) at times 0, 1, ...; completes (offset, length) at times 100, 101, ...; gives
+    /// the responses in the order they came out, -1 if there is none.
+    fn responses(queued: &[(u64, u64)], completed: &[(u64, u64)]) -> Vec<i64> {
+        let (mut pairing, mut out) = (Pairing::default(), Vec::new());
+        for (time, &(offset, length)) in queued.iter().enumerate() {
+            pairing.queued(request(time as u64, offset, length), &mut out);
+        }
+        for (time, &(offset, length)) in completed.iter().enumerate() {
+            let time = Nanos(100 + time as u64);
+            pairing.completed(DEVICE, Kind::Read, Bytes(offset), Bytes(length), time, &mut out);
+        }
+        pairing.drain(&mut out);
+        assert!(out.is_sorted_by_key(|record| record.arrival));
+        out.iter().map(|record| record.response.map_or(-1, |response| response.0 as i64)).collect()
+    }
+
+    #[test]
+    fn a_completion_is_for_the_same_bytes() {
+        assert_eq!(responses(&[(0, 8), (64, 8)], &[(64, 8), (0, 8)]), [101, 99]);
+        assert_eq!(responses(&[(0, 8)], &[(8, 8), (64, 8)]), [-1]);
+    }
+
+    #[test]
+    fn merged_requests_are_completed_together() {
+        assert_eq!(responses(&[(0, 8), (16, 8), (8, 8), (24, 8)], &[(0, 24)]), [100, 99, 98, -1]);
+    }
+
+    #[test]
+    fn the_same_bytes_twice_are_completed_twice() {
+        assert_eq!(responses(&[(0, 8), (0, 8), (0, 8)], &[(0, 8), (0, 8)]), [100, 100, -1]);
+    }
+
+    #[test]
+    fn a_split_request_is_complete_with_its_last_part() {
+        assert_eq!(responses(&[(0, 24)], &[(8, 8), (16, 8)]), [-1]);
+        assert_eq!(responses(&[(0, 24)], &[(16, 8), (0, 8), (8, 8)]), [102]);
+        assert_eq!(
+            responses(&[(0, 16), (16, 8)], &[(0, 8), (8, 16)]),
+            [101, 100],
+            "the rest of one, merged with another"
+        );
+    }
+
+    #[test]
+    fn a_request_in_the_midst_of_a_longer_one_has_its_own_completion() {
+        assert_eq!(responses(&[(0, 64), (8, 8)], &[(8, 8), (0, 64)]), [101, 99]);
+        assert_eq!(responses(&[(0, 8), (0, 64)], &[(0, 64), (0, 8)]), [101, 99]);
+    }
+
+    #[test]
+    fn kinds_and_devices_are_kept_apart() {
+        let (mut pairing, mut out) = (Pairing::default(), Vec::new());
+        pairing.queued(request(0, 0, 8), &mut out);
+        pairing.queued(Record { kind: Kind::Flush, ..request(1, 0, 0) }, &mut out);
+        pairing.completed(DEVICE, Kind::Write, Bytes(0), Bytes(8), Nanos(5), &mut out);
+        pairing.completed(DeviceId(0), Kind::Read, Bytes(0), Bytes(8), Nanos(5), &mut out);
+        pairing.completed(DEVICE, Kind::Flush, Bytes(0), Bytes(0), Nanos(7), &mut out);
+        assert!(out.is_empty(), "the read is first, and still waits");
+        pairing.completed(DEVICE, Kind::Read, Bytes(0), Bytes(8), Nanos(9), &mut out);
+        assert_eq!(out.iter().map(|record| record.response).collect::<Vec<_>>(), [Some(Nanos(9)), Some(Nanos(6))]);
+    }
+
+    #[test]
+    fn what_never_completes_holds_up_no_more_than_the_bound() {
+        let (mut pairing, mut out) = (Pairing { queued_max: 4, ..Pairing::default() }, Vec::new());
+        pairing.queued(request(0, 1000, 8), &mut out);
+        for time in 1..=4 {
+            assert!(out.is_empty());
+            pairing.queued(request(time, time * 8, 8), &mut out);
+            if time < 4 {
+                pairing.completed(DEVICE, Kind::Read, Bytes(time * 8), Bytes(8), Nanos(10), &mut out);
+            }
+        }
+        let responses: Vec<_> = out.iter().map(|record| record.response.map(|response| response.0)).collect();
+        assert_eq!(responses, [None, Some(9), Some(8), Some(7)]);
+        pairing.completed(DEVICE, Kind::Read, Bytes(1000), Bytes(8), Nanos(20), &mut out);
+        pairing.drain(&mut out);
+        assert_eq!((out.len(), out[4].response), (5, None));
+    }
+
+    proptest! {
+        /// Whatever the events, each request comes out once, in order, and nothing panics at the ends of the world.
+        #[test]
+        fn every_request_comes_out_once(
+            events in proptest::collection::vec((any::<bool>(), 0u64..40, 0u64..20, any::<bool>()), 0..300),
+            queued_max in 1usize..20,
+        ) {
+            let (mut pairing, mut out) = (Pairing { queued_max, ..Pairing::default() }, Vec::new());
+            let mut queued = 0;
+            for (time, &(is_queued, offset, length, is_far)) in events.iter().enumerate() {
+                let (offset, time) = (if is_far { u64::MAX - offset } else { offset }, time as u64);
+                if is_queued {
+                    queued += 1;
+                    pairing.queued(request(time, offset, length), &mut out);
+                } else {
+                    pairing.completed(DEVICE, Kind::Read, Bytes(offset), Bytes(length), Nanos(time), &mut out);
+                }
+                prop_assert!(pairing.queue.len() <= queued_max);
+                let waiting: usize = pairing.lanes.values().map(|lane| lane.waiting.len()).sum();
+                prop_assert!(waiting <= pairing.queue.len());
+            }
+            pairing.drain(&mut out);
+            prop_assert_eq!(out.len(), queued);
+            prop_assert!(out.is_sorted_by_key(|record| record.arrival));
+        }
+
+        /// When all that was queued completes in pieces that do not overlap, all have a response.
+        #[test]
+        fn all_complete_however_they_were_merged_and_split(
+            cuts in proptest::collection::btree_set(1u64..1000, 0..30),
+            pieces in proptest::collection::btree_set(1u64..1000, 0..30),
+        ) {
+            let ranges = |cuts: &std::collections::BTreeSet<u64>| -> Vec<(u64, u64)> {
+                let ends: Vec<u64> = [0].into_iter().chain(cuts.iter().copied()).chain([1000]).collect();
+                ends.windows(2).map(|ends| (ends[0], ends[1] - ends[0])).collect()
+            };
+            let responses = responses(&ranges(&cuts), &ranges(&pieces));
+            prop_assert!(responses.iter().all(|&response| response >= 0), "{responses:?}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Puts records in the order of their arrival, within a bounded window.
+//!
+//! Formats log requests when they complete, or per CPU, so neighbours come in disorder. The last [`WINDOW`] records are
+//! held back. As long as they come in order nothing else is done to them than to look, batch by batch; the first
+//! disorder lets twice as many gather, which are sorted at once: so disorder costs a sort of two windows per window.
+
+use crate::error::TraceError;
+use crate::record::Record;
+use scrubjay_core::units::Nanos;
+use std::collections::VecDeque;
+
+/// So many records are held back: 12 MiB, and ten times the requests that a large array has in flight.
+pub(crate) const WINDOW: usize = 1 << 18;
+/// What was sorted is passed on in batches of this many, so that they stay in the cache.
+const BATCH: usize = 8192;
+
+/// Takes batches in the order of the source, gives batches in the order of arrival. Equal arrivals keep their order.
+#[derive(Debug)]
+pub(crate) struct Sorter {
+    window: usize,
+    /// What is held back.
+    batches: VecDeque<Vec<Record>>,
+    /// How many records that is.
+    held: usize,
+    /// They are in order.
+    is_sorted: bool,
+    /// The arrival of the last of them; meaningful while they are in order.
+    last: Nanos,
+    /// The arrival of the last record passed on.
+    passed: Nanos,
+    /// How many records came in.
+    taken: u64,
+    /// An empty batch to be used again: memory that is already mapped.
+    spare: Vec<Record>,
+}
+
+impl Sorter {
+    /// Holds back `window` records.
+    pub(crate) fn new(window: usize) -> Sorter {
+        let (batches, spare) = (VecDeque::new(), Vec::new());
+        Sorter { window, batches, held: 0, is_sorted: true, last: Nanos(0), passed: Nanos(0), taken: 0, spare }
+    }
+
+    /// Takes all of `batch` and leaves it empty.
+    ///
+    /// # Errors
+    /// When one of them arrives before a record already passed on.
+    pub(crate) fn push(&mut self, batch: &mut Vec<Record>) -> Result<(), TraceError> {
+        let (Some(first), Some(last)) = (batch.first(), batch.last()) else {
+            return Ok(());
+        };
+        let is_next = self.is_sorted && first.arrival >= self.last;
+        if is_next && batch.is_sorted_by_key(|record| record.arrival) {
+            self.last = last.arrival;
+        } else {
+            self.is_sorted = false;
+            if let Some(at) = batch.iter().position(|record| record.arrival < self.passed) {
+                let behind = self.passed - batch[at].arrival;
+                return Err(TraceError::out_of_order(self.taken + at as u64 + 1, behind, self.window));
+            }
+        }
+        self.taken += batch.len() as u64;
+        self.held += batch.len();
+        self.batches.push_back(std::mem::replace(batch, std::mem::take(&mut self.spare)));
+        Ok(())
+    }
+
+    /// Puts the next records, in order, in the place of whatever `batch` held. False, and `batch` untouched: it needs
+    /// more records first, or, `at_end` (no more will come), there are none left.
+    pub(crate) fn pop(&mut self, batch: &mut Vec<Record>, at_end: bool) -> bool {
+        if !self.is_sorted {
+            if !at_end && self.held < 2 * self.window {
+                return false;
+            }
+            self.sort();
+        }
+        let window = if at_end { 0 } else { self.window };
+        match self.batches.front() {
+            Some(front) if self.held - front.len() >= window => {}
+            _ => return false,
+        }
+        self.spare = std::mem::replace(batch, self.batches.pop_front().expect("looked at"));
+        self.spare.clear();
+        self.held -= batch.len();
+        self.passed = batch.last().expect("batches are not empty").arrival;
+        true
+    }
+
+    /// Sorts all that is held.
+    fn sort(&mut self) {
+        let mut all = Vec::with_capacity(self.held);
+        for batch in self.batches.drain(..) {
+            all.extend_from_slice(&batch);
+        }
+        all.sort_by_key(|record| record.arrival);
+        self.batches.extend(all.chunks(BATCH).map(<[Record]>::to_vec));
+        self.last = all.last().map_or(self.passed, |record| record.arrival);
+        self.is_sorted = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{DeviceId, Kind};
+    use proptest::prelude::*;
+    use scrubjay_core::units::Bytes;
+
+    /// A record that arrives at `arrival` and came as number `number`.
+    fn record(arrival: u64, number: usize) -> Record {
+        let (offset, length, device) = (Bytes(number as u64), Bytes(512), DeviceId(0));
+        Record { arrival: Nanos(arrival), response: None, offset, length, device, kind: Kind::Read }
+    }
+
+    /// What comes out of arrivals that come in in batches of `size`.
+    fn sort(arrivals: &[u64], size: usize, window: usize) -> Result<Vec<Record>, TraceError> {
+        let records: Vec<Record> = arrivals.iter().enumerate().map(|(number, &at)| record(at, number)).collect();
+        let (mut sorter, mut sorted, mut out) = (Sorter::new(window), Vec::new(), Vec::new());
+        for batch in records.chunks(size) {
+            let mut batch = batch.to_vec();
+            sorter.push(&mut batch)?;
+            assert!(batch.is_empty());
+            while sorter.pop(&mut out, false) {
+                sorted.extend_from_slice(&out);
+                assert!(sorter.held >= window, "holds back its window");
+            }
+        }
+        while sorter.pop(&mut out, true) {
+            sorted.extend_from_slice(&out);
+        }
+        Ok(sorted)
+    }
+
+    proptest! {
+        #[test]
+        fn sorts_what_lies_within_the_window(
+            jitter in prop::collection::vec(0u64..40, 0..600), size in 1usize..50
+        ) {
+            let arrivals: Vec<u64> = jitter.iter().enumerate().map(|(at, jitter)| at as u64 + jitter).collect();
+            let mut expected: Vec<Record> = arrivals.iter().enumerate().map(|(i, &at)| record(at, i)).collect();
+            expected.sort_by_key(|record| record.arrival);
+            prop_assert_eq!(sort(&arrivals, size, 40).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn beyond_the_window_is_an_error() {
+        let mut arrivals: Vec<u64> = (0..100).map(|i| i * 1_000_000_000).collect();
+        arrivals.push(500_000_000);
+        assert_eq!(sort(&arrivals, 10, 100).unwrap().len(), 101, "all are still held");
+        let error = sort(&arrivals, 10, 50).unwrap_err().to_string();
+        assert!(error.starts_with("record 101 arrives 48.500000 s before records already passed on"), "{error}");
+    }
+}

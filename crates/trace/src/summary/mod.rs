@@ -1,0 +1,401 @@
+//! A trace in figures, in one pass and constant memory: how much, how large, how fast, how idle.
+
+mod sizes;
+
+pub use sizes::{SizeShare, Sizes};
+
+use crate::record::{DeviceId, Kind, Record};
+use crate::service::{Queue, Service};
+use scrubjay_core::stats::DurationHistogram;
+use scrubjay_core::units::{Bytes, Nanos};
+
+/// Buckets per octave of all durations: 1.1 % wide.
+const RESOLUTION: u32 = 64;
+/// So many of the most frequent sizes are told.
+const SIZES_TOLD: usize = 8;
+/// The share of the longest idle intervals whose part of the idle time is told (Amvrosiadis, Oprea & Schroeder, DSN'12,
+/// section V-A: they hold more than 80 % of it).
+const LONGEST_SHARE: f64 = 0.15;
+/// The thresholds at which idle intervals are counted, exactly.
+const THRESHOLDS: [Nanos; 5] =
+    [Nanos::ZERO, Nanos::from_millis(10), Nanos::from_millis(100), Nanos::from_secs(1), Nanos::from_secs(10)];
+/// In the order in which they are declared.
+const KINDS: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Discard, Kind::Flush];
+
+/// What was seen of a trace so far. About 200 KiB, and 24 bytes for each device; records come in order of arrival.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    service: Service,
+    queue: Queue,
+    requests: u64,
+    first: Nanos,
+    last: Nanos,
+    kinds: [KindFacts; 4],
+    sizes: Sizes,
+    sequential: u64,
+    adjacent: u64,
+    /// The device of the last read or write.
+    device_last: DeviceId,
+    gaps: DurationHistogram,
+    responses: DurationHistogram,
+    idle: DurationHistogram,
+    beyond: [Beyond; 5],
+    devices: Vec<Device>,
+}
+
+/// The figures of a trace; all durations in seconds, all shares in 0..=1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// When the first arrived.
+    pub first: Nanos,
+    /// From the first arrival to the last.
+    pub span_seconds: f64,
+    /// Requests per second of the span; zero if it has none.
+    pub rate: f64,
+    /// The share of reads among reads and writes.
+    pub read_share: f64,
+    /// Requests and bytes by kind: reads, writes, discards, flushes.
+    pub kinds: [KindFacts; 4],
+    /// The bytes read and written.
+    pub bytes: Bytes,
+    /// The sizes of reads and writes.
+    pub sizes: SizeFacts,
+    /// The share of reads and writes that begin where the last one of their device ended.
+    pub sequential_share: f64,
+    /// The share of those that do so with no read or write of another device in between: the same for one device, and
+    /// for several what a study of their merged stream finds.
+    pub adjacent_share: f64,
+    /// From one arrival to the next.
+    pub gaps: Spread,
+    /// From arrival to completion, where the trace tells: as many as its `count` says.
+    pub responses: Spread,
+    /// When nothing was to be done.
+    pub idle: IdleFacts,
+    /// The devices with their requests, the busiest first.
+    pub devices: Vec<(DeviceId, u64)>,
+}
+
+/// Requests of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindFacts {
+    /// The kind.
+    pub kind: Kind,
+    /// How many.
+    pub requests: u64,
+    /// Their lengths together.
+    pub bytes: Bytes,
+}
+
+/// The sizes of requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeFacts {
+    /// The mean, in bytes.
+    pub mean_bytes: f64,
+    /// The most frequent, at most eight.
+    pub most_frequent: Vec<SizeShare>,
+    /// The median.
+    pub p50: Bytes,
+    /// Nine of ten are no larger.
+    pub p90: Bytes,
+    /// 99 of 100 are no larger.
+    pub p99: Bytes,
+    /// The largest.
+    pub max: Bytes,
+}
+
+/// How a duration is spread, in seconds. Percentiles are good to 1.1 %, the rest is exact; all zero of nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// How many there are.
+    pub count: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation, divided by the mean.
+    pub variation: f64,
+    /// One of a hundred is no longer.
+    pub p1: f64,
+    /// The median.
+    pub p50: f64,
+    /// Nine of ten are no longer.
+    pub p90: f64,
+    /// 99 of 100 are no longer.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// Idle intervals: from the completion of all that came so far to the next arrival, where that is later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IdleFacts {
+    /// Whose service times say when the disk was done.
+    pub service: Service,
+    /// Their lengths.
+    pub lengths: Spread,
+    /// Their part of the span.
+    pub share: f64,
+    /// Those longer than 0, 10 ms, 100 ms, 1 s and 10 s; exact.
+    pub beyond: [Beyond; 5],
+    /// The share of the idle time that the longest 15 % of the intervals hold.
+    pub held_by_longest: f64,
+}
+
+/// The idle intervals longer than a threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beyond {
+    /// The threshold.
+    pub threshold: Nanos,
+    /// How many are longer.
+    pub count: u64,
+    /// What they have beyond the threshold, all together, in seconds.
+    pub residual: f64,
+}
+
+impl Beyond {
+    /// How much longer an interval lasts that has reached the threshold, in the mean, in seconds; zero if none does.
+    pub fn residual_mean(&self) -> f64 {
+        if self.count > 0 { self.residual / self.count as f64 } else { 0.0 }
+    }
+}
+
+/// What is kept of each device.
+#[derive(Clone, Copy, Debug)]
+struct Device {
+    requests: u64,
+    /// The end of its last read or write.
+    end: Option<u64>,
+}
+
+impl Summary {
+    /// Nothing yet. `service` tells how long the disk works on each request.
+    pub fn new(service: Service) -> Summary {
+        let histogram = || DurationHistogram::with_resolution(RESOLUTION);
+        Summary {
+            service,
+            queue: Queue::new(service),
+            requests: 0,
+            first: Nanos::ZERO,
+            last: Nanos::ZERO,
+            kinds: KINDS.map(|kind| KindFacts { kind, requests: 0, bytes: Bytes(0) }),
+            sizes: Sizes::default(),
+            sequential: 0,
+            adjacent: 0,
+            device_last: DeviceId(0),
+            gaps: histogram(),
+            responses: histogram(),
+            idle: histogram(),
+            beyond: THRESHOLDS.map(|threshold| Beyond { threshold, count: 0, residual: 0.0 }),
+            devices: Vec::new(),
+        }
+    }
+
+    /// Takes the next record, in order of arrival.
+    pub fn add(&mut self, record: &Record) {
+        if self.requests == 0 {
+            self.first = record.arrival;
+        } else {
+            self.gaps.add(record.arrival.since(self.last));
+            self.add_idle(record.arrival.since(self.queue.free()));
+        }
+        self.requests += 1;
+        self.last = self.last.max(record.arrival);
+        self.queue.request(record);
+        if let Some(response) = record.response {
+            self.responses.add(response);
+        }
+        self.add_place(record);
+    }
+
+    fn add_idle(&mut self, idle: Nanos) {
+        if idle == Nanos::ZERO {
+            return;
+        }
+        self.idle.add(idle);
+        for beyond in self.beyond.iter_mut().take_while(|beyond| idle > beyond.threshold) {
+            beyond.count += 1;
+            beyond.residual += idle.since(beyond.threshold).as_secs_f64();
+        }
+    }
+
+    fn add_place(&mut self, record: &Record) {
+        let facts = &mut self.kinds[record.kind as usize];
+        facts.requests += 1;
+        facts.bytes = Bytes(facts.bytes.0.saturating_add(record.length.0));
+        let index = record.device.0 as usize;
+        if index >= self.devices.len() {
+            self.devices.resize(index + 1, Device { requests: 0, end: None });
+        }
+        let device = &mut self.devices[index];
+        device.requests += 1;
+        if matches!(record.kind, Kind::Read | Kind::Write) {
+            self.sizes.add(record.length);
+            let sequential = device.end == Some(record.offset.0);
+            self.sequential += u64::from(sequential);
+            self.adjacent += u64::from(sequential && self.device_last == record.device);
+            self.device_last = record.device;
+            device.end = Some(record.offset.0.saturating_add(record.length.0));
+        }
+    }
+
+    /// The figures of what was seen so far.
+    pub fn facts(&self) -> Facts {
+        let [reads, writes, ..] = self.kinds;
+        let transfers = reads.requests + writes.requests;
+        let span_seconds = self.last.since(self.first).as_secs_f64();
+        Facts {
+            requests: self.requests,
+            first: self.first,
+            span_seconds,
+            rate: ratio(self.requests as f64, span_seconds),
+            read_share: ratio(reads.requests as f64, transfers as f64),
+            kinds: self.kinds,
+            bytes: Bytes(reads.bytes.0.saturating_add(writes.bytes.0)),
+            sizes: self.size_facts(),
+            sequential_share: ratio(self.sequential as f64, transfers as f64),
+            adjacent_share: ratio(self.adjacent as f64, transfers as f64),
+            gaps: spread(&self.gaps),
+            responses: spread(&self.responses),
+            idle: self.idle_facts(span_seconds),
+            devices: self.busiest(),
+        }
+    }
+
+    fn size_facts(&self) -> SizeFacts {
+        let quantile = |share| self.sizes.quantile(share);
+        SizeFacts {
+            mean_bytes: self.sizes.mean(),
+            most_frequent: self.sizes.most_frequent(SIZES_TOLD),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            max: quantile(1.0),
+        }
+    }
+
+    fn idle_facts(&self, span_seconds: f64) -> IdleFacts {
+        IdleFacts {
+            service: self.service,
+            lengths: spread(&self.idle),
+            share: ratio(self.idle.moments().sum, span_seconds),
+            beyond: self.beyond,
+            held_by_longest: self.idle.held_by_longest(LONGEST_SHARE),
+        }
+    }
+
+    fn busiest(&self) -> Vec<(DeviceId, u64)> {
+        let seen = (0..).zip(&self.devices).filter(|(_, device)| device.requests > 0);
+        let mut busiest: Vec<_> = seen.map(|(id, device)| (DeviceId(id), device.requests)).collect();
+        busiest.sort_by_key(|&(id, requests)| (std::cmp::Reverse(requests), id));
+        busiest
+    }
+}
+
+/// How the durations of a histogram are spread.
+fn spread(histogram: &DurationHistogram) -> Spread {
+    let moments = histogram.moments();
+    Spread {
+        count: moments.count as u64,
+        mean: moments.mean(),
+        variation: moments.variation(),
+        p1: histogram.quantile(0.01),
+        p50: histogram.quantile(0.5),
+        p90: histogram.quantile(0.9),
+        p99: histogram.quantile(0.99),
+        max: moments.max,
+    }
+}
+
+/// Zero where there is nothing to divide by.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::server::ServiceModel;
+
+    const MILLI: u64 = 1_000_000;
+
+    fn record(at: u64, response: Option<u64>, kind: Kind, offset: u64, length: u64, device: u32) -> Record {
+        Record {
+            arrival: Nanos(at),
+            response: response.map(Nanos),
+            offset: Bytes(offset),
+            length: Bytes(length),
+            device: DeviceId(device),
+            kind,
+        }
+    }
+
+    fn facts(service: Service, records: &[Record]) -> Facts {
+        let mut summary = Summary::new(service);
+        records.iter().for_each(|record| summary.add(record));
+        summary.facts()
+    }
+
+    fn recorded() -> Service {
+        Service::Recorded(ServiceModel::default())
+    }
+
+    #[test]
+    fn five_requests_by_hand() {
+        let start = 5_000 * MILLI;
+        let found = facts(
+            recorded(),
+            &[
+                record(start, Some(4 * MILLI), Kind::Read, 0, 4096, 0),
+                // While the first is served, on another device: no idle interval before it, nor a sequential one.
+                record(start + 2 * MILLI, Some(4 * MILLI), Kind::Write, 4096, 4096, 1),
+                // 20 ms after all was done, and where device 0 left off.
+                record(start + 26 * MILLI, Some(2 * MILLI), Kind::Write, 4096, 8192, 0),
+                // Just when all was done; neither flush nor discard has a place in the sequence.
+                record(start + 28 * MILLI, Some(0), Kind::Flush, 0, 0, 0),
+                record(start + 2028 * MILLI, Some(MILLI), Kind::Read, 12288, 4096, 0),
+            ],
+        );
+        assert_eq!((found.requests, found.first, found.span_seconds), (5, Nanos(start), 2.028));
+        assert_eq!((found.read_share, found.sequential_share, found.bytes), (0.5, 0.5, Bytes(20480)));
+        assert_eq!(found.adjacent_share, 0.25, "a write to device 1 came before the first of them");
+        assert_eq!(found.kinds.map(|kind| (kind.requests, kind.bytes.0)), [(2, 8192), (2, 12288), (0, 0), (1, 0)]);
+        assert!(found.kinds.iter().enumerate().all(|(place, facts)| facts.kind as usize == place));
+        assert_eq!(found.devices, [(DeviceId(0), 4), (DeviceId(1), 1)]);
+        assert_eq!(found.sizes.most_frequent[0], SizeShare { size: Bytes(4096), share: 0.75 });
+        assert_eq!((found.sizes.mean_bytes, found.sizes.p50, found.sizes.max), (5120.0, Bytes(4096), Bytes(8192)));
+        assert_eq!((found.gaps.count, found.gaps.mean, found.gaps.max), (4, 0.507, 2.0));
+        assert_eq!((found.responses.count, found.responses.max), (5, 0.004));
+        let idle = &found.idle;
+        assert_eq!((idle.lengths.count, idle.lengths.mean, idle.lengths.max), (2, 1.01, 2.0));
+        assert!((idle.share - 2.02 / 2.028).abs() < 1e-12);
+        assert_eq!(idle.beyond.map(|beyond| beyond.count), [2, 2, 1, 1, 0]);
+        let residuals = idle.beyond.map(|beyond| beyond.residual_mean());
+        for (reached, expected) in residuals.into_iter().zip([1.01, 1.0, 1.9, 1.0, 0.0]) {
+            assert!((reached - expected).abs() < 1e-9, "{residuals:?}");
+        }
+        assert!((idle.held_by_longest - 0.3 * 2.0 / 2.02).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_responses_the_model_says_when_the_disk_is_done() {
+        let model = ServiceModel { positioning: Nanos(10 * MILLI), per_mib: Nanos(0) };
+        let records = [
+            record(0, None, Kind::Read, 0, 512, 0),
+            record(15 * MILLI, Some(9 * MILLI), Kind::Read, 0, 512, 0),
+            record(25 * MILLI, None, Kind::Read, 0, 512, 0),
+        ];
+        let idle = |service| facts(service, &records).idle.lengths;
+        assert_eq!((idle(Service::Recorded(model)).count, idle(Service::Recorded(model)).mean), (2, 0.003));
+        assert_eq!((idle(Service::Model(model)).count, idle(Service::Model(model)).mean), (1, 0.005));
+    }
+
+    #[test]
+    fn nothing_and_one_request_have_figures() {
+        let nothing = facts(recorded(), &[]);
+        assert_eq!((nothing.requests, nothing.rate, nothing.read_share), (0, 0.0, 0.0));
+        assert_eq!((nothing.idle.share, nothing.gaps), (0.0, Spread::default()));
+        let one = facts(recorded(), &[record(7, None, Kind::Discard, 0, 1 << 40, 3)]);
+        assert_eq!((one.requests, one.span_seconds, one.rate, one.bytes), (1, 0.0, 0.0, Bytes(0)));
+        assert_eq!(one.devices, [(DeviceId(3), 1)]);
+    }
+}

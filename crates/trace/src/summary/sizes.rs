@@ -1,0 +1,111 @@
+//! Request sizes, counted exactly in bounded memory.
+
+use scrubjay_core::units::{Bytes, SECTOR_BYTES};
+use std::collections::BTreeMap;
+
+/// Whole sectors up to 4 MiB are counted in place; hardly any disk takes more in one request.
+const SECTORS_MAX: u64 = (4 << 20) / SECTOR_BYTES;
+/// So many other sizes are told apart; further ones are rounded up to a power of two.
+const OTHERS_MAX: usize = 4096;
+
+/// How often each size occurred: 64 KiB, and at most 4160 other sizes.
+#[derive(Clone, Debug)]
+pub struct Sizes {
+    by_sectors: Vec<u64>,
+    others: BTreeMap<u64, u64>,
+    count: u64,
+    sum: u64,
+}
+
+/// One size and how often it occurred.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SizeShare {
+    /// The size.
+    pub size: Bytes,
+    /// Its share (0..=1) of the requests.
+    pub share: f64,
+}
+
+impl Default for Sizes {
+    fn default() -> Sizes {
+        Sizes { by_sectors: vec![0; SECTORS_MAX as usize + 1], others: BTreeMap::new(), count: 0, sum: 0 }
+    }
+}
+
+impl Sizes {
+    /// Counts one request.
+    pub fn add(&mut self, size: Bytes) {
+        self.count += 1;
+        self.sum = self.sum.saturating_add(size.0);
+        if size.0 <= SECTORS_MAX * SECTOR_BYTES && size.0.is_multiple_of(SECTOR_BYTES) {
+            self.by_sectors[(size.0 / SECTOR_BYTES) as usize] += 1;
+        } else {
+            self.add_other(size.0);
+        }
+    }
+
+    fn add_other(&mut self, size: u64) {
+        let known = self.others.len() < OTHERS_MAX || self.others.contains_key(&size);
+        let size = if known { size } else { size.checked_next_power_of_two().unwrap_or(u64::MAX) };
+        *self.others.entry(size).or_default() += 1;
+    }
+
+    /// The mean in bytes, zero of nothing.
+    pub fn mean(&self) -> f64 {
+        if self.count > 0 { self.sum as f64 / self.count as f64 } else { 0.0 }
+    }
+
+    /// The `limit` most frequent sizes, the most frequent first.
+    pub fn most_frequent(&self, limit: usize) -> Vec<SizeShare> {
+        let mut counts = self.counts();
+        counts.sort_by_key(|&(size, count)| (std::cmp::Reverse(count), size));
+        counts.truncate(limit);
+        let share = |count| count as f64 / self.count as f64;
+        counts.into_iter().map(|(size, count)| SizeShare { size: Bytes(size), share: share(count) }).collect()
+    }
+
+    /// The size that a share (0..=1) of the requests does not exceed; zero of nothing.
+    pub fn quantile(&self, share: f64) -> Bytes {
+        let (rank, mut below) = (share * self.count as f64, 0);
+        let reached = |&(_, count): &(u64, u64)| {
+            below += count;
+            below as f64 >= rank
+        };
+        Bytes(self.counts().into_iter().find(reached).map_or(0, |(size, _)| size))
+    }
+
+    /// All sizes that occurred, ascending, and how often.
+    fn counts(&self) -> Vec<(u64, u64)> {
+        let whole = self.by_sectors.iter().zip(0..).map(|(&count, sectors)| (sectors * SECTOR_BYTES, count));
+        let others = self.others.iter().map(|(&size, &count)| (size, count));
+        let mut counts: Vec<_> = whole.chain(others).filter(|&(_, count)| count > 0).collect();
+        counts.sort_unstable();
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_sizes_by_hand() {
+        let mut sizes = Sizes::default();
+        assert_eq!((sizes.mean(), sizes.quantile(0.5), sizes.most_frequent(3)), (0.0, Bytes(0), Vec::new()));
+        [4096, 4096, 700, 8 << 20].iter().for_each(|&size| sizes.add(Bytes(size)));
+        assert_eq!(sizes.mean(), (2 * 4096 + 700 + (8 << 20)) as f64 / 4.0);
+        assert_eq!([0.25, 0.5, 0.75, 1.0].map(|share| sizes.quantile(share).0), [700, 4096, 4096, 8 << 20]);
+        let frequent = sizes.most_frequent(2);
+        assert_eq!(frequent[0], SizeShare { size: Bytes(4096), share: 0.5 });
+        assert_eq!(frequent[1], SizeShare { size: Bytes(700), share: 0.25 });
+    }
+
+    #[test]
+    fn odd_sizes_without_end_take_no_memory_without_end() {
+        let mut sizes = Sizes::default();
+        (0..100_000).for_each(|odd| sizes.add(Bytes(odd * 1000 + 1)));
+        sizes.add(Bytes(u64::MAX));
+        assert!(sizes.others.len() <= OTHERS_MAX + 64);
+        assert_eq!(sizes.counts().iter().map(|(_, count)| count).sum::<u64>(), 100_001);
+    }
+}
