@@ -16,3 +16,8 @@ pub enum Exit {
     /// Stopped by a signal; to be continued.
     Paused = 130,
 }
+
+/// What the user asked for makes no sense, or the input is not what it should be: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(pub String);

@@ -5,6 +5,8 @@ mod disks;
 mod exit;
 mod generate;
 mod json;
+#[cfg_attr(not(test), expect(dead_code, reason = "the verbs that read traces come next"))]
+mod load;
 mod outcome;
 #[cfg_attr(not(test), expect(dead_code, reason = "no verb draws a page yet"))]
 mod page;
@@ -30,7 +32,7 @@ fn main() -> ExitCode {
             return Exit::Clean;
         }
         say::say(format_args!("scrubjay: {error:#}"));
-        Exit::Failed
+        if error.is::<exit::Usage>() { Exit::Usage } else { Exit::Failed }
     });
     ExitCode::from(exit as u8)
 }

@@ -38,6 +38,7 @@ pub mod exact;
 pub mod experiment;
 pub mod figure;
 pub mod lse;
+pub mod online;
 pub mod pump;
 pub mod replay;
 pub mod tune;

@@ -73,6 +73,11 @@ impl Trace {
         Ok(is_more.then_some(&self.batch))
     }
 
+    /// The records that the last call of [`Trace::next_batch`] gave.
+    pub fn records(&self) -> &[Record] {
+        &self.batch
+    }
+
     /// The devices met so far; all of them once there are no more records.
     pub fn devices(&self) -> &Devices {
         match &self.lanes {

@@ -1,47 +1,13 @@
-//! The command line: every verb, option, help text and example, in one table.
+//! The arguments of `scrub`.
 
+use super::EXIT_CODES;
 use crate::quantity;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// The exit codes, as every help page shows them.
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    clean: every sector asked for was verified
-  1    could not do the job
-  2    bad usage
-  3    finished, and found problems
-  4    no permission
-  130  paused by a signal; start again to go on";
-
-/// The command.
-#[derive(Debug, Parser)]
-#[command(
-    name = "scrubjay",
-    version,
-    about = "Keeps the bytes on your disks intact",
-    long_about = "Scrubjay keeps the bytes on your disks intact.\n\nWithout a verb it shows the disks it sees, and what to do next.",
-    after_help = EXIT_CODES,
-)]
-pub struct Cli {
-    /// What to do.
-    #[command(subcommand)]
-    pub verb: Option<Verb>,
-}
-
-/// What can be done.
-#[derive(Debug, Subcommand)]
-pub enum Verb {
-    /// Read every sector of a disk while it is idle, inside a latency budget
-    Scrub(Box<Scrub>),
-    /// Write the man pages, or the completions for a shell, to be packaged
-    #[command(hide = true)]
-    Generate(Generate),
-}
-
-const SCRUB_EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   scrubjay scrub /dev/sda                    read all of it; applications lose at most 1 ms a request on average
   scrubjay scrub /dev/sd[a-d]                four disks side by side
@@ -54,7 +20,7 @@ Nothing is ever written to a target. A stop (Ctrl-C, kill, even kill -9) is a pa
 
 /// Arguments of `scrub`.
 #[derive(Debug, Args)]
-#[command(after_help = format!("{SCRUB_EXAMPLES}\n\n{EXIT_CODES}"))]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Scrub {
     /// Disks, partitions or image files
     #[arg(required = true, value_name = "TARGET")]
@@ -165,38 +131,4 @@ pub enum Detector {
     Stat,
     /// None: see nobody
     None,
-}
-
-/// Arguments of `generate`.
-#[derive(Debug, Args)]
-pub struct Generate {
-    /// What to write
-    #[command(subcommand)]
-    pub what: Generated,
-}
-
-/// What can be generated.
-#[derive(Debug, Subcommand)]
-pub enum Generated {
-    /// Man pages, one file a verb
-    Man {
-        /// Into this folder
-        folder: PathBuf,
-    },
-    /// Completions, to standard output
-    Completions {
-        /// For this shell
-        shell: clap_complete::Shell,
-    },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_table_is_sound() {
-        Cli::command().debug_assert();
-    }
 }

@@ -1,0 +1,71 @@
+//! The arguments of all verbs that read traces.
+
+use crate::quantity;
+use clap::{Args, ValueEnum};
+use scrubjay_core::server::ServiceModel;
+use scrubjay_core::units::Nanos;
+use std::path::PathBuf;
+
+/// Which traces, and what of them.
+#[derive(Debug, Args)]
+pub struct Traces {
+    /// Trace files in any format known (`scrubjay trace formats`), compressed or not; `-` is standard input
+    #[arg(required = true, value_name = "TRACE")]
+    pub files: Vec<PathBuf>,
+    /// The format, if it is not to be told from the content
+    #[arg(long, value_name = "NAME", help_heading = "Trace")]
+    pub format: Option<String>,
+    /// Only this device of the traces; may be given more than once
+    #[arg(long, value_name = "NAME", help_heading = "Trace")]
+    pub device: Vec<String>,
+}
+
+/// How long requests took.
+#[derive(Debug, Args)]
+pub struct Disk {
+    /// Where the foreground's service times come from
+    #[arg(long, value_enum, default_value_t = Service::Model, help_heading = "Disk")]
+    pub service: Service,
+    /// The disk: a model's name, or POSITIONING,PER_MIB
+    #[arg(long, value_name = "MODEL|TIME,TIME", default_value = "ultrastar-15k450", value_parser = model, help_heading = "Disk")]
+    pub disk: ServiceModel,
+}
+
+/// Sources of service times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Service {
+    /// The model of the disk
+    Model,
+    /// The trace's response times, where it has them
+    Recorded,
+}
+
+/// A model of a disk by its name, or `3.7ms,11.07ms`: a request's fixed time, and the time for each MiB of it.
+fn model(text: &str) -> Result<ServiceModel, String> {
+    if text == "ultrastar-15k450" {
+        return Ok(ServiceModel::ULTRASTAR_15K450);
+    }
+    let what = || format!("`{text}` is no disk: write ultrastar-15k450, or two times such as 3.7ms,11.07ms");
+    let (positioning, per_mib) = text.split_once(',').ok_or_else(what)?;
+    let time = |text: &str| quantity::time(text.trim()).map_err(|_| what());
+    let model = ServiceModel { positioning: time(positioning)?, per_mib: time(per_mib)? };
+    if model.positioning == Nanos::ZERO && model.per_mib == Nanos::ZERO {
+        return Err(format!("`{text}`: a disk that takes no time cannot be scheduled"));
+    }
+    Ok(model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_a_name_or_two_times() {
+        assert_eq!(model("ultrastar-15k450"), Ok(ServiceModel::ULTRASTAR_15K450));
+        let own = ServiceModel { positioning: Nanos::from_millis(8), per_mib: Nanos(5_500_000) };
+        assert_eq!(model("8ms, 5.5ms"), Ok(own));
+        for text in ["", "8ms", "8,5", "0ms,0ms", "floppy"] {
+            assert!(model(text).is_err(), "{text}");
+        }
+    }
+}

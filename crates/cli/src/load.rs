@@ -1,0 +1,180 @@
+//! Traces from files: opened, filtered by device, and held as the simulator wants them.
+
+use crate::args::{Disk, Service as From, Traces};
+use crate::exit::Usage;
+use crate::say::say;
+use anyhow::{Context, Result};
+use scrubjay_core::server::Request;
+use scrubjay_core::units::Nanos;
+use scrubjay_trace::formats::{self, Format};
+use scrubjay_trace::{DeviceId, Devices, Input, Options, Periods, Queue, Record, Service, Source, Trace};
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+
+/// One device of a trace, as the simulator wants it: at most 16 bytes a request.
+#[derive(Debug)]
+pub struct Load {
+    /// What to call it: the file, and the device where there are several.
+    pub name: String,
+    /// When its first request arrived, by the trace's clock.
+    pub started: Nanos,
+    /// Its busy periods.
+    pub periods: Periods,
+    /// Its requests, if they were asked for.
+    pub requests: Vec<Request>,
+}
+
+/// What is held of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// The busy periods only: all that a policy that does not learn needs.
+    Periods,
+    /// The requests too: what the shipped scrubber is played against.
+    Requests,
+}
+
+/// Opens the files of one trace.
+pub fn open(files: &[impl AsRef<Path>], format: Option<&str>) -> Result<Trace> {
+    let format = format.map(named).transpose()?;
+    let mut inputs = Vec::with_capacity(files.len());
+    for path in files.iter().map(AsRef::as_ref) {
+        let name = path.display().to_string();
+        let source = if path == Path::new("-") {
+            Source::Pipe(Box::new(std::io::stdin()))
+        } else {
+            let file = File::open(path).map_err(|error| Usage(format!("{name}: {error}")))?;
+            let kind = file.metadata().with_context(|| name.clone())?.file_type();
+            if kind.is_dir() {
+                return Err(Usage(format!("{name}: is a folder, not a trace")).into());
+            }
+            if kind.is_file() { Source::File(Box::new(file)) } else { Source::Pipe(Box::new(file)) }
+        };
+        inputs.push(Input { name, source });
+    }
+    scrubjay_trace::open(inputs, Options { format }).map_err(|error| Usage(error.to_string()).into())
+}
+
+/// The format of that name.
+pub fn named(name: &str) -> Result<&'static Format> {
+    let known = || formats::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
+    Ok(formats::by_name(name).ok_or_else(|| Usage(format!("`{name}` is no trace format; known are {}", known())))?)
+}
+
+/// Which devices are wanted, by id.
+#[derive(Debug)]
+pub struct Filter<'a> {
+    names: &'a [String],
+    wanted: Vec<Option<bool>>,
+}
+
+impl<'a> Filter<'a> {
+    /// Those named; all, if none is.
+    pub fn new(names: &'a [String]) -> Filter<'a> {
+        Filter { names, wanted: Vec::new() }
+    }
+
+    /// Is it wanted?
+    pub fn wants(&mut self, device: DeviceId, devices: &Devices) -> bool {
+        if self.names.is_empty() {
+            return true;
+        }
+        let index = device.0 as usize;
+        if self.wanted.len() <= index {
+            self.wanted.resize(index + 1, None);
+        }
+        *self.wanted[index].get_or_insert_with(|| self.names.iter().any(|name| name == devices.name(device)))
+    }
+
+    /// Complains about names that the trace does not have.
+    pub fn check(&self, trace: &Trace) -> Result<()> {
+        match self.names.iter().find(|name| trace.devices().find(name).is_none()) {
+            None => Ok(()),
+            Some(name) => {
+                let mut known = trace.devices().names().to_vec();
+                let left_out = known.len().saturating_sub(DEVICES_SHOWN);
+                known.truncate(DEVICES_SHOWN);
+                let more = if left_out > 0 { format!(" and {left_out} more") } else { String::new() };
+                Err(Usage(format!("the trace has no device `{name}`; it has {}{more}", known.join(", "))).into())
+            }
+        }
+    }
+}
+
+/// So many devices are named in an error.
+const DEVICES_SHOWN: usize = 12;
+
+/// Calls `each` with every wanted record, in order of arrival, and says what could not be understood.
+pub fn for_each(mut trace: Trace, devices: &[String], mut each: impl FnMut(&Record)) -> Result<Trace> {
+    let mut filter = Filter::new(devices);
+    while trace.next_batch().map_err(|error| Usage(error.to_string()))?.is_some() {
+        let wanted = |record: &&Record| filter.wants(record.device, trace.devices());
+        trace.records().iter().filter(wanted).for_each(&mut each);
+    }
+    filter.check(&trace)?;
+    say_malformed(&trace);
+    Ok(trace)
+}
+
+/// Says what could not be understood, if anything.
+pub fn say_malformed(trace: &Trace) {
+    let malformed = trace.malformed();
+    if malformed.count > 0 {
+        say(format_args!("scrubjay: {} records were not understood and left out:", malformed.count));
+        for example in &malformed.examples {
+            say(format_args!("  {}: {}: {}", example.place, example.reason, example.excerpt));
+        }
+    }
+}
+
+/// The service times that the arguments ask for.
+pub fn service(disk: &Disk) -> Service {
+    match disk.service {
+        From::Model => Service::Model(disk.disk),
+        From::Recorded => Service::Recorded(disk.disk),
+    }
+}
+
+/// Reads each file as a trace of its own; one load for each device of it, the busiest first.
+pub fn load(traces: &Traces, disk: &Disk, hold: Hold) -> Result<Vec<Load>> {
+    let mut loads = Vec::new();
+    for file in &traces.files {
+        let trace = open(std::slice::from_ref(file), traces.format.as_deref())?;
+        let mut held: Vec<(DeviceId, Queue, Load)> = Vec::new();
+        let mut places: HashMap<DeviceId, usize> = HashMap::new();
+        let mut last: Option<(DeviceId, usize)> = None;
+        let trace = for_each(trace, &traces.device, |record| {
+            let place = match last {
+                Some((device, place)) if device == record.device => place,
+                _ => *places.entry(record.device).or_insert_with(|| {
+                    let load = Load {
+                        name: String::new(),
+                        started: record.arrival,
+                        periods: Periods::default(),
+                        requests: Vec::new(),
+                    };
+                    held.push((record.device, Queue::new(service(disk)), load));
+                    held.len() - 1
+                }),
+            };
+            last = Some((record.device, place));
+            let (_, queue, load) = &mut held[place];
+            let request = queue.request(record);
+            load.periods.add(request);
+            if hold == Hold::Requests {
+                load.requests.push(request);
+            }
+        })?;
+        let is_alone = held.len() == 1;
+        held.sort_by_key(|(_, _, load)| std::cmp::Reverse(load.periods.requests()));
+        loads.extend(held.into_iter().map(|(device, _, load)| {
+            let file = file.display();
+            let name = if is_alone { file.to_string() } else { format!("{file}:{}", trace.devices().name(device)) };
+            Load { name, ..load }
+        }));
+    }
+    if loads.is_empty() {
+        return Err(Usage("the traces have no requests".to_owned()).into());
+    }
+    Ok(loads)
+}

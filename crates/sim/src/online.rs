@@ -1,0 +1,42 @@
+//! The shipped scrubber on a trace: policies that learn as they go, played request by request.
+
+use crate::disk::Disk;
+use crate::exact::Outcome;
+use crate::pump::{Pump, Sight};
+use scrubjay_core::coverage::Coverage;
+use scrubjay_core::idle::IdlePolicy;
+use scrubjay_core::scrub::{Config, Pass, Scrub};
+use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::tour::{Grid, OrderKind};
+use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
+use scrubjay_trace::Periods;
+
+/// A disk that nobody is done with: 4 PiB, in regions so large that no request is cut at the end of one.
+const DISK: Bytes = Bytes::gib(4 << 20);
+const REGION: Bytes = Bytes::gib(4 << 10);
+
+/// Plays `policy` with the shipped scrubber from the first request to the end of the last one.
+pub fn play(requests: &[Request], disk: ServiceModel, policy: Box<dyn IdlePolicy>) -> Outcome {
+    let Some(first) = requests.first().map(|request| request.at) else { return Outcome::default() };
+    let periods: Periods = requests.iter().copied().collect();
+    let grid = Grid::new(DISK.sectors(), REGION.sectors(), REGION.sectors());
+    let config = Config { range: grid.disk(), granule: 8, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+    let order = OrderKind::Sequential.order(&[]);
+    let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
+    // From time zero on, so that nothing is scrubbed before the first of them.
+    let foreground = requests.iter().map(|request| Request { at: request.at - first, ..*request });
+    let pump = Pump::new(Disk::new(grid.disk().count(), disk), foreground).sight(Sight::Live);
+    let report = pump.until(periods.span()).run(&mut scrub).report;
+    Outcome {
+        requests: periods.requests(),
+        span: periods.span(),
+        intervals: periods.intervals().len() as u64,
+        idle_total: periods.idle_total(),
+        collisions: report.scrub.ops_hit,
+        scrub_requests: report.scrub.ops,
+        scrub_bytes: report.scrub.bytes.0,
+        used: report.scrub.busy,
+        slowdown_total: u128::from(report.foreground.slowdown_total.0),
+        slowdown_max: report.foreground.slowdown_max,
+    }
+}
