@@ -18,6 +18,8 @@ const WINDOW: usize = 128;
 const OUTLIER_OF: usize = 64;
 /// A size that was not tried for so long is known no better than one never tried: what made it slow may be over.
 const STALE: Nanos = Nanos::from_secs(600);
+/// No completion counts for longer: a year, so that sums have room.
+const SERVICE_MAX: Nanos = Nanos::from_secs(365 * 86_400);
 /// Before anything is known: the authors' drive.
 const PRIOR: Line = Line {
     positioning: ServiceModel::ULTRASTAR_15K450.positioning.0 as f64 / 1e9,
@@ -31,39 +33,48 @@ const UNTRIED_MARGIN: f64 = 1.25;
 #[derive(Clone, Debug, Default)]
 pub struct ServiceTimes {
     sizes: [Window; SIZES.len()],
+    /// By size; what [`ServiceTimes::mean`] and [`ServiceTimes::high`] say.
+    estimates: [Estimate; SIZES.len()],
     completions: u64,
     latest: Nanos,
 }
 
-/// The completions of late, and what they come to.
+/// The completions of late, in the order in which they came and by length, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 struct Window {
-    seconds: VecDeque<f64>,
+    recent: VecDeque<u64>,
+    sorted: Vec<u64>,
+    sum: u64,
     latest: Nanos,
     estimate: Option<Estimate>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Estimate {
     mean: f64,
     high: f64,
 }
 
 impl Window {
-    fn add(&mut self, seconds: f64, at: Nanos) {
+    fn add(&mut self, nanos: u64, at: Nanos) {
         if at.since(self.latest) > STALE {
-            self.seconds.clear();
+            *self = Window::default();
         }
         self.latest = at;
-        if self.seconds.len() == WINDOW {
-            self.seconds.pop_front();
+        if self.recent.len() == WINDOW {
+            let leaving = self.recent.pop_front().expect("a full window");
+            let place = self.sorted.partition_point(|&one| one < leaving);
+            self.sorted.remove(place);
+            self.sum -= leaving;
         }
-        self.seconds.push_back(seconds);
-        let mut sorted: Vec<f64> = self.seconds.iter().copied().collect();
-        sorted.sort_by(f64::total_cmp);
-        let kept = &sorted[..sorted.len() - sorted.len().div_ceil(OUTLIER_OF)];
-        self.estimate =
-            kept.last().map(|&longest| Estimate { mean: kept.iter().sum::<f64>() / kept.len() as f64, high: longest });
+        self.recent.push_back(nanos);
+        self.sorted.insert(self.sorted.partition_point(|&one| one < nanos), nanos);
+        self.sum += nanos;
+        let (kept, left_out) = self.sorted.split_at(self.sorted.len() - self.sorted.len().div_ceil(OUTLIER_OF));
+        self.estimate = kept.last().map(|&longest| {
+            let sum = self.sum - left_out.iter().sum::<u64>();
+            Estimate { mean: sum as f64 / 1e9 / kept.len() as f64, high: longest as f64 / 1e9 }
+        });
     }
 }
 
@@ -88,8 +99,9 @@ impl ServiceTimes {
         }
         self.completions += 1;
         let nearest = SIZES.iter().rposition(|step| size.0 * 4 >= step.0 * 3).unwrap_or(0);
-        let seconds = service.as_secs_f64() * SIZES[nearest].0 as f64 / size.0 as f64;
-        self.sizes[nearest].add(seconds, at);
+        let scaled = u128::from(service.0.min(SERVICE_MAX.0)) * u128::from(SIZES[nearest].0) / u128::from(size.0);
+        self.sizes[nearest].add(scaled as u64, at);
+        self.estimates = std::array::from_fn(|step| self.fresh(step).unwrap_or_else(|| self.guess(SIZES[step])));
     }
 
     /// How many completions were noted.
@@ -120,22 +132,28 @@ impl ServiceTimes {
     }
 
     fn estimate(&self, size: Bytes) -> Estimate {
-        let measured = SIZES.iter().position(|&step| step == size).and_then(|step| self.fresh(step));
-        measured.unwrap_or_else(|| {
-            let mean = self.line(size).at(size);
-            Estimate { mean, high: mean * UNTRIED_MARGIN }
-        })
+        match SIZES.iter().position(|&step| step == size) {
+            Some(step) if self.completions > 0 => self.estimates[step],
+            _ => self.guess(size),
+        }
     }
 
-    /// Least squares through the measured sizes. With one only, the cautious line: no shorter for a smaller request,
-    /// twice as long for one twice as great.
-    fn line(&self, size: Bytes) -> Line {
+    /// By the line through what was measured.
+    fn guess(&self, size: Bytes) -> Estimate {
+        let mean = self.line().at(size);
+        Estimate { mean, high: mean * UNTRIED_MARGIN }
+    }
+
+    /// Least squares through the measured sizes. With one only, that of the authors' drive, raised or lowered to meet it.
+    fn line(&self) -> Line {
         let points: Vec<(f64, f64)> =
             (0..SIZES.len()).filter_map(|step| Some((SIZES[step].0 as f64, self.fresh(step)?.mean))).collect();
         match points[..] {
             [] => PRIOR,
-            [(x, y)] if size.0 as f64 > x => Line { positioning: 0.0, per_byte: y / x },
-            [(_, y)] => Line { positioning: y, per_byte: 0.0 },
+            [(x, y)] => {
+                let scale = y / (PRIOR.positioning + PRIOR.per_byte * x);
+                Line { positioning: PRIOR.positioning * scale, per_byte: PRIOR.per_byte * scale }
+            }
             _ => {
                 let count = points.len() as f64;
                 let (mean_x, mean_y) =
@@ -169,10 +187,12 @@ mod tests {
     }
 
     #[test]
-    fn one_size_is_read_cautiously() {
-        let times = seen(&[(Bytes::kib(256), 4000); 2]);
-        assert!((times.mean(Bytes::mib(1)) - 0.016).abs() < 1e-9, "four times as long");
-        assert!((times.mean(Bytes::kib(64)) - 0.004).abs() < 1e-9, "no shorter");
+    fn one_size_gives_a_drive_like_the_authors() {
+        let times = seen(&[(Bytes::kib(256), 2 * (PRIOR.at(Bytes::kib(256)) * 1e6) as u64); 2]);
+        for size in SIZES {
+            assert!((times.mean(size) / PRIOR.at(size) / 2.0 - 1.0).abs() < 1e-3, "twice as slow at {size}");
+        }
+        assert!(times.high(Bytes::mib(1)) > 1.2 * times.mean(Bytes::mib(1)), "a guess");
     }
 
     #[test]

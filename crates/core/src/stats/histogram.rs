@@ -5,11 +5,11 @@ use super::scale::Scale;
 use crate::units::Nanos;
 
 /// Buckets per octave: a bucket is at most 9 % wide, so a threshold at a bucket's edge is as good as any.
-const BUCKETS_PER_OCTAVE: u32 = 8;
+const BUCKETS_PER_OCTAVE: u32 = 16;
 /// The first bucket's upper edge: 10 us. No disk's idle interval below that can be used for anything.
 const FLOOR_NANOS: f64 = 10_000.0;
 /// 10 us x 2^(256/8) = 12 hours; longer ones fall into the last bucket.
-const BUCKETS: usize = 257;
+const BUCKETS: usize = 513;
 
 /// The same edge of a histogram of chosen resolution: 1 us, the clock of most traces.
 const FINE_FLOOR_NANOS: f64 = 1_000.0;
@@ -36,6 +36,17 @@ pub struct Survival {
     pub longer: f64,
     /// The sum of what they have beyond the threshold, in seconds: U(t) = sum of (L - t)+.
     pub residual: f64,
+}
+
+/// One bucket: the durations in `low < d <= high`, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// Its lower edge.
+    pub low: f64,
+    /// Its upper edge.
+    pub high: f64,
+    /// How many durations.
+    pub count: f64,
 }
 
 /// Count and sum side by side: one cache line for each duration added.
@@ -116,6 +127,12 @@ impl DurationHistogram {
     pub fn buckets(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let seen = self.buckets.iter().enumerate().filter(|(_, bucket)| bucket.count > 0.0);
         seen.map(|(index, bucket)| (self.edge(index), bucket.count))
+    }
+
+    /// All buckets but the first and the last, ascending, the empty ones too.
+    pub fn cells(&self) -> impl ExactSizeIterator<Item = Cell> + '_ {
+        let inner = self.buckets[1..self.buckets.len() - 1].iter().enumerate();
+        inner.map(|(index, bucket)| Cell { low: self.edge(index), high: self.edge(index + 1), count: bucket.count })
     }
 
     /// The duration in seconds that a share (0..=1) of them does not exceed: 0.5 gives the median. Zero of nothing.

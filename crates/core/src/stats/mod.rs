@@ -13,7 +13,7 @@ mod variance;
 pub use acd::Acd;
 pub use auto_regression::{AutoRegression, RunningAutocovariance, order_max};
 pub use correlation::autocorrelation;
-pub use histogram::{DurationHistogram, Survival};
+pub use histogram::{Cell, DurationHistogram, Survival};
 pub use lorenz::held_by_largest;
 pub use moments::Moments;
 pub use variance::{Variance, variance_by_phase};
