@@ -1,20 +1,25 @@
 //! The `scrubjay` command: reads arguments, calls the verb, turns the answer into an exit code.
 
 mod args;
+mod config;
+mod crew;
 mod disks;
 mod exit;
 mod generate;
 mod json;
-#[cfg_attr(not(test), expect(dead_code, reason = "the verbs that read traces come next"))]
 mod load;
 mod outcome;
-#[cfg_attr(not(test), expect(dead_code, reason = "no verb draws a page yet"))]
 mod page;
 mod progress;
 mod quantity;
 mod result;
 mod say;
 mod scrub;
+mod simulate;
+mod study;
+mod tally;
+mod trace;
+mod tune;
 
 use args::{Cli, Verb};
 use clap::Parser;
@@ -25,6 +30,10 @@ fn main() -> ExitCode {
     let result = match Cli::parse().verb {
         None => disks::run(),
         Some(Verb::Scrub(args)) => scrub::run(&args),
+        Some(Verb::Trace(args)) => trace::run(&args),
+        Some(Verb::Tune(args)) => tune::run(&args),
+        Some(Verb::Simulate(args)) => simulate::run(&args),
+        Some(Verb::Study(args)) => study::run(&args),
         Some(Verb::Generate(args)) => generate::run(&args),
     };
     let exit = result.unwrap_or_else(|error| {

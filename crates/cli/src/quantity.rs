@@ -40,7 +40,7 @@ pub fn time(text: &str) -> Result<Nanos, String> {
     let (number, unit) = split(text).ok_or_else(what)?;
     let unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(what)?;
     let value = number.parse::<f64>().map_err(|_| what())? * unit.1;
-    if value < 1e19 { Ok(Nanos(value as u64)) } else { Err(what()) }
+    if value < 1e19 { Ok(Nanos(value.round() as u64)) } else { Err(what()) }
 }
 
 /// `A..B`, `A..`, `..B`: bytes from A up to, but not including, B.

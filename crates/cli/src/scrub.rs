@@ -1,11 +1,11 @@
 //! `scrubjay scrub`: one session a target, side by side; progress while they run, the result at the end.
 
-use crate::args::{self, Scrub};
+use crate::args::{self, Scrub, Settings};
 use crate::exit::Exit;
 use crate::outcome::Outcome;
 use crate::progress::{Progress, Update};
 use crate::say::say;
-use crate::{json, result};
+use crate::{config, json, result};
 use anyhow::{Context, Result};
 use scrubjay_core::idle::{Choice, Goal};
 use scrubjay_core::scrub::Report;
@@ -21,16 +21,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+/// Why a setting is there.
+const SETTLED: &str = "it has a default";
+
 /// Scrubs all targets.
 pub fn run(args: &Scrub) -> Result<Exit> {
     if args.record.is_some() && args.targets.len() > 1 {
         say(format_args!("scrubjay: --record takes one target"));
         return Ok(Exit::Usage);
     }
+    let file = args.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
+    let settings = args.settings.clone().or(file).or(Settings::defaults());
     let stop = stop_on_signals()?;
     let mut sessions = Vec::new();
     for path in &args.targets {
-        match options(args, path).and_then(|options| Session::prepare(path, &options)) {
+        match options(args, &settings, path).and_then(|options| Session::prepare(path, &options)) {
             Ok(session) => sessions.push(session),
             Err(error) => {
                 say(format_args!("scrubjay: {error}"));
@@ -105,29 +110,23 @@ fn stop_on_signals() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// What the arguments mean for one target.
-fn options(args: &Scrub, path: &Path) -> Result<Options, SessionError> {
-    let size = args.request;
+/// What the arguments mean for one target; `settings` leave nothing open that has a default.
+fn options(args: &Scrub, settings: &Settings, path: &Path) -> Result<Options, SessionError> {
     let range = match &args.range {
         None => None,
         Some(Range { start, end: Some(end) }) => Some(start.unwrap_or(0)..*end),
         Some(Range { start, end: None }) => Some(start.unwrap_or(0)..Target::open(path)?.sectors * 512),
     };
     Ok(Options {
-        policy: match args.policy {
-            args::Policy::Budget => Choice::Budget(Goal { mean: args.slowdown, max: args.max_slowdown }),
-            args::Policy::Waiting => Choice::Waiting { wait: args.wait, size },
-            args::Policy::Delay => Choice::Delay { delay: args.delay, size },
-            args::Policy::None => Choice::None { size },
-        },
-        order: match args.order {
+        policy: policy(settings),
+        order: match settings.order.expect(SETTLED) {
             args::Order::Sequential => OrderKind::Sequential,
             args::Order::Staggered => OrderKind::Staggered,
             args::Order::Oldest => OrderKind::Oldest,
         },
-        region: args.region,
-        segment: args.segment,
-        verify: match args.verify {
+        region: settings.region.expect(SETTLED),
+        segment: settings.segment.expect(SETTLED),
+        verify: match settings.verify.expect(SETTLED) {
             args::Verify::Auto => verify::Kind::Auto,
             args::Verify::Read => verify::Kind::Read,
             args::Verify::Scsi => verify::Kind::Scsi,
@@ -135,9 +134,9 @@ fn options(args: &Scrub, path: &Path) -> Result<Options, SessionError> {
             args::Verify::Nvme => verify::Kind::Nvme,
         },
         range,
-        state_folder: args.state.clone().unwrap_or_else(store::default_folder),
+        state_folder: settings.state.clone().unwrap_or_else(store::default_folder),
         fresh: args.fresh,
-        detector: args.detector.map(|detector| match detector {
+        detector: settings.detector.map(|detector| match detector {
             args::Detector::Bpf => detector::Kind::Bpf,
             args::Detector::Perf => detector::Kind::Perf,
             args::Detector::Stat => detector::Kind::Stat,
@@ -145,6 +144,19 @@ fn options(args: &Scrub, path: &Path) -> Result<Options, SessionError> {
         }),
         record: args.record.clone(),
     })
+}
+
+fn policy(settings: &Settings) -> Choice {
+    let size = settings.request.expect(SETTLED);
+    match settings.policy.expect(SETTLED) {
+        args::Policy::Budget => {
+            let (mean, max) = (settings.slowdown.expect(SETTLED), settings.max_slowdown.expect(SETTLED));
+            Choice::Budget(Goal { mean, max })
+        }
+        args::Policy::Waiting => Choice::Waiting { wait: settings.wait.expect(SETTLED), size },
+        args::Policy::Delay => Choice::Delay { delay: settings.delay.expect(SETTLED), size },
+        args::Policy::None => Choice::None { size },
+    }
 }
 
 /// What the user did wrong, what is not permitted, or what cannot be done.

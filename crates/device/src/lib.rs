@@ -4,6 +4,7 @@
 //! With `code` it is the only crate with `unsafe`, each block with its `SAFETY:` line.
 
 pub mod buffer;
+pub mod capture;
 pub mod claim;
 pub mod clock;
 pub mod decorate;

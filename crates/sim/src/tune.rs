@@ -45,44 +45,48 @@ pub struct Pair {
 pub struct Tuner<'a> {
     periods: &'a Periods,
     disk: ServiceModel,
-    /// By threshold: how many intervals may be longer, at most, and what they have beyond it, at most.
+    /// By threshold: an upper bound, for a disk that nobody has touched.
     beyond: Vec<Beyond>,
 }
 
+/// Intervals above a threshold: how many, what they have beyond it, and the requests of the busy periods after them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Beyond {
     count: u64,
     residual: u128,
+    requests: u64,
 }
 
 impl<'a> Tuner<'a> {
     /// Counts the intervals by length, once.
     pub fn new(periods: &'a Periods, disk: ServiceModel) -> Tuner<'a> {
-        let mut counts = vec![(0u64, 0u128); THRESHOLDS];
-        for idle in periods.intervals() {
-            let slot = &mut counts[slot_of(*idle)];
+        let mut counts = vec![(0u64, 0u128, 0u64); THRESHOLDS];
+        for period in periods.iter().skip(1) {
+            let slot = &mut counts[slot_of(period.idle)];
             slot.0 += 1;
-            slot.1 += u128::from(idle.0);
+            slot.1 += u128::from(period.idle.0);
+            slot.2 += u64::from(period.requests);
         }
         let mut beyond = vec![Beyond::default(); THRESHOLDS];
-        let (mut count, mut sum) = (0, 0);
+        let (mut count, mut sum, mut requests) = (0, 0, 0);
         for slot in (0..THRESHOLDS).rev() {
             count += counts[slot].0;
             sum += counts[slot].1;
+            requests += counts[slot].2;
             let residual = sum - u128::from(count) * u128::from(threshold(slot).0);
-            beyond[slot] = Beyond { count, residual };
+            beyond[slot] = Beyond { count, residual, requests };
         }
         Tuner { periods, disk, beyond }
     }
 
-    /// The best threshold for one size, if any keeps the goal; the search begins where it was for `near`, a similar size.
-    /// `None` also for sizes whose single request takes longer than the max goal.
-    pub fn best_wait(&self, size: Bytes, goal: Goal, near: Option<Nanos>) -> Option<Pair> {
+    /// The best threshold for one size, if any keeps the goal. `None` also for sizes whose single request takes longer than
+    /// the max goal.
+    pub fn best_wait(&self, size: Bytes, goal: Goal) -> Option<Pair> {
         if self.disk.service(size) > goal.max {
             return None;
         }
         let mut search = Search { tuner: self, size, goal, tried: vec![Tried::Not; THRESHOLDS] };
-        let first = search.first_that_keeps(near.map_or(THRESHOLDS / 2, slot_of))?;
+        let first = search.first_that_keeps(self.estimate(size, goal))?;
         let mut best = search.try_at(first)?;
         for slot in (0..first).rev() {
             if self.beyond[slot].count > INTERVALS_FEW {
@@ -102,18 +106,26 @@ impl<'a> Tuner<'a> {
 
     /// The best threshold for each of `sizes` that has one, in their order.
     pub fn candidates(&self, sizes: impl IntoIterator<Item = Bytes>, goal: Goal) -> Vec<Pair> {
-        let mut near = None;
-        let best = sizes.into_iter().filter_map(|size| {
-            let pair = self.best_wait(size, goal, near);
-            near = pair.map(|pair| pair.wait).or(near);
-            pair
-        });
-        best.collect()
+        sizes.into_iter().filter_map(|size| self.best_wait(size, goal)).collect()
+    }
+
+    /// Where to begin: the first threshold that keeps the mean goal if every interval above it ends in a collision, and
+    /// those who come then lose half a request of ours each.
+    fn estimate(&self, size: Bytes, goal: Goal) -> usize {
+        let each = u128::from(self.disk.service(size).0 / 2);
+        let lost_max = self.lost_max(goal);
+        let slot = self.beyond.partition_point(|beyond| u128::from(beyond.requests) * each > lost_max);
+        slot.min(THRESHOLDS - 1)
+    }
+
+    /// What all requests together may lose, in nanoseconds.
+    fn lost_max(&self, goal: Goal) -> u128 {
+        u128::from(goal.mean.0) * u128::from(self.periods.requests())
     }
 
     /// No scrub with this threshold reads more: every interval longer than it is filled, and one request more each.
     fn bytes_max(&self, slot: usize, size: Bytes) -> u128 {
-        let Beyond { count, residual } = self.beyond[slot];
+        let Beyond { count, residual, .. } = self.beyond[slot];
         let requests = residual.div_ceil(u128::from(self.disk.service(size).0.max(1))) + u128::from(count);
         requests * u128::from(size.0)
     }
@@ -151,7 +163,7 @@ impl Search<'_, '_> {
     fn try_at(&mut self, slot: usize) -> Option<Outcome> {
         if self.tried[slot] == Tried::Not {
             let Tuner { periods, disk, .. } = *self.tuner;
-            let lost_max = u128::from(self.goal.mean.0) * u128::from(periods.requests());
+            let lost_max = self.tuner.lost_max(self.goal);
             let outcome = exact::waiting(periods, threshold(slot), self.size, disk.service(self.size), lost_max);
             let keeps = outcome.filter(|outcome| outcome.slowdown_max <= self.goal.max);
             self.tried[slot] = keeps.map_or(Tried::Breaks, Tried::Keeps);

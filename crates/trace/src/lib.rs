@@ -32,6 +32,7 @@ pub use compressed::{Compression, decompressed};
 pub use error::{Place, TraceError};
 pub use intake::{Devices, Example, Intake, Malformed};
 pub use open::{Input, InputError, Options, Source, Trace, open};
+pub use pairing::Pairing;
 pub use periods::{Period, Periods};
 pub use reader::{Reader, SeekRead, Seekable, Sink, Stream, Writer};
 pub use record::{DeviceId, Kind, Record};

@@ -15,6 +15,13 @@ pub const FAULTY_DISK: &[&str] = &[
     "jq",                // reads the scrubber's JSON
 ];
 
+/// What the test of the capture runs.
+pub const CAPTURE: &[&str] = &[
+    "fio",   // makes the requests, and counts them
+    "mount", // losetup: a file as a block device
+    "jq",    // reads the counts
+];
+
 /// A virtual machine with this machine's files (tests/lab/guest) and what its test runs inside.
 pub const GUEST: &[&str] = &[
     "qemu-system-x86", // the machine

@@ -1,6 +1,6 @@
 //! The steps of `cargo xtask test`: a table, in the order in which they tell the most the soonest.
 
-use super::packages::{FAULTY_DISK, GUEST};
+use super::packages::{CAPTURE, FAULTY_DISK, GUEST};
 
 /// One step.
 pub struct Step {
@@ -51,6 +51,13 @@ pub const STEPS: &[Step] = &[
         name: "lab: bad sectors on a block device",
         command: &["tests/lab/host-scrub.sh"],
         packages: FAULTY_DISK,
+        needs_build: true,
+        ..PLAIN
+    },
+    Step {
+        name: "lab: capture of a block device",
+        command: &["tests/lab/host-capture.sh"],
+        packages: CAPTURE,
         needs_build: true,
         ..PLAIN
     },

@@ -1,10 +1,18 @@
 //! The command line: every verb, option, help text and example, in one table.
 
 mod scrub;
+mod simulate;
 mod source;
+mod study;
+pub mod trace;
+mod tune;
+mod written;
 
-pub use scrub::{Detector, Order, Policy, Scrub, Verify};
+pub use scrub::{Detector, Order, Policy, Scrub, Settings, Verify};
+pub use simulate::{Simulate, SimulateScrub, Simulated, SimulatedPolicy};
 pub use source::{Disk, Service, Traces};
+pub use study::{Out, Studied, Study, StudyIdle, StudyMlet, StudyScrub};
+pub use tune::{SIZE_STEP, Tune};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -39,6 +47,14 @@ pub struct Cli {
 pub enum Verb {
     /// Read every sector of a disk while it is idle, inside a latency budget
     Scrub(Box<Scrub>),
+    /// Look at traces of disks, convert, capture and make them up
+    Trace(Box<trace::Trace>),
+    /// From a trace of a disk, find the wait and the request size that read most inside a slowdown goal
+    Tune(Box<Tune>),
+    /// Play what Scrubjay does against a trace, in virtual time
+    Simulate(Simulate),
+    /// Make a page of figures and tables: idle time, scrubbing policies, latent errors
+    Study(Study),
     /// Write the man pages, or the completions for a shell, to be packaged
     #[command(hide = true)]
     Generate(Generate),

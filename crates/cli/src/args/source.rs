@@ -41,7 +41,7 @@ pub enum Service {
 }
 
 /// A model of a disk by its name, or `3.7ms,11.07ms`: a request's fixed time, and the time for each MiB of it.
-fn model(text: &str) -> Result<ServiceModel, String> {
+pub fn model(text: &str) -> Result<ServiceModel, String> {
     if text == "ultrastar-15k450" {
         return Ok(ServiceModel::ULTRASTAR_15K450);
     }

@@ -3,7 +3,7 @@
 
 use super::style;
 use super::svg::{self, Sheet};
-use super::text::escape;
+use super::text::{escape, tied};
 use scrubjay_sim::figure::{Exhibit, Figure, Page, Table};
 use std::fmt::Write as _;
 
@@ -76,7 +76,7 @@ pub fn page(page: &Page, facts: &[(&str, String)]) -> String {
         style::FIGURE
     );
     for paragraph in &page.paragraphs {
-        let _ = writeln!(html, "<p>{}</p>", escape(paragraph));
+        let _ = writeln!(html, "<p>{}</p>", escape(&tied(paragraph)));
     }
     let exhibits = numbered(&page.exhibits);
     contents(&mut html, &exhibits);
@@ -154,7 +154,7 @@ fn table(html: &mut String, number: &str, table: &Table) {
     let class = |column: usize| if numeric.get(column) == Some(&true) { " class=\"number\"" } else { "" };
     html.push_str("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>");
     for (column, cell) in table.head.iter().enumerate() {
-        let _ = write!(html, "<th{} scope=\"col\">{}</th>", class(column), escape(cell));
+        let _ = write!(html, "<th{} scope=\"col\">{}</th>", class(column), escape(&tied(cell)));
     }
     html.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
@@ -171,7 +171,7 @@ fn table(html: &mut String, number: &str, table: &Table) {
 
 /// Opens an exhibit with its heading and its caption.
 fn begin(html: &mut String, class: &str, name: &str, number: &str, title: &str, caption: &str) {
-    let (name, title, caption) = (escape(name), escape(title), escape(caption));
+    let (name, title, caption) = (escape(name), escape(title), escape(&tied(caption)));
     let _ = writeln!(html, "<figure{class} id=\"{name}\">\n<h2><span>{number}</span>{title}</h2>");
     if !caption.is_empty() {
         let _ = writeln!(html, "<figcaption>{caption}</figcaption>");

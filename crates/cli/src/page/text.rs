@@ -22,6 +22,23 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
+/// The text with numbers tied to their units, so that no line is broken between them.
+pub fn tied(text: &str) -> String {
+    const UNITS: [&str; 15] =
+        ["%", "us", "ms", "s", "min", "h", "d", "B", "KiB", "MiB", "GiB", "TiB", "MB/s", "GB", "TB"];
+    let mut tied = String::with_capacity(text.len());
+    let mut words = text.split(' ').peekable();
+    while let Some(word) = words.next() {
+        tied.push_str(word);
+        if let Some(next) = words.peek() {
+            let unit = next.trim_end_matches(|char: char| ".,:;)".contains(char));
+            let belongs = word.ends_with(|char: char| char.is_ascii_digit()) && UNITS.contains(&unit);
+            tied.push(if belongs { '\u{a0}' } else { ' ' });
+        }
+    }
+    tied
+}
+
 /// About how wide the text is, in pixels, set in a sans-serif of `size` pixels.
 ///
 /// A browser picks the face, so this is an upper guess: rounded widths in em of classes of letters of DejaVu Sans, the
@@ -93,6 +110,12 @@ mod tests {
         assert_eq!(wrap("one two three", 10.0, 45.0), ["one two", "three"]);
         assert_eq!(wrap("unbreakable", 10.0, 5.0), ["unbreakable"]);
         assert!(wrap("", 10.0, 5.0).is_empty());
+    }
+
+    #[test]
+    fn numbers_stay_with_their_units() {
+        assert_eq!(tied("10.4 % longer than 1 s, or 3 disks"), "10.4\u{a0}% longer than 1\u{a0}s, or 3 disks");
+        assert_eq!(tied(" of 5  ms\n"), " of 5  ms\n", "white space stays as it is");
     }
 
     #[test]

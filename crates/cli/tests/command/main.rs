@@ -4,3 +4,6 @@ mod bench;
 mod contract;
 mod pause;
 mod replay;
+mod study;
+mod trace;
+mod tune;

@@ -56,7 +56,7 @@ const fn flag(n: u32) -> u64 {
 }
 
 /// A perf event on one tracepoint and one CPU.
-pub(super) struct PerfEvent(OwnedFd);
+pub(crate) struct PerfEvent(OwnedFd);
 
 impl PerfEvent {
     /// A sample for every hit of the tracepoint `id` on `cpu`, whoever runs there, stamped with `CLOCK_MONOTONIC` and
@@ -64,7 +64,7 @@ impl PerfEvent {
     ///
     /// # Errors
     /// EACCES without CAP_PERFMON, ENODEV when the CPU is off.
-    pub(super) fn open(id: u64, cpu: u32, sample_type: u64) -> io::Result<PerfEvent> {
+    pub(crate) fn open(id: u64, cpu: u32, sample_type: u64) -> io::Result<PerfEvent> {
         const DISABLED: u64 = flag(0);
         const WATERMARK: u64 = flag(14);
         const USE_CLOCKID: u64 = flag(25);
@@ -100,7 +100,7 @@ impl PerfEvent {
     ///
     /// # Errors
     /// EINVAL when it names a field that the tracepoint does not have.
-    pub(super) fn filter(&self, filter: &std::ffi::CStr) -> io::Result<()> {
+    pub(crate) fn filter(&self, filter: &std::ffi::CStr) -> io::Result<()> {
         // SAFETY: SET_FILTER takes a NUL-terminated string, which outlives the call.
         unsafe { self.ioctl(libc::_IOW::<*const u8>(GROUP, 6), filter.as_ptr() as libc::c_ulong) }
     }
@@ -109,7 +109,7 @@ impl PerfEvent {
     ///
     /// # Errors
     /// EINVAL when `other` is on another CPU or has no ring.
-    pub(super) fn redirect(&self, other: &PerfEvent) -> io::Result<()> {
+    pub(crate) fn redirect(&self, other: &PerfEvent) -> io::Result<()> {
         // SAFETY: SET_OUTPUT takes the number of a file descriptor, and this one is open.
         unsafe { self.ioctl(libc::_IO(GROUP, 5), other.raw() as libc::c_ulong) }
     }
@@ -118,7 +118,7 @@ impl PerfEvent {
     ///
     /// # Errors
     /// None are known.
-    pub(super) fn id(&self) -> io::Result<u64> {
+    pub(crate) fn id(&self) -> io::Result<u64> {
         let mut id = 0_u64;
         // SAFETY: the ioctl ID writes one u64 through the pointer, which is to a live u64.
         unsafe { self.ioctl(libc::_IOR::<*const u64>(GROUP, 7), ptr::from_mut(&mut id) as libc::c_ulong)? };
@@ -129,13 +129,13 @@ impl PerfEvent {
     ///
     /// # Errors
     /// None are known.
-    pub(super) fn enable(&self) -> io::Result<()> {
+    pub(crate) fn enable(&self) -> io::Result<()> {
         // SAFETY: ENABLE takes no argument.
         unsafe { self.ioctl(libc::_IO(GROUP, 0), 0) }
     }
 
     /// The file descriptor's number, for [`Mapping::new`].
-    pub(super) fn raw(&self) -> RawFd {
+    pub(crate) fn raw(&self) -> RawFd {
         self.0.as_raw_fd()
     }
 
@@ -152,7 +152,7 @@ impl PerfEvent {
 const GROUP: u32 = b'$' as u32;
 
 /// Memory shared with the kernel, read and written in whole words, so that neither side sees half of one.
-pub(super) struct Mapping {
+pub(crate) struct Mapping {
     base: NonNull<AtomicU64>,
     bytes: usize,
 }
@@ -165,7 +165,7 @@ impl Mapping {
     ///
     /// # Errors
     /// EPERM when it is more than may be locked in memory, ENOMEM.
-    pub(super) fn new(fd: RawFd, bytes: usize, offset: usize, writable: bool) -> io::Result<Mapping> {
+    pub(crate) fn new(fd: RawFd, bytes: usize, offset: usize, writable: bool) -> io::Result<Mapping> {
         let protection = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
         // SAFETY: no address is asked for, so no memory in use is replaced; a bad `fd` is an error, not a fault.
         let base =
@@ -180,7 +180,7 @@ impl Mapping {
     ///
     /// # Panics
     /// When `offset` is no multiple of 8 or lies outside.
-    pub(super) fn word(&self, offset: usize) -> &AtomicU64 {
+    pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8) && offset < self.bytes, "word {offset} of {} bytes", self.bytes);
         // SAFETY: the word is aligned (the base is a page) and inside the mapping, which lives as long as `self`.
         unsafe { self.base.byte_add(offset).as_ref() }
@@ -195,7 +195,7 @@ impl Drop for Mapping {
 }
 
 /// The size of a page, in bytes.
-pub(super) fn page_bytes() -> usize {
+pub(crate) fn page_bytes() -> usize {
     // SAFETY: sysconf only reads; _SC_PAGESIZE always has an answer.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }
@@ -204,7 +204,7 @@ pub(super) fn page_bytes() -> usize {
 ///
 /// # Errors
 /// When `/sys` is not mounted.
-pub(super) fn cpus_online() -> io::Result<Vec<u32>> {
+pub(crate) fn cpus_online() -> io::Result<Vec<u32>> {
     let text = fs::read_to_string("/sys/devices/system/cpu/online")?;
     parse_cpus(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }

@@ -17,10 +17,11 @@
 mod activity;
 mod assembler;
 mod bpf;
-mod kernel;
+pub(crate) mod kernel;
 mod perf;
+pub(crate) mod ring;
 mod stat;
-mod tracepoint;
+pub(crate) mod tracepoint;
 
 #[cfg(test)]
 mod tests;
@@ -151,7 +152,7 @@ impl Detector for Blind {
 
 /// Why a detector does not work here. Reads on after its name: `bpf needs ...`.
 #[derive(Debug, thiserror::Error)]
-enum Refusal {
+pub(crate) enum Refusal {
     #[error("needs tracefs at /sys/kernel/tracing or /sys/kernel/debug/tracing")]
     NoTracefs,
     #[error("may not read tracefs ({})", name(.0))]
@@ -168,12 +169,12 @@ enum Refusal {
 
 impl Refusal {
     /// Turns an error into `failure`, for `map_err`.
-    fn failed(failure: &'static str) -> impl Fn(io::Error) -> Refusal {
+    pub(crate) fn failed(failure: &'static str) -> impl Fn(io::Error) -> Refusal {
         move |error| Refusal::Failed { failure, error }
     }
 
     /// Of a call that needs `capability` and otherwise fails as `failure` says.
-    fn of_call(capability: &'static str, failure: &'static str, error: io::Error) -> Refusal {
+    pub(crate) fn of_call(capability: &'static str, failure: &'static str, error: io::Error) -> Refusal {
         match error.kind() {
             io::ErrorKind::PermissionDenied => Refusal::Needs { capability, error },
             _ => Refusal::failed(failure)(error),

@@ -7,13 +7,13 @@
 
 use std::ffi::CString;
 use std::io;
-use std::sync::atomic::Ordering;
 
 use scrubjay_core::machine::Event;
 use scrubjay_core::units::Nanos;
 
 use super::activity::{Activity, Sighting, What};
-use super::kernel::{self, InFlight, Mapping, PerfEvent};
+use super::kernel::{self, InFlight, PerfEvent};
+use super::ring::Ring;
 use super::tracepoint::{Probes, Tracepoint};
 use super::{Detector, OwnTraffic, Refusal};
 use crate::clock;
@@ -65,16 +65,19 @@ impl Detector for Perf {
     fn drain(&mut self, own: OwnTraffic, events: &mut Vec<Event>) {
         let lost_before = self.lost;
         for cpu in &self.cpus {
-            cpu.ring.take(|record| match record {
-                Record::Lost(count) => self.lost += count,
-                Record::Sample { id, at, .. } if id == cpu.completion_id => {
-                    self.sightings.push(Sighting { at, what: What::Completion });
-                }
-                Record::Sample { process, at, .. } if Some(process) != self.process => {
-                    self.sightings.push(Sighting { at, what: What::Arrival });
-                }
-                Record::Sample { .. } | Record::Other => {}
-            });
+            cpu.ring.take(
+                |word| Record::decode(word),
+                |record| match record {
+                    Record::Lost(count) => self.lost += count,
+                    Record::Sample { id, at, .. } if id == cpu.completion_id => {
+                        self.sightings.push(Sighting { at, what: What::Completion });
+                    }
+                    Record::Sample { process, at, .. } if Some(process) != self.process => {
+                        self.sightings.push(Sighting { at, what: What::Arrival });
+                    }
+                    Record::Sample { .. } | Record::Other => {}
+                },
+            );
         }
         self.activity.tell(&mut self.sightings, self.lost != lost_before, events);
         if self.activity.is_open() {
@@ -105,7 +108,7 @@ impl Cpu {
             io::Result::Ok(event)
         };
         let arrival = event(&probes.arrival)?;
-        let ring = Ring::new(&arrival)?;
+        let ring = Ring::new(&arrival, RING_BYTES)?;
         let completion = probes.completion.as_ref().map(event).transpose()?;
         let mut completion_id = 0;
         // Completions first: one too many is no debt, one too few is an outstanding request.
@@ -160,44 +163,6 @@ impl Record {
             _ => Record::Other,
         };
         (bytes >= 8 && bytes.is_multiple_of(8)).then_some((record, bytes))
-    }
-}
-
-/// A ring of perf: a page of control words, then the data.
-struct Ring {
-    memory: Mapping,
-    page: usize,
-}
-
-/// Where `struct perf_event_mmap_page` has `data_head`, up to which the kernel has written.
-const HEAD: usize = 1024;
-/// Where it has `data_tail`, up to which we have read.
-const TAIL: usize = 1032;
-
-impl Ring {
-    fn new(event: &PerfEvent) -> io::Result<Ring> {
-        let page = kernel::page_bytes();
-        let memory = Mapping::new(event.raw(), page + RING_BYTES, 0, true)?;
-        Ok(Ring { memory, page })
-    }
-
-    /// Hands out all that is in the ring, in the order of writing, and frees its room.
-    fn take(&self, mut hand_out: impl FnMut(Record)) {
-        let head = self.memory.word(HEAD).load(Ordering::Acquire);
-        let mut tail = self.memory.word(TAIL).load(Ordering::Relaxed);
-        while tail < head {
-            let word = |index: usize| {
-                let offset = (tail as usize + 8 * index) & (RING_BYTES - 1);
-                self.memory.word(self.page + offset).load(Ordering::Relaxed)
-            };
-            let Some((record, bytes)) = Record::decode(word) else {
-                tail = head;
-                break;
-            };
-            hand_out(record);
-            tail += bytes;
-        }
-        self.memory.word(TAIL).store(tail, Ordering::Release);
     }
 }
 

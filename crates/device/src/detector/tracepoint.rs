@@ -60,15 +60,15 @@ impl Probes {
 
 /// One tracepoint and the fields we need of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Tracepoint {
+pub(crate) struct Tracepoint {
     /// The number by which perf knows it.
-    pub(super) id: u64,
+    pub(crate) id: u64,
     /// The offset of the disk's number, `major << 20 | minor`, 4 bytes.
-    pub(super) dev: i16,
+    pub(crate) dev: i16,
     /// The offset of the request's I/O priority, 2 bytes.
-    pub(super) ioprio: Option<i16>,
+    pub(crate) ioprio: Option<i16>,
     /// The offset of the letters that say what the request does; the first is `N` for a pass-through command.
-    pub(super) rwbs: i16,
+    pub(crate) rwbs: i16,
 }
 
 impl Tracepoint {
@@ -76,7 +76,7 @@ impl Tracepoint {
     ///
     /// # Errors
     /// When there is none, or it lacks a field that we need.
-    pub(super) fn read(events: &Path, name: &str) -> io::Result<Tracepoint> {
+    pub(crate) fn read(events: &Path, name: &str) -> io::Result<Tracepoint> {
         let text = fs::read_to_string(events.join(name).join("format"))?;
         Tracepoint::parse(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
@@ -94,11 +94,11 @@ impl Tracepoint {
     }
 }
 
-/// The folder of the block layer's tracepoints, for the tests of one tracepoint.
+/// The folder of the block layer's tracepoints.
 ///
 /// # Errors
 /// When tracefs is not mounted at either usual place, or may not be read. It is never mounted here.
-pub(super) fn events_folder() -> Result<&'static Path, Refusal> {
+pub(crate) fn events_folder() -> Result<&'static Path, Refusal> {
     const FOLDERS: [&str; 2] = ["/sys/kernel/tracing/events/block", "/sys/kernel/debug/tracing/events/block"];
     let mut refusal = Refusal::NoTracefs;
     for folder in FOLDERS.map(Path::new) {
@@ -113,14 +113,14 @@ pub(super) fn events_folder() -> Result<&'static Path, Refusal> {
 
 /// Where a field lies in the record of a tracepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Field {
-    offset: i16,
-    size: u16,
+pub(crate) struct Field {
+    pub(crate) offset: i16,
+    pub(crate) size: u16,
 }
 
 impl Field {
     /// Finds the line of the field, such as `field:char rwbs[10]; offset:34; size:10; signed:0;` (with tabs).
-    fn find(text: &str, name: &str) -> Option<Field> {
+    pub(crate) fn find(text: &str, name: &str) -> Option<Field> {
         text.lines().find_map(|line| {
             let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
             let declared = parts.next()?.split_ascii_whitespace().last()?.split('[').next()?;

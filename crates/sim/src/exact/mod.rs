@@ -6,10 +6,12 @@
 //! ([`Periods`]), exact to the nanosecond, in a few nanoseconds a busy period: the property tests compare it with the
 //! pump, which plays every request.
 
+mod closed;
 mod firing;
 mod oracle;
 mod waiting;
 
+pub use closed::{ClosedForm, closed_form};
 pub use firing::Firing;
 pub use oracle::{Lossless, Oracle};
 pub use waiting::waiting;

@@ -1,10 +1,8 @@
 //! The study of idle intervals as a page: figures 8 to 13 of Amvrosiadis, Oprea & Schroeder (DSN'12, section V-A), for
 //! any traces, and in each caption what it says of them.
 
-mod say;
-
+use super::say::{duration, percent, significant};
 use crate::figure::{Axis, Exhibit, Figure, Page, Series, Style, Table};
-use say::{duration, percent, significant};
 use scrubjay_core::units::Nanos;
 use scrubjay_trace::idleness::{Idleness, Waited};
 
@@ -146,9 +144,14 @@ fn residual_told(idleness: &Idleness, what: &str, of: fn(&Waited) -> Option<f64>
     let [(_, first), .., (_, last)] = values[..] else {
         return format!("too few intervals to tell {what}");
     };
+    let falls = values.windows(2).any(|pair| pair[1].1 < pair[0].1 / ALIKE);
+    let rises = values.windows(2).any(|pair| pair[1].1 > pair[0].1 * ALIKE);
     let how = match last / first {
+        ratio if ratio > ALIKE && falls => "grows, though not steadily,",
+        ratio if ratio < 1.0 / ALIKE && rises => "shrinks, though not steadily,",
         ratio if ratio > ALIKE => "grows",
         ratio if ratio < 1.0 / ALIKE => "shrinks",
+        _ if falls => "goes up and down",
         _ => "stays about the same",
     };
     let list: Vec<String> =

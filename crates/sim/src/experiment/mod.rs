@@ -2,3 +2,5 @@
 
 pub mod idleness;
 pub mod mlet;
+mod say;
+pub mod scrub;

@@ -12,11 +12,13 @@
 //! The reader finds columns by name, in any order, required or optional; others are ignored, and `response_ns` may be
 //! missing. A row without one of the first five, or with a negative number in it, is malformed. `arrival_ns` has no
 //! logical type, since only one of the two clocks is a date: `make_timestamp_ns(arrival_ns)` in SQL.
+//! Pages may be compressed with Zstandard or Snappy, and hold 16 MiB at most.
 //!
 //! The file's key-value metadata: `scrubjay.schema` is `1`; `scrubjay.clock` is `absolute` or `relative`.
 
 mod hybrid;
 mod numbers;
+mod pages;
 mod reader;
 mod schema;
 mod source;

@@ -127,6 +127,7 @@ fn params(file: &Value, name: &str, fields: &Fields<'_>) -> Result<Params, Model
             let what = "needs one value for each of quantile_points_pct, rising, none negative";
             return Err(ModelError::Nonsense { key: "iat_s_q", what });
         }
+        params.check_ranks()?;
         params.split_gaps(&all);
     }
     params.fill_bursts();
@@ -209,10 +210,21 @@ mod tests {
             ("0.01,", "0.8,", "`iat_s_q`: needs one value"),
             ("[0, 50", "[1, 50", "must rise from 0 to 100"),
             ("1000,", "1,", "at least two requests"),
+            ("{ \"q", "{ \"burst_gap_s\": 0, \"q", "`burst_gap_s`: must be a length of time"),
         ] {
             let error = Model::from_json(&SMALL.replacen(from, to, 1), None).expect_err(message).to_string();
             assert!(error.contains(message), "{error}");
         }
+    }
+
+    #[test]
+    fn ranks_beyond_counting_are_refused() {
+        let list = |of: fn(usize) -> f64| (0..=20_000).map(of).collect::<Vec<f64>>();
+        let (ranks, gaps) = (list(|rank| rank as f64 / 200.0), list(|rank| rank as f64 / 1e7));
+        let trace = json!({ "n": 1000, "span_h": 1, "iat_s_q": gaps });
+        let file = json!({ "quantile_points_pct": ranks, "traces": { "fine": trace } });
+        let error = Model::from_json(&file.to_string(), None).expect_err("too many").to_string();
+        assert_eq!(error, "`quantile_points_pct`: are more than 4096");
     }
 
     #[test]

@@ -17,6 +17,11 @@ const SPAN_HOURS_MAX: f64 = 876_600.0;
 /// 2^60 bytes.
 const CAPACITY_GIB_MAX: f64 = (1u64 << 30) as f64;
 
+/// More ranks than anybody measured; curves count their knots, some for each rank, in sixteen bits.
+const RANKS_MAX: usize = 4096;
+/// Greater values are nonsense, and their sums might not be numbers.
+const VALUE_MAX: f64 = 1e18;
+
 /// The numbers of a model. Lists of quantiles have one value for each of `points_pct`, or none at all.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Params {
@@ -135,7 +140,7 @@ impl Params {
     }
 
     /// Takes both lists of gaps, and the mean length of bursts, from quantiles of all gaps, one for each of
-    /// `points_pct`.
+    /// `points_pct`, which [`Params::check_ranks`] has found good.
     pub(super) fn split_gaps(&mut self, all: &[f64]) {
         let Split { below, above, share_above: share } = split(&self.points(all), self.burst_gap_seconds);
         let count = |share: f64| (self.requests as f64 * share) as u64;
@@ -163,6 +168,24 @@ impl Params {
         self.bursts = self.points_pct.iter().map(|pct| length(pct).ceil().max(1.0)).collect();
     }
 
+    /// Do the ranks, and the gap that ends a burst, make sense? Asked before gaps are split by them, too.
+    ///
+    /// # Errors
+    /// What does not.
+    pub(super) fn check_ranks(&self) -> Result<(), ModelError> {
+        let ranks = &self.points_pct;
+        if ranks.len() < 2 || ranks[0] != 0.0 || ranks.last() != Some(&100.0) || !ranks.is_sorted_by(|a, b| a < b) {
+            return Err(ModelError::Nonsense { key: "quantile_points_pct", what: "must rise from 0 to 100" });
+        }
+        if ranks.len() > RANKS_MAX {
+            return Err(ModelError::Nonsense { key: "quantile_points_pct", what: "are more than 4096" });
+        }
+        if !(self.burst_gap_seconds > 0.0 && self.burst_gap_seconds < VALUE_MAX) {
+            return Err(ModelError::Nonsense { key: "burst_gap_s", what: "must be a length of time" });
+        }
+        Ok(())
+    }
+
     /// Does all of it make sense by itself?
     ///
     /// # Errors
@@ -175,10 +198,8 @@ impl Params {
         if !(self.span_hours > 0.0 && self.span_hours < SPAN_HOURS_MAX) {
             return nonsense("span_h", "a length of time is needed");
         }
+        self.check_ranks()?;
         let ranks = &self.points_pct;
-        if ranks.len() < 2 || ranks[0] != 0.0 || ranks.last() != Some(&100.0) || !ranks.is_sorted_by(|a, b| a < b) {
-            return nonsense("quantile_points_pct", "must rise from 0 to 100");
-        }
         let lists = [
             ("gap_gt_0.1s_q", &self.long),
             ("iat_within_burst_s_q", &self.short),
@@ -189,7 +210,7 @@ impl Params {
             if !list.is_empty() && list.len() != ranks.len() {
                 return nonsense(key, "needs one value for each of quantile_points_pct");
             }
-            if !list.is_sorted() || list.iter().any(|value| !(0.0..1e18).contains(value)) {
+            if !list.is_sorted() || list.iter().any(|value| !(0.0..VALUE_MAX).contains(value)) {
                 return nonsense(key, "must rise, and hold no negative number");
             }
         }

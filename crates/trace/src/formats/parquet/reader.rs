@@ -1,6 +1,7 @@
 //! Reads a table: some thousand rows of each column at a time, put together as records.
 
 use super::numbers::Numbers;
+use super::pages::Pages;
 use super::schema::{COLUMNS, KINDS, SCHEMA_KEY, SCHEMA_VERSION};
 use super::source::Source;
 use super::texts::{NULL, Texts};
@@ -9,10 +10,13 @@ use crate::intake::{Devices, Intake};
 use crate::reader::{Reader, Seekable};
 use crate::record::{DeviceId, Kind, Record};
 use parquet::basic::Type;
+use parquet::column::reader::get_column_reader;
 use parquet::errors::{ParquetError, Result};
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use scrubjay_core::units::{Bytes, Nanos};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// So many rows are read at a time: all columns of them, and the records, stay in a core's own cache.
 const BATCH: usize = 4096;
@@ -23,7 +27,8 @@ const KIND_OF: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Discard, Kind::Flush]
 
 /// Reads a table.
 pub(super) struct TableReader {
-    file: SerializedFileReader<Source>,
+    source: Arc<Source>,
+    metadata: ParquetMetaData,
     /// Where each of [`COLUMNS`] is in the file.
     places: [Option<Found>; 6],
     group: Option<Group>,
@@ -70,23 +75,35 @@ impl TableReader {
         let source = Source::new(file)?;
         let end = Place::Byte(parquet::file::reader::Length::len(&source));
         let corrupt = |error: ParquetError| corrupt(end, error);
-        let file = SerializedFileReader::new(source).map_err(corrupt)?;
-        check_version(file.metadata()).map_err(corrupt)?;
-        check_places(file.metadata()).map_err(corrupt)?;
-        let places = find(file.metadata()).map_err(corrupt)?;
-        Ok(TableReader { file, places, group: None, group_next: 0, rows: 0, batch: Batch::default() })
+        let metadata = guarded(|| ParquetMetaDataReader::new().parse_and_finish(&source)).map_err(corrupt)?;
+        check_version(&metadata).map_err(corrupt)?;
+        check_places(&metadata).map_err(corrupt)?;
+        let places = find(&metadata).map_err(corrupt)?;
+        let source = Arc::new(source);
+        Ok(TableReader { source, metadata, places, group: None, group_next: 0, rows: 0, batch: Batch::default() })
     }
 
     /// The row group that holds the next rows; `None`: there are no more.
     fn group(&mut self) -> Result<Option<&mut Group>> {
         while self.group.as_ref().is_none_or(|group| group.left == 0) {
-            if self.group_next == self.file.num_row_groups() {
+            if self.group_next == self.metadata.num_row_groups() {
                 return Ok(None);
             }
-            self.group = Some(Group::new(&self.file, self.group_next, &self.places)?);
+            self.group = Some(Group::new(&self.source, &self.metadata, self.group_next, &self.places)?);
             self.group_next += 1;
         }
         Ok(self.group.as_mut())
+    }
+
+    /// Reads the next rows; `None`: there are no more.
+    fn rows(&mut self, batch: &mut Batch, devices: &mut Devices) -> Result<Option<usize>> {
+        self.group()?.map(|group| group.read(batch, devices)).transpose()
+    }
+
+    /// Nothing comes after an error: a page may have been left half read.
+    fn end(&mut self) {
+        self.group = None;
+        self.group_next = self.metadata.num_row_groups();
     }
 }
 
@@ -94,18 +111,21 @@ impl Reader for TableReader {
     fn read(&mut self, intake: &mut Intake) -> std::result::Result<bool, TraceError> {
         let place = Place::Row(self.rows + 1);
         let mut batch = std::mem::take(&mut self.batch);
-        let read = match self.group() {
+        let rows = match guarded(|| self.rows(&mut batch, &mut intake.devices)) {
+            Ok(Some(rows)) => rows,
             Ok(None) => return Ok(false),
-            Ok(Some(group)) => group.read(&mut batch, &mut intake.devices),
-            Err(error) => Err(error),
+            Err(error) => {
+                self.end();
+                return Err(corrupt(place, error));
+            }
         };
-        let rows = read.map_err(|error| corrupt(place, error))?;
         let before = intake.records.len();
         batch.records(self.rows, intake);
         intake.understood += (intake.records.len() - before) as u64;
         self.rows += rows as u64;
         self.batch = batch;
-        let is_last = self.group_next == self.file.num_row_groups() && self.group.as_ref().is_none_or(|g| g.left == 0);
+        let is_last =
+            self.group_next == self.metadata.num_row_groups() && self.group.as_ref().is_none_or(|g| g.left == 0);
         intake.judge(is_last)?;
         Ok(true)
     }
@@ -113,21 +133,30 @@ impl Reader for TableReader {
 
 impl Group {
     /// Begins to read row group `number`.
-    fn new(file: &SerializedFileReader<Source>, number: usize, places: &[Option<Found>; 6]) -> Result<Group> {
-        let group = file.get_row_group(number)?;
+    fn new(
+        source: &Arc<Source>,
+        metadata: &ParquetMetaData,
+        number: usize,
+        places: &[Option<Found>; 6],
+    ) -> Result<Group> {
+        let (group, schema) = (metadata.row_group(number), metadata.file_metadata().schema_descr());
+        let rows = u64::try_from(group.num_rows())?;
+        let pages = |found: Found| -> Result<Box<Pages>> {
+            Ok(Box::new(Pages::new(source, group.column(found.index), usize::try_from(rows)?)?))
+        };
         let numbers = |column: usize| -> Result<Option<Numbers>> {
             match places[column] {
-                Some(found) => Ok(Numbers::new(group.get_column_reader(found.index)?)),
+                Some(found) => Ok(Numbers::new(get_column_reader(schema.column(found.index), pages(found)?))),
                 None => Ok(None),
             }
         };
         let needed = |column: usize| numbers(column)?.ok_or_else(|| absent(column));
         let texts = |column: usize| -> Result<Texts> {
             let found = places[column].ok_or_else(|| absent(column))?;
-            Ok(Texts::new(group.get_column_page_reader(found.index)?, found.is_optional))
+            Ok(Texts::new(pages(found)?, found.is_optional))
         };
         Ok(Group {
-            left: u64::try_from(group.metadata().num_rows())?,
+            left: rows,
             arrivals: needed(0)?,
             devices: texts(1)?,
             kinds: texts(2)?,
@@ -249,6 +278,22 @@ fn find(metadata: &ParquetMetaData) -> Result<[Option<Found>; 6]> {
 fn absent(column: usize) -> ParquetError {
     let needed = COLUMNS[..5].join(", ");
     ParquetError::General(format!("no column {}; a trace has {needed} and may have {}", COLUMNS[column], COLUMNS[5]))
+}
+
+/// Calls into the `parquet` crate, whose panics become errors: of a corrupt page it asserts here and there what it
+/// should check (a number of more than ten bytes in a delta encoding, for one), and pages cannot be looked through
+/// before it does. Whoever asks drops what the panic may have left half done, so nothing unsound is seen afterwards.
+fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        let said = said(&*panic);
+        Err(ParquetError::General(format!("not a sound table: {said}")))
+    })
+}
+
+/// What a panic said.
+fn said(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it cannot be decoded")
 }
 
 /// The crate's error as ours.

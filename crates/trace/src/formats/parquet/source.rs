@@ -10,6 +10,10 @@ use std::sync::{Arc, Mutex};
 /// A page's header is read in steps of this many bytes; most fit into one.
 const HEADER_BYTES: usize = 512;
 
+/// Larger pages are refused, so that six columns, each with a dictionary and a page, stay below 200 MiB. Writers make pages
+/// of about 1 MiB; some, one of each row group, which may then have two million rows.
+pub(super) const PAGE_BYTES_MAX: usize = 16 << 20;
+
 /// A file read in parts, a column's pages at a time.
 pub(super) struct Source {
     file: Arc<Mutex<Seekable>>,
@@ -38,6 +42,9 @@ impl ChunkReader for Source {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        if length > PAGE_BYTES_MAX {
+            return Err(ParquetError::General(format!("a page of {length} bytes: more than 16 MiB")));
+        }
         let end = start.checked_add(length as u64);
         if end.is_none_or(|end| end > self.length) {
             return Err(ParquetError::EOF(format!("{length} bytes at {start} of a file of {} bytes", self.length)));

@@ -6,11 +6,13 @@ use crate::error::Place;
 use crate::intake::{Devices, Intake};
 use crate::record::{DeviceId, Kind, Record};
 use bytes::Bytes as Buffer;
+use parquet::basic::Encoding;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
 use proptest::prelude::*;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{self, Cursor, Write};
@@ -258,6 +260,26 @@ fn rows_without_a_number_are_malformed() {
     ];
     assert_eq!((intake.understood, told), (997, expected.to_vec()));
     assert_eq!((intake.records[6].arrival, intake.records[6].length), (Nanos(9), Bytes(9)));
+}
+
+#[test]
+fn a_page_of_which_the_crate_panics_is_corrupt() {
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_column_encoding(ColumnPath::from("arrival_ns"), Encoding::DELTA_BINARY_PACKED);
+    let mut table = Foreign::new(FOREIGN, properties.build());
+    let numbers = || Column::Numbers((0..100).map(|row| Some(row * row * 7919 % 1_000_003)).collect());
+    let texts = || Column::Texts(vec![Some("read"); 100]);
+    table.group(&[numbers(), texts(), numbers(), numbers(), numbers(), texts()]);
+    let mut file = table.finish();
+    // Blocks of 256 in four parts: so begin delta encoded numbers. How many they are is a number without an end now.
+    let blocks = [0x80, 0x02, 0x04];
+    let at = file.windows(3).position(|window| window == blocks).unwrap() + blocks.len();
+    file[at..at + 12].fill(0xff);
+    let mut reader = open(Box::new(Cursor::new(file))).unwrap();
+    let error = reader.read(&mut Intake::default()).unwrap_err().to_string();
+    assert!(error.starts_with("row 1: not a sound table: "), "{error}");
+    assert!(!reader.read(&mut Intake::default()).unwrap(), "nothing comes after it");
 }
 
 #[test]

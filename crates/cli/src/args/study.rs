@@ -1,0 +1,148 @@
+//! The arguments of `study`.
+
+use super::{Disk, EXIT_CODES, Traces};
+use crate::quantity;
+use clap::{Args, Subcommand};
+use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_sim::experiment::mlet::Setup;
+use std::path::PathBuf;
+
+const IDLE_EXAMPLES: &str = "\
+Examples:
+  scrubjay study idle usr.csv.gz --out idle               how long the disk is idle, and what having waited tells
+  scrubjay study idle cello.srt.bz2 --device 1f0260 --device 1f0160 --out two-disks
+  scrubjay study idle src1.csv usr.csv --out both         side by side";
+
+const SCRUB_EXAMPLES: &str = "\
+Examples:
+  scrubjay study scrub usr.csv.gz --out scrub             every policy, every size, what it reads and what it costs
+  scrubjay study scrub usr.csv.gz --out scrub --slowdown 0.5ms,1ms";
+
+const MLET_EXAMPLES: &str = "\
+Examples:
+  scrubjay study mlet --out mlet                          what order, region and segment do, in tours
+  scrubjay study mlet usr.csv.gz --out mlet               and in hours, in the idle time of this disk
+  scrubjay study mlet usr.csv.gz --disk-size 8TB --out mlet";
+
+/// Arguments of `study`.
+#[derive(Debug, Args)]
+pub struct Study {
+    /// What to study
+    #[command(subcommand)]
+    pub what: Studied,
+}
+
+/// What can be studied.
+#[derive(Debug, Subcommand)]
+pub enum Studied {
+    /// Idle intervals: how long they last, and what having waited says of the rest
+    Idle(Box<StudyIdle>),
+    /// Scrubbing policies: what each would read in idle time, and what users would lose
+    Scrub(Box<StudyScrub>),
+    /// Latent errors: how long one stays unknown, by order, region and segment
+    Mlet(Box<StudyMlet>),
+}
+
+/// Arguments of `study idle`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{IDLE_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct StudyIdle {
+    /// Which traces
+    #[command(flatten)]
+    pub traces: Traces,
+    /// How long requests take
+    #[command(flatten)]
+    pub disk: Disk,
+    /// Where the page goes
+    #[command(flatten)]
+    pub out: Out,
+}
+
+/// Arguments of `study scrub`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{SCRUB_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct StudyScrub {
+    /// Which traces
+    #[command(flatten)]
+    pub traces: Traces,
+    /// How long requests take
+    #[command(flatten)]
+    pub disk: Disk,
+    /// What foreground requests may lose on average: several goals, separated by commas [default: 0.5ms,1ms,2ms,4ms]
+    #[arg(long, value_name = "TIME,...", value_delimiter = ',', value_parser = quantity::time, help_heading = "Goal")]
+    pub slowdown: Vec<Nanos>,
+    /// What any one of them may lose
+    #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, help_heading = "Goal")]
+    pub max_slowdown: Nanos,
+    /// Leave out the policy budget, which is played request by request
+    #[arg(long, help_heading = "Goal")]
+    pub quick: bool,
+    /// Where the page goes
+    #[command(flatten)]
+    pub out: Out,
+}
+
+/// Arguments of `study mlet`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{MLET_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct StudyMlet {
+    /// Trace files in any format known (`scrubjay trace formats`), compressed or not; `-` is standard input
+    #[arg(value_name = "TRACE")]
+    pub files: Vec<PathBuf>,
+    /// The format, if it is not to be told from the content
+    #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
+    pub format: Option<String>,
+    /// Only this device of the traces; may be given more than once
+    #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
+    pub device: Vec<String>,
+    /// How long requests take
+    #[command(flatten)]
+    pub disk: Disk,
+    /// What foreground requests may lose on average while the trace is scrubbed
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantity::time, help_heading = "Goal")]
+    pub slowdown: Nanos,
+    /// What any one of them may lose
+    #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, help_heading = "Goal")]
+    pub max_slowdown: Nanos,
+    /// The size of the disk that is scrubbed
+    #[arg(long, value_name = "SIZE", default_value = "1TB", value_parser = disk_size, help_heading = "Errors")]
+    pub disk_size: Bytes,
+    /// Draw so many disks with errors
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000), help_heading = "Errors")]
+    pub disks: u32,
+    /// Of all chance: the same seed gives the same page
+    #[arg(long, value_name = "N", default_value_t = 2012, help_heading = "Errors")]
+    pub seed: u64,
+    /// Where the page goes
+    #[command(flatten)]
+    pub out: Out,
+}
+
+/// Where a page goes.
+#[derive(Debug, Args)]
+pub struct Out {
+    /// The folder of the page: index.html, its figures as SVG, and all numbers as CSV
+    #[arg(long = "out", value_name = "DIR", help_heading = "Output")]
+    pub folder: PathBuf,
+}
+
+/// A disk on which there is something to compare.
+fn disk_size(text: &str) -> Result<Bytes, String> {
+    let size = quantity::bytes(text)?;
+    if (Setup::DISK_MIN..=Setup::DISK_MAX).contains(&size) {
+        return Ok(size);
+    }
+    Err(format!("`{text}` is no disk for this: from {} to {}", Setup::DISK_MIN, Setup::DISK_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_have_bounds() {
+        assert_eq!(disk_size("1TB"), Ok(Bytes(1_000_000_000_000)));
+        assert_eq!((disk_size("1GiB"), disk_size("128TiB")), (Ok(Setup::DISK_MIN), Ok(Setup::DISK_MAX)));
+        assert!(disk_size("1GB").is_err() && disk_size("129TiB").is_err() && disk_size("large").is_err());
+    }
+}

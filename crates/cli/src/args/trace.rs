@@ -1,0 +1,212 @@
+//! The arguments of `trace`.
+
+use super::source;
+use crate::quantity;
+use clap::{Args, Subcommand, ValueEnum};
+use scrubjay_core::server::ServiceModel;
+use scrubjay_core::units::Nanos;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  scrubjay trace info proj_0.csv.gz                what is in it: requests, sizes, idle intervals
+  scrubjay trace convert proj_0.csv.gz proj.parquet   to read it often, and fast
+  sudo scrubjay trace capture /dev/sda --for 1h sda.parquet
+  scrubjay trace generate --model mid-read --hours 24 day.csv
+  scrubjay trace formats                           what can be read, and what written";
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    could not do the job
+  2    bad usage, or not a trace
+  4    no permission";
+
+/// Arguments of `trace`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct Trace {
+    /// What to do with them
+    #[command(subcommand)]
+    pub what: What,
+}
+
+/// What can be done with traces.
+#[derive(Debug, Subcommand)]
+pub enum What {
+    /// Say what is in a trace: requests, sizes, devices, idle intervals
+    Info(Box<Info>),
+    /// Write a trace in another format
+    Convert(Convert),
+    /// Record all requests of a disk
+    Capture(Capture),
+    /// Make up a trace like another one
+    Generate(Generate),
+    /// List the formats of traces
+    #[command(after_help = EXIT_CODES)]
+    Formats,
+}
+
+const INFO_EXAMPLES: &str = "\
+Examples:
+  scrubjay trace info hplajw.srt.xz                        all devices together
+  scrubjay trace info hplajw.srt.xz --device 0 --json      one of them, for a program
+  scrubjay trace info proj_0.csv.gz --service model --disk 8ms,5.5ms
+  scrubjay trace info trace.blktrace.*                     several files, one trace
+  scrubjay trace info sda.parquet --plot sda               figures of the idle intervals, as a page
+
+An idle interval lasts from the completion of all requests that came so far to the next arrival. When a request is
+completed is taken from the trace's response times if it has them, else from a model of the disk.";
+
+/// Arguments of `trace info`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{INFO_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct Info {
+    /// Which traces
+    #[command(flatten)]
+    pub traces: source::Traces,
+    /// Where the times that requests took come from
+    #[arg(long, value_enum, default_value_t = Service::Auto, help_heading = "Disk")]
+    pub service: Service,
+    /// The disk of the model: a name, or POSITIONING,PER_MIB
+    #[arg(long, value_name = "MODEL|TIME,TIME", default_value = "ultrastar-15k450", value_parser = source::model, help_heading = "Disk")]
+    pub disk: ServiceModel,
+    /// The figures as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Draw the idle intervals into this folder, as a page
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub plot: Option<PathBuf>,
+}
+
+/// Sources of service times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Service {
+    /// Recorded, if the trace begins with response times, else the model
+    Auto,
+    /// The trace's response times, where it has them
+    Recorded,
+    /// The model of the disk
+    Model,
+}
+
+/// How a trace is written.
+#[derive(Debug, Args)]
+pub struct Destination {
+    /// The format to write [default: by the ending of OUT: .parquet, .csv (msr), .iolog or .log, .txt or .blkparse]
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub to: Option<String>,
+    /// Replace OUT if it exists
+    #[arg(long, help_heading = "Output")]
+    pub force: bool,
+}
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  scrubjay trace convert proj_0.csv.gz proj.parquet        to read it often, and fast
+  scrubjay trace convert sda.blktrace.* sda.csv.zst        several files, one trace; compressed
+  scrubjay trace convert cello.srt.xz --device 1 disk1.iolog   for fio
+  scrubjay trace convert sda.parquet - --to msr | head
+
+What the format cannot hold is said, with how many records it concerns. OUT appears when it is complete.";
+
+/// Arguments of `trace convert`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{CONVERT_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct Convert {
+    /// Which traces
+    #[command(flatten)]
+    pub traces: source::Traces,
+    /// Where to write: a file, compressed if it ends in .gz or .zst; `-` is standard output
+    #[arg(required = true, value_name = "OUT")]
+    pub out: PathBuf,
+    /// How
+    #[command(flatten)]
+    pub destination: Destination,
+}
+
+const CAPTURE_EXAMPLES: &str = "\
+Examples:
+  sudo scrubjay trace capture /dev/sda --for 1h sda.parquet
+  sudo scrubjay trace capture /dev/nvme0n1 --for 10m - --to blkparse
+
+Nothing is written to the disk, unless OUT lies on it. Requests of the idle I/O class (ionice -c 3; a scrub) are left
+out where the kernel tells them (Linux 6.11). Ctrl-C ends the capture and keeps what there is.";
+
+/// Arguments of `trace capture`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{CAPTURE_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct Capture {
+    /// The disk
+    #[arg(value_name = "DEV")]
+    pub device: PathBuf,
+    /// Where to write: a file, compressed if it ends in .gz or .zst; `-` is standard output
+    #[arg(value_name = "OUT")]
+    pub out: PathBuf,
+    /// How long
+    #[arg(long = "for", value_name = "TIME", default_value = "1h", value_parser = quantity::time, help_heading = "When")]
+    pub length: Nanos,
+    /// How
+    #[command(flatten)]
+    pub destination: Destination,
+}
+
+const GENERATE_EXAMPLES: &str = "\
+Examples:
+  scrubjay trace generate --list
+  scrubjay trace generate --model mid-read --hours 24 day.csv
+  scrubjay trace generate --like proj_0.csv.gz --save proj.json            learn it, generate nothing
+  scrubjay trace generate --params proj.json --hours 168 --seed 7 week.parquet
+
+The same model, hours and seed give the same trace.";
+
+/// Arguments of `trace generate`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{GENERATE_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct Generate {
+    /// Where to write: a file, compressed if it ends in .gz or .zst; `-` is standard output
+    #[arg(value_name = "OUT", required_unless_present_any = ["list", "save"])]
+    pub out: Option<PathBuf>,
+
+    /// Like this trace; may be given more than once for the files of one trace
+    #[arg(long, value_name = "FILE", group = "source", help_heading = "Model")]
+    pub like: Vec<PathBuf>,
+    /// Like what was learnt: a file written by --save
+    #[arg(long, value_name = "FILE", group = "source", help_heading = "Model")]
+    pub params: Option<PathBuf>,
+    /// After this built-in model
+    #[arg(long, value_name = "NAME", group = "source", help_heading = "Model")]
+    pub model: Option<String>,
+    /// List the built-in models
+    #[arg(long, group = "source", help_heading = "Model")]
+    pub list: bool,
+    /// Which of the models of --params; or what to call that of --like
+    #[arg(long, value_name = "NAME", help_heading = "Model")]
+    pub name: Option<String>,
+    /// The format of --like, if it is not to be told from the content
+    #[arg(long, value_name = "NAME", requires = "like", help_heading = "Model")]
+    pub format: Option<String>,
+    /// Only this device of --like; may be given more than once
+    #[arg(long, value_name = "NAME", requires = "like", help_heading = "Model")]
+    pub device: Vec<String>,
+    /// Write the model's numbers to this file
+    #[arg(long, value_name = "PARAMS.json", help_heading = "Model")]
+    pub save: Option<PathBuf>,
+
+    /// How many hours [default: as long as the original]
+    #[arg(long, value_name = "H", value_parser = hours, help_heading = "Run")]
+    pub hours: Option<f64>,
+    /// Another seed, another trace with the same numbers
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Run")]
+    pub seed: u64,
+    /// How
+    #[command(flatten)]
+    pub destination: Destination,
+}
+
+/// A century at the most.
+fn hours(text: &str) -> Result<f64, String> {
+    let hours: f64 = text.parse().map_err(|_| format!("`{text}` is no number of hours"))?;
+    let is_sound = hours > 0.0 && hours < 876_600.0;
+    if is_sound { Ok(hours) } else { Err(format!("`{text}`: more than 0 hours, less than a century")) }
+}

@@ -1,0 +1,98 @@
+//! The arguments of `tune`.
+
+use super::{Disk, Traces};
+use crate::quantity;
+use clap::Args;
+use scrubjay_core::units::{Bytes, Nanos};
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  scrubjay tune sda.blktrace.0                        the wait and the request size for this workload
+  scrubjay tune src1.csv.gz --device src1_1           one device of several
+  scrubjay tune usr.csv --slowdown 0.2ms              for a stricter goal
+  scrubjay tune usr.csv --config sda.toml             keep the answer in a file, then:
+  scrubjay scrub /dev/sda --config sda.toml
+
+Every pair of a wait and a request size is played against the trace, to the nanosecond; the one that reads most
+inside the goal is the answer.";
+
+/// The exit codes of a verb that reads traces.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    could not do the job, or no pair keeps the goal
+  2    bad usage, or not a trace";
+
+/// Sizes are multiples of this.
+pub const SIZE_STEP: Bytes = Bytes::kib(64);
+/// No size is larger than what `scrub` accepts.
+const SIZE_MAX: Bytes = Bytes::mib(16);
+
+/// Arguments of `tune`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct Tune {
+    /// Which traces
+    #[command(flatten)]
+    pub traces: Traces,
+    /// How long requests take
+    #[command(flatten)]
+    pub disk: Disk,
+
+    /// What foreground requests may lose on average
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantity::time, help_heading = "Goal")]
+    pub slowdown: Nanos,
+    /// What any one of them may lose
+    #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, help_heading = "Goal")]
+    pub max_slowdown: Nanos,
+    /// Try requests of these sizes, both ends included, in steps of 64 KiB
+    #[arg(long, value_name = "A..B", default_value = "64KiB..4MiB", value_parser = sizes, help_heading = "Goal")]
+    pub sizes: RangeInclusive<u64>,
+    /// Leave out devices with fewer requests
+    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Trace")]
+    pub min_requests: u64,
+
+    /// One JSON object for each device, one to a line
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Write the answer to this file, for `scrub --config`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub config: Option<PathBuf>,
+    /// Replace that file
+    #[arg(long, requires = "config", help_heading = "Output")]
+    pub force: bool,
+}
+
+/// `64KiB..4MiB`, in steps of 64 KiB.
+fn sizes(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let what = || format!("`{text}` is no range of sizes: write 64KiB..4MiB");
+    let (first, last) = text.split_once("..").ok_or_else(what)?;
+    let steps = |text: &str| {
+        let size = quantity::bytes(text)?;
+        if size.0 == 0 || !size.0.is_multiple_of(SIZE_STEP.0) {
+            return Err(format!("`{text}` is not a multiple of 64 KiB"));
+        }
+        if size > SIZE_MAX {
+            return Err(format!("`{text}` is too large: {SIZE_MAX} is the most"));
+        }
+        Ok(size.0 / SIZE_STEP.0)
+    };
+    let range = steps(first)?..=steps(last)?;
+    if range.is_empty() { Err(format!("`{text}` is empty")) } else { Ok(range) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_steps() {
+        assert_eq!(sizes("64KiB..4MiB"), Ok(1..=64));
+        assert_eq!(sizes("1MiB..1MiB"), Ok(16..=16));
+        for text in ["", "64KiB", "64KiB..", "..4MiB", "0..4MiB", "65KiB..4MiB", "2MiB..1MiB", "64KiB..17MiB"] {
+            assert!(sizes(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Settings as they are written in a file: read by the parsers of the command line.
+
+use crate::quantity;
+use clap::ValueEnum;
+use scrubjay_core::units::{Bytes, Nanos};
+use serde::de::{Deserializer, Error, Visitor};
+use std::fmt;
+
+/// `"100us"`, `"1ms"`, `"0.5ms"`, `"2s"`.
+pub fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Nanos>, D::Error> {
+    from.deserialize_any(Written { what: "a time such as \"1ms\"", parse: quantity::time }).map(Some)
+}
+
+/// `"64KiB"`, `"1MiB"`, `65536`.
+pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
+    from.deserialize_any(Written { what: "a size such as \"64KiB\"", parse: quantity::bytes }).map(Some)
+}
+
+/// The name of one of a few things.
+pub fn name<'de, D: Deserializer<'de>, T: ValueEnum>(from: D) -> Result<Option<T>, D::Error> {
+    from.deserialize_any(Written { what: "a name", parse: named }).map(Some)
+}
+
+fn named<T: ValueEnum>(text: &str) -> Result<T, String> {
+    T::from_str(text, false).map_err(|_| {
+        let known = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
+        format!("`{text}` is not one of {}", known.join(", "))
+    })
+}
+
+/// Takes a string, or a number as if it were one.
+struct Written<F> {
+    what: &'static str,
+    parse: F,
+}
+
+impl<T, F: Fn(&str) -> Result<T, String>> Visitor<'_> for Written<F> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        (self.parse)(text).map_err(E::custom)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+}

@@ -1,0 +1,85 @@
+//! Configuration files: TOML, one table a verb, with the verb's long options as keys.
+
+use crate::args::Settings;
+use crate::exit::Usage;
+use anyhow::Result;
+use serde::Deserialize;
+use std::fs;
+use std::path::Path;
+
+/// All that a file may hold.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    scrub: Settings,
+}
+
+/// The `[scrub]` table of the file.
+///
+/// # Errors
+/// What cannot be read or understood, with file, line and key: [`Usage`].
+pub fn read(path: &Path) -> Result<Settings> {
+    let name = path.display();
+    let text = fs::read_to_string(path).map_err(|error| Usage(format!("{name}: {error}")))?;
+    Ok(parsed(&text).map_err(|complaint| Usage(format!("{name}{complaint}")))?)
+}
+
+/// Complaints are `:LINE: KEY: WHAT`, in one line.
+fn parsed(text: &str) -> Result<Settings, String> {
+    let file: File = toml::from_str(text).map_err(|error| {
+        let what = error.message().replace('\n', "; ");
+        let Some(span) = error.span() else { return format!(": {what}") };
+        let before = text.get(..span.start).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        match key_before(before) {
+            Some(key) => format!(":{line}: {key}: {what}"),
+            None => format!(":{line}: {what}"),
+        }
+    })?;
+    Ok(file.scrub)
+}
+
+/// The key whose value begins where `text` ends, if one does.
+fn key_before(text: &str) -> Option<&str> {
+    let line = text.rsplit('\n').next()?.trim_end().strip_suffix('=')?.trim_end();
+    line.rsplit([' ', '{', ',']).next().filter(|key| !key.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Order, Policy};
+    use scrubjay_core::units::{Bytes, Nanos};
+
+    #[test]
+    fn keys_are_the_long_options() {
+        let text = "[scrub]\nslowdown = '1ms'\nmax-slowdown = \"50ms\"\npolicy = \"waiting\"\nwait = \"205ms\"\n\
+                    delay = \"1s\"\nrequest = \"1280KiB\"\norder = \"oldest\"\nregion = 1048576\nsegment = \"1MiB\"\n\
+                    verify = \"ata\"\ndetector = \"stat\"\nstate = \"/tmp/x\"\n";
+        let settings = parsed(text).unwrap();
+        assert_eq!((settings.wait, settings.request), (Some(Nanos::from_millis(205)), Some(Bytes::kib(1280))));
+        assert_eq!((settings.policy, settings.order), (Some(Policy::Waiting), Some(Order::Oldest)));
+        assert_eq!(settings.region, Some(Bytes::mib(1)));
+        assert!(settings.clone().or(Settings::defaults()) == settings, "every one of them");
+        assert_eq!(parsed("").unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn complaints_name_line_and_key() {
+        for (text, complaint) in [
+            ("[scrub]\n\nwait = \"5\"\n", ":3: wait: `5` is no time: write 1ms"),
+            ("[scrub]\nwait = 5", ":2: wait: `5` is no time"),
+            ("scrub = { order = \"oldest\", request = \"big\" }", ":1: request: `big` is no size"),
+            ("[scrub]\npolicy = \"nice\"", ":2: policy: `nice` is not one of budget, waiting, delay, none"),
+            ("[scrub]\nslowdown = true", ":2: slowdown: invalid type: boolean `true`, expected a time such as"),
+            ("[scrub]\nslow = \"1ms\"", ":2: unknown field `slow`, expected one of `slowdown`, `max-slowdown`"),
+            ("[scrum]\nwait = \"1ms\"", ":1: unknown field `scrum`, expected `scrub`"),
+            ("[scrub]\nwait = \"1ms\"\nwait = \"2ms\"", ":3: duplicate key"),
+            ("[scrub\n", ":1: "),
+        ] {
+            let found = parsed(text).unwrap_err();
+            assert!(found.starts_with(complaint), "{found}");
+            assert!(!found.contains('\n'), "{found}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! How a page was made: what its reader next year wants to know.
+
+use super::date;
+use std::ffi::OsString;
+use std::time::SystemTime;
+
+/// How a page was made.
+pub struct Facts(Vec<(&'static str, String)>);
+
+impl Facts {
+    /// What holds of every page: the command line, the version, the date.
+    pub fn new() -> Facts {
+        let words: Vec<String> = std::env::args_os().skip(1).map(quoted).collect();
+        Facts(vec![
+            ("command", format!("scrubjay {}", words.join(" "))),
+            ("version", format!("scrubjay {}", env!("CARGO_PKG_VERSION"))),
+            ("date", date::utc(SystemTime::now())),
+        ])
+    }
+
+    /// One more.
+    pub fn add(&mut self, name: &'static str, value: String) {
+        self.0.push((name, value));
+    }
+
+    /// All of them, in the order in which they were told.
+    pub fn all(&self) -> &[(&'static str, String)] {
+        &self.0
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: OsString) -> String {
+    let word = word.to_string_lossy();
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_./,:=%+@".contains(char);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.into_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_needs_it() {
+        let said = ["study", "--out", "a b", "it's", "", "x=1,2"].map(|word| quoted(word.into()));
+        assert_eq!(said, ["study", "--out", "'a b'", r"'it'\''s'", "''", "x=1,2"]);
+    }
+}

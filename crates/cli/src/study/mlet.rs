@@ -1,0 +1,73 @@
+//! `scrubjay study mlet`: how long latent errors stay unknown.
+
+use super::busy::Busy;
+use super::facts::Facts;
+use super::{outlet, source};
+use crate::args::{StudyMlet, Traces};
+use crate::crew;
+use crate::exit::{Exit, Usage};
+use crate::load::Load;
+use crate::say::say;
+use anyhow::Result;
+use scrubjay_core::idle::Goal;
+use scrubjay_sim::experiment::mlet::{Driven, Setup, Sweep, page};
+
+/// Studies them.
+pub fn run(args: &StudyMlet) -> Result<Exit> {
+    outlet::check(&args.out)?;
+    let mut facts = Facts::new();
+    let goal = Goal { mean: args.slowdown, max: args.max_slowdown };
+    let setup = Setup { disk: args.disk_size, disks: args.disks, seed: args.seed };
+    facts.add("seed", args.seed.to_string());
+    let loads = if args.files.is_empty() {
+        Vec::new()
+    } else {
+        let (files, format, device) = (args.files.clone(), args.format.clone(), args.device.clone());
+        source::read(&Traces { files, format, device }, &args.disk, &mut facts)?
+    };
+
+    let busy = Busy::with(format!("drawing {} disks with errors, again and again", args.disks));
+    let pieces: Vec<Piece> = std::iter::once(Piece::Sweep).chain(loads.iter().map(Piece::Load)).collect();
+    let found = crew::share(&pieces, |piece| match piece {
+        Piece::Sweep => Found::Sweep(Box::new(Sweep::of(setup))),
+        Piece::Load(load) => {
+            let Load { name, requests, periods, .. } = load;
+            Found::Driven(Driven::of(name, requests, periods, args.disk.disk, goal, setup).map(Box::new), name)
+        }
+    });
+    drop(busy);
+
+    let (mut sweep, mut driven, mut left_out) = (None, Vec::new(), Vec::new());
+    for one in found {
+        match one {
+            Found::Sweep(found) => sweep = Some(*found),
+            Found::Driven(Some(run), _) => driven.push(*run),
+            Found::Driven(None, name) => left_out.push(name),
+        }
+    }
+    let sweep = sweep.expect("it is the first piece");
+    if driven.is_empty() && !loads.is_empty() {
+        return Err(Usage("within this goal no trace leaves anything to a scrub".to_owned()).into());
+    }
+    for name in left_out {
+        say(format_args!("scrubjay: {name}: left out: nothing can be read within the goal"));
+    }
+    let findings = if driven.is_empty() {
+        ["mlet-orders", "mlet-region", "mlet-segment"]
+    } else {
+        ["mlet-hours", "mlet-progress", "mlet-orders"]
+    };
+    outlet::write(&page(&sweep, &driven), &args.out, &facts, &findings)
+}
+
+/// What can be reckoned apart.
+enum Piece<'a> {
+    Sweep,
+    Load(&'a Load),
+}
+
+/// What came of it.
+enum Found<'a> {
+    Sweep(Box<Sweep>),
+    Driven(Option<Box<Driven>>, &'a str),
+}

@@ -1,0 +1,23 @@
+//! `scrubjay study`: the papers' experiments on anybody's traces, as a page in a folder.
+
+mod busy;
+mod date;
+mod facts;
+mod idle;
+mod mlet;
+mod outlet;
+mod scrub;
+mod source;
+
+use crate::args::{Studied, Study};
+use crate::exit::Exit;
+use anyhow::Result;
+
+/// Studies.
+pub fn run(args: &Study) -> Result<Exit> {
+    match &args.what {
+        Studied::Idle(args) => idle::run(args),
+        Studied::Scrub(args) => scrub::run(args),
+        Studied::Mlet(args) => mlet::run(args),
+    }
+}

@@ -1,0 +1,53 @@
+//! Where a page goes, and what is said of it.
+
+use super::facts::Facts;
+use crate::args::Out;
+use crate::exit::{Exit, Usage};
+use crate::page;
+use anyhow::{Context, Result};
+use scrubjay_sim::figure::{Exhibit, Page};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Complains about a folder that cannot be one before anything is reckoned.
+pub fn check(out: &Out) -> Result<()> {
+    let folder = &out.folder;
+    if folder.exists() && !folder.is_dir() {
+        return Err(Usage(format!("--out {}: is a file, not a folder", folder.display())).into());
+    }
+    Ok(())
+}
+
+/// Writes the page, and says what was written and what was found: the captions of the exhibits `findings`.
+pub fn write(page: &Page, out: &Out, facts: &Facts, findings: &[&str]) -> Result<Exit> {
+    let written = page::write(page, &out.folder, facts.all())?;
+    report(page, &written, findings).context("cannot write the findings to standard output")?;
+    Ok(Exit::Clean)
+}
+
+fn report(page: &Page, written: &[impl AsRef<Path>], findings: &[&str]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    if let Some(index) = written.first() {
+        let more = written.len() - 1;
+        writeln!(
+            stdout,
+            "{}: \"{}\", and {more} files of figures and numbers beside it",
+            index.as_ref().display(),
+            page.title
+        )?;
+    }
+    for wanted in findings {
+        let told = page.exhibits.iter().find_map(|exhibit| {
+            let (name, title, caption) = match exhibit {
+                Exhibit::Figure(figure) => (&figure.name, &figure.title, &figure.caption),
+                Exhibit::Table(table) => (&table.name, &table.title, &table.caption),
+            };
+            // Of several traces' exhibits of one kind, the first.
+            name.starts_with(wanted).then_some((title, caption))
+        });
+        if let Some((title, caption)) = told {
+            writeln!(stdout, "\n{title}:\n  {caption}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! `scrubjay study scrub`: every policy on traces.
+
+use super::busy::Busy;
+use super::facts::Facts;
+use super::{outlet, source};
+use crate::args::StudyScrub;
+use crate::crew;
+use crate::exit::Exit;
+use anyhow::Result;
+use scrubjay_core::idle::Goal;
+use scrubjay_sim::experiment::scrub::{GOALS, page, study};
+
+/// Studies them.
+pub fn run(args: &StudyScrub) -> Result<Exit> {
+    outlet::check(&args.out)?;
+    let mut facts = Facts::new();
+    let loads = source::read(&args.traces, &args.disk, &mut facts)?;
+    let mut goals: Vec<Goal> = args.slowdown.iter().map(|&mean| Goal { mean, max: args.max_slowdown }).collect();
+    if goals.is_empty() {
+        goals = GOALS.iter().map(|goal| Goal { max: args.max_slowdown, ..*goal }).collect();
+    }
+    goals.sort_by_key(|goal| goal.mean);
+    goals.dedup();
+    let busy = Busy::with("trying every policy");
+    let findings = crew::share(&loads, |load| {
+        let requests = if args.quick { &[] } else { &load.requests[..] };
+        study(&load.name, requests, &load.periods, args.disk.disk, &goals)
+    });
+    drop(busy);
+    outlet::write(&page(&findings), &args.out, &facts, &["scrub-goals", "scrub-predictors", "scrub-ranking"])
+}

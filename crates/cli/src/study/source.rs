@@ -1,0 +1,62 @@
+//! The traces under study.
+
+use super::busy::Busy;
+use super::facts::Facts;
+use crate::args::{Disk, Service, Traces};
+use crate::exit::Usage;
+use crate::load::{self, Hold, Load};
+use crate::say::say;
+use anyhow::Result;
+use std::path::PathBuf;
+
+/// A device with fewer requests tells nothing of itself.
+const REQUESTS_MIN: u64 = 100;
+
+/// Reads the traces, with their requests; devices that say too little are left out, and counted.
+pub fn read(traces: &Traces, disk: &Disk, facts: &mut Facts) -> Result<Vec<Load>> {
+    let busy = Busy::with("reading the traces");
+    let mut loads = load::load(traces, disk, Hold::Requests)?;
+    drop(busy);
+    let count = loads.len();
+    loads.retain(|load| load.periods.requests() >= REQUESTS_MIN);
+    let left_out = count - loads.len();
+    if loads.is_empty() {
+        let of = if count == 1 { "the device" } else { &format!("each of {count} devices") };
+        let what = format!("too few requests: {of} has fewer than {REQUESTS_MIN}");
+        return Err(Usage(what).into());
+    }
+    shorten(&mut loads, &traces.files);
+    for load in &loads {
+        facts.add("trace", format!("{}: {} requests", load.name, load.periods.requests()));
+    }
+    if left_out > 0 {
+        let devices = if left_out == 1 { "one device" } else { &format!("{left_out} devices") };
+        let what = format!("{devices} with fewer than {REQUESTS_MIN} requests");
+        say(format_args!("scrubjay: left out: {what}"));
+        facts.add("left out", what);
+    }
+    let model = disk.disk;
+    let (fixed, per_mib) = (model.positioning.as_millis_f64(), model.per_mib.as_millis_f64());
+    facts.add("disk", format!("{fixed} ms a request and {per_mib} ms a MiB"));
+    let service = match disk.service {
+        Service::Model => "the disk's, by the size of the request",
+        Service::Recorded => "from the response times of the trace; the disk's where it has none",
+    };
+    facts.add("service times", service.to_owned());
+    Ok(loads)
+}
+
+/// Leaves the folders out of the names, if these stay different.
+fn shorten(loads: &mut [Load], files: &[PathBuf]) {
+    let short = |name: &str| {
+        let whole = files.iter().map(|file| (file.display().to_string(), file));
+        let (path, file) = whole.filter(|(path, _)| name.starts_with(path)).max_by_key(|(path, _)| path.len())?;
+        Some(format!("{}{}", file.file_name()?.to_string_lossy(), &name[path.len()..]))
+    };
+    let names: Vec<String> = loads.iter().map(|load| short(&load.name).unwrap_or_else(|| load.name.clone())).collect();
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    if sorted.windows(2).all(|pair| pair[0] != pair[1]) {
+        loads.iter_mut().zip(names).for_each(|(load, name)| load.name = name);
+    }
+}

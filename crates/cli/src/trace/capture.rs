@@ -1,0 +1,189 @@
+//! `scrubjay trace capture`: all requests of a disk, as they come, into a trace.
+
+use super::losses::Losses;
+use super::output::Output;
+use super::progress::Progress;
+use crate::args::trace::Capture as Arguments;
+use crate::exit::{Exit, Usage};
+use crate::quantity::{show_count, show_rest, show_time};
+use crate::say::say;
+use anyhow::Result;
+use scrubjay_core::units::Nanos;
+use scrubjay_device::capture::{self, Capture, CaptureError, Event, Step};
+use scrubjay_device::clock;
+use scrubjay_trace::{DeviceId, Devices, Kind, Pairing, Record};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, SyncSender};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The rings are emptied so often: they hold what comes in ten times that at 100,000 requests a second and CPU.
+const DRAIN_EVERY: Duration = Duration::from_millis(10);
+/// So many emptyings may wait to be written, 2.5 s; beyond, the rings must hold out.
+const QUEUE_MAX: usize = 256;
+
+/// Captures until the time is over or a signal comes.
+pub fn run(args: &Arguments) -> Result<Exit> {
+    let capture = match Capture::open(&args.device) {
+        Ok(capture) => capture,
+        Err(error @ CaptureError::Permission { .. }) => {
+            say(format_args!("scrubjay: {error}"));
+            return Ok(Exit::Permission);
+        }
+        Err(error @ CaptureError::Target { .. }) => return Err(Usage(error.to_string()).into()),
+        Err(error) => return Err(error.into()),
+    };
+    let output = Output::create(&args.out, &args.destination)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // The second one ends the process on the spot, without a trace.
+        signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, Arc::clone(&stop))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    for note in capture.notes() {
+        say(format_args!("scrubjay: note: {note}"));
+    }
+    let disk = capture.disk().name.clone();
+    say(format_args!("capturing {disk} for {}; Ctrl-C ends it and keeps what there is", show_time(args.length)));
+    let mut recorder = Recorder::new(&disk, output);
+    let until = clock::now().saturating_add(args.length);
+    let ended = thread::scope(|scope| {
+        let (sender, batches) = mpsc::sync_channel(QUEUE_MAX);
+        let watcher = scope.spawn(|| watch(capture, until, &stop, sender));
+        for events in batches {
+            recorder.write(&events)?;
+            recorder.progress.set_message(format!("{} to go", show_rest(until.since(clock::now()))));
+        }
+        anyhow::Ok(watcher.join().expect("a thread that only counts does not panic"))
+    })?;
+    recorder.finish(&ended)?;
+    Ok(Exit::Clean)
+}
+
+/// How the watching ended.
+struct Ended {
+    /// Events that did not fit into the rings.
+    lost: u64,
+    /// How long it took.
+    length: Nanos,
+    /// Did a signal end it?
+    is_cut: bool,
+}
+
+/// Empties the rings until the time is over, a signal comes, or nobody takes the events any more.
+fn watch(mut capture: Capture, until: Nanos, stop: &AtomicBool, sender: SyncSender<Vec<Event>>) -> Ended {
+    let began = clock::now();
+    let is_over = || stop.load(Ordering::Relaxed) || clock::now() >= until;
+    let mut is_heard = true;
+    while is_heard && !is_over() {
+        thread::park_timeout(DRAIN_EVERY.min(Duration::from_nanos(until.since(clock::now()).0)));
+        let mut events = Vec::new();
+        capture.drain(&mut events);
+        is_heard = sender.send(events).is_ok();
+    }
+    let (length, is_cut) = (clock::now().since(began), clock::now() < until);
+    let mut events = Vec::new();
+    let lost = capture.finish(&mut events);
+    // Whoever no longer listens has failed, and says so.
+    let _ = sender.send(events);
+    Ended { lost, length, is_cut }
+}
+
+/// Turns events into records, and writes them.
+struct Recorder {
+    output: Output,
+    devices: Devices,
+    device: DeviceId,
+    /// What is to be added to `CLOCK_MONOTONIC` for a date.
+    epoch: Nanos,
+    pairing: Pairing,
+    records: Vec<Record>,
+    losses: Losses,
+    unanswered: u64,
+    progress: Progress,
+}
+
+impl Recorder {
+    fn new(disk: &str, output: Output) -> Recorder {
+        let mut devices = Devices::default();
+        let device = devices.id(disk.as_bytes()).expect("room for the first device");
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let epoch = Nanos(u64::try_from(since_epoch.as_nanos()).unwrap_or(0)).since(clock::now());
+        let losses = Losses::new(output.format());
+        Recorder {
+            output,
+            devices,
+            device,
+            epoch,
+            pairing: Pairing::default(),
+            records: Vec::new(),
+            losses,
+            unanswered: 0,
+            progress: Progress::new("captured"),
+        }
+    }
+
+    fn write(&mut self, events: &[Event]) -> Result<()> {
+        for event in events {
+            let (at, kind) = (event.at.saturating_add(self.epoch), kind(event.kind));
+            let (offset, length, device) = (event.offset, event.length, self.device);
+            match event.step {
+                Step::Arrived => {
+                    let record = Record { arrival: at, response: None, offset, length, device, kind };
+                    self.pairing.queued(record, &mut self.records);
+                }
+                Step::Completed => self.pairing.completed(device, kind, offset, length, at, &mut self.records),
+            }
+        }
+        self.flush()
+    }
+
+    /// Hands what is complete to the writer.
+    fn flush(&mut self) -> Result<()> {
+        self.losses.add(&self.records);
+        self.unanswered += self.records.iter().filter(|record| record.response.is_none()).count() as u64;
+        self.progress.add(self.records.len() as u64);
+        self.output.write(&self.records, &self.devices)?;
+        self.records.clear();
+        Ok(())
+    }
+
+    /// Writes what was still under way, and says how it went.
+    fn finish(mut self, ended: &Ended) -> Result<()> {
+        self.pairing.drain(&mut self.records);
+        self.flush()?;
+        let Recorder { output, devices, losses, unanswered, progress, .. } = self;
+        let name = output.name().to_owned();
+        let written = output.finish()?;
+        progress.clear();
+        if ended.is_cut {
+            say(format_args!("scrubjay: note: ended by a signal after {}", show_time(ended.length)));
+        }
+        if ended.lost > 0 {
+            let lost = show_count(ended.lost);
+            say(format_args!("scrubjay: note: {lost} events were lost, arrivals and completions: the rings were full"));
+        }
+        if unanswered > 0 {
+            let unanswered = show_count(unanswered);
+            say(format_args!(
+                "scrubjay: note: completions that were not seen, so that the response times are not known: {unanswered}"
+            ));
+        }
+        for line in losses.lines(&devices) {
+            say(format_args!("scrubjay: {line}"));
+        }
+        progress.finish_watching(&name, losses.records() - losses.left_out(), written.bytes);
+        Ok(())
+    }
+}
+
+fn kind(kind: capture::Kind) -> Kind {
+    match kind {
+        capture::Kind::Read => Kind::Read,
+        capture::Kind::Write => Kind::Write,
+        capture::Kind::Discard => Kind::Discard,
+        capture::Kind::Flush => Kind::Flush,
+    }
+}

@@ -1,0 +1,56 @@
+//! `scrubjay trace convert`: a trace in another format.
+
+use super::losses::Losses;
+use super::output::Output;
+use super::progress::Progress;
+use crate::args::trace::Convert;
+use crate::exit::{Exit, Usage};
+use crate::load::{self, Filter};
+use crate::say::say;
+use anyhow::Result;
+use scrubjay_trace::{Record, Trace};
+
+/// Writes it, and says what was lost.
+pub fn run(args: &Convert) -> Result<Exit> {
+    let trace = load::open(&args.traces.files, args.traces.format.as_deref())?;
+    let output = Output::create(&args.out, &args.destination)?;
+    let progress = Progress::new("converted");
+    let mut losses = Losses::new(output.format());
+    let name = output.name().to_owned();
+    let (trace, bytes) = copy(trace, &args.traces.device, output, &mut losses, &progress)?;
+    progress.clear();
+    load::say_malformed(&trace);
+    for line in losses.lines(trace.devices()) {
+        say(format_args!("scrubjay: {line}"));
+    }
+    progress.finish(&name, losses.records() - losses.left_out(), bytes);
+    Ok(Exit::Clean)
+}
+
+/// Writes the wanted records, batch by batch.
+fn copy(
+    mut trace: Trace,
+    names: &[String],
+    mut output: Output,
+    losses: &mut Losses,
+    progress: &Progress,
+) -> Result<(Trace, u64)> {
+    let mut filter = Filter::new(names);
+    let mut wanted: Vec<Record> = Vec::new();
+    while trace.next_batch().map_err(|error| Usage(error.to_string()))?.is_some() {
+        let batch = if names.is_empty() {
+            trace.records()
+        } else {
+            wanted.clear();
+            let devices = trace.devices();
+            wanted.extend(trace.records().iter().filter(|record| filter.wants(record.device, devices)));
+            &wanted
+        };
+        losses.add(batch);
+        progress.add(batch.len() as u64);
+        output.write(batch, trace.devices())?;
+    }
+    filter.check(&trace)?;
+    let written = output.finish()?;
+    Ok((trace, written.bytes))
+}

@@ -1,0 +1,263 @@
+//! The figures of a trace as JSON: schema 1. Fields are added, never renamed or taken away, within a schema.
+
+use scrubjay_core::server::ServiceModel;
+use scrubjay_core::units::Nanos;
+use scrubjay_trace::formats::Clock;
+use scrubjay_trace::summary::{Facts, IdleFacts, KindFacts, Spread};
+use scrubjay_trace::{Service, Trace};
+use serde::Serialize;
+
+/// The one object that is printed. Ratios are from 0 to 1.
+#[derive(Debug, Serialize)]
+pub struct Document {
+    schema: u32,
+    files: Vec<String>,
+    format: &'static str,
+    /// `absolute` (since 1970) or `relative`, as the format has it.
+    clock: &'static str,
+    /// When the first request arrived, by that clock.
+    first_arrival_seconds: f64,
+    span_seconds: f64,
+    requests: u64,
+    requests_per_second: f64,
+    /// Of reads and writes.
+    read_ratio: f64,
+    /// Read and written.
+    bytes: u64,
+    reads: Requests,
+    writes: Requests,
+    discards: Requests,
+    flushes: Requests,
+    /// Of reads and writes.
+    sizes: Sizes,
+    /// Reads and writes that begin where the last one of their device ended.
+    sequential_ratio: f64,
+    /// Those with no request to another device in between.
+    adjacent_ratio: f64,
+    /// From one arrival to the next.
+    interarrival: Durations,
+    /// From arrival to completion, where it is known.
+    response: Durations,
+    idle: Idle,
+    /// The busiest first.
+    devices: Vec<Device>,
+    /// Records that could not be understood, and were left out.
+    malformed: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Requests {
+    requests: u64,
+    bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Sizes {
+    mean_bytes: f64,
+    p50_bytes: u64,
+    p90_bytes: u64,
+    p99_bytes: u64,
+    max_bytes: u64,
+    most_frequent: Vec<Size>,
+}
+
+#[derive(Debug, Serialize)]
+struct Size {
+    bytes: u64,
+    ratio: f64,
+}
+
+/// Percentiles are good to 1.1 %, the rest is exact.
+#[derive(Debug, Serialize)]
+struct Durations {
+    count: u64,
+    mean_seconds: f64,
+    /// The coefficient of variation: the standard deviation divided by the mean.
+    cv: f64,
+    p1_seconds: f64,
+    p50_seconds: f64,
+    p90_seconds: f64,
+    p99_seconds: f64,
+    max_seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Idle {
+    /// What the ends of requests rest on: `recorded` or `model`.
+    service: &'static str,
+    model_positioning_seconds: f64,
+    model_seconds_per_mib: f64,
+    #[serde(flatten)]
+    lengths: Durations,
+    /// Of the span.
+    ratio: f64,
+    /// Of the idle time, what the longest 15 % of the intervals hold.
+    held_by_longest_ratio: f64,
+    beyond: Vec<Beyond>,
+}
+
+#[derive(Debug, Serialize)]
+struct Beyond {
+    threshold_seconds: f64,
+    /// Intervals longer than it.
+    count: u64,
+    /// How much longer they last, in the mean.
+    residual_mean_seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Device {
+    name: String,
+    requests: u64,
+}
+
+impl Document {
+    /// Of a trace that was read to its end.
+    pub fn new(trace: &Trace, facts: &Facts) -> Document {
+        let [reads, writes, discards, flushes] = facts.kinds.map(|kind| Requests::new(&kind));
+        let devices = facts.devices.iter();
+        Document {
+            schema: 1,
+            files: trace.input_names().to_vec(),
+            format: trace.format().name,
+            clock: match trace.format().clock {
+                Clock::Absolute => "absolute",
+                Clock::Relative => "relative",
+            },
+            first_arrival_seconds: facts.first.as_secs_f64(),
+            span_seconds: facts.span_seconds,
+            requests: facts.requests,
+            requests_per_second: facts.rate,
+            read_ratio: facts.read_share,
+            bytes: facts.bytes.0,
+            reads,
+            writes,
+            discards,
+            flushes,
+            sizes: Sizes::new(facts),
+            sequential_ratio: facts.sequential_share,
+            adjacent_ratio: facts.adjacent_share,
+            interarrival: Durations::new(&facts.gaps),
+            response: Durations::new(&facts.responses),
+            idle: Idle::new(&facts.idle),
+            devices: devices
+                .map(|&(id, requests)| Device { name: trace.devices().name(id).to_owned(), requests })
+                .collect(),
+            malformed: trace.malformed().count,
+        }
+    }
+}
+
+impl Requests {
+    fn new(facts: &KindFacts) -> Requests {
+        Requests { requests: facts.requests, bytes: facts.bytes.0 }
+    }
+}
+
+impl Sizes {
+    fn new(facts: &Facts) -> Sizes {
+        let sizes = &facts.sizes;
+        Sizes {
+            mean_bytes: sizes.mean_bytes,
+            p50_bytes: sizes.p50.0,
+            p90_bytes: sizes.p90.0,
+            p99_bytes: sizes.p99.0,
+            max_bytes: sizes.max.0,
+            most_frequent: sizes
+                .most_frequent
+                .iter()
+                .map(|size| Size { bytes: size.size.0, ratio: size.share })
+                .collect(),
+        }
+    }
+}
+
+impl Durations {
+    fn new(spread: &Spread) -> Durations {
+        Durations {
+            count: spread.count,
+            mean_seconds: spread.mean,
+            cv: spread.variation,
+            p1_seconds: spread.p1,
+            p50_seconds: spread.p50,
+            p90_seconds: spread.p90,
+            p99_seconds: spread.p99,
+            max_seconds: spread.max,
+        }
+    }
+}
+
+impl Idle {
+    fn new(idle: &IdleFacts) -> Idle {
+        let (service, model) = served(idle.service);
+        Idle {
+            service,
+            model_positioning_seconds: model.positioning.as_secs_f64(),
+            model_seconds_per_mib: model.per_mib.as_secs_f64(),
+            lengths: Durations::new(&idle.lengths),
+            ratio: idle.share,
+            held_by_longest_ratio: idle.held_by_longest,
+            beyond: idle
+                .beyond
+                .iter()
+                .map(|beyond| Beyond {
+                    threshold_seconds: beyond.threshold.as_secs_f64(),
+                    count: beyond.count,
+                    residual_mean_seconds: beyond.residual_mean(),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Where service times come from, as a word, and the model behind.
+pub fn served(service: Service) -> (&'static str, ServiceModel) {
+    match service {
+        Service::Recorded(model) => ("recorded", model),
+        Service::Model(model) => ("model", model),
+    }
+}
+
+/// The date of a time since 1970, in UTC; `None` of the first year, where a clock counts from the trace's beginning.
+pub fn date(at: Nanos) -> Option<String> {
+    const DAY_SECONDS: u64 = 86_400;
+    let seconds = at.0 / 1_000_000_000;
+    if seconds < 365 * DAY_SECONDS {
+        return None;
+    }
+    let (mut day, second) = (seconds / DAY_SECONDS, seconds % DAY_SECONDS);
+    let (mut year, mut month) = (1970, 0);
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    while day >= 365 + u64::from(is_leap(year)) {
+        day -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(is_leap(year));
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if day < length {
+            break;
+        }
+        day -= length;
+        month += 1;
+    }
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    Some(format!("{year}-{:02}-{:02} {hour:02}:{minute:02}:{second:02} UTC", month + 1, day + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (seconds, shown) in [
+            (951_782_400, "2000-02-29 00:00:00 UTC"),
+            (1_172_163_999, "2007-02-22 17:06:39 UTC"),
+            (1_735_689_599, "2024-12-31 23:59:59 UTC"),
+            (4_107_542_400, "2100-03-01 00:00:00 UTC"),
+        ] {
+            assert_eq!(date(Nanos::from_secs(seconds)).as_deref(), Some(shown));
+        }
+        assert_eq!(date(Nanos::from_secs(5)), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! `scrubjay trace formats`: the table of formats.
+
+use crate::exit::Exit;
+use anyhow::Result;
+use scrubjay_trace::formats::{Clock, FORMATS};
+use std::io::{self, Write};
+
+/// Prints it.
+pub fn run() -> Result<Exit> {
+    let mut out = io::stdout().lock();
+    let name_width = FORMATS.iter().map(|format| format.name.len()).max().unwrap_or(0);
+    writeln!(out, "{:name_width$}  {:10}  {:8}  WHAT IT IS", "NAME", "ACCESS", "CLOCK")?;
+    for format in FORMATS {
+        let access = if format.writer.is_some() { "read write" } else { "read" };
+        let clock = match format.clock {
+            Clock::Absolute => "absolute",
+            Clock::Relative => "relative",
+        };
+        writeln!(out, "{:name_width$}  {access:10}  {clock:8}  {}", format.name, format.about)?;
+    }
+    writeln!(out, "\nAll can be read compressed (.gz, .bz2, .xz, .zst), but parquet, which compresses itself.")?;
+    writeln!(out, "An absolute clock counts from 1970, so that several files are merged by time; files of a relative")?;
+    writeln!(out, "clock follow each other.")?;
+    Ok(Exit::Clean)
+}

@@ -1,0 +1,127 @@
+//! `scrubjay trace generate`: a trace made up after a model, and the model's numbers.
+
+use super::losses::Losses;
+use super::output::Output;
+use super::progress::Progress;
+use crate::args::trace::Generate;
+use crate::exit::{Exit, Usage};
+use crate::load;
+use crate::quantity::{show_count, show_time};
+use crate::say::say;
+use anyhow::{Context, Result};
+use scrubjay_core::units::Nanos;
+use scrubjay_trace::generate::{BUILTINS, Fit, Generator, Model, builtin};
+use scrubjay_trace::{Devices, Record};
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// So many records are written at a time.
+const BATCH: usize = 4096;
+
+/// Learns, saves and generates what is asked for.
+pub fn run(args: &Generate) -> Result<Exit> {
+    if args.list {
+        return list();
+    }
+    // What cannot be written is said before anything is learnt.
+    if let Some(path) = args.save.as_deref().filter(|path| path.exists() && !args.destination.force) {
+        return Err(Usage(format!("{} exists; --force replaces it", path.display())).into());
+    }
+    let output = args.out.as_deref().map(|path| Output::create(path, &args.destination)).transpose()?;
+    let model = model(args)?;
+    if let Some(path) = &args.save {
+        fs::write(path, model.to_json()).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if let Some(output) = output {
+        generate(&model, args, output)?;
+    }
+    Ok(Exit::Clean)
+}
+
+/// Writes what is made up after the model.
+fn generate(model: &Model, args: &Generate, mut output: Output) -> Result<()> {
+    let mut devices = Devices::default();
+    let name: String = model.name().chars().map(|c| if c.is_whitespace() || c == ',' { '-' } else { c }).collect();
+    devices.id(name.as_bytes());
+    let progress = Progress::new("generated");
+    let mut losses = Losses::new(output.format());
+    let mut records = Generator::new(model, args.hours.unwrap_or(model.hours()), args.seed);
+    let mut batch: Vec<Record> = Vec::with_capacity(BATCH);
+    loop {
+        batch.clear();
+        batch.extend(records.by_ref().take(BATCH));
+        if batch.is_empty() {
+            break;
+        }
+        losses.add(&batch);
+        output.write(&batch, &devices)?;
+        progress.add(batch.len() as u64);
+    }
+    let name = output.name().to_owned();
+    let written = output.finish()?;
+    progress.finish(&name, losses.records() - losses.left_out(), written.bytes);
+    Ok(())
+}
+
+/// Prints the built-in models.
+fn list() -> Result<Exit> {
+    let mut out = io::stdout().lock();
+    for model in BUILTINS {
+        writeln!(out, "{:12}  {}", model.name, model.about)?;
+    }
+    Ok(Exit::Clean)
+}
+
+/// The model that is asked for.
+fn model(args: &Generate) -> Result<Model> {
+    if let Some(name) = &args.model {
+        let known = || BUILTINS.iter().map(|builtin| builtin.name).collect::<Vec<_>>().join(", ");
+        return Ok(builtin(name).ok_or_else(|| Usage(format!("no model `{name}` is built in; there are {}", known())))?);
+    }
+    if let Some(path) = &args.params {
+        let wrong = |error: String| Usage(format!("{}: {error}", path.display()));
+        let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        return Ok(Model::from_json(&text, args.name.as_deref()).map_err(|error| wrong(error.to_string()))?);
+    }
+    let Some(first) = args.like.first() else {
+        return Err(Usage("say what it is to be like: --model, --like or --params".to_owned()).into());
+    };
+    let trace = load::open(&args.like, args.format.as_deref())?;
+    let mut fit = Fit::default();
+    let (mut seen, progress) = (0, Progress::new("learnt from"));
+    load::for_each(trace, &args.device, |record| {
+        fit.add(record);
+        seen += 1;
+        if seen % BATCH as u64 == 0 {
+            progress.add(BATCH as u64);
+        }
+    })?;
+    progress.clear();
+    let name = args.name.clone().unwrap_or_else(|| stem(first));
+    let model = fit.finish(&name).map_err(|error| Usage(format!("{}: {error}", first.display())))?;
+    let hours = Nanos((model.hours() * 3.6e12) as u64);
+    say(format_args!("{name}: learnt from {} records in {}", show_count(model.requests()), show_time(hours)));
+    Ok(model)
+}
+
+/// The name of a file without its endings.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = name.trim_start_matches('.').split('.').next().unwrap_or_default();
+    if stem.is_empty() || name == "-" { "trace".to_owned() } else { stem.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_called_after_its_file() {
+        for (path, name) in
+            [("a/hplajw-1week.srt.xz", "hplajw-1week"), ("-", "trace"), ("x", "x"), (".hidden", "hidden")]
+        {
+            assert_eq!(stem(Path::new(path)), name);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Where a trace is written to: a file that appears when it is complete, or standard output; compressed by its ending.
+
+use crate::args::trace::Destination;
+use crate::exit::Usage;
+use crate::load;
+use anyhow::{Context, Result};
+use flate2::write::GzEncoder;
+use scrubjay_trace::formats::{FORMATS, Format};
+use scrubjay_trace::{Devices, Record, Writer};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Formats by the endings of files.
+const ENDINGS: [(&str, &str); 6] = [
+    ("parquet", "parquet"),
+    ("csv", "msr"),
+    ("iolog", "iolog"),
+    ("log", "iolog"),
+    ("blkparse", "blkparse"),
+    ("txt", "blkparse"),
+];
+
+/// zstd's own default: fast, and a third smaller than gzip.
+const ZSTD_LEVEL: i32 = 3;
+/// So much is handed to the compressor, or to the kernel, at a time.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// A trace in the writing. Unless it is finished, nothing remains of it.
+pub struct Output {
+    format: &'static Format,
+    name: String,
+    writer: Box<dyn Writer>,
+    encoder: Arc<Mutex<Option<Encoder>>>,
+    staged: Option<Staged>,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Bytes, as they lie in the file.
+    pub bytes: u64,
+}
+
+impl Output {
+    /// Begins to write to `path`.
+    ///
+    /// # Errors
+    /// When the format is not known or cannot be written, the file exists and may not be replaced, or cannot be made.
+    pub fn create(path: &Path, destination: &Destination) -> Result<Output> {
+        if path.is_dir() {
+            return Err(Usage(format!("{} is a folder: name a file", path.display())).into());
+        }
+        let (format, compression) = choose(path, destination.to.as_deref())?;
+        let Some(new_writer) = format.writer else {
+            return Err(Usage(format!("{} can be read but not written; {}", format.name, writable())).into());
+        };
+        let is_pipe = path == Path::new("-");
+        let name = if is_pipe { "standard output".to_owned() } else { path.display().to_string() };
+        let (sink, staged): (Box<dyn Write + Send>, _) = if is_pipe {
+            if format.name == "parquet" && io::stdout().is_terminal() {
+                return Err(Usage("parquet is not for a terminal: name a file, or a pipe".to_owned()).into());
+            }
+            (Box::new(io::stdout()), None)
+        } else {
+            let (file, staged) = open(path, destination.force)?;
+            (Box::new(file), staged)
+        };
+        let encoder = Encoder::new(compression, Counted { sink, bytes: 0 }).context("cannot begin to compress")?;
+        let encoder = Arc::new(Mutex::new(Some(encoder)));
+        let handle = BufWriter::with_capacity(BUFFER_BYTES, Handle(Arc::clone(&encoder)));
+        Ok(Output { format, name, writer: new_writer(Box::new(handle)), encoder, staged })
+    }
+
+    /// The format.
+    pub fn format(&self) -> &'static Format {
+        self.format
+    }
+
+    /// What to call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Writes records, in the order of their arrival.
+    ///
+    /// # Errors
+    /// When the destination fails.
+    pub fn write(&mut self, records: &[Record], devices: &Devices) -> Result<()> {
+        self.writer.write(records, devices).with_context(|| format!("cannot write {}", self.name))
+    }
+
+    /// Writes what comes at the end, and puts the file in its place.
+    ///
+    /// # Errors
+    /// When the destination fails.
+    pub fn finish(self) -> Result<Written> {
+        let Output { name, writer, encoder, staged, .. } = self;
+        let finish = || -> io::Result<u64> {
+            writer.finish()?;
+            let encoder = encoder.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let mut counted = encoder.ok_or(io::ErrorKind::BrokenPipe)?.finish()?;
+            counted.flush()?;
+            Ok(counted.bytes)
+        };
+        let bytes = finish().with_context(|| format!("cannot write {name}"))?;
+        if let Some(staged) = staged {
+            staged.commit().with_context(|| format!("cannot write {name}"))?;
+        }
+        Ok(Written { bytes })
+    }
+}
+
+/// The format and the compression that are asked for, or that the name says.
+fn choose(path: &Path, to: Option<&str>) -> Result<(&'static Format, Compression)> {
+    let ending = |path: &Path| path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+    let (compression, inner) = match ending(path).as_deref() {
+        Some("gz") => (Compression::Gzip, ending(Path::new(path.file_stem().unwrap_or_default()))),
+        Some("zst") => (Compression::Zstd, ending(Path::new(path.file_stem().unwrap_or_default()))),
+        Some(other @ ("xz" | "bz2")) => {
+            let text = format!("{}: .{other} is read but not written; compress as .gz or .zst", path.display());
+            return Err(Usage(text).into());
+        }
+        _ => (Compression::None, ending(path)),
+    };
+    let format = match to {
+        Some(name) => load::named(name)?,
+        None => {
+            let known = ENDINGS.iter().find(|(ending, _)| Some(*ending) == inner.as_deref());
+            let Some((_, name)) = known else {
+                let text = format!("the ending of {} tells no format: add --to; {}", path.display(), writable());
+                return Err(Usage(text).into());
+            };
+            load::named(name)?
+        }
+    };
+    if format.name == "parquet" && compression != Compression::None {
+        return Err(Usage(format!("{}: parquet compresses itself, and could not be read so", path.display())).into());
+    }
+    Ok((format, compression))
+}
+
+/// Which formats can be written, in words.
+fn writable() -> String {
+    let names: Vec<&str> = FORMATS.iter().filter(|format| format.writer.is_some()).map(|format| format.name).collect();
+    format!("written are {}", names.join(", "))
+}
+
+/// Opens a file to write to. A regular one is written beside, and put in its place at the end.
+fn open(path: &Path, force: bool) -> Result<(File, Option<Staged>)> {
+    let cannot = |error: io::Error| Usage(format!("cannot write {}: {error}", path.display()));
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() && !force => {
+            Err(Usage(format!("{} exists; --force replaces it", path.display())).into())
+        }
+        // A pipe, /dev/null: nothing to put in its place.
+        Ok(metadata) if !metadata.is_file() => Ok((OpenOptions::new().write(true).open(path).map_err(cannot)?, None)),
+        _ => {
+            let Some(name) = path.file_name() else {
+                return Err(Usage(format!("{} names no file", path.display())).into());
+            };
+            let name = format!(".{}.{}.new", name.to_string_lossy(), std::process::id());
+            let staged = Staged { temporary: path.with_file_name(name), path: path.to_owned() };
+            let file = OpenOptions::new().write(true).create_new(true).open(&staged.temporary).map_err(cannot)?;
+            Ok((file, Some(staged)))
+        }
+    }
+}
+
+/// A file under a temporary name; removed unless it gets its own.
+struct Staged {
+    temporary: PathBuf,
+    path: PathBuf,
+}
+
+impl Staged {
+    fn commit(self) -> io::Result<()> {
+        fs::rename(&self.temporary, &self.path)
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // After a commit there is nothing left under this name; before it, what is left is of no use to anybody.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+/// How the bytes are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+/// Compresses, or not.
+enum Encoder {
+    Plain(Counted),
+    Gzip(GzEncoder<Counted>),
+    Zstd(zstd::Encoder<'static, Counted>),
+}
+
+impl Encoder {
+    fn new(compression: Compression, sink: Counted) -> io::Result<Encoder> {
+        Ok(match compression {
+            Compression::None => Encoder::Plain(sink),
+            Compression::Gzip => Encoder::Gzip(GzEncoder::new(sink, flate2::Compression::default())),
+            Compression::Zstd => {
+                let mut encoder = zstd::Encoder::new(sink, ZSTD_LEVEL)?;
+                encoder.include_checksum(true)?;
+                Encoder::Zstd(encoder)
+            }
+        })
+    }
+
+    fn finish(self) -> io::Result<Counted> {
+        match self {
+            Encoder::Plain(sink) => Ok(sink),
+            Encoder::Gzip(encoder) => encoder.finish(),
+            Encoder::Zstd(encoder) => encoder.finish(),
+        }
+    }
+}
+
+/// The format's writer owns what it writes to; this is what it owns, so that the compressor can be ended after it.
+struct Handle(Arc<Mutex<Option<Encoder>>>);
+
+impl Write for Handle {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+            Some(Encoder::Plain(sink)) => sink.write(bytes),
+            Some(Encoder::Gzip(encoder)) => encoder.write(bytes),
+            Some(Encoder::Zstd(encoder)) => encoder.write(bytes),
+        }
+    }
+
+    /// The compressor is flushed when it is ended, not before: each flush would cost it a block.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Counts what goes through.
+struct Counted {
+    sink: Box<dyn Write + Send>,
+    bytes: u64,
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.sink.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_tells_format_and_compression() {
+        let chosen =
+            |path: &str, to| choose(Path::new(path), to).map(|(format, compression)| (format.name, compression));
+        assert_eq!(chosen("a.csv", None).unwrap(), ("msr", Compression::None));
+        assert_eq!(chosen("a.TXT.gz", None).unwrap(), ("blkparse", Compression::Gzip));
+        assert_eq!(chosen("a.b/c.iolog.zst", None).unwrap(), ("iolog", Compression::Zstd));
+        assert_eq!(chosen("a", Some("parquet")).unwrap(), ("parquet", Compression::None));
+        assert_eq!(chosen("-", Some("msr")).unwrap(), ("msr", Compression::None));
+        for (path, to, what) in [
+            ("a", None, "tells no format"),
+            ("a.csv.xz", None, ".xz is read but not written"),
+            ("a.parquet.gz", None, "compresses itself"),
+            ("a.csv", Some("nothing"), "is no trace format"),
+        ] {
+            let error = chosen(path, to).expect_err(what).to_string();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! How far a long walk through a trace is, on a terminal; nothing elsewhere.
+
+use crate::quantity::show_count;
+use crate::say::say;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::Instant;
+
+/// Counts records.
+pub struct Progress {
+    bar: ProgressBar,
+    began: Instant,
+}
+
+impl Progress {
+    /// Begins; `doing` is a word such as `converted`.
+    pub fn new(doing: &'static str) -> Progress {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+        let style = ProgressStyle::with_template("{prefix} {human_pos} records  {per_sec}  {elapsed}  {msg}");
+        bar.set_style(style.expect("a constant template"));
+        bar.set_prefix(doing);
+        Progress { bar, began: Instant::now() }
+    }
+
+    /// So many more.
+    pub fn add(&self, records: u64) {
+        self.bar.inc(records);
+    }
+
+    /// Something else worth a word.
+    pub fn set_message(&self, message: String) {
+        self.bar.set_message(message);
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// The last line: `out.csv: 44,519 records, 3,112,834 bytes, 0.02 s, 2.20 million records a second`.
+    pub fn finish(self, name: &str, records: u64, bytes: u64) {
+        let seconds = self.began.elapsed().as_secs_f64();
+        let rate = records as f64 / seconds.max(1e-9) / 1e6;
+        self.clear();
+        say(format_args!("{}, {rate:.2} million records a second", self.told(name, records, bytes)));
+    }
+
+    /// The last line where nobody asks how fast it was.
+    pub fn finish_watching(self, name: &str, records: u64, bytes: u64) {
+        self.clear();
+        say(format_args!("{}", self.told(name, records, bytes)));
+    }
+
+    fn told(&self, name: &str, records: u64, bytes: u64) -> String {
+        let seconds = self.began.elapsed().as_secs_f64();
+        format!("{name}: {} records, {} bytes, {seconds:.2} s", show_count(records), show_count(bytes))
+    }
+}

@@ -1,0 +1,71 @@
+//! The JSON of `tune --json`: schema 1, one object a load.
+
+use super::{Task, Took, Tuned};
+use crate::load::Load;
+use crate::tally::{Ground, Tally};
+use scrubjay_sim::tune::Pair;
+use serde::Serialize;
+
+/// What was found for one load.
+#[derive(Debug, Serialize)]
+pub struct Document<'a> {
+    schema: u32,
+    trace: &'a str,
+    #[serde(flatten)]
+    ground: Ground,
+    goal_mean_seconds: f64,
+    goal_max_seconds: f64,
+    /// Null, and all that belongs to it left out, if there is no answer.
+    wait_seconds: Option<f64>,
+    request_bytes: Option<u64>,
+    #[serde(flatten)]
+    tally: Option<Tally>,
+    /// Why there is no answer.
+    error: Option<&'a str>,
+    /// What the disk reads with nobody else there.
+    disk_bytes_per_second: f64,
+    idle_class: Tally,
+    /// The best wait for each size that has one.
+    candidates: Vec<Candidate>,
+    /// Of all traces together.
+    read_seconds: f64,
+    tune_seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Candidate {
+    wait_seconds: f64,
+    request_bytes: u64,
+    #[serde(flatten)]
+    tally: Tally,
+}
+
+impl Document<'_> {
+    /// Of one load.
+    pub fn new<'a>(load: &'a Load, task: &Task, tuned: &'a Tuned, took: Took) -> Document<'a> {
+        let best = tuned.best.as_ref().ok();
+        Document {
+            schema: 1,
+            trace: &load.name,
+            ground: Ground::from(&tuned.idle_class),
+            goal_mean_seconds: task.goal.mean.as_secs_f64(),
+            goal_max_seconds: task.goal.max.as_secs_f64(),
+            wait_seconds: best.map(|pair| pair.wait.as_secs_f64()),
+            request_bytes: best.map(|pair| pair.size.0),
+            tally: best.map(|pair| Tally::from(&pair.outcome)),
+            error: tuned.best.as_ref().err().map(String::as_str),
+            disk_bytes_per_second: tuned.alone,
+            idle_class: Tally::from(&tuned.idle_class),
+            candidates: tuned.candidates.iter().map(Candidate::from).collect(),
+            read_seconds: took.read.as_secs_f64(),
+            tune_seconds: took.tune.as_secs_f64(),
+        }
+    }
+}
+
+impl From<&Pair> for Candidate {
+    fn from(pair: &Pair) -> Candidate {
+        let tally = Tally::from(&pair.outcome);
+        Candidate { wait_seconds: pair.wait.as_secs_f64(), request_bytes: pair.size.0, tally }
+    }
+}

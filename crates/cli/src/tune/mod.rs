@@ -1,0 +1,156 @@
+//! `scrubjay tune`: the wait and the request size that read most of a disk inside a slowdown goal, from a trace of it.
+
+mod json;
+mod search;
+mod snippet;
+mod text;
+
+use crate::args::Tune;
+use crate::exit::{Exit, Usage};
+use crate::load::{self, Hold, Load};
+use crate::say::say;
+use anyhow::{Context, Result};
+use scrubjay_core::idle::Goal;
+use scrubjay_core::server::ServiceModel;
+use scrubjay_core::units::Bytes;
+use scrubjay_sim::exact::Outcome;
+use scrubjay_sim::tune::Pair;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What to tune for.
+#[derive(Clone, Debug)]
+struct Task {
+    goal: Goal,
+    disk: ServiceModel,
+    /// Ascending.
+    sizes: Vec<Bytes>,
+}
+
+/// What was found for one load.
+#[derive(Debug)]
+struct Tuned {
+    /// The best pair of each size that has one, by size.
+    candidates: Vec<Pair>,
+    /// The best of these, or why there is none.
+    best: Result<Pair, String>,
+    /// What the paper's baseline would have done.
+    idle_class: Outcome,
+    /// What the disk reads with nobody else there, in bytes a second.
+    alone: f64,
+}
+
+/// How long it took: reading all traces, and tuning all of them.
+#[derive(Clone, Copy, Debug)]
+struct Took {
+    read: Duration,
+    tune: Duration,
+}
+
+/// Tunes to all traces.
+pub fn run(args: &Tune) -> Result<Exit> {
+    let started = Instant::now();
+    let mut loads = load::load(&args.traces, &args.disk, Hold::Periods)?;
+    let read = started.elapsed();
+    leave_out_small(&mut loads, args)?;
+    if let (Some(path), false) = (&args.config, loads.len() == 1) {
+        let (path, count) = (path.display(), loads.len());
+        return Err(Usage(format!("{path} is for one disk, and there are {count}: name one with --device")).into());
+    }
+    if let Some(path) = args.config.as_deref().filter(|path| path.exists() && !args.force) {
+        return Err(exists(path).into());
+    }
+    let task = Task {
+        goal: Goal { mean: args.slowdown, max: args.max_slowdown },
+        disk: args.disk.disk,
+        sizes: args.sizes.clone().map(|step| Bytes(step * crate::args::SIZE_STEP.0)).collect(),
+    };
+    let started = Instant::now();
+    let tuned = search::tune(&loads, &task);
+    let took = Took { read, tune: started.elapsed() };
+
+    print(args, &task, &loads, &tuned, took)
+        .or_else(gone_is_fine)
+        .context("cannot write the result to standard output")?;
+    for (load, tuned) in loads.iter().zip(&tuned) {
+        match (&tuned.best, &args.config) {
+            (Err(reason), _) => say(format_args!("scrubjay: {}: {reason}", load.name)),
+            (Ok(pair), Some(path)) => write(path, &snippet::snippet(load, &task, pair), args.force)?,
+            (Ok(_), None) => {}
+        }
+    }
+    Ok(if tuned.iter().all(|tuned| tuned.best.is_ok()) { Exit::Clean } else { Exit::Failed })
+}
+
+/// Devices with so few requests that they say nothing.
+fn leave_out_small(loads: &mut Vec<Load>, args: &Tune) -> Result<()> {
+    let small = |load: &Load| load.periods.requests() < args.min_requests;
+    let left_out: Vec<&str> = loads.iter().filter(|load| small(load)).map(|load| load.name.as_str()).collect();
+    if left_out.is_empty() {
+        return Ok(());
+    }
+    let (count, least) = (left_out.len(), args.min_requests);
+    if count == loads.len() {
+        let most = loads.iter().map(|load| load.periods.requests()).max().unwrap_or(0);
+        let what = format!("{most} requests are too few to tune to: --min-requests asks for {least} of a device");
+        return Err(Usage(what).into());
+    }
+    let names = left_out.join(", ");
+    let devices = if count == 1 { "one device is" } else { &format!("{count} devices are") };
+    say(format_args!("scrubjay: {devices} left out for having fewer than {least} requests: {names}"));
+    loads.retain(|load| !small(load));
+    Ok(())
+}
+
+fn print(args: &Tune, task: &Task, loads: &[Load], tuned: &[Tuned], took: Took) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for (load, tuned) in loads.iter().zip(tuned) {
+        if args.json {
+            writeln!(out, "{}", serde_json::to_string(&json::Document::new(load, task, tuned, took))?)?;
+        } else if let Ok(best) = &tuned.best {
+            text::print(&mut out, load, task, tuned, best)?;
+        }
+    }
+    if args.json {
+        return Ok(());
+    }
+    match (loads, tuned, &args.config) {
+        ([load], [Tuned { best: Ok(pair), .. }], None) => {
+            writeln!(
+                out,
+                "Keep this in a file (or say --config FILE), for `scrubjay scrub /dev/sdX --config FILE`:\n"
+            )?;
+            writeln!(out, "{}", snippet::snippet(load, task, pair))?;
+        }
+        (_, _, Some(path)) if tuned.iter().all(|tuned| tuned.best.is_ok()) => {
+            writeln!(out, "Next: scrubjay scrub /dev/sdX --config {}", path.display())?;
+        }
+        _ => {}
+    }
+    text::print_took(&mut out, took)
+}
+
+/// Whoever does not want to read on does not keep the file from being written.
+fn gone_is_fine(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+}
+
+fn exists(path: &Path) -> Usage {
+    Usage(format!("{} exists; --force replaces it", path.display()))
+}
+
+fn write(path: &Path, text: &str, force: bool) -> Result<()> {
+    let mut options = OpenOptions::new();
+    if force {
+        options.create(true).truncate(true)
+    } else {
+        options.create_new(true)
+    };
+    let written = options.write(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists(path).into()),
+        written => written.with_context(|| format!("cannot write {}", path.display())),
+    }
+}

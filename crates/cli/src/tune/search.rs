@@ -1,0 +1,75 @@
+//! The search, on all cores: the sizes of one load are tuned for independently.
+
+use super::{Task, Tuned};
+use crate::crew;
+use crate::load::Load;
+use crate::quantity::show_time;
+use scrubjay_core::idle::IdleClass;
+use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_sim::exact::{self, Outcome};
+use scrubjay_sim::tune::{self, Pair, Tuner};
+
+/// One piece of work, for the load of this index.
+enum Piece {
+    Size(usize, Bytes),
+    IdleClass(usize),
+}
+
+/// What a piece of work came to.
+enum Found {
+    Size(usize, Option<Pair>),
+    IdleClass(usize, Outcome),
+}
+
+/// Tunes to each load.
+pub fn tune(loads: &[Load], task: &Task) -> Vec<Tuned> {
+    let tuners = crew::share(loads, |load| Tuner::new(&load.periods, task.disk));
+    let pieces: Vec<Piece> = (0..loads.len())
+        .flat_map(|at| task.sizes.iter().map(move |size| Piece::Size(at, *size)).chain([Piece::IdleClass(at)]))
+        .collect();
+    let found = crew::share(&pieces, |piece| match *piece {
+        Piece::Size(at, size) => Found::Size(at, tuners[at].best_wait(size, task.goal)),
+        Piece::IdleClass(at) => Found::IdleClass(at, exact::simulate(&loads[at].periods, task.disk, &mut IdleClass)),
+    });
+    let mut candidates: Vec<Vec<Pair>> = vec![Vec::new(); loads.len()];
+    let mut idle_class = vec![Outcome::default(); loads.len()];
+    for found in found {
+        match found {
+            Found::Size(at, pair) => candidates[at].extend(pair),
+            Found::IdleClass(at, outcome) => idle_class[at] = outcome,
+        }
+    }
+    let all = loads.iter().zip(candidates).zip(idle_class);
+    all.map(|((load, candidates), idle_class)| {
+        let best = tune::best(&candidates).filter(|pair| pair.outcome.scrub_bytes > 0);
+        let best = best.ok_or_else(|| refusal(load, task));
+        Tuned { candidates, best, idle_class, alone: alone(task) }
+    })
+    .collect()
+}
+
+/// What the disk reads with nobody else there, in the best of the sizes.
+fn alone(task: &Task) -> f64 {
+    let rate = |size: &Bytes| size.0 as f64 / task.disk.service(*size).as_secs_f64();
+    task.sizes.iter().map(rate).fold(0.0, f64::max)
+}
+
+/// Why no pair keeps the goal and reads anything, and which goal some pair would keep.
+fn refusal(load: &Load, task: &Task) -> String {
+    let Some(&size) = task.sizes.first() else { return "there are no sizes to try".to_owned() };
+    let service = task.disk.service(size);
+    if service > task.goal.max {
+        let (max, least) = (show_time(task.goal.max), show_time(service));
+        return format!("a request of {size} takes the disk {least}: no foreground request can be promised {max}");
+    }
+    let tried = tune::thresholds().filter_map(|wait| exact::waiting(&load.periods, wait, size, service, u128::MAX));
+    let reading = tried.filter(|outcome| outcome.scrub_bytes > 0);
+    match reading.min_by_key(|outcome| outcome.slowdown_total) {
+        None => "the disk is never idle for long enough to read anything".to_owned(),
+        Some(outcome) => {
+            let mean = Nanos::from_secs_f64(outcome.slowdown_mean_seconds() + 1e-6);
+            let goal = show_time(task.goal.mean);
+            format!("no wait keeps a mean slowdown of {goal}; the smallest that one keeps is {}", show_time(mean))
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The result for people: the pair, what it promises, and how much the size matters.
+
+use super::snippet::exact_millis;
+use super::{Task, Took, Tuned};
+use crate::load::Load;
+use crate::quantity::show_time;
+use crate::tally::{self, percent, rate};
+use scrubjay_core::units::Bytes;
+use scrubjay_sim::tune::Pair;
+use std::io::{self, Write};
+
+/// One paragraph.
+pub fn print(out: &mut impl Write, load: &Load, task: &Task, tuned: &Tuned, best: &Pair) -> io::Result<()> {
+    let outcome = &best.outcome;
+    let ours = outcome.bytes_per_second();
+    writeln!(out, "{}: {}", load.name, tally::ground(outcome))?;
+    writeln!(out, "  wait {}, then requests of {}", show_time(best.wait), best.size)?;
+    writeln!(out, "  reads      {}, {} of what the disk could alone", rate(ours), percent(ours / tuned.alone))?;
+    let (mean, max) = (tally::slowdown_mean(outcome), outcome.slowdown_max);
+    let (goal_mean, goal_max) = (exact_millis(task.goal.mean), exact_millis(task.goal.max));
+    let (mean, max) = (show_time(mean), show_time(max));
+    writeln!(out, "  slowdown   {mean} on average (goal {goal_mean}), {max} at most (goal {goal_max})")?;
+    let collisions = percent(outcome.collision_rate());
+    writeln!(out, "  collisions in {collisions} of the idle intervals; {} of the idle time used", percent(outcome.used_ratio()))?;
+    let idle = &tuned.idle_class;
+    let theirs = idle.bytes_per_second();
+    let times = if theirs > 0.0 { format!("ours reads {:.1} x that", ours / theirs) } else { "ours reads more".to_owned() };
+    let lost = show_time(tally::slowdown_mean(idle));
+    writeln!(out, "  idle class (10 ms, 64 KiB): {} at a slowdown of {lost}; {times}\n", rate(theirs))?;
+
+    writeln!(out, "      request       wait          reads   mean slowdown   collisions")?;
+    for pair in around(&tuned.candidates, best.size) {
+        let mark = if pair.size == best.size { '>' } else { ' ' };
+        let mean = tally::slowdown_mean(&pair.outcome);
+        writeln!(
+            out,
+            "    {mark} {:>8} {:>10} {:>14} {:>15} {:>12}",
+            show_kib(pair.size),
+            show_time(pair.wait),
+            rate(pair.outcome.bytes_per_second()),
+            show_time(mean),
+            percent(pair.outcome.collision_rate())
+        )?;
+    }
+    writeln!(out)
+}
+
+/// How long it took.
+pub fn print_took(out: &mut impl Write, took: Took) -> io::Result<()> {
+    writeln!(out, "read in {:.2} s, tuned in {:.2} s", took.read.as_secs_f64(), took.tune.as_secs_f64())
+}
+
+/// The best size, and sizes a quarter to four times as large: whoever wants another one sees what it costs.
+fn around(candidates: &[Pair], best: Bytes) -> Vec<Pair> {
+    let wanted = [best.0 / 4, best.0 / 2, best.0, best.0 * 2, best.0 * 4];
+    let nearest = |size: u64| candidates.iter().min_by_key(|pair| pair.size.0.abs_diff(size)).copied();
+    let mut shown: Vec<Pair> = wanted.into_iter().filter_map(nearest).collect();
+    shown.dedup();
+    shown
+}
+
+/// Sizes in one unit, to be compared.
+fn show_kib(size: Bytes) -> String {
+    format!("{} KiB", size.0 >> 10)
+}

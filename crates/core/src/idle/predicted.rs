@@ -1,0 +1,120 @@
+//! Predicted: fires only in idle intervals that are predicted to be long (Amvrosiadis et al., DSN'12, V-B: Auto-Regression,
+//! alone and after a wait; ACD is what they tried first).
+
+use super::pattern::{Growth, IntervalPolicy, Pattern};
+use super::prediction::{Method, Prediction};
+use crate::units::{Bytes, Nanos};
+
+/// How long a predicted interval must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cutoff {
+    /// Longer than this.
+    Length(Nanos),
+    /// Longer than so many of the predictions made so far, in hundredths of a percent: 0..=10 000. The paper's
+    /// `AR (80th)` is 8000.
+    Percentile(u16),
+}
+
+/// Waits, then sends requests of one size back to back, in intervals whose predicted length is above the cutoff. Sends
+/// nothing as long as nothing can be predicted.
+#[derive(Clone, Debug)]
+pub struct Predicted {
+    prediction: Prediction,
+    method: Method,
+    cutoff: Cutoff,
+    wait: Nanos,
+    size: Bytes,
+}
+
+impl Predicted {
+    /// Before the first interval. A `wait` of zero is the paper's plain Auto-Regression.
+    ///
+    /// # Panics
+    /// When a percentile is above 100 %.
+    pub fn new(method: Method, cutoff: Cutoff, wait: Nanos, size: Bytes) -> Predicted {
+        assert!(!matches!(cutoff, Cutoff::Percentile(10_001..)), "a percentile");
+        Predicted { prediction: Prediction::new(method), method, cutoff, wait, size }
+    }
+
+    /// Is the coming interval predicted to be long enough?
+    fn is_long(&self) -> bool {
+        let cutoff = match self.cutoff {
+            Cutoff::Length(length) => Some(length.as_secs_f64()),
+            Cutoff::Percentile(hundredths) => self.prediction.percentile(f64::from(hundredths) / 100.0),
+        };
+        match (self.prediction.next(), cutoff) {
+            (Some(next), Some(cutoff)) => next > cutoff,
+            _ => false,
+        }
+    }
+}
+
+impl IntervalPolicy for Predicted {
+    fn name(&self) -> &'static str {
+        match (self.method, self.wait) {
+            (Method::AutoRegressive, Nanos::ZERO) => "ar",
+            (Method::AutoRegressive, _) => "ar+waiting",
+            (Method::Acd, Nanos::ZERO) => "acd",
+            (Method::Acd, _) => "acd+waiting",
+        }
+    }
+
+    fn pattern(&self) -> Pattern {
+        if !self.is_long() {
+            return Pattern::NEVER;
+        }
+        Pattern { wait: self.wait, first: self.size, growth: Growth::Fixed }
+    }
+
+    fn ended(&mut self, idle: Nanos) {
+        self.prediction.add(idle);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: Bytes = Bytes::kib(64);
+
+    /// After intervals that swing slowly between 10 ms and 1 s: is the next one fired in?
+    fn fired(method: Method, cutoff: Cutoff, wait: Nanos) -> Vec<(u64, bool)> {
+        let mut policy = Predicted::new(method, cutoff, wait, SIZE);
+        let millis = |i: u32| (505.0 + 495.0 * (f64::from(i) * std::f64::consts::TAU / 100.0).sin()) as u64;
+        let mut fired = Vec::new();
+        for millis in (0..2000).map(millis) {
+            let pattern = policy.pattern();
+            assert!(pattern == Pattern::NEVER || (pattern.wait, pattern.first) == (wait, SIZE));
+            fired.push((millis, pattern != Pattern::NEVER));
+            policy.ended(Nanos::from_millis(millis));
+        }
+        fired
+    }
+
+    #[test]
+    fn it_fires_in_what_is_predicted_to_be_long() {
+        for method in [Method::AutoRegressive, Method::Acd] {
+            let fired = fired(method, Cutoff::Length(Nanos::from_millis(500)), Nanos::ZERO);
+            assert!(fired[..32].iter().all(|&(_, is_fired)| !is_fired), "nothing can be predicted yet");
+            let right = fired[1000..].iter().filter(|&&(millis, is_fired)| is_fired == (millis > 500)).count();
+            assert!(right > 900, "{method:?}: {right} of 1000");
+        }
+    }
+
+    #[test]
+    fn a_percentile_says_how_often_it_fires() {
+        let wait = Nanos::from_millis(7);
+        for (hundredths, expected) in [(2000, 800), (8000, 200), (10_000, 0)] {
+            let fired = fired(Method::AutoRegressive, Cutoff::Percentile(hundredths), wait);
+            let count = fired[1000..].iter().filter(|(_, is_fired)| *is_fired).count();
+            assert!(count.abs_diff(expected) < 40, "{hundredths}: {count}");
+        }
+    }
+
+    #[test]
+    fn names_tell_the_method_and_the_wait() {
+        let name = |method, wait| Predicted::new(method, Cutoff::Percentile(0), wait, SIZE).name();
+        assert_eq!([Nanos::ZERO, Nanos(1)].map(|wait| name(Method::AutoRegressive, wait)), ["ar", "ar+waiting"]);
+        assert_eq!([Nanos::ZERO, Nanos(1)].map(|wait| name(Method::Acd, wait)), ["acd", "acd+waiting"]);
+    }
+}

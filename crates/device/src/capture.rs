@@ -1,0 +1,452 @@
+//! Captures every request of a disk from the block layer's tracepoints: what it asked for, where, when it came and when
+//! it was completed.
+//!
+//! | disk | a request comes | it is completed |
+//! |---|---|---|
+//! | with a queue (SCSI, NVMe, virtio, loop) | `block_io_start` (before Linux 6.5: `block_getrq`), and what is merged into it: `block_bio_backmerge`, `block_bio_frontmerge` | `block_rq_complete` |
+//! | without one (md, dm, zram) | `block_bio_queue` | `block_bio_complete` |
+//!
+//! Completions are told by their range, like blktrace's: whoever wants response times pairs them. The idle I/O class is
+//! left out where the tracepoints tell it (Linux 6.11): that is who yields to the foreground, us above all. What is
+//! merged does not tell it, but it merges only with its like, and is then never completed.
+//!
+//! One ring for each CPU that is switched on when the capture begins. Perf itself may withhold a sample without a word:
+//! on 6.18 it did so of up to one completion in a thousand, all in softirqs on top of one and the same process, while
+//! ftrace saw them. Such a request is known, but not how long it took.
+
+use crate::clock;
+use crate::detector::Refusal;
+use crate::detector::kernel::{self, PerfEvent};
+use crate::detector::ring::Ring;
+use crate::detector::tracepoint::{Field, Tracepoint, events_folder};
+use crate::ioprio::IDLE_MIN;
+use crate::sysfs::DiskNode;
+use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
+use std::ffi::CString;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// Bytes in the ring of one CPU, a power of two: 20,000 samples, what 100,000 requests a second on one CPU write in
+/// 100 ms. With a quarter of it, 7 % of 36,000 requests a second were lost on a machine whose four CPUs were all busy.
+const RING_BYTES: usize = 2 << 20;
+/// The same without CAP_IPC_LOCK: all that the kernel lets such a user lock per CPU (`kernel.perf_event_mlock_kb`).
+const RING_BYTES_MIN: usize = 512 << 10;
+
+/// Samples are handed out when they are so old: by then all CPUs have written theirs, even one that stood still for a
+/// moment, as those of virtual machines do. Our choice: nobody waits for them.
+const SETTLE: Nanos = Nanos::from_millis(50);
+
+/// `PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW`: each sample is the words id and time, then a `u32`, the
+/// length of the tracepoint's record, and that record.
+const SAMPLE: u64 = 1 << 16 | 1 << 2 | 1 << 10;
+/// Where the tracepoint's record begins in a sample: header, id, time, length.
+const RAW_AT: usize = 8 + 8 + 8 + 4;
+/// So much of a sample is looked at. All fields of ours lie in its first 80 bytes on Linux 6.18.
+const LOOKED_AT: usize = 128;
+
+/// `PERF_RECORD_LOST`.
+const RECORD_LOST: u32 = 2;
+/// `PERF_RECORD_SAMPLE`.
+const RECORD_SAMPLE: u32 = 9;
+
+/// What the capture saw: one request, or the completion of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When (`CLOCK_MONOTONIC`).
+    pub at: Nanos,
+    /// Whether it came or was completed.
+    pub step: Step,
+    /// What it does.
+    pub kind: Kind,
+    /// The first byte.
+    pub offset: Bytes,
+    /// How many bytes.
+    pub length: Bytes,
+}
+
+/// Where in its life a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// It came.
+    Arrived,
+    /// It was completed, alone, in part, or with what it was merged with.
+    Completed,
+}
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It says what is no longer used.
+    Discard,
+    /// It asks for what was written to be made durable, and has no range.
+    Flush,
+}
+
+/// Why a disk cannot be captured.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// It is no block device.
+    #[error("{}: {what}", path.display())]
+    Target {
+        /// As named.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The kernel does not let us.
+    #[error("{}: capture {why}; run as root", path.display())]
+    Permission {
+        /// As named.
+        path: PathBuf,
+        /// What it needs.
+        why: String,
+    },
+    /// It does not work here.
+    #[error("{}: capture {why}", path.display())]
+    Failed {
+        /// As named.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+}
+
+/// A capture at work.
+pub struct Capture {
+    disk: DiskNode,
+    notes: Vec<String>,
+    cpus: Vec<Cpu>,
+    held: Vec<Event>,
+    lost: u64,
+}
+
+impl Capture {
+    /// Begins to capture the whole disk on which the block device `path` lies.
+    ///
+    /// # Errors
+    /// When it is no block device; without CAP_PERFMON or a readable tracefs.
+    pub fn open(path: &Path) -> Result<Capture, CaptureError> {
+        let (disk, is_part) = disk_of(path).map_err(|what| CaptureError::Target { path: path.to_owned(), what })?;
+        let refused = |refusal: Refusal| {
+            let (path, why) = (path.to_owned(), refusal.to_string());
+            match refusal {
+                Refusal::Needs { .. } | Refusal::Tracefs(_) => CaptureError::Permission { path, why },
+                _ => CaptureError::Failed { path, why },
+            }
+        };
+        let points = Points::choose(&disk).map_err(refused)?;
+        let cpus = kernel::cpus_online().map_err(Refusal::failed("finds no list of CPUs")).map_err(refused)?;
+        let cpus = cpus.into_iter().map(|cpu| Cpu::open(cpu, &disk, &points)).collect::<io::Result<Vec<Cpu>>>();
+        let cpus = cpus.map_err(|error| refused(Refusal::of_call("CAP_PERFMON", "cannot open its events", error)))?;
+        let mut notes = Vec::new();
+        if is_part {
+            notes.push(format!("{} is a partition: all of {} is captured", path.display(), disk.name));
+        }
+        if !points.tells_class {
+            notes.push("requests of the idle I/O class are captured too: they cannot be told here".to_owned());
+        }
+        Ok(Capture { disk, notes, cpus, held: Vec::new(), lost: 0 })
+    }
+
+    /// The disk.
+    pub fn disk(&self) -> &DiskNode {
+        &self.disk
+    }
+
+    /// What the user should know of what is captured, in sentences without their full stops.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Appends what has happened since the last call, in the order of time, but for the last 50 ms. Must be called
+    /// often enough for the rings: they hold at least 5000 events for each CPU.
+    pub fn drain(&mut self, events: &mut Vec<Event>) {
+        let until = Nanos(clock::now().0.saturating_sub(SETTLE.0));
+        self.take();
+        let ripe = self.held.partition_point(|event| event.at <= until);
+        events.extend(self.held.drain(..ripe));
+    }
+
+    /// Ends it, and appends what is left.
+    pub fn finish(mut self, events: &mut Vec<Event>) -> u64 {
+        self.take();
+        events.append(&mut self.held);
+        self.lost
+    }
+
+    /// How many events did not fit into the rings, so far: arrivals and completions both count.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Empties the rings into `held`, which is in the order of time afterwards.
+    fn take(&mut self) {
+        for cpu in &self.cpus {
+            cpu.ring.take(Record::decode, |record| match record {
+                Record::Lost(count) => self.lost += count,
+                Record::Sample(sample) => self.held.extend(cpu.event(&sample)),
+                Record::Other => {}
+            });
+        }
+        self.held.sort_by_key(|event| (event.at, event.step));
+    }
+}
+
+/// The whole disk of a block device, and whether the device is only a part of it.
+fn disk_of(path: &Path) -> Result<(DiskNode, bool), String> {
+    let metadata = fs::metadata(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "no such device".to_owned(),
+        _ => error.to_string(),
+    })?;
+    if !metadata.file_type().is_block_device() {
+        return Err("is no block device: only disks can be captured".to_owned());
+    }
+    let (major, minor) = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
+    let disk = DiskNode::of_device(major, minor).map_err(|error| error.to_string())?;
+    let is_part = (disk.major, disk.minor) != (major, minor);
+    Ok((disk, is_part))
+}
+
+/// The tracepoints of one disk.
+struct Points {
+    arrivals: Vec<Point>,
+    completion: Point,
+    /// Do both tell the I/O class?
+    tells_class: bool,
+}
+
+impl Points {
+    fn choose(disk: &DiskNode) -> Result<Points, Refusal> {
+        let folder = events_folder()?;
+        let find = |name: &str| Point::read(folder, name).ok_or(Refusal::NoTracepoint);
+        if !disk.folder().join("mq").exists() {
+            let (arrivals, completion) = (vec![find("block_bio_queue")?], find("block_bio_complete")?);
+            return Ok(Points { arrivals, completion, tells_class: false });
+        }
+        let first = find("block_io_start").or_else(|_| find("block_getrq"))?;
+        let completion = find("block_rq_complete")?;
+        let tells_class = first.point.ioprio.is_some() && completion.point.ioprio.is_some();
+        let arrivals = vec![first, find("block_bio_backmerge")?, find("block_bio_frontmerge")?];
+        Ok(Points { arrivals, completion, tells_class })
+    }
+
+    /// What the kernel must match for a sample: our disk and, where it is told, not the idle class.
+    fn filter(&self, point: &Point, disk: &DiskNode) -> CString {
+        let dev = disk.major << 20 | disk.minor;
+        let filter = match point.point.ioprio {
+            Some(_) if self.tells_class => format!("dev == {dev} && ioprio < {IDLE_MIN}"),
+            _ => format!("dev == {dev}"),
+        };
+        CString::new(filter).expect("numbers hold no NUL")
+    }
+}
+
+/// One tracepoint, and where its fields lie.
+#[derive(Clone, Debug)]
+struct Point {
+    point: Tracepoint,
+    fields: Fields,
+}
+
+/// The offsets of fields in a tracepoint's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fields {
+    /// The first 512-byte sector, 8 bytes.
+    sector: usize,
+    /// How many, 4 bytes.
+    sectors: usize,
+    /// The letters that say what it does.
+    rwbs: usize,
+}
+
+impl Point {
+    fn read(folder: &Path, name: &str) -> Option<Point> {
+        let point = Tracepoint::read(folder, name).ok()?;
+        let fields = Fields::parse(&fs::read_to_string(folder.join(name).join("format")).ok()?)?;
+        Some(Point { point, fields })
+    }
+}
+
+impl Fields {
+    /// Reads a `format` file. `None` when a field is missing, of another size, or beyond what is looked at.
+    fn parse(text: &str) -> Option<Fields> {
+        let field = |name, size: Option<u16>| {
+            let field = Field::find(text, name).filter(|field| size.is_none_or(|size| field.size == size))?;
+            let offset = usize::try_from(field.offset).ok()?;
+            (RAW_AT + offset + usize::from(field.size) <= LOOKED_AT).then_some(offset)
+        };
+        Some(Fields {
+            sector: field("sector", Some(8))?,
+            sectors: field("nr_sector", Some(4))?,
+            rwbs: field("rwbs", None)?,
+        })
+    }
+}
+
+/// The events of one CPU, which share a ring.
+struct Cpu {
+    ring: Ring,
+    /// By the number that marks their samples.
+    points: Vec<(u64, Step, Fields)>,
+    /// What keeps them alive.
+    _events: Vec<PerfEvent>,
+}
+
+impl Cpu {
+    fn open(cpu: u32, disk: &DiskNode, points: &Points) -> io::Result<Cpu> {
+        let open = |point: &Point| {
+            let event = PerfEvent::open(point.point.id, cpu, SAMPLE)?;
+            event.filter(&points.filter(point, disk))?;
+            io::Result::Ok(event)
+        };
+        let completion = open(&points.completion)?;
+        let ring = Ring::new(&completion, RING_BYTES).or_else(|_| Ring::new(&completion, RING_BYTES_MIN))?;
+        let mut marks = vec![(completion.id()?, Step::Completed, points.completion.fields)];
+        // Completions first: one of what was under way before is passed over, a missing one would leave a request open.
+        completion.enable()?;
+        let mut events = Vec::new();
+        for point in &points.arrivals {
+            let event = open(point)?;
+            marks.push((event.id()?, Step::Arrived, point.fields));
+            event.redirect(&completion)?;
+            event.enable()?;
+            events.push(event);
+        }
+        events.push(completion);
+        Ok(Cpu { ring, points: marks, _events: events })
+    }
+
+    /// A sample as an event; `None` of what is neither read nor written by an application (pass-through commands).
+    fn event(&self, sample: &Sample) -> Option<Event> {
+        let &(_, step, fields) = self.points.iter().find(|(id, ..)| *id == sample.id)?;
+        let sector = u64::from_ne_bytes(sample.field(fields.sector));
+        let sectors = u64::from(u32::from_ne_bytes(sample.field(fields.sectors)));
+        let kind = Kind::of(sample.field::<3>(fields.rwbs), sectors)?;
+        // An empty flush has no place; what stands there differs between arrival and completion.
+        let offset = if kind == Kind::Flush { 0 } else { sector.saturating_mul(SECTOR_BYTES) };
+        let length = if kind == Kind::Flush { 0 } else { sectors * SECTOR_BYTES };
+        Some(Event { at: sample.at, step, kind, offset: Bytes(offset), length: Bytes(length) })
+    }
+}
+
+impl Kind {
+    /// From the first letters of `rwbs` (`blk_fill_rwbs` in `kernel/trace/blktrace.c`): `F` first for a flush before the
+    /// request, then the operation: `R`, `W`, `D` (and `DE` to erase), `F`; `N` for anything else.
+    fn of(rwbs: [u8; 3], sectors: u64) -> Option<Kind> {
+        match rwbs {
+            [b'F', ..] if sectors == 0 => Some(Kind::Flush),
+            [b'R', ..] | [b'F', b'R', _] => Some(Kind::Read),
+            [b'W', ..] | [b'F', b'W', _] => Some(Kind::Write),
+            [b'D', ..] => Some(Kind::Discard),
+            _ => None,
+        }
+    }
+}
+
+/// One record of a ring, as far as we need it.
+enum Record {
+    /// A hit of a tracepoint.
+    Sample(Sample),
+    /// So many records did not fit.
+    Lost(u64),
+    /// Something else.
+    Other,
+}
+
+/// A hit of the tracepoint whose event is `id`.
+struct Sample {
+    id: u64,
+    at: Nanos,
+    /// The beginning of the sample; zero beyond its end.
+    bytes: [u8; LOOKED_AT],
+}
+
+impl Sample {
+    /// The `N` bytes at this offset of the tracepoint's record.
+    fn field<const N: usize>(&self, offset: usize) -> [u8; N] {
+        let mut field = [0; N];
+        field.copy_from_slice(&self.bytes[RAW_AT + offset..][..N]);
+        field
+    }
+}
+
+impl Record {
+    /// Reads the record whose words `word` gives by their number, and says how many bytes it has. Its header is a `u32`
+    /// with the kind, then two `u16`: flags and length. `None` when the length cannot be true.
+    fn decode(word: &dyn Fn(usize) -> u64) -> Option<(Record, u64)> {
+        let [k0, k1, k2, k3, _, _, l0, l1] = word(0).to_ne_bytes();
+        let length = u16::from_ne_bytes([l0, l1]);
+        let record = match u32::from_ne_bytes([k0, k1, k2, k3]) {
+            RECORD_SAMPLE if usize::from(length) > RAW_AT => {
+                let mut bytes = [0; LOOKED_AT];
+                let words = usize::from(length).min(LOOKED_AT) / 8;
+                for (index, chunk) in bytes.chunks_exact_mut(8).enumerate().take(words) {
+                    chunk.copy_from_slice(&word(index).to_ne_bytes());
+                }
+                Record::Sample(Sample { id: word(1), at: Nanos(word(2)), bytes })
+            }
+            RECORD_LOST if length >= 24 => Record::Lost(word(2)),
+            _ => Record::Other,
+        };
+        (length >= 8 && length.is_multiple_of(8)).then_some((record, u64::from(length)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORMAT: &str = "name: block_rq_complete\nID: 1\nformat:\n\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;
+\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n\tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;
+\tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;\n";
+
+    #[test]
+    fn fields_are_where_the_format_file_says() {
+        assert_eq!(Fields::parse(FORMAT), Some(Fields { sector: 16, sectors: 24, rwbs: 34 }));
+        assert_eq!(Fields::parse(&FORMAT.replace("size:8", "size:4")), None);
+        assert_eq!(Fields::parse(&FORMAT.replace("offset:34", "offset:300")), None);
+    }
+
+    #[test]
+    fn a_sample_has_the_fields_of_its_tracepoint() {
+        let mut raw = [0_u8; 104];
+        raw[0..4].copy_from_slice(&RECORD_SAMPLE.to_ne_bytes());
+        raw[6..8].copy_from_slice(&104_u16.to_ne_bytes());
+        raw[8..16].copy_from_slice(&17_u64.to_ne_bytes());
+        raw[16..24].copy_from_slice(&123_456_u64.to_ne_bytes());
+        raw[RAW_AT + 16..][..8].copy_from_slice(&2048_u64.to_ne_bytes());
+        raw[RAW_AT + 34..][..3].copy_from_slice(b"WS\0");
+        let word = |index: usize| u64::from_ne_bytes(raw[8 * index..][..8].try_into().expect("eight bytes"));
+        let Some((Record::Sample(sample), 104)) = Record::decode(&word) else { panic!("a sample of 104 bytes") };
+        assert_eq!((sample.id, sample.at), (17, Nanos(123_456)));
+        assert_eq!(u64::from_ne_bytes(sample.field(16)), 2048);
+        assert_eq!(sample.field::<3>(34), *b"WS\0");
+    }
+
+    #[test]
+    fn the_letters_tell_what_a_request_does() {
+        for (letters, sectors, kind) in [
+            (b"RA\0", 8, Some(Kind::Read)),
+            (b"WFS", 8, Some(Kind::Write)),
+            (b"FWS", 8, Some(Kind::Write)),
+            (b"FWS", 0, Some(Kind::Flush)),
+            (b"FF\0", 0, Some(Kind::Flush)),
+            (b"DS\0", 8, Some(Kind::Discard)),
+            (b"N\0\0", 0, None),
+        ] {
+            assert_eq!(Kind::of(*letters, sectors), kind, "{letters:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_block_device_is_refused() {
+        let refused = |path: &str| Capture::open(Path::new(path)).err().map(|error| error.to_string());
+        assert_eq!(refused("/nowhere").as_deref(), Some("/nowhere: no such device"));
+        assert_eq!(refused("/dev/null").as_deref(), Some("/dev/null: is no block device: only disks can be captured"));
+    }
+}

@@ -1,0 +1,58 @@
+//! The ring of samples that a perf event writes and we read.
+
+use std::io;
+use std::sync::atomic::Ordering;
+
+use super::kernel::{self, Mapping, PerfEvent};
+
+/// A ring of perf: a page of control words, then the data.
+pub(crate) struct Ring {
+    memory: Mapping,
+    page: usize,
+    bytes: usize,
+}
+
+/// Where `struct perf_event_mmap_page` has `data_head`, up to which the kernel has written.
+const HEAD: usize = 1024;
+/// Where it has `data_tail`, up to which we have read.
+const TAIL: usize = 1032;
+
+impl Ring {
+    /// A ring for this event, with `bytes` of data: a power of two, not less than a page.
+    ///
+    /// # Errors
+    /// EPERM when that is more than may be locked in memory, ENOMEM.
+    ///
+    /// # Panics
+    /// When `bytes` is no power of two.
+    pub(crate) fn new(event: &PerfEvent, bytes: usize) -> io::Result<Ring> {
+        assert!(bytes.is_power_of_two(), "a ring of {bytes} bytes");
+        let page = kernel::page_bytes();
+        let memory = Mapping::new(event.raw(), page + bytes, 0, true)?;
+        Ok(Ring { memory, page, bytes })
+    }
+
+    /// Hands out all that is in the ring, in the order of writing, and frees its room. `decode` reads one record, whose
+    /// words are given by their number, and says how many bytes it has; `None` when that cannot be true.
+    pub(crate) fn take<R>(
+        &self,
+        decode: impl Fn(&dyn Fn(usize) -> u64) -> Option<(R, u64)>,
+        mut hand_out: impl FnMut(R),
+    ) {
+        let head = self.memory.word(HEAD).load(Ordering::Acquire);
+        let mut tail = self.memory.word(TAIL).load(Ordering::Relaxed);
+        while tail < head {
+            let word = |index: usize| {
+                let offset = (tail as usize + 8 * index) & (self.bytes - 1);
+                self.memory.word(self.page + offset).load(Ordering::Relaxed)
+            };
+            let Some((record, bytes)) = decode(&word) else {
+                tail = head;
+                break;
+            };
+            hand_out(record);
+            tail += bytes;
+        }
+        self.memory.word(TAIL).store(tail, Ordering::Release);
+    }
+}

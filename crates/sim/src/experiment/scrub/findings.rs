@@ -1,0 +1,82 @@
+//! What is found of one trace.
+
+use super::goals::Reached;
+use super::predictors::Predictors;
+use super::ranking::{self, Ranking};
+use super::sizes::{self, Sizes};
+use crate::exact::{self, Outcome};
+use crate::online;
+use crate::tune::{Pair, Tuner};
+use scrubjay_core::idle::{Budget, Goal, IdleClass, IntervalPolicy};
+use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_trace::Periods;
+
+/// The greatest slowdown of one request: what limits the paper's sizes to 4 MiB (Table III, footnote 6).
+const MAX: Nanos = Nanos(50_400_000);
+
+/// The goals of Table III, and one below them.
+pub const GOALS: [Goal; 4] = [goal(500), goal(1000), goal(2000), goal(4000)];
+
+const fn goal(mean_us: u64) -> Goal {
+    Goal { mean: Nanos(mean_us * 1000), max: MAX }
+}
+
+/// What was found of one trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Findings {
+    /// Its name.
+    pub name: String,
+    /// The disk that scrubs.
+    pub disk: ServiceModel,
+    /// Figure 14.
+    pub predictors: Predictors,
+    /// The paper's ranking, pair by pair and collision rate by collision rate.
+    pub ranking: Vec<Ranking>,
+    /// Figure 15.
+    pub sizes: Sizes,
+    /// Table III: one for each goal.
+    pub goals: Vec<Reached>,
+    /// The paper's baseline: requests of 64 KiB after 10 ms.
+    pub idle_class: Outcome,
+    /// The best wait and size that cost no more than the idle class does, in the mean.
+    pub at_par: Option<Pair>,
+}
+
+impl Findings {
+    /// How many times as much as the idle class any scrub can read in the same idle time: requests of 4 MiB instead of
+    /// 64 KiB.
+    pub fn ceiling(&self) -> f64 {
+        let rate = |size: Bytes| size.0 as f64 / self.disk.service(size).as_secs_f64().max(1e-9);
+        rate(Bytes::mib(4)) / rate(IdleClass.pattern().first)
+    }
+
+    /// How many times as much as the idle class.
+    pub fn times_idle_class(&self, outcome: &Outcome) -> f64 {
+        outcome.scrub_bytes as f64 / self.idle_class.scrub_bytes.max(1) as f64
+    }
+}
+
+/// Studies one trace: its `requests`, and the `periods` made of them. Without requests (an empty slice) `budget`, which
+/// is played request by request, is left out; the rest needs the periods alone.
+pub fn study(name: &str, requests: &[Request], periods: &Periods, disk: ServiceModel, goals: &[Goal]) -> Findings {
+    let idle_class = exact::simulate(periods, disk, &mut IdleClass);
+    let tuner = Tuner::new(periods, disk);
+    let reach = |&goal: &Goal| {
+        let play = || online::play(requests, disk, Box::new(Budget::new(goal)));
+        Reached { goal, tuned: sizes::optimum(&tuner, goal), budget: (!requests.is_empty()).then(play) }
+    };
+    let goals: Vec<Reached> = goals.iter().map(reach).collect();
+    let par = Goal { mean: Nanos::from_secs_f64(idle_class.slowdown_mean_seconds()), max: MAX };
+    let predictors = Predictors::of(periods, disk);
+    Findings {
+        name: name.to_owned(),
+        disk,
+        ranking: ranking::check(&predictors),
+        predictors,
+        sizes: Sizes::of(periods, disk, &tuner, &goals),
+        goals,
+        idle_class,
+        at_par: sizes::optimum(&tuner, par),
+    }
+}

@@ -1,0 +1,21 @@
+//! What a scrub reads inside a slowdown goal: Table III, with the shipped `budget` beside the paper's tuner.
+
+use crate::exact::Outcome;
+use crate::tune::Pair;
+use scrubjay_core::idle::Goal;
+
+/// What was reached inside one goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// The goal.
+    pub goal: Goal,
+    /// The best wait and size, tuned on the whole trace beforehand; `None`: none keeps the goal.
+    pub tuned: Option<Pair>,
+    /// The shipped policy, which learns as it goes; `None`: not played.
+    pub budget: Option<Outcome>,
+}
+
+/// Megabytes (10^6) a second.
+pub fn megabytes(outcome: &Outcome) -> f64 {
+    outcome.bytes_per_second() / 1e6
+}

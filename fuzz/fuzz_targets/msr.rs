@@ -1,0 +1,42 @@
+//! Fuzzes the reader of `msr`, and compares its fast path with the plain one.
+
+#![no_main]
+
+use scrubjay_trace::formats::{Open, by_name};
+use scrubjay_trace::{Intake, TraceError};
+use std::io::Cursor;
+
+/// The fast path needs so many bytes from a row's first on; where they are missing, the plain path reads it.
+const WINDOW: usize = 96;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    scrubjay_fuzz::check_format("msr", data);
+    // Empty lines are passed over; behind them every row is in the fast path's reach.
+    let fast = read([data, b"\n", &[b'\n'; WINDOW]].concat());
+    let mut plain = Intake::default();
+    for line in data.split_inclusive(|&byte| byte == b'\n').filter(|line| line.len() < WINDOW) {
+        // Each by itself is too short for the fast path.
+        if let Ok(one) = read(line.to_vec()) {
+            let name = |record: &scrubjay_trace::Record| one.devices.name(record.device).to_owned();
+            for mut record in one.records.iter().copied() {
+                record.device = plain.devices.id(name(&record).as_bytes()).expect("few devices");
+                plain.records.push(record);
+            }
+        }
+    }
+    let has_long = data.split(|&byte| byte == b'\n').any(|line| line.len() + 1 >= WINDOW);
+    let is_text = data.is_ascii();
+    if let Ok(fast) = fast
+        && !has_long
+        && is_text
+    {
+        assert_eq!(fast.records, plain.records);
+    }
+});
+
+fn read(text: Vec<u8>) -> Result<Intake, TraceError> {
+    let Open::Stream(open) = by_name("msr").expect("it is in the table").open else { panic!("it is a stream") };
+    let (mut reader, mut intake) = (open(Box::new(Cursor::new(text))), Intake::default());
+    while reader.read(&mut intake)? {}
+    Ok(intake)
+}

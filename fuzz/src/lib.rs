@@ -1,0 +1,144 @@
+//! What the targets share: a reader is driven to its end, and what every reader promises is asserted on the way.
+
+use scrubjay_trace::formats::{self, Format, Open};
+use scrubjay_trace::{
+    Compression, Devices, Input, InputError, Intake, Malformed, Options, Reader, Record, Source, Trace, TraceError,
+    open,
+};
+use std::io::Cursor;
+use std::sync::Arc;
+
+/// Reading stops after so many records: some formats count rows that take no bytes, and time is not what is tested.
+const RECORDS_MAX: u64 = 1 << 19;
+/// So much of an input is looked at to tell its format, as `open` does.
+const HEAD_BYTES: usize = 64 << 10;
+/// So many malformed records are kept as examples.
+const EXAMPLES_MAX: u64 = 5;
+
+/// What came of a source that was read to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// Records.
+    pub understood: u64,
+    /// What was none.
+    pub malformed: u64,
+    /// The names of all devices.
+    pub devices: Vec<String>,
+}
+
+/// Lets the fuzzer go on after panics of the `parquet` crate and of what it uses, which our reader catches and makes
+/// errors of. Those of our own code end it, as usual; so do those of others that are not caught.
+pub fn allow_caught_panics() {
+    let abort = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panic.location().is_some_and(|location| location.file().contains("/registry/src/")) {
+            abort(panic);
+        }
+    }));
+}
+
+/// Has the format called `name` judge `data`, and read it: by itself, and as the whole program does.
+pub fn check_format(name: &str, data: &[u8]) {
+    let format = formats::by_name(name).expect("it is in the table");
+    let data: Arc<[u8]> = data.into();
+    (format.looks_like)(&data[..data.len().min(HEAD_BYTES)]);
+    let alone = match format.open {
+        Open::Stream(open) => drive(&mut *open(Box::new(Cursor::new(data.clone())))),
+        Open::Parts(open) => drive(&mut *open(vec![Box::new(Cursor::new(data.clone()))])),
+        Open::Seekable(open) => match open(Box::new(Cursor::new(data.clone()))) {
+            Ok(mut reader) => drive(&mut *reader),
+            Err(error) => Err(error),
+        },
+    };
+    let input = Input { name: "input".to_owned(), source: Source::File(Box::new(Cursor::new(data.clone()))) };
+    let whole = check_open(vec![input], Some(format));
+    if !data.is_empty() && Compression::of(&data).is_none() {
+        same(alone, whole);
+    }
+}
+
+/// Opens inputs and reads them to their end as one trace. `None`: that was too far to go.
+///
+/// # Errors
+/// As [`open`] and [`Trace::next_batch`].
+pub fn check_open(inputs: Vec<Input>, format: Option<&'static Format>) -> Result<Option<Tally>, InputError> {
+    let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
+    let mut trace = open(inputs, Options { format }).inspect_err(told)?;
+    assert_eq!(trace.input_names(), names);
+    if let Some(format) = format {
+        assert_eq!(trace.format().name, format.name);
+    }
+    drain(&mut trace).inspect_err(told)
+}
+
+/// Reads a trace to its end: its records come in the order of their arrival.
+fn drain(trace: &mut Trace) -> Result<Option<Tally>, InputError> {
+    let (mut understood, mut last) = (0, None);
+    loop {
+        let Some(batch) = trace.next_batch()? else { break };
+        let batch = batch.to_vec();
+        assert!(!batch.is_empty(), "a batch has records");
+        assert!(last <= batch.first().map(|record| record.arrival), "batches follow each other");
+        assert!(batch.is_sorted_by_key(|record| record.arrival), "in the order of arrival");
+        last = batch.last().map(|record| record.arrival);
+        batch.iter().for_each(|record| check_record(record, trace.devices()));
+        check_malformed(trace.malformed());
+        understood += batch.len() as u64;
+        if understood > RECORDS_MAX {
+            return Ok(None);
+        }
+    }
+    assert!(trace.next_batch()?.is_none(), "the end stays the end");
+    let (malformed, devices) = (trace.malformed().count, trace.devices().names().to_vec());
+    Ok(Some(Tally { understood, malformed, devices }))
+}
+
+/// Drives a reader to its end. `None`: that was too far to go.
+///
+/// # Errors
+/// As [`Reader::read`].
+pub fn drive(reader: &mut dyn Reader) -> Result<Option<Tally>, TraceError> {
+    let (mut intake, mut records) = (Intake::default(), 0);
+    while reader.read(&mut intake)? {
+        records += intake.records.len() as u64;
+        assert_eq!(intake.understood, records, "every record is counted");
+        intake.records.iter().for_each(|record| check_record(record, &intake.devices));
+        check_malformed(&intake.malformed);
+        intake.records.clear();
+        if records > RECORDS_MAX {
+            return Ok(None);
+        }
+    }
+    assert!(!reader.read(&mut intake)?, "the end stays the end");
+    assert!(intake.records.is_empty() && intake.understood == records, "nothing comes at the end");
+    let (malformed, devices) = (intake.malformed.count, intake.devices.names().to_vec());
+    Ok(Some(Tally { understood: records, malformed, devices }))
+}
+
+/// A reader by itself and the whole program come to the same.
+fn same(alone: Result<Option<Tally>, TraceError>, whole: Result<Option<Tally>, InputError>) {
+    match (alone, whole) {
+        (Ok(Some(alone)), Ok(Some(whole))) => assert_eq!(alone, whole),
+        (Ok(None), _) | (Ok(_), Ok(None)) => {}
+        (Ok(_), Err(error)) => panic!("only the whole fails: {error}"),
+        (Err(error), Ok(whole)) => assert!(whole.is_none(), "only the reader by itself fails: {error}"),
+        (Err(alone), Err(whole)) => assert_eq!(format!("input: {alone}"), whole.to_string()),
+    }
+}
+
+/// What later stages rely on.
+fn check_record(record: &Record, devices: &Devices) {
+    assert!((record.device.0 as usize) < devices.names().len(), "its device has a name");
+    assert!(record.offset.0.checked_add(record.length.0).is_some(), "it ends within the numbers");
+}
+
+fn check_malformed(malformed: &Malformed) {
+    assert_eq!(malformed.examples.len() as u64, malformed.count.min(EXAMPLES_MAX), "the first few are shown");
+    assert!(malformed.examples.iter().all(|example| !example.excerpt.contains(char::is_control)));
+}
+
+/// An error says something, in one line of a length that can be read.
+fn told(error: &InputError) {
+    let text = error.to_string();
+    assert!(!text.is_empty() && text.len() < 4096, "{text}");
+}
