@@ -74,8 +74,7 @@ pub fn check_open(inputs: Vec<Input>, format: Option<&'static Format>) -> Result
 /// Reads a trace to its end: its records come in the order of their arrival.
 fn drain(trace: &mut Trace) -> Result<Option<Tally>, InputError> {
     let (mut understood, mut last) = (0, None);
-    loop {
-        let Some(batch) = trace.next_batch()? else { break };
+    while let Some(batch) = trace.next_batch()? {
         let batch = batch.to_vec();
         assert!(!batch.is_empty(), "a batch has records");
         assert!(last <= batch.first().map(|record| record.arrival), "batches follow each other");

@@ -5,7 +5,6 @@ use crate::exit::Usage;
 use crate::say::say;
 use anyhow::{Context, Result};
 use scrubjay_core::server::Request;
-use scrubjay_core::units::Nanos;
 use scrubjay_trace::formats::{self, Format};
 use scrubjay_trace::{DeviceId, Devices, Input, Options, Periods, Queue, Record, Service, Source, Trace};
 use std::collections::HashMap;
@@ -17,8 +16,6 @@ use std::path::Path;
 pub struct Load {
     /// What to call it: the file, and the device where there are several.
     pub name: String,
-    /// When its first request arrived, by the trace's clock.
-    pub started: Nanos,
     /// Its busy periods.
     pub periods: Periods,
     /// Its requests, if they were asked for.
@@ -147,12 +144,7 @@ pub fn load(traces: &Traces, disk: &Disk, hold: Hold) -> Result<Vec<Load>> {
             let place = match last {
                 Some((device, place)) if device == record.device => place,
                 _ => *places.entry(record.device).or_insert_with(|| {
-                    let load = Load {
-                        name: String::new(),
-                        started: record.arrival,
-                        periods: Periods::default(),
-                        requests: Vec::new(),
-                    };
+                    let load = Load { name: String::new(), periods: Periods::default(), requests: Vec::new() };
                     held.push((record.device, Queue::new(service(disk)), load));
                     held.len() - 1
                 }),

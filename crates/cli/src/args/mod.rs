@@ -1,5 +1,6 @@
 //! The command line: every verb, option, help text and example, in one table.
 
+mod codes;
 mod scrub;
 mod simulate;
 mod source;
@@ -17,16 +18,6 @@ pub use tune::{SIZE_STEP, Tune};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
-/// The exit codes, as every help page shows them.
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    clean: every sector asked for was verified
-  1    could not do the job
-  2    bad usage
-  3    finished, and found problems
-  4    no permission
-  130  paused by a signal; start again to go on";
-
 /// The command.
 #[derive(Debug, Parser)]
 #[command(
@@ -34,7 +25,7 @@ Exit codes:
     version,
     about = "Keeps the bytes on your disks intact",
     long_about = "Scrubjay keeps the bytes on your disks intact.\n\nWithout a verb it shows the disks it sees, and what to do next.",
-    after_help = EXIT_CODES,
+    after_help = codes::ALL,
 )]
 pub struct Cli {
     /// What to do.

@@ -1,6 +1,7 @@
 //! The arguments of `scrub`.
 
-use super::{EXIT_CODES, written};
+use super::codes::ALL as EXIT_CODES;
+use super::written;
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use scrubjay_core::units::{Bytes, Nanos};

@@ -1,5 +1,6 @@
 //! The arguments of `simulate`.
 
+use super::codes::TRACES as EXIT_CODES;
 use super::{Disk, Traces};
 use crate::quantity;
 use clap::{Args, Subcommand, ValueEnum};
@@ -11,13 +12,6 @@ Examples:
   scrubjay simulate scrub usr.csv --policy budget --slowdown 0.5ms      the scrubber as it ships
   scrubjay simulate scrub usr.csv --policy oracle --share 0.05          the best anybody could do
   scrubjay simulate scrub usr.csv --policy ar --percentile 80 --json";
-
-/// The exit codes of a verb that reads traces.
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    done
-  1    could not do the job
-  2    bad usage, or not a trace";
 
 /// Arguments of `simulate`.
 #[derive(Debug, Args)]

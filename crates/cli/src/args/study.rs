@@ -1,6 +1,7 @@
 //! The arguments of `study`.
 
-use super::{Disk, EXIT_CODES, Traces};
+use super::codes::TRACES as EXIT_CODES;
+use super::{Disk, Traces};
 use crate::quantity;
 use clap::{Args, Subcommand};
 use scrubjay_core::units::{Bytes, Nanos};

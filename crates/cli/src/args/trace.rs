@@ -1,5 +1,6 @@
 //! The arguments of `trace`.
 
+use super::codes::TRACES as EXIT_CODES;
 use super::source;
 use crate::quantity;
 use clap::{Args, Subcommand, ValueEnum};
@@ -14,13 +15,6 @@ Examples:
   sudo scrubjay trace capture /dev/sda --for 1h sda.parquet
   scrubjay trace generate --model mid-read --hours 24 day.csv
   scrubjay trace formats                           what can be read, and what written";
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    done
-  1    could not do the job
-  2    bad usage, or not a trace
-  4    no permission";
 
 /// Arguments of `trace`.
 #[derive(Debug, Args)]

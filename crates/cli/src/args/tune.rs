@@ -1,5 +1,6 @@
 //! The arguments of `tune`.
 
+use super::codes::TRACES as EXIT_CODES;
 use super::{Disk, Traces};
 use crate::quantity;
 use clap::Args;
@@ -17,13 +18,6 @@ Examples:
 
 Every pair of a wait and a request size is played against the trace, to the nanosecond; the one that reads most
 inside the goal is the answer.";
-
-/// The exit codes of a verb that reads traces.
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    done
-  1    could not do the job, or no pair keeps the goal
-  2    bad usage, or not a trace";
 
 /// Sizes are multiples of this.
 pub const SIZE_STEP: Bytes = Bytes::kib(64);

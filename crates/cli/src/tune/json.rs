@@ -1,6 +1,6 @@
 //! The JSON of `tune --json`: schema 1, one object a load.
 
-use super::{Task, Took, Tuned};
+use super::found::{Task, Took, Tuned};
 use crate::load::Load;
 use crate::tally::{Ground, Tally};
 use scrubjay_sim::tune::Pair;

@@ -1,5 +1,6 @@
 //! `scrubjay tune`: the wait and the request size that read most of a disk inside a slowdown goal, from a trace of it.
 
+mod found;
 mod json;
 mod search;
 mod snippet;
@@ -10,44 +11,13 @@ use crate::exit::{Exit, Usage};
 use crate::load::{self, Hold, Load};
 use crate::say::say;
 use anyhow::{Context, Result};
+use found::{Task, Took, Tuned};
 use scrubjay_core::idle::Goal;
-use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::Bytes;
-use scrubjay_sim::exact::Outcome;
-use scrubjay_sim::tune::Pair;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::{Duration, Instant};
-
-/// What to tune for.
-#[derive(Clone, Debug)]
-struct Task {
-    goal: Goal,
-    disk: ServiceModel,
-    /// Ascending.
-    sizes: Vec<Bytes>,
-}
-
-/// What was found for one load.
-#[derive(Debug)]
-struct Tuned {
-    /// The best pair of each size that has one, by size.
-    candidates: Vec<Pair>,
-    /// The best of these, or why there is none.
-    best: Result<Pair, String>,
-    /// What the paper's baseline would have done.
-    idle_class: Outcome,
-    /// What the disk reads with nobody else there, in bytes a second.
-    alone: f64,
-}
-
-/// How long it took: reading all traces, and tuning all of them.
-#[derive(Clone, Copy, Debug)]
-struct Took {
-    read: Duration,
-    tune: Duration,
-}
+use std::time::Instant;
 
 /// Tunes to all traces.
 pub fn run(args: &Tune) -> Result<Exit> {

@@ -1,6 +1,6 @@
 //! The search, on all cores: the sizes of one load are tuned for independently.
 
-use super::{Task, Tuned};
+use super::found::{Task, Tuned};
 use crate::crew;
 use crate::load::Load;
 use crate::quantity::show_time;

@@ -1,6 +1,6 @@
 //! The answer as a configuration file for `scrub`.
 
-use super::Task;
+use super::found::Task;
 use crate::load::Load;
 use crate::quantity::{show_count, show_time};
 use crate::tally::{self, rate};

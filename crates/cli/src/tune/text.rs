@@ -1,7 +1,7 @@
 //! The result for people: the pair, what it promises, and how much the size matters.
 
+use super::found::{Task, Took, Tuned};
 use super::snippet::exact_millis;
-use super::{Task, Took, Tuned};
 use crate::load::Load;
 use crate::quantity::show_time;
 use crate::tally::{self, percent, rate};
@@ -21,10 +21,15 @@ pub fn print(out: &mut impl Write, load: &Load, task: &Task, tuned: &Tuned, best
     let (mean, max) = (show_time(mean), show_time(max));
     writeln!(out, "  slowdown   {mean} on average (goal {goal_mean}), {max} at most (goal {goal_max})")?;
     let collisions = percent(outcome.collision_rate());
-    writeln!(out, "  collisions in {collisions} of the idle intervals; {} of the idle time used", percent(outcome.used_ratio()))?;
+    writeln!(
+        out,
+        "  collisions in {collisions} of the idle intervals; {} of the idle time used",
+        percent(outcome.used_ratio())
+    )?;
     let idle = &tuned.idle_class;
     let theirs = idle.bytes_per_second();
-    let times = if theirs > 0.0 { format!("ours reads {:.1} x that", ours / theirs) } else { "ours reads more".to_owned() };
+    let times =
+        if theirs > 0.0 { format!("ours reads {:.1} x that", ours / theirs) } else { "ours reads more".to_owned() };
     let lost = show_time(tally::slowdown_mean(idle));
     writeln!(out, "  idle class (10 ms, 64 KiB): {} at a slowdown of {lost}; {times}\n", rate(theirs))?;
 

@@ -23,6 +23,7 @@ mod reader;
 mod schema;
 mod source;
 mod texts;
+mod thrift;
 mod writer;
 
 use crate::error::TraceError;

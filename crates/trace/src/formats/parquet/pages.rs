@@ -10,6 +10,9 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
 use std::sync::Arc;
 
+/// What the length of a text takes; a number takes twice as much.
+const VALUE_BYTES_MIN: u64 = 4;
+
 /// The pages of one column of one row group.
 pub(super) struct Pages {
     /// As they are in the file: the crate is told that they are not compressed.
@@ -40,7 +43,11 @@ impl PageReader for Pages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let Some(mut page) = self.packed.get_next_page()? else { return Ok(None) };
         match &mut page {
-            Page::DictionaryPage { buf, .. } | Page::DataPage { buf, .. } => *buf = self.codec.unpacked(buf, 0)?,
+            Page::DictionaryPage { buf, num_values, .. } => {
+                *buf = self.codec.unpacked(buf, 0)?;
+                check_dictionary(*num_values, buf.len())?;
+            }
+            Page::DataPage { buf, .. } => *buf = self.codec.unpacked(buf, 0)?,
             Page::DataPageV2 { buf, def_levels_byte_len, rep_levels_byte_len, is_compressed, .. } => {
                 let levels = u64::from(*def_levels_byte_len) + u64::from(*rep_levels_byte_len);
                 let codec = if *is_compressed { &mut self.codec } else { &mut Codec::Plain };
@@ -102,6 +109,14 @@ impl Codec {
         };
         Ok(if levels.is_empty() { values.into() } else { [levels, &values].concat().into() })
     }
+}
+
+/// The crate makes room for as many values as a dictionary says it has. None takes less than a text's length.
+fn check_dictionary(values: u32, bytes: usize) -> Result<()> {
+    if u64::from(values) * VALUE_BYTES_MIN > bytes as u64 {
+        return Err(bad(&format!("a dictionary of {values} values in {bytes} bytes")));
+    }
+    Ok(())
 }
 
 fn bad(what: &str) -> ParquetError {

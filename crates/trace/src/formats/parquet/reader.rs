@@ -15,6 +15,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::any::Any;
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -75,7 +76,7 @@ impl TableReader {
         let source = Source::new(file)?;
         let end = Place::Byte(parquet::file::reader::Length::len(&source));
         let corrupt = |error: ParquetError| corrupt(end, error);
-        let metadata = guarded(|| ParquetMetaDataReader::new().parse_and_finish(&source)).map_err(corrupt)?;
+        let metadata = guarded(|| ParquetMetaDataReader::decode_metadata(&source.footer()?)).map_err(corrupt)?;
         check_version(&metadata).map_err(corrupt)?;
         check_places(&metadata).map_err(corrupt)?;
         let places = find(&metadata).map_err(corrupt)?;
@@ -300,6 +301,8 @@ fn said(panic: &(dyn Any + Send)) -> &str {
 fn corrupt(place: Place, error: ParquetError) -> TraceError {
     let what = match error {
         ParquetError::External(error) => match error.downcast::<std::io::Error>() {
+            // What was found in the file, not what befell it.
+            Ok(error) if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) => error.to_string(),
             Ok(error) => return TraceError::Io(*error),
             Err(error) => error.to_string(),
         },

@@ -1,14 +1,20 @@
 //! A file as the `parquet` crate wants to read it.
 
+use super::thrift;
 use crate::reader::Seekable;
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex};
 
-/// A page's header is read in steps of this many bytes; most fit into one.
-const HEADER_BYTES: usize = 512;
+/// What a file ends with, after the length of its footer.
+const MAGIC: &[u8] = b"PAR1";
+/// The bytes of both.
+const TAIL_BYTES: usize = 8;
+/// A page's header is looked for in so many bytes, and then in so many: nearly all fit into the former. What makes others
+/// long are the least and the greatest text of a page.
+const HEADER_BYTES: [u64; 2] = [512, 64 << 10];
 
 /// Larger pages are refused, so that six columns, each with a dictionary and a page, stay below 200 MiB. Writers make pages
 /// of about 1 MiB; some, one of each row group, which may then have two million rows.
@@ -26,6 +32,31 @@ impl Source {
         let length = file.seek(SeekFrom::End(0))?;
         Ok(Source { file: Arc::new(Mutex::new(file)), length })
     }
+
+    /// What the file says of its tables and columns.
+    ///
+    /// # Errors
+    /// When it has no footer that can be decoded.
+    pub(super) fn footer(&self) -> Result<Bytes> {
+        let bad = |what: &str| Err(ParquetError::General(what.to_owned()));
+        let Some(end) = self.length.checked_sub(TAIL_BYTES as u64) else {
+            return bad("too short for a table");
+        };
+        let tail = self.get_bytes(end, TAIL_BYTES)?;
+        let (length, magic) = tail.split_at(TAIL_BYTES - MAGIC.len());
+        if magic != MAGIC {
+            return bad("it does not end in PAR1, as every table does");
+        }
+        let length = u32::from_le_bytes(length.try_into().expect("four bytes"));
+        let Some(start) = end.checked_sub(length.into()) else {
+            return bad("its footer is longer than the file");
+        };
+        let footer = self.get_bytes(start, length as usize)?;
+        if thrift::struct_bytes(&footer).is_none() {
+            return bad("its footer cannot be decoded");
+        }
+        Ok(footer)
+    }
 }
 
 impl Length for Source {
@@ -35,10 +66,11 @@ impl Length for Source {
 }
 
 impl ChunkReader for Source {
-    type T = BufReader<Part>;
+    type T = Header;
 
-    fn get_read(&self, start: u64) -> Result<BufReader<Part>> {
-        Ok(BufReader::with_capacity(HEADER_BYTES, Part { file: self.file.clone(), at: start }))
+    /// The header of the page that begins at `start`: nothing else is read this way.
+    fn get_read(&self, start: u64) -> Result<Header> {
+        Ok(Header { file: self.file.clone(), at: start, bytes: None })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
@@ -55,6 +87,41 @@ impl ChunkReader for Source {
             return Err(ParquetError::EOF(format!("the file ends at {}", start + bytes.len() as u64)));
         }
         Ok(bytes.into())
+    }
+}
+
+/// The header of a page. It is read when the first byte is asked for: sometimes none is.
+pub(super) struct Header {
+    file: Arc<Mutex<Seekable>>,
+    at: u64,
+    bytes: Option<Cursor<Vec<u8>>>,
+}
+
+impl Header {
+    fn load(&self) -> io::Result<Cursor<Vec<u8>>> {
+        for most in HEADER_BYTES {
+            let mut bytes = Vec::new();
+            Part { file: self.file.clone(), at: self.at }.take(most).read_to_end(&mut bytes)?;
+            if let Some(length) = thrift::struct_bytes(&bytes) {
+                bytes.truncate(length);
+                return Ok(Cursor::new(bytes));
+            }
+        }
+        Err(io::Error::new(ErrorKind::InvalidData, "no page begins here"))
+    }
+}
+
+impl Read for Header {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = match &mut self.bytes {
+            Some(bytes) => bytes,
+            None => self.bytes.insert(self.load()?),
+        };
+        match bytes.read(buffer)? {
+            // To the crate no bytes are as good as some: it would go on.
+            0 if !buffer.is_empty() => Err(io::Error::new(ErrorKind::UnexpectedEof, "the header of a page ends early")),
+            read => Ok(read),
+        }
     }
 }
 

@@ -283,6 +283,34 @@ fn a_page_of_which_the_crate_panics_is_corrupt() {
 }
 
 #[test]
+fn a_header_of_a_page_may_not_be_without_end() {
+    let sound = write(&many(100), &devices(), 100).unwrap();
+    // The first field of the first page's header is a list now, of two thousand million truth values, or of texts.
+    for kind in [0xf1, 0xf8] {
+        let mut file = sound.clone();
+        file[4..11].copy_from_slice(&[0x19, kind, 0xff, 0xff, 0xff, 0xff, 0x07]);
+        assert_eq!(read(file).unwrap_err().to_string(), "row 1: no page begins here");
+    }
+    let cut = read(sound[..sound.len() - 1].to_vec()).unwrap_err().to_string();
+    assert!(cut.ends_with("it does not end in PAR1, as every table does"), "{cut}");
+}
+
+#[test]
+fn a_dictionary_may_not_say_that_it_is_huge() {
+    let mut table = Foreign::new(FOREIGN, WriterProperties::default());
+    let numbers = || Column::Numbers((0..100).map(Some).collect());
+    let texts = || Column::Texts(vec![Some("read"); 100]);
+    table.group(&[numbers(), texts(), numbers(), numbers(), numbers(), texts()]);
+    let mut file = table.finish();
+    // Headers of dictionaries (field 7 of a page's) begin with the number of values: 100, and then 8191.
+    let (header, huge) = ([0x4c, 0x15, 0xc8, 0x01], [0x4c, 0x15, 0xfe, 0x7f]);
+    let places: Vec<usize> = (0..file.len() - 4).filter(|&at| file[at..at + 4] == header).collect();
+    places.iter().for_each(|&at| file[at..at + 4].copy_from_slice(&huge));
+    let error = read(file).unwrap_err().to_string();
+    assert!(error.contains("a dictionary of 8191 values in 800 bytes"), "{error}");
+}
+
+#[test]
 fn what_is_missing_is_named() {
     let table =
         |columns: &str| read(Foreign::new(columns, WriterProperties::default()).finish()).unwrap_err().to_string();

@@ -1,0 +1,19 @@
+//! The exit codes, as the help pages show them.
+
+/// Of the whole command, and of verbs that read disks.
+pub const ALL: &str = "\
+Exit codes:
+  0    clean: every sector asked for was verified
+  1    could not do the job
+  2    bad usage
+  3    finished, and found problems
+  4    no permission
+  130  paused by a signal; start again to go on";
+
+/// Of verbs that read traces.
+pub const TRACES: &str = "\
+Exit codes:
+  0    done
+  1    could not do the job
+  2    bad usage, or not a trace
+  4    no permission";

@@ -1,0 +1,37 @@
+//! What is tuned for, and what was found.
+
+use scrubjay_core::idle::Goal;
+use scrubjay_core::server::ServiceModel;
+use scrubjay_core::units::Bytes;
+use scrubjay_sim::exact::Outcome;
+use scrubjay_sim::tune::Pair;
+use std::time::Duration;
+
+/// What to tune for.
+#[derive(Clone, Debug)]
+pub struct Task {
+    pub goal: Goal,
+    pub disk: ServiceModel,
+    /// Ascending.
+    pub sizes: Vec<Bytes>,
+}
+
+/// What was found for one load.
+#[derive(Debug)]
+pub struct Tuned {
+    /// The best pair of each size that has one, by size.
+    pub candidates: Vec<Pair>,
+    /// The best of these, or why there is none.
+    pub best: Result<Pair, String>,
+    /// What the paper's baseline would have done.
+    pub idle_class: Outcome,
+    /// What the disk reads with nobody else there, in bytes a second.
+    pub alone: f64,
+}
+
+/// How long it took: reading all traces, and tuning all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Took {
+    pub read: Duration,
+    pub tune: Duration,
+}
