@@ -30,7 +30,13 @@ const VERBS: &[Verb] = &[
         name: "bench",
         arguments: "[FILE]",
         help: "scrub speed beside fio's, on FILE, a block device, or 4 GiB made for it",
-        run: bench::run,
+        run: bench::scrub::run,
+    },
+    Verb {
+        name: "bench-traces",
+        arguments: "[--hours H] [--millions N] [--keep DIR]",
+        help: "reading, simulating and tuning traces; reading beside polars",
+        run: bench::traces::run,
     },
 ];
 

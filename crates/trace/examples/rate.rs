@@ -1,4 +1,4 @@
-//! How fast a trace is read: `rate FORMAT FILE` prints rows, seconds and million rows a second.
+//! How fast a trace is read: `rate FORMAT FILE [PASSES]` prints rows, seconds and million rows a second.
 //!
 //! A format's name measures its reader alone; `open` goes through the front door, which tells the format and sorts.
 
@@ -8,21 +8,24 @@ use std::error::Error;
 use std::fs::File;
 use std::time::Instant;
 
-/// The best of them and the median are printed: the rest of the machine is not still.
+/// Passes by default; the best and the median are printed, for the rest of the machine is not still.
 const PASSES: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name, file] = &arguments[..] else {
-        return Err("usage: rate FORMAT FILE, where FORMAT may be `open`".into());
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (name, file, passes) = match arguments[..] {
+        [name, file] => (name, file, PASSES),
+        [name, file, passes] => (name, file, passes.parse::<usize>()?.max(1)),
+        _ => return Err("usage: rate FORMAT FILE [PASSES], where FORMAT may be `open`".into()),
     };
-    let format = match name.as_str() {
+    let format = match name {
         "open" => None,
         name => Some(formats::by_name(name).ok_or(TraceError::UnknownFormat)?),
     };
     let mut rows = 0;
     let mut seconds = Vec::new();
-    for _ in 0..PASSES {
+    for _ in 0..passes {
         let begin = Instant::now();
         rows = match format {
             Some(format) => by_reader(format, File::open(file)?)?,
@@ -32,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     seconds.sort_by(f64::total_cmp);
     let rate = |seconds: f64| rows as f64 / seconds / 1e6;
-    let (best, median) = (seconds[0], seconds[PASSES / 2]);
+    let (best, median) = (seconds[0], seconds[passes / 2]);
     println!(
         "{rows} rows; best {best:.3} s, {:.1} M rows/s; median {median:.3} s, {:.1} M rows/s",
         rate(best),

@@ -102,18 +102,19 @@ Examples:
   scrubjay trace convert cello.srt.xz --device 1 disk1.iolog   for fio
   scrubjay trace convert sda.parquet - --to msr | head
 
+OUT, the last one, is a file, compressed if it ends in .gz or .zst, or - for standard output.
 What the format cannot hold is said, with how many records it concerns. OUT appears when it is complete.";
 
 /// Arguments of `trace convert`.
 #[derive(Debug, Args)]
-#[command(after_help = format!("{CONVERT_EXAMPLES}\n\n{EXIT_CODES}"))]
+#[command(
+    override_usage = "scrubjay trace convert [OPTIONS] <TRACE>... <OUT>",
+    after_help = format!("{CONVERT_EXAMPLES}\n\n{EXIT_CODES}"),
+)]
 pub struct Convert {
-    /// Which traces
+    /// Which traces, and last of all where to write
     #[command(flatten)]
     pub traces: source::Traces,
-    /// Where to write: a file, compressed if it ends in .gz or .zst; `-` is standard output
-    #[arg(required = true, value_name = "OUT")]
-    pub out: PathBuf,
     /// How
     #[command(flatten)]
     pub destination: Destination,

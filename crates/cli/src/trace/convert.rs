@@ -12,8 +12,12 @@ use scrubjay_trace::{Record, Trace};
 
 /// Writes it, and says what was lost.
 pub fn run(args: &Convert) -> Result<Exit> {
-    let trace = load::open(&args.traces.files, args.traces.format.as_deref())?;
-    let output = Output::create(&args.out, &args.destination)?;
+    // Not a positional argument of its own: an option between the two would end the first list.
+    let Some((out, files)) = args.traces.files.split_last().filter(|(_, files)| !files.is_empty()) else {
+        return Err(Usage("name at least one trace, and last of all where to write".to_owned()).into());
+    };
+    let trace = load::open(files, args.traces.format.as_deref())?;
+    let output = Output::create(out, &args.destination)?;
     let progress = Progress::new("converted");
     let mut losses = Losses::new(output.format());
     let name = output.name().to_owned();

@@ -14,7 +14,7 @@ const MAGIC: &[u8] = b"PAR1";
 const TAIL_BYTES: usize = 8;
 /// A page's header is looked for in so many bytes, and then in so many: nearly all fit into the former. What makes others
 /// long are the least and the greatest text of a page.
-const HEADER_BYTES: [u64; 2] = [512, 64 << 10];
+const HEADER_BYTES: [usize; 2] = [512, 64 << 10];
 
 /// Larger pages are refused, so that six columns, each with a dictionary and a page, stay below 200 MiB. Writers make pages
 /// of about 1 MiB; some, one of each row group, which may then have two million rows.
@@ -100,8 +100,8 @@ pub(super) struct Header {
 impl Header {
     fn load(&self) -> io::Result<Cursor<Vec<u8>>> {
         for most in HEADER_BYTES {
-            let mut bytes = Vec::new();
-            Part { file: self.file.clone(), at: self.at }.take(most).read_to_end(&mut bytes)?;
+            let mut bytes = Vec::with_capacity(most);
+            Part { file: self.file.clone(), at: self.at }.take(most as u64).read_to_end(&mut bytes)?;
             if let Some(length) = thrift::struct_bytes(&bytes) {
                 bytes.truncate(length);
                 return Ok(Cursor::new(bytes));

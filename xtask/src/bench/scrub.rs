@@ -3,8 +3,9 @@
 //! The two take turns, and who goes first changes each round, so that a disk that warms up or a neighbour that wakes
 //! up favours neither. The median of the rounds is compared.
 
+use super::{Scratch, build, median, number_after, output_of};
 use crate::place::target_folder;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         println!("fio is not installed; on Debian, as root: apt-get install --no-install-recommends fio");
         return Ok(false);
     }
-    build()?;
+    build(&["--package", "scrubjay"])?;
     let state = Scratch::folder("bench-state")?;
     let (target, _sample) = match arguments {
         [] => {
@@ -71,18 +72,6 @@ fn print(bytes: u64, ours: &mut [f64], fios: &mut [f64]) {
     println!("{:<24} {:>10.3}", "scrub / fio", median(fios) / median(ours));
 }
 
-/// Sorts, and gives the one in the middle.
-fn median(seconds: &mut [f64]) -> f64 {
-    seconds.sort_by(f64::total_cmp);
-    seconds[seconds.len() / 2]
-}
-
-fn build() -> Result<()> {
-    let built = Command::new("cargo").args(["build", "--quiet", "--release", "--package", "scrubjay"]).status()?;
-    ensure!(built.success(), "scrubjay does not build");
-    Ok(())
-}
-
 /// What a scrub says of itself.
 struct Scrub {
     seconds: f64,
@@ -97,9 +86,7 @@ fn scrub(target: &Path, state: &Path) -> Result<Scrub> {
         .arg(target)
         .args(["--policy", "none", "--request", REQUEST, "--json", "--fresh", "--state"])
         .arg(state);
-    let output = scrub.output().context("scrubjay")?;
-    ensure!(output.status.success(), "scrubjay: {}{}", output.status, String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout)?;
+    let text = output_of(&mut scrub)?;
     let seconds = number_after(&text, "\"seconds\":").with_context(|| format!("no seconds in {text}"))?;
     Ok(Scrub { seconds, depth: number_after(&text, "\"depth\":").map_or(1, |depth| depth as u32) })
 }
@@ -110,19 +97,10 @@ fn fio_seconds(target: &Path, depth: u32) -> Result<f64> {
     fio.args(["--name=read", "--rw=read", "--direct=1", "--bs=1M", "--ioengine=io_uring", "--readonly"]);
     fio.arg(format!("--iodepth={depth}"));
     fio.args(["--output-format=terse", "--terse-version=3"]).arg(format!("--filename={}", target.display()));
-    let output = fio.output().context("fio")?;
-    ensure!(output.status.success(), "fio: {}{}", output.status, String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout)?;
+    let text = output_of(&mut fio)?;
     let millis = text.lines().find(|line| line.starts_with("3;")).and_then(|line| line.split(';').nth(8));
     let millis: f64 = millis.and_then(|field| field.parse().ok()).with_context(|| format!("no run time in {text}"))?;
     Ok(millis / 1000.0)
-}
-
-/// The first number that follows `key` in a JSON text.
-fn number_after(json: &str, key: &str) -> Option<f64> {
-    let rest = json.split_once(key)?.1.trim_start();
-    let end = rest.find(|c: char| !matches!(c, '0'..='9' | '.' | '-' | '+' | 'e' | 'E')).unwrap_or(rest.len());
-    rest[..end].parse().ok()
 }
 
 /// Makes the file to read. Its bytes are written, and differ: a hole or a run of zeroes is not read from the disk.
@@ -144,38 +122,4 @@ fn sample() -> Result<Scratch> {
     }
     file.sync_all()?;
     Ok(scratch)
-}
-
-/// A file or folder that goes when this does.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn folder(name: &str) -> Result<Scratch> {
-        let path = target_folder().join(format!("{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path)?;
-        Ok(Scratch(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Best effort: it lies in the target folder, which `cargo clean` empties.
-        let _ = if self.0.is_dir() { std::fs::remove_dir_all(&self.0) } else { std::fs::remove_file(&self.0) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_one_of_them() {
-        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
-    }
-
-    #[test]
-    fn a_number_is_found_behind_its_key() {
-        assert_eq!(number_after(r#"{"a":1,"seconds": 12.5e-1,"b":2}"#, "\"seconds\":"), Some(1.25));
-        assert_eq!(number_after(r#"{"a":1}"#, "\"seconds\":"), None);
-    }
 }
