@@ -52,16 +52,16 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Bursts with heavy-tailed gaps between them: about four requests to the burst, each of 0.2 to 2.3 ms. The disk is busy
-/// for some two fifths of the time.
+/// for a twentieth of the time, and one request in five ends an idle interval.
 fn requests(count: u64) -> Vec<Request> {
     let mut rng = Rng::new(1);
     let mut at = Nanos::ZERO;
     let requests = (0..count).map(|_| {
         let bits = rng.bits();
-        // The gap: 0.1 ms three times in four, else 1 ms to 5 h, half as likely for each doubling.
+        // The gap: 0.1 ms three times in four, else 8 ms to 39 h, half as likely for each doubling.
         at += if bits & 3 == 0 {
             let octave = (bits >> 2).trailing_zeros().min(23);
-            Nanos((1 << (20 + octave)) | (bits >> 44))
+            Nanos((1 << (23 + octave)) | (bits >> 44))
         } else {
             Nanos(100_000)
         };
