@@ -2,13 +2,15 @@
 
 use crate::args::{Disk, Service as From, Traces};
 use crate::exit::Usage;
+use crate::quantity::show_count;
 use crate::say::say;
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use scrubjay_core::server::Request;
 use scrubjay_trace::formats::{self, Format};
 use scrubjay_trace::{DeviceId, Devices, Input, Options, Periods, Queue, Record, Service, Source, Trace};
 use std::collections::HashMap;
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 /// One device of a trace, as the simulator wants it: at most 16 bytes a request.
@@ -40,7 +42,7 @@ pub fn open(files: &[impl AsRef<Path>], format: Option<&str>) -> Result<Trace> {
         let source = if path == Path::new("-") {
             Source::Pipe(Box::new(std::io::stdin()))
         } else {
-            let file = File::open(path).map_err(|error| Usage(format!("{name}: {error}")))?;
+            let file = File::open(path).map_err(|error| inaccessible(name.clone(), error))?;
             let kind = file.metadata().with_context(|| name.clone())?.file_type();
             if kind.is_dir() {
                 return Err(Usage(format!("{name}: is a folder, not a trace")).into());
@@ -50,6 +52,14 @@ pub fn open(files: &[impl AsRef<Path>], format: Option<&str>) -> Result<Trace> {
         inputs.push(Input { name, source });
     }
     scrubjay_trace::open(inputs, Options { format }).map_err(|error| Usage(error.to_string()).into())
+}
+
+/// What is said when a file that was named cannot be opened: a matter of rights, or of a wrong name.
+pub fn inaccessible(what: String, error: io::Error) -> Error {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        return Error::new(error).context(what);
+    }
+    Usage(format!("{what}: {error}")).into()
 }
 
 /// The format of that name.
@@ -117,7 +127,8 @@ pub fn for_each(mut trace: Trace, devices: &[String], mut each: impl FnMut(&Reco
 pub fn say_malformed(trace: &Trace) {
     let malformed = trace.malformed();
     if malformed.count > 0 {
-        say(format_args!("scrubjay: {} records were not understood and left out:", malformed.count));
+        let were = if malformed.count == 1 { "record was" } else { "records were" };
+        say(format_args!("scrubjay: {} {were} not understood and left out:", show_count(malformed.count)));
         for example in &malformed.examples {
             say(format_args!("  {}: {}: {}", example.place, example.reason, example.excerpt));
         }
@@ -157,7 +168,8 @@ pub fn load(traces: &Traces, disk: &Disk, hold: Hold) -> Result<Vec<Load>> {
                 load.requests.push(request);
             }
         })?;
-        let is_alone = held.len() == 1;
+        // With `--device`, too, the name tells which device of several it is.
+        let is_alone = trace.devices().names().len() == 1;
         held.sort_by_key(|(_, _, load)| std::cmp::Reverse(load.periods.requests()));
         loads.extend(held.into_iter().map(|(device, _, load)| {
             let file = file.display();

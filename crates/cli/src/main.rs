@@ -41,9 +41,21 @@ fn main() -> ExitCode {
             return Exit::Clean;
         }
         say::say(format_args!("scrubjay: {error:#}"));
-        if error.is::<exit::Usage>() { Exit::Usage } else { Exit::Failed }
+        code(&error)
     });
     ExitCode::from(exit as u8)
+}
+
+/// What kind of failure it was.
+fn code(error: &anyhow::Error) -> Exit {
+    let cause = error.downcast_ref::<std::io::Error>();
+    if error.is::<exit::Usage>() {
+        Exit::Usage
+    } else if cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::PermissionDenied) {
+        Exit::Permission
+    } else {
+        Exit::Failed
+    }
 }
 
 /// Somebody closed our output early (`| head`): not our failure.

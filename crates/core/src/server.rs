@@ -27,10 +27,10 @@ impl ServiceModel {
     pub const ULTRASTAR_15K450: ServiceModel =
         ServiceModel { positioning: Nanos(3_700_000), per_mib: Nanos(11_070_000) };
 
-    /// The service time of one request, rounded down to the nanosecond.
+    /// The service time of one request, rounded down to the nanosecond; no end, if it does not fit.
     pub fn service(self, size: Bytes) -> Nanos {
         let transfer = (u128::from(self.per_mib.0) * u128::from(size.0)) >> 20;
-        self.positioning + Nanos(u64::try_from(transfer).expect("a transfer ends some day"))
+        self.positioning.saturating_add(Nanos(u64::try_from(transfer).unwrap_or(u64::MAX)))
     }
 }
 

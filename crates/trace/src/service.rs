@@ -1,8 +1,8 @@
 //! From records to requests as the disk sees them: who was served when, by one server, first come first served.
 
-use crate::record::Record;
+use crate::record::{Kind, Record};
 use scrubjay_core::server::{Request, ServiceModel};
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{Bytes, Nanos};
 
 /// Where service times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,11 @@ impl Queue {
         let start = at.max(self.free);
         let service = match (self.service, record.response) {
             (Service::Recorded(_), Some(response)) => at.saturating_add(response).since(start),
-            (Service::Recorded(model) | Service::Model(model), _) => model.service(record.length),
+            (Service::Recorded(model) | Service::Model(model), _) => match record.kind {
+                Kind::Read | Kind::Write => model.service(record.length),
+                // No data are moved, however long the range.
+                Kind::Discard | Kind::Flush => model.service(Bytes(0)),
+            },
         };
         self.free = start.saturating_add(service);
         Request { at, service }
@@ -48,8 +52,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{DeviceId, Kind};
-    use scrubjay_core::units::Bytes;
+    use crate::record::DeviceId;
 
     #[test]
     fn responses_that_overlap_are_served_one_after_the_other() {

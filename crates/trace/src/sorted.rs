@@ -1,8 +1,9 @@
 //! Puts records in the order of their arrival, within a bounded window.
 //!
-//! Formats log requests when they complete, or per CPU, so neighbours come in disorder. The last [`WINDOW`] records are
-//! held back. As long as they come in order nothing else is done to them than to look, batch by batch; the first
-//! disorder lets twice as many gather, which are sorted at once: so disorder costs a sort of two windows per window.
+//! Formats log requests when they complete, or per CPU, so neighbours come in disorder, and do so all along. The last
+//! records are held back: [`WINDOW`] of them from the first disorder on, an eighth of that before. As long as they come
+//! in order nothing else is done to them than to look, batch by batch; disorder lets two windows gather, which are sorted
+//! at once: so it costs a sort of two windows per window.
 
 use crate::error::TraceError;
 use crate::record::Record;
@@ -11,6 +12,9 @@ use std::collections::VecDeque;
 
 /// So many records are held back: 12 MiB, and ten times the requests that a large array has in flight.
 pub(crate) const WINDOW: usize = 1 << 18;
+/// As long as all came in order, this part of the window is held back. An eighth is 1.5 MiB: it stays in the cache of one
+/// core, which makes a table's reading faster by a fifth.
+const ORDERLY: usize = 8;
 /// What was sorted is passed on in batches of this many, so that they stay in the cache.
 const BATCH: usize = 8192;
 
@@ -24,6 +28,8 @@ pub(crate) struct Sorter {
     held: usize,
     /// They are in order.
     is_sorted: bool,
+    /// So far all came in order.
+    is_orderly: bool,
     /// The arrival of the last of them; meaningful while they are in order.
     last: Nanos,
     /// The arrival of the last record passed on.
@@ -35,10 +41,11 @@ pub(crate) struct Sorter {
 }
 
 impl Sorter {
-    /// Holds back `window` records.
+    /// Holds back `window` records once it has met disorder.
     pub(crate) fn new(window: usize) -> Sorter {
         let (batches, spare) = (VecDeque::new(), Vec::new());
-        Sorter { window, batches, held: 0, is_sorted: true, last: Nanos(0), passed: Nanos(0), taken: 0, spare }
+        let (last, passed) = (Nanos(0), Nanos(0));
+        Sorter { window, batches, held: 0, is_sorted: true, is_orderly: true, last, passed, taken: 0, spare }
     }
 
     /// Takes all of `batch` and leaves it empty.
@@ -56,8 +63,9 @@ impl Sorter {
             self.is_sorted = false;
             if let Some(at) = batch.iter().position(|record| record.arrival < self.passed) {
                 let behind = self.passed - batch[at].arrival;
-                return Err(TraceError::out_of_order(self.taken + at as u64 + 1, behind, self.window));
+                return Err(TraceError::out_of_order(self.taken + at as u64 + 1, behind, self.hold_back()));
             }
+            self.is_orderly = false;
         }
         self.taken += batch.len() as u64;
         self.held += batch.len();
@@ -74,7 +82,7 @@ impl Sorter {
             }
             self.sort();
         }
-        let window = if at_end { 0 } else { self.window };
+        let window = if at_end { 0 } else { self.hold_back() };
         match self.batches.front() {
             Some(front) if self.held - front.len() >= window => {}
             _ => return false,
@@ -84,6 +92,11 @@ impl Sorter {
         self.held -= batch.len();
         self.passed = batch.last().expect("batches are not empty").arrival;
         true
+    }
+
+    /// How many are held back at present.
+    fn hold_back(&self) -> usize {
+        if self.is_orderly { self.window / ORDERLY } else { self.window }
     }
 
     /// Sorts all that is held.
@@ -122,7 +135,7 @@ mod tests {
             assert!(batch.is_empty());
             while sorter.pop(&mut out, false) {
                 sorted.extend_from_slice(&out);
-                assert!(sorter.held >= window, "holds back its window");
+                assert!(sorter.held >= sorter.hold_back(), "holds back its window");
             }
         }
         while sorter.pop(&mut out, true) {
@@ -139,16 +152,27 @@ mod tests {
             let arrivals: Vec<u64> = jitter.iter().enumerate().map(|(at, jitter)| at as u64 + jitter).collect();
             let mut expected: Vec<Record> = arrivals.iter().enumerate().map(|(i, &at)| record(at, i)).collect();
             expected.sort_by_key(|record| record.arrival);
-            prop_assert_eq!(sort(&arrivals, size, 40).unwrap(), expected);
+            prop_assert_eq!(sort(&arrivals, size, 40 * ORDERLY).unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn the_first_disorder_opens_the_whole_window() {
+        let mut arrivals: Vec<u64> = (0..400).map(|i| i * 10).collect();
+        arrivals[100] = 985; // two too late: within an eighth of 80
+        arrivals[399] = 3251; // seventy-four too late: within 80
+        assert_eq!(sort(&arrivals, 1, 80).unwrap().len(), 400);
+        arrivals[100] = 1000;
+        let error = sort(&arrivals, 1, 80).unwrap_err().to_string();
+        assert!(error.starts_with("record 400 arrives 0.0000"), "{error}");
     }
 
     #[test]
     fn beyond_the_window_is_an_error() {
         let mut arrivals: Vec<u64> = (0..100).map(|i| i * 1_000_000_000).collect();
         arrivals.push(500_000_000);
-        assert_eq!(sort(&arrivals, 10, 100).unwrap().len(), 101, "all are still held");
-        let error = sort(&arrivals, 10, 50).unwrap_err().to_string();
+        assert_eq!(sort(&arrivals, 10, 100 * ORDERLY).unwrap().len(), 101, "all are still held");
+        let error = sort(&arrivals, 10, 50 * ORDERLY).unwrap_err().to_string();
         assert!(error.starts_with("record 101 arrives 48.500000 s before records already passed on"), "{error}");
     }
 }

@@ -49,8 +49,9 @@ Examples:
   scrubjay trace info trace.blktrace.*                     several files, one trace
   scrubjay trace info sda.parquet --plot sda               figures of the idle intervals, as a page
 
-An idle interval lasts from the completion of all requests that came so far to the next arrival. When a request is
-completed is taken from the trace's response times if it has them, else from a model of the disk.";
+An idle interval lasts from the completion of all requests that came so far to the next arrival.
+When a request is completed is taken from the trace's response times if it has them, else from a
+model of the disk.";
 
 /// Arguments of `trace info`.
 #[derive(Debug, Args)]
@@ -125,8 +126,9 @@ Examples:
   sudo scrubjay trace capture /dev/sda --for 1h sda.parquet
   sudo scrubjay trace capture /dev/nvme0n1 --for 10m - --to blkparse
 
-Nothing is written to the disk, unless OUT lies on it. Requests of the idle I/O class (ionice -c 3; a scrub) are left
-out where the kernel tells them (Linux 6.11). Ctrl-C ends the capture and keeps what there is.";
+Nothing is written to the disk, unless OUT lies on it. Requests of the idle I/O class (ionice -c 3;
+a scrub) are left out where the kernel tells them (Linux 6.11). Ctrl-C ends the capture and keeps
+what there is.";
 
 /// Arguments of `trace capture`.
 #[derive(Debug, Args)]
@@ -150,7 +152,7 @@ const GENERATE_EXAMPLES: &str = "\
 Examples:
   scrubjay trace generate --list
   scrubjay trace generate --model mid-read --hours 24 day.csv
-  scrubjay trace generate --like proj_0.csv.gz --save proj.json            learn it, generate nothing
+  scrubjay trace generate --like proj_0.csv.gz --save proj.json   learn it, generate nothing
   scrubjay trace generate --params proj.json --hours 168 --seed 7 week.parquet
 
 The same model, hours and seed give the same trace.";

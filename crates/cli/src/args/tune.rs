@@ -16,8 +16,8 @@ Examples:
   scrubjay tune usr.csv --config sda.toml             keep the answer in a file, then:
   scrubjay scrub /dev/sda --config sda.toml
 
-Every pair of a wait and a request size is played against the trace, to the nanosecond; the one that reads most
-inside the goal is the answer.";
+Every pair of a wait and a request size is played against the trace, to the nanosecond; the one
+that reads most inside the goal is the answer.";
 
 /// Sizes are multiples of this.
 pub const SIZE_STEP: Bytes = Bytes::kib(64);

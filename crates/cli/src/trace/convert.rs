@@ -1,7 +1,7 @@
 //! `scrubjay trace convert`: a trace in another format.
 
 use super::losses::Losses;
-use super::output::Output;
+use super::output::{Output, Stop};
 use super::progress::Progress;
 use crate::args::trace::Convert;
 use crate::exit::{Exit, Usage};
@@ -39,6 +39,7 @@ fn copy(
     losses: &mut Losses,
     progress: &Progress,
 ) -> Result<(Trace, u64)> {
+    let stop = Stop::on_signals()?;
     let mut filter = Filter::new(names);
     let mut wanted: Vec<Record> = Vec::new();
     while trace.next_batch().map_err(|error| Usage(error.to_string()))?.is_some() {
@@ -53,7 +54,10 @@ fn copy(
         losses.add(batch);
         progress.add(batch.len() as u64);
         output.write(batch, trace.devices())?;
+        stop.check()?;
     }
+    // Whoever feeds a pipe is ended by the same Ctrl-C: that end is not the trace's.
+    stop.check()?;
     filter.check(&trace)?;
     let written = output.finish()?;
     Ok((trace, written.bytes))

@@ -1,13 +1,17 @@
 //! `scrubjay trace formats`: the table of formats.
 
 use crate::exit::Exit;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use scrubjay_trace::formats::{Clock, FORMATS};
 use std::io::{self, Write};
 
 /// Prints it.
 pub fn run() -> Result<Exit> {
-    let mut out = io::stdout().lock();
+    print(&mut io::stdout().lock()).context("cannot write the list to standard output")?;
+    Ok(Exit::Clean)
+}
+
+fn print(out: &mut impl Write) -> io::Result<()> {
     let name_width = FORMATS.iter().map(|format| format.name.len()).max().unwrap_or(0);
     writeln!(out, "{:name_width$}  {:10}  {:8}  WHAT IT IS", "NAME", "ACCESS", "CLOCK")?;
     for format in FORMATS {
@@ -20,6 +24,5 @@ pub fn run() -> Result<Exit> {
     }
     writeln!(out, "\nAll can be read compressed (.gz, .bz2, .xz, .zst), but parquet, which compresses itself.")?;
     writeln!(out, "An absolute clock counts from 1970, so that several files are merged by time; files of a relative")?;
-    writeln!(out, "clock follow each other.")?;
-    Ok(Exit::Clean)
+    writeln!(out, "clock follow each other.")
 }

@@ -1,7 +1,7 @@
 //! `scrubjay trace generate`: a trace made up after a model, and the model's numbers.
 
 use super::losses::Losses;
-use super::output::Output;
+use super::output::{Output, Stop};
 use super::progress::Progress;
 use crate::args::trace::Generate;
 use crate::exit::{Exit, Usage};
@@ -48,6 +48,7 @@ fn generate(model: &Model, args: &Generate, mut output: Output) -> Result<()> {
     let mut losses = Losses::new(output.format());
     let mut records = Generator::new(model, args.hours.unwrap_or(model.hours()), args.seed);
     let mut batch: Vec<Record> = Vec::with_capacity(BATCH);
+    let stop = Stop::on_signals()?;
     loop {
         batch.clear();
         batch.extend(records.by_ref().take(BATCH));
@@ -57,6 +58,7 @@ fn generate(model: &Model, args: &Generate, mut output: Output) -> Result<()> {
         losses.add(&batch);
         output.write(&batch, &devices)?;
         progress.add(batch.len() as u64);
+        stop.check()?;
     }
     let name = output.name().to_owned();
     let written = output.finish()?;
@@ -68,7 +70,7 @@ fn generate(model: &Model, args: &Generate, mut output: Output) -> Result<()> {
 fn list() -> Result<Exit> {
     let mut out = io::stdout().lock();
     for model in BUILTINS {
-        writeln!(out, "{:12}  {}", model.name, model.about)?;
+        writeln!(out, "{:12}  {}", model.name, model.about).context("cannot write the list to standard output")?;
     }
     Ok(Exit::Clean)
 }

@@ -17,6 +17,9 @@ use std::path::Path;
 /// By so many first records is told whether a trace has response times.
 const TOLD_BY: usize = 4096;
 
+/// What is said when nobody takes the figures.
+const NO_OUTPUT: &str = "cannot write the figures to standard output";
+
 /// Reads the trace once, and prints what is in it.
 pub fn run(args: &Info) -> Result<Exit> {
     let files = &args.traces.files;
@@ -28,9 +31,9 @@ pub fn run(args: &Info) -> Result<Exit> {
     let mut out = io::stdout().lock();
     if args.json {
         let document = serde_json::to_string(&Document::new(&trace, &facts)).context("the figures as JSON")?;
-        writeln!(out, "{document}")?;
+        writeln!(out, "{document}").context(NO_OUTPUT)?;
     } else {
-        show::print(&trace, &facts, &mut out)?;
+        show::print(&trace, &facts, &mut out).context(NO_OUTPUT)?;
     }
     if let (Some(folder), Some(study)) = (&args.plot, seen.study) {
         if facts.idle.lengths.count == 0 {

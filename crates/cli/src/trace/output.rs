@@ -1,15 +1,18 @@
 //! Where a trace is written to: a file that appears when it is complete, or standard output; compressed by its ending.
 
 use crate::args::trace::Destination;
-use crate::exit::Usage;
+use crate::exit::{Exit, Usage};
 use crate::load;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use flate2::write::GzEncoder;
 use scrubjay_trace::formats::{FORMATS, Format};
 use scrubjay_trace::{Devices, Record, Writer};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Formats by the endings of files.
@@ -26,6 +29,37 @@ const ENDINGS: [(&str, &str); 6] = [
 const ZSTD_LEVEL: i32 = 3;
 /// So much is handed to the compressor, or to the kernel, at a time.
 const BUFFER_BYTES: usize = 256 << 10;
+
+/// Set by a signal, so that half a file is removed before the end. A second signal ends at once.
+#[derive(Debug)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Listens from now on.
+    ///
+    /// # Errors
+    /// When the signals cannot be listened to.
+    pub fn on_signals() -> io::Result<Stop> {
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, Arc::clone(&stop))?;
+            signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        }
+        Ok(Stop(stop))
+    }
+
+    /// Goes on, unless there was a signal.
+    ///
+    /// # Errors
+    /// When there was one.
+    pub fn check(&self) -> Result<()> {
+        ensure!(
+            !self.0.load(Ordering::Relaxed),
+            "stopped by a signal before the end: what was written is not complete"
+        );
+        Ok(())
+    }
+}
 
 /// A trace in the writing. Unless it is finished, nothing remains of it.
 pub struct Output {
@@ -149,10 +183,14 @@ fn writable() -> String {
 
 /// Opens a file to write to. A regular one is written beside, and put in its place at the end.
 fn open(path: &Path, force: bool) -> Result<(File, Option<Staged>)> {
-    let cannot = |error: io::Error| Usage(format!("cannot write {}: {error}", path.display()));
+    let cannot = |error: io::Error| load::inaccessible(format!("cannot write {}", path.display()), error);
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() && !force => {
             Err(Usage(format!("{} exists; --force replaces it", path.display())).into())
+        }
+        // A disk holds somebody's data, and no --force makes it a place for a trace.
+        Ok(metadata) if metadata.file_type().is_block_device() => {
+            Err(Usage(format!("{} is a disk: name a file", path.display())).into())
         }
         // A pipe, /dev/null: nothing to put in its place.
         Ok(metadata) if !metadata.is_file() => Ok((OpenOptions::new().write(true).open(path).map_err(cannot)?, None)),

@@ -19,6 +19,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
+/// So many of the devices that are left out are named.
+const NAMES_SHOWN: usize = 3;
+
 /// Tunes to all traces.
 pub fn run(args: &Tune) -> Result<Exit> {
     let started = Instant::now();
@@ -67,9 +70,10 @@ fn leave_out_small(loads: &mut Vec<Load>, args: &Tune) -> Result<()> {
         let what = format!("{most} requests are too few to tune to: --min-requests asks for {least} of a device");
         return Err(Usage(what).into());
     }
-    let names = left_out.join(", ");
+    let more = if count > NAMES_SHOWN { format!(" and {} more", count - NAMES_SHOWN) } else { String::new() };
+    let names = left_out[..count.min(NAMES_SHOWN)].join(", ");
     let devices = if count == 1 { "one device is" } else { &format!("{count} devices are") };
-    say(format_args!("scrubjay: {devices} left out for having fewer than {least} requests: {names}"));
+    say(format_args!("scrubjay: {devices} left out for having fewer than {least} requests: {names}{more}"));
     loads.retain(|load| !small(load));
     Ok(())
 }

@@ -21,6 +21,7 @@ mod numbers;
 mod pages;
 mod reader;
 mod schema;
+mod shapes;
 mod source;
 mod texts;
 mod thrift;

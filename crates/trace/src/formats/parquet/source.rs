@@ -1,6 +1,7 @@
 //! A file as the `parquet` crate wants to read it.
 
-use super::thrift;
+use super::shapes::{FOOTER, PAGE};
+use super::thrift::struct_bytes;
 use crate::reader::Seekable;
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
@@ -52,10 +53,10 @@ impl Source {
             return bad("its footer is longer than the file");
         };
         let footer = self.get_bytes(start, length as usize)?;
-        if thrift::struct_bytes(&footer).is_none() {
-            return bad("its footer cannot be decoded");
+        match struct_bytes(&footer, FOOTER) {
+            Some(length) => Ok(footer.slice(..length)),
+            None => bad("its footer cannot be decoded"),
         }
-        Ok(footer)
     }
 }
 
@@ -102,7 +103,7 @@ impl Header {
         for most in HEADER_BYTES {
             let mut bytes = Vec::with_capacity(most);
             Part { file: self.file.clone(), at: self.at }.take(most as u64).read_to_end(&mut bytes)?;
-            if let Some(length) = thrift::struct_bytes(&bytes) {
+            if let Some(length) = struct_bytes(&bytes, PAGE) {
                 bytes.truncate(length);
                 return Ok(Cursor::new(bytes));
             }

@@ -6,11 +6,34 @@
 /// The structures of Parquet are not half as deep.
 const DEPTH_MAX: u32 = 16;
 
-/// How many bytes the struct takes that `data` begins with; `None`: it is no struct, not whole, or has lists of truth
-/// values, which are the ones that take no bytes and which neither footers nor headers of pages have.
-pub(super) fn struct_bytes(data: &[u8]) -> Option<usize> {
+/// What a field holds, as far as the way it is written tells.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    /// True or false.
+    Truth,
+    /// A number of eight bits.
+    Byte,
+    /// A whole number of any other size, or of an enumeration.
+    Number,
+    /// A number with a fraction.
+    Double,
+    /// A text, or other bytes.
+    Bytes,
+    /// A structure; a union is one, too.
+    Struct(Fields),
+    /// A list.
+    List(&'static Kind),
+}
+
+/// The fields of a structure that are known, by their numbers.
+pub(super) type Fields = &'static [(i16, Kind)];
+
+/// How many bytes the structure takes that `data` begins with. `None`: it is not whole; a field of `known` is written as
+/// something else, which the crate would not see; or it has lists of truth values, which are the ones that take no bytes,
+/// and which neither footers nor headers of pages have.
+pub(super) fn struct_bytes(data: &[u8], known: Fields) -> Option<usize> {
     let mut walk = Walk { rest: data };
-    walk.fields(DEPTH_MAX)?;
+    walk.fields(known, DEPTH_MAX)?;
     Some(data.len() - walk.rest.len())
 }
 
@@ -19,52 +42,62 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Passes the fields of a struct, and its end.
-    fn fields(&mut self, depth: u32) -> Option<()> {
+    /// Passes the fields of a structure, and its end.
+    fn fields(&mut self, known: Fields, depth: u32) -> Option<()> {
+        let mut id = 0i16;
         loop {
             let head = self.byte()?;
             if head & 0x0f == 0 {
                 return Some(());
             }
-            // The field's number, where it is not told by its distance from the one before.
-            if head >> 4 == 0 {
-                self.number()?;
-            }
-            // A truth value is told by its type.
-            if !matches!(head & 0x0f, 1 | 2) {
-                self.value(head & 0x0f, depth)?;
+            // Its distance from the field before, or its own number, in zigzag.
+            id = match head >> 4 {
+                0 => i16::try_from(self.number()?).ok().map(|coded| coded >> 1 ^ -(coded & 1))?,
+                distance => id.checked_add(distance.into())?,
+            };
+            let kind = known.iter().find(|(known, _)| *known == id).map(|(_, kind)| *kind);
+            match (head & 0x0f, kind) {
+                // A truth value is told by its type.
+                (1 | 2, None | Some(Kind::Truth)) => {}
+                (1 | 2, Some(_)) | (_, Some(Kind::Truth)) => return None,
+                (written, kind) => self.value(written, kind, depth)?,
             }
         }
     }
 
-    /// Passes a value that takes at least a byte.
-    fn value(&mut self, kind: u8, depth: u32) -> Option<()> {
+    /// Passes a value that takes at least a byte and is of this kind, if that is known.
+    fn value(&mut self, written: u8, kind: Option<Kind>, depth: u32) -> Option<()> {
         let depth = depth.checked_sub(1)?;
-        match kind {
-            3 => self.skip(1),
-            4..=6 => self.number().map(drop),
-            7 => self.skip(8),
-            8 => {
+        match (written, kind) {
+            (3, None | Some(Kind::Byte)) => self.skip(1),
+            (4..=6, None | Some(Kind::Number)) => self.number().map(drop),
+            (7, None | Some(Kind::Double)) => self.skip(8),
+            (8, None | Some(Kind::Bytes)) => {
                 let length = self.number()?;
                 self.skip(usize::try_from(length).ok()?)
             }
-            9 | 10 => {
-                let head = self.byte()?;
-                let length = if head >> 4 == 15 { self.number()? } else { u64::from(head >> 4) };
-                (0..length).try_for_each(|_| self.value(head & 0x0f, depth))
-            }
-            11 => {
+            (9 | 10, None) => self.list(None, depth),
+            (9, Some(Kind::List(kind))) => self.list(Some(*kind), depth),
+            (11, None) => {
                 let length = self.number()?;
                 let kinds = if length > 0 { self.byte()? } else { 0 };
                 (0..length).try_for_each(|_| {
-                    self.value(kinds >> 4, depth)?;
-                    self.value(kinds & 0x0f, depth)
+                    self.value(kinds >> 4, None, depth)?;
+                    self.value(kinds & 0x0f, None, depth)
                 })
             }
-            12 => self.fields(depth),
-            13 => self.skip(16),
+            (12, None) => self.fields(&[], depth),
+            (12, Some(Kind::Struct(known))) => self.fields(known, depth),
+            (13, None) => self.skip(16),
             _ => None,
         }
+    }
+
+    /// Passes a list, all of whose elements are of this kind, if that is known.
+    fn list(&mut self, kind: Option<Kind>, depth: u32) -> Option<()> {
+        let head = self.byte()?;
+        let length = if head >> 4 == 15 { self.number()? } else { u64::from(head >> 4) };
+        (0..length).try_for_each(|_| self.value(head & 0x0f, kind, depth))
     }
 
     fn byte(&mut self) -> Option<u8> {
@@ -112,10 +145,35 @@ mod tests {
             &[0x00],
         ];
         let whole = all.concat();
-        assert_eq!(struct_bytes(&[&whole[..], b"what follows"].concat()), Some(whole.len()));
+        let known: Fields = &[
+            (1, Kind::Truth),
+            (2, Kind::Byte),
+            (3, Kind::Number),
+            (4, Kind::Double),
+            (5, Kind::Bytes),
+            (6, Kind::List(&Kind::Number)),
+            (8, Kind::Struct(&[(1, Kind::Truth)])),
+        ];
+        assert_eq!(struct_bytes(&[&whole[..], b"what follows"].concat(), known), Some(whole.len()));
+        assert_eq!(struct_bytes(&whole, &[]), Some(whole.len()), "of fields that are not known");
         for end in 0..whole.len() {
-            assert_eq!(struct_bytes(&whole[..end]), None, "cut off at {end}");
+            assert_eq!(struct_bytes(&whole[..end], known), None, "cut off at {end}");
         }
+    }
+
+    #[test]
+    fn known_fields_are_written_as_what_they_are() {
+        let known: Fields = &[(1, Kind::Number), (2, Kind::Struct(&[(1, Kind::List(&Kind::Bytes))])), (3, Kind::Truth)];
+        let sound = [0x15, 0x02, 0x1c, 0x19, 0x18, 0x00, 0x00, 0x11, 0x00];
+        assert_eq!(struct_bytes(&sound, known), Some(9));
+        for (at, other) in [(0, 0x13), (0, 0x11), (2, 0x15), (3, 0x1a), (4, 0x15), (7, 0x15)] {
+            let mut wrong = sound;
+            wrong[at] = other;
+            assert_eq!(struct_bytes(&wrong, known), None, "{other:#x} at {at}");
+        }
+        // The same numbers of fields, but not told by their distances: 1, and 2 in zigzag.
+        assert_eq!(struct_bytes(&[0x05, 0x02, 0x02, 0x0c, 0x04, 0x00, 0x00], known), Some(7));
+        assert_eq!(struct_bytes(&[0x05, 0x04, 0x02, 0x00], known), None);
     }
 
     #[test]
@@ -123,11 +181,11 @@ mod tests {
         let many = [0xff, 0xff, 0xff, 0xff, 0x07];
         for kind in 0..16 {
             let list = [&[0x19, 0xf0 | kind][..], &many, &[0; 100]].concat();
-            assert_eq!(struct_bytes(&list), None, "list of {kind}");
+            assert_eq!(struct_bytes(&list, &[]), None, "list of {kind}");
             let map = [&[0x1b][..], &many, &[kind << 4 | kind], &[0; 100]].concat();
-            assert_eq!(struct_bytes(&map), None, "map of {kind}");
+            assert_eq!(struct_bytes(&map, &[]), None, "map of {kind}");
         }
-        assert_eq!(struct_bytes(&[0x1c; 1000]), None, "too deep");
-        assert_eq!(struct_bytes(&[0x19, 0x00, 0x1b, 0x00, 0x00]), Some(5), "nothing in them");
+        assert_eq!(struct_bytes(&[0x1c; 1000], &[]), None, "too deep");
+        assert_eq!(struct_bytes(&[0x19, 0x00, 0x1b, 0x00, 0x00], &[]), Some(5), "nothing in them");
     }
 }
