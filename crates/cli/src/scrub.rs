@@ -20,6 +20,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// Why a setting is there.
 const SETTLED: &str = "it has a default";
@@ -32,7 +33,7 @@ pub fn run(args: &Scrub) -> Result<Exit> {
     }
     let file = args.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
     let settings = args.settings.clone().or(file).or(Settings::defaults());
-    let stop = stop_on_signals()?;
+    let stop = Stop::on_signals()?;
     let mut sessions = Vec::new();
     for path in &args.targets {
         match options(args, &settings, path).and_then(|options| Session::prepare(path, &options)) {
@@ -64,7 +65,7 @@ pub fn run(args: &Scrub) -> Result<Exit> {
 }
 
 /// One thread a target; this one draws.
-fn run_all(sessions: Vec<Session>, stop: &AtomicBool, show: bool) -> Vec<Option<Outcome>> {
+fn run_all(sessions: Vec<Session>, stop: &Stop, show: bool) -> Vec<Option<Outcome>> {
     let facts: Vec<Facts> = sessions.iter().map(|session| session.facts().clone()).collect();
     let latest: Vec<Mutex<Option<Update>>> = sessions.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
@@ -76,15 +77,18 @@ fn run_all(sessions: Vec<Session>, stop: &AtomicBool, show: bool) -> Vec<Option<
                     let mut publish = |report: &Report, troubles: &[String]| {
                         *lock(latest) = Some(Update { report: report.clone(), troubles: troubles.to_vec() });
                     };
-                    session.run(stop, &mut publish)
+                    session.run(&stop.is_asked, &mut publish)
                 })
             })
             .collect();
         let mut progress = Progress::new(&facts, show);
+        let mut asked_at: Option<Instant> = None;
         while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
             progress.draw(latest.iter().map(|update| lock(update).clone()));
-            if stop.load(Ordering::Relaxed) {
+            if stop.is_asked() {
                 progress.say_stopping();
+                let is_over = asked_at.get_or_insert_with(Instant::now).elapsed() > SAME_SIGNAL;
+                stop.is_patience_over.store(is_over, Ordering::Relaxed);
             }
             thread::park_timeout(progress.period());
         }
@@ -100,14 +104,30 @@ fn lock(update: &Mutex<Option<Update>>) -> MutexGuard<'_, Option<Update>> {
     update.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The first SIGINT or SIGTERM pauses; a second one ends the process on the spot (the state is a few seconds old then).
-fn stop_on_signals() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, Arc::clone(&stop))?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+/// The first SIGINT or SIGTERM pauses; a later one ends the process on the spot (the state is a few seconds old then).
+#[derive(Default)]
+struct Stop {
+    is_asked: Arc<AtomicBool>,
+    is_patience_over: Arc<AtomicBool>,
+}
+
+/// A signal so soon after the first is the same one: `timeout` sends it to the process, and then to its group.
+const SAME_SIGNAL: Duration = Duration::from_millis(500);
+
+impl Stop {
+    fn on_signals() -> Result<Stop> {
+        let stop = Stop::default();
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            let is_over = Arc::clone(&stop.is_patience_over);
+            signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, is_over)?;
+            signal_hook::flag::register(signal, Arc::clone(&stop.is_asked))?;
+        }
+        Ok(stop)
     }
-    Ok(stop)
+
+    fn is_asked(&self) -> bool {
+        self.is_asked.load(Ordering::Relaxed)
+    }
 }
 
 /// What the arguments mean for one target; `settings` leave nothing open that has a default.
