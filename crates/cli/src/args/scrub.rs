@@ -37,7 +37,7 @@ pub struct Scrub {
     #[arg(long, value_name = "A..B", value_parser = quantity::range, help_heading = "What")]
     pub range: Option<Range<Option<u64>>>,
 
-    /// Take settings from the [scrub] table of this TOML file; its keys are the options, and options given here win
+    /// Take settings from the table `scrub` of this TOML file; its keys are the options, and options given here win
     #[arg(long, value_name = "FILE", help_heading = "State and output")]
     pub config: Option<PathBuf>,
     /// Begin a new pass, whatever was done before
