@@ -4,13 +4,14 @@ use super::Player;
 use scrubjay_core::idle::{Growth, Pattern};
 use scrubjay_core::units::{Bytes, Nanos};
 
-/// Uses exactly the intervals of at least `idle_min`, from their beginning: the x % longest, for whoever knows them.
+/// Uses the x % longest intervals, from their beginning: for whoever knows them.
 #[derive(Clone, Copy, Debug)]
 pub struct Oracle {
-    /// The shortest interval used.
-    pub idle_min: Nanos,
-    /// The size of one request.
-    pub size: Bytes,
+    /// All longer intervals are used.
+    idle_min: Nanos,
+    /// And so many of those that last as long.
+    alike: usize,
+    size: Bytes,
 }
 
 impl Oracle {
@@ -22,15 +23,17 @@ impl Oracle {
             Some(rank) if rank < intervals.len() => *sorted.select_nth_unstable(rank).1,
             _ => Nanos::MAX,
         };
-        Oracle { idle_min, size }
+        let longer = intervals.iter().filter(|&&idle| idle > idle_min).count();
+        Oracle { idle_min, alike: count.saturating_sub(longer), size }
     }
 }
 
 impl Player for Oracle {
     fn pattern(&mut self, idle: Nanos) -> Pattern {
-        if idle < self.idle_min {
+        if idle < self.idle_min || (idle == self.idle_min && self.alike == 0) {
             return Pattern::NEVER;
         }
+        self.alike -= usize::from(idle == self.idle_min);
         Pattern { wait: Nanos::ZERO, first: self.size, growth: Growth::Fixed }
     }
 

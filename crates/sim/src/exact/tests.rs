@@ -96,6 +96,9 @@ fn the_seers_use_what_they_foresee() {
     assert_eq!(used(&mut Oracle::longest(0.34, periods.intervals(), size)), ms(1000));
     assert_eq!(used(&mut Oracle::longest(1.0, periods.intervals(), size)), ms(10 + (100 - 15) + (1000 - 15)));
     assert_eq!(used(&mut Oracle::longest(0.0, periods.intervals(), size)), Nanos::ZERO);
+    let even: Periods = (0..11).map(|i| Request { at: ms(i * 101), service }).collect();
+    let third = simulate(&even, disk, &mut Oracle::longest(0.3, even.intervals(), size));
+    assert_eq!((third.used, third.collisions), (ms(300), 0), "three of ten alike");
     assert_eq!(used(&mut Lossless { wait: ms(50), size }), ms(1100));
     assert_eq!(used(&mut Waiting { wait: ms(50), size }), ms(1000));
 }
