@@ -11,8 +11,8 @@ use std::io::{self, BufReader, Cursor, Read};
 const MAGIC_BYTES: usize = 10;
 /// How much compressed data is read at a time.
 const BLOCK_BYTES: usize = 128 << 10;
-/// The most memory an `.xz` may ask for, in KiB; `xz -9` asks for 65 MiB. zstd has its own limit of 128 MiB.
-const XZ_KIB_MAX: u32 = 256 << 10;
+/// The most memory an `.xz` may ask for, in KiB; `xz -9` asks for 65 MiB. So much for zstd, too.
+const XZ_KIB_MAX: u32 = 128 << 10;
 
 /// How a source is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
