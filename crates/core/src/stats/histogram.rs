@@ -4,18 +4,18 @@ use super::moments::Moments;
 use super::scale::Scale;
 use crate::units::Nanos;
 
-/// Buckets per octave: a bucket is at most 9 % wide, so a threshold at a bucket's edge is as good as any.
+/// Buckets per octave: a bucket is 4.4 % wide, so a threshold at a bucket's edge is as good as any.
 const BUCKETS_PER_OCTAVE: u32 = 16;
 /// The first bucket's upper edge: 10 us. No disk's idle interval below that can be used for anything.
 const FLOOR_NANOS: f64 = 10_000.0;
-/// 10 us x 2^(256/8) = 12 hours; longer ones fall into the last bucket.
+/// 10 us x 2^(512/16) = 12 hours; longer ones fall into the last bucket.
 const BUCKETS: usize = 513;
 
 /// The same edge of a histogram of chosen resolution: 1 us, the clock of most traces.
 const FINE_FLOOR_NANOS: f64 = 1_000.0;
 /// 1 us x 2^42 = 50 days: longer than any trace's longest idle interval.
 const FINE_OCTAVES: u32 = 42;
-/// Counts and sums of durations by logarithmic bucket: 4 KiB, or what [`DurationHistogram::with_resolution`] takes,
+/// Counts and sums of durations by logarithmic bucket: 8 KiB, or what [`DurationHistogram::with_resolution`] takes,
 /// whatever it has seen.
 ///
 /// Counts are real numbers so that the past can fade ([`DurationHistogram::fade`]).
@@ -56,7 +56,7 @@ struct Bucket {
     sum: f64,
 }
 
-/// Eight buckets per octave from 10 us to 12 hours, which is what an idle policy needs.
+/// Sixteen buckets per octave from 10 us to 12 hours, which is what an idle policy needs.
 impl Default for DurationHistogram {
     fn default() -> DurationHistogram {
         DurationHistogram::new(BUCKETS, BUCKETS_PER_OCTAVE, FLOOR_NANOS)
