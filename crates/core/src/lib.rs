@@ -29,15 +29,22 @@
 //! assert_eq!(scrub.report(now).bytes_verified, Bytes::gib(1));
 //! ```
 
+pub mod block;
+pub mod buffer;
 pub mod coverage;
 pub mod idle;
+pub mod integrity;
 pub mod journal;
+pub mod layout;
 pub mod machine;
+pub mod member;
+pub mod plan;
 pub mod range_set;
 pub mod rng;
 pub mod saved;
 pub mod scrub;
 pub mod server;
+pub mod slots;
 pub mod stats;
 pub mod tour;
 pub mod units;

@@ -1,0 +1,54 @@
+//! What can be wrong with a code or with a wish to decode.
+
+use std::fmt;
+
+/// Why there is no such [`crate::Code`] or [`crate::Decoder`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeError {
+    /// A code needs at least one data slot.
+    NoData,
+    /// More parities than the construction has rows.
+    TooManyParities {
+        /// How many were asked for.
+        parity: usize,
+    },
+    /// More slots than a stripe may have.
+    TooManySlots {
+        /// How many were asked for.
+        slots: usize,
+    },
+    /// The code has no such slot.
+    NoSuchSlot {
+        /// Its number.
+        slot: usize,
+    },
+    /// A slot is named twice: among the missing, among the survivors, or in both.
+    NamedTwice {
+        /// Its number.
+        slot: usize,
+    },
+    /// Decoding takes exactly as many survivors as there are data slots.
+    SurvivorCount {
+        /// How many were given.
+        given: usize,
+        /// How many it takes.
+        needed: usize,
+    },
+}
+
+impl fmt::Display for CodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CodeError::NoData => write!(f, "a code needs at least one data slot"),
+            CodeError::TooManyParities { parity } => write!(f, "{parity} parities are too many: 6 at most"),
+            CodeError::TooManySlots { slots } => write!(f, "{slots} slots are too many: 255 at most"),
+            CodeError::NoSuchSlot { slot } => write!(f, "there is no slot {slot}"),
+            CodeError::NamedTwice { slot } => write!(f, "slot {slot} is named twice"),
+            CodeError::SurvivorCount { given, needed } => {
+                write!(f, "decoding takes exactly {needed} surviving slots, not {given}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CodeError {}

@@ -1,0 +1,34 @@
+//! Scrubjay's erasure code over GF(2^8), and CRC-32C, in one pass over the data.
+//!
+//! A [`Code`] makes the parity chunks of a stripe, brings them up to date, and rebuilds lost chunks; with their sums if
+//! asked. The bytes are the same whichever [`Path`] the machine has; [`self_test`] proves it at every start.
+//!
+//! **Never:** allocation, I/O, clocks or threads in what runs for each stripe. With `device` it is the only crate with
+//! `unsafe`, each block with its `SAFETY:` line.
+
+pub mod bench;
+mod code;
+mod crc;
+mod error;
+mod field;
+pub mod isal;
+mod kernel;
+mod matrix;
+mod path;
+mod product;
+mod self_test;
+
+pub use code::{Code, Decoder};
+pub use error::CodeError;
+pub use path::{Path, path, paths};
+pub use self_test::{SelfTestError, self_test};
+
+/// The CRC-32C of `bytes` as iSCSI has it: that of `123456789` is `0xe3069283`.
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    crc32c_extend(0, bytes)
+}
+
+/// The CRC-32C of what `sum` is the CRC-32C of, followed by `bytes`.
+pub fn crc32c_extend(sum: u32, bytes: &[u8]) -> u32 {
+    kernel::extend(path(), sum ^ crc::INVERSION, bytes) ^ crc::INVERSION
+}

@@ -1,0 +1,115 @@
+//! What a block device is asked, and what it answers: the words between a server and a volume.
+
+use crate::buffer::Buffer;
+use std::ops::Range;
+
+/// Names one request, from its submission to its reply. The asker's choice; a number may be used again after its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u64);
+
+/// Something a client wants done. Offsets and lengths are bytes, inside the device; of any alignment.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Read `len` bytes.
+    Read {
+        /// From here on.
+        offset: u64,
+        /// At least 1.
+        len: u64,
+    },
+    /// Write all of `data`.
+    Write {
+        /// From here on.
+        offset: u64,
+        /// What to write, at least 1 byte.
+        data: Buffer,
+        /// Reply only once it would survive a loss of power.
+        is_durable: bool,
+    },
+    /// Reply once everything that was replied to before would survive a loss of power.
+    Flush,
+    /// These bytes are no longer needed; they may read as zeros or as they were.
+    Trim {
+        /// From here on.
+        offset: u64,
+        /// At least 1.
+        len: u64,
+    },
+    /// These bytes read as zeros from now on.
+    Zero {
+        /// From here on.
+        offset: u64,
+        /// At least 1.
+        len: u64,
+        /// Reply only once it would survive a loss of power.
+        is_durable: bool,
+    },
+    /// Which of these bytes were ever written?
+    Allocation {
+        /// From here on.
+        offset: u64,
+        /// At least 1.
+        len: u64,
+    },
+}
+
+/// The answer to one [`Request`].
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// What was read: parts in order, without gaps, from the request's offset to its end.
+    Read(Vec<Part>),
+    /// A write, flush, trim or zeroing was done.
+    Done,
+    /// Runs in order, without gaps, over the request's range (perhaps less of it than asked, at least one run).
+    Allocation(Vec<Run>),
+    /// It could not be done; nothing that was acknowledged before is lost.
+    Failed(Failure),
+}
+
+/// A piece of what was read.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Part {
+    /// These bytes of a buffer, proven right.
+    Data(Buffer, Range<usize>),
+    /// So many zeros: never written, or trimmed.
+    Zeros(u64),
+    /// So many bytes that are lost: no right value can be proven.
+    Lost(u64),
+}
+
+impl Part {
+    /// How many bytes of the request it answers.
+    pub fn len(&self) -> u64 {
+        match self {
+            Part::Data(_, range) => range.len() as u64,
+            Part::Zeros(len) | Part::Lost(len) => *len,
+        }
+    }
+
+    /// Does it answer nothing? No part of a reply does.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A run of bytes that were all written, or all not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// How many bytes.
+    pub len: u64,
+    /// Were they ever written? What was not reads as zeros.
+    pub is_written: bool,
+}
+
+/// Why a request was not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Bytes are lost, or members are: EIO.
+    Io,
+    /// The range is not inside the device: EINVAL for reads, ENOSPC for writes.
+    OutOfRange,
+    /// The device is open for reading only: EPERM.
+    ReadOnly,
+    /// The volume is stopping: ESHUTDOWN.
+    Stopping,
+}

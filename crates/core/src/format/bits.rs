@@ -1,0 +1,151 @@
+//! A row of bits of fixed length: a bit a region, a bit a stripe.
+
+/// Bits numbered from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bits {
+    words: Vec<u64>,
+    len: u64,
+}
+
+impl Bits {
+    /// `len` zeros.
+    pub fn zeros(len: u64) -> Bits {
+        Bits { words: vec![0; words(len)], len }
+    }
+
+    /// `len` ones.
+    pub fn ones(len: u64) -> Bits {
+        let mut bits = Bits { words: vec![u64::MAX; words(len)], len };
+        bits.trim();
+        bits
+    }
+
+    /// How many bits.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// No bits at all?
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// When there is no such bit.
+    pub fn get(&self, bit: u64) -> bool {
+        self.check(bit);
+        self.words[(bit / 64) as usize] >> (bit % 64) & 1 == 1
+    }
+
+    /// Changes one of them.
+    ///
+    /// # Panics
+    /// When there is no such bit.
+    pub fn set(&mut self, bit: u64, value: bool) {
+        self.check(bit);
+        let word = &mut self.words[(bit / 64) as usize];
+        *word = *word & !(1 << (bit % 64)) | u64::from(value) << (bit % 64);
+    }
+
+    /// How many are one.
+    pub fn count(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// Those that are one, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u64> {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+                rest &= rest - 1;
+                Some(index as u64 * 64 + u64::from(bit))
+            })
+        })
+    }
+
+    /// Bits from `start` on as bytes, the first in the lowest place of the first byte; zeros behind the last.
+    ///
+    /// # Panics
+    /// When `start` is no multiple of 8.
+    pub(super) fn write_to(&self, start: u64, bytes: &mut [u8]) {
+        assert!(start.is_multiple_of(8), "pages hold whole bytes");
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            let bit = start + index as u64 * 8;
+            let word = self.words.get((bit / 64) as usize).copied().unwrap_or(0);
+            *byte = (word >> (bit % 64)) as u8;
+        }
+    }
+
+    /// The opposite; what lies behind the last bit is not taken.
+    ///
+    /// # Panics
+    /// When `start` is no multiple of 8.
+    pub(super) fn read_from(&mut self, start: u64, bytes: &[u8]) {
+        assert!(start.is_multiple_of(8), "pages hold whole bytes");
+        for (index, &byte) in bytes.iter().enumerate() {
+            let bit = start + index as u64 * 8;
+            let Some(word) = self.words.get_mut((bit / 64) as usize) else { break };
+            *word = *word & !(0xff << (bit % 64)) | u64::from(byte) << (bit % 64);
+        }
+        self.trim();
+    }
+
+    fn check(&self, bit: u64) {
+        assert!(bit < self.len, "bit {bit} of {}", self.len);
+    }
+
+    /// Whatever the last word holds behind the last bit is zero.
+    fn trim(&mut self) {
+        if let Some(last) = self.words.last_mut().filter(|_| !self.len.is_multiple_of(64)) {
+            *last &= (1 << (self.len % 64)) - 1;
+        }
+    }
+}
+
+fn words(len: u64) -> usize {
+    usize::try_from(len.div_ceil(64)).expect("bitmaps fit into memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ones_end_where_they_end() {
+        for len in [0, 1, 63, 64, 65, 1000] {
+            assert_eq!((Bits::ones(len).count(), Bits::zeros(len).count()), (len, 0));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn bits_do_what_a_set_does(len in 1u64..300, changes in prop::collection::vec((0u64..300, any::<bool>()), 0..50)) {
+            let (mut bits, mut set) = (Bits::zeros(len), std::collections::BTreeSet::new());
+            for (bit, value) in changes {
+                let bit = bit % len;
+                bits.set(bit, value);
+                if value { set.insert(bit) } else { set.remove(&bit) };
+                prop_assert_eq!(bits.get(bit), value);
+            }
+            prop_assert_eq!(bits.iter().collect::<Vec<_>>(), set.into_iter().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn bytes_and_back(len in 1u64..300, ones in prop::collection::vec(0u64..300, 0..50), start in 0u64..40) {
+            let (mut bits, mut copy) = (Bits::zeros(len), Bits::ones(len));
+            ones.iter().for_each(|one| bits.set(one % len, true));
+            // In two pieces, the second longer than what is left.
+            let (start, mut first, mut second) = (start * 8, vec![0; start as usize], vec![0; 40]);
+            bits.write_to(0, &mut first);
+            bits.write_to(start, &mut second);
+            second[39] |= if start + 39 * 8 >= len { 0xff } else { 0 };
+            copy.read_from(0, &first);
+            copy.read_from(start, &second);
+            prop_assert_eq!(copy, bits);
+        }
+    }
+}

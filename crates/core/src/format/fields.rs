@@ -1,0 +1,136 @@
+//! Little-endian fields one behind the other, there and back.
+
+/// Writes fields into a block from its start on; what is not written stays as it was.
+pub struct Writer<'a> {
+    rest: &'a mut [u8],
+}
+
+/// Reads fields of a block from its start on.
+pub struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Writer<'a> {
+    /// Into this block.
+    pub fn new(block: &'a mut [u8]) -> Writer<'a> {
+        Writer { rest: block }
+    }
+
+    /// These bytes.
+    ///
+    /// # Panics
+    /// When the block ends before.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        let (place, rest) = std::mem::take(&mut self.rest).split_at_mut(bytes.len());
+        place.copy_from_slice(bytes);
+        self.rest = rest;
+    }
+
+    /// A text in a field of `len` bytes, zeros behind it.
+    ///
+    /// # Panics
+    /// When it is longer than that.
+    pub fn text(&mut self, text: &str, len: usize) {
+        self.bytes(text.as_bytes());
+        self.skip(len - text.len());
+    }
+
+    /// One byte.
+    pub fn u8(&mut self, value: u8) {
+        self.bytes(&[value]);
+    }
+
+    /// Four bytes.
+    pub fn u32(&mut self, value: u32) {
+        self.bytes(&value.to_le_bytes());
+    }
+
+    /// Eight bytes.
+    pub fn u64(&mut self, value: u64) {
+        self.bytes(&value.to_le_bytes());
+    }
+
+    /// Leaves out `len` bytes.
+    pub fn skip(&mut self, len: usize) {
+        self.rest = &mut std::mem::take(&mut self.rest)[len..];
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Of this block.
+    pub fn new(block: &'a [u8]) -> Reader<'a> {
+        Reader { rest: block }
+    }
+
+    /// The next bytes.
+    ///
+    /// # Panics
+    /// When the block ends before.
+    pub fn bytes(&mut self, len: usize) -> &'a [u8] {
+        let (bytes, rest) = self.rest.split_at(len);
+        self.rest = rest;
+        bytes
+    }
+
+    /// So many bytes.
+    pub fn array<const N: usize>(&mut self) -> [u8; N] {
+        self.bytes(N).try_into().expect("so many were taken")
+    }
+
+    /// A text in a field of `len` bytes; nothing when it is not UTF-8 with zeros behind it.
+    pub fn text(&mut self, len: usize) -> Option<&'a str> {
+        let bytes = self.bytes(len);
+        let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        std::str::from_utf8(&bytes[..end]).ok().filter(|text| !text.contains('\0'))
+    }
+
+    /// One byte.
+    pub fn u8(&mut self) -> u8 {
+        let [byte] = self.array();
+        byte
+    }
+
+    /// Four bytes.
+    pub fn u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.array())
+    }
+
+    /// Eight bytes.
+    pub fn u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.array())
+    }
+
+    /// Leaves out `len` bytes; are they all zero?
+    pub fn is_zero(&mut self, len: usize) -> bool {
+        self.bytes(len).iter().all(|&byte| byte == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut block = [0; 32];
+        let mut writer = Writer::new(&mut block);
+        writer.u8(1);
+        writer.u32(0x0203_0405);
+        writer.text("né", 6);
+        writer.skip(2);
+        writer.u64(9);
+        assert_eq!(&block[..5], [1, 5, 4, 3, 2]);
+        let mut reader = Reader::new(&block);
+        assert_eq!((reader.u8(), reader.u32(), reader.text(6)), (1, 0x0203_0405, Some("né")));
+        assert!(reader.is_zero(2));
+        assert_eq!(reader.u64(), 9);
+        assert!(reader.is_zero(11));
+    }
+
+    #[test]
+    fn a_text_has_no_holes() {
+        assert_eq!(Reader::new(b"a\0b\0").text(4), None);
+        assert_eq!(Reader::new(b"\xff\0\0\0").text(4), None);
+        assert_eq!(Reader::new(b"\0\0\0\0").text(4), Some(""));
+    }
+}

@@ -1,0 +1,69 @@
+//! What was seen of one stripe: the rows that were read, each by what it says of itself and of the others.
+
+use super::scheme::Scheme;
+use super::tag::{Entry, Standing};
+use crate::plan::Shape;
+use crate::slots::Slots;
+
+/// One row of a stripe, as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// What it says of itself.
+    pub standing: Standing,
+    /// A data row's version and the sum of the content that was read.
+    pub entry: Entry,
+    /// A data row's copy of its neighbour's sum: of the data chunk before it, and of the last for the first.
+    pub neighbour: u32,
+    /// A parity row's list, one entry for each data chunk, if it can be believed.
+    pub list: Option<Vec<Entry>>,
+}
+
+impl Seen {
+    /// A row that was not, or could not be, read.
+    pub fn nothing(standing: Standing) -> Seen {
+        Seen { standing, entry: Entry::default(), neighbour: 0, list: None }
+    }
+
+    /// Is it whole, and in its place?
+    pub fn is_sound(&self) -> bool {
+        self.standing == Standing::Sound
+    }
+}
+
+/// All rows of a stripe: data first, then parities.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// The scheme that wrote them.
+    pub scheme: Scheme,
+    /// How many of each.
+    pub shape: Shape,
+    /// One for each slot.
+    pub rows: Vec<Seen>,
+}
+
+impl Evidence {
+    /// The slots whose rows are whole and in their place.
+    pub fn sound(&self) -> Slots {
+        (0..self.shape.slots()).filter(|&slot| self.rows[slot].is_sound()).collect()
+    }
+
+    /// The lists that can be believed, each with its parity's slot.
+    pub fn lists(&self) -> impl Iterator<Item = (usize, &[Entry])> {
+        self.rows[self.shape.data..].iter().enumerate().filter_map(|(index, row)| {
+            let list = row.list.as_deref()?;
+            Some((self.shape.data + index, list))
+        })
+    }
+
+    /// Everything that is said of data chunk `index`, and by which slot: by itself, by its neighbour, by the parities.
+    pub fn claims(&self, index: usize) -> impl Iterator<Item = (usize, Entry)> {
+        let own = self.rows[index].is_sound().then(|| (index, self.rows[index].entry));
+        let buddy = (index + 1) % self.shape.data;
+        let has_buddy = self.scheme.has_buddies() && buddy != index && self.rows[buddy].is_sound();
+        let copy = has_buddy.then(|| {
+            let sum = self.rows[buddy].neighbour;
+            (buddy, Entry { sum, ..Entry::default() })
+        });
+        own.into_iter().chain(copy).chain(self.lists().map(move |(slot, list)| (slot, list[index])))
+    }
+}

@@ -1,0 +1,233 @@
+//! Which rows of a stripe are wrong: from everything that its rows say of themselves and of each other.
+//!
+//! Li & Lee 2014, sections III-V, assume at most one silently corrupted chunk in a stripe and at most m - 1 others
+//! failed. With versions the order of writes tells which side is stale, however many are; with checksums alone the
+//! one row is sought without which all others agree. Every list of the parities is compared with every other: a list
+//! read alone can be stale, and a rebuild by a stale parity is a wrong byte that nothing would ever find.
+//!
+//! This is for stripes whose writes were all acknowledged; a crash in the middle of one is `settle`'s.
+
+use super::evidence::Evidence;
+use super::scheme::Scheme;
+use super::tag::Entry;
+use crate::slots::Slots;
+
+/// What is to be made of a stripe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The rows that must not be used: missing, unreadable, unsound or stale. The others are right.
+    pub erased: Slots,
+    /// Those of them that look sound: their last write, or that of something they hold, was lost.
+    pub stale: Slots,
+    /// What each data chunk should be, if anything is known of it.
+    pub truth: Vec<Option<Entry>>,
+    /// The data chunks of which no right value can be proven.
+    pub lost: Slots,
+}
+
+impl Judgement {
+    /// Is every row there, whole, and of today?
+    pub fn is_clean(&self) -> bool {
+        self.erased.is_empty() && self.lost.is_empty()
+    }
+}
+
+/// Judges the rows of one stripe.
+pub fn judge(evidence: &Evidence) -> Judgement {
+    let found = match evidence.scheme {
+        Scheme::None => Found { truth: vec![None; evidence.shape.data], ..Found::default() },
+        Scheme::Hybrid1 | Scheme::Stamp => by_versions(evidence),
+        Scheme::Pure | Scheme::Hybrid2 => by_sums(evidence),
+    };
+    let all = Slots::range(0, evidence.shape.slots());
+    let erased = all - evidence.sound() | found.stale;
+    let data = evidence.shape.data_slots();
+    let is_too_much = erased.count() > evidence.shape.parity;
+    let lost = (if is_too_much { erased & data } else { Slots::NONE }) | found.conflict;
+    Judgement { erased, stale: found.stale, truth: found.truth, lost }
+}
+
+/// Of the rows that were read (others are `Missing` in the evidence): is each whole, and does nothing that they say of
+/// each other differ? If not, the whole stripe is read and judged.
+pub fn is_consistent(evidence: &Evidence, read: Slots) -> bool {
+    let differs = |index: usize| {
+        let mut claims = evidence.claims(index).map(|(_, entry)| match evidence.scheme {
+            Scheme::Hybrid1 => (entry.version, 0),
+            Scheme::Stamp => (entry.version, entry.sum),
+            _ => (Default::default(), entry.sum),
+        });
+        let first = claims.next();
+        claims.any(|claim| Some(claim) != first)
+    };
+    read.iter().all(|slot| evidence.rows[slot].is_sound()) && !(0..evidence.shape.data).any(differs)
+}
+
+#[derive(Default)]
+struct Found {
+    stale: Slots,
+    /// Data chunks that are claimed to be two different things, and nothing decides between them.
+    conflict: Slots,
+    truth: Vec<Option<Entry>>,
+}
+
+/// The greatest version that anything names is the last write; whatever is behind it is stale.
+fn by_versions(evidence: &Evidence) -> Found {
+    let mut found = Found::default();
+    for index in 0..evidence.shape.data {
+        let newest = evidence.claims(index).map(|(_, entry)| entry).max_by_key(|entry| entry.version.number());
+        found.truth.push(newest);
+        let Some(newest) = newest else { continue };
+        for (slot, entry) in evidence.claims(index) {
+            if entry.version.number() < newest.version.number() {
+                found.stale.insert(slot);
+            } else if evidence.scheme.lists_sums() && entry != newest {
+                found.conflict.insert(index);
+            }
+        }
+    }
+    found
+}
+
+/// The one row without which all claims agree, if there is exactly one.
+fn by_sums(evidence: &Evidence) -> Found {
+    let agrees = |index: usize, without: Option<usize>| {
+        let mut sums = evidence.claims(index).filter(|&(slot, _)| Some(slot) != without).map(|(_, entry)| entry.sum);
+        let first = sums.next();
+        sums.all(|sum| Some(sum) == first)
+    };
+    let data = 0..evidence.shape.data;
+    let disputed: Slots = data.clone().filter(|&index| !agrees(index, None)).collect();
+    let mut found = Found::default();
+    let mut culprit = None;
+    if !disputed.is_empty() {
+        let explains = |&slot: &usize| disputed.iter().all(|index| agrees(index, Some(slot)));
+        let culprits: Vec<usize> = evidence.sound().iter().filter(explains).collect();
+        match culprits[..] {
+            [slot] => culprit = Some(slot),
+            _ => found.conflict = disputed,
+        }
+    }
+    found.stale = culprit.map_or(Slots::NONE, Slots::one);
+    found.truth = data
+        .map(|index| {
+            let mut claims = evidence.claims(index).filter(|&(slot, _)| Some(slot) != culprit);
+            claims.next().map(|(_, entry)| entry).filter(|_| !found.conflict.contains(index))
+        })
+        .collect();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::evidence::Seen;
+    use super::super::tag::{Standing, Version};
+    use super::*;
+    use crate::plan::Shape;
+
+    /// A stripe as it should be: chunk `i` has version 10 + i and sum 100 + i.
+    fn stripe(scheme: Scheme, data: usize, parity: usize) -> Evidence {
+        let entry = |index: usize| Entry { version: Version(10 + index as u64), sum: 100 + index as u32 };
+        let mut rows: Vec<Seen> = (0..data)
+            .map(|index| Seen {
+                entry: entry(index),
+                neighbour: entry((index + data - 1) % data).sum,
+                ..Seen::nothing(Standing::Sound)
+            })
+            .collect();
+        let list = Some((0..data).map(entry).collect::<Vec<_>>());
+        rows.extend((0..parity).map(|_| Seen { list: list.clone(), ..Seen::nothing(Standing::Sound) }));
+        if !scheme.has_versions() {
+            let entries = rows.iter_mut().flat_map(|row| row.list.iter_mut().flatten().chain([&mut row.entry]));
+            entries.for_each(|entry| entry.version = Version(0));
+        }
+        Evidence { scheme, shape: Shape { data, parity }, rows }
+    }
+
+    const OLD: Entry = Entry { version: Version(1), sum: 1 };
+
+    fn old(scheme: Scheme) -> Entry {
+        if scheme.has_versions() { OLD } else { Entry { version: Version(0), ..OLD } }
+    }
+
+    const CHECKED: [Scheme; 4] = [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp];
+
+    #[test]
+    fn a_stripe_as_it_should_be_is_clean() {
+        for scheme in Scheme::ALL {
+            assert!(judge(&stripe(scheme, 4, 2)).is_clean(), "{scheme}");
+        }
+    }
+
+    #[test]
+    fn a_lost_write_of_a_data_chunk_is_located_with_all_but_m_minus_1_others() {
+        for scheme in CHECKED {
+            for failed in [None, Some(1), Some(4), Some(5)] {
+                let mut evidence = stripe(scheme, 4, 2);
+                evidence.rows[2].entry = old(scheme);
+                failed.inspect(|&slot: &usize| evidence.rows[slot] = Seen::nothing(Standing::Missing));
+                let judgement = judge(&evidence);
+                assert_eq!(judgement.stale, Slots::one(2), "{scheme} without {failed:?}");
+                assert!(judgement.lost.is_empty());
+                assert_eq!(judgement.truth[2].unwrap().sum, 102);
+            }
+        }
+    }
+
+    #[test]
+    fn a_lost_write_of_a_parity_is_located() {
+        for scheme in CHECKED {
+            for (data, parity) in [(4, 1), (4, 2), (2, 2)] {
+                let mut evidence = stripe(scheme, data, parity);
+                evidence.rows[data].list.as_mut().unwrap()[1] = old(scheme);
+                let judgement = judge(&evidence);
+                assert_eq!(
+                    (judgement.stale, judgement.lost),
+                    (Slots::one(data), Slots::NONE),
+                    "{scheme} {data}+{parity}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_stale_parity_is_no_way_to_a_missing_chunk_when_another_list_says_more() {
+        for scheme in CHECKED {
+            let mut evidence = stripe(scheme, 4, 2);
+            evidence.rows[1] = Seen::nothing(Standing::Missing);
+            evidence.rows[4].list.as_mut().unwrap()[1] = old(scheme);
+            let judgement = judge(&evidence);
+            assert_eq!(judgement.erased, [1, 4].into_iter().collect(), "{scheme}");
+            assert_eq!((judgement.truth[1].unwrap().sum, judgement.lost), (101, Slots::NONE));
+        }
+    }
+
+    #[test]
+    fn what_two_claims_dispute_is_lost_and_nothing_else() {
+        // One parity and the neighbour gone: own content against one list, and no order between them.
+        let mut evidence = stripe(Scheme::Hybrid2, 4, 2);
+        evidence.rows[2].entry = old(Scheme::Hybrid2);
+        evidence.rows[3] = Seen::nothing(Standing::Missing);
+        evidence.rows[4] = Seen::nothing(Standing::Missing);
+        let judgement = judge(&evidence);
+        assert_eq!(judgement.lost & Slots::one(2), Slots::one(2));
+        assert!((judgement.lost & Slots::range(0, 2)).is_empty());
+    }
+
+    #[test]
+    fn more_than_the_parities_carry_is_lost_and_what_is_whole_is_not() {
+        let mut evidence = stripe(Scheme::Stamp, 4, 2);
+        for slot in [0, 1, 5] {
+            evidence.rows[slot] = Seen::nothing(Standing::Unreadable);
+        }
+        let judgement = judge(&evidence);
+        assert_eq!(judgement.lost, Slots::range(0, 2));
+        assert_eq!(judgement.erased, [0, 1, 5].into_iter().collect());
+    }
+
+    #[test]
+    fn one_version_of_two_contents_is_never_believed() {
+        let mut evidence = stripe(Scheme::Stamp, 4, 2);
+        evidence.rows[2].entry.sum ^= 1;
+        assert_eq!(judge(&evidence).lost, Slots::one(2));
+    }
+}

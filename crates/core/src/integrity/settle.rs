@@ -1,0 +1,134 @@
+//! What a stripe is to be after a crash in the middle of its writes.
+//!
+//! Between the last flush and the crash any sector may hold what any of the writes since put there, or what was there
+//! before. So of the chunks being written either content is right, and a mixture, sector by sector, too; what was
+//! written earlier must stay. Each believable list of a parity is a state the stripe was in, as a whole, at some time;
+//! the rules, the first that can be followed:
+//!
+//! 1. Forward: the newest version of each chunk, if parities that encode exactly these rebuild what is behind.
+//! 2. Another list, if it takes nothing back from a row that is whole.
+//! 3. If no data row is missing or foreign: all data rows as they are, torn ones too. A row that every list calls
+//!    older than its last write is no victim of the crash alone: it is lost.
+//! 4. Another list, taking back what was not acknowledged as durable.
+//! 5. What is missing is lost; the rest stays as it is.
+
+use super::evidence::Evidence;
+use super::tag::{Entry, Standing};
+use crate::slots::Slots;
+
+/// What to do with a stripe; afterwards all parities are reckoned anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settlement {
+    /// Data chunks to rebuild, from all others and `parities`.
+    pub rebuilt: Slots,
+    /// The parities to rebuild them by.
+    pub parities: Slots,
+    /// What the rebuilt chunks are.
+    pub truth: Vec<Entry>,
+    /// Data rows that stay as they are but belie their own appendix: they get a new one.
+    pub resealed: Slots,
+    /// Data chunks of which no right value can be proven.
+    pub lost: Slots,
+}
+
+/// Decides about the rows of one stripe. Missing members' rows are among the evidence as missing.
+pub fn settle(evidence: &Evidence) -> Settlement {
+    let data = evidence.shape.data_slots();
+    let standing = |slot: usize| evidence.rows[slot].standing;
+    let torn: Slots = data.iter().filter(|&slot| standing(slot) == Standing::Torn).collect();
+    let gone = data - evidence.sound() - torn;
+
+    let mut ways = ways(evidence);
+    ways.sort_by_key(|way| (std::cmp::Reverse(way.age), way.rebuilt.count()));
+    if let Some(way) = ways.iter().find(|way| way.is_newest).or_else(|| ways.iter().find(|way| way.back.is_empty())) {
+        return way.settlement();
+    }
+    let implausible = implausible(evidence);
+    if !gone.is_empty()
+        && let Some(way) = ways.first()
+    {
+        return way.settlement();
+    }
+    Settlement {
+        rebuilt: Slots::NONE,
+        parities: Slots::NONE,
+        truth: evidence.rows[..evidence.shape.data].iter().map(|row| row.entry).collect(),
+        resealed: torn,
+        lost: gone | implausible,
+    }
+}
+
+/// A list, and what following it takes.
+struct Way {
+    parities: Slots,
+    list: Vec<Entry>,
+    rebuilt: Slots,
+    /// Whole rows that are newer than the list, or not to be compared with it.
+    back: Slots,
+    is_newest: bool,
+    /// The sum of its versions: of two lists of one stripe, the later has the greater.
+    age: u128,
+}
+
+impl Way {
+    fn settlement(&self) -> Settlement {
+        Settlement {
+            rebuilt: self.rebuilt,
+            parities: self.parities,
+            truth: self.list.clone(),
+            resealed: Slots::NONE,
+            lost: Slots::NONE,
+        }
+    }
+}
+
+/// Every list of a sound parity by which everything that disagrees with it can be rebuilt.
+fn ways(evidence: &Evidence) -> Vec<Way> {
+    let is_ordered = evidence.scheme.has_versions();
+    let differs = |one: Entry, other: Entry| {
+        if is_ordered { one.version.number() != other.version.number() } else { one.sum != other.sum }
+    };
+    let newest = |index: usize| evidence.claims(index).map(|(_, entry)| entry.version.number()).max().unwrap_or(0);
+    let mut ways: Vec<Way> = Vec::new();
+    for (slot, list) in evidence.lists().filter(|&(slot, _)| evidence.rows[slot].is_sound()) {
+        if let Some(way) = ways.iter_mut().find(|way| way.list == list) {
+            way.parities.insert(slot);
+            continue;
+        }
+        let data = &evidence.rows[..evidence.shape.data];
+        let disagrees = |&index: &usize| !data[index].is_sound() || differs(data[index].entry, list[index]);
+        let is_back = |&index: &usize| {
+            data[index].is_sound()
+                && if is_ordered {
+                    data[index].entry.version.number() > list[index].version.number()
+                } else {
+                    data[index].entry.sum != list[index].sum
+                }
+        };
+        ways.push(Way {
+            parities: Slots::one(slot),
+            list: list.to_vec(),
+            rebuilt: (0..data.len()).filter(disagrees).collect(),
+            back: (0..data.len()).filter(is_back).collect(),
+            is_newest: is_ordered && (0..data.len()).all(|index| list[index].version.number() == newest(index)),
+            age: list.iter().map(|entry| u128::from(entry.version.number())).sum(),
+        });
+    }
+    ways.retain(|way| way.rebuilt.count() <= way.parities.count());
+    ways
+}
+
+/// Whole data rows that every believable list calls stale.
+fn implausible(evidence: &Evidence) -> Slots {
+    if !evidence.scheme.has_versions() {
+        return Slots::NONE;
+    }
+    let is_behind = |index: &usize| {
+        let row = &evidence.rows[*index];
+        let mut lists = evidence.lists().peekable();
+        row.is_sound()
+            && lists.peek().is_some()
+            && lists.all(|(_, list)| list[*index].version.number() > row.entry.version.number())
+    };
+    (0..evidence.shape.data).filter(is_behind).collect()
+}

@@ -1,0 +1,317 @@
+//! The appendix of a chunk: what is written beside it so that later reads can tell whether it is what it should be.
+//!
+//! Fields lie at the end of the row (chunk and appendix), so that a write that was cut short leaves an old checksum.
+//! The bytes are drawn in docs/format.md. A row is sealed once before it is written and opened whenever it is read;
+//! an appendix that is read alone proves itself by its body sum.
+
+use crate::slots::Slots;
+use scrubjay_code::{crc32c, crc32c_extend};
+
+/// What comes after the chunk in every row at least: a data chunk's fields.
+pub const DATA_TAG_BYTES: usize = 48;
+
+/// What each data chunk of the stripe adds to a parity's appendix: a version and a checksum.
+pub const ENTRY_BYTES: usize = 12;
+
+/// The version's top bit: this chunk's content was lost (it counts as zeros for the parities), and reads of it fail
+/// until it is written again.
+const LOST_BIT: u64 = 1 << 63;
+
+const SELF_SUM: usize = 4;
+const BODY_SUM: usize = 8;
+const ROLE: usize = 12;
+const PLACE: usize = 20;
+const ARRAY: usize = 28;
+const VERSION: usize = 36;
+const NEIGHBOUR: usize = 44;
+
+/// How many bytes an appendix needs, for the parities of `data` data chunks.
+pub const fn appendix_need(data: usize) -> usize {
+    DATA_TAG_BYTES + ENTRY_BYTES * data
+}
+
+/// The number of a write. Zero: never written. Versions are compared without their lost mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Version(pub u64);
+
+impl Version {
+    /// Was the content lost with this write?
+    pub const fn is_lost(self) -> bool {
+        self.0 & LOST_BIT != 0
+    }
+
+    /// The same number, marked: the content is lost.
+    pub const fn lost(self) -> Version {
+        Version(self.0 | LOST_BIT)
+    }
+
+    /// The number alone.
+    pub const fn number(self) -> u64 {
+        self.0 & !LOST_BIT
+    }
+}
+
+/// Where a row belongs: its physical identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// Of which array: the first eight bytes of its UUID.
+    pub array: u64,
+    /// On which member.
+    pub member: usize,
+    /// In which row of it, below 2^48.
+    pub row: u64,
+    /// As which slot of its stripe.
+    pub role: usize,
+}
+
+impl Identity {
+    fn place(self) -> u64 {
+        assert!(self.row < 1 << 48, "a member has fewer than 2^48 rows");
+        (self.member as u64) << 48 | self.row
+    }
+}
+
+/// What the parities know of one data chunk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Its version; zero in schemes without.
+    pub version: Version,
+    /// The CRC-32C of its content; zero in schemes that do not list sums.
+    pub sum: u32,
+}
+
+/// Writes a data chunk's appendix. `sum` is the CRC-32C of the chunk's content, `neighbour` that of its neighbour's.
+pub fn seal_data(row: &mut [u8], chunk_bytes: usize, identity: Identity, entry: Entry, neighbour: u32) {
+    let appendix = &mut row[chunk_bytes..];
+    appendix.fill(0);
+    put(appendix, NEIGHBOUR, &neighbour.to_le_bytes());
+    seal(appendix, VERSION, identity, entry.version, entry.sum);
+}
+
+/// Writes a parity's appendix: `sum` is the CRC-32C of its content, `entries` what it encodes.
+pub fn seal_parity(row: &mut [u8], chunk_bytes: usize, identity: Identity, sum: u32, entries: &[Entry]) {
+    let appendix = &mut row[chunk_bytes..];
+    appendix.fill(0);
+    let sums_at = VERSION + 4 * entries.len();
+    let versions_at = sums_at + 8 * entries.len();
+    for (index, entry) in entries.iter().enumerate() {
+        put(appendix, sums_at - 4 * index, &entry.sum.to_le_bytes());
+        put(appendix, versions_at - 8 * index, &entry.version.0.to_le_bytes());
+    }
+    let newest = entries.iter().map(|entry| entry.version.number()).max().unwrap_or(0);
+    seal(appendix, versions_at, identity, Version(newest), sum);
+}
+
+/// Replaces the copy of the neighbour's checksum in a data chunk's appendix; nothing else in it depends on that.
+pub fn renew_neighbour(appendix: &mut [u8], neighbour: u32) {
+    put(appendix, NEIGHBOUR, &neighbour.to_le_bytes());
+}
+
+fn seal(appendix: &mut [u8], body_at: usize, identity: Identity, version: Version, content_sum: u32) {
+    put(appendix, VERSION, &version.0.to_le_bytes());
+    put(appendix, ARRAY, &identity.array.to_le_bytes());
+    put(appendix, PLACE, &identity.place().to_le_bytes());
+    put(appendix, ROLE, &(identity.role as u32).to_le_bytes());
+    let (body_sum, self_sum) = sums(appendix, body_at, content_sum);
+    put(appendix, BODY_SUM, &body_sum.to_le_bytes());
+    put(appendix, SELF_SUM, &self_sum.to_le_bytes());
+}
+
+/// The checksums of the body, and of content and body.
+fn sums(appendix: &[u8], body_at: usize, content_sum: u32) -> (u32, u32) {
+    let body = &appendix[appendix.len() - body_at..appendix.len() - BODY_SUM];
+    (crc32c(body), crc32c_extend(content_sum, body))
+}
+
+fn put(appendix: &mut [u8], from_end: usize, bytes: &[u8]) {
+    let start = appendix.len() - from_end;
+    appendix[start..start + bytes.len()].copy_from_slice(bytes);
+}
+
+fn take_u32(appendix: &[u8], from_end: usize) -> u32 {
+    let start = appendix.len() - from_end;
+    u32::from_le_bytes(appendix[start..start + 4].try_into().expect("four bytes"))
+}
+
+fn take_u64(appendix: &[u8], from_end: usize) -> u64 {
+    let start = appendix.len() - from_end;
+    u64::from_le_bytes(appendix[start..start + 8].try_into().expect("eight bytes"))
+}
+
+/// What a row says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is whole and in its place; whether it is of today, only others can tell.
+    Sound,
+    /// It is in its place, and its content does not belong to its appendix: a write was cut short, or another write
+    /// went over its beginning.
+    Torn,
+    /// It belongs to another place of this array: it was written, or read, in the wrong place.
+    Elsewhere {
+        /// Whose row it is.
+        member: usize,
+        /// Which row.
+        row: u64,
+        /// Is it whole there? Otherwise only its end is foreign.
+        is_whole: bool,
+    },
+    /// Nothing in it fits.
+    Garbled,
+    /// The disk could not read it.
+    Unreadable,
+    /// Its member is not there, or does not have it yet.
+    Missing,
+}
+
+/// A data chunk's appendix, opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataTag {
+    /// What the row says of itself, in schemes where rows check themselves.
+    pub standing: Standing,
+    /// The version, and the sum of the content that was read.
+    pub entry: Entry,
+    /// What it says the checksum of its neighbour is.
+    pub neighbour: u32,
+}
+
+/// Opens the appendix of a data chunk whose content has the CRC-32C `content_sum`.
+pub fn open_data(appendix: &[u8], identity: Identity, content_sum: u32) -> DataTag {
+    DataTag {
+        standing: standing(appendix, VERSION, identity, Some(content_sum)),
+        entry: Entry { version: Version(take_u64(appendix, VERSION)), sum: content_sum },
+        neighbour: take_u32(appendix, NEIGHBOUR),
+    }
+}
+
+/// Opens the appendix of a parity of `data` chunks into `entries`. With `content_sum` the whole row is judged, without
+/// it (an appendix read alone) the body only. The list can be believed when the body is whole and in its place, even
+/// if the row is torn: that is the second value.
+///
+/// # Panics
+/// When `entries` is not as long as the list.
+pub fn open_parity(
+    appendix: &[u8],
+    identity: Identity,
+    content_sum: Option<u32>,
+    entries: &mut [Entry],
+) -> (Standing, bool) {
+    let sums_at = VERSION + 4 * entries.len();
+    let versions_at = sums_at + 8 * entries.len();
+    for (index, entry) in entries.iter_mut().enumerate() {
+        entry.sum = take_u32(appendix, sums_at - 4 * index);
+        entry.version = Version(take_u64(appendix, versions_at - 8 * index));
+    }
+    let standing = standing(appendix, versions_at, identity, content_sum);
+    let is_list_sound = standing == Standing::Sound
+        || standing == Standing::Torn && standing_of_body(appendix, versions_at, identity) == Standing::Sound;
+    (standing, is_list_sound)
+}
+
+fn standing_of_body(appendix: &[u8], body_at: usize, identity: Identity) -> Standing {
+    standing(appendix, body_at, identity, None)
+}
+
+fn standing(appendix: &[u8], body_at: usize, identity: Identity, content_sum: Option<u32>) -> Standing {
+    let (body_sum, self_sum) = sums(appendix, body_at, content_sum.unwrap_or(0));
+    let is_whole = content_sum.is_none_or(|_| self_sum == take_u32(appendix, SELF_SUM));
+    let is_body_whole = body_sum == take_u32(appendix, BODY_SUM);
+    let place = take_u64(appendix, PLACE);
+    let is_ours = take_u64(appendix, ARRAY) == identity.array;
+    let is_here = is_ours && place == identity.place() && take_u32(appendix, ROLE) == identity.role as u32;
+    match (is_here, is_whole && is_body_whole) {
+        (true, true) => Standing::Sound,
+        (true, false) => Standing::Torn,
+        // A body that is no list of this length (a data row in a parity's place) has no right sum, but its fixed
+        // fields lie in the same place: what they name is checked before anything is done about it.
+        (false, is_whole) if is_ours && place != identity.place() => {
+            Standing::Elsewhere { member: (place >> 48) as usize, row: place & ((1 << 48) - 1), is_whole }
+        }
+        _ => Standing::Garbled,
+    }
+}
+
+/// The slots of a stripe whose rows are not sound.
+pub fn unsound(standings: impl Iterator<Item = Standing>) -> Slots {
+    standings.enumerate().filter(|(_, standing)| *standing != Standing::Sound).map(|(slot, _)| slot).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHUNK: usize = 512;
+    const HERE: Identity = Identity { array: 0xfeed, member: 3, row: 77, role: 1 };
+
+    fn data_row(fill: u8, version: u64) -> Vec<u8> {
+        let mut row = vec![fill; CHUNK + 512];
+        let sum = crc32c(&row[..CHUNK]);
+        seal_data(&mut row, CHUNK, HERE, Entry { version: Version(version), sum }, 0x1234);
+        row
+    }
+
+    fn open(row: &[u8], identity: Identity) -> DataTag {
+        open_data(&row[CHUNK..], identity, crc32c(&row[..CHUNK]))
+    }
+
+    #[test]
+    fn what_was_sealed_opens_sound_and_in_no_other_place() {
+        let row = data_row(7, 42);
+        let tag = open(&row, HERE);
+        assert_eq!((tag.standing, tag.entry.version, tag.neighbour), (Standing::Sound, Version(42), 0x1234));
+        let elsewhere = Standing::Elsewhere { member: 3, row: 77, is_whole: true };
+        assert_eq!(open(&row, Identity { row: 78, ..HERE }).standing, elsewhere);
+        assert_eq!(open(&row, Identity { member: 2, ..HERE }).standing, elsewhere);
+        assert_eq!(open(&row, Identity { role: 2, ..HERE }).standing, Standing::Garbled);
+        assert_eq!(open(&row, Identity { array: 1, ..HERE }).standing, Standing::Garbled);
+    }
+
+    #[test]
+    fn every_changed_bit_is_seen_but_in_the_neighbours_copy_and_in_the_padding() {
+        let row = data_row(7, 42);
+        let covered = (0..CHUNK).chain(CHUNK + 512 - VERSION..CHUNK + 512);
+        for byte in covered {
+            for bit in 0..8 {
+                let mut changed = row.clone();
+                changed[byte] ^= 1 << bit;
+                assert_ne!(open(&changed, HERE).standing, Standing::Sound, "byte {byte} bit {bit}");
+            }
+        }
+        let mut changed = row.clone();
+        renew_neighbour(&mut changed[CHUNK..], 9);
+        assert_eq!((open(&changed, HERE).standing, open(&changed, HERE).neighbour), (Standing::Sound, 9));
+    }
+
+    #[test]
+    fn a_torn_write_is_torn_wherever_it_was_cut() {
+        let (old, new) = (data_row(1, 1), data_row(2, 2));
+        for cut in (1..CHUNK + 512 - NEIGHBOUR).step_by(64) {
+            let mut torn = new.clone();
+            torn[cut..].copy_from_slice(&old[cut..]);
+            assert_eq!(open(&torn, HERE).standing, Standing::Torn, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_parity_carries_its_list_which_can_be_believed_when_the_content_cannot() {
+        let entries: Vec<Entry> =
+            (0..4).map(|slot| Entry { version: Version(100 + slot), sum: 7 * slot as u32 }).collect();
+        let mut row = vec![9; CHUNK + 512];
+        let sum = crc32c(&row[..CHUNK]);
+        seal_parity(&mut row, CHUNK, HERE, sum, &entries);
+
+        let mut read = vec![Entry::default(); 4];
+        assert_eq!(open_parity(&row[CHUNK..], HERE, Some(sum), &mut read), (Standing::Sound, true));
+        assert_eq!(read, entries);
+        assert_eq!(open_parity(&row[CHUNK..], HERE, None, &mut read), (Standing::Sound, true));
+        assert_eq!(open_parity(&row[CHUNK..], HERE, Some(sum ^ 1), &mut read), (Standing::Torn, true));
+        let list_at = row.len() - VERSION - 4 * 4;
+        row[list_at] ^= 1;
+        assert_eq!(open_parity(&row[CHUNK..], HERE, None, &mut read), (Standing::Torn, false));
+    }
+
+    #[test]
+    fn a_lost_mark_changes_nothing_about_the_order() {
+        assert!(Version(5).lost().is_lost() && !Version(5).is_lost());
+        assert_eq!(Version(5).lost().number(), 5);
+    }
+}

@@ -1,0 +1,105 @@
+//! What a volume asks of its members' disks, and what they answer: the contract of the two pumps of a volume.
+//!
+//! A pump takes operations, does each on the disk of its member, in any order and many at once, and brings the buffer
+//! back with the outcome. Operations on the same bytes are never under way together. A write is volatile until a flush
+//! of its member that was asked for after the write's end has ended, unless it was asked to be durable.
+
+use crate::block::{Reply, Request, RequestId};
+use crate::buffer::Buffer;
+use crate::units::Nanos;
+
+/// Names one operation of one volume, from its start to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpId(pub u64);
+
+/// The place of a member in its array: 0 to disks - 1.
+pub type Slot = usize;
+
+/// Something a volume wants done by one member's disk. Offsets and lengths are bytes, multiples of the volume's block.
+#[derive(Debug)]
+pub struct Op {
+    /// Comes back in [`Done`].
+    pub id: OpId,
+    /// Whose disk.
+    pub member: Slot,
+    /// What to do.
+    pub kind: OpKind,
+}
+
+/// What a disk can be asked.
+#[derive(Debug)]
+pub enum OpKind {
+    /// Fill the buffer with what lies from `offset` on.
+    Read {
+        /// Where.
+        offset: u64,
+        /// How much, by its length.
+        buffer: Buffer,
+    },
+    /// Write the buffer.
+    Write {
+        /// Where.
+        offset: u64,
+        /// What.
+        buffer: Buffer,
+        /// End only when it would survive a loss of power.
+        is_durable: bool,
+    },
+    /// End only when every write that ended before this was asked would survive a loss of power.
+    Flush,
+    /// These bytes are not needed any more (a hint; a disk that knows no such thing says it is done).
+    Discard {
+        /// Where.
+        offset: u64,
+        /// How much.
+        len: u64,
+    },
+}
+
+/// The end of an operation.
+#[derive(Debug)]
+pub struct Done {
+    /// Which.
+    pub id: OpId,
+    /// The buffer it was given; nothing for flushes and discards.
+    pub buffer: Option<Buffer>,
+    /// How it went.
+    pub result: Result<(), Fault>,
+}
+
+/// What a disk says when it cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The medium cannot give or take these bytes; others may be well.
+    Medium,
+    /// The disk does not answer any more: gone, offline, no longer ours.
+    Gone,
+}
+
+/// A block device made of members: a volume, as its pump and its server see it. No clock, no thread, no file: `now`
+/// never runs backwards.
+///
+/// The pump's loop: give it requests and ends of operations, then take operations until it has none, then replies
+/// until it has none, then wait, but no longer than [`Array::poll_timeout`].
+pub trait Array {
+    /// The device's size in bytes.
+    fn size(&self) -> u64;
+
+    /// Something a client wants. Its reply comes by [`Array::poll_reply`], with the same id.
+    fn submit(&mut self, now: Nanos, id: RequestId, request: Request);
+
+    /// An operation ended.
+    fn handle(&mut self, now: Nanos, done: Done);
+
+    /// The next operation to start, if any.
+    fn poll_op(&mut self, now: Nanos) -> Option<Op>;
+
+    /// The next reply to give, if any.
+    fn poll_reply(&mut self) -> Option<(RequestId, Reply)>;
+
+    /// When to call [`Array::poll_op`] again although nothing has happened.
+    fn poll_timeout(&self) -> Option<Nanos>;
+
+    /// Takes back a buffer that a reply carried, to be used again.
+    fn recycle(&mut self, buffer: Buffer);
+}
