@@ -7,6 +7,9 @@ use std::fmt;
 /// Where chunks begin: on a page, as buffers for direct I/O do.
 const ALIGNMENT: usize = 4096;
 
+/// Most data chunks of a stripe that is measured: few, so that the tables of chunks weigh nothing.
+const DATA_MAX: usize = 32;
+
 /// Who does what with each stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
@@ -85,7 +88,7 @@ impl Stripes {
         let mut sums = vec![0; self.code.slots()];
         for stripe in self.buffer[self.start..][..self.count * stripe_bytes].chunks_exact_mut(stripe_bytes) {
             let (data, parity) = stripe.split_at_mut(data_count * chunk);
-            let mut sources: [&[u8]; 255] = [&[]; 255];
+            let mut sources: [&[u8]; DATA_MAX] = [&[]; DATA_MAX];
             sources.iter_mut().zip(data.chunks_exact(chunk)).for_each(|(place, source)| *place = source);
             let mut outs: [&mut [u8]; 6] = Default::default();
             outs.iter_mut().zip(parity.chunks_exact_mut(chunk)).for_each(|(place, out)| *place = out);

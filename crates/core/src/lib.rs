@@ -32,6 +32,7 @@
 pub mod block;
 pub mod buffer;
 pub mod coverage;
+pub mod format;
 pub mod idle;
 pub mod integrity;
 pub mod journal;
@@ -49,3 +50,4 @@ pub mod stats;
 pub mod tour;
 pub mod units;
 pub mod verdict;
+pub mod volume;

@@ -7,6 +7,7 @@ pub mod buffer;
 pub mod capture;
 pub mod claim;
 pub mod clock;
+pub mod completion;
 pub mod decorate;
 pub mod detector;
 pub mod inventory;

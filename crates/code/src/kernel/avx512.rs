@@ -8,7 +8,7 @@
 //! An accumulator is 64 bytes that have the same state (see [`crc`]) as the whole message up to here. It begins with
 //! 60 bytes of zero and the four bytes that lead to the state of all ones.
 
-use super::crc32::{extend_words, extend_zeros};
+use super::crc32::{extend_words, sum_of_xor};
 use super::summing::Summing;
 use crate::crc::{self, INVERSION};
 use crate::matrix::PARITIES_MAX;
@@ -28,7 +28,7 @@ const OUTS: u8 = 1;
 const ALL: u8 = 2;
 
 /// From this length on, what comes out is stored around the caches.
-const STREAMED_MIN: usize = 4096;
+const STREAMED_MIN: usize = 16 << 10;
 
 /// `outs` = `product` times `sources`, and the sums that `summing` names.
 ///
@@ -52,7 +52,7 @@ pub unsafe fn multiply(product: &Product, sources: &[&[u8]], outs: &mut [&mut [u
         sources,
         outs: places,
         length,
-        is_streamed: is_aligned && length >= streamed_min(),
+        is_streamed: is_aligned && length >= STREAMED_MIN,
         of_sources: of_sources.try_into().expect("that many"),
         of_outs: of_outs.try_into().expect("that many"),
     };
@@ -86,23 +86,15 @@ pub unsafe fn multiply(product: &Product, sources: &[&[u8]], outs: &mut [&mut [u
         // SAFETY: every accumulator of a chunk that is summed was set.
         *sum = INVERSION ^ extend_words(state(unsafe { accumulator.assume_init() }), &source[whole..]);
     }
-    // The first out is the XOR of the sources: then so is its state, without looking at it. All sums begin with a state of
-    // all ones, which an even number of them takes out again.
     let is_first_known = kind == ALL && product.is_first_plain;
     if is_first_known {
-        let ones = if sources.len() % 2 == 0 { INVERSION ^ extend_zeros(INVERSION, length) } else { 0 };
-        out_sums[0] = source_sums.iter().fold(ones, |sum, of_source| sum ^ of_source);
+        out_sums[0] = sum_of_xor(source_sums, length);
     }
     for row in usize::from(is_first_known)..out_sums.len() {
         // SAFETY: every accumulator of a chunk that is summed was set.
         let accumulator = unsafe { stripe.of_outs[row].assume_init() };
         out_sums[row] = INVERSION ^ extend_words(state(accumulator), &outs[row][whole..]);
     }
-}
-
-pub fn streamed_min() -> usize {
-    static MIN: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
-    *MIN.get_or_init(|| std::env::var("NT").ok().and_then(|s| s.parse().ok()).unwrap_or(STREAMED_MIN))
 }
 
 /// The chunks of a stripe, and where their sums stand.
@@ -266,7 +258,7 @@ pub unsafe fn extend(before: u32, bytes: &[u8]) -> u32 {
     };
     let mut sums = load(first);
     sums[0] = _mm512_xor_si512(sums[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128(before as i32)));
-    let far = constants(crc::folding(4 * 512));
+    let far = constants(const { crc::folding(4 * 512) });
     for band in bands {
         let vectors = load(band);
         for u in 0..4 {
@@ -299,7 +291,7 @@ fn state(accumulator: __m512i) -> u32 {
 #[inline]
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 fn fold(accumulator: __m512i, vector: __m512i) -> __m512i {
-    fold_by(constants(crc::folding(512)), accumulator, vector)
+    fold_by(constants(const { crc::folding(512) }), accumulator, vector)
 }
 
 /// `vector` and `accumulator` as far ahead of it as `constants` say.

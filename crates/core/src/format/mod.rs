@@ -4,8 +4,8 @@
 //! Parameters, sizes of members -> geometry::Geometry::fit   where everything lies
 //! bytes of a member            -> superblock::newest        what the member says of its array and of itself
 //! what all members say         -> assemble::assemble        who is in, who is left out and why
-//! pages of all members         -> intent::merge             which regions may be half written
-//!                              -> written::merge            which stripes were ever written
+//! pages of all members         -> intent::Union             which regions may be half written
+//!                              -> written::Map              which stripes were ever written
 //! ```
 //!
 //! The bytes in boxes are in `docs/format.md`. Whoever reads and writes them is somebody else: nothing here does I/O.
@@ -21,3 +21,21 @@ pub mod uuid;
 pub mod written;
 
 pub use page::PageError;
+
+#[cfg(test)]
+mod tests {
+    //! What the tests of the parts share.
+
+    use super::geometry::{Geometry, Parameters};
+    use crate::integrity::scheme::Scheme;
+    use crate::layout::{Layout, LayoutKind};
+    use crate::plan::Shape;
+
+    /// Of so many stripes, each a region of its own if they may.
+    pub fn geometry(stripes: u64) -> Geometry {
+        let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).expect("any shape");
+        let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4 << 20, block_bytes: 512 };
+        let geometry = Geometry::fit(&parameters, 1 << 40, Some(stripes * (8 << 20))).expect("room for them");
+        Geometry { region_stripes: 1, intent_pages: stripes.div_ceil(geometry.regions_per_page()), ..geometry }
+    }
+}

@@ -59,7 +59,9 @@ impl Evidence {
     pub fn claims(&self, index: usize) -> impl Iterator<Item = (usize, Entry)> {
         let own = self.rows[index].is_sound().then(|| (index, self.rows[index].entry));
         let buddy = (index + 1) % self.shape.data;
-        let has_buddy = self.scheme.has_buddies() && buddy != index && self.rows[buddy].is_sound();
+        // Without parities nothing keeps the copies up to date: whoever writes a chunk does not know its neighbour's sum.
+        let is_kept = self.scheme.has_buddies() && self.shape.parity > 0;
+        let has_buddy = is_kept && buddy != index && self.rows[buddy].is_sound();
         let copy = has_buddy.then(|| {
             let sum = self.rows[buddy].neighbour;
             (buddy, Entry { sum, ..Entry::default() })

@@ -174,11 +174,12 @@ pub struct DataTag {
     pub neighbour: u32,
 }
 
-/// Opens the appendix of a data chunk whose content has the CRC-32C `content_sum`.
-pub fn open_data(appendix: &[u8], identity: Identity, content_sum: u32) -> DataTag {
+/// Opens the appendix of a data chunk whose content has the CRC-32C `content_sum`; without it, an appendix that was
+/// read alone: then its body only is judged, and the entry has no sum.
+pub fn open_data(appendix: &[u8], identity: Identity, content_sum: Option<u32>) -> DataTag {
     DataTag {
-        standing: standing(appendix, VERSION, identity, Some(content_sum)),
-        entry: Entry { version: Version(take_u64(appendix, VERSION)), sum: content_sum },
+        standing: standing(appendix, VERSION, identity, content_sum),
+        entry: Entry { version: Version(take_u64(appendix, VERSION)), sum: content_sum.unwrap_or(0) },
         neighbour: take_u32(appendix, NEIGHBOUR),
     }
 }
@@ -250,7 +251,7 @@ mod tests {
     }
 
     fn open(row: &[u8], identity: Identity) -> DataTag {
-        open_data(&row[CHUNK..], identity, crc32c(&row[..CHUNK]))
+        open_data(&row[CHUNK..], identity, Some(crc32c(&row[..CHUNK])))
     }
 
     #[test]

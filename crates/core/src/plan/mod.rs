@@ -1,103 +1,59 @@
 //! Which chunks and appendices one request of one stripe reads and writes: the I/O of an array, as a pure function.
 //!
 //! The volume executes these plans, the counter of `simulate integrity` counts them. Li & Lee 2014, sections II-A, V-C.
+//!
+//! Beyond what a bare array does, with k data chunks, m parities, and a *list* being the appendix of a parity:
+//!
+//! | want | pure | hybrid1 | hybrid2 | stamp |
+//! |---|---|---|---|---|
+//! | read, some chunks | a list | a list at first | a list at first | a list at first |
+//! | read, all chunks | - | a list at first | - | a list at first |
+//! | read-modify-write | buddies written | - | buddies read and written | - |
+//! | reconstruct-write | a list, buddies written | old versions, a list at first | buddies written, a list at first | a list at first |
+//! | full stripe | - | old versions | - | - |
+//!
+//! *At first*: when a chunk that is read (not: one that is overwritten whole) was not read since it was written. One
+//! list serves all chunks. A *buddy* is the neighbour, round the ring of the data chunks, of the last chunk of each run
+//! of touched chunks: it carries a copy of that chunk's checksum. *Old versions* are the appendices of the chunks that
+//! are overwritten whole. What Table II does not say:
+//!
+//! | case | rule |
+//! |---|---|
+//! | partly overwritten chunks | are read before a reconstruct-write, as if they stayed |
+//! | k = 1 | no buddy; a read takes a list as if it were a read of some chunks |
+//! | m = 0, or no parity left | no list; writes write what is touched, and read what is partly overwritten (mode: reconstruct-write, or full stripe). Buddies are kept while m > 0, for when parities come back |
+//! | read, a wanted chunk missing | k of the others, data first, then parities; and all other lists that are left, to compare them |
+//! | write, a parity missing | it is neither read nor written |
+//! | write, a touched chunk missing | reconstruct-write; it is not written, its content lives in the parities. Hybrid-1 finds its old version in a list |
+//! | write, an untouched chunk missing | read-modify-write does without it |
+//! | reconstruct-write, a chunk to be read missing | k of the others and all other lists, as for a read |
+//! | a buddy missing | it is left alone |
+//! | more than m missing | chunks that are there can be read, nothing else can be done |
+
+pub mod chooser;
+mod read;
+mod split;
+mod stripe;
+mod write;
+
+pub use split::{Part, split};
+pub use stripe::{Mode, Plan, Shape, State, Want};
 
 use crate::integrity::scheme::Scheme;
-use crate::slots::Slots;
-
-/// The chunks of a stripe: slots `0..data` hold data, `data..data + parity` parities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shape {
-    /// k, at least 1.
-    pub data: usize,
-    /// m; zero for a stripe without redundancy.
-    pub parity: usize,
-}
-
-impl Shape {
-    /// n = k + m.
-    pub const fn slots(self) -> usize {
-        self.data + self.parity
-    }
-
-    /// The data slots.
-    pub fn data_slots(self) -> Slots {
-        Slots::range(0, self.data)
-    }
-
-    /// The parity slots.
-    pub fn parity_slots(self) -> Slots {
-        Slots::range(self.data, self.slots())
-    }
-}
-
-/// What one request wants of one stripe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Want {
-    /// These data chunks.
-    Read(Slots),
-    /// New content for these data chunks.
-    Write {
-        /// All that are touched, at least one.
-        touched: Slots,
-        /// Those of them of which some bytes stay as they are. (Empty when counting as the paper does.)
-        partial: Slots,
-    },
-}
-
-/// What is known of a stripe when a plan is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct State {
-    /// The data chunks that were read, and found right, since they were last written (the read-status bitmap).
-    pub is_read: Slots,
-    /// The chunks whose member is missing, of data or parity.
-    pub missing: Slots,
-    /// Which surviving parity to ask for its list, counted from here on (the volume rotates it by the stripe's number).
-    pub turn: usize,
-}
-
-/// How.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Read what was asked for.
-    Read,
-    /// Read what is left, and reckon up what is missing.
-    Reconstruct,
-    /// Write all data chunks and all parities.
-    FullStripe,
-    /// Read-modify-write: old data and parities, their difference, new data and parities.
-    ReadModifyWrite,
-    /// Reconstruct-write: the data chunks that stay, then new data and parities.
-    ReconstructWrite,
-}
-
-/// Accesses to the disks: each slot in each set is one I/O. First all reads, then all writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// How.
-    pub mode: Mode,
-    /// Chunks read, each with its appendix in the same I/O.
-    pub read_chunks: Slots,
-    /// Appendices read alone; disjoint from `read_chunks`.
-    pub read_appendices: Slots,
-    /// Chunks written, each with its appendix in the same I/O.
-    pub write_chunks: Slots,
-    /// Appendices written alone; disjoint from `write_chunks`.
-    pub write_appendices: Slots,
-}
-
-impl Plan {
-    /// How many disk I/Os.
-    pub fn ios(&self) -> usize {
-        [self.read_chunks, self.read_appendices, self.write_chunks, self.write_appendices]
-            .into_iter()
-            .map(Slots::count)
-            .sum()
-    }
-}
 
 /// The plan of least I/O (of two alike, read-modify-write: it reads what it replaces, and so checks it); nothing when
 /// more is missing than the parities make up for.
-pub fn plan(_scheme: Scheme, _shape: Shape, _want: Want, _state: State) -> Option<Plan> {
-    None
+///
+/// # Panics
+/// When nothing is wanted.
+pub fn plan(scheme: Scheme, shape: Shape, want: Want, state: State) -> Option<Plan> {
+    let (Want::Read(touched) | Want::Write { touched, .. }) = want;
+    assert!(!touched.is_empty(), "a request touches something");
+    match want {
+        Want::Read(wanted) => read::plan(scheme, shape, wanted, state),
+        Want::Write { touched, partial } => write::plan(scheme, shape, touched, partial, state),
+    }
 }
+
+#[cfg(test)]
+mod tests;

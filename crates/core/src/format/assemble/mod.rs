@@ -1,0 +1,269 @@
+//! From what members say of themselves to an array: who is in, who is left out and why, or why there is none.
+//!
+//! The rules:
+//! - Nobody is in whom another one calls failed or missing, or replaced: a slot has terms, and a later one counts. (A member that is taken in again has another UUID, so nothing
+//!   that was said of it before counts.)
+//! - Of the others, the table of the newest generation decides. A member that it calls active holds all that it should,
+//!   whatever the generation of its own superblock is: a crash may have come between the writing of one and the next.
+//! - Who is left out is stale, and no error while enough remain. But who is left out and calls out one that is in has gone
+//!   on without it: those are never put together.
+//!
+//! Why the newest generation alone does not do: a member can get ahead of the others, by crashes that each come after its
+//! superblock and before theirs. If they go on without it then, they are right, and their generation is lower.
+
+mod error;
+
+pub use error::AssembleError;
+
+use super::superblock::{MemberState, Superblock, SuperblockError};
+use super::uuid::Uuid;
+use crate::slots::Slots;
+
+/// What was read of one member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// What people call it: its path.
+    pub label: String,
+    /// Its size.
+    pub bytes: u64,
+    /// What it says: [`super::superblock::newest`] of its copies.
+    pub says: Result<Superblock, SuperblockError>,
+}
+
+/// An array that can be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assembly {
+    /// The superblock that speaks for the array.
+    pub superblock: Superblock,
+    /// Who is in, by slot.
+    pub slots: Vec<SlotState>,
+    /// Who was given, but is left out.
+    pub stale: Vec<Stale>,
+}
+
+/// Who stands for a slot. Members are numbered as they were given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlotState {
+    /// This member, and it holds all that it should.
+    Active(usize),
+    /// This member, and it is being rebuilt.
+    Rebuilding {
+        /// Which.
+        given: usize,
+        /// It holds what it should of the stripes before this one.
+        stripes_done: u64,
+    },
+    /// Nobody: the member that should is not here.
+    Absent,
+    /// Nobody: the member that did was taken out, and is not replaced.
+    Out(MemberState),
+}
+
+/// A member that is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stale {
+    /// Which.
+    pub given: usize,
+    /// The slot that it had.
+    pub slot: usize,
+    /// How it is, as the array has it; nothing: another one has its place.
+    pub state: Option<MemberState>,
+}
+
+/// Puts together the members that were given, in any order.
+///
+/// # Errors
+/// [`AssembleError`]; of several reasons the first in the order of its list.
+pub fn assemble(given: &[Given]) -> Result<Assembly, AssembleError> {
+    let members = read(given)?;
+    one_array(&members)?;
+    no_duplicates(&members)?;
+    let speaker = speaker(&members)?;
+    let assembly = settle(&speaker, &members);
+    check_agreement(&speaker, &members, &assembly)?;
+    for member in members.iter().filter(|member| assembly.has(member.index)) {
+        let needed = speaker.says.geometry.member_bytes;
+        if member.bytes < needed {
+            return Err(AssembleError::Shrunk { label: member.label(), bytes: member.bytes, needed });
+        }
+    }
+    if assembly.is_readable() { Ok(assembly) } else { Err(too_few(&assembly, given)) }
+}
+
+impl Assembly {
+    /// Is this one of the given in?
+    fn has(&self, given: usize) -> bool {
+        self.slots.iter().any(|slot| slot.given() == Some(given))
+    }
+
+    /// Is a chunk of every stripe for each of its data chunks there? (Of a member being rebuilt, all: what is not there
+    /// yet is lost if the others do not make up for it.)
+    fn is_readable(&self) -> bool {
+        let layout = &self.superblock.geometry.layout;
+        let here: Slots = (0..self.slots.len()).filter(|&slot| self.slots[slot].given().is_some()).collect();
+        let data = layout.shape().data;
+        (0..layout.period()).all(|stripe| {
+            let chunks = (0..layout.shape().slots()).filter(|&slot| here.contains(layout.place(stripe, slot).disk));
+            chunks.count() >= data
+        })
+    }
+}
+
+impl SlotState {
+    /// The member that stands for it, if one does.
+    pub fn given(&self) -> Option<usize> {
+        match *self {
+            SlotState::Active(given) | SlotState::Rebuilding { given, .. } => Some(given),
+            SlotState::Absent | SlotState::Out(_) => None,
+        }
+    }
+}
+
+/// A member whose superblock could be read.
+#[derive(Clone, Copy)]
+struct Member<'a> {
+    index: usize,
+    label: &'a str,
+    bytes: u64,
+    says: &'a Superblock,
+}
+
+impl Member<'_> {
+    fn uuid(&self) -> Uuid {
+        self.says.own().uuid
+    }
+
+    fn label(&self) -> String {
+        self.label.to_owned()
+    }
+
+    fn array(&self) -> (Uuid, String) {
+        (self.says.array, self.says.name.clone())
+    }
+
+    /// How `other` is, as this one's table has it; nothing when it does not know it.
+    fn view_of(&self, other: &Member<'_>) -> Option<MemberState> {
+        let record = self.says.members.get(other.says.slot)?;
+        (record.uuid == other.uuid()).then_some(record.state)
+    }
+
+    /// Does it know that the other one was taken out, or that somebody took its slot?
+    fn calls_out(&self, other: &Member<'_>) -> bool {
+        match self.view_of(other) {
+            Some(state) => matches!(state, MemberState::Failed(_) | MemberState::Missing),
+            None => self.says.members.get(other.says.slot).is_some_and(|record| record.term > other.says.own().term),
+        }
+    }
+}
+
+fn read(given: &[Given]) -> Result<Vec<Member<'_>>, AssembleError> {
+    let mut members = Vec::new();
+    for (index, Given { label, bytes, says }) in given.iter().enumerate() {
+        match says {
+            Ok(says) => members.push(Member { index, label, bytes: *bytes, says }),
+            Err(error) => return Err(AssembleError::Unread { label: label.clone(), error: *error }),
+        }
+    }
+    Ok(members)
+}
+
+/// The array that most are of is meant; of two alike, the one that was named first.
+fn one_array(members: &[Member<'_>]) -> Result<(), AssembleError> {
+    let count = |array: Uuid| members.iter().filter(|member| member.says.array == array).count();
+    let meant = members.iter().rev().max_by_key(|member| count(member.says.array)).ok_or(AssembleError::Nothing)?;
+    let other = members.iter().find(|other| other.says.array != meant.says.array);
+    other.map_or(Ok(()), |other| {
+        let (label, array, other_array) = (meant.label(), meant.array(), other.array());
+        Err(AssembleError::Foreign { label, array, other: other.label(), other_array })
+    })
+}
+
+fn no_duplicates(members: &[Member<'_>]) -> Result<(), AssembleError> {
+    for (index, member) in members.iter().enumerate() {
+        if let Some(other) = members[index + 1..].iter().find(|other| other.uuid() == member.uuid()) {
+            let (label, other) = (member.label(), other.label());
+            return Err(AssembleError::Duplicate { label, other, slot: member.says.slot });
+        }
+    }
+    Ok(())
+}
+
+/// Who speaks for the array: the newest of those whom nobody calls out.
+fn speaker<'a>(members: &[Member<'a>]) -> Result<Member<'a>, AssembleError> {
+    let is_called_out = |member: &&Member<'_>| members.iter().any(|other| other.calls_out(member));
+    let newest = |member: &&Member<'_>| member.says.generation;
+    if let Some(speaker) = members.iter().filter(|member| !is_called_out(member)).max_by_key(newest) {
+        return Ok(*speaker);
+    }
+    let member = members.iter().max_by_key(newest).ok_or(AssembleError::Nothing)?;
+    let other = members.iter().find(|other| other.calls_out(member)).ok_or(AssembleError::Nothing)?;
+    Err(split_brain(member, other))
+}
+
+/// What never changes is the same everywhere, those who are in say the same of one generation, and nobody calls them out.
+fn check_agreement(speaker: &Member<'_>, members: &[Member<'_>], assembly: &Assembly) -> Result<(), AssembleError> {
+    for member in members {
+        let is_in = assembly.has(member.index);
+        if let Some(other) = members.iter().find(|other| is_in && other.calls_out(member)) {
+            return Err(split_brain(member, other));
+        }
+        let is_one_array = speaker.says.geometry == member.says.geometry && speaker.says.created == member.says.created;
+        let is_one_generation = !is_in
+            || speaker.says.generation != member.says.generation
+            || speaker.says.of_slot(member.says.slot) == *member.says;
+        if !is_one_array || !is_one_generation {
+            return Err(AssembleError::Contradiction { label: speaker.label(), other: member.label() });
+        }
+    }
+    Ok(())
+}
+
+fn split_brain(member: &Member<'_>, other: &Member<'_>) -> AssembleError {
+    AssembleError::SplitBrain {
+        label: member.label(),
+        generation: member.says.generation,
+        other: other.label(),
+        other_generation: other.says.generation,
+    }
+}
+
+/// The speaker's table, with those in it that were given.
+fn settle(speaker: &Member<'_>, members: &[Member<'_>]) -> Assembly {
+    let mut stale = Vec::new();
+    let mut slots: Vec<SlotState> = speaker.says.members.iter().map(|record| SlotState::empty(record.state)).collect();
+    for member in members {
+        let (given, slot) = (member.index, member.says.slot);
+        match speaker.view_of(member) {
+            Some(MemberState::Active) => slots[slot] = SlotState::Active(given),
+            Some(MemberState::Rebuilding { stripes_done }) => {
+                slots[slot] = SlotState::Rebuilding { given, stripes_done };
+            }
+            state => stale.push(Stale { given, slot, state }),
+        }
+    }
+    Assembly { superblock: speaker.says.clone(), slots, stale }
+}
+
+impl SlotState {
+    /// Of a slot whose member was not given.
+    fn empty(state: MemberState) -> SlotState {
+        match state {
+            MemberState::Active | MemberState::Rebuilding { .. } => SlotState::Absent,
+            MemberState::Failed(_) | MemberState::Missing => SlotState::Out(state),
+        }
+    }
+}
+
+fn too_few(assembly: &Assembly, given: &[Given]) -> AssembleError {
+    let absent = assembly.slots.iter().enumerate().filter_map(|(slot, state)| match state {
+        SlotState::Absent => Some((slot, MemberState::Missing)),
+        SlotState::Out(state) => Some((slot, *state)),
+        SlotState::Active(_) | SlotState::Rebuilding { .. } => None,
+    });
+    let stale = assembly.stale.iter().map(|stale| (stale.slot, given[stale.given].label.clone()));
+    let parity = assembly.superblock.geometry.layout.shape().parity;
+    AssembleError::TooFew { absent: absent.collect(), parity, stale: stale.collect() }
+}
+
+#[cfg(test)]
+mod tests;

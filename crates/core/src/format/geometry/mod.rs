@@ -1,0 +1,415 @@
+//! Where everything lies on a member: arithmetic, settled when an array is made and never changed.
+//!
+//! ```text
+//! 0      4 KiB     36 KiB   64 KiB  128 KiB         data_offset                       member's end
+//! | zero | 2 superblocks | - | intents | written map | row 0 | row 1 | ... | free | 2 superblocks |
+//! ```
+
+mod error;
+mod limits;
+
+pub use error::GeometryError;
+
+use crate::integrity::scheme::Scheme;
+use crate::layout::Layout;
+pub use limits::{
+    CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, HEAD_BYTES, MEMBER_BYTES_MAX, PAGE_HEAD_BYTES, REGION_BYTES_MIN, REGIONS_MAX,
+    REGIONS_MIN, STRIPES_MAX, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES,
+};
+use scrubjay_code::Code;
+use std::ops::Range;
+
+/// Where the intents begin.
+const INTENT_OFFSET: u64 = 64 << 10;
+/// Where the written map begins. The intents end before: [`REGIONS_MAX`] take nine pages of 512 bytes, or two of 4096.
+const WRITTEN_OFFSET: u64 = 128 << 10;
+/// Data begin at a multiple of this, as partitions do: whatever the disk's inner blocks are, they divide it.
+const DATA_ALIGN: u64 = 1 << 20;
+/// What a member's used size is a multiple of.
+const SIZE_ALIGN: u64 = 4 << 10;
+/// What an appendix of a data chunk takes (`docs/format.md`, "Appendix").
+const APPENDIX_BYTES: u64 = 48;
+/// What the appendix of a parity chunk takes besides, for each data chunk: its version and its checksum.
+const LIST_ENTRY_BYTES: u64 = 12;
+
+/// What is chosen when an array is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// How chunks lie on members: with it the shape of a stripe and the number of members.
+    pub layout: Layout,
+    /// What finds silent corruption.
+    pub scheme: Scheme,
+    /// Bytes of user data in a chunk: a power of two, [`CHUNK_BYTES_MIN`] to [`CHUNK_BYTES_MAX`].
+    pub chunk_bytes: u64,
+    /// The greatest logical block of the members: 512 or 4096. Every offset and length is a multiple of it.
+    pub block_bytes: u64,
+}
+
+/// All numbers of an array that every member agrees on. Offsets and lengths are bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// How chunks lie on members.
+    pub layout: Layout,
+    /// What finds silent corruption.
+    pub scheme: Scheme,
+    /// Bytes of user data in a chunk.
+    pub chunk_bytes: u64,
+    /// The greatest logical block of the members: 512 or 4096.
+    pub block_bytes: u64,
+    /// What follows each chunk: a multiple of the block; nothing in a bare array.
+    pub appendix_bytes: u64,
+    /// Rows of each member.
+    pub rows: u64,
+    /// Stripes of the array.
+    pub stripes: u64,
+    /// Stripes of one region, the last one's perhaps fewer: what a bit of the intents stands for.
+    pub region_stripes: u64,
+    /// Where the intents begin.
+    pub intent_offset: u64,
+    /// How many pages of a block they take.
+    pub intent_pages: u64,
+    /// Where the written map begins.
+    pub written_offset: u64,
+    /// How many pages of [`WRITTEN_PAGE_BYTES`] it has; each has two places.
+    pub written_pages: u64,
+    /// Where row 0 begins.
+    pub data_offset: u64,
+    /// How much of each member is used; no member is smaller.
+    pub member_bytes: u64,
+}
+
+impl Geometry {
+    /// The array that these members hold, the smallest of them of `member_bytes`; of at least `size` bytes of user data,
+    /// rounded up to whole stripes, or as much as they hold.
+    ///
+    /// # Errors
+    /// [`GeometryError`], all but the last.
+    pub fn fit(parameters: &Parameters, member_bytes: u64, size: Option<u64>) -> Result<Geometry, GeometryError> {
+        let Parameters { layout, scheme, chunk_bytes, block_bytes } = *parameters;
+        parameters.check()?;
+        let appendix_bytes = parameters.appendix_bytes();
+        let row_bytes = chunk_bytes + appendix_bytes;
+        let member_bytes = (member_bytes.min(MEMBER_BYTES_MAX)) / SIZE_ALIGN * SIZE_ALIGN;
+        let rows_from = |data_offset: u64| member_bytes.saturating_sub(data_offset + TAIL_BYTES) / row_bytes;
+        let wished = size.map(|size| size.max(1).div_ceil(layout.shape().data as u64 * chunk_bytes));
+
+        // More than fits, as the written map takes its share too; but the map of so many is large enough.
+        let bound = wished.unwrap_or(u64::MAX).min(layout.stripes(rows_from(DATA_ALIGN)));
+        if bound > STRIPES_MAX {
+            return Err(GeometryError::TooManyStripes { chunk_bytes: parameters.chunk_for(member_bytes) });
+        }
+        let map_bytes = 2 * pages(bound.max(1), WRITTEN_PAGE_BYTES) * WRITTEN_PAGE_BYTES;
+        let data_offset = (WRITTEN_OFFSET + map_bytes).next_multiple_of(DATA_ALIGN);
+        let stripes = bound.min(layout.stripes(rows_from(data_offset)));
+        if stripes == 0 {
+            let least = DATA_ALIGN + layout.rows(1) * row_bytes + TAIL_BYTES;
+            return Err(GeometryError::TooSmall { least: least.next_multiple_of(SIZE_ALIGN) });
+        }
+        if wished.is_some_and(|wished| wished > stripes) {
+            let most = Geometry::fit(parameters, member_bytes, None)?.size();
+            return Err(GeometryError::TooLarge { most });
+        }
+        let rows = layout.rows(stripes);
+        let region_stripes = region_stripes(stripes, rows, row_bytes);
+        let intent_pages = pages(stripes.div_ceil(region_stripes), block_bytes);
+        let geometry = Geometry {
+            layout,
+            scheme,
+            chunk_bytes,
+            block_bytes,
+            appendix_bytes,
+            rows,
+            stripes,
+            region_stripes,
+            intent_offset: INTENT_OFFSET,
+            intent_pages,
+            written_offset: WRITTEN_OFFSET,
+            written_pages: pages(stripes, WRITTEN_PAGE_BYTES),
+            data_offset,
+            member_bytes,
+        };
+        assert_eq!(geometry.check(), Ok(()), "{geometry:?}");
+        Ok(geometry)
+    }
+
+    /// Do these numbers, which somebody else wrote, make an array? What is said below holds only if they do.
+    ///
+    /// # Errors
+    /// [`GeometryError`].
+    pub fn check(&self) -> Result<(), GeometryError> {
+        self.parameters().check()?;
+        let must = |holds: bool, what| if holds { Ok(()) } else { Err(GeometryError::Contradiction(what)) };
+        must(self.appendix_bytes == self.parameters().appendix_bytes(), "the appendix has another size")?;
+        must((1..=STRIPES_MAX).contains(&self.stripes), "the number of stripes")?;
+        must(self.rows == self.layout.rows(self.stripes), "the number of rows")?;
+        let is_size = self.member_bytes <= MEMBER_BYTES_MAX && self.member_bytes.is_multiple_of(SIZE_ALIGN);
+        must(is_size, "the size of a member")?;
+        must((1..=self.stripes).contains(&self.region_stripes), "the size of a region")?;
+        must(self.regions() <= REGIONS_MAX, "the number of regions")?;
+        must(self.intent_pages == pages(self.regions(), self.block_bytes), "the number of intent pages")?;
+        must(self.written_pages == pages(self.stripes, WRITTEN_PAGE_BYTES), "the number of pages of the written map")?;
+        let is_aligned = [self.intent_offset, self.written_offset].iter().all(|at| at.is_multiple_of(SIZE_ALIGN))
+            && self.data_offset.is_multiple_of(DATA_ALIGN);
+        must(is_aligned, "something is not aligned")?;
+        // Each of them lies before the next one, and the last one before the superblocks at the end.
+        let ends = [
+            (HEAD_BYTES + TAIL_BYTES, self.intent_offset),
+            (self.intent_offset.saturating_add(self.intent_pages * self.block_bytes), self.written_offset),
+            (self.written_offset.saturating_add(2 * self.written_pages * WRITTEN_PAGE_BYTES), self.data_offset),
+            (self.data_offset.saturating_add(self.rows.saturating_mul(self.row_bytes())), self.data_end_max()),
+        ];
+        must(ends.iter().all(|(end, start)| end <= start), "areas overlap")
+    }
+
+    /// What was chosen.
+    pub fn parameters(&self) -> Parameters {
+        let Geometry { layout, scheme, chunk_bytes, block_bytes, .. } = *self;
+        Parameters { layout, scheme, chunk_bytes, block_bytes }
+    }
+
+    /// Bytes of user data.
+    pub fn size(&self) -> u64 {
+        self.stripes * self.stripe_bytes()
+    }
+
+    /// Bytes of user data in a stripe.
+    pub fn stripe_bytes(&self) -> u64 {
+        self.layout.shape().data as u64 * self.chunk_bytes
+    }
+
+    /// A chunk and its appendix.
+    pub fn row_bytes(&self) -> u64 {
+        self.chunk_bytes + self.appendix_bytes
+    }
+
+    /// Where the chunk of a row begins; its appendix follows.
+    pub fn chunk_offset(&self, row: u64) -> u64 {
+        self.data_offset + row * self.row_bytes()
+    }
+
+    /// Which row the byte at `offset` of a member belongs to; nothing when it is no byte of a chunk or an appendix.
+    pub fn row_at(&self, offset: u64) -> Option<u64> {
+        let row = offset.checked_sub(self.data_offset)? / self.row_bytes();
+        (row < self.rows).then_some(row)
+    }
+
+    /// How many regions there are.
+    pub fn regions(&self) -> u64 {
+        self.stripes.div_ceil(self.region_stripes)
+    }
+
+    /// The region of a stripe.
+    pub fn region_of(&self, stripe: u64) -> u64 {
+        stripe / self.region_stripes
+    }
+
+    /// The stripes of a region.
+    pub fn stripes_of_region(&self, region: u64) -> Range<u64> {
+        let start = region * self.region_stripes;
+        start..(start + self.region_stripes).min(self.stripes)
+    }
+
+    /// How many regions one intent page tells of.
+    pub fn regions_per_page(&self) -> u64 {
+        bits_per_page(self.block_bytes)
+    }
+
+    /// Where a page of the intents lies.
+    pub fn intent_page_offset(&self, index: u64) -> u64 {
+        self.intent_offset + index * self.block_bytes
+    }
+
+    /// How many stripes one page of the written map tells of.
+    pub fn stripes_per_page(&self) -> u64 {
+        bits_per_page(WRITTEN_PAGE_BYTES)
+    }
+
+    /// Where a page of the written map lies in this generation of it: odd and even ones take turns.
+    pub fn written_page_offset(&self, index: u64, generation: u64) -> u64 {
+        self.written_offset + (2 * index + generation % 2) * WRITTEN_PAGE_BYTES
+    }
+
+    /// Data end here at the latest.
+    fn data_end_max(&self) -> u64 {
+        self.member_bytes.saturating_sub(TAIL_BYTES)
+    }
+}
+
+impl Parameters {
+    fn check(&self) -> Result<(), GeometryError> {
+        let Parameters { layout, chunk_bytes, block_bytes, .. } = *self;
+        if !matches!(block_bytes, 512 | 4096) {
+            return Err(GeometryError::Block(block_bytes));
+        }
+        let is_chunk = chunk_bytes.is_power_of_two() && (CHUNK_BYTES_MIN..=CHUNK_BYTES_MAX).contains(&chunk_bytes);
+        if !is_chunk || chunk_bytes < block_bytes {
+            return Err(GeometryError::Chunk { chunk_bytes, block_bytes });
+        }
+        Code::new(layout.shape().data, layout.shape().parity).map(drop).map_err(GeometryError::Code)
+    }
+
+    /// What follows each chunk: as much as the appendix of a parity chunk takes, in whole blocks.
+    fn appendix_bytes(&self) -> u64 {
+        let shape = self.layout.shape();
+        let list = if shape.parity > 0 { LIST_ENTRY_BYTES * shape.data as u64 } else { 0 };
+        if self.scheme.has_appendix() { (APPENDIX_BYTES + list).next_multiple_of(self.block_bytes) } else { 0 }
+    }
+
+    /// The smallest chunk with which members of this size hold no more stripes than they may.
+    fn chunk_for(&self, member_bytes: u64) -> Option<u64> {
+        let sizes = std::iter::successors(Some(self.chunk_bytes), |chunk| Some(chunk * 2));
+        let mut sizes = sizes.take_while(|&chunk| chunk <= CHUNK_BYTES_MAX);
+        sizes.find(|chunk| self.layout.stripes(member_bytes / chunk) <= STRIPES_MAX)
+    }
+}
+
+/// How many bits a page of this size holds.
+pub const fn bits_per_page(page_bytes: u64) -> u64 {
+    (page_bytes - PAGE_HEAD_BYTES) * 8
+}
+
+/// How many pages so many bits take.
+fn pages(bits: u64, page_bytes: u64) -> u64 {
+    bits.div_ceil(bits_per_page(page_bytes))
+}
+
+/// As few as possible, so that little is decided after a crash, but no more regions than allowed, and none so small that
+/// its bit would be written all the time.
+fn region_stripes(stripes: u64, rows: u64, row_bytes: u64) -> u64 {
+    let rows_min = REGION_BYTES_MIN.div_ceil(row_bytes);
+    // Pairs of members have several stripes in a row.
+    let stripes_min = u128::from(rows_min) * u128::from(stripes) / u128::from(rows);
+    let stripes_min = (stripes_min as u64).min(stripes / REGIONS_MIN);
+    stripes_min.max(stripes.div_ceil(REGIONS_MAX)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::LayoutKind;
+    use crate::plan::Shape;
+
+    fn parameters(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> Option<Parameters> {
+        let layout = Layout::new(kind, Shape { data, parity }, disks).ok()?;
+        Some(Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 })
+    }
+
+    fn four_and_two() -> Parameters {
+        parameters(LayoutKind::Rotating, 4, 2, 6).expect("rotating takes any shape")
+    }
+
+    #[test]
+    fn four_and_two_on_a_gibibyte_each() {
+        let geometry = Geometry::fit(&four_and_two(), 1 << 30, None).unwrap();
+        assert_eq!((geometry.appendix_bytes, geometry.row_bytes(), geometry.data_offset), (512, 66_048, 1 << 20));
+        // (1 GiB - 1 MiB - 32 KiB) / 66048
+        assert_eq!((geometry.rows, geometry.stripes, geometry.size()), (16_240, 16_240, 16_240 * 4 * 65_536));
+        // 16 MiB are 255 rows.
+        assert_eq!((geometry.region_stripes, geometry.regions()), (255, 64));
+        assert_eq!((geometry.intent_pages, geometry.written_pages), (1, 1));
+        assert_eq!((geometry.chunk_offset(0), geometry.chunk_offset(2)), (1 << 20, (1 << 20) + 132_096));
+        assert_eq!((geometry.row_at((1 << 20) - 1), geometry.row_at((1 << 20) + 66_048)), (None, Some(1)));
+        assert_eq!((geometry.region_of(254), geometry.region_of(255)), (0, 1));
+        assert_eq!((geometry.stripes_of_region(1), geometry.stripes_of_region(63)), (255..510, 16_065..16_240));
+        let generations = [0, 1, 2].map(|generation| geometry.written_page_offset(0, generation));
+        assert_eq!(generations, [131_072, 135_168, 131_072]);
+    }
+
+    #[test]
+    fn the_appendix_is_as_long_as_a_parity_needs_in_whole_blocks() {
+        let bytes = |kind, data, parity, scheme, block_bytes| {
+            let parameters = parameters(kind, data, parity, data + parity).unwrap();
+            Parameters { scheme, block_bytes, ..parameters }.appendix_bytes()
+        };
+        assert_eq!(bytes(LayoutKind::Rotating, 4, 2, Scheme::None, 512), 0);
+        assert_eq!(bytes(LayoutKind::Rotating, 38, 2, Scheme::Stamp, 512), 512, "48 + 38 * 12 = 504");
+        assert_eq!(bytes(LayoutKind::Rotating, 39, 2, Scheme::Stamp, 512), 1024);
+        assert_eq!(bytes(LayoutKind::Rotating, 39, 2, Scheme::Pure, 4096), 4096);
+        assert_eq!(bytes(LayoutKind::Raid0, 200, 0, Scheme::Hybrid1, 512), 512, "no parity, no list");
+    }
+
+    /// Every kind of array on up to seven members, of sizes from too small to 3 TiB.
+    #[test]
+    fn whatever_fits_is_sound_and_leaves_little() {
+        let shapes = (1..=7).flat_map(|data| (0..=3).map(move |parity| (data, parity)));
+        let shapes: Vec<_> =
+            shapes.flat_map(|(data, parity)| (1..=7).map(move |disks| (data, parity, disks))).collect();
+        let kinds = LayoutKind::ALL.into_iter().flat_map(|kind| shapes.iter().map(move |&(k, m, n)| (kind, k, m, n)));
+        let arrays: Vec<Parameters> = kinds.filter_map(|(kind, k, m, n)| parameters(kind, k, m, n)).collect();
+        assert!(arrays.len() > 40);
+        let sizes = [0, 4096, 1 << 20, 1_090_000, 1 << 21, 10_000_000, 1 << 28, (1 << 30) + 513, 3 << 40];
+        let mut fitted = 0;
+        for array in arrays {
+            for (chunk_bytes, block_bytes) in [(512, 512), (4096, 512), (4096, 4096), (65_536, 4096), (1 << 22, 512)] {
+                for scheme in [Scheme::None, Scheme::Stamp] {
+                    for member_bytes in sizes {
+                        let parameters = Parameters { scheme, chunk_bytes, block_bytes, ..array };
+                        fitted += u32::from(check_fit(&parameters, member_bytes));
+                    }
+                }
+            }
+        }
+        assert!(fitted > 1000, "{fitted}");
+    }
+
+    fn check_fit(parameters: &Parameters, member_bytes: u64) -> bool {
+        let geometry = match Geometry::fit(parameters, member_bytes, None) {
+            Ok(geometry) => geometry,
+            Err(GeometryError::TooSmall { least }) => {
+                assert!(
+                    least > member_bytes && Geometry::fit(parameters, least, None).is_ok(),
+                    "{parameters:?} {least}"
+                );
+                return false;
+            }
+            Err(GeometryError::TooManyStripes { chunk_bytes: Some(chunk_bytes) }) => {
+                let greater = Parameters { chunk_bytes, ..*parameters };
+                assert!(Geometry::fit(&greater, member_bytes, None).is_ok(), "{parameters:?} {chunk_bytes}");
+                return false;
+            }
+            Err(error) => panic!("{parameters:?} on {member_bytes}: {error}"),
+        };
+        assert_eq!(geometry.check(), Ok(()));
+        let end = geometry.chunk_offset(geometry.rows - 1) + geometry.row_bytes();
+        assert!(end + TAIL_BYTES <= geometry.member_bytes && geometry.member_bytes <= member_bytes);
+        // Not a row more would fit, but for what a round of the layout leaves and what the written map was reckoned at.
+        let rest = geometry.member_bytes - TAIL_BYTES - end;
+        assert!(rest < 2 * geometry.row_bytes() + DATA_ALIGN, "{rest} bytes left of {geometry:?}");
+        assert!(
+            geometry.regions() <= REGIONS_MAX && (geometry.regions() >= REGIONS_MIN || geometry.stripes < REGIONS_MIN)
+        );
+        let last = geometry.stripes - 1;
+        assert!(geometry.stripes_of_region(geometry.region_of(last)).contains(&last));
+        assert_eq!(geometry.stripes_of_region(geometry.regions() - 1).end, geometry.stripes);
+        assert_eq!(geometry.row_at(end - 1), Some(geometry.rows - 1));
+        assert_eq!(geometry.row_at(end), None);
+        true
+    }
+
+    #[test]
+    fn a_wished_size_is_rounded_up_to_stripes() {
+        let fit = |size| Geometry::fit(&four_and_two(), 1 << 30, Some(size));
+        assert_eq!((fit(1).unwrap().stripes, fit(262_144).unwrap().stripes, fit(262_145).unwrap().stripes), (1, 1, 2));
+        let most = Geometry::fit(&four_and_two(), 1 << 30, None).unwrap();
+        assert_eq!(fit(most.size()), Ok(most));
+        assert_eq!(fit(most.size() + 1), Err(GeometryError::TooLarge { most: most.size() }));
+        assert_eq!(fit(u64::MAX), Err(GeometryError::TooLarge { most: most.size() }));
+    }
+
+    #[test]
+    fn what_cannot_be_is_told() {
+        let with = |chunk_bytes, block_bytes| {
+            Geometry::fit(&Parameters { chunk_bytes, block_bytes, ..four_and_two() }, 1 << 30, None).map(drop)
+        };
+        let chunk = |chunk_bytes, block_bytes| Err(GeometryError::Chunk { chunk_bytes, block_bytes });
+        for bytes in [0, 256, 65_537, 8 << 20] {
+            assert_eq!(with(bytes, 512), chunk(bytes, 512));
+        }
+        assert_eq!(with(2048, 4096), chunk(2048, 4096));
+        assert_eq!(with(4096, 520), Err(GeometryError::Block(520)));
+        let shape = parameters(LayoutKind::Rotating, 4, 7, 11).unwrap();
+        assert!(matches!(Geometry::fit(&shape, 1 << 30, None), Err(GeometryError::Code(_))));
+        let huge = Geometry::fit(&Parameters { chunk_bytes: 512, ..four_and_two() }, u64::MAX, None);
+        assert_eq!(huge, Err(GeometryError::TooManyStripes { chunk_bytes: None }));
+    }
+}

@@ -1,0 +1,168 @@
+//! The intents: which regions may be half written. A bit a region, in pages of one block, the same on every member.
+//!
+//! A bit is set, and durable on every member, before the first chunk of its region is written; it is cleared when all is
+//! durable. A page is one block of the disk, so it is rewritten in place. After a crash a region is dirty when any member
+//! says so, or when no member can say.
+
+use super::bits::Bits;
+use super::geometry::Geometry;
+use super::page::{Head, PageError};
+use super::uuid::Uuid;
+use crate::buffer::Buffer;
+
+/// The first bytes of an intent page.
+pub const MAGIC: [u8; 8] = *b"SJINTENT";
+
+/// One page, as one member has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<'a> {
+    /// Which.
+    pub index: u64,
+    /// Its bits, from the region `index * regions_per_page` on.
+    bits: &'a [u8],
+}
+
+impl<'a> Page<'a> {
+    /// The page that should be the one called `index` of this array.
+    ///
+    /// # Errors
+    /// When it is not, or is damaged.
+    pub fn decode(block: &'a [u8], array: Uuid, index: u64) -> Result<Page<'a>, PageError> {
+        head(array, index).decode(block).map(|(_, bits)| Page { index, bits })
+    }
+}
+
+/// Page `index` of these dirty regions, to be written.
+///
+/// # Panics
+/// When the geometry has no such page, or another number of regions.
+pub fn encode(geometry: &Geometry, array: Uuid, index: u64, dirty: &Bits) -> Buffer {
+    assert!(index < geometry.intent_pages && dirty.len() == geometry.regions(), "page {index} of {geometry:?}");
+    let start = index * geometry.regions_per_page();
+    head(array, index).encode(geometry.block_bytes, |bits| dirty.write_to(start, bits))
+}
+
+/// What the sound pages of all members come to.
+#[derive(Clone, Debug)]
+pub struct Union {
+    geometry: Geometry,
+    dirty: Bits,
+    /// Which pages any member has.
+    is_told: Vec<bool>,
+}
+
+impl Union {
+    /// Of no page yet.
+    pub fn new(geometry: &Geometry) -> Union {
+        let is_told = vec![false; geometry.intent_pages as usize];
+        Union { geometry: *geometry, dirty: Bits::zeros(geometry.regions()), is_told }
+    }
+
+    /// Adds one page of one member, in any order. One that the geometry does not have says nothing.
+    pub fn add(&mut self, page: &Page<'_>) {
+        let Some(is_told) = self.is_told.get_mut(page.index as usize) else { return };
+        *is_told = true;
+        let mut bits = Bits::zeros(self.geometry.regions_per_page());
+        bits.read_from(0, page.bits);
+        let start = page.index * self.geometry.regions_per_page();
+        bits.iter()
+            .map(|bit| start + bit)
+            .take_while(|&region| region < self.geometry.regions())
+            .for_each(|region| self.dirty.set(region, true));
+    }
+
+    /// The dirty regions: of pages that nobody could tell, all.
+    pub fn dirty(mut self) -> Bits {
+        let per_page = self.geometry.regions_per_page();
+        for (index, _) in self.is_told.iter().enumerate().filter(|(_, is_told)| !**is_told) {
+            let start = index as u64 * per_page;
+            (start..(start + per_page).min(self.dirty.len())).for_each(|region| self.dirty.set(region, true));
+        }
+        self.dirty
+    }
+}
+
+fn head(array: Uuid, index: u64) -> Head {
+    Head { magic: MAGIC, array: array.id(), index: index as u32, generation: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::page::PageError;
+    use super::super::tests::geometry;
+    use super::*;
+    use proptest::prelude::*;
+
+    const ARRAY: Uuid = Uuid([9; 16]);
+
+    /// All pages of one member.
+    fn pages(geometry: &Geometry, dirty: &Bits) -> Vec<Buffer> {
+        (0..geometry.intent_pages).map(|index| encode(geometry, ARRAY, index, dirty)).collect()
+    }
+
+    fn union(geometry: &Geometry, members: &[Vec<Buffer>]) -> Bits {
+        let mut union = Union::new(geometry);
+        for member in members {
+            for (index, page) in member.iter().enumerate() {
+                let _ = Page::decode(page, ARRAY, index as u64).map(|page| union.add(&page));
+            }
+        }
+        union.dirty()
+    }
+
+    #[test]
+    fn a_page_is_told_by_all_that_it_says() {
+        let geometry = geometry(20_000);
+        let page = encode(&geometry, ARRAY, 1, &Bits::zeros(geometry.regions()));
+        assert_eq!(page.len(), 512);
+        assert_eq!(Page::decode(&page, Uuid([8; 16]), 1), Err(PageError::Array));
+        assert_eq!(Page::decode(&page, ARRAY, 0), Err(PageError::Index));
+        assert_eq!(Page::decode(&page[..32], ARRAY, 1), Err(PageError::Foreign));
+        assert_eq!(Page::decode(&[0; 512], ARRAY, 1), Err(PageError::Foreign));
+        for at in 0..page.len() {
+            let mut page = page.clone();
+            page[at] ^= 0x10;
+            assert!(Page::decode(&page, ARRAY, 1).is_err(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn a_page_that_nobody_has_makes_its_regions_dirty() {
+        let geometry = geometry(20_000);
+        assert_eq!((geometry.regions(), geometry.intent_pages, geometry.regions_per_page()), (20_000, 6, 3840));
+        let mut members = [(); 3].map(|()| pages(&geometry, &Bits::zeros(20_000)));
+        assert_eq!(union(&geometry, &members).count(), 0);
+        members[0][1][100] ^= 1;
+        members[1][1][100] ^= 1;
+        assert_eq!(union(&geometry, &members).count(), 0, "one member can still say");
+        members[2][1].fill(0);
+        assert_eq!(union(&geometry, &members).iter().collect::<Vec<_>>(), (3840..7680).collect::<Vec<_>>());
+        members[0][5].fill(0);
+        members[1][5].fill(0);
+        members[2][5].fill(0);
+        assert_eq!(union(&geometry, &members).count(), 3840 + 800, "the last page is not full");
+        assert_eq!(Union::new(&geometry).dirty(), Bits::ones(20_000));
+    }
+
+    proptest! {
+        #[test]
+        fn what_any_member_calls_dirty_is(members in prop::collection::vec(prop::collection::vec(0u64..20_000, 0..20), 1..4)) {
+            let geometry = geometry(20_000);
+            let mut all = Bits::zeros(20_000);
+            let pages: Vec<_> = members.iter().map(|dirty| {
+                let mut bits = Bits::zeros(20_000);
+                dirty.iter().for_each(|&region| { bits.set(region, true); all.set(region, true); });
+                pages(&geometry, &bits)
+            }).collect();
+            prop_assert_eq!(union(&geometry, &pages), all);
+        }
+
+        #[test]
+        fn garbage_is_no_page(mut bytes in prop::collection::vec(any::<u8>(), 0..600), index in 0u64..10) {
+            prop_assert!(Page::decode(&bytes, ARRAY, index).is_err());
+            let end = bytes.len().min(8);
+            bytes[..end].copy_from_slice(&MAGIC[..end]);
+            prop_assert!(Page::decode(&bytes, ARRAY, index).is_err());
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A page of bits: what the intents and the written map have in common.
+
+use super::fields::{Reader, Writer};
+use super::geometry::PAGE_HEAD_BYTES;
+use crate::buffer::Buffer;
+use scrubjay_code::{crc32c, crc32c_extend};
+use std::fmt;
+
+/// Where the checksum lies: it covers all bytes before and behind it.
+const SUM_AT: usize = 8;
+
+/// What precedes the bits of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// What kind of page it is.
+    pub magic: [u8; 8],
+    /// The array: [`super::uuid::Uuid::id`] of its UUID.
+    pub array: u64,
+    /// Which page of its kind.
+    pub index: u32,
+    /// Which version of it.
+    pub generation: u64,
+}
+
+/// Why a block is not the page that should be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageError {
+    /// It does not begin as one of its kind.
+    Foreign,
+    /// The checksum does not match.
+    Damaged,
+    /// It is a page of another array.
+    Array,
+    /// It is another page.
+    Index,
+}
+
+impl Head {
+    /// A page to be written: the head, and a place for bits that `fill` writes into.
+    pub fn encode(&self, page_bytes: u64, fill: impl FnOnce(&mut [u8])) -> Buffer {
+        let mut page = Buffer::zeroed(page_bytes as usize);
+        let mut to = Writer::new(&mut page);
+        to.bytes(&self.magic);
+        to.u32(0); // the checksum, below
+        to.u32(self.index);
+        to.u64(self.array);
+        to.u64(self.generation);
+        fill(&mut page[PAGE_HEAD_BYTES as usize..]);
+        let sum = checksum(&page);
+        page[SUM_AT..SUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
+        page
+    }
+
+    /// The generation and the bits of a page that should have this magic, array and index.
+    pub fn decode<'a>(&self, page: &'a [u8]) -> Result<(u64, &'a [u8]), PageError> {
+        if page.len() <= PAGE_HEAD_BYTES as usize || !page.starts_with(&self.magic) {
+            return Err(PageError::Foreign);
+        }
+        let (head, bits) = page.split_at(PAGE_HEAD_BYTES as usize);
+        let mut from = Reader::new(&head[self.magic.len()..]);
+        let (sum, index, array, generation) = (from.u32(), from.u32(), from.u64(), from.u64());
+        match () {
+            () if sum != checksum(page) => Err(PageError::Damaged),
+            () if array != self.array => Err(PageError::Array),
+            () if index != self.index => Err(PageError::Index),
+            () => Ok((generation, bits)),
+        }
+    }
+}
+
+/// Of all bytes but the four that hold it.
+fn checksum(page: &[u8]) -> u32 {
+    crc32c_extend(crc32c(&page[..SUM_AT]), &page[SUM_AT + 4..])
+}
+
+impl fmt::Display for PageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PageError::Foreign => "there is no page",
+            PageError::Damaged => "the page is damaged",
+            PageError::Array => "the page is another array's",
+            PageError::Index => "another page lies there",
+        })
+    }
+}
+
+impl std::error::Error for PageError {}

@@ -1,0 +1,403 @@
+//! The superblock: what a member says of its array and of itself. Four copies on each member, two of them at each end.
+//!
+//! Copies of even and of odd generations take turns, so that while one is written the other is whole.
+
+mod error;
+mod record;
+
+pub use error::{SuperblockError, VERSION};
+pub use record::{MemberRecord, MemberState, Why};
+
+use super::fields::{Reader, Writer};
+use super::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES};
+use super::uuid::Uuid;
+use crate::buffer::Buffer;
+use crate::integrity::scheme::Scheme;
+use crate::layout::{DISKS_MAX, Layout, LayoutKind};
+use crate::plan::Shape;
+use crate::units::UnixSeconds;
+use record::RECORD_BYTES;
+use scrubjay_code::{crc32c, crc32c_extend};
+
+/// The first bytes of a superblock.
+pub const MAGIC: [u8; 8] = *b"SCRUBJAY";
+/// A volume's name is no longer, in bytes.
+pub const NAME_BYTES_MAX: usize = 64;
+
+/// Where the checksum lies: it covers all bytes before and behind it.
+const SUM_AT: usize = 12;
+/// A layout's or a scheme's name, zeros behind it.
+const WORD_BYTES: usize = 16;
+/// Where the table of members begins: a line of [`RECORD_BYTES`] each.
+const TABLE_AT: usize = 512;
+/// There is room for all of it.
+const _: () = assert!(TABLE_AT + DISKS_MAX * RECORD_BYTES <= SUPERBLOCK_BYTES);
+
+/// What a member says of its array and of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Superblock {
+    /// The array.
+    pub array: Uuid,
+    /// What people call it: at most [`NAME_BYTES_MAX`] bytes, no control characters; may be empty.
+    pub name: String,
+    /// When it was made.
+    pub created: UnixSeconds,
+    /// When it was last started for writing; zero: never.
+    pub last_started: UnixSeconds,
+    /// Grows by one with each change of what is said here; the first is 1.
+    pub generation: u64,
+    /// Every write number that was ever used is less than this.
+    pub write_mark: u64,
+    /// Was it stopped in order, so that no region is dirty?
+    pub is_clean: bool,
+    /// Where everything lies.
+    pub geometry: Geometry,
+    /// Which of the members this one is: its place in `members`.
+    pub slot: usize,
+    /// All of them, by slot.
+    pub members: Vec<MemberRecord>,
+}
+
+impl Superblock {
+    /// Where the copies lie on a member of this size: of even generations at the start, of odd ones at the start, of even
+    /// ones at the end, of odd ones at the end. Nothing on a member that has no room for them.
+    pub fn offsets(member_bytes: u64) -> Option<[u64; 4]> {
+        let copy = SUPERBLOCK_BYTES as u64;
+        let end = member_bytes / HEAD_BYTES * HEAD_BYTES;
+        let tail = end.checked_sub(TAIL_BYTES).filter(|&tail| tail >= HEAD_BYTES + TAIL_BYTES)?;
+        Some([HEAD_BYTES, HEAD_BYTES + copy, tail, tail + copy])
+    }
+
+    /// Where this generation is written on a member of this size: at the start first, then at the end.
+    ///
+    /// # Panics
+    /// On a member that has no room for it.
+    pub fn places(&self, member_bytes: u64) -> [u64; 2] {
+        let offsets = Superblock::offsets(member_bytes).expect("a member has room for its superblocks");
+        let turn = (self.generation % 2) as usize;
+        [offsets[turn], offsets[2 + turn]]
+    }
+
+    /// What the array knows of this very member.
+    pub fn own(&self) -> &MemberRecord {
+        &self.members[self.slot]
+    }
+
+    /// The same, as another member has it.
+    pub fn of_slot(&self, slot: usize) -> Superblock {
+        Superblock { slot, ..self.clone() }
+    }
+
+    /// [`SUPERBLOCK_BYTES`] to be written.
+    ///
+    /// # Panics
+    /// When it says what cannot be: a name too long, more or fewer members than the layout has.
+    pub fn encode(&self) -> Buffer {
+        assert_eq!(self.check(), Ok(()), "{self:?}");
+        let mut block = Buffer::zeroed(SUPERBLOCK_BYTES);
+        let mut to = Writer::new(&mut block);
+        to.bytes(&MAGIC);
+        to.u32(VERSION);
+        to.u32(0); // the checksum, below
+        to.bytes(&self.array.0);
+        to.u64(self.generation);
+        to.u64(self.write_mark);
+        to.u64(self.created.0);
+        to.u64(self.last_started.0);
+        to.u32(self.slot as u32);
+        to.u32(u32::from(self.is_clean));
+        to.text(&self.name, NAME_BYTES_MAX);
+        encode_geometry(&self.geometry, &mut to);
+        let mut to = Writer::new(&mut block[TABLE_AT..]);
+        self.members.iter().for_each(|member| member.encode(&mut to));
+        let sum = checksum(&block);
+        block[SUM_AT..SUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
+        block
+    }
+
+    /// What a block of [`SUPERBLOCK_BYTES`] says.
+    ///
+    /// # Errors
+    /// [`SuperblockError`].
+    pub fn decode(block: &[u8]) -> Result<Superblock, SuperblockError> {
+        if block.len() != SUPERBLOCK_BYTES || !block.starts_with(&MAGIC) {
+            return Err(SuperblockError::Foreign);
+        }
+        let mut from = Reader::new(&block[MAGIC.len()..]);
+        let (version, sum) = (from.u32(), from.u32());
+        if sum != checksum(block) {
+            return Err(SuperblockError::Damaged);
+        }
+        if version != VERSION {
+            return Err(SuperblockError::Version(version));
+        }
+        let mut superblock = Superblock {
+            array: Uuid(from.array()),
+            generation: from.u64(),
+            write_mark: from.u64(),
+            created: UnixSeconds(from.u64()),
+            last_started: UnixSeconds(from.u64()),
+            slot: from.u32() as usize,
+            is_clean: match from.u32() {
+                0 => false,
+                1 => true,
+                _ => return Err(SuperblockError::Nonsense("a flag")),
+            },
+            name: from.text(NAME_BYTES_MAX).ok_or(SuperblockError::Nonsense("the name"))?.to_owned(),
+            geometry: decode_geometry(&mut from)?,
+            members: Vec::new(),
+        };
+        let mut from = Reader::new(&block[TABLE_AT..]);
+        for _ in 0..superblock.geometry.layout.disks() {
+            let member = MemberRecord::decode(&mut from).map_err(SuperblockError::Nonsense)?;
+            superblock.members.push(member);
+        }
+        superblock.check().map_err(SuperblockError::Nonsense)?;
+        // Nothing is said where nothing is written.
+        if superblock.encode()[..] != *block {
+            return Err(SuperblockError::Nonsense("something is written where nothing should be"));
+        }
+        Ok(superblock)
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
+        let stripes = self.geometry.stripes;
+        let is_done = |member: &MemberRecord| match member.state {
+            MemberState::Rebuilding { stripes_done } => stripes_done <= stripes,
+            _ => true,
+        };
+        let rules = [
+            (self.generation > 0, "the generation"),
+            (self.name.len() <= NAME_BYTES_MAX && !self.name.contains(char::is_control), "the name"),
+            (self.members.len() == self.geometry.layout.disks(), "the number of members"),
+            (self.slot < self.members.len(), "the slot"),
+            (self.members.iter().all(is_done), "more is rebuilt than there is"),
+            (self.geometry.check().is_ok(), "the geometry"),
+        ];
+        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |&(_, what)| Err(what))
+    }
+}
+
+/// The newest of a member's copies, in any order.
+///
+/// # Errors
+/// Of the copy that tells most when none is sound: of another version, damaged, or no superblock at all.
+pub fn newest<'a>(copies: impl IntoIterator<Item = &'a [u8]>) -> Result<Superblock, SuperblockError> {
+    let mut best: Option<Superblock> = None;
+    let mut worst = SuperblockError::Foreign;
+    for copy in copies {
+        match Superblock::decode(copy) {
+            Ok(found) if best.as_ref().is_none_or(|best| best.generation < found.generation) => best = Some(found),
+            Ok(_) => {}
+            Err(error) => worst = if error.rank() > worst.rank() { error } else { worst },
+        }
+    }
+    best.ok_or(worst)
+}
+
+/// Layout and scheme by their names: no table of numbers to be kept in step.
+fn encode_geometry(geometry: &Geometry, to: &mut Writer<'_>) {
+    let shape = geometry.layout.shape();
+    to.text(geometry.layout.kind().name(), WORD_BYTES);
+    to.text(geometry.scheme.name(), WORD_BYTES);
+    for number in [shape.data, shape.parity, geometry.layout.disks()] {
+        to.u32(number as u32);
+    }
+    for number in [geometry.chunk_bytes, geometry.block_bytes, geometry.appendix_bytes] {
+        to.u32(number as u32);
+    }
+    for number in numbers(geometry) {
+        to.u64(number);
+    }
+}
+
+/// The long numbers of a geometry, in their order on the disk.
+fn numbers(geometry: &Geometry) -> [u64; 9] {
+    [
+        geometry.rows,
+        geometry.stripes,
+        geometry.region_stripes,
+        geometry.intent_offset,
+        geometry.intent_pages,
+        geometry.written_offset,
+        geometry.written_pages,
+        geometry.data_offset,
+        geometry.member_bytes,
+    ]
+}
+
+fn decode_geometry(from: &mut Reader<'_>) -> Result<Geometry, SuperblockError> {
+    let kind = from.text(WORD_BYTES).and_then(LayoutKind::by_name).ok_or(SuperblockError::Nonsense("the layout"))?;
+    let scheme = from.text(WORD_BYTES).and_then(Scheme::by_name).ok_or(SuperblockError::Nonsense("the scheme"))?;
+    let [data, parity, disks] = [from.u32(), from.u32(), from.u32()].map(|number| number as usize);
+    let is_shape = [data, parity, disks].iter().all(|&count| count <= DISKS_MAX);
+    let layout = is_shape.then(|| Layout::new(kind, Shape { data, parity }, disks).ok()).flatten();
+    let geometry = Geometry {
+        layout: layout.ok_or(SuperblockError::Nonsense("the layout's shape"))?,
+        scheme,
+        chunk_bytes: u64::from(from.u32()),
+        block_bytes: u64::from(from.u32()),
+        appendix_bytes: u64::from(from.u32()),
+        rows: from.u64(),
+        stripes: from.u64(),
+        region_stripes: from.u64(),
+        intent_offset: from.u64(),
+        intent_pages: from.u64(),
+        written_offset: from.u64(),
+        written_pages: from.u64(),
+        data_offset: from.u64(),
+        member_bytes: from.u64(),
+    };
+    Ok(geometry)
+}
+
+/// Of all bytes but the four that hold it.
+fn checksum(block: &[u8]) -> u32 {
+    crc32c_extend(crc32c(&block[..SUM_AT]), &block[SUM_AT + 4..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::geometry::Parameters;
+    use proptest::prelude::*;
+
+    fn superblock() -> Superblock {
+        let layout = Layout::new(LayoutKind::Rotating, Shape { data: 4, parity: 2 }, 6).unwrap();
+        let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 };
+        let member = |slot: u8| MemberRecord { uuid: Uuid([slot; 16]), term: 0, state: MemberState::Active, faults: 0 };
+        Superblock {
+            array: Uuid([0xaa; 16]),
+            name: "photos".to_owned(),
+            created: UnixSeconds(1_763_700_000),
+            last_started: UnixSeconds(0),
+            generation: 1,
+            write_mark: 0,
+            is_clean: true,
+            geometry: Geometry::fit(&parameters, 1 << 30, None).unwrap(),
+            slot: 3,
+            members: (0..6).map(member).collect(),
+        }
+    }
+
+    /// Refused, or sound after all with a right checksum; never a panic.
+    fn with_right_sum(block: &mut [u8]) -> Result<Superblock, SuperblockError> {
+        let sum = checksum(block);
+        block[SUM_AT..SUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
+        Superblock::decode(block)
+    }
+
+    #[test]
+    fn the_bytes_are_those_of_the_document() {
+        let block = superblock().encode();
+        let number = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().unwrap());
+        let short = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().unwrap());
+        assert_eq!((&block[..8], short(8), &block[16..32]), (&b"SCRUBJAY"[..], 1, &[0xaa; 16][..]));
+        assert_eq!([32, 40, 48, 56].map(number), [1, 0, 1_763_700_000, 0]);
+        assert_eq!(([64, 68].map(short), &block[72..79]), ([3, 1], &b"photos\0"[..]));
+        assert_eq!((&block[136..145], &block[152..158]), (&b"rotating\0"[..], &b"stamp\0"[..]));
+        assert_eq!([168, 172, 176, 180, 184, 188].map(short), [4, 2, 6, 65_536, 512, 512]);
+        let geometry = superblock().geometry;
+        assert_eq!([192, 200, 208].map(number), [geometry.rows, geometry.stripes, geometry.region_stripes]);
+        assert_eq!([216, 224, 232, 240].map(number), [65_536, 1, 131_072, 1]);
+        assert_eq!([248, 256].map(number), [1 << 20, 1 << 30]);
+        assert_eq!((&block[512 + 3 * 32..][..16], &block[512 + 3 * 32 + 28..][..2]), (&[3; 16][..], &[1, 0][..]));
+    }
+
+    #[test]
+    fn every_changed_byte_is_refused() {
+        let mut block = superblock().encode();
+        for at in 0..SUPERBLOCK_BYTES {
+            for change in [1, 0x80, 0xff] {
+                block[at] ^= change;
+                assert!(Superblock::decode(&block).is_err(), "byte {at}");
+                block[at] ^= change;
+            }
+        }
+        assert_eq!(Superblock::decode(&block), Ok(superblock()));
+    }
+
+    #[test]
+    fn what_another_version_wrote_is_told() {
+        let mut block = superblock().encode();
+        block[8] = 2;
+        assert_eq!(Superblock::decode(&block), Err(SuperblockError::Damaged));
+        assert_eq!(with_right_sum(&mut block), Err(SuperblockError::Version(2)));
+    }
+
+    #[test]
+    fn the_newest_sound_copy_speaks() {
+        let old = superblock().encode();
+        let new = Superblock { generation: 2, ..superblock() }.encode();
+        let (mut torn, zero) = (new.clone(), Buffer::zeroed(SUPERBLOCK_BYTES));
+        torn[9000..].fill(0xee);
+        let generation = |copies: &[&Buffer]| newest(copies.iter().map(|copy| &copy[..])).map(|found| found.generation);
+        assert_eq!(generation(&[&old, &new, &old]), Ok(2));
+        assert_eq!(generation(&[&torn, &zero, &old]), Ok(1));
+        assert_eq!(generation(&[&zero, &torn, &zero]), Err(SuperblockError::Damaged));
+        assert_eq!(generation(&[&zero, &zero]), Err(SuperblockError::Foreign));
+        assert_eq!(newest([&old[..100]]), Err(SuperblockError::Foreign));
+    }
+
+    #[test]
+    fn the_copies_lie_apart_at_both_ends() {
+        assert_eq!(Superblock::offsets(1 << 20), Some([4096, 20_480, 1_015_808, 1_032_192]));
+        assert_eq!(Superblock::offsets((1 << 20) + 4095), Superblock::offsets(1 << 20), "whole pages");
+        let least = 4096 + 4 * SUPERBLOCK_BYTES as u64;
+        assert_eq!(Superblock::offsets(least), Some([4096, 20_480, 36_864, 53_248]));
+        assert_eq!(Superblock::offsets(least - 1), None);
+        let places = |generation| Superblock { generation, ..superblock() }.places(1 << 20);
+        assert_eq!([places(1), places(2), places(3)], [[20_480, 1_032_192], [4096, 1_015_808], [20_480, 1_032_192]]);
+    }
+
+    fn states() -> impl Strategy<Value = MemberState> {
+        prop_oneof![
+            Just(MemberState::Active),
+            Just(MemberState::Missing),
+            Just(MemberState::Failed(Why::Gone)),
+            Just(MemberState::Failed(Why::Faults)),
+            Just(MemberState::Failed(Why::Asked)),
+            (0u64..1000).prop_map(|stripes_done| MemberState::Rebuilding { stripes_done }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_comes_back(
+            name in "[ -~äé✓]{0,20}", numbers in any::<[u64; 4]>(), generation in 1u64.., is_clean in any::<bool>(),
+            members in prop::collection::vec((any::<[u8; 16]>(), any::<u16>(), states(), any::<u32>()), 6), slot in 0usize..6,
+        ) {
+            let members = members.into_iter().map(|(uuid, term, state, faults)| MemberRecord { uuid: Uuid(uuid), term, state, faults });
+            let written = Superblock {
+                array: Uuid::of_random([numbers[3] as u8; 16]), name, created: UnixSeconds(numbers[0]), last_started: UnixSeconds(numbers[1]),
+                generation, write_mark: numbers[2], is_clean, slot, members: members.collect(), ..superblock()
+            };
+            prop_assert_eq!(Superblock::decode(&written.encode()), Ok(written));
+        }
+
+        /// Whatever is changed and given a right checksum is refused, or is what it says; never a panic.
+        #[test]
+        fn nonsense_with_a_right_checksum_is_told(changes in prop::collection::vec((12usize..900, any::<u8>()), 1..6)) {
+            let mut block = superblock().encode();
+            changes.into_iter().for_each(|(at, byte)| block[at] = byte);
+            if let Ok(said) = with_right_sum(&mut block) {
+                prop_assert_eq!(&said.encode()[..], &block[..]);
+                prop_assert_eq!(said.geometry.check(), Ok(()));
+            }
+        }
+
+        /// Whole numbers of the geometry, the extreme ones above all.
+        #[test]
+        fn a_geometry_of_any_numbers_is_told(
+            changes in prop::collection::vec((0usize..9, prop_oneof![any::<u64>(), 0u64..1 << 33, Just(u64::MAX)]), 1..4),
+            words in prop::collection::vec((0usize..6, prop_oneof![any::<u32>(), 0u32..300]), 0..3),
+        ) {
+            let mut block = superblock().encode();
+            changes.into_iter().for_each(|(at, number)| block[192 + 8 * at..][..8].copy_from_slice(&number.to_le_bytes()));
+            words.into_iter().for_each(|(at, number)| block[168 + 4 * at..][..4].copy_from_slice(&number.to_le_bytes()));
+            if let Ok(said) = with_right_sum(&mut block) {
+                prop_assert!(said.geometry.data_offset + said.geometry.rows * said.geometry.row_bytes() + TAIL_BYTES <= said.geometry.member_bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What an array knows of each of its members: a line of the table in its superblocks.
+
+use super::super::fields::{Reader, Writer};
+use super::super::uuid::Uuid;
+use std::fmt;
+
+/// What a line of the table takes.
+pub(super) const RECORD_BYTES: usize = 32;
+
+/// What the array knows of one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberRecord {
+    /// Which. A member that is taken in again has another one, so it is never taken for what it was.
+    pub uuid: Uuid,
+    /// How many members had this slot before it.
+    pub term: u16,
+    /// How it is.
+    pub state: MemberState,
+    /// How many faults were located on it.
+    pub faults: u32,
+}
+
+/// How a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberState {
+    /// It holds all that it should.
+    Active,
+    /// It was taken out.
+    Failed(Why),
+    /// It was not there when the array was written: it is behind.
+    Missing,
+    /// It is being rebuilt.
+    Rebuilding {
+        /// It holds what it should of the stripes before this one, and of those written since.
+        stripes_done: u64,
+    },
+}
+
+/// Why a member was taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It does not answer any more.
+    Gone,
+    /// Too many faults were located on it in a short time.
+    Faults,
+    /// Somebody said so.
+    Asked,
+}
+
+impl MemberRecord {
+    /// A line of the table.
+    pub(super) fn encode(&self, to: &mut Writer<'_>) {
+        let (state, why, stripes_done) = match self.state {
+            MemberState::Active => (1, 0, 0),
+            MemberState::Failed(why) => (2, why as u8, 0),
+            MemberState::Missing => (3, 0, 0),
+            MemberState::Rebuilding { stripes_done } => (4, 0, stripes_done),
+        };
+        to.bytes(&self.uuid.0);
+        to.u64(stripes_done);
+        to.u32(self.faults);
+        to.u8(state);
+        to.u8(why);
+        to.bytes(&self.term.to_le_bytes());
+    }
+
+    /// The opposite; or what makes no sense.
+    pub(super) fn decode(from: &mut Reader<'_>) -> Result<MemberRecord, &'static str> {
+        let (uuid, stripes_done, faults) = (Uuid(from.array()), from.u64(), from.u32());
+        let state = match (from.u8(), from.u8()) {
+            (1, 0) => MemberState::Active,
+            (2, why) => MemberState::Failed(Why::of_code(why).ok_or("why a member failed")?),
+            (3, 0) => MemberState::Missing,
+            (4, 0) => MemberState::Rebuilding { stripes_done },
+            _ => return Err("the state of a member"),
+        };
+        let term = u16::from_le_bytes(from.array());
+        Ok(MemberRecord { uuid, term, state, faults })
+    }
+}
+
+impl Why {
+    const ALL: [Why; 3] = [Why::Gone, Why::Faults, Why::Asked];
+
+    fn of_code(code: u8) -> Option<Why> {
+        Why::ALL.into_iter().find(|&why| why as u8 == code)
+    }
+}
+
+impl fmt::Display for MemberState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MemberState::Active => f.write_str("active"),
+            MemberState::Failed(Why::Gone) => f.write_str("failed: it did not answer any more"),
+            MemberState::Failed(Why::Faults) => f.write_str("failed: too many faults were located on it"),
+            MemberState::Failed(Why::Asked) => f.write_str("failed: as it was asked to"),
+            MemberState::Missing => f.write_str("missing"),
+            MemberState::Rebuilding { stripes_done } => write!(f, "rebuilding: {stripes_done} stripes done"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_comes_back_and_nothing_else_is_one() {
+        let failed = Why::ALL.map(MemberState::Failed);
+        let states = [MemberState::Active, MemberState::Missing, MemberState::Rebuilding { stripes_done: 1 << 31 }];
+        for state in states.into_iter().chain(failed) {
+            let record = MemberRecord { uuid: Uuid([7; 16]), term: 0x102, state, faults: 3 };
+            let mut line = [0; RECORD_BYTES];
+            record.encode(&mut Writer::new(&mut line));
+            assert_eq!(MemberRecord::decode(&mut Reader::new(&line)), Ok(record));
+        }
+        let known =
+            (0..=u8::MAX).flat_map(|state| (0..=u8::MAX).map(move |why| (state, why))).filter(|&(state, why)| {
+                let mut line = [0; RECORD_BYTES];
+                (line[28], line[29]) = (state, why);
+                MemberRecord::decode(&mut Reader::new(&line)).is_ok()
+            });
+        assert_eq!(known.collect::<Vec<_>>(), [(1, 0), (2, 0), (2, 1), (2, 2), (3, 0), (4, 0)]);
+    }
+}

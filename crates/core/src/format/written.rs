@@ -1,0 +1,142 @@
+//! The written map: which stripes were ever written. A bit a stripe, in pages of 4 KiB, the same on every member.
+//!
+//! A stripe that was never written reads as zeros, without I/O. A bit is set only after the stripe's chunks are durable,
+//! and cleared by a trim. A page has two places, and its versions take turns. What the newest sound version on any member
+//! says holds; where no member can say, every stripe was written: zeros are never invented.
+
+use super::bits::Bits;
+use super::geometry::{Geometry, WRITTEN_PAGE_BYTES};
+use super::page::{Head, PageError};
+use super::uuid::Uuid;
+use crate::buffer::Buffer;
+
+/// The first bytes of a page of the written map.
+pub const MAGIC: [u8; 8] = *b"SJWRITTN";
+
+/// One page, as one place of one member has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<'a> {
+    /// Which.
+    pub index: u64,
+    /// Which version of it: its place is that of [`Geometry::written_page_offset`].
+    pub generation: u64,
+    /// Its bits, from the stripe `index * stripes_per_page` on.
+    bits: &'a [u8],
+}
+
+impl<'a> Page<'a> {
+    /// The page that should be a version of the one called `index` of this array.
+    ///
+    /// # Errors
+    /// When it is not, or is damaged.
+    pub fn decode(block: &'a [u8], array: Uuid, index: u64) -> Result<Page<'a>, PageError> {
+        head(array, index, 0).decode(block).map(|(generation, bits)| Page { index, generation, bits })
+    }
+}
+
+/// The written map and the newest version of each of its pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Map {
+    /// A bit a stripe: was it ever written?
+    pub stripes: Bits,
+    /// The newest version of each page; zero where there was none.
+    pub generations: Vec<u64>,
+}
+
+/// Version `generation` of page `index` of this map, to be written.
+///
+/// # Panics
+/// When the geometry has no such page, or another number of stripes.
+pub fn encode(geometry: &Geometry, array: Uuid, index: u64, generation: u64, stripes: &Bits) -> Buffer {
+    assert!(index < geometry.written_pages && stripes.len() == geometry.stripes, "page {index} of {geometry:?}");
+    let start = index * geometry.stripes_per_page();
+    head(array, index, generation).encode(WRITTEN_PAGE_BYTES, |bits| stripes.write_to(start, bits))
+}
+
+impl Map {
+    /// Of which no page was read yet.
+    pub fn new(geometry: &Geometry) -> Map {
+        let generations = vec![0; geometry.written_pages as usize];
+        Map { stripes: Bits::ones(geometry.stripes), generations }
+    }
+
+    /// Adds one version of one page of one member, in any order. One that the geometry does not have says nothing.
+    pub fn add(&mut self, geometry: &Geometry, page: &Page<'_>) {
+        let newest = self.generations.get_mut(page.index as usize);
+        let Some(newest) = newest.filter(|newest| **newest < page.generation) else { return };
+        *newest = page.generation;
+        self.stripes.read_from(page.index * geometry.stripes_per_page(), page.bits);
+    }
+}
+
+fn head(array: Uuid, index: u64, generation: u64) -> Head {
+    Head { magic: MAGIC, array: array.id(), index: index as u32, generation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::geometry;
+    use super::*;
+    use proptest::prelude::*;
+
+    const ARRAY: Uuid = Uuid([9; 16]);
+    const STRIPES: u64 = 70_000;
+
+    fn map(geometry: &Geometry, pages: &[(u64, Buffer)]) -> Map {
+        let mut map = Map::new(geometry);
+        for (index, page) in pages {
+            let _ = Page::decode(page, ARRAY, *index).map(|page| map.add(geometry, &page));
+        }
+        map
+    }
+
+    fn bits(ones: impl IntoIterator<Item = u64>) -> Bits {
+        let mut bits = Bits::zeros(STRIPES);
+        ones.into_iter().for_each(|bit| bits.set(bit, true));
+        bits
+    }
+
+    #[test]
+    fn the_newest_sound_version_holds() {
+        let geometry = geometry(STRIPES);
+        assert_eq!((geometry.written_pages, geometry.stripes_per_page()), (3, 32_512));
+        let page = |index, generation, stripes: &Bits| (index, encode(&geometry, ARRAY, index, generation, stripes));
+        let (old, new) = (bits([1, 40_000]), bits([2, 40_001]));
+        let mut pages = vec![page(0, 5, &new), page(1, 8, &old), page(0, 4, &old), page(1, 7, &new), page(2, 1, &old)];
+        let merged = map(&geometry, &pages);
+        assert_eq!((merged.stripes, &merged.generations[..]), (bits([2, 40_000]), &[5, 8, 1][..]));
+        pages[0].1[50] ^= 4;
+        assert_eq!(map(&geometry, &pages).stripes, bits([1, 40_000]), "the one before");
+        pages.reverse();
+        assert_eq!(map(&geometry, &pages).stripes, bits([1, 40_000]), "in any order");
+    }
+
+    #[test]
+    fn zeros_are_never_invented() {
+        let geometry = geometry(STRIPES);
+        assert_eq!(map(&geometry, &[]).stripes, Bits::ones(STRIPES));
+        let page = |index| (index, encode(&geometry, ARRAY, index, 1, &bits([])));
+        let mut pages = vec![page(0), page(1), page(2)];
+        for at in [0, 8, 12, 16, 24, 32, 4095] {
+            pages[1].1[at] ^= 1;
+            assert_eq!(map(&geometry, &pages).stripes, bits(32_512..65_024), "byte {at}");
+            pages[1].1[at] ^= 1;
+        }
+        pages[2].1.fill(0);
+        assert_eq!(map(&geometry, &pages).stripes, bits(65_024..STRIPES));
+        // A sound page in another one's place.
+        pages[2] = (2, page(1).1);
+        assert_eq!(map(&geometry, &pages).stripes, bits(65_024..STRIPES));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_comes_back(ones in prop::collection::vec(0..STRIPES, 0..40), generation in 1u64..) {
+            let geometry = geometry(STRIPES);
+            let stripes = bits(ones);
+            let pages: Vec<_> = (0..3).map(|index| (index, encode(&geometry, ARRAY, index, generation, &stripes))).collect();
+            let merged = map(&geometry, &pages);
+            prop_assert_eq!(merged, Map { stripes, generations: vec![generation; 3] });
+        }
+    }
+}

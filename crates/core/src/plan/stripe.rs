@@ -1,0 +1,94 @@
+//! The words of a plan: a stripe's shape and state, what is wanted of it, and the accesses that come of it.
+
+use crate::slots::Slots;
+
+/// The chunks of a stripe: slots `0..data` hold data, `data..data + parity` parities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// k, at least 1.
+    pub data: usize,
+    /// m; zero for a stripe without redundancy.
+    pub parity: usize,
+}
+
+impl Shape {
+    /// n = k + m.
+    pub const fn slots(self) -> usize {
+        self.data + self.parity
+    }
+
+    /// The data slots.
+    pub fn data_slots(self) -> Slots {
+        Slots::range(0, self.data)
+    }
+
+    /// The parity slots.
+    pub fn parity_slots(self) -> Slots {
+        Slots::range(self.data, self.slots())
+    }
+}
+
+/// What one request wants of one stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// These data chunks.
+    Read(Slots),
+    /// New content for these data chunks.
+    Write {
+        /// All that are touched, at least one.
+        touched: Slots,
+        /// Those of them of which some bytes stay as they are. (Empty when counting as the paper does.)
+        partial: Slots,
+    },
+}
+
+/// What is known of a stripe when a plan is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// The data chunks that were read, and found right, since they were last written (the read-status bitmap).
+    pub is_read: Slots,
+    /// The chunks whose member is missing, of data or parity.
+    pub missing: Slots,
+    /// Which surviving parity to ask for its list, counted from here on (the volume rotates it by the stripe's number).
+    pub turn: usize,
+}
+
+/// How.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Read what was asked for.
+    Read,
+    /// Read what is left, and reckon up what is missing.
+    Reconstruct,
+    /// Write all data chunks and all parities.
+    FullStripe,
+    /// Read-modify-write: old data and parities, their difference, new data and parities.
+    ReadModifyWrite,
+    /// Reconstruct-write: the data chunks that stay, then new data and parities.
+    ReconstructWrite,
+}
+
+/// Accesses to the disks: each slot in each set is one I/O. First all reads, then all writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// How.
+    pub mode: Mode,
+    /// Chunks read, each with its appendix in the same I/O.
+    pub read_chunks: Slots,
+    /// Appendices read alone; disjoint from `read_chunks`.
+    pub read_appendices: Slots,
+    /// Chunks written, each with its appendix in the same I/O.
+    pub write_chunks: Slots,
+    /// Appendices written alone; disjoint from `write_chunks`.
+    pub write_appendices: Slots,
+}
+
+impl Plan {
+    /// How many disk I/Os.
+    pub fn ios(&self) -> usize {
+        [self.read_chunks, self.read_appendices, self.write_chunks, self.write_appendices]
+            .into_iter()
+            .map(Slots::count)
+            .sum()
+    }
+}

@@ -1,0 +1,367 @@
+//! Plans, held against the paper's tables and formulas and against every other way to do the same.
+
+use super::*;
+use crate::slots::Slots;
+
+const HEALTHY: State = State { is_read: Slots::NONE, missing: Slots::NONE, turn: 0 };
+
+/// Every shape of at most `slots_max` slots with a data chunk or more.
+fn shapes(slots_max: usize) -> impl Iterator<Item = Shape> {
+    (1..=slots_max).flat_map(move |data| (0..=slots_max - data).map(move |parity| Shape { data, parity }))
+}
+
+/// Every subset of a set, itself and none included.
+fn subsets(set: Slots) -> impl Iterator<Item = Slots> {
+    let slots: Vec<_> = set.iter().collect();
+    (0..1u32 << slots.len()).map(move |bits| {
+        slots.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, &slot)| slot).collect()
+    })
+}
+
+/// All that can be wanted of a stripe, with all that can be missing of it.
+fn wants(shape: Shape) -> impl Iterator<Item = (Slots, Slots)> {
+    let wanted = subsets(shape.data_slots()).filter(|wanted| !wanted.is_empty());
+    wanted.flat_map(move |wanted| subsets(Slots::range(0, shape.slots())).map(move |missing| (wanted, missing)))
+}
+
+/// A write of whole chunks.
+fn write(touched: Slots) -> Want {
+    Want::Write { touched, partial: Slots::NONE }
+}
+
+/// I/Os of a healthy stripe whose chunks were all read, or none of them.
+fn ios(scheme: Scheme, shape: Shape, want: Want, is_first: bool) -> usize {
+    let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
+    plan(scheme, shape, want, State { is_read, ..HEALTHY }).expect("nothing is missing").ios()
+}
+
+/// One of the rows of Li & Lee 2014, Table II, and of ours for `Stamp`: what a scheme adds. `tau` chunks are touched.
+fn table_2(scheme: Scheme, mode: Mode, tau: usize, data: usize, is_first: bool) -> usize {
+    let first = usize::from(is_first);
+    match (scheme, mode) {
+        (Scheme::None, _) => 0,
+        (Scheme::Pure, Mode::Read) => usize::from(tau < data),
+        (Scheme::Hybrid1 | Scheme::Stamp, Mode::Read) => first,
+        (Scheme::Hybrid2, Mode::Read) => {
+            if tau < data {
+                first
+            } else {
+                0
+            }
+        }
+        (Scheme::Pure, Mode::ReadModifyWrite) => 1,
+        (Scheme::Hybrid2, Mode::ReadModifyWrite) => 2,
+        (Scheme::Hybrid1 | Scheme::Stamp, Mode::ReadModifyWrite) => 0,
+        (Scheme::Pure, Mode::ReconstructWrite) => 2,
+        (Scheme::Hybrid1, Mode::ReconstructWrite) => tau + first,
+        (Scheme::Hybrid2, Mode::ReconstructWrite) => 1 + first,
+        (Scheme::Stamp, Mode::ReconstructWrite) => first,
+        (Scheme::Hybrid1, Mode::FullStripe) => data,
+        (Scheme::Pure | Scheme::Hybrid2 | Scheme::Stamp, Mode::FullStripe) => 0,
+        (_, Mode::Reconstruct) => unreachable!("nothing is missing"),
+    }
+}
+
+/// Every run of chunks in every stripe of 3 to 12 slots with a buddy in it: the plan is the cheaper of the two ways with
+/// what Table II adds to either, formulas (1) to (6).
+#[test]
+fn table_2_cell_by_cell() {
+    let mut cells = std::collections::HashSet::new();
+    for shape in shapes(12).filter(|shape| shape.data >= 2 && shape.parity >= 1) {
+        let (data, parity) = (shape.data, shape.parity);
+        for (start, tau) in (0..data).flat_map(|start| (1..=data).map(move |tau| (start, tau))) {
+            let run: Slots = (start..start + tau).map(|slot| slot % data).collect();
+            for (scheme, is_first) in Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
+                let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
+                let state = State { is_read, missing: Slots::NONE, turn: start };
+                let adds = |mode| table_2(scheme, mode, tau, data, is_first);
+
+                let read = plan(scheme, shape, Want::Read(run), state).unwrap();
+                assert_eq!(read.ios(), tau + adds(Mode::Read), "{scheme} {shape:?} {run:?}");
+                cells.insert((scheme, Mode::Read as u8, tau == data, is_first));
+
+                let ways = match tau == data {
+                    true => vec![(shape.slots() + adds(Mode::FullStripe), Mode::FullStripe)],
+                    false => vec![
+                        (2 * (tau + parity) + adds(Mode::ReadModifyWrite), Mode::ReadModifyWrite),
+                        (shape.slots() + adds(Mode::ReconstructWrite), Mode::ReconstructWrite),
+                    ],
+                };
+                let &(ios, mode) = ways.iter().min_by_key(|(ios, _)| ios).expect("the first of the least");
+                let planned = plan(scheme, shape, write(run), state).unwrap();
+                assert_eq!((planned.ios(), planned.mode), (ios, mode), "{scheme} {shape:?} {run:?} {is_first}");
+                cells.insert((scheme, mode as u8, tau == data, is_first));
+            }
+        }
+    }
+    // Reads of some and of all chunks, two ways to write some, one to write all; each first and later; five schemes.
+    assert_eq!(cells.len(), 5 * 2 * 5, "no cell was left out");
+}
+
+/// Figure 6 of the paper, n = 8: what writes of 1 to k chunks cost more, in percent, by formula (4).
+#[test]
+fn figure_6_to_the_digit() {
+    let percents = |scheme, parity, is_first| -> Vec<String> {
+        let shape = Shape { data: 8 - parity, parity };
+        let percent = |tau| {
+            let want = write(Slots::range(0, tau));
+            let bare = ios(Scheme::None, shape, want, is_first);
+            let more = ios(scheme, shape, want, is_first) - bare;
+            format!("{:.1}", 100.0 * more as f64 / bare as f64)
+        };
+        (1..=shape.data).map(percent).collect()
+    };
+    let rows = [
+        (Scheme::Pure, 1, [true, false].as_slice(), "25.0 16.7 12.5 25.0 25.0 25.0 0.0"),
+        (Scheme::Hybrid1, 1, &[true, false], "0.0 0.0 0.0 25.0 50.0 75.0 87.5"),
+        (Scheme::Hybrid2, 1, &[true], "50.0 33.3 25.0 25.0 25.0 25.0 0.0"),
+        (Scheme::Hybrid2, 1, &[false], "50.0 33.3 12.5 12.5 12.5 12.5 0.0"),
+        (Scheme::Pure, 2, &[true, false], "16.7 12.5 25.0 25.0 25.0 0.0"),
+        (Scheme::Hybrid1, 2, &[true], "0.0 0.0 25.0 50.0 75.0 75.0"),
+        (Scheme::Hybrid1, 2, &[false], "0.0 0.0 25.0 50.0 62.5 75.0"),
+        (Scheme::Hybrid2, 2, &[true], "33.3 25.0 25.0 25.0 25.0 0.0"),
+        (Scheme::Hybrid2, 2, &[false], "33.3 12.5 12.5 12.5 12.5 0.0"),
+        (Scheme::Stamp, 2, &[false], "0.0 0.0 0.0 0.0 0.0 0.0"),
+    ];
+    for (scheme, parity, firsts, row) in rows {
+        for &is_first in firsts {
+            assert_eq!(percents(scheme, parity, is_first).join(" "), row, "{scheme} m={parity} first={is_first}");
+        }
+    }
+}
+
+/// Reads: 100 / tau percent for Pure and at first (formula (2)), nothing later; of the full stripe only Hybrid-1 and
+/// ours, 100 / k.
+#[test]
+fn reads_cost_what_formula_2_says() {
+    for shape in [Shape { data: 7, parity: 1 }, Shape { data: 6, parity: 2 }] {
+        for tau in 1..=shape.data {
+            let more = |scheme, is_first| ios(scheme, shape, Want::Read(Slots::range(0, tau)), is_first) - tau;
+            let some = usize::from(tau < shape.data);
+            assert_eq!([true, false].map(|is_first| more(Scheme::Pure, is_first)), [some, some]);
+            assert_eq!([true, false].map(|is_first| more(Scheme::Hybrid1, is_first)), [1, 0]);
+            assert_eq!([true, false].map(|is_first| more(Scheme::Hybrid2, is_first)), [some, 0]);
+            assert_eq!([true, false].map(|is_first| more(Scheme::Stamp, is_first)), [1, 0]);
+        }
+    }
+}
+
+/// In every cell of Figure 6, n = 8 or not, the better hybrid is no worse than Pure.
+#[test]
+fn the_better_hybrid_beats_pure() {
+    for shape in shapes(14).filter(|shape| shape.data >= 2 && shape.parity >= 1) {
+        for (tau, is_first) in (1..=shape.data).flat_map(|tau| [(tau, true), (tau, false)]) {
+            let [pure, hybrid1, hybrid2, stamp] = [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp]
+                .map(|scheme| ios(scheme, shape, write(Slots::range(0, tau)), is_first));
+            assert!(hybrid1.min(hybrid2) <= pure, "{shape:?} {tau}");
+            assert!(stamp <= hybrid1 && stamp <= hybrid2);
+        }
+    }
+}
+
+/// Runs, round the ring: each has a buddy of its own, and all but one chunk touched have one in common.
+#[test]
+fn each_run_has_its_buddy() {
+    let shape = Shape { data: 6, parity: 4 };
+    let buddies = |touched: &[usize]| {
+        let planned = plan(Scheme::Hybrid2, shape, write(touched.iter().copied().collect()), HEALTHY).unwrap();
+        planned.write_appendices.iter().collect::<Vec<_>>()
+    };
+    assert_eq!(buddies(&[0, 2, 4]), [1, 3, 5]);
+    assert_eq!(buddies(&[0, 1, 5]), [2], "a run that goes round");
+    assert_eq!(buddies(&[1, 3, 4]), [2, 5]);
+    assert_eq!(buddies(&[0, 1, 3, 4, 5]), [2]);
+    assert_eq!(buddies(&[5]), [0]);
+    let mirror = Shape { data: 1, parity: 2 };
+    for scheme in Scheme::ALL {
+        let planned = plan(scheme, mirror, write(Slots::one(0)), HEALTHY).unwrap();
+        assert_eq!(planned.write_appendices, Slots::NONE, "one data chunk has no neighbour");
+        let lists = usize::from(scheme != Scheme::None);
+        assert_eq!(ios(scheme, mirror, Want::Read(Slots::one(0)), true), 1 + lists);
+        assert_eq!(ios(scheme, mirror, Want::Read(Slots::one(0)), false), 1 + usize::from(scheme == Scheme::Pure));
+    }
+}
+
+/// The turn goes round the parities that are left.
+#[test]
+fn lists_are_asked_for_in_turn() {
+    let shape = Shape { data: 3, parity: 3 };
+    let asked = |missing: &[usize], turn| {
+        let state = State { is_read: Slots::NONE, missing: missing.iter().copied().collect(), turn };
+        plan(Scheme::Stamp, shape, Want::Read(Slots::one(1)), state).unwrap().read_appendices.iter().next()
+    };
+    assert_eq!([0, 1, 2, 3, 4].map(|turn| asked(&[], turn)), [3, 4, 5, 3, 4].map(Some));
+    assert_eq!([0, 1, 2, 3].map(|turn| asked(&[4], turn)), [3, 5, 3, 5].map(Some));
+    assert_eq!(asked(&[3, 4, 5], 1), None, "none is left to ask");
+}
+
+/// A missing chunk: the data that are left, then parities, then the lists of all other parities.
+#[test]
+fn a_missing_chunk_is_made_of_k_others() {
+    let shape = Shape { data: 4, parity: 3 };
+    let read = |scheme, missing: &[usize]| {
+        let state = State { missing: missing.iter().copied().collect(), ..HEALTHY };
+        let planned = plan(scheme, shape, Want::Read(Slots::one(1)), state)?;
+        Some((planned.mode, planned.read_chunks.iter().collect(), planned.read_appendices.iter().collect()))
+    };
+    let reconstruct = |chunks: &[usize], lists: &[usize]| Some((Mode::Reconstruct, chunks.to_vec(), lists.to_vec()));
+    assert_eq!(read(Scheme::Stamp, &[1]), reconstruct(&[0, 2, 3, 4], &[5, 6]));
+    assert_eq!(read(Scheme::None, &[1]), reconstruct(&[0, 2, 3, 4], &[]));
+    assert_eq!(read(Scheme::Pure, &[1, 3, 4]), reconstruct(&[0, 2, 5, 6], &[]));
+    assert_eq!(read(Scheme::Hybrid2, &[1, 4]), reconstruct(&[0, 2, 3, 5], &[6]));
+    assert_eq!(read(Scheme::Stamp, &[0, 1, 2, 3]), None);
+    assert_eq!(read(Scheme::None, &[0, 2, 3, 4]), Some((Mode::Read, vec![1], vec![])), "what is there can be read");
+}
+
+/// A write that fills a stripe but for a few bytes reads them first.
+#[test]
+fn what_is_partly_overwritten_is_read_first() {
+    let shape = Shape { data: 3, parity: 1 };
+    let partial = Slots::one(2);
+    let planned = |scheme, is_read| {
+        let want = Want::Write { touched: shape.data_slots(), partial };
+        plan(scheme, shape, want, State { is_read, ..HEALTHY }).unwrap()
+    };
+    let bare = planned(Scheme::None, Slots::NONE);
+    assert_eq!((bare.mode, bare.read_chunks, bare.ios()), (Mode::ReconstructWrite, partial, 5));
+    let more = |scheme, is_read| planned(scheme, is_read).ios() - bare.ios();
+    assert_eq!(
+        [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp].map(|s| more(s, Slots::NONE)),
+        [1, 3, 1, 1]
+    );
+    assert_eq!([Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp].map(|s| more(s, partial)), [1, 2, 0, 0]);
+    assert_eq!(planned(Scheme::Hybrid1, Slots::NONE).mode, Mode::ReadModifyWrite, "of two alike");
+}
+
+/// Can the new content of everything that is to be written be reckoned up from what is read? Any k chunks give all
+/// others; a parity follows from all new data, or from its old content and the old content of all that changes.
+fn suffices(shape: Shape, touched: Slots, partial: Slots, missing: Slots, read: Slots) -> bool {
+    let all = Slots::range(0, shape.slots());
+    let old = if read.count() >= shape.data { all } else { read };
+    let new = (touched - partial) | (old & shape.data_slots());
+    let has_parity = |parity| shape.data_slots().is_subset(new) || (touched | Slots::one(parity)).is_subset(old);
+    (touched - missing).is_subset(new) && (shape.parity_slots() - missing).iter().all(has_parity)
+}
+
+/// Every write to every stripe of at most 8 slots, whatever is missing: it writes all that is touched and there and all
+/// parities that are there, and reads what that takes.
+#[test]
+fn every_write_writes_all_and_reads_enough() {
+    for shape in shapes(8) {
+        for (touched, missing) in wants(shape) {
+            let ends: Slots = touched.first().into_iter().chain(touched.iter().last()).collect();
+            for (partial, scheme) in [Slots::NONE, touched, ends].into_iter().flat_map(|p| Scheme::ALL.map(|s| (p, s)))
+            {
+                let want = Want::Write { touched, partial };
+                let is_read = if missing.contains(0) { touched } else { shape.data_slots() - touched };
+                let Some(planned) = plan(scheme, shape, want, State { is_read, missing, turn: 1 }) else {
+                    assert!(missing.count() > shape.parity, "{shape:?} {want:?} {missing:?}");
+                    continue;
+                };
+                let Plan { mode, read_chunks, read_appendices, write_chunks, write_appendices } = planned;
+                let what = format!("{scheme} {shape:?} {want:?} {missing:?} {planned:?}");
+                assert!(missing.count() <= shape.parity, "{what}");
+                assert!(suffices(shape, touched, partial, missing, read_chunks), "{what}");
+                assert_eq!(write_chunks, (touched | shape.parity_slots()) - missing, "{what}");
+                assert!(((read_chunks | read_appendices | write_appendices) & missing).is_empty(), "{what}");
+                assert!((read_chunks & read_appendices).is_empty() && (write_chunks & write_appendices).is_empty());
+                assert_eq!(mode == Mode::FullStripe, touched == shape.data_slots() && read_chunks.is_empty(), "{what}");
+                // Whoever decodes compares all lists that are left.
+                let decodes = !(((shape.data_slots() - touched) | partial) & missing).is_empty();
+                if decodes && mode == Mode::ReconstructWrite && scheme.has_appendix() {
+                    assert!((shape.parity_slots() - missing).is_subset(read_chunks | read_appendices), "{what}");
+                }
+                if scheme == Scheme::Hybrid2 {
+                    assert!(write_appendices.is_subset(read_chunks | read_appendices), "{what}");
+                }
+                if !scheme.has_appendix() {
+                    assert!((read_appendices | write_appendices).is_empty(), "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// No set of reads smaller than the plan's would do, in a bare array of at most 6 slots: every one is tried.
+#[test]
+fn bare_writes_read_the_least_that_suffices() {
+    for shape in shapes(6) {
+        let all = Slots::range(0, shape.slots());
+        for missing in subsets(all).filter(|missing| missing.count() <= shape.parity) {
+            for touched in subsets(shape.data_slots()).filter(|touched| !touched.is_empty()) {
+                for partial in subsets(touched) {
+                    let want = Want::Write { touched, partial };
+                    let planned = plan(Scheme::None, shape, want, State { missing, ..HEALTHY }).unwrap();
+                    let least = subsets(all - missing)
+                        .filter(|&read| suffices(shape, touched, partial, missing, read))
+                        .map(Slots::count)
+                        .min();
+                    assert_eq!(Some(planned.read_chunks.count()), least, "{shape:?} {want:?} {missing:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Every read of every stripe of at most 8 slots: what is wanted is read, or k chunks that give it.
+#[test]
+fn every_read_reads_enough_and_checks_it() {
+    for shape in shapes(8) {
+        for (wanted, missing) in wants(shape) {
+            for scheme in Scheme::ALL {
+                let lost = wanted & missing;
+                let Some(planned) = plan(scheme, shape, Want::Read(wanted), State { missing, ..HEALTHY }) else {
+                    assert!(!lost.is_empty() && missing.count() > shape.parity);
+                    continue;
+                };
+                let Plan { mode, read_chunks, read_appendices, write_chunks, write_appendices } = planned;
+                assert!((write_chunks | write_appendices).is_empty() && (read_chunks & read_appendices).is_empty());
+                assert!(
+                    ((read_chunks | read_appendices) & missing).is_empty() && (wanted - missing).is_subset(read_chunks)
+                );
+                assert_eq!(mode == Mode::Reconstruct, !lost.is_empty());
+                let lists = shape.parity_slots() - missing;
+                match mode {
+                    Mode::Reconstruct => {
+                        assert_eq!(read_chunks.count(), shape.data);
+                        assert!(!scheme.has_appendix() || lists.is_subset(read_chunks | read_appendices));
+                    }
+                    // Nothing was read before: everything but a full stripe with buddies takes a list.
+                    _ => {
+                        let is_full = shape.data > 1 && wanted == shape.data_slots() && scheme.has_buddies();
+                        let asks = scheme.has_appendix() && !is_full && !lists.is_empty();
+                        assert_eq!((read_chunks, read_appendices.count()), (wanted, usize::from(asks)));
+                        assert!(read_appendices.is_subset(lists));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Byte by byte: every small request on three small arrays.
+#[test]
+fn a_request_is_cut_at_the_stripes() {
+    for shape in [Shape { data: 1, parity: 1 }, Shape { data: 3, parity: 2 }, Shape { data: 4, parity: 0 }] {
+        for (offset, len) in (0..30).flat_map(|offset| (0..40).map(move |len| (offset, len))) {
+            let mut expected: Vec<Part> = Vec::new();
+            for byte in offset..offset + len {
+                let (chunk, stripe) = (byte / 3, byte / 3 / shape.data as u64);
+                let slot = (chunk % shape.data as u64) as usize;
+                if expected.last().is_none_or(|part| part.stripe != stripe) {
+                    expected.push(Part { stripe, touched: Slots::NONE, partial: Slots::NONE });
+                }
+                let part = expected.last_mut().expect("pushed just now");
+                part.touched.insert(slot);
+                if chunk * 3 < offset || chunk * 3 + 3 > offset + len {
+                    part.partial.insert(slot);
+                }
+            }
+            let parts: Vec<_> = split(shape, 3, offset, len).collect();
+            assert_eq!(parts, expected, "{shape:?} {offset} {len}");
+        }
+    }
+    let shape = Shape { data: 3, parity: 1 };
+    let last: Vec<_> = split(shape, 4096, u64::MAX - 4095, 4095).collect();
+    assert_eq!((last.len(), last[0].partial.count()), (1, 1), "up to the last number");
+}

@@ -1,0 +1,108 @@
+//! Plans of writes: read-modify-write or reconstruct-write, whichever takes fewer I/Os.
+
+use super::read;
+use super::stripe::{Mode, Plan, Shape, State};
+use crate::integrity::scheme::Scheme;
+use crate::slots::Slots;
+
+/// A write to these data chunks, some of them in part.
+pub(super) fn plan(scheme: Scheme, shape: Shape, touched: Slots, partial: Slots, state: State) -> Option<Plan> {
+    let missing = state.missing;
+    if !missing.is_empty() && missing.count() > shape.parity {
+        return None;
+    }
+    let buddies = match scheme.has_buddies() && shape.parity > 0 {
+        true => buddies(shape, touched) - missing,
+        false => Slots::NONE,
+    };
+    let parities = shape.parity_slots() - missing;
+    let (mode, (read_chunks, read_appendices)) = match parities.is_empty() {
+        true => (Mode::ReconstructWrite, plain(scheme, partial, buddies)),
+        false => cheaper(Write { scheme, shape, touched, partial, buddies, parities, state })?,
+    };
+    let mode = match mode == Mode::ReconstructWrite && read_chunks.is_empty() && touched.count() == shape.data {
+        true => Mode::FullStripe,
+        false => mode,
+    };
+    let write_chunks = (touched - missing) | parities;
+    Some(Plan { mode, read_chunks, read_appendices, write_chunks, write_appendices: buddies })
+}
+
+/// Chunks, and appendices alone.
+type Reads = (Slots, Slots);
+
+/// A write to a stripe of which a parity is left.
+struct Write {
+    scheme: Scheme,
+    shape: Shape,
+    touched: Slots,
+    partial: Slots,
+    /// The chunks whose copies of checksums change, of those that are there.
+    buddies: Slots,
+    /// Those that are left.
+    parities: Slots,
+    state: State,
+}
+
+/// What either way reads, and which one reads less. (They write the same.)
+fn cheaper(write: Write) -> Option<(Mode, Reads)> {
+    let count = |(chunks, appendices): Reads| (chunks | appendices).count(); // They are disjoint.
+    let reconstruct = reconstruct(&write)?;
+    if !(write.touched & write.state.missing).is_empty() {
+        return Some((Mode::ReconstructWrite, reconstruct));
+    }
+    let modify = modify(&write);
+    Some(match count(modify) <= count(reconstruct) {
+        true => (Mode::ReadModifyWrite, modify),
+        false => (Mode::ReconstructWrite, reconstruct),
+    })
+}
+
+/// What a read-modify-write reads. The checks ride on what it reads anyway.
+fn modify(write: &Write) -> Reads {
+    (write.touched | write.parities, buddies_read(write.scheme, write.buddies))
+}
+
+/// What a reconstruct-write, or a write of the full stripe, reads.
+fn reconstruct(write: &Write) -> Option<Reads> {
+    let &Write { scheme, shape, touched, partial, state, .. } = write;
+    let chunks = (shape.data_slots() - touched) | partial;
+    if !(chunks & state.missing).is_empty() {
+        return read::survivors(scheme, shape, state);
+    }
+    // The buddies are among the chunks: they are not touched.
+    let old_versions = match scheme == Scheme::Hybrid1 {
+        true => touched - chunks - state.missing,
+        false => Slots::NONE,
+    };
+    let needs_list = match scheme {
+        Scheme::None => false,
+        Scheme::Pure => !chunks.is_empty(),
+        Scheme::Hybrid1 => !chunks.is_subset(state.is_read) || !(touched & state.missing).is_empty(),
+        Scheme::Hybrid2 | Scheme::Stamp => !chunks.is_subset(state.is_read),
+    };
+    let list = if needs_list { read::list(shape, state) } else { Slots::NONE };
+    Some((chunks, old_versions | list))
+}
+
+/// What a write reads when there is no parity to keep.
+fn plain(scheme: Scheme, partial: Slots, buddies: Slots) -> Reads {
+    (partial, buddies_read(scheme, buddies))
+}
+
+/// Hybrid-2 reads a buddy's appendix before it writes it: more than the copy is in it.
+fn buddies_read(scheme: Scheme, buddies: Slots) -> Slots {
+    if scheme == Scheme::Hybrid2 { buddies } else { Slots::NONE }
+}
+
+/// The neighbour, round the ring of the data chunks, of the last chunk of each run.
+fn buddies(shape: Shape, touched: Slots) -> Slots {
+    let mut buddies = Slots::NONE;
+    for slot in touched.iter() {
+        let next = if slot + 1 == shape.data { 0 } else { slot + 1 };
+        if !touched.contains(next) {
+            buddies.insert(next);
+        }
+    }
+    buddies
+}

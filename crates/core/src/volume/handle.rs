@@ -1,0 +1,115 @@
+//! What a task can do: start disk operations, take locks, wait, and start other tasks.
+
+use super::ops::Groups;
+use super::state::{Queue, State};
+use super::tasks::TaskId;
+use crate::member::{Done, Op, OpKind, Slot};
+use crate::units::Nanos;
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::future::{Future, poll_fn};
+use std::rc::Rc;
+use std::task::Poll;
+
+/// The volume's state, as its tasks share it. No borrow of it outlives a step: tasks run one at a time.
+#[derive(Clone)]
+pub(super) struct Handle(Rc<RefCell<State>>);
+
+/// A stripe that a task holds; given back when this is dropped.
+pub(super) struct Guard {
+    handle: Handle,
+    stripe: u64,
+    is_alone: bool,
+}
+
+impl Handle {
+    pub fn new(state: State) -> Handle {
+        Handle(Rc::new(RefCell::new(state)))
+    }
+
+    /// Looks at the state, or changes it.
+    pub fn with<T>(&self, step: impl FnOnce(&mut State) -> T) -> T {
+        step(&mut self.0.borrow_mut())
+    }
+
+    /// Starts another task.
+    pub fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        self.with(|state| state.spawned.push(Box::pin(task)));
+    }
+
+    /// Has disks do all this, at once and in any order; waits for all of it.
+    pub async fn ops(&self, ops: Vec<(Slot, OpKind)>) -> Vec<Done> {
+        let group = self.with(|state| {
+            let group = state.groups.begin(state.current, ops.len());
+            for (index, (member, kind)) in ops.into_iter().enumerate() {
+                state.out.push_back(Op { id: Groups::id(group, index), member, kind });
+            }
+            group
+        });
+        poll_fn(|_| match self.with(|state| state.groups.take(group)) {
+            Some(done) => Poll::Ready(done),
+            None => Poll::Pending,
+        })
+        .await
+    }
+
+    /// Takes a stripe, with other readers or alone.
+    pub async fn lock(&self, stripe: u64, is_alone: bool) -> Guard {
+        let is_taken = self.with(|state| state.locks.take(stripe, state.current, is_alone));
+        if !is_taken {
+            poll_fn(|_| match self.with(|state| state.locks.is_granted(state.current)) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            })
+            .await;
+        }
+        Guard { handle: self.clone(), stripe, is_alone }
+    }
+
+    /// Waits in a queue until somebody wakes it; perhaps for nothing: look again, and wait again.
+    pub async fn park(&self, queue: Queue) {
+        let mut is_parked = false;
+        poll_fn(|_| match std::mem::replace(&mut is_parked, true) {
+            true => Poll::Ready(()),
+            false => {
+                self.with(|state| state.park(queue));
+                Poll::Pending
+            }
+        })
+        .await;
+    }
+
+    /// Waits until a task wakes this one by its number; perhaps for nothing, like [`Handle::park`].
+    pub async fn pause(&self) {
+        let mut is_paused = false;
+        poll_fn(|_| match std::mem::replace(&mut is_paused, true) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        })
+        .await;
+    }
+
+    /// Waits until it is so late.
+    pub async fn sleep_until(&self, time: Nanos) {
+        self.with(|state| state.timers.push(Reverse((time, state.current))));
+        poll_fn(|_| match self.with(|state| state.now >= time) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        })
+        .await;
+    }
+
+    /// The number of the task that runs.
+    pub fn current(&self) -> TaskId {
+        self.with(|state| state.current)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.handle.with(|state| {
+            let granted = state.locks.give(self.stripe, self.is_alone);
+            state.ready.extend(granted);
+        });
+    }
+}

@@ -1,0 +1,88 @@
+//! Which regions may have writes under way or unflushed: the memory of the intent log.
+//!
+//! A region is made dirty on all members before the first write into it, and clean again only after a flush that
+//! followed its last write, lazily: a region that is written again soon costs nothing. After a crash only dirty
+//! regions are looked at.
+
+use crate::format::bits::Bits;
+use crate::units::Nanos;
+use std::collections::BTreeMap;
+
+/// The dirty regions and what is going on in them.
+#[derive(Debug)]
+pub(super) struct Intents {
+    /// What the pages should say.
+    pub dirty: Bits,
+    /// What every attached member's pages say at least: never less than `dirty` where writes are under way.
+    pub durable: Bits,
+    /// Dirty regions in use, by region.
+    regions: BTreeMap<u64, Use>,
+    /// Pages being written.
+    pub pages_busy: std::collections::BTreeSet<u64>,
+    /// Is the task that cleans them under way?
+    pub is_cleaning: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Use {
+    writes: usize,
+    last: Nanos,
+    /// Was anything written since the last flush began?
+    is_unflushed: bool,
+}
+
+impl Intents {
+    /// As it was read, or all clean.
+    pub fn new(dirty: Bits) -> Intents {
+        let regions = dirty.iter().map(|region| (region, Use { is_unflushed: true, ..Use::default() })).collect();
+        Intents { durable: dirty.clone(), dirty, regions, pages_busy: Default::default(), is_cleaning: false }
+    }
+
+    /// A write into a region begins. Is the region already dirty on all members?
+    pub fn begin(&mut self, region: u64) -> bool {
+        self.regions.entry(region).or_default().writes += 1;
+        self.dirty.set(region, true);
+        self.durable.get(region)
+    }
+
+    /// A write into a region has ended.
+    pub fn end(&mut self, region: u64, now: Nanos) {
+        let entry = self.regions.get_mut(&region).expect("a write that ends has begun");
+        entry.writes -= 1;
+        (entry.last, entry.is_unflushed) = (now, true);
+    }
+
+    /// A flush of all members begins: what ended before is covered by it.
+    pub fn flush_begins(&mut self) -> Vec<u64> {
+        let covered = self.regions.iter_mut().filter(|(_, entry)| entry.writes == 0);
+        covered
+            .map(|(&region, entry)| {
+                entry.is_unflushed = false;
+                region
+            })
+            .collect()
+    }
+
+    /// Makes those of the regions clean that a flush has covered and nobody has written since, or for this long; the
+    /// pages that say otherwise now.
+    pub fn clean(&mut self, covered: &[u64], before: Nanos, per_page: u64) -> Vec<u64> {
+        let mut pages = std::collections::BTreeSet::new();
+        for region in covered {
+            let is_idle = |entry: &Use| {
+                entry.writes == 0 && !entry.is_unflushed && (before == Nanos::MAX || entry.last <= before)
+            };
+            if self.regions.get(region).is_some_and(is_idle) {
+                self.regions.remove(region);
+                self.dirty.set(*region, false);
+                self.durable.set(*region, false);
+                pages.insert(region / per_page);
+            }
+        }
+        pages.into_iter().collect()
+    }
+
+    /// Is any region dirty?
+    pub fn is_any_dirty(&self) -> bool {
+        !self.regions.is_empty()
+    }
+}

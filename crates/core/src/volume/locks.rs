@@ -1,0 +1,112 @@
+//! Locks on stripes: many readers or one writer, first come, first served.
+
+use super::tasks::TaskId;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Stripe numbers spread by one multiplication (Knuth's, by the golden ratio): they are ours, nobody can choose them
+/// to collide on purpose but a client that slows down itself.
+#[derive(Default)]
+pub(super) struct StripeHasher(u64);
+
+impl Hasher for StripeHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("stripes are numbers");
+    }
+    fn write_u64(&mut self, stripe: u64) {
+        self.0 = stripe.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
+}
+
+/// A map by stripe.
+pub(super) type ByStripe<T> = HashMap<u64, T, BuildHasherDefault<StripeHasher>>;
+
+#[derive(Default)]
+struct Lock {
+    readers: usize,
+    is_written: bool,
+    /// Tasks that wait, and whether for themselves alone.
+    queue: VecDeque<(TaskId, bool)>,
+}
+
+/// All stripes that anybody has or wants.
+#[derive(Default)]
+pub(super) struct Locks {
+    locks: ByStripe<Lock>,
+    /// Tasks whose turn has come, and that have not run since.
+    granted: Vec<TaskId>,
+}
+
+impl Locks {
+    /// Has this task, which queued, been given its stripe? It is told once.
+    pub fn is_granted(&mut self, task: TaskId) -> bool {
+        let Some(place) = self.granted.iter().position(|&granted| granted == task) else { return false };
+        self.granted.swap_remove(place);
+        true
+    }
+
+    /// Takes a stripe, alone or with other readers; or else queues for it.
+    pub fn take(&mut self, stripe: u64, task: TaskId, is_alone: bool) -> bool {
+        let lock = self.locks.entry(stripe).or_default();
+        let is_free = if is_alone { lock.readers == 0 } else { true };
+        if is_free && !lock.is_written && lock.queue.is_empty() {
+            if is_alone {
+                lock.is_written = true;
+            } else {
+                lock.readers += 1;
+            }
+            return true;
+        }
+        lock.queue.push_back((task, is_alone));
+        false
+    }
+
+    /// Gives a stripe back; the tasks that have it now.
+    pub fn give(&mut self, stripe: u64, is_alone: bool) -> Vec<TaskId> {
+        let lock = self.locks.get_mut(&stripe).expect("a lock that is held is known");
+        if is_alone {
+            lock.is_written = false;
+        } else {
+            lock.readers -= 1;
+        }
+        let mut granted = Vec::new();
+        while let Some(&(task, is_alone)) = lock.queue.front() {
+            if lock.is_written || is_alone && lock.readers > 0 {
+                break;
+            }
+            lock.queue.pop_front();
+            if is_alone {
+                lock.is_written = true;
+            } else {
+                lock.readers += 1;
+            }
+            granted.push(task);
+            self.granted.push(task);
+        }
+        if lock.readers == 0 && !lock.is_written && lock.queue.is_empty() {
+            self.locks.remove(&stripe);
+        }
+        granted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_share_writers_do_not_and_nobody_overtakes() {
+        let mut locks = Locks::default();
+        assert!(locks.take(7, 1, false) && locks.take(7, 2, false));
+        assert!(!locks.take(7, 3, true) && !locks.take(7, 4, false) && !locks.take(7, 5, false));
+        assert!(locks.take(8, 6, true), "another stripe");
+        assert!(locks.give(7, false).is_empty());
+        assert_eq!(locks.give(7, false), [3]);
+        assert_eq!(locks.give(7, true), [4, 5]);
+        assert!(locks.give(7, false).is_empty() && locks.give(7, false).is_empty() && locks.give(8, true).is_empty());
+        assert!(locks.locks.is_empty());
+    }
+}

@@ -1,0 +1,342 @@
+//! The volume: a block device of members that finds and heals silent corruption. A pure machine, like all in this crate.
+//!
+//! ```text
+//! Request -> requests -> read, write -> plan -> ops -> a pump -> disks
+//!               |           | not as it should be
+//!               |           +-> resolve: read all, judge, rebuild, write, read back -> Record
+//!               +-> persist: intents, flushes, the written map, superblocks
+//! opening: recover (settles what a crash left);  later: verify (scrub), rebuild (a new member)
+//! ```
+//!
+//! Each request is one task (`tasks`), which holds the stripes it works on (`locks`). **Invariants:** a row is used only
+//! after it proved itself, or the scheme cannot; nothing is reckoned from what was not proven; no write is acknowledged
+//! before all its rows are written or their members are known, durably, to be out; no repair is called one before it
+//! was read back.
+
+mod handle;
+mod intents;
+mod locks;
+mod ops;
+mod options;
+mod parts;
+mod persist;
+mod read;
+pub mod read_status;
+mod rebuild;
+pub mod record;
+mod recover;
+mod requests;
+mod resolve;
+mod rows;
+mod state;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod unflushed;
+mod verify;
+mod write;
+mod writes;
+
+use crate::block::{Failure, Reply, Request, RequestId};
+use crate::buffer::{Buffer, Pool};
+use crate::format::assemble::{Assembly, SlotState};
+use crate::format::bits::Bits;
+use crate::format::superblock::Superblock;
+use crate::format::superblock::{MemberState, Why};
+use crate::format::uuid::Uuid;
+use crate::member::{Array, Done, Op, Slot};
+use crate::units::Nanos;
+use handle::Handle;
+pub use options::{Options, Planted};
+use record::Record;
+use scrubjay_code::Code;
+use state::{Life, Member, Queue, Rounds, State};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use tasks::Tasks;
+
+/// Zones of the read-status map in memory.
+const READ_STATUS_ZONES: usize = 4096;
+
+/// How a volume is, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Does it serve?
+    pub is_open: bool,
+    /// Are more members gone than it can do without?
+    pub is_broken: bool,
+    /// Its members, by slot, and how many faults were located on each since it was made a member.
+    pub members: Vec<(MemberState, u32)>,
+    /// Stripes that were ever written.
+    pub stripes_written: u64,
+    /// All stripes.
+    pub stripes: u64,
+    /// Regions in which writes may be under way or unflushed.
+    pub regions_dirty: u64,
+    /// Records that were dropped because nobody took them.
+    pub records_dropped: u64,
+}
+
+/// A volume at work.
+pub struct Volume {
+    handle: Handle,
+    tasks: Tasks,
+}
+
+impl Volume {
+    /// Starts a volume from what its members say. Its first operations read its maps and settle what a crash left;
+    /// requests wait for that.
+    pub fn start(assembly: Assembly, options: Options) -> Volume {
+        let superblock = superblock_of(&assembly);
+        let geometry = superblock.geometry;
+        let shape = geometry.layout.shape();
+        let members = superblock
+            .members
+            .iter()
+            .map(|record| Member { state: record.state, ahead: BTreeSet::new(), faults: VecDeque::new() })
+            .collect();
+        let state = State {
+            now: Nanos::ZERO,
+            current: 0,
+            ready: VecDeque::new(),
+            spawned: Vec::new(),
+            out: VecDeque::new(),
+            groups: Default::default(),
+            timers: BinaryHeap::new(),
+            parked: Default::default(),
+            replies: VecDeque::new(),
+            pool: Pool::default(),
+            records: VecDeque::new(),
+            records_dropped: 0,
+            options,
+            life: Life::Opening,
+            code: Code::new(shape.data, shape.parity).expect("a geometry's shape has a code"),
+            array: superblock.array.id(),
+            superblock_rounds: Rounds::default(),
+            members,
+            write_number: superblock.write_mark.max(1),
+            locks: Default::default(),
+            writes: Default::default(),
+            read_status: read_status::ReadStatus::new(geometry.stripes * shape.data as u64, READ_STATUS_ZONES),
+            unflushed: Default::default(),
+            flush_rounds: Rounds::default(),
+            written: Bits::ones(geometry.stripes),
+            written_generations: vec![0; geometry.written_pages as usize],
+            written_changed: BTreeSet::new(),
+            intents: intents::Intents::new(Bits::zeros(geometry.regions())),
+            unresolved: BTreeSet::new(),
+            requests: 0,
+            rebuilds: BTreeMap::new(),
+            suspects: Vec::new(),
+            geometry,
+            superblock,
+        };
+        let handle = Handle::new(state);
+        handle.spawn(recover::open(handle.clone()));
+        let mut volume = Volume { handle, tasks: Tasks::default() };
+        volume.run();
+        volume
+    }
+
+    /// Reads these stripes whole and puts right what is wrong in them. The reply comes when all are done; what was found
+    /// are records.
+    pub fn verify(&mut self, now: Nanos, id: RequestId, stripes: std::ops::Range<u64>) {
+        let handle = self.handle.clone();
+        self.begin(now, async move {
+            while handle.with(|state| state.life == Life::Opening) {
+                handle.park(Queue::Open).await;
+            }
+            let end = stripes.end.min(handle.with(|state| state.geometry.stripes));
+            let mut is_stopped = false;
+            for stripe in stripes.start..end {
+                is_stopped = handle.with(|state| state.life == Life::Stopping);
+                if is_stopped {
+                    break;
+                }
+                verify::stripe(&handle, stripe).await;
+            }
+            let reply = if is_stopped { Reply::Failed(Failure::Stopping) } else { Reply::Done };
+            handle.with(|state| state.replies.push_back((id, reply)));
+        });
+    }
+
+    /// Takes a member out.
+    pub fn fail(&mut self, now: Nanos, member: Slot) {
+        let handle = self.handle.clone();
+        self.begin(now, async move { persist::take_out(&handle, member, Why::Asked).await });
+    }
+
+    /// Takes a new disk as a member that is out; it is rebuilt while the volume goes on. The pump has put the disk in the
+    /// place of the old one before.
+    ///
+    /// # Panics
+    /// When there is no such member, or it is not out.
+    pub fn replace(&mut self, now: Nanos, member: Slot, uuid: Uuid) {
+        assert!(!self.handle.with(|state| state.is_attached(member)), "only a member that is out is replaced");
+        let handle = self.handle.clone();
+        self.begin(now, async move { rebuild::replace(handle, member, uuid).await });
+    }
+
+    /// Takes no more requests; when those that were taken are done, flushes, and writes down that all is in order.
+    pub fn stop(&mut self, now: Nanos) {
+        let handle = self.handle.clone();
+        self.begin(now, async move {
+            while handle.with(|state| state.life == Life::Opening) {
+                handle.park(Queue::Open).await;
+            }
+            let is_broken = handle.with(|state| {
+                let is_broken = state.life == Life::Broken;
+                state.life = if is_broken { Life::Stopped } else { Life::Stopping };
+                is_broken
+            });
+            if is_broken {
+                return;
+            }
+            while handle.with(|state| state.requests > 0 || !state.rebuilds.is_empty()) {
+                handle.park(Queue::Idle).await;
+            }
+            if handle.with(|state| !state.options.is_read_only) {
+                persist::clean(&handle, Nanos::MAX).await;
+                let is_clean = handle.with(|state| !state.intents.is_any_dirty() && state.life == Life::Stopping);
+                persist::commit(&handle, |superblock| superblock.is_clean = is_clean).await;
+            }
+            handle.with(|state| state.life = Life::Stopped);
+        });
+    }
+
+    /// Is it stopped, so that the pump may go?
+    pub fn is_stopped(&self) -> bool {
+        self.handle.with(|state| state.life == Life::Stopped && state.groups.is_idle())
+    }
+
+    /// The next thing that was found wrong, oldest first.
+    pub fn poll_record(&mut self) -> Option<Record> {
+        self.handle.with(|state| state.records.pop_front())
+    }
+
+    /// How it is.
+    pub fn status(&self) -> Status {
+        self.handle.with(|state| Status {
+            is_open: state.life == Life::Open,
+            is_broken: state.life == Life::Broken,
+            members: state
+                .members
+                .iter()
+                .zip(&state.superblock.members)
+                .map(|(member, record)| (member.state, record.faults))
+                .collect(),
+            stripes_written: state.written.count(),
+            stripes: state.geometry.stripes,
+            regions_dirty: state.intents.dirty.count(),
+            records_dropped: state.records_dropped,
+        })
+    }
+
+    /// What it would write down of itself now.
+    pub fn superblock(&self) -> Superblock {
+        self.handle.with(|state| state.superblock.clone())
+    }
+
+    fn begin(&mut self, now: Nanos, task: impl Future<Output = ()> + 'static) {
+        self.handle.with(|state| state.now = state.now.max(now));
+        self.handle.spawn(task);
+        self.run();
+    }
+
+    /// Runs every task that can go on.
+    fn run(&mut self) {
+        loop {
+            for stripe in self.handle.with(|state| std::mem::take(&mut state.suspects)) {
+                let handle = self.handle.clone();
+                self.handle.spawn(async move { verify::stripe(&handle, stripe).await });
+            }
+            for task in self.handle.with(|state| std::mem::take(&mut state.spawned)) {
+                let id = self.tasks.insert(task);
+                self.handle.with(|state| state.ready.push_back(id));
+            }
+            let next = self.handle.with(|state| {
+                let next = state.ready.pop_front()?;
+                state.current = next;
+                Some(next)
+            });
+            match next {
+                Some(id) => self.tasks.poll(id),
+                None if self.handle.with(|state| state.spawned.is_empty() && state.suspects.is_empty()) => return,
+                None => (),
+            }
+        }
+    }
+}
+
+impl Array for Volume {
+    fn size(&self) -> u64 {
+        self.handle.with(|state| state.geometry.size())
+    }
+
+    fn submit(&mut self, now: Nanos, id: RequestId, request: Request) {
+        self.handle.with(|state| state.requests += 1);
+        let handle = self.handle.clone();
+        self.begin(now, requests::run(handle, id, request));
+    }
+
+    fn handle(&mut self, now: Nanos, done: Done) {
+        self.handle.with(|state| {
+            state.now = state.now.max(now);
+            if let Some(task) = state.groups.end(done) {
+                state.ready.push_back(task);
+            }
+        });
+        self.run();
+    }
+
+    fn poll_op(&mut self, now: Nanos) -> Option<Op> {
+        let is_due = self.handle.with(|state| {
+            state.now = state.now.max(now);
+            let before = state.ready.len();
+            while state.timers.peek().is_some_and(|Reverse((time, _))| *time <= state.now) {
+                let Reverse((_, task)) = state.timers.pop().expect("it was looked at");
+                state.ready.push_back(task);
+            }
+            state.ready.len() > before
+        });
+        if is_due {
+            self.run();
+        }
+        self.handle.with(|state| state.out.pop_front())
+    }
+
+    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+        self.handle.with(|state| state.replies.pop_front())
+    }
+
+    fn poll_timeout(&self) -> Option<Nanos> {
+        self.handle.with(|state| state.timers.peek().map(|Reverse((time, _))| *time))
+    }
+
+    fn recycle(&mut self, buffer: Buffer) {
+        self.handle.with(|state| state.pool.give(buffer));
+    }
+}
+
+/// What the array says of itself once these members stand for it.
+fn superblock_of(assembly: &Assembly) -> Superblock {
+    let mut superblock = assembly.superblock.clone();
+    for (record, slot) in superblock.members.iter_mut().zip(&assembly.slots) {
+        record.state = match *slot {
+            SlotState::Active(_) => MemberState::Active,
+            SlotState::Rebuilding { stripes_done, .. } => MemberState::Rebuilding { stripes_done },
+            SlotState::Absent => MemberState::Missing,
+            SlotState::Out(state) => state,
+        };
+    }
+    superblock
+}
+
+/// A task holds the state, and the state holds tasks that were not begun: dropped together, here.
+impl Drop for Volume {
+    fn drop(&mut self) {
+        self.tasks = Tasks::default();
+        let spawned = self.handle.with(|state| std::mem::take(&mut state.spawned));
+        drop(spawned);
+    }
+}

@@ -1,0 +1,48 @@
+//! How a volume behaves, as it is told when it is started.
+
+use crate::units::{Nanos, UnixSeconds};
+
+/// How a volume behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Nothing is written, not even a repair.
+    pub is_read_only: bool,
+    /// The date, for the superblock.
+    pub today: UnixSeconds,
+    /// How long a region stays dirty after its last write, at least.
+    pub intent_idle: Nanos,
+    /// So many faults located on one member within [`Options::faults_window`], and it is taken out.
+    pub faults_max: usize,
+    /// See [`Options::faults_max`].
+    pub faults_window: Nanos,
+    /// The sizes of the members' disks, by slot (superblocks lie at their ends); the least size where nothing is said.
+    pub member_bytes: Vec<u64>,
+    /// A fault of our own, to prove that tests find it. Never set outside of tests.
+    pub planted: Option<Planted>,
+}
+
+impl Default for Options {
+    /// For writing; 5 s; 64 faults in an hour (a judgement: a disk that silently breaks a row a minute is done for).
+    fn default() -> Options {
+        Options {
+            is_read_only: false,
+            today: UnixSeconds(0),
+            intent_idle: Nanos::from_secs(5),
+            faults_max: 64,
+            faults_window: Nanos::from_secs(3600),
+            member_bytes: Vec::new(),
+            planted: None,
+        }
+    }
+}
+
+/// Mistakes that can be made on purpose: tests of the tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planted {
+    /// A reconstruction does not compare the parities' lists with each other.
+    SkipOneListComparison,
+    /// A chunk counts as read from the medium although its last write was never flushed.
+    SetReadBitWithoutFlush,
+    /// A write is acknowledged before its rows are written.
+    AckBeforeLastWrite,
+}

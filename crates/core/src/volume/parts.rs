@@ -1,0 +1,54 @@
+//! A request cut into pieces: one for each chunk it touches, stripe by stripe.
+
+use std::ops::Range;
+
+/// Some bytes of one chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// Which data chunk of the stripe.
+    pub slot: usize,
+    /// Which bytes of it, never none.
+    pub range: Range<usize>,
+    /// Where they lie in the request.
+    pub at: usize,
+}
+
+/// The stripes of a request, each with its pieces in order.
+pub(super) fn cut(offset: u64, len: u64, chunk_bytes: u64, data: usize) -> impl Iterator<Item = (u64, Vec<Piece>)> {
+    let stripe_bytes = chunk_bytes * data as u64;
+    let end = offset + len;
+    (offset / stripe_bytes..=(end - 1) / stripe_bytes).map(move |stripe| {
+        let start = stripe * stripe_bytes;
+        let pieces = (0..data).filter_map(|slot| {
+            let chunk = start + slot as u64 * chunk_bytes;
+            let (from, to) = (chunk.max(offset), (chunk + chunk_bytes).min(end));
+            (from < to).then(|| Piece {
+                slot,
+                range: (from - chunk) as usize..(to - chunk) as usize,
+                at: (from - offset) as usize,
+            })
+        });
+        (stripe, pieces.collect())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_a_request_exactly_and_in_order() {
+        for (offset, len) in [(0, 1), (0, 32), (7, 1), (3, 90), (31, 2), (32, 64), (63, 1), (8, 8)] {
+            let mut at = 0;
+            for (stripe, pieces) in cut(offset, len, 8, 4) {
+                for piece in pieces {
+                    let start = stripe * 32 + piece.slot as u64 * 8 + piece.range.start as u64;
+                    assert_eq!((start, piece.at as u64), (offset + at, at));
+                    assert!(piece.range.end <= 8 && !piece.range.is_empty());
+                    at += piece.range.len() as u64;
+                }
+            }
+            assert_eq!(at, len);
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! What a volume keeps on its members beside the rows: superblocks, intents, the written map; and flushes.
+//!
+//! Each is written in rounds: whoever wants something durable waits for a round that began after the wish, and one
+//! round serves all who wait. The orders that matter after a crash are here: an intent before the writes it announces;
+//! rows, then a flush, then the written map that vouches for them; a member's failure before the first write that
+//! goes without it is acknowledged.
+
+use super::handle::Handle;
+use super::options::Planted;
+use super::state::{Life, Queue, Rounds, State};
+use crate::buffer::Buffer;
+use crate::format::superblock::Superblock;
+use crate::format::superblock::{MemberState, Why};
+use crate::format::{intent, written};
+use crate::member::{Done, Fault, OpKind, Slot};
+use crate::units::Nanos;
+
+/// Write numbers reserved by one superblock.
+pub(super) const WRITE_NUMBERS_RESERVED: u64 = 1 << 20;
+
+/// A number that no write had before. The superblock's mark is raised in time.
+pub(super) async fn next_write_number(handle: &Handle) -> u64 {
+    loop {
+        let number = handle.with(|state| {
+            let number = state.write_number;
+            (number < state.superblock.write_mark).then(|| {
+                state.write_number += 1;
+                number
+            })
+        });
+        if let Some(number) = number {
+            return number;
+        }
+        commit(handle, |superblock| superblock.write_mark += WRITE_NUMBERS_RESERVED).await;
+    }
+}
+
+/// Changes the superblock, and waits until all attached members have it. Where nothing may be written, it only
+/// changes what this run knows.
+pub(super) async fn commit(handle: &Handle, change: impl FnOnce(&mut Superblock)) {
+    let wanted = handle.with(|state| {
+        change(&mut state.superblock);
+        state.superblock_rounds.wanted += 1;
+        state.superblock_rounds.wanted
+    });
+    rounds(handle, wanted, |state| &mut state.superblock_rounds, Queue::Superblock, superblock_round).await;
+}
+
+/// Waits for round `wanted`, running rounds if nobody else does.
+async fn rounds(
+    handle: &Handle,
+    wanted: u64,
+    of: fn(&mut State) -> &mut Rounds,
+    queue: Queue,
+    round: impl AsyncFn(&Handle),
+) {
+    loop {
+        let (is_done, is_mine) = handle.with(|state| {
+            let rounds = of(state);
+            let is_done = rounds.done >= wanted;
+            let is_mine = !is_done && !rounds.is_running;
+            rounds.is_running |= is_mine;
+            (is_done, is_mine)
+        });
+        if is_done {
+            return;
+        }
+        if !is_mine {
+            handle.park(queue).await;
+            continue;
+        }
+        let covered = handle.with(|state| of(state).wanted);
+        round(handle).await;
+        handle.with(|state| {
+            let rounds = of(state);
+            (rounds.done, rounds.is_running) = (covered, false);
+            state.wake(queue);
+        });
+    }
+}
+
+async fn superblock_round(handle: &Handle) {
+    let ops = handle.with(|state| {
+        state.superblock.generation += 1;
+        for (record, member) in state.superblock.members.iter_mut().zip(&state.members) {
+            record.state = member.state;
+        }
+        if state.options.is_read_only {
+            return Vec::new();
+        }
+        let bytes = state.geometry.member_bytes;
+        let blocks = |state: &State, slot: Slot| {
+            let superblock = state.superblock.of_slot(slot);
+            let size = state.options.member_bytes.get(slot).copied().unwrap_or(bytes);
+            superblock.places(size).map(|offset| (slot, write(offset, superblock.encode())))
+        };
+        state.attached().into_iter().flat_map(|slot| blocks(state, slot)).collect()
+    });
+    write_all(handle, ops).await;
+}
+
+fn write(offset: u64, buffer: Buffer) -> OpKind {
+    OpKind::Write { offset, buffer, is_durable: true }
+}
+
+/// Does writes to several members; those that fail are taken out, and that is made known by a later round.
+async fn write_all(handle: &Handle, ops: Vec<(Slot, OpKind)>) {
+    let members: Vec<Slot> = ops.iter().map(|(member, _)| *member).collect();
+    let done = handle.ops(ops).await;
+    for member in drop_failed(handle, &members, done) {
+        let handle = handle.clone();
+        handle.clone().spawn(async move { take_out(&handle, member, Why::Gone).await });
+    }
+}
+
+/// Gives the buffers back; the members whose operations failed.
+fn drop_failed(handle: &Handle, members: &[Slot], done: Vec<Done>) -> Vec<Slot> {
+    let mut failed: Vec<Slot> = Vec::new();
+    for (done, &member) in done.into_iter().zip(members) {
+        if done.result.is_err() && !failed.contains(&member) {
+            failed.push(member);
+        }
+        handle.with(|state| state.recycle(done.buffer));
+    }
+    failed
+}
+
+/// Takes a member out of the volume, and returns once the others know it durably. What it held is rebuilt from the
+/// others from now on. When that is too much to lose, the volume writes no more.
+pub(super) async fn take_out(handle: &Handle, member: Slot, why: Why) {
+    let is_news = handle.with(|state| {
+        if !state.is_attached(member) {
+            return false;
+        }
+        state.members[member].state = MemberState::Failed(why);
+        state.members[member].ahead.clear();
+        if !state.can_spare(member) {
+            state.life = Life::Broken;
+        }
+        true
+    });
+    if is_news {
+        commit(handle, |_| ()).await;
+    } else {
+        // Somebody else is at it: it is known when the next round is over.
+        commit(handle, |_| ()).await;
+    }
+}
+
+/// Makes a region dirty on all members before something is written into it; ended by [`State::intents`]' `end`.
+pub(super) async fn announce(handle: &Handle, region: u64) {
+    let mut is_durable = handle.with(|state| state.intents.begin(region));
+    while !is_durable {
+        let page = region / handle.with(|state| state.geometry.regions_per_page());
+        if handle.with(|state| state.intents.pages_busy.insert(page)) {
+            write_intents(handle, &[page], true).await;
+            handle.with(|state| {
+                state.intents.pages_busy.remove(&page);
+                state.wake(Queue::Intent);
+            });
+        } else {
+            handle.park(Queue::Intent).await;
+        }
+        is_durable = handle.with(|state| state.intents.durable.get(region));
+    }
+}
+
+async fn write_intents(handle: &Handle, pages: &[u64], is_durable: bool) {
+    let (ops, written) = handle.with(|state| {
+        let members = state.attached();
+        let mut ops = Vec::new();
+        for &page in pages {
+            let block = intent::encode(&state.geometry, state.superblock.array, page, &state.intents.dirty);
+            let offset = state.geometry.intent_page_offset(page);
+            ops.extend(members.iter().map(|&slot| (slot, OpKind::Write { offset, buffer: block.clone(), is_durable })));
+        }
+        let per_page = state.geometry.regions_per_page();
+        let is_here = |region: &u64| pages.contains(&(region / per_page));
+        (ops, state.intents.dirty.iter().filter(is_here).collect::<Vec<_>>())
+    });
+    write_all(handle, ops).await;
+    handle.with(|state| written.into_iter().for_each(|region| state.intents.durable.set(region, true)));
+}
+
+/// Cleans idle regions from time to time while there are dirty ones.
+pub(super) fn clean_later(handle: &Handle) {
+    let is_mine = handle.with(|state| !std::mem::replace(&mut state.intents.is_cleaning, true));
+    if !is_mine {
+        return;
+    }
+    let own = handle.clone();
+    handle.spawn(async move {
+        while own.with(|state| state.intents.is_any_dirty() && state.life == Life::Open) {
+            let (now, idle) = own.with(|state| (state.now, state.options.intent_idle));
+            own.sleep_until(now.saturating_add(idle)).await;
+            if own.with(|state| state.life == Life::Open) {
+                clean(&own, Nanos(now.0)).await;
+            }
+        }
+        own.with(|state| state.intents.is_cleaning = false);
+    });
+}
+
+/// Flushes, then makes those regions clean that were not written since `before`.
+pub(super) async fn clean(handle: &Handle, before: Nanos) {
+    let covered = handle.with(|state| state.intents.flush_begins());
+    if !flush(handle).await {
+        return;
+    }
+    // A page that is being written for a new intent must not be overtaken by an older one.
+    let per_page = handle.with(|state| state.geometry.regions_per_page());
+    while handle.with(|state| !state.intents.pages_busy.is_empty()) {
+        handle.park(Queue::Intent).await;
+    }
+    let pages = handle.with(|state| {
+        let pages = state.intents.clean(&covered, before, per_page);
+        state.intents.pages_busy.extend(&pages);
+        pages
+    });
+    write_intents(handle, &pages, true).await;
+    handle.with(|state| {
+        state.intents.pages_busy.retain(|page| !pages.contains(page));
+        state.wake(Queue::Intent);
+    });
+}
+
+/// Everything acknowledged before this was called survives a loss of power once it returns true.
+pub(super) async fn flush(handle: &Handle) -> bool {
+    let wanted = handle.with(|state| {
+        state.flush_rounds.wanted += 1;
+        state.flush_rounds.wanted
+    });
+    rounds(handle, wanted, |state| &mut state.flush_rounds, Queue::Flush, flush_round).await;
+    handle.with(|state| matches!(state.life, Life::Opening | Life::Open | Life::Stopping))
+}
+
+async fn flush_round(handle: &Handle) {
+    let (ops, pages) = handle.with(|state| {
+        if state.options.planted != Some(Planted::SetReadBitWithoutFlush) {
+            state.unflushed.begin();
+        }
+        // The written map as it is now vouches for rows whose writes have ended: those that this flush covers.
+        let pages: Vec<(u64, Buffer)> = std::mem::take(&mut state.written_changed)
+            .into_iter()
+            .map(|page| {
+                let generation = &mut state.written_generations[page as usize];
+                *generation += 1;
+                let array = state.superblock.array;
+                let block = written::encode(&state.geometry, array, page, *generation, &state.written);
+                (state.geometry.written_page_offset(page, *generation), block)
+            })
+            .collect();
+        let ops = if state.options.is_read_only { Vec::new() } else { state.attached() };
+        (ops.into_iter().map(|slot| (slot, OpKind::Flush)).collect::<Vec<_>>(), pages)
+    });
+    let members: Vec<Slot> = ops.iter().map(|(member, _)| *member).collect();
+    let done = handle.ops(ops).await;
+    let failed: Vec<Slot> =
+        done.iter().zip(&members).filter(|(done, _)| done.result.is_err()).map(|(_, &member)| member).collect();
+    for &member in &failed {
+        // A flush that failed says nothing about what is on the medium: the member cannot be trusted any more.
+        take_out(handle, member, Why::Gone).await;
+    }
+    if !pages.is_empty() {
+        let ops = handle.with(|state| {
+            let members = state.attached();
+            let pages = pages.iter();
+            pages
+                .flat_map(|(offset, block)| members.iter().map(|&slot| (slot, write(*offset, block.clone()))))
+                .collect::<Vec<_>>()
+        });
+        write_all(handle, ops).await;
+    }
+    handle.with(|state| state.unflushed.end(true));
+}
+
+/// A fault was located on a member. One with too many of them in a short time is taken out, if it can be spared.
+pub(super) fn blame(handle: &Handle, member: Slot) {
+    let is_too_much = handle.with(|state| {
+        let (now, window) = (state.now, state.options.faults_window);
+        state.superblock.members[member].faults = state.superblock.members[member].faults.saturating_add(1);
+        let max = state.options.faults_max;
+        let faults = &mut state.members[member].faults;
+        faults.push_back(now);
+        while faults.front().is_some_and(|&at| at.saturating_add(window) < now) || faults.len() > max {
+            faults.pop_front();
+        }
+        let is_full = faults.len() >= max;
+        is_full && !state.options.is_read_only && state.is_attached(member) && state.can_spare(member)
+    });
+    if is_too_much {
+        let own = handle.clone();
+        handle.spawn(async move { take_out(&own, member, Why::Faults).await });
+    }
+}
+
+/// The fault of one write: what the disk said, if it did not do it.
+pub(super) fn fault_of(done: &Done) -> Option<Fault> {
+    done.result.err()
+}

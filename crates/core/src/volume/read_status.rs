@@ -1,0 +1,231 @@
+//! The read-status bitmap: which data chunks were read, and found right, since they were last written.
+//!
+//! Li & Lee 2014, section V-C: one bit a chunk, in zones of which only some are in memory. A lost bit costs an I/O (the
+//! chunk is checked once more), never safety; so a zone that has to make room is forgotten, not saved.
+
+use crate::slots::Slots;
+
+/// Chunks of one zone: 4 KiB of bits.
+pub const ZONE_CHUNKS: u64 = 1 << 15;
+
+const ZONE_WORDS: usize = (ZONE_CHUNKS / 64) as usize;
+
+/// In the table of zones: not in memory.
+const NOWHERE: u32 = u32::MAX;
+
+/// One bit for each data chunk of an array; all unset at first. Memory: 4 KiB for each zone in memory, and 4 bytes for
+/// each zone of the array up to the last one that ever was.
+#[derive(Clone, Debug)]
+pub struct ReadStatus {
+    chunks: u64,
+    zones_max: usize,
+    /// Of each zone of the array, as far as any was in memory: its place in `held`, or [`NOWHERE`].
+    places: Vec<u32>,
+    held: Vec<Zone>,
+    /// The bits of the zones in `held`, one after the other.
+    words: Vec<u64>,
+    /// Where the search for a zone to forget goes on.
+    hand: usize,
+}
+
+/// A zone in memory.
+#[derive(Clone, Debug)]
+struct Zone {
+    number: usize,
+    /// Was a bit set since the hand came by, but for the one that brought it here?
+    is_used: bool,
+}
+
+impl ReadStatus {
+    /// For an array of `chunks` data chunks, no more than `zones_max` zones of it in memory.
+    ///
+    /// # Panics
+    /// When no zone may be in memory, or 2^32 and more.
+    pub fn new(chunks: u64, zones_max: usize) -> ReadStatus {
+        assert!((1..NOWHERE as usize).contains(&zones_max), "one zone at least is in memory, and fewer than 2^32 are");
+        ReadStatus { chunks, zones_max, places: Vec::new(), held: Vec::new(), words: Vec::new(), hand: 0 }
+    }
+
+    /// Was it read since it was written? (`false` when that is not known.)
+    ///
+    /// # Panics
+    /// When there is no such chunk; so do all that follow.
+    pub fn is_read(&self, chunk: u64) -> bool {
+        self.are_read(chunk, 1)
+    }
+
+    /// Were all of `count` chunks from `first` on?
+    pub fn are_read(&self, first: u64, count: u64) -> bool {
+        self.pieces(first, count).all(|(chunk, mask)| self.word(chunk).is_some_and(|at| self.words[at] & mask == mask))
+    }
+
+    /// It was read, and found right. Another zone may be forgotten for this.
+    pub fn set(&mut self, chunk: u64) {
+        self.set_run(chunk, 1);
+    }
+
+    /// It was written.
+    pub fn clear(&mut self, chunk: u64) {
+        self.clear_run(chunk, 1);
+    }
+
+    /// All of `count` chunks from `first` on were read, and found right.
+    pub fn set_run(&mut self, first: u64, count: u64) {
+        for (chunk, mask) in self.pieces(first, count) {
+            let at = match self.word(chunk) {
+                Some(at) => {
+                    self.held[at / ZONE_WORDS].is_used = true;
+                    at
+                }
+                None => self.hold(chunk),
+            };
+            self.words[at] |= mask;
+        }
+    }
+
+    /// They were written.
+    pub fn clear_run(&mut self, first: u64, count: u64) {
+        for (chunk, mask) in self.pieces(first, count) {
+            if let Some(at) = self.word(chunk) {
+                self.words[at] &= !mask;
+            }
+        }
+    }
+
+    /// Nothing is known of any chunk: after a crash, or the change of a disk.
+    pub fn clear_all(&mut self) {
+        self.places.clear();
+        self.held.clear();
+        self.words.clear();
+        self.hand = 0;
+    }
+
+    /// Which of `count` chunks from `first` on were read, counted from there: what a plan wants to know of a stripe.
+    pub fn slots(&self, first: u64, count: u64) -> Slots {
+        let mut slots = Slots::NONE;
+        for (chunk, mask) in self.pieces(first, count) {
+            let mut bits = self.word(chunk).map_or(0, |at| self.words[at] & mask);
+            while bits != 0 {
+                slots.insert((chunk - chunk % 64 + u64::from(bits.trailing_zeros()) - first) as usize);
+                bits &= bits - 1;
+            }
+        }
+        slots
+    }
+
+    /// A run, cut at the words: a chunk in each, and the bits of the run in it.
+    fn pieces(&self, first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let end = first.saturating_add(count);
+        assert!(end <= self.chunks, "chunks {first}..{end} of {}", self.chunks);
+        let mut next = first;
+        std::iter::from_fn(move || {
+            let chunk = (next < end).then_some(next)?;
+            next = ((chunk | 63) + 1).min(end);
+            let bits = u64::MAX >> (64 - (next - chunk)) << (chunk % 64);
+            Some((chunk, bits))
+        })
+    }
+
+    /// Where the chunk's bit is, if its zone is in memory: which word.
+    fn word(&self, chunk: u64) -> Option<usize> {
+        let place = *self.places.get((chunk / ZONE_CHUNKS) as usize)?;
+        (place != NOWHERE).then(|| place as usize * ZONE_WORDS + word_in_zone(chunk))
+    }
+
+    /// Brings the zone of a chunk into memory, all its bits unset, and gives the chunk's word.
+    fn hold(&mut self, chunk: u64) -> usize {
+        let number = (chunk / ZONE_CHUNKS) as usize;
+        let zone = Zone { number, is_used: false };
+        let place = if self.held.len() < self.zones_max {
+            self.held.push(zone);
+            self.words.resize(self.words.len() + ZONE_WORDS, 0);
+            self.held.len() - 1
+        } else {
+            let place = self.victim();
+            self.places[self.held[place].number] = NOWHERE;
+            self.held[place] = zone;
+            self.words[place * ZONE_WORDS..][..ZONE_WORDS].fill(0);
+            place
+        };
+        if self.places.len() <= number {
+            self.places.resize(number + 1, NOWHERE);
+        }
+        self.places[number] = place as u32;
+        place * ZONE_WORDS + word_in_zone(chunk)
+    }
+
+    /// The next zone round the clock in which no bit was set since the last time round.
+    fn victim(&mut self) -> usize {
+        loop {
+            let place = self.hand;
+            self.hand = (self.hand + 1) % self.held.len();
+            if !std::mem::take(&mut self.held[place].is_used) {
+                return place;
+            }
+        }
+    }
+}
+
+fn word_in_zone(chunk: u64) -> usize {
+    (chunk % ZONE_CHUNKS / 64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use std::collections::BTreeSet;
+
+    /// Random sets and clears against a set of numbers: with room for all zones every bit is right, with less no bit is
+    /// set that should not be.
+    #[test]
+    fn no_bit_is_invented_and_none_lost_while_there_is_room() {
+        let chunks = 5 * ZONE_CHUNKS - 7;
+        for zones_max in [1, 2, 3, 5, 9] {
+            let mut status = ReadStatus::new(chunks, zones_max);
+            let mut model = BTreeSet::new();
+            let mut rng = Rng::new(zones_max as u64);
+            for _ in 0..20_000 {
+                // Near the ends of the zones, so that numbers meet again.
+                let chunk = (rng.below(5) * ZONE_CHUNKS + rng.below(150)).saturating_sub(75);
+                let run = [1, 2, 70][rng.below(3) as usize].min(chunks - chunk);
+                if rng.below(3) == 0 {
+                    status.clear_run(chunk, run);
+                    model.retain(|at| !(chunk..chunk + run).contains(at));
+                } else {
+                    status.set_run(chunk, run);
+                    assert!(status.is_read(chunk + run - 1) && (zones_max < 5 || status.are_read(chunk, run)));
+                    model.extend(chunk..chunk + run);
+                }
+                let first = chunk.saturating_sub(rng.below(100));
+                let count = rng.below(200).min(chunks - first);
+                let truth: Slots = model.range(first..first + count).map(|at| (at - first) as usize).collect();
+                let slots = status.slots(first, count);
+                let singly: Slots = (0..count as usize).filter(|&at| status.is_read(first + at as u64)).collect();
+                assert_eq!(slots, singly);
+                assert_eq!(status.are_read(first, count), singly.count() as u64 == count);
+                assert!(if zones_max >= 5 { slots == truth } else { slots.is_subset(truth) });
+                assert!(status.held.len() <= zones_max && status.words.len() <= zones_max * ZONE_WORDS);
+            }
+            status.clear_all();
+            assert!((0..chunks).all(|chunk| !status.is_read(chunk)));
+        }
+    }
+
+    #[test]
+    fn the_zone_in_use_outlives_the_others() {
+        let mut status = ReadStatus::new(100 * ZONE_CHUNKS, 2);
+        status.set(0);
+        for zone in 1..100 {
+            status.set(zone * ZONE_CHUNKS);
+            status.set(0);
+            status.set(1);
+        }
+        assert!(status.is_read(1) && !status.is_read(50 * ZONE_CHUNKS));
+        let mut kept = ReadStatus::new(3 * ZONE_CHUNKS, 2);
+        for chunk in [0, ZONE_CHUNKS, 2 * ZONE_CHUNKS, ZONE_CHUNKS + 1, 0] {
+            kept.set(chunk);
+        }
+        assert!(kept.is_read(ZONE_CHUNKS) && !kept.is_read(2 * ZONE_CHUNKS), "a bit was set in zone 1 since");
+    }
+}

@@ -1,0 +1,227 @@
+//! Rebuilding a member that was replaced: online, stripe by stripe, resumed where it stopped, each row read back.
+
+use super::handle::Handle;
+use super::persist;
+use super::resolve;
+use super::rows;
+use super::state::{Life, Queue};
+use crate::format::superblock::{MemberState, Why};
+use crate::format::uuid::Uuid;
+use crate::format::{intent, written};
+use crate::member::{OpKind, Slot};
+use crate::slots::Slots;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Stripes rebuilt between two flushes of the new member.
+const WINDOW_STRIPES: u64 = 64;
+/// Stripes under way at once.
+const STRIPES_AT_ONCE: usize = 8;
+/// Windows between two superblocks that remember how far it is.
+const WINDOWS_PER_SUPERBLOCK: u64 = 16;
+
+/// Goes on with every rebuild that was under way when the volume was stopped.
+pub(super) fn resume(handle: &Handle) {
+    let unfinished: Vec<Slot> = handle.with(|state| {
+        let is_writable = !state.options.is_read_only;
+        let members = state.members.iter().enumerate();
+        let rebuilding = |state| matches!(state, MemberState::Rebuilding { .. });
+        members.filter(|(_, member)| is_writable && rebuilding(member.state)).map(|(slot, _)| slot).collect()
+    });
+    unfinished.into_iter().for_each(|slot| start(handle, slot));
+}
+
+/// Takes a new disk as the member `slot`: it gets the maps, then everything else, while the volume goes on.
+pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
+    handle.with(|state| {
+        state.members[slot].state = MemberState::Rebuilding { stripes_done: 0 };
+        state.members[slot].ahead.clear();
+        state.members[slot].faults.clear();
+        state.superblock.members[slot].uuid = uuid;
+        state.superblock.members[slot].term += 1;
+        state.superblock.members[slot].faults = 0;
+    });
+    maps(&handle, slot).await;
+    persist::commit(&handle, |_| ()).await;
+    start(&handle, slot);
+}
+
+/// Writes the intents and the written map on a new member.
+async fn maps(handle: &Handle, slot: Slot) {
+    // The intents change while this goes on; but from the start of it on the new member is among those they are
+    // written to, so a page that is written twice ends with what is true.
+    let ops = handle.with(|state| {
+        let array = state.superblock.array;
+        let write = |offset, buffer| (slot, OpKind::Write { offset, buffer, is_durable: true });
+        let intents = (0..state.geometry.intent_pages).map(|page| {
+            let block = intent::encode(&state.geometry, array, page, &state.intents.dirty);
+            write(state.geometry.intent_page_offset(page), block)
+        });
+        let written = (0..state.geometry.written_pages).map(|page| {
+            let generation = state.written_generations[page as usize];
+            let block = written::encode(&state.geometry, array, page, generation, &state.written);
+            write(state.geometry.written_page_offset(page, generation), block)
+        });
+        intents.chain(written).collect::<Vec<_>>()
+    });
+    for group in chunks(ops, 256) {
+        let done = handle.ops(group).await;
+        if done.iter().any(|done| done.result.is_err()) {
+            persist::take_out(handle, slot, Why::Gone).await;
+            return;
+        }
+    }
+}
+
+fn chunks<T>(items: Vec<T>, size: usize) -> Vec<Vec<T>> {
+    let mut items = items.into_iter().peekable();
+    let mut groups = Vec::new();
+    while items.peek().is_some() {
+        groups.push(items.by_ref().take(size).collect());
+    }
+    groups
+}
+
+fn start(handle: &Handle, slot: Slot) {
+    let is_new = handle.with(|state| state.rebuilds.insert(slot, true).is_none());
+    if is_new {
+        let own = handle.clone();
+        handle.spawn(async move {
+            run(&own, slot).await;
+            own.with(|state| {
+                state.rebuilds.remove(&slot);
+                state.wake(Queue::Idle);
+            });
+        });
+    }
+}
+
+async fn run(handle: &Handle, slot: Slot) {
+    let mut windows = 0;
+    loop {
+        let (stripes_done, stripes) = handle.with(|state| {
+            let done = match state.members[slot].state {
+                MemberState::Rebuilding { stripes_done } if state.life == Life::Open => Some(stripes_done),
+                _ => None,
+            };
+            (done, state.geometry.stripes)
+        });
+        let Some(from) = stripes_done else { return };
+        if from >= stripes {
+            handle.with(|state| state.members[slot].state = MemberState::Active);
+            persist::commit(handle, |_| ()).await;
+            return;
+        }
+        let to = (from + WINDOW_STRIPES).min(stripes);
+        let is_all_right = window(handle, slot, from, to).await;
+        let flushed = handle.ops(vec![(slot, OpKind::Flush)]).await;
+        if !is_all_right || flushed.iter().any(|done| done.result.is_err()) {
+            persist::take_out(handle, slot, Why::Gone).await;
+            return;
+        }
+        handle.with(|state| {
+            let member = &mut state.members[slot];
+            if matches!(member.state, MemberState::Rebuilding { .. }) {
+                member.state = MemberState::Rebuilding { stripes_done: to };
+                member.ahead.clear();
+            }
+        });
+        windows += 1;
+        if windows % WINDOWS_PER_SUPERBLOCK == 0 {
+            persist::commit(handle, |_| ()).await;
+        }
+    }
+}
+
+/// Rebuilds the stripes `from..to`; false if the new member does not take them.
+async fn window(handle: &Handle, slot: Slot, from: u64, to: u64) -> bool {
+    let next = Rc::new(Cell::new(from));
+    let running = Rc::new(Cell::new(STRIPES_AT_ONCE));
+    let is_right = Rc::new(Cell::new(true));
+    let task = handle.current();
+    for _ in 0..STRIPES_AT_ONCE {
+        let (own, next, running, is_right) = (handle.clone(), next.clone(), running.clone(), is_right.clone());
+        handle.spawn(async move {
+            while next.get() < to && is_right.get() && own.with(|state| state.life == Life::Open) {
+                let stripe = next.replace(next.get() + 1);
+                if !rebuild(&own, slot, stripe).await {
+                    is_right.set(false);
+                }
+            }
+            running.set(running.get() - 1);
+            own.with(|state| state.ready.push_back(task));
+        });
+    }
+    while running.get() > 0 {
+        handle.pause().await;
+    }
+    is_right.get() && next.get() >= to
+}
+
+/// Rebuilds what the member holds of one stripe, writes it and reads it back, twice at most.
+async fn rebuild(handle: &Handle, member: Slot, stripe: u64) -> bool {
+    let _guard = handle.lock(stripe, true).await;
+    let mine: Slots = handle.with(|state| {
+        let disk = |slot| state.geometry.layout.place(stripe, slot).disk;
+        (0..state.shape().slots()).filter(|&slot| disk(slot) == member).collect()
+    });
+    let is_written = handle.with(|state| state.written.get(stripe));
+    if mine.is_empty() || !is_written {
+        handle.with(|state| state.members[member].ahead.insert(stripe));
+        return true;
+    }
+    let resolved = resolve::resolve(handle, stripe).await;
+    if !resolved.lost.is_empty() {
+        // What cannot be proven is not written: the row stays foreign on the new member, and is found to be; where rows
+        // do not prove themselves, the member cannot be completed.
+        resolved.recycle(handle);
+        return handle.with(|state| {
+            state.members[member].ahead.insert(stripe);
+            state.geometry.scheme.checks_itself()
+        });
+    }
+    let entries = resolved.entries.clone();
+    let mut data = resolved.rows;
+    let (slots, rows) = handle.with(|state| {
+        let parities = resolve::encode(state, &data);
+        let mut all: Vec<_> = data.iter_mut().filter_map(Option::take).chain(parities).collect();
+        let mut rows = Vec::new();
+        for (slot, mut row) in all.drain(..).enumerate() {
+            if mine.contains(slot) {
+                resolve::seal(state, stripe, slot, &mut row, &entries);
+                rows.push(row);
+            } else {
+                state.pool.give(row);
+            }
+        }
+        (mine.iter().collect::<Vec<_>>(), rows)
+    });
+    let mut is_right = false;
+    for _ in 0..2 {
+        let ops = handle.with(|state| {
+            let place = |slot: usize| state.geometry.layout.place(stripe, slot);
+            let write = |(&slot, row): (&usize, &crate::buffer::Buffer)| {
+                let offset = state.geometry.chunk_offset(place(slot).row);
+                (member, OpKind::Write { offset, buffer: row.clone(), is_durable: true })
+            };
+            slots.iter().zip(&rows).map(write).collect::<Vec<_>>()
+        });
+        let done = handle.ops(ops).await;
+        if done.iter().any(|done| done.result.is_err()) {
+            continue;
+        }
+        let again = rows::read(handle, stripe, mine, Slots::NONE).await;
+        is_right = slots.iter().zip(&rows).all(|(&slot, row)| again.buffers[slot].as_deref() == Some(&row[..]));
+        again.recycle(handle);
+        if is_right {
+            break;
+        }
+    }
+    handle.with(|state| {
+        state.recycle(rows);
+        if is_right {
+            state.members[member].ahead.insert(stripe);
+        }
+    });
+    is_right
+}

@@ -1,0 +1,192 @@
+//! What a client asks, cut into stripes, done, and answered.
+
+use super::handle::Handle;
+use super::parts::{Piece, cut};
+use super::persist;
+use super::read;
+use super::state::{Life, Queue, State};
+use super::write;
+use super::writes::{Pending, Ticket};
+use crate::block::{Failure, Part, Reply, Request, RequestId, Run};
+use crate::buffer::Buffer;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// Runs in one answer about allocation: a client asks again from where it ends.
+const RUNS_MAX: usize = 1024;
+
+/// Does a request and replies.
+pub(super) async fn run(handle: Handle, id: RequestId, request: Request) {
+    while handle.with(|state| state.life == Life::Opening) {
+        handle.park(Queue::Open).await;
+    }
+    let reply = match handle.with(|state| refusal(state, &request)) {
+        Some(failure) => Reply::Failed(failure),
+        None => perform(&handle, request).await,
+    };
+    handle.with(|state| {
+        state.replies.push_back((id, reply));
+        state.requests -= 1;
+        state.wake(Queue::Idle);
+    });
+}
+
+/// Why a request is not even begun.
+fn refusal(state: &State, request: &Request) -> Option<Failure> {
+    let size = state.geometry.size();
+    let (offset, len, writes) = match request {
+        Request::Read { offset, len } | Request::Allocation { offset, len } => (*offset, *len, false),
+        Request::Write { offset, data, .. } => (*offset, data.len() as u64, true),
+        Request::Trim { offset, len } | Request::Zero { offset, len, .. } => (*offset, *len, true),
+        Request::Flush => (0, 1, false),
+    };
+    if writes && state.options.is_read_only {
+        return Some(Failure::ReadOnly);
+    }
+    if len == 0 || offset.checked_add(len).is_none_or(|end| end > size) {
+        return Some(Failure::OutOfRange);
+    }
+    match state.life {
+        Life::Stopped | Life::Stopping => Some(Failure::Stopping),
+        Life::Broken if writes => Some(Failure::Io),
+        _ => None,
+    }
+}
+
+async fn perform(handle: &Handle, request: Request) -> Reply {
+    match request {
+        Request::Read { offset, len } => Reply::Read(read_all(handle, offset, len).await),
+        Request::Write { offset, data, is_durable } => {
+            let len = data.len() as u64;
+            let data = Rc::new(data);
+            let is_done = write_all(handle, offset, len, Some(data.clone())).await;
+            if let Some(data) = Rc::into_inner(data) {
+                handle.with(|state| state.pool.give(data));
+            }
+            finish(handle, is_done, is_durable).await
+        }
+        Request::Zero { offset, len, is_durable } => {
+            let is_done = zero(handle, offset, len).await;
+            finish(handle, is_done, is_durable).await
+        }
+        Request::Trim { offset, len } => {
+            forget(handle, offset, len).await;
+            Reply::Done
+        }
+        Request::Flush => finish(handle, true, true).await,
+        Request::Allocation { offset, len } => Reply::Allocation(handle.with(|state| allocation(state, offset, len))),
+    }
+}
+
+async fn finish(handle: &Handle, is_done: bool, is_durable: bool) -> Reply {
+    let is_well = is_done && (!is_durable || persist::flush(handle).await);
+    if is_well { Reply::Done } else { Reply::Failed(Failure::Io) }
+}
+
+/// Reads all stripes of a range at once.
+async fn read_all(handle: &Handle, offset: u64, len: u64) -> Vec<Part> {
+    let (chunk_bytes, data) = handle.with(|state| (state.geometry.chunk_bytes, state.shape().data));
+    let mut stripes = cut(offset, len, chunk_bytes, data);
+    let (first, pieces) = stripes.next().expect("a request is not empty");
+    let rest: Vec<(u64, Vec<Piece>)> = stripes.collect();
+    if rest.is_empty() {
+        return read::stripe(handle, first, pieces).await;
+    }
+    let task = handle.current();
+    let left = Rc::new(Cell::new(1 + rest.len()));
+    let answers: Rc<RefCell<Vec<Vec<Part>>>> = Rc::new(RefCell::new((0..=rest.len()).map(|_| Vec::new()).collect()));
+    for (index, (stripe, pieces)) in std::iter::once((first, pieces)).chain(rest).enumerate() {
+        let (own, left, answers) = (handle.clone(), left.clone(), answers.clone());
+        handle.spawn(async move {
+            let parts = read::stripe(&own, stripe, pieces).await;
+            answers.borrow_mut()[index] = parts;
+            left.set(left.get() - 1);
+            if left.get() == 0 {
+                own.with(|state| state.ready.push_back(task));
+            }
+        });
+    }
+    while left.get() > 0 {
+        handle.pause().await;
+    }
+    answers.take().into_iter().flatten().collect()
+}
+
+/// Writes all stripes of a range; each joins what waits for its stripe already.
+async fn write_all(handle: &Handle, offset: u64, len: u64, data: Option<Rc<Buffer>>) -> bool {
+    let (chunk_bytes, count) = handle.with(|state| (state.geometry.chunk_bytes, state.shape().data));
+    let stripes: Vec<(u64, Vec<Piece>)> = cut(offset, len, chunk_bytes, count).collect();
+    let task = handle.current();
+    let ticket = Rc::new(Ticket { task, left: Cell::new(stripes.len()), is_failed: Cell::new(false) });
+    for (stripe, pieces) in stripes {
+        let pending = Pending { pieces, data: data.clone(), ticket: ticket.clone() };
+        if handle.with(|state| state.writes.push(stripe, pending)) {
+            let own = handle.clone();
+            handle.spawn(async move { write::drain(own, stripe).await });
+        }
+    }
+    drop(data);
+    while ticket.left.get() > 0 {
+        handle.pause().await;
+    }
+    !ticket.is_failed.get()
+}
+
+/// Whole stripes are forgotten, the edges are written.
+async fn zero(handle: &Handle, offset: u64, len: u64) -> bool {
+    let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
+    let (start, end) = (offset.next_multiple_of(stripe_bytes), (offset + len) / stripe_bytes * stripe_bytes);
+    if start >= end {
+        return write_all(handle, offset, len, None).await;
+    }
+    let mut is_done = true;
+    for (from, to) in [(offset, start), (end, offset + len)] {
+        if from < to {
+            is_done &= write_all(handle, from, to - from, None).await;
+        }
+    }
+    forget(handle, start, end - start).await;
+    is_done
+}
+
+/// Makes the stripes that lie wholly in this range unwritten: they read as zeros, and hold nothing to be verified.
+async fn forget(handle: &Handle, offset: u64, len: u64) {
+    let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
+    for stripe in offset.div_ceil(stripe_bytes)..(offset + len) / stripe_bytes {
+        if !handle.with(|state| state.written.get(stripe)) {
+            continue;
+        }
+        let _guard = handle.lock(stripe, true).await;
+        handle.with(|state| {
+            if state.life != Life::Broken {
+                state.written.set(stripe, false);
+                state.written_changed.insert(stripe / state.geometry.stripes_per_page());
+                state.unresolved.remove(&stripe);
+                (0..state.shape().data).for_each(|slot| {
+                    let chunk = state.chunk(stripe, slot);
+                    state.read_status.clear(chunk);
+                });
+            }
+        });
+    }
+}
+
+/// Runs of written and unwritten stripes.
+fn allocation(state: &State, offset: u64, len: u64) -> Vec<Run> {
+    let stripe_bytes = state.geometry.stripe_bytes();
+    let mut runs: Vec<Run> = Vec::new();
+    let mut at = offset;
+    while at < offset + len {
+        let stripe = at / stripe_bytes;
+        let end = ((stripe + 1) * stripe_bytes).min(offset + len);
+        let is_written = state.written.get(stripe);
+        let is_full = runs.len() == RUNS_MAX;
+        match runs.last_mut() {
+            Some(run) if run.is_written == is_written => run.len += end - at,
+            _ if is_full => break,
+            _ => runs.push(Run { len: end - at, is_written }),
+        }
+        at = end;
+    }
+    runs
+}

@@ -1,0 +1,340 @@
+//! A stripe in which something is not as it should be: read whole, judged, rebuilt, repaired, and read back.
+//!
+//! The task that calls this holds the stripe alone.
+
+use super::handle::Handle;
+use super::persist;
+use super::record::{End, Kind, Record, kind_of};
+use super::rows::{self, Rows};
+use super::state::{Life, State};
+use crate::buffer::Buffer;
+use crate::integrity::judge::{Judgement, judge};
+use crate::integrity::scheme::Scheme;
+use crate::integrity::tag::{self, Entry, Standing};
+use crate::member::OpKind;
+use crate::slots::Slots;
+use scrubjay_code::crc32c;
+
+/// A stripe as it is known to be.
+pub(super) struct Resolved {
+    /// The whole row of each data chunk (its appendix may be stale); nothing where no right content can be proven.
+    pub rows: Vec<Option<Buffer>>,
+    /// What each data chunk is: its version and sum, as far as the scheme has them.
+    pub entries: Vec<Entry>,
+    /// Data chunks of which no right content can be proven. (Those marked as lost are zeros in `rows`.)
+    pub lost: Slots,
+    /// Did anything have to be repaired, or could it not be?
+    pub is_clean: bool,
+}
+
+impl Resolved {
+    /// Gives back what is left.
+    pub fn recycle(self, handle: &Handle) {
+        handle.with(|state| state.recycle(self.rows.into_iter().flatten()));
+    }
+}
+
+/// Reads everything that is left of a stripe, finds out what is wrong, and puts it right on the members too.
+pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
+    let mut rows = read_all(handle, stripe).await;
+    let passed = retry(handle, stripe, &mut rows).await;
+    let judgement = judge(&rows.evidence);
+    let mut stripe_rows = rebuild(handle, &rows, &judgement);
+    check_parity(handle, &rows, &mut stripe_rows);
+
+    let is_clean = stripe_rows.erased.is_empty() && stripe_rows.lost.is_empty() && !stripe_rows.is_mismatch;
+    let (present, is_writable) = handle.with(|state| {
+        let present = Slots::range(0, state.shape().slots()) - state.missing(stripe);
+        (present, !state.options.is_read_only && state.life != Life::Broken)
+    });
+    let wanted = stripe_rows.rebuilt & present;
+    let repaired = if is_writable && !wanted.is_empty() {
+        repair(handle, stripe, &mut stripe_rows, wanted).await
+    } else {
+        Slots::NONE
+    };
+    report(handle, stripe, &rows, &judgement, &stripe_rows, Reported { passed, present, repaired });
+    rows.recycle(handle);
+    let Rebuilt { rows: all, entries, lost, .. } = stripe_rows;
+    let mut all = all;
+    let parities = all.split_off(entries.len());
+    handle.with(|state| state.recycle(parities.into_iter().flatten()));
+    Resolved { rows: all, entries, lost, is_clean }
+}
+
+/// Reads every row whose member is there.
+pub(super) async fn read_all(handle: &Handle, stripe: u64) -> Rows {
+    let present = handle.with(|state| Slots::range(0, state.shape().slots()) - state.missing(stripe));
+    rows::read(handle, stripe, present, Slots::NONE).await
+}
+
+/// Reads unsound rows once more: a read that went astray is right the second time. The slots for which it was.
+pub(super) async fn retry(handle: &Handle, stripe: u64, rows: &mut Rows) -> Slots {
+    let doubtful: Slots = (0..rows.evidence.rows.len())
+        .filter(|&slot| !matches!(rows.evidence.rows[slot].standing, Standing::Sound | Standing::Missing))
+        .collect();
+    if doubtful.is_empty() {
+        return Slots::NONE;
+    }
+    let mut again = rows::read(handle, stripe, doubtful, Slots::NONE).await;
+    let mut passed = Slots::NONE;
+    for slot in doubtful.iter() {
+        let was_unreadable = rows.evidence.rows[slot].standing == Standing::Unreadable;
+        if again.evidence.rows[slot].is_sound() && !was_unreadable {
+            passed.insert(slot);
+        }
+        rows.evidence.rows[slot] = again.evidence.rows[slot].clone();
+        std::mem::swap(&mut rows.buffers[slot], &mut again.buffers[slot]);
+    }
+    again.recycle(handle);
+    passed
+}
+
+/// The rows of a stripe as they should be.
+pub(super) struct Rebuilt {
+    /// Data, then parities; nothing where it is not known.
+    rows: Vec<Option<Buffer>>,
+    entries: Vec<Entry>,
+    lost: Slots,
+    erased: Slots,
+    /// Rows reckoned up from the others, to be written.
+    rebuilt: Slots,
+    /// The parity is not that of the data, and nothing tells why.
+    is_mismatch: bool,
+}
+
+/// Reckons up what is erased, as far as it can be proven.
+fn rebuild(handle: &Handle, read: &Rows, judgement: &Judgement) -> Rebuilt {
+    handle.with(|state| {
+        let shape = state.shape();
+        let chunk_bytes = state.chunk_bytes();
+        let data = shape.data_slots();
+        let mut rows: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
+        for slot in (Slots::range(0, shape.slots()) - judgement.erased).iter() {
+            let mut copy = state.pool.take(state.row_bytes());
+            copy.copy_from_slice(read.buffers[slot].as_ref().expect("a sound row was read"));
+            rows[slot] = Some(copy);
+        }
+        let mut lost = judgement.lost;
+        let mut rebuilt = Slots::NONE;
+        let wanted = judgement.erased & data - judgement.lost;
+        let using: Vec<usize> =
+            (Slots::range(0, shape.slots()) - judgement.erased - judgement.lost).iter().take(shape.data).collect();
+        if !wanted.is_empty() && using.len() == shape.data {
+            let truth = |slot: usize| judgement.truth[slot];
+            for slot in decode(state, &mut rows, wanted, &using).iter() {
+                let row = rows[slot].as_mut().expect("it was decoded");
+                let is_proven = !state.geometry.scheme.lists_sums()
+                    || truth(slot).is_some_and(|entry| entry.sum == crc32c(&row[..chunk_bytes]));
+                if is_proven {
+                    rebuilt.insert(slot);
+                } else {
+                    lost.insert(slot);
+                }
+            }
+        } else {
+            lost = lost | wanted;
+        }
+        let entries: Vec<Entry> = (0..shape.data)
+            .map(|slot| {
+                let own = read.evidence.rows[slot].entry;
+                if judgement.erased.contains(slot) { judgement.truth[slot].unwrap_or_default() } else { own }
+            })
+            .collect();
+        for slot in lost.iter() {
+            rows[slot] = None;
+        }
+        let mut stripe = Rebuilt { rows, entries, lost, erased: judgement.erased, rebuilt, is_mismatch: false };
+        if lost.is_empty() {
+            stripe.renew_parities(state, judgement.erased - data);
+        }
+        stripe
+    })
+}
+
+/// Decodes `wanted` from the rows of `using`, into new rows.
+pub(super) fn decode(state: &mut State, rows: &mut [Option<Buffer>], wanted: Slots, using: &[usize]) -> Slots {
+    let chunk_bytes = state.chunk_bytes();
+    let missing: Vec<usize> = wanted.iter().collect();
+    let decoder = state.code.decoder(&missing, using).expect("as many survivors as data chunks");
+    let mut out: Vec<Buffer> = missing.iter().map(|_| state.pool.take(state.row_bytes())).collect();
+    {
+        let survivors: Vec<&[u8]> =
+            using.iter().map(|&slot| &rows[slot].as_ref().expect("a survivor was read")[..chunk_bytes]).collect();
+        let mut chunks: Vec<&mut [u8]> = out.iter_mut().map(|row| &mut row[..chunk_bytes]).collect();
+        decoder.decode(&survivors, &mut chunks);
+    }
+    for (slot, row) in missing.into_iter().zip(out) {
+        rows[slot] = Some(row);
+    }
+    wanted
+}
+
+impl Rebuilt {
+    /// Reckons these parities anew, from all data.
+    fn renew_parities(&mut self, state: &mut State, parities: Slots) {
+        if parities.is_empty() {
+            return;
+        }
+        let (data, rest) = self.rows.split_at_mut(self.entries.len());
+        let all = encode(state, data);
+        for (index, row) in all.into_iter().enumerate() {
+            let slot = data.len() + index;
+            if parities.contains(slot) {
+                rest[index] = Some(row);
+                self.rebuilt.insert(slot);
+            } else {
+                state.pool.give(row);
+            }
+        }
+    }
+}
+
+/// All parities of these data rows, without their appendices.
+pub(super) fn encode(state: &mut State, data: &[Option<Buffer>]) -> Vec<Buffer> {
+    let chunk_bytes = state.chunk_bytes();
+    let mut parities: Vec<Buffer> = (0..state.shape().parity).map(|_| state.pool.take(state.row_bytes())).collect();
+    let sources: Vec<&[u8]> =
+        data.iter().map(|row| &row.as_ref().expect("all data are known")[..chunk_bytes]).collect();
+    let mut out: Vec<&mut [u8]> = parities.iter_mut().map(|row| &mut row[..chunk_bytes]).collect();
+    state.code.encode(&sources, &mut out);
+    parities
+}
+
+/// Where all rows are sound, is the parity that of the data? Only the bare array can be in doubt about that, and it
+/// cannot tell which side is wrong.
+fn check_parity(handle: &Handle, read: &Rows, stripe: &mut Rebuilt) {
+    handle.with(|state| {
+        let chunk_bytes = state.chunk_bytes();
+        if !stripe.lost.is_empty() || state.shape().parity == 0 {
+            return;
+        }
+        let data = stripe.entries.len();
+        let parities = encode(state, &stripe.rows[..data]);
+        for (index, parity) in parities.iter().enumerate() {
+            let slot = data + index;
+            let Some(row) = read.content(slot, chunk_bytes).filter(|_| !stripe.erased.contains(slot)) else { continue };
+            if row != &parity[..chunk_bytes] {
+                stripe.is_mismatch = true;
+                // Data that prove themselves make the parity wrong.
+                if state.geometry.scheme.checks_itself() {
+                    stripe.rebuilt.insert(slot);
+                    stripe.erased.insert(slot);
+                    let mut right = state.pool.take(state.row_bytes());
+                    right[..chunk_bytes].copy_from_slice(&parity[..chunk_bytes]);
+                    stripe.rows[slot].replace(right).into_iter().for_each(|wrong| state.pool.give(wrong));
+                }
+            }
+        }
+        state.recycle(parities);
+    });
+}
+
+/// Gives a row its appendix.
+pub(super) fn seal(state: &State, stripe: u64, slot: usize, row: &mut Buffer, entries: &[Entry]) {
+    if state.geometry.scheme == Scheme::None {
+        return;
+    }
+    let chunk_bytes = state.chunk_bytes();
+    let identity = state.identity(stripe, slot);
+    if slot < entries.len() {
+        let before = (slot + entries.len() - 1) % entries.len();
+        let neighbour = if state.geometry.scheme.has_buddies() && before != slot { entries[before].sum } else { 0 };
+        let entry = Entry { sum: crc32c(&row[..chunk_bytes]), ..entries[slot] };
+        tag::seal_data(row, chunk_bytes, identity, entry, neighbour);
+    } else {
+        let sum = crc32c(&row[..chunk_bytes]);
+        tag::seal_parity(row, chunk_bytes, identity, sum, entries);
+    }
+}
+
+/// Writes rebuilt rows, flushes, and reads them back. Those that are right now.
+async fn repair(handle: &Handle, stripe: u64, rebuilt: &mut Rebuilt, wanted: Slots) -> Slots {
+    let ops: Vec<_> = handle.with(|state| {
+        let entries = rebuilt.entries.clone();
+        wanted
+            .iter()
+            .map(|slot| {
+                let row = rebuilt.rows[slot].as_mut().expect("what is written was rebuilt");
+                seal(state, stripe, slot, row, &entries);
+                let place = state.geometry.layout.place(stripe, slot);
+                let mut buffer = state.pool.take(state.row_bytes());
+                buffer.copy_from_slice(row);
+                let offset = state.geometry.chunk_offset(place.row);
+                (place.disk, OpKind::Write { offset, buffer, is_durable: false })
+            })
+            .collect()
+    });
+    let members: Vec<usize> = ops.iter().map(|(member, _)| *member).collect();
+    let done = handle.ops(ops).await;
+    handle.with(|state| state.recycle(done.into_iter().flat_map(|done| done.buffer)));
+    let flushed = handle.ops(members.iter().map(|&member| (member, OpKind::Flush)).collect()).await;
+    let is_flushed: Vec<bool> = flushed.iter().map(|done| done.result.is_ok()).collect();
+
+    let again = rows::read(handle, stripe, wanted, Slots::NONE).await;
+    let right = wanted.iter().zip(is_flushed).filter(|&(slot, is_flushed)| {
+        let is_same = again.buffers[slot].as_deref() == rebuilt.rows[slot].as_deref();
+        is_flushed && is_same
+    });
+    let right: Slots = right.map(|(slot, _)| slot).collect();
+    again.recycle(handle);
+    handle.with(|state| {
+        let data = state.shape().data;
+        right.iter().filter(|&slot| slot < data).for_each(|slot| {
+            let chunk = state.chunk(stripe, slot);
+            state.read_status.clear(chunk);
+        });
+    });
+    right
+}
+
+struct Reported {
+    passed: Slots,
+    present: Slots,
+    repaired: Slots,
+}
+
+/// Says what was found, blames the members it was found on, and has a look at places that were named as the true
+/// targets of writes that went astray.
+fn report(
+    handle: &Handle,
+    stripe: u64,
+    rows: &Rows,
+    judgement: &Judgement,
+    rebuilt: &Rebuilt,
+    Reported { passed, present, repaired }: Reported,
+) {
+    let mut found: Vec<(usize, Kind, End)> =
+        passed.iter().map(|slot| (slot, Kind::MisdirectedRead, End::Passed)).collect();
+    let offset_of = |row| handle.with(|state| state.geometry.chunk_offset(row));
+    for slot in (rebuilt.erased & present).iter() {
+        let kind = kind_of(rows.evidence.rows[slot].standing, judgement.stale.contains(slot), offset_of);
+        let end = match (repaired.contains(slot), rebuilt.rebuilt.contains(slot)) {
+            (true, _) => End::Repaired,
+            (false, true) => End::Avoided,
+            (false, false) => End::Lost,
+        };
+        found.push((slot, kind, end));
+    }
+    for slot in (rebuilt.lost - rebuilt.erased).iter() {
+        found.push((slot, Kind::Mismatch, End::Lost));
+    }
+    if rebuilt.is_mismatch && (rebuilt.erased & present).is_empty() {
+        found.push((judgement.truth.len(), Kind::Mismatch, End::Lost));
+    }
+    for (slot, kind, end) in found {
+        let member = handle.with(|state| {
+            let place = state.geometry.layout.place(stripe, slot);
+            let offset = state.geometry.chunk_offset(place.row);
+            state.record(Record { at: state.now, stripe, slot, member: place.disk, offset, kind, end });
+            place.disk
+        });
+        if kind != Kind::Mismatch {
+            persist::blame(handle, member);
+        }
+        // Only after a repair: two places that name each other and cannot be repaired would never come to an end.
+        if let (Kind::MisdirectedWrite { member, offset }, End::Repaired) = (kind, end) {
+            handle.with(|state| state.suspect(member, offset));
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! What all tasks of a volume share: its numbers, its members, its maps, and the queues to and from its pump.
+
+use super::intents::Intents;
+use super::locks::Locks;
+use super::ops::Groups;
+use super::options::{Options, Planted};
+use super::read_status::ReadStatus;
+use super::record::Record;
+use super::tasks::{Task, TaskId};
+use super::unflushed::Unflushed;
+use super::writes::Writes;
+
+use crate::block::{Reply, RequestId};
+use crate::buffer::{Buffer, Pool};
+use crate::format::bits::Bits;
+use crate::format::geometry::Geometry;
+use crate::format::superblock::MemberState;
+use crate::format::superblock::Superblock;
+use crate::integrity::tag::Identity;
+use crate::member::{Op, Slot};
+use crate::plan::Shape;
+use crate::slots::Slots;
+use crate::units::Nanos;
+use scrubjay_code::Code;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+
+/// Records that nobody has taken yet; beyond these they are only counted.
+const RECORDS_MAX: usize = 4096;
+
+/// Lists of tasks that wait for something of the volume's to change; each looks again when it is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Queue {
+    /// For the volume to be open.
+    Open,
+    /// For the superblock that was asked for to be durable.
+    Superblock,
+    /// For a page of the intents to be durable.
+    Intent,
+    /// For a round of flushing to be over.
+    Flush,
+    /// For the end of writes that were under way.
+    Idle,
+}
+
+const QUEUES: usize = 5;
+
+/// Where the volume is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    /// It reads its maps, and settles what a crash left.
+    Opening,
+    /// It serves.
+    Open,
+    /// It takes no requests any more.
+    Stopping,
+    /// Nothing is under way, and nothing will be.
+    Stopped,
+    /// More members are gone than it can do without: what can still be read is read, nothing is written.
+    Broken,
+}
+
+/// How much of a thing that is made durable in rounds is wanted, and how much is done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rounds {
+    pub wanted: u64,
+    pub done: u64,
+    pub is_running: bool,
+}
+
+/// A member, as the volume deals with it.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub state: MemberState,
+    /// While it is rebuilt: stripes behind `stripes_done` that it holds already.
+    pub ahead: BTreeSet<u64>,
+    /// When faults were located on it, the last few.
+    pub faults: VecDeque<Nanos>,
+}
+
+pub(super) struct State {
+    pub now: Nanos,
+    pub current: TaskId,
+    pub ready: VecDeque<TaskId>,
+    pub spawned: Vec<Task>,
+    pub out: VecDeque<Op>,
+    pub groups: Groups,
+    pub timers: BinaryHeap<Reverse<(Nanos, TaskId)>>,
+    pub parked: [Vec<TaskId>; QUEUES],
+    pub replies: VecDeque<(RequestId, Reply)>,
+    pub pool: Pool,
+    pub records: VecDeque<Record>,
+    pub records_dropped: u64,
+
+    pub options: Options,
+    pub life: Life,
+    pub geometry: Geometry,
+    pub code: Code,
+    pub array: u64,
+    pub superblock: Superblock,
+    pub superblock_rounds: Rounds,
+    pub members: Vec<Member>,
+    pub write_number: u64,
+
+    pub locks: Locks,
+    pub writes: Writes,
+    pub read_status: ReadStatus,
+    pub unflushed: Unflushed,
+    pub flush_rounds: Rounds,
+    pub written: Bits,
+    pub written_generations: Vec<u64>,
+    pub written_changed: BTreeSet<u64>,
+    pub intents: Intents,
+    /// Stripes that a crash left undecided, in schemes that cannot mark a chunk as lost: what is missing there stays so
+    /// until the volume is stopped.
+    pub unresolved: BTreeSet<u64>,
+    /// Requests that were taken and not replied to.
+    pub requests: usize,
+    /// Rebuilds under way, by member.
+    pub rebuilds: BTreeMap<Slot, bool>,
+    /// Stripes to be looked at: a misdirected write named them as its true target.
+    pub suspects: Vec<u64>,
+}
+
+impl State {
+    /// How many of the data and parity chunks a stripe has.
+    pub fn shape(&self) -> Shape {
+        self.geometry.layout.shape()
+    }
+
+    pub fn chunk_bytes(&self) -> usize {
+        self.geometry.chunk_bytes as usize
+    }
+
+    pub fn row_bytes(&self) -> usize {
+        self.geometry.row_bytes() as usize
+    }
+
+    /// The physical identity of a row, and where on its member it lies.
+    pub fn identity(&self, stripe: u64, slot: usize) -> Identity {
+        let place = self.geometry.layout.place(stripe, slot);
+        Identity { array: self.array, member: place.disk, row: place.row, role: slot }
+    }
+
+    /// Does this member hold this stripe?
+    pub fn holds(&self, member: Slot, stripe: u64) -> bool {
+        match self.members[member].state {
+            MemberState::Active => true,
+            MemberState::Rebuilding { stripes_done } => {
+                stripe < stripes_done || self.members[member].ahead.contains(&stripe)
+            }
+            MemberState::Failed(_) | MemberState::Missing => false,
+        }
+    }
+
+    /// Is there a disk behind this member, to be kept up to date?
+    pub fn is_attached(&self, member: Slot) -> bool {
+        matches!(self.members[member].state, MemberState::Active | MemberState::Rebuilding { .. })
+    }
+
+    /// All members with a disk.
+    pub fn attached(&self) -> Vec<Slot> {
+        (0..self.members.len()).filter(|&member| self.is_attached(member)).collect()
+    }
+
+    /// The slots of a stripe whose members do not hold it.
+    pub fn missing(&self, stripe: u64) -> Slots {
+        if self.members.iter().all(|member| member.state == MemberState::Active) {
+            return Slots::NONE;
+        }
+        let disk = |slot| self.geometry.layout.place(stripe, slot).disk;
+        (0..self.shape().slots()).filter(|&slot| !self.holds(disk(slot), stripe)).collect()
+    }
+
+    /// Would the volume still hold everything without this member? (Not whether it does now.)
+    pub fn can_spare(&self, member: Slot) -> bool {
+        let gone = |slot: Slot| slot == member || self.members[slot].state != MemberState::Active;
+        let period = self.geometry.layout.period().min(self.geometry.stripes);
+        let layout = self.geometry.layout;
+        (0..period).all(|stripe| {
+            (0..self.shape().slots()).filter(|&slot| gone(layout.place(stripe, slot).disk)).count()
+                <= self.shape().parity
+        })
+    }
+
+    /// The number of a data chunk in the read-status map.
+    pub fn chunk(&self, stripe: u64, slot: usize) -> u64 {
+        stripe * self.shape().data as u64 + slot as u64
+    }
+
+    /// A row whose content is right was read from its disk: if everything written to that chunk was flushed before,
+    /// the medium itself has it.
+    pub fn note_read(&mut self, stripe: u64, slot: usize) {
+        let chunk = self.chunk(stripe, slot);
+        if !self.unflushed.contains(chunk) || self.options.planted == Some(Planted::SetReadBitWithoutFlush) {
+            self.read_status.set(chunk);
+        }
+    }
+
+    pub fn note_write(&mut self, stripe: u64, slot: usize) {
+        let chunk = self.chunk(stripe, slot);
+        self.read_status.clear(chunk);
+        self.unflushed.insert(chunk);
+    }
+
+    /// The stripe that the row at this place of a member belongs to is to be looked at.
+    pub fn suspect(&mut self, member: Slot, offset: u64) {
+        let row = self.geometry.row_at(offset).filter(|_| member < self.members.len());
+        let stripe = row.and_then(|row| self.geometry.layout.slot_at(member, row)).map(|(stripe, _)| stripe);
+        self.suspects.extend(stripe.filter(|&stripe| stripe < self.geometry.stripes));
+    }
+
+    pub fn record(&mut self, record: Record) {
+        if self.records.len() == RECORDS_MAX {
+            self.records.pop_front();
+            self.records_dropped += 1;
+        }
+        self.records.push_back(record);
+    }
+
+    pub fn park(&mut self, queue: Queue) {
+        let task = self.current;
+        self.parked[queue as usize].push(task);
+    }
+
+    /// Lets all that wait in a queue look again.
+    pub fn wake(&mut self, queue: Queue) {
+        let State { parked, ready, .. } = self;
+        ready.extend(parked[queue as usize].drain(..));
+    }
+
+    pub fn recycle(&mut self, buffers: impl IntoIterator<Item = Buffer>) {
+        buffers.into_iter().for_each(|buffer| self.pool.give(buffer));
+    }
+}

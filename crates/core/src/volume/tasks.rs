@@ -1,0 +1,49 @@
+//! The volume's own scheduler: each request, repair or rebuild is one `async` task, run in the order in which what it
+//! waits for came to pass.
+//!
+//! Nothing here knows of threads, clocks or wakers. A task waits for a group of disk operations, for a lock, in a queue
+//! of the volume's, or for a time; whoever ends that wait puts the task's number on the list of those that are ready.
+//! So one sequence of events always gives one sequence of operations.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+/// Names a task while it lives.
+pub type TaskId = usize;
+
+/// Something to do, as a value.
+pub type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+/// The tasks that are under way.
+#[derive(Default)]
+pub struct Tasks {
+    slots: Vec<Option<Task>>,
+    free: Vec<TaskId>,
+}
+
+impl Tasks {
+    /// Takes a task in; it runs when it is polled for the first time.
+    pub fn insert(&mut self, task: Task) -> TaskId {
+        match self.free.pop() {
+            Some(id) => {
+                self.slots[id] = Some(task);
+                id
+            }
+            None => {
+                self.slots.push(Some(task));
+                self.slots.len() - 1
+            }
+        }
+    }
+
+    /// Runs a task until it waits again or ends.
+    pub fn poll(&mut self, id: TaskId) {
+        // A task may be called ready twice, and be over by the second time.
+        let Some(task) = self.slots.get_mut(id).and_then(Option::as_mut) else { return };
+        if task.as_mut().poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(()) {
+            self.slots[id] = None;
+            self.free.push(id);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! The volume on members of plain memory, every operation done at once: what it answers, what it finds, what it keeps.
+
+use super::record::{End, Kind};
+use super::{Options, Volume};
+use crate::block::{Part, Reply, Request, RequestId};
+use crate::buffer::Buffer;
+use crate::format::assemble::{Given, assemble};
+use crate::format::bits::Bits;
+use crate::format::geometry::{Geometry, Parameters};
+use crate::format::superblock::{MemberRecord, MemberState, Superblock};
+use crate::format::uuid::Uuid;
+use crate::format::{intent, written};
+use crate::integrity::scheme::Scheme;
+use crate::layout::{Layout, LayoutKind};
+use crate::member::{Array, Done, Fault, OpKind};
+use crate::plan::Shape;
+use crate::rng::Rng;
+use crate::units::{Nanos, UnixSeconds};
+
+const MEMBER_BYTES: u64 = 3 << 20;
+const CHUNK: u64 = 4096;
+
+/// A volume, and members that do as they are told.
+struct Rig {
+    volume: Volume,
+    members: Vec<Vec<u8>>,
+    is_gone: Vec<bool>,
+    geometry: Geometry,
+    next: u64,
+    now: u64,
+    ops: usize,
+}
+
+impl Rig {
+    fn new(scheme: Scheme, kind: LayoutKind, data: usize, parity: usize) -> Rig {
+        let layout = Layout::new(kind, Shape { data, parity }, data + parity).unwrap();
+        let parameters = Parameters { layout, scheme, chunk_bytes: CHUNK, block_bytes: 512 };
+        let geometry = Geometry::fit(&parameters, MEMBER_BYTES, None).unwrap();
+        let members = blank(&geometry);
+        Rig::start(members, geometry)
+    }
+
+    fn start(members: Vec<Vec<u8>>, geometry: Geometry) -> Rig {
+        let given: Vec<Given> = members
+            .iter()
+            .enumerate()
+            .filter(|(_, member)| !member.is_empty())
+            .map(|(index, member)| {
+                let copies = Superblock::offsets(MEMBER_BYTES).unwrap();
+                let copy = |at: u64| &member[at as usize..at as usize + crate::format::geometry::SUPERBLOCK_BYTES];
+                let says = crate::format::superblock::newest(copies.map(copy));
+                Given { label: index.to_string(), bytes: MEMBER_BYTES, says }
+            })
+            .collect();
+        let assembly = assemble(&given).unwrap();
+        let volume = Volume::start(assembly, Options::default());
+        let is_gone = vec![false; members.len()];
+        let mut rig = Rig { volume, members, is_gone, geometry, next: 0, now: 0, ops: 0 };
+        rig.pump();
+        rig
+    }
+
+    fn pump(&mut self) {
+        while let Some(op) = self.volume.poll_op(Nanos(self.now)) {
+            self.ops += 1;
+            self.now += 1000;
+            let member = &mut self.members[op.member];
+            let (buffer, result) = match op.kind {
+                _ if self.is_gone[op.member] => match op.kind {
+                    OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => (Some(buffer), Err(Fault::Gone)),
+                    _ => (None, Err(Fault::Gone)),
+                },
+                OpKind::Read { offset, mut buffer } => {
+                    let len = buffer.len();
+                    buffer.copy_from_slice(&member[offset as usize..offset as usize + len]);
+                    (Some(buffer), Ok(()))
+                }
+                OpKind::Write { offset, buffer, .. } => {
+                    member[offset as usize..offset as usize + buffer.len()].copy_from_slice(&buffer);
+                    (Some(buffer), Ok(()))
+                }
+                OpKind::Flush | OpKind::Discard { .. } => (None, Ok(())),
+            };
+            self.volume.handle(Nanos(self.now), Done { id: op.id, buffer, result });
+        }
+    }
+
+    fn ask(&mut self, request: Request) -> Reply {
+        let id = RequestId(self.next);
+        self.next += 1;
+        self.volume.submit(Nanos(self.now), id, request);
+        self.pump();
+        let (answered, reply) = self.volume.poll_reply().expect("it was answered");
+        assert_eq!(answered, id);
+        reply
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        let request = Request::Write { offset, data: Buffer::copy_of(bytes), is_durable: false };
+        assert_eq!(self.ask(request), Reply::Done);
+    }
+
+    /// What is read; nothing for lost bytes.
+    fn read(&mut self, offset: u64, len: u64) -> Vec<Option<u8>> {
+        let Reply::Read(parts) = self.ask(Request::Read { offset, len }) else { panic!("a read is answered by parts") };
+        let bytes = parts.iter().flat_map(|part| match part {
+            Part::Data(buffer, range) => buffer[range.clone()].iter().copied().map(Some).collect::<Vec<_>>(),
+            Part::Zeros(len) => vec![Some(0); *len as usize],
+            Part::Lost(len) => vec![None; *len as usize],
+        });
+        bytes.collect()
+    }
+
+    fn place(&self, stripe: u64, slot: usize) -> (usize, usize) {
+        let place = self.geometry.layout.place(stripe, slot);
+        (place.disk, self.geometry.chunk_offset(place.row) as usize)
+    }
+
+    fn stop(mut self) -> Vec<Vec<u8>> {
+        self.volume.stop(Nanos(self.now));
+        self.pump();
+        assert!(self.volume.is_stopped());
+        self.members
+    }
+
+    fn kinds(&mut self) -> Vec<(u64, usize, Kind, End)> {
+        std::iter::from_fn(|| self.volume.poll_record())
+            .map(|record| (record.stripe, record.slot, record.kind, record.end))
+            .collect()
+    }
+}
+
+/// New members: superblocks and empty maps.
+fn blank(geometry: &Geometry) -> Vec<Vec<u8>> {
+    let array = Uuid([1; 16]);
+    let count = geometry.layout.disks();
+    let record = |slot: usize| MemberRecord {
+        uuid: Uuid([10 + slot as u8; 16]),
+        term: 0,
+        state: MemberState::Active,
+        faults: 0,
+    };
+    let superblock = Superblock {
+        array,
+        name: "rig".into(),
+        created: UnixSeconds(1),
+        last_started: UnixSeconds(0),
+        generation: 1,
+        write_mark: 1,
+        is_clean: true,
+        geometry: *geometry,
+        slot: 0,
+        members: (0..count).map(record).collect(),
+    };
+    let none = Bits::zeros(geometry.stripes);
+    let member = |slot: usize| {
+        let mut bytes = vec![0xee; MEMBER_BYTES as usize];
+        let mut put = |at: u64, block: &[u8]| bytes[at as usize..at as usize + block.len()].copy_from_slice(block);
+        let own = superblock.of_slot(slot);
+        own.places(MEMBER_BYTES).into_iter().for_each(|at| put(at, &own.encode()));
+        for page in 0..geometry.intent_pages {
+            put(
+                geometry.intent_page_offset(page),
+                &intent::encode(geometry, array, page, &Bits::zeros(geometry.regions())),
+            );
+        }
+        for page in 0..geometry.written_pages {
+            put(geometry.written_page_offset(page, 1), &written::encode(geometry, array, page, 1, &none));
+        }
+        bytes
+    };
+    (0..count).map(member).collect()
+}
+
+fn shapes() -> Vec<(LayoutKind, usize, usize)> {
+    vec![
+        (LayoutKind::Rotating, 4, 2),
+        (LayoutKind::Rotating, 3, 3),
+        (LayoutKind::Rotating, 2, 1),
+        (LayoutKind::Raid0, 3, 0),
+        (LayoutKind::Raid1, 1, 1),
+    ]
+}
+
+#[test]
+fn what_is_written_is_read_and_kept_whatever_the_shape_and_scheme() {
+    for scheme in Scheme::ALL {
+        for (kind, data, parity) in shapes() {
+            let mut rig = Rig::new(scheme, kind, data, parity);
+            let size = rig.volume.size().min(1 << 20);
+            let mut model = vec![0u8; size as usize];
+            let mut rng = Rng::new(7);
+            for step in 0..200 {
+                let offset = rng.below(size);
+                let len = (1 + rng.below(20_000)).min(size - offset);
+                if rng.below(3) < 2 {
+                    let bytes: Vec<u8> = (0..len).map(|_| rng.bits() as u8).collect();
+                    model[offset as usize..(offset + len) as usize].copy_from_slice(&bytes);
+                    rig.write(offset, &bytes);
+                } else {
+                    let right: Vec<_> =
+                        model[offset as usize..(offset + len) as usize].iter().copied().map(Some).collect();
+                    assert!(rig.read(offset, len) == right, "{scheme} {data}+{parity} step {step}");
+                }
+            }
+            assert_eq!(rig.kinds(), []);
+            let geometry = rig.geometry;
+            let mut again = Rig::start(rig.stop(), geometry);
+            let right: Vec<_> = model.iter().copied().map(Some).collect();
+            assert!(again.read(0, size) == right, "{scheme} {data}+{parity} after a stop");
+        }
+    }
+}
+
+#[test]
+fn a_crash_between_requests_loses_nothing_that_was_written() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(10_000, &[7; 50_000]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    rig.write(20_000, &[8; 1000]);
+    let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(20_000, 1000) == vec![Some(8); 1000]);
+    assert!(again.read(21_000, 39_000) == vec![Some(7); 39_000]);
+    assert_eq!(again.kinds(), []);
+}
+
+#[test]
+fn a_write_that_was_lost_is_found_by_the_first_read_and_healed() {
+    for scheme in [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp] {
+        let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
+        rig.write(0, &[1; 4 * CHUNK as usize]);
+        let (member, at) = rig.place(0, 2);
+        let old = rig.members[member][at..at + rig.geometry.row_bytes() as usize].to_vec();
+        rig.write(2 * CHUNK, &[2; CHUNK as usize]);
+        rig.members[member][at..at + old.len()].copy_from_slice(&old);
+        assert!(rig.read(2 * CHUNK, CHUNK) == vec![Some(2); CHUNK as usize], "{scheme}");
+        assert_eq!(rig.kinds(), [(0, 2, Kind::LostWrite, End::Repaired)], "{scheme}");
+        assert!(rig.members[member][at..at + CHUNK as usize].iter().all(|&byte| byte == 2), "{scheme}");
+        assert_eq!(rig.read(0, 4 * CHUNK).len(), 4 * CHUNK as usize);
+        assert_eq!(rig.kinds(), [], "{scheme}");
+    }
+}
+
+#[test]
+fn a_misdirected_write_heals_its_victim_and_its_target() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![1; 40 * CHUNK as usize]);
+    let row_bytes = rig.geometry.row_bytes() as usize;
+    let (member, target) = rig.place(1, 3);
+    let victim = target + 2 * row_bytes;
+    let old_target = rig.members[member][target..target + row_bytes].to_vec();
+    rig.write(4 * CHUNK + 3 * CHUNK, &[9; CHUNK as usize]);
+    let stray = rig.members[member][target..target + row_bytes].to_vec();
+    rig.members[member][target..target + row_bytes].copy_from_slice(&old_target);
+    rig.members[member][victim..victim + row_bytes].copy_from_slice(&stray);
+    let row = rig.geometry.row_at(victim as u64).unwrap();
+    let (stripe, slot) = rig.geometry.layout.slot_at(member, row).unwrap();
+    rig.volume.verify(Nanos(rig.now), RequestId(99), stripe..stripe + 1);
+    rig.pump();
+    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Done))));
+    let found = rig.kinds();
+    assert_eq!(found.len(), 2, "{found:?}");
+    let named = Kind::MisdirectedWrite { member, offset: target as u64 };
+    assert_eq!(found[0], (stripe, slot, named, End::Repaired));
+    assert_eq!(found[1], (1, 3, Kind::LostWrite, End::Repaired));
+    assert!(rig.read(7 * CHUNK, CHUNK) == vec![Some(9); CHUNK as usize]);
+}
+
+#[test]
+fn members_that_go_are_done_without_and_replaced_and_more_than_m_are_an_error() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    let bytes: Vec<u8> = (0..60 * CHUNK as usize).map(|index| (index / 512) as u8).collect();
+    let right: Vec<Option<u8>> = bytes.iter().copied().map(Some).collect();
+    rig.write(0, &bytes);
+    rig.is_gone[1] = true;
+    assert!(rig.read(0, bytes.len() as u64) == right);
+    rig.is_gone[4] = true;
+    assert!(rig.read(0, bytes.len() as u64) == right);
+    rig.write(5 * CHUNK, &[77; 512]);
+    assert!(rig.read(5 * CHUNK, 512) == vec![Some(77); 512]);
+    rig.write(5 * CHUNK, &bytes[5 * CHUNK as usize..5 * CHUNK as usize + 512]);
+
+    rig.is_gone[1] = false;
+    rig.members[1].fill(0xaa);
+    rig.volume.replace(Nanos(rig.now), 1, Uuid([9; 16]));
+    rig.pump();
+    assert_eq!(rig.volume.status().members[1].0, crate::format::superblock::MemberState::Active);
+    rig.is_gone[0] = true;
+    assert!(rig.read(0, bytes.len() as u64) == right);
+    assert_eq!(rig.kinds(), []);
+
+    rig.is_gone[2] = true;
+    let read = rig.read(0, bytes.len() as u64);
+    assert!(read.iter().zip(&right).all(|(read, right)| read.is_none() || read == right));
+    assert!(read.iter().any(Option::is_none));
+    let request = Request::Write { offset: 0, data: Buffer::zeroed(512), is_durable: false };
+    assert!(matches!(rig.ask(request), Reply::Failed(_)));
+}
+
+#[test]
+fn trimmed_and_zeroed_bytes_are_zeros_and_allocation_says_what_was_written() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![5; 40 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Zero { offset: 1000, len: 30 * CHUNK, is_durable: true }), Reply::Done);
+    assert!(rig.read(0, 1000) == vec![Some(5); 1000]);
+    assert!(rig.read(1000, 30 * CHUNK) == vec![Some(0); 30 * CHUNK as usize]);
+    assert!(rig.read(1000 + 30 * CHUNK, CHUNK) == vec![Some(5); CHUNK as usize]);
+    let Reply::Allocation(runs) = rig.ask(Request::Allocation { offset: 0, len: 80 * CHUNK }) else { panic!() };
+    let runs: Vec<(u64, bool)> = runs.iter().map(|run| (run.len / CHUNK, run.is_written)).collect();
+    assert_eq!(runs, [(4, true), (24, false), (12, true), (40, false)]);
+}
+
+/// Li & Lee 2014, Table II: the accesses of the volume itself, counted at its members.
+#[test]
+fn a_small_write_of_stamp_costs_what_it_costs_a_bare_array() {
+    for scheme in [Scheme::None, Scheme::Stamp] {
+        let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
+        rig.write(0, &vec![5; 40 * CHUNK as usize]);
+        rig.write(0, &[6; CHUNK as usize]);
+        rig.ops = 0;
+        rig.write(0, &[7; CHUNK as usize]);
+        assert_eq!(rig.ops, 6, "{scheme}");
+        rig.ops = 0;
+        rig.read(0, CHUNK);
+        assert_eq!(rig.ops, if scheme == Scheme::None { 1 } else { 2 }, "{scheme}");
+    }
+}

@@ -1,0 +1,97 @@
+//! One member's disk as the ring sees it: an open file, and whether asking it can make the asker wait.
+
+use std::fs::File;
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+/// How the kernel answers for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Habit {
+    /// Everything waits for a disk: opened with O_DIRECT, or a block device.
+    Waits,
+    /// Reads may be answered at once by the page cache, and are tried so first.
+    Cached,
+    /// All of it is memory (tmpfs, ramfs): nothing ever waits. The ring would hand each request to a worker thread of
+    /// the kernel, which costs more than doing it at once (docs/speed.md).
+    Memory,
+}
+
+/// An open file or block device. A clone is the same open file; it is closed when the last clone is gone, so a request
+/// under way keeps its file open.
+#[derive(Clone, Debug)]
+pub struct MemberFile {
+    file: Arc<File>,
+    habit: Habit,
+}
+
+impl MemberFile {
+    /// Takes an open file and finds out its habit.
+    pub fn new(file: File) -> MemberFile {
+        let habit = if is_in_memory(&file) {
+            Habit::Memory
+        } else if is_direct(&file) {
+            Habit::Waits
+        } else {
+            Habit::Cached
+        };
+        MemberFile { file: Arc::new(file), habit }
+    }
+
+    /// The file itself.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// How the kernel answers for it.
+    pub fn habit(&self) -> Habit {
+        self.habit
+    }
+
+    /// Its number, for the kernel. It stays open while `self` or a clone lives.
+    pub(super) fn fd(&self) -> io_uring::types::Fd {
+        io_uring::types::Fd(self.file.as_raw_fd())
+    }
+
+    /// Reads here and now, without waiting: all of `bytes`, the first few of them, or none. Whatever is in the way, an
+    /// error too, shows when the rest is asked for in the ordinary way.
+    pub(super) fn read_at_once(&self, offset: u64, bytes: &mut [u8]) -> usize {
+        match self.habit {
+            Habit::Waits => 0,
+            Habit::Memory => self.file.read_at(bytes, offset).unwrap_or(0),
+            Habit::Cached => read_cached(&self.file, offset, bytes),
+        }
+    }
+}
+
+/// `preadv2(2)` with RWF_NOWAIT: what the page cache holds.
+fn read_cached(file: &File, offset: u64, bytes: &mut [u8]) -> usize {
+    let slice = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    // SAFETY: the one slice is `bytes`, which outlives the call; the kernel writes nowhere else.
+    let read = unsafe { libc::preadv2(file.as_raw_fd(), &slice, 1, offset as i64, libc::RWF_NOWAIT) };
+    usize::try_from(read).unwrap_or(0)
+}
+
+/// Does the file live on a file system that is nothing but memory?
+fn is_in_memory(file: &File) -> bool {
+    /// `RAMFS_MAGIC` of `linux/magic.h`.
+    const RAMFS_MAGIC: i64 = 0x8584_58f6;
+    let mut about = MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: the pointer is to room for one statfs, which the call fills when it returns 0.
+    let result = unsafe { libc::fstatfs(file.as_raw_fd(), about.as_mut_ptr()) };
+    if result != 0 {
+        return false;
+    }
+    // SAFETY: the call returned 0: it is filled.
+    let kind = unsafe { about.assume_init() }.f_type;
+    let is_file = file.metadata().is_ok_and(|about| about.is_file()); // /dev is a tmpfs, its devices are not in it
+    is_file && (kind == libc::TMPFS_MAGIC || kind == RAMFS_MAGIC)
+}
+
+/// Was it opened with O_DIRECT?
+fn is_direct(file: &File) -> bool {
+    // SAFETY: F_GETFL reads the flags of a live descriptor and writes nothing.
+    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+    flags >= 0 && flags & libc::O_DIRECT != 0
+}

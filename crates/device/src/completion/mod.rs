@@ -1,0 +1,303 @@
+//! Asynchronous I/O by completion: one io_uring for the disks of a volume and the sockets of its clients.
+//!
+//! An operation is started with everything it needs: buffers are given away and come back with the [`Completion`], files
+//! and sockets are held open until then. So memory that the kernel may write to belongs to nobody else meanwhile; when
+//! a ring is dropped, what cannot be called back is leaked.
+//!
+//! Requests are sent to the kernel together, when [`Ring::wait`] is called, but for those at a disk that has little to
+//! do: they are sent at once ([`EAGER_BELOW`]). What needs no waiting is done on the spot ([`Habit`]).
+//!
+//! (Not to be confused with `verify::ring`, which reads a disk through and throws the data away, nor with
+//! `detector::ring`, the ring of samples that perf writes.)
+
+mod fault;
+mod member_file;
+mod operation;
+mod outgoing;
+#[cfg(test)]
+mod tests;
+
+pub use fault::fault;
+pub use member_file::{Habit, MemberFile};
+pub use operation::{End, Socket, shutdown};
+pub use outgoing::Outgoing;
+
+use io_uring::types::{SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode, types};
+use operation::{Operation, Transfer, Way};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::units::Nanos;
+use std::collections::VecDeque;
+use std::io;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+/// A disk with fewer requests than this is sent the next one at once: sending and reaping in lock step leaves its queue
+/// empty meanwhile, which costs a fifth of its requests a second at 32 at a time. Above, fewer system calls count for
+/// more.
+pub const EAGER_BELOW: usize = 64;
+
+/// The longest single wait in the kernel: an hour. Longer ones are repeated, since the kernel adds the time-out to
+/// its clock and would take "for ever" for a time in the past.
+const WAIT_MAX: Nanos = Nanos::from_secs(3600);
+
+/// When a ring is dropped, so long is waited for operations that were called back: they end at once, but for those at
+/// a disk.
+const FAREWELL: Nanos = Nanos::from_secs(1);
+
+/// What the kernel says of a call that takes others back.
+const NOBODY: u64 = u64::MAX;
+
+/// An end, with the name that its operation was given.
+#[derive(Debug)]
+pub struct Completion<T> {
+    /// The name.
+    pub name: T,
+    /// How it ended.
+    pub end: End,
+}
+
+/// The ring. `T` names operations, by the choice of whoever starts them. It stays on the thread that made it: the
+/// kernel keeps one side of it for that thread.
+pub struct Ring<T> {
+    uring: IoUring,
+    /// By index, which is what the kernel knows of an operation.
+    slots: Vec<Option<(T, Operation)>>,
+    free: Vec<usize>,
+    /// Ended without the kernel's queue.
+    ended: VecDeque<Completion<T>>,
+    depth: usize,
+    /// So many operations of disks are with the kernel.
+    at_disk: usize,
+    /// What made the ring as a whole stop working.
+    broken: Option<i32>,
+    stays: PhantomData<*const ()>,
+}
+
+impl<T> Ring<T> {
+    /// A ring for `depth` operations at a time.
+    ///
+    /// # Errors
+    /// When io_uring is refused (seccomp, `kernel.io_uring_disabled`, RLIMIT_MEMLOCK) or too old to wait with a time-out
+    /// (before Linux 5.11).
+    pub fn new(depth: u32) -> io::Result<Ring<T>> {
+        // Since Linux 6.1, ends are brought when we ask for them, not by interrupting us. Older kernels refuse.
+        let gentle = IoUring::builder().setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().build(depth);
+        let uring = gentle.or_else(|_| IoUring::new(depth))?;
+        if !uring.params().is_feature_ext_arg() || !uring.params().is_feature_nodrop() {
+            return Err(io::Error::from_raw_os_error(libc::ENOSYS));
+        }
+        Ok(Ring {
+            uring,
+            slots: Vec::new(),
+            free: Vec::new(),
+            ended: VecDeque::new(),
+            depth: depth as usize,
+            at_disk: 0,
+            broken: None,
+            stays: PhantomData,
+        })
+    }
+
+    /// How many more operations may be started.
+    pub fn room(&self) -> usize {
+        self.depth - self.in_flight()
+    }
+
+    /// How many operations are with the kernel.
+    pub fn in_flight(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// How many operations on files are with the kernel.
+    pub fn at_disk(&self) -> usize {
+        self.at_disk
+    }
+
+    /// Fills `buffer` with what lies from `offset` on. Ends as [`End::Disk`]; so do all operations on files.
+    ///
+    /// # Panics
+    /// When there is no [`Ring::room`]. So do all that start something.
+    pub fn read(&mut self, name: T, file: &MemberFile, offset: u64, mut buffer: Buffer) {
+        let done = file.read_at_once(offset, &mut buffer);
+        if done == buffer.len() {
+            return self.end_disk(name, Some(buffer));
+        }
+        let transfer = Transfer { file: file.clone(), way: Way::Read, offset, buffer, done };
+        self.start_at_disk(name, Operation::transfer(transfer));
+    }
+
+    /// Writes all of `buffer` from `offset` on; when it is to be durable, it ends only once it is.
+    ///
+    /// # Panics
+    /// As [`Ring::read`].
+    pub fn write(&mut self, name: T, file: &MemberFile, offset: u64, buffer: Buffer, is_durable: bool) {
+        if file.habit() == Habit::Memory && file.file().write_all_at(&buffer, offset).is_ok() {
+            return self.end_disk(name, Some(buffer));
+        }
+        let transfer = Transfer { file: file.clone(), way: Way::Write { is_durable }, offset, buffer, done: 0 };
+        self.start_at_disk(name, Operation::transfer(transfer));
+    }
+
+    /// Ends once all writes that have ended are durable.
+    ///
+    /// # Panics
+    /// As [`Ring::read`].
+    pub fn flush(&mut self, name: T, file: &MemberFile) {
+        if file.habit() == Habit::Memory {
+            return self.end_disk(name, None); // no more durable than it is
+        }
+        self.start_at_disk(name, Operation::flush(file.clone()));
+    }
+
+    /// These bytes are not needed any more: a hole is made of them, in a file or, where it can, in a block device.
+    /// (`fallocate(2)` knows both; the ring's own worker threads wait for it.) A file that knows no such thing ends
+    /// well, too.
+    ///
+    /// # Panics
+    /// As [`Ring::read`].
+    pub fn discard(&mut self, name: T, file: &MemberFile, range: Range<u64>) {
+        self.start_at_disk(name, Operation::discard(file.clone(), range));
+    }
+
+    /// Waits for a client. Ends as [`End::Accepted`].
+    ///
+    /// # Panics
+    /// As [`Ring::read`].
+    pub fn accept(&mut self, name: T, socket: &Socket) {
+        self.start(name, Operation::accept(socket.clone()));
+    }
+
+    /// Waits for bytes, and puts what there is, up to its end, into `range` of the buffer. Ends as [`End::Received`].
+    ///
+    /// # Panics
+    /// As [`Ring::read`]; or when the range is empty or not inside the buffer.
+    pub fn receive(&mut self, name: T, socket: &Socket, buffer: Buffer, range: Range<usize>) {
+        self.start(name, Operation::receive(socket.clone(), buffer, range));
+    }
+
+    /// Sends all of `outgoing`. One at a time on each socket, or their bytes mix. Ends as [`End::Sent`].
+    ///
+    /// # Panics
+    /// As [`Ring::read`]; or when there is nothing to send.
+    pub fn send(&mut self, name: T, socket: &Socket, outgoing: Outgoing) {
+        self.start(name, Operation::send(socket.clone(), outgoing));
+    }
+
+    /// The next operation that has ended, if any. Never waits.
+    pub fn poll(&mut self) -> Option<Completion<T>> {
+        loop {
+            if let Some(completion) = self.ended.pop_front() {
+                return Some(completion);
+            }
+            // A statement of its own: the queue is borrowed for no longer than it takes to copy one entry out of it.
+            let entry = { self.uring.completion().next() }?;
+            if entry.user_data() == NOBODY {
+                continue;
+            }
+            let index = entry.user_data() as usize;
+            let (name, operation) = self.slots[index].take().expect("the kernel ends what was started");
+            match operation.absorb(entry.result()) {
+                Ok(end) => {
+                    self.free.push(index);
+                    self.at_disk -= usize::from(matches!(end, End::Disk { .. }));
+                    return Some(Completion { name, end });
+                }
+                Err(operation) => {
+                    self.slots[index] = Some((name, operation));
+                    self.enqueue(index);
+                }
+            }
+        }
+    }
+
+    /// Sends what was started to the kernel, and waits until something has ended, but no longer than `timeout`.
+    ///
+    /// # Errors
+    /// When the ring as a whole does not work any more. Nothing more will end.
+    pub fn wait(&mut self, timeout: Option<Nanos>) -> io::Result<()> {
+        if !self.ended.is_empty() || { !self.uring.completion().is_empty() } {
+            self.submit();
+        } else {
+            let timeout = timeout.unwrap_or(WAIT_MAX).min(WAIT_MAX).0;
+            let timespec = Timespec::new().sec(timeout / 1_000_000_000).nsec((timeout % 1_000_000_000) as u32);
+            let result = self.uring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&timespec));
+            self.note(result);
+        }
+        self.broken.map_or(Ok(()), |errno| Err(io::Error::from_raw_os_error(errno)))
+    }
+
+    fn end_disk(&mut self, name: T, buffer: Option<Buffer>) {
+        self.ended.push_back(Completion { name, end: End::Disk { buffer, result: Ok(()) } });
+    }
+
+    fn start_at_disk(&mut self, name: T, operation: Operation) {
+        self.start(name, operation);
+        self.at_disk += 1;
+        if self.at_disk < EAGER_BELOW {
+            self.submit();
+        }
+    }
+
+    fn start(&mut self, name: T, operation: Operation) {
+        assert!(self.room() > 0, "room for one more operation");
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() - 1
+        });
+        self.slots[index] = Some((name, operation));
+        self.enqueue(index);
+    }
+
+    /// Puts what is left to do of an operation into the submission queue.
+    fn enqueue(&mut self, index: usize) {
+        let (_, operation) = self.slots[index].as_mut().expect("a busy slot");
+        let entry = operation.entry().user_data(index as u64);
+        // SAFETY: the entry's descriptors and memory belong to the operation, which stays in its slot, untouched, until
+        // the kernel has ended it (`poll`), or is leaked (`drop`). Moving it, when the slots grow, moves none of that.
+        let pushed = unsafe { self.uring.submission().push(&entry) };
+        pushed.expect("the queue has an entry for every slot");
+    }
+
+    /// Sends what is queued. What the kernel does not take now stays queued, and is sent again later.
+    fn submit(&mut self) {
+        if self.uring.submission().is_empty() {
+            return;
+        }
+        let result = self.uring.submit();
+        self.note(result);
+    }
+
+    fn note(&mut self, result: io::Result<usize>) {
+        let errno = result.err().map(|error| error.raw_os_error().unwrap_or(libc::EINVAL));
+        if let Some(errno) = errno
+            && !matches!(errno, libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY)
+        {
+            self.broken = Some(errno);
+        }
+    }
+}
+
+impl<T> Drop for Ring<T> {
+    /// Calls everything back. Closing a ring does not wait for the disk, so what has not ended then keeps its memory.
+    fn drop(&mut self) {
+        if self.in_flight() > 0 {
+            let everything = opcode::AsyncCancel2::new(types::CancelBuilder::any()).build().user_data(NOBODY);
+            self.submit(); // so that there is room for one more entry
+            // SAFETY: the entry points to no memory.
+            let _ = unsafe { self.uring.submission().push(&everything) };
+            let deadline = crate::clock::now().saturating_add(FAREWELL);
+            while self.in_flight() > 0 && self.broken.is_none() {
+                let left = deadline.since(crate::clock::now());
+                if left == Nanos::ZERO || self.wait(Some(left)).is_err() {
+                    break;
+                }
+                while self.poll().is_some() {}
+            }
+        }
+        for slot in self.slots.drain(..).flatten() {
+            std::mem::forget(slot);
+        }
+    }
+}

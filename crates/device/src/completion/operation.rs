@@ -1,0 +1,254 @@
+//! One operation of a ring: all the memory and files that the kernel may touch until it has ended, and how it ends.
+
+use super::fault::{fault, is_passing};
+use super::member_file::MemberFile;
+use super::outgoing::Outgoing;
+use io_uring::squeue::Entry;
+use io_uring::types::{Fd, FsyncFlags};
+use io_uring::{opcode, types};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::member::Fault;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+
+/// A connected or listening socket. It is closed when the last clone is gone, so a request under way keeps it open.
+pub type Socket = Arc<OwnedFd>;
+
+/// So often a request that was merely put off (EAGAIN, EINTR) is asked again.
+const RETRIES_MAX: u8 = 16;
+
+/// So many slices are sent at a time: half of what the kernel takes (`UIO_MAXIOV`).
+const SLICES_MAX: usize = 512;
+
+/// How an operation ended, and what it had been lent.
+#[derive(Debug)]
+pub enum End {
+    /// Of a read, write, flush or discard.
+    Disk {
+        /// The buffer of a read or write.
+        buffer: Option<Buffer>,
+        /// All of it was done, or it failed.
+        result: Result<(), Fault>,
+    },
+    /// Of an accept: the new connection.
+    Accepted(io::Result<OwnedFd>),
+    /// Of a receive: so many bytes came, from the start of the range on. None: the other side has ended.
+    Received {
+        /// The buffer.
+        buffer: Buffer,
+        /// How many.
+        result: io::Result<usize>,
+    },
+    /// Of a send: all of it was taken, or it failed.
+    Sent {
+        /// What was sent.
+        outgoing: Outgoing,
+        /// How it went.
+        result: io::Result<()>,
+    },
+}
+
+/// What one operation owns.
+pub(super) struct Operation {
+    kind: Kind,
+    retries: u8,
+}
+
+enum Kind {
+    Transfer(Transfer),
+    Flush(MemberFile),
+    Discard { file: MemberFile, range: Range<u64> },
+    Accept(Socket),
+    Receive { socket: Socket, buffer: Buffer, range: Range<usize> },
+    Send(Box<Sending>),
+}
+
+/// A read or a write.
+pub(super) struct Transfer {
+    pub file: MemberFile,
+    pub way: Way,
+    pub offset: u64,
+    pub buffer: Buffer,
+    /// So many bytes of it are done.
+    pub done: usize,
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy)]
+pub(super) enum Way {
+    Read,
+    Write { is_durable: bool },
+}
+
+/// A send under way: the kernel looks at `header`, which points to `slices`, which point into `outgoing`.
+struct Sending {
+    socket: Socket,
+    outgoing: Outgoing,
+    sent: usize,
+    slices: Vec<libc::iovec>,
+    header: libc::msghdr,
+}
+
+impl Operation {
+    pub fn transfer(transfer: Transfer) -> Operation {
+        Operation::of(Kind::Transfer(transfer))
+    }
+
+    pub fn flush(file: MemberFile) -> Operation {
+        Operation::of(Kind::Flush(file))
+    }
+
+    pub fn discard(file: MemberFile, range: Range<u64>) -> Operation {
+        Operation::of(Kind::Discard { file, range })
+    }
+
+    pub fn accept(socket: Socket) -> Operation {
+        Operation::of(Kind::Accept(socket))
+    }
+
+    pub fn receive(socket: Socket, buffer: Buffer, range: Range<usize>) -> Operation {
+        assert!(!range.is_empty() && range.end <= buffer.len(), "room to receive into");
+        Operation::of(Kind::Receive { socket, buffer, range })
+    }
+
+    pub fn send(socket: Socket, outgoing: Outgoing) -> Operation {
+        assert!(!outgoing.is_empty(), "something to send");
+        // SAFETY: a msghdr is numbers and pointers, for which zeros are fine: no address, no slices, no control data.
+        let header = unsafe { std::mem::zeroed() };
+        Operation::of(Kind::Send(Box::new(Sending { socket, outgoing, sent: 0, slices: Vec::new(), header })))
+    }
+
+    fn of(kind: Kind) -> Operation {
+        Operation { kind, retries: 0 }
+    }
+
+    /// The kernel's words for what is left to do. They point into memory that `self` owns and that stays where it is
+    /// when `self` is moved; `self` must live, and be left alone, until the kernel has ended it.
+    pub fn entry(&mut self) -> Entry {
+        match &mut self.kind {
+            Kind::Transfer(Transfer { file, way, offset, buffer, done }) => {
+                let (at, rest) = (*offset + *done as u64, &mut buffer[*done..]);
+                let (start, len) = (rest.as_mut_ptr(), u32::try_from(rest.len()).unwrap_or(u32::MAX));
+                match way {
+                    Way::Read => opcode::Read::new(file.fd(), start, len).offset(at).build(),
+                    Way::Write { is_durable } => {
+                        let flags = if *is_durable { libc::RWF_DSYNC } else { 0 };
+                        opcode::Write::new(file.fd(), start, len).offset(at).rw_flags(flags as _).build()
+                    }
+                }
+            }
+            Kind::Flush(file) => opcode::Fsync::new(file.fd()).flags(FsyncFlags::DATASYNC).build(),
+            Kind::Discard { file, range } => {
+                let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+                let len = range.end - range.start;
+                opcode::Fallocate::new(file.fd(), len).offset(range.start).mode(mode).build()
+            }
+            Kind::Accept(socket) => {
+                let nobody = std::ptr::null_mut();
+                opcode::Accept::new(fd(socket), nobody, std::ptr::null_mut()).flags(libc::SOCK_CLOEXEC).build()
+            }
+            Kind::Receive { socket, buffer, range } => {
+                let room = &mut buffer[range.clone()];
+                let len = u32::try_from(room.len()).unwrap_or(u32::MAX);
+                opcode::Recv::new(fd(socket), room.as_mut_ptr(), len).build()
+            }
+            Kind::Send(sending) => sending.entry(),
+        }
+    }
+
+    /// Takes in what the kernel says of it: how it ended, or the operation itself when there is more to do.
+    pub fn absorb(mut self, result: i32) -> Result<End, Operation> {
+        if result < 0 && is_passing(-result) && self.retries < RETRIES_MAX {
+            self.retries += 1;
+            return Err(self);
+        }
+        let outcome = if result < 0 { Err(-result) } else { Ok(result as usize) };
+        let of_socket = || outcome.map_err(io::Error::from_raw_os_error);
+        match self.kind {
+            Kind::Transfer(transfer) => {
+                transfer.absorb(outcome).map_err(|transfer| Operation::of(Kind::Transfer(transfer)))
+            }
+            Kind::Flush(_) => Ok(End::Disk { buffer: None, result: outcome.map(drop).map_err(fault) }),
+            Kind::Discard { .. } => {
+                let result = match outcome {
+                    Ok(_) | Err(libc::EOPNOTSUPP | libc::ENOSYS) => Ok(()), // a hint: a disk may know no such thing
+                    Err(errno) => Err(fault(errno)),
+                };
+                Ok(End::Disk { buffer: None, result })
+            }
+            Kind::Accept(_) => {
+                // SAFETY: the kernel has just opened this descriptor for us, and nobody else knows of it.
+                Ok(End::Accepted(of_socket().map(|number| unsafe { OwnedFd::from_raw_fd(number as i32) })))
+            }
+            Kind::Receive { buffer, .. } => Ok(End::Received { buffer, result: of_socket() }),
+            Kind::Send(sending) => sending.absorb(outcome).map_err(|sending| Operation::of(Kind::Send(sending))),
+        }
+    }
+}
+
+impl Transfer {
+    /// A part of it may be done; what is never returned is a part as a success. Nothing at all: there is no such place,
+    /// so the disk is not the one it was.
+    pub fn absorb(mut self, outcome: Result<usize, i32>) -> Result<End, Transfer> {
+        let result = match outcome {
+            Err(errno) => Err(fault(errno)),
+            Ok(count) => {
+                self.done += count;
+                match (self.done == self.buffer.len(), count) {
+                    (true, _) => Ok(()),
+                    (false, 0) => Err(Fault::Gone),
+                    (false, _) => return Err(self),
+                }
+            }
+        };
+        Ok(End::Disk { buffer: Some(self.buffer), result })
+    }
+}
+
+impl Sending {
+    fn entry(&mut self) -> Entry {
+        self.slices.clear();
+        let mut skip = self.sent;
+        for slice in self.outgoing.slices() {
+            if skip >= slice.len() {
+                skip -= slice.len();
+                continue;
+            }
+            let rest = &slice[std::mem::take(&mut skip)..];
+            self.slices.push(libc::iovec { iov_base: rest.as_ptr().cast_mut().cast(), iov_len: rest.len() });
+            if self.slices.len() == SLICES_MAX {
+                break;
+            }
+        }
+        self.header.msg_iov = self.slices.as_mut_ptr();
+        self.header.msg_iovlen = self.slices.len() as _;
+        let flags = (libc::MSG_NOSIGNAL | libc::MSG_WAITALL) as u32;
+        opcode::SendMsg::new(fd(&self.socket), &self.header).flags(flags).build()
+    }
+
+    fn absorb(mut self: Box<Self>, outcome: Result<usize, i32>) -> Result<End, Box<Sending>> {
+        let result = match outcome {
+            Ok(count) => {
+                self.sent += count;
+                if self.sent < self.outgoing.len() && count > 0 {
+                    return Err(self);
+                }
+                if count > 0 { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+            }
+            Err(errno) => Err(io::Error::from_raw_os_error(errno)),
+        };
+        Ok(End::Sent { outgoing: self.outgoing, result })
+    }
+}
+
+/// Ends a connection, or a listener: what waits for it ends at once, whoever else holds it open.
+pub fn shutdown(socket: &Socket) {
+    // SAFETY: the call takes two plain numbers, the first of which is a live descriptor.
+    unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
+}
+
+fn fd(socket: &Socket) -> Fd {
+    types::Fd(socket.as_raw_fd())
+}

@@ -1,0 +1,25 @@
+//! The disks of a volume's members, by their places: a table that may change while the volume is served.
+
+use scrubjay_core::member::Slot;
+use scrubjay_device::completion::MemberFile;
+
+/// The table. Where no disk is, every operation ends with `Fault::Gone`.
+#[derive(Debug, Default)]
+pub struct Members {
+    files: Vec<Option<MemberFile>>,
+}
+
+impl Members {
+    /// Puts a disk in its place, or takes one out. Operations under way go on with the disk that they were begun on.
+    pub fn set(&mut self, slot: Slot, file: Option<MemberFile>) {
+        if slot >= self.files.len() {
+            self.files.resize_with(slot + 1, || None);
+        }
+        self.files[slot] = file;
+    }
+
+    /// The disk in a place.
+    pub fn file(&self, slot: Slot) -> Option<&MemberFile> {
+        self.files.get(slot)?.as_ref()
+    }
+}

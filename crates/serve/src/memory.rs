@@ -1,0 +1,239 @@
+//! A volume that is nothing but memory, on which bytes can be lost at will: for tests and measurements.
+
+use crate::control::Controller;
+use scrubjay_core::block::{Failure, Part, Reply, Request, RequestId, Run};
+use scrubjay_core::buffer::{Buffer, Pool};
+use scrubjay_core::member::{Array, Done, Op};
+use scrubjay_core::rng::Rng;
+use scrubjay_core::units::Nanos;
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+
+/// What is written, lost or forgotten is so in blocks of this many bytes.
+pub const BLOCK_BYTES: u64 = 512;
+
+/// The volume. New, all of it reads as zeros that were never written. Every request is done at once.
+#[derive(Debug)]
+pub struct MemoryArray {
+    bytes: Vec<u8>,
+    /// By block; those that were never written, and those that are lost.
+    unwritten: Vec<bool>,
+    lost: BTreeSet<u64>,
+    replies: VecDeque<(RequestId, Reply)>,
+    pool: Pool,
+    /// Draws the next reply, where they come in any order.
+    order: Option<Rng>,
+}
+
+impl MemoryArray {
+    /// `size` bytes, a multiple of [`BLOCK_BYTES`].
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn new(size: u64) -> MemoryArray {
+        assert!(size.is_multiple_of(BLOCK_BYTES), "whole blocks");
+        MemoryArray {
+            bytes: vec![0; size as usize],
+            unwritten: vec![true; (size / BLOCK_BYTES) as usize],
+            lost: BTreeSet::new(),
+            replies: VecDeque::new(),
+            pool: Pool::default(),
+            order: None,
+        }
+    }
+
+    /// Replies come in an order drawn from this seed.
+    #[must_use]
+    pub fn shuffled(mut self, seed: u64) -> MemoryArray {
+        self.order = Some(Rng::new(seed));
+        self
+    }
+
+    /// All its bytes, to look at or to change behind everybody's back; then they count as written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.unwritten.fill(false);
+        &mut self.bytes
+    }
+
+    /// Loses the blocks that have a byte in `range`, until they are written or forgotten in full.
+    pub fn lose(&mut self, range: Range<u64>) {
+        self.lost.extend(range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES));
+    }
+
+    fn read(&mut self, range: Range<u64>) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let mut at = range.start;
+        while at < range.end {
+            let state = self.state(at);
+            let mut end = at;
+            while end < range.end && self.state(end) == state {
+                end = (end / BLOCK_BYTES + 1) * BLOCK_BYTES;
+            }
+            let end = end.min(range.end);
+            let len = end - at;
+            parts.push(match state {
+                State::Lost => Part::Lost(len),
+                State::Unwritten => Part::Zeros(len),
+                State::Written => {
+                    let mut buffer = self.pool.take(len as usize);
+                    buffer.copy_from_slice(&self.bytes[at as usize..end as usize]);
+                    Part::Data(buffer, 0..len as usize)
+                }
+            });
+            at = end;
+        }
+        parts
+    }
+
+    fn state(&self, at: u64) -> State {
+        let block = at / BLOCK_BYTES;
+        match self.unwritten[block as usize] {
+            _ if self.lost.contains(&block) => State::Lost,
+            true => State::Unwritten,
+            false => State::Written,
+        }
+    }
+
+    /// Sets what the blocks of a range are. Those that lie in it in full are well again.
+    fn mark(&mut self, range: Range<u64>, is_unwritten: bool) {
+        let whole = range.start.div_ceil(BLOCK_BYTES)..range.end / BLOCK_BYTES;
+        let touched = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
+        if !self.lost.is_empty() {
+            for block in whole.clone() {
+                self.lost.remove(&block);
+            }
+        }
+        let marked = if is_unwritten { whole } else { touched };
+        if !marked.is_empty() {
+            self.unwritten[marked.start as usize..marked.end as usize].fill(is_unwritten);
+        }
+    }
+
+    fn zero(&mut self, range: Range<u64>) {
+        self.bytes[range.start as usize..range.end as usize].fill(0);
+        self.mark(range, true);
+    }
+
+    fn runs(&self, range: Range<u64>) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut at = range.start;
+        while at < range.end {
+            let end = range.end.min((at / BLOCK_BYTES + 1) * BLOCK_BYTES);
+            let is_written = self.state(at) != State::Unwritten;
+            match runs.last_mut() {
+                Some(run) if run.is_written == is_written => run.len += end - at,
+                _ => runs.push(Run { len: end - at, is_written }),
+            }
+            at = end;
+        }
+        runs
+    }
+
+    fn answer(&mut self, request: Request) -> Reply {
+        let size = self.size();
+        let inside = |offset: u64, len: u64| {
+            offset.checked_add(len).filter(|end| *end <= size).map(|end| offset..end).ok_or(Failure::OutOfRange)
+        };
+        let reply = match request {
+            Request::Read { offset, len } => inside(offset, len).map(|range| Reply::Read(self.read(range))),
+            Request::Write { offset, data, .. } => inside(offset, data.len() as u64).map(|range| {
+                self.bytes[range.start as usize..range.end as usize].copy_from_slice(&data);
+                self.mark(range, false);
+                self.pool.give(data);
+                Reply::Done
+            }),
+            Request::Flush => Ok(Reply::Done),
+            Request::Trim { offset, len } | Request::Zero { offset, len, .. } => inside(offset, len).map(|range| {
+                self.zero(range);
+                Reply::Done
+            }),
+            Request::Allocation { offset, len } => inside(offset, len).map(|range| Reply::Allocation(self.runs(range))),
+        };
+        reply.unwrap_or_else(Reply::Failed)
+    }
+}
+
+/// What there is to say of a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Lost,
+    Unwritten,
+    Written,
+}
+
+impl Array for MemoryArray {
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn submit(&mut self, _now: Nanos, id: RequestId, request: Request) {
+        let reply = self.answer(request);
+        self.replies.push_back((id, reply));
+    }
+
+    fn handle(&mut self, _now: Nanos, done: Done) {
+        panic!("{done:?}: memory has no members");
+    }
+
+    fn poll_op(&mut self, _now: Nanos) -> Option<Op> {
+        None
+    }
+
+    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+        if let Some(order) = self.order.as_mut().filter(|_| !self.replies.is_empty()) {
+            let drawn = order.below(self.replies.len() as u64) as usize;
+            self.replies.swap(0, drawn);
+        }
+        self.replies.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn recycle(&mut self, buffer: Buffer) {
+        self.pool.give(buffer);
+    }
+}
+
+impl Controller for MemoryArray {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(array: &mut MemoryArray, request: Request) -> Reply {
+        array.submit(Nanos::ZERO, RequestId(1), request);
+        array.poll_reply().expect("a reply at once").1
+    }
+
+    #[test]
+    fn parts_tell_written_unwritten_and_lost_apart() {
+        let mut array = MemoryArray::new(8 * BLOCK_BYTES);
+        let data = Buffer::copy_of(&[7; 700]);
+        assert_eq!(ask(&mut array, Request::Write { offset: 1000, data, is_durable: false }), Reply::Done);
+        array.lose(3000..3001);
+        let Reply::Read(parts) = ask(&mut array, Request::Read { offset: 500, len: 3000 }) else { panic!("no parts") };
+        assert_eq!(parts.iter().map(Part::len).collect::<Vec<_>>(), [12, 1536, 512, 512, 428]);
+        assert!(matches!(
+            parts[..],
+            [Part::Zeros(_), Part::Data(..), Part::Zeros(_), Part::Lost(_), Part::Zeros(_)]
+        ));
+        let Part::Data(buffer, range) = &parts[1] else { panic!("no data") };
+        let expected: Vec<u8> = (512..2048).map(|at| if (1000..1700).contains(&at) { 7 } else { 0 }).collect();
+        assert_eq!(buffer[range.clone()], expected);
+
+        let runs = ask(&mut array, Request::Allocation { offset: 0, len: 4096 });
+        let run = |len, is_written| Run { len, is_written };
+        let expected = [run(512, false), run(1536, true), run(512, false), run(512, true), run(1024, false)];
+        assert_eq!(runs, Reply::Allocation(expected.to_vec()));
+        assert_eq!(ask(&mut array, Request::Zero { offset: 0, len: 4096, is_durable: true }), Reply::Done);
+        assert_eq!(
+            ask(&mut array, Request::Read { offset: 0, len: 4096 }),
+            Reply::Read(vec![Part::Zeros(4096)]),
+            "what is written in full is no longer lost"
+        );
+        let beyond = ask(&mut array, Request::Read { offset: 4095, len: 2 });
+        assert_eq!(beyond, Reply::Failed(Failure::OutOfRange));
+    }
+}

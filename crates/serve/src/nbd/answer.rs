@@ -1,0 +1,179 @@
+//! How replies are written: simple ones, and structured ones that lose no more than is lost.
+
+use super::command::{Command, Kind};
+use super::wire::{Errno, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, allocation, chunk};
+use scrubjay_core::block::{Failure, Part, Reply, Run};
+use scrubjay_device::completion::Outgoing;
+
+/// The most runs of one answer on allocation: 64 KiB of them. The client asks again for what lies behind.
+const RUNS_MAX: usize = 8192;
+
+/// What stands with the errors of a reading.
+const LOST: &[u8] = b"these bytes are lost";
+
+/// Writes the reply to a command.
+///
+/// # Panics
+/// When the reply does not fit the command: reads and runs come without gaps.
+pub fn write(out: &mut Outgoing, is_structured: bool, command: &Command, reply: Reply) {
+    match (command.kind, reply) {
+        (Kind::Read { is_whole }, Reply::Read(parts)) => {
+            let total: u64 = parts.iter().map(Part::len).sum();
+            assert_eq!(total, u64::from(command.len), "what was read is what was asked for");
+            match is_structured {
+                true => write_chunks(out, command, is_whole, parts),
+                false => write_simple(out, command.cookie, parts),
+            }
+        }
+        (Kind::Allocation { is_one }, Reply::Allocation(runs)) => write_runs(out, command, is_one, &runs),
+        (Kind::Write { .. } | Kind::Flush | Kind::Trim | Kind::Zero { .. }, Reply::Done) => {
+            write_simple_head(out, command.cookie, 0);
+        }
+        (kind, Reply::Failed(failure)) => write_error(out, is_structured, command.cookie, kind, errno(kind, failure)),
+        (kind, reply) => panic!("{reply:?} is no reply to {kind:?}"),
+    }
+}
+
+/// Writes that a command cannot be done.
+pub fn write_error(out: &mut Outgoing, is_structured: bool, cookie: u64, kind: Kind, errno: Errno) {
+    match kind {
+        Kind::Read { .. } | Kind::Allocation { .. } if is_structured => {
+            write_chunk_head(out, chunk::DONE, chunk::ERROR, cookie, 6);
+            out.push_copy(&(errno as u32).to_be_bytes());
+            out.push_copy(&0u16.to_be_bytes());
+        }
+        _ => write_simple_head(out, cookie, errno as u32),
+    }
+}
+
+/// Writes the reply to a command on no bytes at all.
+pub fn write_nothing(out: &mut Outgoing, is_structured: bool, command: &Command) {
+    match command.kind {
+        Kind::Read { .. } if is_structured => write_chunk_head(out, chunk::DONE, chunk::NONE, command.cookie, 0),
+        _ => write_simple_head(out, command.cookie, 0),
+    }
+}
+
+fn errno(kind: Kind, failure: Failure) -> Errno {
+    match failure {
+        Failure::Io => Errno::Io,
+        Failure::OutOfRange if matches!(kind, Kind::Write { .. } | Kind::Zero { .. }) => Errno::NoSpc,
+        Failure::OutOfRange => Errno::Inval,
+        Failure::ReadOnly => Errno::Perm,
+        Failure::Stopping => Errno::Shutdown,
+    }
+}
+
+/// A simple reply has all bytes or none.
+fn write_simple(out: &mut Outgoing, cookie: u64, parts: Vec<Part>) {
+    if parts.iter().any(|part| matches!(part, Part::Lost(_))) {
+        return write_simple_head(out, cookie, Errno::Io as u32);
+    }
+    write_simple_head(out, cookie, 0);
+    parts.into_iter().for_each(|part| write_part(out, part));
+}
+
+fn write_simple_head(out: &mut Outgoing, cookie: u64, errno: u32) {
+    let mut head = [0; 16];
+    head[..4].copy_from_slice(&SIMPLE_REPLY_MAGIC.to_be_bytes());
+    head[4..8].copy_from_slice(&errno.to_be_bytes());
+    head[8..].copy_from_slice(&cookie.to_be_bytes());
+    out.push_copy(&head);
+}
+
+/// Parts that make one chunk together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Like {
+    Data,
+    Hole,
+    Lost,
+}
+
+/// A structured reply: a chunk for each run of like parts. One that must not be cut is one chunk of data, or an error.
+fn write_chunks(out: &mut Outgoing, command: &Command, is_whole: bool, parts: Vec<Part>) {
+    if is_whole && parts.iter().any(|part| matches!(part, Part::Lost(_))) {
+        return write_lost(out, chunk::DONE, command.cookie, command.offset);
+    }
+    let like = |part: &Part| match part {
+        Part::Lost(_) => Like::Lost,
+        Part::Zeros(_) if !is_whole => Like::Hole,
+        Part::Zeros(_) | Part::Data(..) => Like::Data,
+    };
+    let mut offset = command.offset;
+    let mut parts = parts.into_iter();
+    while let Some(first) = parts.as_slice().first().map(like) {
+        let run = parts.as_slice().iter().take_while(|part| like(part) == first);
+        let (count, len) = run.fold((0, 0), |(count, len), part| (count + 1, len + part.len()));
+        let flags = if count == parts.len() { chunk::DONE } else { 0 };
+        match first {
+            Like::Data => write_chunk_head(out, flags, chunk::OFFSET_DATA, command.cookie, 8 + len as u32),
+            Like::Hole => write_chunk_head(out, flags, chunk::OFFSET_HOLE, command.cookie, 12),
+            Like::Lost => write_lost(out, flags, command.cookie, offset),
+        }
+        if first != Like::Lost {
+            out.push_copy(&offset.to_be_bytes());
+        }
+        if first == Like::Hole {
+            out.push_copy(&(len as u32).to_be_bytes());
+        }
+        for part in parts.by_ref().take(count) {
+            if first == Like::Data {
+                write_part(out, part);
+            }
+        }
+        offset += len;
+    }
+}
+
+fn write_part(out: &mut Outgoing, part: Part) {
+    match part {
+        Part::Data(buffer, range) => out.push_buffer(buffer, range),
+        Part::Zeros(len) => out.push_zeros(len as usize),
+        Part::Lost(_) => panic!("lost bytes are not sent"),
+    }
+}
+
+/// From `offset` on, bytes are lost, up to where the next chunk begins.
+fn write_lost(out: &mut Outgoing, flags: u16, cookie: u64, offset: u64) {
+    write_chunk_head(out, flags, chunk::ERROR_OFFSET, cookie, (4 + 2 + LOST.len() + 8) as u32);
+    out.push_copy(&(Errno::Io as u32).to_be_bytes());
+    out.push_copy(&(LOST.len() as u16).to_be_bytes());
+    out.push_copy(LOST);
+    out.push_copy(&offset.to_be_bytes());
+}
+
+fn write_runs(out: &mut Outgoing, command: &Command, is_one: bool, runs: &[Run]) {
+    let total: u64 = runs.iter().map(|run| run.len).sum();
+    assert!(total > 0 && total <= u64::from(command.len), "at least one run, inside the range");
+    let most = if is_one { 1 } else { RUNS_MAX };
+    let mut descriptors: Vec<(u32, u32)> = Vec::new();
+    for run in runs.iter().filter(|run| run.len > 0) {
+        let flags = if run.is_written { 0 } else { allocation::HOLE | allocation::ZERO };
+        if let Some((len, before)) = descriptors.last_mut()
+            && *before == flags
+        {
+            *len += run.len as u32;
+        } else if descriptors.len() < most {
+            descriptors.push((run.len as u32, flags));
+        } else {
+            break;
+        }
+    }
+    let bytes = 4 + 8 * descriptors.len();
+    write_chunk_head(out, chunk::DONE, chunk::BLOCK_STATUS, command.cookie, bytes as u32);
+    out.push_copy(&allocation::CONTEXT_ID.to_be_bytes());
+    for (len, flags) in descriptors {
+        out.push_copy(&len.to_be_bytes());
+        out.push_copy(&flags.to_be_bytes());
+    }
+}
+
+fn write_chunk_head(out: &mut Outgoing, flags: u16, kind: u16, cookie: u64, len: u32) {
+    let mut head = [0; 20];
+    head[..4].copy_from_slice(&STRUCTURED_REPLY_MAGIC.to_be_bytes());
+    head[4..6].copy_from_slice(&flags.to_be_bytes());
+    head[6..8].copy_from_slice(&kind.to_be_bytes());
+    head[8..16].copy_from_slice(&cookie.to_be_bytes());
+    head[16..].copy_from_slice(&len.to_be_bytes());
+    out.push_copy(&head);
+}

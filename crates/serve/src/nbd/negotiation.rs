@@ -1,0 +1,245 @@
+//! The handshake after the greeting: what each option is answered.
+
+use super::export::{Export, NAME_BYTES_MAX, PAYLOAD_MAX};
+use super::wire::{OPTION_REPLY_MAGIC, allocation, answer, info, option};
+use scrubjay_device::completion::Outgoing;
+
+/// The most data of an option: a list of metadata queries may be long. What is longer is refused.
+pub const OPTION_DATA_MAX: usize = 64 << 10;
+
+/// May, must, or cannot a client encrypt?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TlsMode {
+    /// It cannot.
+    #[default]
+    Off,
+    /// It may.
+    Allow,
+    /// Without TLS it gets nothing.
+    Require,
+}
+
+/// What both sides have agreed on so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// The answer to EXPORT_NAME is not padded with zeros.
+    pub is_unpadded: bool,
+    /// TLS is on.
+    pub is_secure: bool,
+    /// Replies come in chunks.
+    pub is_structured: bool,
+    /// Allocation may be asked for, if the export is asked for by the name that stands here.
+    allocation_of: Option<Vec<u8>>,
+    /// Allocation may be asked for.
+    pub has_allocation: bool,
+}
+
+/// What comes after an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Another option.
+    Option,
+    /// Requests.
+    Transmission,
+    /// TLS, then options from the start.
+    Tls,
+    /// The end of the connection.
+    Over,
+}
+
+/// One option, with all its data, and what it is judged by.
+pub struct Haggle<'a> {
+    /// The device.
+    pub export: &'a Export,
+    /// The policy.
+    pub tls: TlsMode,
+    /// What is agreed, and will be.
+    pub terms: &'a mut Terms,
+    /// Where answers go.
+    pub out: &'a mut Outgoing,
+    /// The option's number.
+    pub option: u32,
+}
+
+impl Haggle<'_> {
+    /// Answers the option.
+    pub fn answer(mut self, data: &[u8]) -> Next {
+        if self.tls == TlsMode::Require && !self.terms.is_secure && !self.is_allowed_in_clear() {
+            return self.refuse(answer::ERR_TLS_REQD, "this server wants TLS first");
+        }
+        match self.option {
+            option::EXPORT_NAME => self.export_name(data),
+            option::ABORT => {
+                self.reply(answer::ACK, &[]);
+                Next::Over
+            }
+            option::LIST => self.list(data),
+            option::STARTTLS => self.start_tls(data),
+            option::INFO | option::GO => self.info(data),
+            option::STRUCTURED_REPLY => {
+                if !data.is_empty() {
+                    return self.refuse(answer::ERR_INVALID, "this option has no data");
+                }
+                self.terms.is_structured = true;
+                self.acknowledge()
+            }
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.meta_context(data),
+            _ => self.refuse(answer::ERR_UNSUP, "this server does not know this option"),
+        }
+    }
+
+    /// Answers an option whose data was too long to be kept.
+    pub fn answer_too_big(mut self) -> Next {
+        self.refuse(answer::ERR_TOO_BIG, "the option is too long")
+    }
+
+    fn is_allowed_in_clear(&self) -> bool {
+        matches!(self.option, option::ABORT | option::STARTTLS)
+    }
+
+    /// The old way to begin: no answer but success.
+    fn export_name(&mut self, data: &[u8]) -> Next {
+        if !self.export.is_called(data) {
+            return Next::Over;
+        }
+        self.settle_allocation(data);
+        self.out.push_copy(&self.export.size().to_be_bytes());
+        self.out.push_copy(&self.export.flags(self.terms.is_structured).to_be_bytes());
+        if !self.terms.is_unpadded {
+            self.out.push_copy(&[0; 124]);
+        }
+        Next::Transmission
+    }
+
+    fn list(&mut self, data: &[u8]) -> Next {
+        if !data.is_empty() {
+            return self.refuse(answer::ERR_INVALID, "this option has no data");
+        }
+        let name = self.export.name().as_bytes();
+        let entry = [&(name.len() as u32).to_be_bytes(), name].concat();
+        self.reply(answer::SERVER, &entry);
+        self.acknowledge()
+    }
+
+    /// What was agreed in clear text is forgotten: somebody else may have asked for it (CVE-2021-3716).
+    fn start_tls(&mut self, data: &[u8]) -> Next {
+        if !data.is_empty() {
+            return self.refuse(answer::ERR_INVALID, "this option has no data");
+        }
+        if self.terms.is_secure {
+            return self.refuse(answer::ERR_INVALID, "TLS is on already");
+        }
+        if self.tls == TlsMode::Off {
+            return self.refuse(answer::ERR_POLICY, "this server has no TLS");
+        }
+        self.reply(answer::ACK, &[]);
+        *self.terms = Terms { is_unpadded: self.terms.is_unpadded, ..Terms::default() };
+        Next::Tls
+    }
+
+    fn info(&mut self, data: &[u8]) -> Next {
+        let Some((name, wishes)) = info_data(data) else {
+            return self.refuse(answer::ERR_INVALID, "the lengths in this option do not fit");
+        };
+        if !self.export.is_called(name) {
+            return self.refuse(answer::ERR_UNKNOWN, "no export has this name");
+        }
+        let flags = self.export.flags(self.terms.is_structured).to_be_bytes();
+        self.reply(answer::INFO, &[&info::EXPORT.to_be_bytes()[..], &self.export.size().to_be_bytes(), &flags].concat());
+        let wants = |kind: u16| wishes.chunks(2).any(|wish| wish == kind.to_be_bytes());
+        if wants(info::NAME) {
+            self.reply(answer::INFO, &[&info::NAME.to_be_bytes(), self.export.name().as_bytes()].concat());
+        }
+        if wants(info::BLOCK_SIZE) {
+            // A volume takes requests of any alignment.
+            let sizes = [1, self.export.block_preferred(), PAYLOAD_MAX].map(u32::to_be_bytes).concat();
+            self.reply(answer::INFO, &[&info::BLOCK_SIZE.to_be_bytes()[..], &sizes].concat());
+        }
+        let _ = self.acknowledge();
+        if self.option == option::INFO {
+            return Next::Option;
+        }
+        self.settle_allocation(name);
+        Next::Transmission
+    }
+
+    fn meta_context(&mut self, data: &[u8]) -> Next {
+        let is_setting = self.option == option::SET_META_CONTEXT;
+        if is_setting {
+            self.terms.allocation_of = None;
+        }
+        if !self.terms.is_structured {
+            return self.refuse(answer::ERR_INVALID, "structured replies first");
+        }
+        let Some((name, queries)) = meta_context_data(data) else {
+            return self.refuse(answer::ERR_INVALID, "the lengths in this option do not fit");
+        };
+        if !self.export.is_called(name) {
+            return self.refuse(answer::ERR_UNKNOWN, "no export has this name");
+        }
+        // To list, a query may be a namespace, and no query at all asks for everything.
+        let is_meant = |query: &&[u8]| *query == allocation::CONTEXT.as_bytes() || !is_setting && *query == b"base:";
+        if queries.iter().any(|query| is_meant(query)) || !is_setting && queries.is_empty() {
+            let id = if is_setting { allocation::CONTEXT_ID } else { 0 };
+            self.reply(answer::META_CONTEXT, &[&id.to_be_bytes(), allocation::CONTEXT.as_bytes()].concat());
+            if is_setting {
+                self.terms.allocation_of = Some(name.to_owned());
+            }
+        }
+        self.acknowledge()
+    }
+
+    /// Contexts hold for the name that they were set for.
+    fn settle_allocation(&mut self, name: &[u8]) {
+        self.terms.has_allocation = self.terms.is_structured && self.terms.allocation_of.as_deref() == Some(name);
+    }
+
+    fn acknowledge(&mut self) -> Next {
+        self.reply(answer::ACK, &[]);
+        Next::Option
+    }
+
+    /// The old way to begin knows no errors but the end.
+    fn refuse(&mut self, error: u32, why: &str) -> Next {
+        if self.option == option::EXPORT_NAME {
+            return Next::Over;
+        }
+        self.reply(error, why.as_bytes());
+        Next::Option
+    }
+
+    fn reply(&mut self, kind: u32, data: &[u8]) {
+        self.out.push_copy(&OPTION_REPLY_MAGIC.to_be_bytes());
+        self.out.push_copy(&self.option.to_be_bytes());
+        self.out.push_copy(&kind.to_be_bytes());
+        self.out.push_copy(&(data.len() as u32).to_be_bytes());
+        self.out.push_copy(data);
+    }
+}
+
+/// The name, and the wishes of two bytes each.
+fn info_data(data: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (name, rest) = string(data)?;
+    let (count, wishes) = rest.split_first_chunk::<2>()?;
+    (wishes.len() == 2 * usize::from(u16::from_be_bytes(*count))).then_some((name, wishes))
+}
+
+/// The name, and the queries. No more of them than there are bytes.
+fn meta_context_data(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
+    let (name, rest) = string(data)?;
+    let (count, mut rest) = rest.split_first_chunk::<4>()?;
+    let mut queries = Vec::new();
+    for _ in 0..u32::from_be_bytes(*count) {
+        let (query, after) = string(rest)?;
+        queries.push(query);
+        rest = after;
+    }
+    rest.is_empty().then_some((name, queries))
+}
+
+/// A length, and so many bytes; and what comes behind.
+fn string(data: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (len, rest) = data.split_first_chunk::<4>()?;
+    let len = u32::from_be_bytes(*len) as usize;
+    (len <= NAME_BYTES_MAX && len <= rest.len()).then(|| rest.split_at(len))
+}

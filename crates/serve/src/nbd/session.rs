@@ -1,0 +1,401 @@
+//! One connection of a client, as a pure machine: its bytes in, requests out; replies in, bytes out. No socket.
+
+use super::answer;
+use super::command::{Command, Header, Kind};
+use super::export::Export;
+use super::negotiation::{Haggle, Next, OPTION_DATA_MAX, Terms, TlsMode};
+use super::wire::{self, Errno, OPTION_HEAD_BYTES, REQUEST_BYTES, handshake};
+use scrubjay_core::block::{Reply, Request};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_device::completion::Outgoing;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// So many requests of one connection are under way at most. Clients send 16 (qemu) to 128 (the kernel) at a time.
+pub const IN_FLIGHT_MAX: usize = 256;
+
+/// So many bytes of one connection are under way at most, both ways together, before it may send one more request. One
+/// request of the greatest size is always possible, and a second one behind it.
+pub const BYTES_IN_FLIGHT_MAX: usize = 64 << 20;
+
+/// What an answer on allocation is reckoned as, in bytes: the most it can have.
+const ALLOCATION_BYTES: usize = 64 << 10;
+
+/// Payloads with at least so much missing are worth a receive of their own, straight into their buffer.
+const DIRECT_BYTES_MIN: usize = 16 << 10;
+
+/// One request that is under way, by its number: less than [`IN_FLIGHT_MAX`].
+pub type Ticket = usize;
+
+/// The server's side of a connection.
+#[derive(Debug)]
+pub struct Session {
+    export: Arc<Export>,
+    tls: TlsMode,
+    terms: Terms,
+    phase: Phase,
+    /// The first bytes of something that is not all there yet.
+    head: Vec<u8>,
+    /// What is under way, by its ticket.
+    commands: Vec<Option<Command>>,
+    free: Vec<Ticket>,
+    /// The bytes of all that is under way.
+    bytes_in_flight: usize,
+    out: Outgoing,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The client's flags come next.
+    Flags,
+    /// The head of an option comes next.
+    Option,
+    /// So many bytes of an option come next.
+    OptionData { option: u32, len: usize },
+    /// So many bytes come next that nobody wants.
+    Unwanted { left: u32, then: Then },
+    /// TLS comes next: not for us.
+    Tls,
+    /// The head of a request comes next.
+    Request,
+    /// Bytes to be written come next.
+    Payload { command: Command, buffer: Buffer, filled: usize },
+    /// The same; whoever receives has the buffer.
+    Lent { command: Command, filled: usize },
+    /// Nothing comes any more.
+    Over,
+}
+
+/// What is answered when the unwanted bytes are over.
+#[derive(Debug)]
+enum Then {
+    OptionTooBig { option: u32 },
+    Refused { header: Header, errno: Errno },
+}
+
+impl Session {
+    /// A client has connected; the greeting is ready to be sent.
+    pub fn new(export: Arc<Export>, tls: TlsMode) -> Session {
+        let mut out = Outgoing::default();
+        out.push_copy(&wire::MAGIC.to_be_bytes());
+        out.push_copy(&wire::OPTION_MAGIC.to_be_bytes());
+        out.push_copy(&(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES).to_be_bytes());
+        Session {
+            export,
+            tls,
+            terms: Terms::default(),
+            phase: Phase::Flags,
+            head: Vec::new(),
+            commands: Vec::new(),
+            free: Vec::new(),
+            bytes_in_flight: 0,
+            out,
+        }
+    }
+
+    /// Takes bytes from the front of `input`, up to the end of the next request: that is returned. `None`: it took all
+    /// there was, or does not want any now ([`Session::wants_input`]).
+    pub fn advance(&mut self, input: &mut &[u8]) -> Option<(Ticket, Request)> {
+        while !input.is_empty() && self.wants_input() {
+            match self.phase {
+                Phase::Flags => {
+                    let flags = u32::from_be_bytes(self.gather(input)?);
+                    self.greet(flags);
+                }
+                Phase::Option => {
+                    let head = self.gather(input)?;
+                    self.begin_option(&head);
+                }
+                Phase::OptionData { option, len } => {
+                    let data = self.gather_data(input, len)?;
+                    self.end_option(option, Some(&data));
+                }
+                Phase::Unwanted { .. } => self.skip(input),
+                Phase::Request => {
+                    let head = self.gather(input)?;
+                    if let Some(ready) = self.begin_request(&head) {
+                        return Some(ready);
+                    }
+                }
+                Phase::Payload { .. } => {
+                    if let Some(ready) = self.fill(input) {
+                        return Some(ready);
+                    }
+                }
+                Phase::Tls | Phase::Lent { .. } | Phase::Over => return None,
+            }
+        }
+        None
+    }
+
+    /// The reply to one request.
+    ///
+    /// # Panics
+    /// When no such request is under way, or the reply does not fit it.
+    pub fn reply(&mut self, ticket: Ticket, reply: Reply) {
+        let command = self.commands[ticket].take().expect("a request gets one reply");
+        self.free.push(ticket);
+        self.bytes_in_flight -= cost(&command);
+        answer::write(&mut self.out, self.terms.is_structured, &command, reply);
+    }
+
+    /// Would more bytes of the client's be of use now? No: too much is under way, TLS has to be begun, a payload's buffer
+    /// is lent, or it is over.
+    pub fn wants_input(&self) -> bool {
+        let is_closed = matches!(self.phase, Phase::Tls | Phase::Lent { .. } | Phase::Over);
+        !is_closed && self.in_flight() < IN_FLIGHT_MAX && self.bytes() < BYTES_IN_FLIGHT_MAX
+    }
+
+    /// The bytes that are held for this client.
+    pub fn bytes(&self) -> usize {
+        self.bytes_in_flight + self.out.len()
+    }
+
+    /// How many requests are under way.
+    pub fn in_flight(&self) -> usize {
+        self.commands.len() - self.free.len()
+    }
+
+    /// How many bytes are ready to be sent.
+    pub fn output_len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Takes what is ready to be sent, and gives an empty one in exchange.
+    ///
+    /// # Panics
+    /// When what is given is not empty.
+    pub fn take_output(&mut self, empty: Outgoing) -> Outgoing {
+        assert!(empty.is_empty(), "an empty one in exchange");
+        std::mem::replace(&mut self.out, empty)
+    }
+
+    /// The buffer of a payload of which much is missing, and where the missing bytes belong: to be received into without
+    /// a copy. Until it is returned, no input is taken.
+    pub fn lend_payload(&mut self) -> Option<(Buffer, Range<usize>)> {
+        let Phase::Payload { buffer, filled, .. } = &self.phase else { return None };
+        if buffer.len() - filled < DIRECT_BYTES_MIN {
+            return None;
+        }
+        let Phase::Payload { command, buffer, filled } = std::mem::replace(&mut self.phase, Phase::Over) else {
+            unreachable!("it was a payload just now")
+        };
+        self.phase = Phase::Lent { command, filled };
+        let len = buffer.len();
+        Some((buffer, filled..len))
+    }
+
+    /// The lent buffer comes back, with `count` more bytes in it. The request, when that was all of it.
+    ///
+    /// # Panics
+    /// When none was lent.
+    pub fn return_payload(&mut self, buffer: Buffer, count: usize) -> Option<(Ticket, Request)> {
+        let Phase::Lent { command, filled } = self.phase else { panic!("no buffer was lent") };
+        self.phase = Phase::Payload { command, buffer, filled: filled + count };
+        self.end_payload()
+    }
+
+    /// Has the client asked for TLS? What it sends from now on is for TLS.
+    pub fn wants_tls(&self) -> bool {
+        matches!(self.phase, Phase::Tls)
+    }
+
+    /// TLS is on: what comes in from now on was encrypted, and what goes out will be.
+    ///
+    /// # Panics
+    /// When the client has not asked for it.
+    pub fn secure(&mut self) {
+        assert!(self.wants_tls(), "nobody asked for TLS");
+        self.terms.is_secure = true;
+        self.phase = Phase::Option;
+    }
+
+    /// Are options still being haggled about?
+    pub fn is_negotiating(&self) -> bool {
+        matches!(
+            self.phase,
+            Phase::Flags
+                | Phase::Option
+                | Phase::OptionData { .. }
+                | Phase::Tls
+                | Phase::Unwanted { then: Then::OptionTooBig { .. }, .. }
+        )
+    }
+
+    /// Will nothing more come of it, once what is under way has been replied to and sent?
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// The client is gone, or we are: no more of its bytes are wanted.
+    pub fn hang_up(&mut self) {
+        self.phase = Phase::Over;
+    }
+
+    /// The next `N` bytes, once they are all there.
+    fn gather<const N: usize>(&mut self, input: &mut &[u8]) -> Option<[u8; N]> {
+        if self.head.is_empty()
+            && let Some((whole, rest)) = input.split_first_chunk::<N>()
+        {
+            *input = rest;
+            return Some(*whole);
+        }
+        self.gather_data(input, N).map(|bytes| bytes.try_into().expect("as many as asked for"))
+    }
+
+    /// The next `len` bytes, once they are all there.
+    fn gather_data(&mut self, input: &mut &[u8], len: usize) -> Option<Vec<u8>> {
+        let (taken, rest) = input.split_at(input.len().min(len - self.head.len()));
+        self.head.extend_from_slice(taken);
+        *input = rest;
+        (self.head.len() == len).then(|| std::mem::take(&mut self.head))
+    }
+
+    fn greet(&mut self, flags: u32) {
+        let known = u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
+        self.terms.is_unpadded = flags & u32::from(handshake::NO_ZEROES) != 0;
+        self.phase = if flags & !known == 0 { Phase::Option } else { Phase::Over };
+    }
+
+    fn begin_option(&mut self, head: &[u8; OPTION_HEAD_BYTES]) {
+        let (magic, rest) = head.split_at(8);
+        let (option, len) = rest.split_at(4);
+        let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().expect("four bytes"));
+        let (option, len) = (number(option), number(len));
+        if magic != wire::OPTION_MAGIC.to_be_bytes() {
+            self.phase = Phase::Over;
+        } else if len as usize > OPTION_DATA_MAX {
+            self.phase = Phase::Unwanted { left: len, then: Then::OptionTooBig { option } };
+        } else if len > 0 {
+            self.phase = Phase::OptionData { option, len: len as usize };
+        } else {
+            self.end_option(option, Some(&[]));
+        }
+    }
+
+    /// An option is there, with its data, unless that was too long.
+    fn end_option(&mut self, option: u32, data: Option<&[u8]>) {
+        let Session { export, terms, out, .. } = self;
+        let haggle = Haggle { export, tls: self.tls, terms, out, option };
+        let next = match data {
+            Some(data) => haggle.answer(data),
+            None => haggle.answer_too_big(),
+        };
+        self.phase = match next {
+            Next::Option => Phase::Option,
+            Next::Transmission => Phase::Request,
+            Next::Tls => Phase::Tls,
+            Next::Over => Phase::Over,
+        };
+    }
+
+    /// A request that needs no payload is returned at once.
+    fn begin_request(&mut self, head: &[u8; REQUEST_BYTES]) -> Option<(Ticket, Request)> {
+        let Some(header) = Header::parse(head).filter(|header| header.number != wire::command::DISC) else {
+            self.phase = Phase::Over;
+            return None;
+        };
+        let command = match header.judge(&self.export, &self.terms) {
+            Ok(command) => command,
+            Err(errno) => {
+                self.refuse(header, errno);
+                return None;
+            }
+        };
+        if command.len == 0 && command.kind != Kind::Flush {
+            answer::write_nothing(&mut self.out, self.terms.is_structured, &command);
+            return None;
+        }
+        if matches!(command.kind, Kind::Write { .. }) {
+            self.phase = Phase::Payload { command, buffer: Buffer::zeroed(command.len as usize), filled: 0 };
+            return None;
+        }
+        Some((self.admit(command), request(&command)))
+    }
+
+    /// A payload is read to its end before anything is said of it.
+    fn refuse(&mut self, header: Header, errno: Errno) {
+        match header.payload() {
+            0 => self.end_refusal(header, errno),
+            left => self.phase = Phase::Unwanted { left, then: Then::Refused { header, errno } },
+        }
+    }
+
+    fn end_refusal(&mut self, header: Header, errno: Errno) {
+        let kind = match header.number {
+            wire::command::READ => Kind::Read { is_whole: false },
+            wire::command::BLOCK_STATUS => Kind::Allocation { is_one: false },
+            _ => Kind::Flush, // any that is answered simply
+        };
+        answer::write_error(&mut self.out, self.terms.is_structured, header.cookie, kind, errno);
+        self.phase = Phase::Request;
+    }
+
+    fn skip(&mut self, input: &mut &[u8]) {
+        let Phase::Unwanted { left, then } = &mut self.phase else { unreachable!("called for nothing else") };
+        let count = input.len().min(*left as usize);
+        *input = &input[count..];
+        *left -= count as u32;
+        if *left == 0 {
+            match *then {
+                Then::OptionTooBig { option } => self.end_option(option, None),
+                Then::Refused { header, errno } => self.end_refusal(header, errno),
+            }
+        }
+    }
+
+    fn fill(&mut self, input: &mut &[u8]) -> Option<(Ticket, Request)> {
+        let Phase::Payload { buffer, filled, .. } = &mut self.phase else { unreachable!("called for nothing else") };
+        let (taken, rest) = input.split_at(input.len().min(buffer.len() - *filled));
+        buffer[*filled..*filled + taken.len()].copy_from_slice(taken);
+        *filled += taken.len();
+        *input = rest;
+        self.end_payload()
+    }
+
+    /// The write, when all of its payload is there.
+    fn end_payload(&mut self) -> Option<(Ticket, Request)> {
+        match std::mem::replace(&mut self.phase, Phase::Request) {
+            Phase::Payload { command, buffer, filled } if filled == buffer.len() => {
+                let Kind::Write { is_durable } = command.kind else { unreachable!("only writes have payloads") };
+                Some((self.admit(command), Request::Write { offset: command.offset, data: buffer, is_durable }))
+            }
+            unfinished => {
+                self.phase = unfinished;
+                None
+            }
+        }
+    }
+
+    fn admit(&mut self, command: Command) -> Ticket {
+        self.bytes_in_flight += cost(&command);
+        let ticket = self.free.pop().unwrap_or_else(|| {
+            self.commands.push(None);
+            self.commands.len() - 1
+        });
+        self.commands[ticket] = Some(command);
+        ticket
+    }
+}
+
+/// The bytes that a command holds until it is replied to.
+fn cost(command: &Command) -> usize {
+    match command.kind {
+        Kind::Read { .. } | Kind::Write { .. } => command.len as usize,
+        Kind::Allocation { .. } => ALLOCATION_BYTES,
+        Kind::Flush | Kind::Trim | Kind::Zero { .. } => 0,
+    }
+}
+
+/// What a command without a payload means to the volume.
+fn request(command: &Command) -> Request {
+    let (offset, len) = (command.offset, u64::from(command.len));
+    match command.kind {
+        Kind::Read { .. } => Request::Read { offset, len },
+        Kind::Flush => Request::Flush,
+        Kind::Trim => Request::Trim { offset, len },
+        Kind::Zero { is_durable } => Request::Zero { offset, len, is_durable },
+        Kind::Allocation { .. } => Request::Allocation { offset, len },
+        Kind::Write { .. } => unreachable!("a write has a payload"),
+    }
+}

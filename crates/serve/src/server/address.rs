@@ -1,0 +1,162 @@
+//! Where a server listens: a path or a host and port.
+
+use scrubjay_device::completion::Socket;
+use std::fmt;
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A place to listen at: `unix:PATH` or `HOST:PORT`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A socket in the file system.
+    Unix(PathBuf),
+    /// A host's name or number, and a port; port 0 is any that is free.
+    Tcp(String),
+}
+
+/// It cannot be listened at.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// A server is there already.
+    #[error("{0}: another server listens there")]
+    Taken(Address),
+    /// The path is there, and is no socket.
+    #[error("{0}: there is something else, which is no socket")]
+    NoSocket(Address),
+    /// The kernel says no.
+    #[error("{address}: {source}")]
+    Refused {
+        /// Where.
+        address: Address,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// Not an address.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is neither unix:PATH nor HOST:PORT")]
+pub struct AddressError(String);
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Address, AddressError> {
+        if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
+            return Ok(Address::Unix(path.into()));
+        }
+        let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port.parse::<u16>());
+        match port {
+            Some(Ok(_)) => Ok(Address::Tcp(text.to_owned())),
+            _ => Err(AddressError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            Address::Tcp(text) => f.write_str(text),
+        }
+    }
+}
+
+/// A socket that listens. Its path goes with it.
+#[derive(Debug)]
+pub(super) struct Listener {
+    pub socket: Socket,
+    pub address: Address,
+}
+
+impl Listener {
+    /// Begins to listen. A socket that a dead server left behind is replaced.
+    pub fn bind(address: &Address) -> Result<Listener, BindError> {
+        let refused = |source| BindError::Refused { address: address.clone(), source };
+        let (socket, address) = match address {
+            Address::Unix(path) => {
+                remove_stale(path, address)?;
+                (OwnedFd::from(UnixListener::bind(path).map_err(refused)?), address.clone())
+            }
+            Address::Tcp(host) => {
+                let listener = TcpListener::bind(host).map_err(|source| match source.kind() {
+                    io::ErrorKind::AddrInUse => BindError::Taken(address.clone()),
+                    _ => refused(source),
+                })?;
+                let local = listener.local_addr().map_err(refused)?;
+                (OwnedFd::from(listener), Address::Tcp(local.to_string()))
+            }
+        };
+        Ok(Listener { socket: Arc::new(socket), address })
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Address::Unix(path) = &self.address {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Makes room for a socket, unless somebody answers there.
+fn remove_stale(path: &Path, address: &Address) -> Result<(), BindError> {
+    let Ok(about) = path.symlink_metadata() else { return Ok(()) };
+    if !about.file_type().is_socket() {
+        return Err(BindError::NoSocket(address.clone()));
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            std::fs::remove_file(path).map_err(|source| BindError::Refused { address: address.clone(), source })
+        }
+        Err(source) => Err(BindError::Refused { address: address.clone(), source }),
+        Ok(_) => Err(BindError::Taken(address.clone())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_what_they_parse_from() {
+        for text in ["unix:/run/x.sock", "unix:relative", "localhost:10809", "127.0.0.1:0", "[::1]:10809"] {
+            assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
+        }
+        for text in ["", "unix:", "localhost", ":10809", "localhost:port", "localhost:70000", "/run/x.sock"] {
+            assert!(text.parse::<Address>().unwrap_err().to_string().contains("unix:PATH"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let address = Address::Unix(path.clone());
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(path.exists(), "left behind");
+        let listener = Listener::bind(&address).unwrap();
+        let error = Listener::bind(&address).unwrap_err().to_string();
+        assert!(error.contains("another server listens there"), "{error}");
+        drop(listener);
+        assert!(!path.exists());
+
+        std::fs::write(&path, "precious").unwrap();
+        let error = Listener::bind(&address).unwrap_err().to_string();
+        assert!(error.contains("no socket"), "{error}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn a_taken_port_is_said_to_be() {
+        let Ok(listener) = Listener::bind(&Address::Tcp("127.0.0.1:0".into())) else { return };
+        let error = Listener::bind(&listener.address).unwrap_err().to_string();
+        assert!(error.contains("another server listens there"), "{error}");
+    }
+}

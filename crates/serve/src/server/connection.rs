@@ -1,0 +1,222 @@
+//! One client's connection: a protocol's machine, its socket, and the bytes between them.
+
+use super::task::Task;
+use crate::control::Lines;
+use crate::nbd::{BYTES_IN_FLIGHT_MAX, Session, Ticket};
+use scrubjay_core::block::{Reply, Request};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::units::Nanos;
+use scrubjay_device::completion::{Outgoing, Ring, Socket, shutdown};
+use std::io;
+use std::ops::Range;
+
+/// So much is received at a time: 32 writes of 4 KiB.
+const INPUT_BYTES: usize = 144 << 10;
+
+/// The connection. It may be dropped once it [`Connection::is_done`]: nothing of the ring's or the volume's is out then.
+pub(super) struct Connection {
+    socket: Socket,
+    talk: Talk,
+    /// When the client came.
+    pub since: Nanos,
+    /// What was received; the ring has it while `is_receiving`.
+    input: Option<Buffer>,
+    /// The part of it that was not looked at yet.
+    unread: Range<usize>,
+    is_receiving: bool,
+    /// What is received goes straight into a payload.
+    is_lent: bool,
+    /// So many bytes are being sent.
+    sending: Option<usize>,
+    /// Empty, kept for its room.
+    spare: Outgoing,
+    /// Nothing can be sent any more.
+    is_lost: bool,
+    /// It is on the list of those for which something may be done at once.
+    pub is_stirred: bool,
+}
+
+/// What is spoken.
+enum Talk {
+    Nbd(Box<Session>),
+    Control(Lines),
+}
+
+/// Something a client wants.
+pub(super) enum Ask {
+    Request(Ticket, Request),
+    Command(String),
+}
+
+impl Connection {
+    pub fn nbd(socket: Socket, now: Nanos, session: Session) -> Connection {
+        Connection::new(socket, now, Talk::Nbd(Box::new(session)))
+    }
+
+    pub fn control(socket: Socket, now: Nanos) -> Connection {
+        Connection::new(socket, now, Talk::Control(Lines::default()))
+    }
+
+    fn new(socket: Socket, since: Nanos, talk: Talk) -> Connection {
+        Connection {
+            socket,
+            talk,
+            since,
+            input: Some(Buffer::zeroed(INPUT_BYTES)),
+            unread: 0..0,
+            is_receiving: false,
+            is_lent: false,
+            sending: None,
+            spare: Outgoing::default(),
+            is_lost: false,
+            is_stirred: false,
+        }
+    }
+
+    /// The next thing the client wants, of the bytes that are there.
+    pub fn next(&mut self) -> Option<Ask> {
+        let is_full = self.is_full();
+        let input = self.input.as_ref().filter(|_| !is_full)?;
+        let mut bytes = &input[self.unread.clone()];
+        let ask = match &mut self.talk {
+            Talk::Nbd(session) => session.advance(&mut bytes).map(|(ticket, request)| Ask::Request(ticket, request)),
+            Talk::Control(lines) => lines.advance(&mut bytes).map(Ask::Command),
+        };
+        self.unread.start = self.unread.end - bytes.len();
+        ask
+    }
+
+    /// A reply of the volume's.
+    pub fn reply(&mut self, ticket: Ticket, reply: Reply) {
+        let Talk::Nbd(session) = &mut self.talk else { panic!("only NBD clients ask the volume") };
+        session.reply(ticket, reply);
+    }
+
+    /// An answer to a command.
+    pub fn answer(&mut self, answer: &str) {
+        let Talk::Control(lines) = &mut self.talk else { panic!("only control clients give commands") };
+        lines.answer(answer);
+    }
+
+    /// Starts what can be started: sending what is ready, receiving what is wanted.
+    pub fn start_io(&mut self, index: usize, ring: &mut Ring<Task>, recycle: impl FnMut(Buffer)) {
+        if self.sending.is_none() && self.output_len() > 0 {
+            let spare = std::mem::take(&mut self.spare);
+            let mut outgoing = match &mut self.talk {
+                Talk::Nbd(session) => session.take_output(spare),
+                Talk::Control(lines) => lines.take_output(spare),
+            };
+            if self.is_lost {
+                outgoing.clear(recycle);
+                self.spare = outgoing;
+            } else {
+                self.sending = Some(outgoing.len());
+                ring.send(Task::Send(index), &self.socket, outgoing);
+            }
+        }
+        if !self.is_receiving && self.unread.is_empty() {
+            self.start_receiving(index, ring);
+        }
+    }
+
+    fn start_receiving(&mut self, index: usize, ring: &mut Ring<Task>) {
+        if let Talk::Nbd(session) = &mut self.talk
+            && let Some((buffer, range)) = session.lend_payload()
+        {
+            (self.is_receiving, self.is_lent) = (true, true);
+            return ring.receive(Task::Receive(index), &self.socket, buffer, range);
+        }
+        let wants_input = match &self.talk {
+            Talk::Nbd(session) => session.wants_input(),
+            Talk::Control(lines) => lines.wants_input(),
+        };
+        if wants_input && !self.is_full() {
+            let buffer = self.input.take().expect("it is here when nothing is received");
+            self.is_receiving = true;
+            ring.receive(Task::Receive(index), &self.socket, buffer, 0..INPUT_BYTES);
+        }
+    }
+
+    /// Bytes came, or the end. If they end a write, that is returned.
+    pub fn received(&mut self, buffer: Buffer, result: io::Result<usize>) -> Option<Ask> {
+        self.is_receiving = false;
+        let count = result.unwrap_or(0);
+        if count == 0 {
+            self.hang_up();
+        }
+        if std::mem::take(&mut self.is_lent) {
+            let Talk::Nbd(session) = &mut self.talk else { unreachable!("only NBD has payloads") };
+            return match session.is_over() {
+                true => None,
+                false => session.return_payload(buffer, count).map(|(ticket, request)| Ask::Request(ticket, request)),
+            };
+        }
+        self.input = Some(buffer);
+        self.unread = 0..count;
+        None
+    }
+
+    /// All was sent, or it cannot be.
+    pub fn sent(&mut self, mut outgoing: Outgoing, result: &io::Result<()>, recycle: impl FnMut(Buffer)) {
+        outgoing.clear(recycle);
+        self.spare = outgoing;
+        self.sending = None;
+        if result.is_err() {
+            self.cut();
+        }
+    }
+
+    /// The client sends nothing any more, or shall not be listened to; it still gets its replies.
+    pub fn hang_up(&mut self) {
+        match &mut self.talk {
+            Talk::Nbd(session) => session.hang_up(),
+            Talk::Control(lines) => lines.hang_up(),
+        }
+    }
+
+    /// Ends the connection for good; what is under way comes back soon.
+    pub fn cut(&mut self) {
+        self.hang_up();
+        self.is_lost = true;
+        shutdown(&self.socket);
+    }
+
+    /// Is the handshake still going on?
+    pub fn is_negotiating(&self) -> bool {
+        matches!(&self.talk, Talk::Nbd(session) if session.is_negotiating())
+    }
+
+    /// Has it nothing that it waits for, but for more of the client's requests?
+    pub fn is_quiet(&self) -> bool {
+        let is_waiting = match &self.talk {
+            Talk::Nbd(session) => session.in_flight() > 0,
+            Talk::Control(lines) => lines.is_waiting(),
+        };
+        !is_waiting && self.sending.is_none() && (self.output_len() == 0 || self.is_lost)
+    }
+
+    /// Is it over, and nothing out?
+    pub fn is_done(&self) -> bool {
+        let is_over = match &self.talk {
+            Talk::Nbd(session) => session.is_over(),
+            Talk::Control(lines) => lines.is_over(),
+        };
+        is_over && self.is_quiet() && !self.is_receiving
+    }
+
+    /// Does it hold so much that the next request has to wait?
+    fn is_full(&self) -> bool {
+        let held = match &self.talk {
+            Talk::Nbd(session) => session.bytes(),
+            Talk::Control(lines) => lines.output_len(),
+        };
+        held + self.sending.unwrap_or(0) >= BYTES_IN_FLIGHT_MAX
+    }
+
+    fn output_len(&self) -> usize {
+        match &self.talk {
+            Talk::Nbd(session) => session.output_len(),
+            Talk::Control(lines) => lines.output_len(),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The server: one thread and one loop that moves bytes between clients, one volume, and its members' disks.
+//!
+//! ```text
+//!  clients' sockets --bytes--> nbd::Session --Request--> volume (core::member::Array) --Op--> members' disks
+//!                  <--bytes--              <--Reply----                               <--Done--
+//! ```
+//!
+//! It decides nothing. Each turn: wait for ends of what the ring is at, tell whom they concern, let the clients' bytes
+//! become requests, let the volume start operations and give replies, let those become bytes; until nothing is left to
+//! do at once.
+
+mod address;
+mod connection;
+mod pump;
+mod stop;
+mod task;
+
+pub use address::{Address, AddressError, BindError};
+pub use stop::Stop;
+
+use crate::control::Controller;
+use crate::members::Members;
+use crate::nbd::{Export, TlsMode};
+use address::Listener;
+use pump::Pump;
+use scrubjay_core::member::Array;
+use std::io;
+use std::sync::Arc;
+
+/// A server of one volume, before and after it runs.
+#[derive(Debug)]
+pub struct Server {
+    export: Arc<Export>,
+    tls: TlsMode,
+    /// Where it listens, and whether for commands.
+    listeners: Vec<(Listener, bool)>,
+    /// The disks.
+    pub members: Members,
+}
+
+/// The server cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// No ring.
+    #[error("io_uring is refused ({0}): a container's rules, kernel.io_uring_disabled, or a kernel before 5.11")]
+    NoRing(#[source] io::Error),
+    /// The ring ended.
+    #[error("io_uring failed: {0}")]
+    Ring(#[source] io::Error),
+}
+
+impl Server {
+    /// A server of `export`, which listens nowhere yet and has no disks.
+    pub fn new(export: Export) -> Server {
+        Server { export: Arc::new(export), tls: TlsMode::Off, listeners: Vec::new(), members: Members::default() }
+    }
+
+    /// Listens for NBD clients. Returns where: a port that was 0 is one by then.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn listen(&mut self, address: &Address) -> Result<Address, BindError> {
+        self.bind(address, false)
+    }
+
+    /// Listens for commands.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn listen_for_commands(&mut self, address: &Address) -> Result<Address, BindError> {
+        self.bind(address, true)
+    }
+
+    fn bind(&mut self, address: &Address, is_control: bool) -> Result<Address, BindError> {
+        let listener = Listener::bind(address)?;
+        let address = listener.address.clone();
+        self.listeners.push((listener, is_control));
+        Ok(address)
+    }
+
+    /// Serves `volume` until `stop` is requested; then lets what is under way end, flushes the volume, and returns. It
+    /// listens nowhere any more then.
+    ///
+    /// # Errors
+    /// [`ServeError`]. The volume was not flushed then.
+    pub fn run<V: Array + Controller>(&mut self, volume: &mut V, stop: &Stop) -> Result<(), ServeError> {
+        let listeners = std::mem::take(&mut self.listeners);
+        Pump::new(&self.export, self.tls, &listeners, &mut self.members, volume, stop)?.run()
+    }
+}

@@ -1,0 +1,354 @@
+//! The server's loop.
+
+use super::ServeError;
+use super::address::Listener;
+use super::connection::{Ask, Connection};
+use super::stop::Stop;
+use super::task::Task;
+use crate::control::{CommandId, Controller};
+use crate::members::Members;
+use crate::nbd::{Export, IN_FLIGHT_MAX, Session, TlsMode};
+use scrubjay_core::block::{Reply, Request, RequestId};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::member::{Array, Done, Fault, Op, OpKind};
+use scrubjay_core::units::Nanos;
+use scrubjay_device::clock;
+use scrubjay_device::completion::{Completion, End, Ring, shutdown};
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+/// So many clients at a time; more are turned away. A Linux client uses up to 16 connections.
+const CONNECTIONS_MAX: usize = 32;
+
+/// So many operations of the ring at a time. Each connection takes two at most; the rest is for the disks.
+const RING_DEPTH: u32 = 2048;
+
+/// Operations that are kept back from the disks, for sockets.
+const RING_RESERVE: usize = 2 * CONNECTIONS_MAX + 64;
+
+/// A handshake takes no longer.
+const HANDSHAKE: Nanos = Nanos::from_secs(30);
+
+/// A listener that could not accept is left alone for so long.
+const REST: Nanos = Nanos::from_secs(1);
+
+/// After a stop, so long is waited for each of: requests under way, the flush, operations under way.
+const STOP_PATIENCE: Nanos = Nanos::from_secs(10);
+
+/// The request that is not a client's: the flush at the end.
+const LAST_FLUSH: RequestId = RequestId(u64::MAX);
+
+/// A server that runs.
+pub(super) struct Pump<'a, V> {
+    export: &'a Arc<Export>,
+    tls: TlsMode,
+    listeners: &'a [(Listener, bool)],
+    members: &'a mut Members,
+    volume: &'a mut V,
+    stop: &'a Stop,
+    ring: Ring<Task>,
+    connections: Vec<Option<Connection>>,
+    /// Connections for which something may be done at once.
+    stirred: Vec<usize>,
+    /// When a handshake will have taken too long, if one is going on.
+    handshake_end: Option<Nanos>,
+    /// Listeners that could not accept, and until when they are left alone.
+    resting: Vec<usize>,
+    rest_end: Option<Nanos>,
+    ending: Ending,
+    now: Nanos,
+}
+
+/// How far the end has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// Not at all.
+    No,
+    /// Requests under way are waited for.
+    Requests { until: Nanos },
+    /// The volume makes everything durable.
+    Flush { until: Nanos },
+    /// Operations under way are waited for, and no new ones started.
+    Ops { until: Nanos },
+}
+
+impl<'a, V: Array + Controller> Pump<'a, V> {
+    pub fn new(
+        export: &'a Arc<Export>,
+        tls: TlsMode,
+        listeners: &'a [(Listener, bool)],
+        members: &'a mut Members,
+        volume: &'a mut V,
+        stop: &'a Stop,
+    ) -> Result<Pump<'a, V>, ServeError> {
+        let ring = Ring::new(RING_DEPTH).map_err(ServeError::NoRing)?;
+        Ok(Pump {
+            export,
+            tls,
+            listeners,
+            members,
+            volume,
+            stop,
+            ring,
+            connections: Vec::new(),
+            stirred: Vec::new(),
+            handshake_end: None,
+            resting: Vec::new(),
+            rest_end: None,
+            ending: Ending::No,
+            now: clock::now(),
+        })
+    }
+
+    /// Runs until it was stopped and all has ended.
+    pub fn run(mut self) -> Result<(), ServeError> {
+        for (index, (listener, _)) in self.listeners.iter().enumerate() {
+            self.ring.accept(Task::Accept(index), &listener.socket);
+        }
+        self.watch_stop();
+        loop {
+            self.now = clock::now();
+            self.pump_volume();
+            while let Some(index) = self.stirred.pop() {
+                self.turn(index);
+                self.pump_volume();
+            }
+            self.watch_times();
+            if self.is_ended() {
+                return Ok(());
+            }
+            self.ring.wait(self.timeout()).map_err(ServeError::Ring)?;
+            self.now = clock::now();
+            while let Some(Completion { name, end }) = self.ring.poll() {
+                self.complete(name, end);
+            }
+        }
+    }
+
+    /// Something of the ring's has ended.
+    fn complete(&mut self, task: Task, end: End) {
+        match (task, end) {
+            (Task::Disk(id), End::Disk { buffer, result }) => {
+                self.volume.handle(self.now, Done { id, buffer, result });
+            }
+            (Task::Accept(listener), End::Accepted(client)) => self.accepted(listener, client),
+            (Task::Receive(index), End::Received { buffer, result }) => {
+                let connection = self.connections[index].as_mut().expect("it waits for what it receives");
+                if let Some(ask) = connection.received(buffer, result) {
+                    self.ask(index, ask);
+                }
+                self.stir(index);
+            }
+            (Task::Send(index), End::Sent { outgoing, result }) => {
+                let connection = self.connections[index].as_mut().expect("it waits for what it sends");
+                connection.sent(outgoing, &result, |buffer| self.volume.recycle(buffer));
+                self.stir(index);
+            }
+            (Task::Wake, End::Received { .. }) => self.watch_stop(),
+            (task, end) => panic!("{task:?} does not end with {end:?}"),
+        }
+    }
+
+    /// Something may be done for a connection.
+    fn stir(&mut self, index: usize) {
+        if let Some(connection) = self.connections[index].as_mut().filter(|connection| !connection.is_stirred) {
+            connection.is_stirred = true;
+            self.stirred.push(index);
+        }
+    }
+
+    /// Lets a connection do all it can: its bytes become requests, and its socket gets to work.
+    fn turn(&mut self, index: usize) {
+        let is_listened_to = self.ending == Ending::No;
+        if let Some(connection) = self.connections[index].as_mut() {
+            connection.is_stirred = false;
+        }
+        while is_listened_to && let Some(ask) = self.connections[index].as_mut().and_then(Connection::next) {
+            self.ask(index, ask);
+        }
+        let Some(connection) = self.connections[index].as_mut() else { return };
+        if !is_listened_to {
+            connection.hang_up();
+        }
+        connection.start_io(index, &mut self.ring, |buffer| self.volume.recycle(buffer));
+        if connection.is_done() {
+            self.connections[index] = None;
+        }
+    }
+
+    fn ask(&mut self, index: usize, ask: Ask) {
+        match ask {
+            Ask::Request(ticket, request) => {
+                let id = RequestId((index * IN_FLIGHT_MAX + ticket) as u64);
+                self.volume.submit(self.now, id, request);
+            }
+            Ask::Command(line) => {
+                let id = CommandId(index as u64);
+                if let Some(answer) = self.volume.command(self.now, id, &line, self.members) {
+                    self.answered(id, &answer);
+                }
+            }
+        }
+    }
+
+    /// Starts all that the volume wants done, as far as there is room, and passes on its replies.
+    fn pump_volume(&mut self) {
+        let may_start = !matches!(self.ending, Ending::Ops { .. });
+        while may_start
+            && self.ring.room() > RING_RESERVE
+            && let Some(op) = self.volume.poll_op(self.now)
+        {
+            self.start(op);
+        }
+        while let Some((id, reply)) = self.volume.poll_reply() {
+            self.replied(id, reply);
+        }
+        while let Some((id, answer)) = self.volume.poll_answer() {
+            self.answered(id, &answer);
+        }
+    }
+
+    fn start(&mut self, op: Op) {
+        let task = Task::Disk(op.id);
+        let Some(file) = self.members.file(op.member) else {
+            let done = Done { id: op.id, buffer: buffer_of(op.kind), result: Err(Fault::Gone) };
+            return self.volume.handle(self.now, done);
+        };
+        match op.kind {
+            OpKind::Read { offset, buffer } => self.ring.read(task, file, offset, buffer),
+            OpKind::Write { offset, buffer, is_durable } => self.ring.write(task, file, offset, buffer, is_durable),
+            OpKind::Flush => self.ring.flush(task, file),
+            OpKind::Discard { offset, len } => self.ring.discard(task, file, offset..offset + len),
+        }
+    }
+
+    fn replied(&mut self, id: RequestId, reply: Reply) {
+        if id == LAST_FLUSH {
+            self.ending = Ending::Ops { until: self.now.saturating_add(STOP_PATIENCE) };
+            return;
+        }
+        let (index, ticket) = (id.0 as usize / IN_FLIGHT_MAX, id.0 as usize % IN_FLIGHT_MAX);
+        let connection = self.connections[index].as_mut().expect("it waits for its replies");
+        connection.reply(ticket, reply);
+        self.stir(index);
+    }
+
+    fn answered(&mut self, id: CommandId, answer: &str) {
+        let index = id.0 as usize;
+        self.connections[index].as_mut().expect("it waits for its answer").answer(answer);
+        self.stir(index);
+    }
+
+    /// A client came, or the listener is closed.
+    fn accepted(&mut self, listener: usize, client: io::Result<OwnedFd>) {
+        if self.ending != Ending::No {
+            return;
+        }
+        let (Listener { socket, .. }, is_control) = &self.listeners[listener];
+        let Ok(client) = client else {
+            // No descriptors left, or no memory: to ask again at once would be to ask for ever.
+            self.resting.push(listener);
+            self.rest_end = Some(self.now.saturating_add(REST));
+            return;
+        };
+        self.ring.accept(Task::Accept(listener), socket);
+        let free = self.connections.iter().position(Option::is_none).unwrap_or(self.connections.len());
+        if free >= CONNECTIONS_MAX {
+            return;
+        }
+        let connection = if *is_control {
+            Connection::control(Arc::new(client), self.now)
+        } else {
+            let end = self.now.saturating_add(HANDSHAKE);
+            self.handshake_end = Some(self.handshake_end.map_or(end, |other| other.min(end)));
+            Connection::nbd(Arc::new(undelayed(client)), self.now, Session::new(Arc::clone(self.export), self.tls))
+        };
+        if free == self.connections.len() {
+            self.connections.push(None);
+        }
+        self.connections[free] = Some(connection);
+        self.stir(free);
+    }
+
+    /// Cuts off who has haggled for too long, and takes up accepting again.
+    fn watch_times(&mut self) {
+        if self.rest_end.is_some_and(|end| end <= self.now) {
+            self.rest_end = None;
+            for index in std::mem::take(&mut self.resting) {
+                self.ring.accept(Task::Accept(index), &self.listeners[index].0.socket);
+            }
+        }
+        if self.handshake_end.is_none_or(|end| self.now < end) {
+            return;
+        }
+        self.handshake_end = None;
+        for index in 0..self.connections.len() {
+            let negotiating = self.connections[index].as_mut().filter(|connection| connection.is_negotiating());
+            let Some(connection) = negotiating else { continue };
+            let end = connection.since.saturating_add(HANDSHAKE);
+            if end <= self.now {
+                connection.cut();
+                self.stir(index);
+            } else {
+                self.handshake_end = Some(self.handshake_end.map_or(end, |other| other.min(end)));
+            }
+        }
+    }
+
+    /// Looks at the stop flag, now and whenever it wakes us.
+    fn watch_stop(&mut self) {
+        self.ring.receive(Task::Wake, self.stop.woken(), Buffer::zeroed(64), 0..64);
+        if self.stop.is_requested() && self.ending == Ending::No {
+            self.ending = Ending::Requests { until: self.now.saturating_add(STOP_PATIENCE) };
+            self.listeners.iter().for_each(|(listener, _)| shutdown(&listener.socket));
+            (0..self.connections.len()).for_each(|index| self.stir(index));
+        }
+    }
+
+    /// Goes on with the end. True when there is nothing left to wait for.
+    fn is_ended(&mut self) -> bool {
+        match self.ending {
+            Ending::No => false,
+            Ending::Requests { until } => {
+                let is_quiet = self.connections.iter().flatten().all(Connection::is_quiet);
+                if is_quiet || self.now >= until {
+                    self.ending = Ending::Flush { until: self.now.saturating_add(STOP_PATIENCE) };
+                    self.volume.submit(self.now, LAST_FLUSH, Request::Flush);
+                    self.pump_volume();
+                    return self.is_ended();
+                }
+                false
+            }
+            Ending::Flush { until } => self.now >= until,
+            Ending::Ops { until } => self.ring.at_disk() == 0 || self.now >= until,
+        }
+    }
+
+    /// How long may be waited.
+    fn timeout(&self) -> Option<Nanos> {
+        let until = match self.ending {
+            Ending::No => None,
+            Ending::Requests { until } | Ending::Flush { until } | Ending::Ops { until } => Some(until),
+        };
+        let volume = if matches!(self.ending, Ending::Ops { .. }) { None } else { self.volume.poll_timeout() };
+        let events = [until, volume, self.handshake_end, self.rest_end];
+        events.into_iter().flatten().min().map(|at| at.since(self.now))
+    }
+}
+
+/// The buffer that an operation would have used.
+fn buffer_of(kind: OpKind) -> Option<Buffer> {
+    match kind {
+        OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => Some(buffer),
+        OpKind::Flush | OpKind::Discard { .. } => None,
+    }
+}
+
+/// Small replies are not to wait for more. (A socket that is no TCP socket knows no such thing.)
+fn undelayed(client: OwnedFd) -> OwnedFd {
+    let stream = TcpStream::from(client);
+    let _ = stream.set_nodelay(true);
+    stream.into()
+}

@@ -1,0 +1,57 @@
+//! How a server is told to stop, from a signal or from another thread.
+
+use scrubjay_device::completion::Socket;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A flag that wakes the server. A clone is the same flag.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    flag: Arc<AtomicBool>,
+    waker: Arc<UnixStream>,
+    woken: Socket,
+}
+
+impl Stop {
+    /// Not set yet.
+    ///
+    /// # Errors
+    /// When there are no more file descriptors.
+    pub fn new() -> io::Result<Stop> {
+        let (waker, woken) = UnixStream::pair()?;
+        waker.set_nonblocking(true)?;
+        Ok(Stop { flag: Arc::default(), waker: Arc::new(waker), woken: Arc::new(OwnedFd::from(woken)) })
+    }
+
+    /// Asks the server to stop. What is under way ends first, as far as it ends soon.
+    pub fn request(&self) {
+        self.flag.store(true, Ordering::Release);
+        let _ = (&*self.waker).write(&[1]); // full: it is being woken already
+    }
+
+    /// Was it asked to?
+    pub fn is_requested(&self) -> bool {
+        self.flag.load(Ordering::Acquire)
+    }
+
+    /// The flag, for `signal_hook::flag::register`; to be registered before [`Stop::waker`].
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.flag)
+    }
+
+    /// The waker, for `signal_hook::low_level::pipe::register`.
+    ///
+    /// # Errors
+    /// When there are no more file descriptors.
+    pub fn waker(&self) -> io::Result<UnixStream> {
+        self.waker.try_clone()
+    }
+
+    /// What becomes readable when the server is to look at the flag.
+    pub(super) fn woken(&self) -> &Socket {
+        &self.woken
+    }
+}

@@ -1,0 +1,96 @@
+//! What plans cost, reckoned once: a request touches one run of a stripe's chunks, and then only three numbers matter.
+
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::plan::{Mode, Shape, State, Want, plan};
+use scrubjay_core::slots::Slots;
+
+/// The I/O of one plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cost {
+    pub mode: Mode,
+    /// All I/Os.
+    pub ios: u32,
+    /// Those of them that are of appendices alone.
+    pub appendix_ios: u32,
+}
+
+/// At most so many chunks of a run are touched in part: its first and its last.
+const PARTIAL_MAX: usize = 2;
+
+/// The I/O of every plan of a healthy stripe, by how many chunks a run has, how many of them are touched in part, and
+/// whether something that is read was not read since it was written.
+#[derive(Debug)]
+pub(super) struct Costs {
+    /// By the length of the run, less one; then `[later, first]`.
+    reads: Vec<[Cost; 2]>,
+    writes: Vec<[[Cost; 2]; PARTIAL_MAX + 1]>,
+}
+
+impl Costs {
+    pub fn new(scheme: Scheme, shape: Shape) -> Costs {
+        // Where the run lies does not matter: buddies go round the ring.
+        let run = |length| Slots::range(0, length);
+        let both = |want| [false, true].map(|is_first| cost(scheme, shape, want, is_first));
+        let write = |length: usize, partial: usize| {
+            both(Want::Write { touched: run(length), partial: run(partial.min(length)) })
+        };
+        Costs {
+            reads: (1..=shape.data).map(|length| both(Want::Read(run(length)))).collect(),
+            writes: (1..=shape.data).map(|length| [0, 1, 2].map(|partial| write(length, partial))).collect(),
+        }
+    }
+
+    /// `is_first`: one of the chunks of the run was not read since it was written.
+    pub fn read(&self, length: usize, is_first: bool) -> Cost {
+        self.reads[length - 1][usize::from(is_first)]
+    }
+
+    /// `is_first`: one of the chunks outside the run, or touched in part, was not read since it was written.
+    pub fn write(&self, length: usize, partial: usize, is_first: bool) -> Cost {
+        self.writes[length - 1][partial][usize::from(is_first)]
+    }
+}
+
+fn cost(scheme: Scheme, shape: Shape, want: Want, is_first: bool) -> Cost {
+    let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
+    let plan = plan(scheme, shape, want, State { is_read, ..State::default() }).expect("nothing is missing");
+    let appendix_ios = plan.read_appendices.count() + plan.write_appendices.count();
+    Cost { mode: plan.mode, ios: plan.ios() as u32, appendix_ios: appendix_ios as u32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every run, every state of every bit, in stripes of up to 7 chunks: what the table says is what the plan takes.
+    #[test]
+    fn only_three_numbers_matter() {
+        for (data, parity) in (1..=5).flat_map(|data| (0..=2).map(move |parity| (data, parity))) {
+            let shape = Shape { data, parity };
+            for scheme in Scheme::ALL {
+                let costs = Costs::new(scheme, shape);
+                for (start, end) in (0..data).flat_map(|start| (start + 1..=data).map(move |end| (start, end))) {
+                    let (touched, length) = (Slots::range(start, end), end - start);
+                    let ends =
+                        [Slots::NONE, Slots::one(start), Slots::one(end - 1), Slots::one(start) | Slots::one(end - 1)];
+                    for bits in 0u32..1 << data {
+                        let is_read: Slots = (0..data).filter(|slot| bits >> slot & 1 == 1).collect();
+                        let state = State { is_read, turn: 7, ..State::default() };
+                        let planned = |want| {
+                            let planned = plan(scheme, shape, want, state).unwrap();
+                            (planned.mode, planned.ios() as u32)
+                        };
+                        let cost = costs.read(length, !touched.is_subset(is_read));
+                        assert_eq!((cost.mode, cost.ios), planned(Want::Read(touched)), "{scheme} {shape:?}");
+                        for partial in ends {
+                            let stays = (shape.data_slots() - touched) | partial;
+                            let cost = costs.write(length, partial.count(), !stays.is_subset(is_read));
+                            let want = Want::Write { touched, partial };
+                            assert_eq!((cost.mode, cost.ios), planned(want), "{scheme} {shape:?} {want:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

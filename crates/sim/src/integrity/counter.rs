@@ -1,0 +1,352 @@
+//! The counter: users' requests in, disk I/Os out, under all schemes at once.
+
+use super::cost::{Cost, Costs};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::plan::chooser::Histogram;
+use scrubjay_core::plan::{Mode, Part, Shape, split};
+use scrubjay_core::units::Bytes;
+use scrubjay_core::volume::read_status::ReadStatus;
+use scrubjay_trace::Kind;
+
+/// The array ends here: 1 PiB. What lies behind is left out.
+const ARRAY_BYTES: u64 = 1 << 50;
+
+/// So many zones of a read-status bitmap are in memory: 256 MiB, which is one bit for each 4-KiB chunk of 8 TB (Li & Lee
+/// 2014, section V-C).
+const ZONES_MAX: usize = 1 << 16;
+
+/// What is done about chunks of which a write leaves some bytes alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accounting {
+    /// As in the paper: they are written as if they were covered whole.
+    Paper,
+    /// They are read before a reconstruct-write.
+    Strict,
+}
+
+/// Counts the disk I/Os of one array. All bits of its read-status bitmaps are unset at first.
+#[derive(Debug)]
+pub struct Counter {
+    shape: Shape,
+    chunk_bytes: u64,
+    accounting: Accounting,
+    lanes: [Lane; Scheme::ALL.len()],
+    requests: Requests,
+    histogram: Histogram,
+}
+
+/// What users wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// Reads of a byte or more,
+    pub reads: u64,
+    /// and their bytes.
+    pub read_bytes: u64,
+    /// Writes of a byte or more,
+    pub writes: u64,
+    /// and their bytes.
+    pub write_bytes: u64,
+    /// Left out: discards, flushes, requests of nothing, and what lies beyond 1 PiB.
+    pub left_out: u64,
+}
+
+/// The disk I/Os under one scheme. A request counts once for each stripe it touches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// For reads.
+    pub read_ios: u64,
+    /// For writes.
+    pub write_ios: u64,
+    /// Of all of these: of appendices alone.
+    pub appendix_ios: u64,
+    /// Reads,
+    pub reads: u64,
+    /// of which so many touched a chunk that was not read since it was written. (Counted for schemes that ask.)
+    pub first_reads: u64,
+    /// Writes as read-modify-write.
+    pub modifies: u64,
+    /// Writes as reconstruct-write.
+    pub reconstructs: u64,
+    /// Writes of full stripes.
+    pub full_stripes: u64,
+}
+
+/// One scheme: it chooses its own ways of writing, so it has its own bitmap.
+#[derive(Debug)]
+struct Lane {
+    costs: Costs,
+    /// For schemes that ask it.
+    status: Option<ReadStatus>,
+    tally: Tally,
+}
+
+/// A part of a request, as numbers: a run of chunks in one stripe.
+#[derive(Clone, Copy)]
+struct Run {
+    /// The chunks of data, numbered through: the first one of the stripe, of the run, behind the run, of the next stripe.
+    stripe: u64,
+    start: u64,
+    end: u64,
+    stripe_end: u64,
+    /// Are the first chunk and the last one touched in part?
+    is_partial: [bool; 2],
+}
+
+impl Counter {
+    /// For an array of stripes of this shape.
+    ///
+    /// # Panics
+    /// When a chunk has no bytes.
+    pub fn new(shape: Shape, chunk: Bytes, accounting: Accounting) -> Counter {
+        assert!(chunk.0 > 0, "a chunk has bytes");
+        let stripes = ARRAY_BYTES / chunk.0 / shape.data as u64 + 1;
+        let lane = |scheme| Lane {
+            costs: Costs::new(scheme, shape),
+            status: asks(scheme).then(|| ReadStatus::new(stripes * shape.data as u64, ZONES_MAX)),
+            tally: Tally::default(),
+        };
+        let (lanes, histogram) = (Scheme::ALL.map(lane), Histogram::new(shape));
+        Counter { shape, chunk_bytes: chunk.0, accounting, lanes, requests: Requests::default(), histogram }
+    }
+
+    /// One request of a user's.
+    pub fn add(&mut self, kind: Kind, offset: Bytes, length: Bytes) {
+        let is_write = kind == Kind::Write;
+        let is_inside = offset.0.checked_add(length.0).is_some_and(|end| end <= ARRAY_BYTES);
+        if !matches!(kind, Kind::Read | Kind::Write) || length.0 == 0 || !is_inside {
+            self.requests.left_out += 1;
+            return;
+        }
+        let requests = &mut self.requests;
+        let (count, bytes) = match is_write {
+            true => (&mut requests.writes, &mut requests.write_bytes),
+            false => (&mut requests.reads, &mut requests.read_bytes),
+        };
+        (*count, *bytes) = (*count + 1, *bytes + length.0);
+        for part in split(self.shape, self.chunk_bytes, offset.0, length.0) {
+            let run = Run::new(self.shape, part, self.accounting);
+            for (scheme, lane) in Scheme::ALL.into_iter().zip(&mut self.lanes) {
+                let is_first = if is_write { lane.write(run) } else { lane.read(run) };
+                if scheme == Scheme::Hybrid2 {
+                    self.histogram.add(is_write, run.length(), is_first);
+                }
+            }
+        }
+    }
+
+    /// What users wanted.
+    pub fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    /// What it took.
+    pub fn tally(&self, scheme: Scheme) -> &Tally {
+        let place = Scheme::ALL.into_iter().position(|other| other == scheme).expect("the table is complete");
+        &self.lanes[place].tally
+    }
+
+    /// How much more a scheme took than the bare array, as a share of that; zero if there was nothing to do.
+    pub fn increase(&self, scheme: Scheme) -> f64 {
+        match self.tally(Scheme::None).ios() {
+            0 => 0.0,
+            bare => self.tally(scheme).ios() as f64 / bare as f64 - 1.0,
+        }
+    }
+
+    /// How often so many chunks of a stripe were read and written.
+    pub fn histogram(&self) -> &Histogram {
+        &self.histogram
+    }
+}
+
+impl Requests {
+    /// The mean size of a write in bytes, if there was one.
+    pub fn write_bytes_mean(&self) -> Option<f64> {
+        (self.writes > 0).then(|| self.write_bytes as f64 / self.writes as f64)
+    }
+}
+
+impl Tally {
+    /// All disk I/Os.
+    pub fn ios(&self) -> u64 {
+        self.read_ios + self.write_ios
+    }
+}
+
+impl Lane {
+    /// Counts a read. Was it a first one?
+    fn read(&mut self, run: Run) -> bool {
+        let is_first = self.status.as_ref().is_some_and(|status| !status.are_read(run.start, run.end - run.start));
+        let cost = self.costs.read(run.length(), is_first);
+        self.tally.read_ios += u64::from(cost.ios);
+        self.tally.appendix_ios += u64::from(cost.appendix_ios);
+        self.tally.reads += 1;
+        self.tally.first_reads += u64::from(is_first);
+        if let Some(status) = self.status.as_mut().filter(|_| is_first) {
+            status.set_run(run.start, run.end - run.start);
+        }
+        is_first
+    }
+
+    /// Counts a write. Did what stays hold a chunk that was not read since it was written?
+    fn write(&mut self, run: Run) -> bool {
+        let is_first =
+            self.status.as_ref().is_some_and(|status| !run.stays(|start, count| status.are_read(start, count)));
+        let cost = self.costs.write(run.length(), run.partial(), is_first);
+        self.tally.write_ios += u64::from(cost.ios);
+        self.tally.appendix_ios += u64::from(cost.appendix_ios);
+        *self.tally.writes(cost) += 1;
+        if let Some(status) = &mut self.status {
+            if cost.mode == Mode::ReconstructWrite && is_first {
+                status.set_run(run.stripe, run.start - run.stripe);
+                status.set_run(run.end, run.stripe_end - run.end);
+            }
+            status.clear_run(run.start, run.end - run.start);
+        }
+        is_first
+    }
+}
+
+impl Tally {
+    fn writes(&mut self, cost: Cost) -> &mut u64 {
+        match cost.mode {
+            Mode::ReadModifyWrite => &mut self.modifies,
+            Mode::FullStripe => &mut self.full_stripes,
+            Mode::ReconstructWrite => &mut self.reconstructs,
+            Mode::Read | Mode::Reconstruct => unreachable!("a write writes"),
+        }
+    }
+}
+
+impl Run {
+    fn new(shape: Shape, part: Part, accounting: Accounting) -> Run {
+        let stripe = part.stripe * shape.data as u64;
+        let (first, count) = (part.touched.first().expect("a part touches something"), part.touched.count());
+        let (start, end) = (stripe + first as u64, stripe + (first + count) as u64);
+        let is_partial = match accounting {
+            Accounting::Paper => [false; 2],
+            Accounting::Strict => [first, first + count - 1].map(|slot| part.partial.contains(slot)),
+        };
+        Run { stripe, start, end, stripe_end: stripe + shape.data as u64, is_partial }
+    }
+
+    fn length(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    /// How many chunks are touched in part.
+    fn partial(self) -> usize {
+        let count = self.is_partial.into_iter().filter(|is_partial| *is_partial).count();
+        count.min(self.length())
+    }
+
+    /// Does it hold for all chunks that a reconstruct-write reads?
+    fn stays(self, holds: impl Fn(u64, u64) -> bool) -> bool {
+        let [head, tail] = self.is_partial;
+        holds(self.stripe, self.start - self.stripe)
+            && holds(self.end, self.stripe_end - self.end)
+            && (!head || holds(self.start, 1))
+            && (!tail || holds(self.end - 1, 1))
+    }
+}
+
+/// Does the scheme ask whether a chunk was read since it was written?
+fn asks(scheme: Scheme) -> bool {
+    scheme.checks_itself()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::plan::{State, Want, plan};
+    use scrubjay_core::rng::Rng;
+    use scrubjay_core::slots::Slots;
+
+    const RAID6: Shape = Shape { data: 6, parity: 2 };
+
+    /// The same, without tables and runs: a plan for each part, a set of slots for each stripe.
+    struct Slowly {
+        scheme: Scheme,
+        stripes: Vec<Slots>,
+        ios: u64,
+    }
+
+    impl Slowly {
+        fn add(&mut self, is_write: bool, part: Part, accounting: Accounting) {
+            let Part { stripe, touched, partial } = part;
+            let is_read = &mut self.stripes[stripe as usize];
+            let partial = if accounting == Accounting::Strict { partial } else { Slots::NONE };
+            let want = if is_write { Want::Write { touched, partial } } else { Want::Read(touched) };
+            let state = State { is_read: *is_read, missing: Slots::NONE, turn: stripe as usize };
+            let plan = plan(self.scheme, RAID6, want, state).unwrap();
+            self.ios += plan.ios() as u64;
+            *is_read = match plan.mode {
+                Mode::Read => *is_read | touched,
+                Mode::ReconstructWrite => (*is_read | plan.read_chunks) - touched,
+                _ => *is_read - touched,
+            };
+        }
+    }
+
+    #[test]
+    fn it_counts_what_the_plans_take() {
+        for accounting in [Accounting::Paper, Accounting::Strict] {
+            let mut counter = Counter::new(RAID6, Bytes::kib(4), accounting);
+            let mut slowly = Scheme::ALL.map(|scheme| Slowly { scheme, stripes: vec![Slots::NONE; 60], ios: 0 });
+            let mut rng = Rng::new(1);
+            for _ in 0..20_000 {
+                let (is_write, offset) = (rng.below(2) == 0, rng.below(50 * 6 * 8) * 512);
+                let length = [512, 4096, 3 * 4096, rng.below(60_000) + 1][rng.below(4) as usize];
+                counter.add(if is_write { Kind::Write } else { Kind::Read }, Bytes(offset), Bytes(length));
+                for part in split(RAID6, 4096, offset, length) {
+                    slowly.iter_mut().for_each(|one| one.add(is_write, part, accounting));
+                }
+            }
+            for one in &slowly {
+                assert_eq!(counter.tally(one.scheme).ios(), one.ios, "{} {accounting:?}", one.scheme);
+            }
+            if accounting == Accounting::Paper {
+                // What a histogram cannot err in: schemes whose cost does not depend on what else they did.
+                for scheme in [Scheme::None, Scheme::Pure, Scheme::Hybrid2] {
+                    assert_eq!(counter.histogram().ios(scheme), counter.tally(scheme).ios(), "{scheme}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_chunk_is_new_until_it_is_read_and_after_it_is_written() {
+        let mut counter = Counter::new(RAID6, Bytes::kib(4), Accounting::Paper);
+        let mut more = |kind, chunk: u64| {
+            let ios = counter.tally(Scheme::Stamp).ios();
+            counter.add(kind, Bytes(chunk * 4096), Bytes(4096));
+            counter.tally(Scheme::Stamp).ios() - ios
+        };
+        let reads: [u64; 4] = [2, 1, 2, 1].map(|_| more(Kind::Read, 7));
+        assert_eq!(reads, [2, 1, 1, 1]);
+        assert_eq!([more(Kind::Write, 7), more(Kind::Read, 7), more(Kind::Read, 7)], [6, 2, 1]);
+        assert_eq!(more(Kind::Read, 8), 2, "its neighbour is new");
+        assert_eq!(counter.tally(Scheme::Stamp).first_reads, 3);
+        assert_eq!(counter.tally(Scheme::None).first_reads, 0, "nobody asks");
+    }
+
+    #[test]
+    fn what_does_not_count_is_counted() {
+        let mut counter = Counter::new(RAID6, Bytes::kib(4), Accounting::Paper);
+        let requests = [
+            (Kind::Discard, 0, 4096),
+            (Kind::Flush, 0, 0),
+            (Kind::Read, 0, 0),
+            (Kind::Write, ARRAY_BYTES - 1, 2),
+            (Kind::Read, u64::MAX, 2),
+            (Kind::Write, ARRAY_BYTES - 1, 1),
+        ];
+        for (kind, offset, length) in requests {
+            counter.add(kind, Bytes(offset), Bytes(length));
+        }
+        let requests = *counter.requests();
+        assert_eq!((requests.left_out, requests.writes, requests.write_bytes_mean()), (5, 1, Some(1.0)));
+        assert_eq!(counter.tally(Scheme::None).ios(), 6);
+        assert_eq!(Counter::new(RAID6, Bytes(512), Accounting::Strict).increase(Scheme::Pure), 0.0);
+    }
+}

@@ -1,0 +1,187 @@
+//! The disks of a modelled stripe: they read and write rows, and do at most one thing wrong.
+
+use super::setup::{DATA_MAX, Setup};
+use super::sight::Sight;
+use super::stripe::{DataRow, FOREIGN, Mark, ParityHead, ParityRow, Place, Row, Stripe};
+use scrubjay_core::slots::Slots;
+
+/// What goes wrong in an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing.
+    None,
+    /// The first read of this slot gives another row, or parts of two; the next gives what is there.
+    Misread {
+        /// Which slot.
+        slot: usize,
+        /// A row, or parts of two?
+        is_aligned: bool,
+    },
+    /// A write does not, or not wholly, happen.
+    Write {
+        /// The how-manyth of the operation, from 0.
+        nth: usize,
+        /// To which slot that is.
+        slot: usize,
+        /// What happens of it.
+        damage: Damage,
+    },
+}
+
+/// What is wrong with a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// It is lost.
+    Lost,
+    /// Part of the content is written, the end of the row is not.
+    Torn,
+    /// All of the content is written, the appendix is not.
+    TornAtAppendix,
+}
+
+/// How a write that belongs elsewhere hits a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hit {
+    /// It replaces it.
+    Aligned,
+    /// Its end goes over the row's beginning.
+    Head,
+    /// Its beginning goes over the row's end.
+    Tail,
+}
+
+/// One row write: where, and is it the appendix alone?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The slot.
+    pub slot: usize,
+    /// The appendix alone?
+    pub is_appendix: bool,
+}
+
+/// A stripe's disks during one operation.
+pub struct Disks<'a> {
+    /// What is checked.
+    pub setup: &'a Setup,
+    /// What is on them.
+    pub stripe: Stripe,
+    /// What goes wrong.
+    fault: Fault,
+    /// What was written, whether or not it got there.
+    pub written: Vec<Written>,
+}
+
+impl<'a> Disks<'a> {
+    /// At the beginning of an operation.
+    pub fn new(setup: &'a Setup, stripe: Stripe, fault: Fault) -> Disks<'a> {
+        Disks { setup, stripe, fault, written: Vec::new() }
+    }
+
+    /// Reads chunks with their appendices, and appendices alone; then once more what is not sound.
+    pub fn read(&self, chunks: Slots, appendices: Slots) -> Sight {
+        let mut sight = Sight::default();
+        for slot in (chunks | appendices).iter() {
+            let Some(row) = self.stripe.row(self.setup, slot) else { continue };
+            let row = match self.fault {
+                Fault::Misread { slot: misread, is_aligned } if misread == slot => {
+                    foreign(self.setup, slot, if is_aligned { Place::Elsewhere } else { Place::Nowhere })
+                }
+                _ => row,
+            };
+            sight.insert(self.setup, slot, row, chunks.contains(slot));
+        }
+        for slot in sight.unsound(self.setup).iter() {
+            let row = self.stripe.row(self.setup, slot).expect("it was read");
+            sight.insert(self.setup, slot, row, chunks.contains(slot));
+        }
+        sight
+    }
+
+    /// Reads again, when nothing goes wrong any more.
+    pub fn read_again(&self, chunks: Slots) -> Sight {
+        Disks::new(self.setup, self.stripe, Fault::None).read(chunks, Slots::NONE)
+    }
+
+    /// Writes a row.
+    pub fn write(&mut self, slot: usize, row: Row) {
+        let damage = self.damage(slot, false);
+        let old = self.stripe.row(self.setup, slot).expect("a member that is there");
+        let landed = match damage {
+            None => row,
+            Some(Damage::Lost) => old,
+            Some(damage) => torn(self.setup, old, row, damage == Damage::Torn),
+        };
+        self.stripe.put(self.setup, slot, Some(landed));
+    }
+
+    /// Writes a data chunk's appendix: with its own checksum as it was read, or blindly.
+    pub fn write_appendix(&mut self, slot: usize, sealed: Option<u8>, neighbour: u8) {
+        let is_lost = self.damage(slot, true).is_some();
+        if let Some(row) = self.stripe.chunks[slot].row.as_mut().filter(|_| !is_lost) {
+            row.neighbour = neighbour;
+            if let Some(sealed) = sealed {
+                row.sealed = sealed;
+                row.place = Place::Here;
+            }
+        }
+    }
+
+    /// What is wrong with this write; counts it.
+    fn damage(&mut self, slot: usize, is_appendix: bool) -> Option<Damage> {
+        self.written.push(Written { slot, is_appendix });
+        match self.fault {
+            Fault::Write { nth, damage, .. } if nth + 1 == self.written.len() => Some(damage),
+            _ => None,
+        }
+    }
+}
+
+/// A write that belongs elsewhere hits a row.
+pub fn hit(setup: &Setup, row: Row, slot: usize, how: Hit) -> Row {
+    match (how, row) {
+        (Hit::Aligned, _) => foreign(setup, slot, Place::Elsewhere),
+        (Hit::Tail, _) => foreign(setup, slot, Place::Nowhere),
+        (Hit::Head, Row::Data(row)) => plain(setup, Row::Data(DataRow { content: FOREIGN, ..row })),
+        (Hit::Head, Row::Parity(row)) => {
+            let head = ParityHead { is_whole: false, ..row.head };
+            plain(setup, Row::Parity(ParityRow { columns: [FOREIGN; DATA_MAX], head, ..row }))
+        }
+    }
+}
+
+/// A row that has nothing to do with this place; also what is on a new disk.
+pub fn foreign(setup: &Setup, slot: usize, place: Place) -> Row {
+    let row = match slot < setup.shape.data {
+        true => Row::Data(DataRow { content: FOREIGN, sealed: FOREIGN, version: 0, neighbour: FOREIGN, place }),
+        false => {
+            let list = [Mark { version: 0, content: FOREIGN }; DATA_MAX];
+            let head = ParityHead { is_whole: true, place };
+            Row::Parity(ParityRow { columns: [FOREIGN; DATA_MAX], list, head })
+        }
+    };
+    plain(setup, row)
+}
+
+/// The old appendix, and of the new content a part or all.
+pub fn torn(setup: &Setup, old: Row, new: Row, is_mixed: bool) -> Row {
+    let content = |old: u8, new: u8| if old == new || !is_mixed { new } else { FOREIGN };
+    let row = match (old, new) {
+        (Row::Data(old), Row::Data(new)) => Row::Data(DataRow { content: content(old.content, new.content), ..old }),
+        (Row::Parity(old), Row::Parity(new)) => {
+            let columns: [u8; DATA_MAX] = std::array::from_fn(|index| content(old.columns[index], new.columns[index]));
+            let is_whole = old.head.is_whole && columns == old.columns;
+            Row::Parity(ParityRow { columns, head: ParityHead { is_whole, ..old.head }, ..old })
+        }
+        _ => unreachable!("a slot is of one kind"),
+    };
+    plain(setup, row)
+}
+
+/// Rows that do not check themselves have nothing that could be wrong about them.
+fn plain(setup: &Setup, row: Row) -> Row {
+    match row {
+        _ if setup.scheme.checks_itself() => row,
+        Row::Data(row) => Row::Data(DataRow { sealed: row.content, place: Place::Here, ..row }),
+        Row::Parity(row) => Row::Parity(ParityRow { head: ParityHead::default(), ..row }),
+    }
+}

@@ -1,0 +1,220 @@
+//! What the array does for a user with one stripe, after its plan: read, write, rebuild, scrub.
+
+use super::disks::{Disks, Fault, Written, foreign};
+use super::repair::{Failure, Known, learn, mend, sight_of_all};
+use super::setup::{Increment, Lists, Setup};
+use super::stripe::{DataRow, FOREIGN, Mark, NONSENSE, ParityHead, ParityRow, Place, Row, Stripe, listed};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::plan::{Mode, Plan};
+use scrubjay_core::slots::Slots;
+
+/// What somebody wants of the stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// The contents of these chunks.
+    Read {
+        /// Which.
+        wanted: Slots,
+        /// How.
+        plan: Plan,
+    },
+    /// New contents for these chunks.
+    Write {
+        /// Which.
+        touched: Slots,
+        /// Does something of each stay as it is?
+        is_partial: bool,
+        /// Contents that were there before, where any are remembered; otherwise new ones.
+        is_older: bool,
+        /// How.
+        plan: Plan,
+    },
+    /// A new disk for a missing member.
+    Rebuild(usize),
+    /// A look at everything.
+    Scrub,
+}
+
+/// What came of it.
+pub struct Done {
+    /// The stripe afterwards.
+    pub stripe: Stripe,
+    /// Was everything that was answered right?
+    pub answer: Result<(), Failure>,
+    /// What was written.
+    pub written: Vec<Written>,
+}
+
+/// Does it, while something goes wrong.
+pub fn operate(setup: &Setup, stripe: Stripe, op: Op, fault: Fault) -> Done {
+    let mut disks = Disks::new(setup, stripe, fault);
+    let answer = match op {
+        Op::Read { wanted, plan } => read(&mut disks, wanted, plan),
+        Op::Write { touched, is_partial, is_older, plan } => {
+            let write = Write { touched, is_partial, is_older, plan };
+            write.perform(&mut disks)
+        }
+        Op::Rebuild(slot) => rebuild(&mut disks, slot),
+        Op::Scrub => scrub(&mut disks),
+    };
+    Done { stripe: disks.stripe, answer, written: disks.written }
+}
+
+fn read(disks: &mut Disks, wanted: Slots, plan: Plan) -> Result<(), Failure> {
+    let known = learn(disks, plan.read_chunks, compared_lists(disks.setup, plan), wanted)?;
+    mark_read(disks, &known, plan);
+    let is_wrong = |&index: &usize| known.contents[index] != Some(disks.stripe.chunks[index].truth.content);
+    match wanted.iter().find(is_wrong) {
+        Some(index) => Err(Failure::Wrong(index)),
+        None => Ok(()),
+    }
+}
+
+fn rebuild(disks: &mut Disks, slot: usize) -> Result<(), Failure> {
+    let blank = foreign(disks.setup, slot, Place::Nowhere);
+    disks.stripe.put(disks.setup, slot, Some(blank));
+    let sight = sight_of_all(disks, false);
+    mend(disks, sight, Slots::one(slot)).map(|_| ())
+}
+
+fn scrub(disks: &mut Disks) -> Result<(), Failure> {
+    let sight = sight_of_all(disks, false);
+    match sight.is_trusted(disks.setup) {
+        true => Ok(()),
+        false => mend(disks, sight_of_all(disks, true), Slots::NONE).map(|_| ()),
+    }
+}
+
+/// The lists that a plan compares; where what is missing is rebuilt by one list alone, no others.
+fn compared_lists(setup: &Setup, plan: Plan) -> Slots {
+    let parities = setup.shape.parity_slots();
+    let is_rebuilding = plan.mode != Mode::ReadModifyWrite && !(plan.read_chunks & parities).is_empty();
+    let left_out = if setup.lists == Lists::One && is_rebuilding { parities } else { Slots::NONE };
+    plan.read_appendices - left_out
+}
+
+/// Sets the bits of what was read and found to agree with a copy.
+fn mark_read(disks: &mut Disks, known: &Known, plan: Plan) {
+    for index in (known.compared & plan.read_chunks).iter() {
+        disks.stripe.chunks[index].is_read = true;
+    }
+}
+
+struct Write {
+    touched: Slots,
+    is_partial: bool,
+    is_older: bool,
+    plan: Plan,
+}
+
+impl Write {
+    fn perform(&self, disks: &mut Disks) -> Result<(), Failure> {
+        let (setup, data) = (disks.setup, disks.setup.shape.data);
+        let lists = match setup.increment {
+            Increment::Found => Slots::NONE,
+            Increment::Greatest => setup.shape.parity_slots() - disks.stripe.missing(setup) - self.plan.read_chunks,
+        };
+        let appendices = compared_lists(setup, self.plan) | lists;
+        let known = learn(disks, self.plan.read_chunks, appendices, self.needed(setup))?;
+        mark_read(disks, &known, self.plan);
+        let (mut marks, mut truths) = (Vec::new(), Vec::new());
+        for index in 0..data {
+            let (mark, truth) = self.mark(disks, &known, index)?;
+            marks.push(mark);
+            truths.push(truth);
+        }
+        for index in self.touched.iter() {
+            disks.stripe.chunks[index].truth = truths[index].expect("it is written");
+            disks.stripe.chunks[index].is_read = false;
+        }
+        self.write_rows(disks, &known, &marks)
+    }
+
+    /// The contents without which the write cannot be done.
+    fn needed(&self, setup: &Setup) -> Slots {
+        let partial = if self.is_partial { self.touched } else { Slots::NONE };
+        let is_encoded = !(self.plan.write_chunks & setup.shape.parity_slots()).is_empty();
+        match self.plan.mode {
+            Mode::ReadModifyWrite => self.touched,
+            _ if is_encoded => setup.shape.data_slots() - self.touched | partial,
+            _ => partial,
+        }
+    }
+
+    /// What a chunk is after the write, as far as the array knows, and what it should be, if it is touched.
+    fn mark(&self, disks: &Disks, known: &Known, index: usize) -> Result<(Option<Mark>, Option<Mark>), Failure> {
+        let (setup, chunk) = (disks.setup, &disks.stripe.chunks[index]);
+        if !self.touched.contains(index) {
+            let mark = known.contents[index].zip(known.versions[index]);
+            return Ok((mark.map(|(content, version)| Mark { version, content }), None));
+        }
+        let older = disks.stripe.older(setup, index).filter(|_| self.is_older);
+        let content = older.unwrap_or_else(|| disks.stripe.fresh(setup, index));
+        let version = match setup.scheme {
+            Scheme::Stamp => newest(&disks.stripe) + 1,
+            Scheme::Hybrid1 => known.versions[index].unwrap_or_default() + 1,
+            _ => 0,
+        };
+        let truth = Mark { version, content };
+        let is_spoilt = self.is_partial && known.contents[index] != Some(chunk.truth.content);
+        let mark = Mark { content: if is_spoilt { FOREIGN } else { content }, ..truth };
+        Ok((Some(mark), Some(truth)))
+    }
+
+    fn write_rows(&self, disks: &mut Disks, known: &Known, marks: &[Option<Mark>]) -> Result<(), Failure> {
+        let (setup, data) = (disks.setup, disks.setup.shape.data);
+        for slot in (self.plan.write_chunks & setup.shape.data_slots()).iter() {
+            let Mark { version, content } = marks[slot].filter(|_| self.touched.contains(slot)).ok_or(Failure::Unplanned)?;
+            let before = (slot + data - 1) % data;
+            let copy = marks[before].map(|mark| mark.content).or(known.neighbours[slot]);
+            let neighbour = if setup.has_buddies() { copy.ok_or(Failure::Unplanned)? } else { 0 };
+            disks.write(slot, Row::Data(DataRow { content, sealed: content, version, neighbour, place: Place::Here }));
+        }
+        for slot in self.plan.write_appendices.iter() {
+            let copy = marks[(slot + data - 1) % data].ok_or(Failure::Unplanned)?.content;
+            let sealed = known.sealed[slot].filter(|_| setup.scheme.checks_itself());
+            if setup.scheme.checks_itself() && sealed.is_none() {
+                return Err(Failure::Unplanned);
+            }
+            disks.write_appendix(slot, sealed, copy);
+        }
+        for slot in (self.plan.write_chunks & setup.shape.parity_slots()).iter() {
+            let row = match self.plan.mode {
+                Mode::ReadModifyWrite => self.modified(setup, known, marks, known.parities[slot - data]),
+                _ => encoded(setup, marks),
+            };
+            disks.write(slot, Row::Parity(row.ok_or(Failure::Unplanned)?));
+        }
+        Ok(())
+    }
+
+    /// A parity to which the difference between old and new contents was applied. To be right, it must encode the old.
+    fn modified(&self, setup: &Setup, known: &Known, marks: &[Option<Mark>], old: Option<ParityRow>) -> Option<ParityRow> {
+        let mut row = old?;
+        for index in self.touched.iter() {
+            let (mark, old) = (marks[index]?, known.contents[index]?);
+            row.columns[index] = if row.columns[index] == old { mark.content } else { NONSENSE };
+            row.list[index] = listed(setup, mark);
+        }
+        Some(row)
+    }
+}
+
+/// A parity of all contents.
+fn encoded(setup: &Setup, marks: &[Option<Mark>]) -> Option<ParityRow> {
+    let mut row = ParityRow { head: ParityHead::default(), ..ParityRow::default() };
+    for (index, mark) in marks.iter().enumerate() {
+        row.columns[index] = (*mark)?.content;
+        row.list[index] = listed(setup, (*mark)?);
+    }
+    Some(row)
+}
+
+/// The array's last write number, as far as this stripe knows.
+fn newest(stripe: &Stripe) -> u8 {
+    let versions = stripe.chunks.iter().flat_map(|chunk| {
+        let row = chunk.row.map(|row| row.version);
+        row.into_iter().chain(chunk.lists.map(|mark| mark.version)).chain([chunk.truth.version])
+    });
+    versions.max().unwrap_or_default()
+}

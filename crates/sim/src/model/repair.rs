@@ -1,0 +1,200 @@
+//! What an operation knows of a stripe after its reads: from a few rows that agree, or else from all, judged and mended.
+
+use super::disks::Disks;
+use super::setup::{DATA_MAX, Lists, PARITY_MAX, Setup};
+use super::sight::Sight;
+use super::stripe::{DataRow, Mark, NONSENSE, ParityHead, ParityRow, Place, Row, listed};
+use scrubjay_core::integrity::judge::judge;
+use scrubjay_core::slots::Slots;
+
+/// Why an operation gives no right answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It gives a wrong content for this chunk, and calls it right.
+    Wrong(usize),
+    /// It gives an error where nothing would have to be lost.
+    Error,
+    /// The plan left out something that the operation needs.
+    Unplanned,
+}
+
+/// What is known of a stripe.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    /// The content of each data chunk.
+    pub contents: [Option<u8>; DATA_MAX],
+    /// The version of each.
+    pub versions: [Option<u8>; DATA_MAX],
+    /// Of which content each one's own checksum is.
+    pub sealed: [Option<u8>; DATA_MAX],
+    /// Each one's copy of its neighbour's checksum.
+    pub neighbours: [Option<u8>; DATA_MAX],
+    /// What the lists say the checksums are.
+    sums: [Option<u8>; DATA_MAX],
+    /// The parities.
+    pub parities: [Option<ParityRow>; PARITY_MAX],
+    /// The chunks that were found to agree with a copy.
+    pub compared: Slots,
+}
+
+/// What came of reckoning up what is missing.
+enum Decoded {
+    Right,
+    /// Its checksum is not what it should be.
+    Differs,
+    /// Too few rows were read.
+    TooFew,
+}
+
+/// Reads as planned. If what is read does not agree, or does not give what is needed: all of the stripe, mended.
+///
+/// # Errors
+/// When something is lost, or the plan does not give what is needed.
+pub fn learn(disks: &mut Disks, chunks: Slots, appendices: Slots, needed: Slots) -> Result<Known, Failure> {
+    let sight = disks.read(chunks, appendices);
+    if !sight.is_trusted(disks.setup) {
+        return mend(disks, sight_of_all(disks, true), Slots::NONE);
+    }
+    let mut known = Known::new(disks.setup, &sight);
+    match known.decode(disks.setup, needed, sight.whole, Lists::One) {
+        Decoded::Right => Ok(known),
+        Decoded::Differs => mend(disks, sight_of_all(disks, true), Slots::NONE),
+        Decoded::TooFew => Err(Failure::Unplanned),
+    }
+}
+
+/// All rows that are there: again, or for the first time.
+pub fn sight_of_all(disks: &Disks, is_again: bool) -> Sight {
+    let all = Slots::range(0, disks.setup.shape.slots());
+    if is_again { disks.read_again(all) } else { disks.read(all, Slots::NONE) }
+}
+
+/// Judges all rows but those `without` anything on them yet, rebuilds what is erased, writes it back.
+///
+/// # Errors
+/// When something is lost.
+pub fn mend(disks: &mut Disks, mut sight: Sight, without: Slots) -> Result<Known, Failure> {
+    let setup = disks.setup;
+    for slot in without.iter() {
+        match slot.checked_sub(setup.shape.data) {
+            None => sight.data[slot] = None,
+            Some(parity) => sight.parities[parity] = None,
+        }
+        sight.whole.remove(slot);
+    }
+    let mut evidence = sight.evidence(setup);
+    if setup.lists == Lists::One {
+        let first = evidence.lists().next().map(|(slot, _)| slot);
+        let others = setup.shape.parity_slots().iter().filter(|&slot| Some(slot) != first);
+        others.for_each(|slot| evidence.rows[slot].list = None);
+    }
+    let judgement = judge(&evidence);
+    if !judgement.lost.is_empty() {
+        return Err(Failure::Error);
+    }
+    let mut known = Known::new(setup, &sight);
+    for slot in (judgement.erased & setup.shape.data_slots()).iter() {
+        known.contents[slot] = None;
+    }
+    for (index, truth) in judgement.truth.iter().enumerate() {
+        known.versions[index] = truth.map(|entry| entry.version.number() as u8);
+        known.sums[index] = truth.map(|entry| entry.sum as u8).filter(|_| setup.scheme.lists_sums());
+    }
+    let usable = Slots::range(0, setup.shape.slots()) - judgement.erased;
+    let Decoded::Right = known.decode(setup, setup.shape.data_slots(), usable, setup.lists) else {
+        return Err(Failure::Error);
+    };
+    known.complete(setup, usable);
+    let there = Slots::range(0, setup.shape.slots()) - disks.stripe.missing(setup);
+    for slot in (judgement.erased & there).iter() {
+        disks.write(slot, known.row(setup, slot));
+        if let Some(chunk) = disks.stripe.chunks[..setup.shape.data].get_mut(slot) {
+            chunk.is_read = false;
+        }
+    }
+    Ok(known)
+}
+
+impl Known {
+    fn new(setup: &Setup, sight: &Sight) -> Known {
+        let mut known = Known { compared: sight.compared(setup), ..Known::default() };
+        for index in 0..setup.shape.data {
+            let row = sight.data[index];
+            let lists = sight.parities.iter().flatten().map(|row| row.list[index]);
+            let newest = lists.max_by_key(|mark| mark.version);
+            known.contents[index] = row.filter(|_| sight.whole.contains(index)).map(|row| row.content);
+            known.versions[index] = row.map(|row| row.version).or(newest.map(|mark| mark.version));
+            known.sealed[index] = row.map(|row| row.sealed);
+            known.neighbours[index] = row.map(|row| row.neighbour);
+            known.sums[index] = newest.map(|mark| mark.content).filter(|_| setup.scheme.lists_sums());
+        }
+        for (parity, row) in sight.parities.iter().enumerate() {
+            known.parities[parity] = row.filter(|_| sight.whole.contains(setup.shape.data + parity));
+        }
+        known
+    }
+
+    /// Reckons up contents that are needed and not known, from the rows of `usable`. Where there are more parities than
+    /// would do, none of those that are used may contradict another: whichever the array takes, it shall be right.
+    fn decode(&mut self, setup: &Setup, needed: Slots, usable: Slots, lists: Lists) -> Decoded {
+        if needed.iter().all(|index| self.contents[index].is_some()) {
+            return Decoded::Right;
+        }
+        let unknown: Vec<usize> = (0..setup.shape.data).filter(|&index| self.contents[index].is_none()).collect();
+        let is_usable = |parity: &usize| usable.contains(setup.shape.data + parity);
+        let parities: Vec<ParityRow> =
+            (0..setup.shape.parity).filter(is_usable).filter_map(|parity| self.parities[parity]).collect();
+        if parities.len() < unknown.len() {
+            return Decoded::TooFew;
+        }
+        let used = if lists == Lists::One { &parities[..unknown.len()] } else { &parities[..] };
+        let first = used[0].columns;
+        let belongs = |row: &ParityRow| {
+            (0..setup.shape.data).all(|index| row.columns[index] == self.contents[index].unwrap_or(first[index]))
+        };
+        let is_sense = used.iter().all(belongs);
+        for index in unknown {
+            let content = if is_sense { first[index] } else { NONSENSE };
+            if self.sums[index].is_some_and(|sum| sum != content) {
+                return Decoded::Differs;
+            }
+            self.contents[index] = Some(content);
+        }
+        Decoded::Right
+    }
+
+    /// Once all contents are known, so is everything else. Parities that were right stay as they were read.
+    fn complete(&mut self, setup: &Setup, usable: Slots) {
+        let data = setup.shape.data;
+        for index in 0..data {
+            self.sealed[index] = self.contents[index];
+            self.neighbours[index] = self.contents[(index + data - 1) % data];
+        }
+        for parity in 0..setup.shape.parity {
+            if !usable.contains(data + parity)
+                && let Row::Parity(row) = self.row(setup, data + parity)
+            {
+                self.parities[parity] = Some(row);
+            }
+        }
+        self.compared = Slots::NONE;
+    }
+
+    /// A row as it should be, when everything is known.
+    fn row(&self, setup: &Setup, slot: usize) -> Row {
+        let mark = |index: usize| Mark {
+            version: self.versions[index].unwrap_or_default(),
+            content: self.contents[index].unwrap_or_default(),
+        };
+        if slot < setup.shape.data {
+            let Mark { version, content } = mark(slot);
+            let neighbour = if setup.has_buddies() { self.neighbours[slot].unwrap_or_default() } else { 0 };
+            return Row::Data(DataRow { content, sealed: content, version, neighbour, place: Place::Here });
+        }
+        Row::Parity(ParityRow {
+            columns: std::array::from_fn(|index| mark(index).content),
+            list: std::array::from_fn(|index| listed(setup, mark(index))),
+            head: ParityHead::default(),
+        })
+    }
+}

@@ -1,0 +1,64 @@
+//! What is checked: a stripe of this shape under this scheme, and which of the known mistakes are made on purpose.
+
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::plan::Shape;
+
+/// Data chunks of a modelled stripe, at most.
+pub const DATA_MAX: usize = 5;
+/// Parities of a modelled stripe, at most.
+pub const PARITY_MAX: usize = 3;
+
+/// One check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// At most [`DATA_MAX`] data chunks, 1 to [`PARITY_MAX`] parities.
+    pub shape: Shape,
+    /// Where Hybrid-1 takes a new version from.
+    pub increment: Increment,
+    /// With how many lists what is missing is rebuilt.
+    pub lists: Lists,
+    /// So many steps one after the other, at most. Without: until no new state is found.
+    pub steps_max: Option<usize>,
+}
+
+/// Where Hybrid-1 takes a new version from. (The others do not ask.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Increment {
+    /// The version found on the chunk, plus one (Li & Lee 2014, section IV-C).
+    Found,
+    /// The greatest that the chunk or any list names, plus one. Every write then reads all lists.
+    Greatest,
+}
+
+/// With how many lists what is missing is rebuilt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lists {
+    /// With all that are left, compared with each other.
+    All,
+    /// With the list of the parity used alone.
+    One,
+}
+
+impl Setup {
+    /// The scheme as it ships, in all states that can be reached.
+    ///
+    /// # Panics
+    /// When the shape is too large.
+    pub fn new(scheme: Scheme, data: usize, parity: usize) -> Setup {
+        assert!((1..=DATA_MAX).contains(&data) && (1..=PARITY_MAX).contains(&parity), "a small stripe");
+        Setup {
+            scheme,
+            shape: Shape { data, parity },
+            increment: Increment::Found,
+            lists: Lists::All,
+            steps_max: None,
+        }
+    }
+
+    /// Does a chunk carry a copy of the checksum of a neighbour, and is there a neighbour?
+    pub fn has_buddies(&self) -> bool {
+        self.scheme.has_buddies() && self.shape.data > 1
+    }
+}

@@ -1,0 +1,107 @@
+//! What was read of a stripe, and the evidence that it is: the judge's and the settler's words for modelled rows.
+
+use super::setup::{DATA_MAX, PARITY_MAX, Setup};
+use super::stripe::{DataRow, Mark, ParityRow, Place, Row};
+use scrubjay_core::integrity::evidence::{Evidence, Seen};
+use scrubjay_core::integrity::judge::is_consistent;
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::integrity::tag::{Entry, Standing, Version};
+use scrubjay_core::slots::Slots;
+
+/// Rows as they were read. Of those whose appendix was read alone nothing but that is looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sight {
+    /// Data rows, whole or their appendices.
+    pub data: [Option<DataRow>; DATA_MAX],
+    /// Parities, whole or their appendices.
+    pub parities: [Option<ParityRow>; PARITY_MAX],
+    /// Those that were read whole.
+    pub whole: Slots,
+}
+
+impl Sight {
+    /// Adds what was read.
+    pub fn insert(&mut self, setup: &Setup, slot: usize, row: Row, is_whole: bool) {
+        match row {
+            Row::Data(row) => self.data[slot] = Some(row),
+            Row::Parity(row) => self.parities[slot - setup.shape.data] = Some(row),
+        }
+        if is_whole {
+            self.whole.insert(slot);
+        }
+    }
+
+    /// The slots of which anything was read.
+    pub fn slots(&self, setup: &Setup) -> Slots {
+        let data = (0..setup.shape.data).filter(|&index| self.data[index].is_some());
+        let parities = (0..setup.shape.parity).filter(|&index| self.parities[index].is_some());
+        data.chain(parities.map(|index| setup.shape.data + index)).collect()
+    }
+
+    /// What a row says of itself: in full, or (an appendix alone) of its place.
+    pub fn standing(&self, setup: &Setup, slot: usize) -> Standing {
+        let (place, is_whole) = match slot.checked_sub(setup.shape.data) {
+            None => match self.data[slot] {
+                Some(row) => (row.place, row.content == row.sealed),
+                None => return Standing::Missing,
+            },
+            Some(parity) => match self.parities[parity] {
+                Some(row) => (row.head.place, row.head.is_whole),
+                None => return Standing::Missing,
+            },
+        };
+        match place {
+            _ if !setup.scheme.checks_itself() => Standing::Sound,
+            Place::Here if is_whole || !self.whole.contains(slot) => Standing::Sound,
+            Place::Here => Standing::Torn,
+            Place::Elsewhere => Standing::Elsewhere { member: 0, row: 1, is_whole: true },
+            Place::Nowhere => Standing::Garbled,
+        }
+    }
+
+    /// The slots of which something was read that is not sound.
+    pub fn unsound(&self, setup: &Setup) -> Slots {
+        self.slots(setup).iter().filter(|&slot| self.standing(setup, slot) != Standing::Sound).collect()
+    }
+
+    /// For the judge. A data chunk's appendix alone says its version; of its neighbour's copy nothing is claimed.
+    pub fn evidence(&self, setup: &Setup) -> Evidence {
+        let rows = (0..setup.shape.slots()).map(|slot| self.seen(setup, slot)).collect();
+        Evidence { scheme: setup.scheme, shape: setup.shape, rows }
+    }
+
+    fn seen(&self, setup: &Setup, slot: usize) -> Seen {
+        let standing = self.standing(setup, slot);
+        let entry = |mark: Mark| Entry { version: Version(mark.version.into()), sum: mark.content.into() };
+        let Some(parity) = slot.checked_sub(setup.shape.data) else {
+            let is_claimed = self.whole.contains(slot) || setup.scheme == Scheme::Hybrid1;
+            return match self.data[slot].filter(|_| is_claimed) {
+                Some(row) => Seen {
+                    entry: entry(Mark { version: row.version, content: row.content }),
+                    neighbour: row.neighbour.into(),
+                    ..Seen::nothing(standing)
+                },
+                None => Seen::nothing(Standing::Missing),
+            };
+        };
+        let is_believed = !matches!(standing, Standing::Elsewhere { .. } | Standing::Garbled);
+        let row = self.parities[parity].filter(|_| is_believed && setup.scheme.has_appendix());
+        let list = row.map(|row| row.list[..setup.shape.data].iter().map(|&mark| entry(mark)).collect());
+        Seen { list, ..Seen::nothing(standing) }
+    }
+
+    /// Is each row that was read whole and in its place, and do they agree?
+    pub fn is_trusted(&self, setup: &Setup) -> bool {
+        let evidence = self.evidence(setup);
+        let is_claimed = |slot: &usize| evidence.rows[*slot].standing != Standing::Missing;
+        let read = self.slots(setup).iter().filter(is_claimed).collect();
+        self.unsound(setup).is_empty() && is_consistent(&evidence, read)
+    }
+
+    /// The data chunks that were compared with a copy: of their version, or of their checksum.
+    pub fn compared(&self, setup: &Setup) -> Slots {
+        let evidence = self.evidence(setup);
+        let whole = self.whole & setup.shape.data_slots();
+        whole.iter().filter(|&index| evidence.claims(index).count() > 1).collect()
+    }
+}

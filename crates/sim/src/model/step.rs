@@ -1,0 +1,182 @@
+//! One step from a state to the next: a member fails, a stray write hits a row, or an operation with what goes wrong in
+//! it. And all that are legal in a state.
+
+use super::disks::{Damage, Fault, Hit, hit};
+use super::operate::{Done, Op, operate};
+use super::repair::Failure;
+use super::setup::Setup;
+use super::stripe::Stripe;
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::plan::{Mode, Plan, State, Want, plan};
+use scrubjay_core::slots::Slots;
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A member fails.
+    Fail(usize),
+    /// A write that belongs to another stripe hits this slot.
+    Stray(usize, Hit),
+    /// Somebody wants something.
+    Operate(Op, Fault),
+}
+
+/// What a step leads to.
+pub struct Next {
+    /// The step.
+    pub step: Step,
+    /// The state after it.
+    pub stripe: Stripe,
+    /// What was not right about it.
+    pub answer: Result<(), Failure>,
+}
+
+/// All steps that the assumptions allow in a state (Li & Lee 2014, section II-C): at most one row is silently corrupt at
+/// a time, and while one is, at most m - 1 others are missing; otherwise at most m.
+pub fn steps(setup: &Setup, stripe: &Stripe, mut visit: impl FnMut(Next)) {
+    let (missing, wrong) = (stripe.missing(setup), stripe.wrong(setup));
+    for slot in (Slots::range(0, setup.shape.slots()) - missing).iter() {
+        let spared = usize::from(!(wrong - Slots::one(slot)).is_empty());
+        if missing.count() + 1 + spared <= setup.shape.parity {
+            let mut after = *stripe;
+            after.put(setup, slot, None);
+            if slot < setup.shape.data {
+                after.chunks[slot].is_read = false;
+            }
+            visit(Next { step: Step::Fail(slot), stripe: after, answer: Ok(()) });
+        }
+        if is_within(setup, wrong, slot, missing) {
+            for how in [Hit::Aligned, Hit::Head, Hit::Tail] {
+                let mut after = *stripe;
+                let row = stripe.row(setup, slot).expect("it is there");
+                after.put(setup, slot, Some(hit(setup, row, slot, how)));
+                visit(Next { step: Step::Stray(slot, how), stripe: after, answer: Ok(()) });
+            }
+        }
+    }
+    for op in ops(setup, stripe, missing) {
+        let done = operate(setup, *stripe, op, Fault::None);
+        for fault in faults(setup, stripe, op, &done) {
+            let Done { stripe, answer, .. } = operate(setup, *stripe, op, fault);
+            visit(Next { step: Step::Operate(op, fault), stripe, answer });
+        }
+        visit(Next { step: Step::Operate(op, Fault::None), stripe: done.stripe, answer: done.answer });
+    }
+}
+
+/// May this slot become wrong, when these are?
+fn is_within(setup: &Setup, wrong: Slots, slot: usize, missing: Slots) -> bool {
+    wrong.is_subset(Slots::one(slot)) && missing.count() < setup.shape.parity
+}
+
+/// All that can go wrong in an operation, of which it is known how it goes when nothing does.
+fn faults(setup: &Setup, before: &Stripe, op: Op, done: &Done) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let (missing, wrong) = (before.missing(setup), before.wrong(setup));
+    let read = match op {
+        Op::Read { plan, .. } | Op::Write { plan, .. } => plan.read_chunks | plan.read_appendices,
+        Op::Rebuild(_) | Op::Scrub => Slots::range(0, setup.shape.slots()),
+    };
+    for slot in (read - missing).iter().filter(|&slot| is_within(setup, wrong, slot, missing)) {
+        faults.extend([true, false].map(|is_aligned| Fault::Misread { slot, is_aligned }));
+    }
+    let (missing, wrong) = (done.stripe.missing(setup), done.stripe.wrong(setup));
+    for (nth, written) in done.written.iter().enumerate() {
+        let slot = written.slot;
+        if is_within(setup, wrong, slot, missing) {
+            faults.push(Fault::Write { nth, slot, damage: Damage::Lost });
+            // A sector is written or not: an appendix alone cannot be torn.
+            let damages = [Damage::Torn, Damage::TornAtAppendix].into_iter().filter(|_| !written.is_appendix);
+            faults.extend(damages.map(|damage| Fault::Write { nth, slot, damage }));
+        }
+    }
+    faults
+}
+
+/// All that somebody can want in a state, in each way in which it can be done.
+fn ops(setup: &Setup, stripe: &Stripe, missing: Slots) -> Vec<Op> {
+    let data = setup.shape.data_slots();
+    let is_read = stripe.is_read(setup);
+    let parities_left = setup.shape.parity - (missing & setup.shape.parity_slots()).count();
+    let states = (0..parities_left.max(1)).map(|turn| State { is_read, missing, turn });
+    let mut ops: Vec<Op> = missing.iter().map(Op::Rebuild).collect();
+    ops.push(Op::Scrub);
+    let mut insert = |op: Op| {
+        if !ops.contains(&op) {
+            ops.push(op);
+        }
+    };
+    for state in states {
+        let singles = (0..setup.shape.data).map(Slots::one);
+        for wanted in singles.chain([data]) {
+            if let Some(plan) = plan(setup.scheme, setup.shape, Want::Read(wanted), state) {
+                insert(Op::Read { wanted, plan });
+            }
+        }
+        for touched in subsets(setup.shape.data) {
+            for is_partial in [false, true] {
+                let partial = if is_partial { touched } else { Slots::NONE };
+                let planned = plan(setup.scheme, setup.shape, Want::Write { touched, partial }, state);
+                let ways = [planned, modify(setup, touched, state), reconstruct(setup, touched, partial, state)];
+                for plan in ways.into_iter().flatten() {
+                    for is_older in [false, true] {
+                        if is_older && touched.iter().all(|index| stripe.older(setup, index).is_none()) {
+                            continue;
+                        }
+                        insert(Op::Write { touched, is_partial, is_older, plan });
+                    }
+                }
+            }
+        }
+    }
+    ops
+}
+
+/// Every set of data chunks but none.
+fn subsets(data: usize) -> impl Iterator<Item = Slots> {
+    (1..1usize << data).map(move |bits| (0..data).filter(|index| bits >> index & 1 == 1).collect())
+}
+
+/// A read-modify-write, whether or not it is cheaper (Li & Lee 2014, sections II-A and V).
+fn modify(setup: &Setup, touched: Slots, state: State) -> Option<Plan> {
+    let parities = setup.shape.parity_slots() - state.missing;
+    let is_possible = (touched & state.missing).is_empty() && !parities.is_empty();
+    let buddies = buddies(setup, touched) - state.missing;
+    is_possible.then(|| Plan {
+        mode: Mode::ReadModifyWrite,
+        read_chunks: touched | parities,
+        read_appendices: if setup.scheme == Scheme::Hybrid2 { buddies } else { Slots::NONE },
+        write_chunks: touched | parities,
+        write_appendices: buddies,
+    })
+}
+
+/// A reconstruct-write, where nothing that it reads is missing, whether or not it is cheaper.
+fn reconstruct(setup: &Setup, touched: Slots, partial: Slots, state: State) -> Option<Plan> {
+    let parities = setup.shape.parity_slots() - state.missing;
+    let read_chunks = setup.shape.data_slots() - touched | partial;
+    if !((read_chunks | touched) & state.missing).is_empty() || parities.is_empty() {
+        return None;
+    }
+    let needs_list = match setup.scheme {
+        Scheme::None => false,
+        Scheme::Pure => !read_chunks.is_empty(),
+        _ => !read_chunks.is_subset(state.is_read),
+    };
+    let list = parities.iter().nth(state.turn).filter(|_| needs_list);
+    let old_versions = if setup.scheme == Scheme::Hybrid1 { touched - read_chunks } else { Slots::NONE };
+    Some(Plan {
+        mode: Mode::ReconstructWrite,
+        read_chunks,
+        read_appendices: list.into_iter().collect::<Slots>() | old_versions,
+        write_chunks: touched | parities,
+        write_appendices: buddies(setup, touched),
+    })
+}
+
+/// The chunks that are not touched after those that are, round the ring.
+fn buddies(setup: &Setup, touched: Slots) -> Slots {
+    let next = |index: usize| (index + 1) % setup.shape.data;
+    let buddies = touched.iter().map(next).filter(|&buddy| setup.has_buddies() && !touched.contains(buddy));
+    buddies.collect()
+}

@@ -1,0 +1,211 @@
+//! The atlas of faults: keeps what is wrong within what a volume must survive, and knows where less is asked of it.
+//!
+//! In a stripe, at any time, at most one chunk is silently corrupt, and then at most m - 1 others have failed (their
+//! member is missing, or they cannot be read); with none silently corrupt, at most m have (Li & Lee 2014, section
+//! II-B). Over the budget, anything goes that cannot pass for an older state of the stripe: a write that was lost in
+//! one chunk too many is one that never was, and no array can know.
+//!
+//! A crash in the middle of the writes of a stripe is no fault. But a stripe that is dirty when the volume crashes, and
+//! has anything wrong at that time (or until it is settled), may lose chunks: what is missing or corrupt cannot be told
+//! from what was half written. There, and nowhere else, `Lost` is legal within the budget.
+
+use super::disk::MemberDisk;
+use scrubjay_core::format::geometry::Geometry;
+use scrubjay_core::integrity::scheme::Scheme;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// A row of a member.
+pub type Row = (usize, u64);
+
+/// What is to happen to a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blow {
+    /// It will look whole, and be old.
+    Stale,
+    /// It will be wrong, and say so itself, if rows of this scheme say anything.
+    Garbled,
+    /// It will be unreadable.
+    Failed,
+}
+
+/// Where what is wrong, and what is allowed to be.
+#[derive(Clone, Debug)]
+pub struct Atlas {
+    geometry: Geometry,
+    is_over_budget: bool,
+    /// Members that do not hold all that they should: missing, or being rebuilt.
+    pub lacking: Vec<bool>,
+    /// Rows whose last write is silently not what they hold, some of it or all.
+    stale: BTreeSet<Row>,
+    /// Rows of which a read just returned another place's bytes, by stripe, until they are read again.
+    misread: BTreeMap<u64, usize>,
+    /// Stripes that a crash found dirty, and that are not settled yet.
+    dirty: BTreeSet<u64>,
+    /// Stripes whose chunks may be lost.
+    losable: BTreeSet<u64>,
+}
+
+impl Atlas {
+    /// Of an array with nothing wrong.
+    pub fn new(geometry: Geometry, is_over_budget: bool) -> Atlas {
+        let lacking = vec![false; geometry.layout.disks()];
+        Atlas {
+            geometry,
+            is_over_budget,
+            lacking,
+            stale: BTreeSet::new(),
+            misread: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            losable: BTreeSet::new(),
+        }
+    }
+
+    /// May all these blows fall at once?
+    pub fn allows(&self, disks: &[MemberDisk], blows: &[(Row, Blow)]) -> bool {
+        let mut stripes: Vec<u64> = blows.iter().filter_map(|&(row, _)| self.stripe(row)).collect();
+        stripes.sort_unstable();
+        stripes.dedup();
+        stripes.into_iter().all(|stripe| self.bears(disks, stripe, blows, &self.lacking))
+    }
+
+    /// May this member be lost now?
+    pub fn allows_loss(&self, disks: &[MemberDisk], member: usize) -> bool {
+        let mut lacking = self.lacking.clone();
+        lacking[member] = true;
+        // Even over the budget an array is to be one that can be started.
+        let layout = &self.geometry.layout;
+        let is_missing = |stripe: u64, slot: &usize| lacking[layout.place(stripe, *slot).disk];
+        let missing = |stripe: u64| (0..layout.shape().slots()).filter(|slot| is_missing(stripe, slot)).count();
+        if (0..layout.period()).any(|stripe| missing(stripe) > layout.shape().parity) {
+            return false;
+        }
+        (0..self.geometry.stripes).all(|stripe| self.bears(disks, stripe, &[], &lacking))
+    }
+
+    /// Such faults are known to be beyond this scheme, however few.
+    fn is_beyond(&self, slot: usize, blow: Blow) -> bool {
+        let shape = self.geometry.layout.shape();
+        match self.geometry.scheme {
+            Scheme::None => blow != Blow::Failed,
+            // Parities are not protected, and a chunk says nothing of itself.
+            Scheme::Pure => blow != Blow::Failed && slot >= shape.data,
+            // A version may be used twice: see research on the paper's scheme with few data chunks.
+            Scheme::Hybrid1 => blow == Blow::Stale && shape.data < shape.parity + 2,
+            Scheme::Hybrid2 | Scheme::Stamp => false,
+        }
+    }
+
+    /// Is a stripe with these blows within the budget? (Or, over it, not past telling?)
+    fn bears(&self, disks: &[MemberDisk], stripe: u64, blows: &[(Row, Blow)], lacking: &[bool]) -> bool {
+        let shape = self.geometry.layout.shape();
+        let (mut silent, mut failed, mut is_stale) = (0, 0, false);
+        for slot in 0..shape.slots() {
+            let place = self.geometry.layout.place(stripe, slot);
+            let (row, disk) = ((place.disk, place.row), &disks[place.disk]);
+            let struck = blows.iter().filter(|&&(struck, _)| struck == row).map(|&(_, blow)| blow);
+            let (mut is_silent, mut is_failed) = (false, lacking[place.disk]);
+            for blow in struck {
+                if self.is_beyond(slot, blow) {
+                    return false;
+                }
+                is_silent |= blow != Blow::Failed;
+                is_failed |= blow == Blow::Failed;
+                is_stale |= blow == Blow::Stale;
+            }
+            let (offset, len) = (self.geometry.chunk_offset(place.row), self.geometry.row_bytes());
+            is_silent |= disk.is_corrupt(offset, len) && !disk.is_gone || self.misread.get(&stripe) == Some(&slot);
+            is_failed |= disk.is_unreadable(offset, len);
+            is_stale |= is_silent && self.stale.contains(&row);
+            silent += usize::from(is_silent);
+            failed += usize::from(is_failed && !is_silent);
+        }
+        // Without a neighbour's copy there is one witness less.
+        let witnesses_short = usize::from(!self.geometry.scheme.has_versions() && shape.data == 1);
+        let is_within = match silent {
+            0 => failed <= shape.parity,
+            1 => failed + 1 + witnesses_short <= shape.parity,
+            _ => false,
+        };
+        is_within || self.is_over_budget && !is_stale && (silent == 0 || self.geometry.scheme.checks_itself())
+    }
+
+    /// These blows have fallen.
+    pub fn note(&mut self, disks: &[MemberDisk], blows: &[(Row, Blow)]) {
+        self.stale.extend(blows.iter().filter(|&&(_, blow)| blow == Blow::Stale).map(|&(row, _)| row));
+        self.doubt(disks);
+    }
+
+    /// A read of this row returned another place's bytes; or what it should have.
+    pub fn note_read(&mut self, row: Row, is_right: bool) {
+        let Some((stripe, slot)) = self.geometry.layout.slot_at(row.0, row.1) else { return };
+        match is_right {
+            true if self.misread.get(&stripe) == Some(&slot) => drop(self.misread.remove(&stripe)),
+            true => {}
+            false => drop(self.misread.insert(stripe, slot)),
+        }
+    }
+
+    /// May the next read of this row go astray?
+    pub fn allows_misread(&self, disks: &[MemberDisk], row: Row) -> bool {
+        let Some(stripe) = self.stripe(row) else { return false };
+        !self.misread.contains_key(&stripe) && self.allows(disks, &[(row, Blow::Garbled)])
+    }
+
+    /// A member does not hold what it should any more. What is beyond the budget without it may be lost.
+    pub fn lacks(&mut self, disks: &[MemberDisk], member: usize) {
+        self.lacking[member] = true;
+        let beyond = (0..self.geometry.stripes).filter(|&stripe| !self.bears(disks, stripe, &[], &self.lacking));
+        let beyond: Vec<u64> = beyond.collect();
+        self.losable.extend(beyond);
+        self.doubt(disks);
+    }
+
+    /// The volume has crashed while these stripes were being written, or held what was not flushed; the disks are what
+    /// the crash left.
+    pub fn crash(&mut self, disks: &[MemberDisk], dirty: impl IntoIterator<Item = u64>) {
+        self.misread.clear();
+        self.dirty.extend(dirty);
+        self.doubt(disks);
+    }
+
+    /// Something has gone wrong: where it meets a dirty stripe, chunks may be lost.
+    pub fn doubt(&mut self, disks: &[MemberDisk]) {
+        let dirty: Vec<u64> = self.dirty.iter().copied().collect();
+        let hurt = dirty.into_iter().filter(|&stripe| self.is_hurt(disks, stripe));
+        let hurt: Vec<u64> = hurt.collect();
+        self.losable.extend(hurt);
+    }
+
+    /// What the last crash left is settled.
+    pub fn settled(&mut self) {
+        self.dirty.clear();
+    }
+
+    /// Are there stripes that a crash left half written?
+    pub fn is_unsettled(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// May any of these bytes of the volume be reported as lost?
+    pub fn may_lose(&self, bytes: Range<u64>) -> bool {
+        let stripe = self.geometry.stripe_bytes();
+        self.is_over_budget || self.losable.range(bytes.start / stripe..bytes.end.div_ceil(stripe)).next().is_some()
+    }
+
+    /// Is anything wrong in this stripe?
+    fn is_hurt(&self, disks: &[MemberDisk], stripe: u64) -> bool {
+        let (len, layout) = (self.geometry.row_bytes(), &self.geometry.layout);
+        (0..layout.shape().slots()).any(|slot| {
+            let place = layout.place(stripe, slot);
+            let (disk, offset) = (&disks[place.disk], self.geometry.chunk_offset(place.row));
+            self.lacking[place.disk] || disk.is_corrupt(offset, len) || disk.is_unreadable(offset, len)
+        })
+    }
+
+    /// The stripe of a row, if it has one.
+    pub fn stripe(&self, (disk, row): Row) -> Option<u64> {
+        let (stripe, _) = self.geometry.layout.slot_at(disk, row)?;
+        (row < self.geometry.rows && stripe < self.geometry.stripes).then_some(stripe)
+    }
+}

@@ -1,0 +1,323 @@
+//! A client of the volume: sends requests by chance, and judges every reply by the oracle.
+
+use super::oracle::{Content, Oracle};
+use super::pattern::{self, WriteId};
+use super::trace::Trace;
+use scrubjay_core::block::{Failure, Part, Reply, Request, RequestId};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::member::Array;
+use scrubjay_core::rng::Rng;
+use scrubjay_core::units::Nanos;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// What a client does, in parts of 100 where nothing else is said.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Habits {
+    /// Requests in all, at least 1.
+    pub requests: u64,
+    /// Requests under way at once, at least 1.
+    pub depth: usize,
+    /// Reads; what the others leave are writes.
+    pub reads: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Trims.
+    pub trims: u64,
+    /// Zeroings.
+    pub zeroings: u64,
+    /// Of writes and zeroings, those that are to be durable.
+    pub durable: u64,
+    /// Requests that fall on a few hot places.
+    pub hot: u64,
+    /// Requests whose ends are no multiples of a sector.
+    pub odd: u64,
+    /// The mean pause between one request and the next that there is room for.
+    pub pause: Nanos,
+    /// Bytes of a chunk, and of a stripe: sizes and places are drawn with these in mind.
+    pub chunk_bytes: u64,
+    /// The same of a stripe.
+    pub stripe_bytes: u64,
+}
+
+/// A client, and what it knows.
+pub struct Client {
+    /// What it may be told.
+    pub oracle: Oracle,
+    /// Replies of each kind.
+    pub tally: Tally,
+    habits: Habits,
+    size: u64,
+    rng: Rng,
+    hot: Vec<u64>,
+    pending: BTreeMap<RequestId, Pending>,
+    next_id: u64,
+    sent: u64,
+    trace: Trace,
+}
+
+/// What a client was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Replies.
+    pub replies: u64,
+    /// Bytes read and found right.
+    pub bytes_right: u64,
+    /// Bytes that were lost, where that is legal.
+    pub bytes_lost: u64,
+    /// Writes that failed, where that is legal.
+    pub writes_failed: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Pending {
+    Read { begin: u64, range: Range<u64> },
+    Write { write: WriteId, is_durable: bool, range: Range<u64> },
+    Flush { begin: u64 },
+    Allocation { begin: u64, range: Range<u64> },
+    Verify,
+}
+
+impl Client {
+    /// Of a device of this size.
+    pub fn new(habits: Habits, size: u64, mut rng: Rng, trace: Trace) -> Client {
+        let hot = (0..3).map(|_| rng.below(size)).collect();
+        Client {
+            oracle: Oracle::new(size),
+            tally: Tally::default(),
+            habits,
+            size,
+            rng,
+            hot,
+            pending: BTreeMap::new(),
+            next_id: 0,
+            sent: 0,
+            trace,
+        }
+    }
+
+    /// How many requests were sent.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Will it send more by itself?
+    pub fn is_through(&self) -> bool {
+        self.sent >= self.habits.requests
+    }
+
+    /// Is there room for another request?
+    pub fn has_room(&self) -> bool {
+        self.pending.len() < self.habits.depth
+    }
+
+    /// Does it wait for a reply?
+    pub fn is_waiting(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// When to send the next one.
+    pub fn pause(&mut self) -> Nanos {
+        // Half of them come together.
+        if self.rng.below(2) == 0 { Nanos::ZERO } else { Nanos(self.rng.below(2 * self.habits.pause.0 + 1)) }
+    }
+
+    /// Sends a request of chance.
+    pub fn send(&mut self, now: Nanos, array: &mut impl Array) {
+        self.sent += 1;
+        let Habits { reads, flushes, trims, zeroings, durable, .. } = self.habits;
+        let kind = self.rng.below(100);
+        let is_durable = self.rng.below(100) < durable;
+        let range = self.range();
+        let bounds = [reads, flushes, trims, zeroings, 1];
+        let chosen = (0..bounds.len()).find(|&index| kind < bounds[..=index].iter().sum());
+        match chosen {
+            Some(0) => self.read(now, range, array),
+            Some(1) => self.flush(now, array),
+            Some(2) => self.write(now, range, Content::ZerosPerhaps, false, array),
+            Some(3) => self.write(now, range, Content::Zeros, is_durable, array),
+            Some(_) => {
+                let begin = self.oracle.read_begins();
+                let request = Request::Allocation { offset: range.start, len: range.end - range.start };
+                self.submit(now, request, Pending::Allocation { begin, range }, array);
+            }
+            None => self.write(now, range, Content::Pattern, is_durable, array),
+        }
+    }
+
+    /// Sends a flush.
+    pub fn flush(&mut self, now: Nanos, array: &mut impl Array) {
+        let begin = self.oracle.flush_begins();
+        self.submit(now, Request::Flush, Pending::Flush { begin }, array);
+    }
+
+    /// Sends a read.
+    pub fn read(&mut self, now: Nanos, range: Range<u64>, array: &mut impl Array) {
+        let begin = self.oracle.read_begins();
+        let request = Request::Read { offset: range.start, len: range.end - range.start };
+        self.submit(now, request, Pending::Read { begin, range }, array);
+    }
+
+    /// A name for a verification that the world asks for; its reply is to come here like others.
+    pub fn verify(&mut self) -> RequestId {
+        self.remember(Pending::Verify)
+    }
+
+    /// A reply. `may_lose` says of a range whether any of it may be lost.
+    ///
+    /// # Panics
+    /// When it is not legal.
+    pub fn reply(
+        &mut self,
+        now: Nanos,
+        id: RequestId,
+        reply: Reply,
+        may_lose: impl Fn(Range<u64>) -> bool,
+        array: &mut impl Array,
+    ) {
+        self.trace.say(now, || format!("  {} -> {}", id.0, told(&reply)));
+        let pending = self.pending.remove(&id).unwrap_or_else(|| panic!("request {} was never sent", id.0));
+        self.tally.replies += 1;
+        match (pending, reply) {
+            (Pending::Read { begin, range }, Reply::Read(parts)) => self.judge(begin, range, parts, may_lose, array),
+            (Pending::Read { begin, range }, Reply::Failed(Failure::Io)) if may_lose(range.clone()) => {
+                self.tally.bytes_lost += range.end - range.start;
+                self.oracle.read_ends(begin);
+            }
+            (Pending::Write { write, is_durable, .. }, Reply::Done) => self.oracle.write_ends(write, is_durable),
+            (Pending::Write { write, range, .. }, Reply::Failed(Failure::Io)) if may_lose(range.clone()) => {
+                self.tally.writes_failed += 1;
+                self.oracle.write_fails(write);
+            }
+            (Pending::Flush { begin }, Reply::Done) => self.oracle.flush_ends(begin),
+            (Pending::Flush { .. }, Reply::Failed(Failure::Io)) if may_lose(0..self.size) => {}
+            (Pending::Allocation { begin, range }, Reply::Allocation(runs)) => {
+                assert!(!runs.is_empty(), "request {}: no run at all", id.0);
+                let mut at = range.start;
+                for run in runs {
+                    assert!(run.len > 0 && at + run.len <= range.end, "request {}: {run:?} at {at} of {range:?}", id.0);
+                    let may_be = run.is_written || self.oracle.may_be_zeros(begin, at..at + run.len);
+                    assert!(may_be, "request {}: {run:?} at {at} is said to be unwritten", id.0);
+                    at += run.len;
+                }
+                self.oracle.read_ends(begin);
+            }
+            (Pending::Verify, Reply::Done) => {}
+            (pending, reply) => panic!("request {}, {pending:?}, was replied to with {}", id.0, told(&reply)),
+        }
+    }
+
+    /// Nothing that was sent will be replied to.
+    pub fn crash(&mut self) {
+        self.pending.clear();
+        self.oracle.crash();
+    }
+
+    fn judge(
+        &mut self,
+        begin: u64,
+        range: Range<u64>,
+        parts: Vec<Part>,
+        may_lose: impl Fn(Range<u64>) -> bool,
+        array: &mut impl Array,
+    ) {
+        let mut at = range.start;
+        for part in parts {
+            assert!(!part.is_empty() && at + part.len() <= range.end, "{} bytes at {at} of {range:?}", part.len());
+            let end = at + part.len();
+            match part {
+                Part::Data(buffer, bytes) => {
+                    self.oracle.read_shows(begin, at, &buffer[bytes]);
+                    self.tally.bytes_right += end - at;
+                    array.recycle(buffer);
+                }
+                Part::Zeros(len) => {
+                    let zeros = vec![0; len as usize];
+                    self.oracle.read_shows(begin, at, &zeros);
+                    self.tally.bytes_right += len;
+                }
+                Part::Lost(len) => {
+                    assert!(may_lose(at..end), "{len} bytes at {at} are called lost, and should not be");
+                    self.tally.bytes_lost += len;
+                }
+            }
+            at = end;
+        }
+        assert_eq!(at, range.end, "a reply to a read answers all of it");
+        self.oracle.read_ends(begin);
+    }
+
+    fn write(
+        &mut self,
+        now: Nanos,
+        range: Range<u64>,
+        content: Content,
+        is_durable: bool,
+        array: &mut impl Array,
+    ) {
+        let (offset, len) = (range.start, range.end - range.start);
+        let write = self.oracle.write_begins(offset, len, content);
+        let request = match content {
+            Content::Pattern => {
+                let mut data = Buffer::zeroed(len as usize);
+                pattern::fill(&mut data, offset, write);
+                Request::Write { offset, data, is_durable }
+            }
+            Content::Zeros => Request::Zero { offset, len, is_durable },
+            Content::ZerosPerhaps => Request::Trim { offset, len },
+        };
+        self.submit(now, request, Pending::Write { write, is_durable, range }, array);
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request, pending: Pending, array: &mut impl Array) {
+        let id = self.remember(pending.clone());
+        self.trace.say(now, || format!("  {} <- {pending:?}", id.0));
+        array.submit(now, id, request);
+    }
+
+    fn remember(&mut self, pending: Pending) -> RequestId {
+        let id = RequestId(self.next_id);
+        self.next_id += 1;
+        self.pending.insert(id, pending);
+        id
+    }
+
+    /// A range of bytes, as users of disks have them: small and large, whole and odd, here and there.
+    fn range(&mut self) -> Range<u64> {
+        let Habits { chunk_bytes, stripe_bytes, hot, odd, .. } = self.habits;
+        let (chunk, stripe) = (chunk_bytes, stripe_bytes);
+        let grain = match self.rng.below(100) < odd {
+            true => 1,
+            false => [512, 512, chunk, stripe][self.rng.below(4) as usize],
+        };
+        let len = match self.rng.below(10) {
+            0..3 => 1 + self.rng.below(512),
+            3..6 => 1 + self.rng.below(chunk),
+            6..9 => 1 + self.rng.below(2 * stripe),
+            _ => 1 + self.rng.below(5 * stripe),
+        };
+        let place = match self.rng.below(100) < hot {
+            true => self.hot[self.rng.below(self.hot.len() as u64) as usize] + self.rng.below(2 * stripe),
+            false => self.rng.below(self.size),
+        };
+        let start = place % self.size / grain * grain;
+        let end = (start + len.next_multiple_of(grain)).min(self.size);
+        start..end
+    }
+}
+
+fn told(reply: &Reply) -> String {
+    match reply {
+        Reply::Read(parts) => {
+            let parts = parts.iter().map(|part| match part {
+                Part::Data(..) => format!("{} read", part.len()),
+                Part::Zeros(len) => format!("{len} zeros"),
+                Part::Lost(len) => format!("{len} LOST"),
+            });
+            parts.collect::<Vec<_>>().join(", ")
+        }
+        Reply::Done => "done".to_owned(),
+        Reply::Allocation(runs) => format!("{} runs", runs.len()),
+        Reply::Failed(failure) => format!("FAILED: {failure:?}"),
+    }
+}

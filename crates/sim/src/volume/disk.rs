@@ -1,0 +1,397 @@
+//! A member's disk that lies: a volatile cache, and faults that cover what is really there.
+//!
+//! `pristine` is what an honest disk would hold, its cache included. Everything wrong lies over it and can be lifted:
+//! *overlays* are what reads show instead, *latent* ones wait until the cache no longer serves the block (the flush
+//! that follows the write), *unreadable* blocks answer with an error. Writing a block lifts all of these from it. (The
+//! shape is that of TigerBeetle's simulated storage.)
+
+use super::store::Store;
+use scrubjay_core::member::Fault;
+use scrubjay_core::rng::Rng;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// How much of what was not flushed a crash leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Survival {
+    /// Each block has this chance of its own, and so has each earlier version of it.
+    Blocks(f64),
+    /// Each write has this chance, as a whole.
+    Writes(f64),
+    /// All that ended, and half of what was under way: the program was killed, the disks were not.
+    Ended,
+}
+
+/// What becomes of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fate {
+    /// From this block of the write on, the medium keeps what it had (0: a lost write, else a torn one); `None` for an
+    /// honest write.
+    pub stale_from: Option<u64>,
+    /// The cache serves the new bytes until a flush.
+    pub is_latent: bool,
+}
+
+impl Fate {
+    /// All of it is written.
+    pub const HONEST: Fate = Fate { stale_from: None, is_latent: false };
+}
+
+/// What becomes of discarded blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discarded {
+    /// Nothing: it was but a hint.
+    Kept,
+    /// They read as zeros.
+    Zeroed,
+    /// They read as anything.
+    Junk,
+}
+
+/// One disk. Offsets and lengths are bytes, multiples of the block.
+#[derive(Clone, Debug)]
+pub struct MemberDisk {
+    /// Nothing answers any more.
+    pub is_gone: bool,
+    /// Which disk in its place this is.
+    pub incarnation: u64,
+    seed: u64,
+    block_bytes: usize,
+    pristine: Store,
+    overlays: BTreeMap<u64, Box<[u8]>>,
+    latent: Vec<Latent>,
+    unreadable: BTreeSet<u64>,
+    /// How many writes have ended: their number, and the clock of flushes.
+    ended: u64,
+    /// What blocks were before the writes that were not flushed, oldest first.
+    undo: Vec<Undo>,
+    /// The bytes of `undo`.
+    undo_bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    write: u64,
+    block: u64,
+    /// Where in `undo_bytes`; nothing for a block never written before.
+    place: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Latent {
+    write: u64,
+    block: u64,
+    bytes: Box<[u8]>,
+}
+
+impl MemberDisk {
+    /// A disk on which nothing was ever written: every block is junk, by `seed`.
+    pub fn new(seed: u64, block_bytes: usize, bytes: u64) -> MemberDisk {
+        MemberDisk {
+            is_gone: false,
+            incarnation: 0,
+            seed,
+            block_bytes,
+            pristine: Store::new(block_bytes, bytes / block_bytes as u64),
+            overlays: BTreeMap::new(),
+            latent: Vec::new(),
+            unreadable: BTreeSet::new(),
+            ended: 0,
+            undo: Vec::new(),
+            undo_bytes: Vec::new(),
+        }
+    }
+
+    /// Its size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.pristine.blocks() * self.block_bytes as u64
+    }
+
+    /// Its block in bytes.
+    pub fn block_bytes(&self) -> usize {
+        self.block_bytes
+    }
+
+    /// What a read shows.
+    ///
+    /// # Errors
+    /// When a block cannot be read; `out` is as full as it can be then.
+    pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Fault> {
+        let blocks = self.blocks(offset, out.len());
+        for (block, bytes) in blocks.clone().zip(out.chunks_exact_mut(self.block_bytes)) {
+            self.show(block, bytes);
+        }
+        if self.unreadable.range(blocks).next().is_some() { Err(Fault::Medium) } else { Ok(()) }
+    }
+
+    /// The end of a write. The same block is never in two writes under way at once, so when it happens is of no account.
+    pub fn write(&mut self, offset: u64, data: &[u8], is_durable: bool, fate: Fate) {
+        let blocks = self.blocks(offset, data.len());
+        if is_durable {
+            self.undo.retain(|undo| !blocks.contains(&undo.block));
+        }
+        self.latent.retain(|latent| !blocks.contains(&latent.block));
+        for (index, bytes) in data.chunks_exact(self.block_bytes).enumerate() {
+            let block = blocks.start + index as u64;
+            let is_stale = fate.stale_from.is_some_and(|from| index as u64 >= from);
+            let old = is_stale.then(|| {
+                let mut old = vec![0; self.block_bytes].into_boxed_slice();
+                self.show(block, &mut old);
+                old
+            });
+            if !is_durable {
+                self.remember(block);
+            }
+            self.pristine.set(block, bytes);
+            self.overlays.remove(&block);
+            match old {
+                Some(bytes) if fate.is_latent => self.latent.push(Latent { write: self.ended, block, bytes }),
+                Some(bytes) => drop(self.overlays.insert(block, bytes)),
+                None => drop(self.unreadable.remove(&block)),
+            }
+        }
+        self.ended += 1;
+    }
+
+    /// Blocks that were discarded.
+    pub fn discard(&mut self, offset: u64, len: u64, outcome: Discarded) {
+        let mut bytes = vec![0; len as usize];
+        match outcome {
+            Discarded::Kept => return,
+            Discarded::Zeroed => {}
+            Discarded::Junk => fill_junk(&mut bytes, self.seed ^ self.ended),
+        }
+        self.write(offset, &bytes, false, Fate::HONEST);
+    }
+
+    /// A flush begins; its mark is for [`MemberDisk::flushed`].
+    pub fn flush_mark(&self) -> u64 {
+        self.ended
+    }
+
+    /// A flush has ended: what ended before it began is on the medium, and the cache no longer hides what is wrong there.
+    pub fn flushed(&mut self, mark: u64) {
+        self.undo.retain(|undo| undo.write >= mark);
+        if self.undo.is_empty() {
+            self.undo_bytes.clear();
+        }
+        for latent in self.latent.extract_if(.., |latent| latent.write < mark) {
+            self.overlays.insert(latent.block, latent.bytes);
+        }
+    }
+
+    /// The power fails, or the program dies, while these writes (offset, data) are under way.
+    pub fn crash(&mut self, under_way: &[(u64, &[u8])], survival: Survival, rng: &mut Rng) {
+        let (chance, is_whole) = match survival {
+            Survival::Blocks(chance) => (chance, false),
+            Survival::Writes(chance) => (chance, true),
+            Survival::Ended => (1.0, true),
+        };
+        let salt = rng.bits();
+        let undo = std::mem::take(&mut self.undo);
+        let mut settled = BTreeSet::new();
+        for &Undo { write, block, place } in undo.iter().rev() {
+            let draw = if is_whole { Rng::stream(salt, write).uniform() } else { rng.uniform() };
+            if settled.contains(&block) || draw < chance {
+                settled.insert(block);
+                continue;
+            }
+            match place {
+                Some(place) => self.pristine.set(block, &self.undo_bytes[place..place + self.block_bytes]),
+                None => self.pristine.forget(block),
+            }
+        }
+        self.undo_bytes.clear();
+        self.latent.clear();
+        let chance = if survival == Survival::Ended { 0.5 } else { chance };
+        for (offset, data) in under_way {
+            let whole = rng.uniform() < chance;
+            for (block, bytes) in self.blocks(*offset, data.len()).zip(data.chunks_exact(self.block_bytes)) {
+                if if is_whole { whole } else { rng.uniform() < chance } {
+                    self.pristine.set(block, bytes);
+                    self.overlays.remove(&block);
+                    self.unreadable.remove(&block);
+                }
+            }
+        }
+    }
+
+    /// A write that was meant for elsewhere hits these blocks: they show it.
+    pub fn strike(&mut self, offset: u64, data: &[u8]) {
+        for (block, bytes) in self.blocks(offset, data.len()).zip(data.chunks_exact(self.block_bytes)) {
+            self.overlays.insert(block, bytes.into());
+            self.unreadable.remove(&block);
+        }
+    }
+
+    /// These blocks answer with an error until they are written.
+    pub fn spoil(&mut self, offset: u64, len: u64) {
+        self.unreadable.extend(self.blocks(offset, len as usize));
+    }
+
+    /// Does, or will, a read without an error show anything else than an honest disk would?
+    pub fn is_corrupt(&self, offset: u64, len: u64) -> bool {
+        let blocks = self.blocks(offset, len as usize);
+        let differs = |block: u64, bytes: &[u8]| self.pristine.block(block).is_some_and(|right| right != bytes);
+        self.overlays.range(blocks.clone()).any(|(&block, bytes)| differs(block, bytes))
+            || self.latent.iter().any(|latent| blocks.contains(&latent.block) && differs(latent.block, &latent.bytes))
+    }
+
+    /// Is a block among these unreadable?
+    pub fn is_unreadable(&self, offset: u64, len: u64) -> bool {
+        self.unreadable.range(self.blocks(offset, len as usize)).next().is_some()
+    }
+
+    /// Was any of these blocks ever written?
+    pub fn is_written(&self, offset: u64, len: u64) -> bool {
+        self.blocks(offset, len as usize).any(|block| self.pristine.block(block).is_some())
+    }
+
+    /// The places of all blocks that a crash now might change back, ascending and more than once.
+    pub fn unflushed(&self) -> impl Iterator<Item = u64> {
+        self.undo.iter().map(|undo| undo.block * self.block_bytes as u64)
+    }
+
+    fn blocks(&self, offset: u64, len: usize) -> Range<u64> {
+        let block = self.block_bytes as u64;
+        assert!(offset.is_multiple_of(block) && (len as u64).is_multiple_of(block), "{len} bytes at {offset}");
+        offset / block..offset / block + len as u64 / block
+    }
+
+    fn show(&self, block: u64, out: &mut [u8]) {
+        match self.overlays.get(&block).map(|bytes| &**bytes).or_else(|| self.pristine.block(block)) {
+            Some(bytes) => out.copy_from_slice(bytes),
+            None => fill_junk(out, self.seed ^ block.rotate_left(32)),
+        }
+    }
+
+    fn remember(&mut self, block: u64) {
+        let place = self.pristine.block(block).map(|bytes| {
+            self.undo_bytes.extend_from_slice(bytes);
+            self.undo_bytes.len() - self.block_bytes
+        });
+        self.undo.push(Undo { write: self.ended, block, place });
+    }
+}
+
+/// Bytes that mean nothing, the same for the same seed.
+fn fill_junk(out: &mut [u8], seed: u64) {
+    let mut rng = Rng::new(seed);
+    out.chunks_mut(8).for_each(|word| word.copy_from_slice(&rng.bits().to_le_bytes()[..word.len()]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: usize = 512;
+
+    fn disk() -> MemberDisk {
+        MemberDisk::new(7, BLOCK, 16 * BLOCK as u64)
+    }
+
+    fn bytes(value: u8, blocks: usize) -> Vec<u8> {
+        vec![value; blocks * BLOCK]
+    }
+
+    /// The first byte of each of the first `count` blocks.
+    fn shown(disk: &MemberDisk, count: usize) -> Vec<u8> {
+        let mut out = bytes(0, count);
+        let _ = disk.read(0, &mut out);
+        out.chunks(BLOCK).map(|block| block[0]).collect()
+    }
+
+    fn written(fate: Fate) -> MemberDisk {
+        let mut disk = disk();
+        disk.write(0, &bytes(1, 4), false, Fate::HONEST);
+        disk.flushed(disk.flush_mark());
+        disk.write(0, &bytes(2, 4), false, fate);
+        disk
+    }
+
+    #[test]
+    fn a_block_never_written_is_junk_and_always_the_same() {
+        let (one, two) = (disk(), disk());
+        let (mut a, mut b) = (bytes(0, 2), bytes(0, 2));
+        assert_eq!((one.read(512, &mut a), two.read(512, &mut b)), (Ok(()), Ok(())));
+        assert!(a == b && a[..BLOCK] != a[BLOCK..] && a[..16] != [0; 16]);
+    }
+
+    #[test]
+    fn lost_and_torn_writes_show_what_was_until_they_are_written_again() {
+        for (from, expected) in [(0, [1, 1, 1, 1]), (1, [2, 1, 1, 1]), (3, [2, 2, 2, 1])] {
+            let mut disk = written(Fate { stale_from: Some(from), is_latent: false });
+            assert_eq!(shown(&disk, 4), expected);
+            assert!(disk.is_corrupt(0, 4 * 512) && !disk.is_corrupt(4 * 512, 12 * 512));
+            disk.write(0, &bytes(3, 4), false, Fate::HONEST);
+            assert_eq!(shown(&disk, 4), [3, 3, 3, 3]);
+            assert!(!disk.is_corrupt(0, 4 * 512));
+        }
+    }
+
+    #[test]
+    fn a_latent_loss_shows_after_the_flush_that_was_asked_for_after_it() {
+        let mut disk = disk();
+        disk.write(0, &bytes(1, 1), true, Fate::HONEST);
+        let early = disk.flush_mark();
+        disk.write(0, &bytes(2, 1), false, Fate { stale_from: Some(0), is_latent: true });
+        disk.flushed(early);
+        assert_eq!(shown(&disk, 1), [2]);
+        assert!(disk.is_corrupt(0, 512));
+        disk.flushed(disk.flush_mark());
+        assert_eq!(shown(&disk, 1), [1]);
+    }
+
+    #[test]
+    fn a_crash_leaves_each_unflushed_block_in_any_of_its_versions_and_no_flushed_one_changed() {
+        let mut seen = BTreeSet::new();
+        for seed in 0..200 {
+            let mut disk = disk();
+            disk.write(0, &bytes(1, 2), false, Fate::HONEST);
+            disk.flushed(disk.flush_mark());
+            disk.write(0, &bytes(2, 1), false, Fate::HONEST);
+            disk.write(0, &bytes(3, 1), false, Fate::HONEST);
+            disk.write(1024, &bytes(5, 1), true, Fate::HONEST);
+            let under_way = bytes(4, 1);
+            disk.crash(&[(0, &under_way)], Survival::Blocks(0.5), &mut Rng::new(seed));
+            assert_eq!(shown(&disk, 3)[1..], [1, 5]);
+            seen.insert(shown(&disk, 1)[0]);
+            assert!(disk.unflushed().next().is_none());
+        }
+        assert_eq!(seen, [1, 2, 3, 4].into());
+    }
+
+    #[test]
+    fn whole_writes_survive_or_do_not() {
+        for seed in 0..50 {
+            let mut disk = written(Fate::HONEST);
+            disk.crash(&[], Survival::Writes(0.5), &mut Rng::new(seed));
+            assert!([[1; 4], [2; 4]].contains(&shown(&disk, 4).try_into().unwrap()));
+            let mut disk = written(Fate::HONEST);
+            disk.crash(&[], Survival::Ended, &mut Rng::new(seed));
+            assert_eq!(shown(&disk, 4), [2; 4]);
+        }
+    }
+
+    #[test]
+    fn a_durable_write_takes_what_was_before_it_along() {
+        let mut disk = written(Fate::HONEST);
+        disk.write(512, &bytes(3, 1), true, Fate::HONEST);
+        disk.crash(&[], Survival::Blocks(0.0), &mut Rng::new(1));
+        assert_eq!(shown(&disk, 4), [1, 3, 1, 1]);
+    }
+
+    #[test]
+    fn struck_and_spoilt_blocks_heal_when_written() {
+        let mut disk = written(Fate::HONEST);
+        disk.strike(512, &bytes(9, 1));
+        assert_eq!(shown(&disk, 3), [2, 9, 2]);
+        assert!(disk.is_corrupt(512, 512));
+        disk.spoil(1024, 512);
+        assert_eq!(disk.read(0, &mut bytes(0, 4)), Err(Fault::Medium));
+        assert_eq!(disk.read(1536, &mut bytes(0, 1)), Ok(()));
+        disk.write(512, &bytes(3, 2), false, Fate::HONEST);
+        assert_eq!(disk.read(0, &mut bytes(0, 4)), Ok(()));
+        assert_eq!(shown(&disk, 4), [2, 3, 3, 2]);
+    }
+}

@@ -1,0 +1,210 @@
+//! What goes wrong with a write or a read, by chance, as far as the atlas allows.
+
+use super::atlas::{Atlas, Blow, Row};
+use super::disk::{Fate, MemberDisk};
+use scrubjay_core::format::geometry::Geometry;
+use scrubjay_core::rng::Rng;
+
+/// How likely each fault is, for each operation that it can befall.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Chances {
+    /// A write is lost as a whole.
+    pub lost: f64,
+    /// Its tail is.
+    pub torn: f64,
+    /// It hits a whole row elsewhere.
+    pub misdirected: f64,
+    /// It hits the end of a row and the beginning of the next one.
+    pub misdirected_unaligned: f64,
+    /// Of lost, torn and misdirected writes, those that the disk's cache hides until a flush.
+    pub latent: f64,
+    /// Of misdirected ones, those that hit another disk.
+    pub wrong_disk: f64,
+    /// A read returns another row.
+    pub misread: f64,
+    /// It returns bytes between two.
+    pub misread_unaligned: f64,
+    /// A write cannot be done, and what was there cannot be read any more.
+    pub refused: f64,
+}
+
+/// A fault, as it was planted in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planted {
+    /// Its write was lost.
+    Lost,
+    /// The tail of its write was lost.
+    Torn,
+    /// Its write went elsewhere.
+    Missed,
+    /// A write that was meant for elsewhere lies on all of it (that it was meant for a row of this disk and byte).
+    Struck(usize, u64),
+    /// Such a write lies on a part of it.
+    Grazed,
+    /// A read of it returned another place's bytes.
+    Misread,
+    /// It cannot be read.
+    Unreadable,
+}
+
+/// What a write comes to.
+#[derive(Debug)]
+pub struct Harm {
+    /// What becomes of it where it was meant for.
+    pub fate: Fate,
+    /// The disk could not do it.
+    pub is_refused: bool,
+    /// Where it lands besides: on which disk, at which byte.
+    pub strikes: Option<(usize, u64)>,
+    /// What the rows suffer.
+    pub blows: Vec<(Row, Blow)>,
+    /// What to remember of it.
+    pub planted: Vec<(Row, Planted)>,
+}
+
+impl Harm {
+    /// None.
+    pub fn none() -> Harm {
+        Harm { fate: Fate::HONEST, is_refused: false, strikes: None, blows: Vec::new(), planted: Vec::new() }
+    }
+}
+
+/// Decides about faults.
+#[derive(Clone, Debug)]
+pub struct Mischief {
+    geometry: Geometry,
+    chances: Chances,
+    rng: Rng,
+}
+
+impl Mischief {
+    /// By these chances.
+    pub fn new(geometry: Geometry, chances: Chances, rng: Rng) -> Mischief {
+        Mischief { geometry, chances, rng }
+    }
+
+    /// No more faults from here on.
+    pub fn end(&mut self) {
+        self.chances = Chances::default();
+    }
+
+    /// What becomes of a write of `len` bytes.
+    pub fn harm(
+        &mut self,
+        (disk, offset, len): (usize, u64, u64),
+        is_durable: bool,
+        disks: &[MemberDisk],
+        atlas: &Atlas,
+    ) -> Harm {
+        let Chances { lost, torn, misdirected, misdirected_unaligned, latent, wrong_disk, refused, .. } = self.chances;
+        let draw = self.rng.uniform();
+        let bounds = [lost, torn, misdirected, misdirected_unaligned, refused];
+        if draw >= bounds.iter().sum() {
+            return Harm::none();
+        }
+        let rows = self.rows(disk, offset, len);
+        let is_data = !rows.is_empty() && rows.iter().all(|&row| atlas.stripe(row).is_some());
+        let blocks = len / self.geometry.block_bytes;
+        let mut harm = Harm::none();
+        harm.fate = Fate { stale_from: Some(0), is_latent: !is_durable && self.rng.uniform() < latent };
+        let suffers = |harm: &mut Harm, rows: &[Row], blow, planted| {
+            harm.blows.extend(rows.iter().map(|&row| (row, blow)));
+            harm.planted.extend(rows.iter().map(|&row| (row, planted)));
+        };
+        let kind = bounds.iter().scan(0.0, |sum, chance| {
+            *sum += chance;
+            Some(*sum)
+        });
+        match kind.take_while(|&bound| draw >= bound).count() {
+            0 => suffers(&mut harm, &rows, Blow::Stale, Planted::Lost),
+            1 if blocks >= 2 => {
+                harm.fate.stale_from = Some(1 + self.rng.below(blocks - 1));
+                // Of several rows, the last ones may be as old as a whole.
+                let blow = if rows.len() == 1 { Blow::Garbled } else { Blow::Stale };
+                suffers(&mut harm, &rows, blow, Planted::Torn);
+            }
+            2 => {
+                let Some((there, at)) = self.elsewhere(disk, offset, len, wrong_disk) else { return Harm::none() };
+                harm.strikes = Some((there, at));
+                suffers(&mut harm, &rows, Blow::Stale, Planted::Missed);
+                suffers(&mut harm, &self.rows(there, at, len), Blow::Garbled, Planted::Struck(disk, offset));
+            }
+            3 => {
+                let Some((there, at)) = self.askew(disk, offset, len) else { return Harm::none() };
+                harm.strikes = Some((there, at));
+                suffers(&mut harm, &rows, Blow::Stale, Planted::Missed);
+                let struck = self.rows(there, at, len);
+                suffers(&mut harm, &struck, Blow::Garbled, Planted::Grazed);
+            }
+            4 => {
+                (harm.is_refused, harm.fate) = (true, Fate::HONEST);
+                suffers(&mut harm, &rows, Blow::Failed, Planted::Unreadable);
+            }
+            _ => return Harm::none(),
+        }
+        let is_everywhere_data = harm.blows.iter().all(|&(row, _)| atlas.stripe(row).is_some());
+        if is_data && is_everywhere_data && atlas.allows(disks, &harm.blows) { harm } else { Harm::none() }
+    }
+
+    /// Where a read of `len` bytes at `offset` really reads; nothing when it does as it was told.
+    pub fn stray(
+        &mut self,
+        (disk, offset, len): (usize, u64, u64),
+        disks: &[MemberDisk],
+        atlas: &Atlas,
+    ) -> Option<(usize, u64)> {
+        let draw = self.rng.uniform();
+        if draw >= self.chances.misread + self.chances.misread_unaligned {
+            return None;
+        }
+        let rows = self.rows(disk, offset, len);
+        let [row] = rows[..] else { return None };
+        let there = if draw < self.chances.misread {
+            self.elsewhere(disk, offset, len, self.chances.wrong_disk)
+        } else {
+            self.askew(disk, offset, len)
+        };
+        there.filter(|_| atlas.allows_misread(disks, row))
+    }
+
+    /// The rows that these bytes of a disk touch; none unless all of them lie in rows.
+    pub fn rows(&self, disk: usize, offset: u64, len: u64) -> Vec<Row> {
+        match (self.geometry.row_at(offset), self.geometry.row_at(offset + len - 1)) {
+            (Some(first), Some(last)) => (first..=last).map(|row| (disk, row)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same place in another row.
+    fn elsewhere(&mut self, disk: usize, offset: u64, len: u64, wrong_disk: f64) -> Option<(usize, u64)> {
+        let (row, last) = (self.geometry.row_at(offset)?, self.geometry.row_at(offset + len - 1)?);
+        let disks = self.geometry.layout.disks() as u64;
+        let count = last - row + 1;
+        let (there, to) = if self.rng.uniform() < wrong_disk && disks > 1 {
+            ((disk as u64 + 1 + self.rng.below(disks - 1)) % disks, row)
+        } else {
+            // Near ones, too: a bit of the address that flipped, or a head that settled on the next track.
+            let reach = [2, self.geometry.rows][self.rng.below(2) as usize].min(self.geometry.rows - count + 1);
+            let to = (row + 1 + self.rng.below(reach)) % (self.geometry.rows - count + 1);
+            (disk as u64, to)
+        };
+        let is_elsewhere = there != disk as u64 || to.abs_diff(row) >= count;
+        is_elsewhere.then(|| (there as usize, offset - self.geometry.chunk_offset(row) + self.geometry.chunk_offset(to)))
+    }
+
+    /// A place that is off by some blocks, less than a row.
+    fn askew(&mut self, disk: usize, offset: u64, len: u64) -> Option<(usize, u64)> {
+        let blocks = self.geometry.row_bytes() / self.geometry.block_bytes;
+        if blocks < 2 {
+            return None;
+        }
+        let end = self.geometry.chunk_offset(self.geometry.rows);
+        let row = self.rng.below(self.geometry.rows);
+        let here = offset - self.geometry.chunk_offset(self.geometry.row_at(offset)?);
+        let skew = (1 + self.rng.below(blocks - 1)) * self.geometry.block_bytes;
+        let near = self.geometry.row_at(offset)?;
+        let base = self.geometry.chunk_offset(if self.rng.below(2) == 0 { row } else { near });
+        let at = base + here + skew;
+        (at + len <= end && at.abs_diff(offset) % self.geometry.row_bytes() != 0).then_some((disk, at))
+    }
+}

@@ -1,0 +1,35 @@
+//! The volume in a storm: one seed makes an array, disks that lie, a client, crashes, losses and repairs, and an oracle
+//! that knows what the client may be told.
+//!
+//! ```text
+//! setting::Setting (a seed) --> world::run
+//!     client::Client  -- requests -->  a subject::Subject  -- ops -->  shelf::Shelf of disk::MemberDisk
+//!       oracle::Oracle <-- replies --    (the volume)      <-- ends --   mischief::Mischief, as atlas::Atlas allows
+//! ```
+//!
+//! # What the oracle accepts
+//! - Every byte that is returned as data is right, always: in every mode, after every fault, every crash.
+//! - Without a crash, and with faults inside the assumptions (see [`atlas`]): nothing is ever lost, no request fails.
+//! - After a crash of an array with all its members, and nothing else wrong in the stripes that were being written:
+//!   the same; what was not durable may be old or new, sector by sector (see [`oracle`]).
+//! - A stripe that was being written when the array crashed, and in which something is missing, unreadable or silently
+//!   corrupt then (or before the volume serves again), may lose chunks from then on. Nothing else may.
+//! - Over the budget, anything may be lost.
+//!
+//! # What is never planted
+//! What no array can know: a lost write in a stripe without another witness of it (more silent corruption than the
+//! assumptions have, of chunks that look whole). What a scheme of the paper cannot do: faults of parities under `pure`,
+//! stale chunks under `hybrid1` where versions may be used twice, silent faults in a bare array.
+
+pub mod atlas;
+pub mod client;
+pub mod disk;
+pub mod mischief;
+pub mod oracle;
+pub mod pattern;
+pub mod setting;
+pub mod shelf;
+pub mod store;
+pub mod subject;
+pub mod trace;
+pub mod world;

@@ -1,0 +1,433 @@
+//! What a client may be told: for every byte the values that are legal now, and those that a crash may bring back.
+//!
+//! Without a crash the device is a register, sector by sector (linearizable; Herlihy & Wing 1990): a read returns the
+//! last value whose write ended before the read began, or that of any write under way during the read; and once a read
+//! has returned a value, no later read returns an older one. After a crash it may return what was durable, and any
+//! value written or begun to be written since: durable is what was replied to before a flush that was replied to, or
+//! was asked to be durable itself. The first read settles which. A trim leaves the choice between zeros and what was.
+//!
+//! What it does not insist on: that the two parts of one sector that two requests wrote survive a crash together.
+
+use super::pattern::{self, WriteId};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The unit that a crash leaves whole.
+const SECTOR: u64 = 512;
+
+/// No step is later.
+const NEVER: u64 = u64::MAX;
+
+/// What a write puts there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// [`pattern::fill`].
+    Pattern,
+    /// Zeros.
+    Zeros,
+    /// Zeros, or what was there: a trim.
+    ZerosPerhaps,
+}
+
+/// What is known of the whole device.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    size: u64,
+    /// Counts the beginnings and ends of requests.
+    step: u64,
+    /// By their number; the first is that which never was.
+    writes: Vec<Write>,
+    /// From each key to the next: what those bytes may be.
+    extents: BTreeMap<u64, Vec<Value>>,
+    /// When the reads under way began.
+    readers: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    content: Content,
+    offset: u64,
+    len: u64,
+    begin: u64,
+    /// [`NEVER`] while it is under way.
+    end: u64,
+}
+
+/// A value that some bytes may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Value {
+    write: WriteId,
+    /// No read that begins later returns it.
+    until: u64,
+    /// Since then a client knows, by replies alone, that it is overwritten.
+    known: u64,
+    /// A crash may bring it back.
+    is_revivable: bool,
+}
+
+impl Value {
+    fn new(write: WriteId) -> Value {
+        Value { write, until: NEVER, known: NEVER, is_revivable: true }
+    }
+}
+
+impl Oracle {
+    /// Of a device of `size` bytes, never written.
+    pub fn new(size: u64) -> Oracle {
+        let never = Write { content: Content::Zeros, offset: 0, len: size, begin: 0, end: 0 };
+        let extents = BTreeMap::from([(0, vec![Value::new(0)])]);
+        Oracle { size, step: 1, writes: vec![never], extents, readers: Vec::new() }
+    }
+
+    /// A write of whatever kind is submitted.
+    pub fn write_begins(&mut self, offset: u64, len: u64, content: Content) -> WriteId {
+        let write = self.writes.len() as WriteId;
+        self.step += 1;
+        self.writes.push(Write { content, offset, len, begin: self.step, end: NEVER });
+        for start in self.split(offset..offset + len) {
+            self.values(start).push(Value::new(write));
+        }
+        write
+    }
+
+    /// It was replied to: done (and durable?).
+    pub fn write_ends(&mut self, write: WriteId, is_durable: bool) {
+        self.write_fails(write);
+        let Write { content, offset, len, begin, .. } = self.writes[write as usize];
+        if content == Content::ZerosPerhaps {
+            return;
+        }
+        let step = self.step;
+        for start in self.split(offset..offset + len) {
+            let mut values = std::mem::take(self.values(start));
+            for value in values.iter_mut().filter(|value| self.writes[value.write as usize].end < begin) {
+                value.until = value.until.min(step);
+                value.known = value.known.min(step);
+                value.is_revivable &= !is_durable;
+            }
+            *self.values(start) = values;
+            self.sweep(start);
+        }
+        self.join(offset..offset + len);
+    }
+
+    /// It was replied to: not done. Each sector of it may have been written, or not, or may still be.
+    pub fn write_fails(&mut self, write: WriteId) {
+        self.step += 1;
+        self.writes[write as usize].end = self.step;
+    }
+
+    /// A flush is submitted; what this returns is for [`Oracle::flush_ends`].
+    pub fn flush_begins(&mut self) -> u64 {
+        self.step += 1;
+        self.step
+    }
+
+    /// It was replied to.
+    pub fn flush_ends(&mut self, begin: u64) {
+        self.step += 1;
+        let starts: Vec<u64> = self.extents.keys().copied().collect();
+        for start in starts {
+            for value in self.values(start).iter_mut().filter(|value| value.known < begin) {
+                value.is_revivable = false;
+            }
+            self.sweep(start);
+        }
+    }
+
+    /// A read is submitted; what this returns is for the other two of a read.
+    pub fn read_begins(&mut self) -> u64 {
+        self.step += 1;
+        self.readers.push(self.step);
+        self.step
+    }
+
+    /// A read said that these bytes, at `offset`, are there.
+    ///
+    /// # Panics
+    /// When they cannot be.
+    pub fn read_shows(&mut self, begin: u64, offset: u64, bytes: &[u8]) {
+        self.step += 1;
+        let end = offset + bytes.len() as u64;
+        let mut at = offset;
+        while at < end {
+            let next = self.extents.range(at + 1..).next().map_or(self.size, |(&start, _)| start);
+            let until = next.min((at / SECTOR + 1) * SECTOR).min(end);
+            self.settle(begin, at, &bytes[(at - offset) as usize..(until - offset) as usize]);
+            at = until;
+        }
+    }
+
+    /// A read was replied to.
+    pub fn read_ends(&mut self, begin: u64) {
+        self.step += 1;
+        let place = self.readers.iter().position(|&reader| reader == begin).expect("a read ends once");
+        self.readers.swap_remove(place);
+    }
+
+    /// May all of these bytes read as zeros?
+    pub fn may_be_zeros(&self, begin: u64, range: Range<u64>) -> bool {
+        let first = self.extents.range(..=range.start).next_back().map_or(0, |(&start, _)| start);
+        self.extents.range(first..range.end).all(|(_, values)| {
+            let is_zeros = |value: &&Value| self.writes[value.write as usize].content != Content::Pattern;
+            values.iter().filter(is_zeros).any(|value| value.until > begin)
+        })
+    }
+
+    /// The device has lost its power or its program. What was under way will never be replied to.
+    pub fn crash(&mut self) {
+        self.step += 1;
+        for write in self.writes.iter_mut().filter(|write| write.end == NEVER) {
+            write.end = self.step;
+        }
+        self.readers.clear();
+        for values in self.extents.values_mut() {
+            values.retain(|value| value.is_revivable);
+            values.iter_mut().for_each(|value| *value = Value::new(value.write));
+        }
+    }
+
+    /// Takes a piece of a sector that lies in one extent.
+    fn settle(&mut self, begin: u64, at: u64, bytes: &[u8]) {
+        let (&start, values) = self.extents.range(..=at).next_back().expect("extents begin at 0");
+        let holds = |value: &Value| value.until > begin && self.holds(value.write, at, bytes);
+        if values.iter().all(holds) {
+            return;
+        }
+        let right: Vec<WriteId> = values.iter().filter(|value| holds(value)).map(|value| value.write).collect();
+        assert!(!right.is_empty(), "{}", self.complaint(begin, at, bytes, &values.clone()));
+        // In order before what was read: all else that had ended before the read began.
+        let ended = |write: WriteId| self.writes[write as usize].end < begin;
+        let is_older = |value: &Value| !right.contains(&value.write) && value.until == NEVER && ended(value.write);
+        if !values.iter().any(is_older) {
+            return;
+        }
+        let known = if right.iter().all(|&write| ended(write)) { self.step } else { NEVER };
+        let mut values = values.clone();
+        for value in values.iter_mut().filter(|value| is_older(value)) {
+            (value.until, value.known) = (self.step, known);
+        }
+        debug_assert!(start <= at);
+        for start in self.split(at..at + bytes.len() as u64) {
+            self.values(start).clone_from(&values);
+            self.sweep(start);
+        }
+    }
+
+    fn holds(&self, write: WriteId, at: u64, bytes: &[u8]) -> bool {
+        match self.writes[write as usize].content {
+            Content::Pattern => pattern::matches(bytes, at, write),
+            Content::Zeros | Content::ZerosPerhaps => bytes.iter().all(|&byte| byte == 0),
+        }
+    }
+
+    fn complaint(&self, begin: u64, at: u64, bytes: &[u8], values: &[Value]) -> String {
+        let newest = self.writes.len() as WriteId - 1;
+        let what = pattern::explain(bytes, at, newest, self.size);
+        let legal = values.iter().map(|value| {
+            let Write { content, offset, len, .. } = self.writes[value.write as usize];
+            let stale = if value.until > begin { "" } else { " (no more)" };
+            format!("write {} of {len} at {offset}, {content:?}{stale}", value.write)
+        });
+        let legal: Vec<String> = legal.collect();
+        format!("wrong bytes: {} at {at} are {what}; legal: {}", bytes.len(), legal.join("; "))
+    }
+
+    /// Makes extents begin and end where the range does; returns where those inside begin.
+    fn split(&mut self, range: Range<u64>) -> Vec<u64> {
+        assert!(range.start < range.end && range.end <= self.size, "{range:?} of {}", self.size);
+        for at in [range.start, range.end] {
+            if at < self.size && !self.extents.contains_key(&at) {
+                let values = self.extents.range(..at).next_back().expect("extents begin at 0").1.clone();
+                self.extents.insert(at, values);
+            }
+        }
+        self.extents.range(range).map(|(&start, _)| start).collect()
+    }
+
+    fn values(&mut self, start: u64) -> &mut Vec<Value> {
+        self.extents.get_mut(&start).expect("an extent begins there")
+    }
+
+    /// Forgets the values of an extent that nothing can return any more.
+    fn sweep(&mut self, start: u64) {
+        let oldest = self.readers.iter().copied().min().unwrap_or(self.step);
+        self.values(start).retain(|value| value.is_revivable || value.until > oldest);
+    }
+
+    /// Makes one extent of neighbours that are alike.
+    fn join(&mut self, range: Range<u64>) {
+        let starts: Vec<u64> = self.extents.range(range).map(|(&start, _)| start).collect();
+        for start in starts {
+            let before = self.extents.range(..start).next_back().map(|(_, values)| values);
+            if before == self.extents.get(&start) {
+                self.extents.remove(&start);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    const SIZE: u64 = 8192;
+
+    /// Does a whole read that begins and ends now accept `write`'s bytes at `offset`? (0: zeros.)
+    fn accepts(oracle: &Oracle, write: WriteId, offset: u64, len: usize) -> bool {
+        let mut oracle = oracle.clone();
+        let mut bytes = vec![0; len];
+        if write > 0 {
+            pattern::fill(&mut bytes, offset, write);
+        }
+        catch_unwind(AssertUnwindSafe(|| {
+            let begin = oracle.read_begins();
+            oracle.read_shows(begin, offset, &bytes);
+        }))
+        .is_ok()
+    }
+
+    /// Which of the writes so far a read of sector 0 may return.
+    fn legal(oracle: &Oracle) -> Vec<WriteId> {
+        (0..oracle.writes.len() as WriteId).filter(|&write| accepts(oracle, write, 0, 512)).collect()
+    }
+
+    fn begins(oracle: &mut Oracle) -> WriteId {
+        oracle.write_begins(0, 512, Content::Pattern)
+    }
+
+    fn writes(oracle: &mut Oracle) -> WriteId {
+        let write = begins(oracle);
+        oracle.write_ends(write, false);
+        write
+    }
+
+    fn flushes(oracle: &mut Oracle) {
+        let begin = oracle.flush_begins();
+        oracle.flush_ends(begin);
+    }
+
+    fn reads(oracle: &mut Oracle, write: WriteId) {
+        let begin = oracle.read_begins();
+        let mut bytes = vec![0; 512];
+        pattern::fill(&mut bytes, 0, write);
+        oracle.read_shows(begin, 0, &bytes);
+        oracle.read_ends(begin);
+    }
+
+    #[test]
+    fn what_ended_last_or_is_under_way() {
+        let mut oracle = Oracle::new(SIZE);
+        assert_eq!(legal(&oracle), [0]);
+        let one = writes(&mut oracle);
+        assert_eq!(legal(&oracle), [one]);
+        let (two, three) = (begins(&mut oracle), begins(&mut oracle));
+        assert_eq!(legal(&oracle), [one, two, three]);
+        oracle.write_ends(three, false);
+        assert_eq!(legal(&oracle), [two, three]);
+        oracle.write_ends(two, false);
+        assert_eq!(legal(&oracle), [two, three], "they were under way together");
+        reads(&mut oracle, two);
+        assert_eq!(legal(&oracle), [two], "a read settles it");
+        assert!(accepts(&oracle, 0, 512, 512), "nothing was written there");
+    }
+
+    #[test]
+    fn a_read_that_began_earlier_may_return_what_was_overwritten_meanwhile() {
+        let mut oracle = Oracle::new(SIZE);
+        let begin = oracle.read_begins();
+        let one = writes(&mut oracle);
+        assert_eq!(legal(&oracle), [one]);
+        oracle.read_shows(begin, 0, &[0; 512]);
+    }
+
+    #[test]
+    fn once_the_new_value_of_a_write_under_way_was_read_the_old_one_is_gone_until_a_crash() {
+        let mut oracle = Oracle::new(SIZE);
+        let one = writes(&mut oracle);
+        flushes(&mut oracle);
+        let two = begins(&mut oracle);
+        reads(&mut oracle, two);
+        assert_eq!(legal(&oracle), [two]);
+        flushes(&mut oracle);
+        oracle.crash();
+        assert_eq!(legal(&oracle), [one, two], "the write was never replied to");
+    }
+
+    #[test]
+    fn a_crash_brings_back_what_was_not_flushed() {
+        let mut oracle = Oracle::new(SIZE);
+        writes(&mut oracle);
+        let two = writes(&mut oracle);
+        flushes(&mut oracle);
+        let (three, four) = (writes(&mut oracle), begins(&mut oracle));
+        oracle.crash();
+        assert_eq!(legal(&oracle), [two, three, four]);
+        reads(&mut oracle, three);
+        assert_eq!(legal(&oracle), [three]);
+        oracle.crash();
+        assert_eq!(legal(&oracle), [two, three, four], "a read makes nothing durable");
+        reads(&mut oracle, three);
+        flushes(&mut oracle);
+        oracle.crash();
+        assert_eq!(legal(&oracle), [three], "a flush does, also of what was read");
+    }
+
+    #[test]
+    fn a_flush_covers_what_was_replied_to_before_it_was_asked_for() {
+        let mut oracle = Oracle::new(SIZE);
+        let one = begins(&mut oracle);
+        let begin = oracle.flush_begins();
+        oracle.write_ends(one, false);
+        oracle.flush_ends(begin);
+        oracle.crash();
+        assert_eq!(legal(&oracle), [0, one]);
+        let two = begins(&mut oracle);
+        oracle.write_ends(two, true);
+        oracle.crash();
+        assert_eq!(legal(&oracle), [two]);
+    }
+
+    #[test]
+    fn a_trim_is_zeros_or_what_was_and_zeroing_is_zeros() {
+        let mut oracle = Oracle::new(SIZE);
+        let one = writes(&mut oracle);
+        let trim = oracle.write_begins(0, 512, Content::ZerosPerhaps);
+        oracle.write_ends(trim, false);
+        assert!(accepts(&oracle, one, 0, 512) && accepts(&oracle, 0, 0, 512));
+        reads(&mut oracle, one);
+        assert!(accepts(&oracle, one, 0, 512) && !accepts(&oracle, 0, 0, 512));
+        let zero = oracle.write_begins(0, 512, Content::Zeros);
+        oracle.write_ends(zero, false);
+        assert!(!accepts(&oracle, one, 0, 512) && accepts(&oracle, 0, 0, 512));
+        assert!(oracle.may_be_zeros(oracle.step, 0..512));
+    }
+
+    #[test]
+    fn parts_of_sectors_and_ranges_over_several_writes() {
+        let mut oracle = Oracle::new(SIZE);
+        let one = oracle.write_begins(100, 1000, Content::Pattern);
+        oracle.write_ends(one, false);
+        let two = oracle.write_begins(700, 10, Content::Pattern);
+        oracle.write_ends(two, false);
+        let mut bytes = vec![0; 2048];
+        pattern::fill(&mut bytes[100..1100], 100, one);
+        pattern::fill(&mut bytes[700..710], 700, two);
+        let begin = oracle.read_begins();
+        oracle.read_shows(begin, 0, &bytes);
+        bytes[705] ^= 1;
+        assert!(catch_unwind(AssertUnwindSafe(|| oracle.read_shows(begin, 0, &bytes))).is_err());
+    }
+
+    #[test]
+    fn a_write_that_failed_may_or_may_not_have_happened() {
+        let mut oracle = Oracle::new(SIZE);
+        let one = writes(&mut oracle);
+        let two = begins(&mut oracle);
+        oracle.write_fails(two);
+        assert_eq!(legal(&oracle), [one, two]);
+        let three = writes(&mut oracle);
+        assert_eq!(legal(&oracle), [three]);
+    }
+}

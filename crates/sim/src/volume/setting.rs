@@ -1,0 +1,240 @@
+//! One seed, and all that follows from it: the array, its client, its disks, and what befalls them.
+
+use super::client::Habits;
+use super::disk::Survival;
+use super::mischief::Chances;
+use super::shelf::Latency;
+use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::layout::{Layout, LayoutKind};
+use scrubjay_core::plan::Shape;
+use scrubjay_core::rng::Rng;
+use scrubjay_core::units::Nanos;
+
+/// The streams of a seed: a draw more in one of them changes nothing in the others.
+#[derive(Clone, Copy, Debug)]
+pub enum Stream {
+    /// The setting itself.
+    Setting,
+    /// What the client does.
+    Client,
+    /// What goes wrong.
+    Mischief,
+    /// How long operations take.
+    Shelf,
+    /// Everything else.
+    World,
+}
+
+/// What befalls an array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Act {
+    /// The power fails, or the program is killed.
+    Crash(Survival),
+    /// The volume is stopped and started.
+    Restart,
+    /// A disk goes away.
+    Lose,
+    /// Somebody takes a member out.
+    Fail,
+    /// A disk goes away while the volume is down after a crash.
+    LoseDown(Survival),
+    /// A new disk takes the place of a member that is out.
+    Exchange,
+    /// Some blocks of a row become unreadable.
+    Spoil,
+    /// All or some stripes are checked.
+    Verify,
+}
+
+/// When something befalls the array: after so many requests were sent, and then so many operations of disks ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cue {
+    /// Requests.
+    pub requests: u64,
+    /// Ends of operations.
+    pub ops: u64,
+    /// What.
+    pub act: Act,
+}
+
+/// What narrows a seed down, for whoever looks for a cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Narrowed {
+    /// No more requests than these.
+    pub requests: Option<u64>,
+    /// No faults of reads and writes, and no unreadable blocks.
+    pub is_faultless: bool,
+    /// No crashes and no restarts.
+    pub is_crashless: bool,
+    /// No member is lost.
+    pub is_lossless: bool,
+}
+
+/// A world that can be run.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// What it all follows from.
+    pub seed: u64,
+    /// The array.
+    pub geometry: Geometry,
+    /// Its client.
+    pub habits: Habits,
+    /// The faults of its disks,
+    pub chances: Chances,
+    /// whether they may be too many,
+    pub is_over_budget: bool,
+    /// and how long they take.
+    pub latency: Latency,
+    /// What befalls it, in order.
+    pub script: Vec<Cue>,
+}
+
+/// No volume of a world is larger: what is written and read is a few hundred KiB.
+const VOLUME_BYTES_MAX: u64 = 192 << 10;
+
+impl Setting {
+    /// All that follows from a seed.
+    pub fn new(seed: u64, narrowed: Narrowed) -> Setting {
+        let mut rng = Rng::stream(seed, Stream::Setting as u64);
+        let geometry = geometry(&mut rng);
+        let habits = habits(&mut rng, &geometry);
+        let is_over_budget = rng.below(8) == 0;
+        let chances = chances(&mut rng);
+        let latency = latency(&mut rng);
+        let script = script(&mut rng, habits.requests, geometry.layout.shape().parity);
+        let mut setting = Setting { seed, geometry, habits, chances, is_over_budget, latency, script };
+        setting.narrow(narrowed);
+        setting
+    }
+
+    /// A generator for a part of the world.
+    pub fn rng(&self, stream: Stream) -> Rng {
+        Rng::stream(self.seed, stream as u64)
+    }
+
+    fn narrow(&mut self, narrowed: Narrowed) {
+        let Narrowed { requests, is_faultless, is_crashless, is_lossless } = narrowed;
+        self.habits.requests = self.habits.requests.min(requests.unwrap_or(u64::MAX)).max(1);
+        if is_faultless {
+            self.chances = Chances::default();
+        }
+        let most = self.habits.requests;
+        self.script.retain(|cue| {
+            let is_left_out = match cue.act {
+                Act::Crash(_) | Act::Restart => is_crashless,
+                Act::LoseDown(_) => is_crashless || is_lossless,
+                Act::Lose | Act::Fail | Act::Exchange => is_lossless,
+                Act::Spoil => is_faultless,
+                Act::Verify => false,
+            };
+            !is_left_out && cue.requests <= most
+        });
+    }
+}
+
+fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+    from[rng.below(from.len() as u64) as usize]
+}
+
+fn geometry(rng: &mut Rng) -> Geometry {
+    // Arrays without redundancy have little to go wrong that can be told.
+    let kind = loop {
+        let kind = pick(rng, &LayoutKind::ALL);
+        if !matches!(kind, LayoutKind::Raid0 | LayoutKind::ZigZag) || rng.below(4) == 0 {
+            break kind;
+        }
+    };
+    let layout = loop {
+        let shape = Shape { data: 1 + rng.below(6) as usize, parity: rng.below(4) as usize };
+        let disks = pick(rng, &[shape.slots(), 2, 3, 4, 6]);
+        if let Ok(layout) = Layout::new(kind, shape, disks) {
+            break layout;
+        }
+    };
+    let scheme = pick(
+        rng,
+        &[Scheme::Stamp, Scheme::Stamp, Scheme::Stamp, Scheme::Hybrid2, Scheme::Hybrid2, Scheme::Hybrid1, Scheme::Pure, Scheme::None],
+    );
+    let block_bytes = pick(rng, &[512, 512, 512, 4096]);
+    let chunk_bytes = pick(rng, &[512, 512, 1024, 1024, 2048, 4096, 8192]).max(block_bytes);
+    let stripe_bytes = chunk_bytes * layout.shape().data as u64;
+    let stripes = 4 + rng.below((VOLUME_BYTES_MAX / stripe_bytes).clamp(4, 200));
+    let parameters = Parameters { layout, scheme, chunk_bytes, block_bytes };
+    let fit = |member_bytes| Geometry::fit(&parameters, member_bytes, Some(stripes * stripe_bytes));
+    let roomy = fit(1 << 30).expect("a GiB is room enough");
+    let member_bytes = roomy.chunk_offset(roomy.rows) + scrubjay_core::format::geometry::TAIL_BYTES;
+    fit(member_bytes.next_multiple_of(4096)).expect("it just fits")
+}
+
+fn habits(rng: &mut Rng, geometry: &Geometry) -> Habits {
+    Habits {
+        requests: pick(rng, &[10, 20, 40, 40, 80, 160]),
+        depth: pick(rng, &[1, 2, 4, 8, 16]),
+        reads: pick(rng, &[10, 30, 50]),
+        flushes: pick(rng, &[0, 3, 10]),
+        trims: pick(rng, &[0, 0, 5]),
+        zeroings: pick(rng, &[0, 0, 5]),
+        durable: pick(rng, &[0, 10, 50]),
+        hot: pick(rng, &[0, 50, 90]),
+        odd: pick(rng, &[0, 20, 50]),
+        pause: Nanos(pick(rng, &[0, 1_000, 200_000, 20_000_000])),
+        chunk_bytes: geometry.chunk_bytes,
+        stripe_bytes: geometry.stripe_bytes(),
+    }
+}
+
+/// Each kind of fault is there in half of the worlds, so that some worlds have but one.
+fn chances(rng: &mut Rng) -> Chances {
+    let scale = pick(rng, &[0.0, 0.005, 0.02, 0.1]);
+    let mut chance = || if rng.below(2) == 0 { 0.0 } else { scale };
+    Chances {
+        lost: chance(),
+        torn: chance(),
+        misdirected: chance(),
+        misdirected_unaligned: chance(),
+        latent: 0.5,
+        wrong_disk: 0.25,
+        misread: chance() / 2.0,
+        misread_unaligned: chance() / 2.0,
+        refused: chance() / 8.0,
+    }
+}
+
+fn latency(rng: &mut Rng) -> Latency {
+    let least = Nanos(pick(rng, &[1_000, 50_000, 4_000_000]));
+    Latency { least, spread: Nanos(least.0 * pick(rng, &[0, 1, 5])), slow: pick(rng, &[0.0, 0.0, 0.02]) }
+}
+
+fn script(rng: &mut Rng, requests: u64, parity: usize) -> Vec<Cue> {
+    let mut acts = Vec::new();
+    let survival = |rng: &mut Rng| match rng.below(6) {
+        0 => Survival::Blocks(0.0),
+        1 | 2 => Survival::Blocks(0.5),
+        3 => Survival::Blocks(0.9),
+        4 => Survival::Writes(0.5),
+        _ => Survival::Ended,
+    };
+    for _ in 0..pick(rng, &[0, 0, 1, 2, 4]) {
+        acts.push(Act::Crash(survival(rng)));
+    }
+    for _ in 0..pick(rng, &[0, 0, 0, 1]) {
+        acts.push(Act::Restart);
+    }
+    for _ in 0..pick(rng, &[0, 0, 2, 6]) {
+        acts.push(Act::Spoil);
+    }
+    for _ in 0..pick(rng, &[0, 0, 1]) {
+        acts.push(Act::Verify);
+    }
+    if parity > 0 {
+        for _ in 0..rng.below(parity as u64 + 2) {
+            acts.push([Act::Lose, Act::Fail, Act::LoseDown(survival(rng))][rng.below(3) as usize]);
+            acts.extend([Act::Exchange, Act::Exchange].into_iter().take(rng.below(3) as usize));
+        }
+    }
+    let cue = |act| Cue { requests: rng.below(requests + 1), ops: rng.below(40), act };
+    let mut script: Vec<Cue> = acts.into_iter().map(cue).collect();
+    script.sort_by_key(|cue| cue.requests);
+    script
+}

@@ -1,0 +1,325 @@
+//! All the disks of an array: what is under way on them, when it ends, and how.
+
+use super::atlas::{Atlas, Blow, Row};
+use super::disk::{Discarded, MemberDisk, Survival};
+use super::mischief::{Mischief, Planted};
+use super::trace::Trace;
+use scrubjay_core::format::geometry::Geometry;
+use scrubjay_core::member::{Done, Fault, Op, OpKind};
+use scrubjay_core::rng::Rng;
+use scrubjay_core::units::Nanos;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
+
+/// How long operations take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latency {
+    /// The least.
+    pub least: Nanos,
+    /// Drawn evenly, on top.
+    pub spread: Nanos,
+    /// The chance of taking fifty times as long.
+    pub slow: f64,
+}
+
+/// The disks, their operations under way, and what is wrong with them.
+pub struct Shelf {
+    geometry: Geometry,
+    /// By slot.
+    pub disks: Vec<MemberDisk>,
+    /// What may go wrong.
+    pub atlas: Atlas,
+    /// All that ever went wrong, by row.
+    pub planted: BTreeMap<Row, Vec<Planted>>,
+    /// How many faults that were, how many operations ended, and how many bytes they wrote.
+    pub tally: Tally,
+    mischief: Mischief,
+    latency: Latency,
+    rng: Rng,
+    under_way: Vec<Option<UnderWay>>,
+    ends: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
+    started: u64,
+    trace: Trace,
+}
+
+/// What the disks did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Faults planted.
+    pub faults: u64,
+    /// Operations that ended.
+    pub ops: u64,
+    /// A mark of all operations and their order: equal runs have equal ones.
+    pub mark: u64,
+}
+
+struct UnderWay {
+    op: Op,
+    /// Of a flush.
+    mark: u64,
+    /// Which disk of that slot it was for.
+    incarnation: u64,
+}
+
+impl Shelf {
+    /// Disks of an array, as they are.
+    pub fn new(
+        geometry: Geometry,
+        disks: Vec<MemberDisk>,
+        atlas: Atlas,
+        mischief: Mischief,
+        latency: Latency,
+        rng: Rng,
+        trace: Trace,
+    ) -> Shelf {
+        Shelf {
+            geometry,
+            disks,
+            atlas,
+            planted: BTreeMap::new(),
+            tally: Tally::default(),
+            mischief,
+            latency,
+            rng,
+            under_way: Vec::new(),
+            ends: BinaryHeap::new(),
+            started: 0,
+            trace,
+        }
+    }
+
+    /// Begins an operation.
+    ///
+    /// # Panics
+    /// When the contract of `core::member` is broken: not whole blocks, behind the end, or together with another one on
+    /// the same bytes, one of them a write.
+    pub fn start(&mut self, now: Nanos, op: Op) {
+        self.trace.say(now, || format!("    {}", told(&op)));
+        let disk = &self.disks[op.member];
+        if let Some(range) = range(&op.kind) {
+            let block = disk.block_bytes() as u64;
+            let is_whole = range.start.is_multiple_of(block) && range.end.is_multiple_of(block);
+            assert!(is_whole && range.start < range.end && range.end <= disk.bytes(), "not blocks: {}", told(&op));
+            let clash = self.under_way.iter().flatten().find(|other| clashes(&other.op, &op));
+            assert!(clash.is_none(), "together on the same bytes: {} and {}", told(&clash.unwrap().op), told(&op));
+        }
+        let Latency { least, spread, slow } = self.latency;
+        let mut takes = least.0 + self.rng.below(spread.0 + 1);
+        if self.rng.uniform() < slow {
+            takes *= 50;
+        }
+        let (mark, incarnation) = (disk.flush_mark(), disk.incarnation);
+        let under_way = Some(UnderWay { op, mark, incarnation });
+        let place = self.under_way.iter().position(Option::is_none).unwrap_or(self.under_way.len());
+        match self.under_way.get_mut(place) {
+            Some(free) => *free = under_way,
+            None => self.under_way.push(under_way),
+        }
+        self.ends.push(Reverse((now + Nanos(takes.max(1)), self.started, place)));
+        self.started += 1;
+    }
+
+    /// When the next operation ends.
+    pub fn next_end(&self) -> Option<Nanos> {
+        self.ends.peek().map(|Reverse((time, ..))| *time)
+    }
+
+    /// Ends the next operation.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn end(&mut self) -> Done {
+        let Reverse((now, _, place)) = self.ends.pop().expect("something is under way");
+        let UnderWay { op, mark, incarnation } = self.under_way[place].take().expect("it is under way");
+        self.tally.ops += 1;
+        self.tally.mark = (self.tally.mark ^ op.id.0 ^ now.0).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+        let Op { id, member, kind } = op;
+        let is_gone = self.disks[member].is_gone || self.disks[member].incarnation != incarnation;
+        let (buffer, result) = match kind {
+            OpKind::Read { offset, mut buffer } => {
+                let result = if is_gone { Err(Fault::Gone) } else { self.read(now, member, offset, &mut buffer) };
+                (Some(buffer), result)
+            }
+            OpKind::Write { offset, buffer, is_durable } => {
+                let result =
+                    if is_gone { Err(Fault::Gone) } else { self.write(now, member, offset, &buffer, is_durable) };
+                (Some(buffer), result)
+            }
+            _ if is_gone => (None, Err(Fault::Gone)),
+            OpKind::Flush => {
+                self.disks[member].flushed(mark);
+                (None, Ok(()))
+            }
+            OpKind::Discard { offset, len } => {
+                let outcomes = [Discarded::Kept, Discarded::Zeroed, Discarded::Junk];
+                self.disks[member].discard(offset, len, outcomes[self.rng.below(3) as usize]);
+                (None, Ok(()))
+            }
+        };
+        if let Err(fault) = result {
+            self.trace.say(now, || format!("    op {} on disk {member}: {fault:?}", id.0));
+        }
+        Done { id, buffer, result }
+    }
+
+    /// Nothing goes wrong from now on.
+    pub fn calm(&mut self) {
+        self.mischief.end();
+    }
+
+    /// Makes some blocks of some row unreadable, if that may be; says whether.
+    pub fn spoil(&mut self, now: Nanos) -> bool {
+        let (block, row_bytes) = (self.geometry.block_bytes, self.geometry.row_bytes());
+        let row = (self.rng.below(self.disks.len() as u64) as usize, self.rng.below(self.geometry.rows));
+        let blows = [(row, Blow::Failed)];
+        let may = self.atlas.stripe(row).is_some() && self.atlas.allows(&self.disks, &blows);
+        if may && !self.disks[row.0].is_gone {
+            let blocks = row_bytes / block;
+            let first = self.rng.below(blocks);
+            let len = (1 + self.rng.below(blocks - first)) * block;
+            self.disks[row.0].spoil(self.geometry.chunk_offset(row.1) + first * block, len);
+            self.fall(now, &blows, &[(row, Planted::Unreadable)]);
+        }
+        may
+    }
+
+    /// The power fails: what is under way ends in some way or another, nobody hears of it.
+    pub fn crash(&mut self, now: Nanos, survival: Survival) {
+        let mut dirty = Vec::new();
+        for (member, disk) in self.disks.iter().enumerate() {
+            dirty.extend(disk.unflushed().map(|offset| (member, offset)));
+        }
+        let under_way = std::mem::take(&mut self.under_way);
+        for UnderWay { op, .. } in under_way.iter().flatten() {
+            if let OpKind::Write { offset, buffer, .. } = &op.kind {
+                let rows = self.mischief.rows(op.member, *offset, buffer.len() as u64);
+                dirty.extend(rows.iter().map(|&(disk, row)| (disk, self.geometry.chunk_offset(row))));
+            }
+        }
+        let stripe = |(disk, offset)| self.geometry.row_at(offset).and_then(|row| self.atlas.stripe((disk, row)));
+        let mut dirty: Vec<u64> = dirty.into_iter().filter_map(stripe).collect();
+        dirty.sort_unstable();
+        dirty.dedup();
+        self.trace.say(now, || format!("CRASH, {survival:?}; dirty stripes {dirty:?}"));
+        for (member, disk) in self.disks.iter_mut().enumerate().filter(|(_, disk)| !disk.is_gone) {
+            let is_its = |under_way: &&UnderWay| {
+                under_way.op.member == member && under_way.incarnation == disk.incarnation
+            };
+            let writes: Vec<(u64, &[u8])> = under_way
+                .iter()
+                .flatten()
+                .filter(is_its)
+                .filter_map(|under_way| match &under_way.op.kind {
+                    OpKind::Write { offset, buffer, .. } => Some((*offset, &buffer[..])),
+                    _ => None,
+                })
+                .collect();
+            disk.crash(&writes, survival, &mut self.rng);
+        }
+        self.ends.clear();
+        self.atlas.crash(&self.disks, dirty);
+    }
+
+    /// A disk goes away.
+    pub fn lose(&mut self, now: Nanos, member: usize) {
+        self.trace.say(now, || format!("DISK {member} IS GONE"));
+        self.disks[member].is_gone = true;
+        self.atlas.lacks(&self.disks, member);
+    }
+
+    /// Another disk takes the place of one, nothing of ours on it. What is under way on the old one ends as gone.
+    pub fn exchange(&mut self, now: Nanos, member: usize) {
+        self.trace.say(now, || format!("disk {member} is exchanged"));
+        let old = &self.disks[member];
+        let mut disk = MemberDisk::new(self.rng.bits(), old.block_bytes(), old.bytes());
+        disk.incarnation = old.incarnation + 1;
+        self.disks[member] = disk;
+        self.atlas.lacks(&self.disks, member);
+    }
+
+    fn read(&mut self, now: Nanos, member: usize, offset: u64, buffer: &mut [u8]) -> Result<(), Fault> {
+        let len = buffer.len() as u64;
+        let (mut disk, mut at) = (member, offset);
+        for row in self.mischief.rows(member, offset, len) {
+            self.atlas.note_read(row, true);
+        }
+        if let Some(there) = self.mischief.stray((member, offset, len), &self.disks, &self.atlas)
+            && !self.disks[there.0].is_gone
+        {
+            (disk, at) = there;
+            let row = (member, self.geometry.row_at(offset).expect("only reads of rows go astray"));
+            self.atlas.note_read(row, false);
+            self.fall(now, &[], &[(row, Planted::Misread)]);
+        }
+        self.disks[disk].read(at, buffer)
+    }
+
+    fn write(
+        &mut self,
+        now: Nanos,
+        member: usize,
+        offset: u64,
+        data: &[u8],
+        is_durable: bool,
+    ) -> Result<(), Fault> {
+        let write = (member, offset, data.len() as u64);
+        let harm = self.mischief.harm(write, is_durable, &self.disks, &self.atlas);
+        if harm.is_refused {
+            self.disks[member].spoil(offset, data.len() as u64);
+        } else {
+            self.disks[member].write(offset, data, is_durable, harm.fate);
+        }
+        if let Some((there, at)) = harm.strikes.filter(|&(there, _)| !self.disks[there].is_gone) {
+            self.disks[there].strike(at, data);
+        }
+        if !harm.planted.is_empty() {
+            self.fall(now, &harm.blows, &harm.planted);
+        }
+        if harm.is_refused { Err(Fault::Medium) } else { Ok(()) }
+    }
+
+    fn fall(&mut self, now: Nanos, blows: &[(Row, Blow)], planted: &[(Row, Planted)]) {
+        self.tally.faults += 1;
+        for &(row, kind) in planted {
+            let stripe = self.atlas.stripe(row);
+            let offset = self.geometry.chunk_offset(row.1);
+            self.trace.say(now, || format!("  FAULT disk {} at {offset} (row {}, stripe {stripe:?}): {kind:?}", row.0, row.1));
+            self.planted.entry(row).or_default().push(kind);
+        }
+        self.atlas.note(&self.disks, blows);
+    }
+}
+
+/// The bytes that an operation reads or writes.
+fn range(kind: &OpKind) -> Option<Range<u64>> {
+    match kind {
+        OpKind::Read { offset, buffer } | OpKind::Write { offset, buffer, .. } => {
+            Some(*offset..offset + buffer.len() as u64)
+        }
+        OpKind::Discard { offset, len } => Some(*offset..offset + len),
+        OpKind::Flush => None,
+    }
+}
+
+fn clashes(one: &Op, other: &Op) -> bool {
+    let is_read = |op: &Op| matches!(op.kind, OpKind::Read { .. });
+    match (range(&one.kind), range(&other.kind)) {
+        (Some(a), Some(b)) => {
+            one.member == other.member && a.start < b.end && b.start < a.end && !(is_read(one) && is_read(other))
+        }
+        _ => false,
+    }
+}
+
+fn told(op: &Op) -> String {
+    let what = match &op.kind {
+        OpKind::Read { .. } => "read",
+        OpKind::Write { is_durable: true, .. } => "write, durable",
+        OpKind::Write { .. } => "write",
+        OpKind::Flush => "flush",
+        OpKind::Discard { .. } => "discard",
+    };
+    let place = range(&op.kind).map_or(String::new(), |range| format!(" {}+{}", range.start, range.end - range.start));
+    format!("op {} on disk {}: {what}{place}", op.id.0, op.member)
+}

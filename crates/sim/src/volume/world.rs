@@ -1,0 +1,321 @@
+//! One run: an array, its disks, its client, and what befalls them, in virtual time, in one thread.
+//!
+//! At the end the world calms down: members that are out are replaced and rebuilt, every stripe is verified, everything
+//! is read and found right, and verified once more, which must find nothing: one scrub comes to the fixpoint.
+
+use super::atlas::Atlas;
+use super::client::Client;
+use super::disk::MemberDisk;
+use super::mischief::Mischief;
+use super::setting::{Act, Cue, Setting, Stream};
+use super::shelf::Shelf;
+use super::subject::Subject;
+use super::trace::Trace;
+use scrubjay_core::format::superblock::MemberState;
+use scrubjay_core::rng::Rng;
+use scrubjay_core::units::Nanos;
+use std::collections::VecDeque;
+
+/// More steps than any world takes: beyond, it will never end.
+const STEPS_MAX: u64 = 2_000_000;
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// What the client was told.
+    pub client: super::client::Tally,
+    /// What the disks did.
+    pub shelf: super::shelf::Tally,
+    /// How often the volume was started.
+    pub runs: u64,
+    /// What it found wrong.
+    pub records: u64,
+    /// When it ended.
+    pub now: Nanos,
+}
+
+/// Runs a setting to its end.
+///
+/// # Panics
+/// When anything is not as it should be; the message says what.
+pub fn run<S: Subject>(setting: &Setting, trace: Trace) -> Outcome {
+    let mut world = World::<S>::new(setting, trace);
+    world.play();
+    world.finish();
+    world.outcome()
+}
+
+struct World<'a, S> {
+    setting: &'a Setting,
+    now: Nanos,
+    subject: S,
+    runs: u64,
+    client: Client,
+    shelf: Shelf,
+    script: VecDeque<Cue>,
+    /// When the head of the script's requests were sent: how many operations had ended.
+    cued_at: Option<u64>,
+    next_send: Option<Nanos>,
+    records: u64,
+    steps: u64,
+    rng: Rng,
+    trace: Trace,
+}
+
+impl<'a, S: Subject> World<'a, S> {
+    fn new(setting: &'a Setting, trace: Trace) -> World<'a, S> {
+        let geometry = setting.geometry;
+        let mut rng = setting.rng(Stream::World);
+        let disk = |_| MemberDisk::new(rng.bits(), geometry.block_bytes as usize, geometry.member_bytes);
+        let mut disks: Vec<MemberDisk> = (0..geometry.layout.disks()).map(disk).collect();
+        S::create(setting, &mut disks);
+        trace.say(Nanos::ZERO, || format!("{setting:?}"));
+        let subject = S::open(setting, &disks, 0, Nanos::ZERO);
+        let atlas = Atlas::new(geometry, setting.is_over_budget);
+        let mischief = Mischief::new(geometry, setting.chances, setting.rng(Stream::Mischief));
+        let shelf_rng = setting.rng(Stream::Shelf);
+        let shelf = Shelf::new(geometry, disks, atlas, mischief, setting.latency, shelf_rng, trace.clone());
+        let client = Client::new(setting.habits, geometry.size(), setting.rng(Stream::Client), trace.clone());
+        World {
+            setting,
+            now: Nanos::ZERO,
+            subject,
+            runs: 1,
+            client,
+            shelf,
+            script: setting.script.iter().copied().collect(),
+            cued_at: None,
+            next_send: Some(Nanos::ZERO),
+            records: 0,
+            steps: 0,
+            rng,
+            trace,
+        }
+    }
+
+    /// Until the client has sent all it will, and the script is over.
+    fn play(&mut self) {
+        loop {
+            self.drain();
+            if let Some(act) = self.due() {
+                self.act(act);
+                continue;
+            }
+            if self.client.is_through() && !self.client.is_waiting() {
+                match self.script.pop_front() {
+                    // What was to come later comes now.
+                    Some(cue) => self.act(cue.act),
+                    None => return,
+                }
+                continue;
+            }
+            self.step();
+        }
+    }
+
+    /// The act whose time has come.
+    fn due(&mut self) -> Option<Act> {
+        let cue = *self.script.front()?;
+        if self.client.sent() < cue.requests {
+            return None;
+        }
+        let ended = self.shelf.tally.ops;
+        let since = *self.cued_at.get_or_insert(ended);
+        (ended >= since + cue.ops).then(|| {
+            self.cued_at = None;
+            self.script.pop_front();
+            cue.act
+        })
+    }
+
+    fn act(&mut self, act: Act) {
+        self.trace.say(self.now, || format!("{act:?}"));
+        match act {
+            Act::Crash(survival) => {
+                self.shelf.crash(self.now, survival);
+                self.client.crash();
+                self.open();
+            }
+            Act::LoseDown(survival) => {
+                self.shelf.crash(self.now, survival);
+                self.client.crash();
+                self.lose(|shelf, now, slot| shelf.lose(now, slot));
+                self.open();
+            }
+            Act::Restart => {
+                self.stop();
+                self.open();
+            }
+            Act::Lose => drop(self.lose(|shelf, now, slot| shelf.lose(now, slot))),
+            Act::Fail => {
+                if let Some(slot) = self.lose(|shelf, _, slot| shelf.atlas.lacks(&shelf.disks, slot)) {
+                    self.subject.fail(self.now, slot);
+                }
+            }
+            Act::Exchange => self.exchange(),
+            Act::Spoil => drop(self.shelf.spoil(self.now)),
+            Act::Verify => {
+                let stripes = self.setting.geometry.stripes;
+                let id = self.client.verify();
+                self.subject.verify(self.now, id, 0..1 + self.rng.below(stripes));
+            }
+        }
+    }
+
+    /// Loses a member that may be lost; says which.
+    fn lose(&mut self, how: impl FnOnce(&mut Shelf, Nanos, usize)) -> Option<usize> {
+        let slot = self.rng.below(self.shelf.disks.len() as u64) as usize;
+        let is_there = !self.shelf.atlas.lacking[slot];
+        if !is_there || !self.shelf.atlas.allows_loss(&self.shelf.disks, slot) {
+            return None;
+        }
+        how(&mut self.shelf, self.now, slot);
+        Some(slot)
+    }
+
+    /// Puts a new disk in the place of a member that the volume knows to be out.
+    fn exchange(&mut self) {
+        let is_out = |&slot: &usize| matches!(self.subject.member(slot), MemberState::Failed(_) | MemberState::Missing);
+        let Some(slot) = (0..self.shelf.disks.len()).find(is_out) else { return };
+        self.shelf.exchange(self.now, slot);
+        self.subject.replace(self.now, slot, self.setting.geometry.member_bytes, self.rng.bits());
+    }
+
+    fn open(&mut self) {
+        self.subject = S::open(self.setting, &self.shelf.disks, self.runs, self.now);
+        self.runs += 1;
+        self.next_send = Some(self.now);
+    }
+
+    /// Stops in order: everything is on the medium then.
+    fn stop(&mut self) {
+        self.subject.stop(self.now);
+        self.wait("it never stops", |world| world.subject.is_stopped());
+        self.wait("replies are missing", |world| !world.client.is_waiting());
+        for (slot, disk) in self.shelf.disks.iter().enumerate().filter(|(slot, _)| !self.shelf.atlas.lacking[*slot]) {
+            assert!(disk.unflushed().next().is_none(), "it stopped, but disk {slot} was not flushed");
+        }
+    }
+
+    /// The calm after the storm.
+    fn finish(&mut self) {
+        self.shelf.calm();
+        // What is gone is noticed by then.
+        self.client.flush(self.now, &mut self.subject);
+        self.wait("a flush never ends", |world| !world.client.is_waiting());
+        for _ in 0..self.shelf.disks.len() {
+            self.exchange();
+            self.wait("a rebuild never ends", |world| !world.is_rebuilding());
+        }
+        assert!(!self.shelf.atlas.lacking.contains(&true), "not all members are back: {:?}", self.shelf.atlas.lacking);
+        self.verify();
+        self.read_all();
+        let before = self.records;
+        self.verify();
+        assert_eq!(self.records, before, "the second verification found something");
+        self.stop();
+        self.open();
+        self.read_all();
+    }
+
+    fn is_rebuilding(&self) -> bool {
+        let member = |slot| self.subject.member(slot);
+        (0..self.shelf.disks.len()).any(|slot| matches!(member(slot), MemberState::Rebuilding { .. }))
+    }
+
+    fn verify(&mut self) {
+        let id = self.client.verify();
+        self.subject.verify(self.now, id, 0..self.setting.geometry.stripes);
+        self.wait("a verification never ends", |world| !world.client.is_waiting());
+    }
+
+    fn read_all(&mut self) {
+        let size = self.setting.geometry.size();
+        for start in (0..size).step_by(64 << 10) {
+            self.client.read(self.now, start..(start + (64 << 10)).min(size), &mut self.subject);
+        }
+        self.wait("a read never ends", |world| !world.client.is_waiting());
+    }
+
+    fn wait(&mut self, complaint: &str, is_done: impl Fn(&World<'a, S>) -> bool) {
+        let until = self.steps + STEPS_MAX / 4;
+        loop {
+            self.drain();
+            if is_done(self) {
+                return;
+            }
+            assert!(self.steps < until, "{complaint}");
+            self.next_send = None;
+            self.step();
+        }
+    }
+
+    /// Lets the next thing happen.
+    fn step(&mut self) {
+        self.steps += 1;
+        assert!(self.steps < STEPS_MAX, "it never ends");
+        if self.next_send.is_none_or(|next| next <= self.now) && self.is_sending() {
+            self.client.send(self.now, &mut self.subject);
+            self.next_send = Some(self.now + self.client.pause());
+            return;
+        }
+        let send = self.next_send.filter(|&next| next > self.now && self.is_sending());
+        let timeout = self.subject.poll_timeout().map(|timeout| timeout.max(self.now + Nanos(1)));
+        let next = [send, timeout, self.shelf.next_end()].into_iter().flatten().min();
+        let next = next.expect("stuck: nothing is under way, and nothing will happen by itself");
+        self.now = self.now.max(next);
+        if self.shelf.next_end().is_some_and(|end| end <= self.now) {
+            let done = self.shelf.end();
+            self.subject.handle(self.now, done);
+        }
+    }
+
+    fn is_sending(&self) -> bool {
+        !self.client.is_through() && self.client.has_room()
+    }
+
+    /// Takes all that the volume has to say.
+    fn drain(&mut self) {
+        loop {
+            let mut is_quiet = true;
+            while let Some(op) = self.subject.poll_op(self.now) {
+                self.shelf.start(self.now, op);
+                is_quiet = false;
+            }
+            while let Some((id, reply)) = self.subject.poll_reply() {
+                let atlas = &self.shelf.atlas;
+                self.client.reply(self.now, id, reply, |range| atlas.may_lose(range), &mut self.subject);
+                is_quiet = false;
+            }
+            if is_quiet {
+                break;
+            }
+        }
+        self.look();
+    }
+
+    /// Follows what became of members, and of what a crash left.
+    fn look(&mut self) {
+        if self.shelf.atlas.is_unsettled() && self.subject.is_open() {
+            self.shelf.atlas.settled();
+        }
+        for slot in 0..self.shelf.disks.len() {
+            let is_active = self.subject.member(slot) == MemberState::Active;
+            match (is_active, self.shelf.atlas.lacking[slot]) {
+                (true, true) if !self.shelf.disks[slot].is_gone && self.subject.is_open() => {
+                    self.shelf.atlas.lacking[slot] = false;
+                }
+                (false, false) => {
+                    self.trace.say(self.now, || format!("member {slot} is {:?}", self.subject.member(slot)));
+                    self.shelf.atlas.lacks(&self.shelf.disks, slot);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let (client, shelf) = (self.client.tally, self.shelf.tally);
+        Outcome { client, shelf, runs: self.runs, records: self.records, now: self.now }
+    }
+}
