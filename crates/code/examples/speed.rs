@@ -11,7 +11,8 @@ const ROUNDS: usize = 7;
 const SECONDS: f64 = 0.02;
 
 /// What is measured: bytes a chunk, bytes in all.
-const SETS: [(usize, usize); 5] = [(4 << 10, 512 << 10), (64 << 10, 768 << 10), (4 << 10, 512 << 20), (64 << 10, 512 << 20), (1 << 20, 512 << 20)];
+const SETS: [(usize, usize); 5] =
+    [(4 << 10, 512 << 10), (64 << 10, 768 << 10), (4 << 10, 512 << 20), (64 << 10, 512 << 20), (1 << 20, 512 << 20)];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -65,7 +65,8 @@ impl Stripes {
         let mut buffer = vec![0_u8; count * code.slots() * chunk + ALIGNMENT];
         let start = buffer.as_ptr().align_offset(ALIGNMENT);
         buffer.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at as u32).wrapping_mul(0x9e37_79b1) as u8);
-        let isal = Isal::load().map(|isal| (isal, isal.tables(code.data(), code.parity(), |r, c| code.coefficient(r, c))));
+        let isal =
+            Isal::load().map(|isal| (isal, isal.tables(code.data(), code.parity(), |r, c| code.coefficient(r, c))));
         Stripes { code, chunk, buffer, start, count, isal, mixed: 0 }
     }
 

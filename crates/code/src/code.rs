@@ -96,8 +96,11 @@ impl Code {
         let rows: Vec<usize> = using.iter().filter_map(|slot| slot.checked_sub(self.data())).collect();
         // Of the k survivors, as many are parity as data slots are not among them. In these parities, take away what the
         // surviving data add: what is left are as many equations for the lost data.
-        let equations: Vec<u8> =
-            rows.iter().flat_map(|&row| lost.iter().map(move |&slot| (row, slot))).map(|(r, s)| self.product.factor(r, s)).collect();
+        let equations: Vec<u8> = rows
+            .iter()
+            .flat_map(|&row| lost.iter().map(move |&slot| (row, slot)))
+            .map(|(r, s)| self.product.factor(r, s))
+            .collect();
         let solution = matrix::invert(&equations, lost.len()).expect("every square part of the matrix has an inverse");
         let restored = Restored { product: &self.product, using, lost: &lost, rows: &rows, solution: &solution };
         let product = Product::new(missing.len(), using.len(), |out, source| restored.factor(missing[out], source));

@@ -14,29 +14,21 @@ pub const INVERSION: u32 = !0;
 /// `TABLES[n][b]`: the state after the byte b and n bytes of zero, from the state zero.
 static TABLES: [[u32; 256]; 8] = tables();
 
-/// `BYTE_POWERS[i]` is x^(8 * 2^i) mod P: what 2^i bytes of zero multiply a state with.
-const BYTE_POWERS: [u32; 64] = byte_powers(0);
-
-/// The same, divided by x^33: for a carry-less multiplication whose 64-bit product then goes through the CRC32 instruction.
-/// The product of two 32-bit words in the order of bits of a state is theirs times x when it is read as 64 bits, and the
-/// instruction multiplies by x^32 while it divides.
+/// `BYTE_POWERS_FOLDED[i]` is x^(8 * 2^i - 33) mod P. 2^i bytes of zero multiply a state by x^(8 * 2^i); the rest makes up
+/// for the way there: the carry-less product of two 32-bit words in the order of bits of a state is theirs times x when it
+/// is read as 64 bits, and the CRC32 instruction, which divides it, multiplies by x^32.
 #[cfg(target_arch = "x86_64")]
-pub const BYTE_POWERS_FOLDED: [u32; 64] = byte_powers(-33);
+pub const BYTE_POWERS_FOLDED: [u32; 64] = byte_powers_folded();
 
 /// The state after `bytes`, eight at a time ("slicing-by-8", M. Kounavis and F. Berry, 2008).
 pub fn extend(mut state: u32, bytes: &[u8]) -> u32 {
     let (words, rest) = bytes.as_chunks::<8>();
     for word in words {
         let word = u64::from_le_bytes(*word) ^ u64::from(state);
-        state = word.to_le_bytes().iter().rev().zip(&TABLES).fold(0, |state, (&b, table)| state ^ table[usize::from(b)]);
+        state =
+            word.to_le_bytes().iter().rev().zip(&TABLES).fold(0, |state, (&b, table)| state ^ table[usize::from(b)]);
     }
     rest.iter().fold(state, |state, &byte| state >> 8 ^ TABLES[0][usize::from(state as u8 ^ byte)])
-}
-
-/// The state after `count` bytes of zero, in a number of steps that grows with the logarithm of `count`.
-pub fn extend_by_zeros(state: u32, count: u64) -> u32 {
-    let bits = (0..64).filter(|bit| count >> bit & 1 == 1);
-    bits.fold(state, |state, bit| multiply(state, BYTE_POWERS[bit]))
 }
 
 /// The constants that move a 128-bit half-sum `bits` further (V. Gopal et al., "Fast CRC computation for generic polynomials
@@ -89,13 +81,13 @@ const fn multiply(a: u32, mut b: u32) -> u32 {
     product
 }
 
-/// x^(8 * 2^i + offset) mod P.
-const fn byte_powers(offset: i64) -> [u32; 64] {
+#[cfg(target_arch = "x86_64")]
+const fn byte_powers_folded() -> [u32; 64] {
     let mut table = [0; 64];
-    let mut square = power(8);
+    let (mut square, offset) = (power(8), power(-33));
     let mut i = 0;
     while i < 64 {
-        table[i] = multiply(square, power(offset));
+        table[i] = multiply(square, offset);
         square = multiply(square, square);
         i += 1;
     }
@@ -151,11 +143,6 @@ mod tests {
         #[test]
         fn tables_divide(state: u32, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             prop_assert_eq!(extend(state, &bytes), divided(state, &bytes));
-        }
-
-        #[test]
-        fn zeros_are_bytes(state: u32, count in 0_u64..5000) {
-            prop_assert_eq!(extend_by_zeros(state, count), divided(state, &vec![0; count as usize]));
         }
     }
 }

@@ -38,13 +38,20 @@ impl Isal {
         // SAFETY: these are the signatures in erasure_code.h, raid.h and crc.h of ISA-L 2.
         unsafe {
             Some(Isal {
-                init_tables: mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int, c_int, *const c_uchar, *mut c_uchar)>(init),
+                init_tables: mem::transmute::<
+                    *mut c_void,
+                    unsafe extern "C" fn(c_int, c_int, *const c_uchar, *mut c_uchar),
+                >(init),
                 encode_data: mem::transmute::<
                     *mut c_void,
                     unsafe extern "C" fn(c_int, c_int, c_int, *const c_uchar, *const *const u8, *const *mut u8),
                 >(encode),
-                pq_gen: mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int, c_int, *const *const c_void) -> c_int>(pq),
-                crc32_iscsi: mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_uchar, c_int, c_uint) -> c_uint>(crc),
+                pq_gen: mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int, c_int, *const *const c_void) -> c_int>(
+                    pq,
+                ),
+                crc32_iscsi: mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_uchar, c_int, c_uint) -> c_uint>(
+                    crc,
+                ),
             })
         }
     }

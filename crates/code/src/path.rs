@@ -45,5 +45,7 @@ pub fn paths() -> Vec<Path> {
 /// The best path of this machine; settled at the first call.
 pub fn path() -> Path {
     static BEST: OnceLock<Path> = OnceLock::new();
-    *BEST.get_or_init(|| if Path::Avx512.is_available() { Path::Avx512 } else { *paths().last().unwrap_or(&Path::Scalar) })
+    *BEST.get_or_init(
+        || if Path::Avx512.is_available() { Path::Avx512 } else { *paths().last().unwrap_or(&Path::Scalar) },
+    )
 }

@@ -125,7 +125,7 @@ mod tests {
         let set: Slots = [0, 63, 64, 200, 255].into_iter().collect();
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 200, 255]);
         assert_eq!(set.count(), 5);
-        assert_eq!((set - Slots::one(64) & Slots::range(60, 201)).iter().collect::<Vec<_>>(), [63, 200]);
+        assert_eq!(((set - Slots::one(64)) & Slots::range(60, 201)).iter().collect::<Vec<_>>(), [63, 200]);
         assert!(Slots::one(64).is_subset(set) && !set.is_subset(Slots::one(64)));
         for (start, end) in [(0, 0), (0, 1), (3, 64), (64, 128), (5, 255), (0, 256), (130, 131)] {
             assert_eq!(Slots::range(start, end).iter().collect::<Vec<_>>(), (start..end).collect::<Vec<_>>());

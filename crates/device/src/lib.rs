@@ -12,6 +12,7 @@ pub mod decorate;
 pub mod detector;
 pub mod inventory;
 pub mod ioprio;
+pub mod member;
 pub mod pump;
 pub mod session;
 pub mod sg;

@@ -214,7 +214,7 @@ impl TargetError {
 }
 
 /// What helps depends on who asks for what.
-fn permission_advice(path: &Path) -> &'static str {
+pub(crate) fn permission_advice(path: &Path) -> &'static str {
     let is_device = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
     // SAFETY: geteuid takes nothing, touches no memory and cannot fail.
     match unsafe { libc::geteuid() } {
@@ -285,7 +285,7 @@ fn is_rotational(disk: Option<&DiskNode>) -> bool {
     disk.and_then(|disk| disk.number("queue/rotational")) == Some(1)
 }
 
-fn what_it_is(path: &Path, metadata: &fs::Metadata) -> (&'static str, String) {
+pub(crate) fn what_it_is(path: &Path, metadata: &fs::Metadata) -> (&'static str, String) {
     let kind = metadata.file_type();
     if kind.is_dir() {
         let disk = DiskNode::of_device(numbers(metadata.dev()).0, numbers(metadata.dev()).1).ok();
@@ -315,14 +315,14 @@ fn open_read_only(path: &Path, wish_direct: bool) -> Result<(File, bool), Target
     open(0).map(|file| (file, false)).map_err(|error| TargetError::of(path, error))
 }
 
-fn device_bytes(file: &File) -> io::Result<u64> {
+pub(crate) fn device_bytes(file: &File) -> io::Result<u64> {
     let mut bytes: u64 = 0;
     // SAFETY: BLKGETSIZE64 writes one u64 to the pointer, which is to a live one; the descriptor is open.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKGETSIZE64 as _, &mut bytes) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(bytes) }
 }
 
-fn device_block(file: &File) -> io::Result<u32> {
+pub(crate) fn device_block(file: &File) -> io::Result<u32> {
     let mut block: libc::c_int = 0;
     // SAFETY: BLKSSZGET writes one int to the pointer, which is to a live one; the descriptor is open.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKSSZGET as _, &mut block) };

@@ -1,3 +1,4 @@
+//! Scratch.
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_sim::model::*;
 fn main() {

@@ -1,24 +1,18 @@
 //! The AVX2 kernel: parity by two PSHUFB a product, sums by the CRC32 instruction.
 //!
-//! The stripe is worked through in blocks small enough for all their bytes to be in the first-level cache still when, after
-//! the parity, the sums are made.
+//! The stripe is worked through in *bands* of U times 32 bytes. In a band, each source is loaded once and added, multiplied,
+//! to U vectors of each output, which stay in registers until the band is done; its sum is extended by the same bytes, on
+//! units of the processor that vectors do not use.
 
-use super::crc32::{extend_several, extend_thirds, extend_words, sum_of_xor};
+use super::crc32::{extend_thirds, extend_words, sum_of_xor};
 use super::summing::Summing;
 use crate::crc::INVERSION;
 use crate::field::PRODUCTS;
-use crate::matrix::PARITIES_MAX;
 use crate::product::Product;
 use std::arch::x86_64::*;
 
 /// Bytes of a vector.
 const VECTOR: usize = 32;
-
-/// Bytes of each chunk in a block.
-const BLOCK: usize = 512;
-
-/// Most chunks whose sums are made: one for each source and out of a product.
-const SUMS_MAX: usize = 255 + PARITIES_MAX;
 
 /// `outs` = `product` times `sources`, and the sums that `summing` names.
 ///
@@ -29,43 +23,119 @@ pub unsafe fn multiply(product: &Product, sources: &[&[u8]], outs: &mut [&mut [u
     let length = sources[0].len();
     let is_first_known = matches!(summing, Summing::All(_)) && product.is_first_plain;
     let (source_sums, out_sums) = summing.split(sources.len());
-    let summed_sources = &sources[..source_sums.len()];
-    let summed_outs = if out_sums.is_empty() { outs.len() } else { usize::from(is_first_known) }..outs.len();
-    let mut states = [INVERSION; SUMS_MAX];
-    for start in (0..length).step_by(BLOCK) {
-        let end = length.min(start + BLOCK);
-        // SAFETY: the block lies inside the chunks, and there are as many rows as the constant says.
-        unsafe {
-            match (product.rows, product.is_first_plain) {
-                (0, _) => {}
-                (1, false) => block::<1, 2, false>(product, sources, outs, start, end),
-                (1, true) => block::<1, 2, true>(product, sources, outs, start, end),
-                (2, false) => block::<2, 2, false>(product, sources, outs, start, end),
-                (2, true) => block::<2, 2, true>(product, sources, outs, start, end),
-                (3, false) => block::<3, 2, false>(product, sources, outs, start, end),
-                (3, true) => block::<3, 2, true>(product, sources, outs, start, end),
-                (4, false) => block::<4, 1, false>(product, sources, outs, start, end),
-                (4, true) => block::<4, 1, true>(product, sources, outs, start, end),
-                (5, false) => block::<5, 1, false>(product, sources, outs, start, end),
-                (5, true) => block::<5, 1, true>(product, sources, outs, start, end),
-                (_, false) => block::<6, 1, false>(product, sources, outs, start, end),
-                (_, true) => block::<6, 1, true>(product, sources, outs, start, end),
+    // While they are made, the sums are states.
+    source_sums.fill(INVERSION);
+    out_sums.fill(INVERSION);
+    let (known_sum, unknown_sums) = out_sums.split_at_mut(usize::from(is_first_known));
+    let mut stripe = Stripe { product, sources, outs, source_states: source_sums, out_states: unknown_sums };
+    // SAFETY: the chunks are as the caller promises, and there are as many rows as the constant says.
+    let done = unsafe {
+        match (product.rows, product.is_first_plain) {
+            (0, _) => stripe.run::<0, 2, false>(),
+            (1, false) => stripe.run::<1, 2, false>(),
+            (1, true) => stripe.run::<1, 2, true>(),
+            (2, false) => stripe.run::<2, 2, false>(),
+            (2, true) => stripe.run::<2, 2, true>(),
+            (3, false) => stripe.run::<3, 2, false>(),
+            (3, true) => stripe.run::<3, 2, true>(),
+            (4, false) => stripe.run::<4, 1, false>(),
+            (4, true) => stripe.run::<4, 1, true>(),
+            (5, false) => stripe.run::<5, 1, false>(),
+            (5, true) => stripe.run::<5, 1, true>(),
+            (_, false) => stripe.run::<6, 1, false>(),
+            (_, true) => stripe.run::<6, 1, true>(),
+        }
+    };
+    stripe.rest(done);
+    source_sums.iter_mut().chain(unknown_sums).for_each(|sum| *sum ^= INVERSION);
+    known_sum.iter_mut().for_each(|sum| *sum = sum_of_xor(source_sums, length));
+}
+
+/// The chunks of a stripe, and the states of those that are summed: of all sources or of none, of the last outs or of none.
+struct Stripe<'a, 'b> {
+    product: &'a Product,
+    sources: &'a [&'a [u8]],
+    outs: &'a mut [&'b mut [u8]],
+    source_states: &'a mut [u32],
+    out_states: &'a mut [u32],
+}
+
+impl Stripe<'_, '_> {
+    /// All whole bands: M outs, U vectors a band, whether the first out is a plain XOR. Says where they end.
+    ///
+    /// # Safety
+    /// All chunks have one length, and there are M outs and rows.
+    #[target_feature(enable = "avx2,sse4.2")]
+    unsafe fn run<const M: usize, const U: usize, const PLAIN: bool>(&mut self) -> usize {
+        let end = self.sources[0].len() / (U * VECTOR) * (U * VECTOR);
+        let is_summed = !self.source_states.is_empty();
+        for at in (0..end).step_by(U * VECTOR) {
+            // SAFETY: the band ends before the chunks do; there are as many states as sources.
+            unsafe { if is_summed { self.band::<M, U, PLAIN, true>(at) } else { self.band::<M, U, PLAIN, false>(at) } }
+        }
+        end
+    }
+
+    /// One band, of U vectors from `at` on.
+    ///
+    /// # Safety
+    /// As for `run`; the band ends before the chunks do, and if sources are SUMMED, they all have states.
+    #[inline]
+    #[target_feature(enable = "avx2,sse4.2")]
+    unsafe fn band<const M: usize, const U: usize, const PLAIN: bool, const SUMMED: bool>(&mut self, at: usize) {
+        let mut rows = [[_mm256_setzero_si256(); U]; M];
+        for (column, source) in self.sources.iter().enumerate() {
+            // SAFETY: the band lies inside the source.
+            let vectors: [__m256i; U] = std::array::from_fn(|u| unsafe { load(source, at + u * VECTOR) });
+            if SUMMED {
+                // SAFETY: there is a state for each source, and the band lies inside it.
+                unsafe {
+                    let state = self.source_states.get_unchecked_mut(column);
+                    *state = extend_words(*state, source.get_unchecked(at..at + U * VECTOR));
+                }
+            }
+            let halves = vectors.map(|vector| split(vector));
+            for row in 0..M {
+                for u in 0..U {
+                    let product = if row == 0 && PLAIN {
+                        vectors[u]
+                    } else {
+                        // SAFETY: there is one for each row and column.
+                        multiplied(halves[u], unsafe { self.product.halves.get_unchecked(column * M + row) })
+                    };
+                    rows[row][u] = _mm256_xor_si256(rows[row][u], product);
+                }
             }
         }
-        let count = summed_sources.len() + summed_outs.len();
-        let chunk = |i: usize| match summed_sources.get(i) {
-            Some(source) => &source[start..end],
-            None => &outs[summed_outs.start + i - summed_sources.len()][start..end],
-        };
-        extend_all(&mut states[..count], chunk);
+        for (out, vectors) in self.outs.iter_mut().zip(rows) {
+            for (u, vector) in vectors.into_iter().enumerate() {
+                // SAFETY: the band lies inside the out.
+                unsafe { _mm256_storeu_si256(out.as_mut_ptr().add(at + u * VECTOR).cast(), vector) };
+            }
+        }
+        for (state, out) in self.out_states.iter_mut().rev().zip(self.outs.iter().rev()) {
+            *state = extend_words(*state, &out[at..at + U * VECTOR]);
+        }
     }
-    let (of_sources, of_outs) = states.split_at(source_sums.len());
-    source_sums.iter_mut().zip(of_sources).for_each(|(sum, state)| *sum = state ^ INVERSION);
-    if is_first_known {
-        out_sums[0] = sum_of_xor(source_sums, length);
+
+    /// The bytes from `at` on, fewer than a band.
+    #[target_feature(enable = "sse4.2")]
+    fn rest(&mut self, at: usize) {
+        for (row, out) in self.outs.iter_mut().enumerate() {
+            for (i, byte) in out.iter_mut().enumerate().skip(at) {
+                let product = |(column, source): (usize, &&[u8])| {
+                    PRODUCTS[usize::from(self.product.factor(row, column))][usize::from(source[i])]
+                };
+                *byte = self.sources.iter().enumerate().map(product).fold(0, |sum, product| sum ^ product);
+            }
+        }
+        for (state, source) in self.source_states.iter_mut().zip(self.sources) {
+            *state = extend_words(*state, &source[at..]);
+        }
+        for (state, out) in self.out_states.iter_mut().rev().zip(self.outs.iter().rev()) {
+            *state = extend_words(*state, &out[at..]);
+        }
     }
-    let rest = out_sums.iter_mut().skip(usize::from(is_first_known));
-    rest.zip(of_outs).for_each(|(sum, state)| *sum = state ^ INVERSION);
 }
 
 /// Adds column `column` of `product` times (`old` + `new`) to `outs`.
@@ -76,7 +146,8 @@ pub unsafe fn multiply(product: &Product, sources: &[&[u8]], outs: &mut [&mut [u
 pub unsafe fn update(product: &Product, column: usize, old: &[u8], new: &[u8], outs: &mut [&mut [u8]]) {
     let whole = old.len() / VECTOR * VECTOR;
     let factors = column * product.rows..(column + 1) * product.rows;
-    for ((out, &factor), halves) in outs.iter_mut().zip(&product.factors[factors.clone()]).zip(&product.halves[factors]) {
+    for ((out, &factor), halves) in outs.iter_mut().zip(&product.factors[factors.clone()]).zip(&product.halves[factors])
+    {
         for at in (0..whole).step_by(VECTOR) {
             // SAFETY: the vector lies inside the chunks, which have one length.
             unsafe {
@@ -100,75 +171,6 @@ pub unsafe fn extend(state: u32, bytes: &[u8]) -> u32 {
     let (state, rest) = extend_thirds::<10>(state, bytes);
     let (state, rest) = extend_thirds::<7>(state, rest);
     extend_words(state, rest)
-}
-
-/// The bytes from `start` to `end` of M outs, U vectors at a time; whether the first out is a plain XOR.
-///
-/// # Safety
-/// There are M outs and rows; `end` is not behind the end of any chunk.
-#[target_feature(enable = "avx2")]
-unsafe fn block<const M: usize, const U: usize, const PLAIN: bool>(
-    product: &Product,
-    sources: &[&[u8]],
-    outs: &mut [&mut [u8]],
-    start: usize,
-    end: usize,
-) {
-    let whole = start + (end - start) / (U * VECTOR) * (U * VECTOR);
-    for at in (start..whole).step_by(U * VECTOR) {
-        let mut rows = [[_mm256_setzero_si256(); U]; M];
-        for (column, source) in sources.iter().enumerate() {
-            // SAFETY: the vectors lie inside the block.
-            let vectors: [__m256i; U] = std::array::from_fn(|u| unsafe { load(source, at + u * VECTOR) });
-            let halves = vectors.map(|vector| split(vector));
-            for row in 0..M {
-                for u in 0..U {
-                    let product = if row == 0 && PLAIN {
-                        vectors[u]
-                    } else {
-                        // SAFETY: there is one for each row and column.
-                        multiplied(halves[u], unsafe { product.halves.get_unchecked(column * M + row) })
-                    };
-                    rows[row][u] = _mm256_xor_si256(rows[row][u], product);
-                }
-            }
-        }
-        for (row, vectors) in rows.iter().enumerate() {
-            for (u, &vector) in vectors.iter().enumerate() {
-                // SAFETY: the vectors lie inside the block.
-                unsafe { _mm256_storeu_si256(outs[row].as_mut_ptr().add(at + u * VECTOR).cast(), vector) };
-            }
-        }
-    }
-    for (row, out) in outs.iter_mut().enumerate() {
-        for at in whole..end {
-            let byte = |(column, source): (usize, &&[u8])| {
-                PRODUCTS[usize::from(product.factor(row, column))][usize::from(source[at])]
-            };
-            out[at] = sources.iter().enumerate().map(byte).fold(0, |sum, byte| sum ^ byte);
-        }
-    }
-}
-
-/// Extends every state by its chunk, as many at once as keep the instruction busy.
-#[inline]
-#[target_feature(enable = "sse4.2")]
-fn extend_all<'a>(states: &mut [u32], chunk: impl Fn(usize) -> &'a [u8]) {
-    let mut at = 0;
-    while at < states.len() {
-        let at_once = match states.len() - at {
-            4 | 7.. => 4,
-            left => left.min(3), // 6 as 3 + 3 and 5 as 3 + 2: two are not faster than three
-        };
-        let states = &mut states[at..];
-        match at_once {
-            1 => extend_several(states, [chunk(at)]),
-            2 => extend_several(states, [chunk(at), chunk(at + 1)]),
-            3 => extend_several(states, [chunk(at), chunk(at + 1), chunk(at + 2)]),
-            _ => extend_several(states, [chunk(at), chunk(at + 1), chunk(at + 2), chunk(at + 3)]),
-        }
-        at += at_once;
-    }
 }
 
 /// # Safety

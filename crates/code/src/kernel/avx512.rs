@@ -155,8 +155,9 @@ impl Stripe<'_> {
             let (vectors, matrices) = unsafe {
                 let vectors: [__m512i; U] =
                     std::array::from_fn(|u| _mm512_loadu_si512(source.as_ptr().add(at + u * VECTOR).cast()));
-                let matrices: [__m512i; M] =
-                    std::array::from_fn(|row| _mm512_set1_epi64(*self.product.bit_matrices.get_unchecked(column * M + row) as i64));
+                let matrices: [__m512i; M] = std::array::from_fn(|row| {
+                    _mm512_set1_epi64(*self.product.bit_matrices.get_unchecked(column * M + row) as i64)
+                });
                 (vectors, matrices)
             };
             if SUMS == ALL {

@@ -18,11 +18,12 @@ pub fn extend_words(state: u32, bytes: &[u8]) -> u32 {
 #[inline]
 #[target_feature(enable = "sse4.2")]
 pub fn extend_several<const N: usize>(states: &mut [u32], chunks: [&[u8]; N]) {
-    let words = chunks.map(|chunk| chunk.as_chunks::<8>().0);
+    let count = chunks[0].len() / 8;
+    let words = chunks.map(|chunk| &chunk.as_chunks::<8>().0[..count]);
     let mut chains: [u64; N] = std::array::from_fn(|i| u64::from(states[i]));
-    for at in 0..words[0].len() {
-        for i in 0..N {
-            chains[i] = _mm_crc32_u64(chains[i], u64::from_le_bytes(words[i][at]));
+    for at in 0..count {
+        for (chain, words) in chains.iter_mut().zip(words) {
+            *chain = _mm_crc32_u64(*chain, u64::from_le_bytes(words[at]));
         }
     }
     for i in 0..N {
@@ -54,7 +55,7 @@ pub fn sum_of_xor(sums: &[u32], length: usize) -> u32 {
     sums.iter().fold(beginning, |sum, of_one| sum ^ of_one)
 }
 
-/// The state after `count` bytes of zero: [`crate::crc::extend_by_zeros`], by instructions.
+/// The state after `count` bytes of zero, in a number of steps that grows with the logarithm of `count`.
 #[inline]
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 fn extend_by_zeros(mut state: u32, count: usize) -> u32 {

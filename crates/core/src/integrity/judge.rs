@@ -40,7 +40,7 @@ pub fn judge(evidence: &Evidence) -> Judgement {
         Scheme::Pure | Scheme::Hybrid2 => by_sums(evidence),
     };
     let all = Slots::range(0, evidence.shape.slots());
-    let erased = all - evidence.sound() | found.stale;
+    let erased = (all - evidence.sound()) | found.stale;
     let data = evidence.shape.data_slots();
     let is_too_much = erased.count() > evidence.shape.parity;
     let lost = (if is_too_much { erased & data } else { Slots::NONE }) | found.conflict;

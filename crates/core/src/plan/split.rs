@@ -3,15 +3,32 @@
 use super::stripe::Shape;
 use crate::slots::Slots;
 
-/// What a request touches of one stripe.
+/// What a request touches of one stripe: one run of its data chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The stripe's number.
     pub stripe: u64,
-    /// The data chunks it touches: one run.
-    pub touched: Slots,
-    /// Those of them of which it leaves some bytes alone: at most the first and the last.
-    pub partial: Slots,
+    /// The first slot touched.
+    pub start: usize,
+    /// The slot behind the last one touched.
+    pub end: usize,
+    /// Does the request leave some bytes of the first one alone, ...
+    pub is_head_partial: bool,
+    /// ... and of the last one? (Of a single chunk, either says so.)
+    pub is_tail_partial: bool,
+}
+
+impl Part {
+    /// The data chunks it touches.
+    pub fn touched(&self) -> Slots {
+        Slots::range(self.start, self.end)
+    }
+
+    /// Those of them of which it leaves some bytes alone.
+    pub fn partial(&self) -> Slots {
+        let ends = [(self.is_head_partial, self.start), (self.is_tail_partial, self.end - 1)];
+        ends.into_iter().filter_map(|(is_partial, slot)| is_partial.then_some(slot)).collect()
+    }
 }
 
 /// The stripes touched by `len` bytes from byte `offset` of an array of these shape and chunk on, ascending. Nothing
@@ -24,20 +41,22 @@ pub fn split(shape: Shape, chunk_bytes: u64, offset: u64, len: u64) -> impl Iter
     let data = shape.data as u64;
     // Chunks of data, numbered through: first touched, first not touched.
     let (first, last) = (offset / chunk_bytes, end.div_ceil(chunk_bytes));
-    let head = (!offset.is_multiple_of(chunk_bytes)).then_some(first);
-    let tail = (!end.is_multiple_of(chunk_bytes)).then(|| end / chunk_bytes);
-    let mut next = if len == 0 { last } else { first };
+    let is_head_partial = first * chunk_bytes != offset;
+    let is_tail_partial = !end.is_multiple_of(chunk_bytes);
+    let (mut next, mut stripe, mut start) = (if len == 0 { last } else { first }, first / data, first % data);
     std::iter::from_fn(move || {
         if next >= last {
             return None;
         }
-        let (stripe, start) = (next / data, next % data);
         let count = (last - next).min(data - start);
-        let slot = |chunk: u64| (next..next + count).contains(&chunk).then(|| (chunk - next + start) as usize);
-        let mut partial = Slots::NONE;
-        [head, tail].into_iter().flatten().filter_map(slot).for_each(|slot| partial.insert(slot));
-        let touched = Slots::range(start as usize, (start + count) as usize);
-        next += count;
-        Some(Part { stripe, touched, partial })
+        let part = Part {
+            stripe,
+            start: start as usize,
+            end: (start + count) as usize,
+            is_head_partial: is_head_partial && next == first,
+            is_tail_partial: is_tail_partial && next + count == last,
+        };
+        (next, stripe, start) = (next + count, stripe + 1, 0);
+        Some(part)
     })
 }

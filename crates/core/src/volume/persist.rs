@@ -213,6 +213,11 @@ pub(super) async fn clean(handle: &Handle, before: Nanos) {
         handle.park(Queue::Intent).await;
     }
     let pages = handle.with(|state| {
+        let is_decided = |&region: &u64| {
+            let stripes = state.geometry.stripes_of_region(region);
+            state.unresolved.range(stripes).next().is_none()
+        };
+        let covered: Vec<u64> = covered.into_iter().filter(is_decided).collect();
         let pages = state.intents.clean(&covered, before, per_page);
         state.intents.pages_busy.extend(&pages);
         pages

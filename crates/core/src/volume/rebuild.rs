@@ -48,8 +48,25 @@ pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
 
 /// Writes the intents and the written map on a new member.
 async fn maps(handle: &Handle, slot: Slot) {
-    // The intents change while this goes on; but from the start of it on the new member is among those they are
-    // written to, so a page that is written twice ends with what is true.
+    // Nobody else writes a page meanwhile.
+    let all = handle.with(|state| 0..state.geometry.intent_pages);
+    while handle.with(|state| !state.intents.pages_busy.is_empty()) {
+        handle.park(Queue::Intent).await;
+    }
+    handle.with(|state| state.intents.pages_busy.extend(all));
+    while handle.with(|state| std::mem::replace(&mut state.flush_rounds.is_running, true)) {
+        handle.park(Queue::Flush).await;
+    }
+    write_maps(handle, slot).await;
+    handle.with(|state| {
+        state.intents.pages_busy.clear();
+        state.flush_rounds.is_running = false;
+        state.wake(Queue::Intent);
+        state.wake(Queue::Flush);
+    });
+}
+
+async fn write_maps(handle: &Handle, slot: Slot) {
     let ops = handle.with(|state| {
         let array = state.superblock.array;
         let write = |offset, buffer| (slot, OpKind::Write { offset, buffer, is_durable: true });

@@ -117,7 +117,7 @@ fn rebuild(handle: &Handle, read: &Rows, judgement: &Judgement) -> Rebuilt {
         }
         let mut lost = judgement.lost;
         let mut rebuilt = Slots::NONE;
-        let wanted = judgement.erased & data - judgement.lost;
+        let wanted = judgement.erased & (data - judgement.lost);
         let using: Vec<usize> =
             (Slots::range(0, shape.slots()) - judgement.erased - judgement.lost).iter().take(shape.data).collect();
         if !wanted.is_empty() && using.len() == shape.data {
@@ -250,6 +250,8 @@ pub(super) fn seal(state: &State, stripe: u64, slot: usize, row: &mut Buffer, en
 
 /// Writes rebuilt rows, flushes, and reads them back. Those that are right now.
 async fn repair(handle: &Handle, stripe: u64, rebuilt: &mut Rebuilt, wanted: Slots) -> Slots {
+    let region = handle.with(|state| state.geometry.region_of(stripe));
+    persist::announce(handle, region).await;
     let ops: Vec<_> = handle.with(|state| {
         let entries = rebuilt.entries.clone();
         wanted
@@ -279,12 +281,14 @@ async fn repair(handle: &Handle, stripe: u64, rebuilt: &mut Rebuilt, wanted: Slo
     let right: Slots = right.map(|(slot, _)| slot).collect();
     again.recycle(handle);
     handle.with(|state| {
-        let data = state.shape().data;
+        let (now, data) = (state.now, state.shape().data);
+        state.intents.end(region, now);
         right.iter().filter(|&slot| slot < data).for_each(|slot| {
             let chunk = state.chunk(stripe, slot);
             state.read_status.clear(chunk);
         });
     });
+    persist::clean_later(handle);
     right
 }
 

@@ -7,7 +7,7 @@ use super::resolve::{self, Resolved};
 /// Reads a stripe whole and puts right what is wrong in it. Stripes that were never written hold nothing.
 pub(super) async fn stripe(handle: &Handle, stripe: u64) {
     let _guard = handle.lock(stripe, true).await;
-    if !handle.with(|state| state.written.get(stripe)) {
+    if !handle.with(|state| state.written.get(stripe) && !state.unresolved.contains(&stripe)) {
         return;
     }
     let resolved: Resolved = resolve::resolve(handle, stripe).await;

@@ -56,7 +56,7 @@ fn settle_tickets(handle: &Handle, batch: &[Pending], is_done: bool) {
 async fn write(handle: &Handle, stripe: u64, batch: &[Pending]) -> Result<(), Failure> {
     let region = handle.with(|state| state.geometry.region_of(stripe));
     persist::announce(handle, region).await;
-    let result = match handle.with(|state| state.life == Life::Open) {
+    let result = match handle.with(|state| matches!(state.life, Life::Open | Life::Stopping)) {
         true => write_announced(handle, stripe, batch).await,
         false => Err(Failure::Io),
     };
@@ -71,8 +71,16 @@ async fn write(handle: &Handle, stripe: u64, batch: &[Pending]) -> Result<(), Fa
 
 async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Result<(), Failure> {
     let (touched, partial) = handle.with(|state| coverage(state, batch));
-    let is_written = handle.with(|state| state.written.get(stripe));
-    let rows = if is_written {
+    let is_anew = handle.with(|state| {
+        let is_all = touched == state.shape().data_slots() && partial.is_empty();
+        let is_undecided = state.unresolved.contains(&stripe);
+        if is_undecided && !is_all {
+            return Err(Failure::Io);
+        }
+        // What was undecided is written over whole; it may be decided then.
+        Ok(!state.written.get(stripe) || is_undecided && is_all)
+    })?;
+    let rows = if !is_anew {
         match replace(handle, stripe, batch, touched, partial).await? {
             Some(rows) => rows,
             None => {
@@ -85,6 +93,7 @@ async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Res
     };
     put(handle, stripe, rows).await?;
     handle.with(|state| {
+        state.unresolved.remove(&stripe);
         if !state.written.get(stripe) {
             state.written.set(stripe, true);
             let page = stripe / state.geometry.stripes_per_page();
@@ -144,12 +153,12 @@ async fn first(handle: &Handle, stripe: u64, batch: &[Pending]) -> Output {
     })
 }
 
-/// The version of this write, in schemes that have them.
+/// The number of this write, in schemes that have versions. (Hybrid-1 takes it for the first write of a chunk only:
+/// after a trim the versions must not begin anew below those that still lie on the disks.)
 async fn version(handle: &Handle) -> Version {
-    match handle.with(|state| state.geometry.scheme) {
-        Scheme::Stamp => Version(persist::next_write_number(handle).await),
-        Scheme::Hybrid1 => Version(1),
-        Scheme::None | Scheme::Pure | Scheme::Hybrid2 => Version(0),
+    match handle.with(|state| state.geometry.scheme.has_versions()) {
+        true => Version(persist::next_write_number(handle).await),
+        false => Version(0),
     }
 }
 
@@ -244,9 +253,6 @@ async fn replace(
         let data = state.shape().data_slots();
         let is_read = data.iter().filter(|&slot| state.read_status.is_read(state.chunk(stripe, slot))).collect();
         let missing = state.missing(stripe);
-        if !missing.is_empty() && state.unresolved.contains(&stripe) {
-            return None;
-        }
         let known = PlanState { is_read, missing, turn: stripe as usize };
         plan(state.geometry.scheme, state.shape(), Want::Write { touched, partial }, known)
     });

@@ -221,11 +221,10 @@ impl Tally {
 impl Run {
     fn new(shape: Shape, part: Part, accounting: Accounting) -> Run {
         let stripe = part.stripe * shape.data as u64;
-        let (first, count) = (part.touched.first().expect("a part touches something"), part.touched.count());
-        let (start, end) = (stripe + first as u64, stripe + (first + count) as u64);
+        let (start, end) = (stripe + part.start as u64, stripe + part.end as u64);
         let is_partial = match accounting {
             Accounting::Paper => [false; 2],
-            Accounting::Strict => [first, first + count - 1].map(|slot| part.partial.contains(slot)),
+            Accounting::Strict => [part.is_head_partial, part.is_tail_partial],
         };
         Run { stripe, start, end, stripe_end: stripe + shape.data as u64, is_partial }
     }
@@ -273,7 +272,7 @@ mod tests {
 
     impl Slowly {
         fn add(&mut self, is_write: bool, part: Part, accounting: Accounting) {
-            let Part { stripe, touched, partial } = part;
+            let (stripe, touched, partial) = (part.stripe, part.touched(), part.partial());
             let is_read = &mut self.stripes[stripe as usize];
             let partial = if accounting == Accounting::Strict { partial } else { Slots::NONE };
             let want = if is_write { Want::Write { touched, partial } } else { Want::Read(touched) };

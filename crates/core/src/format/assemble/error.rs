@@ -1,7 +1,6 @@
 //! Why members make no array, in one line each.
 
 use super::super::superblock::{MemberState, SuperblockError};
-use super::super::uuid::Uuid;
 use std::fmt;
 
 /// Why there is no array. Labels are those that were given.
@@ -20,12 +19,12 @@ pub enum AssembleError {
     Foreign {
         /// A member of the array that most of them are of,
         label: String,
-        /// and the array;
-        array: (Uuid, String),
+        /// and the array: `volume photos (1b4e28ba-...)`;
+        array: String,
         /// the one that is of another,
         other: String,
         /// and that one.
-        other_array: (Uuid, String),
+        other_array: String,
     },
     /// The same member twice, or one and its copy.
     Duplicate {
@@ -83,7 +82,6 @@ impl fmt::Display for AssembleError {
             }
             AssembleError::Unread { label, error } => write!(f, "{label} {error}"),
             AssembleError::Foreign { label, array, other, other_array } => {
-                let (array, other_array) = (array_name(array), array_name(other_array));
                 write!(f, "{other} is a member of {other_array}, not of {array} as {label} is")
             }
             AssembleError::Duplicate { label, other, slot } => {
@@ -120,11 +118,6 @@ fn fmt_too_few(
         }
     }
     Ok(())
-}
-
-/// `volume photos (1b4e28ba-...)`.
-fn array_name((uuid, name): &(Uuid, String)) -> String {
-    if name.is_empty() { format!("volume {uuid}") } else { format!("volume {name} ({uuid})") }
 }
 
 impl std::error::Error for AssembleError {}

@@ -33,7 +33,7 @@ pub struct Given {
 /// An array that can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assembly {
-    /// The superblock that speaks for the array.
+    /// The superblock that speaks for the array; as whose slot is of no concern.
     pub superblock: Superblock,
     /// Who is in, by slot.
     pub slots: Vec<SlotState>,
@@ -137,8 +137,10 @@ impl Member<'_> {
         self.label.to_owned()
     }
 
-    fn array(&self) -> (Uuid, String) {
-        (self.says.array, self.says.name.clone())
+    /// Its array, as people know it.
+    fn array(&self) -> String {
+        let Superblock { name, array, .. } = self.says;
+        if name.is_empty() { format!("volume {array}") } else { format!("volume {name} ({array})") }
     }
 
     /// How `other` is, as this one's table has it; nothing when it does not know it.

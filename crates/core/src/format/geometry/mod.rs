@@ -9,13 +9,13 @@ mod error;
 mod limits;
 
 pub use error::GeometryError;
-
-use crate::integrity::scheme::Scheme;
-use crate::layout::Layout;
 pub use limits::{
     CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, HEAD_BYTES, MEMBER_BYTES_MAX, PAGE_HEAD_BYTES, REGION_BYTES_MIN, REGIONS_MAX,
     REGIONS_MIN, STRIPES_MAX, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES,
 };
+
+use crate::integrity::scheme::Scheme;
+use crate::layout::Layout;
 use scrubjay_code::Code;
 use std::ops::Range;
 

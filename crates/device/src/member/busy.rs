@@ -1,0 +1,151 @@
+//! Who else has a member: mounts, swap, devices made of it, other programs.
+//!
+//! The kernel refuses a second holder of a block device, but does not say who the first is; and of a file it does not know
+//! that it is swap, or the disk below a loop device. So this is looked up first.
+
+use super::error::MemberError;
+use crate::sysfs::DiskNode;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// Who else has a member.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Busy {
+    /// A file system.
+    #[error("is mounted at {0}")]
+    Mounted(String),
+    /// A file system on one of its partitions.
+    #[error("has a partition, {partition}, that is mounted at {at}")]
+    PartitionMounted {
+        /// Its name.
+        partition: String,
+        /// Where.
+        at: String,
+    },
+    /// The kernel's memory.
+    #[error("is in use as swap")]
+    Swap,
+    /// Devices that are made of it: `md0`, `dm-3`.
+    #[error("is part of {0}")]
+    Held(String),
+    /// The loop device on this file.
+    #[error("is the disk behind /dev/{0}")]
+    Loop(String),
+    /// Another program, as far as one can tell.
+    #[error("is in use by process {pid} ({command}), or is named twice")]
+    Process {
+        /// Its number.
+        pid: u32,
+        /// Its command line.
+        command: String,
+    },
+    /// Who knows.
+    #[error("is in use by another program, or is named twice")]
+    Somebody,
+    /// Another file took the name while it was being opened.
+    #[error("was replaced by something else just now")]
+    Replaced,
+}
+
+/// Refuses what others have, as far as it can be known before it is opened.
+pub fn check(path: &Path, metadata: &Metadata) -> Result<(), MemberError> {
+    let busy = if metadata.file_type().is_block_device() { device(metadata.rdev()) } else { file(path) };
+    busy.map_or(Ok(()), |busy| Err(MemberError::Busy { path: path.to_owned(), busy }))
+}
+
+/// Locks a file, or is refused at once: [`io::ErrorKind::WouldBlock`]. The lock goes with the open file.
+pub fn lock(file: &File, is_shared: bool) -> io::Result<()> {
+    let how = if is_shared { libc::LOCK_SH } else { libc::LOCK_EX };
+    // SAFETY: flock touches no memory; the descriptor is open.
+    let result = unsafe { libc::flock(file.as_raw_fd(), how | libc::LOCK_NB) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Who has a lock on this file. `/proc/locks`: `1: FLOCK  ADVISORY  WRITE 4242 fe:00:131075 0 EOF`.
+pub fn holder(path: &Path) -> Busy {
+    let Ok(metadata) = fs::metadata(path) else { return Busy::Somebody };
+    let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
+    let name = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
+    let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+    let line = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let pid = line.filter(|words| words.get(5) == Some(&name.as_str())).find_map(|words| words[4].parse().ok());
+    pid.map_or(Busy::Somebody, |pid: u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words = line.split(|&byte| byte == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy);
+        Busy::Process { pid, command: words.collect::<Vec<_>>().join(" ") }
+    })
+}
+
+fn device(number: u64) -> Option<Busy> {
+    let (major, minor) = (libc::major(number), libc::minor(number));
+    let folder = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mounted = |number: &str| mount_point(&fs::read_to_string("/proc/self/mountinfo").ok()?, number);
+    if let Some(at) = mounted(&format!("{major}:{minor}")) {
+        return Some(Busy::Mounted(at));
+    }
+    if is_swap(&format!("/dev/{name}")) {
+        return Some(Busy::Swap);
+    }
+    let children = |folder: &Path| -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    let mut holders = children(&folder.join("holders"));
+    for partition in children(&folder).into_iter().filter(|child| folder.join(child).join("partition").exists()) {
+        let number = fs::read_to_string(folder.join(&partition).join("dev")).unwrap_or_default();
+        if let Some(at) = mounted(number.trim()) {
+            return Some(Busy::PartitionMounted { partition, at });
+        }
+        if is_swap(&format!("/dev/{partition}")) {
+            return Some(Busy::Swap);
+        }
+        holders.extend(children(&folder.join(partition).join("holders")));
+    }
+    holders.sort();
+    (!holders.is_empty()).then(|| Busy::Held(holders.join(", ")))
+}
+
+fn file(path: &Path) -> Option<Busy> {
+    let path = fs::canonicalize(path).ok()?;
+    if is_swap(&path.to_string_lossy()) {
+        return Some(Busy::Swap);
+    }
+    let disks = fs::read_dir("/sys/block").ok()?.flatten();
+    let loops = disks.filter(|disk| disk.file_name().to_string_lossy().starts_with("loop"));
+    let nodes = loops.filter_map(|disk| DiskNode::of_folder(&disk.path()).ok());
+    let ours = |node: &DiskNode| node.attribute("loop/backing_file").is_some_and(|file| Path::new(&file) == path);
+    nodes.into_iter().find(ours).map(|node| Busy::Loop(node.name))
+}
+
+/// `36 35 98:0 / /mnt rw ...`: the fifth word of the line whose third is the device's number.
+fn mount_point(mounts: &str, number: &str) -> Option<String> {
+    let mut lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    let line = lines.find(|words| words.get(2) == Some(&number))?;
+    line.get(4).map(|at| at.replace("\\040", " "))
+}
+
+/// The first word of each line but the first is a device or a file.
+fn is_swap(path: &str) -> bool {
+    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    swaps
+        .lines()
+        .skip(1)
+        .any(|line| line.split_whitespace().next().is_some_and(|word| word.replace("\\040", " ") == path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_are_told_by_the_number_of_their_device() {
+        let mounts =
+            "22 1 0:20 / /proc rw shared:1 - proc proc rw\n36 35 98:0 / /mnt/my\\040disk rw - ext4 /dev/x rw\n";
+        assert_eq!(mount_point(mounts, "98:0").as_deref(), Some("/mnt/my disk"));
+        assert_eq!(mount_point(mounts, "8:0"), None);
+    }
+}

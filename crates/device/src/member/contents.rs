@@ -1,0 +1,77 @@
+//! What is on a disk or in a file that is to become a member: nothing, or something that would be lost.
+
+use super::open::Member;
+use scrubjay_core::format::superblock::SuperblockError;
+use std::fmt;
+use std::io;
+
+/// So much at either end is looked at: everything that says what a disk is for is there.
+const LOOK_BYTES: u64 = 1 << 20;
+
+/// What would be lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// It is a member of a volume.
+    Member {
+        /// The volume's name, or its UUID when it has none.
+        volume: String,
+        /// The member's slot.
+        slot: usize,
+    },
+    /// It is a member of a volume, but its superblocks cannot be read.
+    DamagedMember,
+    /// It has partitions.
+    Partitions,
+    /// It holds something.
+    Something,
+}
+
+impl Member {
+    /// What would be lost if it were overwritten; nothing when both its ends are empty.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn contents(&self) -> io::Result<Option<Contents>> {
+        match self.superblock() {
+            Ok(said) => {
+                let volume = if said.name.is_empty() { said.array.to_string() } else { said.name };
+                return Ok(Some(Contents::Member { volume, slot: said.slot }));
+            }
+            Err(SuperblockError::Foreign) => {}
+            Err(_) => return Ok(Some(Contents::DamagedMember)),
+        }
+        let look = LOOK_BYTES.min(self.bytes);
+        let head = self.read(0, look as usize)?;
+        let tail = self.read(self.bytes - look, look as usize)?;
+        if has_partitions(&head, self.block_bytes) {
+            return Ok(Some(Contents::Partitions));
+        }
+        let is_empty = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0);
+        Ok((!is_empty(&head) || !is_empty(&tail)).then_some(Contents::Something))
+    }
+}
+
+/// An MBR with any partition in it (GPT has one there, too, for its protection), or a GPT.
+fn has_partitions(head: &[u8], block_bytes: u64) -> bool {
+    /// Where the four lines of an MBR's table begin; the type of a partition is the fifth of 16 bytes.
+    const TABLE_AT: usize = 446;
+    let Some(table) = head.get(TABLE_AT..512) else { return false };
+    let is_mbr = table.ends_with(&[0x55, 0xaa]) && table.chunks_exact(16).any(is_partition);
+    is_mbr || head.get(block_bytes as usize..).is_some_and(|second| second.starts_with(b"EFI PART"))
+}
+
+/// The boot sector of a FAT or NTFS file system ends like an MBR; what it has in place of the table is code or text.
+fn is_partition(line: &[u8]) -> bool {
+    matches!(line[0], 0 | 0x80) && line[4] != 0 && line[12..] != [0; 4]
+}
+
+impl fmt::Display for Contents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Contents::Member { volume, slot } => write!(f, "is member {slot} of volume {volume}"),
+            Contents::DamagedMember => f.write_str("is a member of a volume, a damaged one"),
+            Contents::Partitions => f.write_str("has partitions"),
+            Contents::Something => f.write_str("is not empty"),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Opening a member, and what is read and written of it outside of a running volume.
+
+use super::busy::{self, Busy};
+use super::error::MemberError;
+use crate::target::{device_block, device_bytes, what_it_is};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::format::assemble::Given;
+use scrubjay_core::format::geometry::SUPERBLOCK_BYTES;
+use scrubjay_core::format::superblock::{self, Superblock, SuperblockError};
+use scrubjay_core::units::SECTOR_BYTES;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// What a member is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// To have a look at it, whoever uses it meanwhile.
+    Look,
+    /// To read it while nobody writes it.
+    ReadOnly,
+    /// To read and write it, alone.
+    ReadWrite,
+}
+
+/// An open member, or what is to become one. Dropping it lets it go.
+#[derive(Debug)]
+pub struct Member {
+    /// As the user named it.
+    pub path: PathBuf,
+    /// Open as it was asked.
+    pub file: File,
+    /// Do reads and writes bypass the page cache?
+    pub is_direct: bool,
+    /// A block device, not a file?
+    pub is_block_device: bool,
+    /// Its size in bytes, whole blocks.
+    pub bytes: u64,
+    /// Offsets and lengths of what is read and written must be multiples of this: 512, or what the disk says.
+    pub block_bytes: u64,
+}
+
+impl Member {
+    /// Opens `path`, past the page cache where possible. Nothing is written.
+    ///
+    /// # Errors
+    /// [`MemberError`]; when somebody else holds it, by whom.
+    pub fn open(path: &Path, access: Access) -> Result<Member, MemberError> {
+        let metadata = fs::metadata(path).map_err(|source| MemberError::of(path, source))?;
+        let kind = metadata.file_type();
+        if !kind.is_block_device() && !kind.is_file() {
+            let (what, hint) = what_it_is(path, &metadata);
+            return Err(MemberError::Kind { path: path.to_owned(), what, hint });
+        }
+        let is_block_device = kind.is_block_device();
+        if access != Access::Look {
+            busy::check(path, &metadata)?;
+        }
+        let (file, is_direct) = open(path, access, is_block_device)?;
+        if access != Access::Look && !is_block_device {
+            busy::lock(&file, access == Access::ReadOnly).map_err(|source| locked(path, source))?;
+        }
+        // What was opened is what was looked at.
+        let opened = file.metadata().map_err(|source| MemberError::of(path, source))?;
+        if (opened.dev(), opened.ino(), opened.rdev()) != (metadata.dev(), metadata.ino(), metadata.rdev()) {
+            return Err(MemberError::Busy { path: path.to_owned(), busy: Busy::Replaced });
+        }
+        Member::measure(path, file, is_direct, is_block_device).map_err(|source| MemberError::of(path, source))
+    }
+
+    fn measure(path: &Path, file: File, is_direct: bool, is_block_device: bool) -> io::Result<Member> {
+        let (bytes, block_bytes) = if is_block_device {
+            (device_bytes(&file)?, u64::from(device_block(&file)?))
+        } else {
+            (file.metadata()?.len(), SECTOR_BYTES)
+        };
+        let mut member = Member { path: path.to_owned(), file, is_direct, is_block_device, bytes, block_bytes };
+        if is_direct && !is_block_device {
+            member.find_block()?;
+        }
+        member.bytes -= bytes % member.block_bytes;
+        Ok(member)
+    }
+
+    /// The smallest block that a file gives directly: what it says when it is asked for one.
+    fn find_block(&mut self) -> io::Result<()> {
+        for block_bytes in [SECTOR_BYTES, 4096] {
+            let mut block = Buffer::zeroed(block_bytes as usize);
+            match self.file.read_at(&mut block, 0) {
+                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
+                _ => {
+                    self.block_bytes = block_bytes;
+                    return Ok(());
+                }
+            }
+        }
+        self.leave_direct()
+    }
+
+    /// Makes it take blocks of this size, which a volume was made with: a file that was moved to a disk with greater ones
+    /// is read and written through the page cache then.
+    ///
+    /// # Errors
+    /// When it is a block device with greater blocks.
+    pub fn use_block(&mut self, block_bytes: u64) -> Result<(), MemberError> {
+        if self.block_bytes <= block_bytes {
+            return Ok(());
+        }
+        if self.is_block_device {
+            let (path, theirs) = (self.path.clone(), self.block_bytes);
+            return Err(MemberError::Block { path, theirs, ours: block_bytes });
+        }
+        self.leave_direct().map_err(|source| MemberError::of(&self.path, source))
+    }
+
+    fn leave_direct(&mut self) -> io::Result<()> {
+        // SAFETY: F_GETFL and F_SETFL work on the flags of a live descriptor and touch no memory.
+        let result = unsafe {
+            let flags = libc::fcntl(self.file.as_raw_fd(), libc::F_GETFL);
+            libc::fcntl(self.file.as_raw_fd(), libc::F_SETFL, flags & !libc::O_DIRECT)
+        };
+        if result < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        (self.is_direct, self.block_bytes) = (false, SECTOR_BYTES);
+        Ok(())
+    }
+
+    /// What its superblocks say: the newest sound copy. A copy that cannot be read counts as damaged.
+    pub fn superblock(&self) -> Result<Superblock, SuperblockError> {
+        let Some(offsets) = Superblock::offsets(self.bytes) else { return Err(SuperblockError::Foreign) };
+        let copies: Vec<io::Result<Buffer>> = offsets.map(|offset| self.read(offset, SUPERBLOCK_BYTES)).into();
+        match superblock::newest(copies.iter().flatten().map(|copy| &copy[..])) {
+            Err(SuperblockError::Foreign) if copies.iter().any(Result::is_err) => Err(SuperblockError::Damaged),
+            said => said,
+        }
+    }
+
+    /// What an array is put together from.
+    pub fn given(&self) -> Given {
+        Given { label: self.path.display().to_string(), bytes: self.bytes, says: self.superblock() }
+    }
+
+    /// Reads, now.
+    ///
+    /// # Errors
+    /// What the kernel says; the end of the member is an error, too.
+    pub fn read(&self, offset: u64, len: usize) -> io::Result<Buffer> {
+        let mut buffer = Buffer::zeroed(len);
+        self.file.read_exact_at(&mut buffer, offset)?;
+        Ok(buffer)
+    }
+
+    /// Writes, now.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn write(&self, offset: u64, buffer: &Buffer) -> io::Result<()> {
+        // A file would grow.
+        if offset + buffer.len() as u64 > self.bytes {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.file.write_all_at(buffer, offset)
+    }
+
+    /// Ends when all that was written would survive a loss of power.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+/// Opens as asked, past the page cache if the file system can. A device is claimed in the same step.
+fn open(path: &Path, access: Access, is_block_device: bool) -> Result<(File, bool), MemberError> {
+    let claim = if is_block_device && access != Access::Look { libc::O_EXCL } else { 0 };
+    let open = |flags| {
+        let mut options = OpenOptions::new();
+        options.read(true).write(access == Access::ReadWrite).custom_flags(claim | flags).open(path)
+    };
+    let opened = match open(libc::O_DIRECT) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => open(0).map(|file| (file, false)),
+        opened => opened.map(|file| (file, true)),
+    };
+    opened.map_err(|source| match source.raw_os_error() {
+        Some(libc::EBUSY) => MemberError::Busy { path: path.to_owned(), busy: Busy::Somebody },
+        _ => MemberError::of(path, source),
+    })
+}
+
+fn locked(path: &Path, source: io::Error) -> MemberError {
+    match source.kind() {
+        io::ErrorKind::WouldBlock => MemberError::Busy { path: path.to_owned(), busy: busy::holder(path) },
+        _ => MemberError::of(path, source),
+    }
+}

@@ -1,0 +1,171 @@
+//! Files as members: who may open them, what is found on them, what is made of them.
+
+use super::*;
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::format::assemble::{SlotState, assemble};
+use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::superblock::{MemberRecord, MemberState, Superblock, SuperblockError};
+use scrubjay_core::format::uuid::Uuid;
+use scrubjay_core::format::{intent, written};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::layout::{Layout, LayoutKind};
+use scrubjay_core::plan::Shape;
+use scrubjay_core::units::UnixSeconds;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+fn image(folder: &TempDir, name: &str, bytes: u64) -> PathBuf {
+    let path = folder.path().join(name);
+    File::create(&path).unwrap().set_len(bytes).unwrap();
+    path
+}
+
+fn refused(path: &Path, access: Access) -> String {
+    Member::open(path, access).expect_err("refused").to_string()
+}
+
+/// A 2+1 volume on members of this many bytes, made.
+fn volume(members: &[Member]) -> Superblock {
+    let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).unwrap();
+    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 4096 };
+    let least = members.iter().map(|member| member.bytes).min().unwrap();
+    let member =
+        |slot| MemberRecord { uuid: Uuid([slot as u8 + 1; 16]), term: 0, state: MemberState::Active, faults: 0 };
+    let superblock = Superblock {
+        array: new_uuid().unwrap(),
+        name: "photos".to_owned(),
+        created: UnixSeconds(1),
+        last_started: UnixSeconds(0),
+        generation: 1,
+        write_mark: 0,
+        is_clean: true,
+        geometry: Geometry::fit(&parameters, least, None).unwrap(),
+        slot: 0,
+        members: (0..3).map(member).collect(),
+    };
+    make(members, &superblock).unwrap();
+    superblock
+}
+
+#[test]
+fn what_cannot_be_a_member_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.img");
+    assert!(refused(&path, Access::ReadWrite).contains("a.img: no such file or device (a file is made with: truncate"));
+    assert!(refused(folder.path(), Access::Look).contains("is a directory: name a block device or a file"));
+    assert!(refused(Path::new("/dev/null"), Access::ReadWrite).contains("is a character device"));
+}
+
+#[test]
+fn one_writer_or_some_readers_and_anybody_may_look() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(&folder, "a.img", 1 << 20);
+    let writer = Member::open(&path, Access::ReadWrite).unwrap();
+    for access in [Access::ReadWrite, Access::ReadOnly] {
+        let text = refused(&path, access);
+        assert!(text.contains(&format!("is in use by process {} (", std::process::id())), "{text}");
+    }
+    Member::open(&path, Access::Look).unwrap();
+    drop(writer);
+    let readers = [(); 2].map(|()| Member::open(&path, Access::ReadOnly).unwrap());
+    refused(&path, Access::ReadWrite);
+    drop(readers);
+    Member::open(&path, Access::ReadWrite).unwrap();
+}
+
+#[test]
+fn what_would_be_lost_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(&folder, "a.img", 4 << 20);
+    let contents = || Member::open(&path, Access::Look).unwrap().contents().unwrap();
+    let with = |bytes: &[u8], at: u64| {
+        File::create(&path).unwrap().set_len(4 << 20).unwrap();
+        OpenOptions::new().write(true).open(&path).unwrap().write_all_at(bytes, at).unwrap();
+        contents()
+    };
+    assert_eq!(contents(), None);
+    assert_eq!(with(b"ext4", 1080), Some(Contents::Something));
+    assert_eq!(with(&[1], (4 << 20) - 1), Some(Contents::Something));
+    assert_eq!(with(b"EFI PART", 512), Some(Contents::Partitions));
+    let mut mbr = [0; 512];
+    (mbr[450], mbr[458], mbr[510], mbr[511]) = (0x83, 1, 0x55, 0xaa);
+    assert_eq!(with(&mbr, 0), Some(Contents::Partitions));
+    assert_eq!(with(&mbr[451..], 451), Some(Contents::Something), "no partition in it");
+    assert_eq!(with(b"SCRUBJAY", 4096), Some(Contents::DamagedMember));
+    let short = image(&folder, "short", 1000);
+    assert_eq!(Member::open(&short, Access::Look).unwrap().contents().unwrap(), None);
+}
+
+#[test]
+fn a_made_volume_is_found_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let sizes = [4 << 20, (5 << 20) + 700, 6 << 20];
+    let paths = [0, 1, 2].map(|slot| image(&folder, &format!("{slot}.img"), sizes[slot]));
+    let members = || paths.each_ref().map(|path| Member::open(path, Access::ReadWrite).unwrap());
+    for (member, byte) in members().iter().zip(1..) {
+        let mut old = Buffer::zeroed(member.bytes as usize);
+        old.fill(byte);
+        member.write(0, &old).unwrap();
+    }
+    let made = volume(&members());
+    let members = members();
+    let given = members.each_ref().map(Member::given);
+    let assembly = assemble(&given).unwrap();
+    assert_eq!(assembly.superblock.of_slot(0), made);
+    assert_eq!(assembly.slots, [0, 1, 2].map(SlotState::Active));
+
+    let (mut dirty, mut map) = (intent::Union::new(&made.geometry), written::Map::new(&made.geometry));
+    for member in &members {
+        let mut page = member.read(made.geometry.intent_page_offset(0), 4096).unwrap();
+        page.truncate(made.geometry.block_bytes as usize);
+        dirty.add(&intent::Page::decode(&page, made.array, 0).unwrap());
+        let page = member.read(made.geometry.written_page_offset(0, 1), 4096).unwrap();
+        map.add(&made.geometry, &written::Page::decode(&page, made.array, 0).unwrap());
+        let other = member.read(made.geometry.written_page_offset(0, 2), 4096).unwrap();
+        assert!(written::Page::decode(&other, made.array, 0).is_err());
+        assert!(member.read(0, 4096).unwrap().iter().all(|&byte| byte == 0), "the head is empty");
+    }
+    assert_eq!((dirty.dirty().count(), map.stripes.count()), (0, 0));
+    let contents = members[1].contents().unwrap();
+    assert_eq!(contents, Some(Contents::Member { volume: "photos".to_owned(), slot: 1 }));
+}
+
+#[test]
+fn one_sound_copy_of_the_superblock_is_enough() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = [0, 1, 2].map(|slot| image(&folder, &format!("{slot}.img"), 4 << 20));
+    let members = paths.each_ref().map(|path| Member::open(path, Access::ReadWrite).unwrap());
+    let made = volume(&members);
+    let [start, end] = made.places(4 << 20);
+    let zeros = Buffer::zeroed(4096);
+    members[0].write(start, &zeros).unwrap();
+    assert_eq!(members[0].superblock(), Ok(made.clone()));
+    let mut damaged = members[0].read(end, 4096).unwrap();
+    damaged[100] ^= 1;
+    members[0].write(end, &damaged).unwrap();
+    assert_eq!(members[0].superblock(), Err(SuperblockError::Damaged));
+}
+
+#[test]
+fn nothing_grows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(&folder, "a.img", 1 << 20);
+    let member = Member::open(&path, Access::ReadWrite).unwrap();
+    assert!(member.write((1 << 20) - 4096, &Buffer::zeroed(8192)).is_err());
+    assert_eq!(fs::metadata(&path).unwrap().len(), 1 << 20);
+}
+
+#[test]
+fn a_file_that_moved_to_greater_blocks_goes_through_the_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut member = Member::open(&image(&folder, "a.img", 1 << 20), Access::ReadWrite).unwrap();
+    member.block_bytes = 4096;
+    member.use_block(4096).unwrap();
+    member.use_block(512).unwrap();
+    assert_eq!((member.block_bytes, member.is_direct), (512, false));
+    member.write(512, &Buffer::zeroed(512)).unwrap();
+    // At an address that no disk would take.
+    member.file.read_exact_at(&mut [0; 100], 13).unwrap();
+}
