@@ -3,13 +3,19 @@
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_void};
 use std::mem;
 
+// The signatures in erasure_code.h, raid.h and crc.h of ISA-L 2.
+type InitTables = unsafe extern "C" fn(c_int, c_int, *const c_uchar, *mut c_uchar);
+type EncodeData = unsafe extern "C" fn(c_int, c_int, c_int, *const c_uchar, *const *const u8, *const *mut u8);
+type PqGen = unsafe extern "C" fn(c_int, c_int, *const *const c_void) -> c_int;
+type Crc32Iscsi = unsafe extern "C" fn(*const c_uchar, c_int, c_uint) -> c_uint;
+
 /// The functions of the library that have a counterpart here.
 #[derive(Clone, Copy, Debug)]
 pub struct Isal {
-    init_tables: unsafe extern "C" fn(c_int, c_int, *const c_uchar, *mut c_uchar),
-    encode_data: unsafe extern "C" fn(c_int, c_int, c_int, *const c_uchar, *const *const u8, *const *mut u8),
-    pq_gen: unsafe extern "C" fn(c_int, c_int, *const *const c_void) -> c_int,
-    crc32_iscsi: unsafe extern "C" fn(*const c_uchar, c_int, c_uint) -> c_uint,
+    init_tables: InitTables,
+    encode_data: EncodeData,
+    pq_gen: PqGen,
+    crc32_iscsi: Crc32Iscsi,
 }
 
 /// The factors of a code in the form that ISA-L wants.
@@ -35,23 +41,13 @@ impl Isal {
         };
         let (init, encode) = (symbol(c"ec_init_tables")?, symbol(c"ec_encode_data")?);
         let (pq, crc) = (symbol(c"pq_gen")?, symbol(c"crc32_iscsi")?);
-        // SAFETY: these are the signatures in erasure_code.h, raid.h and crc.h of ISA-L 2.
+        // SAFETY: the functions of these names have these signatures.
         unsafe {
             Some(Isal {
-                init_tables: mem::transmute::<
-                    *mut c_void,
-                    unsafe extern "C" fn(c_int, c_int, *const c_uchar, *mut c_uchar),
-                >(init),
-                encode_data: mem::transmute::<
-                    *mut c_void,
-                    unsafe extern "C" fn(c_int, c_int, c_int, *const c_uchar, *const *const u8, *const *mut u8),
-                >(encode),
-                pq_gen: mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int, c_int, *const *const c_void) -> c_int>(
-                    pq,
-                ),
-                crc32_iscsi: mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_uchar, c_int, c_uint) -> c_uint>(
-                    crc,
-                ),
+                init_tables: mem::transmute::<*mut c_void, InitTables>(init),
+                encode_data: mem::transmute::<*mut c_void, EncodeData>(encode),
+                pq_gen: mem::transmute::<*mut c_void, PqGen>(pq),
+                crc32_iscsi: mem::transmute::<*mut c_void, Crc32Iscsi>(crc),
             })
         }
     }

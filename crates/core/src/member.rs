@@ -102,4 +102,15 @@ pub trait Array {
 
     /// Takes back a buffer that a reply carried, to be used again.
     fn recycle(&mut self, buffer: Buffer);
+
+    /// No more requests will come: what was begun is done, made durable, and left in order. (An array that keeps nothing
+    /// in order has nothing to do.)
+    fn stop(&mut self, now: Nanos) {
+        let _ = now;
+    }
+
+    /// After [`Array::stop`]: is there nothing left to do?
+    fn is_stopped(&self) -> bool {
+        true
+    }
 }

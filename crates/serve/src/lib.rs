@@ -9,3 +9,4 @@ pub mod members;
 pub mod memory;
 pub mod nbd;
 pub mod server;
+pub mod volume;

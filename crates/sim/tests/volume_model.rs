@@ -5,13 +5,15 @@ use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::geometry::{Geometry, Parameters};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::member::{Array, Done, Op, OpId, OpKind};
+use scrubjay_core::format::superblock::MemberState;
+use scrubjay_core::member::{Array, Done, Op, OpId, OpKind, Slot};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::record::Record;
 use scrubjay_sim::volume::disk::{Fate, MemberDisk};
 use scrubjay_sim::volume::mischief::Chances;
 use scrubjay_sim::volume::setting::{Act, Narrowed, Setting};
-use scrubjay_sim::volume::subject::Subject;
+use scrubjay_sim::volume::subject::{Health, Subject};
 use scrubjay_sim::volume::trace::Trace;
 use scrubjay_sim::volume::world;
 use std::collections::VecDeque;
@@ -157,6 +159,14 @@ impl<const BUG: u8> Array for Single<BUG> {
     }
 
     fn recycle(&mut self, _buffer: Buffer) {}
+
+    fn stop(&mut self, _now: Nanos) {
+        self.is_stopping = true;
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
 }
 
 impl<const BUG: u8> Subject for Single<BUG> {
@@ -165,21 +175,33 @@ impl<const BUG: u8> Subject for Single<BUG> {
         disks[0].write(setting.geometry.data_offset, &zeros, true, Fate::HONEST);
     }
 
-    fn open(setting: &Setting, _disks: &[MemberDisk], _run: u64, _now: Nanos) -> Self {
+    fn open(setting: &Setting, _disks: &[MemberDisk]) -> Self {
         let (queue, out, replies) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
         Single { geometry: setting.geometry, queue, busy: None, out, replies, is_stopping: false, is_stopped: false }
     }
 
+    fn knows_active(_disks: &[MemberDisk], _slot: Slot) -> bool {
+        true
+    }
+
+    fn health(&self) -> Health {
+        Health { is_open: true, members: vec![MemberState::Active] }
+    }
+
+    fn poll_record(&mut self) -> Option<Record> {
+        None
+    }
+
+    fn fail(&mut self, _now: Nanos, _slot: Slot) {
+        unreachable!("there is but one disk");
+    }
+
+    fn replace(&mut self, _now: Nanos, _slot: Slot, _name: u64) {
+        unreachable!("there is but one disk");
+    }
+
     fn verify(&mut self, _now: Nanos, id: RequestId, _stripes: Range<u64>) {
         self.replies.push_back((id, Reply::Done));
-    }
-
-    fn stop(&mut self, _now: Nanos) {
-        self.is_stopping = true;
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.is_stopped
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line: every verb, option, help text and example, in one table.
 
 mod codes;
+mod integrity;
 mod scrub;
 mod simulate;
 mod source;
@@ -9,6 +10,7 @@ pub mod trace;
 mod tune;
 mod written;
 
+pub use integrity::{SimulateIntegrity, StudyIntegrity, Synthetic};
 pub use scrub::{Detector, Order, Policy, Scrub, Settings, Verify};
 pub use simulate::{Simulate, SimulateScrub, Simulated, SimulatedPolicy};
 pub use source::{Disk, Service, Traces};

@@ -1,6 +1,7 @@
 //! The arguments of `simulate`.
 
 use super::codes::TRACES as EXIT_CODES;
+use super::integrity::SimulateIntegrity;
 use super::{Disk, Traces};
 use crate::quantity;
 use clap::{Args, Subcommand, ValueEnum};
@@ -26,6 +27,8 @@ pub struct Simulate {
 pub enum Simulated {
     /// Play a scrub against a trace: what it would have read, and what it would have cost
     Scrub(Box<SimulateScrub>),
+    /// Count the disk I/Os of an array that checks what it reads: under each scheme, for the requests of a trace
+    Integrity(Box<SimulateIntegrity>),
 }
 
 /// Arguments of `simulate scrub`.

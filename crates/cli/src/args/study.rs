@@ -1,6 +1,7 @@
 //! The arguments of `study`.
 
 use super::codes::TRACES as EXIT_CODES;
+use super::integrity::StudyIntegrity;
 use super::{Disk, Traces};
 use crate::quantity;
 use clap::{Args, Subcommand};
@@ -42,6 +43,8 @@ pub enum Studied {
     Scrub(Box<StudyScrub>),
     /// Latent errors: how long one stays unknown, by order, region and segment
     Mlet(Box<StudyMlet>),
+    /// Silent corruption: what the schemes that find it cost an array in disk I/Os
+    Integrity(Box<StudyIntegrity>),
 }
 
 /// Arguments of `study idle`.

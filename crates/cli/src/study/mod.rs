@@ -4,6 +4,7 @@ mod busy;
 mod date;
 mod facts;
 mod idle;
+mod integrity;
 mod mlet;
 mod outlet;
 mod scrub;
@@ -19,5 +20,6 @@ pub fn run(args: &Study) -> Result<Exit> {
         Studied::Idle(args) => idle::run(args),
         Studied::Scrub(args) => scrub::run(args),
         Studied::Mlet(args) => mlet::run(args),
+        Studied::Integrity(args) => integrity::run(args),
     }
 }

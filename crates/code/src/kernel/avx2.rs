@@ -95,15 +95,15 @@ impl Stripe<'_, '_> {
                 }
             }
             let halves = vectors.map(|vector| split(vector));
-            for row in 0..M {
-                for u in 0..U {
+            for (row, sums) in rows.iter_mut().enumerate() {
+                for (u, sum) in sums.iter_mut().enumerate() {
                     let product = if row == 0 && PLAIN {
                         vectors[u]
                     } else {
                         // SAFETY: there is one for each row and column.
                         multiplied(halves[u], unsafe { self.product.halves.get_unchecked(column * M + row) })
                     };
-                    rows[row][u] = _mm256_xor_si256(rows[row][u], product);
+                    *sum = _mm256_xor_si256(*sum, product);
                 }
             }
         }

@@ -166,47 +166,30 @@ impl Volume {
         self.begin(now, async move { persist::take_out(&handle, member, Why::Asked).await });
     }
 
-    /// Takes a new disk as a member that is out; it is rebuilt while the volume goes on. The pump has put the disk in the
-    /// place of the old one before.
+    /// Takes a new disk of this size as a member that is out; it is rebuilt while the volume goes on. The pump has put the
+    /// disk in the place of the old one before.
     ///
     /// # Panics
     /// When there is no such member, or it is not out.
-    pub fn replace(&mut self, now: Nanos, member: Slot, uuid: Uuid) {
-        assert!(!self.handle.with(|state| state.is_attached(member)), "only a member that is out is replaced");
+    pub fn replace(&mut self, now: Nanos, member: Slot, uuid: Uuid, bytes: u64) {
+        self.handle.with(|state| {
+            assert!(!state.is_attached(member), "only a member that is out is replaced");
+            let least = state.geometry.member_bytes;
+            state.options.member_bytes.resize(state.members.len().max(state.options.member_bytes.len()), least);
+            state.options.member_bytes[member] = bytes;
+        });
         let handle = self.handle.clone();
         self.begin(now, async move { rebuild::replace(handle, member, uuid).await });
     }
 
-    /// Takes no more requests; when those that were taken are done, flushes, and writes down that all is in order.
-    pub fn stop(&mut self, now: Nanos) {
-        let handle = self.handle.clone();
-        self.begin(now, async move {
-            while handle.with(|state| state.life == Life::Opening) {
-                handle.park(Queue::Open).await;
-            }
-            let is_broken = handle.with(|state| {
-                let is_broken = state.life == Life::Broken;
-                state.life = if is_broken { Life::Stopped } else { Life::Stopping };
-                is_broken
-            });
-            if is_broken {
-                return;
-            }
-            while handle.with(|state| state.requests > 0 || !state.rebuilds.is_empty()) {
-                handle.park(Queue::Idle).await;
-            }
-            if handle.with(|state| !state.options.is_read_only) {
-                persist::clean(&handle, Nanos::MAX).await;
-                let is_clean = handle.with(|state| !state.intents.is_any_dirty() && state.life == Life::Stopping);
-                persist::commit(&handle, |superblock| superblock.is_clean = is_clean).await;
-            }
-            handle.with(|state| state.life = Life::Stopped);
-        });
+    /// Would everything still be there without this member?
+    pub fn can_spare(&self, member: Slot) -> bool {
+        self.handle.with(|state| state.can_spare(member))
     }
 
-    /// Is it stopped, so that the pump may go?
-    pub fn is_stopped(&self) -> bool {
-        self.handle.with(|state| state.life == Life::Stopped && state.groups.is_idle())
+    /// Is it open for reading only?
+    pub fn is_read_only(&self) -> bool {
+        self.handle.with(|state| state.options.is_read_only)
     }
 
     /// The next thing that was found wrong, oldest first.
@@ -315,6 +298,38 @@ impl Array for Volume {
 
     fn recycle(&mut self, buffer: Buffer) {
         self.handle.with(|state| state.pool.give(buffer));
+    }
+
+    /// Takes no more requests; when those that were taken are done, flushes, and writes down that all is in order.
+    fn stop(&mut self, now: Nanos) {
+        let handle = self.handle.clone();
+        self.begin(now, async move {
+            while handle.with(|state| state.life == Life::Opening) {
+                handle.park(Queue::Open).await;
+            }
+            let is_broken = handle.with(|state| {
+                let is_broken = state.life == Life::Broken;
+                state.life = if is_broken { Life::Stopped } else { Life::Stopping };
+                is_broken
+            });
+            if is_broken {
+                return;
+            }
+            while handle.with(|state| state.requests > 0 || !state.rebuilds.is_empty()) {
+                handle.park(Queue::Idle).await;
+            }
+            if handle.with(|state| !state.options.is_read_only) {
+                persist::clean(&handle, Nanos::MAX).await;
+                let is_clean = handle.with(|state| !state.intents.is_any_dirty() && state.life == Life::Stopping);
+                persist::commit(&handle, |superblock| superblock.is_clean = is_clean).await;
+            }
+            handle.with(|state| state.life = Life::Stopped);
+        });
+    }
+
+    /// Is it stopped, so that the pump may go?
+    fn is_stopped(&self) -> bool {
+        self.handle.with(|state| state.life == Life::Stopped && state.groups.is_idle())
     }
 }
 

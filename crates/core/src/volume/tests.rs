@@ -283,7 +283,7 @@ fn members_that_go_are_done_without_and_replaced_and_more_than_m_are_an_error() 
 
     rig.is_gone[1] = false;
     rig.members[1].fill(0xaa);
-    rig.volume.replace(Nanos(rig.now), 1, Uuid([9; 16]));
+    rig.volume.replace(Nanos(rig.now), 1, Uuid([9; 16]), MEMBER_BYTES);
     rig.pump();
     assert_eq!(rig.volume.status().members[1].0, crate::format::superblock::MemberState::Active);
     rig.is_gone[0] = true;

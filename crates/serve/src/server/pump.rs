@@ -34,8 +34,8 @@ const HANDSHAKE: Nanos = Nanos::from_secs(30);
 /// A listener that could not accept is left alone for so long.
 const REST: Nanos = Nanos::from_secs(1);
 
-/// After a stop, so long is waited for each of: requests under way, the flush, operations under way.
-const STOP_PATIENCE: Nanos = Nanos::from_secs(10);
+/// After a stop, so long is waited for each of: requests under way, the flush, the volume.
+const STOP_PATIENCE: Nanos = Nanos::from_secs(20);
 
 /// The request that is not a client's: the flush at the end.
 const LAST_FLUSH: RequestId = RequestId(u64::MAX);
@@ -70,8 +70,8 @@ enum Ending {
     Requests { until: Nanos },
     /// The volume makes everything durable.
     Flush { until: Nanos },
-    /// Operations under way are waited for, and no new ones started.
-    Ops { until: Nanos },
+    /// The volume leaves everything in order.
+    Volume { until: Nanos },
 }
 
 impl<'a, V: Array + Controller> Pump<'a, V> {
@@ -195,9 +195,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
 
     /// Starts all that the volume wants done, as far as there is room, and passes on its replies.
     fn pump_volume(&mut self) {
-        let may_start = !matches!(self.ending, Ending::Ops { .. });
-        while may_start
-            && self.ring.room() > RING_RESERVE
+        while self.ring.room() > RING_RESERVE
             && let Some(op) = self.volume.poll_op(self.now)
         {
             self.start(op);
@@ -226,8 +224,8 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
 
     fn replied(&mut self, id: RequestId, reply: Reply) {
         if id == LAST_FLUSH {
-            self.ending = Ending::Ops { until: self.now.saturating_add(STOP_PATIENCE) };
-            return;
+            self.ending = Ending::Volume { until: self.now.saturating_add(STOP_PATIENCE) };
+            return self.volume.stop(self.now);
         }
         let (index, ticket) = (id.0 as usize / IN_FLIGHT_MAX, id.0 as usize % IN_FLIGHT_MAX);
         let connection = self.connections[index].as_mut().expect("it waits for its replies");
@@ -316,13 +314,16 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
                 if is_quiet || self.now >= until {
                     self.ending = Ending::Flush { until: self.now.saturating_add(STOP_PATIENCE) };
                     self.volume.submit(self.now, LAST_FLUSH, Request::Flush);
-                    self.pump_volume();
+                    self.pump_volume(); // the volume may have replied by now
                     return self.is_ended();
                 }
                 false
             }
             Ending::Flush { until } => self.now >= until,
-            Ending::Ops { until } => self.ring.at_disk() == 0 || self.now >= until,
+            Ending::Volume { until } => {
+                self.pump_volume();
+                self.volume.is_stopped() && self.ring.at_disk() == 0 || self.now >= until
+            }
         }
     }
 
@@ -330,10 +331,9 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
     fn timeout(&self) -> Option<Nanos> {
         let until = match self.ending {
             Ending::No => None,
-            Ending::Requests { until } | Ending::Flush { until } | Ending::Ops { until } => Some(until),
+            Ending::Requests { until } | Ending::Flush { until } | Ending::Volume { until } => Some(until),
         };
-        let volume = if matches!(self.ending, Ending::Ops { .. }) { None } else { self.volume.poll_timeout() };
-        let events = [until, volume, self.handshake_end, self.rest_end];
+        let events = [until, self.volume.poll_timeout(), self.handshake_end, self.rest_end];
         events.into_iter().flatten().min().map(|at| at.since(self.now))
     }
 }

@@ -10,6 +10,7 @@ use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::Planted;
 
 /// The streams of a seed: a draw more in one of them changes nothing in the others.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +89,12 @@ pub struct Setting {
     pub latency: Latency,
     /// What befalls it, in order.
     pub script: Vec<Cue>,
+    /// How long the volume calls a region dirty after its last write.
+    pub intent_idle: Nanos,
+    /// So many faults, and the volume takes a member out.
+    pub faults_max: usize,
+    /// A fault of the volume's own.
+    pub planted: Option<Planted>,
 }
 
 /// No volume of a world is larger: what is written and read is a few hundred KiB.
@@ -103,7 +110,20 @@ impl Setting {
         let chances = chances(&mut rng);
         let latency = latency(&mut rng);
         let script = script(&mut rng, habits.requests, geometry.layout.shape().parity);
-        let mut setting = Setting { seed, geometry, habits, chances, is_over_budget, latency, script };
+        let intent_idle = Nanos(pick(&mut rng, &[1_000, 10_000_000, 5_000_000_000]));
+        let (faults_max, planted) = (usize::MAX, None);
+        let mut setting = Setting {
+            seed,
+            geometry,
+            habits,
+            chances,
+            is_over_budget,
+            latency,
+            script,
+            intent_idle,
+            faults_max,
+            planted,
+        };
         setting.narrow(narrowed);
         setting
     }

@@ -1,43 +1,149 @@
-//! What is tried: an array that a world can start on its disks, crash, and start again.
+//! What is tried: an array that a world can start on its disks, crash, and start again; and the volume as one.
 
-use super::disk::MemberDisk;
+use super::disk::{Fate, MemberDisk};
 use super::setting::Setting;
 use scrubjay_core::block::RequestId;
-use scrubjay_core::format::superblock::MemberState;
+use scrubjay_core::format::assemble::{Given, assemble};
+use scrubjay_core::format::bits::Bits;
+use scrubjay_core::format::geometry::SUPERBLOCK_BYTES;
+use scrubjay_core::format::superblock::{MemberRecord, MemberState, Superblock, newest};
+use scrubjay_core::format::uuid::Uuid;
+use scrubjay_core::format::{intent, written};
 use scrubjay_core::member::{Array, Slot};
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{Nanos, UnixSeconds};
+use scrubjay_core::volume::record::Record;
+use scrubjay_core::volume::{Options, Volume};
 use std::ops::Range;
 
-/// A volume, or something that stands in for one. What one cannot do, it need not: the defaults do nothing.
+/// How a subject is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// Has it settled what the last crash left, and does it serve?
+    pub is_open: bool,
+    /// Its members, by slot.
+    pub members: Vec<MemberState>,
+}
+
+/// A volume, or something that stands in for one.
 pub trait Subject: Array + Sized {
     /// Prepares new disks for the array of this setting.
     fn create(setting: &Setting, disks: &mut [MemberDisk]);
 
-    /// Starts on the disks as they are. `run` counts the starts.
-    fn open(setting: &Setting, disks: &[MemberDisk], run: u64, now: Nanos) -> Self;
+    /// Starts on the disks as they are.
+    fn open(setting: &Setting, disks: &[MemberDisk]) -> Self;
 
-    /// Has it settled what the last crash left, and does it serve?
-    fn is_open(&self) -> bool {
-        true
-    }
+    /// Would it know this member for an active one if it were started now?
+    fn knows_active(disks: &[MemberDisk], slot: Slot) -> bool;
 
-    /// How a member is.
-    fn member(&self, _slot: Slot) -> MemberState {
-        MemberState::Active
-    }
+    /// How it is.
+    fn health(&self) -> Health;
 
-    /// Checks these stripes; the reply comes like others, at once for one that cannot.
+    /// The next thing that it found wrong.
+    fn poll_record(&mut self) -> Option<Record>;
+
+    /// Checks these stripes; the reply comes like others.
     fn verify(&mut self, now: Nanos, id: RequestId, stripes: Range<u64>);
 
     /// Takes a member out.
-    fn fail(&mut self, _now: Nanos, _slot: Slot) {}
+    fn fail(&mut self, now: Nanos, slot: Slot);
 
-    /// Another disk is in the place of a member that is out; makes it one again.
-    fn replace(&mut self, _now: Nanos, _slot: Slot, _bytes: u64, _name: u64) {}
+    /// Another disk is in the place of a member that is out; makes it a member, by a name it never had.
+    fn replace(&mut self, now: Nanos, slot: Slot, name: u64);
+}
 
-    /// Ends in order. True from [`Subject::is_stopped`] once it has.
-    fn stop(&mut self, now: Nanos);
+impl Subject for Volume {
+    fn create(setting: &Setting, disks: &mut [MemberDisk]) {
+        let geometry = setting.geometry;
+        let member = |slot: usize| MemberRecord {
+            uuid: Uuid::of_random([slot as u8; 16]),
+            state: MemberState::Active,
+            faults: 0,
+            term: 0,
+        };
+        let superblock = Superblock {
+            array: Uuid::of_random([0xa7; 16]),
+            name: "storm".to_owned(),
+            created: UnixSeconds(1),
+            last_started: UnixSeconds(0),
+            generation: 1,
+            write_mark: 0,
+            is_clean: true,
+            geometry,
+            slot: 0,
+            members: (0..disks.len()).map(member).collect(),
+        };
+        let (dirty, stripes) = (Bits::zeros(geometry.regions()), Bits::zeros(geometry.stripes));
+        for (slot, disk) in disks.iter_mut().enumerate() {
+            let mut write = |offset, block: &[u8]| disk.write(offset, block, true, Fate::HONEST);
+            for page in 0..geometry.intent_pages {
+                let block = intent::encode(&geometry, superblock.array, page, &dirty);
+                write(geometry.intent_page_offset(page), &block);
+            }
+            for page in 0..geometry.written_pages {
+                let block = written::encode(&geometry, superblock.array, page, 1, &stripes);
+                write(geometry.written_page_offset(page, 1), &block);
+            }
+            let own = superblock.of_slot(slot);
+            own.places(geometry.member_bytes).into_iter().for_each(|offset| write(offset, &own.encode()));
+        }
+    }
 
-    /// Has it ended?
-    fn is_stopped(&self) -> bool;
+    fn open(setting: &Setting, disks: &[MemberDisk]) -> Volume {
+        let says = |slot: usize| superblock(&disks[slot]).map(|superblock| (slot, superblock));
+        let given = (0..disks.len()).filter_map(says).map(|(slot, superblock)| Given {
+            label: format!("disk {slot}"),
+            bytes: disks[slot].bytes(),
+            says: Ok(superblock),
+        });
+        let assembly = match assemble(&given.collect::<Vec<_>>()) {
+            Ok(assembly) => assembly,
+            Err(error) => panic!("it cannot be started: {error}"),
+        };
+        let options = Options {
+            intent_idle: setting.intent_idle,
+            faults_max: setting.faults_max,
+            planted: setting.planted,
+            ..Options::default()
+        };
+        Volume::start(assembly, options)
+    }
+
+    fn knows_active(disks: &[MemberDisk], slot: Slot) -> bool {
+        let newest = disks.iter().filter_map(superblock).max_by_key(|superblock| superblock.generation);
+        newest.is_some_and(|superblock| superblock.members[slot].state == MemberState::Active)
+    }
+
+    fn health(&self) -> Health {
+        let status = self.status();
+        let members = status.members.into_iter().map(|(state, _)| state).collect();
+        Health { is_open: status.is_open, members }
+    }
+
+    fn poll_record(&mut self) -> Option<Record> {
+        Volume::poll_record(self)
+    }
+
+    fn verify(&mut self, now: Nanos, id: RequestId, stripes: Range<u64>) {
+        Volume::verify(self, now, id, stripes);
+    }
+
+    fn fail(&mut self, now: Nanos, slot: Slot) {
+        Volume::fail(self, now, slot);
+    }
+
+    fn replace(&mut self, now: Nanos, slot: Slot, name: u64) {
+        let uuid = Uuid::of_random((u128::from(name) << 64 | u128::from(!name)).to_le_bytes());
+        Volume::replace(self, now, slot, uuid);
+    }
+}
+
+/// What a disk says of its array, if it answers and says anything.
+fn superblock(disk: &MemberDisk) -> Option<Superblock> {
+    let offsets = Superblock::offsets(disk.bytes())?;
+    let copy = |offset: u64| {
+        let mut block = vec![0; SUPERBLOCK_BYTES];
+        disk.read(offset, &mut block).is_ok().then_some(block)
+    };
+    let copies: Vec<Vec<u8>> = if disk.is_gone { Vec::new() } else { offsets.into_iter().filter_map(copy).collect() };
+    newest(copies.iter().map(|copy| &copy[..])).ok()
 }

@@ -14,6 +14,7 @@ use super::trace::Trace;
 use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::record::End;
 use std::collections::VecDeque;
 
 /// More steps than any world takes: beyond, it will never end.
@@ -55,6 +56,7 @@ struct World<'a, S> {
     script: VecDeque<Cue>,
     /// When the head of the script's requests were sent: how many operations had ended.
     cued_at: Option<u64>,
+    /// When the client sends its next request, if it may.
     next_send: Option<Nanos>,
     records: u64,
     steps: u64,
@@ -70,7 +72,7 @@ impl<'a, S: Subject> World<'a, S> {
         let mut disks: Vec<MemberDisk> = (0..geometry.layout.disks()).map(disk).collect();
         S::create(setting, &mut disks);
         trace.say(Nanos::ZERO, || format!("{setting:?}"));
-        let subject = S::open(setting, &disks, 0, Nanos::ZERO);
+        let subject = S::open(setting, &disks);
         let atlas = Atlas::new(geometry, setting.is_over_budget);
         let mischief = Mischief::new(geometry, setting.chances, setting.rng(Stream::Mischief));
         let shelf_rng = setting.rng(Stream::Shelf);
@@ -175,14 +177,14 @@ impl<'a, S: Subject> World<'a, S> {
 
     /// Puts a new disk in the place of a member that the volume knows to be out.
     fn exchange(&mut self) {
-        let is_out = |&slot: &usize| matches!(self.subject.member(slot), MemberState::Failed(_) | MemberState::Missing);
-        let Some(slot) = (0..self.shelf.disks.len()).find(is_out) else { return };
+        let is_out = |state: &MemberState| matches!(state, MemberState::Failed(_) | MemberState::Missing);
+        let Some(slot) = self.subject.health().members.iter().position(is_out) else { return };
         self.shelf.exchange(self.now, slot);
-        self.subject.replace(self.now, slot, self.setting.geometry.member_bytes, self.rng.bits());
+        self.subject.replace(self.now, slot, self.rng.bits());
     }
 
     fn open(&mut self) {
-        self.subject = S::open(self.setting, &self.shelf.disks, self.runs, self.now);
+        self.subject = S::open(self.setting, &self.shelf.disks);
         self.runs += 1;
         self.next_send = Some(self.now);
     }
@@ -207,7 +209,7 @@ impl<'a, S: Subject> World<'a, S> {
             self.exchange();
             self.wait("a rebuild never ends", |world| !world.is_rebuilding());
         }
-        assert!(!self.shelf.atlas.lacking.contains(&true), "not all members are back: {:?}", self.shelf.atlas.lacking);
+        self.wait("a member never comes back", |world| !world.shelf.atlas.lacking.contains(&true));
         self.verify();
         self.read_all();
         let before = self.records;
@@ -219,8 +221,8 @@ impl<'a, S: Subject> World<'a, S> {
     }
 
     fn is_rebuilding(&self) -> bool {
-        let member = |slot| self.subject.member(slot);
-        (0..self.shelf.disks.len()).any(|slot| matches!(member(slot), MemberState::Rebuilding { .. }))
+        let is_rebuilding = |state: &MemberState| matches!(state, MemberState::Rebuilding { .. });
+        self.subject.health().members.iter().any(is_rebuilding)
     }
 
     fn verify(&mut self) {
@@ -254,7 +256,7 @@ impl<'a, S: Subject> World<'a, S> {
     fn step(&mut self) {
         self.steps += 1;
         assert!(self.steps < STEPS_MAX, "it never ends");
-        if self.next_send.is_none_or(|next| next <= self.now) && self.is_sending() {
+        if self.next_send.is_some_and(|next| next <= self.now) && self.is_sending() {
             self.client.send(self.now, &mut self.subject);
             self.next_send = Some(self.now + self.client.pause());
             return;
@@ -296,17 +298,23 @@ impl<'a, S: Subject> World<'a, S> {
 
     /// Follows what became of members, and of what a crash left.
     fn look(&mut self) {
-        if self.shelf.atlas.is_unsettled() && self.subject.is_open() {
+        while let Some(record) = self.subject.poll_record() {
+            self.trace.say(self.now, || format!("    {record:?}"));
+            self.records += u64::from(record.end != End::Lost);
+        }
+        let health = self.subject.health();
+        if health.is_open && self.shelf.atlas.is_unsettled() {
             self.shelf.atlas.settled();
         }
-        for slot in 0..self.shelf.disks.len() {
-            let is_active = self.subject.member(slot) == MemberState::Active;
-            match (is_active, self.shelf.atlas.lacking[slot]) {
-                (true, true) if !self.shelf.disks[slot].is_gone && self.subject.is_open() => {
+        for (slot, state) in health.members.into_iter().enumerate() {
+            let disk = &self.shelf.disks[slot];
+            match (state == MemberState::Active, self.shelf.atlas.lacking[slot]) {
+                (true, true) if health.is_open && !disk.is_gone && S::knows_active(&self.shelf.disks, slot) => {
+                    self.trace.say(self.now, || format!("member {slot} is active"));
                     self.shelf.atlas.lacking[slot] = false;
                 }
                 (false, false) => {
-                    self.trace.say(self.now, || format!("member {slot} is {:?}", self.subject.member(slot)));
+                    self.trace.say(self.now, || format!("member {slot} is {state:?}"));
                     self.shelf.atlas.lacks(&self.shelf.disks, slot);
                 }
                 _ => {}

@@ -190,7 +190,8 @@ fn no_duplicates(members: &[Member<'_>]) -> Result<(), AssembleError> {
     Ok(())
 }
 
-/// Who speaks for the array: the newest of those whom nobody calls out.
+/// Who speaks for the array: the newest of those whom nobody calls out. One that is being rebuilt does so only if there is
+/// no other: it may have been taken in by a crash, and left out by the others before they ever heard of it.
 fn speaker<'a>(members: &[Member<'a>]) -> Result<Member<'a>, AssembleError> {
     let is_called_out = |member: &&Member<'_>| members.iter().any(|other| other.calls_out(member));
     let newest = |member: &&Member<'_>| member.says.generation;

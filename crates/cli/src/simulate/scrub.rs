@@ -1,6 +1,6 @@
 //! `scrubjay simulate scrub`: any policy against a trace.
 
-use crate::args::{Simulate, SimulateScrub, Simulated, SimulatedPolicy as Name};
+use crate::args::{SimulateScrub, SimulatedPolicy as Name};
 use crate::crew;
 use crate::exit::Exit;
 use crate::load::{self, Hold, Load};
@@ -23,8 +23,7 @@ use std::io::{self, Write};
 const PERCENTILE: f64 = 80.0;
 
 /// Simulates.
-pub fn run(args: &Simulate) -> Result<Exit> {
-    let Simulated::Scrub(args) = &args.what;
+pub fn run(args: &SimulateScrub) -> Result<Exit> {
     let loads = load::load(&args.traces, &args.disk, hold(args.policy))?;
     let outcomes = crew::share(&loads, |load| play(args, load, args.disk.disk));
     let mut out = io::stdout().lock();

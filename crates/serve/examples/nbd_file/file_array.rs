@@ -1,54 +1,28 @@
-//! Serves one file as a network block device, each request as one operation: what the server's loop costs by itself,
-//! beside `nbdkit file` (docs/speed.md).
-//!
-//! `nbd_file ADDRESS FILE [direct]`. Ends with SIGINT or SIGTERM.
+//! A volume that is one file: for measurements and tests of what the server does with members' disks.
 
 use scrubjay_core::block::{Failure, Part, Reply, Request, RequestId, Run};
 use scrubjay_core::buffer::{Buffer, Pool};
 use scrubjay_core::member::{Array, Done, Op, OpId, OpKind};
 use scrubjay_core::units::Nanos;
-use scrubjay_device::completion::MemberFile;
 use scrubjay_serve::control::Controller;
-use scrubjay_serve::nbd::Export;
-use scrubjay_serve::server::{Address, Server, Stop};
 use std::collections::{HashMap, VecDeque};
-use std::error::Error;
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
-
-/// O_DIRECT of x86-64 and most others.
-const DIRECT: i32 = 0o40000;
-
-fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [address, path, flags @ ..] = &arguments[..] else { return Err("nbd_file ADDRESS FILE [direct]".into()) };
-    let is_direct = flags.iter().any(|flag| flag == "direct");
-    let flags = if is_direct { DIRECT } else { 0 };
-    let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
-    let mut array = FileArray { size: file.metadata()?.len(), ..FileArray::default() };
-    let mut server = Server::new(Export::new("file", array.size, 64 << 10, false));
-    server.members.set(0, Some(MemberFile::new(file)));
-    let address = server.listen(&address.parse::<Address>()?)?;
-    let stop = Stop::new()?;
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, stop.flag())?;
-        signal_hook::low_level::pipe::register(signal, stop.waker()?)?;
-    }
-    println!("listening on {address}");
-    server.run(&mut array, &stop)?;
-    println!("stopped");
-    Ok(())
-}
 
 /// A volume of one file: what a client asks for is what the disk is asked for.
 #[derive(Default)]
-struct FileArray {
+pub struct FileArray {
     size: u64,
     ops: VecDeque<Op>,
     /// Which operations are reads; their ids are those of the requests.
     waiting: HashMap<OpId, bool>,
     replies: VecDeque<(RequestId, Reply)>,
     pool: Pool,
+}
+
+impl FileArray {
+    /// Of a file of `size` bytes, which is member 0.
+    pub fn new(size: u64) -> FileArray {
+        FileArray { size, ..FileArray::default() }
+    }
 }
 
 impl Controller for FileArray {}

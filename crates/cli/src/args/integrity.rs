@@ -1,0 +1,105 @@
+//! The arguments of `simulate integrity` and `study integrity`.
+
+use super::Out;
+use super::codes::TRACES as EXIT_CODES;
+use crate::quantity;
+use clap::{Args, ValueEnum};
+use scrubjay_core::units::Bytes;
+use std::path::PathBuf;
+
+const SIMULATE_EXAMPLES: &str = "\
+Examples:
+  scrubjay simulate integrity usr.csv                           RAID-6 of 8 disks, chunks of 4 KiB
+  scrubjay simulate integrity usr.csv --disks 6 --parity 1 --chunk 64KiB --strict
+  scrubjay simulate integrity --synthetic table3 --chunk 8KiB   twelve workloads of the literature
+  scrubjay simulate integrity usr.csv --json";
+
+const STUDY_EXAMPLES: &str = "\
+Examples:
+  scrubjay study integrity --out integrity                      what the schemes cost, and which to choose";
+
+/// So many requests are drawn of each made-up workload: the shares of disk I/Os stand to a tenth of a percent.
+const REQUESTS: u32 = 200_000;
+
+/// Arguments of `simulate integrity`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{SIMULATE_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct SimulateIntegrity {
+    /// Trace files in any format known (`scrubjay trace formats`), compressed or not; `-` is standard input
+    #[arg(value_name = "TRACE", required_unless_present = "synthetic", conflicts_with = "synthetic")]
+    pub files: Vec<PathBuf>,
+    /// The format, if it is not to be told from the content
+    #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
+    pub format: Option<String>,
+    /// Only this device of the traces; may be given more than once
+    #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
+    pub device: Vec<String>,
+    /// Made-up requests instead of a trace
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Trace")]
+    pub synthetic: Option<Synthetic>,
+    /// How many of each made-up workload
+    #[arg(long, value_name = "N", default_value_t = REQUESTS, requires = "synthetic", help_heading = "Trace")]
+    pub requests: u32,
+    /// Of all chance: the same seed gives the same requests
+    #[arg(long, value_name = "N", default_value_t = 2014, requires = "synthetic", help_heading = "Trace")]
+    pub seed: u64,
+
+    /// The disks of a stripe
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Array")]
+    pub disks: u16,
+    /// How many of them hold parity
+    #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Array")]
+    pub parity: u16,
+    /// The chunk: so much lies on one disk before the next one's turn
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = chunk, help_heading = "Array")]
+    pub chunk: Bytes,
+    /// Count what is read because a write leaves some bytes of a chunk alone, too (the literature does not)
+    #[arg(long, help_heading = "Array")]
+    pub strict: bool,
+
+    /// One JSON object for each device, one to a line
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// Made-up workloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Synthetic {
+    /// The twelve of Li & Lee 2014, Table III: shares of reads and mean sizes, on 64 MiB
+    Table3,
+}
+
+/// Arguments of `study integrity`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{STUDY_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct StudyIntegrity {
+    /// Draw so many requests of each workload
+    #[arg(long, value_name = "N", default_value_t = REQUESTS, value_parser = clap::value_parser!(u32).range(1000..), help_heading = "Requests")]
+    pub requests: u32,
+    /// Of all chance: the same seed gives the same page
+    #[arg(long, value_name = "N", default_value_t = 2014, help_heading = "Requests")]
+    pub seed: u64,
+    /// Where the page goes
+    #[command(flatten)]
+    pub out: Out,
+}
+
+/// Whole sectors, up to what anybody stripes by.
+fn chunk(text: &str) -> Result<Bytes, String> {
+    let size = quantity::bytes(text)?;
+    if size.0 == 0 || !size.0.is_multiple_of(512) || size > Bytes::mib(64) {
+        return Err(format!("`{text}` is no chunk: whole sectors of 512 bytes, 64 MiB at most"));
+    }
+    Ok(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_whole_sectors() {
+        assert_eq!(chunk("2KiB"), Ok(Bytes::kib(2)));
+        assert!(["0", "100", "65MiB", "large"].iter().all(|text| chunk(text).is_err()));
+    }
+}

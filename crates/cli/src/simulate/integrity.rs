@@ -1,0 +1,232 @@
+//! `scrubjay simulate integrity`: what finding silent corruption would cost an array, for the requests of a trace.
+
+use crate::args::{SimulateIntegrity, Synthetic};
+use crate::exit::{Exit, Usage};
+use crate::load;
+use crate::quantity::show_count;
+use crate::tally::percent;
+use anyhow::{Context, Result};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::plan::{Shape, chooser};
+use scrubjay_core::units::Bytes;
+use scrubjay_sim::integrity::table3::WORKLOADS;
+use scrubjay_sim::integrity::{Accounting, Counter};
+use scrubjay_trace::DeviceId;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// Between these two a user of the paper chooses.
+const HYBRIDS: [Scheme; 2] = [Scheme::Hybrid1, Scheme::Hybrid2];
+
+/// Counts.
+pub fn run(args: &SimulateIntegrity) -> Result<Exit> {
+    let shape = shape(args)?;
+    let counted = match args.synthetic {
+        Some(Synthetic::Table3) => table_3(args, shape),
+        None => traces(args, shape)?,
+    };
+    if counted.is_empty() {
+        return Err(Usage("the traces have no requests".to_owned()).into());
+    }
+    let mut out = io::stdout().lock();
+    for Counted { name, counter } in &counted {
+        let printed = if args.json {
+            let document = serde_json::to_string(&Document::new(name, args, counter)).context("the result as JSON")?;
+            writeln!(out, "{document}")
+        } else {
+            print(&mut out, name, args, counter)
+        };
+        printed.context("cannot write the result to standard output")?;
+    }
+    Ok(Exit::Clean)
+}
+
+/// One array's requests, counted.
+struct Counted {
+    name: String,
+    counter: Counter,
+}
+
+fn shape(args: &SimulateIntegrity) -> Result<Shape> {
+    let (disks, parity) = (usize::from(args.disks), usize::from(args.parity));
+    match disks.checked_sub(parity) {
+        Some(data @ 1..) => Ok(Shape { data, parity }),
+        _ => Err(Usage(format!("--parity {parity}: leaves none of {disks} disks to data")).into()),
+    }
+}
+
+fn counter(args: &SimulateIntegrity, shape: Shape) -> Counter {
+    Counter::new(shape, args.chunk, if args.strict { Accounting::Strict } else { Accounting::Paper })
+}
+
+/// The twelve workloads.
+fn table_3(args: &SimulateIntegrity, shape: Shape) -> Vec<Counted> {
+    let count = |workload: &scrubjay_sim::integrity::table3::Workload| {
+        let mut counter = counter(args, shape);
+        for request in workload.requests(args.seed).take(args.requests as usize) {
+            counter.add(request.kind, request.offset, request.length);
+        }
+        Counted { name: workload.name.to_owned(), counter }
+    };
+    WORKLOADS.iter().map(count).collect()
+}
+
+/// Each file as a trace of its own, each device as an array of its own, the busiest first.
+fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<Counted>> {
+    let mut all = Vec::new();
+    for file in &args.files {
+        let mut counters: Vec<(DeviceId, Counter)> = Vec::new();
+        let mut places: HashMap<DeviceId, usize> = HashMap::new();
+        let trace = load::open(std::slice::from_ref(file), args.format.as_deref())?;
+        let trace = load::for_each(trace, &args.device, |record| {
+            let place = *places.entry(record.device).or_insert_with(|| {
+                counters.push((record.device, counter(args, shape)));
+                counters.len() - 1
+            });
+            counters[place].1.add(record.kind, record.offset, record.length);
+        })?;
+        let is_alone = trace.devices().names().len() == 1;
+        counters.sort_by_key(|(_, counter)| std::cmp::Reverse(counter.tally(Scheme::None).ios()));
+        all.extend(counters.into_iter().map(|(device, counter)| {
+            let file = file.display();
+            let name = if is_alone { file.to_string() } else { format!("{file}:{}", trace.devices().name(device)) };
+            Counted { name, counter }
+        }));
+    }
+    Ok(all)
+}
+
+/// What the rule by the mean size of a write says, if there are writes.
+fn by_mean_size(args: &SimulateIntegrity, counter: &Counter) -> Option<Scheme> {
+    let mean = counter.requests().write_bytes_mean()?;
+    Some(chooser::by_mean_size(shape(args).ok()?, args.chunk.0, mean))
+}
+
+/// Of these schemes, the one that took the least; of several, the first.
+fn least(counter: &Counter, schemes: &[Scheme]) -> Scheme {
+    let least = schemes.iter().min_by_key(|&&scheme| counter.tally(scheme).ios());
+    *least.expect("there is something to choose from")
+}
+
+/// The JSON of `--json`: schema 1, one object an array.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    schema: u32,
+    trace: &'a str,
+    disks: u16,
+    parity: u16,
+    chunk_bytes: u64,
+    is_strict: bool,
+    reads: u64,
+    read_bytes: u64,
+    writes: u64,
+    write_bytes: u64,
+    left_out: u64,
+    /// Between the hybrids: by the mean size of a write, by a histogram of chunks touched, and by these counts.
+    chosen_by_mean_size: Option<&'static str>,
+    chosen_by_histogram: &'static str,
+    chosen_by_count: &'static str,
+    schemes: Vec<Row>,
+}
+
+/// One scheme.
+#[derive(Debug, Serialize)]
+struct Row {
+    scheme: &'static str,
+    disk_ios: u64,
+    increase_ratio: f64,
+    read_ios: u64,
+    write_ios: u64,
+    appendix_ios: u64,
+    reads: u64,
+    first_reads: u64,
+    read_modify_writes: u64,
+    reconstruct_writes: u64,
+    full_stripe_writes: u64,
+}
+
+impl Document<'_> {
+    fn new<'a>(name: &'a str, args: &SimulateIntegrity, counter: &Counter) -> Document<'a> {
+        let requests = counter.requests();
+        Document {
+            schema: 1,
+            trace: name,
+            disks: args.disks,
+            parity: args.parity,
+            chunk_bytes: args.chunk.0,
+            is_strict: args.strict,
+            reads: requests.reads,
+            read_bytes: requests.read_bytes,
+            writes: requests.writes,
+            write_bytes: requests.write_bytes,
+            left_out: requests.left_out,
+            chosen_by_mean_size: by_mean_size(args, counter).map(Scheme::name),
+            chosen_by_histogram: counter.histogram().best(&HYBRIDS).name(),
+            chosen_by_count: least(counter, &HYBRIDS).name(),
+            schemes: Scheme::ALL.map(|scheme| Row::new(scheme, counter)).into(),
+        }
+    }
+}
+
+impl Row {
+    fn new(scheme: Scheme, counter: &Counter) -> Row {
+        let tally = counter.tally(scheme);
+        Row {
+            scheme: scheme.name(),
+            disk_ios: tally.ios(),
+            increase_ratio: counter.increase(scheme),
+            read_ios: tally.read_ios,
+            write_ios: tally.write_ios,
+            appendix_ios: tally.appendix_ios,
+            reads: tally.reads,
+            first_reads: tally.first_reads,
+            read_modify_writes: tally.modifies,
+            reconstruct_writes: tally.reconstructs,
+            full_stripe_writes: tally.full_stripes,
+        }
+    }
+}
+
+fn print(out: &mut impl Write, name: &str, args: &SimulateIntegrity, counter: &Counter) -> io::Result<()> {
+    let requests = counter.requests();
+    let (reads, writes) = (show_count(requests.reads), show_count(requests.writes));
+    let of = |count: u64, bytes: u64| {
+        if count > 0 { format!(" of {} on average", Bytes(bytes / count)) } else { String::new() }
+    };
+    let (read_size, write_size) = (of(requests.reads, requests.read_bytes), of(requests.writes, requests.write_bytes));
+    writeln!(out, "{name}: {reads} reads{read_size}, {writes} writes{write_size}")?;
+    if requests.left_out > 0 {
+        writeln!(
+            out,
+            "  left out   {}: neither reads nor writes, of nothing, or beyond 1 PiB",
+            show_count(requests.left_out)
+        )?;
+    }
+    let strict = if args.strict { ", strictly counted" } else { "" };
+    let disks = if args.disks == 1 { "disk" } else { "disks" };
+    writeln!(
+        out,
+        "  array      {} {disks}, {} of them for parity, chunks of {}{strict}",
+        args.disks, args.parity, args.chunk
+    )?;
+    writeln!(out, "  scheme        disk I/Os  more than bare   first reads  rmw/reconstruct/full writes")?;
+    for scheme in Scheme::ALL {
+        let tally = counter.tally(scheme);
+        let more = if scheme == Scheme::None { "-".to_owned() } else { percent(counter.increase(scheme)) };
+        let first = match tally.first_reads {
+            0 => "-".to_owned(),
+            first => percent(first as f64 / tally.reads as f64),
+        };
+        let writes = [tally.modifies, tally.reconstructs, tally.full_stripes].map(show_count).join(" / ");
+        let ios = show_count(tally.ios());
+        writeln!(out, "  {scheme:<9} {ios:>13}  {more:>14}  {first:>12}  {writes}")?;
+    }
+    let rule = by_mean_size(args, counter).map_or("no writes".to_owned(), |scheme| scheme.to_string());
+    let [histogram, count] = [counter.histogram().best(&HYBRIDS), least(counter, &HYBRIDS)];
+    writeln!(
+        out,
+        "  choose     {rule} by the mean size of writes, {histogram} by the chunks touched, {count} by these counts;"
+    )?;
+    writeln!(out, "             of all schemes {}", least(counter, &Scheme::ALL[1..]))
+}

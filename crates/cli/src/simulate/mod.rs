@@ -1,0 +1,16 @@
+//! `scrubjay simulate`: what Scrubjay does, against a trace, in virtual time.
+
+mod integrity;
+mod scrub;
+
+use crate::args::{Simulate, Simulated};
+use crate::exit::Exit;
+use anyhow::Result;
+
+/// Simulates.
+pub fn run(args: &Simulate) -> Result<Exit> {
+    match &args.what {
+        Simulated::Scrub(args) => scrub::run(args),
+        Simulated::Integrity(args) => integrity::run(args),
+    }
+}

@@ -1,0 +1,178 @@
+//! The commands of the control socket: one line of JSON each, answered by one line of JSON.
+
+use scrubjay_core::format::superblock::{MemberState, Why};
+use scrubjay_core::volume::record::{Kind, Record};
+use serde::{Deserialize, Serialize};
+
+/// What a volume can be told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Command {
+    /// How are you?
+    Status,
+    /// What was found since the finding of this number?
+    Findings {
+        /// The first is 0.
+        since: u64,
+    },
+    /// Take a member out.
+    Fail {
+        /// Its slot.
+        member: usize,
+    },
+    /// Take a new disk for a member that is out.
+    Replace {
+        /// Its slot.
+        member: usize,
+        /// The disk, or file, as the server sees it.
+        path: String,
+        /// Overwrite it although it holds something.
+        force: bool,
+    },
+    /// Read these stripes whole, and put right what is wrong.
+    Verify {
+        /// The first.
+        start: u64,
+        /// One past the last.
+        end: u64,
+    },
+    /// Stop serving, in order.
+    Stop,
+}
+
+/// What a volume answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// It was done, or begun.
+    Done,
+    /// It cannot be done: why.
+    Error(String),
+    /// To [`Command::Status`].
+    Status(Box<Status>),
+    /// To [`Command::Findings`] and [`Command::Verify`].
+    Findings(Findings),
+}
+
+/// How a volume is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Of this form of status.
+    pub schema: u32,
+    /// What people call it.
+    pub name: String,
+    /// Its UUID.
+    pub array: String,
+    /// `opening`, `open`, `degraded`, `rebuilding`, `broken`.
+    pub state: String,
+    /// `4+2`.
+    pub shape: String,
+    /// The layout's name.
+    pub layout: String,
+    /// The scheme's name.
+    pub scheme: String,
+    /// Bytes of a chunk.
+    pub chunk_bytes: u64,
+    /// Bytes that clients see.
+    pub size_bytes: u64,
+    /// All stripes.
+    pub stripes: u64,
+    /// Those that were ever written.
+    pub stripes_written: u64,
+    /// Regions in which writes may be under way or unflushed.
+    pub regions_dirty: u64,
+    /// Findings since the server was started.
+    pub findings: u64,
+    /// By slot.
+    pub members: Vec<MemberStatus>,
+}
+
+/// How a member is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemberStatus {
+    /// Its path, if it is here.
+    pub path: Option<String>,
+    /// `active`, `rebuilding`, `failed`, `missing`.
+    pub state: String,
+    /// Of a failed one: why. Of one that is rebuilt: how far.
+    pub detail: Option<String>,
+    /// Faults that were located on it.
+    pub faults: u32,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
+    /// How many there are in all: the number to ask from next time.
+    pub next: u64,
+    /// Those asked for, as far as they are kept.
+    pub findings: Vec<Finding>,
+}
+
+/// One row that was not what it should be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The member's slot.
+    pub member: usize,
+    /// Its path, if it is here.
+    pub path: Option<String>,
+    /// Where on it, in bytes.
+    pub offset: u64,
+    /// In which stripe.
+    pub stripe: u64,
+    /// Which chunk of it: `D2`, `P0`.
+    pub chunk: String,
+    /// What had happened.
+    pub kind: String,
+    /// Of a misdirected write: where it belonged, member and offset.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub target: Option<(usize, u64)>,
+    /// What came of it: `repaired`, `avoided`, `passed`, `lost`.
+    pub end: String,
+}
+
+impl Finding {
+    /// A record, with the path of its member, and the number of data chunks of a stripe.
+    pub fn of(record: &Record, path: Option<&str>, data: usize) -> Finding {
+        let chunk = match record.slot.checked_sub(data) {
+            None => format!("D{}", record.slot),
+            Some(parity) => format!("P{parity}"),
+        };
+        let target = match record.kind {
+            Kind::MisdirectedWrite { member, offset } => Some((member, offset)),
+            _ => None,
+        };
+        Finding {
+            member: record.member,
+            path: path.map(str::to_owned),
+            offset: record.offset,
+            stripe: record.stripe,
+            chunk,
+            kind: record.kind.name().to_owned(),
+            target,
+            end: record.end.name().to_owned(),
+        }
+    }
+}
+
+/// A member's state, as words.
+pub fn state_words(state: MemberState, stripes: u64) -> (String, Option<String>) {
+    let (word, detail) = match state {
+        MemberState::Active => ("active", None),
+        MemberState::Missing => ("missing", None),
+        MemberState::Failed(why) => ("failed", Some(why_words(why).to_owned())),
+        MemberState::Rebuilding { stripes_done } => {
+            let share = 100.0 * stripes_done as f64 / stripes.max(1) as f64;
+            ("rebuilding", Some(format!("{share:.1} % done")))
+        }
+    };
+    (word.to_owned(), detail)
+}
+
+fn why_words(why: Why) -> &'static str {
+    match why {
+        Why::Gone => "it does not answer",
+        Why::Faults => "too many faults were located on it",
+        Why::Asked => "somebody said so",
+    }
+}

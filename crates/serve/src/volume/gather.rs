@@ -1,0 +1,86 @@
+//! A volume's members, opened and put together, in any order.
+
+use crate::members::Members;
+use scrubjay_core::format::assemble::{AssembleError, Assembly, assemble};
+use scrubjay_core::format::superblock::MemberState;
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_core::volume::{Options, Volume};
+use scrubjay_device::completion::MemberFile;
+use scrubjay_device::member::{Access, Member, MemberError};
+use std::path::PathBuf;
+
+/// A volume that can be started: what its members say, and their disks by slot.
+#[derive(Debug)]
+pub struct Gathered {
+    /// What the members say together.
+    pub assembly: Assembly,
+    /// Their disks, by slot.
+    pub members: Members,
+    /// Their paths, by slot.
+    pub paths: Vec<Option<String>>,
+    /// Sizes of their disks, by slot.
+    pub member_bytes: Vec<u64>,
+    /// What the user should know: members that were left out, and those that are missing.
+    pub notes: Vec<String>,
+}
+
+/// Why there is no volume.
+#[derive(Debug, thiserror::Error)]
+pub enum GatherError {
+    /// A member cannot be opened.
+    #[error(transparent)]
+    Member(#[from] MemberError),
+    /// They make no array.
+    #[error("{0}")]
+    Assemble(Box<AssembleError>),
+}
+
+/// Opens all members, and puts them together. Nothing is written.
+///
+/// # Errors
+/// [`GatherError`].
+pub fn gather(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherError> {
+    let access = if is_read_only { Access::ReadOnly } else { Access::ReadWrite };
+    let opened: Vec<Member> = paths.iter().map(|path| Member::open(path, access)).collect::<Result<_, _>>()?;
+    let given: Vec<_> = opened.iter().map(Member::given).collect();
+    let assembly = assemble(&given).map_err(|error| GatherError::Assemble(Box::new(error)))?;
+    let block_bytes = assembly.superblock.geometry.block_bytes;
+
+    let mut notes = Vec::new();
+    for stale in &assembly.stale {
+        let why = match stale.state {
+            Some(MemberState::Missing) => "it was missing when the volume was last written",
+            Some(MemberState::Failed(_)) => "it was taken out",
+            Some(_) => "it is behind",
+            None => "another disk has its place",
+        };
+        notes.push(format!("{} is left out: {why} (slot {})", given[stale.given].label, stale.slot));
+    }
+    let mut opened: Vec<Option<Member>> = opened.into_iter().map(Some).collect();
+    let (mut members, mut names, mut member_bytes) = (Members::default(), Vec::new(), Vec::new());
+    for (slot, state) in assembly.slots.iter().enumerate() {
+        let member = state.given().and_then(|index| opened[index].take());
+        let Some(mut member) = member else {
+            if state.given().is_none() {
+                notes.push(format!("slot {slot} has no member: what it held is rebuilt when it is asked for"));
+            }
+            names.push(None);
+            member_bytes.push(0);
+            continue;
+        };
+        member.use_block(block_bytes)?;
+        names.push(Some(member.path.display().to_string()));
+        member_bytes.push(member.bytes);
+        members.set(slot, Some(MemberFile::new(member.file)));
+    }
+    Ok(Gathered { assembly, members, paths: names, member_bytes, notes })
+}
+
+impl Gathered {
+    /// The volume, started; its disks stay here.
+    pub fn start(&self, is_read_only: bool, today: UnixSeconds) -> Volume {
+        let options =
+            Options { is_read_only, today, member_bytes: self.member_bytes.clone(), ..Options::default() };
+        Volume::start(self.assembly.clone(), options)
+    }
+}

@@ -1,0 +1,111 @@
+//! A volume without clients: every stripe that was ever written is read whole, judged, and put right if that is allowed.
+
+use super::commands::Finding;
+use super::gather::Gathered;
+use crate::members::Members;
+use scrubjay_core::block::{Reply, RequestId};
+use scrubjay_core::member::{Array, Done, Fault, Op, OpId, OpKind};
+use scrubjay_core::units::{Nanos, UnixSeconds};
+use scrubjay_core::volume::Volume;
+use scrubjay_device::clock;
+use scrubjay_device::completion::{Completion, End, Ring};
+use std::io;
+
+/// Operations at a time: a volume's limits are its own, this is only the ring's room.
+const RING_DEPTH: u32 = 1024;
+/// Stripes verified at a time.
+const STRIPES_AT_ONCE: u64 = 8;
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checked {
+    /// Stripes that were ever written: those that were read.
+    pub stripes: u64,
+    /// Those in which nothing was wrong.
+    pub clean: u64,
+    /// What was.
+    pub findings: Vec<Finding>,
+    /// Was it ended early?
+    pub is_stopped: bool,
+}
+
+/// Checks a volume; `progress` is told how many of how many stripes are done, and says whether to go on.
+///
+/// # Errors
+/// When there is no ring. What disks say is a finding.
+pub fn check(
+    gathered: &mut Gathered,
+    is_read_only: bool,
+    today: UnixSeconds,
+    mut progress: impl FnMut(u64, u64) -> bool,
+) -> io::Result<Checked> {
+    let mut ring = Ring::new(RING_DEPTH)?;
+    let mut volume = gathered.start(is_read_only, today);
+    let geometry = gathered.assembly.superblock.geometry;
+    let data = geometry.layout.shape().data;
+    let mut checked = Checked::default();
+    let mut bad = std::collections::BTreeSet::new();
+    let (mut next, mut under_way, mut is_going) = (0, 0, true);
+    loop {
+        while is_going && under_way < STRIPES_AT_ONCE && next < geometry.stripes {
+            volume.verify(clock::now(), RequestId(next), next..next + 1);
+            (next, under_way) = (next + 1, under_way + 1);
+        }
+        turn(&mut volume, &mut ring, &gathered.members)?;
+        while let Some((_, reply)) = volume.poll_reply() {
+            assert_ne!(reply, Reply::Read(Vec::new()), "nothing was read");
+            under_way -= 1;
+        }
+        while let Some(record) = volume.poll_record() {
+            let path = gathered.paths.get(record.member).and_then(Option::as_deref);
+            checked.findings.push(Finding::of(&record, path, data));
+            bad.insert(record.stripe);
+        }
+        if is_going && !progress(next - under_way, geometry.stripes) {
+            (is_going, checked.is_stopped) = (false, true);
+        }
+        if under_way == 0 && (!is_going || next == geometry.stripes) {
+            break;
+        }
+    }
+    checked.stripes = volume.status().stripes_written;
+    checked.clean = checked.stripes.saturating_sub(bad.len() as u64);
+    volume.stop(clock::now());
+    while !volume.is_stopped() {
+        turn(&mut volume, &mut ring, &gathered.members)?;
+    }
+    Ok(checked)
+}
+
+/// Starts what the volume wants of its disks, and waits for an end.
+fn turn(volume: &mut Volume, ring: &mut Ring<OpId>, members: &Members) -> io::Result<()> {
+    while ring.room() > 0 {
+        let Some(op) = volume.poll_op(clock::now()) else { break };
+        start(volume, ring, members, op);
+    }
+    if ring.in_flight() > 0 {
+        let timeout = volume.poll_timeout().map(|time| Nanos(time.0.saturating_sub(clock::now().0)));
+        ring.wait(timeout)?;
+    }
+    while let Some(Completion { name, end }) = ring.poll() {
+        let End::Disk { buffer, result } = end else { panic!("only disks are asked here") };
+        volume.handle(clock::now(), Done { id: name, buffer, result });
+    }
+    Ok(())
+}
+
+fn start(volume: &mut Volume, ring: &mut Ring<OpId>, members: &Members, Op { id, member, kind }: Op) {
+    match (members.file(member), kind) {
+        (Some(file), OpKind::Read { offset, buffer }) => ring.read(id, file, offset, buffer),
+        (Some(file), OpKind::Write { offset, buffer, is_durable }) => ring.write(id, file, offset, buffer, is_durable),
+        (Some(file), OpKind::Flush) => ring.flush(id, file),
+        (Some(file), OpKind::Discard { offset, len }) => ring.discard(id, file, offset..offset + len),
+        (None, kind) => {
+            let buffer = match kind {
+                OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => Some(buffer),
+                OpKind::Flush | OpKind::Discard { .. } => None,
+            };
+            volume.handle(clock::now(), Done { id, buffer, result: Err(Fault::Gone) });
+        }
+    }
+}

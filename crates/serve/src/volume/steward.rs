@@ -1,0 +1,271 @@
+//! A served volume's steward: passes requests on to it, does what it is told by commands, keeps what it finds.
+
+use super::commands::{Answer, Command, Finding, Findings, MemberStatus, Status, state_words};
+use crate::control::{CommandId, Controller};
+use crate::members::Members;
+use crate::server::Stop;
+use scrubjay_core::block::{Reply, Request, RequestId};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::format::superblock::MemberState;
+use scrubjay_core::member::{Array, Done, Op, Slot};
+use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::Volume;
+use scrubjay_device::completion::MemberFile;
+use scrubjay_device::member::{Access, Member, new_uuid};
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+
+/// Findings that are kept; older ones are only counted.
+const FINDINGS_MAX: usize = 10_000;
+/// Findings in one answer: a line has its limits, and who wants more asks again.
+const FINDINGS_PER_ANSWER: usize = 200;
+/// Stripes of one verification: more are refused, so that none holds up a stop for long.
+const VERIFY_STRIPES_MAX: u64 = 1 << 16;
+/// Requests of the steward's own have numbers from here on; clients' lie below.
+const OWN: u64 = 1 << 63;
+
+/// See the module's head.
+pub struct Steward {
+    volume: Volume,
+    paths: Vec<Option<String>>,
+    stop: Stop,
+    findings: VecDeque<Finding>,
+    found: u64,
+    /// Verifications under way: who asked, and how many findings there were then.
+    verifying: HashMap<RequestId, (CommandId, u64)>,
+    own: u64,
+    answers: VecDeque<(CommandId, String)>,
+    replies: VecDeque<(RequestId, Reply)>,
+}
+
+impl Steward {
+    /// Of this volume, whose members have these paths; `stop` ends the server.
+    pub fn new(volume: Volume, paths: Vec<Option<String>>, stop: Stop) -> Steward {
+        Steward {
+            volume,
+            paths,
+            stop,
+            findings: VecDeque::new(),
+            found: 0,
+            verifying: HashMap::new(),
+            own: OWN,
+            answers: VecDeque::new(),
+            replies: VecDeque::new(),
+        }
+    }
+
+    /// How the volume is.
+    pub fn status(&mut self) -> Status {
+        self.collect();
+        let status = self.volume.status();
+        let superblock = self.volume.superblock();
+        let geometry = superblock.geometry;
+        let shape = geometry.layout.shape();
+        let is_any = |wanted: fn(&MemberState) -> bool| status.members.iter().any(|(state, _)| wanted(state));
+        let state = if status.is_broken {
+            "broken"
+        } else if !status.is_open {
+            "opening"
+        } else if is_any(|state| matches!(state, MemberState::Failed(_) | MemberState::Missing)) {
+            "degraded"
+        } else if is_any(|state| matches!(state, MemberState::Rebuilding { .. })) {
+            "rebuilding"
+        } else {
+            "open"
+        };
+        let members = status.members.iter().zip(&self.paths).map(|(&(state, faults), path)| {
+            let (state, detail) = state_words(state, status.stripes);
+            MemberStatus { path: path.clone(), state, detail, faults }
+        });
+        Status {
+            schema: 1,
+            name: superblock.name.clone(),
+            array: superblock.array.to_string(),
+            state: state.to_owned(),
+            shape: format!("{}+{}", shape.data, shape.parity),
+            layout: geometry.layout.kind().name().to_owned(),
+            scheme: geometry.scheme.name().to_owned(),
+            chunk_bytes: geometry.chunk_bytes,
+            size_bytes: geometry.size(),
+            stripes: status.stripes,
+            stripes_written: status.stripes_written,
+            regions_dirty: status.regions_dirty,
+            findings: self.found,
+            members: members.collect(),
+        }
+    }
+
+    /// What was found, from number `since` on.
+    pub fn findings(&mut self, since: u64) -> Findings {
+        self.collect();
+        let first = self.found - self.findings.len() as u64;
+        let skipped = since.saturating_sub(first) as usize;
+        let findings: Vec<Finding> =
+            self.findings.iter().skip(skipped).take(FINDINGS_PER_ANSWER).cloned().collect();
+        let next = first.max(since.min(self.found)) + findings.len() as u64;
+        Findings { next, findings }
+    }
+
+    /// Takes the volume's records.
+    fn collect(&mut self) {
+        let data = self.volume.superblock().geometry.layout.shape().data;
+        while let Some(record) = self.volume.poll_record() {
+            let path = self.paths.get(record.member).and_then(Option::as_deref);
+            self.findings.push_back(Finding::of(&record, path, data));
+            self.found += 1;
+            if self.findings.len() > FINDINGS_MAX {
+                self.findings.pop_front();
+            }
+        }
+    }
+
+    fn perform(&mut self, now: Nanos, id: CommandId, command: Command, members: &mut Members) -> Option<Answer> {
+        Some(match command {
+            Command::Status => Answer::Status(Box::new(self.status())),
+            Command::Findings { since } => Answer::Findings(self.findings(since)),
+            Command::Fail { member } => match self.fail(now, member) {
+                Ok(()) => Answer::Done,
+                Err(why) => Answer::Error(why),
+            },
+            Command::Replace { member, path, force } => match self.replace(now, member, &path, force, members) {
+                Ok(()) => Answer::Done,
+                Err(why) => Answer::Error(why),
+            },
+            Command::Verify { start, end } => {
+                if start > end || end - start > VERIFY_STRIPES_MAX {
+                    return Some(Answer::Error(format!("stripes {start} to {end}: up to {VERIFY_STRIPES_MAX} at once")));
+                }
+                self.collect();
+                self.own += 1;
+                let request = RequestId(self.own);
+                self.verifying.insert(request, (id, self.found));
+                self.volume.verify(now, request, start..end);
+                return None;
+            }
+            Command::Stop => {
+                self.stop.request();
+                Answer::Done
+            }
+        })
+    }
+
+    fn fail(&mut self, now: Nanos, member: Slot) -> Result<(), String> {
+        match self.volume.status().members.get(member) {
+            None => Err(format!("there is no member {member}")),
+            Some((MemberState::Active | MemberState::Rebuilding { .. }, _)) => {
+                if !self.volume.can_spare(member) {
+                    return Err(format!("without member {member} data would be lost: replace those that are out first"));
+                }
+                self.volume.fail(now, member);
+                Ok(())
+            }
+            Some(_) => Err(format!("member {member} is out already")),
+        }
+    }
+
+    fn replace(
+        &mut self,
+        now: Nanos,
+        member: Slot,
+        path: &str,
+        force: bool,
+        members: &mut Members,
+    ) -> Result<(), String> {
+        match self.volume.status().members.get(member) {
+            None => return Err(format!("there is no member {member}")),
+            Some((MemberState::Active | MemberState::Rebuilding { .. }, _)) => {
+                return Err(format!("member {member} is in use: take it out first (`scrubjay volume fail`)"));
+            }
+            Some(_) => (),
+        }
+        if self.volume.is_read_only() {
+            return Err("the volume is open for reading only".to_owned());
+        }
+        let geometry = self.volume.superblock().geometry;
+        let words = |error: &dyn std::error::Error| error.to_string();
+        let mut disk = Member::open(Path::new(path), Access::ReadWrite).map_err(|error| words(&error))?;
+        disk.use_block(geometry.block_bytes).map_err(|error| words(&error))?;
+        if disk.bytes < geometry.member_bytes {
+            let needed = geometry.member_bytes;
+            return Err(format!("{path} is too small: {} bytes, {needed} are needed", disk.bytes));
+        }
+        let contents = disk.contents().map_err(|error| format!("{path}: {error}"))?;
+        if let Some(contents) = contents.filter(|_| !force) {
+            return Err(format!("{path} holds {contents}: --force overwrites it"));
+        }
+        let uuid = new_uuid().map_err(|error| words(&error))?;
+        disk.wipe().and_then(|()| disk.sync()).map_err(|error| format!("{path}: {error}"))?;
+        let bytes = disk.bytes;
+        members.set(member, Some(MemberFile::new(disk.file)));
+        self.paths[member] = Some(path.to_owned());
+        self.volume.replace(now, member, uuid, bytes);
+        Ok(())
+    }
+}
+
+impl Controller for Steward {
+    fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut Members) -> Option<String> {
+        let answer = match serde_json::from_str(line) {
+            Ok(command) => self.perform(now, id, command, members)?,
+            Err(error) => Answer::Error(format!("not a command: {error}")),
+        };
+        Some(to_line(&answer))
+    }
+
+    fn poll_answer(&mut self) -> Option<(CommandId, String)> {
+        self.answers.pop_front()
+    }
+}
+
+fn to_line(answer: &Answer) -> String {
+    serde_json::to_string(answer).expect("answers are plain values")
+}
+
+impl Array for Steward {
+    fn size(&self) -> u64 {
+        self.volume.size()
+    }
+
+    fn submit(&mut self, now: Nanos, id: RequestId, request: Request) {
+        self.volume.submit(now, id, request);
+    }
+
+    fn handle(&mut self, now: Nanos, done: Done) {
+        self.volume.handle(now, done);
+    }
+
+    fn poll_op(&mut self, now: Nanos) -> Option<Op> {
+        self.volume.poll_op(now)
+    }
+
+    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+        while let Some((id, reply)) = self.volume.poll_reply() {
+            let Some((command, since)) = self.verifying.remove(&id) else {
+                self.replies.push_back((id, reply));
+                break;
+            };
+            let answer = match reply {
+                Reply::Done => Answer::Findings(self.findings(since)),
+                _ => Answer::Error("the volume is stopping".to_owned()),
+            };
+            self.answers.push_back((command, to_line(&answer)));
+        }
+        self.replies.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Nanos> {
+        self.volume.poll_timeout()
+    }
+
+    fn recycle(&mut self, buffer: Buffer) {
+        self.volume.recycle(buffer);
+    }
+
+    fn stop(&mut self, now: Nanos) {
+        self.volume.stop(now);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.volume.is_stopped()
+    }
+}

@@ -1,0 +1,138 @@
+//! The control socket: commands and answers, at once and later.
+
+use crate::file_array::FileArray;
+use crate::host::Host;
+use scrubjay_core::block::{Reply, Request, RequestId};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::member::{Array, Done, Op};
+use scrubjay_core::units::Nanos;
+use scrubjay_device::completion::MemberFile;
+use scrubjay_serve::control::{CommandId, Controller};
+use scrubjay_serve::members::Members;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+
+/// A volume of one file that understands `out`, `in PATH`, `later`, and `now`, which answers what waits, too.
+struct Steered {
+    array: FileArray,
+    late: Vec<CommandId>,
+    answers: Vec<CommandId>,
+}
+
+impl Controller for Steered {
+    fn command(&mut self, _now: Nanos, id: CommandId, line: &str, members: &mut Members) -> Option<String> {
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("out", _) => members.set(0, None),
+            ("in", path) => {
+                let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+                members.set(0, Some(MemberFile::new(file)));
+            }
+            ("later", _) => {
+                self.late.push(id);
+                return None;
+            }
+            ("now", _) => self.answers.append(&mut self.late),
+            _ => return Some("what?".to_owned()),
+        }
+        Some(format!("{line}: done"))
+    }
+
+    fn poll_answer(&mut self) -> Option<(CommandId, String)> {
+        self.answers.pop().map(|id| (id, "at last".to_owned()))
+    }
+}
+
+impl Array for Steered {
+    fn size(&self) -> u64 {
+        self.array.size()
+    }
+    fn submit(&mut self, now: Nanos, id: RequestId, request: Request) {
+        self.array.submit(now, id, request);
+    }
+    fn handle(&mut self, now: Nanos, done: Done) {
+        self.array.handle(now, done);
+    }
+    fn poll_op(&mut self, now: Nanos) -> Option<Op> {
+        self.array.poll_op(now)
+    }
+    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+        self.array.poll_reply()
+    }
+    fn poll_timeout(&self) -> Option<Nanos> {
+        self.array.poll_timeout()
+    }
+    fn recycle(&mut self, buffer: Buffer) {
+        self.array.recycle(buffer);
+    }
+}
+
+fn steered() -> Option<Host<Steered>> {
+    Host::start(Steered { array: FileArray::new(1 << 20), late: Vec::new(), answers: Vec::new() }, |_| ())
+}
+
+/// A connection for commands.
+struct Client(BufReader<UnixStream>);
+
+impl Client {
+    fn connect(host: &Host<Steered>) -> Client {
+        Client(BufReader::new(UnixStream::connect(host.path("control")).unwrap()))
+    }
+
+    fn send(&mut self, line: &str) {
+        self.0.get_mut().write_all(line.as_bytes()).unwrap();
+    }
+
+    fn answer(&mut self) -> String {
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        line
+    }
+}
+
+#[test]
+fn commands_are_answered_in_their_order_and_late_ones_keep_nobody_else_waiting() {
+    let Some(host) = steered() else { return };
+    let (mut one, mut other) = (Client::connect(&host), Client::connect(&host));
+    one.send("later\nnonsense\n");
+    // It is under way once the same connection's next byte is not looked at; the other one asks until it is.
+    let mut answers = 0;
+    while answers == 0 {
+        other.send("now\n");
+        assert_eq!(other.answer(), "now: done\n");
+        one.0.get_ref().set_nonblocking(true).unwrap();
+        answers = usize::from(one.0.fill_buf().is_ok());
+        one.0.get_ref().set_nonblocking(false).unwrap();
+    }
+    assert_eq!((one.answer(), one.answer()), ("at last\n".to_owned(), "what?\n".to_owned()));
+
+    // Whoever leaves before the answer does no harm.
+    one.send("later\n");
+    drop(one);
+    other.send("now\nx\n");
+    assert_eq!((other.answer(), other.answer()), ("now: done\n".to_owned(), "what?\n".to_owned()));
+    host.end();
+}
+
+#[test]
+fn a_command_puts_disks_in_and_out() {
+    let Some(host) = steered() else { return };
+    let path = host.path("disk");
+    std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+    let uri = host.uri();
+    let read = |expected: bool| {
+        let script = "import nbd, sys\nh = nbd.NBD()\nh.connect_uri(sys.argv[1])\nassert h.pread(4096, 8192) == b'\\7' * 4096";
+        let Some((is_well, text)) = crate::stranger::outcome("/usr/bin/python3", &["-c", script, &uri]) else { return };
+        if !text.contains("No module") {
+            assert_eq!(is_well, expected, "{text}");
+        }
+    };
+    let mut client = Client::connect(&host);
+    read(false);
+    client.send(&format!("in {}\n", path.display()));
+    assert!(client.answer().ends_with("done\n"));
+    read(true);
+    client.send("out\n");
+    assert!(client.answer().ends_with("done\n"));
+    read(false);
+    host.end();
+}

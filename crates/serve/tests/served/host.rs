@@ -1,0 +1,68 @@
+//! A server on a thread of its own, for one test.
+
+use scrubjay_core::member::Array;
+use scrubjay_device::completion::Ring;
+use scrubjay_serve::control::Controller;
+use scrubjay_serve::nbd::Export;
+use scrubjay_serve::server::{Address, Server, Stop};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+use tempfile::TempDir;
+
+/// The server, and a folder for it and its test.
+pub struct Host<V> {
+    pub folder: TempDir,
+    stop: Stop,
+    thread: JoinHandle<V>,
+}
+
+impl<V: Array + Controller + Send + 'static> Host<V> {
+    /// Serves a volume, after `prepare` has had a look at the server. `None`: this machine has no io_uring.
+    pub fn start(mut volume: V, prepare: impl FnOnce(&mut Server)) -> Option<Host<V>> {
+        if let Err(error) = Ring::<()>::new(8) {
+            eprintln!("NOT TESTED: no io_uring here ({error})");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let stop = Stop::new().unwrap();
+        let mut server = Server::new(Export::new("vol", volume.size(), 65536, false));
+        server.listen(&Address::Unix(folder.path().join("nbd"))).unwrap();
+        server.listen_for_commands(&Address::Unix(folder.path().join("control"))).unwrap();
+        prepare(&mut server);
+        let flag = stop.clone();
+        let thread = std::thread::spawn(move || {
+            server.run(&mut volume, &flag).unwrap();
+            volume
+        });
+        Some(Host { folder, stop, thread })
+    }
+
+    /// A path in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Where strangers find it.
+    pub fn uri(&self) -> String {
+        format!("nbd+unix:///vol?socket={}", self.path("nbd").display())
+    }
+
+    /// A plain connection for NBD.
+    pub fn connect(&self) -> UnixStream {
+        UnixStream::connect(self.path("nbd")).unwrap()
+    }
+
+    /// Asks the server to stop.
+    pub fn stop(&self) {
+        self.stop.request();
+    }
+
+    /// Stops it and returns what the volume has become.
+    pub fn end(self) -> V {
+        self.stop.request();
+        let volume = self.thread.join().expect("the server ended well");
+        assert!(!self.folder.path().join("nbd").exists(), "its socket is gone");
+        volume
+    }
+}

@@ -1,0 +1,15 @@
+//! The server as it runs: with clients made of bytes, and with clients that others wrote.
+//!
+//! Others' clients are used where they are installed. Where one is not, its tests say so and pass, unless the environment
+//! says `SCRUBJAY_CLIENTS=required`.
+
+mod control;
+#[path = "../../examples/nbd_file/file_array.rs"]
+mod file_array;
+mod files;
+mod fio;
+mod host;
+mod libnbd;
+mod qemu;
+mod raw;
+mod stranger;

@@ -1,0 +1,44 @@
+//! Programs that others wrote.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// How to get those that the tests use, on Debian.
+const INSTALL: &str = "apt-get install --no-install-recommends libnbd-bin python3-libnbd qemu-utils fio";
+
+/// Runs a program to its end; what it printed. `None`: it is not installed, and need not be.
+///
+/// # Panics
+/// When it fails; when it is not installed and `SCRUBJAY_CLIENTS=required`.
+pub fn run(program: &str, arguments: &[&str]) -> Option<String> {
+    let (succeeded, text) = outcome(program, arguments)?;
+    assert!(succeeded, "{program} {arguments:?}:\n{text}");
+    Some(text)
+}
+
+/// The same, of one that may fail: whether it succeeded, and what it printed.
+pub fn outcome(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
+    match Command::new(program).args(arguments).stdin(Stdio::null()).output() {
+        Ok(output) => {
+            let text = [output.stdout, output.stderr].concat();
+            Some((output.status.success(), String::from_utf8_lossy(&text).into_owned()))
+        }
+        Err(_) => missing(program),
+    }
+}
+
+/// Runs a Python program with Debian's Python, which is the one that knows libnbd.
+pub fn python(program: &str, arguments: &[&str]) -> Option<String> {
+    let python = "/usr/bin/python3";
+    if !Path::new(python).exists() || !outcome(python, &["-c", "import nbd"])?.0 {
+        return missing("python3-libnbd");
+    }
+    run(python, &[&["-c", program], arguments].concat())
+}
+
+fn missing<T>(what: &str) -> Option<T> {
+    let is_required = std::env::var("SCRUBJAY_CLIENTS").is_ok_and(|value| value == "required");
+    assert!(!is_required, "{what} is not installed: {INSTALL}");
+    eprintln!("NOT TESTED: {what} is not installed: {INSTALL}");
+    None
+}

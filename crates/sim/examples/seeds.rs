@@ -1,0 +1,235 @@
+//! Runs the volume through seeds on all cores: `seeds N [--from S]`, or looks at one: `seeds --seed S [--trace]`.
+//!
+//! `seeds --planted [N]` makes each of the volume's own mistakes on purpose, and fails unless N seeds (10,000) find it.
+//! A seed that fails is made smaller first: fewer requests, then without faults, crashes or losses if it still fails.
+
+use scrubjay_core::volume::{Planted, Volume};
+use scrubjay_sim::volume::setting::{Narrowed, Setting};
+use scrubjay_sim::volume::trace::Trace;
+use scrubjay_sim::volume::world::{self, Outcome};
+use std::cell::RefCell;
+use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+/// Within so many seeds a planted mistake must be found.
+const PLANTED_SEEDS: u64 = 10_000;
+/// Failures shown before a run gives up.
+const FAILURES_MAX: usize = 10;
+
+const USAGE: &str = "usage: seeds N [--from S] [--threads T]
+       seeds --seed S [--trace] [--requests N] [--faultless] [--crashless] [--lossless]
+       seeds --planted [N]";
+
+/// What is asked for.
+#[derive(Default)]
+struct Arguments {
+    count: Option<u64>,
+    from: u64,
+    threads: Option<usize>,
+    seed: Option<u64>,
+    is_traced: bool,
+    is_planted: bool,
+    narrowed: Narrowed,
+}
+
+thread_local! {
+    /// What the last panic of this thread said, and where.
+    static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+fn main() -> ExitCode {
+    match arguments().map(|arguments| run(&arguments)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("seeds: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn arguments() -> Result<Arguments, Box<dyn Error>> {
+    let mut found = Arguments::default();
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut number = || words.next().ok_or(USAGE)?.parse::<u64>().map_err(|_| USAGE);
+        match word.as_str() {
+            "--from" => found.from = number()?,
+            "--threads" => found.threads = Some(number()? as usize),
+            "--seed" => found.seed = Some(number()?),
+            "--requests" => found.narrowed.requests = Some(number()?),
+            "--trace" => found.is_traced = true,
+            "--planted" => found.is_planted = true,
+            "--faultless" => found.narrowed.is_faultless = true,
+            "--crashless" => found.narrowed.is_crashless = true,
+            "--lossless" => found.narrowed.is_lossless = true,
+            count => found.count = Some(count.replace(['_', ','], "").parse().map_err(|_| USAGE)?),
+        }
+    }
+    let is_something = found.seed.is_some() || found.count.is_some() || found.is_planted;
+    if is_something { Ok(found) } else { Err(USAGE.into()) }
+}
+
+fn run(arguments: &Arguments) -> bool {
+    set_hook(Box::new(|panic| {
+        let place = panic.location().map_or(String::new(), |place| format!(" ({}:{})", place.file(), place.line()));
+        let what = panic.payload_as_str().unwrap_or("?");
+        LAST_PANIC.with(|last| *last.borrow_mut() = format!("{what}{place}"));
+    }));
+    let threads = arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+    match (arguments.seed, arguments.is_planted) {
+        (Some(seed), _) => one(seed, arguments),
+        (None, true) => {
+            let seeds = arguments.count.unwrap_or(PLANTED_SEEDS);
+            let mistakes =
+                [Planted::SkipOneListComparison, Planted::SetReadBitWithoutFlush, Planted::AckBeforeLastWrite];
+            mistakes.into_iter().map(|mistake| is_found(mistake, arguments.from, seeds, threads)).fold(true, |all, is| all & is)
+        }
+        (None, false) => many(arguments.from, arguments.count.unwrap_or(1), threads),
+    }
+}
+
+/// Runs one seed, with a trace if it is wished.
+fn one(seed: u64, arguments: &Arguments) -> bool {
+    let setting = Setting::new(seed, arguments.narrowed);
+    let trace = if arguments.is_traced { Trace::to(|line| println!("{line}")) } else { Trace::default() };
+    match attempt(&setting, trace) {
+        Ok(outcome) => {
+            println!("seed {seed}: all is well. {outcome:?}");
+            true
+        }
+        Err(cause) => {
+            println!("{setting:#?}\nseed {seed}: {cause}");
+            false
+        }
+    }
+}
+
+/// Runs many seeds; true when none fails.
+fn many(from: u64, count: u64, threads: usize) -> bool {
+    let (begin, sums) = (Instant::now(), Mutex::new((Outcome::default(), 0u64)));
+    let failures = search(from, count, threads, FAILURES_MAX, |seed| {
+        let outcome = attempt(&Setting::new(seed, Narrowed::default()), Trace::default())?;
+        let mut sums = sums.lock().expect("no panic leaves it");
+        add(&mut sums.0, &outcome);
+        sums.1 += u64::from(outcome.client.bytes_lost > 0);
+        Ok(())
+    });
+    for (seed, cause) in &failures {
+        let (options, cause) = smaller(*seed, cause);
+        println!("seed {seed}: {cause}\n    cargo xtask seeds --seed {seed}{options} --trace");
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    let (Outcome { client, shelf, runs, records, .. }, lossy) = *sums.lock().expect("no panic leaves it");
+    println!(
+        "{count} seeds from {from}, {} failed, {seconds:.1} s, {:.0} a second on each of {threads} threads; {} replies, \
+         {} ops, {} faults, {runs} starts, {records} records; {lossy} seeds lost {} of {} bytes, legally",
+        failures.len(),
+        count as f64 / seconds / threads as f64,
+        client.replies,
+        shelf.ops,
+        shelf.faults,
+        client.bytes_lost,
+        client.bytes_lost + client.bytes_right,
+    );
+    failures.is_empty()
+}
+
+/// Is a planted mistake found?
+fn is_found(mistake: Planted, from: u64, count: u64, threads: usize) -> bool {
+    let failures = search(from, count, threads, 1, |seed| {
+        let setting = Setting { planted: Some(mistake), ..Setting::new(seed, Narrowed::default()) };
+        attempt(&setting, Trace::default()).map(drop)
+    });
+    match failures.first() {
+        Some((seed, cause)) => println!("{mistake:?}: found by seed {seed}: {cause}"),
+        None => println!("{mistake:?}: NOT FOUND by {count} seeds"),
+    }
+    !failures.is_empty()
+}
+
+/// The least seeds that fail, each with its cause, in order; about as many as asked for.
+fn search(
+    from: u64,
+    count: u64,
+    threads: usize,
+    enough: usize,
+    attempt: impl Fn(u64) -> Result<(), String> + Sync,
+) -> Vec<(u64, String)> {
+    let (next, failures) = (AtomicU64::new(from), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    let is_enough = failures.lock().expect("no panic leaves it").len() >= enough;
+                    if seed >= from + count || is_enough {
+                        return;
+                    }
+                    if let Err(cause) = attempt(seed) {
+                        failures.lock().expect("no panic leaves it").push((seed, cause));
+                    }
+                }
+            });
+        }
+    });
+    let mut failures = failures.into_inner().expect("no panic leaves it");
+    failures.sort();
+    failures
+}
+
+fn attempt(setting: &Setting, trace: Trace) -> Result<Outcome, String> {
+    catch_unwind(AssertUnwindSafe(|| world::run::<Volume>(setting, trace)))
+        .map_err(|_| LAST_PANIC.with(|last| last.borrow().clone()))
+}
+
+/// What makes a failing seed smaller and still fail: as options, and its cause then.
+fn smaller(seed: u64, cause: &str) -> (String, String) {
+    let mut best = (Narrowed::default(), cause.to_owned());
+    let mut consider = |narrowed: Narrowed| {
+        let failure = attempt(&Setting::new(seed, narrowed), Trace::default()).err();
+        let is_worse = failure.is_none();
+        failure.into_iter().for_each(|cause| best = (narrowed, cause));
+        (best.0, !is_worse)
+    };
+    let (mut now, _) = consider(Narrowed::default());
+    for change in [
+        |narrowed: &mut Narrowed| narrowed.is_lossless = true,
+        |narrowed: &mut Narrowed| narrowed.is_crashless = true,
+        |narrowed: &mut Narrowed| narrowed.is_faultless = true,
+    ] {
+        let mut narrowed = now;
+        change(&mut narrowed);
+        now = consider(narrowed).0;
+    }
+    // The fewest requests that still fail; a failure need not stay one with more of them, so this is but a try.
+    let (mut low, mut high) = (0, Setting::new(seed, now).habits.requests);
+    while high - low > 1 {
+        let middle = (low + high) / 2;
+        let (is, fails) = consider(Narrowed { requests: Some(middle), ..now });
+        (low, high) = if fails { (low, middle) } else { (middle, high) };
+        now = if fails { is } else { now };
+    }
+    let Narrowed { requests, is_faultless, is_crashless, is_lossless } = best.0;
+    let mut options = requests.map_or(String::new(), |requests| format!(" --requests {requests}"));
+    for (is, option) in [(is_faultless, " --faultless"), (is_crashless, " --crashless"), (is_lossless, " --lossless")] {
+        options += if is { option } else { "" };
+    }
+    (options, best.1)
+}
+
+fn add(sum: &mut Outcome, one: &Outcome) {
+    sum.client.replies += one.client.replies;
+    sum.client.bytes_right += one.client.bytes_right;
+    sum.client.bytes_lost += one.client.bytes_lost;
+    sum.client.writes_failed += one.client.writes_failed;
+    sum.shelf.faults += one.shelf.faults;
+    sum.shelf.ops += one.shelf.ops;
+    sum.runs += one.runs;
+    sum.records += one.records;
+}
