@@ -20,6 +20,7 @@ mod study;
 mod tally;
 mod trace;
 mod tune;
+mod volume;
 
 use args::{Cli, Verb};
 use clap::Parser;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Some(Verb::Tune(args)) => tune::run(&args),
         Some(Verb::Simulate(args)) => simulate::run(&args),
         Some(Verb::Study(args)) => study::run(&args),
+        Some(Verb::Volume(args)) => volume::run(&args),
         Some(Verb::Generate(args)) => generate::run(&args),
     };
     let exit = result.unwrap_or_else(|error| {

@@ -40,7 +40,8 @@ fn measure(code: Code, chunk: usize, bytes: usize) {
             speeds.push(speed(&mut stripes, *who));
         }
     }
-    println!("chunks of {} KiB, {} KiB in all", chunk >> 10, bytes >> 10);
+    let isal = if contenders.contains(&Contender::IsalParity) { "" } else { " (no libisal.so.2 here: left out)" };
+    println!("chunks of {} KiB, {} KiB in all{isal}", chunk >> 10, bytes >> 10);
     let median = |speeds: &mut Vec<f64>| {
         speeds.sort_by(f64::total_cmp);
         speeds[speeds.len() / 2]

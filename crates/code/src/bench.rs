@@ -17,7 +17,7 @@ pub enum Contender {
     Parity,
     /// [`Code::encode_summed`].
     Fused,
-    /// [`Code::encode`], then [`crc32c`] of each chunk, stripe by stripe.
+    /// [`Code::encode`], then [`crc32c`] (which is always by the machine's best path) of each chunk, stripe by stripe.
     ParityThenSums,
     /// [`crc32c`] of each data chunk.
     Sums,
@@ -82,9 +82,10 @@ impl Stripes {
     /// One pass over all stripes; how many bytes of data there were.
     ///
     /// # Panics
-    /// When `who` is not among [`Stripes::contenders`].
+    /// When `who` is not among [`Stripes::contenders`], or the code has more than 32 data slots.
     pub fn pass(&mut self, who: Contender) -> usize {
         let (data_count, chunk) = (self.code.data(), self.chunk);
+        assert!(data_count <= DATA_MAX, "few enough data slots");
         let stripe_bytes = self.code.slots() * chunk;
         let mut sums = vec![0; self.code.slots()];
         for stripe in self.buffer[self.start..][..self.count * stripe_bytes].chunks_exact_mut(stripe_bytes) {

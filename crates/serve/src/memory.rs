@@ -215,10 +215,7 @@ mod tests {
         array.lose(3000..3001);
         let Reply::Read(parts) = ask(&mut array, Request::Read { offset: 500, len: 3000 }) else { panic!("no parts") };
         assert_eq!(parts.iter().map(Part::len).collect::<Vec<_>>(), [12, 1536, 512, 512, 428]);
-        assert!(matches!(
-            parts[..],
-            [Part::Zeros(_), Part::Data(..), Part::Zeros(_), Part::Lost(_), Part::Zeros(_)]
-        ));
+        assert!(matches!(parts[..], [Part::Zeros(_), Part::Data(..), Part::Zeros(_), Part::Lost(_), Part::Zeros(_)]));
         let Part::Data(buffer, range) = &parts[1] else { panic!("no data") };
         let expected: Vec<u8> = (512..2048).map(|at| if (1000..1700).contains(&at) { 7 } else { 0 }).collect();
         assert_eq!(buffer[range.clone()], expected);

@@ -3,6 +3,7 @@
 //! `seeds --planted [N]` makes each of the volume's own mistakes on purpose, and fails unless N seeds (10,000) find it.
 //! A seed that fails is made smaller first: fewer requests, then without faults, crashes or losses if it still fails.
 
+use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::volume::{Planted, Volume};
 use scrubjay_sim::volume::setting::{Narrowed, Setting};
 use scrubjay_sim::volume::trace::Trace;
@@ -19,9 +20,9 @@ use std::time::Instant;
 /// Within so many seeds a planted mistake must be found.
 const PLANTED_SEEDS: u64 = 10_000;
 /// Failures shown before a run gives up.
-const FAILURES_MAX: usize = 10;
+const FAILURES_MAX: usize = 20;
 
-const USAGE: &str = "usage: seeds N [--from S] [--threads T]
+const USAGE: &str = "usage: seeds N [--from S] [--threads T] [--scheme NAME]
        seeds --seed S [--trace] [--requests N] [--faultless] [--crashless] [--lossless]
        seeds --planted [N]";
 
@@ -34,6 +35,8 @@ struct Arguments {
     seed: Option<u64>,
     is_traced: bool,
     is_planted: bool,
+    /// Seeds of other schemes are left out.
+    scheme: Option<Scheme>,
     narrowed: Narrowed,
 }
 
@@ -63,6 +66,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             "--threads" => found.threads = Some(number()? as usize),
             "--seed" => found.seed = Some(number()?),
             "--requests" => found.narrowed.requests = Some(number()?),
+            "--scheme" => found.scheme = Some(words.next().and_then(|name| Scheme::by_name(&name)).ok_or(USAGE)?),
             "--trace" => found.is_traced = true,
             "--planted" => found.is_planted = true,
             "--faultless" => found.narrowed.is_faultless = true,
@@ -90,7 +94,7 @@ fn run(arguments: &Arguments) -> bool {
                 [Planted::SkipOneListComparison, Planted::SetReadBitWithoutFlush, Planted::AckBeforeLastWrite];
             mistakes.into_iter().map(|mistake| is_found(mistake, arguments.from, seeds, threads)).fold(true, |all, is| all & is)
         }
-        (None, false) => many(arguments.from, arguments.count.unwrap_or(1), threads),
+        (None, false) => many(arguments, threads),
     }
 }
 
@@ -104,17 +108,22 @@ fn one(seed: u64, arguments: &Arguments) -> bool {
             true
         }
         Err(cause) => {
-            println!("{setting:#?}\nseed {seed}: {cause}");
+            println!("{setting}\nseed {seed}: {cause}");
             false
         }
     }
 }
 
 /// Runs many seeds; true when none fails.
-fn many(from: u64, count: u64, threads: usize) -> bool {
+fn many(arguments: &Arguments, threads: usize) -> bool {
+    let (from, count) = (arguments.from, arguments.count.unwrap_or(1));
     let (begin, sums) = (Instant::now(), Mutex::new((Outcome::default(), 0u64)));
     let failures = search(from, count, threads, FAILURES_MAX, |seed| {
-        let outcome = attempt(&Setting::new(seed, Narrowed::default()), Trace::default())?;
+        let setting = Setting::new(seed, arguments.narrowed);
+        if arguments.scheme.is_some_and(|scheme| scheme != setting.geometry.scheme) {
+            return Ok(());
+        }
+        let outcome = attempt(&setting, Trace::default())?;
         let mut sums = sums.lock().expect("no panic leaves it");
         add(&mut sums.0, &outcome);
         sums.1 += u64::from(outcome.client.bytes_lost > 0);
@@ -122,7 +131,7 @@ fn many(from: u64, count: u64, threads: usize) -> bool {
     });
     for (seed, cause) in &failures {
         let (options, cause) = smaller(*seed, cause);
-        println!("seed {seed}: {cause}\n    cargo xtask seeds --seed {seed}{options} --trace");
+        println!("{}\n    {cause}\n    cargo xtask seeds --seed {seed}{options} --trace", told(*seed));
     }
     let seconds = begin.elapsed().as_secs_f64();
     let (Outcome { client, shelf, runs, records, .. }, lossy) = *sums.lock().expect("no panic leaves it");
@@ -221,6 +230,12 @@ fn smaller(seed: u64, cause: &str) -> (String, String) {
         options += if is { option } else { "" };
     }
     (options, best.1)
+}
+
+/// What tells most of a seed, but for its script.
+fn told(seed: u64) -> String {
+    let told = Setting::new(seed, Narrowed::default()).to_string();
+    told.split_once("; script").map_or(told.clone(), |(head, _)| head.to_owned())
 }
 
 fn add(sum: &mut Outcome, one: &Outcome) {

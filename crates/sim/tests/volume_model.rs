@@ -184,6 +184,10 @@ impl<const BUG: u8> Subject for Single<BUG> {
         true
     }
 
+    fn announced(_setting: &Setting, _disks: &[MemberDisk]) -> Vec<u64> {
+        Vec::new()
+    }
+
     fn health(&self) -> Health {
         Health { is_open: true, members: vec![MemberState::Active] }
     }
@@ -196,7 +200,7 @@ impl<const BUG: u8> Subject for Single<BUG> {
         unreachable!("there is but one disk");
     }
 
-    fn replace(&mut self, _now: Nanos, _slot: Slot, _name: u64) {
+    fn replace(&mut self, _now: Nanos, _slot: Slot, _disk: &MemberDisk, _name: u64) {
         unreachable!("there is but one disk");
     }
 

@@ -17,3 +17,12 @@ Exit codes:
   1    could not do the job
   2    bad usage, or not a trace
   4    no permission";
+
+/// Of verbs that work on volumes.
+pub const VOLUMES: &str = "\
+Exit codes:
+  0    done, all is well
+  1    could not do the job
+  2    bad usage, or members that make no such volume
+  3    done, and problems were found
+  4    no permission";

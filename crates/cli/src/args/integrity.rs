@@ -1,6 +1,5 @@
-//! The arguments of `simulate integrity` and `study integrity`.
+//! The arguments of `simulate integrity`.
 
-use super::Out;
 use super::codes::TRACES as EXIT_CODES;
 use crate::quantity;
 use clap::{Args, ValueEnum};
@@ -14,12 +13,8 @@ Examples:
   scrubjay simulate integrity --synthetic table3 --chunk 8KiB   twelve workloads of the literature
   scrubjay simulate integrity usr.csv --json";
 
-const STUDY_EXAMPLES: &str = "\
-Examples:
-  scrubjay study integrity --out integrity                      what the schemes cost, and which to choose";
-
 /// So many requests are drawn of each made-up workload: the shares of disk I/Os stand to a tenth of a percent.
-const REQUESTS: u32 = 200_000;
+pub const REQUESTS: u32 = 200_000;
 
 /// Arguments of `simulate integrity`.
 #[derive(Debug, Args)]
@@ -38,10 +33,10 @@ pub struct SimulateIntegrity {
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Trace")]
     pub synthetic: Option<Synthetic>,
     /// How many of each made-up workload
-    #[arg(long, value_name = "N", default_value_t = REQUESTS, requires = "synthetic", help_heading = "Trace")]
+    #[arg(long, value_name = "N", default_value_t = REQUESTS, conflicts_with = "files", help_heading = "Trace")]
     pub requests: u32,
     /// Of all chance: the same seed gives the same requests
-    #[arg(long, value_name = "N", default_value_t = 2014, requires = "synthetic", help_heading = "Trace")]
+    #[arg(long, value_name = "N", default_value_t = 2014, conflicts_with = "files", help_heading = "Trace")]
     pub seed: u64,
 
     /// The disks of a stripe
@@ -67,21 +62,6 @@ pub struct SimulateIntegrity {
 pub enum Synthetic {
     /// The twelve of Li & Lee 2014, Table III: shares of reads and mean sizes, on 64 MiB
     Table3,
-}
-
-/// Arguments of `study integrity`.
-#[derive(Debug, Args)]
-#[command(after_help = format!("{STUDY_EXAMPLES}\n\n{EXIT_CODES}"))]
-pub struct StudyIntegrity {
-    /// Draw so many requests of each workload
-    #[arg(long, value_name = "N", default_value_t = REQUESTS, value_parser = clap::value_parser!(u32).range(1000..), help_heading = "Requests")]
-    pub requests: u32,
-    /// Of all chance: the same seed gives the same page
-    #[arg(long, value_name = "N", default_value_t = 2014, help_heading = "Requests")]
-    pub seed: u64,
-    /// Where the page goes
-    #[command(flatten)]
-    pub out: Out,
 }
 
 /// Whole sectors, up to what anybody stripes by.

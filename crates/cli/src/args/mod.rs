@@ -3,18 +3,20 @@
 mod codes;
 mod integrity;
 mod scrub;
+mod serving;
 mod simulate;
 mod source;
 mod study;
 pub mod trace;
 mod tune;
+pub mod volume;
 mod written;
 
-pub use integrity::{SimulateIntegrity, StudyIntegrity, Synthetic};
+pub use integrity::{SimulateIntegrity, Synthetic};
 pub use scrub::{Detector, Order, Policy, Scrub, Settings, Verify};
 pub use simulate::{Simulate, SimulateScrub, Simulated, SimulatedPolicy};
 pub use source::{Disk, Service, Traces};
-pub use study::{Out, Studied, Study, StudyIdle, StudyMlet, StudyScrub};
+pub use study::{Out, Studied, Study, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub};
 pub use tune::{SIZE_STEP, Tune};
 
 use clap::{Args, Parser, Subcommand};
@@ -48,6 +50,8 @@ pub enum Verb {
     Simulate(Simulate),
     /// Make a page of figures and tables: idle time, scrubbing policies, latent errors
     Study(Study),
+    /// Make and look at volumes: block devices of several members that heal silent corruption
+    Volume(Box<volume::Volume>),
     /// Write the man pages, or the completions for a shell, to be packaged
     #[command(hide = true)]
     Generate(Generate),

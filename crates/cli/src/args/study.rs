@@ -1,7 +1,7 @@
 //! The arguments of `study`.
 
 use super::codes::TRACES as EXIT_CODES;
-use super::integrity::StudyIntegrity;
+use super::integrity::REQUESTS;
 use super::{Disk, Traces};
 use crate::quantity;
 use clap::{Args, Subcommand};
@@ -25,6 +25,10 @@ Examples:
   scrubjay study mlet --out mlet                          what order, region and segment do, in tours
   scrubjay study mlet usr.csv.gz --out mlet               and in hours, in the idle time of this disk
   scrubjay study mlet usr.csv.gz --disk-size 8TB --out mlet";
+
+const INTEGRITY_EXAMPLES: &str = "\
+Examples:
+  scrubjay study integrity --out integrity                what finding silent corruption costs, and what to choose";
 
 /// Arguments of `study`.
 #[derive(Debug, Args)]
@@ -116,6 +120,21 @@ pub struct StudyMlet {
     pub disks: u32,
     /// Of all chance: the same seed gives the same page
     #[arg(long, value_name = "N", default_value_t = 2012, help_heading = "Errors")]
+    pub seed: u64,
+    /// Where the page goes
+    #[command(flatten)]
+    pub out: Out,
+}
+
+/// Arguments of `study integrity`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{INTEGRITY_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct StudyIntegrity {
+    /// Draw so many requests of each workload
+    #[arg(long, value_name = "N", default_value_t = REQUESTS, value_parser = clap::value_parser!(u32).range(1000..), help_heading = "Requests")]
+    pub requests: u32,
+    /// Of all chance: the same seed gives the same page
+    #[arg(long, value_name = "N", default_value_t = 2014, help_heading = "Requests")]
     pub seed: u64,
     /// Where the page goes
     #[command(flatten)]

@@ -192,7 +192,7 @@ fn print(out: &mut impl Write, name: &str, args: &SimulateIntegrity, counter: &C
     let requests = counter.requests();
     let (reads, writes) = (show_count(requests.reads), show_count(requests.writes));
     let of = |count: u64, bytes: u64| {
-        if count > 0 { format!(" of {} on average", Bytes(bytes / count)) } else { String::new() }
+        bytes.checked_div(count).map_or(String::new(), |mean| format!(" of {} on average", Bytes(mean)))
     };
     let (read_size, write_size) = (of(requests.reads, requests.read_bytes), of(requests.writes, requests.write_bytes));
     writeln!(out, "{name}: {reads} reads{read_size}, {writes} writes{write_size}")?;
@@ -229,4 +229,58 @@ fn print(out: &mut impl Write, name: &str, args: &SimulateIntegrity, counter: &C
         "  choose     {rule} by the mean size of writes, {histogram} by the chunks touched, {count} by these counts;"
     )?;
     writeln!(out, "             of all schemes {}", least(counter, &Scheme::ALL[1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Simulated, Verb};
+    use clap::Parser;
+
+    fn args(words: &[&str]) -> SimulateIntegrity {
+        let line = ["scrubjay", "simulate", "integrity"].iter().chain(words);
+        match Cli::try_parse_from(line).unwrap().verb {
+            Some(Verb::Simulate(crate::args::Simulate { what: Simulated::Integrity(args) })) => *args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_twelve_workloads_in_words_and_as_json() {
+        let args = args(&["--synthetic", "table3", "--chunk", "8KiB", "--requests", "20000"]);
+        let counted = table_3(&args, shape(&args).unwrap());
+        assert_eq!((counted.len(), counted[1].name.as_str()), (12, "TPC-E"));
+        let counter = &counted[1].counter;
+        let mut text = Vec::new();
+        print(&mut text, "TPC-E", &args, counter).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(
+            text.contains("8 disks, 2 of them for parity, chunks of 8 KiB") && !text.contains("left out"),
+            "{text}"
+        );
+        assert_eq!(text.lines().filter(|line| Scheme::ALL.iter().any(|s| line[2..].starts_with(s.name()))).count(), 5);
+        let json = serde_json::to_value(Document::new("TPC-E", &args, counter)).unwrap();
+        assert_eq!((&json["schema"], &json["chosen_by_mean_size"]), (&1.into(), &"hybrid1".into()));
+        assert_eq!(json["reads"].as_u64().unwrap() + json["writes"].as_u64().unwrap(), 20_000);
+        let pure = json["schemes"][1]["increase_ratio"].as_f64().unwrap();
+        assert!((pure - 0.4374).abs() < 0.03, "the paper has 43.74 %: {pure}");
+    }
+
+    #[test]
+    fn strict_counts_more_and_shapes_have_bounds() {
+        let counts = |words: &[&str]| {
+            let args = args(&[&["--synthetic", "table3", "--requests", "2000"], words].concat());
+            table_3(&args, shape(&args).unwrap())[1].counter.tally(Scheme::None).ios()
+        };
+        assert!(counts(&["--strict", "--chunk", "8KiB"]) > counts(&["--chunk", "8KiB"]));
+        let shape_of = |words: &[&str]| shape(&args(&[&["--synthetic", "table3"], words].concat()));
+        assert_eq!(shape_of(&["--disks", "6", "--parity", "1"]).unwrap(), Shape { data: 5, parity: 1 });
+        assert!(shape_of(&["--disks", "2", "--parity", "2"]).is_err() && shape_of(&["--parity", "9"]).is_err());
+        for words in
+            [&["a.csv", "--synthetic", "table3"][..], &[], &["a.csv", "--requests", "5"], &["a.csv", "--disks", "0"]]
+        {
+            let line = ["scrubjay", "simulate", "integrity"].iter().chain(words);
+            assert!(Cli::try_parse_from(line).is_err(), "{words:?}");
+        }
+    }
 }

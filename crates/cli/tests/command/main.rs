@@ -2,6 +2,7 @@
 
 mod bench;
 mod contract;
+mod create;
 mod pause;
 mod replay;
 mod study;

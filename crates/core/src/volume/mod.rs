@@ -93,7 +93,12 @@ impl Volume {
         let members = superblock
             .members
             .iter()
-            .map(|record| Member { state: record.state, ahead: BTreeSet::new(), faults: VecDeque::new() })
+            .map(|record| Member {
+                state: record.state,
+                ahead: BTreeSet::new(),
+                faults: VecDeque::new(),
+                fault_row: None,
+            })
             .collect();
         let state = State {
             now: Nanos::ZERO,

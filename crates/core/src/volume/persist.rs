@@ -18,6 +18,9 @@ use crate::units::Nanos;
 /// Write numbers reserved by one superblock.
 pub(super) const WRITE_NUMBERS_RESERVED: u64 = 1 << 20;
 
+/// Rows so near to the last faulty one are counted with it: a few stripes are verified at once, and not in order.
+const NEIGHBOURHOOD_ROWS: u64 = 16;
+
 /// A number that no write had before. The superblock's mark is raised in time.
 pub(super) async fn next_write_number(handle: &Handle) -> u64 {
     loop {
@@ -279,10 +282,15 @@ async fn flush_round(handle: &Handle) {
     handle.with(|state| state.unflushed.end(true));
 }
 
-/// A fault was located on a member. One with too many of them in a short time is taken out, if it can be spared.
-pub(super) fn blame(handle: &Handle, member: Slot) {
+/// A fault was located in a row of a member. One with too many of them in a short time is taken out, if it can be
+/// spared. Rows beside the last one belong to the same mishap: something went over a stretch of the disk, once.
+pub(super) fn blame(handle: &Handle, member: Slot, row: u64) {
     let is_too_much = handle.with(|state| {
         let (now, window) = (state.now, state.options.faults_window);
+        let last = state.members[member].fault_row.replace(row);
+        if last.is_some_and(|last| last.abs_diff(row) <= NEIGHBOURHOOD_ROWS) {
+            return false;
+        }
         state.superblock.members[member].faults = state.superblock.members[member].faults.saturating_add(1);
         let max = state.options.faults_max;
         let faults = &mut state.members[member].faults;

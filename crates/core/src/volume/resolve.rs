@@ -327,14 +327,14 @@ fn report(
         found.push((judgement.truth.len(), Kind::Mismatch, End::Lost));
     }
     for (slot, kind, end) in found {
-        let member = handle.with(|state| {
+        let place = handle.with(|state| {
             let place = state.geometry.layout.place(stripe, slot);
             let offset = state.geometry.chunk_offset(place.row);
             state.record(Record { at: state.now, stripe, slot, member: place.disk, offset, kind, end });
-            place.disk
+            place
         });
         if kind != Kind::Mismatch {
-            persist::blame(handle, member);
+            persist::blame(handle, place.disk, place.row);
         }
         // Only after a repair: two places that name each other and cannot be repaired would never come to an end.
         if let (Kind::MisdirectedWrite { member, offset }, End::Repaired) = (kind, end) {

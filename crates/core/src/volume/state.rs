@@ -76,6 +76,8 @@ pub(super) struct Member {
     pub ahead: BTreeSet<u64>,
     /// When faults were located on it, the last few.
     pub faults: VecDeque<Nanos>,
+    /// The row of the last one.
+    pub fault_row: Option<u64>,
 }
 
 pub(super) struct State {

@@ -2,6 +2,7 @@
 
 use super::busy::{self, Busy};
 use super::error::MemberError;
+use crate::sysfs::DiskNode;
 use crate::target::{device_block, device_bytes, what_it_is};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::assemble::Given;
@@ -126,6 +127,12 @@ impl Member {
         }
         (self.is_direct, self.block_bytes) = (false, SECTOR_BYTES);
         Ok(())
+    }
+
+    /// The serial number of the disk that it is, or is a partition of; files have none.
+    pub fn serial(&self) -> Option<String> {
+        let number = self.file.metadata().ok().filter(|_| self.is_block_device)?.rdev();
+        DiskNode::of_device(libc::major(number), libc::minor(number)).ok()?.serial()
     }
 
     /// What its superblocks say: the newest sound copy. A copy that cannot be read counts as damaged.

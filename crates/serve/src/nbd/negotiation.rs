@@ -145,7 +145,10 @@ impl Haggle<'_> {
             return self.refuse(answer::ERR_UNKNOWN, "no export has this name");
         }
         let flags = self.export.flags(self.terms.is_structured).to_be_bytes();
-        self.reply(answer::INFO, &[&info::EXPORT.to_be_bytes()[..], &self.export.size().to_be_bytes(), &flags].concat());
+        self.reply(
+            answer::INFO,
+            &[&info::EXPORT.to_be_bytes()[..], &self.export.size().to_be_bytes(), &flags].concat(),
+        );
         let wants = |kind: u16| wishes.chunks(2).any(|wish| wish == kind.to_be_bytes());
         if wants(info::NAME) {
             self.reply(answer::INFO, &[&info::NAME.to_be_bytes(), self.export.name().as_bytes()].concat());
@@ -179,7 +182,7 @@ impl Haggle<'_> {
         }
         // To list, a query may be a namespace, and no query at all asks for everything.
         let is_meant = |query: &&[u8]| *query == allocation::CONTEXT.as_bytes() || !is_setting && *query == b"base:";
-        if queries.iter().any(|query| is_meant(query)) || !is_setting && queries.is_empty() {
+        if queries.iter().any(is_meant) || !is_setting && queries.is_empty() {
             let id = if is_setting { allocation::CONTEXT_ID } else { 0 };
             self.reply(answer::META_CONTEXT, &[&id.to_be_bytes(), allocation::CONTEXT.as_bytes()].concat());
             if is_setting {

@@ -186,20 +186,17 @@ impl Connection {
         matches!(&self.talk, Talk::Nbd(session) if session.is_negotiating())
     }
 
-    /// Has it nothing that it waits for, but for more of the client's requests?
+    /// Has it no request under way and nothing to send? (A command may take as long as it likes; nobody waits for it.)
     pub fn is_quiet(&self) -> bool {
-        let is_waiting = match &self.talk {
-            Talk::Nbd(session) => session.in_flight() > 0,
-            Talk::Control(lines) => lines.is_waiting(),
-        };
-        !is_waiting && self.sending.is_none() && (self.output_len() == 0 || self.is_lost)
+        let has_requests = matches!(&self.talk, Talk::Nbd(session) if session.in_flight() > 0);
+        !has_requests && self.sending.is_none() && (self.output_len() == 0 || self.is_lost)
     }
 
     /// Is it over, and nothing out?
     pub fn is_done(&self) -> bool {
         let is_over = match &self.talk {
             Talk::Nbd(session) => session.is_over(),
-            Talk::Control(lines) => lines.is_over(),
+            Talk::Control(lines) => lines.is_over() && !lines.is_waiting(),
         };
         is_over && self.is_quiet() && !self.is_receiving
     }

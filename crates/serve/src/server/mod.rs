@@ -11,11 +11,13 @@
 
 mod address;
 mod connection;
+mod error;
 mod pump;
 mod stop;
 mod task;
 
 pub use address::{Address, AddressError, BindError};
+pub use error::ServeError;
 pub use stop::Stop;
 
 use crate::control::Controller;
@@ -24,7 +26,6 @@ use crate::nbd::{Export, TlsMode};
 use address::Listener;
 use pump::Pump;
 use scrubjay_core::member::Array;
-use std::io;
 use std::sync::Arc;
 
 /// A server of one volume, before and after it runs.
@@ -36,17 +37,6 @@ pub struct Server {
     listeners: Vec<(Listener, bool)>,
     /// The disks.
     pub members: Members,
-}
-
-/// The server cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// No ring.
-    #[error("io_uring is refused ({0}): a container's rules, kernel.io_uring_disabled, or a kernel before 5.11")]
-    NoRing(#[source] io::Error),
-    /// The ring ended.
-    #[error("io_uring failed: {0}")]
-    Ring(#[source] io::Error),
 }
 
 impl Server {

@@ -1,8 +1,8 @@
 //! The server's loop.
 
-use super::ServeError;
 use super::address::Listener;
 use super::connection::{Ask, Connection};
+use super::error::ServeError;
 use super::stop::Stop;
 use super::task::Task;
 use crate::control::{CommandId, Controller};

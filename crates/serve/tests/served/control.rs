@@ -120,7 +120,8 @@ fn a_command_puts_disks_in_and_out() {
     std::fs::write(&path, vec![7; 1 << 20]).unwrap();
     let uri = host.uri();
     let read = |expected: bool| {
-        let script = "import nbd, sys\nh = nbd.NBD()\nh.connect_uri(sys.argv[1])\nassert h.pread(4096, 8192) == b'\\7' * 4096";
+        let script =
+            "import nbd, sys\nh = nbd.NBD()\nh.connect_uri(sys.argv[1])\nassert h.pread(4096, 8192) == b'\\7' * 4096";
         let Some((is_well, text)) = crate::stranger::outcome("/usr/bin/python3", &["-c", script, &uri]) else { return };
         if !text.contains("No module") {
             assert_eq!(is_well, expected, "{text}");

@@ -11,7 +11,16 @@ pub fn verify(uri: &str, arguments: &[&str]) {
         return;
     }
     let uri = format!("--uri={uri}");
-    let fixed = ["--name=verify", "--ioengine=nbd", &uri, "--rw=randwrite", "--iodepth=32", "--randseed=9", "--size=16m"];
+    let fixed = [
+        "--name=verify",
+        "--verify_state_save=0",
+        "--ioengine=nbd",
+        &uri,
+        "--rw=randwrite",
+        "--iodepth=32",
+        "--randseed=9",
+        "--size=16m",
+    ];
     run("fio", &[&fixed, arguments].concat());
 }
 

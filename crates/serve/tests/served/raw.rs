@@ -133,8 +133,8 @@ impl Array for Slow {
     }
 
     fn poll_op(&mut self, now: Nanos) -> Option<Op> {
-        while let Some((id, _)) = self.waiting.pop_front_if(|(_, at)| *at <= now) {
-            self.replies.push_back(id);
+        while self.waiting.front().is_some_and(|(_, at)| *at <= now) {
+            self.replies.extend(self.waiting.pop_front().map(|(id, _)| id));
         }
         None
     }

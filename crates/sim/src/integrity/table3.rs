@@ -10,7 +10,7 @@ use scrubjay_trace::Kind;
 
 /// Requests begin at pages of so many bytes, as databases and mail stores have them, ...
 const PAGE: Bytes = Bytes::kib(8);
-/// ... behind a partition table of 63 sectors, as partitions of that time had it. (Aligned to 4 KiB, Pure would take 50 %
+/// ... behind a partition table of 63 sectors, as partitions of that time had it. (Aligned to the pages, Pure would take 58 %
 /// more on TPC-E, where the paper has 43.74 %.)
 const PARTITION_START: Bytes = Bytes(63 * 512);
 /// The pages that are in use. Small enough that 200,000 requests read everything more than once; reads and writes go to

@@ -10,13 +10,9 @@ use scrubjay_core::slots::Slots;
 pub enum Fault {
     /// Nothing.
     None,
-    /// The first read of this slot gives another row, or parts of two; the next gives what is there.
-    Misread {
-        /// Which slot.
-        slot: usize,
-        /// A row, or parts of two?
-        is_aligned: bool,
-    },
+    /// The first read of this slot gives another row; the next gives what is there. (Parts of two rows would not do for a
+    /// row that checks itself either, and are the same to one that does not.)
+    Misread(usize),
     /// A write does not, or not wholly, happen.
     Write {
         /// The how-manyth of the operation, from 0.
@@ -83,9 +79,7 @@ impl<'a> Disks<'a> {
         for slot in (chunks | appendices).iter() {
             let Some(row) = self.stripe.row(self.setup, slot) else { continue };
             let row = match self.fault {
-                Fault::Misread { slot: misread, is_aligned } if misread == slot => {
-                    foreign(self.setup, slot, if is_aligned { Place::Elsewhere } else { Place::Nowhere })
-                }
+                Fault::Misread(misread) if misread == slot => foreign(self.setup, slot, Place::Elsewhere),
                 _ => row,
             };
             sight.insert(self.setup, slot, row, chunks.contains(slot));

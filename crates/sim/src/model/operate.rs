@@ -79,9 +79,9 @@ fn rebuild(disks: &mut Disks, slot: usize) -> Result<(), Failure> {
 
 fn scrub(disks: &mut Disks) -> Result<(), Failure> {
     let sight = sight_of_all(disks, false);
-    match sight.is_trusted(disks.setup) {
-        true => Ok(()),
-        false => mend(disks, sight_of_all(disks, true), Slots::NONE).map(|_| ()),
+    match sight.trusted(disks.setup) {
+        Some(_) => Ok(()),
+        None => mend(disks, sight_of_all(disks, true), Slots::NONE).map(|_| ()),
     }
 }
 

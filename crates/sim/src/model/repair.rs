@@ -52,10 +52,10 @@ enum Decoded {
 /// When something is lost, or the plan does not give what is needed.
 pub fn learn(disks: &mut Disks, chunks: Slots, appendices: Slots, needed: Slots) -> Result<Known, Failure> {
     let sight = disks.read(chunks, appendices);
-    if !sight.is_trusted(disks.setup) {
+    let Some(compared) = sight.trusted(disks.setup) else {
         return mend(disks, sight_of_all(disks, true), Slots::NONE);
-    }
-    let mut known = Known::new(disks.setup, &sight);
+    };
+    let mut known = Known { compared, ..Known::new(disks.setup, &sight) };
     match known.decode(disks.setup, needed, sight.whole, Lists::One) {
         Decoded::Right => Ok(known),
         Decoded::Differs => mend(disks, sight_of_all(disks, true), Slots::NONE),
@@ -117,7 +117,7 @@ pub fn mend(disks: &mut Disks, mut sight: Sight, without: Slots) -> Result<Known
 
 impl Known {
     fn new(setup: &Setup, sight: &Sight) -> Known {
-        let mut known = Known { compared: sight.compared(setup), ..Known::default() };
+        let mut known = Known::default();
         for index in 0..setup.shape.data {
             let row = sight.data[index];
             let lists = sight.parities.iter().flatten().map(|row| row.list[index]);
@@ -177,7 +177,6 @@ impl Known {
                 self.parities[parity] = Some(row);
             }
         }
-        self.compared = Slots::NONE;
     }
 
     /// A row as it should be, when everything is known.

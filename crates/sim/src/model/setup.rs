@@ -19,6 +19,8 @@ pub struct Setup {
     pub increment: Increment,
     /// With how many lists what is missing is rebuilt.
     pub lists: Lists,
+    /// Does anybody write while a member is missing?
+    pub writes_degraded: bool,
     /// So many steps one after the other, at most. Without: until no new state is found.
     pub steps_max: Option<usize>,
 }
@@ -53,6 +55,7 @@ impl Setup {
             shape: Shape { data, parity },
             increment: Increment::Found,
             lists: Lists::All,
+            writes_degraded: true,
             steps_max: None,
         }
     }

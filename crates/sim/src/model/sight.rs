@@ -90,18 +90,16 @@ impl Sight {
         Seen { list, ..Seen::nothing(standing) }
     }
 
-    /// Is each row that was read whole and in its place, and do they agree?
-    pub fn is_trusted(&self, setup: &Setup) -> bool {
+    /// If each row that was read is whole and in its place, and they agree: the data chunks that were compared with a
+    /// copy, of their version or of their checksum.
+    pub fn trusted(&self, setup: &Setup) -> Option<Slots> {
+        if !self.unsound(setup).is_empty() {
+            return None;
+        }
         let evidence = self.evidence(setup);
         let is_claimed = |slot: &usize| evidence.rows[*slot].standing != Standing::Missing;
-        let read = self.slots(setup).iter().filter(is_claimed).collect();
-        self.unsound(setup).is_empty() && is_consistent(&evidence, read)
-    }
-
-    /// The data chunks that were compared with a copy: of their version, or of their checksum.
-    pub fn compared(&self, setup: &Setup) -> Slots {
-        let evidence = self.evidence(setup);
-        let whole = self.whole & setup.shape.data_slots();
-        whole.iter().filter(|&index| evidence.claims(index).count() > 1).collect()
+        let is_compared = |index: &usize| self.whole.contains(*index) && evidence.claims(*index).count() > 1;
+        is_consistent(&evidence, self.slots(setup).iter().filter(is_claimed).collect())
+            .then(|| (0..setup.shape.data).filter(is_compared).collect())
     }
 }

@@ -56,11 +56,11 @@ pub fn steps(setup: &Setup, stripe: &Stripe, mut visit: impl FnMut(Next)) {
     }
     for op in ops(setup, stripe, missing) {
         let done = operate(setup, *stripe, op, Fault::None);
+        visit(Next { step: Step::Operate(op, Fault::None), stripe: done.stripe, answer: done.answer });
         for fault in faults(setup, stripe, op, &done) {
             let Done { stripe, answer, .. } = operate(setup, *stripe, op, fault);
             visit(Next { step: Step::Operate(op, fault), stripe, answer });
         }
-        visit(Next { step: Step::Operate(op, Fault::None), stripe: done.stripe, answer: done.answer });
     }
 }
 
@@ -78,16 +78,21 @@ fn faults(setup: &Setup, before: &Stripe, op: Op, done: &Done) -> Vec<Fault> {
         Op::Rebuild(_) | Op::Scrub => Slots::range(0, setup.shape.slots()),
     };
     for slot in (read - missing).iter().filter(|&slot| is_within(setup, wrong, slot, missing)) {
-        faults.extend([true, false].map(|is_aligned| Fault::Misread { slot, is_aligned }));
+        faults.push(Fault::Misread(slot));
     }
     let (missing, wrong) = (done.stripe.missing(setup), done.stripe.wrong(setup));
     for (nth, written) in done.written.iter().enumerate() {
         let slot = written.slot;
         if is_within(setup, wrong, slot, missing) {
             faults.push(Fault::Write { nth, slot, damage: Damage::Lost });
-            // A sector is written or not: an appendix alone cannot be torn.
-            let damages = [Damage::Torn, Damage::TornAtAppendix].into_iter().filter(|_| !written.is_appendix);
-            faults.extend(damages.map(|damage| Fault::Write { nth, slot, damage }));
+            // A sector is written or not: an appendix alone cannot be torn. Where a row checks itself, one way of being
+            // torn is like the other.
+            let ways = [Damage::Torn, Damage::TornAtAppendix].into_iter().take(match setup.scheme.checks_itself() {
+                _ if written.is_appendix => 0,
+                true => 1,
+                false => 2,
+            });
+            faults.extend(ways.map(|damage| Fault::Write { nth, slot, damage }));
         }
     }
     faults
@@ -113,17 +118,19 @@ fn ops(setup: &Setup, stripe: &Stripe, missing: Slots) -> Vec<Op> {
                 insert(Op::Read { wanted, plan });
             }
         }
-        for touched in subsets(setup.shape.data) {
+        for touched in subsets(setup.shape.data).filter(|_| setup.writes_degraded || missing.is_empty()) {
             for is_partial in [false, true] {
                 let partial = if is_partial { touched } else { Slots::NONE };
                 let planned = plan(setup.scheme, setup.shape, Want::Write { touched, partial }, state);
                 let ways = [planned, modify(setup, touched, state), reconstruct(setup, touched, partial, state)];
-                for plan in ways.into_iter().flatten() {
-                    for is_older in [false, true] {
-                        if is_older && touched.iter().all(|index| stripe.older(setup, index).is_none()) {
-                            continue;
-                        }
-                        insert(Op::Write { touched, is_partial, is_older, plan });
+                // A read-modify-write goes on from old contents in any case.
+                let ways = ways.into_iter().flatten();
+                for plan in ways.filter(|plan| !is_partial || plan.mode != Mode::ReadModifyWrite) {
+                    insert(Op::Write { touched, is_partial, is_older: false, plan });
+                    // To versions it is all one whether a content was there before.
+                    let has_older = |index| stripe.older(setup, index).is_some();
+                    if !setup.scheme.has_versions() && touched.iter().any(has_older) {
+                        insert(Op::Write { touched, is_partial, is_older: true, plan });
                     }
                 }
             }

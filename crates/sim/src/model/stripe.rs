@@ -221,6 +221,7 @@ impl Stripe {
     /// other as they can be, chunks in an order of their own. With it, where each chunk was.
     pub fn canonical(mut self, setup: &Setup) -> (Stripe, Order) {
         let data = setup.shape.data;
+        self.forget(setup);
         for index in 0..data {
             self.rename_contents(setup, index);
             self.rename_versions(setup, index);
@@ -237,6 +238,40 @@ impl Stripe {
         }
         let chunks = order.map(|index| self.chunks[index as usize]);
         (Stripe { chunks, parities: self.parities }, order)
+    }
+
+    /// Nobody looks at what an unsound row says, but for the version in a torn row's appendix and a torn parity's list.
+    fn forget(&mut self, setup: &Setup) {
+        if !setup.scheme.checks_itself() {
+            return;
+        }
+        for chunk in &mut self.chunks[..setup.shape.data] {
+            if let Some(row) = chunk.row.as_mut().filter(|row| row.place != Place::Here || row.content != row.sealed) {
+                let is_torn = row.place == Place::Here;
+                *row = DataRow {
+                    content: FOREIGN,
+                    sealed: NONSENSE,
+                    version: if is_torn && setup.scheme == Scheme::Hybrid1 { row.version } else { 0 },
+                    neighbour: FOREIGN,
+                    place: if is_torn { Place::Here } else { Place::Nowhere },
+                };
+            }
+        }
+        for parity in 0..setup.shape.parity {
+            let Some(head) = self.parities[parity].as_mut() else { continue };
+            if head.place == Place::Here && head.is_whole {
+                continue;
+            }
+            if head.place != Place::Here {
+                *head = ParityHead { is_whole: false, place: Place::Nowhere };
+            }
+            for chunk in &mut self.chunks[..setup.shape.data] {
+                chunk.columns[parity] = FOREIGN;
+                if head.place != Place::Here {
+                    chunk.lists[parity] = Mark::default();
+                }
+            }
+        }
     }
 
     fn rename_contents(&mut self, setup: &Setup, index: usize) {

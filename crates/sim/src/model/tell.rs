@@ -85,8 +85,7 @@ impl Teller<'_> {
     fn fault(&self, fault: Fault) -> String {
         match fault {
             Fault::None => String::new(),
-            Fault::Misread { slot, is_aligned: true } => format!("; {} is read from elsewhere", self.slot(slot)),
-            Fault::Misread { slot, .. } => format!("; {} is read partly from elsewhere", self.slot(slot)),
+            Fault::Misread(slot) => format!("; {} is read from elsewhere", self.slot(slot)),
             Fault::Write { slot, damage: Damage::Lost, .. } => format!("; the write of {} is lost", self.slot(slot)),
             Fault::Write { slot, damage: Damage::Torn, .. } => format!("; the write of {} is torn", self.slot(slot)),
             Fault::Write { slot, .. } => format!("; the write of {} is torn at its appendix", self.slot(slot)),

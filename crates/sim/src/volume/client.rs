@@ -202,7 +202,7 @@ impl Client {
                 }
                 self.oracle.read_ends(begin);
             }
-            (Pending::Verify, Reply::Done) => {}
+            (Pending::Verify, Reply::Done | Reply::Failed(Failure::Stopping)) => {}
             (pending, reply) => panic!("request {}, {pending:?}, was replied to with {}", id.0, told(&reply)),
         }
     }
@@ -264,7 +264,7 @@ impl Client {
                 Request::Write { offset, data, is_durable }
             }
             Content::Zeros => Request::Zero { offset, len, is_durable },
-            Content::ZerosPerhaps => Request::Trim { offset, len },
+            Content::ZerosPerhaps | Content::Anything => Request::Trim { offset, len },
         };
         self.submit(now, request, Pending::Write { write, is_durable, range }, array);
     }
@@ -309,12 +309,19 @@ impl Client {
 fn told(reply: &Reply) -> String {
     match reply {
         Reply::Read(parts) => {
-            let parts = parts.iter().map(|part| match part {
-                Part::Data(..) => format!("{} read", part.len()),
-                Part::Zeros(len) => format!("{len} zeros"),
-                Part::Lost(len) => format!("{len} LOST"),
-            });
-            parts.collect::<Vec<_>>().join(", ")
+            let mut runs: Vec<(&str, u64)> = Vec::new();
+            for part in parts {
+                let word = match part {
+                    Part::Data(..) => "read",
+                    Part::Zeros(_) => "zeros",
+                    Part::Lost(_) => "LOST",
+                };
+                match runs.last_mut() {
+                    Some((last, len)) if *last == word => *len += part.len(),
+                    _ => runs.push((word, part.len())),
+                }
+            }
+            runs.iter().map(|(word, len)| format!("{len} {word}")).collect::<Vec<_>>().join(", ")
         }
         Reply::Done => "done".to_owned(),
         Reply::Allocation(runs) => format!("{} runs", runs.len()),

@@ -88,14 +88,15 @@ impl Mischief {
         self.chances = Chances::default();
     }
 
-    /// What becomes of a write of `len` bytes.
+    /// What becomes of a write.
     pub fn harm(
         &mut self,
-        (disk, offset, len): (usize, u64, u64),
+        (disk, offset, data): (usize, u64, &[u8]),
         is_durable: bool,
         disks: &[MemberDisk],
         atlas: &Atlas,
     ) -> Harm {
+        let len = data.len() as u64;
         let Chances { lost, torn, misdirected, misdirected_unaligned, latent, wrong_disk, refused, .. } = self.chances;
         let draw = self.rng.uniform();
         let bounds = [lost, torn, misdirected, misdirected_unaligned, refused];
@@ -118,10 +119,15 @@ impl Mischief {
         match kind.take_while(|&bound| draw >= bound).count() {
             0 => suffers(&mut harm, &rows, Blow::Stale, Planted::Lost),
             1 if blocks >= 2 => {
-                harm.fate.stale_from = Some(1 + self.rng.below(blocks - 1));
-                // Of several rows, the last ones may be as old as a whole.
-                let blow = if rows.len() == 1 { Blow::Garbled } else { Blow::Stale };
-                suffers(&mut harm, &rows, blow, Planted::Torn);
+                let kept = 1 + self.rng.below(blocks - 1);
+                harm.fate.stale_from = Some(kept);
+                // Where what is written is what was there already, all of it is as old as its end.
+                let mut old = vec![0; (kept * self.geometry.block_bytes) as usize];
+                let is_old = disks[disk].read(offset, &mut old).is_ok() && data.starts_with(&old);
+                match rows.len() == 1 && !is_old {
+                    true => suffers(&mut harm, &rows, Blow::Garbled, Planted::Torn),
+                    false => suffers(&mut harm, &rows, Blow::Stale, Planted::Lost),
+                }
             }
             2 => {
                 let Some((there, at)) = self.elsewhere(disk, offset, len, wrong_disk) else { return Harm::none() };
@@ -141,6 +147,10 @@ impl Mischief {
                 suffers(&mut harm, &rows, Blow::Failed, Planted::Unreadable);
             }
             _ => return Harm::none(),
+        }
+        // A member that refuses a write may be taken out for it.
+        if harm.is_refused && !atlas.allows_loss(disks, disk) {
+            return Harm::none();
         }
         let is_everywhere_data = harm.blows.iter().all(|&(row, _)| atlas.stripe(row).is_some());
         if is_data && is_everywhere_data && atlas.allows(disks, &harm.blows) { harm } else { Harm::none() }

@@ -27,6 +27,8 @@ pub enum Content {
     Zeros,
     /// Zeros, or what was there: a trim.
     ZerosPerhaps,
+    /// Whatever it is.
+    Anything,
 }
 
 /// What is known of the whole device.
@@ -187,11 +189,20 @@ impl Oracle {
         }
     }
 
+    /// Nobody can tell what these bytes are, until they are written again.
+    pub fn gives_up(&mut self, range: Range<u64>) {
+        let write = self.write_begins(range.start, range.end - range.start, Content::Anything);
+        self.write_fails(write);
+    }
+
     /// Takes a piece of a sector that lies in one extent.
     fn settle(&mut self, begin: u64, at: u64, bytes: &[u8]) {
         let (&start, values) = self.extents.range(..=at).next_back().expect("extents begin at 0");
         let holds = |value: &Value| value.until > begin && self.holds(value.write, at, bytes);
         if values.iter().all(holds) {
+            return;
+        }
+        if values.iter().any(|value| self.writes[value.write as usize].content == Content::Anything) {
             return;
         }
         let right: Vec<WriteId> = values.iter().filter(|value| holds(value)).map(|value| value.write).collect();
@@ -217,6 +228,7 @@ impl Oracle {
     fn holds(&self, write: WriteId, at: u64, bytes: &[u8]) -> bool {
         match self.writes[write as usize].content {
             Content::Pattern => pattern::matches(bytes, at, write),
+            Content::Anything => true,
             Content::Zeros | Content::ZerosPerhaps => bytes.iter().all(|&byte| byte == 0),
         }
     }

@@ -11,6 +11,7 @@ use scrubjay_core::plan::Shape;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Planted;
+use std::fmt;
 
 /// The streams of a seed: a draw more in one of them changes nothing in the others.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +96,21 @@ pub struct Setting {
     pub faults_max: usize,
     /// A fault of the volume's own.
     pub planted: Option<Planted>,
+}
+
+/// What tells most, in one line.
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Geometry { layout, scheme, chunk_bytes, block_bytes, stripes, region_stripes, .. } = self.geometry;
+        let (kind, shape, disks) = (layout.kind(), layout.shape(), layout.disks());
+        let budget = if self.is_over_budget { "over" } else { "inside" };
+        write!(
+            f,
+            "seed {}: {scheme} on {kind}, {}+{}, {disks} disks, chunk {chunk_bytes}, block {block_bytes}, {stripes} \
+             stripes, {region_stripes} a region; {} requests, {} at once; {budget} the budget; script {:?}",
+            self.seed, shape.data, shape.parity, self.habits.requests, self.habits.depth, self.script
+        )
+    }
 }
 
 /// No volume of a world is larger: what is written and read is a few hundred KiB.

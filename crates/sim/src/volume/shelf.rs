@@ -30,6 +30,8 @@ pub struct Shelf {
     pub disks: Vec<MemberDisk>,
     /// What may go wrong.
     pub atlas: Atlas,
+    /// Until when each member may still be taken out for a write that it refused.
+    pub suspected: Vec<Nanos>,
     /// All that ever went wrong, by row.
     pub planted: BTreeMap<Row, Vec<Planted>>,
     /// How many faults that were, how many operations ended, and how many bytes they wrote.
@@ -75,6 +77,7 @@ impl Shelf {
     ) -> Shelf {
         Shelf {
             geometry,
+            suspected: vec![Nanos::ZERO; disks.len()],
             disks,
             atlas,
             planted: BTreeMap::new(),
@@ -101,7 +104,8 @@ impl Shelf {
             let block = disk.block_bytes() as u64;
             let is_whole = range.start.is_multiple_of(block) && range.end.is_multiple_of(block);
             assert!(is_whole && range.start < range.end && range.end <= disk.bytes(), "not blocks: {}", told(&op));
-            let clash = self.under_way.iter().flatten().find(|other| clashes(&other.op, &op));
+            let is_here = |other: &&UnderWay| other.incarnation == disk.incarnation && clashes(&other.op, &op);
+            let clash = self.under_way.iter().flatten().find(is_here);
             assert!(clash.is_none(), "together on the same bytes: {} and {}", told(&clash.unwrap().op), told(&op));
         }
         let Latency { least, spread, slow } = self.latency;
@@ -184,8 +188,9 @@ impl Shelf {
         may
     }
 
-    /// The power fails: what is under way ends in some way or another, nobody hears of it.
-    pub fn crash(&mut self, now: Nanos, survival: Survival) {
+    /// The power fails: what is under way ends in some way or another, nobody hears of it. The rows that were being
+    /// written, or held what was not flushed, and are silently corrupt besides.
+    pub fn crash(&mut self, now: Nanos, survival: Survival) -> Vec<Row> {
         let mut dirty = Vec::new();
         for (member, disk) in self.disks.iter().enumerate() {
             dirty.extend(disk.unflushed().map(|offset| (member, offset)));
@@ -197,8 +202,11 @@ impl Shelf {
                 dirty.extend(rows.iter().map(|&(disk, row)| (disk, self.geometry.chunk_offset(row))));
             }
         }
-        let stripe = |(disk, offset)| self.geometry.row_at(offset).and_then(|row| self.atlas.stripe((disk, row)));
-        let mut dirty: Vec<u64> = dirty.into_iter().filter_map(stripe).collect();
+        let row = |(disk, offset)| self.geometry.row_at(offset).map(|row| (disk, row));
+        let mut rows: Vec<Row> = dirty.into_iter().filter_map(row).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let mut dirty: Vec<u64> = rows.iter().filter_map(|&row| self.atlas.stripe(row)).collect();
         dirty.sort_unstable();
         dirty.dedup();
         self.trace.say(now, || format!("CRASH, {survival:?}; dirty stripes {dirty:?}"));
@@ -219,6 +227,9 @@ impl Shelf {
         }
         self.ends.clear();
         self.atlas.crash(&self.disks, dirty);
+        let len = self.geometry.row_bytes();
+        rows.retain(|&(disk, row)| self.disks[disk].is_corrupt(self.geometry.chunk_offset(row), len));
+        rows
     }
 
     /// A disk goes away.
@@ -232,7 +243,8 @@ impl Shelf {
     pub fn exchange(&mut self, now: Nanos, member: usize) {
         self.trace.say(now, || format!("disk {member} is exchanged"));
         let old = &self.disks[member];
-        let mut disk = MemberDisk::new(self.rng.bits(), old.block_bytes(), old.bytes());
+        let bytes = self.geometry.member_bytes + [0, 0, 4096, 65_536][self.rng.below(4) as usize];
+        let mut disk = MemberDisk::new(self.rng.bits(), old.block_bytes(), bytes);
         disk.incarnation = old.incarnation + 1;
         self.disks[member] = disk;
         self.atlas.lacks(&self.disks, member);
@@ -263,10 +275,12 @@ impl Shelf {
         data: &[u8],
         is_durable: bool,
     ) -> Result<(), Fault> {
-        let write = (member, offset, data.len() as u64);
-        let harm = self.mischief.harm(write, is_durable, &self.disks, &self.atlas);
+        let harm = self.mischief.harm((member, offset, data), is_durable, &self.disks, &self.atlas);
         if harm.is_refused {
             self.disks[member].spoil(offset, data.len() as u64);
+            let Latency { least, spread, .. } = self.latency;
+            self.suspected[member] = now + Nanos(1000 * (least.0 + spread.0));
+            self.atlas.lacks(&self.disks, member);
         } else {
             self.disks[member].write(offset, data, is_durable, harm.fate);
         }

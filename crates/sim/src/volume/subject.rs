@@ -35,6 +35,9 @@ pub trait Subject: Array + Sized {
     /// Would it know this member for an active one if it were started now?
     fn knows_active(disks: &[MemberDisk], slot: Slot) -> bool;
 
+    /// The stripes whose regions the disks call dirty: all that a bare array knows of what a crash left.
+    fn announced(setting: &Setting, disks: &[MemberDisk]) -> Vec<u64>;
+
     /// How it is.
     fn health(&self) -> Health;
 
@@ -47,9 +50,12 @@ pub trait Subject: Array + Sized {
     /// Takes a member out.
     fn fail(&mut self, now: Nanos, slot: Slot);
 
-    /// Another disk is in the place of a member that is out; makes it a member, by a name it never had.
-    fn replace(&mut self, now: Nanos, slot: Slot, name: u64);
+    /// This disk is in the place of a member that is out; makes it a member, by a name it never had.
+    fn replace(&mut self, now: Nanos, slot: Slot, disk: &MemberDisk, name: u64);
 }
+
+/// The name of every array here.
+const ARRAY: Uuid = Uuid([0xa7; 16]);
 
 impl Subject for Volume {
     fn create(setting: &Setting, disks: &mut [MemberDisk]) {
@@ -61,7 +67,7 @@ impl Subject for Volume {
             term: 0,
         };
         let superblock = Superblock {
-            array: Uuid::of_random([0xa7; 16]),
+            array: ARRAY,
             name: "storm".to_owned(),
             created: UnixSeconds(1),
             last_started: UnixSeconds(0),
@@ -74,6 +80,7 @@ impl Subject for Volume {
         };
         let (dirty, stripes) = (Bits::zeros(geometry.regions()), Bits::zeros(geometry.stripes));
         for (slot, disk) in disks.iter_mut().enumerate() {
+            let disk_bytes = disk.bytes();
             let mut write = |offset, block: &[u8]| disk.write(offset, block, true, Fate::HONEST);
             for page in 0..geometry.intent_pages {
                 let block = intent::encode(&geometry, superblock.array, page, &dirty);
@@ -84,7 +91,7 @@ impl Subject for Volume {
                 write(geometry.written_page_offset(page, 1), &block);
             }
             let own = superblock.of_slot(slot);
-            own.places(geometry.member_bytes).into_iter().for_each(|offset| write(offset, &own.encode()));
+            own.places(disk_bytes).into_iter().for_each(|offset| write(offset, &own.encode()));
         }
     }
 
@@ -103,6 +110,7 @@ impl Subject for Volume {
             intent_idle: setting.intent_idle,
             faults_max: setting.faults_max,
             planted: setting.planted,
+            member_bytes: disks.iter().map(MemberDisk::bytes).collect(),
             ..Options::default()
         };
         Volume::start(assembly, options)
@@ -111,6 +119,21 @@ impl Subject for Volume {
     fn knows_active(disks: &[MemberDisk], slot: Slot) -> bool {
         let newest = disks.iter().filter_map(superblock).max_by_key(|superblock| superblock.generation);
         newest.is_some_and(|superblock| superblock.members[slot].state == MemberState::Active)
+    }
+
+    fn announced(setting: &Setting, disks: &[MemberDisk]) -> Vec<u64> {
+        let geometry = setting.geometry;
+        let mut union = intent::Union::new(&geometry);
+        let mut block = vec![0; geometry.block_bytes as usize];
+        for disk in disks.iter().filter(|disk| !disk.is_gone) {
+            for index in 0..geometry.intent_pages {
+                let is_read = disk.read(geometry.intent_page_offset(index), &mut block).is_ok();
+                let page = intent::Page::decode(&block, ARRAY, index).ok().filter(|_| is_read);
+                page.iter().for_each(|page| union.add(page));
+            }
+        }
+        let dirty = union.dirty();
+        (0..geometry.stripes).filter(|&stripe| dirty.get(geometry.region_of(stripe))).collect()
     }
 
     fn health(&self) -> Health {
@@ -131,9 +154,9 @@ impl Subject for Volume {
         Volume::fail(self, now, slot);
     }
 
-    fn replace(&mut self, now: Nanos, slot: Slot, name: u64) {
+    fn replace(&mut self, now: Nanos, slot: Slot, disk: &MemberDisk, name: u64) {
         let uuid = Uuid::of_random((u128::from(name) << 64 | u128::from(!name)).to_le_bytes());
-        Volume::replace(self, now, slot, uuid);
+        Volume::replace(self, now, slot, uuid, disk.bytes());
     }
 }
 

@@ -5,13 +5,14 @@
 
 use super::atlas::Atlas;
 use super::client::Client;
-use super::disk::MemberDisk;
+use super::disk::{MemberDisk, Survival};
 use super::mischief::Mischief;
 use super::setting::{Act, Cue, Setting, Stream};
 use super::shelf::Shelf;
 use super::subject::Subject;
 use super::trace::Trace;
 use scrubjay_core::format::superblock::MemberState;
+use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::record::End;
@@ -68,10 +69,14 @@ impl<'a, S: Subject> World<'a, S> {
     fn new(setting: &'a Setting, trace: Trace) -> World<'a, S> {
         let geometry = setting.geometry;
         let mut rng = setting.rng(Stream::World);
-        let disk = |_| MemberDisk::new(rng.bits(), geometry.block_bytes as usize, geometry.member_bytes);
+        // Some are larger than they need to be.
+        let disk = |_| {
+            let bytes = geometry.member_bytes + [0, 0, 4096, 65_536][rng.below(4) as usize];
+            MemberDisk::new(rng.bits(), geometry.block_bytes as usize, bytes)
+        };
         let mut disks: Vec<MemberDisk> = (0..geometry.layout.disks()).map(disk).collect();
         S::create(setting, &mut disks);
-        trace.say(Nanos::ZERO, || format!("{setting:?}"));
+        trace.say(Nanos::ZERO, || setting.to_string());
         let subject = S::open(setting, &disks);
         let atlas = Atlas::new(geometry, setting.is_over_budget);
         let mischief = Mischief::new(geometry, setting.chances, setting.rng(Stream::Mischief));
@@ -134,13 +139,11 @@ impl<'a, S: Subject> World<'a, S> {
         self.trace.say(self.now, || format!("{act:?}"));
         match act {
             Act::Crash(survival) => {
-                self.shelf.crash(self.now, survival);
-                self.client.crash();
+                self.crash(survival);
                 self.open();
             }
             Act::LoseDown(survival) => {
-                self.shelf.crash(self.now, survival);
-                self.client.crash();
+                self.crash(survival);
                 self.lose(|shelf, now, slot| shelf.lose(now, slot));
                 self.open();
             }
@@ -164,6 +167,25 @@ impl<'a, S: Subject> World<'a, S> {
         }
     }
 
+    fn crash(&mut self, survival: Survival) {
+        let undecidable = self.shelf.crash(self.now, survival);
+        self.client.crash();
+        let geometry = self.setting.geometry;
+        for (disk, row) in undecidable {
+            let Some((stripe, slot)) = geometry.layout.slot_at(disk, row) else { continue };
+            if slot < geometry.layout.shape().data && stripe < geometry.stripes {
+                let start = stripe * geometry.stripe_bytes() + slot as u64 * geometry.chunk_bytes;
+                self.trace.say(self.now, || format!("bytes {start}+{} may be anything", geometry.chunk_bytes));
+                self.client.oracle.gives_up(start..start + geometry.chunk_bytes);
+            }
+        }
+        // Rows that say nothing of themselves cannot tell which stripes of a dirty region are whole.
+        if self.setting.geometry.scheme == Scheme::None {
+            let stripes = S::announced(self.setting, &self.shelf.disks);
+            self.shelf.atlas.crash(&self.shelf.disks, stripes);
+        }
+    }
+
     /// Loses a member that may be lost; says which.
     fn lose(&mut self, how: impl FnOnce(&mut Shelf, Nanos, usize)) -> Option<usize> {
         let slot = self.rng.below(self.shelf.disks.len() as u64) as usize;
@@ -180,7 +202,8 @@ impl<'a, S: Subject> World<'a, S> {
         let is_out = |state: &MemberState| matches!(state, MemberState::Failed(_) | MemberState::Missing);
         let Some(slot) = self.subject.health().members.iter().position(is_out) else { return };
         self.shelf.exchange(self.now, slot);
-        self.subject.replace(self.now, slot, self.rng.bits());
+        let name = self.rng.bits();
+        self.subject.replace(self.now, slot, &self.shelf.disks[slot], name);
     }
 
     fn open(&mut self) {
@@ -202,6 +225,7 @@ impl<'a, S: Subject> World<'a, S> {
     /// The calm after the storm.
     fn finish(&mut self) {
         self.shelf.calm();
+        self.shelf.suspected.fill(Nanos::ZERO);
         // What is gone is noticed by then.
         self.client.flush(self.now, &mut self.subject);
         self.wait("a flush never ends", |world| !world.client.is_waiting());
@@ -308,8 +332,9 @@ impl<'a, S: Subject> World<'a, S> {
         }
         for (slot, state) in health.members.into_iter().enumerate() {
             let disk = &self.shelf.disks[slot];
+            let is_sure = health.is_open && !disk.is_gone && self.shelf.suspected[slot] <= self.now;
             match (state == MemberState::Active, self.shelf.atlas.lacking[slot]) {
-                (true, true) if health.is_open && !disk.is_gone && S::knows_active(&self.shelf.disks, slot) => {
+                (true, true) if is_sure && S::knows_active(&self.shelf.disks, slot) => {
                     self.trace.say(self.now, || format!("member {slot} is active"));
                     self.shelf.atlas.lacking[slot] = false;
                 }

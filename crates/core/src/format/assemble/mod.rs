@@ -194,7 +194,7 @@ fn no_duplicates(members: &[Member<'_>]) -> Result<(), AssembleError> {
 /// no other: it may have been taken in by a crash, and left out by the others before they ever heard of it.
 fn speaker<'a>(members: &[Member<'a>]) -> Result<Member<'a>, AssembleError> {
     let is_called_out = |member: &&Member<'_>| members.iter().any(|other| other.calls_out(member));
-    let newest = |member: &&Member<'_>| member.says.generation;
+    let newest = |member: &&Member<'_>| (member.says.own().state == MemberState::Active, member.says.generation);
     if let Some(speaker) = members.iter().filter(|member| !is_called_out(member)).max_by_key(newest) {
         return Ok(*speaker);
     }

@@ -7,7 +7,7 @@ mod transmission;
 use super::wire::{self, command, option};
 use super::{Export, Session, TlsMode};
 use crate::memory::MemoryArray;
-use scrubjay_core::block::{RequestId, Request};
+use scrubjay_core::block::{Request, RequestId};
 use scrubjay_core::member::Array;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::Outgoing;

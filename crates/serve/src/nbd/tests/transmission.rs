@@ -3,8 +3,8 @@
 use super::*;
 use crate::nbd::wire::{chunk as kind, flag};
 use crate::nbd::{IN_FLIGHT_MAX, PAYLOAD_MAX};
-use scrubjay_core::block::{Failure, Reply};
 use command::*;
+use scrubjay_core::block::{Failure, Reply};
 
 /// A chunk of data at `offset`.
 fn data_chunk(flags: u16, offset: u64, data: &[u8]) -> Vec<u8> {
@@ -85,7 +85,8 @@ fn allocation_is_told_in_runs_or_one() {
     let mut peer = Peer::structured();
     peer.send(&write(1024, &[7; 1024]));
     let runs = |runs: &[(u32, u32)]| {
-        let runs: Vec<u8> = runs.iter().flat_map(|(len, flags)| [len.to_be_bytes(), flags.to_be_bytes()].concat()).collect();
+        let runs: Vec<u8> =
+            runs.iter().flat_map(|(len, flags)| [len.to_be_bytes(), flags.to_be_bytes()].concat()).collect();
         chunk(BLOCK_STATUS, 1, kind::BLOCK_STATUS, &[&[0, 0, 0, 1], &runs])
     };
     let all = SIZE as u32;
@@ -143,7 +144,9 @@ fn what_cannot_be_done_is_refused_with_the_documents_errors() {
 #[test]
 fn clients_may_set_fua_on_anything_and_lengths_may_be_zero() {
     let mut peer = Peer::simple();
-    for (number, len) in [(READ, 0), (FLUSH, 0), (TRIM, 512), (WRITE_ZEROES, 512), (TRIM, 0), (WRITE_ZEROES, 0), (WRITE, 0)] {
+    for (number, len) in
+        [(READ, 0), (FLUSH, 0), (TRIM, 512), (WRITE_ZEROES, 512), (TRIM, 0), (WRITE_ZEROES, 0), (WRITE, 0)]
+    {
         assert_eq!(peer.send(&request(number, flag::FUA, 0, len)), simple(number, 0), "{number}");
     }
     assert_eq!(peer.send(&request(WRITE_ZEROES, flag::NO_HOLE, 0, 512)), simple(WRITE_ZEROES, 0));

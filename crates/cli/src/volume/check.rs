@@ -1,0 +1,83 @@
+//! `scrubjay volume check`: reads every stripe of a volume that is not being served.
+
+use super::serve::{members, today};
+use super::steer::describe;
+use crate::args::volume::Check;
+use crate::exit::Exit;
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use scrubjay_serve::volume::commands::Finding;
+use scrubjay_serve::volume::offline::{self, Checked};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The answer, as JSON.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    /// Was every stripe read?
+    complete: bool,
+    stripes: u64,
+    clean: u64,
+    repaired: Vec<&'a Finding>,
+    /// Found, and left as it is: without `--repair`, or where a disk did not take it.
+    damaged: Vec<&'a Finding>,
+    lost: Vec<&'a Finding>,
+}
+
+/// Checks a volume.
+pub fn run(args: &Check) -> Result<Exit> {
+    let mut gathered = members(&args.members, !args.repair)?;
+    let is_asked = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&is_asked))?;
+    }
+    let bar = ProgressBar::new(gathered.assembly.superblock.geometry.stripes);
+    bar.set_style(ProgressStyle::with_template("{bar:30} {percent:>3} %  {eta} left")?);
+    let checked = offline::check(&mut gathered, !args.repair, today(), |done, _| {
+        bar.set_position(done);
+        !is_asked.load(Ordering::Relaxed)
+    })
+    .context("io_uring is refused")?;
+    bar.finish_and_clear();
+    let mut out = io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string(&document(&checked))?)?;
+    } else {
+        print(&checked, args.repair, &mut out)?;
+    }
+    Ok(match (checked.is_stopped, checked.findings.is_empty()) {
+        (true, _) => Exit::Paused,
+        (false, true) => Exit::Clean,
+        (false, false) => Exit::Found,
+    })
+}
+
+fn document(checked: &Checked) -> Document<'_> {
+    let of = |wanted: &'static [&'static str]| {
+        checked.findings.iter().filter(move |finding| wanted.contains(&finding.end.as_str())).collect()
+    };
+    Document {
+        schema: 1,
+        complete: !checked.is_stopped,
+        stripes: checked.stripes,
+        clean: checked.clean,
+        repaired: of(&["repaired"]),
+        damaged: of(&["avoided", "passed"]),
+        lost: of(&["lost"]),
+    }
+}
+
+fn print(checked: &Checked, may_repair: bool, out: &mut impl Write) -> Result<()> {
+    for finding in &checked.findings {
+        writeln!(out, "{}", describe(finding))?;
+    }
+    let stopped = if checked.is_stopped { "; stopped early, the rest was not read" } else { "" };
+    writeln!(out, "{} of {} stripes clean{stopped}", checked.clean, checked.stripes)?;
+    if !may_repair && checked.findings.iter().any(|finding| finding.end == "avoided") {
+        writeln!(out, "nothing was written; with --repair what can be rebuilt is")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! `scrubjay volume create`: looks at all members, then makes them one volume.
+
+use super::document::{Geometry as GeometryFields, document};
+use super::refused::Refused;
+use crate::args::volume::Create;
+use crate::exit::Exit;
+use anyhow::{Context, Result};
+use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::superblock::{MemberRecord, MemberState, NAME_BYTES_MAX, Superblock};
+use scrubjay_core::layout::{Layout, LayoutKind};
+use scrubjay_core::plan::Shape;
+use scrubjay_core::units::{Bytes, UnixSeconds};
+use scrubjay_device::clock;
+use scrubjay_device::member::{self, Access, Member};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Makes it.
+pub fn run(args: &Create) -> Result<Exit> {
+    let layout = layout(args)?;
+    check_name(&args.name)?;
+    let members = open(args)?;
+    let smallest = members.iter().map(|member| member.bytes).min().expect("there is a member for each disk");
+    let block_bytes = members.iter().map(|member| member.block_bytes).max().expect("there is one");
+    let parameters = Parameters { layout, scheme: args.scheme, chunk_bytes: args.chunk.0, block_bytes };
+    let geometry = Geometry::fit(&parameters, smallest, args.size.map(|size| size.0)).map_err(Refused::from)?;
+    let superblock = superblock(&args.name, geometry).context("cannot make up a name for the volume")?;
+    member::make(&members, &superblock)
+        .map_err(|(slot, error)| error_of(&members[slot].path, error))
+        .context("the volume was not made, and what its members held is lost")?;
+    let mut out = io::stdout().lock();
+    let printed = if args.json {
+        writeln!(out, "{}", document(&made(&superblock, &members))?)
+    } else {
+        print(&superblock, &members, &mut out)
+    };
+    printed.context("cannot write the result to standard output")?;
+    Ok(Exit::Clean)
+}
+
+/// As asked for, or what suits the numbers.
+fn layout(args: &Create) -> Result<Layout, Refused> {
+    let (shape, disks) = (Shape { data: args.data, parity: args.parity }, args.members.len());
+    let kind = args.layout.unwrap_or(match (shape.data, shape.parity) {
+        (_, 0) => LayoutKind::Raid0,
+        (1, 1) if disks > 2 => LayoutKind::Raid1,
+        _ => LayoutKind::Rotating,
+    });
+    Ok(Layout::new(kind, shape, disks)?)
+}
+
+fn check_name(name: &str) -> Result<(), Refused> {
+    if name.len() > NAME_BYTES_MAX || name.contains(char::is_control) {
+        return Err(Refused::usage(format!("--name is {NAME_BYTES_MAX} bytes of text at the most, in one line")));
+    }
+    Ok(())
+}
+
+/// All members, each fit to be overwritten; or all that are not.
+fn open(args: &Create) -> Result<Vec<Member>, Refused> {
+    let mut members = Vec::new();
+    for path in &args.members {
+        members.push(Member::open(path, Access::ReadWrite)?);
+    }
+    let is_meant = |force: &Path, member: &Member| {
+        force == member.path || member.serial().is_some_and(|serial| force == Path::new(&serial))
+    };
+    if let Some(force) = args.force.iter().find(|force| !members.iter().any(|member| is_meant(force, member))) {
+        return Err(Refused::usage(format!("--force {}: no member is called so", force.display())));
+    }
+    let mut full = Vec::new();
+    for member in members.iter().filter(|member| !args.force.iter().any(|force| is_meant(force, member))) {
+        if let Some(contents) = member.contents().map_err(|error| error_of(&member.path, error))? {
+            full.push((format!("{} {contents}", member.path.display()), format!("--force {}", member.path.display())));
+        }
+    }
+    let (what, forces): (Vec<String>, Vec<String>) = full.into_iter().unzip();
+    match what.len() {
+        0 => Ok(members),
+        1 => Err(Refused::usage(format!("{}: to overwrite it, add {}", what[0], forces[0]))),
+        _ => Err(Refused::usage(format!("{}: to overwrite them, add {}", what.join(", "), forces.join(" ")))),
+    }
+}
+
+fn error_of(path: &Path, error: io::Error) -> Refused {
+    Refused { text: format!("{}: {error}", path.display()), exit: Exit::Failed }
+}
+
+/// The first one.
+fn superblock(name: &str, geometry: Geometry) -> io::Result<Superblock> {
+    let mut members = Vec::new();
+    for _ in 0..geometry.layout.disks() {
+        members.push(MemberRecord { uuid: member::new_uuid()?, term: 0, state: MemberState::Active, faults: 0 });
+    }
+    Ok(Superblock {
+        array: member::new_uuid()?,
+        name: name.to_owned(),
+        created: clock::today(),
+        last_started: UnixSeconds(0),
+        generation: 1,
+        write_mark: 0,
+        is_clean: true,
+        geometry,
+        slot: 0,
+        members,
+    })
+}
+
+fn print(superblock: &Superblock, members: &[Member], out: &mut impl Write) -> io::Result<()> {
+    let Superblock { geometry, array, name, .. } = superblock;
+    let shape = geometry.layout.shape();
+    let name = if name.is_empty() { String::new() } else { format!("{name} ") };
+    writeln!(out, "volume {name}{array}: {} of user data", Bytes(geometry.size()))?;
+    writeln!(
+        out,
+        "{} data and {} parity chunks of {} a stripe, layout {}, scheme {}",
+        shape.data,
+        shape.parity,
+        Bytes(geometry.chunk_bytes),
+        geometry.layout.kind(),
+        geometry.scheme
+    )?;
+    for (slot, member) in members.iter().enumerate() {
+        let cached = if member.is_direct { "" } else { ", through the page cache" };
+        writeln!(out, "member {slot}: {}, {}{cached}", member.path.display(), Bytes(member.bytes))?;
+    }
+    Ok(())
+}
+
+/// The JSON of `volume create`.
+#[derive(Debug, Serialize)]
+struct Made {
+    volume: String,
+    name: String,
+    #[serde(flatten)]
+    geometry: GeometryFields,
+    members: Vec<MadeMember>,
+}
+
+#[derive(Debug, Serialize)]
+struct MadeMember {
+    slot: usize,
+    path: String,
+    uuid: String,
+    bytes: u64,
+    /// Is it read and written past the page cache?
+    direct: bool,
+}
+
+fn made(superblock: &Superblock, members: &[Member]) -> Made {
+    let member = |(slot, member): (usize, &Member)| MadeMember {
+        slot,
+        path: member.path.display().to_string(),
+        uuid: superblock.members[slot].uuid.to_string(),
+        bytes: member.bytes,
+        direct: member.is_direct,
+    };
+    Made {
+        volume: superblock.array.to_string(),
+        name: superblock.name.clone(),
+        geometry: GeometryFields::of(&superblock.geometry),
+        members: members.iter().enumerate().map(member).collect(),
+    }
+}

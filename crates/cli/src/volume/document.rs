@@ -1,0 +1,57 @@
+//! The JSON of `volume`: schema 1. Fields are added, never renamed or taken away, within a schema.
+
+use anyhow::{Context, Result};
+use scrubjay_core::format::geometry;
+use serde::Serialize;
+
+/// The one object that is printed, as text.
+pub fn document(content: &impl Serialize) -> Result<String> {
+    #[derive(Serialize)]
+    struct Document<'a, T> {
+        schema: u32,
+        #[serde(flatten)]
+        content: &'a T,
+    }
+    serde_json::to_string(&Document { schema: 1, content }).context("the result as JSON")
+}
+
+/// A volume's numbers.
+#[derive(Debug, Serialize)]
+pub struct Geometry {
+    /// User data.
+    bytes: u64,
+    data: usize,
+    parity: usize,
+    layout: &'static str,
+    scheme: &'static str,
+    chunk_bytes: u64,
+    appendix_bytes: u64,
+    block_bytes: u64,
+    stripes: u64,
+    region_stripes: u64,
+    /// Where the first chunk of each member lies.
+    data_offset: u64,
+    /// What is used of each member.
+    member_bytes: u64,
+}
+
+impl Geometry {
+    /// Of this one.
+    pub fn of(geometry: &geometry::Geometry) -> Geometry {
+        let shape = geometry.layout.shape();
+        Geometry {
+            bytes: geometry.size(),
+            data: shape.data,
+            parity: shape.parity,
+            layout: geometry.layout.kind().name(),
+            scheme: geometry.scheme.name(),
+            chunk_bytes: geometry.chunk_bytes,
+            appendix_bytes: geometry.appendix_bytes,
+            block_bytes: geometry.block_bytes,
+            stripes: geometry.stripes,
+            region_stripes: geometry.region_stripes,
+            data_offset: geometry.data_offset,
+            member_bytes: geometry.member_bytes,
+        }
+    }
+}

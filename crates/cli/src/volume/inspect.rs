@@ -1,0 +1,194 @@
+//! `scrubjay volume inspect`: what members say of themselves and of their volume, and what they make together.
+
+use super::document::{Geometry, document};
+use super::refused::Refused;
+use crate::args::volume::Inspect;
+use crate::exit::Exit;
+use anyhow::{Context, Result};
+use scrubjay_core::format::assemble::{AssembleError, Assembly, Given, SlotState, assemble};
+use scrubjay_core::format::superblock::{MemberState, Superblock};
+use scrubjay_core::units::Bytes;
+use scrubjay_device::member::{Access, Member};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Prints it.
+pub fn run(args: &Inspect) -> Result<Exit> {
+    let mut given = Vec::new();
+    for path in &args.members {
+        given.push(Member::open(path, Access::Look).map_err(Refused::from)?.given());
+    }
+    let together = assemble(&given);
+    let mut out = io::stdout().lock();
+    let printed = if args.json {
+        writeln!(out, "{}", document(&Inspected::new(&given, &together))?)
+    } else {
+        print(&given, &together, &mut out)
+    };
+    printed.context("cannot write the result to standard output")?;
+    Ok(exit(&together))
+}
+
+/// Members that were not named are no problem, as far as one can see.
+fn exit(together: &Result<Assembly, AssembleError>) -> Exit {
+    let is_well = match together {
+        Ok(assembly) => assembly.stale.is_empty(),
+        Err(AssembleError::TooFew { stale, .. }) => stale.is_empty(),
+        Err(_) => false,
+    };
+    if is_well { Exit::Clean } else { Exit::Found }
+}
+
+fn print(given: &[Given], together: &Result<Assembly, AssembleError>, out: &mut impl Write) -> io::Result<()> {
+    for Given { label, bytes, says } in given {
+        match says {
+            Ok(superblock) => print_member(label, *bytes, superblock, out)?,
+            Err(error) => writeln!(out, "{label} {error}")?,
+        }
+    }
+    match together {
+        Ok(assembly) => print_together(given, assembly, out),
+        Err(error) => writeln!(out, "together: no volume: {error}"),
+    }
+}
+
+fn print_member(label: &str, bytes: u64, superblock: &Superblock, out: &mut impl Write) -> io::Result<()> {
+    let Superblock { geometry, array, name, slot, generation, .. } = superblock;
+    let name = if name.is_empty() { String::new() } else { format!("{name} ") };
+    let shape = geometry.layout.shape();
+    let stopped = if superblock.is_clean { "stopped in order" } else { "not stopped in order" };
+    writeln!(out, "{label} ({}) is member {slot} of volume {name}{array}", Bytes(bytes))?;
+    writeln!(out, "  generation {generation}, {stopped}; member {}", superblock.own().uuid)?;
+    writeln!(
+        out,
+        "  {} in stripes of {}+{} chunks of {}, layout {}, scheme {}",
+        Bytes(geometry.size()),
+        shape.data,
+        shape.parity,
+        Bytes(geometry.chunk_bytes),
+        geometry.layout.kind(),
+        geometry.scheme
+    )?;
+    for (slot, member) in superblock.members.iter().enumerate() {
+        if member.state != MemberState::Active || member.faults > 0 {
+            writeln!(out, "  member {slot}: {}, {} faults located", member.state, member.faults)?;
+        }
+    }
+    Ok(())
+}
+
+fn print_together(given: &[Given], assembly: &Assembly, out: &mut impl Write) -> io::Result<()> {
+    let slots = assembly.slots.iter().enumerate();
+    let less: Vec<String> = slots
+        .filter_map(|(slot, state)| match state {
+            SlotState::Active(_) => None,
+            SlotState::Rebuilding { stripes_done, .. } => {
+                Some(format!("{slot} (rebuilding: {stripes_done} stripes done)"))
+            }
+            SlotState::Absent => Some(format!("{slot} (not here)")),
+            SlotState::Out(state) => Some(format!("{slot} ({state})")),
+        })
+        .collect();
+    if less.is_empty() {
+        writeln!(out, "together: complete")?;
+    } else {
+        writeln!(out, "together: degraded: member {}", less.join(", "))?;
+    }
+    for stale in &assembly.stale {
+        let state = stale.state.map_or("replaced".to_owned(), |state| state.to_string());
+        writeln!(out, "left out: {} ({state})", given[stale.given].label)?;
+    }
+    Ok(())
+}
+
+/// The JSON of `volume inspect`.
+#[derive(Debug, Serialize)]
+struct Inspected {
+    members: Vec<Said>,
+    /// Can they be started together?
+    startable: bool,
+    /// And without anything missing?
+    complete: bool,
+    /// Those that are named here, but would be left out.
+    stale: Vec<String>,
+    /// Why they cannot be started.
+    error: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Said {
+    path: String,
+    bytes: u64,
+    /// Why it is no member.
+    error: Option<String>,
+    superblock: Option<SuperblockFields>,
+}
+
+#[derive(Debug, Serialize)]
+struct SuperblockFields {
+    volume: String,
+    name: String,
+    created: u64,
+    last_started: u64,
+    generation: u64,
+    write_mark: u64,
+    clean: bool,
+    slot: usize,
+    geometry: Geometry,
+    members: Vec<RecordFields>,
+}
+
+#[derive(Debug, Serialize)]
+struct RecordFields {
+    uuid: String,
+    /// `active`, `missing`, `failed: ...`, `rebuilding: ...`.
+    state: String,
+    faults: u32,
+}
+
+impl Inspected {
+    fn new(given: &[Given], together: &Result<Assembly, AssembleError>) -> Inspected {
+        let stale = together.as_ref().map_or(&[][..], |assembly| &assembly.stale);
+        let is_active = |slot: &SlotState| matches!(slot, SlotState::Active(_));
+        Inspected {
+            members: given.iter().map(Said::new).collect(),
+            startable: together.is_ok(),
+            complete: together.as_ref().is_ok_and(|assembly| assembly.slots.iter().all(is_active)),
+            stale: stale.iter().map(|stale| given[stale.given].label.clone()).collect(),
+            error: together.as_ref().err().map(AssembleError::to_string),
+        }
+    }
+}
+
+impl Said {
+    fn new(given: &Given) -> Said {
+        Said {
+            path: given.label.clone(),
+            bytes: given.bytes,
+            error: given.says.as_ref().err().map(ToString::to_string),
+            superblock: given.says.as_ref().ok().map(SuperblockFields::new),
+        }
+    }
+}
+
+impl SuperblockFields {
+    fn new(said: &Superblock) -> SuperblockFields {
+        let members = said.members.iter().map(|member| RecordFields {
+            uuid: member.uuid.to_string(),
+            state: member.state.to_string(),
+            faults: member.faults,
+        });
+        SuperblockFields {
+            volume: said.array.to_string(),
+            name: said.name.clone(),
+            created: said.created.0,
+            last_started: said.last_started.0,
+            generation: said.generation,
+            write_mark: said.write_mark,
+            clean: said.is_clean,
+            slot: said.slot,
+            geometry: Geometry::of(&said.geometry),
+            members: members.collect(),
+        }
+    }
+}

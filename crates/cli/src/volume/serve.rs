@@ -1,0 +1,90 @@
+//! `scrubjay volume serve`: a volume of members, as a network block device.
+
+use super::refused::Refused;
+use super::rendezvous;
+use crate::args::volume::Serve;
+use crate::exit::{Exit, Usage};
+use crate::say::say;
+use anyhow::{Context, Result};
+use scrubjay_core::units::{Bytes, UnixSeconds};
+use scrubjay_serve::nbd::Export;
+use scrubjay_serve::server::{Address, Server, Stop};
+use scrubjay_serve::volume::gather::{self, GatherError, Gathered};
+use scrubjay_serve::volume::Steward;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The greatest block that is called preferred: some clients allocate one for each request.
+const BLOCK_PREFERRED_MAX: u64 = 1 << 20;
+
+/// Serves until it is told to stop.
+pub fn run(args: &Serve) -> Result<Exit> {
+    let mut gathered = members(&args.members, args.read_only)?;
+    let superblock = gathered.assembly.superblock.clone();
+    let geometry = superblock.geometry;
+    let name = if superblock.name.is_empty() { superblock.array.to_string() } else { superblock.name.clone() };
+    let stop = stop_on_signals()?;
+    let preferred = geometry.chunk_bytes.clamp(512, BLOCK_PREFERRED_MAX) as u32;
+    let mut server = Server::new(Export::new(&name, geometry.size(), preferred, args.read_only));
+    let mut uris = Vec::new();
+    for address in &args.listen {
+        let bound = server.listen(address).map_err(|error| Usage(error.to_string()))?;
+        uris.push(match &bound {
+            Address::Unix(path) => format!("nbd+unix:///?socket={}", path.display()),
+            Address::Tcp(host) => format!("nbd://{host}"),
+        });
+    }
+    let socket = match &args.control {
+        Some(path) => path.clone(),
+        None => rendezvous::socket_for(&name)?,
+    };
+    server.listen_for_commands(&Address::Unix(socket)).map_err(|error| Usage(error.to_string()))?;
+
+    let mut steward = Steward::new(gathered.start(args.read_only, today()), gathered.paths.clone(), stop.clone());
+    std::mem::swap(&mut server.members, &mut gathered.members);
+    let shape = geometry.layout.shape();
+    say(format_args!(
+        "serving {name}: {} in {}+{}, {} chunks, scheme {}",
+        Bytes(geometry.size()),
+        shape.data,
+        shape.parity,
+        Bytes(geometry.chunk_bytes),
+        geometry.scheme
+    ));
+    uris.iter().for_each(|uri| say(format_args!("  {uri}")));
+    server.run(&mut steward, &stop).context("the server ended")?;
+    let status = steward.status();
+    let findings = match status.findings {
+        0 => "nothing was found wrong".to_owned(),
+        1 => "1 finding".to_owned(),
+        count => format!("{count} findings"),
+    };
+    say(format_args!("stopped {name}: {findings}"));
+    Ok(Exit::Clean)
+}
+
+/// Opens the members of a volume, and says who is missing or left out.
+pub fn members(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered> {
+    let gathered = gather::gather(paths, is_read_only).map_err(|error| match error {
+        GatherError::Member(error) => anyhow::Error::from(Refused::from(error)),
+        GatherError::Assemble(error) => Usage(error.to_string()).into(),
+    })?;
+    for note in &gathered.notes {
+        say(format_args!("scrubjay: {note}"));
+    }
+    Ok(gathered)
+}
+
+/// The date.
+pub fn today() -> UnixSeconds {
+    UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+}
+
+fn stop_on_signals() -> Result<Stop> {
+    let stop = Stop::new().context("no file descriptors left")?;
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, stop.flag())?;
+        signal_hook::low_level::pipe::register(signal, stop.waker()?)?;
+    }
+    Ok(stop)
+}

@@ -1,0 +1,164 @@
+//! `scrubjay volume status`, `findings`, `fail`, `replace`, `stop`: commands to a volume that is being served.
+
+use super::rendezvous::{find, sockets, tell};
+use crate::args::volume::{Fail, Findings, Replace, Status, Stop};
+use crate::exit::{Exit, Usage};
+use anyhow::{Result, bail};
+use scrubjay_core::units::Bytes;
+use scrubjay_serve::volume::commands::{self, Answer, Command, Finding};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// So long is waited for a server to end.
+const STOP_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Shows how volumes are.
+pub fn status(args: &Status) -> Result<Exit> {
+    let sockets = match &args.volume {
+        Some(volume) => vec![find(Some(volume))?],
+        None => sockets()?,
+    };
+    let mut out = io::stdout().lock();
+    let mut statuses = Vec::new();
+    for socket in &sockets {
+        match tell(socket, &Command::Status) {
+            Ok(Answer::Status(status)) => statuses.push(*status),
+            Ok(_) => bail!("{}: another answer than expected", socket.display()),
+            Err(error) if args.volume.is_none() => crate::say::say(format_args!("scrubjay: {error:#}")),
+            Err(error) => return Err(error),
+        }
+    }
+    if args.json {
+        for status in &statuses {
+            writeln!(out, "{}", serde_json::to_string(status)?)?;
+        }
+    } else if statuses.is_empty() {
+        writeln!(out, "no volume is being served")?;
+    } else {
+        for status in &statuses {
+            print(status, &mut out)?;
+        }
+    }
+    let is_well = statuses.iter().all(|status| status.state == "open");
+    Ok(if is_well { Exit::Clean } else { Exit::Found })
+}
+
+fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
+    writeln!(
+        out,
+        "{}: {}, {} in {}, {} chunks, {}, {}",
+        if status.name.is_empty() { &status.array } else { &status.name },
+        status.state,
+        Bytes(status.size_bytes),
+        status.shape,
+        Bytes(status.chunk_bytes),
+        status.layout,
+        status.scheme
+    )?;
+    let share = 100.0 * status.stripes_written as f64 / status.stripes.max(1) as f64;
+    let findings = if status.findings == 0 { "nothing".to_owned() } else { format!("{} times", status.findings) };
+    writeln!(
+        out,
+        "  written {share:.1} %, dirty regions {}, found wrong since it was started: {findings}",
+        status.regions_dirty
+    )?;
+    for (slot, member) in status.members.iter().enumerate() {
+        let detail = member.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+        let faults = if member.faults == 0 { String::new() } else { format!(", {} faults located", member.faults) };
+        let path = member.path.as_deref().unwrap_or("-");
+        writeln!(out, "  {slot:>3}  {}{detail}{faults}  {path}", member.state)?;
+    }
+    Ok(())
+}
+
+/// Shows what a volume has found.
+pub fn findings(args: &Findings) -> Result<Exit> {
+    let socket = find(args.volume.as_deref())?;
+    let mut since = 0;
+    let mut is_any = false;
+    let mut out = io::stdout().lock();
+    loop {
+        let Answer::Findings(answer) = tell(&socket, &Command::Findings { since })? else {
+            bail!("another answer than expected");
+        };
+        if answer.findings.is_empty() {
+            break;
+        }
+        is_any = true;
+        for finding in &answer.findings {
+            if args.json {
+                writeln!(out, "{}", serde_json::to_string(finding)?)?;
+            } else {
+                writeln!(out, "{}", describe(finding))?;
+            }
+        }
+        since = answer.next;
+    }
+    if !is_any && !args.json {
+        writeln!(out, "nothing was found wrong")?;
+    }
+    Ok(if is_any { Exit::Found } else { Exit::Clean })
+}
+
+/// One finding, as a line.
+pub fn describe(finding: &Finding) -> String {
+    let path = finding.path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
+    let target = match finding.target {
+        Some((member, offset)) => format!(", meant for member {member} at byte {offset}"),
+        None => String::new(),
+    };
+    format!(
+        "{}{target}: member {}{path} at byte {}, chunk {} of stripe {}: {}",
+        finding.kind, finding.member, finding.offset, finding.chunk, finding.stripe, finding.end
+    )
+}
+
+/// Takes a member out.
+pub fn fail(args: &Fail) -> Result<Exit> {
+    let socket = find(args.volume.as_deref())?;
+    let member = slot_of(&socket, &args.member)?;
+    tell(&socket, &Command::Fail { member })?;
+    Ok(Exit::Clean)
+}
+
+/// Puts a new disk in a member's place.
+pub fn replace(args: &Replace) -> Result<Exit> {
+    let socket = find(args.volume.as_deref())?;
+    let member = slot_of(&socket, &args.member)?;
+    let absolute = std::path::absolute(&args.with)?;
+    let force = match &args.force {
+        Some(again) if *again != args.with => {
+            return Err(Usage(format!("--force {} is not {}", again.display(), args.with.display())).into());
+        }
+        force => force.is_some(),
+    };
+    tell(&socket, &Command::Replace { member, path: absolute.display().to_string(), force })?;
+    Ok(Exit::Clean)
+}
+
+/// A member by its slot's number or its path.
+fn slot_of(socket: &Path, member: &str) -> Result<usize> {
+    if let Ok(slot) = member.parse() {
+        return Ok(slot);
+    }
+    let Answer::Status(status) = tell(socket, &Command::Status)? else { bail!("another answer than expected") };
+    let wanted = std::path::absolute(member)?;
+    let is_it = |path: &str| std::path::absolute(path).is_ok_and(|path| path == wanted);
+    let slot = status.members.iter().position(|known| known.path.as_deref().is_some_and(is_it));
+    slot.ok_or_else(|| Usage(format!("{member} is no member of this volume")).into())
+}
+
+/// Stops a server, and waits until it has ended.
+pub fn stop(args: &Stop) -> Result<Exit> {
+    let socket = find(args.volume.as_deref())?;
+    tell(&socket, &Command::Stop)?;
+    let begun = Instant::now();
+    while socket.exists() {
+        if begun.elapsed() > STOP_PATIENCE {
+            bail!("the server was told to stop, and has not ended after {} s", STOP_PATIENCE.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(Exit::Clean)
+}

@@ -1,0 +1,143 @@
+//! `scrubjay volume create` and `inspect`: what they make, what they refuse, what they leave alone.
+
+use crate::bench::{Bench, Ran};
+use serde_json::Value;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::FileExt;
+
+const NAMES: [&str; 6] = ["a.img", "b.img", "c.img", "d.img", "e.img", "f.img"];
+const CREATE: [&str; 6] = ["volume", "create", "--data", "4", "--parity", "2"];
+
+/// Six empty files of 16 MiB.
+fn bench() -> Bench {
+    let bench = Bench { folder: tempfile::tempdir().expect("a temporary folder") };
+    for name in NAMES {
+        File::create(bench.folder.path().join(name)).unwrap().set_len(16 << 20).unwrap();
+    }
+    bench
+}
+
+fn write(bench: &Bench, name: &str, bytes: &[u8], at: u64) {
+    let file = OpenOptions::new().write(true).open(bench.folder.path().join(name)).unwrap();
+    file.write_all_at(bytes, at).unwrap();
+}
+
+/// Is it as it was made?
+fn is_untouched(bench: &Bench, name: &str) -> bool {
+    fs::read(bench.folder.path().join(name)).unwrap().iter().all(|&byte| byte == 0)
+}
+
+fn json(ran: &Ran) -> Value {
+    let document: Value = serde_json::from_str(&ran.stdout).expect("JSON and nothing else");
+    assert_eq!(document["schema"], 1);
+    document
+}
+
+#[test]
+fn a_volume_is_made_and_found_again_in_any_order() {
+    let bench = bench();
+    let ran = bench.run(&[&CREATE[..], &["--name", "photos"], &NAMES].concat());
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(ran.stdout.starts_with("volume photos "), "{ran:?}");
+    assert!(ran.stdout.contains("4 data and 2 parity chunks of 64 KiB a stripe, layout rotating, scheme stamp"));
+    let mut names = NAMES;
+    names.reverse();
+    let ran = bench.run(&[&["volume", "inspect"], &names[..]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.starts_with("f.img (16 MiB) is member 5 of volume photos "), "{ran:?}");
+    assert!(ran.stdout.ends_with("together: complete\n"), "{ran:?}");
+    let ran = bench.run(&["volume", "inspect", "a.img", "b.img", "c.img", "e.img"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stdout.ends_with("together: degraded: member 3 (not here), 5 (not here)\n"), "{ran:?}");
+    let ran = bench.run(&["volume", "inspect", "a.img"]);
+    assert_eq!(ran.code, Some(0), "one member may be looked at");
+    assert!(ran.stdout.contains("too few members: a stripe can do without 2"), "{ran:?}");
+}
+
+#[test]
+fn the_json_has_every_promised_field() {
+    let bench = bench();
+    let made = json(&bench.run(&[&CREATE[..], &["--json", "--chunk", "4KiB", "--size", "10MiB"], &NAMES].concat()));
+    assert_eq!((&made["bytes"], &made["data"], &made["parity"]), (&(10 << 20).into(), &4.into(), &2.into()));
+    assert_eq!(
+        (&made["chunk_bytes"], &made["scheme"], &made["layout"]),
+        (&4096.into(), &"stamp".into(), &"rotating".into())
+    );
+    assert_eq!((&made["stripes"], &made["members"][5]["path"]), (&640.into(), &"f.img".into()));
+    let inspected = json(&bench.run(&[&["volume", "inspect", "--json"], &NAMES[..]].concat()));
+    assert_eq!(
+        (&inspected["complete"], &inspected["startable"], &inspected["error"]),
+        (&true.into(), &true.into(), &Value::Null)
+    );
+    let superblock = &inspected["members"][2]["superblock"];
+    assert_eq!(
+        (&superblock["volume"], &superblock["slot"], &superblock["generation"]),
+        (&made["volume"], &2.into(), &1.into())
+    );
+    assert_eq!((&superblock["clean"], &superblock["geometry"]["bytes"]), (&true.into(), &made["bytes"]));
+    assert_eq!(superblock["members"][2]["uuid"], made["members"][2]["uuid"]);
+    assert_eq!(superblock["members"][0]["state"], "active");
+}
+
+#[test]
+fn what_is_there_is_not_overwritten_unless_it_is_named() {
+    let bench = bench();
+    write(&bench, "b.img", b"precious", 1 << 10);
+    write(&bench, "d.img", b"EFI PART", 512);
+    let create = [&CREATE[..], &NAMES].concat();
+    let text = "b.img is not empty, d.img has partitions: to overwrite them, add --force b.img --force d.img";
+    bench.run(&create).refused(2, text);
+    assert!(is_untouched(&bench, "a.img"));
+    let forced = |names: &[&'static str]| {
+        let forces = names.iter().flat_map(|name| ["--force", *name]).collect::<Vec<_>>();
+        bench.run(&[&create[..], &forces].concat())
+    };
+    forced(&["b.img"]).refused(2, "d.img has partitions: to overwrite it, add --force d.img");
+    forced(&["b.img", "d.img", "x.img"]).refused(2, "--force x.img: no member is called so");
+    assert!(NAMES.iter().filter(|name| !["b.img", "d.img"].contains(name)).all(|name| is_untouched(&bench, name)));
+    assert_eq!(forced(&["b.img", "d.img"]).code, Some(0));
+    assert_eq!(fs::read(bench.folder.path().join("b.img")).unwrap()[1 << 10..][..8], [0; 8], "the head is wiped");
+    let ran = bench.run(&[&create[..], &["--force", "a.img"]].concat());
+    ran.refused(2, "b.img is member 1 of volume");
+}
+
+#[test]
+fn nothing_is_written_when_anything_is_wrong() {
+    let bench = bench();
+    let refused = |arguments: &[&str], what| bench.run(&[&["volume", "create"], arguments].concat()).refused(2, what);
+    let shape = ["--data", "4", "--parity", "2"];
+    let six = |arguments: &[&str], what| refused(&[&shape[..], arguments, &NAMES].concat(), what);
+    refused(
+        &[&shape[..], &NAMES[..5], &["g.img"]].concat(),
+        "g.img: no such file or device (a file is made with: truncate -s",
+    );
+    refused(&[&shape[..], &NAMES[..5]].concat(), "not 4 data and 2 redundant chunks on 5 disks");
+    refused(&[&shape[..], &NAMES[..5], &["a.img"]].concat(), "or is named twice");
+    refused(&[&shape[..], &NAMES[..5], &["."]].concat(), "is a directory: name a block device or a file");
+    six(&["--chunk", "3KiB"], "a chunk of 3072 bytes: it must be a power of two");
+    six(&["--size", "1GiB"], "the members hold a volume of");
+    six(&["--layout", "raid5-ls"], "raid5-ls takes one parity");
+    six(&["--name", "two\nlines"], "--name is 64 bytes of text at the most");
+    File::options().write(true).open(bench.folder.path().join("c.img")).unwrap().set_len(1 << 20).unwrap();
+    six(&[], "the smallest member is too small for a single stripe");
+    assert!(NAMES.iter().all(|name| is_untouched(&bench, name)));
+}
+
+#[test]
+fn problems_among_members_are_told_and_counted() {
+    let bench = bench();
+    assert_eq!(bench.run(&[&CREATE[..], &NAMES].concat()).code, Some(0));
+    // All four copies of one member's superblock, and another file that is none.
+    for at in [4096, 20_480, (16 << 20) - 32_768, (16 << 20) - 16_384] {
+        write(&bench, "a.img", &[0xee; 64], at + 100);
+    }
+    fs::write(bench.folder.path().join("z.img"), vec![0; 1 << 20]).unwrap();
+    let ran = bench.run(&["volume", "inspect", "a.img", "z.img"]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.stdout.contains("a.img is a member of a volume, but all its superblocks are damaged"), "{ran:?}");
+    assert!(ran.stdout.contains("z.img is no member of a volume"), "{ran:?}");
+    bench.run(&["volume", "inspect", "nowhere"]).refused(2, "nowhere: no such file or device");
+    fs::copy(bench.folder.path().join("b.img"), bench.folder.path().join("copy.img")).unwrap();
+    let ran = bench.run(&["volume", "inspect", "b.img", "copy.img", "c.img", "d.img", "e.img"]);
+    assert!(ran.code == Some(3) && ran.stdout.contains("b.img and copy.img are the same member (slot 1)"), "{ran:?}");
+}

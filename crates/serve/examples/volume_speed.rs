@@ -1,0 +1,137 @@
+//! How much of a processor a request of a volume takes, without disks and clients: members are memory, answered at once.
+//!
+//! `cargo run --release -p scrubjay-serve --example volume_speed [CHUNK_KIB]`
+
+use scrubjay_core::block::{Part, Reply, Request, RequestId};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::format::assemble::{Assembly, SlotState};
+use scrubjay_core::format::bits::Bits;
+use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::superblock::{MemberRecord, MemberState, Superblock};
+use scrubjay_core::format::uuid::Uuid;
+use scrubjay_core::format::{intent, written};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::layout::{Layout, LayoutKind};
+use scrubjay_core::member::{Array, Done, OpKind};
+use scrubjay_core::plan::Shape;
+use scrubjay_core::rng::Rng;
+use scrubjay_core::units::{Nanos, UnixSeconds};
+use scrubjay_core::volume::{Options, Volume};
+use std::time::Instant;
+
+const MEMBER_BYTES: u64 = 64 << 20;
+const REQUESTS: u64 = 200_000;
+
+fn main() {
+    let chunk_kib: u64 = std::env::args().nth(1).map_or(4, |text| text.parse().expect("a chunk size in KiB"));
+    for scheme in [Scheme::None, Scheme::Stamp] {
+        let mut rig = Rig::new(scheme, chunk_kib << 10);
+        let size = rig.volume.size() / 2 / 4096 * 4096;
+        for offset in (0..size).step_by(1 << 20) {
+            rig.ask(Request::Write { offset, data: Buffer::zeroed((size - offset).min(1 << 20) as usize), is_durable: false });
+        }
+        rig.ask(Request::Flush);
+        let mut rng = Rng::new(1);
+        let mut offset = || rng.below(size / 4096) * 4096;
+        for offset in (0..size).step_by(4096) {
+            rig.ask(Request::Read { offset, len: 4096 });
+        }
+        rig.time(&format!("{scheme}: reads of 4 KiB"), || Request::Read { offset: offset(), len: 4096 });
+        rig.time(&format!("{scheme}: writes of 4 KiB"), || {
+            Request::Write { offset: offset(), data: Buffer::zeroed(4096), is_durable: false }
+        });
+    }
+}
+
+struct Rig {
+    volume: Volume,
+    members: Vec<Vec<u8>>,
+    next: u64,
+}
+
+impl Rig {
+    fn new(scheme: Scheme, chunk_bytes: u64) -> Rig {
+        let shape = Shape { data: 4, parity: 2 };
+        let layout = Layout::new(LayoutKind::Rotating, shape, 6).expect("a layout of six");
+        let parameters = Parameters { layout, scheme, chunk_bytes, block_bytes: 512 };
+        let geometry = Geometry::fit(&parameters, MEMBER_BYTES, None).expect("it fits");
+        let (members, superblock) = blank(&geometry);
+        let slots = (0..6).map(SlotState::Active).collect();
+        let volume = Volume::start(Assembly { superblock, slots, stale: Vec::new() }, Options::default());
+        let mut rig = Rig { volume, members, next: 0 };
+        rig.pump();
+        rig
+    }
+
+    fn pump(&mut self) {
+        while let Some(op) = self.volume.poll_op(Nanos(self.next)) {
+            let member = &mut self.members[op.member];
+            let buffer = match op.kind {
+                OpKind::Read { offset, mut buffer } => {
+                    let at = offset as usize;
+                    let len = buffer.len();
+                    buffer.copy_from_slice(&member[at..at + len]);
+                    Some(buffer)
+                }
+                OpKind::Write { offset, buffer, .. } => {
+                    member[offset as usize..offset as usize + buffer.len()].copy_from_slice(&buffer);
+                    Some(buffer)
+                }
+                OpKind::Flush | OpKind::Discard { .. } => None,
+            };
+            self.volume.handle(Nanos(self.next), Done { id: op.id, buffer, result: Ok(()) });
+        }
+    }
+
+    fn ask(&mut self, request: Request) {
+        self.next += 1;
+        self.volume.submit(Nanos(self.next), RequestId(self.next), request);
+        self.pump();
+        match self.volume.poll_reply().expect("an answer").1 {
+            Reply::Read(parts) => parts.into_iter().for_each(|part| match part {
+                Part::Data(buffer, _) => self.volume.recycle(buffer),
+                Part::Zeros(_) | Part::Lost(_) => panic!("it was written"),
+            }),
+            Reply::Done => (),
+            reply => panic!("{reply:?}"),
+        }
+    }
+
+    fn time(&mut self, what: &str, mut request: impl FnMut() -> Request) {
+        let start = Instant::now();
+        (0..REQUESTS).for_each(|_| self.ask(request()));
+        println!("{what}: {:.2} us", start.elapsed().as_secs_f64() * 1e6 / REQUESTS as f64);
+    }
+}
+
+fn blank(geometry: &Geometry) -> (Vec<Vec<u8>>, Superblock) {
+    let array = Uuid([1; 16]);
+    let record =
+        |slot: u8| MemberRecord { uuid: Uuid([10 + slot; 16]), term: 0, state: MemberState::Active, faults: 0 };
+    let superblock = Superblock {
+        array,
+        name: String::new(),
+        created: UnixSeconds(1),
+        last_started: UnixSeconds(0),
+        generation: 1,
+        write_mark: 1,
+        is_clean: true,
+        geometry: *geometry,
+        slot: 0,
+        members: (0..6).map(record).collect(),
+    };
+    let member = || {
+        let mut bytes = vec![0; MEMBER_BYTES as usize];
+        let mut put = |at: u64, block: &[u8]| bytes[at as usize..at as usize + block.len()].copy_from_slice(block);
+        for page in 0..geometry.intent_pages {
+            let block = intent::encode(geometry, array, page, &Bits::zeros(geometry.regions()));
+            put(geometry.intent_page_offset(page), &block);
+        }
+        for page in 0..geometry.written_pages {
+            let block = written::encode(geometry, array, page, 1, &Bits::zeros(geometry.stripes));
+            put(geometry.written_page_offset(page, 1), &block);
+        }
+        bytes
+    };
+    ((0..6).map(|_| member()).collect(), superblock)
+}

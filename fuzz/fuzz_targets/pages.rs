@@ -1,0 +1,76 @@
+//! Fuzzes the pages of a volume's intents and of its written map, with the right checksum.
+
+#![no_main]
+
+use scrubjay_core::format::bits::Bits;
+use scrubjay_core::format::geometry::{Geometry, Parameters, WRITTEN_PAGE_BYTES};
+use scrubjay_core::format::uuid::Uuid;
+use scrubjay_core::format::{intent, written};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::layout::{Layout, LayoutKind};
+use scrubjay_core::plan::Shape;
+use scrubjay_fuzz::with_sum;
+
+const ARRAY: Uuid = Uuid([0; 16]);
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let geometry = geometry();
+    check_intents(&geometry, data);
+    check_written(&geometry, data);
+});
+
+/// Of 40,000 stripes: several pages of either kind, the last one not full.
+fn geometry() -> Geometry {
+    let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).expect("any shape");
+    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4 << 20, block_bytes: 512 };
+    Geometry::fit(&parameters, 1 << 40, Some(40_000 * (8 << 20))).expect("room for them")
+}
+
+/// The data as a page of this kind: the magic and the checksum are right, zeros follow.
+fn page(magic: [u8; 8], data: &[u8], page_bytes: usize) -> Vec<u8> {
+    let mut page = vec![0; page_bytes];
+    let len = data.len().min(page_bytes);
+    page[..len].copy_from_slice(&data[..len]);
+    page[..8].copy_from_slice(&magic);
+    with_sum(&mut page, 8);
+    page
+}
+
+fn check_intents(geometry: &Geometry, data: &[u8]) {
+    assert!(intent::Page::decode(data, ARRAY, 0).is_err() || data.starts_with(&intent::MAGIC));
+    let block = page(intent::MAGIC, data, geometry.block_bytes as usize);
+    let mut union = intent::Union::new(geometry);
+    for index in 0..geometry.intent_pages {
+        let Ok(page) = intent::Page::decode(&block, ARRAY, index) else { continue };
+        union.add(&page);
+        // Those of the page are as it says, all others dirty.
+        let dirty = union.clone().dirty();
+        let again = intent::encode(geometry, ARRAY, index, &dirty);
+        let written = intent::Page::decode(&again, ARRAY, index).expect("it was just written");
+        let mut other = intent::Union::new(geometry);
+        other.add(&written);
+        assert_eq!(other.dirty(), dirty);
+    }
+    let page = intent::Page::decode(&block, ARRAY, u64::MAX);
+    page.iter().for_each(|page| union.add(page));
+    assert_eq!(union.dirty().len(), geometry.regions());
+}
+
+fn check_written(geometry: &Geometry, data: &[u8]) {
+    assert!(written::Page::decode(data, ARRAY, 0).is_err() || data.starts_with(&written::MAGIC));
+    let block = page(written::MAGIC, data, WRITTEN_PAGE_BYTES as usize);
+    for index in 0..geometry.written_pages {
+        let mut map = written::Map::new(geometry);
+        let Ok(page) = written::Page::decode(&block, ARRAY, index) else { continue };
+        map.add(geometry, &page);
+        if page.generation == 0 {
+            assert_eq!(map.stripes, Bits::ones(geometry.stripes), "no version is older than the first");
+            continue;
+        }
+        assert_eq!(map.generations[index as usize], page.generation);
+        let again = written::encode(geometry, ARRAY, index, page.generation, &map.stripes);
+        let mut other = written::Map::new(geometry);
+        other.add(geometry, &written::Page::decode(&again, ARRAY, index).expect("it was just written"));
+        assert_eq!(other, map);
+    }
+}

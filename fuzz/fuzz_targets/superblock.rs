@@ -1,0 +1,34 @@
+//! Fuzzes the superblock of a volume's member, with the right checksum: what is read is written and read the same.
+
+#![no_main]
+
+use scrubjay_core::format::geometry::SUPERBLOCK_BYTES;
+use scrubjay_core::format::superblock::{MAGIC, Superblock, SuperblockError, newest};
+use scrubjay_fuzz::with_sum;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let _ = newest([data]);
+    // Zeros behind what is given, as in nearly all of a real one.
+    let mut block = vec![0; SUPERBLOCK_BYTES];
+    let len = data.len().min(block.len());
+    block[..len].copy_from_slice(&data[..len]);
+    block[..MAGIC.len()].copy_from_slice(&MAGIC);
+    let raw = Superblock::decode(&block);
+    with_sum(&mut block, 12);
+    match Superblock::decode(&block) {
+        Ok(said) => {
+            assert_eq!(said.encode()[..], block[..]);
+            assert_eq!(said.geometry.check(), Ok(()));
+            let geometry = said.geometry;
+            let end = geometry.chunk_offset(geometry.rows - 1) + geometry.row_bytes();
+            assert_eq!(geometry.row_at(end - 1), Some(geometry.rows - 1));
+            assert!(said.places(geometry.member_bytes)[1] >= end, "the copies at the end lie behind the data");
+            assert!(
+                geometry.regions() > 0 && geometry.stripes_of_region(geometry.regions() - 1).end == geometry.stripes
+            );
+            assert_eq!(newest([&block[..], data]).map(|found| found.array), Ok(said.array));
+        }
+        Err(SuperblockError::Foreign | SuperblockError::Damaged) => panic!("magic and checksum are right"),
+        Err(error) => assert!(raw.is_err() && !error.to_string().is_empty()),
+    }
+});
