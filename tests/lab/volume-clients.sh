@@ -35,7 +35,7 @@ for chunk in 4KiB 64KiB; do
   expect "$chunk: 96 MiB are allocated" "$(nbdinfo --map --totals --json "$uri" | jq '.[] | select(.type == 0).size')" $((96 << 20))
   expect "$chunk: qemu-img compares" "$(qemu-img compare -f raw -F raw "$work/source" "$uri")" 'Images are identical.'
 
-  nbdsh -u "$uri" -c '
+  PATH=/usr/bin:$PATH nbdsh -u "$uri" -c '
 import random
 r = random.Random(1)
 model = bytearray(h.pread(1 << 20, 3 << 20))
@@ -68,6 +68,6 @@ except nbd.Error as error:
   expect "$chunk: fio verifies" $fio_ended 0
   stop
   expect "$chunk: nothing was found wrong" "$(dirty_stripes)" 0
-  expect "$chunk: it was stopped in order" "$("$scrubjay" volume inspect "${members[@]}" --json | jq .clean)" true
+  expect "$chunk: it was stopped in order" "$("$scrubjay" volume inspect "${members[@]}" --json | jq .members[0].superblock.clean)" true
 done
 done_checking

@@ -2,6 +2,7 @@
 
 mod bench;
 mod place;
+mod seeds;
 mod test;
 mod tidy;
 mod tree;
@@ -37,6 +38,12 @@ const VERBS: &[Verb] = &[
         arguments: "[--hours H] [--millions N] [--keep DIR]",
         help: "reading, simulating and tuning traces; reading beside polars",
         run: bench::traces::run,
+    },
+    Verb {
+        name: "seeds",
+        arguments: "N | --seed S [--trace] | --planted",
+        help: "the volume in N simulated storms, or in one of them",
+        run: seeds::run,
     },
 ];
 

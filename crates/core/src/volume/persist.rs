@@ -251,11 +251,10 @@ async fn flush_round(handle: &Handle) {
         let pages: Vec<(u64, Buffer)> = std::mem::take(&mut state.written_changed)
             .into_iter()
             .map(|page| {
-                let generation = &mut state.written_generations[page as usize];
-                *generation += 1;
+                let generation = next_generation(state, page);
                 let array = state.superblock.array;
-                let block = written::encode(&state.geometry, array, page, *generation, &state.written);
-                (state.geometry.written_page_offset(page, *generation), block)
+                let block = written::encode(&state.geometry, array, page, generation, &state.written);
+                (state.geometry.written_page_offset(page, generation), block)
             })
             .collect();
         let ops = if state.options.is_read_only { Vec::new() } else { state.attached() };
@@ -280,6 +279,17 @@ async fn flush_round(handle: &Handle) {
         write_all(handle, ops).await;
     }
     handle.with(|state| state.unflushed.end(true));
+}
+
+/// The next generation of a page of the written map: the next write number that belongs to the page's other place. So
+/// whatever is written after this page was has a greater version than the page, and whatever was forgotten before has
+/// a smaller one: after a crash that tells which of the stripes that the page calls unwritten were written since.
+fn next_generation(state: &mut State, page: u64) -> u64 {
+    let last = &mut state.written_generations[page as usize];
+    let least = state.write_number.max(*last + 1);
+    *last = least + u64::from((least - *last).is_multiple_of(2));
+    state.write_number = state.write_number.max(*last);
+    *last
 }
 
 /// A fault was located in a row of a member. One with too many of them in a short time is taken out, if it can be

@@ -9,8 +9,9 @@ use crate::buffer::Buffer;
 use crate::format::geometry::WRITTEN_PAGE_BYTES;
 use crate::format::superblock::MemberState;
 use crate::format::{intent, written};
+use crate::integrity::evidence::Seen;
 use crate::integrity::settle::{Settlement, settle};
-use crate::integrity::tag::{Entry, Version};
+use crate::integrity::tag::{Entry, Standing, Version};
 use crate::member::{OpKind, Slot};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
@@ -27,6 +28,8 @@ pub(super) async fn open(handle: Handle) {
     let dirty = read_intents(&handle).await;
     read_written(&handle).await;
     let is_writable = handle.with(|state| {
+        let newest = state.written_generations.iter().max().copied().unwrap_or(0);
+        state.write_number = state.write_number.max(newest);
         state.intents = super::intents::Intents::new(dirty);
         !state.options.is_read_only
     });
@@ -118,12 +121,10 @@ async fn read_pages(handle: &Handle, places: &[(u64, u64, usize)]) -> Vec<(u64, 
     read.filter_map(|(done, page)| Some((page, done.buffer?))).collect()
 }
 
-/// Settles every written stripe of every dirty region, some at a time.
+/// Settles every stripe of every dirty region, some at a time.
 async fn settle_all(handle: &Handle) {
-    let stripes: Vec<u64> = handle.with(|state| {
-        let regions = state.intents.dirty.iter().flat_map(|region| state.geometry.stripes_of_region(region));
-        regions.filter(|&stripe| state.written.get(stripe)).collect()
-    });
+    let stripes: Vec<u64> = handle
+        .with(|state| state.intents.dirty.iter().flat_map(|region| state.geometry.stripes_of_region(region)).collect());
     let next = Rc::new(Cell::new(0));
     let running = Rc::new(Cell::new(STRIPES_AT_ONCE));
     let stripes = Rc::new(stripes);
@@ -146,9 +147,21 @@ async fn settle_all(handle: &Handle) {
 /// Makes one stripe what it may be, and whole.
 async fn settle_stripe(handle: &Handle, stripe: u64) {
     let _guard = handle.lock(stripe, true).await;
+    let is_written = handle.with(|state| state.written.get(stripe));
+    if !is_written && !handle.with(|state| state.geometry.scheme.has_versions()) {
+        return;
+    }
     let mut rows = resolve::read_all(handle, stripe).await;
     resolve::retry(handle, stripe, &mut rows).await;
+    if !is_written {
+        handle.with(|state| disown_forgotten(state, stripe, &mut rows));
+    }
     let mut settlement = settle(&rows.evidence);
+    if !is_written && (!settlement.lost.is_empty() || !settlement.resealed.is_empty()) {
+        // Its first write did not come to its end: it was never acknowledged as durable, and it holds zeros.
+        rows.recycle(handle);
+        return;
+    }
     let is_marking = handle.with(|state| state.geometry.scheme.has_versions());
     let mut data = handle.with(|state| known_rows(state, &rows, &mut settlement));
     if !settlement.lost.is_empty() && !is_marking {
@@ -191,6 +204,23 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
         persist::take_out(handle, member, crate::format::superblock::Why::Gone).await;
     }
     rows.recycle(handle);
+    handle.with(|state| state.note_written(stripe));
+}
+
+/// Of a stripe that the written map calls unwritten, only rows that were written after the map's page count: older
+/// ones were forgotten by a trim, and stay so.
+fn disown_forgotten(state: &State, stripe: u64, rows: &mut Rows) {
+    let page = stripe / state.geometry.stripes_per_page();
+    let generation = state.written_generations[page as usize];
+    for row in &mut rows.evidence.rows {
+        let least = match &row.list {
+            Some(list) => list.iter().map(|entry| entry.version.number()).min().unwrap_or(0),
+            None => row.entry.version.number(),
+        };
+        if least < generation {
+            *row = Seen::nothing(Standing::Garbled);
+        }
+    }
 }
 
 /// Copies of the data rows that are known; those that cannot be rebuilt after all become lost.

@@ -146,7 +146,8 @@ async fn zero(handle: &Handle, offset: u64, len: u64) -> bool {
         }
     }
     forget(handle, start, end - start).await;
-    is_done
+    // Zeros that were acknowledged stay zeros, even if this process is killed: a trim may come undone, this may not.
+    is_done && persist::flush(handle).await
 }
 
 /// Makes the stripes that lie wholly in this range unwritten: they read as zeros, and hold nothing to be verified.

@@ -199,6 +199,14 @@ impl State {
         }
     }
 
+    /// All rows of a stripe are written: from the next flush on the written map says so.
+    pub fn note_written(&mut self, stripe: u64) {
+        if !self.written.get(stripe) {
+            self.written.set(stripe, true);
+            self.written_changed.insert(stripe / self.geometry.stripes_per_page());
+        }
+    }
+
     pub fn note_write(&mut self, stripe: u64, slot: usize) {
         let chunk = self.chunk(stripe, slot);
         self.read_status.clear(chunk);

@@ -226,6 +226,25 @@ fn a_crash_between_requests_loses_nothing_that_was_written() {
 }
 
 #[test]
+fn what_was_acknowledged_survives_a_kill_without_any_flush_and_what_was_forgotten_stays_so() {
+    for scheme in Scheme::ALL {
+        let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
+        rig.write(0, &[1; 8 * CHUNK as usize]);
+        rig.write(3 * 4 * CHUNK, &[2; 4 * CHUNK as usize]);
+        let zero = Request::Zero { offset: 0, len: 4 * CHUNK, is_durable: false };
+        assert_eq!(rig.ask(zero), Reply::Done);
+        rig.write(5 * 4 * CHUNK + 100, &[3; 10]);
+        let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
+        let mut again = Rig::start(members, geometry);
+        assert!(again.read(0, 4 * CHUNK) == vec![Some(0); 4 * CHUNK as usize], "{scheme}");
+        assert!(again.read(4 * CHUNK, 4 * CHUNK) == vec![Some(1); 4 * CHUNK as usize], "{scheme}");
+        assert!(again.read(12 * CHUNK, 4 * CHUNK) == vec![Some(2); 4 * CHUNK as usize], "{scheme}");
+        assert!(again.read(20 * CHUNK + 100, 10) == vec![Some(3); 10], "{scheme}");
+        assert!(again.read(20 * CHUNK, 100) == vec![Some(0); 100], "{scheme}");
+    }
+}
+
+#[test]
 fn a_write_that_was_lost_is_found_by_the_first_read_and_healed() {
     for scheme in [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp] {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);

@@ -80,6 +80,7 @@ async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Res
         // What was undecided is written over whole; it may be decided then.
         Ok(!state.written.get(stripe) || is_undecided && is_all)
     })?;
+    let mut is_first = None;
     let rows = if !is_anew {
         match replace(handle, stripe, batch, touched, partial).await? {
             Some(rows) => rows,
@@ -89,19 +90,28 @@ async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Res
             }
         }
     } else {
-        first(handle, stripe, batch).await
+        let version = version(handle).await;
+        is_first = Some(version);
+        first(handle, stripe, batch, version)
     };
     put(handle, stripe, rows).await?;
     handle.with(|state| {
         state.unresolved.remove(&stripe);
-        if !state.written.get(stripe) {
-            state.written.set(stripe, true);
-            let page = stripe / state.geometry.stripes_per_page();
-            state.written_changed.insert(page);
-        }
+        state.note_written(stripe);
         touched.iter().for_each(|slot| state.note_write(stripe, slot));
     });
-    Ok(())
+    // If this process is killed, the write must still be found: by its version, when that is greater than the generation
+    // of the written map's page; or by the page itself.
+    let needs_page = is_first.is_some_and(|version| {
+        handle.with(|state| {
+            let page = stripe / state.geometry.stripes_per_page();
+            !state.geometry.scheme.has_versions() || version.number() < state.written_generations[page as usize]
+        })
+    });
+    match needs_page && !persist::flush(handle).await {
+        true => Err(Failure::Io),
+        false => Ok(()),
+    }
 }
 
 /// The chunks that a batch touches, and those of them of which some bytes stay.
@@ -139,8 +149,7 @@ struct Output {
 }
 
 /// The first write of a stripe: all of it, zeros where nobody wrote.
-async fn first(handle: &Handle, stripe: u64, batch: &[Pending]) -> Output {
-    let version = version(handle).await;
+fn first(handle: &Handle, stripe: u64, batch: &[Pending], version: Version) -> Output {
     handle.with(|state| {
         let mut data: Vec<Option<Buffer>> = Vec::with_capacity(state.shape().data);
         for slot in 0..state.shape().data {

@@ -21,6 +21,8 @@ pub struct Setup {
     pub lists: Lists,
     /// Does anybody write while a member is missing?
     pub writes_degraded: bool,
+    /// Are writes done in either mode, or only in the one that takes fewer I/Os?
+    pub every_mode: bool,
     /// So many steps one after the other, at most. Without: until no new state is found.
     pub steps_max: Option<usize>,
 }
@@ -56,6 +58,7 @@ impl Setup {
             increment: Increment::Found,
             lists: Lists::All,
             writes_degraded: true,
+            every_mode: true,
             steps_max: None,
         }
     }

@@ -118,25 +118,39 @@ fn ops(setup: &Setup, stripe: &Stripe, missing: Slots) -> Vec<Op> {
                 insert(Op::Read { wanted, plan });
             }
         }
-        for touched in subsets(setup.shape.data).filter(|_| setup.writes_degraded || missing.is_empty()) {
-            for is_partial in [false, true] {
-                let partial = if is_partial { touched } else { Slots::NONE };
-                let planned = plan(setup.scheme, setup.shape, Want::Write { touched, partial }, state);
-                let ways = [planned, modify(setup, touched, state), reconstruct(setup, touched, partial, state)];
-                // A read-modify-write goes on from old contents in any case.
-                let ways = ways.into_iter().flatten();
-                for plan in ways.filter(|plan| !is_partial || plan.mode != Mode::ReadModifyWrite) {
-                    insert(Op::Write { touched, is_partial, is_older: false, plan });
-                    // To versions it is all one whether a content was there before.
-                    let has_older = |index| stripe.older(setup, index).is_some();
-                    if !setup.scheme.has_versions() && touched.iter().any(has_older) {
-                        insert(Op::Write { touched, is_partial, is_older: true, plan });
-                    }
-                }
+        if !setup.writes_degraded && !missing.is_empty() {
+            continue;
+        }
+        for (touched, is_partial, plan) in writes(setup, state) {
+            insert(Op::Write { touched, is_partial, is_older: false, plan });
+            // To versions it is all one whether a content was there before.
+            let has_older = |index| stripe.older(setup, index).is_some();
+            if !setup.scheme.has_versions() && touched.iter().any(has_older) {
+                insert(Op::Write { touched, is_partial, is_older: true, plan });
             }
         }
     }
     ops
+}
+
+/// Every write of a stripe in this state: which chunks, whether in part, and how.
+pub fn writes(setup: &Setup, state: State) -> Vec<(Slots, bool, Plan)> {
+    let mut writes = Vec::new();
+    for (touched, is_partial) in subsets(setup.shape.data).flat_map(|touched| [(touched, false), (touched, true)]) {
+        let partial = if is_partial { touched } else { Slots::NONE };
+        let mut ways = vec![plan(setup.scheme, setup.shape, Want::Write { touched, partial }, state)];
+        if setup.every_mode {
+            ways.extend([modify(setup, touched, state), reconstruct(setup, touched, partial, state)]);
+        }
+        // A read-modify-write goes on from old contents in any case.
+        let ways = ways.into_iter().flatten().filter(|plan| !is_partial || plan.mode != Mode::ReadModifyWrite);
+        for plan in ways {
+            if !writes.contains(&(touched, is_partial, plan)) {
+                writes.push((touched, is_partial, plan));
+            }
+        }
+    }
+    writes
 }
 
 /// Every set of data chunks but none.

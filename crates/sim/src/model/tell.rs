@@ -21,6 +21,12 @@ pub fn tell(setup: &Setup, names: &Order, step: Step, answer: Result<(), Failure
     teller.step(step) + &came
 }
 
+/// A write and how it is done.
+pub fn told_write(setup: &Setup, touched: Slots, plan: Plan) -> String {
+    let names = std::array::from_fn(|index| index as u8);
+    Teller { setup, names: &names }.op(Op::Write { touched, is_partial: false, is_older: false, plan })
+}
+
 struct Teller<'a> {
     setup: &'a Setup,
     names: &'a Order,

@@ -12,6 +12,7 @@
 use super::disk::MemberDisk;
 use scrubjay_core::format::geometry::Geometry;
 use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -38,6 +39,9 @@ pub struct Atlas {
     pub lacking: Vec<bool>,
     /// Rows whose last write is silently not what they hold, some of it or all.
     stale: BTreeSet<Row>,
+    /// Parity rows that were stale when they were written anew, or may be: since when, and were they read since? What is
+    /// reckoned from a stale parity is as stale, and says so in its list, but no block of the disk is wrong any more.
+    handed_on: BTreeMap<Row, (Nanos, bool)>,
     /// Rows of which a read just returned another place's bytes, by stripe, until they are read again.
     misread: BTreeMap<u64, usize>,
     /// Stripes that a crash found dirty, and that are not settled yet.
@@ -55,6 +59,7 @@ impl Atlas {
             is_over_budget,
             lacking,
             stale: BTreeSet::new(),
+            handed_on: BTreeMap::new(),
             misread: BTreeMap::new(),
             dirty: BTreeSet::new(),
             losable: BTreeSet::new(),
@@ -115,8 +120,9 @@ impl Atlas {
             }
             let (offset, len) = (self.geometry.chunk_offset(place.row), self.geometry.row_bytes());
             is_silent |= disk.is_corrupt(offset, len) && !disk.is_gone || self.misread.get(&stripe) == Some(&slot);
+            is_silent |= self.handed_on.contains_key(&row);
             is_failed |= disk.is_unreadable(offset, len);
-            is_stale |= is_silent && self.stale.contains(&row);
+            is_stale |= is_silent && (self.stale.contains(&row) || self.handed_on.contains_key(&row));
             silent += usize::from(is_silent);
             failed += usize::from(is_failed && !is_silent);
         }
@@ -131,13 +137,37 @@ impl Atlas {
     }
 
     /// These blows have fallen.
-    pub fn note(&mut self, disks: &[MemberDisk], blows: &[(Row, Blow)]) {
-        self.stale.extend(blows.iter().filter(|&&(_, blow)| blow == Blow::Stale).map(|&(row, _)| row));
+    pub fn note(&mut self, now: Nanos, disks: &[MemberDisk], blows: &[(Row, Blow)]) {
+        for &(row, _) in blows.iter().filter(|&&(_, blow)| blow == Blow::Stale) {
+            self.stale.insert(row);
+            let slot = self.geometry.layout.slot_at(row.0, row.1).map(|(_, slot)| slot);
+            if slot.is_some_and(|slot| slot >= self.geometry.layout.shape().data) {
+                self.handed_on.insert(row, (now, false));
+            }
+        }
         self.doubt(disks);
+    }
+
+    /// A whole row was written. If it was not read since it became stale, it was made anew from the data.
+    pub fn note_write(&mut self, row: Row) {
+        if self.handed_on.get(&row).is_some_and(|&(_, was_read)| !was_read) {
+            self.handed_on.remove(&row);
+        }
+    }
+
+    /// A row was found to be wrong, and repaired.
+    pub fn note_repair(&mut self, row: Row) {
+        self.handed_on.remove(&row);
+    }
+
+    /// Everything was verified, beginning then.
+    pub fn note_verified(&mut self, begin: Nanos) {
+        self.handed_on.retain(|_, (since, _)| *since >= begin);
     }
 
     /// A read of this row returned another place's bytes; or what it should have.
     pub fn note_read(&mut self, row: Row, is_right: bool) {
+        self.handed_on.entry(row).and_modify(|(_, was_read)| *was_read = true);
         let Some((stripe, slot)) = self.geometry.layout.slot_at(row.0, row.1) else { return };
         match is_right {
             true if self.misread.get(&stripe) == Some(&slot) => drop(self.misread.remove(&stripe)),
@@ -199,7 +229,9 @@ impl Atlas {
         (0..layout.shape().slots()).any(|slot| {
             let place = layout.place(stripe, slot);
             let (disk, offset) = (&disks[place.disk], self.geometry.chunk_offset(place.row));
-            self.lacking[place.disk] || disk.is_corrupt(offset, len) || disk.is_unreadable(offset, len)
+            let row = (place.disk, place.row);
+            let is_silent = disk.is_corrupt(offset, len) || self.handed_on.contains_key(&row);
+            self.lacking[place.disk] || is_silent || disk.is_unreadable(offset, len)
         })
     }
 

@@ -174,7 +174,15 @@ impl Mischief {
         } else {
             self.askew(disk, offset, len)
         };
-        there.filter(|_| atlas.allows_misread(disks, row))
+        // What lies there must be right there, and what lies here, here: two faults in one read are one too many.
+        let is_well = |(disk, at): (usize, u64)| {
+            let rows = self.rows(disk, at, len);
+            let is_corrupt = |&(disk, row): &Row| {
+                disks[disk].is_corrupt(self.geometry.chunk_offset(row), self.geometry.row_bytes())
+            };
+            !disks[disk].is_gone && !rows.iter().any(is_corrupt)
+        };
+        there.filter(|&there| is_well(there) && is_well((disk, offset)) && atlas.allows_misread(disks, row))
     }
 
     /// The rows that these bytes of a disk touch; none unless all of them lie in rows.

@@ -252,19 +252,18 @@ impl Shelf {
 
     fn read(&mut self, now: Nanos, member: usize, offset: u64, buffer: &mut [u8]) -> Result<(), Fault> {
         let len = buffer.len() as u64;
-        let (mut disk, mut at) = (member, offset);
-        for row in self.mischief.rows(member, offset, len) {
-            self.atlas.note_read(row, true);
-        }
-        if let Some(there) = self.mischief.stray((member, offset, len), &self.disks, &self.atlas)
-            && !self.disks[there.0].is_gone
-        {
-            (disk, at) = there;
+        let stray = self.mischief.stray((member, offset, len), &self.disks, &self.atlas);
+        if let Some((disk, at)) = stray {
             let row = (member, self.geometry.row_at(offset).expect("only reads of rows go astray"));
             self.atlas.note_read(row, false);
             self.fall(now, &[], &[(row, Planted::Misread)]);
+            return self.disks[disk].read(at, buffer);
         }
-        self.disks[disk].read(at, buffer)
+        // An appendix read alone says nothing about a content.
+        if len >= self.geometry.row_bytes() {
+            self.mischief.rows(member, offset, len).into_iter().for_each(|row| self.atlas.note_read(row, true));
+        }
+        self.disks[member].read(offset, buffer)
     }
 
     fn write(
@@ -284,6 +283,9 @@ impl Shelf {
         } else {
             self.disks[member].write(offset, data, is_durable, harm.fate);
         }
+        if data.len() as u64 >= self.geometry.row_bytes() {
+            self.mischief.rows(member, offset, data.len() as u64).into_iter().for_each(|row| self.atlas.note_write(row));
+        }
         if let Some((there, at)) = harm.strikes.filter(|&(there, _)| !self.disks[there].is_gone) {
             self.disks[there].strike(at, data);
         }
@@ -301,7 +303,7 @@ impl Shelf {
             self.trace.say(now, || format!("  FAULT disk {} at {offset} (row {}, stripe {stripe:?}): {kind:?}", row.0, row.1));
             self.planted.entry(row).or_default().push(kind);
         }
-        self.atlas.note(&self.disks, blows);
+        self.atlas.note(now, &self.disks, blows);
     }
 }
 

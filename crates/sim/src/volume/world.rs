@@ -250,9 +250,10 @@ impl<'a, S: Subject> World<'a, S> {
     }
 
     fn verify(&mut self) {
-        let id = self.client.verify();
+        let (id, begin) = (self.client.verify(), self.now);
         self.subject.verify(self.now, id, 0..self.setting.geometry.stripes);
         self.wait("a verification never ends", |world| !world.client.is_waiting());
+        self.shelf.atlas.note_verified(begin);
     }
 
     fn read_all(&mut self) {
@@ -325,6 +326,9 @@ impl<'a, S: Subject> World<'a, S> {
         while let Some(record) = self.subject.poll_record() {
             self.trace.say(self.now, || format!("    {record:?}"));
             self.records += u64::from(record.end != End::Lost);
+            if let (End::Repaired, Some(row)) = (record.end, self.setting.geometry.row_at(record.offset)) {
+                self.shelf.atlas.note_repair((record.member, row));
+            }
         }
         let health = self.subject.health();
         if health.is_open && self.shelf.atlas.is_unsettled() {

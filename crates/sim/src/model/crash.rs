@@ -1,0 +1,214 @@
+//! A crash in the middle of writes: every way in which their sectors can have reached the disks or not, settled, and read.
+//!
+//! Nothing was flushed since the first of the writes. So each row's content is that of before, of any write since, or a
+//! mixture, and so is its appendix, which is a sector of its own: never a mixture.
+
+use super::operate::{Op, operate};
+use super::disks::Fault;
+use super::setup::{DATA_MAX, Setup};
+use super::sight::Sight;
+use super::step::writes;
+use super::stripe::{DataRow, FOREIGN, NONSENSE, ParityHead, ParityRow, Row, Stripe};
+use super::tell::told_write;
+use scrubjay_core::integrity::settle::{Settlement, settle};
+use scrubjay_core::integrity::tag::Standing;
+use scrubjay_core::plan::State;
+use scrubjay_core::slots::Slots;
+
+/// What crashes came to.
+#[derive(Clone, Debug, Default)]
+pub struct Crashes {
+    /// States of the disks after a crash.
+    pub cases: u64,
+    /// Those in which a chunk was not any more what it must be: what it was if nobody wrote it, else that or what was
+    /// written, or a mixture of these.
+    pub wrong: u64,
+    /// Those in which a chunk could not be read any more.
+    pub errors: u64,
+    /// The first case of each.
+    pub stories: Vec<Vec<String>>,
+}
+
+/// Crashes in `writes_max` writes one after the other, with each of `missing_max` or fewer members missing.
+pub fn crash(setup: &Setup, writes_max: usize, missing_max: usize) -> Crashes {
+    let mut crashes = Crashes::default();
+    let slots = setup.shape.slots();
+    let sets = (0..1usize << slots).map(|bits| (0..slots).filter(|slot| bits >> slot & 1 == 1).collect::<Slots>());
+    for missing in sets.filter(|missing| missing.count() <= missing_max) {
+        let mut stripe = Stripe::new(setup);
+        missing.iter().for_each(|slot| stripe.put(setup, slot, None));
+        let mut generations = vec![stripe];
+        write_on(setup, &mut generations, &mut Vec::new(), writes_max, &mut crashes);
+    }
+    crashes
+}
+
+/// Every next write, and the crashes after it.
+fn write_on(setup: &Setup, generations: &mut Vec<Stripe>, told: &mut Vec<String>, left: usize, crashes: &mut Crashes) {
+    if left == 0 {
+        return;
+    }
+    let stripe = generations[generations.len() - 1];
+    let state = State { is_read: Slots::NONE, missing: stripe.missing(setup), turn: 0 };
+    for (touched, is_partial, plan) in writes(setup, state) {
+        if is_partial {
+            continue; // It writes what the whole write does.
+        }
+        let done = operate(setup, stripe, Op::Write { touched, is_partial, is_older: false, plan }, Fault::None);
+        if done.answer.is_err() {
+            continue; // The plan is at fault; that is not for here.
+        }
+        generations.push(done.stripe);
+        told.push(told_write(setup, touched, plan));
+        torn_apart(setup, generations, told, crashes);
+        write_on(setup, generations, told, left - 1, crashes);
+        generations.pop();
+        told.pop();
+    }
+}
+
+/// All that can be on the disks.
+fn torn_apart(setup: &Setup, generations: &[Stripe], told: &[String], crashes: &mut Crashes) {
+    let all = Slots::range(0, setup.shape.slots()) - generations[0].missing(setup);
+    let choices: Vec<(usize, Vec<Landed>)> = all.iter().map(|slot| (slot, landed(setup, generations, slot))).collect();
+    let mut at = vec![0; choices.len()];
+    let mut stripe = generations[0];
+    loop {
+        for (&(slot, ref rows), &choice) in choices.iter().zip(&at) {
+            stripe.put(setup, slot, Some(rows[choice].row));
+        }
+        crashes.cases += 1;
+        let found = recovered(setup, generations, &stripe);
+        for (count, is_so, what) in [
+            (&mut crashes.wrong, found == Found::Wrong, "something is not what it must be"),
+            (&mut crashes.errors, found == Found::Error, "something cannot be read any more"),
+        ] {
+            *count += u64::from(is_so);
+            if is_so && *count == 1 {
+                let rows = choices.iter().zip(&at).map(|((_, rows), &choice)| rows[choice].told.clone());
+                let lines = told.iter().cloned().chain(rows.filter(|row| !row.is_empty()));
+                crashes.stories.push(lines.chain([what.into()]).collect());
+            }
+        }
+        let Some(next) = (0..at.len()).find(|&index| at[index] + 1 < choices[index].1.len()) else { break };
+        at[..next].fill(0);
+        at[next] += 1;
+    }
+}
+
+/// What can be in a slot after the crash.
+struct Landed {
+    row: Row,
+    told: String,
+}
+
+fn landed(setup: &Setup, generations: &[Stripe], slot: usize) -> Vec<Landed> {
+    let rows: Vec<Row> = generations.iter().filter_map(|stripe| stripe.row(setup, slot)).collect();
+    let mut landed: Vec<Landed> = Vec::new();
+    let name = if slot < setup.shape.data { format!("D{slot}") } else { format!("P{}", slot - setup.shape.data) };
+    for (appendix, content) in (0..rows.len()).flat_map(|appendix| (0..=rows.len()).map(move |content| (appendix, content))) {
+        let row = assembled(setup, &rows, rows.get(content), rows[appendix]);
+        if landed.iter().any(|one| one.row == row) {
+            continue;
+        }
+        let from = if content == rows.len() { "a mixture".into() } else { format!("of write {content}") };
+        let told = match rows.iter().all(|other| *other == rows[0]) {
+            true => String::new(),
+            false => format!("on disk: {name} with content {from}, appendix of write {appendix}"),
+        };
+        landed.push(Landed { row, told });
+    }
+    landed
+}
+
+/// A row with the content of one, or a mixture of all, and the appendix of another.
+fn assembled(setup: &Setup, all: &[Row], content: Option<&Row>, appendix: Row) -> Row {
+    match (appendix, content) {
+        (Row::Data(appendix), content) => {
+            let mixed = mixture(all.iter().map(|row| matches!(row, Row::Data(row) if row.content == appendix.content)), appendix.content, FOREIGN);
+            let content = match content {
+                Some(Row::Data(row)) => row.content,
+                _ => mixed,
+            };
+            let sealed = if setup.scheme.checks_itself() { appendix.sealed } else { content };
+            Row::Data(DataRow { content, sealed, ..appendix })
+        }
+        (Row::Parity(appendix), content) => {
+            let same = |index: usize| move |row: &Row| matches!(row, Row::Parity(row) if row.columns[index] == appendix.columns[index]);
+            let mixed = std::array::from_fn(|index| mixture(all.iter().map(same(index)), appendix.columns[index], NONSENSE));
+            let columns = match content {
+                Some(Row::Parity(row)) => row.columns,
+                _ => mixed,
+            };
+            let is_whole = columns == appendix.columns || !setup.scheme.checks_itself();
+            Row::Parity(ParityRow { columns, head: ParityHead { is_whole, ..appendix.head }, ..appendix })
+        }
+    }
+}
+
+/// What a mixture is: if all are the same, that.
+fn mixture(mut are_same: impl Iterator<Item = bool>, same: u8, otherwise: u8) -> u8 {
+    if are_same.all(|is_same| is_same) { same } else { otherwise }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Right,
+    Error,
+    Wrong,
+}
+
+/// Settles a stripe as the volume does when it opens, and reads every chunk.
+fn recovered(setup: &Setup, generations: &[Stripe], stripe: &Stripe) -> Found {
+    let mut sight = Sight::default();
+    let all = Slots::range(0, setup.shape.slots());
+    for (slot, row) in all.iter().filter_map(|slot| Some((slot, stripe.row(setup, slot)?))) {
+        sight.insert(setup, slot, row, true);
+    }
+    let contents = settled(setup, &sight, settle(&sight.evidence(setup)));
+    let is_legal = |index: usize, content: u8| {
+        let mut written = generations.iter().map(|stripe| stripe.chunks[index].truth.content);
+        let is_touched = generations.iter().any(|stripe| stripe.chunks[index].truth != generations[0].chunks[index].truth);
+        written.any(|written| written == content) || is_touched && content == FOREIGN
+    };
+    let data = &contents[..setup.shape.data];
+    let is_wrong = data.iter().enumerate().any(|(index, content)| content.is_some_and(|content| !is_legal(index, content)));
+    match (is_wrong, data.iter().all(Option::is_some)) {
+        (true, _) => Found::Wrong,
+        (_, true) => Found::Right,
+        _ => Found::Error,
+    }
+}
+
+/// What each data chunk reads as after the settlement.
+fn settled(setup: &Setup, sight: &Sight, mut settlement: Settlement) -> [Option<u8>; DATA_MAX] {
+    let data = setup.shape.data_slots();
+    let kept = data - settlement.rebuilt - settlement.lost;
+    let mut contents = [None; DATA_MAX];
+    for slot in kept.iter() {
+        contents[slot] = sight.data[slot].map(|row| row.content);
+    }
+    let rebuilt = settlement.rebuilt;
+    let parities = settlement.parities.iter().take(rebuilt.count()).map(|slot| sight.parities[slot - setup.shape.data]);
+    let parities: Vec<ParityRow> = parities.flatten().collect();
+    for slot in rebuilt.iter() {
+        let first = parities.first().map_or([NONSENSE; DATA_MAX], |row| row.columns);
+        let belongs = |row: &ParityRow| {
+            data.iter().all(|index| row.columns[index] == contents[index].filter(|_| kept.contains(index)).unwrap_or(first[index]))
+        };
+        let content = if parities.iter().all(belongs) { first[slot] } else { NONSENSE };
+        let is_proven = !setup.scheme.lists_sums() || settlement.truth[slot].sum == u32::from(content);
+        match is_proven {
+            true => contents[slot] = Some(content),
+            false => settlement.lost.insert(slot),
+        }
+    }
+    if !settlement.lost.is_empty() && !setup.scheme.has_versions() {
+        // The stripe stays undecided: what is whole may be read, nothing is rebuilt.
+        for slot in data.iter() {
+            let is_sound = sight.standing(setup, slot) == Standing::Sound;
+            contents[slot] = sight.data[slot].map(|row| row.content).filter(|_| is_sound);
+        }
+    }
+    contents
+}
