@@ -38,6 +38,7 @@ fn answered(mode: u8, client: &[u8], piece: usize, lends: bool) -> Vec<u8> {
     array.lose(8192..9000);
     let mut session = Session::new(Arc::new(export), tls);
     let mut answered = Vec::new();
+    reply(&mut array, &mut session, &mut answered);
     for piece in client.chunks(piece) {
         let mut bytes = piece;
         if lends && let Some((mut buffer, range)) = session.lend_payload() {
@@ -65,6 +66,7 @@ fn answered(mode: u8, client: &[u8], piece: usize, lends: bool) -> Vec<u8> {
     answered
 }
 
+/// Passes on replies, and takes what is to be sent.
 fn reply(array: &mut MemoryArray, session: &mut Session, answered: &mut Vec<u8>) {
     while let Some((id, reply)) = array.poll_reply() {
         session.reply(id.0 as usize, reply);

@@ -1,5 +1,7 @@
 //! What the targets share: a reader is driven to its end, and what every reader promises is asserted on the way.
 
+pub use scrubjay_code::crc32c;
+use scrubjay_code::crc32c_extend;
 use scrubjay_trace::formats::{self, Format, Open};
 use scrubjay_trace::{
     Compression, Devices, Input, InputError, Intake, Malformed, Options, Reader, Record, Source, Trace, TraceError,
@@ -17,15 +19,8 @@ const EXAMPLES_MAX: u64 = 5;
 
 /// Makes the checksum right that a block of a volume holds at `at`, of all its other bytes.
 pub fn with_sum(block: &mut [u8], at: usize) {
-    let sum = crc32c(block[..at].iter().chain(&block[at + 4..]));
+    let sum = crc32c_extend(crc32c(&block[..at]), &block[at + 4..]);
     block[at..at + 4].copy_from_slice(&sum.to_le_bytes());
-}
-
-/// CRC-32C (Castagnoli), a bit at a time.
-pub fn crc32c<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u32 {
-    !bytes.into_iter().fold(!0, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |crc: u32, _| (crc >> 1) ^ (0x82f6_3b78 & (crc & 1).wrapping_neg()))
-    })
 }
 
 /// What came of a source that was read to its end.

@@ -3,9 +3,9 @@
 use scrubjay_core::block::{Part, Reply, Request, RequestId};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::member::{Array, Done, Op, OpId, OpKind, Slot};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::units::Nanos;
@@ -217,7 +217,9 @@ fn setting(seed: u64) -> Setting {
     let parameters = Parameters { layout, scheme: Scheme::None, chunk_bytes, block_bytes };
     setting.geometry = Geometry::fit(&parameters, 4 << 20, Some(64 << 10)).expect("4 MiB hold 64 KiB");
     setting.is_over_budget = false;
-    setting.script.retain(|cue| !matches!(cue.act, Act::Lose | Act::LoseDown(_) | Act::Fail | Act::Exchange | Act::Spoil));
+    setting
+        .script
+        .retain(|cue| !matches!(cue.act, Act::Lose | Act::LoseDown(_) | Act::Fail | Act::Exchange | Act::Spoil));
     setting
 }
 

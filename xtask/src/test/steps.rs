@@ -48,6 +48,13 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "storm: the volume's own mistakes, made on purpose, are found",
+        command: &["cargo", "xtask", "seeds", "--planted"],
+        ..PLAIN
+    },
+    // Three minutes or so on two cores.
+    Step { name: "storm: the volume, by seed", command: &["cargo", "xtask", "seeds", "150000"], ..PLAIN },
+    Step {
         name: "lab: bad sectors on a block device",
         command: &["tests/lab/host-scrub.sh"],
         packages: FAULTY_DISK,

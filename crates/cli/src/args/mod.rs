@@ -1,5 +1,6 @@
 //! The command line: every verb, option, help text and example, in one table.
 
+mod bench;
 mod codes;
 mod integrity;
 mod scrub;
@@ -12,6 +13,7 @@ mod tune;
 pub mod volume;
 mod written;
 
+pub use bench::{Bench, BenchCode, Benched};
 pub use integrity::{SimulateIntegrity, Synthetic};
 pub use scrub::{Detector, Order, Policy, Scrub, Settings, Verify};
 pub use simulate::{Simulate, SimulateScrub, Simulated, SimulatedPolicy};
@@ -52,6 +54,8 @@ pub enum Verb {
     Study(Study),
     /// Make and look at volumes: block devices of several members that heal silent corruption
     Volume(Box<volume::Volume>),
+    /// Measure how fast this machine is at what Scrubjay does
+    Bench(Bench),
     /// Write the man pages, or the completions for a shell, to be packaged
     #[command(hide = true)]
     Generate(Generate),

@@ -29,11 +29,18 @@ pub fn outcome(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
 
 /// Runs a Python program with Debian's Python, which is the one that knows libnbd.
 pub fn python(program: &str, arguments: &[&str]) -> Option<String> {
+    let (succeeded, text) = python_outcome(program, arguments)?;
+    assert!(succeeded, "{arguments:?}:\n{text}\n{program}");
+    Some(text)
+}
+
+/// The same, of one that may fail.
+pub fn python_outcome(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
     let python = "/usr/bin/python3";
     if !Path::new(python).exists() || !outcome(python, &["-c", "import nbd"])?.0 {
         return missing("python3-libnbd");
     }
-    run(python, &[&["-c", program], arguments].concat())
+    outcome(python, &[&["-c", program], arguments].concat())
 }
 
 fn missing<T>(what: &str) -> Option<T> {

@@ -3,8 +3,8 @@
 //! Nothing was flushed since the first of the writes. So each row's content is that of before, of any write since, or a
 //! mixture, and so is its appendix, which is a sector of its own: never a mixture.
 
-use super::operate::{Op, operate};
 use super::disks::Fault;
+use super::operate::{Op, operate};
 use super::setup::{DATA_MAX, Setup};
 use super::sight::Sight;
 use super::step::writes;
@@ -106,7 +106,9 @@ fn landed(setup: &Setup, generations: &[Stripe], slot: usize) -> Vec<Landed> {
     let rows: Vec<Row> = generations.iter().filter_map(|stripe| stripe.row(setup, slot)).collect();
     let mut landed: Vec<Landed> = Vec::new();
     let name = if slot < setup.shape.data { format!("D{slot}") } else { format!("P{}", slot - setup.shape.data) };
-    for (appendix, content) in (0..rows.len()).flat_map(|appendix| (0..=rows.len()).map(move |content| (appendix, content))) {
+    for (appendix, content) in
+        (0..rows.len()).flat_map(|appendix| (0..=rows.len()).map(move |content| (appendix, content)))
+    {
         let row = assembled(setup, &rows, rows.get(content), rows[appendix]);
         if landed.iter().any(|one| one.row == row) {
             continue;
@@ -125,7 +127,11 @@ fn landed(setup: &Setup, generations: &[Stripe], slot: usize) -> Vec<Landed> {
 fn assembled(setup: &Setup, all: &[Row], content: Option<&Row>, appendix: Row) -> Row {
     match (appendix, content) {
         (Row::Data(appendix), content) => {
-            let mixed = mixture(all.iter().map(|row| matches!(row, Row::Data(row) if row.content == appendix.content)), appendix.content, FOREIGN);
+            let mixed = mixture(
+                all.iter().map(|row| matches!(row, Row::Data(row) if row.content == appendix.content)),
+                appendix.content,
+                FOREIGN,
+            );
             let content = match content {
                 Some(Row::Data(row)) => row.content,
                 _ => mixed,
@@ -135,7 +141,8 @@ fn assembled(setup: &Setup, all: &[Row], content: Option<&Row>, appendix: Row) -
         }
         (Row::Parity(appendix), content) => {
             let same = |index: usize| move |row: &Row| matches!(row, Row::Parity(row) if row.columns[index] == appendix.columns[index]);
-            let mixed = std::array::from_fn(|index| mixture(all.iter().map(same(index)), appendix.columns[index], NONSENSE));
+            let mixed =
+                std::array::from_fn(|index| mixture(all.iter().map(same(index)), appendix.columns[index], NONSENSE));
             let columns = match content {
                 Some(Row::Parity(row)) => row.columns,
                 _ => mixed,
@@ -168,11 +175,13 @@ fn recovered(setup: &Setup, generations: &[Stripe], stripe: &Stripe) -> Found {
     let contents = settled(setup, &sight, settle(&sight.evidence(setup)));
     let is_legal = |index: usize, content: u8| {
         let mut written = generations.iter().map(|stripe| stripe.chunks[index].truth.content);
-        let is_touched = generations.iter().any(|stripe| stripe.chunks[index].truth != generations[0].chunks[index].truth);
+        let is_touched =
+            generations.iter().any(|stripe| stripe.chunks[index].truth != generations[0].chunks[index].truth);
         written.any(|written| written == content) || is_touched && content == FOREIGN
     };
     let data = &contents[..setup.shape.data];
-    let is_wrong = data.iter().enumerate().any(|(index, content)| content.is_some_and(|content| !is_legal(index, content)));
+    let is_wrong =
+        data.iter().enumerate().any(|(index, content)| content.is_some_and(|content| !is_legal(index, content)));
     match (is_wrong, data.iter().all(Option::is_some)) {
         (true, _) => Found::Wrong,
         (_, true) => Found::Right,
@@ -194,7 +203,9 @@ fn settled(setup: &Setup, sight: &Sight, mut settlement: Settlement) -> [Option<
     for slot in rebuilt.iter() {
         let first = parities.first().map_or([NONSENSE; DATA_MAX], |row| row.columns);
         let belongs = |row: &ParityRow| {
-            data.iter().all(|index| row.columns[index] == contents[index].filter(|_| kept.contains(index)).unwrap_or(first[index]))
+            data.iter().all(|index| {
+                row.columns[index] == contents[index].filter(|_| kept.contains(index)).unwrap_or(first[index])
+            })
         };
         let content = if parities.iter().all(belongs) { first[slot] } else { NONSENSE };
         let is_proven = !setup.scheme.lists_sums() || settlement.truth[slot].sum == u32::from(content);

@@ -1,4 +1,16 @@
 //! The exhaustive check of one stripe: every state that a small stripe can get into, and whether any read is ever wrong.
+//!
+//! Contents are numbers and checksums are the numbers again, so that the code that ships (`core::plan`, `core::integrity`)
+//! decides about stripes of which everything is known. Krioukov et al. (FAST'08) checked RAID protections so, for one
+//! error; here there may be any number of operations, with one silently corrupt row at a time and up to m - 1 other
+//! members missing. States that differ in names only are one, and then there are few: nothing is left to look at.
+//!
+//! ```text
+//! setup (what is checked) -> search: states, breadth first -> Outcome: how many, and the shortest way to a wrong answer
+//!                              step: what can happen -> operate: plan, read, repair, write -> disks: what goes wrong
+//!                                                       sight: rows -> evidence -> core's judge
+//! crash: every way in which writes can be cut off -> core's settle        table_one: real rows, broken in seven ways
+//! ```
 
 mod crash;
 mod disks;
@@ -9,8 +21,10 @@ mod setup;
 mod sight;
 mod step;
 mod stripe;
+mod table_one;
 mod tell;
 
 pub use crash::{Crashes, crash};
 pub use search::{Outcome, check};
 pub use setup::{DATA_MAX, Increment, Lists, PARITY_MAX, Setup};
+pub use table_one::{Finding, Kind, Primitive, SchemeRow, TableOne, table_one};

@@ -164,7 +164,8 @@ impl Write {
     fn write_rows(&self, disks: &mut Disks, known: &Known, marks: &[Option<Mark>]) -> Result<(), Failure> {
         let (setup, data) = (disks.setup, disks.setup.shape.data);
         for slot in (self.plan.write_chunks & setup.shape.data_slots()).iter() {
-            let Mark { version, content } = marks[slot].filter(|_| self.touched.contains(slot)).ok_or(Failure::Unplanned)?;
+            let Mark { version, content } =
+                marks[slot].filter(|_| self.touched.contains(slot)).ok_or(Failure::Unplanned)?;
             let before = (slot + data - 1) % data;
             let copy = marks[before].map(|mark| mark.content).or(known.neighbours[slot]);
             let neighbour = if setup.has_buddies() { copy.ok_or(Failure::Unplanned)? } else { 0 };
@@ -189,7 +190,13 @@ impl Write {
     }
 
     /// A parity to which the difference between old and new contents was applied. To be right, it must encode the old.
-    fn modified(&self, setup: &Setup, known: &Known, marks: &[Option<Mark>], old: Option<ParityRow>) -> Option<ParityRow> {
+    fn modified(
+        &self,
+        setup: &Setup,
+        known: &Known,
+        marks: &[Option<Mark>],
+        old: Option<ParityRow>,
+    ) -> Option<ParityRow> {
         let mut row = old?;
         for index in self.touched.iter() {
             let (mark, old) = (marks[index]?, known.contents[index]?);

@@ -84,7 +84,7 @@ pub fn mend(disks: &mut Disks, mut sight: Sight, without: Slots) -> Result<Known
     }
     let mut evidence = sight.evidence(setup);
     if setup.lists == Lists::One {
-        let first = evidence.lists().next().map(|(slot, _)| slot);
+        let first = evidence.lists().map(|(slot, _)| slot).find(|&slot| evidence.rows[slot].is_sound());
         let others = setup.shape.parity_slots().iter().filter(|&slot| Some(slot) != first);
         others.for_each(|slot| evidence.rows[slot].list = None);
     }

@@ -63,6 +63,16 @@ impl Setup {
         }
     }
 
+    /// The scheme as it ships, on every stripe of at most `slots_max` chunks that there is a model of: at least one
+    /// parity, and where chunks have neighbours at least two data chunks. (Without a neighbour, checksum mirroring has
+    /// no third copy to decide between two.)
+    pub fn all(scheme: Scheme, slots_max: usize) -> impl Iterator<Item = Setup> {
+        let data_min = if scheme.has_buddies() { 2 } else { 1 };
+        let shapes = (data_min..=DATA_MAX).flat_map(|data| (1..=PARITY_MAX).map(move |parity| (data, parity)));
+        let shapes = shapes.filter(move |(data, parity)| data + parity <= slots_max);
+        shapes.map(move |(data, parity)| Setup::new(scheme, data, parity))
+    }
+
     /// Does a chunk carry a copy of the checksum of a neighbour, and is there a neighbour?
     pub fn has_buddies(&self) -> bool {
         self.scheme.has_buddies() && self.shape.data > 1

@@ -329,8 +329,5 @@ impl Chunk {
 
 /// What a list has of a chunk.
 pub fn listed(setup: &Setup, mark: Mark) -> Mark {
-    Mark {
-        version: mark.version,
-        content: if setup.scheme.lists_sums() { mark.content } else { 0 },
-    }
+    Mark { version: mark.version, content: if setup.scheme.lists_sums() { mark.content } else { 0 } }
 }

@@ -46,6 +46,8 @@ pub struct Atlas {
     misread: BTreeMap<u64, usize>,
     /// Stripes that a crash found dirty, and that are not settled yet.
     dirty: BTreeSet<u64>,
+    /// Stripes that any crash found dirty.
+    ever_dirty: BTreeSet<u64>,
     /// Stripes whose chunks may be lost.
     losable: BTreeSet<u64>,
 }
@@ -62,6 +64,7 @@ impl Atlas {
             handed_on: BTreeMap::new(),
             misread: BTreeMap::new(),
             dirty: BTreeSet::new(),
+            ever_dirty: BTreeSet::new(),
             losable: BTreeSet::new(),
         }
     }
@@ -196,7 +199,13 @@ impl Atlas {
     pub fn crash(&mut self, disks: &[MemberDisk], dirty: impl IntoIterator<Item = u64>) {
         self.misread.clear();
         self.dirty.extend(dirty);
+        self.ever_dirty.extend(&self.dirty);
         self.doubt(disks);
+    }
+
+    /// Was this stripe half written when the array crashed, or may its chunks be lost?
+    pub fn is_doubtful(&self, stripe: u64) -> bool {
+        self.ever_dirty.contains(&stripe) || self.losable.contains(&stripe)
     }
 
     /// Something has gone wrong: where it meets a dirty stripe, chunks may be lost.

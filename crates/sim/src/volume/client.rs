@@ -247,14 +247,7 @@ impl Client {
         self.oracle.read_ends(begin);
     }
 
-    fn write(
-        &mut self,
-        now: Nanos,
-        range: Range<u64>,
-        content: Content,
-        is_durable: bool,
-        array: &mut impl Array,
-    ) {
+    fn write(&mut self, now: Nanos, range: Range<u64>, content: Content, is_durable: bool, array: &mut impl Array) {
         let (offset, len) = (range.start, range.end - range.start);
         let write = self.oracle.write_begins(offset, len, content);
         let request = match content {

@@ -218,7 +218,9 @@ impl MemberDisk {
 
     /// A write that was meant for elsewhere hits these blocks: they show it.
     pub fn strike(&mut self, offset: u64, data: &[u8]) {
-        for (block, bytes) in self.blocks(offset, data.len()).zip(data.chunks_exact(self.block_bytes)) {
+        let blocks = self.blocks(offset, data.len());
+        self.latent.retain(|latent| !blocks.contains(&latent.block));
+        for (block, bytes) in blocks.zip(data.chunks_exact(self.block_bytes)) {
             self.overlays.insert(block, bytes.into());
             self.unreadable.remove(&block);
         }

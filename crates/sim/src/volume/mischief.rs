@@ -4,6 +4,7 @@ use super::atlas::{Atlas, Blow, Row};
 use super::disk::{Fate, MemberDisk};
 use scrubjay_core::format::geometry::Geometry;
 use scrubjay_core::rng::Rng;
+use scrubjay_core::volume::record::Kind;
 
 /// How likely each fault is, for each operation that it can befall.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -45,6 +46,22 @@ pub enum Planted {
     Misread,
     /// It cannot be read.
     Unreadable,
+}
+
+impl Planted {
+    /// May a volume take this fault for that kind of thing? (Over a fault another one may lie, or half a write.)
+    pub fn explains(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Unreadable => self == Planted::Unreadable,
+            Kind::LostWrite => matches!(self, Planted::Lost | Planted::Missed | Planted::Torn),
+            Kind::TornWrite => !matches!(self, Planted::Unreadable | Planted::Misread),
+            Kind::MisdirectedWrite { .. } => matches!(self, Planted::Struck(..) | Planted::Grazed),
+            Kind::MisdirectedRead => self == Planted::Misread,
+            // A write lost where nothing of ours was before shows what lay there.
+            Kind::Garbled => !matches!(self, Planted::Unreadable | Planted::Misread),
+            Kind::Mismatch => true,
+        }
+    }
 }
 
 /// What a write comes to.
@@ -177,10 +194,11 @@ impl Mischief {
         // What lies there must be right there, and what lies here, here: two faults in one read are one too many.
         let is_well = |(disk, at): (usize, u64)| {
             let rows = self.rows(disk, at, len);
-            let is_corrupt = |&(disk, row): &Row| {
-                disks[disk].is_corrupt(self.geometry.chunk_offset(row), self.geometry.row_bytes())
+            let is_wrong = |&(disk, row): &Row| {
+                let (offset, len) = (self.geometry.chunk_offset(row), self.geometry.row_bytes());
+                disks[disk].is_corrupt(offset, len) || disks[disk].is_unreadable(offset, len)
             };
-            !disks[disk].is_gone && !rows.iter().any(is_corrupt)
+            !disks[disk].is_gone && !rows.iter().any(is_wrong)
         };
         there.filter(|&there| is_well(there) && is_well((disk, offset)) && atlas.allows_misread(disks, row))
     }
@@ -207,7 +225,8 @@ impl Mischief {
             (disk as u64, to)
         };
         let is_elsewhere = there != disk as u64 || to.abs_diff(row) >= count;
-        is_elsewhere.then(|| (there as usize, offset - self.geometry.chunk_offset(row) + self.geometry.chunk_offset(to)))
+        is_elsewhere
+            .then(|| (there as usize, offset - self.geometry.chunk_offset(row) + self.geometry.chunk_offset(to)))
     }
 
     /// A place that is off by some blocks, less than a row.
@@ -223,6 +242,6 @@ impl Mischief {
         let near = self.geometry.row_at(offset)?;
         let base = self.geometry.chunk_offset(if self.rng.below(2) == 0 { row } else { near });
         let at = base + here + skew;
-        (at + len <= end && at.abs_diff(offset) % self.geometry.row_bytes() != 0).then_some((disk, at))
+        (at + len <= end && !at.abs_diff(offset).is_multiple_of(self.geometry.row_bytes())).then_some((disk, at))
     }
 }

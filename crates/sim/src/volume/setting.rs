@@ -190,7 +190,16 @@ fn geometry(rng: &mut Rng) -> Geometry {
     };
     let scheme = pick(
         rng,
-        &[Scheme::Stamp, Scheme::Stamp, Scheme::Stamp, Scheme::Hybrid2, Scheme::Hybrid2, Scheme::Hybrid1, Scheme::Pure, Scheme::None],
+        &[
+            Scheme::Stamp,
+            Scheme::Stamp,
+            Scheme::Stamp,
+            Scheme::Hybrid2,
+            Scheme::Hybrid2,
+            Scheme::Hybrid1,
+            Scheme::Pure,
+            Scheme::None,
+        ],
     );
     let block_bytes = pick(rng, &[512, 512, 512, 4096]);
     let chunk_bytes = pick(rng, &[512, 512, 1024, 1024, 2048, 4096, 8192]).max(block_bytes);

@@ -211,9 +211,8 @@ impl Shelf {
         dirty.dedup();
         self.trace.say(now, || format!("CRASH, {survival:?}; dirty stripes {dirty:?}"));
         for (member, disk) in self.disks.iter_mut().enumerate().filter(|(_, disk)| !disk.is_gone) {
-            let is_its = |under_way: &&UnderWay| {
-                under_way.op.member == member && under_way.incarnation == disk.incarnation
-            };
+            let is_its =
+                |under_way: &&UnderWay| under_way.op.member == member && under_way.incarnation == disk.incarnation;
             let writes: Vec<(u64, &[u8])> = under_way
                 .iter()
                 .flatten()
@@ -266,14 +265,7 @@ impl Shelf {
         self.disks[member].read(offset, buffer)
     }
 
-    fn write(
-        &mut self,
-        now: Nanos,
-        member: usize,
-        offset: u64,
-        data: &[u8],
-        is_durable: bool,
-    ) -> Result<(), Fault> {
+    fn write(&mut self, now: Nanos, member: usize, offset: u64, data: &[u8], is_durable: bool) -> Result<(), Fault> {
         let harm = self.mischief.harm((member, offset, data), is_durable, &self.disks, &self.atlas);
         if harm.is_refused {
             self.disks[member].spoil(offset, data.len() as u64);
@@ -284,7 +276,10 @@ impl Shelf {
             self.disks[member].write(offset, data, is_durable, harm.fate);
         }
         if data.len() as u64 >= self.geometry.row_bytes() {
-            self.mischief.rows(member, offset, data.len() as u64).into_iter().for_each(|row| self.atlas.note_write(row));
+            self.mischief
+                .rows(member, offset, data.len() as u64)
+                .into_iter()
+                .for_each(|row| self.atlas.note_write(row));
         }
         if let Some((there, at)) = harm.strikes.filter(|&(there, _)| !self.disks[there].is_gone) {
             self.disks[there].strike(at, data);
@@ -300,7 +295,9 @@ impl Shelf {
         for &(row, kind) in planted {
             let stripe = self.atlas.stripe(row);
             let offset = self.geometry.chunk_offset(row.1);
-            self.trace.say(now, || format!("  FAULT disk {} at {offset} (row {}, stripe {stripe:?}): {kind:?}", row.0, row.1));
+            self.trace.say(now, || {
+                format!("  FAULT disk {} at {offset} (row {}, stripe {stripe:?}): {kind:?}", row.0, row.1)
+            });
             self.planted.entry(row).or_default().push(kind);
         }
         self.atlas.note(now, &self.disks, blows);

@@ -4,9 +4,12 @@ use scrubjay_core::units::Nanos;
 use std::fmt;
 use std::rc::Rc;
 
+/// Takes a line.
+type Sink = dyn Fn(&str);
+
 /// Where the lines go, if anywhere.
 #[derive(Clone, Default)]
-pub struct Trace(Option<Rc<dyn Fn(&str)>>);
+pub struct Trace(Option<Rc<Sink>>);
 
 impl Trace {
     /// To this.

@@ -15,7 +15,7 @@ use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
-use scrubjay_core::volume::record::End;
+use scrubjay_core::volume::record::{End, Record};
 use std::collections::VecDeque;
 
 /// More steps than any world takes: beyond, it will never end.
@@ -326,9 +326,7 @@ impl<'a, S: Subject> World<'a, S> {
         while let Some(record) = self.subject.poll_record() {
             self.trace.say(self.now, || format!("    {record:?}"));
             self.records += u64::from(record.end != End::Lost);
-            if let (End::Repaired, Some(row)) = (record.end, self.setting.geometry.row_at(record.offset)) {
-                self.shelf.atlas.note_repair((record.member, row));
-            }
+            self.judge(record);
         }
         let health = self.subject.health();
         if health.is_open && self.shelf.atlas.is_unsettled() {
@@ -349,6 +347,23 @@ impl<'a, S: Subject> World<'a, S> {
                 _ => {}
             }
         }
+    }
+
+    /// Nobody is blamed without evidence, nor for something else.
+    fn judge(&mut self, record: Record) {
+        let row = self.setting.geometry.row_at(record.offset).expect("records name rows");
+        let row = (record.member, row);
+        if record.end == End::Repaired {
+            self.shelf.atlas.note_repair(row);
+        }
+        if record.end == End::Lost || self.shelf.atlas.is_doubtful(record.stripe) {
+            return;
+        }
+        let planted = self.shelf.planted.get(&row).map_or(&[][..], Vec::as_slice);
+        // Rows that do not prove themselves look stale, whatever they suffered.
+        let checks = self.setting.geometry.scheme.checks_itself();
+        let is_explained = planted.iter().any(|planted| !checks || planted.explains(record.kind));
+        assert!(is_explained, "{record:?}, but what was planted there is {planted:?}");
     }
 
     fn outcome(&self) -> Outcome {

@@ -13,6 +13,7 @@
 mod cases;
 mod figure6;
 mod page;
+pub mod speed;
 pub mod table2;
 #[cfg(test)]
 mod tests;

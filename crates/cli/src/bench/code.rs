@@ -1,0 +1,200 @@
+//! `scrubjay bench code`: parities, checksums and appendices of one shape of stripe, beside memcpy and ISA-L.
+
+use super::machine::Machine;
+use super::rounds::{self, Entrant, Rate, Setting};
+use super::sealer::Sealer;
+use crate::args::BenchCode;
+use crate::exit::Exit;
+use anyhow::{Context, Result};
+use scrubjay_code::bench::{Contender, Rival};
+use scrubjay_code::{Code, Path, path, paths};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::units::Bytes;
+use scrubjay_sim::experiment::integrity::speed::Sums;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// So few bytes stay in the second-level cache of anything with AVX2. (One stripe may be more.)
+const CACHED_BYTES: usize = 256 << 10;
+
+/// How long a turn is.
+const TURN: Duration = Duration::from_millis(20);
+
+/// Measures, and prints the table.
+pub fn run(args: &BenchCode) -> Result<Exit> {
+    let setting = Setting::of(args, TURN);
+    let code = Code::new(args.data.into(), args.parity.into()).expect("the arguments are in range");
+    let chunk = args.chunk.0 as usize;
+    let mut memory = setting.take_memory()?;
+    let sets = [CACHED_BYTES, setting.memory.0 as usize];
+    let touched = sets.map(|set| memory.stripes(code.clone(), chunk, 0, set).map_or(set, |stripes| stripes.bytes()));
+
+    let rival = Rival::load(&code);
+    let (labels, mut entrants): (Vec<Label>, Vec<Entrant>) = entrants(&code, chunk, rival.as_ref()).into_iter().unzip();
+    let rates = rounds::measure(&mut memory, &setting, chunk, &sets, &mut entrants)?;
+    let result = Document {
+        schema: 1,
+        machine: Machine::look(),
+        data: code.data(),
+        parity: code.parity(),
+        chunk_bytes: chunk,
+        rounds: setting.rounds,
+        has_isal: rival.is_some(),
+        sets: touched,
+        results: labels.into_iter().zip(rates).map(|(label, rates)| Row { label, rates }).collect(),
+    };
+    let mut out = io::stdout().lock();
+    let printed = if args.json {
+        writeln!(out, "{}", serde_json::to_string(&result).context("the result as JSON")?)
+    } else {
+        print(&result, &mut out)
+    };
+    printed.context("cannot write the result to standard output")?;
+    Ok(Exit::Clean)
+}
+
+/// What is measured, as it is called.
+#[derive(Clone, Debug, Serialize)]
+struct Label {
+    /// Whose: a path of ours, or ISA-L.
+    by: &'static str,
+    what: String,
+}
+
+/// Everybody, in the order of the table.
+fn entrants<'r>(code: &Code, chunk: usize, rival: Option<&'r Rival>) -> Vec<(Label, Entrant<'r>)> {
+    let contender = |by, who: Contender, code: Code| {
+        let stripe_bytes = who.data_bytes(&code, chunk);
+        let work = Box::new(move |stripe: &mut _| who.work(rival, stripe));
+        (Label { by, what: who.to_string() }, Entrant { code, appendix: 0, stripe_bytes, work })
+    };
+    let mut all = vec![contender("memory", Contender::Copy, code.clone())];
+    for path in paths().into_iter().rev() {
+        let code = code.clone().with_path(path);
+        all.extend([Contender::Parity, Contender::Fused].map(|who| contender(name(path), who, code.clone())));
+    }
+    let best = name(path());
+    all.extend([Contender::ParityThenSums, Contender::Sums].map(|who| contender(best, who, code.clone())));
+    all.extend(Scheme::ALL.map(|scheme| {
+        let mut sealer = Sealer::new(code, scheme, Sums::Instructions);
+        let (appendix, stripe_bytes) = (sealer.appendix_bytes(), code.data() * chunk);
+        let work = Box::new(move |stripe: &mut _| sealer.seal(stripe));
+        let label = Label { by: best, what: format!("full stripe, scheme {scheme}") };
+        (label, Entrant { code: code.clone(), appendix, stripe_bytes, work })
+    }));
+    // pq_gen wants its chunks at multiples of 32, which the smallest chunk is.
+    let theirs = Contender::ISAL.into_iter().filter(|&who| who != Contender::IsalTwo || code.parity() == 2);
+    all.extend(theirs.filter(|_| rival.is_some()).map(|who| contender("ISA-L", who, code.clone())));
+    all.sort_by_key(|(label, _)| order(label.by));
+    all
+}
+
+const fn name(path: Path) -> &'static str {
+    match path {
+        Path::Scalar => "scalar",
+        Path::Avx2 => "AVX2",
+        Path::Avx512 => "AVX-512",
+    }
+}
+
+/// The yardstick, the best path, the others, the rival.
+fn order(by: &str) -> usize {
+    ["memory", "AVX-512", "AVX2", "scalar", "ISA-L"].into_iter().position(|known| known == by).expect("a known one")
+}
+
+/// The JSON of `--json`: schema 1. Fields are added, never renamed or taken away, within a schema.
+#[derive(Debug, Serialize)]
+struct Document {
+    schema: u32,
+    machine: Machine,
+    data: usize,
+    parity: usize,
+    chunk_bytes: usize,
+    rounds: u32,
+    has_isal: bool,
+    /// How many bytes are touched again and again, appendices aside.
+    #[serde(rename = "set_bytes")]
+    sets: [usize; 2],
+    results: Vec<Row>,
+}
+
+/// Somebody's rates, in the order of the sets.
+#[derive(Debug, Serialize)]
+struct Row {
+    #[serde(flatten)]
+    label: Label,
+    rates: Vec<Rate>,
+}
+
+fn print(result: &Document, out: &mut impl Write) -> io::Result<()> {
+    let Document { machine, data, parity, chunk_bytes, rounds, sets, results, .. } = result;
+    let chunk = Bytes(*chunk_bytes as u64);
+    writeln!(out, "{data} + {parity}, chunks of {chunk}, one core of {}", machine.told())?;
+    write!(out, "{:<40}", format!("GB/s of data, median of {rounds} rounds"))?;
+    for (set, place) in sets.iter().zip(["cached", "memory"]) {
+        write!(out, "{:>20}", format!("{place}, {}", Bytes(*set as u64)))?;
+    }
+    writeln!(out)?;
+    let mut by = "";
+    for Row { label, rates } in results {
+        if by != label.by {
+            by = label.by;
+            writeln!(out, "\n{by}")?;
+        }
+        write!(out, "  {:<38}", label.what)?;
+        rates.iter().try_for_each(|rate| write!(out, "{:>20}", show(rate)))?;
+        writeln!(out)?;
+    }
+    writeln!(out)?;
+    if !result.has_isal {
+        writeln!(out, "No ISA-L to compare with: libisal.so.2 is not here (Debian, Ubuntu: apt install libisal2).")?;
+    }
+    warn_of_noise(machine, results.iter().flat_map(|row| &row.rates), out)
+}
+
+/// `12.3`, with a mark when the rounds differ.
+pub(super) fn show(rate: &Rate) -> String {
+    let giga = rate.median / 1e9;
+    let mark = if rate.is_noisy() { "~" } else { "" };
+    if giga < 9.95 { format!("{mark}{giga:.2}") } else { format!("{mark}{giga:.1}") }
+}
+
+/// Says whether the figures are to be trusted.
+pub(super) fn warn_of_noise<'r>(
+    machine: &Machine,
+    rates: impl Iterator<Item = &'r Rate> + Clone,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let (noisy, all) = (rates.clone().filter(|rate| rate.is_noisy()).count(), rates.count());
+    if noisy > 0 {
+        writeln!(
+            out,
+            "~ {noisy} of {all} figures are noisy: the middle half of their rounds differs by more than 10 %."
+        )?;
+    }
+    if machine.is_busy() {
+        writeln!(out, "The machine is busy with other things: measure again when it is not.")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_is_in_the_table_once_and_in_order() {
+        let code = Code::new(6, 2).unwrap();
+        let rival = Rival::load(&code);
+        let labels: Vec<(usize, String)> =
+            entrants(&code, 4096, rival.as_ref()).into_iter().map(|(label, _)| (order(label.by), label.what)).collect();
+        assert_eq!(labels[0].1, "memcpy");
+        assert!(labels.is_sorted_by_key(|(order, _)| *order));
+        assert_eq!(labels.len(), 1 + 2 * paths().len() + 2 + 5 + if rival.is_some() { 4 } else { 0 });
+        let mut unique = labels.clone();
+        unique.sort();
+        unique.dedup();
+        assert_eq!(unique.len(), labels.len());
+    }
+}

@@ -1,0 +1,138 @@
+//! `scrubjay bench code --figure7`: encoding under each scheme, by the disks of a stripe and by the chunk.
+//!
+//! Li & Lee 2014, section VII-A and Figure 7. They make parities with GF-Complete and checksums with Crcutil, or with the
+//! CRC32 instruction; here it is what a volume does, and checksums by tables (slicing-by-8) for comparison. The sums of the
+//! appendices' own fields, some 30 to 200 bytes a chunk, are made with instructions in both.
+
+use super::code::{show, warn_of_noise};
+use super::machine::Machine;
+use super::rounds::{self, Entrant, Rate, Setting};
+use super::sealer::Sealer;
+use crate::args::BenchCode;
+use crate::exit::Exit;
+use crate::say::say;
+use anyhow::{Context, Result};
+use scrubjay_code::Code;
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::plan::Shape;
+use scrubjay_core::units::Bytes;
+use scrubjay_sim::experiment::integrity::speed::{Speed, Sums, curve_name, curves, points};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// How long a turn is: there are many.
+const TURN: Duration = Duration::from_millis(10);
+
+/// Measures, and prints the tables.
+pub fn run(args: &BenchCode) -> Result<Exit> {
+    let setting = Setting::of(args, TURN);
+    let seconds = setting.turn.as_secs_f64() * f64::from(setting.rounds) * (points().len() * curves().len()) as f64;
+    if seconds > 1.0 {
+        say(format_args!("scrubjay: measuring for at least {seconds:.0} s ..."));
+    }
+    let measured = measure(&setting)?;
+    let machine = Machine::look();
+    let mut out = io::stdout().lock();
+    let printed = if args.json {
+        let rows = measured.iter().map(Row::new).collect();
+        let document = Document { schema: 1, machine, rounds: setting.rounds, results: rows };
+        writeln!(out, "{}", serde_json::to_string(&document).context("the result as JSON")?)
+    } else {
+        print(&measured, &machine, &setting, &mut out)
+    };
+    printed.context("cannot write the result to standard output")?;
+    Ok(Exit::Clean)
+}
+
+/// Measures for a page.
+///
+/// # Errors
+/// When there is not enough memory.
+pub fn sweep(setting: &Setting) -> Result<Vec<Speed>> {
+    Ok(measure(setting)?.iter().map(|measured| measured.speed).collect())
+}
+
+/// One figure of the figure, and how it came about.
+struct Measured {
+    speed: Speed,
+    rate: Rate,
+}
+
+fn measure(setting: &Setting) -> Result<Vec<Measured>> {
+    let mut memory = setting.take_memory()?;
+    let mut all = Vec::new();
+    for (shape, chunk) in points() {
+        let bytes = chunk.0 as usize;
+        let mut entrants: Vec<Entrant> = curves().into_iter().map(|curve| entrant(shape, bytes, curve)).collect();
+        let sets = [setting.memory.0 as usize];
+        let rates = rounds::measure(&mut memory, setting, bytes, &sets, &mut entrants)?;
+        all.extend(curves().into_iter().zip(rates).map(|((scheme, sums), rates)| {
+            let rate = rates[0];
+            Measured { speed: Speed { shape, chunk, scheme, sums, bytes_per_second: rate.median }, rate }
+        }));
+    }
+    Ok(all)
+}
+
+fn entrant(shape: Shape, chunk: usize, (scheme, sums): (Scheme, Sums)) -> Entrant<'static> {
+    let code = Code::new(shape.data, shape.parity).expect("the shapes of the figure are in range");
+    let mut sealer = Sealer::new(&code, scheme, sums);
+    let appendix = sealer.appendix_bytes();
+    Entrant { code, appendix, stripe_bytes: shape.data * chunk, work: Box::new(move |stripe| sealer.seal(stripe)) }
+}
+
+/// The JSON of `--json`: schema 1. Fields are added, never renamed or taken away, within a schema.
+#[derive(Debug, Serialize)]
+struct Document {
+    schema: u32,
+    machine: Machine,
+    rounds: u32,
+    results: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    data: usize,
+    parity: usize,
+    chunk_bytes: u64,
+    scheme: &'static str,
+    sums_by_tables: bool,
+    #[serde(flatten)]
+    rate: Rate,
+}
+
+impl Row {
+    fn new(Measured { speed, rate }: &Measured) -> Row {
+        Row {
+            data: speed.shape.data,
+            parity: speed.shape.parity,
+            chunk_bytes: speed.chunk.0,
+            scheme: speed.scheme.name(),
+            sums_by_tables: speed.sums == Sums::Tables,
+            rate: *rate,
+        }
+    }
+}
+
+/// A table for each number of parities: a line for each shape and chunk, a column for each curve.
+fn print(measured: &[Measured], machine: &Machine, setting: &Setting, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "One core of {}", machine.told())?;
+    writeln!(out, "GB/s of data, median of {} rounds, on {} of stripes", setting.rounds, setting.memory)?;
+    let lines: Vec<&[Measured]> = measured.chunks(curves().len()).collect();
+    for parity in [1, 2] {
+        write!(out, "\n{:<22}", format!("RAID-{}", parity + 4))?;
+        for (scheme, sums) in curves() {
+            write!(out, "{:>16}", curve_name(scheme, sums))?;
+        }
+        writeln!(out)?;
+        for line in lines.iter().filter(|line| line[0].speed.shape.parity == parity) {
+            let Speed { shape, chunk, .. } = line[0].speed;
+            write!(out, "{:<22}", format!("{} disks, {}", shape.slots(), Bytes(chunk.0)))?;
+            line.iter().try_for_each(|one| write!(out, "{:>16}", show(&one.rate)))?;
+            writeln!(out)?;
+        }
+    }
+    writeln!(out)?;
+    warn_of_noise(machine, measured.iter().map(|one| &one.rate), out)
+}

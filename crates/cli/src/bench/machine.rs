@@ -1,0 +1,73 @@
+//! What a measurement depends on: the processor, and what else it does meanwhile.
+
+use serde::Serialize;
+use std::fs;
+use std::thread;
+
+/// This machine, now.
+#[derive(Clone, Debug, Serialize)]
+pub struct Machine {
+    /// As the kernel calls the processor; `unknown processor` where it does not.
+    processor: String,
+    cores: usize,
+    /// Processes that ran or wanted to, on average over the last minute.
+    load_average: Option<f64>,
+}
+
+impl Machine {
+    /// Looks.
+    pub fn look() -> Machine {
+        let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        Machine {
+            processor: after(&info, "model name").unwrap_or("unknown processor").to_owned(),
+            cores: thread::available_parallelism().map_or(1, usize::from),
+            load_average: load.split(' ').next().and_then(|first| first.parse().ok()),
+        }
+    }
+
+    /// `AMD EPYC, 4 cores, load average 0.12`.
+    pub fn told(&self) -> String {
+        let cores = if self.cores == 1 { "1 core".to_owned() } else { format!("{} cores", self.cores) };
+        let load = self.load_average.map_or_else(String::new, |load| format!(", load average {load:.2}"));
+        format!("{}, {cores}{load}", self.processor)
+    }
+
+    /// Is so much else going on that figures say little? Half a core of others can take every other turn.
+    pub fn is_busy(&self) -> bool {
+        self.load_average.is_some_and(|load| load > 0.5)
+    }
+}
+
+/// How many bytes of memory can be had; nothing when nobody says.
+pub fn available_memory() -> Option<u64> {
+    let info = fs::read_to_string("/proc/meminfo").ok()?;
+    let kib: u64 = after(&info, "MemAvailable")?.split(' ').next()?.parse().ok()?;
+    Some(kib << 10)
+}
+
+/// The value of the first line `key : value`.
+fn after<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    lines.map(|(name, value)| (name.trim(), value.trim())).find(|(name, _)| *name == key).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_behind_their_keys() {
+        let text = "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD: EPYC\nMemAvailable:   20964088 kB\n";
+        assert_eq!((after(text, "model name"), after(text, "model")), (Some("AMD: EPYC"), Some("17")));
+        assert_eq!((after(text, "MemAvailable"), after(text, "name")), (Some("20964088 kB"), None));
+    }
+
+    #[test]
+    fn a_machine_is_told_in_a_line() {
+        let machine = Machine { processor: "AMD EPYC".into(), cores: 4, load_average: Some(8.7) };
+        assert_eq!((machine.told().as_str(), machine.is_busy()), ("AMD EPYC, 4 cores, load average 8.70", true));
+        let machine = Machine { processor: "X".into(), cores: 1, load_average: None };
+        assert_eq!((machine.told().as_str(), machine.is_busy()), ("X, 1 core", false));
+    }
+}

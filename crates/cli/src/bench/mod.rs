@@ -1,0 +1,23 @@
+//! `scrubjay bench`: how fast things are on this machine.
+
+mod code;
+mod figure7;
+mod machine;
+mod rounds;
+mod sealer;
+
+pub use figure7::sweep;
+pub use machine::Machine;
+pub use rounds::Setting;
+
+use crate::args::{Bench, Benched};
+use crate::exit::Exit;
+use anyhow::Result;
+
+/// Measures.
+pub fn run(args: &Bench) -> Result<Exit> {
+    match &args.what {
+        Benched::Code(args) if args.figure7 => figure7::run(args),
+        Benched::Code(args) => code::run(args),
+    }
+}

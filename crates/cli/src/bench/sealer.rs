@@ -1,0 +1,127 @@
+//! All that a volume makes for a stripe that is written as a whole: parities, checksums, appendices.
+
+use scrubjay_code::bench::Stripe;
+use scrubjay_code::{Code, Path};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::integrity::tag::{self, Entry, Identity, Version};
+use scrubjay_core::units::SECTOR_BYTES;
+use scrubjay_sim::experiment::integrity::speed::Sums;
+
+/// Of which array the stripes are: of none that exists.
+const ARRAY: u64 = 0x7363_7275_626a_6179;
+
+/// Seals stripes of one code under one scheme, and remembers the number of the last write.
+pub struct Sealer {
+    scheme: Scheme,
+    /// Sums chunk by chunk: a code of no parities, whose data are all chunks. Without, they are made with the parities.
+    apart: Option<Code>,
+    sums: Vec<u32>,
+    entries: Vec<Entry>,
+    writes: u64,
+}
+
+impl Sealer {
+    /// For stripes of `code`.
+    pub fn new(code: &Code, scheme: Scheme, sums: Sums) -> Sealer {
+        let plain = || Code::new(code.slots(), 0).expect("as many slots as a code has").with_path(Path::Scalar);
+        Sealer {
+            scheme,
+            apart: (sums == Sums::Tables).then(plain),
+            sums: vec![0; code.slots()],
+            entries: vec![Entry::default(); code.data()],
+            writes: 0,
+        }
+    }
+
+    /// What follows each chunk, in whole sectors.
+    pub fn appendix_bytes(&self) -> usize {
+        let need = tag::appendix_need(self.entries.len());
+        if self.scheme.has_appendix() { need.next_multiple_of(SECTOR_BYTES as usize) } else { 0 }
+    }
+
+    /// Makes all of it for one stripe.
+    pub fn seal(&mut self, stripe: &mut Stripe) {
+        let Sealer { scheme, apart, sums, entries, writes } = self;
+        stripe.with_chunks(|code, data, parity| match apart {
+            _ if !scheme.has_appendix() => code.encode(data, parity),
+            None => code.encode_summed(data, parity, sums),
+            Some(apart) => {
+                code.encode(data, parity);
+                let chunks: Vec<&[u8]> = data.iter().copied().chain(parity.iter().map(|chunk| &**chunk)).collect();
+                apart.encode_summed(&chunks, &mut [], sums);
+            }
+        });
+        if !scheme.has_appendix() {
+            return;
+        }
+        *writes += 1;
+        let version = Version(if scheme.has_versions() { *writes } else { 0 });
+        entries.iter_mut().zip(&*sums).for_each(|(entry, &sum)| *entry = Entry { version, sum });
+        for (slot, row) in stripe.rows.iter_mut().enumerate() {
+            let identity = Identity { array: ARRAY, member: slot, row: *writes, role: slot };
+            match entries.get(slot) {
+                Some(&entry) => {
+                    let before = entries[(slot + entries.len() - 1) % entries.len()].sum;
+                    let neighbour = if scheme.has_buddies() { before } else { 0 };
+                    tag::seal_data(row, stripe.chunk, identity, entry, neighbour);
+                }
+                None => tag::seal_parity(row, stripe.chunk, identity, sums[slot], entries),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_code::bench::Memory;
+    use scrubjay_code::crc32c;
+    use scrubjay_core::integrity::tag::{Standing, open_data, open_parity};
+
+    const CHUNK: usize = 1024;
+
+    /// Everything of the last of three stripes.
+    fn sealed(scheme: Scheme, sums: Sums) -> Vec<Vec<u8>> {
+        let code = Code::new(4, 2).unwrap();
+        let mut sealer = Sealer::new(&code, scheme, sums);
+        let mut memory = Memory::new(1 << 20);
+        let mut stripes = memory.stripes(code, CHUNK, sealer.appendix_bytes(), 0).unwrap();
+        let mut rows = Vec::new();
+        stripes.run(3, |stripe| {
+            sealer.seal(stripe);
+            rows = stripe.rows.iter().map(|row| row.to_vec()).collect();
+        });
+        rows
+    }
+
+    #[test]
+    fn what_is_sealed_opens_sound() {
+        for scheme in Scheme::ALL.into_iter().filter(|scheme| scheme.has_appendix()) {
+            let rows = sealed(scheme, Sums::Instructions);
+            assert!(rows == sealed(scheme, Sums::Tables), "{scheme}: the same bytes by other means");
+            let mut listed = vec![Entry::default(); 4];
+            for (slot, row) in rows.iter().enumerate().rev() {
+                let (content, appendix) = row.split_at(CHUNK);
+                let identity = Identity { array: ARRAY, member: slot, row: 3, role: slot };
+                let sum = crc32c(content);
+                if slot >= 4 {
+                    let opened = open_parity(appendix, identity, Some(sum), &mut listed);
+                    assert_eq!(opened, (Standing::Sound, true), "{scheme}");
+                    continue;
+                }
+                let opened = open_data(appendix, identity, Some(sum));
+                assert_eq!((opened.standing, opened.entry), (Standing::Sound, listed[slot]), "{scheme}");
+                let neighbour = if scheme.has_buddies() { crc32c(&rows[(slot + 3) % 4][..CHUNK]) } else { 0 };
+                assert_eq!(opened.neighbour, neighbour, "{scheme}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_bare_stripe_has_parities_and_nothing_else() {
+        let rows = sealed(Scheme::None, Sums::Instructions);
+        assert!(rows.iter().all(|row| row.len() == CHUNK));
+        let parity: Vec<u8> = (0..CHUNK).map(|at| rows[..4].iter().fold(0, |sum, row| sum ^ row[at])).collect();
+        assert_eq!(rows[4], parity);
+    }
+}

@@ -1,0 +1,315 @@
+//! Li & Lee 2014, Table I, by injection: real rows, sealed, broken in each of the seven ways, opened and judged.
+//!
+//! A way of breaking has variants (where a write was cut, by how much a stray one was off); what is not found in each of
+//! them is not found. Stray rows carry the version that the right row has, since counts of writes coincide.
+
+use scrubjay_code::crc32c;
+use scrubjay_core::integrity::evidence::{Evidence, Seen};
+use scrubjay_core::integrity::judge::{is_consistent, judge};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::integrity::tag::{self, Entry, Identity, Standing, Version};
+use scrubjay_core::plan::Shape;
+use scrubjay_core::rng::Rng;
+use scrubjay_core::slots::Slots;
+
+const SECTOR: usize = 512;
+const CHUNK: usize = 8 * SECTOR;
+const ROW: usize = CHUNK + SECTOR;
+/// Six disks that survive two failures: the smallest stripe in which every scheme has all its copies apart.
+const SHAPE: Shape = Shape { data: 4, parity: 2 };
+/// The data chunk that is broken, and was written last.
+const DATA_VICTIM: usize = 2;
+const PARITY_VICTIM: usize = SHAPE.data;
+const VERSION: Version = Version(6);
+
+/// A kind of silent corruption (Li & Lee 2014, section II-B).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The row is what it was before.
+    LostWrite,
+    /// Some sectors of the chunk are what they were before.
+    TornWrite,
+    /// Another row lies over it.
+    MisdirectedWrite,
+    /// The end of another row lies over its beginning.
+    MisdirectedWriteFront,
+    /// The beginning of another row lies over its end.
+    MisdirectedWriteEnd,
+    /// Another row is read.
+    MisdirectedRead,
+    /// The end of one row and the beginning of the next are read.
+    MisdirectedReadUnaligned,
+}
+
+impl Kind {
+    /// As the table's columns are.
+    pub const ALL: [Kind; 7] = [
+        Kind::LostWrite,
+        Kind::TornWrite,
+        Kind::MisdirectedWrite,
+        Kind::MisdirectedWriteFront,
+        Kind::MisdirectedWriteEnd,
+        Kind::MisdirectedRead,
+        Kind::MisdirectedReadUnaligned,
+    ];
+
+    /// The head of its column.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::LostWrite => "lost write",
+            Kind::TornWrite => "torn write",
+            Kind::MisdirectedWrite => "misdirected write",
+            Kind::MisdirectedWriteFront => "misdirected write, front",
+            Kind::MisdirectedWriteEnd => "misdirected write, end",
+            Kind::MisdirectedRead => "misdirected read",
+            Kind::MisdirectedReadUnaligned => "misdirected read, unaligned",
+        }
+    }
+}
+
+/// What a row can be checked by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Primitive {
+    /// Its own checksum.
+    SelfChecksum,
+    /// Where it says it belongs.
+    PhysicalIdentity,
+    /// Its version, and the copy of it in a parity.
+    VersionMirroring,
+    /// The copy of its checksum in a parity.
+    ChecksumMirroring,
+}
+
+impl Primitive {
+    /// As the table's rows are.
+    pub const ALL: [Primitive; 4] = [
+        Primitive::SelfChecksum,
+        Primitive::PhysicalIdentity,
+        Primitive::VersionMirroring,
+        Primitive::ChecksumMirroring,
+    ];
+
+    /// The head of its row.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Primitive::SelfChecksum => "self-checksum",
+            Primitive::PhysicalIdentity => "physical identity",
+            Primitive::VersionMirroring => "version mirroring",
+            Primitive::ChecksumMirroring => "checksum mirroring",
+        }
+    }
+}
+
+/// What a scheme made of a broken row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Finding {
+    /// Nothing.
+    Missed,
+    /// Something is wrong in the stripe.
+    Detected,
+    /// It is this row.
+    Located,
+}
+
+/// A scheme's row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchemeRow {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// Was a parity broken, or a data chunk?
+    pub is_parity: bool,
+    /// What it made of each of [`Kind::ALL`].
+    pub found: [Finding; 7],
+}
+
+/// The table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableOne {
+    /// What each of [`Primitive::ALL`], alone, detects of [`Kind::ALL`].
+    pub primitives: [[bool; 7]; 4],
+    /// Every scheme, for data chunks and for parities.
+    pub schemes: Vec<SchemeRow>,
+}
+
+/// Breaks rows, and looks who notices.
+pub fn table_one() -> TableOne {
+    let bench = Bench::new();
+    let primitives = Primitive::ALL.map(|primitive| {
+        Kind::ALL.map(|kind| bench.broken(kind, DATA_VICTIM).iter().all(|row| bench.is_noticed(primitive, row)))
+    });
+    let rows = Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, false), (scheme, true)]);
+    let schemes = rows.map(|(scheme, is_parity)| {
+        let victim = if is_parity { PARITY_VICTIM } else { DATA_VICTIM };
+        let worst = |kind: Kind| {
+            let broken = bench.broken(kind, victim);
+            broken.iter().map(|row| bench.found(scheme, victim, row)).min().expect("a kind has a variant")
+        };
+        SchemeRow { scheme, is_parity, found: Kind::ALL.map(worst) }
+    });
+    TableOne { primitives, schemes: schemes.collect() }
+}
+
+/// A stripe as it is, the victims as they were, and rows of other places.
+struct Bench {
+    now: Vec<Vec<u8>>,
+    before: Vec<Vec<u8>>,
+    other: Vec<u8>,
+    other_parity: Vec<u8>,
+    next: Vec<u8>,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let mut rng = Rng::new(1);
+        let mut contents: Vec<Vec<u8>> = (0..SHAPE.slots()).map(|_| content(&mut rng)).collect();
+        let before = stripe(&contents, Version(VERSION.0 - 1));
+        for slot in [DATA_VICTIM, PARITY_VICTIM, PARITY_VICTIM + 1] {
+            contents[slot] = content(&mut rng);
+        }
+        let now = stripe(&contents, VERSION);
+        let mut stray = |row: u64| {
+            // Whatever sector of it comes to lie where an appendix is looked for: it looks like one.
+            let mut bytes: Vec<u8> = (0..ROW / SECTOR).flat_map(|_| look_alike(&mut rng, row)).collect();
+            bytes[..CHUNK].chunks_mut(SECTOR).for_each(|sector| sector[0] ^= rng.bits() as u8 | 1);
+            bytes
+        };
+        let (mut other, mut other_parity, mut next) = (stray(11), stray(11), stray(8));
+        for row in [&mut other, &mut next] {
+            let sum = crc32c(&row[..CHUNK]);
+            tag::seal_data(row, CHUNK, identity(DATA_VICTIM, 11), Entry { version: VERSION, sum }, rng.bits() as u32);
+        }
+        let sum = crc32c(&other_parity[..CHUNK]);
+        let list: Vec<Entry> = (0..SHAPE.data).map(|_| Entry { version: VERSION, sum: rng.bits() as u32 }).collect();
+        tag::seal_parity(&mut other_parity, CHUNK, identity(PARITY_VICTIM, 11), sum, &list);
+        Bench { now, before, other, other_parity, next }
+    }
+
+    /// A row broken in every variant of a kind: on the disk, or as it is read.
+    fn broken(&self, kind: Kind, victim: usize) -> Vec<Vec<u8>> {
+        let (now, before) = (&self.now[victim], &self.before[victim]);
+        let other = if victim < SHAPE.data { &self.other } else { &self.other_parity };
+        let joined = |front: &[u8], end: &[u8]| [front, end].concat();
+        let cuts = (1..CHUNK / SECTOR).map(|sector| sector * SECTOR);
+        match kind {
+            Kind::LostWrite => vec![before.clone()],
+            Kind::TornWrite => {
+                let mut torn: Vec<_> = cuts.map(|cut| joined(&now[..cut], &before[cut..])).collect();
+                // Disks write sectors in the order that suits them: the appendix may be written when others are not.
+                let last = CHUNK - SECTOR..CHUNK;
+                let mut appendix_first = now.clone();
+                appendix_first[last.clone()].copy_from_slice(&before[last]);
+                torn.push(appendix_first);
+                torn
+            }
+            Kind::MisdirectedWrite | Kind::MisdirectedRead => vec![other.clone()],
+            Kind::MisdirectedWriteFront => cuts.map(|cut| joined(&other[ROW - cut..], &now[cut..])).collect(),
+            Kind::MisdirectedWriteEnd => cuts.map(|cut| joined(&now[..cut], &other[..ROW - cut])).collect(),
+            Kind::MisdirectedReadUnaligned => cuts.map(|cut| joined(&now[cut..], &self.next[..cut])).collect(),
+        }
+    }
+
+    /// Does one primitive alone notice that this is not the data victim as it should be?
+    fn is_noticed(&self, primitive: Primitive, row: &[u8]) -> bool {
+        let right = open(DATA_VICTIM, &self.now[DATA_VICTIM]);
+        let seen = open(DATA_VICTIM, row);
+        match primitive {
+            Primitive::SelfChecksum => {
+                !matches!(seen.standing, Standing::Sound | Standing::Elsewhere { is_whole: true, .. })
+            }
+            Primitive::PhysicalIdentity => matches!(seen.standing, Standing::Elsewhere { .. } | Standing::Garbled),
+            Primitive::VersionMirroring => seen.entry.version != right.entry.version,
+            Primitive::ChecksumMirroring => seen.entry.sum != right.entry.sum,
+        }
+    }
+
+    /// What a scheme makes of the stripe with this row in it.
+    fn found(&self, scheme: Scheme, victim: usize, row: &[u8]) -> Finding {
+        let rows = (0..SHAPE.slots()).map(|slot| {
+            let mut seen = open(slot, if slot == victim { row } else { &self.now[slot] });
+            if !scheme.checks_itself() {
+                seen.standing = Standing::Sound;
+                let list = listed(slot, if slot == victim { row } else { &self.now[slot] });
+                seen.list = (slot >= SHAPE.data && scheme.has_appendix()).then_some(list.1);
+            }
+            without(scheme, seen)
+        });
+        let evidence = Evidence { scheme, shape: SHAPE, rows: rows.collect() };
+        if is_consistent(&evidence, Slots::range(0, SHAPE.slots())) {
+            return Finding::Missed;
+        }
+        let judgement = judge(&evidence);
+        match judgement.erased == Slots::one(victim) && judgement.lost.is_empty() {
+            true => Finding::Located,
+            false => Finding::Detected,
+        }
+    }
+}
+
+/// Clears what the scheme does not keep.
+fn without(scheme: Scheme, mut seen: Seen) -> Seen {
+    let entries = std::iter::once(&mut seen.entry).chain(seen.list.iter_mut().flatten());
+    for entry in entries {
+        if !scheme.has_versions() {
+            entry.version = Version(0);
+        }
+        if !scheme.lists_sums() {
+            entry.sum = 0;
+        }
+    }
+    seen
+}
+
+/// What a whole row says in its slot.
+fn open(slot: usize, row: &[u8]) -> Seen {
+    let sum = crc32c(&row[..CHUNK]);
+    if slot < SHAPE.data {
+        let tag = tag::open_data(&row[CHUNK..], identity(slot, 7), Some(sum));
+        return Seen { entry: tag.entry, neighbour: tag.neighbour, ..Seen::nothing(tag.standing) };
+    }
+    let (opened, list) = listed(slot, row);
+    Seen { list: opened.1.then_some(list), ..Seen::nothing(opened.0) }
+}
+
+/// A parity's list, and whether it can be believed.
+fn listed(slot: usize, row: &[u8]) -> ((Standing, bool), Vec<Entry>) {
+    let mut list = vec![Entry::default(); SHAPE.data];
+    let opened = tag::open_parity(&row[CHUNK..], identity(slot, 7), Some(crc32c(&row[..CHUNK])), &mut list);
+    (opened, list)
+}
+
+fn identity(slot: usize, row: u64) -> Identity {
+    Identity { array: 0x5c_2b, member: slot, row, role: slot }
+}
+
+/// A stripe of these contents; the chunk that was written last has this version.
+fn stripe(contents: &[Vec<u8>], version: Version) -> Vec<Vec<u8>> {
+    let entry = |slot: usize| Entry {
+        version: if slot == DATA_VICTIM { version } else { VERSION },
+        sum: crc32c(&contents[slot]),
+    };
+    let entries: Vec<Entry> = (0..SHAPE.data).map(entry).collect();
+    let sealed = contents.iter().enumerate().map(|(slot, content)| {
+        let mut row = [&content[..], &[0; SECTOR]].concat();
+        match entries.get(slot) {
+            Some(&entry) => {
+                let neighbour = entries[(slot + SHAPE.data - 1) % SHAPE.data].sum;
+                tag::seal_data(&mut row, CHUNK, identity(slot, 7), entry, neighbour);
+            }
+            None => tag::seal_parity(&mut row, CHUNK, identity(slot, 7), crc32c(content), &entries),
+        }
+        row
+    });
+    sealed.collect()
+}
+
+fn content(rng: &mut Rng) -> Vec<u8> {
+    (0..CHUNK / 8).flat_map(|_| rng.bits().to_le_bytes()).collect()
+}
+
+/// A sector that looks like the appendix of a data chunk in another row, with the version of the right one.
+fn look_alike(rng: &mut Rng, row: u64) -> Vec<u8> {
+    let mut sector = vec![0; SECTOR];
+    let entry = Entry { version: VERSION, sum: rng.bits() as u32 };
+    tag::seal_data(&mut sector, 0, identity(DATA_VICTIM, row), entry, rng.bits() as u32);
+    sector
+}
