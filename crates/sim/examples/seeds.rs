@@ -122,7 +122,7 @@ fn one(seed: u64, arguments: &Arguments) -> bool {
 /// Runs many seeds; true when none fails.
 fn many(arguments: &Arguments, threads: usize) -> bool {
     let (from, count) = (arguments.from, arguments.count.unwrap_or(1));
-    let (begin, sums) = (Instant::now(), Mutex::new((Outcome::default(), 0u64)));
+    let (begin, sums) = (Instant::now(), Mutex::new((Outcome::default(), 0u64, 0u64)));
     let failures = search(from, count, threads, FAILURES_MAX, |seed| {
         let setting = Setting::new(seed, arguments.narrowed);
         if arguments.scheme.is_some_and(|scheme| scheme != setting.geometry.scheme) {
@@ -132,6 +132,7 @@ fn many(arguments: &Arguments, threads: usize) -> bool {
         let mut sums = sums.lock().expect("no panic leaves it");
         add(&mut sums.0, &outcome);
         sums.1 += u64::from(outcome.client.bytes_lost > 0);
+        sums.2 += 1;
         Ok(())
     });
     for (seed, cause) in &failures {
@@ -139,12 +140,12 @@ fn many(arguments: &Arguments, threads: usize) -> bool {
         println!("{}\n    {cause}\n    cargo xtask seeds --seed {seed}{options} --trace", told(*seed));
     }
     let seconds = begin.elapsed().as_secs_f64();
-    let (Outcome { client, shelf, runs, records, .. }, lossy) = *sums.lock().expect("no panic leaves it");
+    let (Outcome { client, shelf, runs, records, .. }, lossy, well) = *sums.lock().expect("no panic leaves it");
     println!(
-        "{count} seeds from {from}, {} failed, {seconds:.1} s, {:.0} a second on each of {threads} threads; {} replies, \
+        "{well} seeds from {from} passed, {} failed, {seconds:.1} s, {:.0} a second on each of {threads} threads; {} replies, \
          {} ops, {} faults, {runs} starts, {records} records; {lossy} seeds lost {} of {} bytes, legally",
         failures.len(),
-        count as f64 / seconds / threads as f64,
+        well as f64 / seconds / threads as f64,
         client.replies,
         shelf.ops,
         shelf.faults,

@@ -8,6 +8,7 @@
 //! lse -> bad sectors -> disk::Disk --------- pump::Pump <-> any Machine        what happens, and what it costs
 //!                                            |  +-> Report (exact slowdown) and Journal
 //! a journal's text -> replay::replay --------+-> any Machine                   what it would have done
+//! volume::setting (a seed) --------- volume::world <-> the volume               faults, crashes, an oracle
 //! experiment::*                                                                the papers' figures, one file each
 //! ```
 //!

@@ -10,23 +10,18 @@ const EXAMPLES: &str = "\
 Examples:
   scrubjay bench code                                 6 + 2, chunks of 64 KiB
   scrubjay bench code --data 10 --parity 4 --chunk 4KiB
-  scrubjay bench code --figure7                       by the disks of a stripe and by the chunk, RAID-5 and RAID-6
+  scrubjay bench code --figure7                       by disks and by chunk, RAID-5 and RAID-6
   scrubjay bench code --quick --json                  in a second, for a program
 
-One core works on stripes, once on so few that they stay in its cache, once on --memory of them. All contenders
-take turns; the median of the rounds counts. GB/s are 10^9 bytes of data a second, parities not counted.
-Figures of a busy machine are of that machine and that minute only: a `~` marks those whose rounds differ.
+One core works on stripes, once on so few that they stay in its cache, once on --memory of them.
+All contenders take turns; the median of the rounds counts. GB/s are 10^9 bytes of data a second,
+parities not counted. A `~` marks what says little, because the rounds differ: measure again when
+the machine has nothing else to do.
 
 Exit codes:
   0    done
   1    could not do the job
   2    bad usage";
-
-/// Measured are so many rounds of each; odd, so that the median is one of them.
-pub const ROUNDS: u32 = 7;
-
-/// Several times what the largest caches hold.
-pub const MEMORY: Bytes = Bytes::mib(512);
 
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
@@ -61,10 +56,10 @@ pub struct BenchCode {
     pub figure7: bool,
 
     /// Work on so much memory, where it is not to stay in the cache
-    #[arg(long, value_name = "SIZE", default_value_t = MEMORY, value_parser = memory, help_heading = "Measuring")]
+    #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = memory, help_heading = "Measuring")]
     pub memory: Bytes,
     /// Rounds of each
-    #[arg(long, value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=101), help_heading = "Measuring")]
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=101), help_heading = "Measuring")]
     pub rounds: u32,
     /// 3 short rounds on 64 MiB: to see that it works, not how fast it is
     #[arg(long, conflicts_with_all = ["memory", "rounds"], help_heading = "Measuring")]

@@ -130,6 +130,9 @@ pub struct StudyMlet {
 #[derive(Debug, Args)]
 #[command(after_help = format!("{INTEGRITY_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct StudyIntegrity {
+    /// Leave out how fast stripes are encoded, which is measured on this machine and never comes out the same twice
+    #[arg(long, help_heading = "Speed")]
+    pub no_speed: bool,
     /// Draw so many requests of each workload
     #[arg(long, value_name = "N", default_value_t = REQUESTS, value_parser = clap::value_parser!(u32).range(1000..), help_heading = "Requests")]
     pub requests: u32,

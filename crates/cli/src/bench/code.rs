@@ -6,7 +6,7 @@ use super::sealer::Sealer;
 use crate::args::BenchCode;
 use crate::exit::Exit;
 use anyhow::{Context, Result};
-use scrubjay_code::bench::{Contender, Rival};
+use scrubjay_code::bench::{Contender, Rival, Stripe};
 use scrubjay_code::{Code, Path, path, paths};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::units::Bytes;
@@ -66,7 +66,7 @@ struct Label {
 fn entrants<'r>(code: &Code, chunk: usize, rival: Option<&'r Rival>) -> Vec<(Label, Entrant<'r>)> {
     let contender = |by, who: Contender, code: Code| {
         let stripe_bytes = who.data_bytes(&code, chunk);
-        let work = Box::new(move |stripe: &mut _| who.work(rival, stripe));
+        let work = Box::new(move |stripe: &mut Stripe| who.work(rival, stripe));
         (Label { by, what: who.to_string() }, Entrant { code, appendix: 0, stripe_bytes, work })
     };
     let mut all = vec![contender("memory", Contender::Copy, code.clone())];
@@ -79,7 +79,7 @@ fn entrants<'r>(code: &Code, chunk: usize, rival: Option<&'r Rival>) -> Vec<(Lab
     all.extend(Scheme::ALL.map(|scheme| {
         let mut sealer = Sealer::new(code, scheme, Sums::Instructions);
         let (appendix, stripe_bytes) = (sealer.appendix_bytes(), code.data() * chunk);
-        let work = Box::new(move |stripe: &mut _| sealer.seal(stripe));
+        let work = Box::new(move |stripe: &mut Stripe| sealer.seal(stripe));
         let label = Label { by: best, what: format!("full stripe, scheme {scheme}") };
         (label, Entrant { code: code.clone(), appendix, stripe_bytes, work })
     }));

@@ -16,7 +16,7 @@ use scrubjay_code::Code;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::plan::Shape;
 use scrubjay_core::units::Bytes;
-use scrubjay_sim::experiment::integrity::speed::{Speed, Sums, curve_name, curves, points};
+use scrubjay_sim::experiment::integrity::speed::{Speed, Sums, curves, points};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -121,15 +121,14 @@ fn print(measured: &[Measured], machine: &Machine, setting: &Setting, out: &mut 
     writeln!(out, "GB/s of data, median of {} rounds, on {} of stripes", setting.rounds, setting.memory)?;
     let lines: Vec<&[Measured]> = measured.chunks(curves().len()).collect();
     for parity in [1, 2] {
-        write!(out, "\n{:<22}", format!("RAID-{}", parity + 4))?;
-        for (scheme, sums) in curves() {
-            write!(out, "{:>16}", curve_name(scheme, sums))?;
-        }
+        writeln!(out, "\nRAID-{:<22}{:>36}{:>36}", parity + 4, "sums by instructions", "sums by tables")?;
+        write!(out, "{:<18}", "")?;
+        curves().iter().try_for_each(|(scheme, _)| write!(out, "{scheme:>9}"))?;
         writeln!(out)?;
         for line in lines.iter().filter(|line| line[0].speed.shape.parity == parity) {
             let Speed { shape, chunk, .. } = line[0].speed;
-            write!(out, "{:<22}", format!("{} disks, {}", shape.slots(), Bytes(chunk.0)))?;
-            line.iter().try_for_each(|one| write!(out, "{:>16}", show(&one.rate)))?;
+            write!(out, "{:<18}", format!("{} disks, {}", shape.slots(), Bytes(chunk.0)))?;
+            line.iter().try_for_each(|one| write!(out, "{:>9}", show(&one.rate)))?;
             writeln!(out)?;
         }
     }

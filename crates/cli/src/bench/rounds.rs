@@ -31,6 +31,9 @@ impl Setting {
     /// To see that it works.
     pub const QUICK: Setting = Setting { memory: Bytes::mib(64), rounds: 3, turn: Duration::from_millis(1) };
 
+    /// Enough for a page of figures, in a quarter of a minute.
+    pub const PAGE: Setting = Setting { memory: Bytes::mib(256), rounds: 5, turn: Duration::from_millis(10) };
+
     /// What the arguments say.
     pub fn of(args: &BenchCode, turn: Duration) -> Setting {
         let BenchCode { memory, rounds, quick, .. } = *args;

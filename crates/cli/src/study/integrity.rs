@@ -4,11 +4,13 @@ use super::busy::Busy;
 use super::facts::Facts;
 use super::outlet;
 use crate::args::StudyIntegrity;
+use crate::bench;
 use crate::crew;
 use crate::exit::Exit;
 use anyhow::Result;
 use scrubjay_core::units::Bytes;
-use scrubjay_sim::experiment::integrity::{CHUNKS, Case, page};
+use scrubjay_sim::experiment::integrity::{CHUNKS, Case, page, speed};
+use scrubjay_sim::figure::Exhibit;
 use scrubjay_sim::integrity::table3::{WORKLOADS, Workload};
 
 /// Studies them.
@@ -24,10 +26,12 @@ pub fn run(args: &StudyIntegrity) -> Result<Exit> {
         |&(workload, chunk): &(Workload, Bytes)| Case::count(workload, chunk, args.requests as usize, args.seed);
     let cases = crew::share(&pieces, count);
     drop(busy);
-    outlet::write(
-        &page(&cases),
-        &args.out,
-        &facts,
-        &["integrity-table2", "integrity-workloads-8k", "integrity-chooser"],
-    )
+    let mut page = page(&cases);
+    if !args.no_speed {
+        let _busy = Busy::with("measuring how fast stripes are encoded");
+        let speeds = bench::sweep(&bench::Setting::PAGE)?;
+        let machine = bench::Machine::look().told();
+        page.exhibits.extend(speed::figures(&speeds, &machine).into_iter().map(Exhibit::Figure));
+    }
+    outlet::write(&page, &args.out, &facts, &["integrity-table2", "integrity-workloads-8k", "integrity-chooser"])
 }

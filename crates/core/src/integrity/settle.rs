@@ -7,8 +7,8 @@
 //!
 //! 1. Forward: the newest version of each chunk, if parities that encode exactly these rebuild what is behind.
 //! 2. Another list, if it takes nothing back from a row that is whole.
-//! 3. If no data row is missing or foreign: all data rows as they are, torn ones too. A row that every list calls
-//!    older than its last write is no victim of the crash alone: it is lost.
+//! 3. If no data row is missing or foreign: all data rows as they are, torn ones too. (Rows that every list calls older
+//!    than their last write as well: all parities may have come to the medium, and more data than they make up for not.)
 //! 4. Another list, taking back what was not acknowledged as durable.
 //! 5. What is missing is lost; the rest stays as it is.
 
@@ -43,7 +43,6 @@ pub fn settle(evidence: &Evidence) -> Settlement {
     if let Some(way) = ways.iter().find(|way| way.is_newest).or_else(|| ways.iter().find(|way| way.back.is_empty())) {
         return way.settlement();
     }
-    let implausible = implausible(evidence);
     if !gone.is_empty()
         && let Some(way) = ways.first()
     {
@@ -54,7 +53,7 @@ pub fn settle(evidence: &Evidence) -> Settlement {
         parities: Slots::NONE,
         truth: evidence.rows[..evidence.shape.data].iter().map(|row| row.entry).collect(),
         resealed: torn,
-        lost: gone | implausible,
+        lost: gone,
     }
 }
 
@@ -116,19 +115,4 @@ fn ways(evidence: &Evidence) -> Vec<Way> {
     }
     ways.retain(|way| way.rebuilt.count() <= way.parities.count());
     ways
-}
-
-/// Whole data rows that every believable list calls stale.
-fn implausible(evidence: &Evidence) -> Slots {
-    if !evidence.scheme.has_versions() {
-        return Slots::NONE;
-    }
-    let is_behind = |index: &usize| {
-        let row = &evidence.rows[*index];
-        let mut lists = evidence.lists().peekable();
-        row.is_sound()
-            && lists.peek().is_some()
-            && lists.all(|(_, list)| list[*index].version.number() > row.entry.version.number())
-    };
-    (0..evidence.shape.data).filter(is_behind).collect()
 }

@@ -187,6 +187,13 @@ async fn rebuild(handle: &Handle, member: Slot, stripe: u64) -> bool {
         handle.with(|state| state.members[member].ahead.insert(stripe));
         return true;
     }
+    // What a crash left undecided must not be made to look right.
+    if handle.with(|state| state.unresolved.contains(&stripe)) {
+        return handle.with(|state| {
+            state.members[member].ahead.insert(stripe);
+            state.geometry.scheme.checks_itself()
+        });
+    }
     let resolved = resolve::resolve(handle, stripe).await;
     if !resolved.lost.is_empty() {
         // What cannot be proven is not written: the row stays foreign on the new member, and is found to be; where rows

@@ -273,13 +273,19 @@ async fn repair(handle: &Handle, stripe: u64, rebuilt: &mut Rebuilt, wanted: Slo
     let flushed = handle.ops(members.iter().map(|&member| (member, OpKind::Flush)).collect()).await;
     let is_flushed: Vec<bool> = flushed.iter().map(|done| done.result.is_ok()).collect();
 
-    let again = rows::read(handle, stripe, wanted, Slots::NONE).await;
-    let right = wanted.iter().zip(is_flushed).filter(|&(slot, is_flushed)| {
-        let is_same = again.buffers[slot].as_deref() == rebuilt.rows[slot].as_deref();
-        is_flushed && is_same
-    });
-    let right: Slots = right.map(|(slot, _)| slot).collect();
-    again.recycle(handle);
+    let flushed: Slots =
+        wanted.iter().zip(is_flushed).filter(|(_, is_flushed)| *is_flushed).map(|(slot, _)| slot).collect();
+    let mut right = Slots::NONE;
+    // Twice, as everywhere: the read may go astray where the write did not.
+    for _ in 0..2 {
+        let again = rows::read(handle, stripe, flushed - right, Slots::NONE).await;
+        let is_same = |&slot: &usize| again.buffers[slot].as_deref() == rebuilt.rows[slot].as_deref();
+        right = right | (flushed - right).iter().filter(is_same).collect();
+        again.recycle(handle);
+        if right == flushed {
+            break;
+        }
+    }
     handle.with(|state| {
         let (now, data) = (state.now, state.shape().data);
         state.intents.end(region, now);

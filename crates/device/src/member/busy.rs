@@ -3,11 +3,8 @@
 //! The kernel refuses a second holder of a block device, but does not say who the first is; and of a file it does not know
 //! that it is swap, or the disk below a loop device. So this is looked up first.
 
-use super::error::MemberError;
 use crate::sysfs::DiskNode;
-use std::fs::{self, File, Metadata};
-use std::io;
-use std::os::fd::AsRawFd;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
@@ -50,18 +47,9 @@ pub enum Busy {
     Replaced,
 }
 
-/// Refuses what others have, as far as it can be known before it is opened.
-pub fn check(path: &Path, metadata: &Metadata) -> Result<(), MemberError> {
-    let busy = if metadata.file_type().is_block_device() { device(metadata.rdev()) } else { file(path) };
-    busy.map_or(Ok(()), |busy| Err(MemberError::Busy { path: path.to_owned(), busy }))
-}
-
-/// Locks a file, or is refused at once: [`io::ErrorKind::WouldBlock`]. The lock goes with the open file.
-pub fn lock(file: &File, is_shared: bool) -> io::Result<()> {
-    let how = if is_shared { libc::LOCK_SH } else { libc::LOCK_EX };
-    // SAFETY: flock touches no memory; the descriptor is open.
-    let result = unsafe { libc::flock(file.as_raw_fd(), how | libc::LOCK_NB) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+/// Who has it, as far as that can be known before it is opened.
+pub fn found(path: &Path, metadata: &Metadata) -> Option<Busy> {
+    if metadata.file_type().is_block_device() { device(metadata.rdev()) } else { file(path) }
 }
 
 /// Who has a lock on this file. `/proc/locks`: `1: FLOCK  ADVISORY  WRITE 4242 fe:00:131075 0 EOF`.

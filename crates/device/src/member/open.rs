@@ -9,7 +9,7 @@ use scrubjay_core::format::assemble::Given;
 use scrubjay_core::format::geometry::SUPERBLOCK_BYTES;
 use scrubjay_core::format::superblock::{self, Superblock, SuperblockError};
 use scrubjay_core::units::SECTOR_BYTES;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -56,12 +56,12 @@ impl Member {
             return Err(MemberError::Kind { path: path.to_owned(), what, hint });
         }
         let is_block_device = kind.is_block_device();
-        if access != Access::Look {
-            busy::check(path, &metadata)?;
+        if let Some(busy) = busy::found(path, &metadata).filter(|_| access != Access::Look) {
+            return Err(MemberError::Busy { path: path.to_owned(), busy });
         }
         let (file, is_direct) = open(path, access, is_block_device)?;
         if access != Access::Look && !is_block_device {
-            busy::lock(&file, access == Access::ReadOnly).map_err(|source| locked(path, source))?;
+            lock(path, &file, access)?;
         }
         // What was opened is what was looked at.
         let opened = file.metadata().map_err(|source| MemberError::of(path, source))?;
@@ -198,9 +198,11 @@ fn open(path: &Path, access: Access, is_block_device: bool) -> Result<(File, boo
     })
 }
 
-fn locked(path: &Path, source: io::Error) -> MemberError {
-    match source.kind() {
-        io::ErrorKind::WouldBlock => MemberError::Busy { path: path.to_owned(), busy: busy::holder(path) },
-        _ => MemberError::of(path, source),
-    }
+/// The lock goes with the open file.
+fn lock(path: &Path, file: &File, access: Access) -> Result<(), MemberError> {
+    let locked = if access == Access::ReadOnly { file.try_lock_shared() } else { file.try_lock() };
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => MemberError::Busy { path: path.to_owned(), busy: busy::holder(path) },
+        TryLockError::Error(source) => MemberError::of(path, source),
+    })
 }

@@ -136,7 +136,7 @@ impl Write {
         let is_encoded = !(self.plan.write_chunks & setup.shape.parity_slots()).is_empty();
         match self.plan.mode {
             Mode::ReadModifyWrite => self.touched,
-            _ if is_encoded => setup.shape.data_slots() - self.touched | partial,
+            _ if is_encoded => (setup.shape.data_slots() - self.touched) | partial,
             _ => partial,
         }
     }

@@ -175,7 +175,7 @@ fn modify(setup: &Setup, touched: Slots, state: State) -> Option<Plan> {
 /// A reconstruct-write, where nothing that it reads is missing, whether or not it is cheaper.
 fn reconstruct(setup: &Setup, touched: Slots, partial: Slots, state: State) -> Option<Plan> {
     let parities = setup.shape.parity_slots() - state.missing;
-    let read_chunks = setup.shape.data_slots() - touched | partial;
+    let read_chunks = (setup.shape.data_slots() - touched) | partial;
     if !((read_chunks | touched) & state.missing).is_empty() || parities.is_empty() {
         return None;
     }

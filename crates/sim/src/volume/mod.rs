@@ -8,18 +8,26 @@
 //! ```
 //!
 //! # What the oracle accepts
-//! - Every byte that is returned as data is right, always: in every mode, after every fault, every crash.
-//! - Without a crash, and with faults inside the assumptions (see [`atlas`]): nothing is ever lost, no request fails.
+//! - Every byte that is returned as data is right, in every mode, after every fault and every crash; with the one
+//!   exception below.
+//! - Without a crash, and with faults inside the assumptions ([`atlas`]): nothing is ever lost, no request fails.
 //! - After a crash of an array with all its members, and nothing else wrong in the stripes that were being written:
-//!   the same; what was not durable may be old or new, sector by sector (see [`oracle`]).
-//! - A stripe that was being written when the array crashed, and in which something is missing, unreadable or silently
-//!   corrupt then (or before the volume serves again), may lose chunks from then on. Nothing else may.
-//! - Over the budget, anything may be lost.
+//!   the same; what was not durable may be old or new, sector by sector ([`oracle`]).
+//! - *Dirty and hurt*: a stripe with a row that was under way or not flushed when the array crashed, and in which
+//!   something is missing, unreadable or silently corrupt then (or before the volume serves again), may lose chunks from
+//!   then on. In a bare array, which has no lists, so may every stripe of a region that the disks call dirty.
+//! - *The exception*: a data row that was itself under way or not flushed when the array crashed, and is silently corrupt
+//!   then, looks like one that the crash tore. What it holds may be anything until it is written again.
+//! - Over the budget, anything may be lost, nothing may be wrong.
+//! - Records name only rows in which a fault was planted, and a kind that the fault explains; except in stripes that were
+//!   dirty at a crash, and for what is lost.
+//! - Stopped in order means flushed: no disk that counts holds anything in its cache.
 //!
 //! # What is never planted
 //! What no array can know: a lost write in a stripe without another witness of it (more silent corruption than the
-//! assumptions have, of chunks that look whole). What a scheme of the paper cannot do: faults of parities under `pure`,
-//! stale chunks under `hybrid1` where versions may be used twice, silent faults in a bare array.
+//! assumptions have, of chunks that look whole), a parity reckoned from a stale one included. What a scheme of the paper
+//! cannot do: faults of parities under `pure`, stale chunks under `hybrid1` where versions may be used twice, silent
+//! faults in a bare array. Faults of superblocks, intents and the written map, but for those of a crash.
 
 pub mod atlas;
 pub mod client;

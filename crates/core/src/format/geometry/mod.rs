@@ -15,6 +15,7 @@ pub use limits::{
 };
 
 use crate::integrity::scheme::Scheme;
+use crate::integrity::tag::appendix_need;
 use crate::layout::Layout;
 use scrubjay_code::Code;
 use std::ops::Range;
@@ -27,11 +28,6 @@ const WRITTEN_OFFSET: u64 = 128 << 10;
 const DATA_ALIGN: u64 = 1 << 20;
 /// What a member's used size is a multiple of.
 const SIZE_ALIGN: u64 = 4 << 10;
-/// What an appendix of a data chunk takes (`docs/format.md`, "Appendix").
-const APPENDIX_BYTES: u64 = 48;
-/// What the appendix of a parity chunk takes besides, for each data chunk: its version and its checksum.
-const LIST_ENTRY_BYTES: u64 = 12;
-
 /// What is chosen when an array is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
@@ -251,8 +247,9 @@ impl Parameters {
     /// What follows each chunk: as much as the appendix of a parity chunk takes, in whole blocks.
     fn appendix_bytes(&self) -> u64 {
         let shape = self.layout.shape();
-        let list = if shape.parity > 0 { LIST_ENTRY_BYTES * shape.data as u64 } else { 0 };
-        if self.scheme.has_appendix() { (APPENDIX_BYTES + list).next_multiple_of(self.block_bytes) } else { 0 }
+        let listed = if shape.parity > 0 { shape.data } else { 0 };
+        let need = appendix_need(listed) as u64;
+        if self.scheme.has_appendix() { need.next_multiple_of(self.block_bytes) } else { 0 }
     }
 
     /// The smallest chunk with which members of this size hold no more stripes than they may.

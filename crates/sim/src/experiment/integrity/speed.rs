@@ -66,8 +66,8 @@ pub fn curves() -> Vec<(Scheme, Sums)> {
     bare.chain(protected(Sums::Instructions)).chain(protected(Sums::Tables)).collect()
 }
 
-/// As it is called in a legend.
-pub fn curve_name(scheme: Scheme, sums: Sums) -> String {
+/// As it is called in the legend.
+fn curve_name(scheme: Scheme, sums: Sums) -> String {
     match sums {
         Sums::Instructions => scheme.name().to_owned(),
         Sums::Tables => format!("{scheme}, tables"),

@@ -1,4 +1,4 @@
-//! `make demo`: a disk with latent sector errors and a busy owner, scrubbed in real time inside a latency budget.
+//! The first half: a disk with latent sector errors and a busy owner, scrubbed in real time inside a latency budget.
 //!
 //! The disk is a file of 256 MiB behind the timing of a real drive (one head, 3.70 ms + 11.07 ms/MiB, first come first
 //! served) and planted errors. The owner reads 4 KiB in bursts, first alone, then with the scrub: the same requests at
@@ -31,7 +31,8 @@ const REQUESTS_ALONE: usize = 1000;
 const REQUESTS_MAX: usize = 5000;
 const SEED: u64 = 2012;
 
-fn main() -> Result<()> {
+/// Runs it, and tells what happened.
+pub fn run() -> Result<()> {
     let folder = tempfile::tempdir().context("no room for a temporary folder")?;
     let path = folder.path().join("disk.img");
     std::fs::File::create(&path)?.set_len(DISK.0).context("no room for a file of 256 MiB")?;

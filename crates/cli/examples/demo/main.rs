@@ -1,0 +1,13 @@
+//! `make demo`: a disk that is scrubbed while its owner is busy, then a volume that heals.
+
+mod client;
+mod faults;
+mod scrub;
+mod served;
+mod volume;
+
+fn main() -> anyhow::Result<()> {
+    scrub::run()?;
+    println!();
+    volume::run()
+}

@@ -1,0 +1,129 @@
+//! The volume of the demo on a thread of its own, served as users are, with disks that can be made to misread.
+
+use crate::client::{Control, Nbd};
+use anyhow::{Context, Result, anyhow};
+use scrubjay_core::block::{Reply, Request, RequestId};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::member::{Array, Done, Op, OpKind};
+use scrubjay_core::units::Nanos;
+use scrubjay_device::clock;
+use scrubjay_serve::control::{CommandId, Controller};
+use scrubjay_serve::members::Members;
+use scrubjay_serve::nbd::Export;
+use scrubjay_serve::server::{Address, Server, Stop};
+use scrubjay_serve::volume::Steward;
+use scrubjay_serve::volume::gather::gather;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+/// What the device says that requests had best be multiples of: a chunk of the demo's volume.
+const BLOCK_PREFERRED: u32 = 4 << 10;
+
+/// A read that will go astray, once. Places are bytes of the member.
+#[derive(Clone, Copy, Debug)]
+pub struct Stray {
+    /// Whose.
+    pub member: usize,
+    /// What it was to read.
+    pub wanted: u64,
+    /// What it reads.
+    pub instead: u64,
+}
+
+/// Serves the volume of these members while `work` is at it; then stops it, in order.
+pub fn serve<T>(
+    folder: &Path,
+    members: &[PathBuf],
+    strays: &[Stray],
+    work: impl FnOnce(&mut Nbd, &mut Control) -> Result<T>,
+) -> Result<T> {
+    let mut gathered = gather(members, false)?;
+    let size = gathered.assembly.superblock.geometry.size();
+    let mut server = Server::new(Export::new("demo", size, BLOCK_PREFERRED, false));
+    let (nbd, control) = (folder.join("nbd.sock"), folder.join("control.sock"));
+    server.listen(&Address::Unix(nbd.clone()))?;
+    server.listen_for_commands(&Address::Unix(control.clone()))?;
+    server.members = std::mem::take(&mut gathered.members);
+    let stop = Stop::new().context("no file descriptors left")?;
+    thread::scope(|scope| {
+        let served = scope.spawn(|| {
+            let mut server = server; // which listens no more when this ends, however it ends
+            let volume = gathered.start(false, clock::today());
+            let steward = Steward::new(volume, gathered.paths.clone(), stop.clone());
+            server.run(&mut Astray { steward, strays: strays.to_vec() }, &stop)
+        });
+        let result = at_work(&nbd, &control, work);
+        stop.request();
+        served.join().map_err(|_| anyhow!("the server died"))?.context("the server ended")?;
+        result
+    })
+}
+
+fn at_work<T>(nbd: &Path, control: &Path, work: impl FnOnce(&mut Nbd, &mut Control) -> Result<T>) -> Result<T> {
+    let (mut nbd, mut control) = (Nbd::connect(nbd)?, Control::connect(control)?);
+    let result = work(&mut nbd, &mut control)?;
+    nbd.disconnect()?;
+    Ok(result)
+}
+
+/// A steward, between which and its disks some reads go astray.
+struct Astray {
+    steward: Steward,
+    /// Those that have not happened yet.
+    strays: Vec<Stray>,
+}
+
+impl Array for Astray {
+    fn poll_op(&mut self, now: Nanos) -> Option<Op> {
+        let mut op = self.steward.poll_op(now)?;
+        if let OpKind::Read { offset, .. } = &mut op.kind {
+            let is_meant = |stray: &Stray| (stray.member, stray.wanted) == (op.member, *offset);
+            if let Some(index) = self.strays.iter().position(is_meant) {
+                *offset = self.strays.swap_remove(index).instead;
+            }
+        }
+        Some(op)
+    }
+
+    fn size(&self) -> u64 {
+        self.steward.size()
+    }
+
+    fn submit(&mut self, now: Nanos, id: RequestId, request: Request) {
+        self.steward.submit(now, id, request);
+    }
+
+    fn handle(&mut self, now: Nanos, done: Done) {
+        self.steward.handle(now, done);
+    }
+
+    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+        self.steward.poll_reply()
+    }
+
+    fn poll_timeout(&self) -> Option<Nanos> {
+        self.steward.poll_timeout()
+    }
+
+    fn recycle(&mut self, buffer: Buffer) {
+        self.steward.recycle(buffer);
+    }
+
+    fn stop(&mut self, now: Nanos) {
+        self.steward.stop(now);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.steward.is_stopped()
+    }
+}
+
+impl Controller for Astray {
+    fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut Members) -> Option<String> {
+        self.steward.command(now, id, line, members)
+    }
+
+    fn poll_answer(&mut self) -> Option<(CommandId, String)> {
+        self.steward.poll_answer()
+    }
+}
