@@ -3,6 +3,7 @@
 #![no_main]
 
 use scrubjay_core::block::RequestId;
+use scrubjay_core::buffer::Buffer;
 use scrubjay_core::member::Array;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::Outgoing;
@@ -52,7 +53,7 @@ fn answered(mode: u8, client: &[u8], piece: usize, lends: bool) -> Vec<u8> {
         }
         loop {
             let before = bytes.len();
-            if let Some((ticket, request)) = session.advance(&mut bytes) {
+            if let Some((ticket, request)) = session.advance(&mut bytes, Buffer::zeroed) {
                 array.submit(Nanos::ZERO, RequestId(ticket as u64), request);
             }
             reply(&mut array, &mut session, &mut answered);

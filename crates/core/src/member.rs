@@ -100,6 +100,12 @@ pub trait Array {
     /// When to call [`Array::poll_op`] again although nothing has happened.
     fn poll_timeout(&self) -> Option<Nanos>;
 
+    /// A buffer of `len` bytes for what a client is going to write, their values unspecified. (Of memory that was used
+    /// before, where there is some: the kernel makes new pages one fault at a time.)
+    fn buffer(&mut self, len: usize) -> Buffer {
+        Buffer::zeroed(len)
+    }
+
     /// Takes back a buffer that a reply carried, to be used again.
     fn recycle(&mut self, buffer: Buffer);
 

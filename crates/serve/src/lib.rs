@@ -1,7 +1,7 @@
 //! Scrubjay's servers: a volume as a network block device, and the socket by which it is steered.
 //!
 //! **Never:** what a volume does with a request; that is its `core::member::Array`'s business. Here is the protocol
-//! ([`nbd`]), the pump that moves bytes between clients, a volume and its members' disks ([`server`]), and the socket by
+//! ([`nbd`]) and its encryption ([`tls`]), the pump that moves bytes between clients, a volume and its members' disks ([`server`]), and the socket by
 //! which it is steered ([`control`]).
 
 pub mod control;
@@ -9,4 +9,5 @@ pub mod members;
 pub mod memory;
 pub mod nbd;
 pub mod server;
+pub mod tls;
 pub mod volume;

@@ -191,6 +191,10 @@ impl Array for MemoryArray {
         None
     }
 
+    fn buffer(&mut self, len: usize) -> Buffer {
+        self.pool.take(len)
+    }
+
     fn recycle(&mut self, buffer: Buffer) {
         self.pool.give(buffer);
     }

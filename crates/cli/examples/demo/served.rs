@@ -1,7 +1,7 @@
 //! The volume of the demo on a thread of its own, served as users are, with disks that can be made to misread.
 
 use crate::client::{Control, Nbd};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use scrubjay_core::block::{Reply, Request, RequestId};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::member::{Array, Done, Op, OpKind};
@@ -50,12 +50,15 @@ pub fn serve<T>(
             let mut server = server; // which listens no more when this ends, however it ends
             let volume = gathered.start(false, clock::today());
             let steward = Steward::new(volume, gathered.paths.clone(), stop.clone());
-            server.run(&mut Astray { steward, strays: strays.to_vec() }, &stop)
+            let mut astray = Astray { steward, strays: strays.to_vec() };
+            server.run(&mut astray, &stop).map(|()| astray.strays)
         });
         let result = at_work(&nbd, &control, work);
         stop.request();
-        served.join().map_err(|_| anyhow!("the server died"))?.context("the server ended")?;
-        result
+        let left = served.join().map_err(|_| anyhow!("the server died"))?.context("the server ended")?;
+        let result = result?;
+        ensure!(left.is_empty(), "reads that were to go astray never were: {left:?}");
+        Ok(result)
     })
 }
 

@@ -45,8 +45,10 @@ pub fn run() -> Result<()> {
     let folder = tempfile::tempdir().context("no room for a temporary folder")?;
     let mut members: Vec<PathBuf> = (0..MEMBERS).map(|slot| folder.path().join(format!("{slot}.img"))).collect();
     let geometry = make(&members)?;
-    println!("A volume of {} on {MEMBERS} files of {MEMBER}: of each stripe {} chunks are data, {} are parity; a chunk is {CHUNK}.\n",
-        Bytes(geometry.size()), SHAPE.data, SHAPE.parity);
+    let (size, Shape { data, parity }) = (Bytes(geometry.size()), SHAPE);
+    println!(
+        "A volume of {size} on {MEMBERS} members, files of {MEMBER}: {data} data and {parity} parity chunks of {CHUNK} a stripe.\n"
+    );
 
     println!("3. {WRITTEN} are written over NBD, and then the members lie, in all seven ways of the literature ...");
     let mut written = vec![0; WRITTEN.0 as usize];
@@ -88,7 +90,8 @@ fn make(paths: &[PathBuf]) -> Result<Geometry> {
     for path in paths {
         File::create(path)?.set_len(MEMBER.0).with_context(|| format!("no room for a file of {MEMBER}"))?;
     }
-    let members: Vec<Member> = paths.iter().map(|path| Member::open(path, Access::ReadWrite)).collect::<Result<_, _>>()?;
+    let members: Vec<Member> =
+        paths.iter().map(|path| Member::open(path, Access::ReadWrite)).collect::<Result<_, _>>()?;
     let block_bytes = members.iter().map(|member| member.block_bytes).max().unwrap_or(512);
     let layout = Layout::new(LayoutKind::Rotating, SHAPE, MEMBERS).map_err(|error| anyhow!("{error}"))?;
     let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: CHUNK.0, block_bytes };
@@ -152,21 +155,22 @@ fn rebuild(control: &mut Control, new: &Path) -> Result<Duration> {
 
 /// What was done, and what the volume says of it, line by line.
 fn tell(faults: &[Fault], found: &[Finding], status: &Status) {
-    println!("   {:<38} member  at byte   found as           and", "what was done");
-    let mut found: Vec<&Finding> = found.iter().collect();
+    let line = |what: &str, member: usize, at: &str, found: [&str; 3]| {
+        let [place, kind, end] = found;
+        println!("   {what:<37}  {member:<6}  {at:>8}   {place:<14}  {kind:<17}  {end}");
+    };
+    println!("   what was done                          member   at byte   found in        as what            and");
     for fault in faults {
-        let Fault { what, member, offset, .. } = fault;
-        let index = found.iter().position(|finding| fault.is_at(finding));
-        let (kind, end) = index.map_or(("nothing", "-"), |index| {
-            let finding = found.remove(index);
-            (&finding.kind, &finding.end)
-        });
-        println!("   {what:<38} {member:<6} {offset:>9}  {kind:<17}  {end}");
+        let finding = found.iter().find(|finding| fault.is_at(finding));
+        let place = finding.map_or("nowhere".to_owned(), |found| format!("stripe {} {}", found.stripe, found.chunk));
+        let (kind, end) = finding.map_or(("-", "-"), |found| (&found.kind, &found.end));
+        line(fault.what, fault.member, &fault.offset.to_string(), [&place, kind, end]);
     }
-    for Finding { member, offset, kind, end, .. } in found {
-        println!("   {:<38} {member:<6} {offset:>9}  {kind:<17}  {end}", "(nothing was done here)");
+    for found in found.iter().filter(|finding| !faults.iter().any(|fault| fault.is_at(finding))) {
+        let place = format!("stripe {} {}", found.stripe, found.chunk);
+        line("(nothing)", found.member, &found.offset.to_string(), [&place, &found.kind, &found.end]);
     }
-    println!("   {:<38} {LOST:<6} {:>9}  {:<17}  done without", "a file that was deleted", "all", status.members[LOST].state);
+    line("a file that was deleted", LOST, "all", ["every stripe", &status.members[LOST].state, "done without"]);
 }
 
 /// Is all as it should be?
@@ -175,7 +179,7 @@ fn judge(faults: &[Fault], found: &[Finding], wrong: usize, members: &[PathBuf])
     let is_exact = is_told && found.len() == faults.len();
     let exactly = if is_exact { "exactly those" } else { "NOT those" };
     println!("   Planted {} wrong rows, found {}: {exactly}.", faults.len(), found.len());
-    println!("   Read {WRITTEN} back: {wrong} bytes were not what was written.");
+    println!("   Of {WRITTEN} that were read back, {wrong} bytes were not what was written.");
     let mut gathered = gather(members, true)?;
     let checked = offline::check(&mut gathered, true, clock::today(), |_, _| true)?;
     println!("   Checked all {} stripes once more, without clients: {} are clean.", checked.stripes, checked.clean);

@@ -1,7 +1,7 @@
 //! The arguments of the verbs of `volume` that serve volumes, steer those that are served, and check those that are not.
 
 use super::codes::VOLUMES as EXIT_CODES;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use scrubjay_serve::server::Address;
 use std::path::PathBuf;
 
@@ -9,13 +9,29 @@ const SERVE_EXAMPLES: &str = "\
 Examples:
   scrubjay volume serve [a-f].img --listen unix:/tmp/photos.sock
   scrubjay volume serve /dev/sd[b-g] --listen 127.0.0.1:10809 --listen unix:/run/photos.sock
+  scrubjay volume serve /dev/sd[b-g] --listen 0.0.0.0:10809 --tls require --tls-certificate server.pem \\
+      --tls-key server.key --tls-client-ca clients.pem
   nbdfuse /mnt/photos.img --unix /tmp/photos.sock &      a file, for losetup and mount
   nbd-client -unix /tmp/photos.sock /dev/nbd0            a block device
 
 Members may be named in any order. Up to as many may be missing as the volume has parities: what they held is
 rebuilt when it is asked for. Ctrl-C stops in order. After a crash only what was being written is looked at.
-Whoever can reach the address can read and write the volume: listen on anything but this machine behind a
-firewall or a tunnel only.";
+Whoever can reach the address can read and write the volume. TLS keeps what goes over the network from being read
+or changed on its way; it keeps nobody out unless --tls-client-ca says whom to let in. An address that other
+machines reach needs --tls require, or --insecure where a firewall or a tunnel stands before it.";
+
+const TLS: &str = "TLS";
+
+/// May, must, or cannot clients use TLS?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TlsChoice {
+    /// They cannot
+    Off,
+    /// They may
+    Allow,
+    /// Without it they get nothing
+    Require,
+}
 
 /// Arguments of `volume serve`.
 #[derive(Debug, Args)]
@@ -33,6 +49,23 @@ pub struct Serve {
     /// Where commands to it come in [default: NAME.sock in $SCRUBJAY_RUN, /run/scrubjay or $XDG_RUNTIME_DIR/scrubjay]
     #[arg(long, value_name = "PATH")]
     pub control: Option<PathBuf>,
+    /// May, must, or cannot clients encrypt what goes over the network (NBD's STARTTLS, TLS 1.2 or 1.3)?
+    #[arg(long, value_name = "WHEN", default_value = "off", help_heading = TLS)]
+    pub tls: TlsChoice,
+    /// The server's certificate, and those behind it, in PEM: by this, clients know that it is us
+    #[arg(long, value_name = "FILE", help_heading = TLS)]
+    #[arg(required_if_eq_any = [("tls", "allow"), ("tls", "require")])]
+    pub tls_certificate: Option<PathBuf>,
+    /// The certificate's private key, in PEM, without a passphrase
+    #[arg(long, value_name = "FILE", help_heading = TLS)]
+    #[arg(required_if_eq_any = [("tls", "allow"), ("tls", "require")])]
+    pub tls_key: Option<PathBuf>,
+    /// Let only clients in that have a certificate of one of these authorities, in PEM; with --tls require
+    #[arg(long, value_name = "FILE", help_heading = TLS)]
+    pub tls_client_ca: Option<PathBuf>,
+    /// Listen where other machines reach it, although without --tls require everything goes over the network in clear
+    #[arg(long, help_heading = TLS)]
+    pub insecure: bool,
 }
 
 const CHECK_EXAMPLES: &str = "\

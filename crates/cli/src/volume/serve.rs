@@ -2,13 +2,15 @@
 
 use super::refused::Refused;
 use super::rendezvous;
+use crate::args::serving::TlsChoice;
 use crate::args::volume::Serve;
 use crate::exit::{Exit, Usage};
 use crate::say::say;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use scrubjay_core::units::{Bytes, UnixSeconds};
 use scrubjay_serve::nbd::Export;
 use scrubjay_serve::server::{Address, Server, Stop};
+use scrubjay_serve::tls::{Tls, TlsFiles};
 use scrubjay_serve::volume::gather::{self, GatherError, Gathered};
 use scrubjay_serve::volume::Steward;
 use std::path::PathBuf;
@@ -19,6 +21,7 @@ const BLOCK_PREFERRED_MAX: u64 = 1 << 20;
 
 /// Serves until it is told to stop.
 pub fn run(args: &Serve) -> Result<Exit> {
+    let tls = tls(args)?;
     let mut gathered = members(&args.members, args.read_only)?;
     let superblock = gathered.assembly.superblock.clone();
     let geometry = superblock.geometry;
@@ -26,13 +29,13 @@ pub fn run(args: &Serve) -> Result<Exit> {
     let stop = stop_on_signals()?;
     let preferred = geometry.chunk_bytes.clamp(512, BLOCK_PREFERRED_MAX) as u32;
     let mut server = Server::new(Export::new(&name, geometry.size(), preferred, args.read_only));
+    server.secure(tls);
     let mut uris = Vec::new();
     for address in &args.listen {
         let bound = server.listen(address).map_err(|error| Usage(error.to_string()))?;
-        uris.push(match &bound {
-            Address::Unix(path) => format!("nbd+unix:///?socket={}", path.display()),
-            Address::Tcp(host) => format!("nbd://{host}"),
-        });
+        let is_open = args.insecure || args.tls == TlsChoice::Require || bound.is_local();
+        ensure!(is_open, Usage(format!("{bound}: other machines reach it; --tls require, or --insecure")));
+        uris.push(uri(&bound, args.tls));
     }
     let socket = match &args.control {
         Some(path) => path.clone(),
@@ -61,6 +64,30 @@ pub fn run(args: &Serve) -> Result<Exit> {
     };
     say(format_args!("stopped {name}: {findings}"));
     Ok(Exit::Clean)
+}
+
+/// What is to be known of TLS.
+fn tls(args: &Serve) -> Result<Tls> {
+    let (Some(certificate), Some(key), true) = (&args.tls_certificate, &args.tls_key, args.tls != TlsChoice::Off) else {
+        let has_file = [&args.tls_certificate, &args.tls_key, &args.tls_client_ca].iter().any(|file| file.is_some());
+        ensure!(!has_file, Usage("files for TLS, but --tls is off: --tls require, or --tls allow".into()));
+        return Ok(Tls::default());
+    };
+    let files = TlsFiles {
+        certificate: certificate.clone(),
+        key: key.clone(),
+        client_authority: args.tls_client_ca.clone(),
+    };
+    Ok(Tls::open(args.tls == TlsChoice::Require, &files).map_err(|error| Usage(error.to_string()))?)
+}
+
+/// What to call an address, for clients.
+fn uri(address: &Address, tls: TlsChoice) -> String {
+    let scheme = if tls == TlsChoice::Off { "nbd" } else { "nbds" };
+    match address {
+        Address::Unix(path) => format!("{scheme}+unix:///?socket={}", path.display()),
+        Address::Tcp(host) => format!("{scheme}://{host}"),
+    }
 }
 
 /// Opens the members of a volume, and says who is missing or left out.

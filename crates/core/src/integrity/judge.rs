@@ -88,10 +88,16 @@ fn by_versions(evidence: &Evidence) -> Found {
     found
 }
 
+/// What is said of a data chunk by whole rows, but for one. (The list of a torn parity may be whole, and old.)
+fn sound_claims(evidence: &Evidence, index: usize, without: Option<usize>) -> impl Iterator<Item = Entry> {
+    let is_heard = move |slot: usize| Some(slot) != without && evidence.rows[slot].is_sound();
+    evidence.claims(index).filter(move |&(slot, _)| is_heard(slot)).map(|(_, entry)| entry)
+}
+
 /// The one row without which all claims agree, if there is exactly one.
 fn by_sums(evidence: &Evidence) -> Found {
     let agrees = |index: usize, without: Option<usize>| {
-        let mut sums = evidence.claims(index).filter(|&(slot, _)| Some(slot) != without).map(|(_, entry)| entry.sum);
+        let mut sums = sound_claims(evidence, index, without).map(|entry| entry.sum);
         let first = sums.next();
         sums.all(|sum| Some(sum) == first)
     };
@@ -110,8 +116,8 @@ fn by_sums(evidence: &Evidence) -> Found {
     found.stale = culprit.map_or(Slots::NONE, Slots::one);
     found.truth = data
         .map(|index| {
-            let mut claims = evidence.claims(index).filter(|&(slot, _)| Some(slot) != culprit);
-            claims.next().map(|(_, entry)| entry).filter(|_| !found.conflict.contains(index))
+            let mut claims = sound_claims(evidence, index, culprit);
+            claims.next().filter(|_| !found.conflict.contains(index))
         })
         .collect();
     found

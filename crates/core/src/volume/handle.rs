@@ -1,9 +1,10 @@
 //! What a task can do: start disk operations, take locks, wait, and start other tasks.
 
 use super::ops::Groups;
-use super::state::{Queue, State};
+use super::state::{Disk, Queue, State};
 use super::tasks::TaskId;
-use crate::member::{Done, Op, OpKind, Slot};
+use crate::buffer::Buffer;
+use crate::member::{Done, Fault, Op, OpKind, Slot};
 use crate::units::Nanos;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -14,6 +15,13 @@ use std::task::Poll;
 /// The volume's state, as its tasks share it. No borrow of it outlives a step: tasks run one at a time.
 #[derive(Clone)]
 pub(super) struct Handle(Rc<RefCell<State>>);
+
+/// The end of an operation, and the disk that it was asked of.
+pub(super) struct Ended {
+    pub disk: Disk,
+    pub buffer: Option<Buffer>,
+    pub result: Result<(), Fault>,
+}
 
 /// A stripe that a task holds; given back when this is dropped.
 pub(super) struct Guard {
@@ -37,20 +45,24 @@ impl Handle {
         self.with(|state| state.spawned.push(Box::pin(task)));
     }
 
-    /// Has disks do all this, at once and in any order; waits for all of it.
-    pub async fn ops(&self, ops: Vec<(Slot, OpKind)>) -> Vec<Done> {
-        let group = self.with(|state| {
+    /// Has disks do all this, at once and in any order; waits for all of it. The ends are in the order of the operations.
+    pub async fn ops(&self, ops: Vec<(Slot, OpKind)>) -> Vec<Ended> {
+        let (group, asked) = self.with(|state| {
             let group = state.groups.begin(state.current, ops.len());
+            let mut asked = Vec::with_capacity(ops.len());
             for (index, (member, kind)) in ops.into_iter().enumerate() {
+                asked.push(state.disk(member));
                 state.out.push_back(Op { id: Groups::id(group, index), member, kind });
             }
-            group
+            (group, asked)
         });
-        poll_fn(|_| match self.with(|state| state.groups.take(group)) {
+        let done = poll_fn(|_| match self.with(|state| state.groups.take(group)) {
             Some(done) => Poll::Ready(done),
             None => Poll::Pending,
         })
-        .await
+        .await;
+        let ended = |(disk, done): (Disk, Done)| Ended { disk, buffer: done.buffer, result: done.result };
+        asked.into_iter().zip(done).map(ended).collect()
     }
 
     /// Takes a stripe, with other readers or alone.

@@ -52,7 +52,7 @@ use record::Record;
 use scrubjay_code::Code;
 use state::{Life, Member, Queue, Rounds, State};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use tasks::Tasks;
 
 /// Zones of the read-status map in memory.
@@ -131,7 +131,7 @@ impl Volume {
             intents: intents::Intents::new(Bits::zeros(geometry.regions())),
             unresolved: BTreeSet::new(),
             requests: 0,
-            rebuilds: BTreeMap::new(),
+            rebuilds: BTreeSet::new(),
             suspects: Vec::new(),
             geometry,
             superblock,
@@ -168,7 +168,8 @@ impl Volume {
     /// Takes a member out.
     pub fn fail(&mut self, now: Nanos, member: Slot) {
         let handle = self.handle.clone();
-        self.begin(now, async move { persist::take_out(&handle, member, Why::Asked).await });
+        let disk = handle.with(|state| state.disk(member));
+        self.begin(now, async move { persist::take_out(&handle, disk, Why::Asked).await });
     }
 
     /// Takes a new disk of this size as a member that is out; it is rebuilt while the volume goes on. The pump has put the
@@ -299,6 +300,10 @@ impl Array for Volume {
 
     fn poll_timeout(&self) -> Option<Nanos> {
         self.handle.with(|state| state.timers.peek().map(|Reverse((time, _))| *time))
+    }
+
+    fn buffer(&mut self, len: usize) -> Buffer {
+        self.handle.with(|state| state.pool.take(len))
     }
 
     fn recycle(&mut self, buffer: Buffer) {

@@ -5,15 +5,16 @@
 //! rows, then a flush, then the written map that vouches for them; a member's failure before the first write that
 //! goes without it is acknowledged.
 
-use super::handle::Handle;
+use super::handle::{Ended, Handle};
 use super::options::Planted;
-use super::state::{Life, Queue, Rounds, State};
+use super::state::{Disk, Life, Queue, Rounds, State};
 use crate::buffer::Buffer;
 use crate::format::superblock::Superblock;
 use crate::format::superblock::{MemberState, Why};
 use crate::format::{intent, written};
-use crate::member::{Done, Fault, OpKind, Slot};
+use crate::member::{OpKind, Slot};
 use crate::units::Nanos;
+use std::collections::BTreeSet;
 
 /// Write numbers reserved by one superblock.
 pub(super) const WRITE_NUMBERS_RESERVED: u64 = 1 << 20;
@@ -82,8 +83,10 @@ async fn rounds(
     }
 }
 
+/// First all copies at the starts, then all at the ends: a member that was a generation behind has only copies in the
+/// places that are written over now, and one of them is whole at any time.
 async fn superblock_round(handle: &Handle) {
-    let ops = handle.with(|state| {
+    let copies = handle.with(|state| {
         state.superblock.generation += 1;
         for (record, member) in state.superblock.members.iter_mut().zip(&state.members) {
             record.state = member.state;
@@ -97,9 +100,11 @@ async fn superblock_round(handle: &Handle) {
             let size = state.options.member_bytes.get(slot).copied().unwrap_or(bytes);
             superblock.places(size).map(|offset| (slot, write(offset, superblock.encode())))
         };
-        state.attached().into_iter().flat_map(|slot| blocks(state, slot)).collect()
+        state.attached().into_iter().map(|slot| blocks(state, slot)).collect::<Vec<_>>()
     });
-    write_all(handle, ops).await;
+    let (starts, ends) = copies.into_iter().map(|[start, end]| (start, end)).unzip();
+    write_all(handle, starts).await;
+    write_all(handle, ends).await;
 }
 
 fn write(offset: u64, buffer: Buffer) -> OpKind {
@@ -108,32 +113,30 @@ fn write(offset: u64, buffer: Buffer) -> OpKind {
 
 /// Does writes to several members; those that fail are taken out, and that is made known by a later round.
 async fn write_all(handle: &Handle, ops: Vec<(Slot, OpKind)>) {
-    let members: Vec<Slot> = ops.iter().map(|(member, _)| *member).collect();
     let done = handle.ops(ops).await;
-    for member in drop_failed(handle, &members, done) {
+    for disk in failed(handle, done) {
         let handle = handle.clone();
-        handle.clone().spawn(async move { take_out(&handle, member, Why::Gone).await });
+        handle.clone().spawn(async move { take_out(&handle, disk, Why::Gone).await });
     }
 }
 
-/// Gives the buffers back; the members whose operations failed.
-fn drop_failed(handle: &Handle, members: &[Slot], done: Vec<Done>) -> Vec<Slot> {
-    let mut failed: Vec<Slot> = Vec::new();
-    for (done, &member) in done.into_iter().zip(members) {
-        if done.result.is_err() && !failed.contains(&member) {
-            failed.push(member);
-        }
-        handle.with(|state| state.recycle(done.buffer));
-    }
+/// Gives the buffers back; the disks whose operations failed.
+pub(super) fn failed(handle: &Handle, done: Vec<Ended>) -> BTreeSet<Disk> {
+    let failed = done.iter().filter(|done| done.result.is_err()).map(|done| done.disk).collect();
+    handle.with(|state| state.recycle(done.into_iter().filter_map(|done| done.buffer)));
     failed
 }
 
 /// Takes a member out of the volume, and returns once the others know it durably. What it held is rebuilt from the
 /// others from now on. When that is too much to lose, the volume writes no more.
-pub(super) async fn take_out(handle: &Handle, member: Slot, why: Why) {
-    let is_news = handle.with(|state| {
+pub(super) async fn take_out(handle: &Handle, disk: Disk, why: Why) {
+    let member = disk.member;
+    let is_here = handle.with(|state| {
+        if state.disk(member) != disk {
+            return false; // what an old disk says does not concern the one that is in its place now
+        }
         if !state.is_attached(member) {
-            return false;
+            return true; // somebody else is at it: it is known when the next round is over
         }
         state.members[member].state = MemberState::Failed(why);
         state.members[member].ahead.clear();
@@ -142,10 +145,7 @@ pub(super) async fn take_out(handle: &Handle, member: Slot, why: Why) {
         }
         true
     });
-    if is_news {
-        commit(handle, |_| ()).await;
-    } else {
-        // Somebody else is at it: it is known when the next round is over.
+    if is_here {
         commit(handle, |_| ()).await;
     }
 }
@@ -260,13 +260,10 @@ async fn flush_round(handle: &Handle) {
         let ops = if state.options.is_read_only { Vec::new() } else { state.attached() };
         (ops.into_iter().map(|slot| (slot, OpKind::Flush)).collect::<Vec<_>>(), pages)
     });
-    let members: Vec<Slot> = ops.iter().map(|(member, _)| *member).collect();
     let done = handle.ops(ops).await;
-    let failed: Vec<Slot> =
-        done.iter().zip(&members).filter(|(done, _)| done.result.is_err()).map(|(_, &member)| member).collect();
-    for &member in &failed {
+    for disk in failed(handle, done) {
         // A flush that failed says nothing about what is on the medium: the member cannot be trusted any more.
-        take_out(handle, member, Why::Gone).await;
+        take_out(handle, disk, Why::Gone).await;
     }
     if !pages.is_empty() {
         let ops = handle.with(|state| {
@@ -313,11 +310,7 @@ pub(super) fn blame(handle: &Handle, member: Slot, row: u64) {
     });
     if is_too_much {
         let own = handle.clone();
-        handle.spawn(async move { take_out(&own, member, Why::Faults).await });
+        let disk = handle.with(|state| state.disk(member));
+        handle.spawn(async move { take_out(&own, disk, Why::Faults).await });
     }
-}
-
-/// The fault of one write: what the disk said, if it did not do it.
-pub(super) fn fault_of(done: &Done) -> Option<Fault> {
-    done.result.err()
 }

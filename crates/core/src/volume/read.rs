@@ -36,7 +36,7 @@ pub(super) async fn stripe(handle: &Handle, stripe: u64, pieces: Vec<Piece>) -> 
 
 fn plan_read(state: &State, stripe: u64, wanted: Slots) -> Option<Plan> {
     let missing = state.missing(stripe);
-    let is_unresolved = !missing.is_empty() && state.unresolved.contains(&stripe);
+    let is_unresolved = state.unresolved.contains(&stripe);
     let known = PlanState {
         is_read: wanted.iter().filter(|&slot| state.read_status.is_read(state.chunk(stripe, slot))).collect(),
         missing,
@@ -69,7 +69,7 @@ fn answer(
     // Without any list to compare with, a sound chunk may still be an old one.
     let is_compared = !((plan.read_chunks | plan.read_appendices) & state.shape().parity_slots()).is_empty();
     if is_compared || state.geometry.scheme.has_buddies() {
-        (wanted & plan.read_chunks).iter().for_each(|slot| state.note_read(stripe, slot));
+        (wanted & rows.settled).iter().for_each(|slot| state.note_read(stripe, slot));
     }
     let parts = pieces.iter().map(|piece| part(piece, lost, rows.buffers[piece.slot].take())).collect();
     state.recycle(rows.buffers.into_iter().flatten());

@@ -4,12 +4,13 @@ use super::handle::Handle;
 use super::persist;
 use super::resolve;
 use super::rows;
-use super::state::{Life, Queue};
+use super::state::{Disk, Life, Queue, State};
 use crate::format::superblock::{MemberState, Why};
 use crate::format::uuid::Uuid;
 use crate::format::{intent, written};
 use crate::member::{OpKind, Slot};
 use crate::slots::Slots;
+use crate::units::Nanos;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -28,7 +29,10 @@ pub(super) fn resume(handle: &Handle) {
         let rebuilding = |state| matches!(state, MemberState::Rebuilding { .. });
         members.filter(|(_, member)| is_writable && rebuilding(member.state)).map(|(slot, _)| slot).collect()
     });
-    unfinished.into_iter().for_each(|slot| start(handle, slot));
+    for slot in unfinished {
+        let disk = handle.with(|state| state.disk(slot));
+        start(handle, disk);
+    }
 }
 
 /// Takes a new disk as the member `slot`: it gets the maps, then everything else, while the volume goes on.
@@ -41,13 +45,14 @@ pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
         state.superblock.members[slot].term += 1;
         state.superblock.members[slot].faults = 0;
     });
-    maps(&handle, slot).await;
+    let disk = handle.with(|state| state.disk(slot));
+    maps(&handle, disk).await;
     persist::commit(&handle, |_| ()).await;
-    start(&handle, slot);
+    start(&handle, disk);
 }
 
 /// Writes the intents and the written map on a new member.
-async fn maps(handle: &Handle, slot: Slot) {
+async fn maps(handle: &Handle, disk: Disk) {
     // Nobody else writes a page meanwhile.
     let all = handle.with(|state| 0..state.geometry.intent_pages);
     while handle.with(|state| !state.intents.pages_busy.is_empty()) {
@@ -57,7 +62,7 @@ async fn maps(handle: &Handle, slot: Slot) {
     while handle.with(|state| std::mem::replace(&mut state.flush_rounds.is_running, true)) {
         handle.park(Queue::Flush).await;
     }
-    write_maps(handle, slot).await;
+    write_maps(handle, disk).await;
     handle.with(|state| {
         state.intents.pages_busy.clear();
         state.flush_rounds.is_running = false;
@@ -66,7 +71,8 @@ async fn maps(handle: &Handle, slot: Slot) {
     });
 }
 
-async fn write_maps(handle: &Handle, slot: Slot) {
+async fn write_maps(handle: &Handle, disk: Disk) {
+    let slot = disk.member;
     let ops = handle.with(|state| {
         let array = state.superblock.array;
         let write = |offset, buffer| (slot, OpKind::Write { offset, buffer, is_durable: true });
@@ -84,7 +90,7 @@ async fn write_maps(handle: &Handle, slot: Slot) {
     for group in chunks(ops, 256) {
         let done = handle.ops(group).await;
         if done.iter().any(|done| done.result.is_err()) {
-            persist::take_out(handle, slot, Why::Gone).await;
+            persist::take_out(handle, disk, Why::Gone).await;
             return;
         }
     }
@@ -99,49 +105,63 @@ fn chunks<T>(items: Vec<T>, size: usize) -> Vec<Vec<T>> {
     groups
 }
 
-fn start(handle: &Handle, slot: Slot) {
-    let is_new = handle.with(|state| state.rebuilds.insert(slot, true).is_none());
+fn start(handle: &Handle, disk: Disk) {
+    let is_new = handle.with(|state| state.rebuilds.insert(disk));
     if is_new {
         let own = handle.clone();
         handle.spawn(async move {
-            run(&own, slot).await;
+            run(&own, disk).await;
             own.with(|state| {
-                state.rebuilds.remove(&slot);
+                state.rebuilds.remove(&disk);
                 state.wake(Queue::Idle);
             });
         });
     }
 }
 
-async fn run(handle: &Handle, slot: Slot) {
+/// How a run of stripes ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Run {
+    /// The disk holds them.
+    Done,
+    /// All but some that a crash left undecided: to be tried again, when those were written over.
+    Undecided,
+    /// The disk does not take them, or is not in its place any more, or the volume stops.
+    Ended,
+}
+
+/// A stripe that cannot be decided now is asked again so much later.
+const UNDECIDED_PAUSE: Nanos = Nanos::from_secs(5);
+
+async fn run(handle: &Handle, disk: Disk) {
     let mut windows = 0;
-    loop {
-        let (stripes_done, stripes) = handle.with(|state| {
-            let done = match state.members[slot].state {
-                MemberState::Rebuilding { stripes_done } if state.life == Life::Open => Some(stripes_done),
-                _ => None,
-            };
-            (done, state.geometry.stripes)
-        });
-        let Some(from) = stripes_done else { return };
+    while let Some(from) = handle.with(|state| stripes_done(state, disk)) {
+        let slot = disk.member;
+        let stripes = handle.with(|state| state.geometry.stripes);
         if from >= stripes {
             handle.with(|state| state.members[slot].state = MemberState::Active);
             persist::commit(handle, |_| ()).await;
             return;
         }
         let to = (from + WINDOW_STRIPES).min(stripes);
-        let is_all_right = window(handle, slot, from, to).await;
+        let end = window(handle, disk, from, to).await;
         let flushed = handle.ops(vec![(slot, OpKind::Flush)]).await;
-        if !is_all_right || flushed.iter().any(|done| done.result.is_err()) {
-            persist::take_out(handle, slot, Why::Gone).await;
+        if end == Run::Undecided {
+            let now = handle.with(|state| state.now);
+            handle.sleep_until(now.saturating_add(UNDECIDED_PAUSE)).await;
+            continue;
+        }
+        if handle.with(|state| stripes_done(state, disk)).is_none() {
+            return;
+        }
+        if end == Run::Ended || flushed.iter().any(|flushed| flushed.result.is_err()) {
+            persist::take_out(handle, disk, Why::Gone).await;
             return;
         }
         handle.with(|state| {
             let member = &mut state.members[slot];
-            if matches!(member.state, MemberState::Rebuilding { .. }) {
-                member.state = MemberState::Rebuilding { stripes_done: to };
-                member.ahead.clear();
-            }
+            member.state = MemberState::Rebuilding { stripes_done: to };
+            member.ahead.clear();
         });
         windows += 1;
         if windows % WINDOWS_PER_SUPERBLOCK == 0 {
@@ -150,19 +170,34 @@ async fn run(handle: &Handle, slot: Slot) {
     }
 }
 
-/// Rebuilds the stripes `from..to`; false if the new member does not take them.
-async fn window(handle: &Handle, slot: Slot, from: u64, to: u64) -> bool {
+/// How far this disk is, if it is the one that is being rebuilt, and the volume is open.
+fn stripes_done(state: &State, disk: Disk) -> Option<u64> {
+    match state.members[disk.member].state {
+        MemberState::Rebuilding { stripes_done } if state.life == Life::Open && state.disk(disk.member) == disk => {
+            Some(stripes_done)
+        }
+        _ => None,
+    }
+}
+
+/// Rebuilds the stripes `from..to` that the disk does not hold yet.
+async fn window(handle: &Handle, disk: Disk, from: u64, to: u64) -> Run {
     let next = Rc::new(Cell::new(from));
     let running = Rc::new(Cell::new(STRIPES_AT_ONCE));
-    let is_right = Rc::new(Cell::new(true));
+    let end = Rc::new(Cell::new(Run::Done));
     let task = handle.current();
     for _ in 0..STRIPES_AT_ONCE {
-        let (own, next, running, is_right) = (handle.clone(), next.clone(), running.clone(), is_right.clone());
+        let (own, next, running, end) = (handle.clone(), next.clone(), running.clone(), end.clone());
         handle.spawn(async move {
-            while next.get() < to && is_right.get() && own.with(|state| state.life == Life::Open) {
+            while next.get() < to && end.get() != Run::Ended {
+                if own.with(|state| stripes_done(state, disk)).is_none() {
+                    end.set(Run::Ended);
+                    break;
+                }
                 let stripe = next.replace(next.get() + 1);
-                if !rebuild(&own, slot, stripe).await {
-                    is_right.set(false);
+                match rebuild(&own, disk.member, stripe).await {
+                    Run::Done => (),
+                    worse => end.set(worse),
                 }
             }
             running.set(running.get() - 1);
@@ -172,37 +207,32 @@ async fn window(handle: &Handle, slot: Slot, from: u64, to: u64) -> bool {
     while running.get() > 0 {
         handle.pause().await;
     }
-    is_right.get() && next.get() >= to
+    end.get()
 }
 
 /// Rebuilds what the member holds of one stripe, writes it and reads it back, twice at most.
-async fn rebuild(handle: &Handle, member: Slot, stripe: u64) -> bool {
+async fn rebuild(handle: &Handle, member: Slot, stripe: u64) -> Run {
     let _guard = handle.lock(stripe, true).await;
     let mine: Slots = handle.with(|state| {
         let disk = |slot| state.geometry.layout.place(stripe, slot).disk;
         (0..state.shape().slots()).filter(|&slot| disk(slot) == member).collect()
     });
     let is_written = handle.with(|state| state.written.get(stripe));
+    if handle.with(|state| state.holds(member, stripe)) {
+        return Run::Done;
+    }
     if mine.is_empty() || !is_written {
         handle.with(|state| state.members[member].ahead.insert(stripe));
-        return true;
+        return Run::Done;
     }
     // What a crash left undecided must not be made to look right.
     if handle.with(|state| state.unresolved.contains(&stripe)) {
-        return handle.with(|state| {
-            state.members[member].ahead.insert(stripe);
-            state.geometry.scheme.checks_itself()
-        });
+        return given_up(handle, member, stripe);
     }
     let resolved = resolve::resolve(handle, stripe).await;
     if !resolved.lost.is_empty() {
-        // What cannot be proven is not written: the row stays foreign on the new member, and is found to be; where rows
-        // do not prove themselves, the member cannot be completed.
         resolved.recycle(handle);
-        return handle.with(|state| {
-            state.members[member].ahead.insert(stripe);
-            state.geometry.scheme.checks_itself()
-        });
+        return given_up(handle, member, stripe);
     }
     let entries = resolved.entries.clone();
     let mut data = resolved.rows;
@@ -247,5 +277,17 @@ async fn rebuild(handle: &Handle, member: Slot, stripe: u64) -> bool {
             state.members[member].ahead.insert(stripe);
         }
     });
-    is_right
+    if is_right { Run::Done } else { Run::Ended }
+}
+
+/// What cannot be proven is not written: the row stays foreign on the new disk, and is found to be, where rows prove
+/// themselves; where they do not, the disk cannot be called complete.
+fn given_up(handle: &Handle, member: Slot, stripe: u64) -> Run {
+    handle.with(|state| {
+        if !state.geometry.scheme.checks_itself() {
+            return Run::Undecided;
+        }
+        state.members[member].ahead.insert(stripe);
+        Run::Done
+    })
 }

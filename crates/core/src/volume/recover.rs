@@ -7,7 +7,7 @@ use super::rows::Rows;
 use super::state::{Life, Queue, State};
 use crate::buffer::Buffer;
 use crate::format::geometry::WRITTEN_PAGE_BYTES;
-use crate::format::superblock::MemberState;
+use crate::format::superblock::{MemberState, Why};
 use crate::format::{intent, written};
 use crate::integrity::evidence::Seen;
 use crate::integrity::settle::{Settlement, settle};
@@ -191,17 +191,9 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
         }
         changed(state, stripe, data, entries, &rows)
     });
-    let members: Vec<Slot> = writes.iter().map(|(member, _)| *member).collect();
     let done = handle.ops(writes).await;
-    let mut failed = Vec::new();
-    for (done, member) in done.into_iter().zip(members) {
-        if persist::fault_of(&done).is_some() {
-            failed.push(member);
-        }
-        handle.with(|state| state.recycle(done.buffer));
-    }
-    for member in failed {
-        persist::take_out(handle, member, crate::format::superblock::Why::Gone).await;
+    for disk in persist::failed(handle, done) {
+        persist::take_out(handle, disk, Why::Gone).await;
     }
     rows.recycle(handle);
     handle.with(|state| state.note_written(stripe));

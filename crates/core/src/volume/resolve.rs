@@ -23,8 +23,10 @@ pub(super) struct Resolved {
     pub entries: Vec<Entry>,
     /// Data chunks of which no right content can be proven. (Those marked as lost are zeros in `rows`.)
     pub lost: Slots,
-    /// Did anything have to be repaired, or could it not be?
+    /// Did nothing have to be repaired, and was nothing in the way?
     pub is_clean: bool,
+    /// The data rows that came from the medium itself.
+    pub settled: Slots,
 }
 
 impl Resolved {
@@ -54,12 +56,13 @@ pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
         Slots::NONE
     };
     report(handle, stripe, &rows, &judgement, &stripe_rows, Reported { passed, present, repaired });
+    let settled = rows.settled;
     rows.recycle(handle);
     let Rebuilt { rows: all, entries, lost, .. } = stripe_rows;
     let mut all = all;
     let parities = all.split_off(entries.len());
     handle.with(|state| state.recycle(parities.into_iter().flatten()));
-    Resolved { rows: all, entries, lost, is_clean }
+    Resolved { rows: all, entries, lost, is_clean, settled }
 }
 
 /// Reads every row whose member is there.
@@ -270,7 +273,7 @@ async fn repair(handle: &Handle, stripe: u64, rebuilt: &mut Rebuilt, wanted: Slo
     let members: Vec<usize> = ops.iter().map(|(member, _)| *member).collect();
     let done = handle.ops(ops).await;
     handle.with(|state| state.recycle(done.into_iter().flat_map(|done| done.buffer)));
-    let flushed = handle.ops(members.iter().map(|&member| (member, OpKind::Flush)).collect()).await;
+    let flushed = handle.ops(members.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
     let is_flushed: Vec<bool> = flushed.iter().map(|done| done.result.is_ok()).collect();
 
     let flushed: Slots =

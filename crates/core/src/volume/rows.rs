@@ -18,6 +18,8 @@ pub(super) struct Rows {
     pub evidence: Evidence,
     /// The rows that the evidence speaks of.
     pub read: Slots,
+    /// The data rows that came from the medium itself, not perhaps from a cache.
+    pub settled: Slots,
 }
 
 impl Rows {
@@ -48,7 +50,7 @@ pub(super) async fn read(handle: &Handle, stripe: u64, chunks: Slots, appendices
         }
         (ops, slots)
     });
-    let members: Vec<usize> = ops.iter().map(|(member, _)| *member).collect();
+    let settled = handle.with(|state| state.settled(stripe));
     let done = handle.ops(ops).await;
 
     let mut rows = handle.with(|state| Rows {
@@ -59,15 +61,16 @@ pub(super) async fn read(handle: &Handle, stripe: u64, chunks: Slots, appendices
             rows: vec![Seen::nothing(Standing::Missing); state.shape().slots()],
         },
         read: chunks | appendices,
+        settled: settled & chunks,
     });
     let mut gone = Vec::new();
-    for ((done, slot), member) in done.into_iter().zip(slots).zip(members) {
+    for (done, slot) in done.into_iter().zip(slots) {
         let buffer = done.buffer.expect("a read brings its buffer back");
         rows.evidence.rows[slot] = match done.result {
             Ok(()) => handle.with(|state| open(state, stripe, slot, &buffer)),
             Err(Fault::Medium) => Seen::nothing(Standing::Unreadable),
             Err(Fault::Gone) => {
-                gone.push(member);
+                gone.push(done.disk);
                 Seen::nothing(Standing::Missing)
             }
         };
@@ -82,8 +85,8 @@ pub(super) async fn read(handle: &Handle, stripe: u64, chunks: Slots, appendices
             Err(_) => handle.with(|state| state.pool.give(buffer)),
         }
     }
-    for member in gone {
-        persist::take_out(handle, member, crate::format::superblock::Why::Gone).await;
+    for disk in gone {
+        persist::take_out(handle, disk, crate::format::superblock::Why::Gone).await;
     }
     rows
 }

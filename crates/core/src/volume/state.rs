@@ -23,7 +23,7 @@ use crate::slots::Slots;
 use crate::units::Nanos;
 use scrubjay_code::Code;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 /// Records that nobody has taken yet; beyond these they are only counted.
 const RECORDS_MAX: usize = 4096;
@@ -66,6 +66,13 @@ pub(super) struct Rounds {
     pub wanted: u64,
     pub done: u64,
     pub is_running: bool,
+}
+
+/// A disk in a member's place. When it is replaced, the next one has another term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Disk {
+    pub member: Slot,
+    pub term: u16,
 }
 
 /// A member, as the volume deals with it.
@@ -118,8 +125,8 @@ pub(super) struct State {
     pub unresolved: BTreeSet<u64>,
     /// Requests that were taken and not replied to.
     pub requests: usize,
-    /// Rebuilds under way, by member.
-    pub rebuilds: BTreeMap<Slot, bool>,
+    /// Disks that are being rebuilt.
+    pub rebuilds: BTreeSet<Disk>,
     /// Stripes to be looked at: a misdirected write named them as its true target.
     pub suspects: Vec<u64>,
 }
@@ -160,6 +167,11 @@ impl State {
         matches!(self.members[member].state, MemberState::Active | MemberState::Rebuilding { .. })
     }
 
+    /// The disk that is in a member's place now.
+    pub fn disk(&self, member: Slot) -> Disk {
+        Disk { member, term: self.superblock.members[member].term }
+    }
+
     /// All members with a disk.
     pub fn attached(&self) -> Vec<Slot> {
         (0..self.members.len()).filter(|&member| self.is_attached(member)).collect()
@@ -190,13 +202,18 @@ impl State {
         stripe * self.shape().data as u64 + slot as u64
     }
 
-    /// A row whose content is right was read from its disk: if everything written to that chunk was flushed before,
-    /// the medium itself has it.
+    /// Data chunks of a stripe that a read, asked for now, gets from the medium itself: everything written to them was
+    /// flushed.
+    pub fn settled(&self, stripe: u64) -> Slots {
+        let is_blind = self.options.planted == Some(Planted::SetReadBitWithoutFlush);
+        let data = 0..self.shape().data;
+        data.filter(|&slot| is_blind || !self.unflushed.contains(self.chunk(stripe, slot))).collect()
+    }
+
+    /// A row was read, which was settled before that, and its content is right: the medium has it.
     pub fn note_read(&mut self, stripe: u64, slot: usize) {
         let chunk = self.chunk(stripe, slot);
-        if !self.unflushed.contains(chunk) || self.options.planted == Some(Planted::SetReadBitWithoutFlush) {
-            self.read_status.set(chunk);
-        }
+        self.read_status.set(chunk);
     }
 
     /// All rows of a stripe are written: from the next flush on the written map says so.

@@ -11,12 +11,8 @@ pub(super) async fn stripe(handle: &Handle, stripe: u64) {
         return;
     }
     let resolved: Resolved = resolve::resolve(handle, stripe).await;
-    handle.with(|state| {
-        for slot in 0..state.shape().data {
-            if resolved.is_clean {
-                state.note_read(stripe, slot);
-            }
-        }
-    });
+    if resolved.is_clean {
+        handle.with(|state| resolved.settled.iter().for_each(|slot| state.note_read(stripe, slot)));
+    }
     resolved.recycle(handle);
 }

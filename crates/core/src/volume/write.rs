@@ -14,7 +14,7 @@ use crate::format::superblock::Why;
 use crate::integrity::judge::is_consistent;
 use crate::integrity::scheme::Scheme;
 use crate::integrity::tag::{self, Entry, Version};
-use crate::member::{Fault, OpKind, Slot};
+use crate::member::{Fault, OpKind};
 use crate::plan::{Mode, Plan, Shape, State as PlanState, Want, plan};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
@@ -266,6 +266,14 @@ async fn replace(
         plan(state.geometry.scheme, state.shape(), Want::Write { touched, partial }, known)
     });
     let Some(plan) = plan else { return Ok(None) };
+    // Copies of checksums that no parity lists any more: only a look at all data keeps them right.
+    let is_blind = handle.with(|state| {
+        let parities = state.shape().parity_slots();
+        !parities.is_empty() && state.geometry.scheme.has_buddies() && parities.is_subset(state.missing(stripe))
+    });
+    if is_blind {
+        return Ok(None);
+    }
     let rows = rows::read(handle, stripe, plan.read_chunks, plan.read_appendices).await;
     let is_fine = is_consistent(&rows.evidence, rows.read);
     let needs_decoding = handle.with(|state| {
@@ -483,7 +491,7 @@ async fn put(handle: &Handle, stripe: u64, output: Output) -> Result<(), Failure
     for attempt in 0..2 {
         let (ops, places) = handle.with(|state| {
             let mut ops = Vec::with_capacity(left.len());
-            let mut places: Vec<(usize, bool, Slot)> = Vec::with_capacity(left.len());
+            let mut places: Vec<(usize, bool)> = Vec::with_capacity(left.len());
             for (slot, is_row, buffer) in left.drain(..) {
                 let place = state.geometry.layout.place(stripe, slot);
                 if !state.is_attached(place.disk) {
@@ -493,25 +501,25 @@ async fn put(handle: &Handle, stripe: u64, output: Output) -> Result<(), Failure
                 let skipped = if is_row { 0 } else { state.geometry.chunk_bytes };
                 let offset = state.geometry.chunk_offset(place.row) + skipped;
                 ops.push((place.disk, OpKind::Write { offset, buffer, is_durable: false }));
-                places.push((slot, is_row, place.disk));
+                places.push((slot, is_row));
             }
             (ops, places)
         });
         let done = handle.ops(ops).await;
         let mut failed = Vec::new();
-        for (mut done, (slot, is_row, member)) in done.into_iter().zip(places) {
-            let buffer = done.buffer.take().expect("a write brings its buffer back");
+        for (done, (slot, is_row)) in done.into_iter().zip(places) {
+            let buffer = done.buffer.expect("a write brings its buffer back");
             match done.result {
                 Ok(()) => handle.with(|state| state.pool.give(buffer)),
                 Err(Fault::Medium) if attempt == 0 => left.push((slot, is_row, buffer)),
                 Err(_) => {
                     handle.with(|state| state.pool.give(buffer));
-                    failed.push(member);
+                    failed.push(done.disk);
                 }
             }
         }
-        for member in failed {
-            persist::take_out(handle, member, Why::Gone).await;
+        for disk in failed {
+            persist::take_out(handle, disk, Why::Gone).await;
         }
         if left.is_empty() {
             break;

@@ -94,8 +94,13 @@ impl Session {
     }
 
     /// Takes bytes from the front of `input`, up to the end of the next request: that is returned. `None`: it took all
-    /// there was, or does not want any now ([`Session::wants_input`]).
-    pub fn advance(&mut self, input: &mut &[u8]) -> Option<(Ticket, Request)> {
+    /// there was, or does not want any now ([`Session::wants_input`]). `buffer` makes the buffers of payloads, of that
+    /// length; whatever is in them is overwritten.
+    pub fn advance(
+        &mut self,
+        input: &mut &[u8],
+        mut buffer: impl FnMut(usize) -> Buffer,
+    ) -> Option<(Ticket, Request)> {
         while !input.is_empty() && self.wants_input() {
             match self.phase {
                 Phase::Flags => {
@@ -113,7 +118,7 @@ impl Session {
                 Phase::Unwanted { .. } => self.skip(input),
                 Phase::Request => {
                     let head = self.gather(input)?;
-                    if let Some(ready) = self.begin_request(&head) {
+                    if let Some(ready) = self.begin_request(&head, &mut buffer) {
                         return Some(ready);
                     }
                 }
@@ -290,7 +295,11 @@ impl Session {
     }
 
     /// A request that needs no payload is returned at once.
-    fn begin_request(&mut self, head: &[u8; REQUEST_BYTES]) -> Option<(Ticket, Request)> {
+    fn begin_request(
+        &mut self,
+        head: &[u8; REQUEST_BYTES],
+        buffer: impl FnOnce(usize) -> Buffer,
+    ) -> Option<(Ticket, Request)> {
         let Some(header) = Header::parse(head).filter(|header| header.number != wire::command::DISC) else {
             self.phase = Phase::Over;
             return None;
@@ -307,7 +316,9 @@ impl Session {
             return None;
         }
         if matches!(command.kind, Kind::Write { .. }) {
-            self.phase = Phase::Payload { command, buffer: Buffer::zeroed(command.len as usize), filled: 0 };
+            let buffer = buffer(command.len as usize);
+            assert_eq!(buffer.len(), command.len as usize, "a buffer of the length that was asked for");
+            self.phase = Phase::Payload { command, buffer, filled: 0 };
             return None;
         }
         Some((self.admit(command), request(&command)))

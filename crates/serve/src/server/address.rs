@@ -3,7 +3,7 @@
 use scrubjay_device::completion::Socket;
 use std::fmt;
 use std::io;
-use std::net::TcpListener;
+use std::net::{TcpListener, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -64,6 +64,18 @@ impl fmt::Display for Address {
         match self {
             Address::Unix(path) => write!(f, "unix:{}", path.display()),
             Address::Tcp(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Address {
+    /// Do all who reach it run on this machine? A name that cannot be looked up is taken for one that others reach.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Address::Unix(_) => true,
+            Address::Tcp(text) => {
+                text.to_socket_addrs().is_ok_and(|mut all| all.all(|address| address.ip().to_canonical().is_loopback()))
+            }
         }
     }
 }
@@ -131,6 +143,16 @@ mod tests {
         }
         for text in ["", "unix:", "localhost", ":10809", "localhost:port", "localhost:70000", "/run/x.sock"] {
             assert!(text.parse::<Address>().unwrap_err().to_string().contains("unix:PATH"), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_loopback_and_paths_are_local() {
+        for text in ["unix:/run/x.sock", "127.0.0.1:10809", "127.9.9.9:1", "[::1]:0", "[::ffff:127.0.0.1]:1"] {
+            assert!(text.parse::<Address>().unwrap().is_local(), "{text}");
+        }
+        for text in ["0.0.0.0:10809", "[::]:10809", "192.0.2.1:10809", "[2001:db8::1]:1", "[::ffff:192.0.2.1]:1"] {
+            assert!(!text.parse::<Address>().unwrap().is_local(), "{text}");
         }
     }
 

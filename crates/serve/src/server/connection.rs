@@ -2,7 +2,8 @@
 
 use super::task::Task;
 use crate::control::Lines;
-use crate::nbd::{BYTES_IN_FLIGHT_MAX, Session, Ticket};
+use crate::nbd::{BYTES_IN_FLIGHT_MAX, Ticket};
+use crate::tls::TlsSession;
 use scrubjay_core::block::{Reply, Request};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::units::Nanos;
@@ -38,7 +39,7 @@ pub(super) struct Connection {
 
 /// What is spoken.
 enum Talk {
-    Nbd(Box<Session>),
+    Nbd(Box<TlsSession>),
     Control(Lines),
 }
 
@@ -49,7 +50,7 @@ pub(super) enum Ask {
 }
 
 impl Connection {
-    pub fn nbd(socket: Socket, now: Nanos, session: Session) -> Connection {
+    pub fn nbd(socket: Socket, now: Nanos, session: TlsSession) -> Connection {
         Connection::new(socket, now, Talk::Nbd(Box::new(session)))
     }
 
@@ -73,13 +74,15 @@ impl Connection {
         }
     }
 
-    /// The next thing the client wants, of the bytes that are there.
-    pub fn next(&mut self) -> Option<Ask> {
+    /// The next thing the client wants, of the bytes that are there. `buffer` makes buffers for what it writes.
+    pub fn next(&mut self, buffer: impl FnMut(usize) -> Buffer) -> Option<Ask> {
         let is_full = self.is_full();
         let input = self.input.as_ref().filter(|_| !is_full)?;
         let mut bytes = &input[self.unread.clone()];
         let ask = match &mut self.talk {
-            Talk::Nbd(session) => session.advance(&mut bytes).map(|(ticket, request)| Ask::Request(ticket, request)),
+            Talk::Nbd(session) => {
+                session.advance(&mut bytes, buffer).map(|(ticket, request)| Ask::Request(ticket, request))
+            }
             Talk::Control(lines) => lines.advance(&mut bytes).map(Ask::Command),
         };
         self.unread.start = self.unread.end - bytes.len();
@@ -99,14 +102,14 @@ impl Connection {
     }
 
     /// Starts what can be started: sending what is ready, receiving what is wanted.
-    pub fn start_io(&mut self, index: usize, ring: &mut Ring<Task>, recycle: impl FnMut(Buffer)) {
-        if self.sending.is_none() && self.output_len() > 0 {
+    pub fn start_io(&mut self, index: usize, ring: &mut Ring<Task>, mut recycle: impl FnMut(Buffer)) {
+        if self.sending.is_none() && self.has_output() {
             let spare = std::mem::take(&mut self.spare);
             let mut outgoing = match &mut self.talk {
-                Talk::Nbd(session) => session.take_output(spare),
+                Talk::Nbd(session) => session.take_output(spare, &mut recycle),
                 Talk::Control(lines) => lines.take_output(spare),
             };
-            if self.is_lost {
+            if self.is_lost || outgoing.is_empty() {
                 outgoing.clear(recycle);
                 self.spare = outgoing;
             } else {
@@ -189,7 +192,7 @@ impl Connection {
     /// Has it no request under way and nothing to send? (A command may take as long as it likes; nobody waits for it.)
     pub fn is_quiet(&self) -> bool {
         let has_requests = matches!(&self.talk, Talk::Nbd(session) if session.in_flight() > 0);
-        !has_requests && self.sending.is_none() && (self.output_len() == 0 || self.is_lost)
+        !has_requests && self.sending.is_none() && (!self.has_output() || self.is_lost)
     }
 
     /// Is it over, and nothing out?
@@ -210,10 +213,10 @@ impl Connection {
         held + self.sending.unwrap_or(0) >= BYTES_IN_FLIGHT_MAX
     }
 
-    fn output_len(&self) -> usize {
+    fn has_output(&self) -> bool {
         match &self.talk {
-            Talk::Nbd(session) => session.output_len(),
-            Talk::Control(lines) => lines.output_len(),
+            Talk::Nbd(session) => session.has_output(),
+            Talk::Control(lines) => lines.output_len() > 0,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  clients' sockets --bytes--> nbd::Session --Request--> volume (core::member::Array) --Op--> members' disks
-//!                  <--bytes--              <--Reply----                               <--Done--
+//!                  <--bytes--   (in a TlsSession) <--Reply----                        <--Done--
 //! ```
 //!
 //! It decides nothing. Each turn: wait for ends of what the ring is at, tell whom they concern, let the clients' bytes
@@ -22,7 +22,8 @@ pub use stop::Stop;
 
 use crate::control::Controller;
 use crate::members::Members;
-use crate::nbd::{Export, TlsMode};
+use crate::nbd::Export;
+use crate::tls::Tls;
 use address::Listener;
 use pump::Pump;
 use scrubjay_core::member::Array;
@@ -32,7 +33,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Server {
     export: Arc<Export>,
-    tls: TlsMode,
+    tls: Tls,
     /// Where it listens, and whether for commands.
     listeners: Vec<(Listener, bool)>,
     /// The disks.
@@ -42,7 +43,12 @@ pub struct Server {
 impl Server {
     /// A server of `export`, which listens nowhere yet and has no disks.
     pub fn new(export: Export) -> Server {
-        Server { export: Arc::new(export), tls: TlsMode::Off, listeners: Vec::new(), members: Members::default() }
+        Server { export: Arc::new(export), tls: Tls::default(), listeners: Vec::new(), members: Members::default() }
+    }
+
+    /// May, must, or cannot NBD clients use TLS: at first they cannot.
+    pub fn secure(&mut self, tls: Tls) {
+        self.tls = tls;
     }
 
     /// Listens for NBD clients. Returns where: a port that was 0 is one by then.
@@ -75,6 +81,6 @@ impl Server {
     /// [`ServeError`]. The volume was not flushed then.
     pub fn run<V: Array + Controller>(&mut self, volume: &mut V, stop: &Stop) -> Result<(), ServeError> {
         let listeners = std::mem::take(&mut self.listeners);
-        Pump::new(&self.export, self.tls, &listeners, &mut self.members, volume, stop)?.run()
+        Pump::new(&self.export, &self.tls, &listeners, &mut self.members, volume, stop)?.run()
     }
 }

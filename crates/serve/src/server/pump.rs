@@ -7,7 +7,8 @@ use super::stop::Stop;
 use super::task::Task;
 use crate::control::{CommandId, Controller};
 use crate::members::Members;
-use crate::nbd::{Export, IN_FLIGHT_MAX, Session, TlsMode};
+use crate::nbd::{Export, IN_FLIGHT_MAX};
+use crate::tls::{Tls, TlsSession};
 use scrubjay_core::block::{Reply, Request, RequestId};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::member::{Array, Done, Fault, Op, OpKind};
@@ -43,7 +44,7 @@ const LAST_FLUSH: RequestId = RequestId(u64::MAX);
 /// A server that runs.
 pub(super) struct Pump<'a, V> {
     export: &'a Arc<Export>,
-    tls: TlsMode,
+    tls: &'a Tls,
     listeners: &'a [(Listener, bool)],
     members: &'a mut Members,
     volume: &'a mut V,
@@ -77,7 +78,7 @@ enum Ending {
 impl<'a, V: Array + Controller> Pump<'a, V> {
     pub fn new(
         export: &'a Arc<Export>,
-        tls: TlsMode,
+        tls: &'a Tls,
         listeners: &'a [(Listener, bool)],
         members: &'a mut Members,
         volume: &'a mut V,
@@ -165,7 +166,10 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         if let Some(connection) = self.connections[index].as_mut() {
             connection.is_stirred = false;
         }
-        while is_listened_to && let Some(ask) = self.connections[index].as_mut().and_then(Connection::next) {
+        while is_listened_to
+            && let Some(connection) = self.connections[index].as_mut()
+            && let Some(ask) = connection.next(|len| self.volume.buffer(len))
+        {
             self.ask(index, ask);
         }
         let Some(connection) = self.connections[index].as_mut() else { return };
@@ -261,7 +265,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         } else {
             let end = self.now.saturating_add(HANDSHAKE);
             self.handshake_end = Some(self.handshake_end.map_or(end, |other| other.min(end)));
-            Connection::nbd(Arc::new(undelayed(client)), self.now, Session::new(Arc::clone(self.export), self.tls))
+            Connection::nbd(Arc::new(undelayed(client)), self.now, TlsSession::new(Arc::clone(self.export), self.tls))
         };
         if free == self.connections.len() {
             self.connections.push(None);

@@ -8,6 +8,7 @@ use super::wire::{self, command, option};
 use super::{Export, Session, TlsMode};
 use crate::memory::MemoryArray;
 use scrubjay_core::block::{Request, RequestId};
+use scrubjay_core::buffer::Buffer;
 use scrubjay_core::member::Array;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::Outgoing;
@@ -51,7 +52,7 @@ impl Peer {
         let mut back = self.take();
         loop {
             let before = bytes.len();
-            if let Some((ticket, request)) = self.session.advance(&mut bytes) {
+            if let Some((ticket, request)) = self.session.advance(&mut bytes, Buffer::zeroed) {
                 self.serve(ticket, request);
             }
             back.extend(self.take());

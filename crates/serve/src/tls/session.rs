@@ -1,0 +1,158 @@
+//! One connection of an NBD client, as a pure machine: its session, and TLS around it once the client has asked for it.
+
+use super::channel::Channel;
+use super::credentials::Tls;
+use crate::nbd::{Export, Session, Ticket};
+use rustls::ServerConfig;
+use scrubjay_core::block::{Reply, Request};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_device::completion::Outgoing;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The session, in clear or encrypted.
+#[derive(Debug)]
+pub struct TlsSession {
+    session: Session,
+    config: Option<Arc<ServerConfig>>,
+    channel: Option<Box<Channel>>,
+}
+
+impl TlsSession {
+    /// A client has connected; the greeting is ready to be sent.
+    pub fn new(export: Arc<Export>, tls: &Tls) -> TlsSession {
+        TlsSession { session: Session::new(export, tls.mode()), config: tls.config().cloned(), channel: None }
+    }
+
+    /// As [`Session::advance`]. What breaks TLS ends the session.
+    pub fn advance(
+        &mut self,
+        input: &mut &[u8],
+        mut buffer: impl FnMut(usize) -> Buffer,
+    ) -> Option<(Ticket, Request)> {
+        loop {
+            let Some(channel) = &mut self.channel else {
+                let ready = self.session.advance(input, &mut buffer);
+                if !self.session.wants_tls() {
+                    return ready;
+                }
+                self.begin_tls();
+                continue;
+            };
+            let mut plain = channel.received();
+            let count = plain.len();
+            let ready = self.session.advance(&mut plain, &mut buffer);
+            let taken = count - plain.len();
+            channel.consume(taken);
+            if ready.is_some() || taken < count || self.session.is_over() {
+                return ready;
+            }
+            if count > 0 {
+                continue; // there may be more of them
+            }
+            if channel.is_closed() {
+                self.hang_up();
+                return None;
+            }
+            if input.is_empty() {
+                return None;
+            }
+            if channel.receive(input).is_err() {
+                self.hang_up();
+            } else if channel.is_established() && self.session.wants_tls() {
+                self.session.secure();
+            }
+        }
+    }
+
+    /// What was said so far is sent in clear; what comes in from now on is for TLS.
+    fn begin_tls(&mut self) {
+        let config = self.config.as_ref().expect("the session knows whether there is TLS");
+        let clear = self.session.take_output(Outgoing::default());
+        self.channel = Some(Box::new(Channel::new(Arc::clone(config), clear)));
+    }
+
+    /// As [`Session::reply`].
+    ///
+    /// # Panics
+    /// As [`Session::reply`].
+    pub fn reply(&mut self, ticket: Ticket, reply: Reply) {
+        self.session.reply(ticket, reply);
+    }
+
+    /// As [`Session::wants_input`].
+    pub fn wants_input(&self) -> bool {
+        match &self.channel {
+            None => self.session.wants_input(),
+            Some(channel) => channel.wants_input() && (self.session.wants_tls() || self.session.wants_input()),
+        }
+    }
+
+    /// The bytes that are held for this client.
+    pub fn bytes(&self) -> usize {
+        self.session.bytes() + self.channel.as_ref().map_or(0, |channel| channel.bytes())
+    }
+
+    /// How many requests are under way.
+    pub fn in_flight(&self) -> usize {
+        self.session.in_flight()
+    }
+
+    /// Is something to be sent?
+    pub fn has_output(&self) -> bool {
+        let is_at_end = self.is_at_end();
+        let is_in_channel = |channel: &Channel| channel.has_output() || is_at_end && channel.wants_farewell();
+        self.session.output_len() > 0 || self.channel.as_deref().is_some_and(is_in_channel)
+    }
+
+    /// Takes the next of what is to be sent, and gives an empty one in exchange. Buffers whose bytes were encrypted are
+    /// handed out.
+    ///
+    /// # Panics
+    /// When what is given is not empty.
+    pub fn take_output(&mut self, empty: Outgoing, recycle: impl FnMut(Buffer)) -> Outgoing {
+        let is_at_end = self.is_at_end();
+        let Some(channel) = &mut self.channel else { return self.session.take_output(empty) };
+        if channel.is_all_sealed() {
+            channel.load(|empty| self.session.take_output(empty));
+        }
+        channel.seal(recycle);
+        if is_at_end && channel.is_all_sealed() && self.session.output_len() == 0 {
+            channel.farewell();
+        }
+        channel.take_output(empty)
+    }
+
+    /// Will the session say nothing any more?
+    fn is_at_end(&self) -> bool {
+        self.session.is_over() && self.session.in_flight() == 0
+    }
+
+    /// As [`Session::lend_payload`]. Never, where what is received is encrypted.
+    pub fn lend_payload(&mut self) -> Option<(Buffer, Range<usize>)> {
+        if self.channel.is_some() { None } else { self.session.lend_payload() }
+    }
+
+    /// As [`Session::return_payload`].
+    ///
+    /// # Panics
+    /// When none was lent.
+    pub fn return_payload(&mut self, buffer: Buffer, count: usize) -> Option<(Ticket, Request)> {
+        self.session.return_payload(buffer, count)
+    }
+
+    /// Are options still being haggled about, or keys?
+    pub fn is_negotiating(&self) -> bool {
+        self.session.is_negotiating()
+    }
+
+    /// Will nothing more come of it, once what is under way has been replied to and sent?
+    pub fn is_over(&self) -> bool {
+        self.session.is_over()
+    }
+
+    /// The client is gone, or we are: no more of its bytes are wanted.
+    pub fn hang_up(&mut self) {
+        self.session.hang_up();
+    }
+}
