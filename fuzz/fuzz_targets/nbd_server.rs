@@ -53,7 +53,7 @@ fn answered(mode: u8, client: &[u8], piece: usize, lends: bool) -> Vec<u8> {
         }
         loop {
             let before = bytes.len();
-            if let Some((ticket, request)) = session.advance(&mut bytes, Buffer::zeroed) {
+            if let Some((ticket, request)) = session.advance(&mut bytes, |len| used(len, lends)) {
                 array.submit(Nanos::ZERO, RequestId(ticket as u64), request);
             }
             reply(&mut array, &mut session, &mut answered);
@@ -65,6 +65,13 @@ fn answered(mode: u8, client: &[u8], piece: usize, lends: bool) -> Vec<u8> {
         }
     }
     answered
+}
+
+/// A buffer in which others' bytes stand: they are to be seen nowhere.
+fn used(len: usize, lends: bool) -> Buffer {
+    let mut buffer = Buffer::zeroed(len);
+    buffer.fill(0x55 + u8::from(lends));
+    buffer
 }
 
 /// Passes on replies, and takes what is to be sent.

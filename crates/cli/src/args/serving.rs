@@ -9,8 +9,8 @@ const SERVE_EXAMPLES: &str = "\
 Examples:
   scrubjay volume serve [a-f].img --listen unix:/tmp/photos.sock
   scrubjay volume serve /dev/sd[b-g] --listen 127.0.0.1:10809 --listen unix:/run/photos.sock
-  scrubjay volume serve /dev/sd[b-g] --listen 0.0.0.0:10809 --tls require --tls-certificate server.pem \\
-      --tls-key server.key --tls-client-ca clients.pem
+  scrubjay volume serve /dev/sd[b-g] --listen 0.0.0.0:10809 --tls require \\
+      --tls-certificate server.pem --tls-key server.key --tls-client-ca clients.pem
   nbdfuse /mnt/photos.img --unix /tmp/photos.sock &      a file, for losetup and mount
   nbd-client -unix /tmp/photos.sock /dev/nbd0            a block device
 

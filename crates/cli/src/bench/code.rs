@@ -23,6 +23,7 @@ const TURN: Duration = Duration::from_millis(20);
 
 /// Measures, and prints the table.
 pub fn run(args: &BenchCode) -> Result<Exit> {
+    let machine = Machine::look(); // before we are what keeps it busy
     let setting = Setting::of(args, TURN);
     let code = Code::new(args.data.into(), args.parity.into()).expect("the arguments are in range");
     let chunk = args.chunk.0 as usize;
@@ -35,7 +36,7 @@ pub fn run(args: &BenchCode) -> Result<Exit> {
     let rates = rounds::measure(&mut memory, &setting, chunk, &sets, &mut entrants)?;
     let result = Document {
         schema: 1,
-        machine: Machine::look(),
+        machine,
         data: code.data(),
         parity: code.parity(),
         chunk_bytes: chunk,
@@ -174,7 +175,7 @@ pub(super) fn warn_of_noise<'r>(
         )?;
     }
     if machine.is_busy() {
-        writeln!(out, "The machine is busy with other things: measure again when it is not.")?;
+        writeln!(out, "Others kept the machine busy in the last minute: measure again when nothing else runs.")?;
     }
     Ok(())
 }

@@ -26,13 +26,13 @@ const TURN: Duration = Duration::from_millis(10);
 
 /// Measures, and prints the tables.
 pub fn run(args: &BenchCode) -> Result<Exit> {
+    let machine = Machine::look(); // before we are what keeps it busy
     let setting = Setting::of(args, TURN);
     let seconds = setting.turn.as_secs_f64() * f64::from(setting.rounds) * (points().len() * curves().len()) as f64;
     if seconds > 1.0 {
         say(format_args!("scrubjay: measuring for at least {seconds:.0} s ..."));
     }
     let measured = measure(&setting)?;
-    let machine = Machine::look();
     let mut out = io::stdout().lock();
     let printed = if args.json {
         let rows = measured.iter().map(Row::new).collect();

@@ -2,17 +2,17 @@
 
 use super::refused::Refused;
 use super::rendezvous;
-use crate::args::serving::TlsChoice;
-use crate::args::volume::Serve;
+use crate::args::volume::{Serve, TlsChoice};
 use crate::exit::{Exit, Usage};
 use crate::say::say;
 use anyhow::{Context, Result, ensure};
 use scrubjay_core::units::{Bytes, UnixSeconds};
 use scrubjay_serve::nbd::Export;
 use scrubjay_serve::server::{Address, Server, Stop};
-use scrubjay_serve::tls::{Tls, TlsFiles};
-use scrubjay_serve::volume::gather::{self, GatherError, Gathered};
+use scrubjay_serve::tls::{Tls, TlsError, TlsFiles};
 use scrubjay_serve::volume::Steward;
+use scrubjay_serve::volume::gather::{self, GatherError, Gathered};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -21,6 +21,7 @@ const BLOCK_PREFERRED_MAX: u64 = 1 << 20;
 
 /// Serves until it is told to stop.
 pub fn run(args: &Serve) -> Result<Exit> {
+    refuse_open_doors(args)?;
     let tls = tls(args)?;
     let mut gathered = members(&args.members, args.read_only)?;
     let superblock = gathered.assembly.superblock.clone();
@@ -33,8 +34,6 @@ pub fn run(args: &Serve) -> Result<Exit> {
     let mut uris = Vec::new();
     for address in &args.listen {
         let bound = server.listen(address).map_err(|error| Usage(error.to_string()))?;
-        let is_open = args.insecure || args.tls == TlsChoice::Require || bound.is_local();
-        ensure!(is_open, Usage(format!("{bound}: other machines reach it; --tls require, or --insecure")));
         uris.push(uri(&bound, args.tls));
     }
     let socket = match &args.control {
@@ -66,19 +65,33 @@ pub fn run(args: &Serve) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// What is to be known of TLS.
+/// What other machines reach is encrypted, unless the user says that it need not be.
+fn refuse_open_doors(args: &Serve) -> Result<()> {
+    let is_fine = |address: &&Address| args.insecure || args.tls == TlsChoice::Require || address.is_local();
+    match args.listen.iter().find(|address| !is_fine(address)) {
+        Some(address) => {
+            Err(Usage(format!("{address}: other machines reach it: --tls require (see --help), or --insecure")).into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// What TLS is made of.
 fn tls(args: &Serve) -> Result<Tls> {
-    let (Some(certificate), Some(key), true) = (&args.tls_certificate, &args.tls_key, args.tls != TlsChoice::Off) else {
+    let (Some(certificate), Some(key), true) = (&args.tls_certificate, &args.tls_key, args.tls != TlsChoice::Off)
+    else {
         let has_file = [&args.tls_certificate, &args.tls_key, &args.tls_client_ca].iter().any(|file| file.is_some());
         ensure!(!has_file, Usage("files for TLS, but --tls is off: --tls require, or --tls allow".into()));
         return Ok(Tls::default());
     };
-    let files = TlsFiles {
-        certificate: certificate.clone(),
-        key: key.clone(),
-        client_authority: args.tls_client_ca.clone(),
-    };
-    Ok(Tls::open(args.tls == TlsChoice::Require, &files).map_err(|error| Usage(error.to_string()))?)
+    let files =
+        TlsFiles { certificate: certificate.clone(), key: key.clone(), client_authority: args.tls_client_ca.clone() };
+    Tls::open(args.tls == TlsChoice::Require, &files).map_err(|error| match error {
+        TlsError::Unreadable { path, source } if source.kind() == ErrorKind::PermissionDenied => {
+            anyhow::Error::from(source).context(path.display().to_string())
+        }
+        _ => Usage(error.to_string()).into(),
+    })
 }
 
 /// What to call an address, for clients.

@@ -24,7 +24,8 @@ pub(super) async fn stripe(handle: &Handle, stripe: u64, pieces: Vec<Piece>) -> 
         let Some(plan) = handle.with(|state| plan_read(state, stripe, wanted)) else {
             return lost_or_whole(handle, stripe, pieces, wanted).await;
         };
-        let rows = rows::read(handle, stripe, plan.read_chunks, plan.read_appendices).await;
+        let mut rows = rows::read(handle, stripe, plan.read_chunks, plan.read_appendices).await;
+        resolve::retry(handle, stripe, &mut rows).await;
         if let Some(parts) = handle.with(|state| answer(state, stripe, &plan, wanted, &pieces, rows)) {
             return parts;
         }

@@ -37,6 +37,13 @@ pub(super) fn resume(handle: &Handle) {
 
 /// Takes a new disk as the member `slot`: it gets the maps, then everything else, while the volume goes on.
 pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
+    // Its maps are those of the others, which are not known before.
+    while handle.with(|state| state.life == Life::Opening) {
+        handle.park(Queue::Open).await;
+    }
+    if handle.with(|state| state.life != Life::Open || state.is_attached(slot)) {
+        return;
+    }
     handle.with(|state| {
         state.members[slot].state = MemberState::Rebuilding { stripes_done: 0 };
         state.members[slot].ahead.clear();

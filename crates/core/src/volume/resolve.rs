@@ -39,7 +39,7 @@ impl Resolved {
 /// Reads everything that is left of a stripe, finds out what is wrong, and puts it right on the members too.
 pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
     let mut rows = read_all(handle, stripe).await;
-    let passed = retry(handle, stripe, &mut rows).await;
+    retry(handle, stripe, &mut rows).await;
     let judgement = judge(&rows.evidence);
     let mut stripe_rows = rebuild(handle, &rows, &judgement);
     check_parity(handle, &rows, &mut stripe_rows);
@@ -55,7 +55,7 @@ pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
     } else {
         Slots::NONE
     };
-    report(handle, stripe, &rows, &judgement, &stripe_rows, Reported { passed, present, repaired });
+    report(handle, stripe, &rows, &judgement, &stripe_rows, Reported { present, repaired });
     let settled = rows.settled;
     rows.recycle(handle);
     let Rebuilt { rows: all, entries, lost, .. } = stripe_rows;
@@ -71,26 +71,49 @@ pub(super) async fn read_all(handle: &Handle, stripe: u64) -> Rows {
     rows::read(handle, stripe, present, Slots::NONE).await
 }
 
-/// Reads unsound rows once more: a read that went astray is right the second time. The slots for which it was.
-pub(super) async fn retry(handle: &Handle, stripe: u64, rows: &mut Rows) -> Slots {
-    let doubtful: Slots = (0..rows.evidence.rows.len())
-        .filter(|&slot| !matches!(rows.evidence.rows[slot].standing, Standing::Sound | Standing::Missing))
-        .collect();
+/// Reads unsound rows once more: a read that went astray is right the second time, and said to have been one. Nobody
+/// else writes the stripe meanwhile.
+pub(super) async fn retry(handle: &Handle, stripe: u64, rows: &mut Rows) {
+    let is_doubtful = |&slot: &usize| !matches!(rows.evidence.rows[slot].standing, Standing::Sound | Standing::Missing);
+    let doubtful: Slots = (0..rows.evidence.rows.len()).filter(is_doubtful).collect();
     if doubtful.is_empty() {
-        return Slots::NONE;
+        return;
     }
-    let mut again = rows::read(handle, stripe, doubtful, Slots::NONE).await;
-    let mut passed = Slots::NONE;
+    let whole = doubtful - rows.appendices;
+    let mut again = rows::read(handle, stripe, whole, doubtful - whole).await;
     for slot in doubtful.iter() {
-        let was_unreadable = rows.evidence.rows[slot].standing == Standing::Unreadable;
-        if again.evidence.rows[slot].is_sound() && !was_unreadable {
-            passed.insert(slot);
+        let (first, second) = (rows.evidence.rows[slot].standing, again.evidence.rows[slot].standing);
+        if second == Standing::Sound && first != Standing::Unreadable {
+            handle.with(|state| record(state, stripe, slot, Kind::MisdirectedRead, End::Passed));
+            let place = handle.with(|state| state.geometry.layout.place(stripe, slot));
+            persist::blame(handle, place.disk, place.row);
         }
-        rows.evidence.rows[slot] = again.evidence.rows[slot].clone();
-        std::mem::swap(&mut rows.buffers[slot], &mut again.buffers[slot]);
+        // The second read may go astray where the first one did not.
+        if likeness(second) >= likeness(first) {
+            rows.evidence.rows[slot] = again.evidence.rows[slot].clone();
+            std::mem::swap(&mut rows.buffers[slot], &mut again.buffers[slot]);
+        }
     }
+    rows.read = (rows.read - doubtful) | (again.read & doubtful);
     again.recycle(handle);
-    passed
+}
+
+fn record(state: &mut State, stripe: u64, slot: usize, kind: Kind, end: End) {
+    let place = state.geometry.layout.place(stripe, slot);
+    let offset = state.geometry.chunk_offset(place.row);
+    state.record(Record { at: state.now, stripe, slot, member: place.disk, offset, kind, end });
+}
+
+/// Of two reads of one place, which is more like what lies there?
+fn likeness(standing: Standing) -> u8 {
+    match standing {
+        Standing::Missing => 0,
+        Standing::Garbled => 1,
+        Standing::Elsewhere { .. } => 2,
+        Standing::Unreadable => 3,
+        Standing::Torn => 4,
+        Standing::Sound => 5,
+    }
 }
 
 /// The rows of a stripe as they should be.
@@ -302,7 +325,6 @@ async fn repair(handle: &Handle, stripe: u64, rebuilt: &mut Rebuilt, wanted: Slo
 }
 
 struct Reported {
-    passed: Slots,
     present: Slots,
     repaired: Slots,
 }
@@ -315,10 +337,9 @@ fn report(
     rows: &Rows,
     judgement: &Judgement,
     rebuilt: &Rebuilt,
-    Reported { passed, present, repaired }: Reported,
+    Reported { present, repaired }: Reported,
 ) {
-    let mut found: Vec<(usize, Kind, End)> =
-        passed.iter().map(|slot| (slot, Kind::MisdirectedRead, End::Passed)).collect();
+    let mut found: Vec<(usize, Kind, End)> = Vec::new();
     let offset_of = |row| handle.with(|state| state.geometry.chunk_offset(row));
     for slot in (rebuilt.erased & present).iter() {
         let kind = kind_of(rows.evidence.rows[slot].standing, judgement.stale.contains(slot), offset_of);
@@ -337,10 +358,8 @@ fn report(
     }
     for (slot, kind, end) in found {
         let place = handle.with(|state| {
-            let place = state.geometry.layout.place(stripe, slot);
-            let offset = state.geometry.chunk_offset(place.row);
-            state.record(Record { at: state.now, stripe, slot, member: place.disk, offset, kind, end });
-            place
+            record(state, stripe, slot, kind, end);
+            state.geometry.layout.place(stripe, slot)
         });
         if kind != Kind::Mismatch {
             persist::blame(handle, place.disk, place.row);

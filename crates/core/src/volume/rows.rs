@@ -18,6 +18,8 @@ pub(super) struct Rows {
     pub evidence: Evidence,
     /// The rows that the evidence speaks of.
     pub read: Slots,
+    /// Those of which only the appendix was read.
+    pub appendices: Slots,
     /// The data rows that came from the medium itself, not perhaps from a cache.
     pub settled: Slots,
 }
@@ -61,6 +63,7 @@ pub(super) async fn read(handle: &Handle, stripe: u64, chunks: Slots, appendices
             rows: vec![Seen::nothing(Standing::Missing); state.shape().slots()],
         },
         read: chunks | appendices,
+        appendices,
         settled: settled & chunks,
     });
     let mut gone = Vec::new();

@@ -274,7 +274,8 @@ async fn replace(
     if is_blind {
         return Ok(None);
     }
-    let rows = rows::read(handle, stripe, plan.read_chunks, plan.read_appendices).await;
+    let mut rows = rows::read(handle, stripe, plan.read_chunks, plan.read_appendices).await;
+    resolve::retry(handle, stripe, &mut rows).await;
     let is_fine = is_consistent(&rows.evidence, rows.read);
     let needs_decoding = handle.with(|state| {
         let missing = state.missing(stripe);

@@ -96,11 +96,7 @@ impl Session {
     /// Takes bytes from the front of `input`, up to the end of the next request: that is returned. `None`: it took all
     /// there was, or does not want any now ([`Session::wants_input`]). `buffer` makes the buffers of payloads, of that
     /// length; whatever is in them is overwritten.
-    pub fn advance(
-        &mut self,
-        input: &mut &[u8],
-        mut buffer: impl FnMut(usize) -> Buffer,
-    ) -> Option<(Ticket, Request)> {
+    pub fn advance(&mut self, input: &mut &[u8], mut buffer: impl FnMut(usize) -> Buffer) -> Option<(Ticket, Request)> {
         while !input.is_empty() && self.wants_input() {
             match self.phase {
                 Phase::Flags => {

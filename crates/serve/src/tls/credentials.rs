@@ -141,9 +141,7 @@ fn refused(error: Error, files: &TlsFiles) -> TlsError {
         Error::InconsistentKeys(_) => {
             TlsError::Mismatch { certificate: files.certificate.clone(), key: files.key.clone() }
         }
-        Error::InvalidCertificate(_) => {
-            TlsError::Unusable { path: files.certificate.clone(), why: error.to_string() }
-        }
+        Error::InvalidCertificate(_) => TlsError::Unusable { path: files.certificate.clone(), why: error.to_string() },
         _ => TlsError::NoKey(files.key.clone()), // of a kind that ring does not know
     }
 }

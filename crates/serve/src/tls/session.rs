@@ -25,11 +25,7 @@ impl TlsSession {
     }
 
     /// As [`Session::advance`]. What breaks TLS ends the session.
-    pub fn advance(
-        &mut self,
-        input: &mut &[u8],
-        mut buffer: impl FnMut(usize) -> Buffer,
-    ) -> Option<(Ticket, Request)> {
+    pub fn advance(&mut self, input: &mut &[u8], mut buffer: impl FnMut(usize) -> Buffer) -> Option<(Ticket, Request)> {
         loop {
             let Some(channel) = &mut self.channel else {
                 let ready = self.session.advance(input, &mut buffer);

@@ -10,8 +10,8 @@ use std::sync::mpsc;
 /// The size of the devices: 16 MiB.
 const SIZE: usize = 16 << 20;
 
-/// Random bytes, and holes.
-fn pattern(seed: u64) -> Vec<u8> {
+/// Random bytes, and holes: 16 MiB.
+pub fn pattern(seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     let mut bytes = vec![0; SIZE];
     for chunk in bytes.chunks_mut(128 << 10) {

@@ -10,6 +10,8 @@ mod files;
 mod fio;
 mod host;
 mod libnbd;
+mod papers;
 mod qemu;
 mod raw;
 mod stranger;
+mod tls;

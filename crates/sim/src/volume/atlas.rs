@@ -221,6 +221,11 @@ impl Atlas {
         self.dirty.clear();
     }
 
+    /// The stripes that a crash left half written.
+    pub fn dirty(&self) -> impl Iterator<Item = u64> {
+        self.dirty.iter().copied()
+    }
+
     /// Are there stripes that a crash left half written?
     pub fn is_unsettled(&self) -> bool {
         !self.dirty.is_empty()

@@ -16,8 +16,9 @@
 //! - *Dirty and hurt*: a stripe with a row that was under way or not flushed when the array crashed, and in which
 //!   something is missing, unreadable or silently corrupt then (or before the volume serves again), may lose chunks from
 //!   then on. In a bare array, which has no lists, so may every stripe of a region that the disks call dirty.
-//! - *The exception*: a data row that was itself under way or not flushed when the array crashed, and is silently corrupt
-//!   then, looks like one that the crash tore. What it holds may be anything until it is written again.
+//! - *The exception*: a data row that is silently corrupt when the array crashes in the middle of a write of its stripe
+//!   looks like one that the crash tore. Where the crash spoilt too many of the other rows to rebuild it, what it holds may
+//!   be anything until it is written again: only a journal could tell.
 //! - Over the budget, anything may be lost, nothing may be wrong.
 //! - Records name only rows in which a fault was planted, and a kind that the fault explains; except in stripes that were
 //!   dirty at a crash, and for what is lost.

@@ -5,6 +5,7 @@ use super::disk::{Discarded, MemberDisk, Survival};
 use super::mischief::{Mischief, Planted};
 use super::trace::Trace;
 use scrubjay_core::format::geometry::Geometry;
+use scrubjay_core::layout::Place;
 use scrubjay_core::member::{Done, Fault, Op, OpKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
@@ -188,8 +189,8 @@ impl Shelf {
         may
     }
 
-    /// The power fails: what is under way ends in some way or another, nobody hears of it. The rows that were being
-    /// written, or held what was not flushed, and are silently corrupt besides.
+    /// The power fails: what is under way ends in some way or another, nobody hears of it. The rows that are silently
+    /// corrupt in stripes that were being written, or held what was not flushed.
     pub fn crash(&mut self, now: Nanos, survival: Survival) -> Vec<Row> {
         let mut dirty = Vec::new();
         for (member, disk) in self.disks.iter().enumerate() {
@@ -226,9 +227,11 @@ impl Shelf {
         }
         self.ends.clear();
         self.atlas.crash(&self.disks, dirty);
-        let len = self.geometry.row_bytes();
-        rows.retain(|&(disk, row)| self.disks[disk].is_corrupt(self.geometry.chunk_offset(row), len));
-        rows
+        let (len, layout) = (self.geometry.row_bytes(), self.geometry.layout);
+        let slots = layout.shape().slots();
+        let places = self.atlas.dirty().flat_map(|stripe| (0..slots).map(move |slot| layout.place(stripe, slot)));
+        let is_corrupt = |place: &Place| self.disks[place.disk].is_corrupt(self.geometry.chunk_offset(place.row), len);
+        places.filter(is_corrupt).map(|place| (place.disk, place.row)).collect()
     }
 
     /// A disk goes away.

@@ -52,7 +52,7 @@ impl Peer {
         let mut back = self.take();
         loop {
             let before = bytes.len();
-            if let Some((ticket, request)) = self.session.advance(&mut bytes, Buffer::zeroed) {
+            if let Some((ticket, request)) = self.session.advance(&mut bytes, used) {
                 self.serve(ticket, request);
             }
             back.extend(self.take());
@@ -74,6 +74,13 @@ impl Peer {
         let outgoing = self.session.take_output(Outgoing::default());
         outgoing.slices().collect::<Vec<_>>().concat()
     }
+}
+
+/// A buffer in which others' bytes stand.
+fn used(len: usize) -> Buffer {
+    let mut buffer = Buffer::zeroed(len);
+    buffer.fill(0x55);
+    buffer
 }
 
 /// The client's flags: both that there are.

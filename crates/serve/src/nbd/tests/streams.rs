@@ -78,7 +78,7 @@ proptest! {
         let mut bytes = &stream[..];
         loop {
             let before = bytes.len();
-            if let Some((ticket, request)) = peer.session.advance(&mut bytes) {
+            if let Some((ticket, request)) = peer.session.advance(&mut bytes, used) {
                 peer.serve(ticket, request);
             }
             prop_assert!(peer.session.bytes() <= BYTES_IN_FLIGHT_MAX + PAYLOAD_MAX as usize);

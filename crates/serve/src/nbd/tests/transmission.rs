@@ -184,7 +184,7 @@ fn failures_of_the_volume_are_told_by_their_names() {
             (super::write(0, &[1; 512]), simple(WRITE, write)),
             (request(FLUSH, 0, 0, 0), simple(FLUSH, read)),
         ] {
-            let (ticket, _) = peer.session.advance(&mut &bytes[..]).expect("a request");
+            let (ticket, _) = peer.session.advance(&mut &bytes[..], used).expect("a request");
             peer.session.reply(ticket, Reply::Failed(failure));
             assert_eq!(peer.take(), expected);
         }
@@ -197,13 +197,13 @@ fn no_more_requests_are_taken_than_may_be_under_way() {
     let flushes = request(FLUSH, 0, 0, 0).repeat(IN_FLIGHT_MAX + 1);
     let mut bytes = &flushes[..];
     let mut tickets = Vec::new();
-    while let Some((ticket, _)) = peer.session.advance(&mut bytes) {
+    while let Some((ticket, _)) = peer.session.advance(&mut bytes, used) {
         tickets.push(ticket);
     }
     assert_eq!((tickets.len(), bytes.len()), (IN_FLIGHT_MAX, 28));
     assert!(!peer.session.wants_input() && tickets.iter().all(|&ticket| ticket < IN_FLIGHT_MAX));
     peer.session.reply(tickets[7], Reply::Done);
-    assert_eq!(peer.session.advance(&mut bytes), Some((tickets[7], Request::Flush)));
+    assert_eq!(peer.session.advance(&mut bytes, used), Some((tickets[7], Request::Flush)));
 }
 
 #[test]
@@ -213,16 +213,16 @@ fn no_more_bytes_are_held_than_may_be() {
     let reads = request(READ, 0, 0, PAYLOAD_MAX).repeat(9);
     let mut bytes = &reads[..];
     let mut tickets = Vec::new();
-    while let Some((ticket, _)) = peer.session.advance(&mut bytes) {
+    while let Some((ticket, _)) = peer.session.advance(&mut bytes, used) {
         tickets.push(ticket);
     }
     assert_eq!(tickets.len(), 2, "64 MiB");
     for ticket in tickets {
         peer.session.reply(ticket, Reply::Read(vec![scrubjay_core::block::Part::Zeros(u64::from(PAYLOAD_MAX))]));
     }
-    assert_eq!(peer.session.advance(&mut bytes), None, "they have not been sent yet");
+    assert_eq!(peer.session.advance(&mut bytes, used), None, "they have not been sent yet");
     peer.take();
-    assert!(peer.session.advance(&mut bytes).is_some());
+    assert!(peer.session.advance(&mut bytes, used).is_some());
 }
 
 #[test]
