@@ -1,7 +1,8 @@
 //! Serves memory as a network block device until it is told to stop (SIGINT, SIGTERM): for tests and measurements.
 //!
-//! `nbd_memory ADDRESS SIZE_MIB [lost=START+LEN]... [hole=START+LEN]...`, offsets in bytes. What is not a hole holds a
-//! pattern. A line on standard output says where it listens.
+//! `nbd_memory ADDRESS SIZE_MIB [lost=START+LEN]... [hole=START+LEN]... [tls=FOLDER]`, offsets in bytes. What is not a hole
+//! holds a pattern. `tls`: clients must use TLS, and the folder has `server-cert.pem` and `server-key.pem`. A line on
+//! standard output says where it listens.
 
 use scrubjay_core::block::Request;
 use scrubjay_core::block::RequestId;
@@ -10,24 +11,33 @@ use scrubjay_core::units::Nanos;
 use scrubjay_serve::memory::MemoryArray;
 use scrubjay_serve::nbd::Export;
 use scrubjay_serve::server::{Address, Server, Stop};
+use scrubjay_serve::tls::{Tls, TlsFiles};
 use std::error::Error;
 use std::ops::Range;
+use std::path::Path;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [address, size, marks @ ..] = &arguments[..] else {
-        return Err("nbd_memory ADDRESS SIZE_MIB [lost=START+LEN]... [hole=START+LEN]...".into());
+        return Err("nbd_memory ADDRESS SIZE_MIB [lost=START+LEN]... [hole=START+LEN]... [tls=FOLDER]".into());
     };
+    let mut tls = Tls::default();
     let mut array = MemoryArray::new(size.parse::<u64>()? << 20);
     fill(array.bytes_mut());
     for mark in marks {
         match mark.split_once('=') {
             Some(("lost", place)) => array.lose(range(place)?),
             Some(("hole", place)) => forget(&mut array, range(place)?),
-            _ => return Err(format!("`{mark}` is neither lost=START+LEN nor hole=START+LEN").into()),
+            Some(("tls", folder)) => {
+                let path = |name: &str| Path::new(folder).join(name);
+                let (certificate, key) = (path("server-cert.pem"), path("server-key.pem"));
+                tls = Tls::open(true, &TlsFiles { certificate, key, client_authority: None })?;
+            }
+            _ => return Err(format!("`{mark}` is none of lost=START+LEN, hole=START+LEN, tls=FOLDER").into()),
         }
     }
     let mut server = Server::new(Export::new("memory", array.size(), 64 << 10, false));
+    server.secure(tls);
     let address = server.listen(&address.parse::<Address>()?)?;
     let stop = Stop::new()?;
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {

@@ -19,6 +19,8 @@ use std::collections::BTreeSet;
 /// Write numbers reserved by one superblock.
 pub(super) const WRITE_NUMBERS_RESERVED: u64 = 1 << 20;
 
+/// Pages of the written map written by one step of a flush.
+const PAGES_AT_ONCE: usize = 256;
 /// Rows so near to the last faulty one are counted with it: a few stripes are verified at once, and not in order.
 const NEIGHBOURHOOD_ROWS: u64 = 16;
 
@@ -243,39 +245,50 @@ pub(super) async fn flush(handle: &Handle) -> bool {
 }
 
 async fn flush_round(handle: &Handle) {
-    let (ops, pages) = handle.with(|state| {
+    handle.with(|state| {
         if state.options.planted != Some(Planted::SetReadBitWithoutFlush) {
             state.unflushed.begin();
         }
-        // The written map as it is now vouches for rows whose writes have ended: those that this flush covers.
-        let pages: Vec<(u64, Buffer)> = std::mem::take(&mut state.written_changed)
-            .into_iter()
-            .map(|page| {
-                let generation = next_generation(state, page);
-                let array = state.superblock.array;
-                let block = written::encode(&state.geometry, array, page, generation, &state.written);
-                (state.geometry.written_page_offset(page, generation), block)
-            })
-            .collect();
-        let ops = if state.options.is_read_only { Vec::new() } else { state.attached() };
-        (ops.into_iter().map(|slot| (slot, OpKind::Flush)).collect::<Vec<_>>(), pages)
     });
-    let done = handle.ops(ops).await;
+    loop {
+        // The written map as it is now vouches for rows whose writes have ended: those that the flush covers.
+        let pages: Vec<(u64, Buffer)> = handle.with(|state| {
+            let first: Vec<u64> = state.written_changed.iter().copied().take(PAGES_AT_ONCE).collect();
+            first.iter().for_each(|page| assert!(state.written_changed.remove(page), "it was there"));
+            first.into_iter().map(|page| written_page(state, page)).collect()
+        });
+        flush_members(handle).await;
+        let is_last = pages.len() < PAGES_AT_ONCE;
+        let ops = handle.with(|state| {
+            let members = state.attached();
+            let on_all = |(offset, block): &(u64, Buffer)| {
+                members.iter().map(|&slot| (slot, write(*offset, block.clone()))).collect::<Vec<_>>()
+            };
+            pages.iter().flat_map(on_all).collect()
+        });
+        write_all(handle, ops).await;
+        if is_last {
+            break;
+        }
+    }
+    handle.with(|state| state.unflushed.end());
+}
+
+/// Has all members flush their caches.
+async fn flush_members(handle: &Handle) {
+    let ops = handle.with(|state| if state.options.is_read_only { Vec::new() } else { state.attached() });
+    let done = handle.ops(ops.into_iter().map(|slot| (slot, OpKind::Flush)).collect()).await;
     for disk in failed(handle, done) {
         // A flush that failed says nothing about what is on the medium: the member cannot be trusted any more.
         take_out(handle, disk, Why::Gone).await;
     }
-    if !pages.is_empty() {
-        let ops = handle.with(|state| {
-            let members = state.attached();
-            let pages = pages.iter();
-            pages
-                .flat_map(|(offset, block)| members.iter().map(|&slot| (slot, write(*offset, block.clone()))))
-                .collect::<Vec<_>>()
-        });
-        write_all(handle, ops).await;
-    }
-    handle.with(|state| state.unflushed.end(true));
+}
+
+/// The written map's page as it is now, as its next version, and where that lies. To be written after a flush.
+fn written_page(state: &mut State, page: u64) -> (u64, Buffer) {
+    let generation = next_generation(state, page);
+    let block = written::encode(&state.geometry, state.superblock.array, page, generation, &state.written);
+    (state.geometry.written_page_offset(page, generation), block)
 }
 
 /// The next generation of a page of the written map: the next write number that belongs to the page's other place. So

@@ -5,9 +5,10 @@ use super::persist;
 use super::resolve;
 use super::rows;
 use super::state::{Disk, Life, Queue, State};
+use crate::buffer::Buffer;
+use crate::format::intent;
 use crate::format::superblock::{MemberState, Why};
 use crate::format::uuid::Uuid;
-use crate::format::{intent, written};
 use crate::member::{OpKind, Slot};
 use crate::slots::Slots;
 use crate::units::Nanos;
@@ -58,58 +59,33 @@ pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
     start(&handle, disk);
 }
 
-/// Writes the intents and the written map on a new member.
+/// Gives a new member, which is attached already, the intents and the written map.
 async fn maps(handle: &Handle, disk: Disk) {
-    // Nobody else writes a page meanwhile.
-    let all = handle.with(|state| 0..state.geometry.intent_pages);
+    // Nobody else writes a page of the intents meanwhile.
     while handle.with(|state| !state.intents.pages_busy.is_empty()) {
         handle.park(Queue::Intent).await;
     }
-    handle.with(|state| state.intents.pages_busy.extend(all));
-    while handle.with(|state| std::mem::replace(&mut state.flush_rounds.is_running, true)) {
-        handle.park(Queue::Flush).await;
-    }
-    write_maps(handle, disk).await;
+    let pages: Vec<(u64, Buffer)> = handle.with(|state| {
+        let all = 0..state.geometry.intent_pages;
+        state.intents.pages_busy.extend(all.clone());
+        let block = |page| intent::encode(&state.geometry, state.superblock.array, page, &state.intents.dirty);
+        all.map(|page| (state.geometry.intent_page_offset(page), block(page))).collect()
+    });
+    let write = |(offset, buffer)| (disk.member, OpKind::Write { offset, buffer, is_durable: true });
+    let done = handle.ops(pages.into_iter().map(write).collect()).await;
     handle.with(|state| {
         state.intents.pages_busy.clear();
-        state.flush_rounds.is_running = false;
         state.wake(Queue::Intent);
-        state.wake(Queue::Flush);
     });
-}
-
-async fn write_maps(handle: &Handle, disk: Disk) {
-    let slot = disk.member;
-    let ops = handle.with(|state| {
-        let array = state.superblock.array;
-        let write = |offset, buffer| (slot, OpKind::Write { offset, buffer, is_durable: true });
-        let intents = (0..state.geometry.intent_pages).map(|page| {
-            let block = intent::encode(&state.geometry, array, page, &state.intents.dirty);
-            write(state.geometry.intent_page_offset(page), block)
-        });
-        let written = (0..state.geometry.written_pages).map(|page| {
-            let generation = state.written_generations[page as usize];
-            let block = written::encode(&state.geometry, array, page, generation, &state.written);
-            write(state.geometry.written_page_offset(page, generation), block)
-        });
-        intents.chain(written).collect::<Vec<_>>()
+    for disk in persist::failed(handle, done) {
+        persist::take_out(handle, disk, Why::Gone).await;
+    }
+    // The written map is written anew on all: the versions of a page take turns in the same way everywhere.
+    handle.with(|state| {
+        let all = 0..state.geometry.written_pages;
+        state.written_changed.extend(all);
     });
-    for group in chunks(ops, 256) {
-        let done = handle.ops(group).await;
-        if done.iter().any(|done| done.result.is_err()) {
-            persist::take_out(handle, disk, Why::Gone).await;
-            return;
-        }
-    }
-}
-
-fn chunks<T>(items: Vec<T>, size: usize) -> Vec<Vec<T>> {
-    let mut items = items.into_iter().peekable();
-    let mut groups = Vec::new();
-    while items.peek().is_some() {
-        groups.push(items.by_ref().take(size).collect());
-    }
-    groups
+    persist::flush(handle).await;
 }
 
 fn start(handle: &Handle, disk: Disk) {

@@ -46,12 +46,8 @@ impl Unflushed {
         self.during.chunks.extend(since.chunks);
     }
 
-    /// The flush is over, well or not.
-    pub fn end(&mut self, is_well: bool) {
-        let during = std::mem::take(&mut self.during);
-        if !is_well {
-            self.since.is_overfull |= during.is_overfull;
-            self.since.chunks.extend(during.chunks);
-        }
+    /// The flush is over. (A member whose flush failed is out.)
+    pub fn end(&mut self) {
+        self.during = Set::default();
     }
 }
