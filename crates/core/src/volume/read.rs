@@ -16,10 +16,11 @@ use scrubjay_code::crc32c;
 /// The parts that answer these pieces of a stripe, in their order.
 pub(super) async fn stripe(handle: &Handle, stripe: u64, pieces: Vec<Piece>) -> Vec<Part> {
     let wanted: Slots = pieces.iter().map(|piece| piece.slot).collect();
+    let is_written = || handle.with(|state| state.written.get(stripe));
     {
         let _guard = handle.lock(stripe, false).await;
-        if !handle.with(|state| state.written.get(stripe)) {
-            return pieces.iter().map(|piece| Part::Zeros(piece.range.len() as u64)).collect();
+        if !is_written() {
+            return zeros(&pieces);
         }
         let Some(plan) = handle.with(|state| plan_read(state, stripe, wanted)) else {
             return lost_or_whole(handle, stripe, pieces, wanted).await;
@@ -31,8 +32,16 @@ pub(super) async fn stripe(handle: &Handle, stripe: u64, pieces: Vec<Piece>) -> 
         }
     }
     let _guard = handle.lock(stripe, true).await;
+    if !is_written() {
+        return zeros(&pieces); // trimmed, while nobody held it
+    }
     let resolved = resolve::resolve(handle, stripe).await;
     resolved_parts(handle, pieces, resolved)
+}
+
+/// What was never written.
+fn zeros(pieces: &[Piece]) -> Vec<Part> {
+    pieces.iter().map(|piece| Part::Zeros(piece.range.len() as u64)).collect()
 }
 
 fn plan_read(state: &State, stripe: u64, wanted: Slots) -> Option<Plan> {

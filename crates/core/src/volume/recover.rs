@@ -7,7 +7,7 @@ use super::rows::Rows;
 use super::state::{Life, Queue, State};
 use crate::buffer::Buffer;
 use crate::format::geometry::WRITTEN_PAGE_BYTES;
-use crate::format::superblock::{MemberState, Why};
+use crate::format::superblock::Why;
 use crate::format::{intent, written};
 use crate::integrity::evidence::Seen;
 use crate::integrity::settle::{Settlement, settle};
@@ -103,11 +103,11 @@ async fn read_written(handle: &Handle) {
     }
 }
 
-/// Reads pages from every active member; those that could be read.
+/// Reads pages from every member with a disk; those that could be read. (One that is being rebuilt has had its maps
+/// before it was called that, and what they say will count when it is active.)
 async fn read_pages(handle: &Handle, places: &[(u64, u64, usize)]) -> Vec<(u64, Buffer)> {
     let (ops, pages): (Vec<(Slot, OpKind)>, Vec<u64>) = handle.with(|state| {
-        let members: Vec<Slot> =
-            (0..state.members.len()).filter(|&slot| state.members[slot].state == MemberState::Active).collect();
+        let members = state.attached();
         places
             .iter()
             .flat_map(|&(page, offset, len)| {
