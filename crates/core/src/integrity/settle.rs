@@ -48,12 +48,18 @@ pub fn settle(evidence: &Evidence) -> Settlement {
     {
         return way.settlement();
     }
+    // A torn row over a chunk that was lost before is partly what was lost.
+    let was_lost = |&slot: &usize| {
+        let mut listed = evidence.lists().map(|(_, list)| list[slot].version);
+        evidence.rows[slot].entry.version.is_lost() || listed.any(|version| version.is_lost())
+    };
+    let hollow: Slots = torn.iter().filter(was_lost).collect();
     Settlement {
         rebuilt: Slots::NONE,
         parities: Slots::NONE,
         truth: evidence.rows[..evidence.shape.data].iter().map(|row| row.entry).collect(),
-        resealed: torn,
-        lost: gone,
+        resealed: torn - hollow,
+        lost: gone | hollow,
     }
 }
 

@@ -51,8 +51,9 @@ impl Handle {
             let group = state.groups.begin(state.current, ops.len());
             let mut asked = Vec::with_capacity(ops.len());
             for (index, (member, kind)) in ops.into_iter().enumerate() {
-                asked.push(state.disk(member));
-                state.out.push_back(Op { id: Groups::id(group, index), member, kind });
+                let disk = state.disk(member);
+                asked.push(disk);
+                state.out.push_back((disk, Op { id: Groups::id(group, index), member, kind }));
             }
             (group, asked)
         });

@@ -44,7 +44,7 @@ use crate::format::bits::Bits;
 use crate::format::superblock::Superblock;
 use crate::format::superblock::{MemberState, Why};
 use crate::format::uuid::Uuid;
-use crate::member::{Array, Done, Op, Slot};
+use crate::member::{Array, Done, Fault, Op, OpKind, Slot};
 use crate::units::Nanos;
 use handle::Handle;
 pub use options::{Options, Planted};
@@ -94,6 +94,7 @@ impl Volume {
             .members
             .iter()
             .map(|record| Member {
+                is_newcomer: false,
                 state: record.state,
                 ahead: BTreeSet::new(),
                 faults: VecDeque::new(),
@@ -291,7 +292,18 @@ impl Array for Volume {
         if is_due {
             self.run();
         }
-        self.handle.with(|state| state.out.pop_front())
+        loop {
+            let (disk, op) = self.handle.with(|state| state.out.pop_front())?;
+            if self.handle.with(|state| state.is_current(disk)) {
+                return Some(op);
+            }
+            // Another disk may be in its place by now, which this is not meant for.
+            let buffer = match op.kind {
+                OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => Some(buffer),
+                OpKind::Flush | OpKind::Discard { .. } => None,
+            };
+            self.handle(now, Done { id: op.id, buffer, result: Err(Fault::Gone) });
+        }
     }
 
     fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {

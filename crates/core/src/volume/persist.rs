@@ -86,7 +86,8 @@ async fn rounds(
 }
 
 /// First all copies at the starts, then all at the ends: a member that was a generation behind has only copies in the
-/// places that are written over now, and one of them is whole at any time.
+/// places that are written over now, and one of them is whole at any time. A newcomer has its own only when the others
+/// know it: before that, it and they would each call the other one out.
 async fn superblock_round(handle: &Handle) {
     let copies = handle.with(|state| {
         state.superblock.generation += 1;
@@ -100,13 +101,23 @@ async fn superblock_round(handle: &Handle) {
         let blocks = |state: &State, slot: Slot| {
             let superblock = state.superblock.of_slot(slot);
             let size = state.options.member_bytes.get(slot).copied().unwrap_or(bytes);
-            superblock.places(size).map(|offset| (slot, write(offset, superblock.encode())))
+            superblock.places(size).map(|offset| (state.disk(slot), write(offset, superblock.encode())))
         };
         state.attached().into_iter().map(|slot| blocks(state, slot)).collect::<Vec<_>>()
     });
-    let (starts, ends) = copies.into_iter().map(|[start, end]| (start, end)).unzip();
-    write_all(handle, starts).await;
-    write_all(handle, ends).await;
+    let is_newcomer = |disk: Disk| handle.with(|state| state.members[disk.member].is_newcomer);
+    let (new, known): (Vec<_>, Vec<_>) = copies.into_iter().partition(|[(disk, _), _]| is_newcomer(*disk));
+    let newcomers: Vec<Slot> = new.iter().map(|[(disk, _), _]| disk.member).collect();
+    let halves = |copies: Vec<[(Disk, OpKind); 2]>| -> (Vec<_>, Vec<_>) {
+        copies.into_iter().map(|[start, end]| (start, end)).unzip()
+    };
+    let ((starts, ends), (new_starts, new_ends)) = (halves(known), halves(new));
+    for copies in [starts, ends, new_starts, new_ends] {
+        let is_current = |disk: Disk| handle.with(|state| state.is_current(disk));
+        let copies = copies.into_iter().filter(|(disk, _)| is_current(*disk));
+        write_all(handle, copies.map(|(disk, copy)| (disk.member, copy)).collect()).await;
+    }
+    handle.with(|state| newcomers.into_iter().for_each(|slot| state.members[slot].is_newcomer = false));
 }
 
 fn write(offset: u64, buffer: Buffer) -> OpKind {

@@ -47,6 +47,7 @@ pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
     }
     handle.with(|state| {
         state.members[slot].state = MemberState::Rebuilding { stripes_done: 0 };
+        state.members[slot].is_newcomer = true;
         state.members[slot].ahead.clear();
         state.members[slot].faults.clear();
         state.superblock.members[slot].uuid = uuid;
@@ -178,7 +179,7 @@ async fn window(handle: &Handle, disk: Disk, from: u64, to: u64) -> Run {
                     break;
                 }
                 let stripe = next.replace(next.get() + 1);
-                match rebuild(&own, disk.member, stripe).await {
+                match rebuild(&own, disk, stripe).await {
                     Run::Done => (),
                     worse => end.set(worse),
                 }
@@ -194,8 +195,12 @@ async fn window(handle: &Handle, disk: Disk, from: u64, to: u64) -> Run {
 }
 
 /// Rebuilds what the member holds of one stripe, writes it and reads it back, twice at most.
-async fn rebuild(handle: &Handle, member: Slot, stripe: u64) -> Run {
+async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
+    let member = disk.member;
     let _guard = handle.lock(stripe, true).await;
+    if handle.with(|state| !state.is_current(disk)) {
+        return Run::Ended;
+    }
     let mine: Slots = handle.with(|state| {
         let disk = |slot| state.geometry.layout.place(stripe, slot).disk;
         (0..state.shape().slots()).filter(|&slot| disk(slot) == member).collect()
@@ -210,12 +215,12 @@ async fn rebuild(handle: &Handle, member: Slot, stripe: u64) -> Run {
     }
     // What a crash left undecided must not be made to look right.
     if handle.with(|state| state.unresolved.contains(&stripe)) {
-        return given_up(handle, member, stripe);
+        return given_up(handle, disk, stripe);
     }
     let resolved = resolve::resolve(handle, stripe).await;
     if !resolved.lost.is_empty() {
         resolved.recycle(handle);
-        return given_up(handle, member, stripe);
+        return given_up(handle, disk, stripe);
     }
     let entries = resolved.entries.clone();
     let mut data = resolved.rows;
@@ -256,21 +261,25 @@ async fn rebuild(handle: &Handle, member: Slot, stripe: u64) -> Run {
     }
     handle.with(|state| {
         state.recycle(rows);
-        if is_right {
-            state.members[member].ahead.insert(stripe);
+        if !is_right || !state.is_current(disk) {
+            return Run::Ended;
         }
-    });
-    if is_right { Run::Done } else { Run::Ended }
+        state.members[member].ahead.insert(stripe);
+        Run::Done
+    })
 }
 
 /// What cannot be proven is not written: the row stays foreign on the new disk, and is found to be, where rows prove
 /// themselves; where they do not, the disk cannot be called complete.
-fn given_up(handle: &Handle, member: Slot, stripe: u64) -> Run {
+fn given_up(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     handle.with(|state| {
+        if !state.is_current(disk) {
+            return Run::Ended;
+        }
         if !state.geometry.scheme.checks_itself() {
             return Run::Undecided;
         }
-        state.members[member].ahead.insert(stripe);
+        state.members[disk.member].ahead.insert(stripe);
         Run::Done
     })
 }

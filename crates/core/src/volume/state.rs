@@ -79,6 +79,8 @@ pub(super) struct Disk {
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub state: MemberState,
+    /// Do the others' superblocks not know yet that it is the one in this place?
+    pub is_newcomer: bool,
     /// While it is rebuilt: stripes behind `stripes_done` that it holds already.
     pub ahead: BTreeSet<u64>,
     /// When faults were located on it, the last few.
@@ -92,7 +94,8 @@ pub(super) struct State {
     pub current: TaskId,
     pub ready: VecDeque<TaskId>,
     pub spawned: Vec<Task>,
-    pub out: VecDeque<Op>,
+    /// Operations that the pump has not taken yet, each with the disk that it is meant for.
+    pub out: VecDeque<(Disk, Op)>,
     pub groups: Groups,
     pub timers: BinaryHeap<Reverse<(Nanos, TaskId)>>,
     pub parked: [Vec<TaskId>; QUEUES],
@@ -170,6 +173,11 @@ impl State {
     /// The disk that is in a member's place now.
     pub fn disk(&self, member: Slot) -> Disk {
         Disk { member, term: self.superblock.members[member].term }
+    }
+
+    /// Is this disk still in its place, and in use?
+    pub fn is_current(&self, disk: Disk) -> bool {
+        self.disk(disk.member) == disk && self.is_attached(disk.member)
     }
 
     /// All members with a disk.

@@ -257,6 +257,10 @@ impl Array for Steward {
         self.volume.poll_timeout()
     }
 
+    fn buffer(&mut self, len: usize) -> Buffer {
+        self.volume.buffer(len)
+    }
+
     fn recycle(&mut self, buffer: Buffer) {
         self.volume.recycle(buffer);
     }

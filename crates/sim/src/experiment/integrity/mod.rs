@@ -12,11 +12,14 @@
 
 mod cases;
 mod figure6;
+mod holes;
 mod page;
+mod rig;
 pub mod speed;
 pub mod table2;
 #[cfg(test)]
 mod tests;
+pub mod volume_table;
 
 pub use cases::{CHUNKS, Case, RAID6};
 pub use page::page;
