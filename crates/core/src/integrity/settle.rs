@@ -6,7 +6,7 @@
 //! the rules, the first that can be followed:
 //!
 //! 1. Forward: the newest version of each chunk, if parities that encode exactly these rebuild what is behind.
-//! 2. Another list, if it takes nothing back from a row that is whole.
+//! 2. Another list, if it takes nothing back: no row that is there calls itself newer.
 //! 3. If no data row is missing or foreign: all data rows as they are, torn ones too. (Rows that every list calls older
 //!    than their last write as well: all parities may have come to the medium, and more data than they make up for not.)
 //! 4. Another list, taking back what was not acknowledged as durable.
@@ -68,7 +68,7 @@ struct Way {
     parities: Slots,
     list: Vec<Entry>,
     rebuilt: Slots,
-    /// Whole rows that are newer than the list, or not to be compared with it.
+    /// Rows that are newer than the list, or not to be compared with it.
     back: Slots,
     is_newest: bool,
     /// The sum of its versions: of two lists of one stripe, the later has the greater.
@@ -102,13 +102,13 @@ fn ways(evidence: &Evidence) -> Vec<Way> {
         }
         let data = &evidence.rows[..evidence.shape.data];
         let disagrees = |&index: &usize| !data[index].is_sound() || differs(data[index].entry, list[index]);
-        let is_back = |&index: &usize| {
-            data[index].is_sound()
-                && if is_ordered {
-                    data[index].entry.version.number() > list[index].version.number()
-                } else {
-                    data[index].entry.sum != list[index].sum
-                }
+        // A torn row's appendix, which is one sector, tells its version too.
+        let is_back = |&index: &usize| match data[index].standing {
+            Standing::Sound | Standing::Torn if is_ordered => {
+                data[index].entry.version.number() > list[index].version.number()
+            }
+            Standing::Sound => data[index].entry.sum != list[index].sum,
+            _ => false,
         };
         ways.push(Way {
             parities: Slots::one(slot),
