@@ -10,8 +10,10 @@ use crate::exit::Exit;
 use anyhow::Result;
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::experiment::integrity::{CHUNKS, Case, page, speed};
-use scrubjay_sim::figure::Exhibit;
 use scrubjay_sim::integrity::table3::{WORKLOADS, Workload};
+
+/// What is said of the page: the captions of these exhibits.
+const FINDINGS: [&str; 4] = ["integrity-volume", "integrity-table2", "integrity-workloads-8k", "integrity-chooser"];
 
 /// Studies them.
 pub fn run(args: &StudyIntegrity) -> Result<Exit> {
@@ -27,11 +29,14 @@ pub fn run(args: &StudyIntegrity) -> Result<Exit> {
         |&(workload, chunk): &(Workload, Bytes)| Case::count(workload, chunk, args.requests as usize, args.seed);
     let cases = crew::share(&pieces, count);
     drop(busy);
-    let mut page = page(&cases);
-    if !args.no_speed {
+    let speeds = if args.no_speed {
+        Vec::new()
+    } else {
         let _busy = Busy::with("measuring how fast stripes are encoded");
-        let speeds = bench::sweep(&bench::Setting::PAGE)?;
-        page.exhibits.extend(speed::figures(&speeds, &machine.told()).into_iter().map(Exhibit::Figure));
-    }
-    outlet::write(&page, &args.out, &facts, &["integrity-table2", "integrity-workloads-8k", "integrity-chooser"])
+        speed::figures(&bench::sweep(&bench::Setting::PAGE)?, &machine.told())
+    };
+    let busy = Busy::with("damaging rows, and looking at all states of small stripes");
+    let page = page(&cases, speeds);
+    drop(busy);
+    outlet::write(&page, &args.out, &facts, &FINDINGS)
 }

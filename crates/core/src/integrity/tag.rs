@@ -13,7 +13,7 @@ pub const DATA_TAG_BYTES: usize = 48;
 /// What each data chunk of the stripe adds to a parity's appendix: a version and a checksum.
 pub const ENTRY_BYTES: usize = 12;
 
-/// The version's top bit: this chunk's content was lost (it counts as zeros for the parities), and reads of it fail
+/// The version's top bit: this chunk's content was lost (what lies there instead counts for the parities), and reads of it fail
 /// until it is written again.
 const LOST_BIT: u64 = 1 << 63;
 

@@ -163,6 +163,11 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
         return;
     }
     let is_marking = handle.with(|state| state.geometry.scheme.has_versions());
+    let chunk_bytes = handle.with(|state| state.chunk_bytes());
+    let is_hollow = |&slot: &usize| rows.content(slot, chunk_bytes).is_some_and(is_partly_lost);
+    let hollow: Slots = settlement.resealed.iter().filter(is_hollow).collect();
+    settlement.resealed = settlement.resealed - hollow;
+    settlement.lost = settlement.lost | hollow;
     let mut data = handle.with(|state| known_rows(state, &rows, &mut settlement));
     if !settlement.lost.is_empty() && !is_marking {
         // Nothing is written: what this stripe was cannot be told, and must not be made to look right.
@@ -187,7 +192,11 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
             settlement.lost.iter().for_each(|slot| entries[slot].version = Version(number).lost());
         }
         for slot in settlement.lost.iter() {
-            data[slot] = Some(state.pool.take_zeroed(state.row_bytes()));
+            let mut row = state.pool.take_zeroed(state.row_bytes());
+            row[..state.geometry.chunk_bytes as usize]
+                .chunks_mut(LOST_BYTES)
+                .for_each(|sector| sector.copy_from_slice(&lost_sector()));
+            data[slot] = Some(row);
         }
         changed(state, stripe, data, entries, &rows)
     });
@@ -197,6 +206,21 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
     }
     rows.recycle(handle);
     handle.with(|state| state.note_written(stripe));
+}
+
+/// A sector of a chunk that was lost.
+const LOST_BYTES: usize = 512;
+/// What it says, over and over: a write over it that a crash tore shows where it did not come to.
+const LOST_WORDS: &[u8] = b"What was here is lost: a crash in a degraded array. ";
+
+fn lost_sector() -> [u8; LOST_BYTES] {
+    std::array::from_fn(|index| LOST_WORDS[index % LOST_WORDS.len()])
+}
+
+/// Does a sector of this chunk say that it was lost?
+fn is_partly_lost(chunk: &[u8]) -> bool {
+    let lost = lost_sector();
+    chunk.chunks(LOST_BYTES).any(|sector| sector == lost)
 }
 
 /// Of a stripe that the written map calls unwritten, only rows that were written after the map's page count: older

@@ -21,7 +21,7 @@ pub(super) struct Resolved {
     pub rows: Vec<Option<Buffer>>,
     /// What each data chunk is: its version and sum, as far as the scheme has them.
     pub entries: Vec<Entry>,
-    /// Data chunks of which no right content can be proven. (Those marked as lost are zeros in `rows`.)
+    /// Data chunks of which no right content can be proven. (Those marked as lost have rows, which say so.)
     pub lost: Slots,
     /// Did nothing have to be repaired, and was nothing in the way?
     pub is_clean: bool,
@@ -82,7 +82,10 @@ pub(super) async fn retry(handle: &Handle, stripe: u64, rows: &mut Rows) {
     let whole = doubtful - rows.appendices;
     let mut again = rows::read(handle, stripe, whole, doubtful - whole).await;
     for slot in doubtful.iter() {
-        let (first, second) = (rows.evidence.rows[slot].standing, again.evidence.rows[slot].standing);
+        let first = rows.evidence.rows[slot].standing;
+        // A neighbour's appendix that is whole speaks of nothing, see `rows::read`.
+        let is_whole_neighbour = again.buffers[slot].is_some() && !again.read.contains(slot);
+        let second = if is_whole_neighbour { Standing::Sound } else { again.evidence.rows[slot].standing };
         if second == Standing::Sound && first != Standing::Unreadable {
             handle.with(|state| record(state, stripe, slot, Kind::MisdirectedRead, End::Passed));
             let place = handle.with(|state| state.geometry.layout.place(stripe, slot));

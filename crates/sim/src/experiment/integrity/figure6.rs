@@ -16,14 +16,14 @@ pub(super) fn figures() -> Vec<Figure> {
 fn figure(parity: usize, is_write: bool) -> Figure {
     let shape = Shape { data: SLOTS - parity, parity };
     let (raid, kind) = (parity + 4, if is_write { "write" } else { "read" });
-    let mut series = Vec::new();
+    let mut series: Vec<Series> = Vec::new();
     for scheme in Scheme::ALL.into_iter().skip(1) {
         let [first, later] = [true, false].map(|is_first| curve(scheme, shape, is_write, is_first));
         if first == later {
-            series.push(Series::new(scheme.name(), Style::Line, first));
+            add(&mut series, Series::new(scheme.name(), Style::Line, first));
         } else {
-            series.push(Series::new(format!("{scheme}, first"), Style::Dashed, first));
-            series.push(Series::new(format!("{scheme}, later"), Style::Line, later));
+            add(&mut series, Series::new(format!("{scheme}, first"), Style::Dashed, first));
+            add(&mut series, Series::new(format!("{scheme}, later"), Style::Line, later));
         }
     }
     Figure {
@@ -33,6 +33,14 @@ fn figure(parity: usize, is_write: bool) -> Figure {
         x: Axis::linear(format!("data chunks touched by a {kind}, of {}", shape.data)),
         y: Axis::linear("more disk I/Os than a bare array (%)"),
         series,
+    }
+}
+
+/// Curves that would lie on each other are one, with all their names.
+fn add(series: &mut Vec<Series>, curve: Series) {
+    match series.iter_mut().find(|other| other.points == curve.points) {
+        Some(other) => other.name = format!("{} = {}", other.name, curve.name),
+        None => series.push(curve),
     }
 }
 

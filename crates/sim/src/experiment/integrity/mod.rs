@@ -3,16 +3,19 @@
 //!
 //! | of the paper | here | exhibit |
 //! |---|---|---|
+//! | Table I: what is detected, on rows | `holes`, of [`crate::model`] | `integrity-table1`, `integrity-schemes` |
+//! | the same, on the volume | [`volume_table`] | `integrity-volume` |
 //! | Table II: additional disk I/Os by case | [`table2`] | `integrity-table2` |
 //! | Figure 6: by the number of chunks touched | `figure6` | `integrity-writes-*`, `integrity-reads-*` |
+//! | Figure 7: how fast a stripe is encoded | [`speed`] | `integrity-speed-*` |
 //! | Figure 8: on twelve workloads | [`Case`] | `integrity-workloads-*` |
 //! | section VII-C: the right choice in 36 cases | [`Case`] | `integrity-chooser` |
-//!
-//! What else there is to a page of it, the speed of the codes and what is found, has its place in `page`.
+//! | not in it: all states of small stripes, and its two holes | `holes`, of [`crate::model`] | `integrity-states`, `integrity-hole-*` |
 
 mod cases;
 mod figure6;
 mod holes;
+mod kinds;
 mod page;
 mod rig;
 pub mod speed;

@@ -1,29 +1,29 @@
 //! What was found, as a page.
 
 use super::cases::{CHUNKS, Case};
-use super::{figure6, table2};
+use super::{figure6, holes, table2, volume_table};
 use crate::figure::{Axis, Exhibit, Figure, Page, Series, Style, Table};
 use scrubjay_core::integrity::scheme::Scheme;
 
-/// The page of these cases: all of [`CHUNKS`] for each workload.
-pub fn page(cases: &[Case]) -> Page {
-    let mut exhibits = Vec::new();
-    // What the schemes find (Table I, and what two schemes of the paper do not find) goes here.
-    exhibits.push(Exhibit::Table(table2::table()));
-    exhibits.extend(figure6::figures().into_iter().map(Exhibit::Figure));
-    // What they cost in time (Figure 7) goes here.
+/// The page of these cases, all of [`CHUNKS`] for each workload; `speeds` is Figure 7, if anybody measured it.
+pub fn page(cases: &[Case], speeds: Vec<Figure>) -> Page {
+    let mut exhibits =
+        Vec::from([holes::primitives(), holes::schemes(), volume_table::table(), table2::table()].map(Exhibit::Table));
+    exhibits.extend(figure6::figures().into_iter().chain(speeds).map(Exhibit::Figure));
     exhibits.extend(CHUNKS.iter().map(|chunk| {
         let cases: Vec<&Case> = cases.iter().filter(|case| case.chunk == *chunk).collect();
         Exhibit::Figure(workloads(&cases))
     }));
-    exhibits.push(Exhibit::Table(chooser(cases)));
-    let about = "What finding silent corruption costs an array in disk I/Os: three schemes of Li & Lee (MSST 2014) and one \
-                 of ours, stamp, against a bare array. The workloads are made up from their Table III: shares of reads \
-                 and mean sizes, requests at 8-KiB pages behind a partition table of 63 sectors, spread evenly over \
-                 64 MiB. How often a chunk is read again is not in the table; in the paper's traces it is more often.";
+    exhibits.extend([chooser(cases), holes::states(), holes::one_list(), holes::versions()].map(Exhibit::Table));
+    let found = "Three schemes of Li & Lee (MSST 2014) and one of ours, stamp, against a bare array: what each finds of \
+                 silent corruption, on rows and on the volume itself; what that costs in disk I/Os and in time; which of \
+                 them to choose; and two ways to a wrong answer that the paper leaves open.";
+    let workloads = "The workloads are made up from the paper's Table III: shares of reads and mean sizes, requests at \
+                     8-KiB pages behind a partition table of 63 sectors, spread evenly over 64 MiB. How often a chunk is \
+                     read again is not in the table; in the paper's traces it is more often.";
     Page {
         title: "What finding silent corruption costs".into(),
-        paragraphs: vec![about.to_owned(), stamp_told(cases)],
+        paragraphs: vec![found.to_owned(), stamp_told(cases), workloads.to_owned()],
         exhibits,
     }
 }
@@ -58,9 +58,19 @@ fn most<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> String {
 
 /// Section VII-C: what was chosen, and what the counts say.
 fn chooser(cases: &[Case]) -> Table {
-    let head =
-        ["workload", "chunk (KiB)", "pure", "hybrid1", "hybrid2", "stamp", "first reads", "rule", "histogram", "count"];
-    let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+    let head = [
+        "workload",
+        "chunk (KiB)",
+        "pure (%)",
+        "hybrid1 (%)",
+        "hybrid2 (%)",
+        "stamp (%)",
+        "first reads (%)",
+        "rule",
+        "histogram",
+        "count",
+    ];
+    let percent = |share: f64| format!("{:.2}", 100.0 * share);
     let row = |case: &Case| {
         let increases = case.increases[1..].iter().copied().map(percent);
         let choices = [case.by_rule, case.by_histogram, case.by_count()].map(|scheme| scheme.name().to_owned());

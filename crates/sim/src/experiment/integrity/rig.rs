@@ -108,7 +108,9 @@ impl Rig {
     /// What lies in a row, appendix and all.
     pub fn row(&self, place: Place) -> Vec<u8> {
         let mut bytes = vec![0; self.geometry.row_bytes() as usize];
-        self.disks[place.disk].read(self.geometry.chunk_offset(place.row), &mut bytes).expect("a disk that can be read");
+        self.disks[place.disk]
+            .read(self.geometry.chunk_offset(place.row), &mut bytes)
+            .expect("a disk that can be read");
         bytes
     }
 

@@ -4,6 +4,7 @@
 //! Stray writes are complete: what hits the victim was meant for another row of the disk, which misses it, and an
 //! unaligned one hits the row beside the victim, too. All of that must be healed.
 
+use super::kinds;
 use super::rig::{Astray, CHUNK, Rig, SECTOR, SHAPE, STRIPES};
 use crate::figure::Table;
 use crate::model::Kind;
@@ -49,8 +50,8 @@ pub struct VolumeRow {
 /// One way to damage a row. Counts are sectors.
 #[derive(Clone, Copy, Debug)]
 enum Damage {
-    /// Of its last write the first so many were written, the others not.
-    Stale { kept: u64 },
+    /// Of its last write these were not written, the others were.
+    Stale { from: u64, to: u64 },
     /// A write that was meant for another row lies so many behind (before) its beginning.
     Stray { by: i64 },
     /// Its reads show what lies so many behind it.
@@ -78,24 +79,36 @@ pub(super) fn table() -> Table {
         Verdict::Located => "located",
         Verdict::Healed => "healed",
     };
-    let rows = volume_table().into_iter().map(|row| {
-        let victim = if row.is_parity { "parity" } else { "data" };
-        let cells = row.verdicts.map(|verdict| name(verdict).to_owned());
-        std::iter::once(format!("{}, {victim}", row.scheme)).chain(cells).collect()
-    });
+    let table = volume_table();
     Table {
         name: "integrity-volume".into(),
-        title: "What the volume does about it".into(),
+        title: "What the volume finds and heals".into(),
         caption: format!(
-            "Rows of a volume 4+2 were damaged on its disks in every variant of each kind. A damaged chunk was then read by \
+            "All seven are located and healed under {}. Rows of a volume 4+2 were damaged on its disks in every variant of each kind. A damaged chunk was then read by \
              a client, the stripe of a damaged parity verified. Detected: something was said. Located: what was said names \
              the damaged row and member, and none that is whole. Healed: the client got the right bytes, all of them are \
              on the disks again, and verifying everything once more finds nothing. {}",
+            whole_told(&table),
             once_told()
         ),
-        head: std::iter::once(String::new()).chain(Kind::ALL.map(|kind| kind.name().to_owned())).collect(),
-        rows: rows.collect(),
+        head: kinds::head(),
+        rows: kinds::rows(|scheme, is_parity, at| {
+            let row = table.iter().find(|row| (row.scheme, row.is_parity) == (scheme, is_parity));
+            name(row.expect("all schemes are in it").verdicts[at])
+        }),
     }
+}
+
+/// The schemes under which everything is healed: `pure (data), stamp`.
+fn whole_told(table: &[VolumeRow]) -> String {
+    let is_whole = |row: &VolumeRow| row.verdicts == [Verdict::Healed; 7];
+    let told = table.chunks(2).filter_map(|rows| match [is_whole(&rows[0]), is_whole(&rows[1])] {
+        [true, true] => Some(rows[0].scheme.name().to_owned()),
+        [true, false] => Some(format!("{} (data)", rows[0].scheme)),
+        [false, true] => Some(format!("{} (parities)", rows[0].scheme)),
+        [false, false] => None,
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// What comes of a read that goes astray once: there is nothing to heal.
@@ -139,8 +152,13 @@ fn damages(kind: Kind, scheme: Scheme) -> Vec<Damage> {
     let row = content + i64::from(scheme.has_appendix());
     let other = (TARGET as i64 - STRIPE as i64) * row;
     match kind {
-        Kind::LostWrite => vec![Damage::Stale { kept: 0 }],
-        Kind::TornWrite => (1..content as u64).map(|kept| Damage::Stale { kept }).collect(),
+        Kind::LostWrite => vec![Damage::Stale { from: 0, to: row as u64 }],
+        Kind::TornWrite => {
+            let cut = (1..content).map(|from| (from, row));
+            // Disks write sectors in the order that suits them: the appendix may be written when others are not.
+            let all = cut.chain([(content - 1, content)]);
+            all.map(|(from, to)| Damage::Stale { from: from as u64, to: to as u64 }).collect()
+        }
         Kind::MisdirectedWrite => vec![Damage::Stray { by: 0 }],
         Kind::MisdirectedWriteFront => (1..row).map(|hit| Damage::Stray { by: hit - row }).collect(),
         Kind::MisdirectedWriteEnd => (1..content).map(|by| Damage::Stray { by }).collect(),
@@ -194,11 +212,11 @@ fn injure(rig: &mut Rig, slot: usize, damage: Damage) -> Vec<Place> {
     assert_eq!(victim.disk, target.disk, "one disk");
     let written = if slot < SHAPE.data { slot } else { BESIDE_PARITY };
     match damage {
-        Damage::Stale { kept } => {
+        Damage::Stale { from, to } => {
             let old = rig.row(victim);
             rig.write(STRIPE, written, 1);
-            let kept = kept * SECTOR;
-            rig.strike(victim, kept as i64, &old[kept as usize..]);
+            let (from, to) = (from * SECTOR, to * SECTOR);
+            rig.strike(victim, from as i64, &old[from as usize..to as usize]);
             vec![victim]
         }
         Damage::Stray { by } => {
@@ -219,19 +237,40 @@ fn injure(rig: &mut Rig, slot: usize, damage: Damage) -> Vec<Place> {
 
 #[cfg(test)]
 mod tests {
+    use super::Verdict::{Detected, Healed, Located, Missed};
     use super::*;
 
     #[test]
     fn every_kind_is_located_and_healed_on_the_volume_but_in_a_bare_array() {
         for row in volume_table() {
-            println!("{row:?}");
+            let expected = match (row.scheme, row.is_parity) {
+                (Scheme::None, false) => [Missed; 7],
+                // Of data and parities that do not fit, either may be wrong.
+                (Scheme::None, true) => [Detected; 7],
+                // Its content is not protected, its list is. (The row behind the fifth one's victim is a parity, too.)
+                (Scheme::Pure, true) => [Healed, Detected, Healed, Detected, Located, Healed, Healed],
+                _ => [Healed; 7],
+            };
+            assert_eq!(row.verdicts, expected, "{}, parity: {}", row.scheme, row.is_parity);
+        }
+    }
+
+    /// What is injected is there: who does not look gets wrong bytes.
+    #[test]
+    fn a_bare_array_returns_what_was_damaged() {
+        for damage in Kind::ALL.into_iter().flat_map(|kind| damages(kind, Scheme::None)) {
+            let mut rig = Rig::new(Scheme::None);
+            let damaged = injure(&mut rig, DATA_VICTIM, damage);
+            assert!(rig.is_damaged() && !rig.reads_right(STRIPE, DATA_VICTIM), "{damage:?} of {damaged:?}");
         }
     }
 
     #[test]
     fn a_read_that_goes_astray_once_is_answered_right_and_told_of_where_rows_check_themselves() {
         for scheme in Scheme::ALL {
-            println!("{scheme} {:?}", once(scheme));
+            let expected = Once { is_right: scheme.has_appendix(), is_told: scheme.checks_itself() };
+            assert_eq!(once(scheme), expected, "{scheme}");
         }
+        assert!(once_told().contains("under pure, hybrid1, hybrid2, stamp, and told of under hybrid1, hybrid2, stamp"));
     }
 }
