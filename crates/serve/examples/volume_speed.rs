@@ -28,7 +28,11 @@ fn main() {
         let mut rig = Rig::new(scheme, chunk_kib << 10);
         let size = rig.volume.size() / 2 / 4096 * 4096;
         for offset in (0..size).step_by(1 << 20) {
-            rig.ask(Request::Write { offset, data: Buffer::zeroed((size - offset).min(1 << 20) as usize), is_durable: false });
+            rig.ask(Request::Write {
+                offset,
+                data: Buffer::zeroed((size - offset).min(1 << 20) as usize),
+                is_durable: false,
+            });
         }
         rig.ask(Request::Flush);
         let mut rng = Rng::new(1);
@@ -37,8 +41,10 @@ fn main() {
             rig.ask(Request::Read { offset, len: 4096 });
         }
         rig.time(&format!("{scheme}: reads of 4 KiB"), || Request::Read { offset: offset(), len: 4096 });
-        rig.time(&format!("{scheme}: writes of 4 KiB"), || {
-            Request::Write { offset: offset(), data: Buffer::zeroed(4096), is_durable: false }
+        rig.time(&format!("{scheme}: writes of 4 KiB"), || Request::Write {
+            offset: offset(),
+            data: Buffer::zeroed(4096),
+            is_durable: false,
         });
     }
 }

@@ -37,7 +37,7 @@ pub fn socket_for(name: &str) -> Result<PathBuf> {
     let folder = folder()?;
     match fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            return Err(error).with_context(|| format!("cannot make {}", folder.display()));
+            Err(error).with_context(|| format!("cannot make {}", folder.display()))
         }
         _ => Ok(folder.join(format!("{name}.{SUFFIX}"))),
     }

@@ -172,13 +172,7 @@ async fn version(handle: &Handle) -> Version {
 }
 
 /// New parities of all data, and the rows that change: those of `touched` and the parities. Sums are reckoned here.
-fn whole(
-    state: &mut State,
-    stripe: u64,
-    mut data: Vec<Option<Buffer>>,
-    mut entries: Vec<Entry>,
-    touched: Slots,
-) -> Output {
+fn whole(state: &mut State, stripe: u64, data: Vec<Option<Buffer>>, mut entries: Vec<Entry>, touched: Slots) -> Output {
     let chunk_bytes = state.chunk_bytes();
     let count = data.len();
     let mut parities: Vec<Buffer> = (0..state.shape().parity).map(|_| state.pool.take(state.row_bytes())).collect();
@@ -197,8 +191,8 @@ fn whole(
     let missing = state.missing(stripe);
     let buddies = buddies(state, touched);
     let mut output = Output { rows: Vec::with_capacity(touched.count() + parities.len()), appendices: Vec::new() };
-    for slot in 0..count {
-        let mut row = data[slot].take().expect("all data are known");
+    for (slot, row) in data.into_iter().enumerate() {
+        let mut row = row.expect("all data are known");
         if missing.contains(slot) || !(touched | buddies).contains(slot) {
             state.pool.give(row);
             continue;

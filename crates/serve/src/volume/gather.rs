@@ -79,8 +79,7 @@ pub fn gather(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherE
 impl Gathered {
     /// The volume, started; its disks stay here.
     pub fn start(&self, is_read_only: bool, today: UnixSeconds) -> Volume {
-        let options =
-            Options { is_read_only, today, member_bytes: self.member_bytes.clone(), ..Options::default() };
+        let options = Options { is_read_only, today, member_bytes: self.member_bytes.clone(), ..Options::default() };
         Volume::start(self.assembly.clone(), options)
     }
 }

@@ -100,8 +100,7 @@ impl Steward {
         self.collect();
         let first = self.found - self.findings.len() as u64;
         let skipped = since.saturating_sub(first) as usize;
-        let findings: Vec<Finding> =
-            self.findings.iter().skip(skipped).take(FINDINGS_PER_ANSWER).cloned().collect();
+        let findings: Vec<Finding> = self.findings.iter().skip(skipped).take(FINDINGS_PER_ANSWER).cloned().collect();
         let next = first.max(since.min(self.found)) + findings.len() as u64;
         Findings { next, findings }
     }
@@ -133,7 +132,9 @@ impl Steward {
             },
             Command::Verify { start, end } => {
                 if start > end || end - start > VERIFY_STRIPES_MAX {
-                    return Some(Answer::Error(format!("stripes {start} to {end}: up to {VERIFY_STRIPES_MAX} at once")));
+                    return Some(Answer::Error(format!(
+                        "stripes {start} to {end}: up to {VERIFY_STRIPES_MAX} at once"
+                    )));
                 }
                 self.collect();
                 self.own += 1;
@@ -154,7 +155,9 @@ impl Steward {
             None => Err(format!("there is no member {member}")),
             Some((MemberState::Active | MemberState::Rebuilding { .. }, _)) => {
                 if !self.volume.can_spare(member) {
-                    return Err(format!("without member {member} data would be lost: replace those that are out first"));
+                    return Err(format!(
+                        "without member {member} data would be lost: replace those that are out first"
+                    ));
                 }
                 self.volume.fail(now, member);
                 Ok(())

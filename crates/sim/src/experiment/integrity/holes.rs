@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn table_1_is_the_papers() {
         let table = primitives();
-        let column = |at: usize| table.rows.iter().map(|row| if row[at] == "detected" { 'Y' } else { '-' });
+        let column = |at: usize| table.rows.iter().map(move |row| if row[at] == "detected" { 'Y' } else { '-' });
         assert_eq!([1, 2, 3, 4].map(|at| column(at).collect::<String>()), PAPER);
         assert!(table.caption.contains("Every cell is the paper's."));
     }

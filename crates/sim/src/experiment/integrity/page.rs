@@ -36,7 +36,7 @@ fn workloads(cases: &[&Case]) -> Figure {
         Series::new(scheme.name(), Style::Bars, points)
     };
     let names: Vec<String> =
-        cases.iter().enumerate().map(|(at, case)| format!("{} {}", at + 1, case.workload.name)).collect();
+        cases.iter().enumerate().map(|(at, case)| format!("{}\u{a0}{}", at + 1, case.workload.name)).collect();
     Figure {
         name: format!("integrity-workloads-{kib}k"),
         title: format!("Twelve workloads, chunks of {kib} KiB, RAID-6 of 8 disks"),
