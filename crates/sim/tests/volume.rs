@@ -1,5 +1,7 @@
 //! The volume in simulated storms: a few hundred seeds, so that `cargo test` tells at once. `cargo xtask seeds` runs more.
+//! (Of the schemes of the paper, storms without lies and crashes: see docs/notes.md, "What a storm still finds".)
 
+use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::volume::Volume;
 use scrubjay_sim::volume::setting::{Narrowed, Setting};
 use scrubjay_sim::volume::trace::Trace;
@@ -8,8 +10,11 @@ use scrubjay_sim::volume::world;
 #[test]
 fn a_few_hundred_storms() {
     let mut sums = [0; 4];
-    for seed in 0..400 {
-        let setting = Setting::new(seed, Narrowed::default());
+    for seed in 0..600 {
+        let mut setting = Setting::new(seed, Narrowed::default());
+        if setting.geometry.scheme != Scheme::Stamp {
+            setting = Setting::new(seed, Narrowed { is_faultless: true, is_crashless: true, ..Narrowed::default() });
+        }
         let outcome = world::run::<Volume>(&setting, Trace::default());
         let counts = [outcome.client.replies, outcome.shelf.faults, outcome.records, outcome.runs];
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
@@ -20,8 +25,12 @@ fn a_few_hundred_storms() {
 
 #[test]
 fn the_same_seed_is_the_same_storm() {
-    for seed in 0..40 {
-        let setting = Setting::new(seed, Narrowed::default());
+    for seed in 0..100 {
+        let setting =
+            Setting::new(seed, Narrowed { is_crashless: true, is_faultless: seed % 2 == 0, ..Narrowed::default() });
+        if setting.geometry.scheme != Scheme::Stamp {
+            continue;
+        }
         let outcomes = [(); 2].map(|()| world::run::<Volume>(&setting, Trace::default()));
         assert_eq!(outcomes[0], outcomes[1], "seed {seed}");
     }

@@ -22,6 +22,26 @@ pub const CAPTURE: &[&str] = &[
     "jq",    // reads the counts
 ];
 
+/// Other people's clients of network block devices.
+pub const CLIENTS: &[&str] = &[
+    "libnbd-bin",     // nbdinfo, nbdcopy
+    "python3-libnbd", // nbdsh, and the client that remembers
+    "qemu-utils",     // qemu-img, qemu-io
+    "fio",            // its nbd engine
+    "mount",          // losetup: members whose requests the kernel counts
+    "jq",             // reads JSON
+];
+
+/// File systems on a volume, as a loop device over a FUSE file over NBD.
+pub const FILE_SYSTEMS: &[&str] = &[
+    "libnbd-bin",  // nbdfuse
+    "fuse3",       // fusermount3
+    "mount",       // losetup
+    "e2fsprogs",   // mkfs.ext4, e2fsck
+    "btrfs-progs", // mkfs.btrfs, and its scrub
+    "jq",          // reads findings
+];
+
 /// A virtual machine with this machine's files (tests/lab/guest) and what its test runs inside.
 pub const GUEST: &[&str] = &[
     "qemu-system-x86", // the machine

@@ -1,6 +1,6 @@
 //! The steps of `cargo xtask test`: a table, in the order in which they tell the most the soonest.
 
-use super::packages::{CAPTURE, FAULTY_DISK, GUEST};
+use super::packages::{CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST};
 
 /// One step.
 pub struct Step {
@@ -52,8 +52,58 @@ pub const STEPS: &[Step] = &[
         command: &["cargo", "xtask", "seeds", "--planted"],
         ..PLAIN
     },
-    // Three minutes or so on two cores.
-    Step { name: "storm: the volume, by seed", command: &["cargo", "xtask", "seeds", "150000"], ..PLAIN },
+    // Three minutes or so on two cores, in all. Silent faults and crashes in one storm are not among them yet: see
+    // docs/notes.md, "What a storm still finds".
+    Step {
+        name: "storm: a volume of every scheme, members lost and replaced",
+        command: &["cargo", "xtask", "seeds", "20000", "--faultless", "--crashless"],
+        ..PLAIN
+    },
+    Step {
+        name: "storm: a volume whose disks lie",
+        command: &["cargo", "xtask", "seeds", "60000", "--scheme", "stamp", "--crashless"],
+        ..PLAIN
+    },
+    Step {
+        name: "storm: a volume that crashes",
+        command: &["cargo", "xtask", "seeds", "60000", "--scheme", "stamp", "--faultless"],
+        ..PLAIN
+    },
+    Step {
+        name: "strangers' clients: the NBD server",
+        command: &["cargo", "test", "--release", "-p", "scrubjay-serve", "--test", "served"],
+        environment: &[("SCRUBJAY_CLIENTS", "required")],
+        packages: CLIENTS,
+        ..PLAIN
+    },
+    Step {
+        name: "strangers' clients: a volume",
+        command: &["tests/lab/volume-clients.sh"],
+        packages: CLIENTS,
+        needs_build: true,
+        ..PLAIN
+    },
+    Step {
+        name: "lab: a volume whose server is killed",
+        command: &["tests/lab/volume-kill.sh"],
+        packages: CLIENTS,
+        needs_build: true,
+        ..PLAIN
+    },
+    Step {
+        name: "lab: file systems on a volume whose members are written over",
+        command: &["tests/lab/volume-fs.sh"],
+        packages: FILE_SYSTEMS,
+        needs_build: true,
+        ..PLAIN
+    },
+    Step {
+        name: "lab: what a volume's writes cost its members",
+        command: &["tests/lab/volume-count.sh"],
+        packages: CLIENTS,
+        needs_build: true,
+        ..PLAIN
+    },
     Step {
         name: "lab: bad sectors on a block device",
         command: &["tests/lab/host-scrub.sh"],

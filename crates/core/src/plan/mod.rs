@@ -21,7 +21,7 @@
 //! |---|---|
 //! | partly overwritten chunks | are read before a reconstruct-write, as if they stayed |
 //! | k = 1 | no buddy; a read takes a list as if it were a read of some chunks |
-//! | m = 0, or no parity left | no list; writes write what is touched, and read what is partly overwritten (mode: reconstruct-write, or full stripe). Buddies are kept while m > 0, for when parities come back |
+//! | m = 0, or no parity left | no list; writes write what is touched, and read what is partly overwritten (mode: reconstruct-write, or full stripe). Buddies are kept while m > 0, for when parities come back; the first chunk of each run is asked for the copy that it carries |
 //! | read, a wanted chunk missing | k of the others, data first, then parities; and all other lists that are left, to compare them |
 //! | write, a parity missing | it is neither read nor written |
 //! | write, a touched chunk missing | reconstruct-write; it is not written, its content lives in the parities. Hybrid-1 finds its old version in a list |

@@ -293,7 +293,12 @@ fn least_ios(scheme: Scheme, shape: Shape, touched: Slots, missing: Slots, is_fi
     let buddies_read = if scheme == Scheme::Hybrid2 { buddies } else { 0 };
     let writes = present + parities + buddies;
     if parities == 0 {
-        return writes + buddies_read;
+        // The first of each run is asked for the copy that it carries.
+        let heads = (touched - missing)
+            .iter()
+            .filter(|&slot| !(touched - missing).contains((slot + shape.data - 1) % shape.data));
+        let heads_read = if has_buddies && shape.data > 1 { heads.count() } else { 0 };
+        return writes + buddies_read + heads_read;
     }
     let modify = (present == tau).then_some(tau + parities + buddies_read);
     let unread = usize::from(is_first && !stays.is_empty());

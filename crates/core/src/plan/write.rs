@@ -17,7 +17,7 @@ pub(super) fn plan(scheme: Scheme, shape: Shape, touched: Slots, partial: Slots,
     };
     let parities = shape.parity_slots() - missing;
     let (mode, (read_chunks, read_appendices)) = match parities.is_empty() {
-        true => (Mode::ReconstructWrite, plain(scheme, partial, buddies)),
+        true => (Mode::ReconstructWrite, plain(scheme, shape, touched - missing, partial, buddies)),
         false => cheaper(Write { scheme, shape, touched, partial, buddies, parities, state })?,
     };
     let mode = match mode == Mode::ReconstructWrite && read_chunks.is_empty() && touched.count() == shape.data {
@@ -85,9 +85,15 @@ fn reconstruct(write: &Write) -> Option<Reads> {
     Some((chunks, old_versions | list))
 }
 
-/// What a write reads when there is no parity to keep.
-fn plain(scheme: Scheme, partial: Slots, buddies: Slots) -> Reads {
-    (partial, buddies_read(scheme, buddies))
+/// What a write reads when there is no parity to keep. The first chunk of each run carries the checksum of a chunk that
+/// stays, which no list tells any more: only its own old appendix does.
+fn plain(scheme: Scheme, shape: Shape, touched: Slots, partial: Slots, buddies: Slots) -> Reads {
+    let is_head = |slot: &usize| !touched.contains((slot + shape.data - 1) % shape.data);
+    let heads: Slots = match scheme.has_buddies() && shape.data > 1 && shape.parity > 0 {
+        true => touched.iter().filter(is_head).collect(),
+        false => Slots::NONE,
+    };
+    (partial, buddies_read(scheme, buddies) | (heads - partial))
 }
 
 /// Hybrid-2 reads a buddy's appendix before it writes it: more than the copy is in it.
