@@ -86,8 +86,9 @@ async fn rounds(
 }
 
 /// First all copies at the starts, then all at the ends: a member that was a generation behind has only copies in the
-/// places that are written over now, and one of them is whole at any time. A newcomer has its own only when the others
-/// know it: before that, it and they would each call the other one out.
+/// places that are written over now, and one of them is whole at any time. Members that are being rebuilt come when all
+/// others have theirs: alone they do not speak for the array (`format::assemble`), so nobody may be out by their word
+/// only. A newcomer's own comes only when the others know it: before that, it and they would each call the other one out.
 async fn superblock_round(handle: &Handle) {
     let copies = handle.with(|state| {
         state.superblock.generation += 1;
@@ -106,13 +107,15 @@ async fn superblock_round(handle: &Handle) {
         state.attached().into_iter().map(|slot| blocks(state, slot)).collect::<Vec<_>>()
     });
     let is_newcomer = |disk: Disk| handle.with(|state| state.members[disk.member].is_newcomer);
-    let (new, known): (Vec<_>, Vec<_>) = copies.into_iter().partition(|[(disk, _), _]| is_newcomer(*disk));
+    let is_active = |disk: Disk| handle.with(|state| state.superblock.members[disk.member].state == MemberState::Active);
+    let (active, rest): (Vec<_>, Vec<_>) = copies.into_iter().partition(|[(disk, _), _]| is_active(*disk));
+    let (new, known): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_newcomer(*disk));
     let newcomers: Vec<Slot> = new.iter().map(|[(disk, _), _]| disk.member).collect();
     let halves = |copies: Vec<[(Disk, OpKind); 2]>| -> (Vec<_>, Vec<_>) {
         copies.into_iter().map(|[start, end]| (start, end)).unzip()
     };
-    let ((starts, ends), (new_starts, new_ends)) = (halves(known), halves(new));
-    for copies in [starts, ends, new_starts, new_ends] {
+    let groups = [active, known, new].map(halves);
+    for copies in groups.into_iter().flat_map(|(starts, ends)| [starts, ends]) {
         let is_current = |disk: Disk| handle.with(|state| state.is_current(disk));
         let copies = copies.into_iter().filter(|(disk, _)| is_current(*disk));
         write_all(handle, copies.map(|(disk, copy)| (disk.member, copy)).collect()).await;

@@ -123,8 +123,10 @@ async fn run(handle: &Handle, disk: Disk) {
         let slot = disk.member;
         let stripes = handle.with(|state| state.geometry.stripes);
         if from >= stripes {
-            handle.with(|state| state.members[slot].state = MemberState::Active);
-            persist::commit(handle, |_| ()).await;
+            if is_vouched_for(handle, disk).await {
+                handle.with(|state| state.members[slot].state = MemberState::Active);
+                persist::commit(handle, |_| ()).await;
+            }
             return;
         }
         let to = (from + WINDOW_STRIPES).min(stripes);
@@ -148,10 +150,17 @@ async fn run(handle: &Handle, disk: Disk) {
             member.ahead.clear();
         });
         windows += 1;
-        if windows % WINDOWS_PER_SUPERBLOCK == 0 {
+        if windows % WINDOWS_PER_SUPERBLOCK == 0 && is_vouched_for(handle, disk).await {
             persist::commit(handle, |_| ()).await;
         }
     }
+}
+
+/// Makes the written map durable before a superblock says how far this disk is: a stripe that was trimmed meanwhile was
+/// left out, and a crash must not bring it back with a row that was never there. Is the disk still being rebuilt then?
+async fn is_vouched_for(handle: &Handle, disk: Disk) -> bool {
+    persist::flush(handle).await;
+    handle.with(|state| stripes_done(state, disk)).is_some()
 }
 
 /// How far this disk is, if it is the one that is being rebuilt, and the volume is open.
