@@ -14,10 +14,11 @@ const EXAMPLES: &str = "\
 Examples:
   truncate -s 1G a.img b.img c.img d.img e.img f.img
   scrubjay volume create --data 4 --parity 2 --name photos [a-f].img
-  scrubjay volume inspect [a-f].img
+  scrubjay volume serve [a-f].img --listen unix:/tmp/photos.sock
+  scrubjay volume status
 
-A volume is a block device made of members: disks, partitions or files. It finds silent corruption of its
-members, says where it is, and heals it.";
+A volume is a block device made of members: disks, partitions or files. It finds silent
+corruption of its members, says where it is, and heals it.";
 
 /// Arguments of `volume`.
 #[derive(Debug, Args)]

@@ -14,7 +14,8 @@ pub enum Scheme {
     /// Self-checksum, physical identity, checksum mirroring.
     Hybrid2,
     /// Hybrid-1 with one write number for the whole array as the version, and the checksum of every data chunk beside
-    /// its version in the parities. No write costs more disk I/O than in a bare array.
+    /// its version in the parities. A write costs no more disk I/O than in a bare array, but for one list where a
+    /// reconstruct-write reads chunks that were not read since they were written.
     Stamp,
 }
 
