@@ -93,7 +93,13 @@ fn ways(evidence: &Evidence) -> Vec<Way> {
     let differs = |one: Entry, other: Entry| {
         if is_ordered { one.version.number() != other.version.number() } else { one.sum != other.sum }
     };
-    let newest = |index: usize| evidence.claims(index).map(|(_, entry)| entry.version.number()).max().unwrap_or(0);
+    // What a torn row calls itself counts: a stale list, alone with it, is no way forward.
+    let newest = |index: usize| {
+        let row = &evidence.rows[index];
+        let torn = (row.standing == Standing::Torn).then_some(row.entry);
+        let claims = evidence.claims(index).map(|(_, entry)| entry).chain(torn);
+        claims.map(|entry| entry.version.number()).max().unwrap_or(0)
+    };
     let mut ways: Vec<Way> = Vec::new();
     for (slot, list) in evidence.lists().filter(|&(slot, _)| evidence.rows[slot].is_sound()) {
         if let Some(way) = ways.iter_mut().find(|way| way.list == list) {
@@ -121,4 +127,40 @@ fn ways(evidence: &Evidence) -> Vec<Way> {
     }
     ways.retain(|way| way.rebuilt.count() <= way.parities.count());
     ways
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::evidence::Seen;
+    use super::super::scheme::Scheme;
+    use super::super::tag::Version;
+    use super::*;
+    use crate::plan::Shape;
+
+    fn entry(version: u64) -> Entry {
+        Entry { version: Version(version), sum: version as u32 }
+    }
+
+    /// One data row and one parity: what the row calls itself, how it stands, and what the list calls it.
+    fn mirror(own: u64, standing: Standing, listed: u64) -> Evidence {
+        let data = Seen { entry: entry(own), ..Seen::nothing(standing) };
+        let parity = Seen { list: Some(vec![entry(listed)]), ..Seen::nothing(Standing::Sound) };
+        Evidence { scheme: Scheme::Stamp, shape: Shape { data: 1, parity: 1 }, rows: vec![data, parity] }
+    }
+
+    #[test]
+    fn a_torn_row_goes_forward_by_a_list_that_is_not_older_than_what_the_row_calls_itself() {
+        for (own, listed) in [(5, 5), (5, 7)] {
+            let settlement = settle(&mirror(own, Standing::Torn, listed));
+            assert_eq!((settlement.rebuilt, settlement.resealed), (Slots::one(0), Slots::NONE), "{own} {listed}");
+        }
+    }
+
+    #[test]
+    fn a_torn_row_stays_when_the_only_list_is_older_than_what_the_row_calls_itself() {
+        // The parity's write was lost, and the row's next one torn: what the list says was overwritten, durably.
+        let settlement = settle(&mirror(7, Standing::Torn, 5));
+        assert_eq!((settlement.rebuilt, settlement.resealed), (Slots::NONE, Slots::one(0)));
+        assert!(settlement.lost.is_empty());
+    }
 }

@@ -87,7 +87,10 @@ impl Volume {
     /// Starts a volume from what its members say. Its first operations read its maps and settle what a crash left;
     /// requests wait for that.
     pub fn start(assembly: Assembly, options: Options) -> Volume {
-        let superblock = superblock_of(&assembly);
+        let mut superblock = superblock_of(&assembly);
+        // The next generation may lie half written on the members, by a run that a crash ended: written over in the same
+        // words but for a few, it could become whole beside ours. The next but two has its places, and another number.
+        superblock.generation += 2;
         let geometry = superblock.geometry;
         let shape = geometry.layout.shape();
         let members = superblock

@@ -107,7 +107,8 @@ async fn superblock_round(handle: &Handle) {
         state.attached().into_iter().map(|slot| blocks(state, slot)).collect::<Vec<_>>()
     });
     let is_newcomer = |disk: Disk| handle.with(|state| state.members[disk.member].is_newcomer);
-    let is_active = |disk: Disk| handle.with(|state| state.superblock.members[disk.member].state == MemberState::Active);
+    let is_active =
+        |disk: Disk| handle.with(|state| state.superblock.members[disk.member].state == MemberState::Active);
     let (active, rest): (Vec<_>, Vec<_>) = copies.into_iter().partition(|[(disk, _), _]| is_active(*disk));
     let (new, known): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_newcomer(*disk));
     let newcomers: Vec<Slot> = new.iter().map(|[(disk, _), _]| disk.member).collect();

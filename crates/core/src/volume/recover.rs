@@ -16,6 +16,7 @@ use crate::member::{OpKind, Slot};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
 use std::cell::Cell;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Pages of the written map asked for at once, of each member: 2 MiB.
@@ -93,14 +94,30 @@ async fn read_written(handle: &Handle) {
         let found = read_pages(handle, &places).await;
         handle.with(|state| {
             let sound = found.iter().filter_map(|(page, block)| written::Page::decode(block, array, *page).ok());
+            let sound: Vec<written::Page> = sound.collect();
             let mut map = written::Map {
                 stripes: state.written.clone(),
                 generations: std::mem::take(&mut state.written_generations),
             };
-            sound.for_each(|page| map.add(&state.geometry, &page));
+            sound.iter().for_each(|page| map.add(&state.geometry, page));
             (state.written, state.written_generations) = (map.stripes, map.generations);
+            if !state.options.is_read_only {
+                let rare = rare_pages(state, start..(start + PAGES_AT_ONCE).min(pages), &sound);
+                state.written_changed.extend(rare);
+            }
         });
     }
+}
+
+/// Pages whose newest version is not on all members: a crash left it on some, and it would go with them. The next flush
+/// writes another one to all.
+fn rare_pages(state: &State, pages: Range<u64>, sound: &[written::Page<'_>]) -> Vec<u64> {
+    let mut copies = vec![0; (pages.end - pages.start) as usize];
+    for page in sound.iter().filter(|page| page.generation == state.written_generations[page.index as usize]) {
+        copies[(page.index - pages.start) as usize] += 1;
+    }
+    let members = state.attached().len();
+    pages.zip(copies).filter(|&(_, copies)| copies < members).map(|(page, _)| page).collect()
 }
 
 /// Reads pages from every member with a disk; those that could be read. (One that is being rebuilt has had its maps
@@ -158,7 +175,9 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
     }
     let mut settlement = settle(&rows.evidence);
     if !is_written && (!settlement.lost.is_empty() || !settlement.resealed.is_empty()) {
-        // Its first write did not come to its end: it was never acknowledged as durable, and it holds zeros.
+        // Its first write did not come to its end: it was never acknowledged as durable, and it holds zeros. So it will
+        // after the next crash: what there is of that write is forgotten with the next flush, like what was trimmed.
+        handle.with(|state| state.written_changed.insert(stripe / state.geometry.stripes_per_page()));
         rows.recycle(handle);
         return;
     }

@@ -226,6 +226,23 @@ fn a_crash_between_requests_loses_nothing_that_was_written() {
 }
 
 #[test]
+fn a_page_of_the_written_map_that_a_crash_left_on_one_member_is_on_all_when_that_one_goes() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    let old = rig.members.clone();
+    rig.write(0, &[7; 1000]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (mut members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
+    let map = geometry.written_page_offset(0, 0) as usize..geometry.data_offset as usize;
+    for (member, old) in members.iter_mut().zip(&old).skip(1) {
+        member[map.clone()].copy_from_slice(&old[map.clone()]);
+    }
+    let mut members = Rig::start(members, geometry).stop();
+    members[0].clear();
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(0, 1000) == vec![Some(7); 1000]);
+}
+
+#[test]
 fn what_was_acknowledged_survives_a_kill_without_any_flush_and_what_was_forgotten_stays_so() {
     for scheme in Scheme::ALL {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);

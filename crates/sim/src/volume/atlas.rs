@@ -226,6 +226,11 @@ impl Atlas {
         self.dirty.iter().copied()
     }
 
+    /// Did a crash leave the stripe of this row half written?
+    pub fn is_half_written(&self, row: Row) -> bool {
+        self.stripe(row).is_some_and(|stripe| self.dirty.contains(&stripe))
+    }
+
     /// Are there stripes that a crash left half written?
     pub fn is_unsettled(&self) -> bool {
         !self.dirty.is_empty()

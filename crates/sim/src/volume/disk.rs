@@ -239,6 +239,13 @@ impl MemberDisk {
             || self.latent.iter().any(|latent| blocks.contains(&latent.block) && differs(latent.block, &latent.bytes))
     }
 
+    /// Does, or will, anything lie over these blocks, also where an honest disk was never written?
+    pub fn is_covered(&self, offset: u64, len: u64) -> bool {
+        let blocks = self.blocks(offset, len as usize);
+        self.overlays.range(blocks.clone()).next().is_some()
+            || self.latent.iter().any(|latent| blocks.contains(&latent.block))
+    }
+
     /// Is a block among these unreadable?
     pub fn is_unreadable(&self, offset: u64, len: u64) -> bool {
         self.unreadable.range(self.blocks(offset, len as usize)).next().is_some()

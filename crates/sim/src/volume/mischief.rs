@@ -191,12 +191,13 @@ impl Mischief {
         } else {
             self.askew(disk, offset, len)
         };
-        // What lies there must be right there, and what lies here, here: two faults in one read are one too many.
+        // What lies there must be right there, and what lies here, here: two faults in one read are one too many. (A
+        // write that went astray may lie where this read does, whole and old, and where nothing was written before.)
         let is_well = |(disk, at): (usize, u64)| {
             let rows = self.rows(disk, at, len);
             let is_wrong = |&(disk, row): &Row| {
                 let (offset, len) = (self.geometry.chunk_offset(row), self.geometry.row_bytes());
-                disks[disk].is_corrupt(offset, len) || disks[disk].is_unreadable(offset, len)
+                disks[disk].is_covered(offset, len) || disks[disk].is_unreadable(offset, len)
             };
             !disks[disk].is_gone && !rows.iter().any(is_wrong)
         };

@@ -16,9 +16,11 @@
 //! - *Dirty and hurt*: a stripe with a row that was under way or not flushed when the array crashed, and in which
 //!   something is missing, unreadable or silently corrupt then (or before the volume serves again), may lose chunks from
 //!   then on. In a bare array, which has no lists, so may every stripe of a region that the disks call dirty.
-//! - *The exception*: a data row that is silently corrupt when the array crashes in the middle of a write of its stripe
-//!   looks like one that the crash tore. Where the crash spoilt too many of the other rows to rebuild it, what it holds may
-//!   be anything until it is written again: only a journal could tell.
+//! - *The exception*: a data row that is silently corrupt when the array crashes in the middle of a write of its stripe,
+//!   or becomes so before that stripe is settled, looks like one that the crash tore. Where the crash spoilt too many of
+//!   the other rows to rebuild it, what it holds may be anything until it is written again: only a journal could tell. Over
+//!   the budget that goes for every stripe of a region that the disks call dirty, written at the crash or not, in which
+//!   more rows are wrong than there are parities: nothing on the disks says which stripes of the region were.
 //! - Over the budget, anything may be lost, nothing may be wrong.
 //! - Records name only rows in which a fault was planted, and a kind that the fault explains; except in stripes that were
 //!   dirty at a crash, and for what is lost.
@@ -28,7 +30,8 @@
 //! What no array can know: a lost write in a stripe without another witness of it (more silent corruption than the
 //! assumptions have, of chunks that look whole), a parity reckoned from a stale one included. What a scheme of the paper
 //! cannot do: faults of parities under `pure`, stale chunks under `hybrid1` where versions may be used twice, silent
-//! faults in a bare array. Faults of superblocks, intents and the written map, but for those of a crash.
+//! faults in a bare array. A read that goes astray to the very place where a write did: two faults that agree. Faults of
+//! superblocks, intents and the written map, but for those of a crash.
 
 pub mod atlas;
 pub mod client;

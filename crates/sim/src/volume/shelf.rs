@@ -5,7 +5,6 @@ use super::disk::{Discarded, MemberDisk, Survival};
 use super::mischief::{Mischief, Planted};
 use super::trace::Trace;
 use scrubjay_core::format::geometry::Geometry;
-use scrubjay_core::layout::Place;
 use scrubjay_core::member::{Done, Fault, Op, OpKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
@@ -35,6 +34,9 @@ pub struct Shelf {
     pub suspected: Vec<Nanos>,
     /// All that ever went wrong, by row.
     pub planted: BTreeMap<Row, Vec<Planted>>,
+    /// Data rows that a fault silently hit while a crash had left their stripe half written, and nobody had settled it:
+    /// what they hold is anybody's guess. To be taken from here.
+    pub undecidable: Vec<Row>,
     /// How many faults that were, how many operations ended, and how many bytes they wrote.
     pub tally: Tally,
     mischief: Mischief,
@@ -82,6 +84,7 @@ impl Shelf {
             disks,
             atlas,
             planted: BTreeMap::new(),
+            undecidable: Vec::new(),
             tally: Tally::default(),
             mischief,
             latency,
@@ -227,11 +230,35 @@ impl Shelf {
         }
         self.ends.clear();
         self.atlas.crash(&self.disks, dirty);
-        let (len, layout) = (self.geometry.row_bytes(), self.geometry.layout);
-        let slots = layout.shape().slots();
-        let places = self.atlas.dirty().flat_map(|stripe| (0..slots).map(move |slot| layout.place(stripe, slot)));
-        let is_corrupt = |place: &Place| self.disks[place.disk].is_corrupt(self.geometry.chunk_offset(place.row), len);
-        places.filter(is_corrupt).map(|place| (place.disk, place.row)).collect()
+        self.corrupt(self.atlas.dirty())
+    }
+
+    /// The rows of these stripes that are silently corrupt.
+    pub fn corrupt(&self, stripes: impl Iterator<Item = u64>) -> Vec<Row> {
+        let places = stripes.flat_map(|stripe| self.places(stripe));
+        places.filter(|&row| self.is_corrupt(row)).collect()
+    }
+
+    /// The same, of those stripes only in which more is wrong than the parities make up for.
+    pub fn corrupt_beyond(&self, stripes: impl Iterator<Item = u64>) -> Vec<Row> {
+        let is_wrong = |&row: &Row| {
+            let (disk, offset) = (&self.disks[row.0], self.geometry.chunk_offset(row.1));
+            let len = self.geometry.row_bytes();
+            // What could not be rebuilt for a new disk was never written to it.
+            let is_there = disk.is_written(offset, len) && !disk.is_unreadable(offset, len);
+            self.atlas.lacking[row.0] || !is_there || self.is_corrupt(row)
+        };
+        let parity = self.geometry.layout.shape().parity;
+        self.corrupt(stripes.filter(|&stripe| self.places(stripe).filter(is_wrong).count() > parity))
+    }
+
+    fn places(&self, stripe: u64) -> impl Iterator<Item = Row> {
+        let layout = self.geometry.layout;
+        (0..layout.shape().slots()).map(move |slot| layout.place(stripe, slot)).map(|place| (place.disk, place.row))
+    }
+
+    fn is_corrupt(&self, (disk, row): Row) -> bool {
+        self.disks[disk].is_corrupt(self.geometry.chunk_offset(row), self.geometry.row_bytes())
     }
 
     /// A disk goes away.
@@ -303,6 +330,8 @@ impl Shelf {
             });
             self.planted.entry(row).or_default().push(kind);
         }
+        let is_silent = |&&(row, blow): &&(Row, Blow)| blow != Blow::Failed && self.atlas.is_half_written(row);
+        self.undecidable.extend(blows.iter().filter(is_silent).map(|&(row, _)| row));
         self.atlas.note(now, &self.disks, blows);
     }
 }

@@ -3,7 +3,7 @@
 //! At the end the world calms down: members that are out are replaced and rebuilt, every stripe is verified, everything
 //! is read and found right, and verified once more, which must find nothing: one scrub comes to the fixpoint.
 
-use super::atlas::Atlas;
+use super::atlas::{Atlas, Row};
 use super::client::Client;
 use super::disk::{MemberDisk, Survival};
 use super::mischief::Mischief;
@@ -16,7 +16,7 @@ use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::record::{End, Record};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// More steps than any world takes: beyond, it will never end.
 const STEPS_MAX: u64 = 2_000_000;
@@ -59,6 +59,10 @@ struct World<'a, S> {
     cued_at: Option<u64>,
     /// When the client sends its next request, if it may.
     next_send: Option<Nanos>,
+    /// Stripes of the regions that the disks called dirty at the last crash.
+    announced: Vec<u64>,
+    /// Rows given up since then.
+    given_up: BTreeSet<Row>,
     records: u64,
     steps: u64,
     rng: Rng,
@@ -93,6 +97,8 @@ impl<'a, S: Subject> World<'a, S> {
             script: setting.script.iter().copied().collect(),
             cued_at: None,
             next_send: Some(Nanos::ZERO),
+            announced: Vec::new(),
+            given_up: BTreeSet::new(),
             records: 0,
             steps: 0,
             rng,
@@ -169,20 +175,41 @@ impl<'a, S: Subject> World<'a, S> {
 
     fn crash(&mut self, survival: Survival) {
         let undecidable = self.shelf.crash(self.now, survival);
+        self.shelf.undecidable.clear();
         self.client.crash();
+        self.announced = S::announced(self.setting, &self.shelf.disks);
+        self.give_up(&undecidable);
+        self.given_up = undecidable.into_iter().collect();
+        // Rows that say nothing of themselves cannot tell which stripes of a dirty region are whole.
+        if self.setting.geometry.scheme == Scheme::None {
+            self.shelf.atlas.crash(&self.shelf.disks, self.announced.iter().copied());
+        }
+    }
+
+    /// Until a volume that crashed serves again: rows that were hit meanwhile, and over the budget those of stripes that
+    /// it must take for half written and cannot rebuild.
+    fn look_for_undecidable(&mut self) {
+        let mut rows = std::mem::take(&mut self.shelf.undecidable);
+        if self.setting.is_over_budget && !self.announced.is_empty() {
+            match self.subject.health().is_open {
+                true => self.announced.clear(),
+                false => rows.extend(self.shelf.corrupt_beyond(self.announced.iter().copied())),
+            }
+        }
+        rows.retain(|&row| self.given_up.insert(row));
+        self.give_up(&rows);
+    }
+
+    /// What these rows hold, if they are data, is anybody's guess.
+    fn give_up(&mut self, rows: &[Row]) {
         let geometry = self.setting.geometry;
-        for (disk, row) in undecidable {
+        for &(disk, row) in rows {
             let Some((stripe, slot)) = geometry.layout.slot_at(disk, row) else { continue };
             if slot < geometry.layout.shape().data && stripe < geometry.stripes {
                 let start = stripe * geometry.stripe_bytes() + slot as u64 * geometry.chunk_bytes;
                 self.trace.say(self.now, || format!("bytes {start}+{} may be anything", geometry.chunk_bytes));
                 self.client.oracle.gives_up(start..start + geometry.chunk_bytes);
             }
-        }
-        // Rows that say nothing of themselves cannot tell which stripes of a dirty region are whole.
-        if self.setting.geometry.scheme == Scheme::None {
-            let stripes = S::announced(self.setting, &self.shelf.disks);
-            self.shelf.atlas.crash(&self.shelf.disks, stripes);
         }
     }
 
@@ -329,6 +356,7 @@ impl<'a, S: Subject> World<'a, S> {
 
     /// Follows what became of members, and of what a crash left.
     fn look(&mut self) {
+        self.look_for_undecidable();
         while let Some(record) = self.subject.poll_record() {
             self.trace.say(self.now, || format!("    {record:?}"));
             self.records += u64::from(record.end != End::Lost);
