@@ -6,6 +6,7 @@ mod contract;
 mod create;
 mod pause;
 mod replay;
+mod served;
 mod study;
 mod trace;
 mod tune;

@@ -120,3 +120,19 @@ fn a_folder_of_somebody_else_is_left_alone() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert_eq!(fs::read_to_string(folder(&bench, "theirs/index.html")).unwrap(), "theirs");
 }
+
+#[test]
+fn what_finding_silent_corruption_costs() {
+    let bench = Bench::with_image(1);
+    let ran = bench.run(&["study", "integrity", "--no-speed", "--out", "integrity"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let page = folder(&bench, "integrity");
+    for table in ["integrity-table1", "integrity-schemes", "integrity-volume", "integrity-table2", "integrity-chooser"]
+    {
+        assert!(page.join(format!("{table}.csv")).is_file(), "{table}");
+    }
+    for figure in ["integrity-writes-raid6", "integrity-reads-raid5", "integrity-workloads-8k"] {
+        assert!(page.join(format!("{figure}.svg")).is_file(), "{figure}");
+    }
+    assert!(!page.join("integrity-speed-disks-raid6.svg").exists(), "nothing was measured");
+}

@@ -184,6 +184,8 @@ impl Steward {
         if self.volume.is_read_only() {
             return Err("the volume is open for reading only".to_owned());
         }
+        // The disk that was in this place is let go: it may be the one that comes back.
+        members.set(member, None);
         let geometry = self.volume.superblock().geometry;
         let words = |error: &dyn std::error::Error| error.to_string();
         let mut disk = Member::open(Path::new(path), Access::ReadWrite).map_err(|error| words(&error))?;

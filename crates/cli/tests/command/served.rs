@@ -1,0 +1,113 @@
+//! A volume's life by its commands: served, looked at, a member taken out and replaced, verified, stopped, checked.
+
+use crate::bench::{Bench, Ran};
+use serde_json::Value;
+use std::fs::File;
+use std::process::Child;
+
+const NAMES: [&str; 7] = ["a", "b", "c", "d", "e", "f", "new"];
+
+struct Served {
+    bench: Bench,
+    server: Option<Child>,
+}
+
+impl Served {
+    /// A volume of six empty files, and a seventh file.
+    fn new() -> Served {
+        let bench = Bench { folder: tempfile::tempdir().expect("a temporary folder") };
+        for name in NAMES {
+            File::create(bench.folder.path().join(name)).unwrap().set_len(16 << 20).unwrap();
+        }
+        let mut create = vec!["volume", "create", "--data", "4", "--parity", "2", "--name", "photos"];
+        create.extend(&NAMES[..6]);
+        assert_eq!(bench.run(&create).code, Some(0));
+        Served { bench, server: None }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        let mut command = self.bench.command(arguments);
+        Ran::new(command.env("SCRUBJAY_RUN", self.bench.folder.path().join("run")).output().expect("it starts"))
+    }
+
+    /// Serves these members, and waits until the volume says how it is.
+    fn serve(&mut self, members: &[&str]) -> Value {
+        let mut arguments = vec!["volume", "serve", "--listen", "unix:nbd.sock"];
+        arguments.extend(members);
+        let mut command = self.bench.command(&arguments);
+        self.server =
+            Some(command.env("SCRUBJAY_RUN", self.bench.folder.path().join("run")).spawn().expect("it starts"));
+        self.until(|status| status["state"] != "opening")
+    }
+
+    /// Asks again and again how it is, until it is so.
+    fn until(&mut self, is_so: impl Fn(&Value) -> bool) -> Value {
+        for _ in 0..10_000 {
+            let ran = self.run(&["volume", "status", "photos", "--json"]);
+            match serde_json::from_str(&ran.stdout) {
+                Ok(status) if is_so(&status) => return status,
+                _ => {
+                    assert!(self.server.as_mut().is_some_and(|server| server.try_wait().unwrap().is_none()), "{ran:?}")
+                }
+            }
+        }
+        panic!("it never is");
+    }
+
+    fn stop(&mut self) {
+        assert_eq!(self.run(&["volume", "stop"]).code, Some(0));
+        let ended = self.server.take().unwrap().wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.success() && said.contains("stopped photos: nothing was found wrong"), "{said}");
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Some(server) = &mut self.server {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
+
+#[test]
+fn a_member_is_taken_out_and_replaced_while_the_volume_is_served() {
+    let mut served = Served::new();
+    let status = served.serve(&["f", "b", "a", "d", "c", "e"]);
+    assert_eq!((&status["schema"], &status["state"], &status["shape"]), (&1.into(), &"open".into(), &"4+2".into()));
+    assert_eq!(status["members"][5]["path"], "f");
+    served.run(&["volume", "serve", "a", "b", "c", "d", "e", "--listen", "unix:other.sock"]).refused(2, "is in use by");
+
+    assert_eq!(served.run(&["volume", "fail", "c"]).code, Some(0));
+    let degraded = served.until(|status| status["state"] == "degraded");
+    assert_eq!(degraded["members"][2]["state"], "failed");
+    assert_eq!(served.run(&["volume", "status"]).code, Some(3));
+    served.run(&["volume", "fail", "2"]).refused(2, "member 2 is out already");
+    served.run(&["volume", "fail", "9"]).refused(2, "there is no member 9");
+    served.run(&["volume", "replace", "1", "new"]).refused(2, "member 1 is in use");
+    served.run(&["volume", "replace", "2", "c"]).refused(2, "--force");
+
+    assert_eq!(served.run(&["volume", "replace", "2", "new"]).code, Some(0));
+    let whole = served.until(|status| status["state"] == "open");
+    assert!(whole["members"][2]["path"].as_str().unwrap().ends_with("/new"), "{whole}");
+    let verified = served.run(&["volume", "verify"]);
+    assert_eq!((verified.code, verified.stdout.trim_end()), (Some(0), "0 stripes read, found wrong: 0"));
+    assert_eq!(served.run(&["volume", "findings"]).stdout.trim_end(), "nothing was found wrong");
+    served.stop();
+
+    let checked = served.run(&["volume", "check", "a", "b", "new", "d", "e", "f", "--json"]);
+    let document: Value = serde_json::from_str(&checked.stdout).unwrap();
+    assert_eq!((checked.code, &document["schema"], &document["complete"]), (Some(0), &1.into(), &true.into()));
+    assert_eq!((&document["repaired"], &document["lost"]), (&Value::Array(vec![]), &Value::Array(vec![])));
+    served.run(&["volume", "status", "photos"]).refused(2, "no volume called photos is being served");
+}
+
+#[test]
+fn too_few_members_and_addresses_that_others_reach_are_refused() {
+    let served = Served::new();
+    served.run(&["volume", "serve", "a", "c", "e", "--listen", "unix:nbd.sock"]).refused(2, "too few members");
+    let open = ["volume", "serve", "a", "b", "c", "d", "e", "f", "--listen", "0.0.0.0:0"];
+    served.run(&open).refused(2, "other machines reach it");
+    served.run(&["volume", "stop"]).refused(2, "no volume is being served");
+}
