@@ -21,6 +21,8 @@ struct Document<'a> {
     complete: bool,
     stripes: u64,
     clean: u64,
+    /// Left half written by a crash, and not judged.
+    undecided: u64,
     repaired: Vec<&'a Finding>,
     /// Found, and left as it is: without `--repair`, or where a disk did not take it.
     damaged: Vec<&'a Finding>,
@@ -48,7 +50,7 @@ pub fn run(args: &Check) -> Result<Exit> {
     } else {
         print(&checked, args.repair, &mut out)?;
     }
-    Ok(match (checked.is_stopped, checked.findings.is_empty()) {
+    Ok(match (checked.is_stopped, checked.findings.is_empty() && checked.undecided == 0) {
         (true, _) => Exit::Paused,
         (false, true) => Exit::Clean,
         (false, false) => Exit::Found,
@@ -64,6 +66,7 @@ fn document(checked: &Checked) -> Document<'_> {
         complete: !checked.is_stopped,
         stripes: checked.stripes,
         clean: checked.clean,
+        undecided: checked.undecided,
         repaired: of(&["repaired"]),
         damaged: of(&["avoided", "passed"]),
         lost: of(&["lost"]),
@@ -76,6 +79,14 @@ fn print(checked: &Checked, may_repair: bool, out: &mut impl Write) -> Result<()
     }
     let stopped = if checked.is_stopped { "; stopped early, the rest was not read" } else { "" };
     writeln!(out, "{} of {} stripes clean{stopped}", checked.clean, checked.stripes)?;
+    if checked.undecided > 0 {
+        let hint = if may_repair { "" } else { ": serve the volume, or check it with --repair" };
+        writeln!(
+            out,
+            "{} stripes were being written when the server ended, and are not decided{hint}",
+            checked.undecided
+        )?;
+    }
     if !may_repair && checked.findings.iter().any(|finding| finding.end == "avoided") {
         writeln!(out, "nothing was written; with --repair what can be rebuilt is")?;
     }

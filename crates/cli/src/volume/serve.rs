@@ -108,6 +108,7 @@ pub fn members(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered> {
     let gathered = gather::gather(paths, is_read_only).map_err(|error| match error {
         GatherError::Member(error) => anyhow::Error::from(Refused::from(error)),
         GatherError::Assemble(error) => Usage(error.to_string()).into(),
+        GatherError::Unclean => Usage(error.to_string()).into(),
     })?;
     for note in &gathered.notes {
         say(format_args!("scrubjay: {note}"));

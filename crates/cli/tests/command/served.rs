@@ -104,6 +104,18 @@ fn a_member_is_taken_out_and_replaced_while_the_volume_is_served() {
 }
 
 #[test]
+fn a_volume_whose_server_was_killed_is_not_called_clean_before_it_was_written_to() {
+    let mut served = Served::new();
+    served.serve(&NAMES[..6]);
+    served.server.as_mut().unwrap().kill().unwrap();
+    served.server.take().unwrap().wait().unwrap();
+    let check = ["volume", "check", "a", "b", "c", "d", "e", "f"];
+    served.run(&check).refused(2, "was not stopped in order");
+    assert_eq!(served.run(&[&check[..], &["--repair"]].concat()).code, Some(0));
+    assert_eq!(served.run(&check).code, Some(0));
+}
+
+#[test]
 fn too_few_members_and_addresses_that_others_reach_are_refused() {
     let served = Served::new();
     served.run(&["volume", "serve", "a", "c", "e", "--listen", "unix:nbd.sock"]).refused(2, "too few members");

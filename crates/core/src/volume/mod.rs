@@ -69,6 +69,9 @@ pub struct Status {
     pub members: Vec<(MemberState, u32)>,
     /// Stripes that were ever written.
     pub stripes_written: u64,
+    /// Of these, stripes that a crash left undecided, and that are not judged: all of a volume that is open for reading
+    /// only, elsewhere those that cannot be decided.
+    pub stripes_undecided: u64,
     /// All stripes.
     pub stripes: u64,
     /// Regions in which writes may be under way or unflushed.
@@ -219,6 +222,7 @@ impl Volume {
                 .map(|(member, record)| (member.state, record.faults))
                 .collect(),
             stripes_written: state.written.count(),
+            stripes_undecided: state.unresolved.len() as u64,
             stripes: state.geometry.stripes,
             regions_dirty: state.intents.dirty.count(),
             records_dropped: state.records_dropped,

@@ -41,6 +41,10 @@ impl Rig {
     }
 
     fn start(members: Vec<Vec<u8>>, geometry: Geometry) -> Rig {
+        Rig::start_as(members, geometry, Options::default())
+    }
+
+    fn start_as(members: Vec<Vec<u8>>, geometry: Geometry, options: Options) -> Rig {
         let given: Vec<Given> = members
             .iter()
             .enumerate()
@@ -53,7 +57,7 @@ impl Rig {
             })
             .collect();
         let assembly = assemble(&given).unwrap();
-        let volume = Volume::start(assembly, Options::default());
+        let volume = Volume::start(assembly, options);
         let is_gone = vec![false; members.len()];
         let mut rig = Rig { volume, members, is_gone, geometry, next: 0, now: 0, ops: 0 };
         rig.pump();
@@ -259,6 +263,20 @@ fn what_was_acknowledged_survives_a_kill_without_any_flush_and_what_was_forgotte
         assert!(again.read(20 * CHUNK + 100, 10) == vec![Some(3); 10], "{scheme}");
         assert!(again.read(20 * CHUNK, 100) == vec![Some(0); 100], "{scheme}");
     }
+}
+
+#[test]
+fn what_a_crash_left_is_not_called_clean_by_one_who_may_not_write() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &[1; 8 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    rig.write(0, &[2; CHUNK as usize]);
+    let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
+    let mut looker = Rig::start_as(members, geometry, Options { is_read_only: true, ..Options::default() });
+    assert_eq!(looker.volume.status().stripes_undecided, 2);
+    assert!(looker.read(0, CHUNK) == vec![Some(2); CHUNK as usize]);
+    let members = std::mem::take(&mut looker.members);
+    assert_eq!(Rig::start(members, geometry).volume.status().stripes_undecided, 0);
 }
 
 #[test]

@@ -33,6 +33,9 @@ pub enum GatherError {
     /// They make no array.
     #[error("{0}")]
     Assemble(Box<AssembleError>),
+    /// What was being written cannot be told without writing, and that is not allowed.
+    #[error("the volume was not stopped in order: serve it for writing, or check it with --repair, first")]
+    Unclean,
 }
 
 /// Opens all members, and puts them together. Nothing is written.
@@ -44,6 +47,9 @@ pub fn gather(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherE
     let opened: Vec<Member> = paths.iter().map(|path| Member::open(path, access)).collect::<Result<_, _>>()?;
     let given: Vec<_> = opened.iter().map(Member::given).collect();
     let assembly = assemble(&given).map_err(|error| GatherError::Assemble(Box::new(error)))?;
+    if is_read_only && !assembly.superblock.is_clean {
+        return Err(GatherError::Unclean);
+    }
     let block_bytes = assembly.superblock.geometry.block_bytes;
 
     let mut notes = Vec::new();

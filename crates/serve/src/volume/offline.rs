@@ -23,6 +23,8 @@ pub struct Checked {
     pub stripes: u64,
     /// Those in which nothing was wrong.
     pub clean: u64,
+    /// Those that a crash left undecided, and that were not judged.
+    pub undecided: u64,
     /// What was.
     pub findings: Vec<Finding>,
     /// Was it ended early?
@@ -68,8 +70,10 @@ pub fn check(
             break;
         }
     }
-    checked.stripes = volume.status().stripes_written;
-    checked.clean = checked.stripes.saturating_sub(bad.len() as u64);
+    let status = volume.status();
+    checked.stripes = status.stripes_written;
+    checked.undecided = status.stripes_undecided;
+    checked.clean = checked.stripes.saturating_sub(bad.len() as u64 + checked.undecided);
     volume.stop(clock::now());
     while !volume.is_stopped() {
         turn(&mut volume, &mut ring, &gathered.members)?;
