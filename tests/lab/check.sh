@@ -1,6 +1,53 @@
-# Checks for the lab tests, to be sourced. Expects $work (a directory) and $scrubjay (the binary).
+# What the lab tests share, to be sourced: what they need, where they work, how they check. Expects $here (this folder);
+# gives $scrubjay (the binary) and, after begin, $work (a folder of their own).
 # shellcheck shell=bash disable=SC2154,SC2034
+scrubjay=${SCRUBJAY:-$here/../../target/release/scrubjay}
 failed=0 checked=0
+
+skip() { # WHY
+  echo "$(basename "$0" .sh): not run: $*" >&2
+  exit 77
+}
+
+# Ends as "not run" unless all of these are here: root, fuse, mount, loop (devices), libnbd (for python3), or programs.
+needs() { # NEED...
+  local need image capabilities
+  for need; do
+    case $need in
+    root) [ "$(id -u)" = 0 ] || skip "needs root" ;;
+    fuse) (: <>/dev/fuse) 2>/dev/null || skip "no /dev/fuse here (a container?)" ;;
+    mount)
+      capabilities=0x$(awk '/^CapEff/ {print $2}' /proc/self/status)
+      ((capabilities >> 21 & 1)) || skip "may not mount here (a container without CAP_SYS_ADMIN?)"
+      ;;
+    loop)
+      image=$(mktemp) && truncate -s 1M "$image"
+      losetup -d "$(losetup -f --show "$image" 2>/dev/null)" 2>/dev/null || { rm "$image"; skip "no loop devices here (a container?)"; }
+      rm "$image"
+      ;;
+    libnbd) /usr/bin/python3 -c 'import nbd' 2>/dev/null || skip "no python3-libnbd" ;;
+    *) command -v "$need" >/dev/null || skip "no $need" ;;
+    esac
+  done
+}
+
+# Makes $work, and sees to it that at the end, however it comes, nothing is left: jobs are killed and $work is removed.
+# A test may define end_first and end_last for what is to be undone before and after the jobs are killed.
+begin() {
+  work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-$(basename "$0" .sh).XXXXXX")
+  trap finish EXIT
+  trap 'exit 143' INT TERM
+}
+end_first() { :; }
+end_last() { :; }
+finish() {
+  local pid
+  end_first || true
+  for pid in $(jobs -p); do kill -9 "$pid" 2>/dev/null || true; done
+  wait
+  end_last || true
+  rm -rf "$work"
+}
 
 fail() {
   echo "FAILED $*"

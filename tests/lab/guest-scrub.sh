@@ -8,7 +8,8 @@
 # which the virtual one shares: jq dmsetup cryptsetup-bin.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-scrubjay=${SCRUBJAY:-$here/../../target/release/scrubjay}
+# shellcheck source=check.sh
+. "$here/check.sh"
 buses=(virtio scsi sata nvme)
 
 if [ "${1:-}" != --inside ]; then
@@ -19,8 +20,6 @@ if [ "${1:-}" != --inside ]; then
 fi
 
 work=$(mktemp -d)
-# shellcheck source=check.sh
-. "$here/check.sh"
 # shellcheck disable=SC2153 # set by ./guest
 read -ra disks <<<"$DISKS"
 bad='[[2048,2],[60000,1]]'

@@ -3,25 +3,14 @@
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, fio and jq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-scrubjay=${SCRUBJAY:-$here/../../target/release/scrubjay}
-skip() { echo "host-capture: not run: $*" >&2; exit 77; }
-[ "$(id -u)" = 0 ] || skip "needs root"
-ls /sys/kernel/tracing/events/block/block_io_start >/dev/null 2>&1 || skip "no tracefs, or no block_io_start (Linux 6.5)"
-
-work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-capture.XXXXXX")
-truncate -s 64M "$work/image"
-disk=$(losetup -f --show "$work/image" 2>/dev/null) || { rm -r "$work"; skip "no loop devices here (a container?)"; }
-finish() {
-  local pid
-  for pid in $(jobs -p); do kill -9 "$pid" 2>/dev/null || true; done
-  wait
-  losetup -d "$disk"
-  rm -rf "$work"
-}
-trap finish EXIT
-trap 'exit 143' INT TERM
 # shellcheck source=check.sh
 . "$here/check.sh"
+needs root losetup loop fio jq
+ls /sys/kernel/tracing/events/block/block_io_start >/dev/null 2>&1 || skip "no tracefs, or no block_io_start (Linux 6.5)"
+end_last() { losetup -d "$disk"; }
+begin
+truncate -s 64M "$work/image"
+disk=$(losetup -f --show "$work/image")
 
 # Captures while fio runs with these options, and ends the capture by a signal.
 capture() { # NAME FIO-OPTION...

@@ -3,31 +3,15 @@
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, ./faulty-disk and jq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-scrubjay=${SCRUBJAY:-$here/../../target/release/scrubjay}
-skip() { echo "host-scrub: not run: $*" >&2; exit 77; }
-[ "$(id -u)" = 0 ] || skip "needs root"
-(: <>/dev/fuse) 2>/dev/null || skip "no /dev/fuse here (a container?)"
-capabilities=0x$(awk '/^CapEff/ {print $2}' /proc/self/status)
-((capabilities >> 21 & 1)) || skip "may not mount here (a container without CAP_SYS_ADMIN?)"
-
-work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-host.XXXXXX")
-truncate -s 1M "$work/probe"
-probe=$(losetup -f --show "$work/probe" 2>/dev/null) || { rm -r "$work"; skip "no loop devices here (a container?)"; }
-losetup -d "$probe"
-rm "$work/probe"
-export FAULTY_DIR=$work/disks
-finish() {
-  local pid
-  for pid in $(jobs -p); do kill -9 "$pid" 2>/dev/null || true; done
-  wait
-  "$here/faulty-disk" destroy plain
-  "$here/faulty-disk" destroy slow
-  rm -rf "$work"
-}
-trap finish EXIT
-trap 'exit 143' INT TERM
 # shellcheck source=check.sh
 . "$here/check.sh"
+needs root fuse mount losetup loop jq
+end_last() {
+  "$here/faulty-disk" destroy plain
+  "$here/faulty-disk" destroy slow
+}
+begin
+export FAULTY_DIR=$work/disks
 
 size=$((256 << 20))
 bad='[[1000,3],[70000,1],[300001,2]]' # what these say to faulty-disk: 1000+3,70000,300001+2

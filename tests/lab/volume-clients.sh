@@ -3,20 +3,10 @@
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs jq and those programs; no root.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-scrubjay=${SCRUBJAY:-$here/../../target/release/scrubjay}
-for program in nbdinfo nbdcopy nbdsh qemu-img qemu-io fio jq; do
-  command -v $program >/dev/null || { echo "volume-clients: not run: no $program" >&2; exit 77; }
-done
-work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-clients.XXXXXX")
-finish() {
-  [ -z "$server" ] || kill -9 "$server" 2>/dev/null || true
-  wait
-  rm -rf "$work"
-}
-trap finish EXIT
-trap 'exit 143' INT TERM
 # shellcheck source=check.sh
 . "$here/check.sh"
+needs nbdinfo nbdcopy nbdsh qemu-img qemu-io fio jq
+begin
 # shellcheck source=volume.sh
 . "$here/volume.sh"
 

@@ -3,26 +3,15 @@
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, losetup, fio, python3-libnbd and jq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-scrubjay=${SCRUBJAY:-$here/../../target/release/scrubjay}
-skip() { echo "volume-count: not run: $*" >&2; exit 77; }
-[ "$(id -u)" = 0 ] || skip "needs root"
-for program in losetup fio jq; do
-  command -v $program >/dev/null || skip "no $program"
-done
-/usr/bin/python3 -c 'import nbd' 2>/dev/null || skip "no python3-libnbd"
-work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-count.XXXXXX")
-loops=() server=''
-finish() {
-  local loop
-  [ -z "$server" ] || kill -9 "$server" 2>/dev/null || true
-  wait
-  for loop in "${loops[@]}"; do losetup -d "$loop" || true; done
-  rm -rf "$work"
-}
-trap finish EXIT
-trap 'exit 143' INT TERM
 # shellcheck source=check.sh
 . "$here/check.sh"
+needs root loop losetup fio jq libnbd
+loops=()
+end_last() {
+  local loop
+  for loop in "${loops[@]}"; do losetup -d "$loop" || true; done
+}
+begin
 # shellcheck source=volume.sh
 . "$here/volume.sh"
 for ((member = 0; member < 6; member++)); do

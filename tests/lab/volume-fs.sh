@@ -3,36 +3,18 @@
 # Usage: volume-fs.sh [ext4] [btrfs]. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, nbdfuse, losetup, mkfs.ext4, mkfs.btrfs and jq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-scrubjay=${SCRUBJAY:-$here/../../target/release/scrubjay}
-skip() { echo "volume-fs: not run: $*" >&2; exit 77; }
-[ "$(id -u)" = 0 ] || skip "needs root"
-(: <>/dev/fuse) 2>/dev/null || skip "no /dev/fuse here (a container?)"
-capabilities=0x$(awk '/^CapEff/ {print $2}' /proc/self/status)
-((capabilities >> 21 & 1)) || skip "may not mount here (a container without CAP_SYS_ADMIN?)"
-for program in nbdfuse losetup mkfs.ext4 e2fsck mkfs.btrfs jq; do
-  command -v $program >/dev/null || skip "no $program"
-done
-work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-fs.XXXXXX")
-loop='' server=''
-truncate -s 1M "$work/probe"
-probe=$(losetup -f --show "$work/probe" 2>/dev/null) || { rm -r "$work"; skip "no loop devices here (a container?)"; }
-losetup -d "$probe"
+# shellcheck source=check.sh
+. "$here/check.sh"
+needs root fuse mount nbdfuse losetup loop mkfs.ext4 e2fsck mkfs.btrfs jq
+loop=''
 detach() {
   mountpoint -q "$work/fs" && umount "$work/fs"
   [ -z "$loop" ] || losetup -d "$loop"
   loop=
   mountpoint -q "$work/fuse" && fusermount3 -u "$work/fuse" 2>/dev/null || umount -l "$work/fuse" 2>/dev/null || true
 }
-finish() {
-  detach || true
-  [ -z "$server" ] || kill -9 "$server" 2>/dev/null || true
-  wait
-  rm -rf "$work"
-}
-trap finish EXIT
-trap 'exit 143' INT TERM
-# shellcheck source=check.sh
-. "$here/check.sh"
+end_first() { detach; }
+begin
 # shellcheck source=volume.sh
 . "$here/volume.sh"
 mkdir "$work/fuse" "$work/fs"

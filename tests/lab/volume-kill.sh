@@ -5,22 +5,11 @@
 # python3-libnbd; no root.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-scrubjay=${SCRUBJAY:-$here/../../target/release/scrubjay}
-times=${1:-3} chunk=${2:-4KiB}
-for program in fio jq; do
-  command -v $program >/dev/null || { echo "volume-kill: not run: no $program" >&2; exit 77; }
-done
-/usr/bin/python3 -c 'import nbd' 2>/dev/null || { echo "volume-kill: not run: no python3-libnbd" >&2; exit 77; }
-work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-kill.XXXXXX")
-finish() {
-  [ -z "$server" ] || kill -9 "$server" 2>/dev/null || true
-  wait
-  rm -rf "$work"
-}
-trap finish EXIT
-trap 'exit 143' INT TERM
 # shellcheck source=check.sh
 . "$here/check.sh"
+needs fio jq libnbd
+times=${1:-3} chunk=${2:-4KiB}
+begin
 # shellcheck source=volume.sh
 . "$here/volume.sh"
 
