@@ -5,11 +5,10 @@
 use scrubjay_core::block::{Part, Reply, Request, RequestId};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::assemble::{Assembly, SlotState};
-use scrubjay_core::format::bits::Bits;
+use scrubjay_core::format::blank;
 use scrubjay_core::format::geometry::{Geometry, Parameters};
-use scrubjay_core::format::superblock::{MemberRecord, MemberState, Superblock};
+use scrubjay_core::format::superblock::Superblock;
 use scrubjay_core::format::uuid::Uuid;
-use scrubjay_core::format::{intent, written};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::member::{Array, Done, OpKind};
@@ -111,33 +110,14 @@ impl Rig {
 }
 
 fn blank(geometry: &Geometry) -> (Vec<Vec<u8>>, Superblock) {
-    let array = Uuid([1; 16]);
-    let record =
-        |slot: u8| MemberRecord { uuid: Uuid([10 + slot; 16]), term: 0, state: MemberState::Active, faults: 0 };
-    let superblock = Superblock {
-        array,
-        name: String::new(),
-        created: UnixSeconds(1),
-        last_started: UnixSeconds(0),
-        generation: 1,
-        write_mark: 1,
-        is_clean: true,
-        geometry: *geometry,
-        slot: 0,
-        members: (0..6).map(record).collect(),
-    };
-    let member = || {
+    let names = [10, 11, 12, 13, 14, 15].map(|name| Uuid([name; 16]));
+    let superblock = blank::superblock(*geometry, Uuid([1; 16]), "", UnixSeconds(1), &names);
+    let member = |slot: usize| {
         let mut bytes = vec![0; MEMBER_BYTES as usize];
-        let mut put = |at: u64, block: &[u8]| bytes[at as usize..at as usize + block.len()].copy_from_slice(block);
-        for page in 0..geometry.intent_pages {
-            let block = intent::encode(geometry, array, page, &Bits::zeros(geometry.regions()));
-            put(geometry.intent_page_offset(page), &block);
-        }
-        for page in 0..geometry.written_pages {
-            let block = written::encode(geometry, array, page, 1, &Bits::zeros(geometry.stripes));
-            put(geometry.written_page_offset(page, 1), &block);
+        for (at, block) in blank::member(&superblock, slot, MEMBER_BYTES) {
+            bytes[at as usize..at as usize + block.len()].copy_from_slice(&block);
         }
         bytes
     };
-    ((0..6).map(|_| member()).collect(), superblock)
+    ((0..names.len()).map(member).collect(), superblock)
 }

@@ -8,13 +8,13 @@ use crate::client::{Control, Nbd};
 use crate::faults::{Fault, Saboteur, fill};
 use crate::served::serve;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use scrubjay_core::format::blank;
 use scrubjay_core::format::geometry::{Geometry, Parameters};
-use scrubjay_core::format::superblock::{MemberRecord, MemberState, Superblock};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::units::{Bytes, UnixSeconds};
+use scrubjay_core::units::Bytes;
 use scrubjay_device::clock;
 use scrubjay_device::member::{self, Access, Member};
 use scrubjay_serve::volume::commands::{Answer, Command, Finding, Status};
@@ -96,22 +96,8 @@ fn make(paths: &[PathBuf]) -> Result<Geometry> {
     let layout = Layout::new(LayoutKind::Rotating, SHAPE, MEMBERS).map_err(|error| anyhow!("{error}"))?;
     let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: CHUNK.0, block_bytes };
     let geometry = Geometry::fit(&parameters, MEMBER.0, None).map_err(|error| anyhow!("{error}"))?;
-    let record = || {
-        let uuid = member::new_uuid()?;
-        Ok(MemberRecord { uuid, term: 0, state: MemberState::Active, faults: 0 })
-    };
-    let superblock = Superblock {
-        array: member::new_uuid()?,
-        name: "demo".to_owned(),
-        created: clock::today(),
-        last_started: UnixSeconds(0),
-        generation: 1,
-        write_mark: 0,
-        is_clean: true,
-        geometry,
-        slot: 0,
-        members: paths.iter().map(|_| record()).collect::<Result<_>>()?,
-    };
+    let names = paths.iter().map(|_| member::new_uuid()).collect::<Result<Vec<_>, _>>()?;
+    let superblock = blank::superblock(geometry, member::new_uuid()?, "demo", clock::today(), &names);
     member::make(&members, &superblock).map_err(|(_, error)| error)?;
     Ok(geometry)
 }

@@ -5,11 +5,12 @@ use super::refused::Refused;
 use crate::args::volume::Create;
 use crate::exit::Exit;
 use anyhow::{Context, Result};
+use scrubjay_core::format::blank;
 use scrubjay_core::format::geometry::{Geometry, Parameters};
-use scrubjay_core::format::superblock::{MemberRecord, MemberState, NAME_BYTES_MAX, Superblock};
+use scrubjay_core::format::superblock::{NAME_BYTES_MAX, Superblock};
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
-use scrubjay_core::units::{Bytes, UnixSeconds};
+use scrubjay_core::units::Bytes;
 use scrubjay_device::clock;
 use scrubjay_device::member::{self, Access, Member};
 use serde::Serialize;
@@ -89,22 +90,8 @@ fn error_of(path: &Path, error: io::Error) -> Refused {
 
 /// The first one.
 fn superblock(name: &str, geometry: Geometry) -> io::Result<Superblock> {
-    let mut members = Vec::new();
-    for _ in 0..geometry.layout.disks() {
-        members.push(MemberRecord { uuid: member::new_uuid()?, term: 0, state: MemberState::Active, faults: 0 });
-    }
-    Ok(Superblock {
-        array: member::new_uuid()?,
-        name: name.to_owned(),
-        created: clock::today(),
-        last_started: UnixSeconds(0),
-        generation: 1,
-        write_mark: 0,
-        is_clean: true,
-        geometry,
-        slot: 0,
-        members,
-    })
+    let names = (0..geometry.layout.disks()).map(|_| member::new_uuid()).collect::<io::Result<Vec<_>>>()?;
+    Ok(blank::superblock(geometry, member::new_uuid()?, name, clock::today(), &names))
 }
 
 fn print(superblock: &Superblock, members: &[Member], out: &mut impl Write) -> io::Result<()> {

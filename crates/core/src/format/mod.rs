@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Parameters, sizes of members -> geometry::Geometry::fit   where everything lies
+//! Geometry, names              -> blank::member             what lies on the members of a new array
 //! bytes of a member            -> superblock::newest        what the member says of its array and of itself
 //! what all members say         -> assemble::assemble        who is in, who is left out and why
 //! pages of all members         -> intent::Union             which regions may be half written
@@ -12,6 +13,7 @@
 
 pub mod assemble;
 pub mod bits;
+pub mod blank;
 mod fields;
 pub mod geometry;
 pub mod intent;

@@ -5,11 +5,10 @@ use super::{Options, Volume};
 use crate::block::{Part, Reply, Request, RequestId};
 use crate::buffer::Buffer;
 use crate::format::assemble::{Given, assemble};
-use crate::format::bits::Bits;
+use crate::format::blank;
 use crate::format::geometry::{Geometry, Parameters};
-use crate::format::superblock::{MemberRecord, MemberState, Superblock};
+use crate::format::superblock::Superblock;
 use crate::format::uuid::Uuid;
-use crate::format::{intent, written};
 use crate::integrity::scheme::Scheme;
 use crate::layout::{Layout, LayoutKind};
 use crate::member::{Array, Done, Fault, OpKind};
@@ -134,46 +133,18 @@ impl Rig {
     }
 }
 
-/// New members: superblocks and empty maps.
+/// New members; what was never written is not zeros.
 fn blank(geometry: &Geometry) -> Vec<Vec<u8>> {
-    let array = Uuid([1; 16]);
-    let count = geometry.layout.disks();
-    let record = |slot: usize| MemberRecord {
-        uuid: Uuid([10 + slot as u8; 16]),
-        term: 0,
-        state: MemberState::Active,
-        faults: 0,
-    };
-    let superblock = Superblock {
-        array,
-        name: "rig".into(),
-        created: UnixSeconds(1),
-        last_started: UnixSeconds(0),
-        generation: 1,
-        write_mark: 1,
-        is_clean: true,
-        geometry: *geometry,
-        slot: 0,
-        members: (0..count).map(record).collect(),
-    };
-    let none = Bits::zeros(geometry.stripes);
+    let names: Vec<Uuid> = (0..geometry.layout.disks()).map(|slot| Uuid([10 + slot as u8; 16])).collect();
+    let superblock = blank::superblock(*geometry, Uuid([1; 16]), "rig", UnixSeconds(1), &names);
     let member = |slot: usize| {
         let mut bytes = vec![0xee; MEMBER_BYTES as usize];
-        let mut put = |at: u64, block: &[u8]| bytes[at as usize..at as usize + block.len()].copy_from_slice(block);
-        let own = superblock.of_slot(slot);
-        own.places(MEMBER_BYTES).into_iter().for_each(|at| put(at, &own.encode()));
-        for page in 0..geometry.intent_pages {
-            put(
-                geometry.intent_page_offset(page),
-                &intent::encode(geometry, array, page, &Bits::zeros(geometry.regions())),
-            );
-        }
-        for page in 0..geometry.written_pages {
-            put(geometry.written_page_offset(page, 1), &written::encode(geometry, array, page, 1, &none));
+        for (at, block) in blank::member(&superblock, slot, MEMBER_BYTES) {
+            bytes[at as usize..at as usize + block.len()].copy_from_slice(&block);
         }
         bytes
     };
-    (0..count).map(member).collect()
+    (0..names.len()).map(member).collect()
 }
 
 fn shapes() -> Vec<(LayoutKind, usize, usize)> {

@@ -2,18 +2,16 @@
 
 use super::open::Member;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::format::bits::Bits;
-use scrubjay_core::format::geometry::WRITTEN_PAGE_BYTES;
+use scrubjay_core::format::blank;
 use scrubjay_core::format::superblock::Superblock;
 use scrubjay_core::format::uuid::Uuid;
-use scrubjay_core::format::{intent, written};
 use std::fs::File;
 use std::io::{self, Read};
 
 /// What lay there before is wiped out so far from either end: whatever says what a disk was for.
 const WIPE_BYTES: u64 = 1 << 20;
-/// So many pages of the written map are written at once: 1 MiB, with their other places.
-const PAGES_AT_ONCE: u64 = 128;
+/// So many bytes of maps are written at once.
+const BATCH_BYTES: usize = 1 << 20;
 
 /// A new name.
 ///
@@ -58,26 +56,19 @@ impl Member {
     }
 }
 
-/// Nothing is dirty, nothing was written.
+/// Nothing is dirty, nothing was written. Pages that lie one behind the other are written at once.
 fn write_maps(member: &Member, superblock: &Superblock) -> io::Result<()> {
-    let Superblock { geometry, array, .. } = superblock;
-    let dirty = Bits::zeros(geometry.regions());
-    for index in 0..geometry.intent_pages {
-        member.write(geometry.intent_page_offset(index), &intent::encode(geometry, *array, index, &dirty))?;
-    }
-    let stripes = Bits::zeros(geometry.stripes);
-    for start in (0..geometry.written_pages).step_by(PAGES_AT_ONCE as usize) {
-        let end = (start + PAGES_AT_ONCE).min(geometry.written_pages);
-        let mut pages = Buffer::zeroed((2 * (end - start) * WRITTEN_PAGE_BYTES) as usize);
-        let offset = geometry.written_page_offset(start, 0);
-        for index in start..end {
-            let at = (geometry.written_page_offset(index, 1) - offset) as usize;
-            let page = written::encode(geometry, *array, index, 1, &stripes);
-            pages[at..at + page.len()].copy_from_slice(&page);
+    let mut batch = vec![0; BATCH_BYTES];
+    let (mut start, mut filled) = (0, 0);
+    for (offset, page) in blank::maps(superblock) {
+        if offset != start + filled as u64 || filled + page.len() > BATCH_BYTES {
+            member.write(start, &Buffer::copy_of(&batch[..filled]))?;
+            (start, filled) = (offset, 0);
         }
-        member.write(offset, &pages)?;
+        batch[filled..filled + page.len()].copy_from_slice(&page);
+        filled += page.len();
     }
-    Ok(())
+    member.write(start, &Buffer::copy_of(&batch[..filled]))
 }
 
 fn write_superblock(member: &Member, superblock: &Superblock) -> io::Result<()> {

@@ -3,8 +3,9 @@
 use super::*;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::assemble::{SlotState, assemble};
+use scrubjay_core::format::blank;
 use scrubjay_core::format::geometry::{Geometry, Parameters};
-use scrubjay_core::format::superblock::{MemberRecord, MemberState, Superblock, SuperblockError};
+use scrubjay_core::format::superblock::{Superblock, SuperblockError};
 use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::format::{intent, written};
 use scrubjay_core::integrity::scheme::Scheme;
@@ -31,20 +32,9 @@ fn volume(members: &[Member]) -> Superblock {
     let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).unwrap();
     let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 4096 };
     let least = members.iter().map(|member| member.bytes).min().unwrap();
-    let member =
-        |slot| MemberRecord { uuid: Uuid([slot as u8 + 1; 16]), term: 0, state: MemberState::Active, faults: 0 };
-    let superblock = Superblock {
-        array: new_uuid().unwrap(),
-        name: "photos".to_owned(),
-        created: UnixSeconds(1),
-        last_started: UnixSeconds(0),
-        generation: 1,
-        write_mark: 0,
-        is_clean: true,
-        geometry: Geometry::fit(&parameters, least, None).unwrap(),
-        slot: 0,
-        members: (0..3).map(member).collect(),
-    };
+    let geometry = Geometry::fit(&parameters, least, None).unwrap();
+    let names = [1, 2, 3].map(|name| Uuid([name; 16]));
+    let superblock = blank::superblock(geometry, new_uuid().unwrap(), "photos", UnixSeconds(1), &names);
     make(members, &superblock).unwrap();
     superblock
 }

@@ -4,7 +4,6 @@
 //! says `SCRUBJAY_CLIENTS=required`.
 
 mod control;
-#[path = "../../examples/nbd_file/file_array.rs"]
 mod file_array;
 mod files;
 mod fio;

@@ -4,11 +4,10 @@ use super::disk::{Fate, MemberDisk};
 use super::setting::Setting;
 use scrubjay_core::block::RequestId;
 use scrubjay_core::format::assemble::{Given, assemble};
-use scrubjay_core::format::bits::Bits;
 use scrubjay_core::format::geometry::SUPERBLOCK_BYTES;
-use scrubjay_core::format::superblock::{MemberRecord, MemberState, Superblock, newest};
+use scrubjay_core::format::superblock::{MemberState, Superblock, newest};
 use scrubjay_core::format::uuid::Uuid;
-use scrubjay_core::format::{intent, written};
+use scrubjay_core::format::{blank, intent};
 use scrubjay_core::member::{Array, Slot};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_core::volume::record::Record;
@@ -59,39 +58,12 @@ const ARRAY: Uuid = Uuid([0xa7; 16]);
 
 impl Subject for Volume {
     fn create(setting: &Setting, disks: &mut [MemberDisk]) {
-        let geometry = setting.geometry;
-        let member = |slot: usize| MemberRecord {
-            uuid: Uuid::of_random([slot as u8; 16]),
-            state: MemberState::Active,
-            faults: 0,
-            term: 0,
-        };
-        let superblock = Superblock {
-            array: ARRAY,
-            name: "storm".to_owned(),
-            created: UnixSeconds(1),
-            last_started: UnixSeconds(0),
-            generation: 1,
-            write_mark: 0,
-            is_clean: true,
-            geometry,
-            slot: 0,
-            members: (0..disks.len()).map(member).collect(),
-        };
-        let (dirty, stripes) = (Bits::zeros(geometry.regions()), Bits::zeros(geometry.stripes));
+        let names: Vec<Uuid> = (0..disks.len()).map(|slot| Uuid::of_random([slot as u8; 16])).collect();
+        let superblock = blank::superblock(setting.geometry, ARRAY, "storm", UnixSeconds(1), &names);
         for (slot, disk) in disks.iter_mut().enumerate() {
-            let disk_bytes = disk.bytes();
-            let mut write = |offset, block: &[u8]| disk.write(offset, block, true, Fate::HONEST);
-            for page in 0..geometry.intent_pages {
-                let block = intent::encode(&geometry, superblock.array, page, &dirty);
-                write(geometry.intent_page_offset(page), &block);
+            for (offset, block) in blank::member(&superblock, slot, disk.bytes()) {
+                disk.write(offset, &block, true, Fate::HONEST);
             }
-            for page in 0..geometry.written_pages {
-                let block = written::encode(&geometry, superblock.array, page, 1, &stripes);
-                write(geometry.written_page_offset(page, 1), &block);
-            }
-            let own = superblock.of_slot(slot);
-            own.places(disk_bytes).into_iter().for_each(|offset| write(offset, &own.encode()));
         }
     }
 

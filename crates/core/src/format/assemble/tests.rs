@@ -1,5 +1,6 @@
 //! Small arrays put together in every way, and every history of one that is stopped, started and broken.
 
+use super::super::blank;
 use super::super::geometry::{Geometry, Parameters};
 use super::super::superblock::{MemberRecord, Why};
 use super::*;
@@ -16,19 +17,9 @@ const LABELS: [&str; 4] = ["a", "b", "c", "d"];
 fn fresh(kind: LayoutKind, data: usize, parity: usize, disks: usize, slot: usize) -> Superblock {
     let layout = Layout::new(kind, Shape { data, parity }, disks).unwrap();
     let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 };
-    let member = |slot| MemberRecord { uuid: Uuid([slot as u8; 16]), term: 0, state: MemberState::Active, faults: 0 };
-    Superblock {
-        array: Uuid([0xaa; 16]),
-        name: "photos".to_owned(),
-        created: UnixSeconds(1_763_700_000),
-        last_started: UnixSeconds(0),
-        generation: 1,
-        write_mark: 0,
-        is_clean: true,
-        geometry: Geometry::fit(&parameters, MEMBER_BYTES, None).unwrap(),
-        slot,
-        members: (0..disks).map(member).collect(),
-    }
+    let geometry = Geometry::fit(&parameters, MEMBER_BYTES, None).unwrap();
+    let names: Vec<Uuid> = (0..disks).map(|slot| Uuid([slot as u8; 16])).collect();
+    blank::superblock(geometry, Uuid([0xaa; 16]), "photos", UnixSeconds(1_763_700_000), &names).of_slot(slot)
 }
 
 /// The three members of a 2+1 array.

@@ -259,25 +259,16 @@ fn checksum(block: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::blank;
     use crate::format::geometry::Parameters;
     use proptest::prelude::*;
 
     fn superblock() -> Superblock {
         let layout = Layout::new(LayoutKind::Rotating, Shape { data: 4, parity: 2 }, 6).unwrap();
         let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 };
-        let member = |slot: u8| MemberRecord { uuid: Uuid([slot; 16]), term: 0, state: MemberState::Active, faults: 0 };
-        Superblock {
-            array: Uuid([0xaa; 16]),
-            name: "photos".to_owned(),
-            created: UnixSeconds(1_763_700_000),
-            last_started: UnixSeconds(0),
-            generation: 1,
-            write_mark: 0,
-            is_clean: true,
-            geometry: Geometry::fit(&parameters, 1 << 30, None).unwrap(),
-            slot: 3,
-            members: (0..6).map(member).collect(),
-        }
+        let geometry = Geometry::fit(&parameters, 1 << 30, None).unwrap();
+        let names = [0, 1, 2, 3, 4, 5].map(|slot| Uuid([slot; 16]));
+        blank::superblock(geometry, Uuid([0xaa; 16]), "photos", UnixSeconds(1_763_700_000), &names).of_slot(3)
     }
 
     /// Refused, or sound after all with a right checksum; never a panic.

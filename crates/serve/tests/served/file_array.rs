@@ -1,4 +1,4 @@
-//! A volume that is one file: for measurements and tests of what the server does with members' disks.
+//! A volume that is one file: for tests of what the server does with members' disks.
 
 use scrubjay_core::block::{Failure, Part, Reply, Request, RequestId, Run};
 use scrubjay_core::buffer::{Buffer, Pool};

@@ -1,0 +1,91 @@
+//! What lies on the members of a volume that was just made: a first superblock, and maps that say nothing.
+
+use super::bits::Bits;
+use super::geometry::{Geometry, WRITTEN_PAGE_BYTES};
+use super::superblock::{MemberRecord, MemberState, Superblock};
+use super::uuid::Uuid;
+use super::{intent, written};
+use crate::buffer::Buffer;
+use crate::units::UnixSeconds;
+
+/// The superblock of a new volume, as the first of its members has it; `members` are their names, in the order of their
+/// slots.
+pub fn superblock(geometry: Geometry, array: Uuid, name: &str, created: UnixSeconds, members: &[Uuid]) -> Superblock {
+    Superblock {
+        array,
+        name: name.to_owned(),
+        created,
+        last_started: UnixSeconds(0),
+        generation: 1,
+        write_mark: 0,
+        is_clean: true,
+        geometry,
+        slot: 0,
+        members: members.iter().map(|&uuid| record(uuid)).collect(),
+    }
+}
+
+/// A member that was never anything else.
+fn record(uuid: Uuid) -> MemberRecord {
+    MemberRecord { uuid, term: 0, state: MemberState::Active, faults: 0 }
+}
+
+/// The maps of each member, by offset, in the order in which they lie: nothing is dirty, nothing was written. The place
+/// that a page of the written map does not take yet is zeros.
+pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (u64, Buffer)> {
+    let Superblock { geometry, array, .. } = *superblock;
+    let (regions, stripes) = (Bits::zeros(geometry.regions()), Bits::zeros(geometry.stripes));
+    let intents = (0..geometry.intent_pages)
+        .map(move |page| (geometry.intent_page_offset(page), intent::encode(&geometry, array, page, &regions)));
+    let written = (0..geometry.written_pages).flat_map(move |page| {
+        [
+            (geometry.written_page_offset(page, 0), Buffer::zeroed(WRITTEN_PAGE_BYTES as usize)),
+            (geometry.written_page_offset(page, 1), written::encode(&geometry, array, page, 1, &stripes)),
+        ]
+    });
+    intents.chain(written)
+}
+
+/// All that lies on a member of this slot, by offset: its maps, then its superblock.
+///
+/// # Panics
+/// When the member has no room for it.
+pub fn member(superblock: &Superblock, slot: usize, member_bytes: u64) -> impl Iterator<Item = (u64, Buffer)> {
+    let own = superblock.of_slot(slot);
+    maps(superblock).chain(own.places(member_bytes).map(move |place| (place, own.encode())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::geometry::Parameters;
+    use super::super::superblock::newest;
+    use super::super::written::{Map, Page};
+    use super::*;
+    use crate::integrity::scheme::Scheme;
+    use crate::layout::{Layout, LayoutKind};
+    use crate::plan::Shape;
+
+    #[test]
+    fn pages_lie_one_behind_the_other_and_say_nothing() {
+        let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).unwrap();
+        let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 512 };
+        let geometry = Geometry::fit(&parameters, 1 << 30, None).unwrap();
+        assert!(geometry.written_pages > 1 && geometry.intent_pages > 0);
+        let names: Vec<Uuid> = (0..3).map(|slot| Uuid([slot; 16])).collect();
+        let first = superblock(geometry, Uuid([7; 16]), "new", UnixSeconds(1), &names);
+        let (mut end, mut map) = (geometry.intent_offset, Map::new(&geometry));
+        for (offset, block) in maps(&first) {
+            assert!(offset == end || offset == geometry.written_offset, "no gap but between the maps");
+            end = offset + block.len() as u64;
+            let index = offset.saturating_sub(geometry.written_offset) / (2 * WRITTEN_PAGE_BYTES);
+            let _ = Page::decode(&block, first.array, index).map(|page| map.add(&geometry, &page));
+        }
+        assert_eq!(end, geometry.written_offset + geometry.written_pages * 2 * WRITTEN_PAGE_BYTES);
+        assert_eq!(
+            map,
+            Map { stripes: Bits::zeros(geometry.stripes), generations: vec![1; geometry.written_pages as usize] }
+        );
+        let copies: Vec<_> = member(&first, 2, geometry.member_bytes).skip(maps(&first).count()).collect();
+        assert_eq!(newest(copies.iter().map(|(_, copy)| &copy[..])), Ok(first.of_slot(2)));
+    }
+}
