@@ -40,6 +40,7 @@ pub mod layout;
 pub mod machine;
 pub mod member;
 pub mod plan;
+pub mod probe;
 pub mod range_set;
 pub mod rng;
 pub mod saved;

@@ -34,6 +34,7 @@
 //! assert!(lost.slowdown_mean_seconds() < 0.002 && lost.slowdown_max < Nanos::from_millis(15));
 //! ```
 
+pub mod array;
 pub mod disk;
 pub mod exact;
 pub mod experiment;

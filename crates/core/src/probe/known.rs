@@ -1,0 +1,167 @@
+//! What a prober knows: statements, each with how sure it is.
+
+use super::library::Fit;
+use std::fmt;
+
+/// A statement and how sure it is: the probability, as far as the tests behind it tell, that it is true.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim<T> {
+    /// What is said.
+    pub value: T,
+    /// 0 to 1.
+    pub confidence: f64,
+}
+
+impl<T> Claim<T> {
+    /// Says so, this sure.
+    pub fn new(value: T, confidence: f64) -> Claim<T> {
+        Claim { value, confidence }
+    }
+}
+
+/// How the members answer, which decides how they are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Regime {
+    /// One request at a time each, whose time is the way to it: disks that spin.
+    Disks,
+    /// Many at a time, until they are saturated.
+    Flash {
+        /// Requests at a time that saturate what answers.
+        depth: usize,
+    },
+}
+
+/// Why nothing can be said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unmeasurable {
+    /// It is too small for the test that is needed: it would have to have at least so many bytes.
+    TooSmall {
+        /// That many.
+        bytes_min: u64,
+    },
+    /// Its answers come from a cache, or from memory: in so many nanoseconds, wherever they are asked.
+    Memory {
+        /// The median.
+        response_nanos: u64,
+    },
+    /// However many requests it has, it does not get slower: something else limits it.
+    Unsaturated,
+    /// Times vary by more than what is to be seen in them.
+    TooNoisy,
+    /// It answers with errors.
+    Errors,
+}
+
+/// The redundancy of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// None.
+    Raid0,
+    /// So many copies.
+    Mirror(usize),
+    /// One parity.
+    Raid5,
+    /// Two parities.
+    Raid6,
+}
+
+/// Something a user should know.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finding {
+    /// Classes of unequal size: several members share a disk, or the array was put together wrongly.
+    Unequal {
+        /// Chunks of each class in a pattern.
+        sizes: Vec<usize>,
+    },
+    /// A class takes so many times the median.
+    Slow {
+        /// Which.
+        class: usize,
+        /// The factor, more than 1.
+        factor: f64,
+    },
+    /// A class takes less than the median.
+    Fast {
+        /// Which.
+        class: usize,
+        /// The factor, less than 1.
+        factor: f64,
+    },
+    /// Chunks of this class wait for chunks of every other: its disk is gone, and they are reckoned from the others.
+    Lost {
+        /// Which.
+        class: usize,
+    },
+    /// No known layout has these classes.
+    Unknown,
+}
+
+/// What is being found out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// How the members answer.
+    #[default]
+    Regime,
+    /// The pattern's size.
+    Pattern,
+    /// Where chunks begin.
+    Boundary,
+    /// How many copies there are.
+    Copies,
+    /// Which chunks lie together.
+    Layout,
+    /// Whether a member is unlike the others.
+    Members,
+    /// What writes cost.
+    Redundancy,
+    /// Nothing any more.
+    Done,
+}
+
+/// All that is known; what is not known yet is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known {
+    /// What is being found out now.
+    pub stage: Stage,
+    /// Why nothing can be said, if nothing can.
+    pub unmeasurable: Option<Unmeasurable>,
+    /// How the members answer.
+    pub regime: Option<Claim<Regime>>,
+    /// The least distance at which all blocks lie on the same disk again, in bytes. One block where all lie on one disk.
+    pub pattern_bytes: Option<Claim<u64>>,
+    /// What lies on one disk before the next one's turn, in bytes; nothing where there is one class.
+    pub chunk_bytes: Option<Claim<u64>>,
+    /// The first byte at which a chunk begins.
+    pub phase_bytes: Option<Claim<u64>>,
+    /// Disks that hold each chunk and share its reads.
+    pub copies: Option<Claim<usize>>,
+    /// The class of each chunk of the pattern, from the phase on.
+    pub classes: Option<Claim<Vec<usize>>>,
+    /// Disks, as far as they can be seen.
+    pub disks: Option<Claim<usize>>,
+    /// The known layouts that have these classes; empty where none has.
+    pub fits: Option<Claim<Vec<Fit>>>,
+    /// The time of random writes in random reads.
+    pub write_ratio: Option<Claim<f64>>,
+    /// What that says of its redundancy.
+    pub level: Option<Claim<Level>>,
+    /// The time of a read of each class, in medians of all.
+    pub class_times: Vec<f64>,
+    /// What a user should know.
+    pub findings: Vec<Claim<Finding>>,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Stage::Regime => "regime",
+            Stage::Pattern => "pattern",
+            Stage::Boundary => "boundary",
+            Stage::Copies => "copies",
+            Stage::Layout => "layout",
+            Stage::Members => "members",
+            Stage::Redundancy => "redundancy",
+            Stage::Done => "done",
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! The library of known layouts: which of them have a given list of classes.
+//!
+//! A *class* is a set of chunks of the pattern that lie on the same disk (for mirrors: on the same pair). Classes are
+//! numbered in the order of their first chunks, so two lists are equal when they say the same. Reads alone do not tell
+//! layouts apart whose data lie alike: RAID-0, RAID-5 left-symmetric and the paper's P+Q have the same classes.
+
+use crate::layout::{Layout, LayoutKind};
+use crate::plan::Shape;
+
+/// Arrays of more disks are not in the library. A choice: eight times the largest of Denehy et al. 2004.
+pub const DISKS_MAX: usize = 128;
+
+/// A known layout that has the classes in question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// The layout, and of how many disks.
+    pub layout: Layout,
+    /// The first chunk in question is this chunk of the layout's pattern.
+    pub shift: u64,
+}
+
+impl Fit {
+    /// Its classes, as they are seen from the first chunk in question.
+    pub fn classes(&self) -> Vec<usize> {
+        classes_of(&self.layout, self.shift)
+    }
+}
+
+/// The same classes, numbered by their first chunks.
+pub fn canonical(classes: &[usize]) -> Vec<usize> {
+    let mut seen: Vec<usize> = Vec::new();
+    let number = |class: &usize| {
+        seen.iter().position(|other| other == class).unwrap_or_else(|| {
+            seen.push(*class);
+            seen.len() - 1
+        })
+    };
+    classes.iter().map(number).collect()
+}
+
+/// Every way in which a known layout has a pattern of so many chunks, with each different list of classes once for a layout.
+/// Layouts with other numbers of copies are left out, where the number is known.
+pub fn candidates(chunks: u64, copies: Option<usize>) -> Vec<Fit> {
+    let mut found: Vec<Fit> = Vec::new();
+    for layout in layouts(chunks).into_iter().filter(|layout| copies.is_none_or(|copies| copies_of(layout) == copies)) {
+        let first = found.len();
+        for shift in 0..chunks {
+            let fit = Fit { layout, shift };
+            let classes = fit.classes();
+            if found[first..].iter().all(|other| other.classes() != classes) {
+                found.push(fit);
+            }
+        }
+    }
+    found
+}
+
+/// The known layouts that have just these classes, in any numbering.
+pub fn fits(classes: &[usize], copies: Option<usize>) -> Vec<Fit> {
+    let wanted = canonical(classes);
+    candidates(classes.len() as u64, copies).into_iter().filter(|fit| fit.classes() == wanted).collect()
+}
+
+/// How many disks hold each chunk.
+pub fn copies_of(layout: &Layout) -> usize {
+    if matches!(layout.kind(), LayoutKind::Raid1 | LayoutKind::Chained) { 2 } else { 1 }
+}
+
+/// All that have a pattern of so many chunks. (The `rotating` kind with one or two parities is RAID-5 and RAID-6 again.)
+fn layouts(chunks: u64) -> Vec<Layout> {
+    let mut found = Vec::new();
+    for disks in 1..=DISKS_MAX {
+        // No pattern is longer than disks times data chunks, or shorter than half its disks.
+        if disks as u64 > 2 * chunks || (disks * disks) as u64 * 2 < chunks {
+            continue;
+        }
+        for kind in LayoutKind::ALL {
+            let shapes: Vec<Shape> = match kind {
+                LayoutKind::Raid0 | LayoutKind::ZigZag => vec![Shape { data: disks, parity: 0 }],
+                LayoutKind::Raid1 | LayoutKind::Chained => vec![Shape { data: 1, parity: 1 }],
+                LayoutKind::Rotating => (3..=6)
+                    .filter(|parity| parity + 2 <= disks)
+                    .map(|parity| Shape { data: disks - parity, parity })
+                    .collect(),
+                LayoutKind::Raid6Md | LayoutKind::Raid6Pq if disks >= 3 => vec![Shape { data: disks - 2, parity: 2 }],
+                _ if disks >= 3 => vec![Shape { data: disks - 1, parity: 1 }],
+                _ => Vec::new(),
+            };
+            // One disk is one disk, whatever it is called.
+            let is_one_of_its_names = disks > 1 || kind == LayoutKind::Raid0;
+            let made = shapes.into_iter().filter_map(|shape| Layout::new(kind, shape, disks).ok());
+            found.extend(made.filter(|layout| is_one_of_its_names && layout.pattern() == chunks));
+        }
+    }
+    found
+}
+
+fn classes_of(layout: &Layout, shift: u64) -> Vec<usize> {
+    let chunks = layout.pattern();
+    canonical(&(0..chunks).map(|chunk| layout.data_disk(shift + chunk)).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(classes: &[usize], copies: Option<usize>) -> Vec<(&'static str, usize)> {
+        fits(classes, copies).iter().map(|fit| (fit.layout.kind().name(), fit.layout.disks())).collect()
+    }
+
+    #[test]
+    fn what_reads_cannot_tell_apart_is_said_together() {
+        assert_eq!(names(&[0, 1, 2, 3, 4, 5], Some(1)), [("raid0", 6), ("raid5-ls", 6), ("raid6-pq", 6)]);
+        assert_eq!(names(&[9, 1, 2], Some(2)), [("chained", 3), ("raid1", 6)]);
+        assert_eq!(names(&[0], None), [("raid0", 1), ("raid1", 2)]);
+        assert_eq!(names(&[0, 1, 0, 2], None), []);
+    }
+
+    #[test]
+    fn every_layout_is_found_from_every_shift_and_no_other_one_of_its_family() {
+        for (kind, data, parity) in [
+            (LayoutKind::Raid5La, 4, 1),
+            (LayoutKind::Raid5Ra, 4, 1),
+            (LayoutKind::Raid5Rs, 4, 1),
+            (LayoutKind::Raid6Md, 4, 2),
+            (LayoutKind::ZigZag, 6, 0),
+            (LayoutKind::Rotating, 4, 3),
+        ] {
+            let layout = Layout::new(kind, Shape { data, parity }, data + parity).unwrap();
+            for shift in 0..layout.pattern() {
+                let fits = fits(&classes_of(&layout, shift), None);
+                assert!(fits.iter().any(|fit| fit.layout == layout), "{kind} from {shift}");
+                assert!(fits.iter().all(|fit| fit.layout == layout), "{kind} from {shift} is also {fits:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn equal_lists_are_kept_once() {
+        let zigzag = candidates(12, Some(1)).into_iter().filter(|fit| fit.layout.kind() == LayoutKind::ZigZag);
+        let lists: Vec<_> = zigzag.map(|fit| fit.classes()).collect();
+        assert_eq!(lists.len(), 6, "from the other end it is the same: {lists:?}");
+    }
+}

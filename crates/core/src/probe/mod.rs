@@ -1,0 +1,5 @@
+//! Probing: how an unknown array is laid out, from the times that its requests take.
+
+pub mod bench;
+pub mod known;
+pub mod library;

@@ -1,0 +1,263 @@
+//! Arrays of modelled disks: what a prober is tested on. A batch of requests in, the time of each completion out.
+//!
+//! ```text
+//! Batch -> split at chunks -> plan (copies, parities, what is lost) -> queue of each disk -> mechanics -> Answers
+//!           map                plan                                     queue, noise          mechanics, flash
+//! ```
+//!
+//! After Denehy, Bent, Popovici, Arpaci-Dusseau & Arpaci-Dusseau, "Deconstructing Storage Arrays" (2004), section 3.1.
+
+pub mod flash;
+pub mod map;
+pub mod mechanics;
+pub mod noise;
+mod plan;
+pub mod queue;
+pub mod setup;
+mod spindle;
+#[cfg(test)]
+mod tests;
+mod work;
+
+use plan::{Plan, Step};
+use scrubjay_core::probe::bench::{Answers, Batch, Device, Kind, Prober, Request, Timing};
+use scrubjay_core::rng::Rng;
+use scrubjay_core::units::Nanos;
+use setup::Setup;
+use spindle::Spindle;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use work::{Owner, Work};
+
+/// What a request that the write cache takes costs: a copy over the bus. A choice, small beside any disk.
+const CACHE_TIME: Nanos = Nanos(100_000);
+
+/// An array at work, in virtual time.
+#[derive(Debug)]
+pub struct Array {
+    setup: Setup,
+    spindles: Vec<Spindle>,
+    events: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
+    events_made: u64,
+    now: Nanos,
+    requests: Vec<Underway>,
+    /// Writes that the cache has taken and not passed on yet, in bytes.
+    cached_bytes: u64,
+    /// Requests that wait for room in the cache.
+    waiting: VecDeque<usize>,
+    /// Writes that the cache passes on.
+    destages: Vec<Job>,
+    rng: Rng,
+    host_free: Nanos,
+    left: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A request of the batch is issued.
+    Arrives(usize),
+    /// The request has an answer.
+    Answered(usize),
+    /// A disk is done with what it worked on.
+    Free(usize),
+}
+
+/// A request of the batch.
+#[derive(Debug)]
+struct Underway {
+    job: Job,
+    issued: Nanos,
+    done: Nanos,
+}
+
+/// What is still to be done, and how much of it the disks have now.
+#[derive(Debug)]
+struct Job {
+    plan: Plan,
+    outstanding: usize,
+}
+
+impl Array {
+    /// Builds it.
+    ///
+    /// # Panics
+    /// When it cannot be built ([`Setup::refusal`]).
+    pub fn new(setup: Setup) -> Array {
+        assert_eq!(setup.refusal(), None, "{setup:?}");
+        let spindles = (0..setup.map.disks()).map(|disk| Spindle::new(&setup, disk)).collect();
+        Array {
+            rng: Rng::stream(setup.seed, 1),
+            spindles,
+            events: BinaryHeap::new(),
+            events_made: 0,
+            now: Nanos::ZERO,
+            requests: Vec::new(),
+            cached_bytes: 0,
+            waiting: VecDeque::new(),
+            destages: Vec::new(),
+            host_free: Nanos::ZERO,
+            left: 0,
+            setup,
+        }
+    }
+
+    /// As a prober sees it.
+    pub fn device(&self) -> Device {
+        Device { bytes: self.setup.bytes() / 512 * 512, block: 512 }
+    }
+
+    /// What it is made of.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Has a prober do all it wants.
+    pub fn serve<K: Clone>(&mut self, prober: &mut Prober<K>) {
+        while let Some(batch) = prober.poll_batch() {
+            prober.handle(self.run(&batch));
+        }
+    }
+
+    /// Runs a batch; the next one begins where it ends.
+    ///
+    /// # Panics
+    /// When a request lies beyond the end of the device, or is empty.
+    pub fn run(&mut self, batch: &Batch) -> Answers {
+        let start = self.now;
+        self.requests.clear();
+        self.left = batch.requests.len();
+        for (index, request) in batch.requests.iter().enumerate() {
+            let end = request.offset + request.len;
+            assert!(request.len > 0 && end <= self.setup.bytes(), "{request:?} of {} bytes", self.setup.bytes());
+            let plan = Plan::of(&self.setup, request);
+            let issued = start.saturating_add(request.at);
+            self.requests.push(Underway { job: Job { plan, outstanding: 0 }, issued, done: issued });
+            self.event(issued, Event::Arrives(index));
+        }
+        while self.left > 0 {
+            let Reverse((time, _, event)) =
+                self.events.pop().expect("requests are under way, so something will happen");
+            self.now = self.now.max(time);
+            match event {
+                Event::Arrives(index) => self.arrives(index, &batch.requests[index]),
+                Event::Answered(index) => {
+                    self.requests[index].done = self.now;
+                    self.left -= 1;
+                }
+                Event::Free(spindle) => self.freed(spindle),
+            }
+        }
+        let timing = |request: &Underway| Timing {
+            issued: request.issued.since(start),
+            done: request.done.since(start),
+            is_failed: false,
+        };
+        Answers { timings: self.requests.iter().map(timing).collect(), is_disturbed: false }
+    }
+
+    /// Nothing is asked of it for so long; the cache passes on what it has meanwhile.
+    pub fn rest(&mut self, time: Nanos) {
+        let until = self.now.saturating_add(time);
+        while let Some(&Reverse((at, _, Event::Free(spindle)))) = self.events.peek().filter(|event| event.0.0 <= until)
+        {
+            self.events.pop();
+            self.now = self.now.max(at);
+            self.freed(spindle);
+        }
+        self.now = until;
+    }
+
+    fn event(&mut self, time: Nanos, event: Event) {
+        self.events_made += 1;
+        self.events.push(Reverse((time, self.events_made, event)));
+    }
+
+    fn arrives(&mut self, index: usize, request: &Request) {
+        match (request.kind, self.setup.write_cache_bytes) {
+            (Kind::Rewrite, Some(room)) => {
+                if self.waiting.is_empty() && self.cached_bytes + request.len <= room.max(request.len) {
+                    self.cache(index, request.len);
+                } else {
+                    self.waiting.push_back(index);
+                }
+            }
+            _ => self.advance(Owner::Request(index)),
+        }
+    }
+
+    /// The cache takes a write, answers, and begins to pass it on.
+    fn cache(&mut self, index: usize, bytes: u64) {
+        self.cached_bytes += bytes;
+        let plan = std::mem::take(&mut self.requests[index].job.plan);
+        self.event(self.now.saturating_add(CACHE_TIME), Event::Answered(index));
+        self.destages.push(Job { plan, outstanding: 0 });
+        self.advance(Owner::Destage(self.destages.len() - 1));
+    }
+
+    /// Goes on with the next steps of a request, or ends it.
+    fn advance(&mut self, owner: Owner) {
+        let job = self.job(owner);
+        let (steps, is_rebuilt) = (job.plan.next_phase(), job.plan.is_rebuilt);
+        job.outstanding = steps.len();
+        if !steps.is_empty() {
+            for step in steps {
+                self.start(step, owner);
+            }
+            return;
+        }
+        match owner {
+            Owner::Request(index) if is_rebuilt => {
+                self.host_free = self.host_free.max(self.now).saturating_add(self.setup.rebuild_time);
+                self.event(self.host_free, Event::Answered(index));
+            }
+            Owner::Request(index) => self.event(self.now, Event::Answered(index)),
+            Owner::Destage(index) => {
+                self.cached_bytes -= self.destages[index].plan.bytes;
+                let room = self.setup.write_cache_bytes.unwrap_or_default();
+                while let Some(&next) = self.waiting.front() {
+                    let bytes = self.requests[next].job.plan.bytes;
+                    if self.cached_bytes + bytes > room.max(bytes) {
+                        break;
+                    }
+                    self.waiting.pop_front();
+                    self.cache(next, bytes);
+                }
+                if self.cached_bytes == 0 {
+                    self.destages.clear();
+                }
+            }
+        }
+    }
+
+    fn job(&mut self, owner: Owner) -> &mut Job {
+        match owner {
+            Owner::Request(index) => &mut self.requests[index].job,
+            Owner::Destage(index) => &mut self.destages[index],
+        }
+    }
+
+    fn start(&mut self, step: Step, owner: Owner) {
+        let place = step.choose(|disk| self.spindles[self.setup.spindle_of(disk)].load(), &self.setup, &mut self.rng);
+        let spindle = self.setup.spindle_of(place.disk);
+        let sector = (self.setup.base_of(place.disk) + place.row * self.setup.chunk_bytes + step.within) / 512;
+        self.spindles[spindle].push(Work { sector, count: step.len.div_ceil(512), is_write: step.is_write, owner });
+        self.work(spindle);
+    }
+
+    /// A disk that is free takes what comes next in its order.
+    fn work(&mut self, spindle: usize) {
+        while let Some(done) = self.spindles[spindle].begin(self.now, self.setup.noise, &mut self.rng) {
+            self.event(done, Event::Free(spindle));
+        }
+    }
+
+    fn freed(&mut self, spindle: usize) {
+        let owner = self.spindles[spindle].end().owner;
+        let job = self.job(owner);
+        job.outstanding -= 1;
+        if job.outstanding == 0 {
+            self.advance(owner);
+        }
+        self.work(spindle);
+    }
+}

@@ -1,0 +1,180 @@
+//! Arrays against what is known of them.
+
+use super::map::Map;
+use super::setup::{Drive, MirrorRead, Odd, ParityWrite, Setup};
+use super::*;
+use scrubjay_core::layout::{Layout, LayoutKind};
+use scrubjay_core::plan::Shape;
+
+const CHUNK: u64 = 32 << 10;
+
+fn map(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> Map {
+    Map::Layout(Layout::new(kind, Shape { data, parity }, disks).expect("such an array"))
+}
+
+/// The mean makespan of ten batches of `count` random requests of 4 KiB.
+fn makespan_ms(array: &mut Array, kind: Kind, count: usize, seed: u64) -> f64 {
+    let (mut rng, blocks) = (Rng::new(seed), array.device().bytes / 4096);
+    let mut total = 0.0;
+    for _ in 0..10 {
+        let request = |rng: &mut Rng| Request { kind, ..Request::read(rng.below(blocks) * 4096, 4096) };
+        let requests = (0..count).map(|_| request(&mut rng)).collect();
+        total += array.run(&Batch { requests }).makespan().as_millis_f64();
+    }
+    total / 10.0
+}
+
+/// The paper's step 4: how many times as long random writes take as random reads.
+fn ratio(setup: &Setup) -> f64 {
+    let (mut reads, mut writes) = (Array::new(setup.clone()), Array::new(setup.clone()));
+    makespan_ms(&mut writes, Kind::Rewrite, 500, 3) / makespan_ms(&mut reads, Kind::Read, 500, 3)
+}
+
+#[test]
+fn writes_cost_what_their_redundancy_costs() {
+    // Denehy et al. 2004, figure 14: 1, 2, 4; five on Linux 2.4's RAID-5 of five disks. P+Q: three reads, three writes.
+    let cases = [
+        (map(LayoutKind::Raid0, 4, 0, 4), ParityWrite::ReadModify, 1.0),
+        (map(LayoutKind::Raid1, 1, 1, 4), ParityWrite::ReadModify, 2.0),
+        (map(LayoutKind::Chained, 1, 1, 4), ParityWrite::ReadModify, 2.0),
+        (map(LayoutKind::Raid5Ls, 3, 1, 4), ParityWrite::ReadModify, 4.0),
+        (map(LayoutKind::Raid5La, 4, 1, 5), ParityWrite::Reconstruct, 5.0),
+        (map(LayoutKind::Raid6Pq, 4, 2, 6), ParityWrite::ReadModify, 6.0),
+    ];
+    for (map, parity_write, expected) in cases {
+        let setup = Setup { parity_write, ..Setup::new(map, CHUNK) };
+        let ratio = ratio(&setup);
+        assert!((ratio / expected).ln().abs() < 0.2, "{:?}: {ratio} instead of {expected}", setup.map);
+    }
+}
+
+#[test]
+fn more_disks_do_more_at_a_time() {
+    let time = |disks| {
+        makespan_ms(&mut Array::new(Setup::new(map(LayoutKind::Raid0, disks, 0, disks), CHUNK)), Kind::Read, 400, 1)
+    };
+    let (one, four) = (time(1), time(4));
+    // One of 400 random reads a disk; four share them, and the one that got most decides.
+    assert!((one / four - 3.7).abs() < 0.4, "{}", one / four);
+    // 400 in turn, one by one: the closed form of the mechanics.
+    assert!((one / 400.0 - 9.55).abs() < 0.2, "{one}");
+}
+
+#[test]
+fn an_elevator_is_faster_and_serves_them_all() {
+    let time = |discipline| {
+        let setup = Setup { discipline, ..Setup::new(map(LayoutKind::Raid0, 1, 0, 1), CHUNK) };
+        makespan_ms(&mut Array::new(setup), Kind::Read, 500, 2)
+    };
+    use queue::Discipline::{CLook, Fcfs, Sstf};
+    let [fcfs, clook, sstf] = [Fcfs, CLook, Sstf].map(time);
+    // 500 reads of the whole disk: 4.8 s in turn, 2.3 s with an elevator.
+    assert!((fcfs / 4780.0 - 1.0).abs() < 0.05, "{fcfs}");
+    assert!((clook / 2310.0 - 1.0).abs() < 0.1, "{clook}");
+    assert!(sstf < clook * 1.05, "{sstf}");
+}
+
+#[test]
+fn a_lost_member_is_reckoned_from_all_others() {
+    let whole = Setup::new(map(LayoutKind::Raid5Ls, 4, 1, 5), CHUNK);
+    let lost = Setup { lost: Some(2), ..whole.clone() };
+    for setup in [&whole, &lost] {
+        for disk in 0..5 {
+            let chunk = (0..20).find(|&chunk| Layout::data_disk(&layout_of(setup), chunk) == disk).expect("some chunk");
+            let plan = Plan::of(setup, &Request::read(chunk * CHUNK, 4096));
+            assert_eq!(plan.is_rebuilt, setup.lost == Some(disk));
+        }
+    }
+}
+
+fn layout_of(setup: &Setup) -> Layout {
+    match setup.map {
+        Map::Layout(layout) => layout,
+        Map::Free(_) => panic!("a named layout"),
+    }
+}
+
+#[test]
+fn mirrors_share_reads_unless_only_the_first_copy_is_read() {
+    let time = |mirror_read| {
+        let setup = Setup { mirror_read, ..Setup::new(map(LayoutKind::Raid1, 1, 1, 2), CHUNK) };
+        makespan_ms(&mut Array::new(setup), Kind::Read, 400, 5)
+    };
+    let (shared, first) = (time(MirrorRead::ShortestQueue), time(MirrorRead::First));
+    assert!((first / shared - 2.0).abs() < 0.15, "{}", first / shared);
+}
+
+#[test]
+fn odd_and_shared_disks_are_slow() {
+    let setup = Setup::new(map(LayoutKind::Raid0, 4, 0, 4), CHUNK);
+    // Only chunks of disk 1.
+    let time = |setup: Setup| {
+        let mut array = Array::new(setup);
+        let (mut rng, stripes) = (Rng::new(1), array.device().bytes / (4 * CHUNK));
+        let requests = (0..200).map(|_| Request::read((rng.below(stripes) * 4 + 1) * CHUNK, 4096)).collect();
+        array.run(&Batch { requests }).makespan().as_millis_f64()
+    };
+    let plain = time(setup.clone());
+    let slow = time(Setup { odd: vec![Odd { disk: 1, rotation: 1.4, seek: 1.4 }], ..setup.clone() });
+    assert!((slow / plain - 1.4).abs() < 0.05, "{}", slow / plain);
+    let elsewhere = time(Setup { odd: vec![Odd { disk: 2, rotation: 1.4, seek: 1.4 }], ..setup.clone() });
+    assert_eq!(elsewhere, plain);
+    // Members 0 and 1 on one disk: both at the same time take twice as long.
+    let pair = |same| {
+        let mut array = Array::new(Setup { same, ..setup.clone() });
+        let (mut rng, stripes) = (Rng::new(1), array.device().bytes / (4 * CHUNK));
+        let requests = (0..200).map(|i| Request::read((rng.below(stripes / 2) * 4 + i % 2) * CHUNK, 4096)).collect();
+        array.run(&Batch { requests }).makespan().as_millis_f64()
+    };
+    let doubled = pair(Some((0, 1))) / pair(None);
+    assert!((doubled - 2.0).abs() < 0.3, "{doubled}");
+}
+
+#[test]
+fn a_write_cache_answers_at_once_until_it_is_full() {
+    let setup = Setup { write_cache_bytes: Some(1 << 20), ..Setup::new(map(LayoutKind::Raid5La, 3, 1, 4), CHUNK) };
+    let mut array = Array::new(setup);
+    let few = makespan_ms(&mut array, Kind::Rewrite, 16, 1);
+    assert!(few < 1.0, "16 x 10 of 256 fit: {few}");
+    let mut array = Array::new(Setup { write_cache_bytes: Some(1 << 20), ..array.setup().clone() });
+    let many = makespan_ms(&mut array, Kind::Rewrite, 2000, 1);
+    let without = makespan_ms(
+        &mut Array::new(Setup { write_cache_bytes: None, ..array.setup().clone() }),
+        Kind::Rewrite,
+        2000,
+        1,
+    );
+    assert!((many / without - 1.0).abs() < 0.2, "steady state: {many} and {without}");
+}
+
+#[test]
+fn whole_stripes_are_written_without_reading() {
+    let setup = Setup::new(map(LayoutKind::Raid5Ls, 3, 1, 4), CHUNK);
+    let rewrite = |offset, len| Request { kind: Kind::Rewrite, ..Request::read(offset, len) };
+    let phases = |request| {
+        let mut plan = Plan::of(&setup, &request);
+        [plan.next_phase().len(), plan.next_phase().len(), plan.next_phase().len()]
+    };
+    assert_eq!(phases(rewrite(0, 3 * CHUNK)), [4, 0, 0]);
+    assert_eq!(phases(rewrite(0, 4096)), [2, 2, 0]);
+    assert_eq!(phases(rewrite(CHUNK - 4096, 8192)), [3, 3, 0]);
+    assert_eq!(phases(rewrite(3 * CHUNK - 4096, 8192)), [4, 4, 0], "two stripes");
+}
+
+#[test]
+fn flash_is_fast_and_many_requests_are_faster() {
+    let setup = Setup { drive: Drive::Flash(flash::Chips::SATA), ..Setup::new(map(LayoutKind::Raid0, 1, 0, 1), CHUNK) };
+    let mut array = Array::new(setup);
+    let (one, many) = (makespan_ms(&mut array, Kind::Read, 1, 1), makespan_ms(&mut array, Kind::Read, 256, 1));
+    assert!((0.05..0.1).contains(&one) && many < 256.0 * one / 8.0, "{one} and {many}");
+}
+
+#[test]
+fn a_seed_says_all() {
+    let run = |seed| {
+        let setup = Setup { seed, noise: noise::Noise::Heavy, ..Setup::new(map(LayoutKind::Raid1, 1, 1, 4), CHUNK) };
+        makespan_ms(&mut Array::new(setup), Kind::Read, 100, 1)
+    };
+    assert_eq!(run(7).to_bits(), run(7).to_bits());
+    assert_ne!(run(7).to_bits(), run(8).to_bits());
+}
