@@ -13,6 +13,7 @@ pub mod detector;
 pub mod inventory;
 pub mod ioprio;
 pub mod member;
+pub mod probing;
 pub mod pump;
 pub mod session;
 pub mod sg;
