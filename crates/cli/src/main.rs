@@ -11,6 +11,7 @@ mod json;
 mod load;
 mod outcome;
 mod page;
+mod probe;
 mod progress;
 mod quantity;
 mod result;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().verb {
         None => disks::run(),
         Some(Verb::Scrub(args)) => scrub::run(&args),
+        Some(Verb::Probe(args)) => probe::run(&args),
         Some(Verb::Trace(args)) => trace::run(&args),
         Some(Verb::Tune(args)) => tune::run(&args),
         Some(Verb::Simulate(args)) => simulate::run(&args),

@@ -26,3 +26,13 @@ Exit codes:
   2    bad usage, or members that make no such volume
   3    done, and problems were found
   4    no permission";
+
+/// Of the verb that probes.
+pub const PROBE: &str = "\
+Exit codes:
+  0    answered (\"one disk\" and \"not measurable here\" are answers)
+  1    could not do the job
+  2    bad usage, or a device that cannot be probed
+  3    answered, and a member is slow, lost, or shared
+  4    no permission
+  130  stopped by a signal: what is known was printed";

@@ -3,6 +3,7 @@
 mod bench;
 mod codes;
 mod integrity;
+mod probe;
 mod scrub;
 mod serving;
 mod simulate;
@@ -15,6 +16,7 @@ mod written;
 
 pub use bench::{Bench, BenchCode, Benched};
 pub use integrity::{SimulateIntegrity, Synthetic};
+pub use probe::{How, Mode, Probe};
 pub use scrub::{Detector, Order, Policy, Scrub, Settings, Verify};
 pub use simulate::{Simulate, SimulateScrub, Simulated, SimulatedPolicy};
 pub use source::{Disk, Service, Traces};
@@ -44,6 +46,8 @@ pub struct Cli {
 pub enum Verb {
     /// Read every sector of a disk while it is idle, inside a latency budget
     Scrub(Box<Scrub>),
+    /// Find out how an unknown array is laid out, from the times that its reads take
+    Probe(Box<Probe>),
     /// Look at traces of disks, convert, capture and make them up
     Trace(Box<trace::Trace>),
     /// From a trace of a disk, find the wait and the request size that read most inside a slowdown goal

@@ -1,0 +1,115 @@
+//! The JSON of `probe` and of each trial of `simulate array`.
+
+use super::advice;
+use super::kernel::Kernel;
+use super::words;
+use scrubjay_core::probe::bench::Budget;
+use scrubjay_core::probe::known::{Claim, Finding, Known};
+use serde::Serialize;
+
+/// One line. What is not known is null.
+#[derive(Debug, Serialize)]
+pub struct Document {
+    schema: u32,
+    pattern_bytes: Option<u64>,
+    chunk_bytes: Option<u64>,
+    phase_bytes: Option<u64>,
+    disks: Option<usize>,
+    copies: Option<usize>,
+    /// The layouts that fit, by name, joined by `|`; `free` where none does.
+    layout: Option<String>,
+    /// `raid0`, `mirror-2`, `raid5`, `raid6`.
+    level: Option<String>,
+    write_ratio: Option<f64>,
+    /// The class of each chunk of the pattern.
+    classes: Option<Vec<usize>>,
+    /// The time of a read of each class, in medians.
+    class_times: Vec<f64>,
+    findings: Vec<Found>,
+    /// Why nothing could be measured.
+    unmeasurable: Option<String>,
+    confidence: Confidence,
+    ios: u64,
+    seconds: f64,
+    kernel: Option<Kernel>,
+    advice: Vec<String>,
+}
+
+/// How sure each statement is, 0 to 1.
+#[derive(Debug, Serialize)]
+struct Confidence {
+    pattern: Option<f64>,
+    chunk: Option<f64>,
+    phase: Option<f64>,
+    disks: Option<f64>,
+    copies: Option<f64>,
+    layout: Option<f64>,
+    level: Option<f64>,
+    classes: Option<f64>,
+}
+
+/// Something a user should know.
+#[derive(Debug, Serialize)]
+struct Found {
+    /// `unequal`, `slow`, `fast`, `lost`, `unknown`.
+    kind: &'static str,
+    class: Option<usize>,
+    factor: Option<f64>,
+    sizes: Option<Vec<usize>>,
+    confidence: f64,
+    text: String,
+}
+
+impl Document {
+    /// Of what is known.
+    pub fn new(known: &Known, spent: Budget, kernel: Option<Kernel>, device: &str) -> Document {
+        Document {
+            schema: 1,
+            pattern_bytes: value(&known.pattern_bytes),
+            chunk_bytes: value(&known.chunk_bytes),
+            phase_bytes: value(&known.phase_bytes),
+            disks: value(&known.disks),
+            copies: value(&known.copies),
+            layout: words::layout(known, "|"),
+            level: known.level.as_ref().map(|level| words::level(level.value)),
+            write_ratio: value(&known.write_ratio),
+            classes: value(&known.classes),
+            class_times: known.class_times.clone(),
+            findings: known.findings.iter().map(found).collect(),
+            unmeasurable: known.unmeasurable.as_ref().map(words::unmeasurable),
+            confidence: Confidence {
+                pattern: sure(&known.pattern_bytes),
+                chunk: sure(&known.chunk_bytes),
+                phase: sure(&known.phase_bytes),
+                disks: sure(&known.disks),
+                copies: sure(&known.copies),
+                layout: sure(&known.fits),
+                level: sure(&known.level),
+                classes: sure(&known.classes),
+            },
+            ios: spent.requests,
+            seconds: spent.time.as_secs_f64(),
+            kernel,
+            advice: advice::lines(known, device),
+        }
+    }
+}
+
+fn value<T: Clone>(claim: &Option<Claim<T>>) -> Option<T> {
+    claim.as_ref().map(|claim| claim.value.clone())
+}
+
+fn sure<T>(claim: &Option<Claim<T>>) -> Option<f64> {
+    claim.as_ref().map(|claim| claim.confidence)
+}
+
+fn found(claim: &Claim<Finding>) -> Found {
+    let (kind, class, factor, sizes) = match &claim.value {
+        Finding::Unequal { sizes } => ("unequal", None, None, Some(sizes.clone())),
+        Finding::Slow { class, factor } => ("slow", Some(*class), Some(*factor), None),
+        Finding::Fast { class, factor } => ("fast", Some(*class), Some(*factor), None),
+        Finding::Lost { class } => ("lost", Some(*class), None, None),
+        Finding::Unknown => ("unknown", None, None, None),
+    };
+    Found { kind, class, factor, sizes, confidence: claim.confidence, text: words::finding(&claim.value) }
+}

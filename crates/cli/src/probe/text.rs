@@ -1,0 +1,121 @@
+//! The result of `probe` for people.
+
+use super::advice;
+use super::kernel::Kernel;
+use super::words;
+use crate::quantity::{show_count, show_time};
+use scrubjay_core::probe::bench::Budget;
+use scrubjay_core::probe::known::{Claim, Known, Regime};
+use scrubjay_core::units::Bytes;
+use std::io::{self, Write};
+
+/// Classes in one line of text.
+const CLASSES_A_LINE: usize = 32;
+/// Where no layout fits, so many classes are printed; the JSON has all.
+const CLASSES_MAX: usize = 512;
+
+/// Prints it.
+pub fn print(
+    known: &Known,
+    spent: Budget,
+    kernel: Option<&Kernel>,
+    device: &str,
+    bytes: u64,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out, "{device} ({}): {}", Bytes(bytes), headline(known))?;
+    statements(known, out)?;
+    for finding in &known.findings {
+        writeln!(out, "! {}{}", words::finding(&finding.value), sure(finding))?;
+    }
+    writeln!(out, "  {} requests in {}", show_count(spent.requests), show_time(spent.time))?;
+    if let Some(kernel) = kernel {
+        claims(known, kernel, out)?;
+    }
+    let advice = advice::lines(known, device);
+    if !advice.is_empty() {
+        writeln!(out, "use:")?;
+    }
+    advice.iter().try_for_each(|line| writeln!(out, "  {line}"))
+}
+
+fn headline(known: &Known) -> String {
+    if let Some(why) = &known.unmeasurable {
+        return format!("not measurable here, because {}", words::unmeasurable(why));
+    }
+    let Some(disks) = &known.disks else { return "not known yet".to_owned() };
+    let kind = match known.regime.as_ref().map(|regime| regime.value) {
+        Some(Regime::Flash { .. }) => "flash drive",
+        _ => "disk",
+    };
+    match disks.value {
+        1 => format!("one {kind}"),
+        count => format!("an array of {count} {kind}s"),
+    }
+}
+
+fn statements(known: &Known, out: &mut impl Write) -> io::Result<()> {
+    let size = |claim: &Claim<u64>| format!("{}{}", Bytes(claim.value), sure(claim));
+    if let Some(pattern) =
+        known.pattern_bytes.as_ref().filter(|_| known.disks.as_ref().is_none_or(|disks| disks.value > 1))
+    {
+        writeln!(out, "  pattern  {}", size(pattern))?;
+    }
+    if let Some(chunk) = &known.chunk_bytes {
+        writeln!(out, "  chunk    {}", size(chunk))?;
+    }
+    if let Some(phase) = &known.phase_bytes {
+        writeln!(out, "  phase    a chunk begins at byte {}{}", phase.value, sure(phase))?;
+    }
+    if let Some(disks) = &known.disks {
+        writeln!(out, "  disks    {}{}", disks.value, sure(disks))?;
+    }
+    if let Some(copies) = &known.copies {
+        writeln!(out, "  copies   {}{}", copies.value, sure(copies))?;
+    }
+    if let Some(layout) = words::layout(known, " or ") {
+        let claim = known.fits.as_ref().map(sure).unwrap_or_default();
+        writeln!(out, "  layout   {layout}{claim}")?;
+        if advice::readings(known).len() > 1 {
+            writeln!(out, "           (reads cannot tell them apart; --allow-writes can)")?;
+        }
+    }
+    if let Some(ratio) = &known.write_ratio {
+        writeln!(out, "  writes   {:.2} times a read{}", ratio.value, sure(ratio))?;
+    }
+    if let Some(level) = &known.level {
+        writeln!(out, "  level    {}{}", words::level(level.value), sure(level))?;
+    }
+    let is_free = known.fits.as_ref().is_some_and(|fits| fits.value.is_empty());
+    if let Some(classes) = known.classes.as_ref().filter(|_| is_free) {
+        let shown = &classes.value[..classes.value.len().min(CLASSES_MAX)];
+        for (index, line) in shown.chunks(CLASSES_A_LINE).enumerate() {
+            let line: Vec<String> = line.iter().map(usize::to_string).collect();
+            writeln!(out, "  {}  {}", if index == 0 { "classes" } else { "       " }, line.join(" "))?;
+        }
+        if shown.len() < classes.value.len() {
+            writeln!(out, "           ... {} chunks in all (--json shows them)", classes.value.len())?;
+        }
+    }
+    Ok(())
+}
+
+fn claims(known: &Known, kernel: &Kernel, out: &mut impl Write) -> io::Result<()> {
+    let chunk = known.chunk_bytes.as_ref().map(|claim| claim.value);
+    let widths: Vec<u64> = chunk
+        .map_or_else(Vec::new, |chunk| advice::readings(known).iter().map(|reading| reading.data * chunk).collect());
+    writeln!(
+        out,
+        "the kernel says: minimum_io_size {} ({}), optimal_io_size {} ({}), alignment_offset {}",
+        kernel.minimum_io_size,
+        kernel.minimum(chunk).words(),
+        kernel.optimal_io_size,
+        kernel.optimum(&widths).words(),
+        kernel.alignment_offset
+    )
+}
+
+/// How sure it is; nothing is said of what is as good as certain.
+fn sure<T>(claim: &Claim<T>) -> String {
+    if claim.confidence >= 0.9995 { String::new() } else { format!("  ({:.1} %)", claim.confidence * 100.0) }
+}

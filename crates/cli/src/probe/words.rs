@@ -1,0 +1,66 @@
+//! What a prober knows, in words.
+
+use super::advice;
+use crate::quantity::show_time;
+use scrubjay_core::probe::known::{Finding, Known, Level, Unmeasurable};
+use scrubjay_core::units::{Bytes, Nanos};
+
+/// The layouts that fit, by name; `free` where none does, nothing where that is not known.
+pub fn layout(known: &Known, between: &str) -> Option<String> {
+    known.fits.as_ref()?;
+    let mut names: Vec<&str> = Vec::new();
+    for fit in advice::fits(known) {
+        let name = fit.layout.kind().name();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Some(if names.is_empty() { "free".to_owned() } else { names.join(between) })
+}
+
+/// A level's name.
+pub fn level(level: Level) -> String {
+    match level {
+        Level::Raid0 => "raid0".to_owned(),
+        Level::Mirror(copies) => format!("mirror-{copies}"),
+        Level::Raid5 => "raid5".to_owned(),
+        Level::Raid6 => "raid6".to_owned(),
+    }
+}
+
+/// One line.
+pub fn finding(finding: &Finding) -> String {
+    match finding {
+        Finding::Unequal { sizes } => {
+            let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+            format!(
+                "classes of unequal size ({} chunks of a pattern): several members share a disk, or the array was put \
+                 together wrongly",
+                sizes.join(", ")
+            )
+        }
+        Finding::Slow { class, factor } => format!("the disk of class {class} is slow: {factor:.2} times the others"),
+        Finding::Fast { class, factor } => format!("the disk of class {class} is fast: {factor:.2} times the others"),
+        Finding::Lost { class } => {
+            format!("the disk of class {class} is lost: its chunks are reckoned from all others")
+        }
+        Finding::Unknown => "no known layout has these classes".to_owned(),
+    }
+}
+
+/// The end of "not measurable here, because".
+pub fn unmeasurable(why: &Unmeasurable) -> String {
+    match why {
+        Unmeasurable::TooSmall { bytes_min } => format!("it is too small: {} are needed", Bytes(*bytes_min)),
+        Unmeasurable::Memory { response_nanos } => {
+            format!("it answers from memory or a cache, in {} wherever it is asked", show_time(Nanos(*response_nanos)))
+        }
+        Unmeasurable::Unsaturated => {
+            "no load makes it slower: something else than its disks limits it (a link, a throttle)".to_owned()
+        }
+        Unmeasurable::TooNoisy => {
+            "its times vary by more than what is to be seen in them: try when it is idle".to_owned()
+        }
+        Unmeasurable::Errors => "it answers with errors".to_owned(),
+    }
+}
