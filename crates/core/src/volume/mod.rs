@@ -44,7 +44,7 @@ use crate::format::bits::Bits;
 use crate::format::superblock::Superblock;
 use crate::format::superblock::{MemberState, Why};
 use crate::format::uuid::Uuid;
-use crate::member::{Array, Done, Fault, Op, OpKind, Slot};
+use crate::member::{Array, Done, Fault, Op, Slot};
 use crate::units::Nanos;
 use handle::Handle;
 pub use options::{Options, Planted};
@@ -305,10 +305,7 @@ impl Array for Volume {
                 return Some(op);
             }
             // Another disk may be in its place by now, which this is not meant for.
-            let buffer = match op.kind {
-                OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => Some(buffer),
-                OpKind::Flush | OpKind::Discard { .. } => None,
-            };
+            let buffer = op.kind.buffer();
             self.handle(now, Done { id: op.id, buffer, result: Err(Fault::Gone) });
         }
     }

@@ -95,7 +95,8 @@ async fn superblock_round(handle: &Handle) {
         for (record, member) in state.superblock.members.iter_mut().zip(&state.members) {
             record.state = member.state;
         }
-        if state.options.is_read_only {
+        // A member more than can be spared is not called out: nothing is acknowledged without it, and it is needed again.
+        if state.options.is_read_only || state.life == Life::Broken {
             return Vec::new();
         }
         let bytes = state.geometry.member_bytes;

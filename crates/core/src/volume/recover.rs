@@ -219,6 +219,13 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
         }
         changed(state, stripe, data, entries, &rows)
     });
+    // What seems lost may be on members that went just now: it is found again when they come back.
+    if handle.with(|state| state.life == Life::Broken) {
+        let buffers = writes.into_iter().filter_map(|(_, op)| op.buffer());
+        handle.with(|state| state.recycle(buffers));
+        rows.recycle(handle);
+        return;
+    }
     let done = handle.ops(writes).await;
     for disk in persist::failed(handle, done) {
         persist::take_out(handle, disk, Why::Gone).await;

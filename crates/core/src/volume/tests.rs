@@ -16,6 +16,8 @@ use crate::plan::Shape;
 use crate::rng::Rng;
 use crate::units::{Nanos, UnixSeconds};
 
+mod promises;
+
 const MEMBER_BYTES: u64 = 3 << 20;
 const CHUNK: u64 = 4096;
 
@@ -24,6 +26,10 @@ struct Rig {
     volume: Volume,
     members: Vec<Vec<u8>>,
     is_gone: Vec<bool>,
+    /// Are writes of superblocks under way, and never done?
+    holds_superblocks: bool,
+    /// The member whose next flush fails.
+    is_unflushable: Option<usize>,
     geometry: Geometry,
     next: u64,
     now: u64,
@@ -44,6 +50,13 @@ impl Rig {
     }
 
     fn start_as(members: Vec<Vec<u8>>, geometry: Geometry, options: Options) -> Rig {
+        let mut rig = Rig::begin(members, geometry, options);
+        rig.pump();
+        rig
+    }
+
+    /// Started, and no operation done yet.
+    fn begin(members: Vec<Vec<u8>>, geometry: Geometry, options: Options) -> Rig {
         let given: Vec<Given> = members
             .iter()
             .enumerate()
@@ -58,13 +71,26 @@ impl Rig {
         let assembly = assemble(&given).unwrap();
         let volume = Volume::start(assembly, options);
         let is_gone = vec![false; members.len()];
-        let mut rig = Rig { volume, members, is_gone, geometry, next: 0, now: 0, ops: 0 };
-        rig.pump();
-        rig
+        Rig {
+            volume,
+            members,
+            is_gone,
+            holds_superblocks: false,
+            is_unflushable: None,
+            geometry,
+            next: 0,
+            now: 0,
+            ops: 0,
+        }
     }
 
     fn pump(&mut self) {
         while let Some(op) = self.volume.poll_op(Nanos(self.now)) {
+            let superblocks = Superblock::offsets(MEMBER_BYTES).unwrap();
+            if matches!(op.kind, OpKind::Write { offset, .. } if self.holds_superblocks && superblocks.contains(&offset))
+            {
+                continue;
+            }
             self.ops += 1;
             self.now += 1000;
             let member = &mut self.members[op.member];
@@ -81,6 +107,10 @@ impl Rig {
                 OpKind::Write { offset, buffer, .. } => {
                     member[offset as usize..offset as usize + buffer.len()].copy_from_slice(&buffer);
                     (Some(buffer), Ok(()))
+                }
+                OpKind::Flush if self.is_unflushable == Some(op.member) => {
+                    self.is_unflushable = None;
+                    (None, Err(Fault::Medium))
                 }
                 OpKind::Flush | OpKind::Discard { .. } => (None, Ok(())),
             };

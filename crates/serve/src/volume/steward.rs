@@ -174,7 +174,11 @@ impl Steward {
         force: bool,
         members: &mut Members,
     ) -> Result<(), String> {
-        match self.volume.status().members.get(member) {
+        let status = self.volume.status();
+        if status.is_broken {
+            return Err("too many members are out: what is on them is needed; stop, and serve it with them".to_owned());
+        }
+        match status.members.get(member) {
             None => return Err(format!("there is no member {member}")),
             Some((MemberState::Active | MemberState::Rebuilding { .. }, _)) => {
                 return Err(format!("member {member} is in use: take it out first (`scrubjay volume fail`)"));

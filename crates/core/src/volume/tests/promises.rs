@@ -1,0 +1,74 @@
+//! Histories that once broke a promise: more members gone than can be, disks that come back, flushes that fail.
+
+use super::*;
+use crate::format::geometry::{SUPERBLOCK_BYTES, TAIL_BYTES};
+use crate::format::superblock::{MemberState, newest};
+
+fn members_of(rig: &mut Rig) -> (Vec<Vec<u8>>, Geometry) {
+    (std::mem::take(&mut rig.members), rig.geometry)
+}
+
+fn right(byte: u8, len: u64) -> Vec<Option<u8>> {
+    vec![Some(byte); len as usize]
+}
+
+fn superblock(member: &[u8]) -> Superblock {
+    let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
+    newest(offsets.map(|at| &member[at as usize..][..SUPERBLOCK_BYTES])).unwrap()
+}
+
+/// Has all superblocks say this of the member `slot`, as after a stop in order.
+fn call(members: &mut [Vec<u8>], slot: usize, state: MemberState) {
+    for member in members {
+        let mut superblock = superblock(member);
+        superblock.members[slot].state = state;
+        let block = superblock.encode();
+        for at in superblock.places(MEMBER_BYTES) {
+            member[at as usize..][..block.len()].copy_from_slice(&block);
+        }
+    }
+}
+
+/// What `volume replace` does to a disk before the volume gets it: its ends are zeros, its rows are what they were.
+fn wipe(member: &mut [u8], geometry: &Geometry) {
+    member[..geometry.data_offset as usize].fill(0);
+    let end = member.len() - TAIL_BYTES as usize;
+    member[end..].fill(0);
+}
+
+fn write_of(stripe: u64, byte: u8, geometry: &Geometry) -> Request {
+    let len = geometry.stripe_bytes() as usize;
+    Request::Write { offset: stripe * len as u64, data: Buffer::copy_of(&vec![byte; len]), is_durable: true }
+}
+
+#[test]
+fn a_volume_that_lost_too_many_members_at_once_starts_when_they_are_back() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; 60 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    (0..3).for_each(|member| rig.is_gone[member] = true);
+    let request = write_of(1, 8, &rig.geometry);
+    assert!(matches!(rig.ask(request), Reply::Failed(_)));
+    assert!(rig.volume.status().is_broken);
+    let (members, geometry) = members_of(&mut rig);
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(0, 4 * CHUNK) == right(7, 4 * CHUNK));
+    assert!(again.read(8 * CHUNK, 52 * CHUNK) == right(7, 52 * CHUNK));
+}
+
+#[test]
+fn what_a_crash_left_is_not_settled_when_too_many_members_go_meanwhile() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; 60 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (members, geometry) = members_of(&mut rig);
+    let rows = geometry.data_offset as usize;
+    let before: Vec<Vec<u8>> = members.iter().map(|member| member[rows..rows + (1 << 20)].to_vec()).collect();
+    let mut rig = Rig::begin(members, geometry, Options::default());
+    (0..3).for_each(|member| rig.is_gone[member] = true);
+    rig.pump();
+    assert!(rig.volume.status().is_broken);
+    for (member, before) in rig.members.iter().zip(&before) {
+        assert!(member[rows..rows + (1 << 20)] == before[..], "nothing is written over what may come back");
+    }
+}
