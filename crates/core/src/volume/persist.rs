@@ -52,6 +52,12 @@ pub(super) async fn commit(handle: &Handle, change: impl FnOnce(&mut Superblock)
     rounds(handle, wanted, |state| &mut state.superblock_rounds, Queue::Superblock, superblock_round).await;
 }
 
+/// Waits until it is durable which members are out by now: what is acknowledged without them rests on that.
+pub(super) async fn outs_known(handle: &Handle) {
+    let wanted = handle.with(|state| state.superblock_rounds.wanted);
+    rounds(handle, wanted, |state| &mut state.superblock_rounds, Queue::Superblock, superblock_round).await;
+}
+
 /// Waits for round `wanted`, running rounds if nobody else does.
 async fn rounds(
     handle: &Handle,
@@ -257,6 +263,7 @@ pub(super) async fn flush(handle: &Handle) -> bool {
         state.flush_rounds.wanted
     });
     rounds(handle, wanted, |state| &mut state.flush_rounds, Queue::Flush, flush_round).await;
+    outs_known(handle).await;
     handle.with(|state| matches!(state.life, Life::Opening | Life::Open | Life::Stopping))
 }
 

@@ -520,6 +520,7 @@ async fn put(handle: &Handle, stripe: u64, output: Output) -> Result<(), Failure
             break;
         }
     }
+    persist::outs_known(handle).await;
     match handle.with(|state| state.life == Life::Broken) {
         true => Err(Failure::Io),
         false => Ok(()),
