@@ -72,6 +72,11 @@ async fn write(handle: &Handle, stripe: u64, batch: &[Pending]) -> Result<(), Fa
 async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Result<(), Failure> {
     let (touched, partial) = handle.with(|state| coverage(state, batch));
     let is_anew = handle.with(|state| {
+        // Too few rows would be written to read it again: the volume was started without a member while another one
+        // was being rebuilt.
+        if state.missing(stripe).count() > state.shape().parity {
+            return Err(Failure::Io);
+        }
         let is_all = touched == state.shape().data_slots() && partial.is_empty();
         let is_undecided = state.unresolved.contains(&stripe);
         if is_undecided && !is_all {

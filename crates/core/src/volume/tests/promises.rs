@@ -74,6 +74,23 @@ fn what_a_crash_left_is_not_settled_when_too_many_members_go_meanwhile() {
 }
 
 #[test]
+fn a_write_is_not_acknowledged_where_fewer_rows_than_data_chunks_can_be_written() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &[1; 8192]);
+    let geometry = rig.geometry;
+    let mut members = rig.stop();
+    call(&mut members, 0, MemberState::Rebuilding { stripes_done: 0 });
+    members[1].clear();
+    let mut rig = Rig::begin(members, geometry, Options::default());
+    // Far ahead of the rebuild: two of its three members do not hold it.
+    let stripe = 300;
+    if rig.ask(write_of(stripe, 5, &geometry)) == Reply::Done {
+        let bytes = geometry.stripe_bytes();
+        assert!(rig.read(stripe * bytes, bytes) == right(5, bytes));
+    }
+}
+
+#[test]
 fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_is_out() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 8 * CHUNK as usize]);
