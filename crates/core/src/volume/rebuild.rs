@@ -224,12 +224,12 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     }
     // What a crash left undecided must not be made to look right.
     if handle.with(|state| state.unresolved.contains(&stripe)) {
-        return given_up(handle, disk, stripe);
+        return given_up(handle, disk, stripe, mine).await;
     }
     let resolved = resolve::resolve(handle, stripe).await;
     if !resolved.lost.is_empty() {
         resolved.recycle(handle);
-        return given_up(handle, disk, stripe);
+        return given_up(handle, disk, stripe, mine).await;
     }
     let entries = resolved.entries.clone();
     let mut data = resolved.rows;
@@ -278,9 +278,22 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     })
 }
 
-/// What cannot be proven is not written: the row stays foreign on the new disk, and is found to be, where rows prove
-/// themselves; where they do not, the disk cannot be called complete.
-fn given_up(handle: &Handle, disk: Disk, stripe: u64) -> Run {
+/// What cannot be proven is not written: the row becomes zeros on the new disk, and is found to be no row, where rows
+/// prove themselves; where they do not, the disk cannot be called complete. (It may be a disk that was this member before:
+/// its old row would look whole, and all that says more may be lost.)
+async fn given_up(handle: &Handle, disk: Disk, stripe: u64, mine: Slots) -> Run {
+    if handle.with(|state| state.geometry.scheme.checks_itself() && state.is_current(disk)) {
+        let zeros = handle.with(|state| {
+            let offset = |slot| state.geometry.chunk_offset(state.geometry.layout.place(stripe, slot).row);
+            let offsets: Vec<u64> = mine.iter().map(offset).collect();
+            let row = |offset| OpKind::Write { offset, buffer: Buffer::zeroed(state.row_bytes()), is_durable: true };
+            offsets.into_iter().map(|offset| (disk.member, row(offset))).collect()
+        });
+        let done = handle.ops(zeros).await;
+        if !persist::failed(handle, done).is_empty() {
+            return Run::Ended;
+        }
+    }
     handle.with(|state| {
         if !state.is_current(disk) {
             return Run::Ended;

@@ -91,6 +91,26 @@ fn a_write_is_not_acknowledged_where_fewer_rows_than_data_chunks_can_be_written(
 }
 
 #[test]
+fn a_disk_that_comes_back_does_not_give_its_old_rows_for_what_could_not_be_rebuilt() {
+    for is_data in [true, false] {
+        let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+        rig.write(0, &[1; 8192]);
+        let (back, _) = rig.place(0, if is_data { 0 } else { 2 });
+        let (hurt, at) = rig.place(0, if is_data { 2 } else { 0 });
+        rig.is_gone[back] = true;
+        rig.write(0, &[2; 4096]);
+        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        rig.members[hurt][at..at + 512].fill(0xaa);
+        rig.is_gone[back] = false;
+        let geometry = rig.geometry;
+        wipe(&mut rig.members[back], &geometry);
+        rig.volume.replace(Nanos(rig.now), back, Uuid([9; 16]), MEMBER_BYTES);
+        rig.pump();
+        assert!(rig.read(0, 4096) == vec![None; 4096], "two of three rows are gone");
+    }
+}
+
+#[test]
 fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_is_out() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 8 * CHUNK as usize]);
