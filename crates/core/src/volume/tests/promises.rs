@@ -111,6 +111,19 @@ fn a_disk_that_comes_back_does_not_give_its_old_rows_for_what_could_not_be_rebui
 }
 
 #[test]
+fn a_flush_that_failed_in_a_repair_is_not_forgotten() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; 60 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (member, at) = rig.place(0, 1);
+    rig.members[member][at..at + 512].fill(0xaa);
+    rig.is_unflushable = Some(member);
+    assert!(rig.read(CHUNK, CHUNK) == right(7, CHUNK));
+    assert_eq!((rig.is_unflushable, rig.ask(Request::Flush)), (None, Reply::Done));
+    assert!(matches!(rig.volume.status().members[member].0, MemberState::Failed(_)), "what it held may be lost");
+}
+
+#[test]
 fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_is_out() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 8 * CHUNK as usize]);
