@@ -44,6 +44,7 @@ pub(super) async fn open(handle: Handle) {
         })
         .await;
         if is_dirty {
+            persist::announce_again(&handle).await;
             settle_all(&handle).await;
         }
     }

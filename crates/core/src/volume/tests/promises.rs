@@ -124,6 +124,26 @@ fn a_flush_that_failed_in_a_repair_is_not_forgotten() {
 }
 
 #[test]
+fn a_region_that_only_one_member_called_dirty_at_a_crash_is_dirty_when_that_one_goes() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    let clean = rig.members.clone();
+    rig.write(0, &[1; 4 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (mut members, geometry) = members_of(&mut rig);
+    let intents = geometry.intent_offset as usize..geometry.written_offset as usize;
+    for (member, clean) in members.iter_mut().zip(&clean).skip(1) {
+        member[intents.clone()].copy_from_slice(&clean[intents.clone()]);
+    }
+    let mut rig = Rig::start(members, geometry);
+    rig.write(4 * CHUNK, &[2; 4 * CHUNK as usize]);
+    // Killed, and the one member is gone.
+    let (mut members, geometry) = members_of(&mut rig);
+    members[0].clear();
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(4 * CHUNK, 4 * CHUNK) == right(2, 4 * CHUNK));
+}
+
+#[test]
 fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_is_out() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 8 * CHUNK as usize]);
