@@ -232,7 +232,10 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
         persist::take_out(handle, disk, Why::Gone).await;
     }
     rows.recycle(handle);
-    handle.with(|state| state.note_written(stripe));
+    handle.with(|state| {
+        state.note_written(stripe);
+        (0..state.shape().data).for_each(|slot| state.note_write(stripe, slot));
+    });
 }
 
 /// A sector of a chunk that was lost.

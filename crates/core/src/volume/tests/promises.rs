@@ -124,6 +124,23 @@ fn a_flush_that_failed_in_a_repair_is_not_forgotten() {
 }
 
 #[test]
+fn what_recovery_wrote_is_not_taken_for_read_from_the_medium_before_a_flush() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &[1; 4 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (member, at) = rig.place(0, 0);
+    let old = rig.members[member][at..at + rig.geometry.row_bytes() as usize].to_vec();
+    rig.write(0, &[2; CHUNK as usize]);
+    let (mut members, geometry) = members_of(&mut rig);
+    members[member][at..at + old.len()].copy_from_slice(&old);
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(0, CHUNK) == right(2, CHUNK), "it went forward");
+    // The disk had it in its cache, and loses it there.
+    again.members[member][at..at + old.len()].copy_from_slice(&old);
+    assert!(again.read(0, CHUNK) == right(2, CHUNK));
+}
+
+#[test]
 fn a_region_that_only_one_member_called_dirty_at_a_crash_is_dirty_when_that_one_goes() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     let clean = rig.members.clone();
