@@ -113,11 +113,18 @@ fn part(piece: &Piece, lost: Slots, row: Option<Buffer>) -> Part {
 
 /// More members are missing than the parities make up for: what is left of the chunks that were asked for.
 async fn lost_or_whole(handle: &Handle, stripe: u64, pieces: Vec<Piece>, wanted: Slots) -> Vec<Part> {
-    let present = handle.with(|state| wanted - state.missing(stripe));
-    let rows = rows::read(handle, stripe, present, Slots::NONE).await;
+    let (present, lists, is_judged) = handle.with(|state| {
+        let missing = state.missing(stripe);
+        let is_judged = state.geometry.scheme.has_appendix() && !state.unresolved.contains(&stripe);
+        let lists = if is_judged { state.shape().parity_slots() - missing } else { Slots::NONE };
+        (wanted - missing, lists, is_judged)
+    });
+    let rows = rows::read(handle, stripe, present, lists).await;
+    let judgement = judge(&rows.evidence);
+    let doubtful = if is_judged { judgement.erased | judgement.lost } else { Slots::NONE };
     let is_right = |slot: usize| {
         let seen = &rows.evidence.rows[slot];
-        seen.is_sound() && !seen.entry.version.is_lost()
+        seen.is_sound() && !seen.entry.version.is_lost() && !doubtful.contains(slot)
     };
     let lost: Slots = wanted.iter().filter(|&slot| !present.contains(slot) || !is_right(slot)).collect();
     let mut buffers = rows.buffers;

@@ -141,6 +141,25 @@ fn what_recovery_wrote_is_not_taken_for_read_from_the_medium_before_a_flush() {
 }
 
 #[test]
+fn a_stale_chunk_is_not_returned_by_a_broken_volume_that_has_a_list_that_says_so() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &[1; 4 * CHUNK as usize]);
+    let (member, at) = rig.place(0, 2);
+    let old = rig.members[member][at..at + rig.geometry.row_bytes() as usize].to_vec();
+    rig.write(2 * CHUNK, &[2; CHUNK as usize]);
+    rig.members[member][at..at + old.len()].copy_from_slice(&old);
+    for slot in [0, 1, 4] {
+        let (member, _) = rig.place(0, slot);
+        rig.is_gone[member] = true;
+        rig.volume.fail(Nanos(rig.now), member);
+        rig.pump();
+    }
+    let read = rig.read(0, 4 * CHUNK);
+    assert!(read[3 * CHUNK as usize..] == right(1, CHUNK), "what is right is read");
+    assert!(read[..3 * CHUNK as usize].iter().all(Option::is_none));
+}
+
+#[test]
 fn a_region_that_only_one_member_called_dirty_at_a_crash_is_dirty_when_that_one_goes() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     let clean = rig.members.clone();
