@@ -353,6 +353,11 @@ pub(super) fn blame(handle: &Handle, member: Slot, row: u64) {
     if is_too_much {
         let own = handle.clone();
         let disk = handle.with(|state| state.disk(member));
-        handle.spawn(async move { take_out(&own, disk, Why::Faults).await });
+        handle.spawn(async move {
+            // Another one may be out since.
+            if own.with(|state| state.can_spare(member)) {
+                take_out(&own, disk, Why::Faults).await;
+            }
+        });
     }
 }

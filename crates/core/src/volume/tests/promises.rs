@@ -160,6 +160,24 @@ fn a_stale_chunk_is_not_returned_by_a_broken_volume_that_has_a_list_that_says_so
 }
 
 #[test]
+fn two_members_with_too_many_faults_at_once_are_not_both_taken_out_when_only_one_can_be_spared() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &vec![1; 200 * 8192]);
+    let (members, geometry) = members_of(&mut rig);
+    let options = Options { faults_max: 2, ..Options::default() };
+    let mut rig = Rig::start_as(members, geometry, options);
+    // Far apart, and of the same two members: 0 and 90 are multiples of the layout's period.
+    for stripe in [0, 90] {
+        for slot in [0, 1] {
+            let (member, at) = rig.place(stripe, slot);
+            rig.members[member][at..at + 512].fill(0xaa);
+        }
+        rig.read(stripe * 8192, 8192);
+    }
+    assert!(!rig.volume.status().is_broken, "{:?}", rig.volume.status());
+}
+
+#[test]
 fn a_region_that_only_one_member_called_dirty_at_a_crash_is_dirty_when_that_one_goes() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     let clean = rig.members.clone();
