@@ -357,6 +357,9 @@ fn report(
         };
         found.push((slot, kind, end));
     }
+    for slot in ((rebuilt.lost & rebuilt.erased) - present).iter() {
+        found.push((slot, Kind::Unreadable, End::Lost));
+    }
     for slot in (rebuilt.lost - rebuilt.erased).iter() {
         found.push((slot, Kind::Mismatch, End::Lost));
     }
@@ -368,7 +371,7 @@ fn report(
             record(state, stripe, slot, kind, end);
             state.geometry.layout.place(stripe, slot)
         });
-        if kind != Kind::Mismatch {
+        if kind != Kind::Mismatch && present.contains(slot) {
             persist::blame(handle, place.disk, place.row);
         }
         // Only after a repair: two places that name each other and cannot be repaired would never come to an end.

@@ -178,6 +178,22 @@ fn two_members_with_too_many_faults_at_once_are_not_both_taken_out_when_only_one
 }
 
 #[test]
+fn a_check_finds_what_is_lost_because_too_many_members_are_missing() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &[1; 8192]);
+    let geometry = rig.geometry;
+    let mut members = rig.stop();
+    call(&mut members, 0, MemberState::Rebuilding { stripes_done: 0 });
+    members[1].clear();
+    let mut rig = Rig::start_as(members, geometry, Options { is_read_only: true, ..Options::default() });
+    rig.volume.verify(Nanos(rig.now), RequestId(99), 0..1);
+    rig.pump();
+    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Done))));
+    assert!(rig.read(0, 8192).iter().any(Option::is_none));
+    assert!(rig.kinds().iter().any(|(_, _, _, end)| *end == End::Lost), "not called clean");
+}
+
+#[test]
 fn a_region_that_only_one_member_called_dirty_at_a_crash_is_dirty_when_that_one_goes() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     let clean = rig.members.clone();
