@@ -195,6 +195,12 @@ impl Volume {
         self.begin(now, async move { rebuild::replace(handle, member, uuid).await });
     }
 
+    /// Writes nothing with a number below this any more. A disk that was a member before may have gone on without the
+    /// others: told its write mark before it is taken in, nothing that it still holds looks newer than what is written here.
+    pub fn skip_write_numbers(&mut self, below: u64) {
+        self.handle.with(|state| state.write_number = state.write_number.max(below));
+    }
+
     /// Would everything still be there without this member?
     pub fn can_spare(&self, member: Slot) -> bool {
         self.handle.with(|state| state.can_spare(member))

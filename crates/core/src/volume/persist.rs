@@ -37,7 +37,9 @@ pub(super) async fn next_write_number(handle: &Handle) -> u64 {
         if let Some(number) = number {
             return number;
         }
-        commit(handle, |superblock| superblock.write_mark += WRITE_NUMBERS_RESERVED).await;
+        let least = handle.with(|state| state.write_number);
+        let above = |mark: u64| mark.max(least) + WRITE_NUMBERS_RESERVED;
+        commit(handle, |superblock| superblock.write_mark = above(superblock.write_mark)).await;
     }
 }
 

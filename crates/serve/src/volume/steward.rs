@@ -202,6 +202,10 @@ impl Steward {
         if let Some(contents) = contents.filter(|_| !force) {
             return Err(format!("{path} holds {contents}: --force overwrites it"));
         }
+        let array = self.volume.superblock().array;
+        if let Some(before) = disk.superblock().ok().filter(|before| before.array == array) {
+            self.volume.skip_write_numbers(before.write_mark);
+        }
         let uuid = new_uuid().map_err(|error| words(&error))?;
         disk.wipe().and_then(|()| disk.sync()).map_err(|error| format!("{path}: {error}"))?;
         let bytes = disk.bytes;

@@ -214,6 +214,31 @@ fn a_region_that_only_one_member_called_dirty_at_a_crash_is_dirty_when_that_one_
 }
 
 #[test]
+fn a_disk_that_went_on_alone_brings_nothing_of_that_along_when_it_is_taken_in_again() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
+    rig.write(0, &[1; 4096]);
+    let geometry = rig.geometry;
+    let members = rig.stop();
+    let [ours, theirs] = [[members[0].clone(), Vec::new()], [Vec::new(), members[1].clone()]];
+    let mut fork = Rig::start(theirs.into(), geometry);
+    (0..20).for_each(|_| fork.write(5 * 4096, &[9; 4096]));
+    let theirs = fork.stop().swap_remove(1);
+
+    let mut rig = Rig::start(ours.into(), geometry);
+    rig.write(4096, &[2; 4096]);
+    rig.members[1] = theirs;
+    rig.volume.skip_write_numbers(superblock(&rig.members[1]).write_mark);
+    wipe(&mut rig.members[1], &geometry);
+    rig.volume.replace(Nanos(rig.now), 1, Uuid([9; 16]), MEMBER_BYTES);
+    rig.pump();
+    assert_eq!(rig.volume.status().members[1].0, MemberState::Active);
+    rig.write(2 * 4096, &[3; 4096]);
+    let (members, geometry) = members_of(&mut rig);
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(5 * 4096, 4096) == right(0, 4096), "it was never written here");
+}
+
+#[test]
 fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_is_out() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 8 * CHUNK as usize]);
