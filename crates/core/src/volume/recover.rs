@@ -1,6 +1,7 @@
 //! Opening a volume: its maps are read, and what a crash left in dirty regions is settled, before anything is served.
 
 use super::handle::Handle;
+use super::ops::GROUP_OPS_MAX;
 use super::persist;
 use super::resolve;
 use super::rows::Rows;
@@ -12,6 +13,7 @@ use crate::format::{intent, written};
 use crate::integrity::evidence::Seen;
 use crate::integrity::settle::{Settlement, settle};
 use crate::integrity::tag::{Entry, Standing, Version};
+use crate::layout::DISKS_MAX;
 use crate::member::{OpKind, Slot};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
@@ -19,8 +21,9 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Pages of the written map asked for at once, of each member: 2 MiB.
-const PAGES_AT_ONCE: u64 = 256;
+/// Pages of the written map asked for at once, of each member, both versions: 1 MiB.
+const PAGES_AT_ONCE: u64 = 128;
+const _: () = assert!(PAGES_AT_ONCE as usize * 2 * DISKS_MAX <= GROUP_OPS_MAX);
 /// Stripes settled at once.
 const STRIPES_AT_ONCE: usize = 16;
 

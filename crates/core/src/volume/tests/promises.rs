@@ -239,6 +239,28 @@ fn a_disk_that_went_on_alone_brings_nothing_of_that_along_when_it_is_taken_in_ag
 }
 
 #[test]
+fn an_array_of_many_large_members_is_opened() {
+    let layout = Layout::new(LayoutKind::Rotating, Shape { data: 197, parity: 3 }, 200).unwrap();
+    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 512, block_bytes: 512 };
+    let geometry = Geometry::fit(&parameters, 1 << 34, None).unwrap();
+    let names: Vec<Uuid> = (0..200).map(|slot| Uuid([slot as u8; 16])).collect();
+    let superblock = blank::superblock(geometry, Uuid([1; 16]), "rig", UnixSeconds(1), &names);
+    let given = |slot: usize| Given { label: slot.to_string(), bytes: 1 << 34, says: Ok(superblock.of_slot(slot)) };
+    let assembly = assemble(&(0..200).map(given).collect::<Vec<_>>()).unwrap();
+    let options = Options { is_read_only: true, ..Options::default() };
+    let mut volume = Volume::start(assembly, options);
+    // The intents, of which nothing can be read, and then the map.
+    loop {
+        let op = volume.poll_op(Nanos(0)).expect("it reads its maps");
+        let OpKind::Read { buffer, offset } = op.kind else { panic!("it is open for reading only") };
+        if offset >= geometry.written_offset {
+            break;
+        }
+        volume.handle(Nanos(0), Done { id: op.id, buffer: Some(buffer), result: Err(Fault::Medium) });
+    }
+}
+
+#[test]
 fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_is_out() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 8 * CHUNK as usize]);
