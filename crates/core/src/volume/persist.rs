@@ -164,10 +164,11 @@ pub(super) async fn take_out(handle: &Handle, disk: Disk, why: Why) {
         if !state.is_attached(member) {
             return true; // somebody else is at it: it is known when the next round is over
         }
-        state.members[member].state = MemberState::Failed(why);
-        state.members[member].ahead.clear();
-        if !state.can_spare(member) {
-            state.life = Life::Broken;
+        if state.can_spare(member) {
+            state.members[member].state = MemberState::Failed(why);
+            state.members[member].ahead.clear();
+        } else {
+            state.life = Life::Broken; // it stays, to be read as far as it can be
         }
         true
     });

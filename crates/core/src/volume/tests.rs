@@ -28,6 +28,8 @@ struct Rig {
     is_gone: Vec<bool>,
     /// Are writes of superblocks under way, and never done?
     holds_superblocks: bool,
+    /// Do members give what they have, and take nothing?
+    is_full: bool,
     /// The member whose next flush fails.
     is_unflushable: Option<usize>,
     geometry: Geometry,
@@ -76,6 +78,7 @@ impl Rig {
             members,
             is_gone,
             holds_superblocks: false,
+            is_full: false,
             is_unflushable: None,
             geometry,
             next: 0,
@@ -85,7 +88,13 @@ impl Rig {
     }
 
     fn pump(&mut self) {
-        while let Some(op) = self.volume.poll_op(Nanos(self.now)) {
+        self.pump_until(|_| false);
+    }
+
+    fn pump_until(&mut self, is_enough: impl Fn(&Rig) -> bool) {
+        while !is_enough(self)
+            && let Some(op) = self.volume.poll_op(Nanos(self.now))
+        {
             let superblocks = Superblock::offsets(MEMBER_BYTES).unwrap();
             if matches!(op.kind, OpKind::Write { offset, .. } if self.holds_superblocks && superblocks.contains(&offset))
             {
@@ -104,6 +113,7 @@ impl Rig {
                     buffer.copy_from_slice(&member[offset as usize..offset as usize + len]);
                     (Some(buffer), Ok(()))
                 }
+                OpKind::Write { buffer, .. } if self.is_full => (Some(buffer), Err(Fault::Medium)),
                 OpKind::Write { offset, buffer, .. } => {
                     member[offset as usize..offset as usize + buffer.len()].copy_from_slice(&buffer);
                     (Some(buffer), Ok(()))

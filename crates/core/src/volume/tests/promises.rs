@@ -291,3 +291,15 @@ fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_i
     let read = Rig::start(members, geometry).read(0, CHUNK);
     assert!(reply.is_none() || read != right(1, CHUNK), "acknowledged as durable, and forgotten");
 }
+
+#[test]
+fn what_members_that_take_no_more_writes_hold_is_read() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; 60 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    rig.is_full = true;
+    let request = write_of(1, 8, &rig.geometry);
+    assert!(matches!(rig.ask(request), Reply::Failed(_)));
+    assert!(rig.volume.status().is_broken);
+    assert!(rig.read(0, 60 * CHUNK) == right(7, 60 * CHUNK), "no row is damaged");
+}
