@@ -103,6 +103,10 @@ impl Volume {
                 is_newcomer: false,
                 state: record.state,
                 ahead: BTreeSet::new(),
+                stripes_vouched: match record.state {
+                    MemberState::Rebuilding { stripes_done } => stripes_done,
+                    _ => 0,
+                },
                 faults: VecDeque::new(),
                 fault_row: None,
             })

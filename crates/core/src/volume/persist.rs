@@ -101,7 +101,10 @@ async fn superblock_round(handle: &Handle) {
     let copies = handle.with(|state| {
         state.superblock.generation += 1;
         for (record, member) in state.superblock.members.iter_mut().zip(&state.members) {
-            record.state = member.state;
+            record.state = match member.state {
+                MemberState::Rebuilding { .. } => MemberState::Rebuilding { stripes_done: member.stripes_vouched },
+                state => state,
+            };
         }
         // A member more than can be spared is not called out: nothing is acknowledged without it, and it is needed again.
         if state.options.is_read_only || state.life == Life::Broken {

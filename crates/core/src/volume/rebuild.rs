@@ -49,6 +49,7 @@ pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
         state.members[slot].state = MemberState::Rebuilding { stripes_done: 0 };
         state.members[slot].is_newcomer = true;
         state.members[slot].ahead.clear();
+        state.members[slot].stripes_vouched = 0;
         state.members[slot].faults.clear();
         state.superblock.members[slot].uuid = uuid;
         state.superblock.members[slot].term += 1;
@@ -159,8 +160,15 @@ async fn run(handle: &Handle, disk: Disk) {
 /// Makes the written map durable before a superblock says how far this disk is: a stripe that was trimmed meanwhile was
 /// left out, and a crash must not bring it back with a row that was never there. Is the disk still being rebuilt then?
 async fn is_vouched_for(handle: &Handle, disk: Disk) -> bool {
+    let done = handle.with(|state| stripes_done(state, disk));
     persist::flush(handle).await;
-    handle.with(|state| stripes_done(state, disk)).is_some()
+    handle.with(|state| {
+        let is_rebuilt = stripes_done(state, disk).is_some();
+        if let Some(done) = done.filter(|_| is_rebuilt) {
+            state.members[disk.member].stripes_vouched = done;
+        }
+        is_rebuilt
+    })
 }
 
 /// How far this disk is, if it is the one that is being rebuilt, and the volume is open.

@@ -83,6 +83,8 @@ pub(super) struct Member {
     pub is_newcomer: bool,
     /// While it is rebuilt: stripes behind `stripes_done` that it holds already.
     pub ahead: BTreeSet<u64>,
+    /// Of its `stripes_done`, those that it may be said to hold: the written map is durable as it was when they were done.
+    pub stripes_vouched: u64,
     /// When faults were located on it, the last few.
     pub faults: VecDeque<Nanos>,
     /// The row of the last one.

@@ -303,3 +303,31 @@ fn what_members_that_take_no_more_writes_hold_is_read() {
     assert!(rig.volume.status().is_broken);
     assert!(rig.read(0, 60 * CHUNK) == right(7, 60 * CHUNK), "no row is damaged");
 }
+
+#[test]
+fn a_trim_that_a_crash_undoes_leaves_no_hole_on_a_disk_that_was_being_rebuilt() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    let stripe_bytes = rig.geometry.stripe_bytes();
+    rig.write(0, &vec![7; 200 * stripe_bytes as usize]);
+    let geometry = rig.geometry;
+    let mut rig = Rig::start(rig.stop(), geometry);
+    rig.volume.fail(Nanos(rig.now), 0);
+    rig.pump();
+    rig.members[0].fill(0);
+    rig.volume.replace(Nanos(rig.now), 0, Uuid([9; 16]), MEMBER_BYTES);
+    let is_past = |rig: &Rig, stripe: u64| match rig.volume.status().members[0].0 {
+        MemberState::Rebuilding { stripes_done } => stripes_done >= stripe,
+        _ => false,
+    };
+    rig.pump_until(|rig| is_past(rig, 64));
+    // Trimmed before the rebuild comes there; then another member goes, for which superblocks are written.
+    rig.volume.submit(Nanos(rig.now), RequestId(100), Request::Trim { offset: 150 * stripe_bytes, len: stripe_bytes });
+    rig.pump_until(|rig| is_past(rig, 192));
+    rig.volume.fail(Nanos(rig.now), 1);
+    rig.pump_until(|rig| superblock(&rig.members[3]).members[1].state != MemberState::Active);
+    rig.pump_until(|rig| superblock(&rig.members[0]).members[1].state != MemberState::Active);
+    let (members, geometry) = members_of(&mut rig);
+    let mut again = Rig::start(members, geometry);
+    again.read(150 * stripe_bytes, stripe_bytes);
+    assert_eq!(again.kinds(), [], "the new disk does not hold what it was never given");
+}
