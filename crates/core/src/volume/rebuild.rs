@@ -133,7 +133,8 @@ async fn run(handle: &Handle, disk: Disk) {
         let to = (from + WINDOW_STRIPES).min(stripes);
         let end = window(handle, disk, from, to).await;
         let flushed = handle.ops(vec![(slot, OpKind::Flush)]).await;
-        if end == Run::Undecided {
+        let is_flushed = flushed.iter().all(|flushed| flushed.result.is_ok());
+        if end == Run::Undecided && is_flushed {
             let now = handle.with(|state| state.now);
             handle.sleep_until(now.saturating_add(UNDECIDED_PAUSE)).await;
             continue;
@@ -141,7 +142,7 @@ async fn run(handle: &Handle, disk: Disk) {
         if handle.with(|state| stripes_done(state, disk)).is_none() {
             return;
         }
-        if end == Run::Ended || flushed.iter().any(|flushed| flushed.result.is_err()) {
+        if end == Run::Ended || !is_flushed {
             persist::take_out(handle, disk, Why::Gone).await;
             return;
         }

@@ -331,3 +331,28 @@ fn a_trim_that_a_crash_undoes_leaves_no_hole_on_a_disk_that_was_being_rebuilt() 
     again.read(150 * stripe_bytes, stripe_bytes);
     assert_eq!(again.kinds(), [], "the new disk does not hold what it was never given");
 }
+
+#[test]
+fn a_flush_that_failed_while_a_rebuild_waits_for_a_decision_is_not_forgotten() {
+    let mut rig = Rig::new(Scheme::Pure, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &[1; 8192]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    // A crash in the middle of a write of one chunk, and the other chunk's member is gone.
+    let ((gone, _), (torn, at)) = (rig.place(0, 0), rig.place(0, 1));
+    let (mut members, geometry) = members_of(&mut rig);
+    members[torn][at..at + 512].fill(2);
+    members[gone].clear();
+    let mut rig = Rig::start(members, geometry);
+    assert_eq!(rig.volume.status().stripes_undecided, 1);
+    rig.members[gone] = vec![0; MEMBER_BYTES as usize];
+    rig.volume.replace(Nanos(rig.now), gone, Uuid([9; 16]), MEMBER_BYTES);
+    let has_superblock = |rig: &Rig| {
+        let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
+        newest(offsets.map(|at| &rig.members[gone][at as usize..][..SUPERBLOCK_BYTES])).is_ok()
+    };
+    rig.pump_until(has_superblock);
+    rig.is_unflushable = Some(gone);
+    rig.pump();
+    assert_eq!(rig.is_unflushable, None);
+    assert!(matches!(rig.volume.status().members[gone].0, MemberState::Failed(_)), "what it held may be lost");
+}
