@@ -5,6 +5,8 @@
 //! written earlier must stay. Each believable list of a parity is a state the stripe was in, as a whole, at some time;
 //! the rules, the first that can be followed:
 //!
+//! 0. Without versions nothing tells newer from older. Where all claims but those of rows that the parities make up for
+//!    agree, that is what the stripe is: whoever is outvoted was torn, or silently corrupt before.
 //! 1. Forward: the newest version of each chunk, if parities that encode exactly these rebuild what is behind.
 //! 2. Another list, if it takes nothing back: no row that is there calls itself newer.
 //! 3. If no data row is missing or foreign: all data rows as they are, torn ones too. (Rows that every list calls older
@@ -13,6 +15,7 @@
 //! 5. What is missing is lost; the rest stays as it is.
 
 use super::evidence::Evidence;
+use super::judge::judge;
 use super::tag::{Entry, Standing};
 use crate::slots::Slots;
 
@@ -38,6 +41,9 @@ pub fn settle(evidence: &Evidence) -> Settlement {
     let torn: Slots = data.iter().filter(|&slot| standing(slot) == Standing::Torn).collect();
     let gone = data - evidence.sound() - torn;
 
+    if let Some(settlement) = agreed(evidence) {
+        return settlement;
+    }
     let mut ways = ways(evidence);
     ways.sort_by_key(|way| (std::cmp::Reverse(way.age), way.rebuilt.count()));
     if let Some(way) = ways.iter().find(|way| way.is_newest).or_else(|| ways.iter().find(|way| way.back.is_empty())) {
@@ -61,6 +67,22 @@ pub fn settle(evidence: &Evidence) -> Settlement {
         resealed: torn - hollow,
         lost: gone | hollow,
     }
+}
+
+/// What all rows but a few agree about, in schemes that list sums and no versions.
+fn agreed(evidence: &Evidence) -> Option<Settlement> {
+    if !evidence.scheme.has_buddies() {
+        return None;
+    }
+    let judgement = judge(evidence);
+    let truth: Option<Vec<Entry>> = judgement.truth.into_iter().collect();
+    truth.filter(|_| judgement.lost.is_empty()).map(|truth| Settlement {
+        rebuilt: judgement.erased & evidence.shape.data_slots(),
+        parities: evidence.shape.parity_slots() - judgement.erased,
+        truth,
+        resealed: Slots::NONE,
+        lost: Slots::NONE,
+    })
 }
 
 /// A list, and what following it takes.

@@ -1,6 +1,7 @@
 //! Rebuilding a member that was replaced: online, stripe by stripe, resumed where it stopped, each row read back.
 
 use super::handle::Handle;
+use super::lost;
 use super::persist;
 use super::resolve;
 use super::rows;
@@ -224,12 +225,12 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     }
     // What a crash left undecided must not be made to look right.
     if handle.with(|state| state.unresolved.contains(&stripe)) {
-        return given_up(handle, disk, stripe);
+        return given_up(handle, disk, stripe, mine).await;
     }
     let resolved = resolve::resolve(handle, stripe).await;
     if !resolved.lost.is_empty() {
         resolved.recycle(handle);
-        return given_up(handle, disk, stripe);
+        return given_up(handle, disk, stripe, mine).await;
     }
     let entries = resolved.entries.clone();
     let mut data = resolved.rows;
@@ -278,17 +279,25 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     })
 }
 
-/// What cannot be proven is not written: the row stays foreign on the new disk, and is found to be, where rows prove
-/// themselves; where they do not, the disk cannot be called complete.
-fn given_up(handle: &Handle, disk: Disk, stripe: u64) -> Run {
-    handle.with(|state| {
-        if !state.is_current(disk) {
-            return Run::Ended;
-        }
-        if !state.geometry.scheme.checks_itself() {
-            return Run::Undecided;
-        }
-        state.members[disk.member].ahead.insert(stripe);
-        Run::Done
-    })
+/// What cannot be proven: where rows prove themselves, one that proves nothing lies in its place (one that a crash left
+/// half rebuilt would look like one that was half written); where they do not, the disk cannot be called complete.
+async fn given_up(handle: &Handle, disk: Disk, stripe: u64, mine: Slots) -> Run {
+    if handle.with(|state| !state.geometry.scheme.checks_itself()) {
+        return Run::Undecided;
+    }
+    let ops = handle.with(|state| {
+        let write = |slot| {
+            let offset = state.geometry.chunk_offset(state.geometry.layout.place(stripe, slot).row);
+            let mut buffer = Buffer::zeroed(state.row_bytes());
+            lost::fill(&mut buffer[..state.chunk_bytes()]);
+            (disk.member, OpKind::Write { offset, buffer, is_durable: true })
+        };
+        mine.iter().map(write).collect()
+    });
+    let done = handle.ops(ops).await;
+    if done.iter().any(|done| done.result.is_err()) || handle.with(|state| !state.is_current(disk)) {
+        return Run::Ended;
+    }
+    handle.with(|state| state.members[disk.member].ahead.insert(stripe));
+    Run::Done
 }

@@ -39,8 +39,9 @@ pub struct Atlas {
     pub lacking: Vec<bool>,
     /// Rows whose last write is silently not what they hold, some of it or all.
     stale: BTreeSet<Row>,
-    /// Parity rows that were stale when they were written anew, or may be: since when, and were they read since? What is
-    /// reckoned from a stale parity is as stale, and says so in its list, but no block of the disk is wrong any more.
+    /// Rows that are wrong, or may be, although no block of the disk is any more: since when, and were they read since?
+    /// What is reckoned from a stale parity is as stale, and says so in its list. And where a data row carries a copy of
+    /// its neighbour's sum, its appendix is read and written alone, whatever the content beside it is.
     handed_on: BTreeMap<Row, (Nanos, bool)>,
     /// Rows of which a read just returned another place's bytes, by stripe, until they are read again.
     misread: BTreeMap<u64, usize>,
@@ -141,19 +142,26 @@ impl Atlas {
 
     /// These blows have fallen.
     pub fn note(&mut self, now: Nanos, disks: &[MemberDisk], blows: &[(Row, Blow)]) {
-        for &(row, _) in blows.iter().filter(|&&(_, blow)| blow == Blow::Stale) {
-            self.stale.insert(row);
+        let has_buddies = self.geometry.scheme.has_buddies();
+        for &(row, blow) in blows.iter().filter(|&&(_, blow)| blow != Blow::Failed) {
             let slot = self.geometry.layout.slot_at(row.0, row.1).map(|(_, slot)| slot);
-            if slot.is_some_and(|slot| slot >= self.geometry.layout.shape().data) {
+            let is_parity = slot.is_some_and(|slot| slot >= self.geometry.layout.shape().data);
+            if blow == Blow::Stale {
+                self.stale.insert(row);
+            }
+            if if is_parity { blow == Blow::Stale } else { has_buddies } {
                 self.handed_on.insert(row, (now, false));
             }
         }
         self.doubt(disks);
     }
 
-    /// A whole row was written. If it was not read since it became stale, it was made anew from the data.
+    /// A whole row was written. A parity that was not read since it became stale was made anew from the data, and a data
+    /// row is compared with the lists before it is changed.
     pub fn note_write(&mut self, row: Row) {
-        if self.handed_on.get(&row).is_some_and(|&(_, was_read)| !was_read) {
+        let slot = self.geometry.layout.slot_at(row.0, row.1).map(|(_, slot)| slot);
+        let is_data = slot.is_some_and(|slot| slot < self.geometry.layout.shape().data);
+        if self.handed_on.get(&row).is_some_and(|&(_, was_read)| is_data || !was_read) {
             self.handed_on.remove(&row);
         }
     }

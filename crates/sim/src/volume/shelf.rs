@@ -244,8 +244,9 @@ impl Shelf {
         let is_wrong = |&row: &Row| {
             let (disk, offset) = (&self.disks[row.0], self.geometry.chunk_offset(row.1));
             let len = self.geometry.row_bytes();
-            // What could not be rebuilt for a new disk was never written to it.
-            let is_there = disk.is_written(offset, len) && !disk.is_unreadable(offset, len);
+            // What could not be rebuilt for a new disk was never written to it, or has no appendix.
+            let block = self.geometry.block_bytes;
+            let is_there = disk.is_filled(offset + len - block, block) && !disk.is_unreadable(offset, len);
             self.atlas.lacking[row.0] || !is_there || self.is_corrupt(row)
         };
         let parity = self.geometry.layout.shape().parity;
