@@ -260,4 +260,27 @@ mod tests {
         evidence.rows[2].entry.sum ^= 1;
         assert_eq!(judge(&evidence).lost, Slots::one(2));
     }
+
+    /// D0's write 11 was lost, and it was written over whole by literal Hybrid-1: again as 11, with all others.
+    fn counted_on() -> Evidence {
+        let mut evidence = stripe(Scheme::Hybrid1, 3, 1);
+        evidence.rows[0].entry.version = Version(8);
+        evidence.rows[3].list.as_mut().unwrap()[1..].iter_mut().for_each(|entry| entry.version.0 -= 1);
+        evidence
+    }
+
+    #[test]
+    fn hybrid_1_blames_one_row_where_a_version_began_to_count_again() {
+        let judgement = judge(&counted_on());
+        assert_eq!((judgement.stale, judgement.lost), (Slots::one(3), Slots::NONE));
+        assert_eq!(judgement.truth[0].unwrap().version, Version(8));
+    }
+
+    #[test]
+    fn hybrid_1_does_not_hear_the_list_of_a_torn_parity() {
+        let mut evidence = counted_on();
+        evidence.rows[3].standing = Standing::Torn;
+        let judgement = judge(&evidence);
+        assert_eq!((judgement.erased, judgement.stale), (Slots::one(3), Slots::NONE));
+    }
 }

@@ -185,4 +185,37 @@ mod tests {
         assert_eq!((settlement.rebuilt, settlement.resealed), (Slots::NONE, Slots::one(0)));
         assert!(settlement.lost.is_empty());
     }
+
+    /// Three data rows and one parity of a scheme without versions, all of which agree.
+    fn unordered(scheme: Scheme) -> Evidence {
+        let entry = |sum| Entry { version: Version(0), sum };
+        let row = |slot: u32| Seen { entry: entry(slot), neighbour: (slot + 2) % 3, ..Seen::nothing(Standing::Sound) };
+        let parity = Seen { list: Some((0..3).map(entry).collect()), ..Seen::nothing(Standing::Sound) };
+        let rows = (0..3).map(row).chain([parity]).collect();
+        Evidence { scheme, shape: Shape { data: 3, parity: 1 }, rows }
+    }
+
+    #[test]
+    fn without_versions_a_row_that_all_others_contradict_is_rebuilt() {
+        for scheme in [Scheme::Pure, Scheme::Hybrid2] {
+            let mut evidence = unordered(scheme);
+            evidence.rows[1].entry.sum = 77;
+            let settlement = settle(&evidence);
+            assert_eq!((settlement.rebuilt, settlement.parities), (Slots::one(1), Slots::one(3)), "{scheme}");
+            assert_eq!(settlement.truth[1].sum, 1);
+            evidence.rows[1] = Seen::nothing(Standing::Torn);
+            assert_eq!(settle(&evidence).rebuilt, Slots::one(1), "{scheme}");
+        }
+    }
+
+    #[test]
+    fn without_versions_data_stay_as_they_are_when_the_parity_or_nobody_is_outvoted() {
+        let mut evidence = unordered(Scheme::Hybrid2);
+        evidence.rows[3].list.as_mut().unwrap()[0].sum = 77;
+        let settlement = settle(&evidence);
+        assert_eq!((settlement.rebuilt, settlement.lost), (Slots::NONE, Slots::NONE));
+        evidence.rows[1].entry.sum = 78;
+        let settlement = settle(&evidence);
+        assert_eq!((settlement.rebuilt, settlement.lost), (Slots::NONE, Slots::NONE));
+    }
 }

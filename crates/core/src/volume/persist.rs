@@ -52,6 +52,12 @@ pub(super) async fn commit(handle: &Handle, change: impl FnOnce(&mut Superblock)
     rounds(handle, wanted, |state| &mut state.superblock_rounds, Queue::Superblock, superblock_round).await;
 }
 
+/// Waits until every member that is out now is known, durably, to be out.
+pub(super) async fn membership(handle: &Handle) {
+    let wanted = handle.with(|state| state.superblock_rounds.wanted);
+    rounds(handle, wanted, |state| &mut state.superblock_rounds, Queue::Superblock, superblock_round).await;
+}
+
 /// Waits for round `wanted`, running rounds if nobody else does.
 async fn rounds(
     handle: &Handle,
@@ -210,7 +216,7 @@ pub(super) fn clean_later(handle: &Handle) {
     }
     let own = handle.clone();
     handle.spawn(async move {
-        while own.with(|state| state.intents.is_any_dirty() && state.life == Life::Open) {
+        while own.with(|state| state.life == Life::Open && state.intents.dirty.iter().any(|at| state.is_decided(at))) {
             let (now, idle) = own.with(|state| (state.now, state.options.intent_idle));
             own.sleep_until(now.saturating_add(idle)).await;
             if own.with(|state| state.life == Life::Open) {
@@ -226,11 +232,7 @@ pub(super) async fn clean(handle: &Handle, before: Nanos) {
     // What is undecided now stays so for the disks until this flush, even if it is trimmed meanwhile: a crash brings it back.
     let covered: Vec<u64> = handle.with(|state| {
         let covered = state.intents.flush_begins();
-        let is_decided = |&region: &u64| {
-            let stripes = state.geometry.stripes_of_region(region);
-            state.unresolved.range(stripes).next().is_none()
-        };
-        covered.into_iter().filter(is_decided).collect()
+        covered.into_iter().filter(|&region| state.is_decided(region)).collect()
     });
     if !flush(handle).await {
         return;

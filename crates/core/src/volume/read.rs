@@ -111,13 +111,22 @@ fn part(piece: &Piece, lost: Slots, row: Option<Buffer>) -> Part {
     }
 }
 
-/// More members are missing than the parities make up for: what is left of the chunks that were asked for.
+/// More members are missing than the parities make up for, or a crash left the stripe undecided: what is left of the
+/// chunks that were asked for.
 async fn lost_or_whole(handle: &Handle, stripe: u64, pieces: Vec<Piece>, wanted: Slots) -> Vec<Part> {
-    let present = handle.with(|state| wanted - state.missing(stripe));
-    let rows = rows::read(handle, stripe, present, Slots::NONE).await;
+    let scheme = handle.with(|state| state.geometry.scheme);
+    let needs_witnesses = scheme.lists_sums() && !scheme.checks_itself();
+    let all = handle.with(|state| Slots::range(0, state.shape().slots()) - state.missing(stripe));
+    let present = wanted & all;
+    let rows = rows::read(handle, stripe, if needs_witnesses { all } else { present }, Slots::NONE).await;
+    // A row that says nothing of itself is right if anybody else says so, or there is nobody to ask.
+    let is_witnessed = |slot: usize, sum: u32| {
+        let mut others = rows.evidence.claims(slot).filter(|&(by, _)| by != slot).peekable();
+        !needs_witnesses || others.peek().is_none() || others.any(|(_, entry)| entry.sum == sum)
+    };
     let is_right = |slot: usize| {
         let seen = &rows.evidence.rows[slot];
-        seen.is_sound() && !seen.entry.version.is_lost()
+        seen.is_sound() && !seen.entry.version.is_lost() && is_witnessed(slot, seen.entry.sum)
     };
     let lost: Slots = wanted.iter().filter(|&slot| !present.contains(slot) || !is_right(slot)).collect();
     let mut buffers = rows.buffers;

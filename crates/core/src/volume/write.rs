@@ -520,6 +520,10 @@ async fn put(handle: &Handle, stripe: u64, output: Output) -> Result<(), Failure
             break;
         }
     }
+    // Rows may have been left out for a member that somebody else is just taking out.
+    if handle.with(|state| !state.missing(stripe).is_empty()) {
+        persist::membership(handle).await;
+    }
     match handle.with(|state| state.life == Life::Broken) {
         true => Err(Failure::Io),
         false => Ok(()),

@@ -51,6 +51,11 @@ pub struct Atlas {
     ever_dirty: BTreeSet<u64>,
     /// Stripes whose chunks may be lost.
     losable: BTreeSet<u64>,
+    /// Data rows under Hybrid-1 whose version is older than that of their last write,
+    behind: BTreeSet<Row>,
+    /// and the stripes of those that were then written over: the next version was counted from the old one, and names two
+    /// contents. Without a crash the other rows tell them apart; of a half-written stripe nothing does.
+    recounted: BTreeSet<u64>,
 }
 
 impl Atlas {
@@ -67,6 +72,8 @@ impl Atlas {
             dirty: BTreeSet::new(),
             ever_dirty: BTreeSet::new(),
             losable: BTreeSet::new(),
+            behind: BTreeSet::new(),
+            recounted: BTreeSet::new(),
         }
     }
 
@@ -161,13 +168,29 @@ impl Atlas {
     pub fn note_write(&mut self, row: Row) {
         let slot = self.geometry.layout.slot_at(row.0, row.1).map(|(_, slot)| slot);
         let is_data = slot.is_some_and(|slot| slot < self.geometry.layout.shape().data);
+        if self.behind.remove(&row) {
+            self.recounted.extend(self.stripe(row));
+        }
         if self.handed_on.get(&row).is_some_and(|&(_, was_read)| is_data || !was_read) {
             self.handed_on.remove(&row);
         }
     }
 
+    /// The last write of this row left an older appendix there.
+    pub fn note_behind(&mut self, row: Row) {
+        if self.geometry.scheme == Scheme::Hybrid1 {
+            self.behind.insert(row);
+        }
+    }
+
+    /// The half-written stripes in which a version may name two contents.
+    pub fn ambiguous(&self) -> impl Iterator<Item = u64> {
+        self.dirty.intersection(&self.recounted).copied()
+    }
+
     /// A row was found to be wrong, and repaired.
     pub fn note_repair(&mut self, row: Row) {
+        self.behind.remove(&row);
         self.handed_on.remove(&row);
     }
 
@@ -208,6 +231,8 @@ impl Atlas {
         self.misread.clear();
         self.dirty.extend(dirty);
         self.ever_dirty.extend(&self.dirty);
+        let ambiguous: Vec<u64> = self.ambiguous().collect();
+        self.losable.extend(ambiguous);
         self.doubt(disks);
     }
 

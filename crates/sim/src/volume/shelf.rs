@@ -230,7 +230,9 @@ impl Shelf {
         }
         self.ends.clear();
         self.atlas.crash(&self.disks, dirty);
-        self.corrupt(self.atlas.dirty())
+        let mut undecidable = self.corrupt(self.atlas.dirty());
+        undecidable.extend(self.atlas.ambiguous().flat_map(|stripe| self.places(stripe)));
+        undecidable
     }
 
     /// The rows of these stripes that are silently corrupt.
@@ -330,6 +332,9 @@ impl Shelf {
                 format!("  FAULT disk {} at {offset} (row {}, stripe {stripe:?}): {kind:?}", row.0, row.1)
             });
             self.planted.entry(row).or_default().push(kind);
+            if kind.is_behind() {
+                self.atlas.note_behind(row);
+            }
         }
         let is_silent = |&&(row, blow): &&(Row, Blow)| blow != Blow::Failed && self.atlas.is_half_written(row);
         self.undecidable.extend(blows.iter().filter(is_silent).map(|&(row, _)| row));
