@@ -16,6 +16,7 @@
 mod handle;
 mod intents;
 mod locks;
+mod lost;
 mod ops;
 mod options;
 mod parts;

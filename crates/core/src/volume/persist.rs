@@ -229,7 +229,7 @@ pub(super) fn clean_later(handle: &Handle) {
     }
     let own = handle.clone();
     handle.spawn(async move {
-        while own.with(|state| state.intents.is_any_dirty() && state.life == Life::Open) {
+        while own.with(|state| state.life == Life::Open && state.intents.dirty.iter().any(|at| state.is_decided(at))) {
             let (now, idle) = own.with(|state| (state.now, state.options.intent_idle));
             own.sleep_until(now.saturating_add(idle)).await;
             if own.with(|state| state.life == Life::Open) {
@@ -242,7 +242,11 @@ pub(super) fn clean_later(handle: &Handle) {
 
 /// Flushes, then makes those regions clean that were not written since `before`.
 pub(super) async fn clean(handle: &Handle, before: Nanos) {
-    let covered = handle.with(|state| state.intents.flush_begins());
+    // What is undecided now stays so for the disks until this flush, even if it is trimmed meanwhile: a crash brings it back.
+    let covered: Vec<u64> = handle.with(|state| {
+        let covered = state.intents.flush_begins();
+        covered.into_iter().filter(|&region| state.is_decided(region)).collect()
+    });
     if !flush(handle).await {
         return;
     }
@@ -252,11 +256,6 @@ pub(super) async fn clean(handle: &Handle, before: Nanos) {
         handle.park(Queue::Intent).await;
     }
     let pages = handle.with(|state| {
-        let is_decided = |&region: &u64| {
-            let stripes = state.geometry.stripes_of_region(region);
-            state.unresolved.range(stripes).next().is_none()
-        };
-        let covered: Vec<u64> = covered.into_iter().filter(is_decided).collect();
         let pages = state.intents.clean(&covered, before, per_page);
         state.intents.pages_busy.extend(&pages);
         pages

@@ -111,20 +111,30 @@ fn part(piece: &Piece, lost: Slots, row: Option<Buffer>) -> Part {
     }
 }
 
-/// More members are missing than the parities make up for: what is left of the chunks that were asked for.
+/// More members are missing than the parities make up for, or a crash left the stripe undecided: what is left of the
+/// chunks that were asked for.
 async fn lost_or_whole(handle: &Handle, stripe: u64, pieces: Vec<Piece>, wanted: Slots) -> Vec<Part> {
-    let (present, lists, is_judged) = handle.with(|state| {
-        let missing = state.missing(stripe);
-        let is_judged = state.geometry.scheme.has_appendix() && !state.unresolved.contains(&stripe);
-        let lists = if is_judged { state.shape().parity_slots() - missing } else { Slots::NONE };
-        (wanted - missing, lists, is_judged)
+    let (all, missing, lists, is_judged, scheme) = handle.with(|state| {
+        let (missing, scheme) = (state.missing(stripe), state.geometry.scheme);
+        let all = Slots::range(0, state.shape().slots()) - missing;
+        let is_judged = scheme.checks_itself() && !state.unresolved.contains(&stripe);
+        (all, missing, state.shape().parity_slots() - missing, is_judged, scheme)
     });
-    let rows = rows::read(handle, stripe, present, lists).await;
+    let needs_witnesses = scheme.lists_sums() && !scheme.checks_itself();
+    let present = wanted - missing;
+    let lists = if is_judged { lists } else { Slots::NONE };
+    let rows = rows::read(handle, stripe, if needs_witnesses { all } else { present }, lists).await;
     let judgement = judge(&rows.evidence);
     let doubtful = if is_judged { judgement.erased | judgement.lost } else { Slots::NONE };
+    // A row that says nothing of itself is right if anybody else says so, or there is nobody to ask.
+    let is_witnessed = |slot: usize, sum: u32| {
+        let mut others = rows.evidence.claims(slot).filter(|&(by, _)| by != slot).peekable();
+        !needs_witnesses || others.peek().is_none() || others.any(|(_, entry)| entry.sum == sum)
+    };
     let is_right = |slot: usize| {
         let seen = &rows.evidence.rows[slot];
-        seen.is_sound() && !seen.entry.version.is_lost() && !doubtful.contains(slot)
+        let is_lost = seen.entry.version.is_lost() || doubtful.contains(slot);
+        seen.is_sound() && !is_lost && is_witnessed(slot, seen.entry.sum)
     };
     let lost: Slots = wanted.iter().filter(|&slot| !present.contains(slot) || !is_right(slot)).collect();
     let mut buffers = rows.buffers;

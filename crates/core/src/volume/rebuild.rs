@@ -1,6 +1,7 @@
 //! Rebuilding a member that was replaced: online, stripe by stripe, resumed where it stopped, each row read back.
 
 use super::handle::Handle;
+use super::lost;
 use super::persist;
 use super::resolve;
 use super::rows;
@@ -287,30 +288,29 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     })
 }
 
-/// What cannot be proven is not written: the row becomes zeros on the new disk, and is found to be no row, where rows
-/// prove themselves; where they do not, the disk cannot be called complete. (It may be a disk that was this member before:
-/// its old row would look whole, and all that says more may be lost.)
+/// What cannot be proven: where rows prove themselves, one that proves nothing lies in its place (one that a crash left
+/// half rebuilt would look like one that was half written; and on a disk that was this member before, its old row would
+/// look whole). Where they do not, the disk cannot be called complete.
 async fn given_up(handle: &Handle, disk: Disk, stripe: u64, mine: Slots) -> Run {
-    if handle.with(|state| state.geometry.scheme.checks_itself() && state.is_current(disk)) {
-        let zeros = handle.with(|state| {
-            let offset = |slot| state.geometry.chunk_offset(state.geometry.layout.place(stripe, slot).row);
-            let offsets: Vec<u64> = mine.iter().map(offset).collect();
-            let row = |offset| OpKind::Write { offset, buffer: Buffer::zeroed(state.row_bytes()), is_durable: true };
-            offsets.into_iter().map(|offset| (disk.member, row(offset))).collect()
-        });
-        let done = handle.ops(zeros).await;
-        if !persist::failed(handle, done).is_empty() {
-            return Run::Ended;
-        }
+    if handle.with(|state| !state.is_current(disk)) {
+        return Run::Ended;
     }
-    handle.with(|state| {
-        if !state.is_current(disk) {
-            return Run::Ended;
-        }
-        if !state.geometry.scheme.checks_itself() {
-            return Run::Undecided;
-        }
-        state.members[disk.member].ahead.insert(stripe);
-        Run::Done
-    })
+    if handle.with(|state| !state.geometry.scheme.checks_itself()) {
+        return Run::Undecided;
+    }
+    let ops = handle.with(|state| {
+        let write = |slot| {
+            let offset = state.geometry.chunk_offset(state.geometry.layout.place(stripe, slot).row);
+            let mut buffer = Buffer::zeroed(state.row_bytes());
+            lost::fill(&mut buffer[..state.chunk_bytes()]);
+            (disk.member, OpKind::Write { offset, buffer, is_durable: true })
+        };
+        mine.iter().map(write).collect()
+    });
+    let done = handle.ops(ops).await;
+    if !persist::failed(handle, done).is_empty() || handle.with(|state| !state.is_current(disk)) {
+        return Run::Ended;
+    }
+    handle.with(|state| state.members[disk.member].ahead.insert(stripe));
+    Run::Done
 }

@@ -170,6 +170,7 @@ async fn forget(handle: &Handle, offset: u64, len: u64) {
             }
         });
     }
+    persist::clean_later(handle); // what was undecided there is not any more
 }
 
 /// Runs of written and unwritten stripes.

@@ -6,7 +6,7 @@ use super::state::State;
 use crate::buffer::Buffer;
 use crate::integrity::evidence::{Evidence, Seen};
 use crate::integrity::scheme::Scheme;
-use crate::integrity::tag::{self, Entry, Standing};
+use crate::integrity::tag::{self, Entry, Standing, Version};
 use crate::member::{Fault, OpKind};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
@@ -117,6 +117,11 @@ pub(super) fn open(state: &State, stripe: u64, slot: usize, buffer: &[u8]) -> Se
     };
     if !scheme.checks_itself() {
         seen.standing = Standing::Sound;
+    }
+    // Where no version is written, what lies in its place (of a row that does not check itself: anything) is none.
+    if !scheme.has_versions() {
+        let entries = seen.list.iter_mut().flatten().chain([&mut seen.entry]);
+        entries.for_each(|entry| entry.version = Version(0));
     }
     seen
 }

@@ -220,6 +220,12 @@ impl State {
         data.filter(|&slot| is_blind || !self.unflushed.contains(self.chunk(stripe, slot))).collect()
     }
 
+    /// Is nothing in this region what a crash left undecided?
+    pub fn is_decided(&self, region: u64) -> bool {
+        let stripes = self.geometry.stripes_of_region(region);
+        self.unresolved.range(stripes).next().is_none()
+    }
+
     /// A row was read, which was settled before that, and its content is right: the medium has it.
     pub fn note_read(&mut self, stripe: u64, slot: usize) {
         let chunk = self.chunk(stripe, slot);

@@ -391,3 +391,53 @@ fn a_small_write_of_stamp_costs_what_it_costs_a_bare_array() {
         assert_eq!(rig.ops, if scheme == Scheme::None { 1 } else { 2 }, "{scheme}");
     }
 }
+
+#[test]
+fn what_lies_in_the_place_of_a_version_is_none_where_there_are_no_versions() {
+    let mut rig = Rig::new(Scheme::Pure, LayoutKind::Rotating, 1, 2);
+    rig.write(0, &[3; CHUNK as usize]);
+    let (member, at) = rig.place(0, 0);
+    let row_bytes = rig.geometry.row_bytes() as usize;
+    rig.members[member][at + CHUNK as usize..at + row_bytes].fill(0xff);
+    assert!(rig.read(0, CHUNK) == vec![Some(3); CHUNK as usize]);
+}
+
+#[test]
+fn no_write_is_acknowledged_before_it_is_known_that_a_member_is_out() {
+    for scheme in [Scheme::None, Scheme::Stamp] {
+        let mut rig = Rig::new(scheme, LayoutKind::Raid1, 1, 1);
+        rig.write(0, &[1; CHUNK as usize]);
+        rig.volume.fail(Nanos(rig.now), 0);
+        let data = Buffer::copy_of(&[2; CHUNK as usize]);
+        rig.volume.submit(Nanos(rig.now), RequestId(99), Request::Write { offset: 0, data, is_durable: false });
+        let starts = Superblock::offsets(MEMBER_BYTES).unwrap();
+        let is_superblock = |kind: &OpKind| matches!(kind, OpKind::Write { offset, .. } if starts.contains(offset));
+        // All is done but the superblocks.
+        let (mut held, mut rows_written) = (Vec::new(), 0);
+        while let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
+            if is_superblock(&op.kind) {
+                held.push(op);
+                continue;
+            }
+            let first = rig.geometry.chunk_offset(0);
+            rows_written += usize::from(matches!(&op.kind, OpKind::Write { offset, .. } if *offset == first));
+            let buffer = match op.kind {
+                OpKind::Read { offset, mut buffer } => {
+                    let len = buffer.len();
+                    buffer.copy_from_slice(&rig.members[op.member][offset as usize..offset as usize + len]);
+                    Some(buffer)
+                }
+                OpKind::Write { buffer, .. } => Some(buffer),
+                _ => None,
+            };
+            rig.volume.handle(Nanos(rig.now), Done { id: op.id, buffer, result: Ok(()) });
+        }
+        assert_eq!((rows_written, rig.volume.poll_reply()), (1, None), "{scheme}");
+        for op in held {
+            let OpKind::Write { buffer, .. } = op.kind else { unreachable!() };
+            rig.volume.handle(Nanos(rig.now), Done { id: op.id, buffer: Some(buffer), result: Ok(()) });
+        }
+        rig.pump();
+        assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Done))), "{scheme}");
+    }
+}

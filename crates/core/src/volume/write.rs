@@ -525,7 +525,10 @@ async fn put(handle: &Handle, stripe: u64, output: Output) -> Result<(), Failure
             break;
         }
     }
-    persist::outs_known(handle).await;
+    // Rows may have been left out for a member that somebody else is just taking out.
+    if handle.with(|state| !state.missing(stripe).is_empty()) {
+        persist::outs_known(handle).await;
+    }
     match handle.with(|state| state.life == Life::Broken) {
         true => Err(Failure::Io),
         false => Ok(()),
