@@ -13,8 +13,9 @@ use std::ops::Range;
 pub(super) const STRIPES_MAX: u64 = 1 << 15;
 /// So many bytes of each member are read at a time: enough to keep a disk at work, and little to wait behind.
 const MEMBER_BYTES_AT_ONCE: u64 = 512 << 10;
-/// And so many stripes at the least and at the most, whatever their size: operations of the ring are limited.
-const STRIPES_AT_ONCE: (u64, u64) = (2, 32);
+/// And so many stripes at the least and at the most, whatever their size: the volume takes faults for one mishap that lie
+/// in neighbouring rows, and more than a few at once, not in order, would not look like neighbours.
+const STRIPES_AT_ONCE: (u64, u64) = (2, 8);
 /// Requests of our own have numbers from here on; clients' lie below.
 pub(super) const OWN: u64 = 1 << 63;
 
