@@ -19,6 +19,7 @@ mod scrub;
 mod simulate;
 mod study;
 mod tally;
+mod target;
 mod trace;
 mod tune;
 mod volume;

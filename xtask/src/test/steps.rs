@@ -88,6 +88,13 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "lab: a served volume as the target of the scrub",
+        command: &["tests/lab/volume-scrub.sh"],
+        packages: CLIENTS,
+        needs_build: true,
+        ..PLAIN
+    },
+    Step {
         name: "lab: file systems on a volume whose members are written over",
         command: &["tests/lab/volume-fs.sh"],
         packages: FILE_SYSTEMS,

@@ -42,7 +42,7 @@ pub struct Cli {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Read every sector of a disk while it is idle, inside a latency budget
+    /// Read every sector of a disk, or stripe of a volume, while it is idle, inside a latency budget
     Scrub(Box<Scrub>),
     /// Look at traces of disks, convert, capture and make them up
     Trace(Box<trace::Trace>),

@@ -155,8 +155,8 @@ impl Volume {
         volume
     }
 
-    /// Reads these stripes whole and puts right what is wrong in them. The reply comes when all are done; what was found
-    /// are records.
+    /// Reads these stripes whole and puts right what is wrong in them. The reply comes when all are done: an I/O error when
+    /// some of them do not have all of their content. What was found are records.
     pub fn verify(&mut self, now: Nanos, id: RequestId, stripes: std::ops::Range<u64>) {
         let handle = self.handle.clone();
         self.begin(now, async move {
@@ -164,15 +164,16 @@ impl Volume {
                 handle.park(Queue::Open).await;
             }
             let end = stripes.end.min(handle.with(|state| state.geometry.stripes));
-            let mut is_stopped = false;
+            let mut reply = Reply::Done;
             for stripe in stripes.start..end {
-                is_stopped = handle.with(|state| state.life == Life::Stopping);
-                if is_stopped {
+                if handle.with(|state| state.life == Life::Stopping) {
+                    reply = Reply::Failed(Failure::Stopping);
                     break;
                 }
-                verify::stripe(&handle, stripe).await;
+                if !verify::stripe(&handle, stripe).await {
+                    reply = Reply::Failed(Failure::Io);
+                }
             }
-            let reply = if is_stopped { Reply::Failed(Failure::Stopping) } else { Reply::Done };
             handle.with(|state| state.replies.push_back((id, reply)));
         });
     }
@@ -209,6 +210,11 @@ impl Volume {
     /// Would everything still be there without this member?
     pub fn can_spare(&self, member: Slot) -> bool {
         self.handle.with(|state| state.can_spare(member))
+    }
+
+    /// Was this stripe ever written? While the volume is opening, that is not known, and is said of every one.
+    pub fn is_written(&self, stripe: u64) -> bool {
+        self.handle.with(|state| state.written.get(stripe))
     }
 
     /// Is it open for reading only?
@@ -256,7 +262,7 @@ impl Volume {
         loop {
             for stripe in self.handle.with(|state| std::mem::take(&mut state.suspects)) {
                 let handle = self.handle.clone();
-                self.handle.spawn(async move { verify::stripe(&handle, stripe).await });
+                self.handle.spawn(async move { _ = verify::stripe(&handle, stripe).await });
             }
             for task in self.handle.with(|state| std::mem::take(&mut state.spawned)) {
                 let id = self.tasks.insert(task);

@@ -2,7 +2,7 @@
 
 use super::record::{End, Kind};
 use super::{Options, Volume};
-use crate::block::{Part, Reply, Request, RequestId};
+use crate::block::{Failure, Part, Reply, Request, RequestId};
 use crate::buffer::Buffer;
 use crate::format::assemble::{Given, assemble};
 use crate::format::blank;
@@ -330,6 +330,26 @@ fn a_misdirected_write_heals_its_victim_and_its_target() {
     assert_eq!(found[0], (stripe, slot, named, End::Repaired));
     assert_eq!(found[1], (1, 3, Kind::LostWrite, End::Repaired));
     assert!(rig.read(7 * CHUNK, CHUNK) == vec![Some(9); CHUNK as usize]);
+}
+
+#[test]
+fn verifying_a_stripe_says_whether_it_has_all_of_its_content() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![1; 40 * CHUNK as usize]);
+    let verify = |rig: &mut Rig, stripe: u64| {
+        rig.volume.verify(Nanos(rig.now), RequestId(99), stripe..stripe + 1);
+        rig.pump();
+        rig.volume.poll_reply()
+    };
+    for (damaged, reply) in [(2, Reply::Done), (3, Reply::Failed(Failure::Io))] {
+        for slot in 0..damaged {
+            let (member, start) = rig.place(damaged as u64, slot);
+            rig.members[member][start..start + CHUNK as usize].fill(0xee);
+        }
+        assert_eq!(verify(&mut rig, damaged as u64), Some((RequestId(99), reply)), "{damaged} rows of six");
+    }
+    assert!(rig.volume.is_written(9) && !rig.volume.is_written(10));
+    assert_eq!(verify(&mut rig, 10), Some((RequestId(99), Reply::Done)), "it was never written");
 }
 
 #[test]
