@@ -71,9 +71,14 @@ impl MemberFile {
             Habit::Cached => libc::RWF_NOWAIT,
             Habit::Memory => 0,
         };
-        let (fd, count) = (self.file.as_raw_fd(), slices.len() as i32);
+        let (fd, offset) = (self.file.as_raw_fd(), offset as i64);
         // SAFETY: the kernel writes nowhere but into the slices, which the caller vouches for.
-        let read = unsafe { libc::preadv2(fd, slices.as_ptr(), count, offset as i64, flags) };
+        let read = unsafe {
+            match slices {
+                [one] if flags == 0 => libc::pread(fd, one.iov_base, one.iov_len, offset), // less to be looked at
+                _ => libc::preadv2(fd, slices.as_ptr(), slices.len() as i32, offset, flags),
+            }
+        };
         usize::try_from(read).unwrap_or(0)
     }
 }
