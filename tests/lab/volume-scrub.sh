@@ -4,22 +4,10 @@
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs jq and fio; no root.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-scrubjay=${SCRUBJAY:-$here/../../target/release/scrubjay}
-for program in fio jq; do
-  command -v $program >/dev/null || { echo "volume-scrub: not run: no $program" >&2; exit 77; }
-done
-work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-volume-scrub.XXXXXX")
-slow=''
-finish() {
-  [ -z "$slow" ] || kill -9 "$slow" 2>/dev/null || true
-  [ -z "$server" ] || kill -9 "$server" 2>/dev/null || true
-  wait
-  rm -rf "$work"
-}
-trap finish EXIT
-trap 'exit 143' INT TERM
 # shellcheck source=check.sh
 . "$here/check.sh"
+needs fio jq
+begin
 # shellcheck source=volume.sh
 . "$here/volume.sh"
 
