@@ -25,7 +25,7 @@ pub use operation::{End, Socket, shutdown};
 pub use outgoing::Outgoing;
 
 use io_uring::types::{SubmitArgs, Timespec};
-use io_uring::{IoUring, opcode, types};
+use io_uring::{IoUring, opcode, squeue, types};
 use operation::{Operation, Transfer, Way};
 use run::{Held, Run};
 use scrubjay_core::buffer::Buffer;
@@ -35,6 +35,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::thread;
 
 /// A disk with fewer requests than this is sent the next one at once: sending and reaping in lock step leaves its queue
 /// empty meanwhile, which costs a fifth of its requests a second at 32 at a time. Above, fewer system calls count for
@@ -57,6 +58,10 @@ const OF_RUN: u64 = 1 << 63;
 
 /// So many reads are held back at most.
 const HELD_MAX: usize = 256;
+
+/// Longer runs of a file in memory are left to the kernel's workers, if there is another processor for them: to read them
+/// is to copy them, and the copies go on beside all else (docs/speed.md). A shorter one is copied before a worker wakes.
+const APART_ABOVE: u64 = 8 << 10;
 
 /// An end, with the name that its operation was given.
 #[derive(Debug)]
@@ -84,6 +89,8 @@ pub struct Ring<T> {
     /// Ended without the kernel's queue.
     ended: VecDeque<Completion<T>>,
     depth: usize,
+    /// Is there a processor for the kernel's workers beside ours?
+    is_helped: bool,
     /// So many operations of disks are with the kernel.
     at_disk: usize,
     /// What made the ring as a whole stop working.
@@ -114,6 +121,7 @@ impl<T> Ring<T> {
             spare_slices: Vec::new(),
             ended: VecDeque::new(),
             depth: depth as usize,
+            is_helped: thread::available_parallelism().is_ok_and(|processors| processors.get() > 1),
             at_disk: 0,
             broken: None,
             stays: PhantomData,
@@ -300,6 +308,11 @@ impl<T> Ring<T> {
         let file = self.transfer(run[0].slot).file.clone();
         let mut slices = std::mem::take(&mut self.spare_slices);
         self.gather(run, &mut slices);
+        let bytes = run[run.len() - 1].range.end - run[0].range.start;
+        if file.habit() == Habit::Memory && self.is_helped && bytes > APART_ABOVE {
+            self.at_disk += run.len();
+            return self.enqueue_run(&file, run, slices);
+        }
         // SAFETY: the slices are parts of the buffers of these reads, which are in their slots and stay there meanwhile.
         let count = unsafe { file.read_at_once(run[0].range.start, &slices) };
         let slots = || run.iter().map(|held| held.slot);
@@ -307,7 +320,7 @@ impl<T> Ring<T> {
         self.at_disk += rest.len();
         if rest.len() > 1 && file.habit() != Habit::Memory {
             self.gather(rest, &mut slices);
-            self.enqueue_run(&file, Run { slots: rest.iter().map(|held| held.slot).collect(), slices });
+            self.enqueue_run(&file, rest, slices);
         } else {
             rest.iter().for_each(|held| self.enqueue(held.slot));
             self.spare_slices = slices;
@@ -350,15 +363,18 @@ impl<T> Ring<T> {
         run.slots[ended..].iter().for_each(|&slot| self.enqueue(slot));
     }
 
-    /// Puts a run into the submission queue.
-    fn enqueue_run(&mut self, file: &MemberFile, run: Run) {
+    /// Puts a run, whose reads fill these slices, into the submission queue.
+    fn enqueue_run(&mut self, file: &MemberFile, run: &[Held], slices: Vec<libc::iovec>) {
+        let run = Run { slots: run.iter().map(|held| held.slot).collect(), slices };
         let offset = self.transfer(run.slots[0]).offset;
         let index = self.runs_free.pop().unwrap_or_else(|| {
             self.runs.push(None);
             self.runs.len() - 1
         });
         let entry = opcode::Readv::new(file.fd(), run.slices.as_ptr(), run.slices.len() as u32).offset(offset);
-        let entry = entry.build().user_data(OF_RUN | index as u64);
+        // What is in memory would be copied here and now, if it were not asked to be done elsewhere.
+        let flags = if file.habit() == Habit::Memory { squeue::Flags::ASYNC } else { squeue::Flags::empty() };
+        let entry = entry.build().flags(flags).user_data(OF_RUN | index as u64);
         self.runs[index] = Some(run);
         // SAFETY: the slices stay in `runs`, the files and buffers of the reads in their slots, all untouched, until the
         // kernel has ended the run (`end_run`), or are leaked (`drop`). Moving them moves none of that memory.
