@@ -1,7 +1,7 @@
 //! The volume: a block device of members that finds and heals silent corruption. A pure machine, like all in this crate.
 //!
 //! ```text
-//! Request -> requests -> read, write -> plan -> ops -> a pump -> disks
+//! Request -> requests -> read, write (restripe) -> plan -> ops -> a pump -> disks
 //!               |           | not as it should be
 //!               |           +-> resolve: read all, judge, rebuild, write, read back -> Record
 //!               +-> persist: intents, flushes, the written map, superblocks
@@ -28,6 +28,7 @@ pub mod record;
 mod recover;
 mod requests;
 mod resolve;
+mod restripe;
 mod rows;
 mod state;
 mod tasks;
