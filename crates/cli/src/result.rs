@@ -68,7 +68,7 @@ fn findings(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  {}", describe(finding))?;
     }
     match all.count() {
-        count if count > RUNS_SHOWN => writeln!(out, "  ... and {} more rows (--json lists all)", count - RUNS_SHOWN),
+        count if count > RUNS_SHOWN => writeln!(out, "  ... and more rows: {} (--json lists all)", count - RUNS_SHOWN),
         _ => Ok(()),
     }
 }
