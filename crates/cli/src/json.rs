@@ -2,6 +2,7 @@
 
 use crate::outcome::Outcome;
 use scrubjay_core::scrub::State;
+use scrubjay_serve::volume::commands::Finding;
 use serde::Serialize;
 
 /// The one object that is printed.
@@ -37,6 +38,12 @@ struct Target {
     /// Requests that failed, though all their sectors could be read one by one.
     transient_errors: u64,
     transient_cause: Option<String>,
+    /// Of a volume: rows that were wrong and were made up for, in this pass.
+    rows_healed: u64,
+    /// Those of this run, as far as they were told.
+    healed: Vec<Finding>,
+    /// Of a volume: rows that could not be made up for, in this run. The stripes they lie in are in `unreadable`.
+    lost: Vec<Finding>,
     /// Why it could not be completed.
     error: Option<String>,
     notes: Vec<String>,
@@ -69,7 +76,7 @@ impl Document {
 
 impl Target {
     fn new(outcome: &Outcome) -> Target {
-        let Outcome { facts, ended } = outcome;
+        let Outcome { facts, ended, .. } = outcome;
         let report = &ended.report;
         let runs = report.unreadable.iter().map(|found| Run {
             start: found.range.start.0,
@@ -105,6 +112,9 @@ impl Target {
             bytes_requested: report.bytes_requested.0,
             transient_errors: report.transient_errors,
             transient_cause: report.transient_cause.map(|cause| cause.to_string()),
+            rows_healed: outcome.rows_healed(),
+            healed: outcome.healed().cloned().collect(),
+            lost: outcome.lost().cloned().collect(),
             error: outcome.error(),
             notes: outcome.notes(),
         }

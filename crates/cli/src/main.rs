@@ -20,6 +20,7 @@ mod scrub;
 mod simulate;
 mod study;
 mod tally;
+mod target;
 mod trace;
 mod tune;
 mod volume;

@@ -4,6 +4,11 @@ use crate::exit::Exit;
 use scrubjay_core::scrub::State;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_device::session::{Ended, Facts};
+use scrubjay_serve::remote::Finds;
+use scrubjay_serve::volume::commands::Finding;
+
+/// How a finding ends that is not made up for.
+const LOST: &str = "lost";
 
 /// What became of one target.
 #[derive(Debug)]
@@ -12,13 +17,42 @@ pub struct Outcome {
     pub facts: Facts,
     /// How it ended.
     pub ended: Ended,
+    /// Of a volume: what it found wrong since this run began, by the scrub or by others.
+    pub found: Option<Vec<Finding>>,
+    /// Why that may not be all.
+    unfetched: Option<String>,
 }
 
 impl Outcome {
+    /// Of a session that has ended; asks a volume's server for the last of its findings.
+    pub fn new(facts: Facts, ended: Ended, finds: Option<&Finds>) -> Outcome {
+        let error = finds.and_then(|finds| finds.fetch().err());
+        let unfetched = error.map(|error| format!("what was found wrong may be more than is told: {error}"));
+        Outcome { facts, ended, found: finds.map(Finds::all), unfetched }
+    }
+
+    /// Rows that were wrong, and were made up for by the others.
+    pub fn healed(&self) -> impl Iterator<Item = &Finding> {
+        self.found.iter().flatten().filter(|finding| finding.end != LOST)
+    }
+
+    /// Rows that could not be made up for.
+    pub fn lost(&self) -> impl Iterator<Item = &Finding> {
+        self.found.iter().flatten().filter(|finding| finding.end == LOST)
+    }
+
+    /// How many rows of this pass were made up for, as far as is known: earlier runs told what they found.
+    pub fn rows_healed(&self) -> u64 {
+        self.ended.report.flaws.max(self.healed().count() as u64)
+    }
+
     /// Why the job was not done, if it was not.
     pub fn error(&self) -> Option<String> {
         let report = &self.ended.report;
         match self.ended.report.state {
+            State::Gone if self.found.is_some() => {
+                Some("the volume is no longer served, or is broken; what was verified is saved".to_owned())
+            }
             State::Gone => Some("the device is gone; what was verified is saved".to_owned()),
             State::Failed(cause) => {
                 let left = report.bytes.0 - report.bytes_verified.0 - report.unreadable_sectors() * SECTOR_BYTES;
@@ -34,17 +68,19 @@ impl Outcome {
         let lost = (self.ended.foreground_lost > 0).then(|| {
             format!("{} foreground requests went by uncounted: what they lost is not known", self.ended.foreground_lost)
         });
-        self.facts.notes.iter().cloned().chain(self.ended.troubles.iter().cloned()).chain(lost).collect()
+        let troubles = self.ended.troubles.iter().cloned();
+        self.facts.notes.iter().cloned().chain(troubles).chain(lost).chain(self.unfetched.clone()).collect()
     }
 
     /// As an exit code.
     pub fn exit(&self) -> Exit {
         let report = &self.ended.report;
+        let is_spotless = report.unreadable.is_empty() && report.transient_errors == 0 && report.flaws == 0;
         match report.state {
             State::Gone | State::Failed(_) => Exit::Failed,
             State::Running if !self.ended.is_saved => Exit::Failed,
             State::Running => Exit::Paused,
-            State::Complete if report.unreadable.is_empty() && report.transient_errors == 0 => Exit::Clean,
+            State::Complete if is_spotless && self.found.iter().flatten().next().is_none() => Exit::Clean,
             State::Complete => Exit::Found,
         }
     }

@@ -148,7 +148,10 @@ impl Line {
             None => format!("slowdown {mean:.2} ms"),
         };
         let percent = (report.share_done() * 1000.0).floor() / 10.0;
-        let unreadable = show_count(report.unreadable_sectors());
+        let mut unreadable = show_count(report.unreadable_sectors());
+        if report.flaws > 0 {
+            unreadable = format!("{} rows healed  {unreadable}", show_count(report.flaws));
+        }
         let rate = self.rate(report);
         let doing = match (report.state, report.activity) {
             (State::Complete, _) => return format!("{}  done  {unreadable} unreadable  {slowdown}", self.name),

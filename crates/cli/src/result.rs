@@ -2,7 +2,8 @@
 
 use crate::outcome::Outcome;
 use crate::quantity::{show_count, show_time};
-use scrubjay_core::scrub::{Report, State};
+use crate::volume::steer::describe;
+use scrubjay_core::scrub::State;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{self, Write};
 
@@ -13,6 +14,10 @@ const RUNS_SHOWN: usize = 20;
 const ADVICE: &str = "what they held is lost unless a RAID or a backup has it: restore it from there (the write heals the \
 sector), and replace the disk if there are more next time";
 
+/// What to do about lost stripes.
+const ADVICE_LOST: &str =
+    "whoever reads what was lost gets an I/O error: restore it from a backup (the write heals it)";
+
 /// Prints one paragraph a target.
 pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
     for outcome in outcomes {
@@ -20,6 +25,11 @@ pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}: {}", outcome.facts.path.display(), headline(outcome))?;
         for found in report.unreadable.iter().take(RUNS_SHOWN) {
             let (start, count) = (found.range.start, found.range.count());
+            if outcome.found.is_some() {
+                let chunk = outcome.facts.block.sectors();
+                writeln!(out, "  lost: {} from {} on", stripes(count / chunk), start.0 / chunk)?;
+                continue;
+            }
             let place = Bytes(found.range.start.byte());
             let sectors = if count == 1 { "sector" } else { "sectors" };
             writeln!(
@@ -39,8 +49,9 @@ pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
                 "  {times} requests failed at first ({cause}), but every sector could be read when asked again"
             )?;
         }
+        findings(outcome, out)?;
         if !report.unreadable.is_empty() {
-            writeln!(out, "  {ADVICE}")?;
+            writeln!(out, "  {}", if outcome.found.is_some() { ADVICE_LOST } else { ADVICE })?;
         }
         writeln!(out, "  {}", cost(outcome))?;
         for note in outcome.notes() {
@@ -50,11 +61,39 @@ pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
+/// What a volume found wrong in this run.
+fn findings(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
+    let all = outcome.found.iter().flatten();
+    for finding in all.clone().take(RUNS_SHOWN) {
+        writeln!(out, "  {}", describe(finding))?;
+    }
+    match all.count() {
+        count if count > RUNS_SHOWN => writeln!(out, "  ... and more rows: {} (--json lists all)", count - RUNS_SHOWN),
+        _ => Ok(()),
+    }
+}
+
+fn stripes(count: u64) -> String {
+    if count == 1 { "one stripe".to_owned() } else { format!("{} stripes", show_count(count)) }
+}
+
 fn headline(outcome: &Outcome) -> String {
     let report = &outcome.ended.report;
     let verified = format!("{} of {} verified", report.bytes_verified, report.bytes);
+    let healed = match outcome.rows_healed() {
+        0 => String::new(),
+        1 => "one row FOUND WRONG, and made up for; ".to_owned(),
+        count => format!("{} rows FOUND WRONG, and made up for; ", show_count(count)),
+    };
     match report.state {
-        State::Complete if report.unreadable.is_empty() => format!("clean: all of {} verified", report.bytes),
+        State::Complete if report.unreadable.is_empty() && healed.is_empty() => {
+            format!("clean: all of {} verified", report.bytes)
+        }
+        State::Complete if report.unreadable.is_empty() => format!("{healed}all of {} verified", report.bytes),
+        State::Complete if outcome.found.is_some() => {
+            let lost = stripes(report.unreadable_sectors() / outcome.facts.block.sectors());
+            format!("{lost} LOST, in part or whole; {healed}all the rest of {} verified", report.bytes)
+        }
         State::Complete => {
             let places = report.unreadable.len();
             let places =
@@ -64,22 +103,28 @@ fn headline(outcome: &Outcome) -> String {
             format!("{} UNREADABLE {sectors} in {places}; all the rest of {} verified", show_count(count), report.bytes)
         }
         State::Running if !outcome.ended.is_saved => {
-            format!("NOT DONE: {}; {verified}{}", outcome.error().unwrap_or_default(), found_so_far(report))
+            format!("NOT DONE: {}; {verified}{}", outcome.error().unwrap_or_default(), found_so_far(outcome))
         }
         State::Running => {
-            format!("paused: {verified}{}; the same command goes on from here", found_so_far(report))
+            format!("paused: {verified}{}; the same command goes on from here", found_so_far(outcome))
         }
         State::Gone | State::Failed(_) => {
-            format!("NOT DONE: {}; {verified}{}", outcome.error().unwrap_or_default(), found_so_far(report))
+            format!("NOT DONE: {}; {verified}{}", outcome.error().unwrap_or_default(), found_so_far(outcome))
         }
     }
 }
 
-fn found_so_far(report: &Report) -> String {
-    match report.unreadable_sectors() {
+fn found_so_far(outcome: &Outcome) -> String {
+    let (sectors, healed) = (outcome.ended.report.unreadable_sectors(), outcome.rows_healed());
+    let unreadable = match sectors {
         0 => String::new(),
+        count if outcome.found.is_some() => {
+            format!(", {} LOST so far", stripes(count / outcome.facts.block.sectors()))
+        }
         count => format!(", {} UNREADABLE so far", show_count(count)),
-    }
+    };
+    let healed = if healed == 0 { String::new() } else { format!(", rows found wrong so far: {}", show_count(healed)) };
+    unreadable + &healed
 }
 
 /// What it cost: time, and what others lost.

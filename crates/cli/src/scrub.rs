@@ -5,15 +5,18 @@ use crate::exit::Exit;
 use crate::outcome::Outcome;
 use crate::progress::{Progress, Update};
 use crate::say::say;
+use crate::target::{Named, NamedError};
 use crate::{config, json, result};
 use anyhow::{Context, Result};
 use scrubjay_core::idle::{Choice, Goal};
 use scrubjay_core::scrub::Report;
 use scrubjay_core::tour::OrderKind;
+use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_device::session::{Facts, Options, Session, SessionError};
 use scrubjay_device::store::{self, StoreError};
-use scrubjay_device::target::{Target, TargetError};
+use scrubjay_device::subject::Subject;
 use scrubjay_device::{detector, verify};
+use scrubjay_serve::remote::Finds;
 use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -34,17 +37,17 @@ pub fn run(args: &Scrub) -> Result<Exit> {
     let file = args.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
     let settings = args.settings.clone().or(file).or(Settings::defaults());
     let stop = Stop::on_signals()?;
-    let mut sessions = Vec::new();
+    let mut prepared = Vec::new();
     for path in &args.targets {
-        match options(args, &settings, path).and_then(|options| Session::prepare(path, &options)) {
-            Ok(session) => sessions.push(session),
-            Err(error) => {
-                say(format_args!("scrubjay: {error}"));
-                return Ok(exit_of(&error));
+        match prepare(args, &settings, path) {
+            Ok(one) => prepared.push(one),
+            Err(NotReady { text, exit }) => {
+                say(format_args!("scrubjay: {text}"));
+                return Ok(exit);
             }
         }
     }
-    let ended = run_all(sessions, &stop, !args.no_progress);
+    let ended = run_all(prepared, &stop, !args.no_progress);
     let all_ended = ended.iter().all(Option::is_some);
     let outcomes: Vec<Outcome> = ended.into_iter().flatten().collect();
     let mut out = io::stdout().lock();
@@ -64,8 +67,40 @@ pub fn run(args: &Scrub) -> Result<Exit> {
     Ok(worst.unwrap_or(Exit::Clean))
 }
 
+/// A session that is ready to run; of a volume, with what is found meanwhile.
+struct Prepared {
+    session: Session,
+    finds: Option<Finds>,
+}
+
+/// Why it is not ready, and what to exit with.
+struct NotReady {
+    text: String,
+    exit: Exit,
+}
+
+impl From<NamedError> for NotReady {
+    fn from(error: NamedError) -> NotReady {
+        NotReady { text: error.to_string(), exit: error.exit() }
+    }
+}
+
+impl From<SessionError> for NotReady {
+    fn from(error: SessionError) -> NotReady {
+        NotReady { text: error.to_string(), exit: exit_of(&error) }
+    }
+}
+
+fn prepare(args: &Scrub, settings: &Settings, path: &Path) -> Result<Prepared, NotReady> {
+    let Named { subject, finds } = Named::open(path)?;
+    let options = options(args, settings, &*subject);
+    Ok(Prepared { session: Session::prepare(subject, &options)?, finds })
+}
+
 /// One thread a target; this one draws.
-fn run_all(sessions: Vec<Session>, stop: &Stop, show: bool) -> Vec<Option<Outcome>> {
+fn run_all(prepared: Vec<Prepared>, stop: &Stop, show: bool) -> Vec<Option<Outcome>> {
+    let (sessions, finds): (Vec<Session>, Vec<Option<Finds>>) =
+        prepared.into_iter().map(|Prepared { session, finds }| (session, finds)).unzip();
     let facts: Vec<Facts> = sessions.iter().map(|session| session.facts().clone()).collect();
     let latest: Vec<Mutex<Option<Update>>> = sessions.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
@@ -96,7 +131,8 @@ fn run_all(sessions: Vec<Session>, stop: &Stop, show: bool) -> Vec<Option<Outcom
         progress.finish();
         // A thread that died of a fault of ours takes no other target's result with it.
         let ended = threads.into_iter().map(|thread| thread.join().ok());
-        facts.into_iter().zip(ended).map(|(facts, ended)| ended.map(|ended| Outcome { facts, ended })).collect()
+        let told = facts.into_iter().zip(finds).zip(ended);
+        told.map(|((facts, finds), ended)| ended.map(|ended| Outcome::new(facts, ended, finds.as_ref()))).collect()
     })
 }
 
@@ -131,14 +167,11 @@ impl Stop {
 }
 
 /// What the arguments mean for one target; `settings` leave nothing open that has a default.
-fn options(args: &Scrub, settings: &Settings, path: &Path) -> Result<Options, SessionError> {
-    let range = match &args.range {
-        None => None,
-        Some(Range { start, end: Some(end) }) => Some(start.unwrap_or(0)..*end),
-        Some(Range { start, end: None }) => Some(start.unwrap_or(0)..Target::open(path)?.sectors * 512),
-    };
-    Ok(Options {
-        policy: policy(settings),
+fn options(args: &Scrub, settings: &Settings, subject: &dyn Subject) -> Options {
+    let whole = subject.sectors() * SECTOR_BYTES;
+    let range = args.range.as_ref().map(|Range { start, end }| start.unwrap_or(0)..end.unwrap_or(whole));
+    Options {
+        policy: policy(settings, subject.block()),
         order: match settings.order.expect(SETTLED) {
             args::Order::Sequential => OrderKind::Sequential,
             args::Order::Staggered => OrderKind::Staggered,
@@ -163,11 +196,14 @@ fn options(args: &Scrub, settings: &Settings, path: &Path) -> Result<Options, Se
             args::Detector::None => detector::Kind::Blind,
         }),
         record: args.record.clone(),
-    })
+    }
 }
 
-fn policy(settings: &Settings) -> Choice {
-    let size = settings.request.expect(SETTLED);
+fn policy(settings: &Settings, block: Bytes) -> Choice {
+    let mut size = settings.request.expect(SETTLED);
+    if settings.request == Settings::defaults().request {
+        size = size.max(block); // a volume's chunk may be greater
+    }
     match settings.policy.expect(SETTLED) {
         args::Policy::Budget => {
             let (mean, max) = (settings.slowdown.expect(SETTLED), settings.max_slowdown.expect(SETTLED));
@@ -182,9 +218,7 @@ fn policy(settings: &Settings) -> Choice {
 /// What the user did wrong, what is not permitted, or what cannot be done.
 fn exit_of(error: &SessionError) -> Exit {
     match error {
-        SessionError::Target(TargetError::Permission { .. }) => Exit::Permission,
-        SessionError::Target(TargetError::Io { .. }) => Exit::Failed,
-        SessionError::Target(_) | SessionError::Usage { .. } => Exit::Usage,
+        SessionError::Usage { .. } => Exit::Usage,
         SessionError::Verifier { source: verify::VerifierError::NotPermitted(_), .. } => Exit::Permission,
         SessionError::Store(StoreError::Folder { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
             Exit::Permission

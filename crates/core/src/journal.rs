@@ -126,6 +126,8 @@ fn write_event(f: &mut fmt::Formatter<'_>, event: Event) -> fmt::Result {
 fn write_outcome(f: &mut fmt::Formatter<'_>, outcome: Outcome) -> fmt::Result {
     let (word, cause) = match outcome {
         Outcome::Clean => return f.write_str("clean"),
+        Outcome::Vacant => return f.write_str("vacant"),
+        Outcome::Flawed(rows) => return write!(f, "flawed {rows}"),
         Outcome::Gone => return f.write_str("gone"),
         Outcome::Unreadable(cause) => ("unreadable", cause),
         Outcome::Failed(cause) => ("failed", cause),
@@ -234,6 +236,8 @@ fn read_op(words: &mut Words) -> Result<Op, Fault> {
 fn read_outcome(words: &mut Words) -> Result<Outcome, Fault> {
     Ok(match words.word()? {
         "clean" => Outcome::Clean,
+        "vacant" => Outcome::Vacant,
+        "flawed" => Outcome::Flawed(words.count()?),
         "gone" => Outcome::Gone,
         "unreadable" => Outcome::Unreadable(words.parsed(Cause::of_code)?),
         "failed" => Outcome::Failed(words.parsed(Cause::of_code)?),
@@ -287,6 +291,7 @@ mod tests {
         prop_oneof![
             any::<i32>().prop_map(Cause::Errno),
             any::<u16>().prop_map(Cause::NvmeStatus),
+            Just(Cause::Lost),
             sense.prop_map(|(key, asc, ascq, block)| Cause::Sense(Sense { key, asc, ascq, block })),
         ]
     }
@@ -294,6 +299,8 @@ mod tests {
     fn entries() -> impl Strategy<Value = (u64, Result<Event, Op>)> {
         let outcome = prop_oneof![
             Just(Outcome::Clean),
+            Just(Outcome::Vacant),
+            (1u32..).prop_map(Outcome::Flawed),
             Just(Outcome::Gone),
             causes().prop_map(Outcome::Unreadable),
             causes().prop_map(Outcome::Failed),

@@ -56,6 +56,16 @@ pub enum OpKind {
     },
 }
 
+impl OpKind {
+    /// Its buffer, if it has one.
+    pub fn buffer(self) -> Option<Buffer> {
+        match self {
+            OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => Some(buffer),
+            OpKind::Flush | OpKind::Discard { .. } => None,
+        }
+    }
+}
+
 /// The end of an operation.
 #[derive(Debug)]
 pub struct Done {

@@ -11,7 +11,12 @@ use std::fmt;
 pub enum Outcome {
     /// Every sector of the range was read (or verified by the drive) without complaint.
     Clean,
-    /// At least one sector of the range is unreadable, the drive says.
+    /// Nothing was ever written there, so there was nothing to read. Only a volume knows that of itself.
+    Vacant,
+    /// All that the range holds could be had, but so many rows of it, at least one, were not what they should be: the
+    /// volume made up for them by the others, and repaired them if it may.
+    Flawed(u32),
+    /// At least one sector of the range is unreadable, the drive says; or cannot be proven right, a volume says.
     Unreadable(Cause),
     /// The question could not be put or was not answered: a time-out, a refused command, a lost path.
     /// It proves nothing about the medium.
@@ -29,6 +34,8 @@ pub enum Cause {
     Sense(Sense),
     /// An NVMe status: status code type in bits 8..11, status code in bits 0..8.
     NvmeStatus(u16),
+    /// A volume cannot prove what lay there: more is wrong than its parities make up for.
+    Lost,
 }
 
 /// The three numbers of SCSI sense data that name an error (SPC-5, 4.4), and the block it names.
@@ -56,6 +63,8 @@ const ENXIO: i32 = 6;
 const ENODEV: i32 = 19;
 /// Linux: no medium found.
 const ENOMEDIUM: i32 = 123;
+/// The word for [`Cause::Lost`].
+const LOST: &str = "lost";
 
 impl Outcome {
     /// Judges an errno of a read. EIO, ENODATA and EILSEQ mean the same thing: this data cannot be had.
@@ -89,7 +98,7 @@ impl Cause {
     }
 }
 
-/// One word that [`Cause::of_code`] reads: `errno:5`, `nvme:281`, `sense:3/11/0`, `sense:3/11/0@2048`. For files; the
+/// One word that [`Cause::of_code`] reads: `errno:5`, `nvme:281`, `sense:3/11/0`, `sense:3/11/0@2048`, `lost`. For files; the
 /// `Display` text is for people.
 impl Cause {
     /// The word.
@@ -97,6 +106,7 @@ impl Cause {
         match self {
             Cause::Errno(errno) => format!("errno:{errno}"),
             Cause::NvmeStatus(status) => format!("nvme:{status:x}"),
+            Cause::Lost => LOST.to_owned(),
             Cause::Sense(Sense { key, asc, ascq, block }) => {
                 let place = block.map_or(String::new(), |block| format!("@{block}"));
                 format!("sense:{key:x}/{asc:x}/{ascq:x}{place}")
@@ -106,6 +116,9 @@ impl Cause {
 
     /// What a word stands for; `None` if nothing.
     pub fn of_code(word: &str) -> Option<Cause> {
+        if word == LOST {
+            return Some(Cause::Lost);
+        }
         let (kind, rest) = word.split_once(':')?;
         match kind {
             "errno" => rest.parse().ok().map(Cause::Errno),
@@ -133,6 +146,7 @@ impl fmt::Display for Cause {
             Cause::Errno(errno) => write!(f, "errno {errno}"),
             Cause::Sense(sense) => sense.fmt(f),
             Cause::NvmeStatus(status) => write!(f, "NVMe status {status:#05x}"),
+            Cause::Lost => f.write_str("lost: what lay there cannot be proven"),
         }
     }
 }
@@ -181,6 +195,12 @@ mod tests {
             assert_eq!(blamed, [5, 61, 84].contains(&errno), "errno {errno}");
         }
         assert_eq!(Outcome::of_errno(19), Outcome::Gone);
+    }
+
+    #[test]
+    fn what_a_volume_lost_is_a_word_of_its_own() {
+        assert_eq!(Cause::of_code(&Cause::Lost.code()), Some(Cause::Lost));
+        assert_eq!((Cause::of_code("lost:"), Cause::of_code("los")), (None, None));
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub mod pump;
 pub mod session;
 pub mod sg;
 pub mod store;
+pub mod subject;
 pub mod sysfs;
 pub mod target;
 pub mod verify;

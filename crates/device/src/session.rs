@@ -1,10 +1,10 @@
-//! A scrub session: one target, opened, claimed, with its state loaded, and run to its end or to a stop.
+//! A scrub session: one subject, claimed, with its state loaded, and run to its end or to a stop.
 
 use crate::claim::{Claim, ClaimError};
 use crate::detector::{self, Detector};
 use crate::pump::{self, Watcher};
 use crate::store::{self, Store, StoreError};
-use crate::target::{Target, TargetError};
+use crate::subject::Subject;
 use crate::verify::{self, VerifierError};
 use crate::{clock, ioprio};
 use scrubjay_core::coverage::Coverage;
@@ -19,7 +19,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// The state is saved durably so often. "At least every 5 s" is promised.
@@ -59,9 +59,6 @@ pub struct Options {
 /// Why a session cannot begin.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The target cannot be opened.
-    #[error(transparent)]
-    Target(#[from] TargetError),
     /// It is what was asked for that does not fit the target.
     #[error("{path}: {what}")]
     Usage {
@@ -108,6 +105,8 @@ pub struct Facts {
     pub id: String,
     /// Size of the whole target.
     pub bytes: Bytes,
+    /// The smallest piece that has a verdict of its own: a logical block, or a volume's chunk.
+    pub block: Bytes,
     /// Which verifier, `read` or such.
     pub verifier: &'static str,
     /// Requests at the disk at the same time, at the most.
@@ -131,7 +130,7 @@ pub struct Facts {
 /// A session that is ready to run.
 pub struct Session {
     facts: Facts,
-    target: Target,
+    subject: Box<dyn Subject>,
     scrub_setup: (Config, OrderKind, Choice, Coverage, Pass),
     verifier: verify::Opened,
     detector: Box<dyn Detector>,
@@ -156,25 +155,24 @@ pub struct Ended {
 }
 
 impl Session {
-    /// Opens the target and all that is needed, and claims the disk. Reads nothing of it but what a verifier tries.
+    /// Claims the subject and opens all that is needed. Reads nothing of it but what a verifier tries.
     ///
     /// # Errors
     /// [`SessionError`]: nothing has been read or written then.
-    pub fn prepare(path: &Path, options: &Options) -> Result<Session, SessionError> {
-        let target = Target::open(path)?;
-        let range = check_sizes(&target, options)?;
-        let claims = claim(&target)?;
+    pub fn prepare(subject: Box<dyn Subject>, options: &Options) -> Result<Session, SessionError> {
+        let range = check_sizes(&*subject, options)?;
+        let claims = claim(&*subject)?;
         let part = options.range.as_ref().map(|_| range);
-        let store = Store::open(&options.state_folder, &target.id.key(), part)?;
+        let store = Store::open(&options.state_folder, &subject.id().key(), part)?;
         let mut notes = Vec::new();
-        let grid = Grid::new(target.sectors, options.region.sectors(), options.segment.sectors());
-        let (coverage, pass) = load(&store, &target, grid, options.fresh, &mut notes)?;
-        let verifier = open_verifier(&target, options)?;
+        let grid = Grid::new(subject.sectors(), options.region.sectors(), options.segment.sectors());
+        let (coverage, pass) = load(&store, &*subject, grid, options.fresh, &mut notes)?;
+        let verifier = open_verifier(&*subject, options)?;
         let depth = usize::from(verifier.depth);
-        let watched = detector::open(target.disk.as_ref(), options.detector);
+        let watched = subject.open_detector(options.detector);
         let config = Config {
             range,
-            granule: target.logical_block.sectors(),
+            granule: subject.block().sectors(),
             depth,
             started: Nanos::ZERO,
             today: scrubjay_core::units::UnixSeconds(0),
@@ -187,26 +185,22 @@ impl Session {
                 Some(BufWriter::new(File::create_new(file).map_err(fail)?))
             }
         };
-        if !target.is_direct {
-            notes.push(
-                "read through the page cache (no O_DIRECT here): what lies in memory is not read from the medium"
-                    .into(),
-            );
-        }
+        notes.extend(subject.notes());
         if watched.kind == detector::Kind::Blind && options.policy.heeds_foreground() {
             notes.push(
                 "the foreground cannot be seen here, so it cannot be spared: --policy delay limits the rate".into(),
             );
         }
-        if verifier.name != "read" {
-            notes.push(format!("{}: the medium was not seen to be read", verifier.note));
-        } else if verifier.engine == "pread" {
-            notes.push(verifier.note.clone());
+        match (verifier.name, verifier.engine) {
+            ("volume", _) | ("read", "pread") => notes.push(verifier.note.clone()),
+            ("read", _) => (),
+            _ => notes.push(format!("{}: the medium was not seen to be read", verifier.note)),
         }
         let facts = Facts {
-            path: path.to_owned(),
-            id: target.id.name.clone(),
+            path: subject.path().to_owned(),
+            id: subject.id().name.clone(),
             bytes: range.bytes(),
+            block: subject.block(),
             verifier: verifier.name,
             depth,
             detector: watched.why,
@@ -218,7 +212,8 @@ impl Session {
             notes,
         };
         let scrub_setup = (config, options.order, options.policy, coverage, pass);
-        Ok(Session { facts, target, scrub_setup, verifier, detector: watched.detector, store, record, _claims: claims })
+        let detector = watched.detector;
+        Ok(Session { facts, subject, scrub_setup, verifier, detector, store, record, _claims: claims })
     }
 
     /// What is known before it runs.
@@ -237,7 +232,7 @@ impl Session {
         let order = order.order(&coverage.verified());
         let mut scrub = Scrub::new(config, order, policy.policy(), coverage, pass);
         let mut warden = Warden {
-            target: &self.target,
+            subject: &*self.subject,
             store: &self.store,
             record: self.record.take(),
             publish,
@@ -266,10 +261,10 @@ impl Session {
     }
 }
 
-/// Checks that all sizes fit the target; returns the range to scrub.
-fn check_sizes(target: &Target, options: &Options) -> Result<SectorRange, SessionError> {
-    let block = target.logical_block;
-    let usage = |what: String| Err(SessionError::Usage { path: target.path.clone(), what });
+/// Checks that all sizes fit the subject; returns the range to scrub.
+fn check_sizes(subject: &dyn Subject, options: &Options) -> Result<SectorRange, SessionError> {
+    let (block, kind) = (subject.block(), subject.block_name());
+    let usage = |what: String| Err(SessionError::Usage { path: subject.path().to_owned(), what });
     let size = options.policy.size_max();
     if size > verify::REQUEST_MAX {
         return usage(format!("--request {size} is too much at a time: {} is the most", verify::REQUEST_MAX));
@@ -279,19 +274,19 @@ fn check_sizes(target: &Target, options: &Options) -> Result<SectorRange, Sessio
             return usage(format!("{name} must be more than 0"));
         }
         if !bytes.0.is_multiple_of(block.0) {
-            return usage(format!("{name} {bytes} is not a multiple of its logical block of {block}"));
+            return usage(format!("{name} {bytes} is not a multiple of its {kind} of {block}"));
         }
     }
     if options.segment > options.region {
         return usage(format!("--segment {} is greater than --region {}", options.segment, options.region));
     }
-    let bytes = target.sectors * SECTOR_BYTES;
+    let bytes = subject.sectors() * SECTOR_BYTES;
     let regions = bytes.div_ceil(options.region.0);
     if regions > Grid::REGIONS_MAX {
         let least = Bytes(bytes.div_ceil(Grid::REGIONS_MAX).next_power_of_two());
         return usage(format!("--region {} makes {regions} regions: use {least} or more", options.region));
     }
-    let Some(range) = &options.range else { return Ok(SectorRange::at(0, target.sectors)) };
+    let Some(range) = &options.range else { return Ok(SectorRange::at(0, subject.sectors())) };
     let (start, end) = (range.start, range.end);
     if start >= bytes || end > bytes {
         return usage(format!("--range {start}..{end} lies outside its {bytes} bytes"));
@@ -300,9 +295,7 @@ fn check_sizes(target: &Target, options: &Options) -> Result<SectorRange, Sessio
         return usage(format!("--range {start}..{end} is empty"));
     }
     if !start.is_multiple_of(block.0) || !end.is_multiple_of(block.0) {
-        return usage(format!(
-            "--range {start}..{end} does not begin and end at a multiple of its logical block of {block}"
-        ));
+        return usage(format!("--range {start}..{end} does not begin and end at a multiple of its {kind} of {block}"));
     }
     Ok(SectorRange::new(range.start / SECTOR_BYTES, range.end / SECTOR_BYTES))
 }
@@ -310,12 +303,12 @@ fn check_sizes(target: &Target, options: &Options) -> Result<SectorRange, Sessio
 /// The coverage map and the pass to go on with, if there is one.
 fn load(
     store: &Store,
-    target: &Target,
+    subject: &dyn Subject,
     grid: Grid,
     fresh: bool,
     notes: &mut Vec<String>,
 ) -> Result<(Coverage, Pass), SessionError> {
-    let saved = match store.load(&target.id.key(), target.sectors) {
+    let saved = match store.load(&subject.id().key(), subject.sectors()) {
         Ok(saved) => saved,
         Err(error) if fresh => {
             notes.push(format!("put aside: {error}"));
@@ -325,7 +318,7 @@ fn load(
         Err(error) => return Err(error.into()),
     };
     let Some(saved) = saved else { return Ok((Coverage::new(grid), Pass::default())) };
-    if !target.id.is_certain {
+    if !subject.id().is_certain {
         notes.push(
             "nothing tells this target from another one of its name, so whatever was read before is read again".into(),
         );
@@ -334,27 +327,17 @@ fn load(
     Ok((saved.coverage.onto(grid), saved.pass.filter(|_| !fresh).unwrap_or_default()))
 }
 
-/// Claims the whole disk below the target, and what it is: a disk may be reached by two ways.
-fn claim(target: &Target) -> Result<Vec<Claim>, SessionError> {
-    let by_number = target.disk.as_ref().filter(|_| target.is_block_device);
-    let by_number = by_number.map(|disk| format!("number/{}:{}", disk.major, disk.minor));
-    let by_name = format!("name/{}", store::short_name(&target.id.key()));
-    let take =
-        |name: String| Claim::take(&name).map_err(|source| SessionError::Claim { path: target.path.clone(), source });
-    by_number.into_iter().chain([by_name]).map(take).collect()
+/// Claims the subject by what it is, and by the ways that lead to it.
+fn claim(subject: &dyn Subject) -> Result<Vec<Claim>, SessionError> {
+    let by_name = format!("name/{}", store::short_name(&subject.id().key()));
+    let path = || subject.path().to_owned();
+    let take = |name: String| Claim::take(&name).map_err(|source| SessionError::Claim { path: path(), source });
+    subject.ways().into_iter().chain([by_name]).map(take).collect()
 }
 
-fn open_verifier(target: &Target, options: &Options) -> Result<verify::Opened, SessionError> {
-    let path = || target.path.clone();
-    let file = target.file.try_clone().map_err(|source| TargetError::Io { path: path(), source })?;
-    let setup = verify::Setup {
-        file,
-        is_block_device: target.is_block_device,
-        logical_block: target.logical_block,
-        depth: if target.is_rotational || options.policy.is_considerate() { 1 } else { 2 },
-        request_max: options.policy.size_max(),
-    };
-    verify::open(options.verify, setup).map_err(|source| SessionError::Verifier { path: path(), source })
+fn open_verifier(subject: &dyn Subject, options: &Options) -> Result<verify::Opened, SessionError> {
+    let opened = subject.open_verifier(options.verify, &options.policy);
+    opened.map_err(|source| SessionError::Verifier { path: subject.path().to_owned(), source })
 }
 
 /// What a machine must be made of to replay a record: comments to the journal that follows.
@@ -373,7 +356,7 @@ fn record_head(id: &str, config: &Config, order: OrderKind, policy: Choice, grid
 
 /// Saves, publishes and records while the pump runs.
 struct Warden<'a> {
-    target: &'a Target,
+    subject: &'a dyn Subject,
     store: &'a Store,
     record: Option<BufWriter<File>>,
     publish: &'a mut dyn FnMut(&Report, &[String]),
@@ -397,7 +380,7 @@ impl Warden<'_> {
         let is_complete = scrub.state() == State::Complete;
         let pass = (!is_complete).then(|| scrub.pass().clone());
         let coverage = scrub.coverage().clone();
-        let saved = Saved { disk: self.target.id.key(), at: clock::today(), coverage, pass };
+        let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass };
         self.saved_count = scrub.pass().done.count();
         let result = if durably { self.store.save(&saved) } else { self.store.save_in_haste(&saved) };
         self.is_saved = result.is_ok();
@@ -434,13 +417,13 @@ impl Watcher<Scrub> for Warden<'_> {
         if now.since(self.saved_at) >= SAVE_EVERY {
             (self.saved_at, self.hasty_at) = (now, now);
             self.save(scrub, true);
-        } else if new > self.target.sectors / HASTE_SHARE && now.since(self.hasty_at) >= SAVE_IN_HASTE_EVERY {
+        } else if new > self.subject.sectors() / HASTE_SHARE && now.since(self.hasty_at) >= SAVE_IN_HASTE_EVERY {
             self.hasty_at = now;
             self.save(scrub, false);
         }
     }
 
     fn is_present(&mut self) -> bool {
-        self.target.is_present()
+        self.subject.is_present()
     }
 }

@@ -43,7 +43,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    fn new(name: &str, instance: String, is_certain: bool) -> Identity {
+    /// Of these parts; control characters of the name become spaces.
+    pub fn new(name: &str, instance: String, is_certain: bool) -> Identity {
         let name = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         Identity { name, instance, is_certain }
     }

@@ -8,6 +8,7 @@ pub mod control;
 pub mod members;
 pub mod memory;
 pub mod nbd;
+pub mod remote;
 pub mod server;
 pub mod tls;
 pub mod volume;

@@ -1,11 +1,9 @@
-//! The clients of a served volume: a minimal one of its network block device (NBD), and one of its control socket.
+//! A minimal client of a network block device (NBD).
 //!
-//! The NBD client is after the protocol's document (`doc/proto.md` of the nbd project): the fixed newstyle handshake,
-//! then one request at a time, answered by simple replies. All numbers on the wire are big-endian.
+//! It is after the protocol's document (`doc/proto.md` of the nbd project): the fixed newstyle handshake, then one request at a time, answered by simple replies. All numbers on the wire are big-endian.
 
 use anyhow::{Context, Result, bail, ensure};
-use scrubjay_serve::volume::commands::{Answer, Command};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -106,27 +104,6 @@ impl Nbd {
         let mut bytes = [0; N];
         self.stream.read_exact(&mut bytes)?;
         Ok(bytes)
-    }
-}
-
-/// A connection to a control socket: a line of JSON each way.
-pub struct Control(BufReader<UnixStream>);
-
-impl Control {
-    /// Connects.
-    pub fn connect(socket: &Path) -> Result<Control> {
-        Ok(Control(BufReader::new(connect(socket)?)))
-    }
-
-    /// Gives a command, and waits for its answer.
-    pub fn ask(&mut self, command: &Command) -> Result<Answer> {
-        writeln!(self.0.get_mut(), "{}", serde_json::to_string(command)?)?;
-        let mut line = String::new();
-        self.0.read_line(&mut line)?;
-        match serde_json::from_str(&line)? {
-            Answer::Error(why) => bail!("{command:?}: {why}"),
-            answer => Ok(answer),
-        }
     }
 }
 

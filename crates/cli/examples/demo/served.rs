@@ -1,6 +1,6 @@
 //! The volume of the demo on a thread of its own, served as users are, with disks that can be made to misread.
 
-use crate::client::{Control, Nbd};
+use crate::client::Nbd;
 use anyhow::{Context, Result, anyhow, ensure};
 use scrubjay_core::block::{Reply, Request, RequestId};
 use scrubjay_core::buffer::Buffer;
@@ -10,6 +10,7 @@ use scrubjay_device::clock;
 use scrubjay_serve::control::{CommandId, Controller};
 use scrubjay_serve::members::Members;
 use scrubjay_serve::nbd::Export;
+use scrubjay_serve::remote::client::Client;
 use scrubjay_serve::server::{Address, Server, Stop};
 use scrubjay_serve::volume::Steward;
 use scrubjay_serve::volume::gather::gather;
@@ -35,7 +36,7 @@ pub fn serve<T>(
     folder: &Path,
     members: &[PathBuf],
     strays: &[Stray],
-    work: impl FnOnce(&mut Nbd, &mut Control) -> Result<T>,
+    work: impl FnOnce(&mut Nbd, &mut Client) -> Result<T>,
 ) -> Result<T> {
     let mut gathered = gather(members, false)?;
     let size = gathered.assembly.superblock.geometry.size();
@@ -62,8 +63,8 @@ pub fn serve<T>(
     })
 }
 
-fn at_work<T>(nbd: &Path, control: &Path, work: impl FnOnce(&mut Nbd, &mut Control) -> Result<T>) -> Result<T> {
-    let (mut nbd, mut control) = (Nbd::connect(nbd)?, Control::connect(control)?);
+fn at_work<T>(nbd: &Path, control: &Path, work: impl FnOnce(&mut Nbd, &mut Client) -> Result<T>) -> Result<T> {
+    let (mut nbd, mut control) = (Nbd::connect(nbd)?, Client::connect(control)?);
     let result = work(&mut nbd, &mut control)?;
     nbd.disconnect()?;
     Ok(result)

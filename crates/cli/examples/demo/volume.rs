@@ -4,7 +4,7 @@
 //! ways of Li & Lee (MSST 2014), Table I, and read back. All is what ships, but for the clients, and for the reads that
 //! go astray on their way to the disks.
 
-use crate::client::{Control, Nbd};
+use crate::client::Nbd;
 use crate::faults::{Fault, Saboteur, fill};
 use crate::served::serve;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -17,6 +17,7 @@ use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Bytes;
 use scrubjay_device::clock;
 use scrubjay_device::member::{self, Access, Member};
+use scrubjay_serve::remote::client::Client;
 use scrubjay_serve::volume::commands::{Answer, Command, Finding, Status};
 use scrubjay_serve::volume::gather::gather;
 use scrubjay_serve::volume::offline;
@@ -113,14 +114,14 @@ fn compare(nbd: &mut Nbd, written: &[u8]) -> Result<usize> {
     Ok(wrong)
 }
 
-fn findings(control: &mut Control) -> Result<Vec<Finding>> {
+fn findings(control: &mut Client) -> Result<Vec<Finding>> {
     match control.ask(&Command::Findings { since: 0 })? {
         Answer::Findings(found) => Ok(found.findings),
         answer => bail!("not what was asked for: {answer:?}"),
     }
 }
 
-fn status(control: &mut Control) -> Result<Status> {
+fn status(control: &mut Client) -> Result<Status> {
     match control.ask(&Command::Status)? {
         Answer::Status(status) => Ok(*status),
         answer => bail!("not what was asked for: {answer:?}"),
@@ -128,7 +129,7 @@ fn status(control: &mut Control) -> Result<Status> {
 }
 
 /// Replaces the lost member, and waits until it is rebuilt. Returns how long that took.
-fn rebuild(control: &mut Control, new: &Path) -> Result<Duration> {
+fn rebuild(control: &mut Client, new: &Path) -> Result<Duration> {
     File::create(new)?.set_len(MEMBER.0)?;
     let begun = Instant::now();
     control.ask(&Command::Replace { member: LOST, path: new.display().to_string(), force: false })?;

@@ -44,7 +44,7 @@ pub struct Cli {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Read every sector of a disk while it is idle, inside a latency budget
+    /// Read every sector of a disk, or stripe of a volume, while it is idle, inside a latency budget
     Scrub(Box<Scrub>),
     /// Find out how an unknown array is laid out, from the times that its reads take
     Probe(Box<Probe>),

@@ -18,14 +18,18 @@ Examples:
   scrubjay scrub disk.img --json             an image file, and a result for a program
   scrubjay scrub /dev/sda --range 1TiB..     only what lies behind the first TiB
   scrubjay scrub /dev/sda --config sda.toml  as `scrubjay tune` found best
+  scrubjay scrub photos                      a volume that is being served: every chunk, every list, the parity itself
+  scrubjay scrub photos /dev/sda             the two side by side
 
-Nothing is ever written to a target. A stop (Ctrl-C, kill, even kill -9) is a pause: the same command goes on.";
+Nothing is ever written to a disk or a file. A volume repairs what is wrong on its members, unless it is served for
+reading only; sizes and places are those of one member. A stop (Ctrl-C, kill, even kill -9) is a pause: the same
+command goes on.";
 
 /// Arguments of `scrub`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Scrub {
-    /// Disks, partitions or image files
+    /// Disks, partitions or image files; volumes that are being served, by their names or their control sockets
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<PathBuf>,
 

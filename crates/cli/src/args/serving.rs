@@ -73,7 +73,7 @@ Examples:
   scrubjay volume check [a-f].img             read every stripe, say what is wrong
   scrubjay volume check [a-f].img --repair    and put it right
 
-The volume must not be served meanwhile; of one that is, `scrubjay volume verify` reads every stripe.";
+The volume must not be served meanwhile; one that is served is scrubbed: `scrubjay scrub NAME`.";
 
 /// Arguments of `volume check`.
 #[derive(Debug, Args)]
@@ -108,18 +108,6 @@ pub struct Status {
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub struct Findings {
-    #[arg(value_name = "VOLUME", help = VOLUME)]
-    /// The volume
-    pub volume: Option<String>,
-    /// One JSON object a finding
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Arguments of `volume verify`.
-#[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
-pub struct Verify {
     #[arg(value_name = "VOLUME", help = VOLUME)]
     /// The volume
     pub volume: Option<String>,

@@ -1,7 +1,7 @@
 //! The arguments of `volume`.
 
 use super::codes::VOLUMES as EXIT_CODES;
-pub use super::serving::{Check, Fail, Findings, Replace, Serve, Status, Stop, TlsChoice, Verify};
+pub use super::serving::{Check, Fail, Findings, Replace, Serve, Status, Stop, TlsChoice};
 use crate::quantity;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -16,6 +16,7 @@ Examples:
   scrubjay volume create --data 4 --parity 2 --name photos [a-f].img
   scrubjay volume serve [a-f].img --listen unix:/tmp/photos.sock
   scrubjay volume status
+  scrubjay scrub photos         read every stripe while it is idle, heal what is wrong
 
 A volume is a block device made of members: disks, partitions or files. It finds silent
 corruption of its members, says where it is, and heals it.";
@@ -42,8 +43,6 @@ pub enum What {
     Status(Status),
     /// Say what a volume has found wrong on its members, and what it did about it
     Findings(Findings),
-    /// Read every stripe of a volume that is being served, and put right what is wrong
-    Verify(Verify),
     /// Read every stripe of a volume that is not being served
     Check(Check),
     /// Take a member out of a volume that is being served

@@ -71,7 +71,7 @@ fn print_member(label: &str, bytes: u64, superblock: &Superblock, out: &mut impl
     )?;
     for (slot, member) in superblock.members.iter().enumerate() {
         if member.state != MemberState::Active || member.faults > 0 {
-            writeln!(out, "  member {slot}: {}, {} faults located", member.state, member.faults)?;
+            writeln!(out, "  member {slot}: {}, faults located: {}", member.state, member.faults)?;
         }
     }
     Ok(())

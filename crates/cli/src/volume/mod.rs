@@ -5,10 +5,9 @@ mod create;
 mod document;
 mod inspect;
 mod refused;
-mod rendezvous;
+pub mod rendezvous;
 mod serve;
-mod steer;
-mod verify;
+pub mod steer;
 
 use crate::args::volume::{Volume, What};
 use crate::exit::Exit;
@@ -23,7 +22,6 @@ pub fn run(args: &Volume) -> Result<Exit> {
         What::Serve(args) => serve::run(args),
         What::Status(args) => steer::status(args),
         What::Findings(args) => steer::findings(args),
-        What::Verify(args) => verify::run(args),
         What::Check(args) => check::run(args),
         What::Fail(args) => steer::fail(args),
         What::Replace(args) => steer::replace(args),

@@ -1,11 +1,11 @@
 //! Where the control sockets of served volumes are, and how to talk to one.
 
 use crate::exit::Usage;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use scrubjay_serve::remote::client::{Client, ClientError};
 use scrubjay_serve::volume::commands::{Answer, Command};
-use std::io::{BufRead, BufReader, ErrorKind, Write};
-use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::net::UnixStream;
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -80,24 +80,18 @@ pub fn find(volume: Option<&str>) -> Result<PathBuf> {
     }
 }
 
+/// The socket of the volume of this name, if one is being served.
+pub fn socket_of(name: &str) -> Option<PathBuf> {
+    // Nowhere for sockets to lie: none lies there.
+    let path = folder().ok()?.join(format!("{name}.{SUFFIX}"));
+    path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket()).then_some(path)
+}
+
 /// Tells the volume behind a socket something, and waits for its answer.
 pub fn tell(socket: &Path, command: &Command) -> Result<Answer> {
-    let connected = UnixStream::connect(socket);
-    let mut stream = match connected {
-        Err(error) if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) => {
-            bail!("{}: the server is gone", socket.display());
-        }
-        connected => connected.with_context(|| socket.display().to_string())?,
-    };
-    writeln!(stream, "{}", serde_json::to_string(command)?)?;
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line)?;
-    if line.is_empty() {
-        bail!("{}: the server ended before it answered", socket.display());
-    }
-    let answer = serde_json::from_str(&line).context("the server's answer makes no sense: another version?")?;
-    match answer {
-        Answer::Error(why) => Err(Usage(why).into()),
-        answer => Ok(answer),
-    }
+    Client::connect(socket).and_then(|mut client| client.ask(command)).map_err(|error| match error {
+        ClientError::Refused(why) => Usage(why).into(),
+        ClientError::Io { socket, source } => anyhow::Error::from(source).context(socket.display().to_string()),
+        error => error.into(),
+    })
 }

@@ -65,7 +65,7 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
     )?;
     for (slot, member) in status.members.iter().enumerate() {
         let detail = member.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let faults = if member.faults == 0 { String::new() } else { format!(", {} faults located", member.faults) };
+        let faults = if member.faults == 0 { String::new() } else { format!(", faults located: {}", member.faults) };
         let path = member.path.as_deref().unwrap_or("-");
         writeln!(out, "  {slot:>3}  {}{detail}{faults}  {path}", member.state)?;
     }

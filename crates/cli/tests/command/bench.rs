@@ -1,6 +1,7 @@
 //! A clean folder with an image file, a state folder, and the command.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
@@ -41,6 +42,37 @@ impl Bench {
     pub fn start(&self, arguments: &[&str]) -> Child {
         self.command(arguments).spawn().expect("the command starts")
     }
+}
+
+impl Bench {
+    /// The state file with this ending, once there is one.
+    pub fn state_file(&self, ending: &str) -> Option<PathBuf> {
+        let mut files = fs::read_dir(self.state().join("scrubjay")).ok()?.map(|file| file.unwrap().path());
+        files.find(|path| path.extension().is_some_and(|found| found == ending))
+    }
+
+    /// Waits until so many sectors of a scrub that was started were saved with their verdicts.
+    pub fn until_saved(&self, mut child: Child, sectors: u64) -> Child {
+        let progress = child.stderr.take().expect("a pipe");
+        BufReader::new(progress).lines().next().expect("it says what it does").unwrap();
+        let saved = || self.state_file("hasty").and_then(|path| fs::read_to_string(path).ok());
+        while saved().is_none_or(|text| done(&text) < sectors) {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it could be stopped");
+            std::thread::yield_now();
+        }
+        child
+    }
+}
+
+/// Sectors with a verdict in a saved state of a sequence of runs.
+fn done(state: &str) -> u64 {
+    state.parse::<scrubjay_core::saved::Saved>().ok().and_then(|saved| saved.pass).map_or(0, |pass| pass.done.count())
+}
+
+/// Sends a signal.
+pub fn kill(child: &Child, signal: &str) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
 }
 
 /// What a run came to.

@@ -4,8 +4,11 @@ mod bench;
 mod code_speed;
 mod contract;
 mod create;
+#[path = "../../examples/demo/client.rs"]
+mod nbd;
 mod pause;
 mod replay;
+mod scrubbed;
 mod served;
 mod study;
 mod trace;

@@ -1,44 +1,18 @@
 //! A stop is a pause: signals, kill -9, and what is saved for whom.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, Ran, kill};
 use serde_json::json;
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::Child;
 
 /// Slow enough to be stopped in the middle: 16 MiB in 256 requests, each followed by a pause.
 const SLOWLY: [&str; 9] = ["scrub", "disk.img", "--policy", "delay", "--delay", "20ms", "--request", "64KiB", "--json"];
 
 impl Bench {
-    /// The state file with this ending, once there is one.
-    fn state_file(&self, ending: &str) -> Option<PathBuf> {
-        let mut files = fs::read_dir(self.state().join("scrubjay")).ok()?.map(|file| file.unwrap().path());
-        files.find(|path| path.extension().is_some_and(|found| found == ending))
-    }
-
     /// Starts a slow scrub and returns when a quarter of it has been saved.
     fn start_slowly(&self) -> Child {
-        let mut child = self.start(&SLOWLY);
-        let progress = child.stderr.take().expect("a pipe");
-        BufReader::new(progress).lines().next().expect("it says what it does").unwrap();
-        let saved = || self.state_file("hasty").and_then(|path| fs::read_to_string(path).ok());
-        while saved().is_none_or(|text| done(&text) < 8192) {
-            assert!(child.try_wait().unwrap().is_none(), "it ended before it could be stopped");
-            std::thread::yield_now();
-        }
-        child
+        self.until_saved(self.start(&SLOWLY), 8192)
     }
-}
-
-/// Sectors with a verdict in a saved state of a sequence of runs.
-fn done(state: &str) -> u64 {
-    state.parse::<scrubjay_core::saved::Saved>().ok().and_then(|saved| saved.pass).map_or(0, |pass| pass.done.count())
-}
-
-fn kill(child: &Child, signal: &str) {
-    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(status.success());
 }
 
 #[test]

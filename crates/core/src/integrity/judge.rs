@@ -74,10 +74,10 @@ struct Found {
 fn by_versions(evidence: &Evidence) -> Found {
     let mut found = Found::default();
     for index in 0..evidence.shape.data {
-        let newest = evidence.claims(index).map(|(_, entry)| entry).max_by_key(|entry| entry.version.number());
+        let newest = claims(evidence, index, None).map(|(_, entry)| entry).max_by_key(|entry| entry.version.number());
         found.truth.push(newest);
         let Some(newest) = newest else { continue };
-        for (slot, entry) in evidence.claims(index) {
+        for (slot, entry) in claims(evidence, index, None) {
             if entry.version.number() < newest.version.number() {
                 found.stale.insert(slot);
             } else if evidence.scheme.lists_sums() && entry != newest {
@@ -85,42 +85,66 @@ fn by_versions(evidence: &Evidence) -> Found {
             }
         }
     }
+    // Hybrid-1 counts on from the version that it finds on a chunk, which may have missed a write: then a list that
+    // missed the next one is ahead of that chunk and behind the others, and all of it comes of that one row.
+    if evidence.scheme == Scheme::Hybrid1
+        && found.stale.count() > 1
+        && let [slot] = culprits(evidence, disputed(evidence))[..]
+    {
+        found.stale = Slots::one(slot);
+        found.truth = truth(evidence, Some(slot));
+    }
     found
-}
-
-/// What is said of a data chunk by whole rows, but for one. (The list of a torn parity may be whole, and old.)
-fn sound_claims(evidence: &Evidence, index: usize, without: Option<usize>) -> impl Iterator<Item = Entry> {
-    let is_heard = move |slot: usize| Some(slot) != without && evidence.rows[slot].is_sound();
-    evidence.claims(index).filter(move |&(slot, _)| is_heard(slot)).map(|(_, entry)| entry)
 }
 
 /// The one row without which all claims agree, if there is exactly one.
 fn by_sums(evidence: &Evidence) -> Found {
-    let agrees = |index: usize, without: Option<usize>| {
-        let mut sums = sound_claims(evidence, index, without).map(|entry| entry.sum);
-        let first = sums.next();
-        sums.all(|sum| Some(sum) == first)
-    };
-    let data = 0..evidence.shape.data;
-    let disputed: Slots = data.clone().filter(|&index| !agrees(index, None)).collect();
-    let mut found = Found::default();
-    let mut culprit = None;
-    if !disputed.is_empty() {
-        let explains = |&slot: &usize| disputed.iter().all(|index| agrees(index, Some(slot)));
-        let culprits: Vec<usize> = evidence.sound().iter().filter(explains).collect();
-        match culprits[..] {
-            [slot] => culprit = Some(slot),
-            _ => found.conflict = disputed,
+    let disputed = disputed(evidence);
+    if disputed.is_empty() {
+        return Found { truth: truth(evidence, None), ..Found::default() };
+    }
+    match culprits(evidence, disputed)[..] {
+        [slot] => Found { stale: Slots::one(slot), truth: truth(evidence, Some(slot)), ..Found::default() },
+        _ => {
+            let undisputed = |(index, entry)| if disputed.contains(index) { None } else { entry };
+            let truth = truth(evidence, None).into_iter().enumerate().map(undisputed).collect();
+            Found { conflict: disputed, truth, ..Found::default() }
         }
     }
-    found.stale = culprit.map_or(Slots::NONE, Slots::one);
-    found.truth = data
-        .map(|index| {
-            let mut claims = sound_claims(evidence, index, culprit);
-            claims.next().filter(|_| !found.conflict.contains(index))
-        })
-        .collect();
-    found
+}
+
+/// What is said of a data chunk, but for one row. The list of a torn parity may be whole, and old: it is heard only where
+/// one number counts the writes of the whole array, so that an older list never names a greater one.
+fn claims(evidence: &Evidence, index: usize, without: Option<usize>) -> impl Iterator<Item = (usize, Entry)> {
+    let hears_all = evidence.scheme == Scheme::Stamp;
+    let is_heard = move |slot: usize| Some(slot) != without && (hears_all || evidence.rows[slot].is_sound());
+    evidence.claims(index).filter(move |&(slot, _)| is_heard(slot))
+}
+
+/// Do all say the same of a data chunk, but for one row?
+fn agrees(evidence: &Evidence, index: usize, without: Option<usize>) -> bool {
+    let has_versions = evidence.scheme.has_versions();
+    let key = |entry: Entry| if has_versions { entry.version.number() } else { u64::from(entry.sum) };
+    let mut keys = claims(evidence, index, without).map(|(_, entry)| key(entry));
+    let first = keys.next();
+    keys.all(|key| Some(key) == first)
+}
+
+/// The data chunks that are not the same to all.
+fn disputed(evidence: &Evidence) -> Slots {
+    (0..evidence.shape.data).filter(|&index| !agrees(evidence, index, None)).collect()
+}
+
+/// The rows without any one of which all of these chunks would be the same to all.
+fn culprits(evidence: &Evidence, disputed: Slots) -> Vec<usize> {
+    let explains = |&slot: &usize| disputed.iter().all(|index| agrees(evidence, index, Some(slot)));
+    evidence.sound().iter().filter(explains).collect()
+}
+
+/// What each data chunk is, by the first that is heard.
+fn truth(evidence: &Evidence, without: Option<usize>) -> Vec<Option<Entry>> {
+    let first = |index| claims(evidence, index, without).next().map(|(_, entry)| entry);
+    (0..evidence.shape.data).map(first).collect()
 }
 
 #[cfg(test)]
@@ -235,5 +259,28 @@ mod tests {
         let mut evidence = stripe(Scheme::Stamp, 4, 2);
         evidence.rows[2].entry.sum ^= 1;
         assert_eq!(judge(&evidence).lost, Slots::one(2));
+    }
+
+    /// D0's write 11 was lost, and it was written over whole by literal Hybrid-1: again as 11, with all others.
+    fn counted_on() -> Evidence {
+        let mut evidence = stripe(Scheme::Hybrid1, 3, 1);
+        evidence.rows[0].entry.version = Version(8);
+        evidence.rows[3].list.as_mut().unwrap()[1..].iter_mut().for_each(|entry| entry.version.0 -= 1);
+        evidence
+    }
+
+    #[test]
+    fn hybrid_1_blames_one_row_where_a_version_began_to_count_again() {
+        let judgement = judge(&counted_on());
+        assert_eq!((judgement.stale, judgement.lost), (Slots::one(3), Slots::NONE));
+        assert_eq!(judgement.truth[0].unwrap().version, Version(8));
+    }
+
+    #[test]
+    fn hybrid_1_does_not_hear_the_list_of_a_torn_parity() {
+        let mut evidence = counted_on();
+        evidence.rows[3].standing = Standing::Torn;
+        let judgement = judge(&evidence);
+        assert_eq!((judgement.erased, judgement.stale), (Slots::one(3), Slots::NONE));
     }
 }

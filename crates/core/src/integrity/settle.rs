@@ -5,6 +5,8 @@
 //! written earlier must stay. Each believable list of a parity is a state the stripe was in, as a whole, at some time;
 //! the rules, the first that can be followed:
 //!
+//! 0. Without versions nothing tells newer from older. Where all claims but those of rows that the parities make up for
+//!    agree, that is what the stripe is: whoever is outvoted was torn, or silently corrupt before.
 //! 1. Forward: the newest version of each chunk, if parities that encode exactly these rebuild what is behind.
 //! 2. Another list, if it takes nothing back: no row that is there calls itself newer.
 //! 3. If no data row is missing or foreign: all data rows as they are, torn ones too. (Rows that every list calls older
@@ -13,6 +15,7 @@
 //! 5. What is missing is lost; the rest stays as it is.
 
 use super::evidence::Evidence;
+use super::judge::judge;
 use super::tag::{Entry, Standing};
 use crate::slots::Slots;
 
@@ -38,6 +41,9 @@ pub fn settle(evidence: &Evidence) -> Settlement {
     let torn: Slots = data.iter().filter(|&slot| standing(slot) == Standing::Torn).collect();
     let gone = data - evidence.sound() - torn;
 
+    if let Some(settlement) = agreed(evidence) {
+        return settlement;
+    }
     let mut ways = ways(evidence);
     ways.sort_by_key(|way| (std::cmp::Reverse(way.age), way.rebuilt.count()));
     if let Some(way) = ways.iter().find(|way| way.is_newest).or_else(|| ways.iter().find(|way| way.back.is_empty())) {
@@ -61,6 +67,22 @@ pub fn settle(evidence: &Evidence) -> Settlement {
         resealed: torn - hollow,
         lost: gone | hollow,
     }
+}
+
+/// What all rows but a few agree about, in schemes that list sums and no versions.
+fn agreed(evidence: &Evidence) -> Option<Settlement> {
+    if !evidence.scheme.has_buddies() {
+        return None;
+    }
+    let judgement = judge(evidence);
+    let truth: Option<Vec<Entry>> = judgement.truth.into_iter().collect();
+    truth.filter(|_| judgement.lost.is_empty()).map(|truth| Settlement {
+        rebuilt: judgement.erased & evidence.shape.data_slots(),
+        parities: evidence.shape.parity_slots() - judgement.erased,
+        truth,
+        resealed: Slots::NONE,
+        lost: Slots::NONE,
+    })
 }
 
 /// A list, and what following it takes.
@@ -162,5 +184,38 @@ mod tests {
         let settlement = settle(&mirror(7, Standing::Torn, 5));
         assert_eq!((settlement.rebuilt, settlement.resealed), (Slots::NONE, Slots::one(0)));
         assert!(settlement.lost.is_empty());
+    }
+
+    /// Three data rows and one parity of a scheme without versions, all of which agree.
+    fn unordered(scheme: Scheme) -> Evidence {
+        let entry = |sum| Entry { version: Version(0), sum };
+        let row = |slot: u32| Seen { entry: entry(slot), neighbour: (slot + 2) % 3, ..Seen::nothing(Standing::Sound) };
+        let parity = Seen { list: Some((0..3).map(entry).collect()), ..Seen::nothing(Standing::Sound) };
+        let rows = (0..3).map(row).chain([parity]).collect();
+        Evidence { scheme, shape: Shape { data: 3, parity: 1 }, rows }
+    }
+
+    #[test]
+    fn without_versions_a_row_that_all_others_contradict_is_rebuilt() {
+        for scheme in [Scheme::Pure, Scheme::Hybrid2] {
+            let mut evidence = unordered(scheme);
+            evidence.rows[1].entry.sum = 77;
+            let settlement = settle(&evidence);
+            assert_eq!((settlement.rebuilt, settlement.parities), (Slots::one(1), Slots::one(3)), "{scheme}");
+            assert_eq!(settlement.truth[1].sum, 1);
+            evidence.rows[1] = Seen::nothing(Standing::Torn);
+            assert_eq!(settle(&evidence).rebuilt, Slots::one(1), "{scheme}");
+        }
+    }
+
+    #[test]
+    fn without_versions_data_stay_as_they_are_when_the_parity_or_nobody_is_outvoted() {
+        let mut evidence = unordered(Scheme::Hybrid2);
+        evidence.rows[3].list.as_mut().unwrap()[0].sum = 77;
+        let settlement = settle(&evidence);
+        assert_eq!((settlement.rebuilt, settlement.lost), (Slots::NONE, Slots::NONE));
+        evidence.rows[1].entry.sum = 78;
+        let settlement = settle(&evidence);
+        assert_eq!((settlement.rebuilt, settlement.lost), (Slots::NONE, Slots::NONE));
     }
 }

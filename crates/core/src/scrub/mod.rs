@@ -61,6 +61,8 @@ pub struct Pass {
     pub transient_errors: u64,
     /// What the drive said the first time that happened.
     pub transient_cause: Option<Cause>,
+    /// How many rows a volume found not to be what they should be, and made up for.
+    pub flaws: u64,
 }
 
 impl Pass {
@@ -271,6 +273,7 @@ impl Scrub {
             unreadable,
             transient_errors: self.pass.transient_errors,
             transient_cause: self.pass.transient_cause,
+            flaws: self.pass.flaws,
             bytes_verified_now: Bytes(self.verified * SECTOR_BYTES),
             in_flight_for: self.in_flight.iter().map(|op| now.since(op.issued)).max().unwrap_or_default(),
             elapsed,
@@ -333,11 +336,14 @@ impl Scrub {
         self.last = Some((finished, finished.since(started)));
         match outcome {
             Outcome::Clean => {
-                self.failures.on_answered(range);
                 self.seen.service.add(range.bytes(), finished.since(started), finished);
-                self.escalation.on_clean(range);
-                self.verified += range.count();
-                self.settle_verdict(now, range);
+                self.on_verified(now, range);
+            }
+            // How long these took says nothing about the next one.
+            Outcome::Vacant => self.on_verified(now, range),
+            Outcome::Flawed(rows) => {
+                self.pass.flaws += u64::from(rows);
+                self.on_verified(now, range);
             }
             Outcome::Unreadable(cause) => {
                 self.failures.on_answered(range);
@@ -354,6 +360,13 @@ impl Scrub {
             },
             Outcome::Gone => self.state = State::Gone,
         }
+    }
+
+    fn on_verified(&mut self, now: Nanos, range: SectorRange) {
+        self.failures.on_answered(range);
+        self.escalation.on_clean(range);
+        self.verified += range.count();
+        self.settle_verdict(now, range);
     }
 
     fn on_unreadable(&mut self, now: Nanos, range: SectorRange, cause: Cause) {

@@ -53,6 +53,8 @@ pub struct Report {
     pub transient_errors: u64,
     /// What the drive said the first time that happened.
     pub transient_cause: Option<Cause>,
+    /// Rows of this pass that a volume found not to be what they should be, and made up for.
+    pub flaws: u64,
     /// How long this run has lasted.
     pub elapsed: Nanos,
     /// Foreground requests seen.

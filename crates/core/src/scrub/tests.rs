@@ -66,6 +66,21 @@ fn runs(sectors: &[u64]) -> Vec<(u64, u64)> {
     set.iter().map(|run| (run.start.0, run.count())).collect()
 }
 
+/// What a volume says: such ranges are verified, flaws are counted for the whole pass, and nobody learns from their times.
+#[test]
+fn what_was_made_up_for_and_what_is_vacant_is_verified() {
+    let grid = Grid::new(64, 64, 16);
+    let mut bench = Bench::new(grid, OrderKind::Sequential, &[]);
+    for outcome in [Outcome::Flawed(2), Outcome::Vacant, Outcome::Flawed(3), Outcome::Clean] {
+        let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("there is more") };
+        assert_eq!(bench.scrub.seen().service.completions(), 0);
+        bench.complete(id, outcome);
+    }
+    let report = bench.scrub.report(bench.now);
+    assert_eq!((report.state, report.bytes_verified, report.flaws), (State::Complete, Bytes(64 * 512), 5));
+    assert!(report.unreadable.is_empty() && report.transient_errors == 0);
+}
+
 #[test]
 fn names_exactly_the_unreadable_sectors_in_every_order() {
     let bad = [0, 17, 18, 19, 300, 511, 512, 999];

@@ -79,6 +79,12 @@ impl Handle {
         Guard { handle: self.clone(), stripe, is_alone }
     }
 
+    /// Takes a stripe with other readers, if that needs no waiting.
+    pub fn share(&self, stripe: u64) -> Option<Guard> {
+        let is_taken = self.with(|state| state.locks.share(stripe));
+        is_taken.then(|| Guard { handle: self.clone(), stripe, is_alone: false })
+    }
+
     /// Waits in a queue until somebody wakes it; perhaps for nothing: look again, and wait again.
     pub async fn park(&self, queue: Queue) {
         let mut is_parked = false;

@@ -32,10 +32,16 @@ struct Use {
 }
 
 impl Intents {
-    /// As it was read, or all clean.
+    /// As it was read, or all clean. What is dirty may be so on one member only: it is not durable yet.
     pub fn new(dirty: Bits) -> Intents {
         let regions = dirty.iter().map(|region| (region, Use { is_unflushed: true, ..Use::default() })).collect();
-        Intents { durable: dirty.clone(), dirty, regions, pages_busy: Default::default(), is_cleaning: false }
+        Intents {
+            durable: Bits::zeros(dirty.len()),
+            dirty,
+            regions,
+            pages_busy: Default::default(),
+            is_cleaning: false,
+        }
     }
 
     /// A write into a region begins. Is the region already dirty on all members?

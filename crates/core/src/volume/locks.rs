@@ -48,6 +48,14 @@ impl Locks {
         true
     }
 
+    /// Takes a stripe with other readers, if nobody has it alone or waits for it. Never queues.
+    pub fn share(&mut self, stripe: u64) -> bool {
+        let lock = self.locks.entry(stripe).or_default();
+        let is_free = !lock.is_written && lock.queue.is_empty();
+        lock.readers += usize::from(is_free);
+        is_free
+    }
+
     /// Takes a stripe, alone or with other readers; or else queues for it.
     pub fn take(&mut self, stripe: u64, task: TaskId, is_alone: bool) -> bool {
         let lock = self.locks.entry(stripe).or_default();
@@ -102,11 +110,15 @@ mod tests {
         let mut locks = Locks::default();
         assert!(locks.take(7, 1, false) && locks.take(7, 2, false));
         assert!(!locks.take(7, 3, true) && !locks.take(7, 4, false) && !locks.take(7, 5, false));
+        assert!(!locks.share(7), "not before those who wait");
         assert!(locks.take(8, 6, true), "another stripe");
+        assert!(!locks.share(8), "somebody has it alone");
         assert!(locks.give(7, false).is_empty());
         assert_eq!(locks.give(7, false), [3]);
         assert_eq!(locks.give(7, true), [4, 5]);
         assert!(locks.give(7, false).is_empty() && locks.give(7, false).is_empty() && locks.give(8, true).is_empty());
+        assert!(locks.share(7) && locks.share(7) && !locks.take(7, 1, true));
+        assert!(locks.give(7, false).is_empty() && locks.give(7, false) == [1] && locks.give(7, true).is_empty());
         assert!(locks.locks.is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! The volume: a block device of members that finds and heals silent corruption. A pure machine, like all in this crate.
 //!
 //! ```text
-//! Request -> requests -> read, write -> plan -> ops -> a pump -> disks
+//! Request -> requests -> read, write (restripe) -> plan -> ops -> a pump -> disks
 //!               |           | not as it should be
 //!               |           +-> resolve: read all, judge, rebuild, write, read back -> Record
 //!               +-> persist: intents, flushes, the written map, superblocks
@@ -16,6 +16,7 @@
 mod handle;
 mod intents;
 mod locks;
+mod lost;
 mod ops;
 mod options;
 mod parts;
@@ -27,6 +28,7 @@ pub mod record;
 mod recover;
 mod requests;
 mod resolve;
+mod restripe;
 mod rows;
 mod state;
 mod tasks;
@@ -44,7 +46,7 @@ use crate::format::bits::Bits;
 use crate::format::superblock::Superblock;
 use crate::format::superblock::{MemberState, Why};
 use crate::format::uuid::Uuid;
-use crate::member::{Array, Done, Fault, Op, OpKind, Slot};
+use crate::member::{Array, Done, Fault, Op, Slot};
 use crate::units::Nanos;
 use handle::Handle;
 pub use options::{Options, Planted};
@@ -103,6 +105,10 @@ impl Volume {
                 is_newcomer: false,
                 state: record.state,
                 ahead: BTreeSet::new(),
+                stripes_vouched: match record.state {
+                    MemberState::Rebuilding { stripes_done } => stripes_done,
+                    _ => 0,
+                },
                 faults: VecDeque::new(),
                 fault_row: None,
             })
@@ -150,8 +156,8 @@ impl Volume {
         volume
     }
 
-    /// Reads these stripes whole and puts right what is wrong in them. The reply comes when all are done; what was found
-    /// are records.
+    /// Reads these stripes whole and puts right what is wrong in them. The reply comes when all are done: an I/O error when
+    /// some of them do not have all of their content. What was found are records.
     pub fn verify(&mut self, now: Nanos, id: RequestId, stripes: std::ops::Range<u64>) {
         let handle = self.handle.clone();
         self.begin(now, async move {
@@ -159,15 +165,16 @@ impl Volume {
                 handle.park(Queue::Open).await;
             }
             let end = stripes.end.min(handle.with(|state| state.geometry.stripes));
-            let mut is_stopped = false;
+            let mut reply = Reply::Done;
             for stripe in stripes.start..end {
-                is_stopped = handle.with(|state| state.life == Life::Stopping);
-                if is_stopped {
+                if handle.with(|state| state.life == Life::Stopping) {
+                    reply = Reply::Failed(Failure::Stopping);
                     break;
                 }
-                verify::stripe(&handle, stripe).await;
+                if !verify::stripe(&handle, stripe).await {
+                    reply = Reply::Failed(Failure::Io);
+                }
             }
-            let reply = if is_stopped { Reply::Failed(Failure::Stopping) } else { Reply::Done };
             handle.with(|state| state.replies.push_back((id, reply)));
         });
     }
@@ -195,9 +202,20 @@ impl Volume {
         self.begin(now, async move { rebuild::replace(handle, member, uuid).await });
     }
 
+    /// Writes nothing with a number below this any more. A disk that was a member before may have gone on without the
+    /// others: told its write mark before it is taken in, nothing that it still holds looks newer than what is written here.
+    pub fn skip_write_numbers(&mut self, below: u64) {
+        self.handle.with(|state| state.write_number = state.write_number.max(below));
+    }
+
     /// Would everything still be there without this member?
     pub fn can_spare(&self, member: Slot) -> bool {
         self.handle.with(|state| state.can_spare(member))
+    }
+
+    /// Was this stripe ever written? While the volume is opening, that is not known, and is said of every one.
+    pub fn is_written(&self, stripe: u64) -> bool {
+        self.handle.with(|state| state.written.get(stripe))
     }
 
     /// Is it open for reading only?
@@ -245,7 +263,7 @@ impl Volume {
         loop {
             for stripe in self.handle.with(|state| std::mem::take(&mut state.suspects)) {
                 let handle = self.handle.clone();
-                self.handle.spawn(async move { verify::stripe(&handle, stripe).await });
+                self.handle.spawn(async move { _ = verify::stripe(&handle, stripe).await });
             }
             for task in self.handle.with(|state| std::mem::take(&mut state.spawned)) {
                 let id = self.tasks.insert(task);
@@ -305,10 +323,7 @@ impl Array for Volume {
                 return Some(op);
             }
             // Another disk may be in its place by now, which this is not meant for.
-            let buffer = match op.kind {
-                OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => Some(buffer),
-                OpKind::Flush | OpKind::Discard { .. } => None,
-            };
+            let buffer = op.kind.buffer();
             self.handle(now, Done { id: op.id, buffer, result: Err(Fault::Gone) });
         }
     }

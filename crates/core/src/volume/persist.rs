@@ -37,7 +37,9 @@ pub(super) async fn next_write_number(handle: &Handle) -> u64 {
         if let Some(number) = number {
             return number;
         }
-        commit(handle, |superblock| superblock.write_mark += WRITE_NUMBERS_RESERVED).await;
+        let least = handle.with(|state| state.write_number);
+        let above = |mark: u64| mark.max(least) + WRITE_NUMBERS_RESERVED;
+        commit(handle, |superblock| superblock.write_mark = above(superblock.write_mark)).await;
     }
 }
 
@@ -49,6 +51,12 @@ pub(super) async fn commit(handle: &Handle, change: impl FnOnce(&mut Superblock)
         state.superblock_rounds.wanted += 1;
         state.superblock_rounds.wanted
     });
+    rounds(handle, wanted, |state| &mut state.superblock_rounds, Queue::Superblock, superblock_round).await;
+}
+
+/// Waits until it is durable which members are out by now: what is acknowledged without them rests on that.
+pub(super) async fn outs_known(handle: &Handle) {
+    let wanted = handle.with(|state| state.superblock_rounds.wanted);
     rounds(handle, wanted, |state| &mut state.superblock_rounds, Queue::Superblock, superblock_round).await;
 }
 
@@ -93,9 +101,13 @@ async fn superblock_round(handle: &Handle) {
     let copies = handle.with(|state| {
         state.superblock.generation += 1;
         for (record, member) in state.superblock.members.iter_mut().zip(&state.members) {
-            record.state = member.state;
+            record.state = match member.state {
+                MemberState::Rebuilding { .. } => MemberState::Rebuilding { stripes_done: member.stripes_vouched },
+                state => state,
+            };
         }
-        if state.options.is_read_only {
+        // A member more than can be spared is not called out: nothing is acknowledged without it, and it is needed again.
+        if state.options.is_read_only || state.life == Life::Broken {
             return Vec::new();
         }
         let bytes = state.geometry.member_bytes;
@@ -155,10 +167,11 @@ pub(super) async fn take_out(handle: &Handle, disk: Disk, why: Why) {
         if !state.is_attached(member) {
             return true; // somebody else is at it: it is known when the next round is over
         }
-        state.members[member].state = MemberState::Failed(why);
-        state.members[member].ahead.clear();
-        if !state.can_spare(member) {
-            state.life = Life::Broken;
+        if state.can_spare(member) {
+            state.members[member].state = MemberState::Failed(why);
+            state.members[member].ahead.clear();
+        } else {
+            state.life = Life::Broken; // it stays, to be read as far as it can be
         }
         true
     });
@@ -183,6 +196,12 @@ pub(super) async fn announce(handle: &Handle, region: u64) {
         }
         is_durable = handle.with(|state| state.intents.durable.get(region));
     }
+}
+
+/// Writes all pages of the intents to all members: after a crash a bit may be on one of them only, and go with it.
+pub(super) async fn announce_again(handle: &Handle) {
+    let pages: Vec<u64> = (0..handle.with(|state| state.geometry.intent_pages)).collect();
+    write_intents(handle, &pages, true).await;
 }
 
 async fn write_intents(handle: &Handle, pages: &[u64], is_durable: bool) {
@@ -210,7 +229,7 @@ pub(super) fn clean_later(handle: &Handle) {
     }
     let own = handle.clone();
     handle.spawn(async move {
-        while own.with(|state| state.intents.is_any_dirty() && state.life == Life::Open) {
+        while own.with(|state| state.life == Life::Open && state.intents.dirty.iter().any(|at| state.is_decided(at))) {
             let (now, idle) = own.with(|state| (state.now, state.options.intent_idle));
             own.sleep_until(now.saturating_add(idle)).await;
             if own.with(|state| state.life == Life::Open) {
@@ -223,7 +242,11 @@ pub(super) fn clean_later(handle: &Handle) {
 
 /// Flushes, then makes those regions clean that were not written since `before`.
 pub(super) async fn clean(handle: &Handle, before: Nanos) {
-    let covered = handle.with(|state| state.intents.flush_begins());
+    // What is undecided now stays so for the disks until this flush, even if it is trimmed meanwhile: a crash brings it back.
+    let covered: Vec<u64> = handle.with(|state| {
+        let covered = state.intents.flush_begins();
+        covered.into_iter().filter(|&region| state.is_decided(region)).collect()
+    });
     if !flush(handle).await {
         return;
     }
@@ -233,11 +256,6 @@ pub(super) async fn clean(handle: &Handle, before: Nanos) {
         handle.park(Queue::Intent).await;
     }
     let pages = handle.with(|state| {
-        let is_decided = |&region: &u64| {
-            let stripes = state.geometry.stripes_of_region(region);
-            state.unresolved.range(stripes).next().is_none()
-        };
-        let covered: Vec<u64> = covered.into_iter().filter(is_decided).collect();
         let pages = state.intents.clean(&covered, before, per_page);
         state.intents.pages_busy.extend(&pages);
         pages
@@ -256,6 +274,7 @@ pub(super) async fn flush(handle: &Handle) -> bool {
         state.flush_rounds.wanted
     });
     rounds(handle, wanted, |state| &mut state.flush_rounds, Queue::Flush, flush_round).await;
+    outs_known(handle).await;
     handle.with(|state| matches!(state.life, Life::Opening | Life::Open | Life::Stopping))
 }
 
@@ -339,6 +358,11 @@ pub(super) fn blame(handle: &Handle, member: Slot, row: u64) {
     if is_too_much {
         let own = handle.clone();
         let disk = handle.with(|state| state.disk(member));
-        handle.spawn(async move { take_out(&own, disk, Why::Faults).await });
+        handle.spawn(async move {
+            // Another one may be out since.
+            if own.with(|state| state.can_spare(member)) {
+                take_out(&own, disk, Why::Faults).await;
+            }
+        });
     }
 }

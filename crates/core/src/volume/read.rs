@@ -1,10 +1,10 @@
-//! Reading: what a client wants of one stripe, checked, and rebuilt where it has to be.
+//! Reading: what a client wants of some stripes, checked, and rebuilt where it has to be.
 
-use super::handle::Handle;
+use super::handle::{Guard, Handle};
 use super::options::Planted;
 use super::parts::Piece;
 use super::resolve::{self, Resolved};
-use super::rows::{self, Rows};
+use super::rows::{self, Rows, Wanted};
 use super::state::State;
 use crate::block::Part;
 use crate::buffer::Buffer;
@@ -13,29 +13,84 @@ use crate::plan::{Mode, Plan, State as PlanState, Want, plan};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
 
-/// The parts that answer these pieces of a stripe, in their order.
-pub(super) async fn stripe(handle: &Handle, stripe: u64, pieces: Vec<Piece>) -> Vec<Part> {
-    let wanted: Slots = pieces.iter().map(|piece| piece.slot).collect();
-    let is_written = || handle.with(|state| state.written.get(stripe));
-    {
-        let _guard = handle.lock(stripe, false).await;
-        if !is_written() {
-            return zeros(&pieces);
+/// So many stripes are read together at most; a longer request is several of them.
+pub(super) const STRIPES_MAX: usize = 64;
+
+/// A stripe, and the pieces of it that a request wants, in their order.
+pub(super) type StripePieces = (u64, Vec<Piece>);
+
+/// What came of a stripe at the first try.
+enum Answer {
+    Parts(Vec<Part>),
+    /// Somebody has it alone, or waits to.
+    Busy,
+    /// Something is not as it should be.
+    Doubtful,
+}
+
+/// The parts that answer these wants, in their order. All stripes that nobody writes to are read at once. (Nobody waits
+/// for a stripe while holding another: two such readers could wait for each other.)
+pub(super) async fn stripes(handle: &Handle, wants: &[StripePieces]) -> Vec<Part> {
+    let guards = wants.iter().map(|(stripe, _)| handle.share(*stripe)).collect();
+    let answers = held(handle, wants, guards).await;
+    let mut parts = Vec::with_capacity(wants.iter().map(|(_, pieces)| pieces.len()).sum());
+    for (want, mut answer) in wants.iter().zip(answers) {
+        if let Answer::Busy = answer {
+            let guard = handle.lock(want.0, false).await;
+            let mut answers = held(handle, std::slice::from_ref(want), vec![Some(guard)]).await;
+            answer = answers.pop().expect("one for the one");
         }
-        let Some(plan) = handle.with(|state| plan_read(state, stripe, wanted)) else {
-            return lost_or_whole(handle, stripe, pieces, wanted).await;
-        };
-        let mut rows = rows::read(handle, stripe, plan.read_chunks, plan.read_appendices).await;
-        resolve::retry(handle, stripe, &mut rows).await;
-        if let Some(parts) = handle.with(|state| answer(state, stripe, &plan, wanted, &pieces, rows)) {
-            return parts;
+        match answer {
+            Answer::Parts(of_one) => parts.extend(of_one),
+            Answer::Busy | Answer::Doubtful => parts.extend(resolved(handle, want).await),
         }
     }
-    let _guard = handle.lock(stripe, true).await;
-    if !is_written() {
-        return zeros(&pieces); // trimmed, while nobody held it
+    parts
+}
+
+/// Reads the stripes that are held, and lets go of them.
+async fn held(handle: &Handle, wants: &[StripePieces], guards: Vec<Option<Guard>>) -> Vec<Answer> {
+    let slots = |pieces: &[Piece]| -> Slots { pieces.iter().map(|piece| piece.slot).collect() };
+    let is_read =
+        |stripe: u64, guard: &Option<Guard>| guard.is_some() && handle.with(|state| state.written.get(stripe));
+    let plans: Vec<Option<Plan>> = wants
+        .iter()
+        .zip(&guards)
+        .map(|((stripe, pieces), guard)| {
+            is_read(*stripe, guard).then(|| handle.with(|state| plan_read(state, *stripe, slots(pieces))))?
+        })
+        .collect();
+    let planned = wants.iter().zip(&plans).filter_map(|((stripe, _), plan)| {
+        let plan = plan.as_ref()?;
+        Some(Wanted { stripe: *stripe, chunks: plan.read_chunks, appendices: plan.read_appendices })
+    });
+    let mut all = rows::read_together(handle, &planned.collect::<Vec<_>>()).await.into_iter();
+
+    let mut answers = Vec::with_capacity(wants.len());
+    for (((stripe, pieces), plan), guard) in wants.iter().zip(&plans).zip(&guards) {
+        let (stripe, wanted) = (*stripe, slots(pieces));
+        answers.push(match plan {
+            Some(plan) => {
+                let mut rows = all.next().expect("one for each plan");
+                resolve::retry(handle, stripe, &mut rows).await;
+                let parts = handle.with(|state| answer(state, stripe, plan, wanted, pieces, rows));
+                parts.map_or(Answer::Doubtful, Answer::Parts)
+            }
+            None if guard.is_none() => Answer::Busy,
+            None if is_read(stripe, guard) => Answer::Parts(lost_or_whole(handle, stripe, pieces, wanted).await),
+            None => Answer::Parts(zeros(pieces)),
+        });
     }
-    let resolved = resolve::resolve(handle, stripe).await;
+    answers
+}
+
+/// Looks at all of a stripe that is not as it should be, and puts it right.
+async fn resolved(handle: &Handle, (stripe, pieces): &StripePieces) -> Vec<Part> {
+    let _guard = handle.lock(*stripe, true).await;
+    if !handle.with(|state| state.written.get(*stripe)) {
+        return zeros(pieces); // trimmed, while nobody held it
+    }
+    let resolved = resolve::resolve(handle, *stripe).await;
     resolved_parts(handle, pieces, resolved)
 }
 
@@ -111,13 +166,30 @@ fn part(piece: &Piece, lost: Slots, row: Option<Buffer>) -> Part {
     }
 }
 
-/// More members are missing than the parities make up for: what is left of the chunks that were asked for.
-async fn lost_or_whole(handle: &Handle, stripe: u64, pieces: Vec<Piece>, wanted: Slots) -> Vec<Part> {
-    let present = handle.with(|state| wanted - state.missing(stripe));
-    let rows = rows::read(handle, stripe, present, Slots::NONE).await;
+/// More members are missing than the parities make up for, or a crash left the stripe undecided: what is left of the
+/// chunks that were asked for.
+async fn lost_or_whole(handle: &Handle, stripe: u64, pieces: &[Piece], wanted: Slots) -> Vec<Part> {
+    let (all, missing, lists, is_judged, scheme) = handle.with(|state| {
+        let (missing, scheme) = (state.missing(stripe), state.geometry.scheme);
+        let all = Slots::range(0, state.shape().slots()) - missing;
+        let is_judged = scheme.checks_itself() && !state.unresolved.contains(&stripe);
+        (all, missing, state.shape().parity_slots() - missing, is_judged, scheme)
+    });
+    let needs_witnesses = scheme.lists_sums() && !scheme.checks_itself();
+    let present = wanted - missing;
+    let lists = if is_judged { lists } else { Slots::NONE };
+    let rows = rows::read(handle, stripe, if needs_witnesses { all } else { present }, lists).await;
+    let judgement = judge(&rows.evidence);
+    let doubtful = if is_judged { judgement.erased | judgement.lost } else { Slots::NONE };
+    // A row that says nothing of itself is right if anybody else says so, or there is nobody to ask.
+    let is_witnessed = |slot: usize, sum: u32| {
+        let mut others = rows.evidence.claims(slot).filter(|&(by, _)| by != slot).peekable();
+        !needs_witnesses || others.peek().is_none() || others.any(|(_, entry)| entry.sum == sum)
+    };
     let is_right = |slot: usize| {
         let seen = &rows.evidence.rows[slot];
-        seen.is_sound() && !seen.entry.version.is_lost()
+        let is_lost = seen.entry.version.is_lost() || doubtful.contains(slot);
+        seen.is_sound() && !is_lost && is_witnessed(slot, seen.entry.sum)
     };
     let lost: Slots = wanted.iter().filter(|&slot| !present.contains(slot) || !is_right(slot)).collect();
     let mut buffers = rows.buffers;
@@ -126,7 +198,7 @@ async fn lost_or_whole(handle: &Handle, stripe: u64, pieces: Vec<Piece>, wanted:
     parts
 }
 
-fn resolved_parts(handle: &Handle, pieces: Vec<Piece>, mut resolved: Resolved) -> Vec<Part> {
+fn resolved_parts(handle: &Handle, pieces: &[Piece], mut resolved: Resolved) -> Vec<Part> {
     let marked = resolved.entries.iter().enumerate().filter(|(_, entry)| entry.version.is_lost());
     let lost: Slots = resolved.lost | marked.map(|(slot, _)| slot).collect();
     let parts = pieces.iter().map(|piece| part(piece, lost, resolved.rows[piece.slot].take())).collect();

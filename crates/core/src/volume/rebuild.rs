@@ -1,6 +1,7 @@
 //! Rebuilding a member that was replaced: online, stripe by stripe, resumed where it stopped, each row read back.
 
 use super::handle::Handle;
+use super::lost;
 use super::persist;
 use super::resolve;
 use super::rows;
@@ -49,6 +50,7 @@ pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
         state.members[slot].state = MemberState::Rebuilding { stripes_done: 0 };
         state.members[slot].is_newcomer = true;
         state.members[slot].ahead.clear();
+        state.members[slot].stripes_vouched = 0;
         state.members[slot].faults.clear();
         state.superblock.members[slot].uuid = uuid;
         state.superblock.members[slot].term += 1;
@@ -132,7 +134,8 @@ async fn run(handle: &Handle, disk: Disk) {
         let to = (from + WINDOW_STRIPES).min(stripes);
         let end = window(handle, disk, from, to).await;
         let flushed = handle.ops(vec![(slot, OpKind::Flush)]).await;
-        if end == Run::Undecided {
+        let is_flushed = flushed.iter().all(|flushed| flushed.result.is_ok());
+        if end == Run::Undecided && is_flushed {
             let now = handle.with(|state| state.now);
             handle.sleep_until(now.saturating_add(UNDECIDED_PAUSE)).await;
             continue;
@@ -140,7 +143,7 @@ async fn run(handle: &Handle, disk: Disk) {
         if handle.with(|state| stripes_done(state, disk)).is_none() {
             return;
         }
-        if end == Run::Ended || flushed.iter().any(|flushed| flushed.result.is_err()) {
+        if end == Run::Ended || !is_flushed {
             persist::take_out(handle, disk, Why::Gone).await;
             return;
         }
@@ -159,8 +162,15 @@ async fn run(handle: &Handle, disk: Disk) {
 /// Makes the written map durable before a superblock says how far this disk is: a stripe that was trimmed meanwhile was
 /// left out, and a crash must not bring it back with a row that was never there. Is the disk still being rebuilt then?
 async fn is_vouched_for(handle: &Handle, disk: Disk) -> bool {
+    let done = handle.with(|state| stripes_done(state, disk));
     persist::flush(handle).await;
-    handle.with(|state| stripes_done(state, disk)).is_some()
+    handle.with(|state| {
+        let is_rebuilt = stripes_done(state, disk).is_some();
+        if let Some(done) = done.filter(|_| is_rebuilt) {
+            state.members[disk.member].stripes_vouched = done;
+        }
+        is_rebuilt
+    })
 }
 
 /// How far this disk is, if it is the one that is being rebuilt, and the volume is open.
@@ -224,12 +234,12 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     }
     // What a crash left undecided must not be made to look right.
     if handle.with(|state| state.unresolved.contains(&stripe)) {
-        return given_up(handle, disk, stripe);
+        return given_up(handle, disk, stripe, mine).await;
     }
     let resolved = resolve::resolve(handle, stripe).await;
     if !resolved.lost.is_empty() {
         resolved.recycle(handle);
-        return given_up(handle, disk, stripe);
+        return given_up(handle, disk, stripe, mine).await;
     }
     let entries = resolved.entries.clone();
     let mut data = resolved.rows;
@@ -278,17 +288,29 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     })
 }
 
-/// What cannot be proven is not written: the row stays foreign on the new disk, and is found to be, where rows prove
-/// themselves; where they do not, the disk cannot be called complete.
-fn given_up(handle: &Handle, disk: Disk, stripe: u64) -> Run {
-    handle.with(|state| {
-        if !state.is_current(disk) {
-            return Run::Ended;
-        }
-        if !state.geometry.scheme.checks_itself() {
-            return Run::Undecided;
-        }
-        state.members[disk.member].ahead.insert(stripe);
-        Run::Done
-    })
+/// What cannot be proven: where rows prove themselves, one that proves nothing lies in its place (one that a crash left
+/// half rebuilt would look like one that was half written; and on a disk that was this member before, its old row would
+/// look whole). Where they do not, the disk cannot be called complete.
+async fn given_up(handle: &Handle, disk: Disk, stripe: u64, mine: Slots) -> Run {
+    if handle.with(|state| !state.is_current(disk)) {
+        return Run::Ended;
+    }
+    if handle.with(|state| !state.geometry.scheme.checks_itself()) {
+        return Run::Undecided;
+    }
+    let ops = handle.with(|state| {
+        let write = |slot| {
+            let offset = state.geometry.chunk_offset(state.geometry.layout.place(stripe, slot).row);
+            let mut buffer = Buffer::zeroed(state.row_bytes());
+            lost::fill(&mut buffer[..state.chunk_bytes()]);
+            (disk.member, OpKind::Write { offset, buffer, is_durable: true })
+        };
+        mine.iter().map(write).collect()
+    });
+    let done = handle.ops(ops).await;
+    if !persist::failed(handle, done).is_empty() || handle.with(|state| !state.is_current(disk)) {
+        return Run::Ended;
+    }
+    handle.with(|state| state.members[disk.member].ahead.insert(stripe));
+    Run::Done
 }

@@ -1,17 +1,21 @@
 //! Opening a volume: its maps are read, and what a crash left in dirty regions is settled, before anything is served.
 
 use super::handle::Handle;
+use super::lost;
+use super::ops::GROUP_OPS_MAX;
 use super::persist;
 use super::resolve;
-use super::rows::Rows;
+use super::rows::{self, Rows};
 use super::state::{Life, Queue, State};
 use crate::buffer::Buffer;
 use crate::format::geometry::WRITTEN_PAGE_BYTES;
 use crate::format::superblock::Why;
 use crate::format::{intent, written};
 use crate::integrity::evidence::Seen;
+use crate::integrity::judge::judge;
 use crate::integrity::settle::{Settlement, settle};
 use crate::integrity::tag::{Entry, Standing, Version};
+use crate::layout::DISKS_MAX;
 use crate::member::{OpKind, Slot};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
@@ -19,8 +23,11 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Pages of the written map asked for at once, of each member: 2 MiB.
-const PAGES_AT_ONCE: u64 = 256;
+/// Pages of the written map asked for at once, of each member, both versions: 1 MiB.
+const PAGES_AT_ONCE: u64 = 128;
+const _: () = assert!(PAGES_AT_ONCE as usize * 2 * DISKS_MAX <= GROUP_OPS_MAX);
+/// So often rows are read again that say nothing of themselves, until two reads agree.
+const READS_MAX: usize = 16;
 /// Stripes settled at once.
 const STRIPES_AT_ONCE: usize = 16;
 
@@ -44,6 +51,7 @@ pub(super) async fn open(handle: Handle) {
         })
         .await;
         if is_dirty {
+            persist::announce_again(&handle).await;
             settle_all(&handle).await;
         }
     }
@@ -170,6 +178,7 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
     }
     let mut rows = resolve::read_all(handle, stripe).await;
     resolve::retry(handle, stripe, &mut rows).await;
+    read_alike(handle, stripe, &mut rows).await;
     if !is_written {
         handle.with(|state| disown_forgotten(state, stripe, &mut rows));
     }
@@ -183,7 +192,7 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
     }
     let is_marking = handle.with(|state| state.geometry.scheme.has_versions());
     let chunk_bytes = handle.with(|state| state.chunk_bytes());
-    let is_hollow = |&slot: &usize| rows.content(slot, chunk_bytes).is_some_and(is_partly_lost);
+    let is_hollow = |&slot: &usize| rows.content(slot, chunk_bytes).is_some_and(lost::is_in);
     let hollow: Slots = settlement.resealed.iter().filter(is_hollow).collect();
     settlement.resealed = settlement.resealed - hollow;
     settlement.lost = settlement.lost | hollow;
@@ -212,34 +221,48 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
         }
         for slot in settlement.lost.iter() {
             let mut row = state.pool.take_zeroed(state.row_bytes());
-            row[..state.geometry.chunk_bytes as usize]
-                .chunks_mut(LOST_BYTES)
-                .for_each(|sector| sector.copy_from_slice(&lost_sector()));
+            lost::fill(&mut row[..state.geometry.chunk_bytes as usize]);
             data[slot] = Some(row);
         }
         changed(state, stripe, data, entries, &rows)
     });
+    // What seems lost may be on members that went just now: it is found again when they come back.
+    if handle.with(|state| state.life == Life::Broken) {
+        let buffers = writes.into_iter().filter_map(|(_, op)| op.buffer());
+        handle.with(|state| state.recycle(buffers));
+        rows.recycle(handle);
+        return;
+    }
     let done = handle.ops(writes).await;
     for disk in persist::failed(handle, done) {
         persist::take_out(handle, disk, Why::Gone).await;
     }
     rows.recycle(handle);
-    handle.with(|state| state.note_written(stripe));
+    handle.with(|state| {
+        state.note_written(stripe);
+        (0..state.shape().data).for_each(|slot| state.note_write(stripe, slot));
+    });
 }
 
-/// A sector of a chunk that was lost.
-const LOST_BYTES: usize = 512;
-/// What it says, over and over: a write over it that a crash tore shows where it did not come to.
-const LOST_WORDS: &[u8] = b"What was here is lost: a crash in a degraded array. ";
-
-fn lost_sector() -> [u8; LOST_BYTES] {
-    std::array::from_fn(|index| LOST_WORDS[index % LOST_WORDS.len()])
-}
-
-/// Does a sector of this chunk say that it was lost?
-fn is_partly_lost(chunk: &[u8]) -> bool {
-    let lost = lost_sector();
-    chunk.chunks(LOST_BYTES).any(|sector| sector == lost)
+/// Where rows say nothing of themselves, one that was read astray looks like one that was half written: only what two
+/// reads in a row show alike is believed.
+async fn read_alike(handle: &Handle, stripe: u64, rows: &mut Rows) {
+    let scheme = rows.evidence.scheme;
+    if scheme.checks_itself() || !scheme.has_appendix() || judge(&rows.evidence).is_clean() {
+        return;
+    }
+    let mut doubtful = rows.evidence.sound();
+    for _ in 0..READS_MAX {
+        let mut again = rows::read(handle, stripe, doubtful, Slots::NONE).await;
+        let differs = |slot: &usize| rows.buffers[*slot].as_deref() != again.buffers[*slot].as_deref();
+        doubtful = doubtful.iter().filter(differs).collect();
+        for slot in doubtful.iter() {
+            std::mem::swap(&mut rows.buffers[slot], &mut again.buffers[slot]);
+            std::mem::swap(&mut rows.evidence.rows[slot], &mut again.evidence.rows[slot]);
+        }
+        again.recycle(handle);
+    }
+    doubtful.iter().for_each(|slot| rows.evidence.rows[slot] = Seen::nothing(Standing::Unreadable));
 }
 
 /// Of a stripe that the written map calls unwritten, only rows that were written after the map's page count: older
@@ -283,8 +306,17 @@ fn known_rows(state: &mut State, rows: &Rows, settlement: &mut Settlement) -> Ve
             })
             .collect();
         settlement.rebuilt = settlement.rebuilt - wrong;
-        settlement.lost = settlement.lost | wrong;
-        wrong.iter().for_each(|slot| all[slot] = None);
+        for slot in wrong.iter() {
+            // A parity that says nothing of itself may be torn: then what is there stays.
+            let row = rows.buffers[slot].as_ref().filter(|_| !state.geometry.scheme.checks_itself());
+            match (row, &mut all[slot]) {
+                (Some(row), Some(copy)) => copy.copy_from_slice(row),
+                (_, decoded) => {
+                    decoded.take().into_iter().for_each(|decoded| state.pool.give(decoded));
+                    settlement.lost.insert(slot);
+                }
+            }
+        }
     }
     let parities = all.split_off(shape.data);
     state.recycle(parities.into_iter().flatten());

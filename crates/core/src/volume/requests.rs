@@ -86,19 +86,19 @@ async fn finish(handle: &Handle, is_done: bool, is_durable: bool) -> Reply {
 /// Reads all stripes of a range at once.
 async fn read_all(handle: &Handle, offset: u64, len: u64) -> Vec<Part> {
     let (chunk_bytes, data) = handle.with(|state| (state.geometry.chunk_bytes, state.shape().data));
-    let mut stripes = cut(offset, len, chunk_bytes, data);
-    let (first, pieces) = stripes.next().expect("a request is not empty");
-    let rest: Vec<(u64, Vec<Piece>)> = stripes.collect();
-    if rest.is_empty() {
-        return read::stripe(handle, first, pieces).await;
+    let mut wants: Vec<read::StripePieces> = cut(offset, len, chunk_bytes, data).collect();
+    if wants.len() <= read::STRIPES_MAX {
+        return read::stripes(handle, &wants).await;
     }
     let task = handle.current();
-    let left = Rc::new(Cell::new(1 + rest.len()));
-    let answers: Rc<RefCell<Vec<Vec<Part>>>> = Rc::new(RefCell::new((0..=rest.len()).map(|_| Vec::new()).collect()));
-    for (index, (stripe, pieces)) in std::iter::once((first, pieces)).chain(rest).enumerate() {
+    let count = wants.len().div_ceil(read::STRIPES_MAX);
+    let left = Rc::new(Cell::new(count));
+    let answers: Rc<RefCell<Vec<Vec<Part>>>> = Rc::new(RefCell::new((0..count).map(|_| Vec::new()).collect()));
+    for index in (0..count).rev() {
+        let wants = wants.split_off(index * read::STRIPES_MAX);
         let (own, left, answers) = (handle.clone(), left.clone(), answers.clone());
         handle.spawn(async move {
-            let parts = read::stripe(&own, stripe, pieces).await;
+            let parts = read::stripes(&own, &wants).await;
             answers.borrow_mut()[index] = parts;
             left.set(left.get() - 1);
             if left.get() == 0 {
@@ -170,6 +170,7 @@ async fn forget(handle: &Handle, offset: u64, len: u64) {
             }
         });
     }
+    persist::clean_later(handle); // what was undecided there is not any more
 }
 
 /// Runs of written and unwritten stripes.

@@ -8,6 +8,7 @@ use super::record::{End, Kind, Record, kind_of};
 use super::rows::{self, Rows};
 use super::state::{Life, State};
 use crate::buffer::Buffer;
+use crate::format::superblock::Why;
 use crate::integrity::judge::{Judgement, judge};
 use crate::integrity::scheme::Scheme;
 use crate::integrity::tag::{self, Entry, Standing};
@@ -301,6 +302,9 @@ async fn repair(handle: &Handle, stripe: u64, rebuilt: &mut Rebuilt, wanted: Slo
     handle.with(|state| state.recycle(done.into_iter().flat_map(|done| done.buffer)));
     let flushed = handle.ops(members.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
     let is_flushed: Vec<bool> = flushed.iter().map(|done| done.result.is_ok()).collect();
+    for disk in persist::failed(handle, flushed) {
+        persist::take_out(handle, disk, Why::Gone).await; // no later flush would tell what was lost with this one
+    }
 
     let flushed: Slots =
         wanted.iter().zip(is_flushed).filter(|(_, is_flushed)| *is_flushed).map(|(slot, _)| slot).collect();
@@ -353,6 +357,9 @@ fn report(
         };
         found.push((slot, kind, end));
     }
+    for slot in ((rebuilt.lost & rebuilt.erased) - present).iter() {
+        found.push((slot, Kind::Unreadable, End::Lost));
+    }
     for slot in (rebuilt.lost - rebuilt.erased).iter() {
         found.push((slot, Kind::Mismatch, End::Lost));
     }
@@ -364,7 +371,7 @@ fn report(
             record(state, stripe, slot, kind, end);
             state.geometry.layout.place(stripe, slot)
         });
-        if kind != Kind::Mismatch {
+        if kind != Kind::Mismatch && present.contains(slot) {
             persist::blame(handle, place.disk, place.row);
         }
         // Only after a repair: two places that name each other and cannot be repaired would never come to an end.

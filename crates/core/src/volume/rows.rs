@@ -1,13 +1,13 @@
-//! Rows of one stripe, read from their members and opened.
+//! Rows of stripes, read from their members and opened.
 
-use super::handle::Handle;
+use super::handle::{Ended, Handle};
 use super::persist;
-use super::state::State;
+use super::state::{Disk, State};
 use crate::buffer::Buffer;
 use crate::integrity::evidence::{Evidence, Seen};
 use crate::integrity::scheme::Scheme;
-use crate::integrity::tag::{self, Entry, Standing};
-use crate::member::{Fault, OpKind};
+use crate::integrity::tag::{self, Entry, Standing, Version};
+use crate::member::{Fault, OpKind, Slot};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
 
@@ -36,41 +36,81 @@ impl Rows {
     }
 }
 
+/// Rows of one stripe to be read: some whole, of others the appendices alone.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub stripe: u64,
+    pub chunks: Slots,
+    pub appendices: Slots,
+}
+
+impl Wanted {
+    /// The slots, in the order in which they are asked for.
+    fn slots(&self) -> impl Iterator<Item = usize> {
+        self.chunks.iter().chain(self.appendices.iter())
+    }
+}
+
 /// Reads these rows, whole or their appendices alone. A member that does not answer is taken out of the volume.
 pub(super) async fn read(handle: &Handle, stripe: u64, chunks: Slots, appendices: Slots) -> Rows {
-    let (ops, slots) = handle.with(|state| {
-        let mut ops = Vec::with_capacity(chunks.count() + appendices.count());
-        let mut slots = Vec::with_capacity(ops.capacity());
-        for slot in chunks.iter().chain(appendices.iter()) {
-            let place = state.geometry.layout.place(stripe, slot);
-            let start = state.geometry.chunk_offset(place.row);
-            let is_whole = chunks.contains(slot);
-            let skipped = if is_whole { 0 } else { state.chunk_bytes() };
-            let buffer = state.pool.take(state.row_bytes() - skipped);
-            ops.push((place.disk, OpKind::Read { offset: start + skipped as u64, buffer }));
-            slots.push(slot);
-        }
-        (ops, slots)
-    });
-    let settled = handle.with(|state| state.settled(stripe));
-    let done = handle.ops(ops).await;
+    let mut rows = read_together(handle, &[Wanted { stripe, chunks, appendices }]).await;
+    rows.pop().expect("one for the one")
+}
 
-    let mut rows = handle.with(|state| Rows {
-        buffers: (0..state.shape().slots()).map(|_| None).collect(),
+/// Reads rows of several stripes at once, as [`read`] does those of one.
+pub(super) async fn read_together(handle: &Handle, wanted: &[Wanted]) -> Vec<Rows> {
+    let (ops, settled) = handle.with(|state| {
+        let mut ops = Vec::with_capacity(wanted.iter().map(|one| one.chunks.count() + one.appendices.count()).sum());
+        wanted.iter().for_each(|one| ask(state, one, &mut ops));
+        let settled: Vec<Slots> = wanted.iter().map(|one| state.settled(one.stripe)).collect();
+        (ops, settled)
+    });
+    let mut done = handle.ops(ops).await.into_iter();
+    let mut gone = Vec::new();
+    let rows = handle.with(|state| {
+        let of_one = |(one, settled)| collect(state, one, settled, &mut done, &mut gone);
+        wanted.iter().zip(settled).map(of_one).collect()
+    });
+    for disk in gone {
+        persist::take_out(handle, disk, crate::format::superblock::Why::Gone).await;
+    }
+    rows
+}
+
+fn ask(state: &mut State, wanted: &Wanted, ops: &mut Vec<(Slot, OpKind)>) {
+    for slot in wanted.slots() {
+        let place = state.geometry.layout.place(wanted.stripe, slot);
+        let start = state.geometry.chunk_offset(place.row);
+        let skipped = if wanted.chunks.contains(slot) { 0 } else { state.chunk_bytes() };
+        let buffer = state.pool.take(state.row_bytes() - skipped);
+        ops.push((place.disk, OpKind::Read { offset: start + skipped as u64, buffer }));
+    }
+}
+
+/// The rows of one stripe, of the next of what was done; and whose disks did not answer.
+fn collect(
+    state: &mut State,
+    wanted: &Wanted,
+    settled: Slots,
+    done: &mut impl Iterator<Item = Ended>,
+    gone: &mut Vec<Disk>,
+) -> Rows {
+    let (shape, Wanted { stripe, chunks, appendices }) = (state.shape(), *wanted);
+    let mut rows = Rows {
+        buffers: (0..shape.slots()).map(|_| None).collect(),
         evidence: Evidence {
             scheme: state.geometry.scheme,
-            shape: state.shape(),
-            rows: vec![Seen::nothing(Standing::Missing); state.shape().slots()],
+            shape,
+            rows: vec![Seen::nothing(Standing::Missing); shape.slots()],
         },
         read: chunks | appendices,
         appendices,
         settled: settled & chunks,
-    });
-    let mut gone = Vec::new();
-    for (done, slot) in done.into_iter().zip(slots) {
+    };
+    for (slot, done) in wanted.slots().zip(done) {
         let buffer = done.buffer.expect("a read brings its buffer back");
         rows.evidence.rows[slot] = match done.result {
-            Ok(()) => handle.with(|state| open(state, stripe, slot, &buffer)),
+            Ok(()) => open(state, stripe, slot, &buffer),
             Err(Fault::Medium) => Seen::nothing(Standing::Unreadable),
             Err(Fault::Gone) => {
                 gone.push(done.disk);
@@ -79,17 +119,14 @@ pub(super) async fn read(handle: &Handle, stripe: u64, chunks: Slots, appendices
         };
         // The appendix of a neighbour, read to be changed: whole or not is all it tells without its content.
         let is_neighbour = appendices.contains(slot) && rows.evidence.scheme.has_buddies();
-        if is_neighbour && slot < rows.evidence.shape.data && rows.evidence.rows[slot].is_sound() {
+        if is_neighbour && slot < shape.data && rows.evidence.rows[slot].is_sound() {
             rows.evidence.rows[slot] = Seen::nothing(Standing::Missing);
             rows.read.remove(slot);
         }
         match done.result {
             Ok(()) => rows.buffers[slot] = Some(buffer),
-            Err(_) => handle.with(|state| state.pool.give(buffer)),
+            Err(_) => state.pool.give(buffer),
         }
-    }
-    for disk in gone {
-        persist::take_out(handle, disk, crate::format::superblock::Why::Gone).await;
     }
     rows
 }
@@ -117,6 +154,11 @@ pub(super) fn open(state: &State, stripe: u64, slot: usize, buffer: &[u8]) -> Se
     };
     if !scheme.checks_itself() {
         seen.standing = Standing::Sound;
+    }
+    // Where no version is written, what lies in its place (of a row that does not check itself: anything) is none.
+    if !scheme.has_versions() {
+        let entries = seen.list.iter_mut().flatten().chain([&mut seen.entry]);
+        entries.for_each(|entry| entry.version = Version(0));
     }
     seen
 }

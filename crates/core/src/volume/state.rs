@@ -83,6 +83,8 @@ pub(super) struct Member {
     pub is_newcomer: bool,
     /// While it is rebuilt: stripes behind `stripes_done` that it holds already.
     pub ahead: BTreeSet<u64>,
+    /// Of its `stripes_done`, those that it may be said to hold: the written map is durable as it was when they were done.
+    pub stripes_vouched: u64,
     /// When faults were located on it, the last few.
     pub faults: VecDeque<Nanos>,
     /// The row of the last one.
@@ -216,6 +218,12 @@ impl State {
         let is_blind = self.options.planted == Some(Planted::SetReadBitWithoutFlush);
         let data = 0..self.shape().data;
         data.filter(|&slot| is_blind || !self.unflushed.contains(self.chunk(stripe, slot))).collect()
+    }
+
+    /// Is nothing in this region what a crash left undecided?
+    pub fn is_decided(&self, region: u64) -> bool {
+        let stripes = self.geometry.stripes_of_region(region);
+        self.unresolved.range(stripes).next().is_none()
     }
 
     /// A row was read, which was settled before that, and its content is right: the medium has it.

@@ -2,7 +2,7 @@
 
 use super::record::{End, Kind};
 use super::{Options, Volume};
-use crate::block::{Part, Reply, Request, RequestId};
+use crate::block::{Failure, Part, Reply, Request, RequestId};
 use crate::buffer::Buffer;
 use crate::format::assemble::{Given, assemble};
 use crate::format::blank;
@@ -16,6 +16,8 @@ use crate::plan::Shape;
 use crate::rng::Rng;
 use crate::units::{Nanos, UnixSeconds};
 
+mod promises;
+
 const MEMBER_BYTES: u64 = 3 << 20;
 const CHUNK: u64 = 4096;
 
@@ -24,6 +26,12 @@ struct Rig {
     volume: Volume,
     members: Vec<Vec<u8>>,
     is_gone: Vec<bool>,
+    /// Are writes of superblocks under way, and never done?
+    holds_superblocks: bool,
+    /// Do members give what they have, and take nothing?
+    is_full: bool,
+    /// The member whose next flush fails.
+    is_unflushable: Option<usize>,
     geometry: Geometry,
     next: u64,
     now: u64,
@@ -44,6 +52,13 @@ impl Rig {
     }
 
     fn start_as(members: Vec<Vec<u8>>, geometry: Geometry, options: Options) -> Rig {
+        let mut rig = Rig::begin(members, geometry, options);
+        rig.pump();
+        rig
+    }
+
+    /// Started, and no operation done yet.
+    fn begin(members: Vec<Vec<u8>>, geometry: Geometry, options: Options) -> Rig {
         let given: Vec<Given> = members
             .iter()
             .enumerate()
@@ -58,13 +73,33 @@ impl Rig {
         let assembly = assemble(&given).unwrap();
         let volume = Volume::start(assembly, options);
         let is_gone = vec![false; members.len()];
-        let mut rig = Rig { volume, members, is_gone, geometry, next: 0, now: 0, ops: 0 };
-        rig.pump();
-        rig
+        Rig {
+            volume,
+            members,
+            is_gone,
+            holds_superblocks: false,
+            is_full: false,
+            is_unflushable: None,
+            geometry,
+            next: 0,
+            now: 0,
+            ops: 0,
+        }
     }
 
     fn pump(&mut self) {
-        while let Some(op) = self.volume.poll_op(Nanos(self.now)) {
+        self.pump_until(|_| false);
+    }
+
+    fn pump_until(&mut self, is_enough: impl Fn(&Rig) -> bool) {
+        while !is_enough(self)
+            && let Some(op) = self.volume.poll_op(Nanos(self.now))
+        {
+            let superblocks = Superblock::offsets(MEMBER_BYTES).unwrap();
+            if matches!(op.kind, OpKind::Write { offset, .. } if self.holds_superblocks && superblocks.contains(&offset))
+            {
+                continue;
+            }
             self.ops += 1;
             self.now += 1000;
             let member = &mut self.members[op.member];
@@ -78,9 +113,14 @@ impl Rig {
                     buffer.copy_from_slice(&member[offset as usize..offset as usize + len]);
                     (Some(buffer), Ok(()))
                 }
+                OpKind::Write { buffer, .. } if self.is_full => (Some(buffer), Err(Fault::Medium)),
                 OpKind::Write { offset, buffer, .. } => {
                     member[offset as usize..offset as usize + buffer.len()].copy_from_slice(&buffer);
                     (Some(buffer), Ok(()))
+                }
+                OpKind::Flush if self.is_unflushable == Some(op.member) => {
+                    self.is_unflushable = None;
+                    (None, Err(Fault::Medium))
                 }
                 OpKind::Flush | OpKind::Discard { .. } => (None, Ok(())),
             };
@@ -293,6 +333,26 @@ fn a_misdirected_write_heals_its_victim_and_its_target() {
 }
 
 #[test]
+fn verifying_a_stripe_says_whether_it_has_all_of_its_content() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![1; 40 * CHUNK as usize]);
+    let verify = |rig: &mut Rig, stripe: u64| {
+        rig.volume.verify(Nanos(rig.now), RequestId(99), stripe..stripe + 1);
+        rig.pump();
+        rig.volume.poll_reply()
+    };
+    for (damaged, reply) in [(2, Reply::Done), (3, Reply::Failed(Failure::Io))] {
+        for slot in 0..damaged {
+            let (member, start) = rig.place(damaged as u64, slot);
+            rig.members[member][start..start + CHUNK as usize].fill(0xee);
+        }
+        assert_eq!(verify(&mut rig, damaged as u64), Some((RequestId(99), reply)), "{damaged} rows of six");
+    }
+    assert!(rig.volume.is_written(9) && !rig.volume.is_written(10));
+    assert_eq!(verify(&mut rig, 10), Some((RequestId(99), Reply::Done)), "it was never written");
+}
+
+#[test]
 fn members_that_go_are_done_without_and_replaced_and_more_than_m_are_an_error() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     let bytes: Vec<u8> = (0..60 * CHUNK as usize).map(|index| (index / 512) as u8).collect();
@@ -349,5 +409,55 @@ fn a_small_write_of_stamp_costs_what_it_costs_a_bare_array() {
         rig.ops = 0;
         rig.read(0, CHUNK);
         assert_eq!(rig.ops, if scheme == Scheme::None { 1 } else { 2 }, "{scheme}");
+    }
+}
+
+#[test]
+fn what_lies_in_the_place_of_a_version_is_none_where_there_are_no_versions() {
+    let mut rig = Rig::new(Scheme::Pure, LayoutKind::Rotating, 1, 2);
+    rig.write(0, &[3; CHUNK as usize]);
+    let (member, at) = rig.place(0, 0);
+    let row_bytes = rig.geometry.row_bytes() as usize;
+    rig.members[member][at + CHUNK as usize..at + row_bytes].fill(0xff);
+    assert!(rig.read(0, CHUNK) == vec![Some(3); CHUNK as usize]);
+}
+
+#[test]
+fn no_write_is_acknowledged_before_it_is_known_that_a_member_is_out() {
+    for scheme in [Scheme::None, Scheme::Stamp] {
+        let mut rig = Rig::new(scheme, LayoutKind::Raid1, 1, 1);
+        rig.write(0, &[1; CHUNK as usize]);
+        rig.volume.fail(Nanos(rig.now), 0);
+        let data = Buffer::copy_of(&[2; CHUNK as usize]);
+        rig.volume.submit(Nanos(rig.now), RequestId(99), Request::Write { offset: 0, data, is_durable: false });
+        let starts = Superblock::offsets(MEMBER_BYTES).unwrap();
+        let is_superblock = |kind: &OpKind| matches!(kind, OpKind::Write { offset, .. } if starts.contains(offset));
+        // All is done but the superblocks.
+        let (mut held, mut rows_written) = (Vec::new(), 0);
+        while let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
+            if is_superblock(&op.kind) {
+                held.push(op);
+                continue;
+            }
+            let first = rig.geometry.chunk_offset(0);
+            rows_written += usize::from(matches!(&op.kind, OpKind::Write { offset, .. } if *offset == first));
+            let buffer = match op.kind {
+                OpKind::Read { offset, mut buffer } => {
+                    let len = buffer.len();
+                    buffer.copy_from_slice(&rig.members[op.member][offset as usize..offset as usize + len]);
+                    Some(buffer)
+                }
+                OpKind::Write { buffer, .. } => Some(buffer),
+                _ => None,
+            };
+            rig.volume.handle(Nanos(rig.now), Done { id: op.id, buffer, result: Ok(()) });
+        }
+        assert_eq!((rows_written, rig.volume.poll_reply()), (1, None), "{scheme}");
+        for op in held {
+            let OpKind::Write { buffer, .. } = op.kind else { unreachable!() };
+            rig.volume.handle(Nanos(rig.now), Done { id: op.id, buffer: Some(buffer), result: Ok(()) });
+        }
+        rig.pump();
+        assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Done))), "{scheme}");
     }
 }

@@ -1,23 +1,17 @@
-//! Writing one stripe: the plan of least I/O, old content checked before anything is reckoned from it, all rows written
-//! before anything is acknowledged.
+//! Writing one stripe: what has come for it is written together, and all rows before anything is acknowledged.
 
 use super::handle::Handle;
 use super::options::Planted;
 use super::persist;
-use super::resolve::{self, Resolved};
-use super::rows::{self, Rows};
+use super::resolve;
+use super::restripe::{self, Output};
 use super::state::{Life, Queue, State};
 use super::writes::{Coverage, Pending};
 use crate::block::Failure;
 use crate::buffer::Buffer;
 use crate::format::superblock::Why;
-use crate::integrity::judge::is_consistent;
-use crate::integrity::scheme::Scheme;
-use crate::integrity::tag::{self, Entry, Version};
 use crate::member::{Fault, OpKind};
-use crate::plan::{Mode, Plan, Shape, State as PlanState, Want, plan};
 use crate::slots::Slots;
-use scrubjay_code::crc32c;
 
 /// Does the writes of a stripe, as many at once as have come, until there are no more.
 pub(super) async fn drain(handle: Handle, stripe: u64) {
@@ -72,6 +66,11 @@ async fn write(handle: &Handle, stripe: u64, batch: &[Pending]) -> Result<(), Fa
 async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Result<(), Failure> {
     let (touched, partial) = handle.with(|state| coverage(state, batch));
     let is_anew = handle.with(|state| {
+        // Too few rows would be written to read it again: the volume was started without a member while another one
+        // was being rebuilt.
+        if state.missing(stripe).count() > state.shape().parity {
+            return Err(Failure::Io);
+        }
         let is_all = touched == state.shape().data_slots() && partial.is_empty();
         let is_undecided = state.unresolved.contains(&stripe);
         if is_undecided && !is_all {
@@ -82,17 +81,17 @@ async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Res
     })?;
     let mut is_first = None;
     let rows = if !is_anew {
-        match replace(handle, stripe, batch, touched, partial).await? {
+        match restripe::replace(handle, stripe, batch, touched, partial).await? {
             Some(rows) => rows,
             None => {
                 let resolved = resolve::resolve(handle, stripe).await;
-                from_resolved(handle, stripe, batch, touched, partial, resolved).await?
+                restripe::from_resolved(handle, stripe, batch, touched, partial, resolved).await?
             }
         }
     } else {
-        let version = version(handle).await;
+        let version = restripe::version(handle).await;
         is_first = Some(version);
-        first(handle, stripe, batch, version)
+        restripe::first(handle, stripe, batch, version)
     };
     put(handle, stripe, rows).await?;
     handle.with(|state| {
@@ -128,348 +127,6 @@ fn coverage(state: &State, batch: &[Pending]) -> (Slots, Slots) {
         .filter_map(|(slot, chunk)| (chunk.is_any() && !chunk.is_whole(chunk_bytes)).then_some(slot))
         .collect();
     (touched, partial)
-}
-
-/// Puts the batch's bytes over a chunk's, in the order in which they came.
-fn apply(batch: &[Pending], slot: usize, chunk: &mut [u8]) {
-    for write in batch {
-        for piece in write.pieces.iter().filter(|piece| piece.slot == slot) {
-            match &write.data {
-                Some(data) => chunk[piece.range.clone()].copy_from_slice(&data[piece.at..piece.at + piece.range.len()]),
-                None => chunk[piece.range.clone()].fill(0),
-            }
-        }
-    }
-}
-
-/// What is to be written: whole rows, sealed, and appendices alone.
-struct Output {
-    rows: Vec<(usize, Buffer)>,
-    appendices: Vec<(usize, Buffer)>,
-}
-
-/// The first write of a stripe: all of it, zeros where nobody wrote.
-fn first(handle: &Handle, stripe: u64, batch: &[Pending], version: Version) -> Output {
-    handle.with(|state| {
-        let mut data: Vec<Option<Buffer>> = Vec::with_capacity(state.shape().data);
-        for slot in 0..state.shape().data {
-            let mut row = state.pool.take_zeroed(state.row_bytes());
-            apply(batch, slot, &mut row[..state.geometry.chunk_bytes as usize]);
-            data.push(Some(row));
-        }
-        let entries = vec![Entry { version, sum: 0 }; data.len()];
-        whole(state, stripe, data, entries, state.shape().data_slots())
-    })
-}
-
-/// The number of this write, in schemes that have versions. (Hybrid-1 takes it for the first write of a chunk only:
-/// after a trim the versions must not begin anew below those that still lie on the disks.)
-async fn version(handle: &Handle) -> Version {
-    match handle.with(|state| state.geometry.scheme.has_versions()) {
-        true => Version(persist::next_write_number(handle).await),
-        false => Version(0),
-    }
-}
-
-/// New parities of all data, and the rows that change: those of `touched` and the parities. Sums are reckoned here.
-fn whole(state: &mut State, stripe: u64, data: Vec<Option<Buffer>>, mut entries: Vec<Entry>, touched: Slots) -> Output {
-    let chunk_bytes = state.chunk_bytes();
-    let count = data.len();
-    let mut parities: Vec<Buffer> = (0..state.shape().parity).map(|_| state.pool.take(state.row_bytes())).collect();
-    let mut sums = vec![0; state.shape().slots()];
-    {
-        let sources: Vec<&[u8]> =
-            data.iter().map(|row| &row.as_ref().expect("all data are known")[..chunk_bytes]).collect();
-        let mut out: Vec<&mut [u8]> = parities.iter_mut().map(|row| &mut row[..chunk_bytes]).collect();
-        if state.geometry.scheme.has_appendix() {
-            state.code.encode_summed(&sources, &mut out, &mut sums);
-        } else {
-            state.code.encode(&sources, &mut out);
-        }
-    }
-    entries.iter_mut().zip(&sums).for_each(|(entry, &sum)| entry.sum = sum);
-    let missing = state.missing(stripe);
-    let buddies = buddies(state, touched);
-    let mut output = Output { rows: Vec::with_capacity(touched.count() + parities.len()), appendices: Vec::new() };
-    for (slot, row) in data.into_iter().enumerate() {
-        let mut row = row.expect("all data are known");
-        if missing.contains(slot) || !(touched | buddies).contains(slot) {
-            state.pool.give(row);
-            continue;
-        }
-        seal_data(state, stripe, slot, &mut row, &entries);
-        if touched.contains(slot) {
-            output.rows.push((slot, row));
-        } else {
-            let mut appendix = state.pool.take(row.len() - chunk_bytes);
-            appendix.copy_from_slice(&row[chunk_bytes..]);
-            state.pool.give(row);
-            output.appendices.push((slot, appendix));
-        }
-    }
-    for (index, mut row) in parities.into_iter().enumerate() {
-        let slot = count + index;
-        if missing.contains(slot) {
-            state.pool.give(row);
-            continue;
-        }
-        if state.geometry.scheme.has_appendix() {
-            tag::seal_parity(&mut row, chunk_bytes, state.identity(stripe, slot), sums[slot], &entries);
-        }
-        output.rows.push((slot, row));
-    }
-    output
-}
-
-/// Untouched data chunks that carry a copy of a touched one's checksum.
-fn buddies(state: &State, touched: Slots) -> Slots {
-    let Shape { data, parity } = state.shape();
-    if !state.geometry.scheme.has_buddies() || data < 2 || parity == 0 {
-        return Slots::NONE;
-    }
-    touched.iter().map(|slot| (slot + 1) % data).filter(|&slot| !touched.contains(slot)).collect()
-}
-
-/// Gives a data row its appendix; `entries` have the sums of all chunks.
-fn seal_data(state: &State, stripe: u64, slot: usize, row: &mut [u8], entries: &[Entry]) {
-    let scheme = state.geometry.scheme;
-    if scheme.has_appendix() {
-        let identity = state.identity(stripe, slot);
-        tag::seal_data(row, state.chunk_bytes(), identity, entries[slot], neighbour(scheme, slot, entries));
-    }
-}
-
-fn neighbour(scheme: Scheme, slot: usize, entries: &[Entry]) -> u32 {
-    let before = (slot + entries.len() - 1) % entries.len();
-    if scheme.has_buddies() && before != slot { entries[before].sum } else { 0 }
-}
-
-/// Replaces chunks of a stripe by the plan of least I/O; nothing when what was read is not as it should be.
-async fn replace(
-    handle: &Handle,
-    stripe: u64,
-    batch: &[Pending],
-    touched: Slots,
-    partial: Slots,
-) -> Result<Option<Output>, Failure> {
-    let plan = handle.with(|state| {
-        let data = state.shape().data_slots();
-        let is_read = data.iter().filter(|&slot| state.read_status.is_read(state.chunk(stripe, slot))).collect();
-        let missing = state.missing(stripe);
-        let known = PlanState { is_read, missing, turn: stripe as usize };
-        plan(state.geometry.scheme, state.shape(), Want::Write { touched, partial }, known)
-    });
-    let Some(plan) = plan else { return Ok(None) };
-    // Copies of checksums that no parity lists any more: only a look at all data keeps them right.
-    let is_blind = handle.with(|state| {
-        let parities = state.shape().parity_slots();
-        !parities.is_empty() && state.geometry.scheme.has_buddies() && parities.is_subset(state.missing(stripe))
-    });
-    if is_blind {
-        return Ok(None);
-    }
-    let mut rows = rows::read(handle, stripe, plan.read_chunks, plan.read_appendices).await;
-    resolve::retry(handle, stripe, &mut rows).await;
-    let is_fine = is_consistent(&rows.evidence, rows.read);
-    let needs_decoding = handle.with(|state| {
-        let missing = state.missing(stripe);
-        let needed = match plan.mode {
-            Mode::ReadModifyWrite => touched,
-            _ => (state.shape().data_slots() - touched) | partial,
-        };
-        !(needed & missing).is_empty()
-    });
-    if !is_fine || needs_decoding {
-        rows.recycle(handle);
-        return Ok(None);
-    }
-    let stamp = version(handle).await;
-    handle.with(|state| {
-        let is_lost = |slot: usize| rows.evidence.rows[slot].entry.version.is_lost();
-        if partial.iter().any(is_lost) {
-            return Err(Failure::Io);
-        }
-        Ok(Some(match plan.mode {
-            Mode::ReadModifyWrite => modify(state, stripe, batch, touched, stamp, &plan, rows),
-            _ => reconstruct(state, stripe, batch, touched, stamp, rows),
-        }))
-    })
-}
-
-/// The version of a chunk's next content: literally one more than was found on it in Hybrid-1.
-fn next_version(scheme: Scheme, stamp: Version, found: Version) -> Version {
-    if scheme == Scheme::Hybrid1 { Version(found.number() + 1) } else { stamp }
-}
-
-/// Read-modify-write: old data and parities were read; the difference goes into the parities.
-fn modify(
-    state: &mut State,
-    stripe: u64,
-    batch: &[Pending],
-    touched: Slots,
-    stamp: Version,
-    plan: &Plan,
-    mut rows: Rows,
-) -> Output {
-    let shape = state.shape();
-    let scheme = state.geometry.scheme;
-    let chunk_bytes = state.chunk_bytes();
-    let parities: Vec<usize> = (plan.read_chunks & shape.parity_slots()).iter().collect();
-    // What the parities say of each chunk is what the chunks were found to be.
-    let listed = parities.iter().find_map(|&slot| rows.evidence.rows[slot].list.clone());
-    let mut entries = listed.unwrap_or_else(|| vec![Entry::default(); shape.data]);
-
-    let mut all: Vec<Option<Buffer>> = (shape.data..shape.slots()).map(|slot| rows.buffers[slot].take()).collect();
-    let mut output = Output { rows: Vec::new(), appendices: Vec::new() };
-    let mut fresh = Vec::new();
-    for slot in touched.iter() {
-        let old = rows.buffers[slot].take().expect("a touched chunk was read");
-        let mut row = state.pool.take(state.row_bytes());
-        row[..chunk_bytes].copy_from_slice(&old[..chunk_bytes]);
-        apply(batch, slot, &mut row[..chunk_bytes]);
-        update(state, slot, &old[..chunk_bytes], &row[..chunk_bytes], &mut all);
-        if scheme.has_appendix() {
-            let found = rows.evidence.rows[slot].entry.version;
-            entries[slot] = Entry { version: next_version(scheme, stamp, found), sum: crc32c(&row[..chunk_bytes]) };
-        }
-        state.pool.give(old);
-        fresh.push((slot, row));
-    }
-    for (slot, mut row) in fresh {
-        seal_data(state, stripe, slot, &mut row, &entries);
-        output.rows.push((slot, row));
-    }
-    for (index, row) in all.into_iter().enumerate() {
-        let Some(mut row) = row else { continue };
-        let slot = shape.data + index;
-        if scheme.has_appendix() {
-            let sum = crc32c(&row[..chunk_bytes]);
-            tag::seal_parity(&mut row, chunk_bytes, state.identity(stripe, slot), sum, &entries);
-        }
-        output.rows.push((slot, row));
-    }
-    for slot in plan.write_appendices.iter() {
-        let neighbour = neighbour(scheme, slot, &entries);
-        let appendix = match rows.buffers[slot].take() {
-            Some(mut appendix) => {
-                tag::renew_neighbour(&mut appendix, neighbour);
-                appendix
-            }
-            // In the pure scheme the copy is all that an appendix holds.
-            None => {
-                let mut row = state.pool.take_zeroed(state.row_bytes());
-                tag::seal_data(&mut row, chunk_bytes, state.identity(stripe, slot), Entry::default(), neighbour);
-                let mut appendix = state.pool.take(row.len() - chunk_bytes);
-                appendix.copy_from_slice(&row[chunk_bytes..]);
-                state.pool.give(row);
-                appendix
-            }
-        };
-        output.appendices.push((slot, appendix));
-    }
-    state.recycle(rows.buffers.into_iter().flatten());
-    output
-}
-
-/// Takes the difference of one data chunk into all parities that were read.
-fn update(state: &State, slot: usize, old: &[u8], new: &[u8], parities: &mut [Option<Buffer>]) {
-    let chunk_bytes = state.chunk_bytes();
-    if parities.iter().all(Option::is_some) {
-        let mut out: Vec<&mut [u8]> = parities.iter_mut().flatten().map(|row| &mut row[..chunk_bytes]).collect();
-        state.code.update(slot, old, new, &mut out);
-        return;
-    }
-    // A parity that is missing still has its place among the others.
-    let mut nowhere = vec![0; chunk_bytes * parities.len()];
-    let mut spare = nowhere.chunks_mut(chunk_bytes);
-    let mut out: Vec<&mut [u8]> = parities
-        .iter_mut()
-        .map(|row| match row {
-            Some(row) => &mut row[..chunk_bytes],
-            None => spare.next().expect("one for each"),
-        })
-        .collect();
-    state.code.update(slot, old, new, &mut out);
-}
-
-/// Reconstruct-write, or a full stripe: all data are known, the parities are made anew.
-fn reconstruct(
-    state: &mut State,
-    stripe: u64,
-    batch: &[Pending],
-    touched: Slots,
-    stamp: Version,
-    mut rows: Rows,
-) -> Output {
-    let shape = state.shape();
-    let chunk_bytes = state.chunk_bytes();
-    let scheme = state.geometry.scheme;
-    let listed = rows.evidence.lists().next().map(|(_, list)| list.to_vec());
-    let mut data = Vec::with_capacity(shape.data);
-    let mut entries = Vec::with_capacity(shape.data);
-    for slot in 0..shape.data {
-        let seen = &rows.evidence.rows[slot];
-        let found = match (seen.is_sound(), &listed) {
-            (true, _) => seen.entry,
-            (false, Some(list)) => list[slot],
-            (false, None) => Entry::default(),
-        };
-        let mut row = match rows.buffers[slot].take() {
-            Some(row) if row.len() == state.row_bytes() => row,
-            other => {
-                other.into_iter().for_each(|appendix| state.pool.give(appendix));
-                state.pool.take(state.row_bytes())
-            }
-        };
-        let mut entry = found;
-        if touched.contains(slot) {
-            apply(batch, slot, &mut row[..chunk_bytes]);
-            entry.version = next_version(scheme, stamp, found.version);
-        }
-        data.push(Some(row));
-        entries.push(entry);
-    }
-    state.recycle(rows.buffers.into_iter().flatten());
-    whole(state, stripe, data, entries, touched)
-}
-
-/// The same from a stripe that had to be resolved first. What cannot be proven may only be written over.
-async fn from_resolved(
-    handle: &Handle,
-    stripe: u64,
-    batch: &[Pending],
-    touched: Slots,
-    partial: Slots,
-    resolved: Resolved,
-) -> Result<Output, Failure> {
-    let marked: Slots = resolved
-        .entries
-        .iter()
-        .enumerate()
-        .filter(|(_, entry)| entry.version.is_lost())
-        .map(|(slot, _)| slot)
-        .collect();
-    let whole_anew = touched - partial;
-    if !resolved.lost.is_subset(whole_anew) || !(marked & partial).is_empty() {
-        resolved.recycle(handle);
-        return Err(Failure::Io);
-    }
-    let stamp = version(handle).await;
-    Ok(handle.with(|state| {
-        let chunk_bytes = state.chunk_bytes();
-        let scheme = state.geometry.scheme;
-        let mut entries = resolved.entries;
-        let mut data: Vec<Option<Buffer>> = Vec::with_capacity(entries.len());
-        for (slot, row) in resolved.rows.into_iter().enumerate() {
-            let mut row = row.unwrap_or_else(|| state.pool.take_zeroed(state.row_bytes()));
-            if touched.contains(slot) {
-                apply(batch, slot, &mut row[..chunk_bytes]);
-                entries[slot].version = next_version(scheme, stamp, entries[slot].version);
-            }
-            data.push(Some(row));
-        }
-        whole(state, stripe, data, entries, touched)
-    }))
 }
 
 /// Writes it all. A member that does not take its row twice is taken out, durably, before this returns.
@@ -519,6 +176,10 @@ async fn put(handle: &Handle, stripe: u64, output: Output) -> Result<(), Failure
         if left.is_empty() {
             break;
         }
+    }
+    // Rows may have been left out for a member that somebody else is just taking out.
+    if handle.with(|state| !state.missing(stripe).is_empty()) {
+        persist::outs_known(handle).await;
     }
     match handle.with(|state| state.life == Life::Broken) {
         true => Err(Failure::Io),

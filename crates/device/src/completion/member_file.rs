@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// How the kernel answers for a file.
@@ -49,28 +48,39 @@ impl MemberFile {
         self.habit
     }
 
+    /// How many hold it open.
+    #[cfg(test)]
+    pub(super) fn holders(&self) -> usize {
+        Arc::strong_count(&self.file)
+    }
+
     /// Its number, for the kernel. It stays open while `self` or a clone lives.
     pub(super) fn fd(&self) -> io_uring::types::Fd {
         io_uring::types::Fd(self.file.as_raw_fd())
     }
 
-    /// Reads here and now, without waiting: all of `bytes`, the first few of them, or none. Whatever is in the way, an
-    /// error too, shows when the rest is asked for in the ordinary way.
-    pub(super) fn read_at_once(&self, offset: u64, bytes: &mut [u8]) -> usize {
-        match self.habit {
-            Habit::Waits => 0,
-            Habit::Memory => self.file.read_at(bytes, offset).unwrap_or(0),
-            Habit::Cached => read_cached(&self.file, offset, bytes),
-        }
+    /// Reads here and now, without waiting, into these slices, one after the other: all of them, the first few bytes, or
+    /// none. Whatever is in the way, an error too, shows when the rest is asked for in the ordinary way. (`preadv2(2)`;
+    /// with RWF_NOWAIT, what the page cache holds.)
+    ///
+    /// # Safety
+    /// Each slice is memory that may be written to, and that nobody else looks at during the call.
+    pub(super) unsafe fn read_at_once(&self, offset: u64, slices: &[libc::iovec]) -> usize {
+        let flags = match self.habit {
+            Habit::Waits => return 0,
+            Habit::Cached => libc::RWF_NOWAIT,
+            Habit::Memory => 0,
+        };
+        let (fd, offset) = (self.file.as_raw_fd(), offset as i64);
+        // SAFETY: the kernel writes nowhere but into the slices, which the caller vouches for.
+        let read = unsafe {
+            match slices {
+                [one] if flags == 0 => libc::pread(fd, one.iov_base, one.iov_len, offset), // less to be looked at
+                _ => libc::preadv2(fd, slices.as_ptr(), slices.len() as i32, offset, flags),
+            }
+        };
+        usize::try_from(read).unwrap_or(0)
     }
-}
-
-/// `preadv2(2)` with RWF_NOWAIT: what the page cache holds.
-fn read_cached(file: &File, offset: u64, bytes: &mut [u8]) -> usize {
-    let slice = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    // SAFETY: the one slice is `bytes`, which outlives the call; the kernel writes nowhere else.
-    let read = unsafe { libc::preadv2(file.as_raw_fd(), &slice, 1, offset as i64, libc::RWF_NOWAIT) };
-    usize::try_from(read).unwrap_or(0)
 }
 
 /// Does the file live on a file system that is nothing but memory?

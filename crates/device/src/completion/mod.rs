@@ -5,7 +5,8 @@
 //! a ring is dropped, what cannot be called back is leaked.
 //!
 //! Requests are sent to the kernel together, when [`Ring::wait`] is called, but for those at a disk that has little to
-//! do: they are sent at once ([`EAGER_BELOW`]). What needs no waiting is done on the spot ([`Habit`]).
+//! do: they are sent at once ([`EAGER_BELOW`]). Reads are held back for their neighbours until [`Ring::start_reads`]: what
+//! lies side by side on one file is asked for by one call (`run`). What needs no waiting is done on the spot ([`Habit`]).
 //!
 //! (Not to be confused with `verify::ring`, which reads a disk through and throws the data away, nor with
 //! `detector::ring`, the ring of samples that perf writes.)
@@ -14,6 +15,7 @@ mod fault;
 mod member_file;
 mod operation;
 mod outgoing;
+mod run;
 #[cfg(test)]
 mod tests;
 
@@ -23,8 +25,9 @@ pub use operation::{End, Socket, shutdown};
 pub use outgoing::Outgoing;
 
 use io_uring::types::{SubmitArgs, Timespec};
-use io_uring::{IoUring, opcode, types};
+use io_uring::{IoUring, opcode, squeue, types};
 use operation::{Operation, Transfer, Way};
+use run::{Held, Run};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::units::Nanos;
 use std::collections::VecDeque;
@@ -32,6 +35,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::thread;
 
 /// A disk with fewer requests than this is sent the next one at once: sending and reaping in lock step leaves its queue
 /// empty meanwhile, which costs a fifth of its requests a second at 32 at a time. Above, fewer system calls count for
@@ -49,6 +53,16 @@ const FAREWELL: Nanos = Nanos::from_secs(1);
 /// What the kernel says of a call that takes others back.
 const NOBODY: u64 = u64::MAX;
 
+/// In what the kernel says of a run: the rest is its place in `runs`, not in `slots`.
+const OF_RUN: u64 = 1 << 63;
+
+/// So many reads are held back at most.
+const HELD_MAX: usize = 256;
+
+/// Longer runs of a file in memory are left to the kernel's workers, if there is another processor for them: to read them
+/// is to copy them, and the copies go on beside all else (docs/speed.md). A shorter one is copied before a worker wakes.
+const APART_ABOVE: u64 = 8 << 10;
+
 /// An end, with the name that its operation was given.
 #[derive(Debug)]
 pub struct Completion<T> {
@@ -65,9 +79,18 @@ pub struct Ring<T> {
     /// By index, which is what the kernel knows of an operation.
     slots: Vec<Option<(T, Operation)>>,
     free: Vec<usize>,
+    /// Reads that wait for their neighbours.
+    held: Vec<Held>,
+    /// By index, like `slots`.
+    runs: Vec<Option<Run>>,
+    runs_free: Vec<usize>,
+    /// Empty, kept for their room.
+    spare_slices: Vec<libc::iovec>,
     /// Ended without the kernel's queue.
     ended: VecDeque<Completion<T>>,
     depth: usize,
+    /// Is there a processor for the kernel's workers beside ours?
+    is_helped: bool,
     /// So many operations of disks are with the kernel.
     at_disk: usize,
     /// What made the ring as a whole stop working.
@@ -92,8 +115,13 @@ impl<T> Ring<T> {
             uring,
             slots: Vec::new(),
             free: Vec::new(),
+            held: Vec::new(),
+            runs: Vec::new(),
+            runs_free: Vec::new(),
+            spare_slices: Vec::new(),
             ended: VecDeque::new(),
             depth: depth as usize,
+            is_helped: thread::available_parallelism().is_ok_and(|processors| processors.get() > 1),
             at_disk: 0,
             broken: None,
             stays: PhantomData,
@@ -105,27 +133,29 @@ impl<T> Ring<T> {
         self.depth - self.in_flight()
     }
 
-    /// How many operations are with the kernel.
+    /// How many operations are with the kernel, or held back.
     pub fn in_flight(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// How many operations on files are with the kernel.
+    /// How many operations on files are with the kernel, or held back.
     pub fn at_disk(&self) -> usize {
-        self.at_disk
+        self.at_disk + self.held.len()
     }
 
-    /// Fills `buffer` with what lies from `offset` on. Ends as [`End::Disk`]; so do all operations on files.
+    /// Fills `buffer` with what lies from `offset` on, once [`Ring::start_reads`] or [`Ring::wait`] is called. Ends as
+    /// [`End::Disk`]; so do all operations on files.
     ///
     /// # Panics
     /// When there is no [`Ring::room`]. So do all that start something.
-    pub fn read(&mut self, name: T, file: &MemberFile, offset: u64, mut buffer: Buffer) {
-        let done = file.read_at_once(offset, &mut buffer);
-        if done == buffer.len() {
-            return self.end_disk(name, Some(buffer));
+    pub fn read(&mut self, name: T, file: &MemberFile, offset: u64, buffer: Buffer) {
+        let (fd, range) = (file.fd().0, offset..offset + buffer.len() as u64);
+        let transfer = Transfer { file: file.clone(), way: Way::Read, offset, buffer, done: 0 };
+        let slot = self.hold(name, Operation::transfer(transfer));
+        self.held.push(Held { slot, fd, range });
+        if self.held.len() == HELD_MAX {
+            self.start_reads();
         }
-        let transfer = Transfer { file: file.clone(), way: Way::Read, offset, buffer, done };
-        self.start_at_disk(name, Operation::transfer(transfer));
     }
 
     /// Writes all of `buffer` from `offset` on; when it is to be durable, it ends only once it is.
@@ -196,6 +226,10 @@ impl<T> Ring<T> {
             if entry.user_data() == NOBODY {
                 continue;
             }
+            if entry.user_data() & OF_RUN != 0 {
+                self.end_run((entry.user_data() & !OF_RUN) as usize, entry.result());
+                continue;
+            }
             let index = entry.user_data() as usize;
             let (name, operation) = self.slots[index].take().expect("the kernel ends what was started");
             match operation.absorb(entry.result()) {
@@ -217,6 +251,7 @@ impl<T> Ring<T> {
     /// # Errors
     /// When the ring as a whole does not work any more. Nothing more will end.
     pub fn wait(&mut self, timeout: Option<Nanos>) -> io::Result<()> {
+        self.start_reads();
         if !self.ended.is_empty() || { !self.uring.completion().is_empty() } {
             self.submit();
         } else {
@@ -226,6 +261,18 @@ impl<T> Ring<T> {
             self.note(result);
         }
         self.broken.map_or(Ok(()), |errno| Err(io::Error::from_raw_os_error(errno)))
+    }
+
+    /// Starts the reads that were held back: neighbours on one file together.
+    pub fn start_reads(&mut self) {
+        let before = self.at_disk;
+        let mut held = std::mem::take(&mut self.held);
+        run::cut(&mut held).for_each(|run| self.start_run(run));
+        held.clear();
+        self.held = held;
+        if before < EAGER_BELOW && self.at_disk > before {
+            self.submit();
+        }
     }
 
     fn end_disk(&mut self, name: T, buffer: Option<Buffer>) {
@@ -241,13 +288,103 @@ impl<T> Ring<T> {
     }
 
     fn start(&mut self, name: T, operation: Operation) {
+        let index = self.hold(name, operation);
+        self.enqueue(index);
+    }
+
+    /// Gives an operation a slot.
+    fn hold(&mut self, name: T, operation: Operation) -> usize {
         assert!(self.room() > 0, "room for one more operation");
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() - 1
         });
         self.slots[index] = Some((name, operation));
-        self.enqueue(index);
+        index
+    }
+
+    /// Starts a run: what can be had without waiting ends here and now, the rest is for the kernel.
+    fn start_run(&mut self, run: &[Held]) {
+        let file = self.transfer(run[0].slot).file.clone();
+        let mut slices = std::mem::take(&mut self.spare_slices);
+        self.gather(run, &mut slices);
+        let bytes = run[run.len() - 1].range.end - run[0].range.start;
+        if file.habit() == Habit::Memory && self.is_helped && bytes > APART_ABOVE {
+            self.at_disk += run.len();
+            return self.enqueue_run(&file, run, slices);
+        }
+        // SAFETY: the slices are parts of the buffers of these reads, which are in their slots and stay there meanwhile.
+        let count = unsafe { file.read_at_once(run[0].range.start, &slices) };
+        let slots = || run.iter().map(|held| held.slot);
+        let rest = &run[self.spread(slots(), count)..];
+        self.at_disk += rest.len();
+        if rest.len() > 1 && file.habit() != Habit::Memory {
+            self.gather(rest, &mut slices);
+            self.enqueue_run(&file, rest, slices);
+        } else {
+            rest.iter().for_each(|held| self.enqueue(held.slot));
+            self.spare_slices = slices;
+        }
+    }
+
+    /// What each read of a run fills.
+    fn gather(&mut self, run: &[Held], slices: &mut Vec<libc::iovec>) {
+        slices.clear();
+        for held in run {
+            let buffer = &mut self.transfer(held.slot).buffer;
+            slices.push(libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() });
+        }
+    }
+
+    /// The first `count` bytes of a run have been read: the reads that are whole end. How many.
+    fn spread(&mut self, slots: impl Iterator<Item = usize>, mut count: usize) -> usize {
+        let mut ended = 0;
+        for slot in slots {
+            let len = self.transfer(slot).buffer.len();
+            if count < len {
+                break; // all of it is asked for again
+            }
+            count -= len;
+            let (name, operation) = self.slots[slot].take().expect("a busy slot");
+            self.free.push(slot);
+            self.end_disk(name, Some(operation.into_transfer().buffer));
+            ended += 1;
+        }
+        ended
+    }
+
+    /// The kernel has done a part of a run, or all, or none. Whatever is in the way shows when each of the other reads is
+    /// asked for by itself.
+    fn end_run(&mut self, index: usize, result: i32) {
+        let run = self.runs[index].take().expect("the kernel ends what was started");
+        self.runs_free.push(index);
+        let ended = self.spread(run.slots.iter().copied(), usize::try_from(result).unwrap_or(0));
+        self.at_disk -= ended;
+        run.slots[ended..].iter().for_each(|&slot| self.enqueue(slot));
+    }
+
+    /// Puts a run, whose reads fill these slices, into the submission queue.
+    fn enqueue_run(&mut self, file: &MemberFile, run: &[Held], slices: Vec<libc::iovec>) {
+        let run = Run { slots: run.iter().map(|held| held.slot).collect(), slices };
+        let offset = self.transfer(run.slots[0]).offset;
+        let index = self.runs_free.pop().unwrap_or_else(|| {
+            self.runs.push(None);
+            self.runs.len() - 1
+        });
+        let entry = opcode::Readv::new(file.fd(), run.slices.as_ptr(), run.slices.len() as u32).offset(offset);
+        // What is in memory would be copied here and now, if it were not asked to be done elsewhere.
+        let flags = if file.habit() == Habit::Memory { squeue::Flags::ASYNC } else { squeue::Flags::empty() };
+        let entry = entry.build().flags(flags).user_data(OF_RUN | index as u64);
+        self.runs[index] = Some(run);
+        // SAFETY: the slices stay in `runs`, the files and buffers of the reads in their slots, all untouched, until the
+        // kernel has ended the run (`end_run`), or are leaked (`drop`). Moving them moves none of that memory.
+        let pushed = unsafe { self.uring.submission().push(&entry) };
+        pushed.expect("the queue has an entry for every slot");
+    }
+
+    fn transfer(&mut self, slot: usize) -> &mut Transfer {
+        let (_, operation) = self.slots[slot].as_mut().expect("a busy slot");
+        operation.as_transfer()
     }
 
     /// Puts what is left to do of an operation into the submission queue.
@@ -282,6 +419,10 @@ impl<T> Ring<T> {
 impl<T> Drop for Ring<T> {
     /// Calls everything back. Closing a ring does not wait for the disk, so what has not ended then keeps its memory.
     fn drop(&mut self) {
+        for held in self.held.drain(..) {
+            self.slots[held.slot] = None; // the kernel knows nothing of it
+            self.free.push(held.slot);
+        }
         if self.in_flight() > 0 {
             let everything = opcode::AsyncCancel2::new(types::CancelBuilder::any()).build().user_data(NOBODY);
             self.submit(); // so that there is room for one more entry
@@ -298,6 +439,9 @@ impl<T> Drop for Ring<T> {
         }
         for slot in self.slots.drain(..).flatten() {
             std::mem::forget(slot);
+        }
+        for run in self.runs.drain(..).flatten() {
+            std::mem::forget(run);
         }
     }
 }

@@ -120,6 +120,20 @@ impl Operation {
         Operation::of(Kind::Send(Box::new(Sending { socket, outgoing, sent: 0, slices: Vec::new(), header })))
     }
 
+    /// The read or write that it is.
+    ///
+    /// # Panics
+    /// When it is neither; so does [`Operation::into_transfer`].
+    pub fn as_transfer(&mut self) -> &mut Transfer {
+        let Kind::Transfer(transfer) = &mut self.kind else { panic!("a read or a write") };
+        transfer
+    }
+
+    pub fn into_transfer(self) -> Transfer {
+        let Kind::Transfer(transfer) = self.kind else { panic!("a read or a write") };
+        transfer
+    }
+
     fn of(kind: Kind) -> Operation {
         Operation { kind, retries: 0 }
     }

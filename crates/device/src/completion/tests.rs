@@ -2,6 +2,7 @@
 
 use super::*;
 use scrubjay_core::member::Fault;
+use scrubjay_core::rng::Rng;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -98,6 +99,109 @@ fn what_was_written_is_read_whatever_the_file() {
         }
         assert_eq!((ring.in_flight(), ring.room()), (0, 256));
     }
+}
+
+/// Reads these blocks, all at once or each by itself: what each of them says, and what it holds.
+fn read_blocks(ring: &mut Ring<u64>, file: &MemberFile, reads: &[(u64, usize)], is_together: bool) -> Vec<End> {
+    let mut ends = BTreeMap::new();
+    for (name, &(offset, len)) in reads.iter().enumerate() {
+        ring.read(name as u64, file, offset, Buffer::copy_of(&vec![0xff; len]));
+        if !is_together {
+            let Completion { name, end } = next(ring);
+            ends.insert(name, end);
+        }
+    }
+    while ends.len() < reads.len() {
+        let Completion { name, end } = next(ring);
+        assert!(ends.insert(name, end).is_none(), "a read ends once");
+    }
+    assert_eq!((ring.in_flight(), ring.at_disk()), (0, 0));
+    ends.into_values().collect()
+}
+
+#[test]
+fn neighbours_read_together_say_what_each_says_by_itself() {
+    let Some(mut ring) = ring() else { return };
+    for (file, _folder) in files() {
+        for index in 0..BLOCKS as u64 {
+            ring.write(index, &file, index * BLOCK as u64, block(index as u8 + 1, 1), false);
+        }
+        (0..BLOCKS).for_each(|_| assert_eq!(disk_end(&mut ring).2, Ok(())));
+        let mut rng = Rng::new(1);
+        for round in 0..50 {
+            // Runs of every length, holes, the same blocks twice; some behind the end of the file, and some of a length
+            // that O_DIRECT refuses, so that the call for all of the run fails.
+            let mut reads: Vec<(u64, usize)> = Vec::new();
+            while reads.len() < 60 {
+                let first = rng.below(BLOCKS as u64);
+                let run = (first..first + 1 + rng.below(40)).take(60 - reads.len());
+                reads.extend(run.map(|index| (index * BLOCK as u64, BLOCK)));
+                if round % 2 == 1 {
+                    reads.last_mut().unwrap().1 = 100;
+                }
+            }
+            let together = read_blocks(&mut ring, &file, &reads, true);
+            let alone = read_blocks(&mut ring, &file, &reads, false);
+            for ((read, together), alone) in reads.iter().zip(together).zip(alone) {
+                let End::Disk { buffer: Some(one), result } = together else { panic!("{together:?}") };
+                let End::Disk { buffer: Some(other), result: expected } = alone else { panic!("{alone:?}") };
+                assert_eq!(result, expected, "{:?} {read:?}", file.habit());
+                assert!(result.is_err() || one == other && one[0] == (read.0 / BLOCK as u64) as u8 + 1);
+                assert!(read.1 != BLOCK || result.is_err() == (read.0 >= (BLOCKS * BLOCK) as u64));
+            }
+        }
+    }
+}
+
+/// What the disk would have said of a run is put in its mouth: the test has no disk with a sector that cannot be read.
+#[test]
+fn a_run_that_fails_or_is_short_costs_no_read_but_the_bad_one() {
+    let Some(mut ring) = ring() else { return };
+    for (file, _folder) in files() {
+        ring.write(0, &file, 0, block(5, 8), false);
+        assert_eq!(disk_end(&mut ring).2, Ok(()));
+        for said in [-libc::EIO, -libc::EAGAIN, 0, 1, BLOCK as i32, 3 * BLOCK as i32 + 7, 8 * BLOCK as i32] {
+            let slots: Vec<usize> = (0..8)
+                .map(|index| {
+                    let transfer = Transfer {
+                        file: file.clone(),
+                        way: Way::Read,
+                        offset: index * BLOCK as u64,
+                        // What the kernel claims to have read, it has.
+                        buffer: block(5, 1),
+                        done: 0,
+                    };
+                    ring.at_disk += 1;
+                    ring.hold(index, Operation::transfer(transfer))
+                })
+                .collect();
+            ring.runs.push(Some(Run { slots, slices: Vec::new() }));
+            ring.end_run(ring.runs.len() - 1, said);
+            let whole = said.max(0) as usize / BLOCK;
+            assert_eq!(
+                (ring.ended.len(), ring.at_disk()),
+                (whole, 8 - whole),
+                "{said}: the others are asked for again"
+            );
+            for _ in 0..8 {
+                let (_, buffer, result) = disk_end(&mut ring);
+                assert_eq!((buffer.unwrap(), result), (block(5, 1), Ok(())));
+            }
+            assert_eq!((ring.in_flight(), ring.at_disk()), (0, 0));
+        }
+    }
+}
+
+#[test]
+fn a_read_that_was_held_back_is_let_go_with_the_ring() {
+    let Some(mut ring) = ring() else { return };
+    let (file, _folder) = files().remove(0);
+    ring.read(1, &file, 0, block(0, 1));
+    ring.read(2, &file, BLOCK as u64, block(0, 1));
+    assert_eq!((ring.in_flight(), ring.at_disk()), (2, 2));
+    assert!(ring.poll().is_none());
+    drop(ring);
+    assert_eq!(file.holders(), 1, "nothing is leaked");
 }
 
 #[test]

@@ -68,28 +68,31 @@ pub enum Kind {
     Perf,
     /// The counters in `/sys/block/X/stat`.
     Stat,
+    /// The server of a volume, which knows its clients. Not for disks.
+    Server,
     /// None: nothing is seen.
     Blind,
 }
 
 impl Kind {
-    /// All of them, best first.
+    /// Those that watch disks, best first.
     pub const ALL: [Kind; 4] = [Kind::Bpf, Kind::Perf, Kind::Stat, Kind::Blind];
 }
 
-/// As on the command line: `bpf`, `perf`, `stat`, `none`.
+/// As on the command line: `bpf`, `perf`, `stat`, `none`; and `server`.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Kind::Bpf => "bpf",
             Kind::Perf => "perf",
             Kind::Stat => "stat",
+            Kind::Server => "server",
             Kind::Blind => "none",
         })
     }
 }
 
-/// The reverse of [`Display`](fmt::Display).
+/// The reverse of [`Display`](fmt::Display), for those that can be chosen.
 impl FromStr for Kind {
     type Err = String;
 
@@ -119,12 +122,11 @@ const DETECTORS: [(Kind, Open); 3] =
 /// Never fails: without a disk (an image file whose file system is not on one), or when no detector works, the result
 /// sees nothing, and says so.
 pub fn open(disk: Option<&DiskNode>, wish: Option<Kind>) -> Opened {
-    let blind = |why| Opened { detector: Box::new(Blind), kind: Kind::Blind, why: format!("{}: {why}", Kind::Blind) };
     let Some(disk) = disk else {
-        return blind("no block device lies below the target, so nothing can be seen of its other users".to_owned());
+        return blind("no block device lies below the target, so nothing can be seen of its other users");
     };
     if wish == Some(Kind::Blind) {
-        return blind(format!("other users of {} are not watched, as you wished", disk.name));
+        return blind(&format!("other users of {} are not watched, as you wished", disk.name));
     }
     let mut refusals = Vec::new();
     for (kind, open) in DETECTORS.into_iter().skip_while(|&(kind, _)| wish.is_some_and(|wish| wish != kind)) {
@@ -135,7 +137,12 @@ pub fn open(disk: Option<&DiskNode>, wish: Option<Kind>) -> Opened {
             Err(refusal) => refusals.push(format!("{kind} {refusal}")),
         }
     }
-    blind(format!("other users of {} cannot be seen{}", disk.name, because(&refusals)))
+    blind(&format!("other users of {} cannot be seen{}", disk.name, because(&refusals)))
+}
+
+/// The detector that sees nothing, and why it is that one.
+pub fn blind(why: &str) -> Opened {
+    Opened { detector: Box::new(Blind), kind: Kind::Blind, why: format!("{}: {why}", Kind::Blind) }
 }
 
 /// `, because ... and ...`.

@@ -155,9 +155,9 @@ pub const REQUEST_MAX: Bytes = Bytes::mib(16);
 pub struct Opened {
     /// The verifier.
     pub verifier: Box<dyn Verifier>,
-    /// What it is: `read`, `scsi`, `ata` or `nvme`; never `auto`.
+    /// What it is: `read`, `scsi`, `ata`, `nvme`, or `volume`; never `auto`.
     pub name: &'static str,
-    /// By what it reaches the disk: `io_uring`, `pread`, `SG_IO` or `NVME_IOCTL_IO_CMD`.
+    /// By what it reaches the disk: `io_uring`, `pread`, `SG_IO`, `NVME_IOCTL_IO_CMD`, or a volume's `control socket`.
     pub engine: &'static str,
     /// Verifications that it works on at a time: 1 if it blocks.
     pub depth: u8,
@@ -174,11 +174,17 @@ pub enum VerifierError {
     /// A pass-through command needs a disk.
     #[error("--verify {0} needs a disk, and this is a file: use --verify read")]
     NotADisk(Kind),
+    /// A volume is verified by its server.
+    #[error("--verify {0} needs a disk, and this is a volume: use --verify auto")]
+    Served(Kind),
     /// The device mapper hands pass-through commands to the disk below, without translating their addresses.
     #[error(
         "--verify {0} would verify other sectors below the device mapper: name the disk itself, or use --verify read"
     )]
     Mapped(Kind),
+    /// There is no second handle on it to be had.
+    #[error("cannot be opened once more: {0}")]
+    Handle(#[source] io::Error),
     /// The partition does not begin at a logical block, or `/sys` does not say where.
     #[error("where this partition lies on its disk is not known: name the whole disk, or use --verify read")]
     Placement(#[source] io::Error),
@@ -214,9 +220,9 @@ pub enum VerifierError {
 /// How a trial ended, in words.
 fn reason(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Clean => "clean".to_owned(),
         Outcome::Unreadable(cause) | Outcome::Failed(cause) => cause.to_string(),
         Outcome::Gone => "the device is gone".to_owned(),
+        Outcome::Clean | Outcome::Vacant | Outcome::Flawed(_) => "clean".to_owned(),
     }
 }
 

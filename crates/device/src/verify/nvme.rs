@@ -90,7 +90,7 @@ impl<C: Controller> Nvme<C> {
         let outcome = match outcome {
             Outcome::Unreadable(_) => Outcome::Unreadable(Cause::NvmeStatus(status)),
             Outcome::Gone => Outcome::Gone,
-            Outcome::Clean | Outcome::Failed(_) => Outcome::Failed(Cause::NvmeStatus(status)),
+            _ => Outcome::Failed(Cause::NvmeStatus(status)),
         };
         Ended { outcome, counted }
     }

@@ -204,6 +204,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         {
             self.start(op);
         }
+        self.ring.start_reads();
         while let Some((id, reply)) = self.volume.poll_reply() {
             self.replied(id, reply);
         }

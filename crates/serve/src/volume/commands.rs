@@ -36,6 +36,11 @@ pub enum Command {
         /// One past the last.
         end: u64,
     },
+    /// What have your clients done?
+    Activity {
+        /// Since the mark of this number; nothing: from now on.
+        since: Option<u64>,
+    },
     /// Stop serving, in order.
     Stop,
 }
@@ -50,8 +55,12 @@ pub enum Answer {
     Error(String),
     /// To [`Command::Status`].
     Status(Box<Status>),
-    /// To [`Command::Findings`] and [`Command::Verify`].
+    /// To [`Command::Findings`].
     Findings(Findings),
+    /// To [`Command::Verify`].
+    Verified(Verified),
+    /// To [`Command::Activity`].
+    Activity(Activity),
 }
 
 /// How a volume is.
@@ -99,6 +108,34 @@ pub struct MemberStatus {
     /// Faults that were located on it.
     pub faults: u32,
 }
+
+/// What came of a verification.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verified {
+    /// Stripes that were read: those of the range that were ever written.
+    pub read: u64,
+    /// Rows that were not what they should be, and were made up for by the others.
+    pub flaws: u64,
+    /// Stripes that do not have all of their content, ascending.
+    pub lost: Vec<u64>,
+}
+
+/// What a volume's clients have done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Activity {
+    /// The number to ask from next time.
+    pub next: u64,
+    /// Requests that came since the server was started.
+    pub arrived: u64,
+    /// Requests that were replied to since then.
+    pub completed: u64,
+    /// What happened when, in order; less than the counts say if somebody did not ask for too long.
+    pub marks: Vec<Mark>,
+}
+
+/// At so many nanoseconds of the server's `CLOCK_MONOTONIC`, so many requests came, and so many were replied to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark(pub u64, pub u32, pub u32);
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,8 @@
 //! A served volume's steward: passes requests on to it, does what it is told by commands, keeps what it finds.
 
+use super::activity::Log;
 use super::commands::{Answer, Command, Finding, Findings, MemberStatus, Status, state_words};
+use super::verifications::{OWN, STRIPES_MAX, Verifications};
 use crate::control::{CommandId, Controller};
 use crate::members::Members;
 use crate::server::Stop;
@@ -12,17 +14,13 @@ use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
 use scrubjay_device::completion::MemberFile;
 use scrubjay_device::member::{Access, Member, new_uuid};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::Path;
 
 /// Findings that are kept; older ones are only counted.
 const FINDINGS_MAX: usize = 10_000;
 /// Findings in one answer: a line has its limits, and who wants more asks again.
 const FINDINGS_PER_ANSWER: usize = 200;
-/// Stripes of one verification: more are refused, so that none holds up a stop for long.
-const VERIFY_STRIPES_MAX: u64 = 1 << 16;
-/// Requests of the steward's own have numbers from here on; clients' lie below.
-const OWN: u64 = 1 << 63;
 
 /// See the module's head.
 pub struct Steward {
@@ -31,9 +29,10 @@ pub struct Steward {
     stop: Stop,
     findings: VecDeque<Finding>,
     found: u64,
-    /// Verifications under way: who asked, and how many findings there were then.
-    verifying: HashMap<RequestId, (CommandId, u64)>,
-    own: u64,
+    verifications: Verifications,
+    clients: Log,
+    /// The last time that we were told.
+    now: Nanos,
     answers: VecDeque<(CommandId, String)>,
     replies: VecDeque<(RequestId, Reply)>,
 }
@@ -41,14 +40,16 @@ pub struct Steward {
 impl Steward {
     /// Of this volume, whose members have these paths; `stop` ends the server.
     pub fn new(volume: Volume, paths: Vec<Option<String>>, stop: Stop) -> Steward {
+        let chunk_bytes = volume.superblock().geometry.chunk_bytes;
         Steward {
             volume,
             paths,
             stop,
             findings: VecDeque::new(),
             found: 0,
-            verifying: HashMap::new(),
-            own: OWN,
+            verifications: Verifications::new(chunk_bytes),
+            clients: Log::default(),
+            now: Nanos::ZERO,
             answers: VecDeque::new(),
             replies: VecDeque::new(),
         }
@@ -107,10 +108,11 @@ impl Steward {
 
     /// Takes the volume's records.
     fn collect(&mut self) {
-        let data = self.volume.superblock().geometry.layout.shape().data;
         while let Some(record) = self.volume.poll_record() {
+            let data = self.volume.superblock().geometry.layout.shape().data;
             let path = self.paths.get(record.member).and_then(Option::as_deref);
             self.findings.push_back(Finding::of(&record, path, data));
+            self.verifications.found(&record);
             self.found += 1;
             if self.findings.len() > FINDINGS_MAX {
                 self.findings.pop_front();
@@ -131,23 +133,54 @@ impl Steward {
                 Err(why) => Answer::Error(why),
             },
             Command::Verify { start, end } => {
-                if start > end || end - start > VERIFY_STRIPES_MAX {
+                let stripes = self.volume.status().stripes;
+                if start > end || end > stripes || end - start > STRIPES_MAX {
                     return Some(Answer::Error(format!(
-                        "stripes {start} to {end}: up to {VERIFY_STRIPES_MAX} at once"
+                        "stripes {start} to {end}: there are {stripes}, and up to {STRIPES_MAX} are read at once"
                     )));
                 }
                 self.collect();
-                self.own += 1;
-                let request = RequestId(self.own);
-                self.verifying.insert(request, (id, self.found));
-                self.volume.verify(now, request, start..end);
+                self.verifications.begin(id, start..end);
                 return None;
             }
+            Command::Activity { since } => Answer::Activity(self.clients.tell(now, since)),
             Command::Stop => {
                 self.stop.request();
                 Answer::Done
             }
         })
+    }
+
+    /// Goes on with verifications, and answers to those that have ended. The next operation, if there is one now.
+    fn verify_on(&mut self, now: Nanos) -> Option<Op> {
+        loop {
+            while let Some((id, reply)) = self.volume.poll_reply() {
+                self.take_reply(id, reply);
+            }
+            if !self.verifications.start(now, &mut self.volume) {
+                break;
+            }
+        }
+        self.collect();
+        while let Some((id, verified)) = self.verifications.take_ended() {
+            let answer = match verified {
+                _ if self.volume.status().is_broken => {
+                    Answer::Error("more members are out than the volume can do without".to_owned())
+                }
+                Some(verified) => Answer::Verified(verified),
+                None => Answer::Error("the volume is stopping".to_owned()),
+            };
+            self.answers.push_back((id, to_line(&answer)));
+        }
+        self.volume.poll_op(now)
+    }
+
+    fn take_reply(&mut self, id: RequestId, reply: Reply) {
+        if id.0 < OWN || id == RequestId(u64::MAX) {
+            self.replies.push_back((id, reply));
+        } else {
+            self.verifications.ended(id, &reply);
+        }
     }
 
     fn fail(&mut self, now: Nanos, member: Slot) -> Result<(), String> {
@@ -174,7 +207,11 @@ impl Steward {
         force: bool,
         members: &mut Members,
     ) -> Result<(), String> {
-        match self.volume.status().members.get(member) {
+        let status = self.volume.status();
+        if status.is_broken {
+            return Err("too many members are out: what is on them is needed; stop, and serve it with them".to_owned());
+        }
+        match status.members.get(member) {
             None => return Err(format!("there is no member {member}")),
             Some((MemberState::Active | MemberState::Rebuilding { .. }, _)) => {
                 return Err(format!("member {member} is in use: take it out first (`scrubjay volume fail`)"));
@@ -197,6 +234,10 @@ impl Steward {
         let contents = disk.contents().map_err(|error| format!("{path}: {error}"))?;
         if let Some(contents) = contents.filter(|_| !force) {
             return Err(format!("{path} holds {contents}: --force overwrites it"));
+        }
+        let array = self.volume.superblock().array;
+        if let Some(before) = disk.superblock().ok().filter(|before| before.array == array) {
+            self.volume.skip_write_numbers(before.write_mark);
         }
         let uuid = new_uuid().map_err(|error| words(&error))?;
         disk.wipe().and_then(|()| disk.sync()).map_err(|error| format!("{path}: {error}"))?;
@@ -232,6 +273,9 @@ impl Array for Steward {
     }
 
     fn submit(&mut self, now: Nanos, id: RequestId, request: Request) {
+        if id.0 < OWN {
+            self.clients.arrived(now);
+        }
         self.volume.submit(now, id, request);
     }
 
@@ -240,22 +284,21 @@ impl Array for Steward {
     }
 
     fn poll_op(&mut self, now: Nanos) -> Option<Op> {
-        self.volume.poll_op(now)
+        self.now = now;
+        let op = self.volume.poll_op(now);
+        if op.is_some() || self.verifications.is_empty() { op } else { self.verify_on(now) }
     }
 
     fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
-        while let Some((id, reply)) = self.volume.poll_reply() {
-            let Some((command, since)) = self.verifying.remove(&id) else {
-                self.replies.push_back((id, reply));
-                break;
-            };
-            let answer = match reply {
-                Reply::Done => Answer::Findings(self.findings(since)),
-                _ => Answer::Error("the volume is stopping".to_owned()),
-            };
-            self.answers.push_back((command, to_line(&answer)));
+        while self.replies.is_empty() {
+            let (id, reply) = self.volume.poll_reply()?;
+            self.take_reply(id, reply);
         }
-        self.replies.pop_front()
+        let (id, reply) = self.replies.pop_front()?;
+        if id.0 < OWN {
+            self.clients.completed(self.now);
+        }
+        Some((id, reply))
     }
 
     fn poll_timeout(&self) -> Option<Nanos> {

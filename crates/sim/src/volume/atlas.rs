@@ -39,8 +39,9 @@ pub struct Atlas {
     pub lacking: Vec<bool>,
     /// Rows whose last write is silently not what they hold, some of it or all.
     stale: BTreeSet<Row>,
-    /// Parity rows that were stale when they were written anew, or may be: since when, and were they read since? What is
-    /// reckoned from a stale parity is as stale, and says so in its list, but no block of the disk is wrong any more.
+    /// Rows that are wrong, or may be, although no block of the disk is any more: since when, and were they read since?
+    /// What is reckoned from a stale parity is as stale, and says so in its list. And where a data row carries a copy of
+    /// its neighbour's sum, its appendix is read and written alone, whatever the content beside it is.
     handed_on: BTreeMap<Row, (Nanos, bool)>,
     /// Rows of which a read just returned another place's bytes, by stripe, until they are read again.
     misread: BTreeMap<u64, usize>,
@@ -50,6 +51,11 @@ pub struct Atlas {
     ever_dirty: BTreeSet<u64>,
     /// Stripes whose chunks may be lost.
     losable: BTreeSet<u64>,
+    /// Data rows under Hybrid-1 whose version is older than that of their last write,
+    behind: BTreeSet<Row>,
+    /// and the stripes of those that were then written over: the next version was counted from the old one, and names two
+    /// contents. Without a crash the other rows tell them apart; of a half-written stripe nothing does.
+    recounted: BTreeSet<u64>,
 }
 
 impl Atlas {
@@ -66,6 +72,8 @@ impl Atlas {
             dirty: BTreeSet::new(),
             ever_dirty: BTreeSet::new(),
             losable: BTreeSet::new(),
+            behind: BTreeSet::new(),
+            recounted: BTreeSet::new(),
         }
     }
 
@@ -141,25 +149,48 @@ impl Atlas {
 
     /// These blows have fallen.
     pub fn note(&mut self, now: Nanos, disks: &[MemberDisk], blows: &[(Row, Blow)]) {
-        for &(row, _) in blows.iter().filter(|&&(_, blow)| blow == Blow::Stale) {
-            self.stale.insert(row);
+        let has_buddies = self.geometry.scheme.has_buddies();
+        for &(row, blow) in blows.iter().filter(|&&(_, blow)| blow != Blow::Failed) {
             let slot = self.geometry.layout.slot_at(row.0, row.1).map(|(_, slot)| slot);
-            if slot.is_some_and(|slot| slot >= self.geometry.layout.shape().data) {
+            let is_parity = slot.is_some_and(|slot| slot >= self.geometry.layout.shape().data);
+            if blow == Blow::Stale {
+                self.stale.insert(row);
+            }
+            if if is_parity { blow == Blow::Stale } else { has_buddies } {
                 self.handed_on.insert(row, (now, false));
             }
         }
         self.doubt(disks);
     }
 
-    /// A whole row was written. If it was not read since it became stale, it was made anew from the data.
+    /// A whole row was written. A parity that was not read since it became stale was made anew from the data, and a data
+    /// row is compared with the lists before it is changed.
     pub fn note_write(&mut self, row: Row) {
-        if self.handed_on.get(&row).is_some_and(|&(_, was_read)| !was_read) {
+        let slot = self.geometry.layout.slot_at(row.0, row.1).map(|(_, slot)| slot);
+        let is_data = slot.is_some_and(|slot| slot < self.geometry.layout.shape().data);
+        if self.behind.remove(&row) {
+            self.recounted.extend(self.stripe(row));
+        }
+        if self.handed_on.get(&row).is_some_and(|&(_, was_read)| is_data || !was_read) {
             self.handed_on.remove(&row);
         }
     }
 
+    /// The last write of this row left an older appendix there.
+    pub fn note_behind(&mut self, row: Row) {
+        if self.geometry.scheme == Scheme::Hybrid1 {
+            self.behind.insert(row);
+        }
+    }
+
+    /// The half-written stripes in which a version may name two contents.
+    pub fn ambiguous(&self) -> impl Iterator<Item = u64> {
+        self.dirty.intersection(&self.recounted).copied()
+    }
+
     /// A row was found to be wrong, and repaired.
     pub fn note_repair(&mut self, row: Row) {
+        self.behind.remove(&row);
         self.handed_on.remove(&row);
     }
 
@@ -200,6 +231,8 @@ impl Atlas {
         self.misread.clear();
         self.dirty.extend(dirty);
         self.ever_dirty.extend(&self.dirty);
+        let ambiguous: Vec<u64> = self.ambiguous().collect();
+        self.losable.extend(ambiguous);
         self.doubt(disks);
     }
 

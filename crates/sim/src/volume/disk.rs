@@ -251,9 +251,10 @@ impl MemberDisk {
         self.unreadable.range(self.blocks(offset, len as usize)).next().is_some()
     }
 
-    /// Was any of these blocks ever written?
-    pub fn is_written(&self, offset: u64, len: u64) -> bool {
-        self.blocks(offset, len as usize).any(|block| self.pristine.block(block).is_some())
+    /// Was anything but zeros ever written to any of these blocks?
+    pub fn is_filled(&self, offset: u64, len: u64) -> bool {
+        let is_filled = |bytes: &[u8]| bytes.iter().any(|&byte| byte != 0);
+        self.blocks(offset, len as usize).any(|block| self.pristine.block(block).is_some_and(is_filled))
     }
 
     /// The places of all blocks that a crash now might change back, ascending and more than once.

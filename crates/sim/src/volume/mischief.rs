@@ -49,6 +49,11 @@ pub enum Planted {
 }
 
 impl Planted {
+    /// Does it leave an older appendix?
+    pub fn is_behind(self) -> bool {
+        matches!(self, Planted::Lost | Planted::Torn | Planted::Missed)
+    }
+
     /// May a volume take this fault for that kind of thing? (Over a fault another one may lie, or half a write.)
     pub fn explains(self, kind: Kind) -> bool {
         match kind {

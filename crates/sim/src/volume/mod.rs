@@ -15,12 +15,16 @@
 //!   the same; what was not durable may be old or new, sector by sector ([`oracle`]).
 //! - *Dirty and hurt*: a stripe with a row that was under way or not flushed when the array crashed, and in which
 //!   something is missing, unreadable or silently corrupt then (or before the volume serves again), may lose chunks from
-//!   then on. In a bare array, which has no lists, so may every stripe of a region that the disks call dirty.
+//!   then on. In a bare array, which has no lists, so may every stripe of a region that the disks call dirty, after an
+//!   orderly stop as well: what cannot be decided stays dirty.
 //! - *The exception*: a data row that is silently corrupt when the array crashes in the middle of a write of its stripe,
 //!   or becomes so before that stripe is settled, looks like one that the crash tore. Where the crash spoilt too many of
 //!   the other rows to rebuild it, what it holds may be anything until it is written again: only a journal could tell. Over
 //!   the budget that goes for every stripe of a region that the disks call dirty, written at the crash or not, in which
 //!   more rows are wrong than there are parities: nothing on the disks says which stripes of the region were.
+//! - *Literal Hybrid-1*: a data row whose write was lost, torn or missed, and which was then written over whole, has a
+//!   version that names two contents. A half-written stripe with such a row may hold anything: the list of a parity that
+//!   was not written and that of one that was are the same.
 //! - Over the budget, anything may be lost, nothing may be wrong.
 //! - Records name only rows in which a fault was planted, and a kind that the fault explains; except in stripes that were
 //!   dirty at a crash, and for what is lost.

@@ -230,7 +230,9 @@ impl Shelf {
         }
         self.ends.clear();
         self.atlas.crash(&self.disks, dirty);
-        self.corrupt(self.atlas.dirty())
+        let mut undecidable = self.corrupt(self.atlas.dirty());
+        undecidable.extend(self.atlas.ambiguous().flat_map(|stripe| self.places(stripe)));
+        undecidable
     }
 
     /// The rows of these stripes that are silently corrupt.
@@ -244,8 +246,9 @@ impl Shelf {
         let is_wrong = |&row: &Row| {
             let (disk, offset) = (&self.disks[row.0], self.geometry.chunk_offset(row.1));
             let len = self.geometry.row_bytes();
-            // What could not be rebuilt for a new disk was never written to it.
-            let is_there = disk.is_written(offset, len) && !disk.is_unreadable(offset, len);
+            // What could not be rebuilt for a new disk was never written to it, or has no appendix.
+            let block = self.geometry.block_bytes;
+            let is_there = disk.is_filled(offset + len - block, block) && !disk.is_unreadable(offset, len);
             self.atlas.lacking[row.0] || !is_there || self.is_corrupt(row)
         };
         let parity = self.geometry.layout.shape().parity;
@@ -329,6 +332,9 @@ impl Shelf {
                 format!("  FAULT disk {} at {offset} (row {}, stripe {stripe:?}): {kind:?}", row.0, row.1)
             });
             self.planted.entry(row).or_default().push(kind);
+            if kind.is_behind() {
+                self.atlas.note_behind(row);
+            }
         }
         let is_silent = |&&(row, blow): &&(Row, Blow)| blow != Blow::Failed && self.atlas.is_half_written(row);
         self.undecidable.extend(blows.iter().filter(is_silent).map(|&(row, _)| row));

@@ -1,0 +1,162 @@
+//! A served volume as the target of a scrub: what is healed, what is lost, what survives the death of either side.
+
+use crate::bench::{Ran, kill};
+use crate::nbd::Nbd;
+use crate::served::{NAMES, Served};
+use serde_json::{Value, json};
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::process::Child;
+
+const CHUNK: u64 = 64 << 10;
+const CHUNK_SECTORS: u64 = CHUNK / 512;
+/// Where the first row lies on each member, and how long a row is: the chunk and its appendix (docs/format.md).
+const DATA_OFFSET: u64 = 1 << 20;
+const ROW_BYTES: u64 = CHUNK + 512;
+/// Stripes that are written: what lies in those behind is nothing.
+const WRITTEN: u64 = 100;
+
+const FAST: [&str; 5] = ["scrub", "photos", "--policy", "none", "--json"];
+/// Slow enough to be stopped in the middle, and first things first.
+const SLOW: [&str; 11] = [
+    "scrub",
+    "photos",
+    "--policy",
+    "delay",
+    "--delay",
+    "10ms",
+    "--request",
+    "64KiB",
+    "--order",
+    "sequential",
+    "--json",
+];
+
+impl Served {
+    /// Served, and its first stripes are written.
+    fn written() -> Served {
+        let mut served = Served::new();
+        served.serve(&NAMES[..6]);
+        let mut nbd = Nbd::connect(&served.bench.folder.path().join("nbd.sock")).unwrap();
+        let stripe = vec![0x5a; 4 * CHUNK as usize];
+        (0..WRITTEN).for_each(|index| nbd.write(index * stripe.len() as u64, &stripe).unwrap());
+        nbd.flush().unwrap();
+        let mut back = vec![0; stripe.len()];
+        nbd.read(0, &mut back).unwrap();
+        assert!(back == stripe);
+        nbd.disconnect().unwrap();
+        served
+    }
+
+    /// Writes over the chunk of a stripe on some of the members, behind the volume's back.
+    fn damage(&self, stripe: u64, members: &[&str]) {
+        for name in members {
+            let file = OpenOptions::new().write(true).open(self.bench.folder.path().join(name)).unwrap();
+            file.write_all_at(&vec![0xee; CHUNK as usize], DATA_OFFSET + stripe * ROW_BYTES).unwrap();
+        }
+    }
+
+    fn start_slowly(&self, stripes: u64) -> Child {
+        let child = self.command(&SLOW).spawn().expect("it starts");
+        self.bench.until_saved(child, stripes * CHUNK_SECTORS)
+    }
+
+    fn kill_server(&mut self) {
+        let mut server = self.server.take().unwrap();
+        server.kill().unwrap();
+        server.wait().unwrap();
+    }
+}
+
+fn stripes_of(findings: &Value) -> Vec<u64> {
+    findings.as_array().unwrap().iter().map(|finding| finding["stripe"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn what_is_wrong_is_healed_told_once_and_then_all_is_clean() {
+    let served = Served::written();
+    served.damage(7, &["b"]);
+    served.damage(80, &["c", "f"]);
+    let ran = served.run(&FAST);
+    let found = ran.target();
+    assert_eq!(
+        (ran.code, &found["complete"], &found["verifier"]),
+        (Some(3), &json!(true), &json!("volume")),
+        "{ran:?}"
+    );
+    assert_eq!((&found["rows_healed"], &found["lost"], &found["unreadable"]), (&json!(3), &json!([]), &json!([])));
+    let mut healed = stripes_of(&found["healed"]);
+    healed.sort_unstable();
+    assert_eq!(healed, [7, 80, 80]);
+    assert!(found["healed"].as_array().unwrap().iter().all(|finding| finding["end"] == "repaired"), "{found}");
+    assert_eq!((&found["detector"], &found["slowdown"]["foreground_requests"]), (&json!("server"), &json!(0)));
+    let again = served.run(&FAST);
+    assert_eq!((again.code, &again.target()["healed"]), (Some(0), &json!([])));
+}
+
+#[test]
+fn a_stripe_that_is_lost_is_named_and_no_other() {
+    let served = Served::written();
+    served.damage(41, &["a", "b", "c"]);
+    let ran = served.run(&FAST);
+    let found = ran.target();
+    let run = json!([{"start": 41 * CHUNK_SECTORS, "count": CHUNK_SECTORS,
+                      "cause": "lost: what lay there cannot be proven"}]);
+    assert_eq!((ran.code, &found["complete"], &found["unreadable"]), (Some(3), &json!(true), &run));
+    assert_eq!((&found["rows_healed"], stripes_of(&found["lost"])), (&json!(0), vec![41, 41, 41]));
+    let bytes = |field: &str| found[field].as_u64().unwrap();
+    assert_eq!(bytes("bytes") - bytes("bytes_verified"), CHUNK);
+    let text = served.run(&FAST[..4]);
+    assert!(text.stdout.starts_with("photos: one stripe LOST"), "{text:?}");
+}
+
+#[test]
+fn a_scrub_that_was_killed_goes_on_and_still_knows_what_it_found() {
+    let served = Served::written();
+    served.damage(3, &["d"]);
+    let mut child = served.start_slowly(60);
+    served.run(&FAST).refused(1, &format!("is being scrubbed already, by process {}", child.id()));
+    kill(&child, "-KILL");
+    child.wait().unwrap();
+    let ran = served.run(&FAST);
+    let found = ran.target();
+    assert_eq!((ran.code, &found["resumed"], &found["complete"]), (Some(3), &json!(true), &json!(true)), "{ran:?}");
+    assert_eq!((&found["rows_healed"], &found["healed"]), (&json!(1), &json!([])));
+    assert!(found["bytes_requested"].as_u64().unwrap() <= found["bytes"].as_u64().unwrap() - 60 * CHUNK);
+    assert_eq!(served.run(&FAST).code, Some(0), "the next pass is another one");
+}
+
+#[test]
+fn a_server_that_was_killed_is_a_disk_that_is_gone_until_it_is_back() {
+    let mut served = Served::written();
+    let child = served.start_slowly(60);
+    served.kill_server();
+    let ran = Ran::new(child.wait_with_output().unwrap());
+    let first = ran.target();
+    assert_eq!((ran.code, &first["complete"]), (Some(1), &json!(false)), "{ran:?}");
+    assert!(first["error"].as_str().unwrap().contains("no longer served"), "{first}");
+    served.run(&FAST).refused(1, "the server is gone");
+    served.serve(&NAMES[..6]);
+    let ran = served.run(&FAST);
+    let second = ran.target();
+    assert_eq!((ran.code, &second["resumed"], &second["complete"]), (Some(0), &json!(true), &json!(true)), "{ran:?}");
+    let requested = |found: &Value| found["bytes_requested"].as_u64().unwrap();
+    let whole = second["bytes"].as_u64().unwrap();
+    assert!(requested(&first) >= 60 * CHUNK && requested(&second) <= whole - 60 * CHUNK, "{second}");
+}
+
+#[test]
+fn a_name_is_one_thing_and_what_does_not_fit_a_volume_is_told() {
+    let served = Served::written();
+    served.run(&["scrub", "pictures"]).refused(2, "no volume of this name is being served");
+    served.run(&["scrub", "photos", "--verify", "scsi"]).refused(1, "this is a volume");
+    served.run(&["scrub", "photos", "--range", "0..4096"]).refused(2, "its chunk of 64 KiB");
+    let part = served.run(&["scrub", "photos", "--policy", "none", "--range", "64KiB..1MiB", "--json"]);
+    assert_eq!((part.code, &part.target()["bytes_verified"]), (Some(0), &json!(15 * CHUNK)));
+    std::fs::write(served.bench.folder.path().join("photos"), [0; 4096]).unwrap();
+    served.run(&["scrub", "photos"]).refused(2, "photos is a file here, and a volume, too");
+    let ran = served.run(&["scrub", "./photos", "run/photos.sock", "--policy", "none", "--json"]);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let verifiers = [0, 1].map(|index| document["targets"][index]["verifier"].clone());
+    assert_eq!((ran.code, verifiers), (Some(0), [json!("read"), json!("volume")]));
+}

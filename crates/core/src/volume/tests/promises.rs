@@ -1,0 +1,358 @@
+//! Histories that once broke a promise: more members gone than can be, disks that come back, flushes that fail.
+
+use super::*;
+use crate::format::geometry::{SUPERBLOCK_BYTES, TAIL_BYTES};
+use crate::format::superblock::{MemberState, newest};
+
+fn members_of(rig: &mut Rig) -> (Vec<Vec<u8>>, Geometry) {
+    (std::mem::take(&mut rig.members), rig.geometry)
+}
+
+fn right(byte: u8, len: u64) -> Vec<Option<u8>> {
+    vec![Some(byte); len as usize]
+}
+
+fn superblock(member: &[u8]) -> Superblock {
+    let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
+    newest(offsets.map(|at| &member[at as usize..][..SUPERBLOCK_BYTES])).unwrap()
+}
+
+/// Has all superblocks say this of the member `slot`, as after a stop in order.
+fn call(members: &mut [Vec<u8>], slot: usize, state: MemberState) {
+    for member in members {
+        let mut superblock = superblock(member);
+        superblock.members[slot].state = state;
+        let block = superblock.encode();
+        for at in superblock.places(MEMBER_BYTES) {
+            member[at as usize..][..block.len()].copy_from_slice(&block);
+        }
+    }
+}
+
+/// What `volume replace` does to a disk before the volume gets it: its ends are zeros, its rows are what they were.
+fn wipe(member: &mut [u8], geometry: &Geometry) {
+    member[..geometry.data_offset as usize].fill(0);
+    let end = member.len() - TAIL_BYTES as usize;
+    member[end..].fill(0);
+}
+
+fn write_of(stripe: u64, byte: u8, geometry: &Geometry) -> Request {
+    let len = geometry.stripe_bytes() as usize;
+    Request::Write { offset: stripe * len as u64, data: Buffer::copy_of(&vec![byte; len]), is_durable: true }
+}
+
+#[test]
+fn a_volume_that_lost_too_many_members_at_once_starts_when_they_are_back() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; 60 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    (0..3).for_each(|member| rig.is_gone[member] = true);
+    let request = write_of(1, 8, &rig.geometry);
+    assert!(matches!(rig.ask(request), Reply::Failed(_)));
+    assert!(rig.volume.status().is_broken);
+    let (members, geometry) = members_of(&mut rig);
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(0, 4 * CHUNK) == right(7, 4 * CHUNK));
+    assert!(again.read(8 * CHUNK, 52 * CHUNK) == right(7, 52 * CHUNK));
+}
+
+#[test]
+fn what_a_crash_left_is_not_settled_when_too_many_members_go_meanwhile() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; 60 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (members, geometry) = members_of(&mut rig);
+    let rows = geometry.data_offset as usize;
+    let before: Vec<Vec<u8>> = members.iter().map(|member| member[rows..rows + (1 << 20)].to_vec()).collect();
+    let mut rig = Rig::begin(members, geometry, Options::default());
+    (0..3).for_each(|member| rig.is_gone[member] = true);
+    rig.pump();
+    assert!(rig.volume.status().is_broken);
+    for (member, before) in rig.members.iter().zip(&before) {
+        assert!(member[rows..rows + (1 << 20)] == before[..], "nothing is written over what may come back");
+    }
+}
+
+#[test]
+fn a_write_is_not_acknowledged_where_fewer_rows_than_data_chunks_can_be_written() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &[1; 8192]);
+    let geometry = rig.geometry;
+    let mut members = rig.stop();
+    call(&mut members, 0, MemberState::Rebuilding { stripes_done: 0 });
+    members[1].clear();
+    let mut rig = Rig::begin(members, geometry, Options::default());
+    // Far ahead of the rebuild: two of its three members do not hold it.
+    let stripe = 300;
+    if rig.ask(write_of(stripe, 5, &geometry)) == Reply::Done {
+        let bytes = geometry.stripe_bytes();
+        assert!(rig.read(stripe * bytes, bytes) == right(5, bytes));
+    }
+}
+
+#[test]
+fn a_disk_that_comes_back_does_not_give_its_old_rows_for_what_could_not_be_rebuilt() {
+    for is_data in [true, false] {
+        let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+        rig.write(0, &[1; 8192]);
+        let (back, _) = rig.place(0, if is_data { 0 } else { 2 });
+        let (hurt, at) = rig.place(0, if is_data { 2 } else { 0 });
+        rig.is_gone[back] = true;
+        rig.write(0, &[2; 4096]);
+        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        rig.members[hurt][at..at + 512].fill(0xaa);
+        rig.is_gone[back] = false;
+        let geometry = rig.geometry;
+        wipe(&mut rig.members[back], &geometry);
+        rig.volume.replace(Nanos(rig.now), back, Uuid([9; 16]), MEMBER_BYTES);
+        rig.pump();
+        assert!(rig.read(0, 4096) == vec![None; 4096], "two of three rows are gone");
+    }
+}
+
+#[test]
+fn a_flush_that_failed_in_a_repair_is_not_forgotten() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; 60 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (member, at) = rig.place(0, 1);
+    rig.members[member][at..at + 512].fill(0xaa);
+    rig.is_unflushable = Some(member);
+    assert!(rig.read(CHUNK, CHUNK) == right(7, CHUNK));
+    assert_eq!((rig.is_unflushable, rig.ask(Request::Flush)), (None, Reply::Done));
+    assert!(matches!(rig.volume.status().members[member].0, MemberState::Failed(_)), "what it held may be lost");
+}
+
+#[test]
+fn what_recovery_wrote_is_not_taken_for_read_from_the_medium_before_a_flush() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &[1; 4 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (member, at) = rig.place(0, 0);
+    let old = rig.members[member][at..at + rig.geometry.row_bytes() as usize].to_vec();
+    rig.write(0, &[2; CHUNK as usize]);
+    let (mut members, geometry) = members_of(&mut rig);
+    members[member][at..at + old.len()].copy_from_slice(&old);
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(0, CHUNK) == right(2, CHUNK), "it went forward");
+    // The disk had it in its cache, and loses it there.
+    again.members[member][at..at + old.len()].copy_from_slice(&old);
+    assert!(again.read(0, CHUNK) == right(2, CHUNK));
+}
+
+#[test]
+fn a_stale_chunk_is_not_returned_by_a_broken_volume_that_has_a_list_that_says_so() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &[1; 4 * CHUNK as usize]);
+    let (member, at) = rig.place(0, 2);
+    let old = rig.members[member][at..at + rig.geometry.row_bytes() as usize].to_vec();
+    rig.write(2 * CHUNK, &[2; CHUNK as usize]);
+    rig.members[member][at..at + old.len()].copy_from_slice(&old);
+    for slot in [0, 1, 4] {
+        let (member, _) = rig.place(0, slot);
+        rig.is_gone[member] = true;
+        rig.volume.fail(Nanos(rig.now), member);
+        rig.pump();
+    }
+    let read = rig.read(0, 4 * CHUNK);
+    assert!(read[3 * CHUNK as usize..] == right(1, CHUNK), "what is right is read");
+    assert!(read[..3 * CHUNK as usize].iter().all(Option::is_none));
+}
+
+#[test]
+fn two_members_with_too_many_faults_at_once_are_not_both_taken_out_when_only_one_can_be_spared() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &vec![1; 200 * 8192]);
+    let (members, geometry) = members_of(&mut rig);
+    let options = Options { faults_max: 2, ..Options::default() };
+    let mut rig = Rig::start_as(members, geometry, options);
+    // Far apart, and of the same two members: 0 and 90 are multiples of the layout's period.
+    for stripe in [0, 90] {
+        for slot in [0, 1] {
+            let (member, at) = rig.place(stripe, slot);
+            rig.members[member][at..at + 512].fill(0xaa);
+        }
+        rig.read(stripe * 8192, 8192);
+    }
+    assert!(!rig.volume.status().is_broken, "{:?}", rig.volume.status());
+}
+
+#[test]
+fn a_check_finds_what_is_lost_because_too_many_members_are_missing() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &[1; 8192]);
+    let geometry = rig.geometry;
+    let mut members = rig.stop();
+    call(&mut members, 0, MemberState::Rebuilding { stripes_done: 0 });
+    members[1].clear();
+    let mut rig = Rig::start_as(members, geometry, Options { is_read_only: true, ..Options::default() });
+    rig.volume.verify(Nanos(rig.now), RequestId(99), 0..1);
+    rig.pump();
+    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Done))));
+    assert!(rig.read(0, 8192).iter().any(Option::is_none));
+    assert!(rig.kinds().iter().any(|(_, _, _, end)| *end == End::Lost), "not called clean");
+}
+
+#[test]
+fn a_region_that_only_one_member_called_dirty_at_a_crash_is_dirty_when_that_one_goes() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    let clean = rig.members.clone();
+    rig.write(0, &[1; 4 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (mut members, geometry) = members_of(&mut rig);
+    let intents = geometry.intent_offset as usize..geometry.written_offset as usize;
+    for (member, clean) in members.iter_mut().zip(&clean).skip(1) {
+        member[intents.clone()].copy_from_slice(&clean[intents.clone()]);
+    }
+    let mut rig = Rig::start(members, geometry);
+    rig.write(4 * CHUNK, &[2; 4 * CHUNK as usize]);
+    // Killed, and the one member is gone.
+    let (mut members, geometry) = members_of(&mut rig);
+    members[0].clear();
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(4 * CHUNK, 4 * CHUNK) == right(2, 4 * CHUNK));
+}
+
+#[test]
+fn a_disk_that_went_on_alone_brings_nothing_of_that_along_when_it_is_taken_in_again() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
+    rig.write(0, &[1; 4096]);
+    let geometry = rig.geometry;
+    let members = rig.stop();
+    let [ours, theirs] = [[members[0].clone(), Vec::new()], [Vec::new(), members[1].clone()]];
+    let mut fork = Rig::start(theirs.into(), geometry);
+    (0..20).for_each(|_| fork.write(5 * 4096, &[9; 4096]));
+    let theirs = fork.stop().swap_remove(1);
+
+    let mut rig = Rig::start(ours.into(), geometry);
+    rig.write(4096, &[2; 4096]);
+    rig.members[1] = theirs;
+    rig.volume.skip_write_numbers(superblock(&rig.members[1]).write_mark);
+    wipe(&mut rig.members[1], &geometry);
+    rig.volume.replace(Nanos(rig.now), 1, Uuid([9; 16]), MEMBER_BYTES);
+    rig.pump();
+    assert_eq!(rig.volume.status().members[1].0, MemberState::Active);
+    rig.write(2 * 4096, &[3; 4096]);
+    let (members, geometry) = members_of(&mut rig);
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(5 * 4096, 4096) == right(0, 4096), "it was never written here");
+}
+
+#[test]
+fn an_array_of_many_large_members_is_opened() {
+    let layout = Layout::new(LayoutKind::Rotating, Shape { data: 197, parity: 3 }, 200).unwrap();
+    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 512, block_bytes: 512 };
+    let geometry = Geometry::fit(&parameters, 1 << 34, None).unwrap();
+    let names: Vec<Uuid> = (0..200).map(|slot| Uuid([slot as u8; 16])).collect();
+    let superblock = blank::superblock(geometry, Uuid([1; 16]), "rig", UnixSeconds(1), &names);
+    let given = |slot: usize| Given { label: slot.to_string(), bytes: 1 << 34, says: Ok(superblock.of_slot(slot)) };
+    let assembly = assemble(&(0..200).map(given).collect::<Vec<_>>()).unwrap();
+    let options = Options { is_read_only: true, ..Options::default() };
+    let mut volume = Volume::start(assembly, options);
+    // The intents, of which nothing can be read, and then the map.
+    loop {
+        let op = volume.poll_op(Nanos(0)).expect("it reads its maps");
+        let OpKind::Read { buffer, offset } = op.kind else { panic!("it is open for reading only") };
+        if offset >= geometry.written_offset {
+            break;
+        }
+        volume.handle(Nanos(0), Done { id: op.id, buffer: Some(buffer), result: Err(Fault::Medium) });
+    }
+}
+
+#[test]
+fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_is_out() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &[1; 8 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (out, _) = rig.place(0, 0);
+    let other = (0..4).find(|&slot| rig.place(1, slot).0 == out).expect("it has data of the next stripe") as u64;
+    (rig.is_gone[out], rig.holds_superblocks) = (true, true);
+    let mut ask = |id, request| {
+        rig.volume.submit(Nanos(rig.now), RequestId(id), request);
+        rig.pump();
+        rig.volume.poll_reply()
+    };
+    assert_eq!(ask(100, Request::Read { offset: (4 + other) * CHUNK, len: CHUNK }), None, "it is being taken out");
+    let data = Buffer::copy_of(&[2; CHUNK as usize]);
+    let reply = ask(101, Request::Write { offset: 0, data, is_durable: true });
+
+    // Power is lost in the middle of the next write of the stripe: a chunk and a parity are torn, the other is old.
+    let old = rig.members.clone();
+    let data = Buffer::copy_of(&[3; CHUNK as usize]);
+    rig.volume.submit(Nanos(rig.now), RequestId(102), Request::Write { offset: CHUNK, data, is_durable: false });
+    rig.pump();
+    let row_bytes = rig.geometry.row_bytes() as usize;
+    for (slot, from) in [(1, 512), (4, 512), (5, 0)] {
+        let (member, at) = rig.place(0, slot);
+        rig.members[member][at + from..at + row_bytes].copy_from_slice(&old[member][at + from..at + row_bytes]);
+    }
+    let (members, geometry) = members_of(&mut rig);
+    let read = Rig::start(members, geometry).read(0, CHUNK);
+    assert!(reply.is_none() || read != right(1, CHUNK), "acknowledged as durable, and forgotten");
+}
+
+#[test]
+fn what_members_that_take_no_more_writes_hold_is_read() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; 60 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    rig.is_full = true;
+    let request = write_of(1, 8, &rig.geometry);
+    assert!(matches!(rig.ask(request), Reply::Failed(_)));
+    assert!(rig.volume.status().is_broken);
+    assert!(rig.read(0, 60 * CHUNK) == right(7, 60 * CHUNK), "no row is damaged");
+}
+
+#[test]
+fn a_trim_that_a_crash_undoes_leaves_no_hole_on_a_disk_that_was_being_rebuilt() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    let stripe_bytes = rig.geometry.stripe_bytes();
+    rig.write(0, &vec![7; 200 * stripe_bytes as usize]);
+    let geometry = rig.geometry;
+    let mut rig = Rig::start(rig.stop(), geometry);
+    rig.volume.fail(Nanos(rig.now), 0);
+    rig.pump();
+    rig.members[0].fill(0);
+    rig.volume.replace(Nanos(rig.now), 0, Uuid([9; 16]), MEMBER_BYTES);
+    let is_past = |rig: &Rig, stripe: u64| match rig.volume.status().members[0].0 {
+        MemberState::Rebuilding { stripes_done } => stripes_done >= stripe,
+        _ => false,
+    };
+    rig.pump_until(|rig| is_past(rig, 64));
+    // Trimmed before the rebuild comes there; then another member goes, for which superblocks are written.
+    rig.volume.submit(Nanos(rig.now), RequestId(100), Request::Trim { offset: 150 * stripe_bytes, len: stripe_bytes });
+    rig.pump_until(|rig| is_past(rig, 192));
+    rig.volume.fail(Nanos(rig.now), 1);
+    rig.pump_until(|rig| superblock(&rig.members[3]).members[1].state != MemberState::Active);
+    rig.pump_until(|rig| superblock(&rig.members[0]).members[1].state != MemberState::Active);
+    let (members, geometry) = members_of(&mut rig);
+    let mut again = Rig::start(members, geometry);
+    again.read(150 * stripe_bytes, stripe_bytes);
+    assert_eq!(again.kinds(), [], "the new disk does not hold what it was never given");
+}
+
+#[test]
+fn a_flush_that_failed_while_a_rebuild_waits_for_a_decision_is_not_forgotten() {
+    let mut rig = Rig::new(Scheme::Pure, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &[1; 8192]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    // A crash in the middle of a write of one chunk, and the other chunk's member is gone.
+    let ((gone, _), (torn, at)) = (rig.place(0, 0), rig.place(0, 1));
+    let (mut members, geometry) = members_of(&mut rig);
+    members[torn][at..at + 512].fill(2);
+    members[gone].clear();
+    let mut rig = Rig::start(members, geometry);
+    assert_eq!(rig.volume.status().stripes_undecided, 1);
+    rig.members[gone] = vec![0; MEMBER_BYTES as usize];
+    rig.volume.replace(Nanos(rig.now), gone, Uuid([9; 16]), MEMBER_BYTES);
+    let has_superblock = |rig: &Rig| {
+        let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
+        newest(offsets.map(|at| &rig.members[gone][at as usize..][..SUPERBLOCK_BYTES])).is_ok()
+    };
+    rig.pump_until(has_superblock);
+    rig.is_unflushable = Some(gone);
+    rig.pump();
+    assert_eq!(rig.is_unflushable, None);
+    assert!(matches!(rig.volume.status().members[gone].0, MemberState::Failed(_)), "what it held may be lost");
+}

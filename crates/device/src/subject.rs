@@ -1,0 +1,99 @@
+//! What a session scrubs, whatever it is: a disk, an image file, or a volume that somebody serves.
+//!
+//! Disks and files are here; a served volume is one in the crate that serves volumes.
+
+use crate::detector;
+use crate::target::{Identity, Target};
+use crate::verify::{self, VerifierError};
+use scrubjay_core::idle::Choice;
+use scrubjay_core::units::Bytes;
+use std::path::Path;
+
+/// Something that can be scrubbed.
+pub trait Subject: Send {
+    /// As the user named it.
+    fn path(&self) -> &Path;
+
+    /// What it is, whatever it is called today.
+    fn id(&self) -> &Identity;
+
+    /// Its size in 512-byte sectors, at least 1; a multiple of [`Subject::block`].
+    fn sectors(&self) -> u64;
+
+    /// The smallest piece that has a verdict of its own: a power of two from 512 bytes on.
+    fn block(&self) -> Bytes;
+
+    /// What people call such a piece.
+    fn block_name(&self) -> &'static str;
+
+    /// Names of the ways that lead to it, other than its identity: it is claimed by all of them.
+    fn ways(&self) -> Vec<String>;
+
+    /// Opens a verifier for it.
+    ///
+    /// # Errors
+    /// When it cannot be verified in this way.
+    fn open_verifier(&self, kind: verify::Kind, policy: &Choice) -> Result<verify::Opened, VerifierError>;
+
+    /// Opens a detector of its other users, at most as good as `wish`. Never fails; it may see nothing.
+    fn open_detector(&self, wish: Option<detector::Kind>) -> detector::Opened;
+
+    /// Is it still there? Asked when a verification ended badly: a vanished disk answers like a bad sector.
+    fn is_present(&self) -> bool;
+
+    /// What a user should know of it before it is scrubbed.
+    fn notes(&self) -> Vec<String>;
+}
+
+impl Subject for Target {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn id(&self) -> &Identity {
+        &self.id
+    }
+
+    fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    fn block(&self) -> Bytes {
+        self.logical_block
+    }
+
+    fn block_name(&self) -> &'static str {
+        "logical block"
+    }
+
+    /// The number of the whole disk below it: its partitions are all in each other's way.
+    fn ways(&self) -> Vec<String> {
+        let disk = self.disk.as_ref().filter(|_| self.is_block_device);
+        disk.map(|disk| format!("number/{}:{}", disk.major, disk.minor)).into_iter().collect()
+    }
+
+    fn open_verifier(&self, kind: verify::Kind, policy: &Choice) -> Result<verify::Opened, VerifierError> {
+        let setup = verify::Setup {
+            file: self.file.try_clone().map_err(VerifierError::Handle)?,
+            is_block_device: self.is_block_device,
+            logical_block: self.logical_block,
+            depth: if self.is_rotational || policy.is_considerate() { 1 } else { 2 },
+            request_max: policy.size_max(),
+        };
+        verify::open(kind, setup)
+    }
+
+    fn open_detector(&self, wish: Option<detector::Kind>) -> detector::Opened {
+        detector::open(self.disk.as_ref(), wish)
+    }
+
+    fn is_present(&self) -> bool {
+        Target::is_present(self)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        const THROUGH_CACHE: &str =
+            "read through the page cache (no O_DIRECT here): what lies in memory is not read from the medium";
+        (!self.is_direct).then(|| THROUGH_CACHE.to_owned()).into_iter().collect()
+    }
+}

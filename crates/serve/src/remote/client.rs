@@ -1,0 +1,135 @@
+//! A client of a control socket: commands in lines, answers in lines.
+
+use crate::volume::commands::{Answer, Command};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// No answer is longer, in bytes: that to a verification of the most stripes, all of them lost, has a tenth of it.
+const LINE_BYTES_MAX: usize = 4 << 20;
+/// So much is received at a time.
+const INPUT_BYTES: usize = 64 << 10;
+
+/// A connection to a control socket.
+#[derive(Debug)]
+pub struct Client {
+    socket: PathBuf,
+    stream: UnixStream,
+    /// What was received and is no whole line yet.
+    unread: Vec<u8>,
+}
+
+/// There is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens there.
+    #[error("{0}: the server is gone")]
+    Absent(PathBuf),
+    /// The kernel says no.
+    #[error("{socket}: {source}")]
+    Io {
+        /// Where.
+        socket: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The server hung up.
+    #[error("{0}: the server ended before it answered")]
+    Ended(PathBuf),
+    /// It is not to be understood.
+    #[error("{0}: the server's answer makes no sense: another version?")]
+    Nonsense(PathBuf),
+    /// The volume says no.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<ClientError> for io::Error {
+    fn from(error: ClientError) -> io::Error {
+        match error {
+            ClientError::Io { source, .. } => source,
+            error => io::Error::other(error.to_string()),
+        }
+    }
+}
+
+impl Client {
+    /// Connects.
+    ///
+    /// # Errors
+    /// [`ClientError::Absent`] and [`ClientError::Io`].
+    pub fn connect(socket: &Path) -> Result<Client, ClientError> {
+        match UnixStream::connect(socket) {
+            Ok(stream) => Ok(Client { socket: socket.to_owned(), stream, unread: Vec::new() }),
+            Err(error) if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) => {
+                Err(ClientError::Absent(socket.to_owned()))
+            }
+            Err(source) => Err(ClientError::Io { socket: socket.to_owned(), source }),
+        }
+    }
+
+    /// Gives a command, and waits for its answer, however long that takes.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn ask(&mut self, command: &Command) -> Result<Answer, ClientError> {
+        self.send(command)?;
+        loop {
+            if let Some(answer) = self.receive(None)? {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Gives a command. The next one may be given after its answer.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn send(&mut self, command: &Command) -> Result<(), ClientError> {
+        let mut line = serde_json::to_string(command).expect("commands are plain values");
+        line.push('\n');
+        self.stream.write_all(line.as_bytes()).map_err(|error| match error.kind() {
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => ClientError::Ended(self.socket.clone()),
+            _ => ClientError::Io { socket: self.socket.clone(), source: error },
+        })
+    }
+
+    /// The answer to the command that was given; `None` when it does not come within `patience`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn receive(&mut self, patience: Option<Duration>) -> Result<Option<Answer>, ClientError> {
+        let failed = |source| ClientError::Io { socket: self.socket.clone(), source };
+        let until = patience.map(|patience| Instant::now() + patience);
+        let mut input = vec![0; INPUT_BYTES];
+        loop {
+            // Zero would be for ever.
+            let rest = until.map(|until| until.saturating_duration_since(Instant::now()).max(Duration::from_micros(1)));
+            self.stream.set_read_timeout(rest).map_err(failed)?;
+            let count = match self.stream.read(&mut input) {
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                    return Ok(None);
+                }
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => 0,
+                result => result.map_err(failed)?,
+            };
+            if count == 0 {
+                return Err(ClientError::Ended(self.socket.clone()));
+            }
+            self.unread.extend_from_slice(&input[..count]);
+            if let Some(line) = self.unread.strip_suffix(b"\n") {
+                let answer = serde_json::from_slice(line);
+                self.unread.clear();
+                return match answer {
+                    Ok(Answer::Error(why)) => Err(ClientError::Refused(why)),
+                    Ok(answer) => Ok(Some(answer)),
+                    Err(_) => Err(ClientError::Nonsense(self.socket.clone())),
+                };
+            }
+            if self.unread.len() > LINE_BYTES_MAX {
+                return Err(ClientError::Nonsense(self.socket.clone()));
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What a served volume found wrong while it was scrubbed: fetched whenever there is something new, kept for the result.
+
+use super::client::{Client, ClientError};
+use crate::volume::commands::{Answer, Command, Finding};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// So many are kept; a server keeps no more.
+const KEPT_MAX: usize = 10_000;
+
+/// The findings since it was made. A clone is a handle on the same.
+#[derive(Clone, Debug)]
+pub struct Finds {
+    socket: PathBuf,
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    next: u64,
+    findings: Vec<Finding>,
+}
+
+impl Finds {
+    /// From the finding of this number on.
+    pub(super) fn new(socket: &Path, next: u64) -> Finds {
+        Finds { socket: socket.to_owned(), inner: Arc::new(Mutex::new(Inner { next, findings: Vec::new() })) }
+    }
+
+    /// Asks the server for what is new.
+    ///
+    /// # Errors
+    /// [`ClientError`]; what was fetched before stays.
+    pub fn fetch(&self) -> Result<(), ClientError> {
+        let mut client = Client::connect(&self.socket)?;
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let Answer::Findings(found) = client.ask(&Command::Findings { since: inner.next })? else {
+                return Err(ClientError::Nonsense(self.socket.clone()));
+            };
+            inner.next = found.next;
+            if found.findings.is_empty() {
+                return Ok(());
+            }
+            let room = KEPT_MAX.saturating_sub(inner.findings.len());
+            inner.findings.extend(found.findings.into_iter().take(room));
+        }
+    }
+
+    /// What was fetched, oldest first; of equal ones one.
+    pub fn all(&self) -> Vec<Finding> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<Finding> = Vec::new();
+        let mut known = std::collections::HashSet::new();
+        for finding in &inner.findings {
+            if known.insert((finding.member, finding.offset, finding.kind.clone(), finding.end.clone())) {
+                all.push(finding.clone());
+            }
+        }
+        all
+    }
+}

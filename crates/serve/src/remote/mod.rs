@@ -1,0 +1,155 @@
+//! A volume that somebody serves, seen from outside: steered by its control socket, and scrubbed as a disk is.
+//!
+//! ```text
+//! Remote: device::subject::Subject -- verifier::Server: Verifier --> Verify    \
+//!                                  -- watch::Watch: Detector    --> Activity    } client::Client --> control socket
+//! whoever shows what was found     -- finds::Finds              --> Findings   /
+//! ```
+//!
+//! The addresses are those of one member's data rows: a stripe is one chunk long, since the chunks of a stripe lie on
+//! different members and are read side by side. So sizes and times mean what they mean on a disk.
+
+pub mod client;
+mod finds;
+#[cfg(test)]
+mod tests;
+mod verifier;
+mod watch;
+
+use crate::volume::commands::{Answer, Command, Status};
+use client::{Client, ClientError};
+pub use finds::Finds;
+use scrubjay_core::idle::Choice;
+use scrubjay_core::units::{Bytes, SECTOR_BYTES};
+use scrubjay_device::subject::Subject;
+use scrubjay_device::target::Identity;
+use scrubjay_device::verify::{self, VerifierError};
+use scrubjay_device::{clock, detector};
+use std::path::{Path, PathBuf};
+
+/// A served volume.
+#[derive(Debug)]
+pub struct Remote {
+    path: PathBuf,
+    socket: PathBuf,
+    id: Identity,
+    status: Status,
+    finds: Finds,
+}
+
+/// It cannot be scrubbed.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// Its server does not answer as it should.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// More members are out than it can do without.
+    #[error("the volume is broken: more members are out than it can do without (see `scrubjay volume status`)")]
+    Broken,
+}
+
+impl Remote {
+    /// Asks the server behind `socket` what it serves; `path` is what the user calls it.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub fn open(path: &Path, socket: &Path) -> Result<Remote, RemoteError> {
+        let status = match Client::connect(socket)?.ask(&Command::Status)? {
+            Answer::Status(status) => *status,
+            _ => return Err(ClientError::Nonsense(socket.to_owned()).into()),
+        };
+        let is_sound = status.chunk_bytes.is_power_of_two() && status.chunk_bytes >= SECTOR_BYTES && status.stripes > 0;
+        if !is_sound || status.stripes.checked_mul(status.chunk_bytes).is_none() {
+            return Err(ClientError::Nonsense(socket.to_owned()).into());
+        }
+        if status.state == "broken" {
+            return Err(RemoteError::Broken);
+        }
+        Ok(Remote {
+            path: path.to_owned(),
+            socket: socket.to_owned(),
+            id: Identity::new(&format!("volume {}", status.array), String::new(), true),
+            finds: Finds::new(socket, status.findings),
+            status,
+        })
+    }
+
+    /// What its server finds wrong from now on; a clone is a handle on the same.
+    pub fn finds(&self) -> Finds {
+        self.finds.clone()
+    }
+}
+
+impl Subject for Remote {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn id(&self) -> &Identity {
+        &self.id
+    }
+
+    fn sectors(&self) -> u64 {
+        self.status.stripes * self.block().sectors()
+    }
+
+    fn block(&self) -> Bytes {
+        Bytes(self.status.chunk_bytes)
+    }
+
+    fn block_name(&self) -> &'static str {
+        "chunk"
+    }
+
+    fn ways(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn open_verifier(&self, kind: verify::Kind, _policy: &Choice) -> Result<verify::Opened, VerifierError> {
+        if !matches!(kind, verify::Kind::Auto | verify::Kind::Read) {
+            return Err(VerifierError::Served(kind));
+        }
+        let client = Client::connect(&self.socket).map_err(|error| VerifierError::Handle(error.into()))?;
+        let verifier = verifier::Server::new(client, self.block().sectors(), self.finds());
+        let Status { stripes, stripes_written, members, .. } = &self.status;
+        let note = format!(
+            "sizes are those of one of its {} members, which are read side by side; {stripes_written} of {stripes} \
+             stripes were ever written, the others hold nothing",
+            members.len()
+        );
+        // One at a time: the server reads several stripes of it at once.
+        Ok(verify::Opened { verifier: Box::new(verifier), name: "volume", engine: "control socket", depth: 1, note })
+    }
+
+    /// Detectors of disks would see the server's own reads, and not its clients: only *none* is heeded.
+    fn open_detector(&self, wish: Option<detector::Kind>) -> detector::Opened {
+        if wish == Some(detector::Kind::Blind) {
+            return detector::blind("clients of the volume are not watched, as you wished");
+        }
+        match watch::Watch::open(&self.socket, clock::now()) {
+            Ok(watch) => {
+                let kind = detector::Kind::Server;
+                detector::Opened {
+                    detector: Box::new(watch),
+                    kind,
+                    why: format!("{kind}: every request of the volume's clients, with its time"),
+                }
+            }
+            Err(error) => detector::blind(&format!("clients of the volume cannot be seen, because {error}")),
+        }
+    }
+
+    /// The verifier itself knows: a server that does not answer is gone.
+    fn is_present(&self) -> bool {
+        true
+    }
+
+    fn notes(&self) -> Vec<String> {
+        match self.status.state.as_str() {
+            state @ ("degraded" | "rebuilding") => {
+                vec![format!("the volume is {state}: what lies on the members that are in is verified")]
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! A served volume seen from outside, against a server of a few canned answers.
+
+use super::client::Client;
+use super::finds::Finds;
+use super::verifier::Server;
+use super::watch::{Told, Watch};
+use super::{Remote, RemoteError};
+use crate::volume::commands::{Activity, Answer, Command, Findings, Mark, Status, Verified};
+use scrubjay_core::idle::{Choice, Goal};
+use scrubjay_core::machine::{Event, OpId};
+use scrubjay_core::units::{Bytes, Nanos, SectorRange};
+use scrubjay_core::verdict::{Cause, Outcome};
+use scrubjay_device::detector::{self, Detector, OwnTraffic};
+use scrubjay_device::subject::Subject;
+use scrubjay_device::verify::{Kind, Verifier};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Chunks of 4 KiB.
+const CHUNK_SECTORS: u64 = 8;
+/// Longer than any answer here takes.
+const LONG: Nanos = Nanos::from_secs(60);
+
+type Said = Arc<Mutex<Vec<Command>>>;
+
+/// A server that answers each command by `answer`, or hangs up; and what it was told.
+fn serve(folder: &Path, answer: fn(&Command) -> Option<Answer>) -> (PathBuf, Said) {
+    let socket = folder.join("control.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let said = Said::default();
+    let heard = Arc::clone(&said);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, heard) = (stream.unwrap(), Arc::clone(&heard));
+            thread::spawn(move || {
+                for line in BufReader::new(stream.try_clone().unwrap()).lines() {
+                    let command = serde_json::from_str(&line.unwrap()).unwrap();
+                    let Some(answer) = answer(&command) else { return };
+                    heard.lock().unwrap().push(command);
+                    writeln!(stream, "{}", serde_json::to_string(&answer).unwrap()).unwrap();
+                }
+            });
+        }
+    });
+    (socket, said)
+}
+
+fn status(state: &str) -> Option<Answer> {
+    let status = Status {
+        schema: 1,
+        name: "tank".into(),
+        array: "6f1c".into(),
+        state: state.into(),
+        shape: "4+2".into(),
+        layout: "rotating".into(),
+        scheme: "stamp".into(),
+        chunk_bytes: CHUNK_SECTORS * 512,
+        size_bytes: 400 * CHUNK_SECTORS * 512,
+        stripes: 100,
+        stripes_written: 40,
+        regions_dirty: 0,
+        findings: 7,
+        members: Vec::new(),
+    };
+    Some(Answer::Status(Box::new(status)))
+}
+
+/// Stripe 3 is lost, 5 was wrong, from 40 on nothing was written; at 90 the server ends, at 95 it says no.
+fn answer(command: &Command) -> Option<Answer> {
+    let Command::Verify { start, end } = *command else {
+        return Some(Answer::Findings(Findings { next: 7, findings: Vec::new() }));
+    };
+    match start {
+        90 => return None,
+        95 => return Some(Answer::Error("the volume is stopping".into())),
+        97 => return Some(Answer::Done),
+        _ => (),
+    }
+    let has = |stripe: u64| (start..end).contains(&stripe);
+    let lost = Vec::from_iter(has(3).then_some(3));
+    Some(Answer::Verified(Verified { read: end.min(40).saturating_sub(start), flaws: has(5).into(), lost }))
+}
+
+fn verifier(folder: &Path) -> (Server, Said) {
+    let (socket, said) = serve(folder, answer);
+    (Server::new(Client::connect(&socket).unwrap(), CHUNK_SECTORS, Finds::new(&socket, 7)), said)
+}
+
+fn verify(server: &mut Server, start: u64, end: u64) -> Outcome {
+    server.submit(OpId(start), SectorRange::new(start * CHUNK_SECTORS, end * CHUNK_SECTORS));
+    let answer = server.wait(LONG).expect("it answers");
+    assert!(answer.id == OpId(start) && answer.started <= answer.finished && answer.counted == 0);
+    answer.outcome
+}
+
+#[test]
+fn ranges_are_stripes_and_answers_are_verdicts() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut server, said) = verifier(folder.path());
+    assert_eq!(server.wait(LONG), None, "nothing was submitted");
+    assert_eq!(verify(&mut server, 8, 24), Outcome::Clean);
+    assert_eq!(verify(&mut server, 4, 8), Outcome::Flawed(1));
+    assert_eq!(verify(&mut server, 39, 41), Outcome::Clean);
+    assert_eq!(verify(&mut server, 40, 60), Outcome::Vacant);
+    assert_eq!(verify(&mut server, 97, 98), Outcome::Failed(Cause::Errno(71)));
+    let ranges: Vec<Command> =
+        [(8, 24), (4, 8), (39, 41), (40, 60), (97, 98)].map(|(start, end)| Command::Verify { start, end }).into();
+    let heard: Vec<Command> = said.lock().unwrap().iter().filter(|&c| ranges.contains(c)).cloned().collect();
+    assert_eq!(heard, ranges);
+}
+
+#[test]
+fn a_lost_stripe_is_asked_for_once_however_it_is_narrowed_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut server, said) = verifier(folder.path());
+    assert_eq!(verify(&mut server, 0, 4), Outcome::Unreadable(Cause::Lost));
+    let asked = said.lock().unwrap().len();
+    assert_eq!(verify(&mut server, 2, 4), Outcome::Unreadable(Cause::Lost));
+    assert_eq!(verify(&mut server, 3, 4), Outcome::Unreadable(Cause::Lost));
+    assert_eq!(said.lock().unwrap().len(), asked, "the server was not asked");
+    assert_eq!(verify(&mut server, 2, 3), Outcome::Clean);
+    assert_eq!(said.lock().unwrap().len(), asked + 1);
+}
+
+#[test]
+fn a_server_that_ends_or_stops_is_a_device_that_is_gone() {
+    for start in [90, 95] {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut server, _) = verifier(folder.path());
+        assert_eq!(verify(&mut server, start, start + 1), Outcome::Gone);
+    }
+}
+
+#[test]
+fn a_volume_has_the_addresses_of_one_member_and_the_identity_of_its_array() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, _) = serve(folder.path(), |_| status("degraded"));
+    let remote = Remote::open(Path::new("tank"), &socket).unwrap();
+    assert_eq!((remote.path(), remote.sectors(), remote.block()), (Path::new("tank"), 800, Bytes::kib(4)));
+    assert_eq!((remote.id().key().as_str(), remote.id().is_certain), ("volume 6f1c", true));
+    assert!(remote.notes()[0].contains("degraded"));
+    let policy = Choice::Budget(Goal::default());
+    let refused = remote.open_verifier(Kind::Scsi, &policy).err().expect("it is no disk").to_string();
+    assert!(refused.contains("this is a volume"), "{refused}");
+    let opened = remote.open_verifier(Kind::Auto, &policy).unwrap();
+    assert!(opened.note.contains("40 of 100 stripes"), "{}", opened.note);
+    assert_eq!(remote.open_detector(Some(detector::Kind::Blind)).kind, detector::Kind::Blind);
+}
+
+#[test]
+fn a_broken_volume_and_a_socket_without_a_server_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, _) = serve(folder.path(), |_| status("broken"));
+    assert!(matches!(Remote::open(Path::new("tank"), &socket), Err(RemoteError::Broken)));
+    let nobody = Remote::open(Path::new("tank"), &folder.path().join("nobody")).unwrap_err().to_string();
+    assert!(nobody.contains("the server is gone"), "{nobody}");
+}
+
+fn activity(next: u64, arrived: u64, completed: u64, marks: &[Mark]) -> Activity {
+    Activity { next, arrived, completed, marks: marks.to_vec() }
+}
+
+fn told(told: &mut Told, activity: &Activity, now: u64) -> Vec<Event> {
+    let mut events = Vec::new();
+    told.absorb(activity, Nanos(now), &mut events);
+    events
+}
+
+fn arrived(at: u64, count: u32) -> Event {
+    Event::ForegroundArrived { at: Nanos(at), count }
+}
+
+fn completed(at: u64, count: u32) -> Event {
+    Event::ForegroundCompleted { at: Nanos(at), count }
+}
+
+fn drained(at: u64) -> Event {
+    Event::ForegroundDrained { at: Nanos(at) }
+}
+
+#[test]
+fn marks_are_events_and_an_idle_volume_yields_none() {
+    let mut state = Told::since(&activity(5, 10, 10, &[]), Nanos(100));
+    assert_eq!(told(&mut state, &activity(5, 10, 10, &[]), 200), []);
+    let two = activity(7, 12, 11, &[Mark(210, 1, 0), Mark(230, 1, 1)]);
+    assert_eq!(told(&mut state, &two, 300), [arrived(210, 1), arrived(230, 1), completed(230, 1)]);
+    assert_eq!(told(&mut state, &activity(7, 12, 11, &[]), 400), []);
+    assert_eq!(told(&mut state, &activity(8, 12, 12, &[Mark(410, 0, 1)]), 500), [completed(410, 1), drained(410)]);
+    assert_eq!(told(&mut state, &activity(8, 12, 12, &[]), 600), []);
+}
+
+#[test]
+fn who_was_there_before_us_is_there() {
+    let mut state = Told::since(&activity(0, 10, 7, &[]), Nanos(100));
+    assert_eq!(told(&mut state, &activity(0, 10, 7, &[]), 200), [arrived(100, 3)]);
+    let end = activity(1, 10, 10, &[Mark(90, 0, 3)]);
+    assert_eq!(told(&mut state, &end, 300), [completed(100, 3), drained(100)], "no date runs backwards");
+}
+
+#[test]
+fn what_was_not_fetched_in_time_is_lost_and_what_is_left_is_busy() {
+    let mut state = Told::since(&activity(0, 0, 0, &[]), Nanos(0));
+    let much = activity(9, 100, 98, &[Mark(50, 0, 1)]);
+    assert_eq!(told(&mut state, &much, 60), [completed(50, 1), arrived(60, 2)]);
+    assert_eq!(state.lost, 100 + 97);
+    assert_eq!(told(&mut state, &activity(10, 100, 100, &[Mark(70, 0, 2)]), 80), [completed(70, 2), drained(70)]);
+}
+
+#[test]
+fn the_detector_asks_from_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, said) = serve(folder.path(), |command| {
+        let Command::Activity { since } = command else { return None };
+        let marks = since.map(|_| Mark(1, 2, 0)).into_iter().collect::<Vec<_>>();
+        Some(Answer::Activity(activity(since.map_or(3, |since| since + 1), 2 * since.map_or(0, |s| s - 2), 0, &marks)))
+    });
+    let mut watch = Watch::open(&socket, Nanos(0)).unwrap();
+    let mut events = Vec::new();
+    watch.drain(OwnTraffic::default(), &mut events);
+    watch.drain(OwnTraffic::default(), &mut events);
+    assert_eq!((events, watch.lost()), (vec![arrived(1, 2), arrived(1, 2)], 0));
+    let since: Vec<Command> = [None, Some(3), Some(4)].map(|since| Command::Activity { since }).into();
+    assert_eq!(*said.lock().unwrap(), since);
+}

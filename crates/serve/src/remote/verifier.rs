@@ -1,0 +1,97 @@
+//! The verifier of a served volume: ranges of sectors are ranges of stripes, and its server reads them.
+
+use super::client::{Client, ClientError};
+use super::finds::Finds;
+use crate::volume::commands::{Answer, Command, Verified};
+use scrubjay_core::machine::OpId;
+use scrubjay_core::units::{Nanos, SectorRange};
+use scrubjay_core::verdict::{Cause, Outcome};
+use scrubjay_device::clock;
+use scrubjay_device::verify::{self, Verifier};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::time::Duration;
+
+/// Stripes without all of their content that are remembered.
+const LOST_MAX: usize = 1 << 16;
+
+/// See the module's head.
+pub(super) struct Server {
+    client: Client,
+    chunk_sectors: u64,
+    finds: Finds,
+    at_work: Option<(OpId, Nanos)>,
+    /// An answer that needs no server.
+    known: Option<verify::Answer>,
+    /// What was found lost. Whoever narrows that down is answered from here: the server would read it again, and blame
+    /// the same members for it again.
+    lost: BTreeSet<u64>,
+}
+
+impl Server {
+    pub fn new(client: Client, chunk_sectors: u64, finds: Finds) -> Server {
+        Server { client, chunk_sectors, finds, at_work: None, known: None, lost: BTreeSet::new() }
+    }
+
+    /// The stripes whose chunks lie in a range, which is whole chunks.
+    fn stripes(&self, range: SectorRange) -> Range<u64> {
+        assert!(
+            range.start.0.is_multiple_of(self.chunk_sectors) && range.end.0.is_multiple_of(self.chunk_sectors),
+            "verifications are of whole stripes"
+        );
+        range.start.0 / self.chunk_sectors..range.end.0 / self.chunk_sectors
+    }
+
+    fn judge(&mut self, verified: &Verified) -> Outcome {
+        if verified.flaws > 0 || !verified.lost.is_empty() {
+            let _ = self.finds.fetch(); // for the display; it is asked for again at the end
+        }
+        let room = LOST_MAX.saturating_sub(self.lost.len());
+        self.lost.extend(verified.lost.iter().take(room));
+        match verified {
+            Verified { lost, .. } if !lost.is_empty() => Outcome::Unreadable(Cause::Lost),
+            Verified { flaws: 1.., .. } => Outcome::Flawed(u32::try_from(verified.flaws).unwrap_or(u32::MAX)),
+            Verified { read: 0, .. } => Outcome::Vacant,
+            _ => Outcome::Clean,
+        }
+    }
+}
+
+impl Verifier for Server {
+    fn submit(&mut self, id: OpId, range: SectorRange) {
+        let Range { start, end } = self.stripes(range);
+        let now = clock::now();
+        let ended = |outcome| Some(verify::Answer { id, outcome, started: now, finished: now, counted: 0 });
+        if self.lost.range(start..end).next().is_some() {
+            self.known = ended(Outcome::Unreadable(Cause::Lost));
+            return;
+        }
+        self.at_work = Some((id, now));
+        if self.client.send(&Command::Verify { start, end }).is_err() {
+            self.at_work = None;
+            self.known = ended(Outcome::Gone);
+        }
+    }
+
+    fn wait(&mut self, timeout: Nanos) -> Option<verify::Answer> {
+        if let Some(answer) = self.known.take() {
+            return Some(answer);
+        }
+        let (id, started) = self.at_work?;
+        let received = self.client.receive(Some(Duration::from_nanos(timeout.0)));
+        let finished = clock::now();
+        let outcome = match received {
+            Ok(None) => return None,
+            Ok(Some(Answer::Verified(verified))) => self.judge(&verified),
+            // It speaks, but not of this: that says nothing about the volume.
+            Ok(Some(_)) | Err(ClientError::Nonsense(_)) => Outcome::Failed(Cause::Errno(EPROTO)),
+            // It is stopping or broken, or has ended.
+            Err(_) => Outcome::Gone,
+        };
+        self.at_work = None;
+        Some(verify::Answer { id, outcome, started, finished, counted: 0 })
+    }
+}
+
+/// Linux: protocol error.
+const EPROTO: i32 = 71;

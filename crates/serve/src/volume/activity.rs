@@ -1,0 +1,124 @@
+//! What a volume's clients do, and when: counted always, and written down while somebody asks, for whoever scrubs it.
+//!
+//! Only clients' requests are here; verifications, repairs and rebuilds are the volume's own business.
+
+use super::commands::{Activity, Mark};
+use scrubjay_core::units::Nanos;
+use std::collections::VecDeque;
+
+/// Marks that are kept; older ones are only counted. A scrub asks 20 times a second at least, and between two marks lie
+/// [`JOINED`] or more: this is enough for four fifths of a fully packed interval, and any real one is less packed.
+const MARKS_MAX: usize = 4096;
+/// What happens within so little time is one mark: as sharp as anybody's clock is about it.
+const JOINED: Nanos = Nanos(10_000);
+/// Nothing is written down when nobody has asked for so long.
+const WATCHED_FOR: Nanos = Nanos::from_secs(5);
+
+/// What clients have done so far.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    arrived: u64,
+    completed: u64,
+    marks: VecDeque<Mark>,
+    /// Marks ever made: the number of the next one.
+    made: u64,
+    /// The last mark was told already, and may not grow any more.
+    is_told: bool,
+    watched_until: Nanos,
+}
+
+impl Log {
+    /// A client's request came.
+    pub fn arrived(&mut self, now: Nanos) {
+        self.arrived += 1;
+        if now < self.watched_until {
+            self.note(Mark(now.0, 1, 0));
+        }
+    }
+
+    /// A client's request was replied to.
+    pub fn completed(&mut self, now: Nanos) {
+        self.completed += 1;
+        if now < self.watched_until {
+            self.note(Mark(now.0, 0, 1));
+        }
+    }
+
+    fn note(&mut self, Mark(at, arrived, completed): Mark) {
+        match self.marks.back_mut() {
+            Some(last) if !self.is_told && at.saturating_sub(last.0) < JOINED.0 => {
+                last.1 += arrived;
+                last.2 += completed;
+            }
+            _ => {
+                if self.marks.len() == MARKS_MAX {
+                    self.marks.pop_front();
+                }
+                self.marks.push_back(Mark(at, arrived, completed));
+                (self.made, self.is_told) = (self.made + 1, false);
+            }
+        }
+    }
+
+    /// What is new since the mark of this number; nothing but the counts to who asks for the first time.
+    pub fn tell(&mut self, now: Nanos, since: Option<u64>) -> Activity {
+        self.watched_until = now.saturating_add(WATCHED_FOR);
+        self.is_told = true;
+        let fresh = self.made.saturating_sub(since.unwrap_or(self.made)) as usize;
+        let skipped = self.marks.len().saturating_sub(fresh);
+        Activity {
+            next: self.made,
+            arrived: self.arrived,
+            completed: self.completed,
+            marks: self.marks.iter().skip(skipped).copied().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(micros: u64) -> Nanos {
+        Nanos(1_000 * micros)
+    }
+
+    #[test]
+    fn nothing_is_written_down_before_somebody_asks_and_after_nobody_does() {
+        let mut log = Log::default();
+        log.arrived(us(1));
+        let first = log.tell(us(2), None);
+        assert_eq!((first.next, first.arrived, first.completed, first.marks), (0, 1, 0, vec![]));
+        log.completed(us(3));
+        log.arrived(us(2) + WATCHED_FOR);
+        let second = log.tell(us(2) + WATCHED_FOR, Some(0));
+        assert_eq!((second.next, second.arrived, second.completed), (1, 2, 1));
+        assert_eq!(second.marks, [Mark(3_000, 0, 1)], "the other one is only counted");
+    }
+
+    #[test]
+    fn what_happens_at_one_time_is_one_mark_unless_it_was_told() {
+        let mut log = Log::default();
+        log.tell(us(0), None);
+        log.arrived(us(100));
+        log.arrived(us(100));
+        log.completed(us(109));
+        log.arrived(us(110));
+        let told = log.tell(us(110), Some(0));
+        assert_eq!(told.marks, [Mark(100_000, 2, 1), Mark(110_000, 1, 0)]);
+        log.completed(us(110));
+        assert_eq!(log.tell(us(120), Some(told.next)).marks, [Mark(110_000, 0, 1)]);
+        assert_eq!(log.tell(us(130), Some(told.next)).marks.len(), 1, "another one may ask, too");
+        assert_eq!(log.tell(us(130), Some(99)).marks, [], "a number that never was");
+    }
+
+    #[test]
+    fn what_nobody_fetched_in_time_is_only_counted() {
+        let mut log = Log::default();
+        log.tell(us(0), None);
+        (0..MARKS_MAX as u64 + 10).for_each(|step| log.arrived(us(20 * step)));
+        let told = log.tell(us(1_000_000), Some(0));
+        assert_eq!((told.marks.len(), told.arrived), (MARKS_MAX, MARKS_MAX as u64 + 10));
+        assert_eq!(told.marks[0].0, 200_000);
+    }
+}

@@ -1,0 +1,115 @@
+//! Verifications that somebody asked for by a command: stripes are handed to the volume one by one, some at a time.
+
+use super::commands::Verified;
+use crate::control::CommandId;
+use scrubjay_core::block::{Failure, Reply, RequestId};
+use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::Volume;
+use scrubjay_core::volume::record::{End, Record};
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+/// Stripes of one verification: more are refused. As many as the greatest request of a scrub has at the smallest chunk.
+pub(super) const STRIPES_MAX: u64 = 1 << 15;
+/// So many bytes of each member are read at a time: enough to keep a disk at work, and little to wait behind.
+const MEMBER_BYTES_AT_ONCE: u64 = 512 << 10;
+/// And so many stripes at the least and at the most, whatever their size: the volume takes faults for one mishap that lie
+/// in neighbouring rows, and more than a few at once, not in order, would not look like neighbours.
+const STRIPES_AT_ONCE: (u64, u64) = (2, 8);
+/// Requests of our own have numbers from here on; clients' lie below.
+pub(super) const OWN: u64 = 1 << 63;
+
+/// Those that are under way.
+#[derive(Debug)]
+pub(super) struct Verifications {
+    stripes_at_once: u64,
+    jobs: Vec<Job>,
+    /// By request: whose stripe it is, and which.
+    under_way: HashMap<RequestId, (CommandId, u64)>,
+    next_id: u64,
+}
+
+/// One that is under way.
+#[derive(Debug)]
+struct Job {
+    id: CommandId,
+    range: Range<u64>,
+    /// What was not handed out yet.
+    rest: Range<u64>,
+    under_way: u64,
+    read: u64,
+    flaws: u64,
+    lost: BTreeSet<u64>,
+    is_stopped: bool,
+}
+
+impl Verifications {
+    /// None yet, of a volume with chunks of this size.
+    pub fn new(chunk_bytes: u64) -> Verifications {
+        let (least, most) = STRIPES_AT_ONCE;
+        let stripes_at_once = (MEMBER_BYTES_AT_ONCE / chunk_bytes).clamp(least, most);
+        Verifications { stripes_at_once, jobs: Vec::new(), under_way: HashMap::new(), next_id: OWN }
+    }
+
+    /// Is there nothing to do?
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// Takes one on. A connection waits for its answer, so there are no more of them than connections.
+    pub fn begin(&mut self, id: CommandId, range: Range<u64>) {
+        let rest = range.clone();
+        let lost = BTreeSet::new();
+        self.jobs.push(Job { id, range, rest, under_way: 0, read: 0, flaws: 0, lost, is_stopped: false });
+    }
+
+    /// Hands stripes to the volume, as many as may be under way; true if there were any. Those that were never written
+    /// hold nothing.
+    pub fn start(&mut self, now: Nanos, volume: &mut Volume) -> bool {
+        let mut is_any = false;
+        for job in &mut self.jobs {
+            while job.under_way < self.stripes_at_once
+                && !job.is_stopped
+                && let Some(stripe) = job.rest.by_ref().find(|&stripe| volume.is_written(stripe))
+            {
+                self.next_id += 1;
+                let request = RequestId(self.next_id);
+                self.under_way.insert(request, (job.id, stripe));
+                (job.under_way, job.read, is_any) = (job.under_way + 1, job.read + 1, true);
+                volume.verify(now, request, stripe..stripe + 1);
+            }
+        }
+        is_any
+    }
+
+    /// The volume is done with a stripe.
+    pub fn ended(&mut self, request: RequestId, reply: &Reply) {
+        let (id, stripe) = self.under_way.remove(&request).expect("it was handed out");
+        let job = self.jobs.iter_mut().find(|job| job.id == id).expect("a job waits for all of its stripes");
+        job.under_way -= 1;
+        match reply {
+            Reply::Failed(Failure::Stopping) => job.is_stopped = true,
+            Reply::Failed(_) => drop(job.lost.insert(stripe)),
+            _ => (),
+        }
+    }
+
+    /// Something was found wrong.
+    pub fn found(&mut self, record: &Record) {
+        for job in self.jobs.iter_mut().filter(|job| job.range.contains(&record.stripe)) {
+            match record.end {
+                End::Lost => drop(job.lost.insert(record.stripe)),
+                _ => job.flaws += 1,
+            }
+        }
+    }
+
+    /// One that has ended, and what came of it; nothing if it was stopped.
+    pub fn take_ended(&mut self) -> Option<(CommandId, Option<Verified>)> {
+        let is_over = |job: &Job| job.under_way == 0 && (job.is_stopped || job.rest.is_empty());
+        let job = self.jobs.swap_remove(self.jobs.iter().position(is_over)?);
+        let Job { id, read, flaws, lost, is_stopped, .. } = job;
+        let verified = Verified { read, flaws, lost: lost.into_iter().collect() };
+        Some((id, (!is_stopped).then_some(verified)))
+    }
+}
