@@ -1,0 +1,98 @@
+//! Strides to begin with: a few large numbers of which nearly every likely pattern is a divisor.
+//!
+//! Any multiple of the pattern serves to find it by division, so nobody has to try all sizes one after the other.
+
+/// Chunks that are likely, in bytes: powers of two up to 1 MiB divide one of the first two, three times such the third.
+const CHUNKS: [u64; 3] = [128 << 10, 1 << 20, 96 << 10];
+/// Arrays of up to so many disks; larger ones often divide the same numbers.
+const DISKS_MAX: u64 = 16;
+
+/// Strides of at most `stride_max` bytes: each pattern of at most `pattern_max` bytes that a likely array has divides one
+/// of them, as far as they have room.
+pub fn candidates(stride_max: u64, pattern_max: u64) -> Vec<u64> {
+    let mut found: Vec<u64> = Vec::new();
+    for chunk in CHUNKS {
+        for disks in 2..=DISKS_MAX {
+            // Striping and mirrors (and ZIGZAG); one parity; two. All in chunks.
+            for chunks in [2 * disks, disks * (disks - 1), disks * (disks - 2)] {
+                let pattern = chunks * chunk;
+                if chunks == 0 || pattern > stride_max.min(pattern_max) {
+                    continue;
+                }
+                let joined = |stride: &u64| least_common_multiple(*stride, pattern).filter(|&joined| joined <= stride_max);
+                match found.iter().position(|stride| joined(stride).is_some()) {
+                    Some(index) => found[index] = joined(&found[index]).unwrap_or(pattern),
+                    None => found.push(pattern),
+                }
+            }
+        }
+    }
+    for stride in &mut found {
+        // Powers of two cost nothing: they are searched by halves.
+        while *stride * 2 <= stride_max && (*stride * 2).trailing_zeros() <= pattern_max.ilog2() {
+            *stride *= 2;
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The greatest number that divides both.
+pub fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+fn least_common_multiple(a: u64, b: u64) -> Option<u64> {
+    (a / greatest_common_divisor(a, b)).checked_mul(b)
+}
+
+/// The primes of a number with their exponents, in order. Only for numbers whose second largest prime is small.
+pub fn factors(number: u64) -> Vec<(u64, u32)> {
+    let (mut rest, mut found, mut prime) = (number, Vec::new(), 2);
+    while rest > 1 {
+        if prime * prime > rest {
+            prime = rest;
+        }
+        let mut exponent = 0;
+        while rest.is_multiple_of(prime) {
+            rest /= prime;
+            exponent += 1;
+        }
+        if exponent > 0 {
+            found.push((prime, exponent));
+        }
+        prime += 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_likely_pattern_divides_a_candidate() {
+        for stride_max in [8 << 20, 34 << 20, 91 << 20, 364 << 20, 25 << 30] {
+            let candidates = candidates(stride_max, 64 << 20);
+            assert!(candidates.len() <= 24, "{} strides of {stride_max}", candidates.len());
+            assert!(candidates.iter().all(|&stride| stride <= stride_max));
+            for chunk in (9..=20).map(|exponent| 1u64 << exponent).chain([24 << 9, 24 << 12]) {
+                for disks in 2u64..=16 {
+                    for chunks in [disks, 2 * disks, disks * (disks - 1), disks * (disks - 2)] {
+                        let (pattern, limit) = (chunk * chunks, stride_max.min(64 << 20) / 16);
+                        let is_covered = candidates.iter().any(|stride| stride.is_multiple_of(pattern.max(1)));
+                        assert!(is_covered || pattern > limit || pattern == 0, "{chunks} x {chunk} of {stride_max}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_taken_apart() {
+        assert_eq!(factors(105 << 18), [(2, 18), (3, 1), (5, 1), (7, 1)]);
+        assert_eq!((factors(1), factors(9 * 17)), (vec![], vec![(3, 2), (17, 1)]));
+        assert_eq!((greatest_common_divisor(48, 36), greatest_common_divisor(7, 0)), (12, 7));
+    }
+}

@@ -1,0 +1,159 @@
+//! The fast prober: how an array is laid out, in a few thousand reads.
+//!
+//! ```text
+//! regime -> pattern (candidates, yardstick, division) -> copies -> boundary (hammer) -> layout (library, free) -> members
+//! ```
+//!
+//! It looks for what Shear (Denehy, Bent, Popovici, Arpaci-Dusseau & Arpaci-Dusseau, "Deconstructing Storage Arrays", 2004)
+//! looks for, with tests that stop as soon as they know. Every number that decides is in `thresholds.rs`.
+
+mod boundary;
+mod copies;
+mod evidence;
+mod hammer;
+mod lattice;
+mod layout;
+mod members;
+mod pattern;
+mod regime;
+mod sampler;
+mod statistic;
+mod stride;
+mod thresholds;
+mod yardstick;
+
+use super::bench::{Bench, Budget, Device, Prober, Spent};
+use super::known::{Claim, Finding, Known, Regime, Stage, Unmeasurable};
+use super::library;
+use evidence::probability;
+use hammer::Hammer;
+use layout::places::Places;
+use pattern::Pattern;
+use sampler::{End, Sampler};
+use yardstick::Burst;
+
+/// What a probe may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The largest pattern that is looked for, in bytes.
+    pub pattern_bytes_max: u64,
+    /// Of the places that are read.
+    pub seed: u64,
+    /// What may be spent.
+    pub budget: Budget,
+}
+
+impl Default for Options {
+    /// Patterns of up to 64 MiB: 16 disks with chunks of 256 KiB and one parity, in any layout. No budget.
+    fn default() -> Options {
+        Options { pattern_bytes_max: 64 << 20, seed: 0, budget: Budget::UNLIMITED }
+    }
+}
+
+/// The prober, for a device that nobody else uses, or not much. It only reads.
+pub fn fast(device: Device, options: Options) -> Prober<Known> {
+    Prober::new(device, options.budget, Known::default(), move |bench| steps(bench, options))
+}
+
+async fn steps(bench: Bench<Known>, options: Options) -> Result<(), Spent> {
+    let mut sampler = Sampler::new(bench, options.seed);
+    match all(&mut sampler, options).await {
+        Err(End::Spent) => return Err(Spent),
+        Err(End::Unmeasurable(why)) => sampler.note(|known| known.unmeasurable = Some(why)),
+        Ok(()) => {}
+    }
+    sampler.begin(Stage::Done);
+    Ok(())
+}
+
+async fn all(sampler: &mut Sampler, options: Options) -> Result<(), End> {
+    let answer = regime::find(sampler).await?;
+    sampler.note(|known| known.regime = Some(Claim::new(answer.regime, probability(thresholds::SETTLED))));
+    let count = match answer.regime {
+        Regime::Disks => thresholds::BURST_MIN,
+        Regime::Flash { depth } => depth,
+    };
+    sampler.begin(Stage::Pattern);
+    let burst = Burst { regime: answer.regime, count };
+    let Some(pattern) = pattern::find(sampler, burst, options.pattern_bytes_max).await? else { return Ok(()) };
+    let bytes = Claim::new(pattern.bytes, pattern.confidence);
+    sampler.note(|known| known.pattern_bytes = Some(bytes));
+    let copies = copies(sampler, answer.response, &pattern)?;
+    if pattern.bytes == sampler.device().block {
+        note_classes(sampler, &[0], copies, pattern.confidence);
+        return Ok(());
+    }
+    chunks(sampler, pattern, copies).await
+}
+
+/// How many copies there are; one of flash, whose single reads say nothing about its bursts.
+fn copies(sampler: &Sampler, response: f64, pattern: &Pattern) -> Result<usize, End> {
+    if pattern.yardstick.burst.regime != Regime::Disks {
+        return Ok(1);
+    }
+    let claim = copies::judge(response, pattern.yardstick.log().exp());
+    let claim = claim.ok_or(End::Unmeasurable(Unmeasurable::Unsaturated))?;
+    let copies = claim.value;
+    sampler.note(|known| known.copies = Some(claim));
+    Ok(copies)
+}
+
+/// The steps for a pattern of several chunks.
+async fn chunks(sampler: &mut Sampler, pattern: Pattern, copies: usize) -> Result<(), End> {
+    let hammer = Hammer::new(pattern.bytes, copies, &pattern.yardstick);
+    sampler.begin(Stage::Boundary);
+    let Some(chunk) = boundary::find(sampler, hammer).await? else { return Ok(()) };
+    sampler.note(|known| {
+        known.chunk_bytes = Some(Claim::new(chunk.bytes, chunk.confidence));
+        known.phase_bytes = Some(Claim::new(chunk.phase, chunk.confidence));
+    });
+    sampler.begin(Stage::Layout);
+    let mut places = Places { chunk, pattern: pattern.bytes };
+    let mut found = layout::find(sampler, hammer, places, copies).await?;
+    let period = layout::period(&found.classes);
+    if period < found.classes.len() {
+        found.classes.truncate(period);
+        places.pattern = period as u64 * chunk.bytes;
+        let bytes = Claim::new(places.pattern, found.confidence);
+        sampler.note(|known| known.pattern_bytes = Some(bytes));
+    }
+    note_classes(sampler, &found.classes, copies, found.confidence);
+    if let Some(class) = found.lost {
+        let finding = Claim::new(Finding::Lost { class }, found.confidence);
+        sampler.note(|known| known.findings.push(finding));
+    }
+    sampler.begin(Stage::Members);
+    let times = members::find(sampler, &pattern.yardstick, places, &found.classes).await?;
+    sampler.note(|known| {
+        known.class_times = times.iter().map(|time| time.factor).collect();
+        for (class, time) in times.iter().enumerate().filter(|(class, _)| Some(*class) != found.lost) {
+            let factor = time.factor;
+            let finding =
+                if factor > 1.0 { Finding::Slow { class, factor } } else { Finding::Fast { class, factor } };
+            if time.odds > 0.0 {
+                known.findings.push(Claim::new(finding, probability(time.odds)));
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Notes classes, and what follows from them.
+fn note_classes(sampler: &Sampler, classes: &[usize], copies: usize, confidence: f64) {
+    let is_flash = |known: &Known| matches!(known.regime, Some(Claim { value: Regime::Flash { .. }, .. }));
+    sampler.note(|known| {
+        let fits = library::fits(classes, (!is_flash(known)).then_some(copies));
+        let count = classes.iter().max().map_or(0, |most| most + 1);
+        let sizes: Vec<usize> =
+            (0..count).map(|class| classes.iter().filter(|other| **other == class).count()).collect();
+        if sizes.iter().any(|size| *size != sizes[0]) {
+            known.findings.push(Claim::new(Finding::Unequal { sizes }, confidence));
+        }
+        if fits.is_empty() {
+            known.findings.push(Claim::new(Finding::Unknown, confidence));
+        }
+        known.disks = Some(Claim::new(count * copies, confidence));
+        known.classes = Some(Claim::new(classes.to_vec(), confidence));
+        known.fits = Some(Claim::new(fits, confidence));
+    });
+}
