@@ -72,9 +72,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => return Err(format!("there is no {name}").into()),
         }
     }
-    let cells: Vec<Cell> = cells(trials).into_iter().filter(|cell| cell.name.contains(&only)).collect();
-    let jobs: Vec<(usize, usize)> =
-        cells.iter().enumerate().flat_map(|(cell, of)| (0..of.trials).map(move |trial| (cell, trial))).collect();
+    // A line's seeds are the same whether others are left out or not.
+    let cells = cells(trials);
+    let jobs: Vec<(usize, usize)> = cells
+        .iter()
+        .enumerate()
+        .filter(|(_, of)| of.name.contains(&only))
+        .flat_map(|(cell, of)| (0..of.trials).map(move |trial| (cell, trial)))
+        .collect();
     let (next, outcomes) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {

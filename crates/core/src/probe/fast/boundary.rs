@@ -9,8 +9,10 @@ use super::sampler::{End, Sampler};
 const PROBES: u64 = 3;
 /// By how much each probe of a gallop lies farther than the one before.
 const STRIDE: u64 = 4;
-/// Boundaries that are searched from nothing; further ones are predicted and checked.
-const SEARCHED: usize = 2;
+/// Boundaries that are searched,
+const BOUNDARIES: usize = 3;
+/// in at most so many searches.
+const SEARCHES_MAX: usize = 10;
 /// Chunks of which the start, the middle and the end are compared: of chunks that are in truth two or three, at most half
 /// lie together by chance.
 const CHECKED: usize = 6;
@@ -36,11 +38,24 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<Chunk>
     let block = sampler.device().block;
     let mut search = Search { hammer, block, doubt: Doubt::default() };
     let mut boundaries = Vec::new();
-    let mut at = sampler.rng.below(hammer.pattern / block) * block;
-    for _ in 0..=SEARCHED {
-        let Some(next) = search.end_of(sampler, at).await? else { return Ok(None) };
-        boundaries.push(next);
-        at = next;
+    let anywhere = |sampler: &mut Sampler| sampler.rng.below(hammer.pattern / block) * block;
+    let mut at = anywhere(sampler);
+    for _ in 0..SEARCHES_MAX {
+        match search.end_of(sampler, at).await? {
+            Some(next) => boundaries.push(next),
+            None => {
+                // A chunk that waits for all others, or lies together with what was asked for by chance.
+                at = anywhere(sampler);
+                continue;
+            }
+        }
+        if boundaries.len() == BOUNDARIES {
+            break;
+        }
+        at = boundaries[boundaries.len() - 1];
+    }
+    if boundaries.len() < BOUNDARIES {
+        return Ok(None);
     }
     for _ in 0..CORRECTIONS_MAX {
         let bytes = spacing(&boundaries, hammer.pattern);

@@ -1,35 +1,43 @@
-//! How many disks hold each chunk and share its reads: a burst on one chunk's disks against single reads.
+//! The third step: how many disks hold each chunk and share its reads. Two reads of one class at once take the time of both
+//! where there is one copy, and the time of one where there are two.
 
-use super::thresholds::{COPIES_MAX, ORDER_GAIN, SPREAD_MIN};
+use super::evidence::probability;
+use super::sampler::{End, Sampler};
+use super::statistic::median;
+use super::thresholds::{COLLIDED_LOG, COLLIDED_SPREAD, COPIES_MAX};
 use crate::probe::known::Claim;
 
-/// Judged from the time of single reads and the pace of a burst at one class, in nanoseconds; nothing when there seem to be
-/// more than [`COPIES_MAX`]. Only copies that share the reads can be seen (Denehy et al. 2004, section 2.1).
-pub fn judge(response: f64, pace: f64) -> Option<Claim<usize>> {
-    let times = response / pace / ORDER_GAIN;
-    let copies = (times.round() as usize).max(1);
-    if copies > COPIES_MAX {
-        return None;
+/// Collisions of which the median is taken: its standard error is a quarter of the distance to the threshold.
+const COLLISIONS: usize = 32;
+
+/// Finds it out, for a pattern and the median time of single reads, in nanoseconds; nothing when there seem to be more than
+/// [`COPIES_MAX`]. Only copies that share the reads can be seen (Denehy et al. 2004, section 2.1).
+///
+/// # Errors
+/// Of [`Sampler::run`].
+pub async fn find(sampler: &mut Sampler, pattern: u64, response: f64) -> Result<Option<Claim<usize>>, End> {
+    let mut confidence: f64 = 1.0;
+    for copies in 1..=COPIES_MAX {
+        let longer = collided(sampler, pattern, copies + 1).await? - response.ln();
+        // 1.25 of the spread of a mean is that of a median.
+        let errors = (longer - COLLIDED_LOG).abs() / (1.25 * COLLIDED_SPREAD / (COLLISIONS as f64).sqrt());
+        confidence = confidence.min(probability(errors * errors / 2.0));
+        if longer > COLLIDED_LOG {
+            return Ok(Some(Claim::new(copies, confidence)));
+        }
     }
-    // The distance to the nearest border between two numbers, in spreads of the two medians.
-    let border = |low: usize| (times / (low as f64 + 0.5)).ln().abs();
-    let distance = if copies == 1 { border(1) } else { border(copies).min(border(copies - 1)) };
-    let odds = (distance / SPREAD_MIN).powi(2) / 2.0;
-    Some(Claim::new(copies, super::evidence::probability(odds)))
+    Ok(None)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bursts_in_turn_and_by_elevators_are_told_from_copies() {
-        // Single reads of 9.5 ms; paces measured in models of disks.
-        for (pace, copies) in [(9.5, 1), (7.3, 1), (4.75, 2), (3.7, 2), (3.1, 3)] {
-            let claim = judge(9.5e6, pace * 1e6).expect("few enough");
-            assert_eq!(claim.value, copies, "{pace}");
-            assert!(claim.confidence > 0.5);
-        }
-        assert_eq!(judge(9.5e6, 1e6), None);
+/// The median logarithm of the time of so many reads of one class.
+async fn collided(sampler: &mut Sampler, pattern: u64, reads: usize) -> Result<f64, End> {
+    let block = sampler.device().block;
+    let mut logs = Vec::new();
+    for _ in 0..COLLISIONS {
+        let offset = sampler.rng.below(pattern / block) * block;
+        let requests = sampler.places(pattern, offset, reads).into_iter().map(|place| sampler.read(place)).collect();
+        let done = sampler.run(requests).await?.into_iter().flatten();
+        logs.push(done.fold(1.0, f64::max).ln());
     }
+    Ok(median(&logs))
 }

@@ -10,7 +10,7 @@
 
 use super::evidence::of_probe;
 use super::sampler::{End, Sampler};
-use super::thresholds::{APART, HAMMER_READS, HAMMERS_MAX, TOGETHER};
+use super::thresholds::{APART, EARLY_RESPONSES, HAMMER_READS, HAMMERS_MAX, TOGETHER};
 use super::yardstick::Yardstick;
 use crate::probe::bench::Request;
 use crate::probe::known::Regime;
@@ -32,16 +32,20 @@ pub struct Hammer {
     pub count: usize,
     /// How much later probes follow.
     pub delay: Nanos,
+    /// A probe that waits longer, in nanoseconds, is not early, whoever else is late.
+    pub patience: f64,
 }
 
 impl Hammer {
-    /// For a pattern of so many bytes, on mirrors of so many copies. On flash it is half a saturating burst.
-    pub fn new(pattern: u64, copies: usize, yardstick: &Yardstick) -> Hammer {
+    /// For a pattern of so many bytes, on mirrors of so many copies, where a single read takes `response` nanoseconds. On
+    /// flash it is half a saturating burst.
+    pub fn new(pattern: u64, copies: usize, response: f64, yardstick: &Yardstick) -> Hammer {
         let count = match yardstick.burst.regime {
             Regime::Disks => HAMMER_READS * copies,
             Regime::Flash { .. } => yardstick.burst.count / 2,
         };
-        Hammer { pattern, count, delay: Nanos((yardstick.log().exp() * copies as f64 * DELAY_SHARE) as u64) }
+        let delay = Nanos((yardstick.log().exp() * copies as f64 * DELAY_SHARE) as u64);
+        Hammer { pattern, count, delay, patience: EARLY_RESPONSES * response }
     }
 
     /// Hammers these places, equally often, and probes the others, once: the log-odds for each that it lies together with
@@ -76,7 +80,12 @@ impl Hammer {
         let (hammer, probed) = done.split_at(self.count * at.len());
         let before = |time: f64| hammer.iter().flatten().filter(|done| **done < time).count() as f64;
         let answered = hammer.iter().flatten().count().max(1) as f64;
-        Ok(probed.iter().map(|time| time.map_or(0.0, |time| of_probe(before(time) / answered))).collect())
+        let odds = |time: f64| {
+            let odds = of_probe(before(time) / answered);
+            // One of two mirrored disks may be held up, and the probe have waited at the other.
+            if time - self.delay.0 as f64 > self.patience { odds.max(0.0) } else { odds }
+        };
+        Ok(probed.iter().map(|time| time.map_or(0.0, odds)).collect())
     }
 
     /// Probes as long as it takes to know each: the log-odds that it lies together with `at`.

@@ -2,13 +2,13 @@
 
 use super::layout::places::Places;
 use super::sampler::{End, Sampler};
-use super::statistic::{gap_trimmed, median, time_reached};
+use super::statistic::{gap_trimmed, median, spread, time_reached};
 use super::thresholds::{ODD_ERRORS, ODD_MIN, ODD_SUSPECTED};
 use super::yardstick::Yardstick;
 use crate::probe::known::Regime;
 
 /// Bursts on every class, and on one that is suspected.
-const BURSTS: (usize, usize) = (2, 12);
+const BURSTS: (usize, usize) = (3, 15);
 
 /// The times of one class.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,23 +36,22 @@ pub async fn find(
             logs.extend(pace(sampler, yardstick, places, classes, class).await?);
         }
     }
-    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len().max(1) as f64;
-    let middle = |all: &[Vec<f64>]| median(&all.iter().map(|logs| mean(logs)).collect::<Vec<_>>());
+    let middle = |all: &[Vec<f64>]| median(&all.iter().map(|logs| median(logs)).collect::<Vec<_>>());
     let first = middle(&logs);
     for (class, logs) in logs.iter_mut().enumerate() {
-        if (mean(logs) - first).abs() > ODD_SUSPECTED {
+        if (median(logs) - first).abs() > ODD_SUSPECTED {
             for _ in BURSTS.0..BURSTS.1 {
                 logs.extend(pace(sampler, yardstick, places, classes, class).await?);
             }
         }
     }
     let middle = middle(&logs);
-    let spread = yardstick.spread();
     let time = |logs: &Vec<f64>| {
-        let off = mean(logs) - middle;
-        let errors = off.abs() / (spread / (logs.len().max(1) as f64).sqrt());
-        let is_odd = off.abs() > ODD_MIN && errors > ODD_ERRORS && logs.len() > BURSTS.0;
-        ClassTime { factor: off.exp(), odds: if is_odd { errors * errors / 2.0 } else { 0.0 } }
+        let off = median(logs) - middle;
+        // 1.25 of the spread of a mean is that of a median.
+        let error = 1.25 * yardstick.spread().max(spread(logs)) / (logs.len().max(1) as f64).sqrt();
+        let is_odd = off.abs() > ODD_MIN && off.abs() > ODD_ERRORS * error && logs.len() > BURSTS.0;
+        ClassTime { factor: off.exp(), odds: if is_odd { (off / error).powi(2) / 2.0 } else { 0.0 } }
     };
     Ok(logs.iter().map(time).collect())
 }

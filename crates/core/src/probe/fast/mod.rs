@@ -78,20 +78,22 @@ async fn all(sampler: &mut Sampler, options: Options) -> Result<(), End> {
     let Some(pattern) = pattern::find(sampler, burst, options.pattern_bytes_max).await? else { return Ok(()) };
     let bytes = Claim::new(pattern.bytes, pattern.confidence);
     sampler.note(|known| known.pattern_bytes = Some(bytes));
-    let copies = copies(sampler, answer.response, &pattern)?;
+    let copies = copies(sampler, answer.response, &pattern).await?;
     if pattern.bytes == sampler.device().block {
         note_classes(sampler, &[0], copies, pattern.confidence);
         return Ok(());
     }
-    chunks(sampler, pattern, copies).await
+    let hammer = Hammer::new(pattern.bytes, copies, answer.response, &pattern.yardstick);
+    chunks(sampler, pattern, hammer, copies).await
 }
 
 /// How many copies there are; one of flash, whose single reads say nothing about its bursts.
-fn copies(sampler: &Sampler, response: f64, pattern: &Pattern) -> Result<usize, End> {
+async fn copies(sampler: &mut Sampler, response: f64, pattern: &Pattern) -> Result<usize, End> {
     if pattern.yardstick.burst.regime != Regime::Disks {
         return Ok(1);
     }
-    let claim = copies::judge(response, pattern.yardstick.log().exp());
+    sampler.begin(Stage::Copies);
+    let claim = copies::find(sampler, pattern.bytes, response).await?;
     let claim = claim.ok_or(End::Unmeasurable(Unmeasurable::Unsaturated))?;
     let copies = claim.value;
     sampler.note(|known| known.copies = Some(claim));
@@ -99,8 +101,7 @@ fn copies(sampler: &Sampler, response: f64, pattern: &Pattern) -> Result<usize, 
 }
 
 /// The steps for a pattern of several chunks.
-async fn chunks(sampler: &mut Sampler, pattern: Pattern, copies: usize) -> Result<(), End> {
-    let hammer = Hammer::new(pattern.bytes, copies, &pattern.yardstick);
+async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies: usize) -> Result<(), End> {
     sampler.begin(Stage::Boundary);
     let Some(chunk) = boundary::find(sampler, hammer).await? else { return Ok(()) };
     sampler.note(|known| {

@@ -8,7 +8,7 @@ use crate::probe::known::{Regime, Unmeasurable};
 /// Single reads whose median is taken: its standard error is 7 % on a disk.
 const SINGLES: usize = 24;
 /// Bursts of each depth; odd, for their median.
-const BURSTS: usize = 3;
+const BURSTS: usize = 5;
 /// The first depth that is tried on flash.
 const DEPTH_MIN: usize = 16;
 
@@ -43,10 +43,12 @@ pub async fn find(sampler: &mut Sampler) -> Result<Answer, End> {
 async fn depth(sampler: &mut Sampler) -> Result<usize, End> {
     let mut depth = DEPTH_MIN;
     let mut before = makespan(sampler, depth).await?;
+    let mut doubled = 0;
     while depth * 2 <= DEPTH_MAX {
         depth *= 2;
         let after = makespan(sampler, depth).await?;
-        if after >= DOUBLED * before {
+        doubled = if after >= DOUBLED * before { doubled + 1 } else { 0 };
+        if doubled == 2 {
             return Ok(depth);
         }
         before = after;

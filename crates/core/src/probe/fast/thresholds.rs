@@ -43,14 +43,17 @@ pub const MEMORY_NANOS: f64 = 3_000.0;
 /// One that takes longer spins: a millisecond; flash takes a tenth, a disk's half revolution 2 to 4.
 pub const SPINNING_NANOS: f64 = 1_000_000.0;
 /// Twice the requests take so many times as long once the device is saturated: 2, less what evens out between its dies.
-pub const DOUBLED: f64 = 1.6;
+/// It must do so twice in a row.
+pub const DOUBLED: f64 = 1.7;
 /// The deepest queue that is tried.
 pub const DEPTH_MAX: usize = 8192;
 /// No mirror has more copies; what seems to have is no array of disks.
 pub const COPIES_MAX: usize = 4;
-/// A burst on one disk is served so many times faster than single reads, by better order: 1.0 in turn, 1.3 with an elevator;
-/// their geometric mean.
-pub const ORDER_GAIN: f64 = 1.14;
+/// Two reads at once on one disk take the time of both, 0.69 more (in logarithms) than one; on two copies that of the
+/// slower one, 0.2 more. The same holds for three reads on two disks or three. Halfway:
+pub const COLLIDED_LOG: f64 = 0.46;
+/// The spread of one such time.
+pub const COLLIDED_SPREAD: f64 = 0.3;
 
 /// Late, although on another disk: its own delay or a stranger, in a heavily loaded array.
 pub const LATE_APART: f64 = 0.05;
@@ -60,6 +63,8 @@ pub const EARLY_TOGETHER: f64 = 0.02;
 pub const LATE_FROM: f64 = 0.85;
 /// The share up to which it is early; what lies between says little.
 pub const EARLY_TO: f64 = 0.6;
+/// An early probe takes at most so many times as long as a single read: its own way, and two others of the same hammer.
+pub const EARLY_RESPONSES: f64 = 3.0;
 /// Reads of a hammer, for each copy: twice as long as the longest way of a probe.
 pub const HAMMER_READS: usize = 10;
 /// Log-odds at which two places are together: three late probes and none early.
@@ -73,6 +78,6 @@ pub const HAMMERS_MAX: usize = 12;
 /// two bursts have a spread of 0.06.
 pub const ODD_SUSPECTED: f64 = 0.12;
 /// It is called slow or fast when it is off by more than this,
-pub const ODD_MIN: f64 = 0.14;
+pub const ODD_MIN: f64 = 0.16;
 /// and by more than so many standard errors.
 pub const ODD_ERRORS: f64 = 4.5;
