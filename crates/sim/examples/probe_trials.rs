@@ -93,7 +93,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     });
     let outcomes = outcomes.into_inner()?;
-    println!("{:44} {:>8} {:>7} {:>7}  pattern chunk classes  all  of  wrong layouts", "array", "I/Os", "seconds", "sure");
+    println!(
+        "{:44} {:>8} {:>7} {:>7}  pattern chunk classes  all  of  wrong layouts",
+        "array", "I/Os", "seconds", "sure"
+    );
     for (index, cell) in cells.iter().enumerate() {
         let of: Vec<&Outcome> = outcomes.range((index, 0)..(index + 1, 0)).map(|(_, outcome)| outcome).collect();
         print_line(&cell.name, &of);
@@ -178,12 +181,7 @@ impl Truth {
         let first = setup.phase_bytes.div_ceil(chunk);
         let classes: Vec<usize> = (0..count).map(|i| disks[(first as usize + i) % count]).collect();
         let phase = first * chunk - setup.phase_bytes;
-        Truth {
-            pattern_bytes: count as u64 * chunk,
-            chunk: Some((chunk, phase)),
-            classes: canonical(&classes),
-            copies,
-        }
+        Truth { pattern_bytes: count as u64 * chunk, chunk: Some((chunk, phase)), classes: canonical(&classes), copies }
     }
 }
 
@@ -203,8 +201,7 @@ fn judged(known: &Known, setup: &Setup, expected: Expected) -> Outcome {
         _ => fits.is_empty(),
     };
     let is_flash = matches!(setup.drive, Drive::Flash(_));
-    let is_flash_said =
-        known.regime.as_ref().is_some_and(|claim| matches!(claim.value, Regime::Flash { .. }));
+    let is_flash_said = known.regime.as_ref().is_some_and(|claim| matches!(claim.value, Regime::Flash { .. }));
     let copies = is_flash || known.copies.as_ref().is_some_and(|claim| claim.value == truth.copies);
     let has = |is: &dyn Fn(&Finding) -> bool| known.findings.iter().any(|claim| is(&claim.value));
     let class_of = |disk: usize| {
@@ -218,9 +215,7 @@ fn judged(known: &Known, setup: &Setup, expected: Expected) -> Outcome {
         Expected::Unequal => has(&|finding| matches!(finding, Finding::Unequal { .. })),
         Expected::Slow => {
             let wanted = class_of(setup.odd[0].disk);
-            let is_it = |finding: &Finding| {
-                matches!(finding, Finding::Slow { class, factor } if Some(*class) == wanted && (1.2..1.7).contains(factor))
-            };
+            let is_it = |finding: &Finding| matches!(finding, Finding::Slow { class, factor } if Some(*class) == wanted && (1.2..1.7).contains(factor));
             known.findings.len() == 1 && has(&is_it)
         }
         Expected::Lost => {
@@ -359,37 +354,59 @@ fn odd(trials: usize) -> Vec<Cell> {
         })
     };
     vec![
-        cell("raid5-ls of 6, one 1.4 times as slow", Expected::Slow, Box::new(|rng| {
-            let odd = vec![Odd { disk: rng.below(6) as usize, rotation: 1.4, seek: 1.4 }];
-            Setup { odd, ..somewhere(rng, map(LayoutKind::Raid5Ls, 5, 1, 6), CHUNK) }
-        })),
-        cell("raid0 of 4, one 1.4 times as slow", Expected::Slow, Box::new(|rng| {
-            let odd = vec![Odd { disk: rng.below(4) as usize, rotation: 1.4, seek: 1.4 }];
-            Setup { odd, ..somewhere(rng, map(LayoutKind::Raid0, 4, 0, 4), CHUNK) }
-        })),
-        cell("raid5-ls of 10, one lost", Expected::Lost, Box::new(|rng| {
-            let lost = Some(rng.below(10) as usize);
-            Setup { lost, ..somewhere(rng, map(LayoutKind::Raid5Ls, 9, 1, 10), CHUNK) }
-        })),
-        cell("raid5-la of 5, one lost", Expected::Lost, Box::new(|rng| {
-            let lost = Some(rng.below(5) as usize);
-            Setup { lost, ..somewhere(rng, map(LayoutKind::Raid5La, 4, 1, 5), CHUNK) }
-        })),
-        cell("raid5-la of 4, chunks of a sector", Expected::Nothing, Box::new(|rng| {
-            somewhere(rng, map(LayoutKind::Raid5La, 3, 1, 4), 512)
-        })),
-        cell("raid0 of 7, chunks of 1 MiB", Expected::Nothing, Box::new(|rng| {
-            somewhere(rng, map(LayoutKind::Raid0, 7, 0, 7), 1 << 20)
-        })),
-        cell("raid5-rs of 5, chunks of 12 KiB", Expected::Nothing, Box::new(|rng| {
-            somewhere(rng, map(LayoutKind::Raid5Rs, 4, 1, 5), 12 << 10)
-        })),
-        cell("one disk", Expected::Nothing, Box::new(|rng| {
-            somewhere(rng, map(LayoutKind::Raid0, 1, 0, 1), CHUNK)
-        })),
-        cell("a mirror of two disks", Expected::Nothing, Box::new(|rng| {
-            somewhere(rng, map(LayoutKind::Raid1, 1, 1, 2), CHUNK)
-        })),
+        cell(
+            "raid5-ls of 6, one 1.4 times as slow",
+            Expected::Slow,
+            Box::new(|rng| {
+                let odd = vec![Odd { disk: rng.below(6) as usize, rotation: 1.4, seek: 1.4 }];
+                Setup { odd, ..somewhere(rng, map(LayoutKind::Raid5Ls, 5, 1, 6), CHUNK) }
+            }),
+        ),
+        cell(
+            "raid0 of 4, one 1.4 times as slow",
+            Expected::Slow,
+            Box::new(|rng| {
+                let odd = vec![Odd { disk: rng.below(4) as usize, rotation: 1.4, seek: 1.4 }];
+                Setup { odd, ..somewhere(rng, map(LayoutKind::Raid0, 4, 0, 4), CHUNK) }
+            }),
+        ),
+        cell(
+            "raid5-ls of 10, one lost",
+            Expected::Lost,
+            Box::new(|rng| {
+                let lost = Some(rng.below(10) as usize);
+                Setup { lost, ..somewhere(rng, map(LayoutKind::Raid5Ls, 9, 1, 10), CHUNK) }
+            }),
+        ),
+        cell(
+            "raid5-la of 5, one lost",
+            Expected::Lost,
+            Box::new(|rng| {
+                let lost = Some(rng.below(5) as usize);
+                Setup { lost, ..somewhere(rng, map(LayoutKind::Raid5La, 4, 1, 5), CHUNK) }
+            }),
+        ),
+        cell(
+            "raid5-la of 4, chunks of a sector",
+            Expected::Nothing,
+            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid5La, 3, 1, 4), 512)),
+        ),
+        cell(
+            "raid0 of 7, chunks of 1 MiB",
+            Expected::Nothing,
+            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid0, 7, 0, 7), 1 << 20)),
+        ),
+        cell(
+            "raid5-rs of 5, chunks of 12 KiB",
+            Expected::Nothing,
+            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid5Rs, 4, 1, 5), 12 << 10)),
+        ),
+        cell("one disk", Expected::Nothing, Box::new(|rng| somewhere(rng, map(LayoutKind::Raid0, 1, 0, 1), CHUNK))),
+        cell(
+            "a mirror of two disks",
+            Expected::Nothing,
+            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid1, 1, 1, 2), CHUNK)),
+        ),
         cell("one SATA flash drive", Expected::Nothing, flash(Chips::SATA, 1)),
         cell("one NVMe flash drive", Expected::Nothing, flash(Chips::NVME, 1)),
         cell("raid0 of 4 SATA flash drives", Expected::Nothing, flash(Chips::SATA, 4)),

@@ -72,9 +72,9 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<Chunk>
 
 /// The greatest chunk at whose multiples all boundaries lie, apart from their phase; the pattern is whole chunks, too.
 fn spacing(boundaries: &[u64], pattern: u64) -> u64 {
-    boundaries.iter().fold(pattern, |spacing, boundary| {
-        greatest_common_divisor(spacing, boundary.abs_diff(boundaries[0]))
-    })
+    boundaries
+        .iter()
+        .fold(pattern, |spacing, boundary| greatest_common_divisor(spacing, boundary.abs_diff(boundaries[0])))
 }
 
 struct Search {
@@ -89,10 +89,8 @@ impl Search {
         let (mut low, mut step) = (0, STRIDE * self.block);
         loop {
             let pattern = self.hammer.pattern;
-            let steps: Vec<u64> = (0..PROBES as u32)
-                .map(|i| step * STRIDE.pow(i))
-                .filter(|&step| step < pattern)
-                .collect();
+            let steps: Vec<u64> =
+                (0..PROBES as u32).map(|i| step * STRIDE.pow(i)).filter(|&step| step < pattern).collect();
             if steps.is_empty() {
                 return Ok(None);
             }

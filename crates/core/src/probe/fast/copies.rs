@@ -3,41 +3,51 @@
 
 use super::evidence::probability;
 use super::sampler::{End, Sampler};
-use super::statistic::median;
+use super::statistic::undisturbed;
 use super::thresholds::{COLLIDED_LOG, COLLIDED_SPREAD, COPIES_MAX};
 use crate::probe::known::Claim;
 
-/// Collisions of which the median is taken: its standard error is a quarter of the distance to the threshold.
+/// Collisions at first; the standard error of what is taken of them is a quarter of the distance to the threshold.
 const COLLISIONS: usize = 32;
+/// More are made as long as it is less sure than that,
+const SURE: f64 = 0.999;
+/// up to so many.
+const COLLISIONS_MAX: usize = 160;
 
-/// Finds it out, for a pattern and the median time of single reads, in nanoseconds; nothing when there seem to be more than
-/// [`COPIES_MAX`]. Only copies that share the reads can be seen (Denehy et al. 2004, section 2.1).
+/// Finds it out, for a pattern and the undisturbed time of single reads, in nanoseconds; nothing when there seem to be more
+/// than [`COPIES_MAX`]. Only copies that share the reads can be seen (Denehy et al. 2004, section 2.1).
 ///
 /// # Errors
 /// Of [`Sampler::run`].
 pub async fn find(sampler: &mut Sampler, pattern: u64, response: f64) -> Result<Option<Claim<usize>>, End> {
     let mut confidence: f64 = 1.0;
     for copies in 1..=COPIES_MAX {
-        let longer = collided(sampler, pattern, copies + 1).await? - response.ln();
-        // 1.25 of the spread of a mean is that of a median.
-        let errors = (longer - COLLIDED_LOG).abs() / (1.25 * COLLIDED_SPREAD / (COLLISIONS as f64).sqrt());
-        confidence = confidence.min(probability(errors * errors / 2.0));
-        if longer > COLLIDED_LOG {
+        let (is_collided, sure) = is_collided(sampler, pattern, copies + 1, response).await?;
+        confidence = confidence.min(sure);
+        if is_collided {
             return Ok(Some(Claim::new(copies, confidence)));
         }
     }
     Ok(None)
 }
 
-/// The median logarithm of the time of so many reads of one class.
-async fn collided(sampler: &mut Sampler, pattern: u64, reads: usize) -> Result<f64, End> {
+/// Do so many reads of one class wait for each other? And how sure that is.
+async fn is_collided(sampler: &mut Sampler, pattern: u64, reads: usize, response: f64) -> Result<(bool, f64), End> {
     let block = sampler.device().block;
     let mut logs = Vec::new();
-    for _ in 0..COLLISIONS {
-        let offset = sampler.rng.below(pattern / block) * block;
-        let requests = sampler.places(pattern, offset, reads).into_iter().map(|place| sampler.read(place)).collect();
-        let done = sampler.run(requests).await?.into_iter().flatten();
-        logs.push(done.fold(1.0, f64::max).ln());
+    loop {
+        for _ in 0..COLLISIONS {
+            let offset = sampler.rng.below(pattern / block) * block;
+            let reads = sampler.places(pattern, offset, reads).into_iter().map(|place| sampler.read(place)).collect();
+            let done = sampler.run(reads).await?.into_iter().flatten();
+            logs.push((done.fold(1.0, f64::max) / response).ln());
+        }
+        let off = undisturbed(&logs) - COLLIDED_LOG;
+        // 1.3 of the error of a mean is that of this quantile.
+        let errors = off.abs() / (1.3 * COLLIDED_SPREAD / (logs.len() as f64).sqrt());
+        let sure = probability(errors * errors / 2.0);
+        if sure >= SURE || logs.len() >= COLLISIONS_MAX {
+            return Ok((off > 0.0, sure));
+        }
     }
-    Ok(median(&logs))
 }

@@ -95,8 +95,7 @@ impl Hammer {
     pub async fn compare(&self, sampler: &mut Sampler, at: u64, probes: &[u64]) -> Result<Vec<f64>, End> {
         let mut odds = vec![0.0; probes.len()];
         for _ in 0..HAMMERS_MAX {
-            let open: Vec<usize> =
-                (0..probes.len()).filter(|&i| odds[i] < TOGETHER && odds[i] > -APART).collect();
+            let open: Vec<usize> = (0..probes.len()).filter(|&i| odds[i] < TOGETHER && odds[i] > -APART).collect();
             if open.is_empty() {
                 break;
             }

@@ -10,31 +10,42 @@ const DISKS_MAX: u64 = 16;
 /// Strides of at most `stride_max` bytes: each pattern of at most `pattern_max` bytes that a likely array has divides one
 /// of them, as far as they have room.
 pub fn candidates(stride_max: u64, pattern_max: u64) -> Vec<u64> {
-    let mut found: Vec<u64> = Vec::new();
-    for chunk in CHUNKS {
-        for disks in 2..=DISKS_MAX {
-            // Striping and mirrors (and ZIGZAG); one parity; two. All in chunks.
-            for chunks in [2 * disks, disks * (disks - 1), disks * (disks - 2)] {
-                let pattern = chunks * chunk;
-                if chunks == 0 || pattern > stride_max.min(pattern_max) {
-                    continue;
-                }
-                let joined = |stride: &u64| least_common_multiple(*stride, pattern).filter(|&joined| joined <= stride_max);
-                match found.iter().position(|stride| joined(stride).is_some()) {
-                    Some(index) => found[index] = joined(&found[index]).unwrap_or(pattern),
-                    None => found.push(pattern),
-                }
-            }
+    let mut wanted = patterns(stride_max.min(pattern_max));
+    let mut strides: Vec<u64> = Vec::new();
+    for pattern in &wanted {
+        let joined = |stride: u64| least_common_multiple(stride, *pattern).filter(|&joined| joined <= stride_max);
+        match strides.iter_mut().find_map(|stride| joined(*stride).map(|joined| (stride, joined))) {
+            Some((stride, joined)) => *stride = joined,
+            None => strides.push(*pattern),
         }
     }
-    for stride in &mut found {
+    for stride in &mut strides {
         // Powers of two cost nothing: they are searched by halves.
         while *stride * 2 <= stride_max && (*stride * 2).trailing_zeros() <= pattern_max.ilog2() {
             *stride *= 2;
         }
     }
-    found.sort_unstable();
-    found.dedup();
+    // Those that cover most of what is left, until all is covered.
+    let mut found = Vec::new();
+    while !wanted.is_empty() {
+        let covers = |stride: &u64| wanted.iter().filter(|&pattern| stride.is_multiple_of(*pattern)).count();
+        let Some(&best) = strides.iter().max_by_key(|stride| covers(stride)) else { break };
+        wanted.retain(|pattern| !best.is_multiple_of(*pattern));
+        found.push(best);
+    }
+    found
+}
+
+/// The patterns of likely arrays: of striping and mirrors (and ZIGZAG), of one parity, of two.
+fn patterns(bytes_max: u64) -> Vec<u64> {
+    let mut found = Vec::new();
+    for chunk in CHUNKS {
+        for disks in 2..=DISKS_MAX {
+            let chunks = [2 * disks, disks * (disks - 1), disks * (disks - 2)];
+            found.extend(chunks.into_iter().filter(|&chunks| chunks > 0).map(|chunks| chunks * chunk));
+        }
+    }
+    found.retain(|pattern| *pattern <= bytes_max);
     found
 }
 

@@ -129,8 +129,7 @@ async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies:
         known.class_times = times.iter().map(|time| time.factor).collect();
         for (class, time) in times.iter().enumerate().filter(|(class, _)| Some(*class) != found.lost) {
             let factor = time.factor;
-            let finding =
-                if factor > 1.0 { Finding::Slow { class, factor } } else { Finding::Fast { class, factor } };
+            let finding = if factor > 1.0 { Finding::Slow { class, factor } } else { Finding::Fast { class, factor } };
             if time.odds > 0.0 {
                 known.findings.push(Claim::new(finding, probability(time.odds)));
             }

@@ -4,7 +4,7 @@
 //! candidates -> the slowest (one disk does it all) -> yardstick -> divide by primes, as long as it stays slow -> settle
 //! ```
 
-use super::evidence::Doubt;
+use super::evidence::{Doubt, of_stride};
 use super::lattice::{candidates, factors};
 use super::sampler::{End, Sampler};
 use super::statistic::median;
@@ -20,6 +20,8 @@ const ROUNDS: usize = 5;
 const BEHIND: [f64; ROUNDS] = [0.35, 0.3, 0.25, 0.2, 0.15];
 /// Requests of a candidate's burst on disks.
 const CANDIDATE_BURST: usize = 14;
+/// The spread of such bursts, which is not known yet; of the slowest of several it is the larger one.
+const CANDIDATE_SPREAD: f64 = 0.15;
 /// After so many patterns that did not stand the last test, there is none.
 const ATTEMPTS_MAX: usize = 4;
 /// Multiples of the pattern at which references are measured: other distances than those under test.
@@ -51,7 +53,11 @@ pub async fn find(sampler: &mut Sampler, burst: Burst, pattern_max: u64) -> Resu
     for attempt in 1..=ATTEMPTS_MAX {
         let burst = Burst { count: burst.count.max(CANDIDATE_BURST * attempt.min(2)), ..burst };
         let multiple = slowest(sampler, burst, stride_max, pattern_max, attempt).await?;
-        let mut yardstick = Yardstick::new(sampler, burst, vec![multiple]).await?;
+        let mut yardstick = match Yardstick::new(sampler, burst, vec![multiple]).await {
+            // One disk at some offsets and several at others is no noise.
+            Err(End::Unmeasurable(Unmeasurable::TooNoisy)) if attempt < ATTEMPTS_MAX => continue,
+            other => other?,
+        };
         let bytes = divided(sampler, &mut yardstick, multiple, attempt).await?;
         let pattern = settled(sampler, yardstick, bytes, stride_max).await?;
         if pattern.is_some() {
@@ -86,8 +92,19 @@ async fn slowest(
             break;
         }
     }
-    // Of equals the one that is slow most evenly.
+    // Of equals the one that is slow most evenly, if it goes on like that.
     live.sort_by(|(_, a), (_, b)| evenness(b).total_cmp(&evenness(a)));
+    let slow = live.iter().map(|(_, logs)| median(logs)).fold(f64::MIN, f64::max);
+    for (stride, _) in &live {
+        let mut odds = 0.0;
+        while odds > -DISMISSED {
+            let offset = offsets.next_of(*stride, sampler.device().block);
+            odds += of_stride(burst.pace(sampler, *stride, offset).await? - slow, CANDIDATE_SPREAD);
+            if odds >= TENTATIVE * attempt as f64 {
+                return Ok(*stride);
+            }
+        }
+    }
     Ok(live[0].0)
 }
 
@@ -99,12 +116,7 @@ fn evenness(logs: &[f64]) -> f64 {
 }
 
 /// Divides by primes as long as it stays a multiple, as far as quick tests tell.
-async fn divided(
-    sampler: &mut Sampler,
-    yardstick: &mut Yardstick,
-    multiple: u64,
-    attempt: usize,
-) -> Result<u64, End> {
+async fn divided(sampler: &mut Sampler, yardstick: &mut Yardstick, multiple: u64, attempt: usize) -> Result<u64, End> {
     let block = sampler.device().block;
     let accepted = (TENTATIVE * attempt as f64).min(SETTLED);
     let limits = (accepted, (DISMISSED * attempt as f64).min(SETTLED));

@@ -1,14 +1,14 @@
 //! The first step: how the device answers, and so how it must be asked.
 
 use super::sampler::{End, Sampler};
-use super::statistic::median;
+use super::statistic::{median, undisturbed};
 use super::thresholds::{DEPTH_MAX, DOUBLED, MEMORY_NANOS, SPINNING_NANOS};
 use crate::probe::known::{Regime, Unmeasurable};
 
-/// Single reads whose median is taken: its standard error is 7 % on a disk.
-const SINGLES: usize = 24;
+/// Single reads; the standard error of what is taken of them is 6 % on a disk.
+const SINGLES: usize = 32;
 /// Bursts of each depth; odd, for their median.
-const BURSTS: usize = 5;
+const BURSTS: usize = 9;
 /// The first depth that is tried on flash.
 const DEPTH_MIN: usize = 16;
 
@@ -17,7 +17,7 @@ const DEPTH_MIN: usize = 16;
 pub struct Answer {
     /// How it is to be asked.
     pub regime: Regime,
-    /// The median time of single random reads, in nanoseconds.
+    /// The time of single random reads that nobody disturbs, in nanoseconds.
     pub response: f64,
 }
 
@@ -31,7 +31,7 @@ pub async fn find(sampler: &mut Sampler) -> Result<Answer, End> {
         let read = sampler.read(place);
         times.extend(sampler.run(vec![read]).await?[0]);
     }
-    let response = median(&times);
+    let response = undisturbed(&times);
     if response <= MEMORY_NANOS {
         return Err(End::Unmeasurable(Unmeasurable::Memory { response_nanos: response as u64 }));
     }

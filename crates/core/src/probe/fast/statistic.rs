@@ -24,6 +24,14 @@ pub fn time_reached(done: &[f64]) -> Option<f64> {
     (reached > 0).then(|| done[reached - 1] / reached as f64)
 }
 
+/// The least of which three tenths are not larger; not a number of none. It is that of the undisturbed ones, even where most
+/// are disturbed.
+pub fn undisturbed(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() * 3 / 10).copied().unwrap_or(f64::NAN)
+}
+
 /// The middle one; not a number of none.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
@@ -64,7 +72,8 @@ mod tests {
     #[test]
     fn the_middle_and_the_spread_ignore_an_outlier() {
         assert_eq!((median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0, 2.0, 3.0])), (2.0, 2.5));
-        assert!(median(&[]).is_nan());
+        assert!(median(&[]).is_nan() && undisturbed(&[]).is_nan());
+        assert_eq!(undisturbed(&[9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 2.0, 1.0, 3.0, 4.0]), 4.0);
         assert_eq!(spread(&[1.0, 2.0, 3.0, 4.0, 1000.0]), 1.4826);
     }
 }

@@ -44,7 +44,7 @@ pub const MEMORY_NANOS: f64 = 3_000.0;
 pub const SPINNING_NANOS: f64 = 1_000_000.0;
 /// Twice the requests take so many times as long once the device is saturated: 2, less what evens out between its dies.
 /// It must do so twice in a row.
-pub const DOUBLED: f64 = 1.7;
+pub const DOUBLED: f64 = 1.6;
 /// The deepest queue that is tried.
 pub const DEPTH_MAX: usize = 8192;
 /// No mirror has more copies; what seems to have is no array of disks.

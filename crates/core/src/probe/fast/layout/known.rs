@@ -96,8 +96,7 @@ fn best_odds(live: &[Hypothesis]) -> f64 {
 fn dividing(sampler: &mut Sampler, live: &[Hypothesis], at: usize, chunks: usize) -> Vec<usize> {
     let best = best_odds(live);
     let leader = live.iter().max_by(|a, b| a.odds.total_cmp(&b.odds)).expect("some are left");
-    let mut considered: Vec<usize> =
-        (0..CONSIDERED).map(|_| sampler.rng.below(chunks as u64) as usize).collect();
+    let mut considered: Vec<usize> = (0..CONSIDERED).map(|_| sampler.rng.below(chunks as u64) as usize).collect();
     considered.extend((0..chunks).filter(|&chunk| leader.is_together(at, chunk)).take(CONSIDERED));
     considered.sort_unstable();
     considered.dedup();
@@ -118,12 +117,7 @@ fn dividing(sampler: &mut Sampler, live: &[Hypothesis], at: usize, chunks: usize
 
 /// Tests every chunk against a chunk of its class, and every class against every other: the log-odds of the weakest class.
 /// Nothing when one of them fails.
-async fn tested(
-    sampler: &mut Sampler,
-    hammer: Hammer,
-    places: Places,
-    classes: &[usize],
-) -> Result<Option<f64>, End> {
+async fn tested(sampler: &mut Sampler, hammer: Hammer, places: Places, classes: &[usize]) -> Result<Option<f64>, End> {
     let count = classes.iter().max().map_or(0, |most| most + 1);
     let members: Vec<Vec<usize>> =
         (0..count).map(|class| (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect()).collect();
@@ -135,8 +129,7 @@ async fn tested(
             members[class + 1..].iter().map(|of| of[sampler.rng.below(of.len() as u64) as usize]).collect();
         for (probes, is_together) in [(others, true), (apart, false)] {
             for probes in probes.chunks(TESTED) {
-                for (probe, odds) in probes.iter().zip(asked(sampler, hammer, places, at, probes, is_together).await?)
-                {
+                for (probe, odds) in probes.iter().zip(asked(sampler, hammer, places, at, probes, is_together).await?) {
                     if (odds > 0.0) != is_together {
                         return Ok(None);
                     }
