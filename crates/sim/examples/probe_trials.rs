@@ -200,6 +200,12 @@ fn judged(known: &Known, setup: &Setup, expected: Expected) -> Outcome {
         }
         _ => fits.is_empty(),
     };
+    let disks = match &setup.map {
+        Map::Layout(layout) if setup.same.is_none() => {
+            known.disks.as_ref().map(|claim| claim.value) == Some(layout.disks())
+        }
+        _ => true,
+    };
     let is_flash = matches!(setup.drive, Drive::Flash(_));
     let is_flash_said = known.regime.as_ref().is_some_and(|claim| matches!(claim.value, Regime::Flash { .. }));
     let copies = is_flash || known.copies.as_ref().is_some_and(|claim| claim.value == truth.copies);
@@ -227,7 +233,7 @@ fn judged(known: &Known, setup: &Setup, expected: Expected) -> Outcome {
         pattern,
         chunk,
         classes,
-        all: pattern && chunk && classes && layout && copies && finding && is_flash == is_flash_said,
+        all: pattern && chunk && classes && layout && disks && copies && finding && is_flash == is_flash_said,
         wrong_layout: !fits.is_empty() && (is_odd || !classes),
         confidence: known.classes.as_ref().map_or(0.0, |claim| claim.confidence),
         ..Outcome::default()
@@ -400,6 +406,16 @@ fn odd(trials: usize) -> Vec<Cell> {
             "raid5-rs of 5, chunks of 12 KiB",
             Expected::Nothing,
             Box::new(|rng| somewhere(rng, map(LayoutKind::Raid5Rs, 4, 1, 5), 12 << 10)),
+        ),
+        cell(
+            "raid0 of 17",
+            Expected::Nothing,
+            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid0, 17, 0, 17), CHUNK)),
+        ),
+        cell(
+            "raid5-la of 18",
+            Expected::Nothing,
+            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid5La, 17, 1, 18), CHUNK)),
         ),
         cell("one disk", Expected::Nothing, Box::new(|rng| somewhere(rng, map(LayoutKind::Raid0, 1, 0, 1), CHUNK))),
         cell(

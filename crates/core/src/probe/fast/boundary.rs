@@ -12,12 +12,12 @@ const STRIDE: u64 = 4;
 /// Boundaries that are searched,
 const BOUNDARIES: usize = 3;
 /// in at most so many searches.
-const SEARCHES_MAX: usize = 10;
+const SEARCHES_MAX: usize = 16;
 /// Chunks of which the start, the middle and the end are compared: of chunks that are in truth two or three, at most half
 /// lie together by chance.
 const CHECKED: usize = 6;
 /// After so many corrections no chunk is claimed.
-const CORRECTIONS_MAX: usize = 6;
+const CORRECTIONS_MAX: usize = 8;
 
 /// What was found out.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -59,7 +59,7 @@ mod tests {
         let (slow, fast) = (of_stride(0.0, 0.08), of_stride(-0.6, 0.08));
         assert!((0.4..=-ALIKE_SHARE.ln()).contains(&slow), "{slow}");
         assert!((-4.5..-2.5).contains(&fast), "{fast}");
-        assert_eq!(of_stride(5.0, 0.08), slow, "slower than one disk is as slow as one");
+        assert!((of_stride(5.0, 0.08) - slow).abs() < 0.1, "slower than one disk is as slow as one");
         assert!(of_stride(-9.0, 0.08) >= fast - 1e-9, "and no burst says more");
     }
 

@@ -4,13 +4,17 @@
 
 /// Chunks that are likely, in bytes: powers of two up to 1 MiB divide one of the first two, three times such the third.
 const CHUNKS: [u64; 3] = [128 << 10, 1 << 20, 96 << 10];
-/// Arrays of up to so many disks; larger ones often divide the same numbers.
-const DISKS_MAX: u64 = 16;
+/// The smallest chunk: one sector.
+const CHUNK_MIN: u64 = 512;
+/// Arrays of up to so many disks are likely; larger ones often divide the same numbers.
+pub const DISKS_LIKELY: u64 = 16;
+/// Arrays of up to so many disks are tried when no smaller one does.
+pub const DISKS_MAX: u64 = 64;
 
-/// Strides of at most `stride_max` bytes: each pattern of at most `pattern_max` bytes that a likely array has divides one
-/// of them, as far as they have room.
-pub fn candidates(stride_max: u64, pattern_max: u64) -> Vec<u64> {
-    let mut wanted = patterns(stride_max.min(pattern_max));
+/// Strides of at most `stride_max` bytes: each pattern of at most `pattern_max` bytes that an array of up to `disks_max` disks
+/// is likely to have divides one of them, as far as they have room.
+pub fn candidates(stride_max: u64, pattern_max: u64, disks_max: u64) -> Vec<u64> {
+    let mut wanted = patterns(stride_max.min(pattern_max), disks_max);
     let mut strides: Vec<u64> = Vec::new();
     for pattern in &wanted {
         let joined = |stride: u64| least_common_multiple(stride, *pattern).filter(|&joined| joined <= stride_max);
@@ -36,16 +40,19 @@ pub fn candidates(stride_max: u64, pattern_max: u64) -> Vec<u64> {
     found
 }
 
-/// The patterns of likely arrays: of striping and mirrors (and ZIGZAG), of one parity, of two.
-fn patterns(bytes_max: u64) -> Vec<u64> {
+/// The patterns of likely arrays: of striping and mirrors (and ZIGZAG), of one parity, of two; of smaller chunks where larger
+/// ones have no room.
+fn patterns(bytes_max: u64, disks_max: u64) -> Vec<u64> {
     let mut found = Vec::new();
-    for chunk in CHUNKS {
-        for disks in 2..=DISKS_MAX {
-            let chunks = [2 * disks, disks * (disks - 1), disks * (disks - 2)];
-            found.extend(chunks.into_iter().filter(|&chunks| chunks > 0).map(|chunks| chunks * chunk));
+    for largest in CHUNKS {
+        for disks in 2..=disks_max {
+            for chunks in [2 * disks, disks * (disks - 1), disks * (disks - 2)] {
+                let sizes = std::iter::successors(Some(largest), |chunk| Some(chunk / 2));
+                let chunk = sizes.take_while(|chunk| *chunk >= CHUNK_MIN).find(|chunk| chunks * chunk <= bytes_max);
+                found.extend(chunk.filter(|_| chunks > 0).map(|chunk| chunks * chunk));
+            }
         }
     }
-    found.retain(|pattern| *pattern <= bytes_max);
     found
 }
 
@@ -85,7 +92,7 @@ mod tests {
     #[test]
     fn every_likely_pattern_divides_a_candidate() {
         for stride_max in [8 << 20, 34 << 20, 91 << 20, 364 << 20, 25 << 30] {
-            let candidates = candidates(stride_max, 64 << 20);
+            let candidates = candidates(stride_max, 64 << 20, DISKS_LIKELY);
             assert!(candidates.len() <= 24, "{} strides of {stride_max}", candidates.len());
             assert!(candidates.iter().all(|&stride| stride <= stride_max));
             for chunk in (9..=20).map(|exponent| 1u64 << exponent).chain([24 << 9, 24 << 12]) {

@@ -25,6 +25,7 @@ mod yardstick;
 use super::bench::{Bench, Budget, Device, Prober, Spent};
 use super::known::{Claim, Finding, Known, Regime, Stage, Unmeasurable};
 use super::library;
+use crate::layout::LayoutKind;
 use evidence::probability;
 use hammer::Hammer;
 use layout::places::Places;
@@ -75,7 +76,8 @@ async fn all(sampler: &mut Sampler, options: Options) -> Result<(), End> {
     };
     sampler.begin(Stage::Pattern);
     let burst = Burst { regime: answer.regime, count };
-    let Some(pattern) = pattern::find(sampler, burst, options.pattern_bytes_max).await? else { return Ok(()) };
+    let pattern = pattern::find(sampler, burst, answer.response, options.pattern_bytes_max).await?;
+    let Some(pattern) = pattern else { return Ok(()) };
     let bytes = Claim::new(pattern.bytes, pattern.confidence);
     sampler.note(|known| known.pattern_bytes = Some(bytes));
     let copies = copies(sampler, answer.response, &pattern).await?;
@@ -119,6 +121,10 @@ async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies:
         sampler.note(|known| known.pattern_bytes = Some(bytes));
     }
     note_classes(sampler, &found.classes, copies, found.confidence);
+    if copies == 2 && found.lost.is_none() && places.chunks() >= 3 {
+        let odds = layout::is_chained(sampler, hammer, places).await?;
+        sampler.note(|known| note_chain(known, odds));
+    }
     if let Some(class) = found.lost {
         let finding = Claim::new(Finding::Lost { class }, found.confidence);
         sampler.note(|known| known.findings.push(finding));
@@ -156,4 +162,15 @@ fn note_classes(sampler: &Sampler, classes: &[usize], copies: usize, confidence:
         known.classes = Some(Claim::new(classes.to_vec(), confidence));
         known.fits = Some(Claim::new(fits, confidence));
     });
+}
+
+/// Notes whether mirrors are chained, which leaves one of the two layouts with those classes, and half of the disks.
+fn note_chain(known: &mut Known, odds: f64) {
+    let (Some(fits), Some(disks)) = (&mut known.fits, &mut known.disks) else { return };
+    let sure = fits.confidence.min(probability(odds.abs()));
+    fits.value.retain(|fit| (fit.layout.kind() == LayoutKind::Chained) == (odds > 0.0));
+    fits.confidence = sure;
+    if let Some(fit) = fits.value.first() {
+        *disks = Claim::new(fit.layout.disks(), sure);
+    }
 }

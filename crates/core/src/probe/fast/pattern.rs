@@ -5,13 +5,13 @@
 //! ```
 
 use super::evidence::{Doubt, of_stride};
-use super::lattice::{candidates, factors};
+use super::lattice::{DISKS_LIKELY, DISKS_MAX, candidates, factors};
 use super::sampler::{End, Sampler};
 use super::statistic::median;
 use super::stride::is_multiple;
-use super::thresholds::{DISMISSED, SEGMENTS_MIN, SETTLED, TENTATIVE};
+use super::thresholds::{COPIES_MAX, DISMISSED, SEGMENTS_MIN, SETTLED, TENTATIVE};
 use super::yardstick::{Burst, Offsets, Yardstick};
-use crate::probe::known::Unmeasurable;
+use crate::probe::known::{Regime, Unmeasurable};
 
 /// Rounds in which the slowest candidate is looked for.
 const ROUNDS: usize = 5;
@@ -22,6 +22,8 @@ const BEHIND: [f64; ROUNDS] = [0.35, 0.3, 0.25, 0.2, 0.15];
 const CANDIDATE_BURST: usize = 14;
 /// The spread of such bursts, which is not known yet; of the slowest of several it is the larger one.
 const CANDIDATE_SPREAD: f64 = 0.15;
+/// A burst at one disk is served so many times faster than single reads at most, by better order.
+const FASTER_MAX: f64 = 1.7;
 /// After so many patterns that did not stand the last test, there is none.
 const ATTEMPTS_MAX: usize = 4;
 /// Multiples of the pattern at which references are measured: other distances than those under test.
@@ -40,44 +42,55 @@ pub struct Pattern {
     pub yardstick: Yardstick,
 }
 
-/// Finds it out. Nothing when no stride stands the tests: the pattern is none that was thought of.
+/// Finds it out, where a single read takes `response` nanoseconds. Nothing when no stride stands the tests: the pattern is none
+/// that was thought of.
 ///
 /// # Errors
-/// [`Unmeasurable::TooSmall`], and those of [`Yardstick::new`].
-pub async fn find(sampler: &mut Sampler, burst: Burst, pattern_max: u64) -> Result<Option<Pattern>, End> {
+/// [`Unmeasurable::TooSmall`], those of [`Yardstick::new`], and [`Unmeasurable::Unsaturated`] when no burst is as slow as one
+/// disk.
+pub async fn find(
+    sampler: &mut Sampler,
+    burst: Burst,
+    response: f64,
+    pattern_max: u64,
+) -> Result<Option<Pattern>, End> {
     let segments = SEGMENTS_MIN.max(8 * burst.count as u64);
     let stride_max = sampler.device().bytes / segments;
     if stride_max < STRIDE_MIN {
         return Err(End::Unmeasurable(Unmeasurable::TooSmall { bytes_min: STRIDE_MIN * segments }));
     }
+    let mut failure = None;
     for attempt in 1..=ATTEMPTS_MAX {
         let burst = Burst { count: burst.count.max(CANDIDATE_BURST * attempt.min(2)), ..burst };
-        let multiple = slowest(sampler, burst, stride_max, pattern_max, attempt).await?;
+        let disks_max = if attempt * 2 > ATTEMPTS_MAX { DISKS_MAX } else { DISKS_LIKELY };
+        let strides = candidates(stride_max, pattern_max, disks_max);
+        let multiple = slowest(sampler, burst, strides, attempt).await?;
         let mut yardstick = match Yardstick::new(sampler, burst, vec![multiple]).await {
             // One disk at some offsets and several at others is no noise.
-            Err(End::Unmeasurable(Unmeasurable::TooNoisy)) if attempt < ATTEMPTS_MAX => continue,
+            Err(End::Unmeasurable(why)) if why == Unmeasurable::TooNoisy => {
+                failure = Some(why);
+                continue;
+            }
             other => other?,
         };
+        if burst.regime == Regime::Disks && response / yardstick.log().exp() > FASTER_MAX * COPIES_MAX as f64 {
+            failure = Some(Unmeasurable::Unsaturated);
+            continue;
+        }
+        failure = None;
         let bytes = divided(sampler, &mut yardstick, multiple, attempt).await?;
         let pattern = settled(sampler, yardstick, bytes, stride_max).await?;
         if pattern.is_some() {
             return Ok(pattern);
         }
     }
-    Ok(None)
+    failure.map_or(Ok(None), |why| Err(End::Unmeasurable(why)))
 }
 
 /// The candidate whose bursts take longest: if one of them is a multiple of the pattern, it is among the slowest.
-async fn slowest(
-    sampler: &mut Sampler,
-    burst: Burst,
-    stride_max: u64,
-    pattern_max: u64,
-    attempt: usize,
-) -> Result<u64, End> {
+async fn slowest(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>, attempt: usize) -> Result<u64, End> {
     let mut offsets = Offsets::new(sampler);
-    let mut live: Vec<(u64, Vec<f64>)> =
-        candidates(stride_max, pattern_max).into_iter().map(|stride| (stride, Vec::new())).collect();
+    let mut live: Vec<(u64, Vec<f64>)> = strides.into_iter().map(|stride| (stride, Vec::new())).collect();
     let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
     for behind in BEHIND {
         for (stride, logs) in &mut live {

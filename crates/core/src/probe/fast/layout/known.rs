@@ -17,6 +17,8 @@ const CONSIDERED: usize = 24;
 const PROBES: usize = 5;
 /// Probes of one hammer in the last test, where each lies on a disk of its own or all lie on the hammer's.
 const TESTED: usize = 12;
+/// Passes of that test: of few classes, one says too little.
+const PASSES_MAX: usize = 3;
 /// A probe is asked only if at least this share of what is left (by probability) disagrees about it.
 const DIVIDED_MIN: f64 = 0.003;
 
@@ -122,24 +124,46 @@ async fn tested(sampler: &mut Sampler, hammer: Hammer, places: Places, classes: 
     let members: Vec<Vec<usize>> =
         (0..count).map(|class| (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect()).collect();
     let mut support = vec![0.0; count];
-    for (class, own) in members.iter().enumerate() {
-        let at = own[sampler.rng.below(own.len() as u64) as usize];
-        let others: Vec<usize> = own.iter().copied().filter(|&chunk| chunk != at).collect();
-        let apart: Vec<usize> =
-            members[class + 1..].iter().map(|of| of[sampler.rng.below(of.len() as u64) as usize]).collect();
-        for (probes, is_together) in [(others, true), (apart, false)] {
-            for probes in probes.chunks(TESTED) {
-                for (probe, odds) in probes.iter().zip(asked(sampler, hammer, places, at, probes, is_together).await?) {
-                    if (odds > 0.0) != is_together {
-                        return Ok(None);
-                    }
-                    support[class] += odds.abs();
-                    support[classes[*probe]] += odds.abs();
-                }
+    for _ in 0..PASSES_MAX {
+        for class in 0..count {
+            let Some(found) = tested_one(sampler, hammer, places, &members, class).await? else { return Ok(None) };
+            for (probe, odds) in found {
+                support[class] += odds;
+                support[classes[probe]] += odds;
             }
+        }
+        if support.iter().all(|odds| *odds >= SETTLED) {
+            break;
         }
     }
     Ok(Some(support.into_iter().fold(f64::MAX, f64::min)))
+}
+
+/// Tests a class: against all of its own, and one of each later class. The chunks with what each adds to the log-odds;
+/// nothing when one is not where it should be.
+async fn tested_one(
+    sampler: &mut Sampler,
+    hammer: Hammer,
+    places: Places,
+    members: &[Vec<usize>],
+    class: usize,
+) -> Result<Option<Vec<(usize, f64)>>, End> {
+    let any = |sampler: &mut Sampler, of: &[usize]| of[sampler.rng.below(of.len() as u64) as usize];
+    let at = any(sampler, &members[class]);
+    let others: Vec<usize> = members[class].iter().copied().filter(|&chunk| chunk != at).collect();
+    let apart: Vec<usize> = members[class + 1..].iter().map(|of| any(sampler, of)).collect();
+    let mut found = Vec::new();
+    for (probes, is_together) in [(others, true), (apart, false)] {
+        for probes in probes.chunks(TESTED) {
+            for (probe, odds) in probes.iter().zip(asked(sampler, hammer, places, at, probes, is_together).await?) {
+                if (odds > 0.0) != is_together {
+                    return Ok(None);
+                }
+                found.push((*probe, odds.abs()));
+            }
+        }
+    }
+    Ok(Some(found))
 }
 
 /// Probes once, and those that are not as expected until they are known.

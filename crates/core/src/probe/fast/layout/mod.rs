@@ -8,6 +8,7 @@ pub mod places;
 use super::evidence::probability;
 use super::hammer::Hammer;
 use super::sampler::{End, Sampler};
+use super::thresholds::{HAMMERS_MAX, TOGETHER};
 use places::Places;
 
 /// What was found out.
@@ -31,6 +32,26 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer, places: Places, copies:
     }
     let found = free::find(sampler, hammer, places).await?;
     Ok(Classes { classes: found.classes, lost: found.lost, confidence: found.confidence })
+}
+
+/// The log-odds that mirrors are chained (Hsiao & DeWitt 1990): hammers on two chunks load both disks of the chunk between
+/// them then, and none of its disks where each chunk has a pair of its own.
+///
+/// # Errors
+/// Of [`Sampler::run`].
+pub async fn is_chained(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Result<f64, End> {
+    let chunks = places.chunks();
+    let mut odds = 0.0f64;
+    for _ in 0..HAMMERS_MAX {
+        let first = sampler.rng.below(chunks as u64) as usize;
+        let at = places.some_of_each(sampler, &[first, (first + 2) % chunks]);
+        let between = places.some(sampler, (first + 1) % chunks);
+        odds += hammer.strike(sampler, &at, &[between]).await?[0];
+        if odds.abs() >= TOGETHER {
+            break;
+        }
+    }
+    Ok(odds)
 }
 
 /// The least period of a list: what a pattern is made of, if it was taken too large.
