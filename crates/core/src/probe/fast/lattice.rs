@@ -6,6 +6,8 @@
 const CHUNKS: [u64; 3] = [128 << 10, 1 << 20, 96 << 10];
 /// The smallest chunk: one sector.
 const CHUNK_MIN: u64 = 512;
+/// A smaller chunk than likely is taken such that so many of its patterns have room in a stride.
+const ROOM: u64 = 16;
 /// Arrays of up to so many disks are likely; larger ones often divide the same numbers.
 pub const DISKS_LIKELY: u64 = 16;
 /// Arrays of up to so many disks are tried when no smaller one does.
@@ -40,19 +42,27 @@ pub fn candidates(stride_max: u64, pattern_max: u64, disks_max: u64) -> Vec<u64>
     found
 }
 
-/// The patterns of likely arrays: of striping and mirrors (and ZIGZAG), of one parity, of two; of smaller chunks where larger
-/// ones have no room.
+/// The patterns of likely arrays: of striping and mirrors (and ZIGZAG), of one parity, of two. Where a likely chunk has no
+/// room, a smaller one that leaves room for others.
 fn patterns(bytes_max: u64, disks_max: u64) -> Vec<u64> {
     let mut found = Vec::new();
     for largest in CHUNKS {
         for disks in 2..=disks_max {
             for chunks in [2 * disks, disks * (disks - 1), disks * (disks - 2)] {
-                let sizes = std::iter::successors(Some(largest), |chunk| Some(chunk / 2));
-                let chunk = sizes.take_while(|chunk| *chunk >= CHUNK_MIN).find(|chunk| chunks * chunk <= bytes_max);
+                let smaller = std::iter::successors(Some(largest / 2), |chunk| Some(chunk / 2));
+                let mut smaller = smaller.take_while(|chunk| *chunk >= CHUNK_MIN);
+                let chunk = if chunks * largest <= bytes_max {
+                    Some(largest)
+                } else {
+                    smaller.find(|chunk| chunks * chunk <= bytes_max / ROOM)
+                };
                 found.extend(chunk.filter(|_| chunks > 0).map(|chunk| chunks * chunk));
             }
         }
     }
+    // The largest have the least choice of strides, so they choose first.
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found.dedup();
     found
 }
 
@@ -93,7 +103,7 @@ mod tests {
     fn every_likely_pattern_divides_a_candidate() {
         for stride_max in [8 << 20, 34 << 20, 91 << 20, 364 << 20, 25 << 30] {
             let candidates = candidates(stride_max, 64 << 20, DISKS_LIKELY);
-            assert!(candidates.len() <= 24, "{} strides of {stride_max}", candidates.len());
+            assert!(candidates.len() <= 28, "{} strides of {stride_max}", candidates.len());
             assert!(candidates.iter().all(|&stride| stride <= stride_max));
             for chunk in (9..=20).map(|exponent| 1u64 << exponent).chain([24 << 9, 24 << 12]) {
                 for disks in 2u64..=16 {

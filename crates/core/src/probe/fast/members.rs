@@ -77,5 +77,5 @@ async fn pace(
         Regime::Disks => gap_trimmed(&done),
         Regime::Flash { .. } => time_reached(&done),
     };
-    Ok(pace.filter(|pace| *pace > 0.0).map(f64::ln))
+    Ok(pace.map(|pace| pace.max(1.0).ln()))
 }

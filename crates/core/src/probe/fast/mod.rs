@@ -80,7 +80,7 @@ async fn all(sampler: &mut Sampler, options: Options) -> Result<(), End> {
     let Some(pattern) = pattern else { return Ok(()) };
     let bytes = Claim::new(pattern.bytes, pattern.confidence);
     sampler.note(|known| known.pattern_bytes = Some(bytes));
-    let copies = copies(sampler, answer.response, &pattern).await?;
+    let copies = copies(sampler, &pattern).await?;
     if pattern.bytes == sampler.device().block {
         note_classes(sampler, &[0], copies, pattern.confidence);
         return Ok(());
@@ -90,12 +90,12 @@ async fn all(sampler: &mut Sampler, options: Options) -> Result<(), End> {
 }
 
 /// How many copies there are; one of flash, whose single reads say nothing about its bursts.
-async fn copies(sampler: &mut Sampler, response: f64, pattern: &Pattern) -> Result<usize, End> {
+async fn copies(sampler: &mut Sampler, pattern: &Pattern) -> Result<usize, End> {
     if pattern.yardstick.burst.regime != Regime::Disks {
         return Ok(1);
     }
     sampler.begin(Stage::Copies);
-    let claim = copies::find(sampler, pattern.bytes, response).await?;
+    let claim = copies::find(sampler, pattern.bytes).await?;
     let claim = claim.ok_or(End::Unmeasurable(Unmeasurable::Unsaturated))?;
     let copies = claim.value;
     sampler.note(|known| known.copies = Some(claim));
@@ -174,3 +174,6 @@ fn note_chain(known: &mut Known, odds: f64) {
         *disks = Claim::new(fit.layout.disks(), sure);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,7 +62,8 @@ pub async fn find(
     let mut failure = None;
     for attempt in 1..=ATTEMPTS_MAX {
         let burst = Burst { count: burst.count.max(CANDIDATE_BURST * attempt.min(2)), ..burst };
-        let disks_max = if attempt * 2 > ATTEMPTS_MAX { DISKS_MAX } else { DISKS_LIKELY };
+        let is_larger = failure == Some(Unmeasurable::Unsaturated) || attempt * 2 > ATTEMPTS_MAX;
+        let disks_max = if is_larger { DISKS_MAX } else { DISKS_LIKELY };
         let strides = candidates(stride_max, pattern_max, disks_max);
         let multiple = slowest(sampler, burst, strides, attempt).await?;
         let mut yardstick = match Yardstick::new(sampler, burst, vec![multiple]).await {

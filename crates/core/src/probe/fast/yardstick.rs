@@ -40,8 +40,9 @@ impl Burst {
                 Regime::Disks => gap_trimmed(&done),
                 Regime::Flash { .. } => time_reached(&done),
             };
-            if let Some(pace) = pace.filter(|pace| *pace > 0.0) {
-                return Ok(pace.ln());
+            if let Some(pace) = pace {
+                // All done at once take no time; a nanosecond has a logarithm.
+                return Ok(pace.max(1.0).ln());
             }
         }
         Err(End::Unmeasurable(Unmeasurable::Errors))
