@@ -1,4 +1,4 @@
-//! The third step: how many disks hold each chunk and share its reads. Two reads of one class at once take the time of both
+//! How many disks hold each chunk and share its reads. Two reads of one class at once take the time of both
 //! where there is one copy, and the time of one where there are two.
 
 use super::evidence::probability;

@@ -1,7 +1,7 @@
 //! The fast prober: how an array is laid out, in a few thousand reads.
 //!
 //! ```text
-//! regime -> pattern (candidates, yardstick, division) -> copies -> boundary (hammer) -> layout (library, free) -> members
+//! regime -> pattern (candidates, yardstick, division, copies) -> boundary (hammer) -> layout (library, free) -> members
 //! ```
 //!
 //! It looks for what Shear (Denehy, Bent, Popovici, Arpaci-Dusseau & Arpaci-Dusseau, "Deconstructing Storage Arrays", 2004)
@@ -23,7 +23,7 @@ mod thresholds;
 mod yardstick;
 
 use super::bench::{Bench, Budget, Device, Prober, Spent};
-use super::known::{Claim, Finding, Known, Regime, Stage, Unmeasurable};
+use super::known::{Claim, Finding, Known, Regime, Stage};
 use super::library;
 use crate::layout::LayoutKind;
 use evidence::probability;
@@ -79,27 +79,17 @@ async fn all(sampler: &mut Sampler, options: Options) -> Result<(), End> {
     let pattern = pattern::find(sampler, burst, answer.response, options.pattern_bytes_max).await?;
     let Some(pattern) = pattern else { return Ok(()) };
     let bytes = Claim::new(pattern.bytes, pattern.confidence);
-    sampler.note(|known| known.pattern_bytes = Some(bytes));
-    let copies = copies(sampler, &pattern).await?;
+    sampler.note(|known| {
+        known.pattern_bytes = Some(bytes);
+        known.copies.clone_from(&pattern.copies);
+    });
+    let copies = pattern.copies.as_ref().map_or(1, |claim| claim.value);
     if pattern.bytes == sampler.device().block {
         note_classes(sampler, &[0], copies, pattern.confidence);
         return Ok(());
     }
     let hammer = Hammer::new(pattern.bytes, copies, answer.response, &pattern.yardstick);
     chunks(sampler, pattern, hammer, copies).await
-}
-
-/// How many copies there are; one of flash, whose single reads say nothing about its bursts.
-async fn copies(sampler: &mut Sampler, pattern: &Pattern) -> Result<usize, End> {
-    if pattern.yardstick.burst.regime != Regime::Disks {
-        return Ok(1);
-    }
-    sampler.begin(Stage::Copies);
-    let claim = copies::find(sampler, pattern.bytes).await?;
-    let claim = claim.ok_or(End::Unmeasurable(Unmeasurable::Unsaturated))?;
-    let copies = claim.value;
-    sampler.note(|known| known.copies = Some(claim));
-    Ok(copies)
 }
 
 /// The steps for a pattern of several chunks.

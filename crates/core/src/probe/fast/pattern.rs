@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! candidates -> the slowest (one disk does it all) -> yardstick -> divide by primes, as long as it stays slow -> settle
+//!      ^                                                                                     -> copies: is it one class?
+//!      +-------- once more, of more disks, if one of these fails <---------------------------------+
 //! ```
 
+use super::copies;
 use super::evidence::{Doubt, of_stride};
 use super::lattice::{DISKS_LIKELY, DISKS_MAX, candidates, factors};
 use super::sampler::{End, Sampler};
@@ -11,7 +14,7 @@ use super::statistic::median;
 use super::stride::is_multiple;
 use super::thresholds::{COPIES_MAX, DISMISSED, SEGMENTS_MIN, SETTLED, TENTATIVE};
 use super::yardstick::{Burst, Offsets, Yardstick};
-use crate::probe::known::{Regime, Unmeasurable};
+use crate::probe::known::{Claim, Regime, Unmeasurable};
 
 /// Rounds in which the slowest candidate is looked for.
 const ROUNDS: usize = 5;
@@ -40,6 +43,8 @@ pub struct Pattern {
     pub confidence: f64,
     /// The pace of one disk.
     pub yardstick: Yardstick,
+    /// Disks that hold each chunk; not asked of flash.
+    pub copies: Option<Claim<usize>>,
 }
 
 /// Finds it out, where a single read takes `response` nanoseconds. Nothing when no stride stands the tests: the pattern is none
@@ -80,10 +85,16 @@ pub async fn find(
         }
         failure = None;
         let bytes = divided(sampler, &mut yardstick, multiple, attempt).await?;
-        let pattern = settled(sampler, yardstick, bytes, stride_max).await?;
-        if pattern.is_some() {
-            return Ok(pattern);
+        let Some(mut pattern) = settled(sampler, yardstick, bytes, stride_max).await? else { continue };
+        if burst.regime == Regime::Disks {
+            pattern.copies = copies::find(sampler, pattern.bytes).await?;
+            if pattern.copies.is_none() {
+                // More disks than any mirror has: it only looked alike because it is spread over all of them.
+                failure = Some(Unmeasurable::Unsaturated);
+                continue;
+            }
         }
+        return Ok(Some(pattern));
     }
     failure.map_or(Ok(None), |why| Err(End::Unmeasurable(why)))
 }
@@ -197,5 +208,5 @@ async fn settled(
             primes.pop();
         }
     }
-    Ok(Some(Pattern { bytes, confidence: doubt.confidence(), yardstick }))
+    Ok(Some(Pattern { bytes, confidence: doubt.confidence(), yardstick, copies: None }))
 }

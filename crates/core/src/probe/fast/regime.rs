@@ -53,6 +53,10 @@ async fn depth(sampler: &mut Sampler) -> Result<usize, End> {
         }
         before = after;
     }
+    // The last step is the best that can be had.
+    if doubled > 0 {
+        return Ok(depth);
+    }
     Err(End::Unmeasurable(Unmeasurable::Unsaturated))
 }
 

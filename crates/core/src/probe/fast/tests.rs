@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::probe::bench::{Answers, Batch, Timing};
+use crate::probe::known::Unmeasurable;
 use crate::rng::Rng;
 use crate::units::Nanos;
 

@@ -80,4 +80,4 @@ pub const ODD_SUSPECTED: f64 = 0.12;
 /// It is called slow or fast when it is off by more than this,
 pub const ODD_MIN: f64 = 0.16;
 /// and by more than so many standard errors.
-pub const ODD_ERRORS: f64 = 4.5;
+pub const ODD_ERRORS: f64 = 5.5;

@@ -1,4 +1,4 @@
-//! The fifth step: which chunks of the pattern lie together, by the library of known layouts if one of them stands the test,
+//! The fourth step: which chunks of the pattern lie together, by the library of known layouts if one of them stands the test,
 //! from nothing otherwise.
 
 mod free;
