@@ -2,7 +2,7 @@
 //! every kind, N fresh ones a line, and prints what it took and how often all of it was true. With `--only`, the lines whose
 //! name has that text.
 //!
-//! A seed gives the places that are read, the partition's phase, and everything random in the array.
+//! What was wrong goes to standard error, beside the truth. A seed gives the places that are read, the partition's phase, and everything random in the array.
 
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
@@ -146,7 +146,7 @@ fn try_one(cell: &Cell, seed: u64) -> Outcome {
     let mut outcome = judged(&known, &setup, cell.expected);
     outcome.requests = prober.spent().requests;
     outcome.seconds = prober.spent().time.as_secs_f64();
-    if !outcome.all && std::env::var_os("PROBE_TRIALS_SHOW").is_some() {
+    if !outcome.all {
         eprintln!("{} seed {seed}: {known:?}\n  truth {:?}", cell.name, Truth::of(&setup));
     }
     outcome

@@ -3,7 +3,7 @@
 use super::layout::places::Places;
 use super::sampler::{End, Sampler};
 use super::statistic::{gap_trimmed, median, spread, time_reached};
-use super::thresholds::{ODD_ERRORS, ODD_MIN, ODD_SUSPECTED};
+use super::thresholds::{ODD_ERRORS, ODD_MIN, ODD_SUSPECTED, SPREAD_MIN};
 use super::yardstick::Yardstick;
 use crate::probe::known::Regime;
 
@@ -49,7 +49,7 @@ pub async fn find(
     let time = |logs: &Vec<f64>| {
         let off = median(logs) - middle;
         // 1.25 of the spread of a mean is that of a median.
-        let error = 1.25 * yardstick.spread().max(spread(logs)) / (logs.len().max(1) as f64).sqrt();
+        let error = 1.25 * spread(logs).max(SPREAD_MIN) / (logs.len().max(1) as f64).sqrt();
         let is_odd = off.abs() > ODD_MIN && off.abs() > ODD_ERRORS * error && logs.len() > BURSTS.0;
         ClassTime { factor: off.exp(), odds: if is_odd { (off / error).powi(2) / 2.0 } else { 0.0 } }
     };

@@ -12,7 +12,7 @@ use super::lattice::{DISKS_LIKELY, DISKS_MAX, candidates, factors};
 use super::sampler::{End, Sampler};
 use super::statistic::median;
 use super::stride::is_multiple;
-use super::thresholds::{COPIES_MAX, DISMISSED, SEGMENTS_MIN, SETTLED, TENTATIVE};
+use super::thresholds::{BELIEVED, COPIES_MAX, DISMISSED, SEGMENTS_MIN, SETTLED, TENTATIVE};
 use super::yardstick::{Burst, Offsets, Yardstick};
 use crate::probe::known::{Claim, Regime, Unmeasurable};
 
@@ -125,7 +125,7 @@ async fn slowest(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>, attempt
         while odds > -DISMISSED {
             let offset = offsets.next_of(*stride, sampler.device().block);
             odds += of_stride(burst.pace(sampler, *stride, offset).await? - slow, CANDIDATE_SPREAD);
-            if odds >= TENTATIVE * attempt as f64 {
+            if odds >= BELIEVED {
                 return Ok(*stride);
             }
         }

@@ -10,6 +10,8 @@ pub const SETTLED: f64 = 9.2;
 pub const TENTATIVE: f64 = 3.5;
 /// A stride that is no multiple: one in a hundred; what the search took for necessary by mistake is divided out at its end.
 pub const DISMISSED: f64 = 4.6;
+/// Log-odds at which a candidate is taken for a multiple, and all else is measured by it: one in four hundred.
+pub const BELIEVED: f64 = 6.0;
 /// The share of places which may look like one disk although the stride is no multiple: half of RAID-5 left-asymmetric at
 /// half its pattern, and some more.
 pub const ALIKE_SHARE: f64 = 0.55;
