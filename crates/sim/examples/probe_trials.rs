@@ -15,7 +15,7 @@ use scrubjay_sim::array::flash::Chips;
 use scrubjay_sim::array::map::Map;
 use scrubjay_sim::array::noise::Noise;
 use scrubjay_sim::array::queue::Discipline;
-use scrubjay_sim::array::setup::{Drive, Odd, Setup};
+use scrubjay_sim::array::setup::{Drive, MirrorRead, Odd, Setup};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Mutex;
@@ -45,6 +45,8 @@ enum Expected {
     Unequal,
     /// No layout, whatever else is found.
     NoLayout,
+    /// No chunks, or the true ones: where reads cannot tell.
+    NoChunks,
 }
 
 /// How a trial went.
@@ -217,7 +219,7 @@ fn judged(known: &Known, setup: &Setup, expected: Expected) -> Outcome {
     };
     let finding = match expected {
         Expected::Nothing => known.findings.is_empty(),
-        Expected::NoLayout => true,
+        Expected::NoLayout | Expected::NoChunks => true,
         Expected::Unequal => has(&|finding| matches!(finding, Finding::Unequal { .. })),
         Expected::Slow => {
             let wanted = class_of(setup.odd[0].disk);
@@ -233,7 +235,8 @@ fn judged(known: &Known, setup: &Setup, expected: Expected) -> Outcome {
         pattern,
         chunk,
         classes,
-        all: pattern && chunk && classes && layout && disks && copies && finding && is_flash == is_flash_said,
+        all: expected == Expected::NoChunks && known.classes.is_none() && known.chunk_bytes.is_none()
+            || pattern && chunk && classes && layout && disks && copies && finding && is_flash == is_flash_said,
         wrong_layout: !fits.is_empty() && (is_odd || !classes),
         confidence: known.classes.as_ref().map_or(0.0, |claim| claim.confidence),
         ..Outcome::default()
@@ -416,6 +419,22 @@ fn odd(trials: usize) -> Vec<Cell> {
             "raid5-la of 18",
             Expected::Nothing,
             Box::new(|rng| somewhere(rng, map(LayoutKind::Raid5La, 17, 1, 18), CHUNK)),
+        ),
+        cell(
+            "chained of 6, either copy by chance",
+            Expected::NoChunks,
+            Box::new(|rng| {
+                let mirror_read = MirrorRead::Random;
+                Setup { mirror_read, ..somewhere(rng, map(LayoutKind::Chained, 1, 1, 6), CHUNK) }
+            }),
+        ),
+        cell(
+            "raid1 of 8, either copy by chance",
+            Expected::Nothing,
+            Box::new(|rng| {
+                let mirror_read = MirrorRead::Random;
+                Setup { mirror_read, ..somewhere(rng, map(LayoutKind::Raid1, 1, 1, 8), CHUNK) }
+            }),
         ),
         cell("one disk", Expected::Nothing, Box::new(|rng| somewhere(rng, map(LayoutKind::Raid0, 1, 0, 1), CHUNK))),
         cell(

@@ -102,7 +102,11 @@ async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies:
     });
     sampler.begin(Stage::Layout);
     let mut places = Places { chunk, pattern: pattern.bytes };
-    let mut found = layout::find(sampler, hammer, places, copies).await?;
+    let Some(mut found) = layout::find(sampler, hammer, places, copies).await? else {
+        // What was taken for chunks does not behave like any.
+        sampler.note(|known| (known.chunk_bytes, known.phase_bytes) = (None, None));
+        return Ok(());
+    };
     let period = layout::period(&found.classes);
     if period < found.classes.len() {
         found.classes.truncate(period);

@@ -8,6 +8,13 @@ use crate::probe::fast::sampler::{End, Sampler};
 /// Probes of one hammer: some at least, and more when there are more disks on which they may lie.
 const PROBES: (usize, usize) = (3, 8);
 
+/// Patterns of more chunks are not taken apart: as many as 64 disks with a parity have.
+const CHUNKS_MAX: usize = 4096;
+/// Hammers with [`PROBES`] at least that ask again for what was found,
+const CHECKS: usize = 12;
+/// and answers that may differ then: a stranger's. Where mirrors choose a copy by chance, a third of them does.
+const DIFFERENT_MAX: usize = 2;
+
 /// Classes that were found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
@@ -19,11 +26,35 @@ pub struct Found {
     pub confidence: f64,
 }
 
-/// Finds the classes, whatever they are.
+/// Finds the classes, whatever they are. Nothing when there are too many chunks, or the answers are not the same when they
+/// are asked for again.
 ///
 /// # Errors
 /// Of [`Sampler::run`].
-pub async fn find(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Result<Found, End> {
+pub async fn find(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Result<Option<Found>, End> {
+    if places.chunks() > CHUNKS_MAX {
+        return Ok(None);
+    }
+    let found = classify(sampler, hammer, places).await?;
+    Ok(is_repeatable(sampler, hammer, places, &found).await?.then_some(found))
+}
+
+async fn is_repeatable(sampler: &mut Sampler, hammer: Hammer, places: Places, found: &Found) -> Result<bool, End> {
+    let mut different = 0;
+    for _ in 0..CHECKS {
+        let mut any = || sampler.rng.below(found.classes.len() as u64) as usize;
+        let (at, chunks) = (any(), [(); PROBES.0].map(|()| any()));
+        let (from, to) = (places.some(sampler, at), places.some_of_each(sampler, &chunks));
+        for (chunk, odds) in chunks.into_iter().zip(hammer.compare(sampler, from, &to).await?) {
+            let (one, other) = (found.classes[at], found.classes[chunk]);
+            let is_together = one == other || found.lost == Some(one) || found.lost == Some(other);
+            different += usize::from(is_together != (odds > 0.0));
+        }
+    }
+    Ok(different <= DIFFERENT_MAX)
+}
+
+async fn classify(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Result<Found, End> {
     let chunks = places.chunks();
     let mut doubt = Doubt::default();
     let mut pending: Vec<usize> = (0..chunks).collect();

@@ -9,6 +9,8 @@ use super::evidence::probability;
 use super::hammer::Hammer;
 use super::sampler::{End, Sampler};
 use super::thresholds::{HAMMERS_MAX, TOGETHER};
+use free::Found;
+use known::Accepted;
 use places::Places;
 
 /// What was found out.
@@ -22,16 +24,22 @@ pub struct Classes {
     pub confidence: f64,
 }
 
-/// Finds it out.
+/// Finds it out. Nothing when the answers are not the same twice: there are no classes then, and no chunks.
 ///
 /// # Errors
 /// Of [`Sampler::run`].
-pub async fn find(sampler: &mut Sampler, hammer: Hammer, places: Places, copies: usize) -> Result<Classes, End> {
+pub async fn find(
+    sampler: &mut Sampler,
+    hammer: Hammer,
+    places: Places,
+    copies: usize,
+) -> Result<Option<Classes>, End> {
     if let Some(accepted) = known::find(sampler, hammer, places, copies).await? {
-        return Ok(Classes { classes: accepted.classes, lost: None, confidence: probability(accepted.odds) });
+        let Accepted { classes, odds } = accepted;
+        return Ok(Some(Classes { classes, lost: None, confidence: probability(odds) }));
     }
     let found = free::find(sampler, hammer, places).await?;
-    Ok(Classes { classes: found.classes, lost: found.lost, confidence: found.confidence })
+    Ok(found.map(|Found { classes, lost, confidence }| Classes { classes, lost, confidence }))
 }
 
 /// The log-odds that mirrors are chained (Hsiao & DeWitt 1990): hammers on two chunks load both disks of the chunk between
