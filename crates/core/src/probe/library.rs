@@ -6,6 +6,7 @@
 
 use crate::layout::{Layout, LayoutKind};
 use crate::plan::Shape;
+use std::collections::BTreeSet;
 
 /// Arrays of more disks are not in the library. A choice: eight times the largest of Denehy et al. 2004.
 pub const DISKS_MAX: usize = 128;
@@ -23,6 +24,22 @@ impl Fit {
     /// Its classes, as they are seen from the first chunk in question.
     pub fn classes(&self) -> Vec<usize> {
         classes_of(&self.layout, self.shift)
+    }
+
+    /// Has it these classes, numbered by their first chunks? Most have not, which is seen at their first chunks.
+    fn has(&self, classes: &[usize]) -> bool {
+        let mut disks: Vec<usize> = Vec::new();
+        (self.shift..).zip(classes).all(|(chunk, &class)| {
+            let disk = self.layout.data_disk(chunk);
+            match disks.get(class) {
+                Some(&known) => known == disk,
+                None => {
+                    let is_new = !disks.contains(&disk);
+                    disks.push(disk);
+                    is_new
+                }
+            }
+        })
     }
 }
 
@@ -42,23 +59,19 @@ pub fn canonical(classes: &[usize]) -> Vec<usize> {
 /// Layouts with other numbers of copies are left out, where the number is known.
 pub fn candidates(chunks: u64, copies: Option<usize>) -> Vec<Fit> {
     let mut found: Vec<Fit> = Vec::new();
-    for layout in layouts(chunks).into_iter().filter(|layout| copies.is_none_or(|copies| copies_of(layout) == copies)) {
-        let first = found.len();
-        for shift in 0..chunks {
-            let fit = Fit { layout, shift };
-            let classes = fit.classes();
-            if found[first..].iter().all(|other| other.classes() != classes) {
-                found.push(fit);
-            }
-        }
+    for layout in layouts(chunks, copies) {
+        let mut seen = BTreeSet::new();
+        let each = (0..chunks).map(|shift| Fit { layout, shift });
+        found.extend(each.filter(|fit| seen.insert(fit.classes())));
     }
     found
 }
 
 /// The known layouts that have just these classes, in any numbering.
 pub fn fits(classes: &[usize], copies: Option<usize>) -> Vec<Fit> {
-    let wanted = canonical(classes);
-    candidates(classes.len() as u64, copies).into_iter().filter(|fit| fit.classes() == wanted).collect()
+    let (wanted, chunks) = (canonical(classes), classes.len() as u64);
+    let fit = |layout| (0..chunks).map(|shift| Fit { layout, shift }).find(|fit| fit.has(&wanted));
+    layouts(chunks, copies).into_iter().filter_map(fit).collect()
 }
 
 /// How many disks hold each chunk.
@@ -66,8 +79,8 @@ pub fn copies_of(layout: &Layout) -> usize {
     if matches!(layout.kind(), LayoutKind::Raid1 | LayoutKind::Chained) { 2 } else { 1 }
 }
 
-/// All that have a pattern of so many chunks. (The `rotating` kind with one or two parities is RAID-5 and RAID-6 again.)
-fn layouts(chunks: u64) -> Vec<Layout> {
+/// All that have a pattern of so many chunks, and so many copies where their number is known. (The `rotating` kind with one or two parities is RAID-5 and RAID-6 again.)
+pub fn layouts(chunks: u64, copies: Option<usize>) -> Vec<Layout> {
     let mut found = Vec::new();
     for disks in 1..=DISKS_MAX {
         // No pattern is longer than disks times data chunks, or shorter than half its disks.
@@ -92,6 +105,7 @@ fn layouts(chunks: u64) -> Vec<Layout> {
             found.extend(made.filter(|layout| is_one_of_its_names && layout.pattern() == chunks));
         }
     }
+    found.retain(|layout| copies.is_none_or(|copies| copies_of(layout) == copies));
     found
 }
 

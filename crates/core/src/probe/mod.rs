@@ -1,5 +1,6 @@
 //! Probing: how an unknown array is laid out, from the times that its requests take.
 
 pub mod bench;
+pub mod fast;
 pub mod known;
 pub mod library;

@@ -1,0 +1,166 @@
+//! The third step: where chunks begin, by galloping and bisection from some place to the end of its chunk.
+
+use super::evidence::Doubt;
+use super::hammer::Hammer;
+use super::lattice::greatest_common_divisor;
+use super::sampler::{End, Sampler};
+
+/// Probes of one search step: more of them could lie on one other disk and hold each other up.
+const PROBES: u64 = 3;
+/// By how much each probe of a gallop lies farther than the one before.
+const STRIDE: u64 = 4;
+/// Boundaries that are searched,
+const BOUNDARIES: usize = 3;
+/// in at most so many searches.
+const SEARCHES_MAX: usize = 16;
+/// Chunks of which the start, the middle and the end are compared: of chunks that are in truth two or three, at most half
+/// lie together by chance.
+const CHECKED: usize = 6;
+/// After so many corrections no chunk is claimed.
+const CORRECTIONS_MAX: usize = 8;
+
+/// What was found out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chunk {
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The first byte of the device at which one begins.
+    pub phase: u64,
+    /// How sure that is.
+    pub confidence: f64,
+}
+
+/// Finds it out for a pattern of several classes. Nothing when the tests contradict each other.
+///
+/// # Errors
+/// Of [`Sampler::run`].
+pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<Chunk>, End> {
+    let block = sampler.device().block;
+    let mut search = Search { hammer, block, doubt: Doubt::default() };
+    let mut boundaries = Vec::new();
+    let anywhere = |sampler: &mut Sampler| sampler.rng.below(hammer.pattern / block) * block;
+    let mut at = anywhere(sampler);
+    for _ in 0..SEARCHES_MAX {
+        match search.end_of(sampler, at).await? {
+            Some(next) => boundaries.push(next),
+            None => {
+                // A chunk that waits for all others, or lies together with what was asked for by chance.
+                at = anywhere(sampler);
+                continue;
+            }
+        }
+        if boundaries.len() == BOUNDARIES {
+            break;
+        }
+        at = boundaries[boundaries.len() - 1];
+    }
+    if boundaries.len() < BOUNDARIES {
+        return Ok(None);
+    }
+    for _ in 0..CORRECTIONS_MAX {
+        let bytes = spacing(&boundaries, hammer.pattern);
+        match search.broken(sampler, bytes, boundaries[0] % bytes).await? {
+            None => {
+                let confidence = search.doubt.confidence();
+                return Ok(Some(Chunk { bytes, phase: boundaries[0] % bytes, confidence }));
+            }
+            Some(boundary) => boundaries.push(boundary),
+        }
+    }
+    Ok(None)
+}
+
+/// The greatest chunk at whose multiples all boundaries lie, apart from their phase; the pattern is whole chunks, too.
+fn spacing(boundaries: &[u64], pattern: u64) -> u64 {
+    boundaries
+        .iter()
+        .fold(pattern, |spacing, boundary| greatest_common_divisor(spacing, boundary.abs_diff(boundaries[0])))
+}
+
+struct Search {
+    hammer: Hammer,
+    block: u64,
+    doubt: Doubt,
+}
+
+impl Search {
+    /// The first boundary behind a place. It may be beyond the pattern's end. Nothing when all of it seems to be one chunk.
+    async fn end_of(&mut self, sampler: &mut Sampler, at: u64) -> Result<Option<u64>, End> {
+        let (mut low, mut step) = (0, STRIDE * self.block);
+        loop {
+            let pattern = self.hammer.pattern;
+            let steps: Vec<u64> =
+                (0..PROBES as u32).map(|i| step * STRIDE.pow(i)).filter(|&step| step < pattern).collect();
+            if steps.is_empty() {
+                return Ok(None);
+            }
+            match self.first_apart(sampler, at, &steps).await? {
+                Some(0) => return Ok(Some(self.between(sampler, at, low, steps[0]).await?)),
+                Some(index) => return Ok(Some(self.between(sampler, at, steps[index - 1], steps[index]).await?)),
+                None => {
+                    low = steps[steps.len() - 1];
+                    step = low * STRIDE;
+                    if step >= pattern && low < pattern / 2 {
+                        step = pattern / 2;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The boundary between two distances from a place, of which the first lies together with it and the second does not.
+    async fn between(&mut self, sampler: &mut Sampler, at: u64, low: u64, high: u64) -> Result<u64, End> {
+        let (mut low, mut high) = (low / self.block, high / self.block);
+        while high - low > 1 {
+            let mut steps: Vec<u64> = (1..=PROBES).map(|i| low + (high - low) * i / (PROBES + 1)).collect();
+            steps.retain(|&step| step > low && step < high);
+            steps.dedup();
+            let places: Vec<u64> = steps.iter().map(|step| step * self.block).collect();
+            match self.first_apart(sampler, at, &places).await? {
+                Some(0) => high = steps[0],
+                Some(index) => (low, high) = (steps[index - 1], steps[index]),
+                None => low = steps[steps.len() - 1],
+            }
+        }
+        Ok(at + high * self.block)
+    }
+
+    /// The first of some distances that does not lie together with a place.
+    async fn first_apart(&mut self, sampler: &mut Sampler, at: u64, steps: &[u64]) -> Result<Option<usize>, End> {
+        let places: Vec<u64> = steps.iter().map(|step| at + step).collect();
+        let odds = self.hammer.compare(sampler, at % self.hammer.pattern, &places).await?;
+        let first = odds.iter().position(|odds| *odds <= 0.0);
+        odds[..first.map_or(odds.len(), |first| first + 1)].iter().for_each(|odds| self.doubt.add(*odds));
+        Ok(first)
+    }
+
+    /// Compares the start, the middle and the end of some chunks: a boundary inside of one, if there is any.
+    async fn broken(&mut self, sampler: &mut Sampler, bytes: u64, phase: u64) -> Result<Option<u64>, End> {
+        if bytes == self.block {
+            return Ok(None);
+        }
+        let chunks = self.hammer.pattern / bytes;
+        for _ in 0..CHECKED.min(chunks as usize) {
+            let start = sampler.rng.below(chunks) * bytes + phase;
+            let steps = [bytes / self.block / 2 * self.block, bytes - self.block];
+            match self.first_apart(sampler, start, &steps).await? {
+                None => {}
+                Some(0) => return Ok(Some(self.between(sampler, start, 0, steps[0]).await?)),
+                Some(_) => return Ok(Some(self.between(sampler, start, steps[0], steps[1]).await?)),
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spacing_divides_all_distances_and_the_pattern() {
+        assert_eq!(spacing(&[1536, 1536 + 4096, 1536 + 12288], 1 << 20), 4096);
+        assert_eq!(spacing(&[100, 100 + 3072], 16384), 1024, "no chunk of which the pattern is not made");
+        assert_eq!(spacing(&[5], 64), 64);
+    }
+}

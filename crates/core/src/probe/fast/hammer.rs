@@ -1,0 +1,109 @@
+//! Hammer and probe: is one place of the pattern on the same disk as another?
+//!
+//! ```text
+//! hammer: many reads of one place, in patterns close to each other      |x x x x x x        |
+//! probes: a little later, one read of each other place, far away        |              a b c|
+//! ```
+//!
+//! A probe on the hammer's disk is done after the hammer, in whatever order the disk serves: it came later (in turn), is
+//! farther (nearest first), and lies above (elevators go up). Any other probe only takes its own way.
+
+use super::evidence::of_probe;
+use super::sampler::{End, Sampler};
+use super::thresholds::{APART, EARLY_RESPONSES, HAMMER_READS, HAMMERS_MAX, TOGETHER};
+use super::yardstick::Yardstick;
+use crate::probe::bench::Request;
+use crate::probe::known::Regime;
+use crate::units::Nanos;
+
+/// The share of the device that a hammer takes, at least twice its reads in patterns: near enough for short ways.
+const BAND_SHARE: u64 = 100;
+/// Where probes begin, as a share of the device behind the hammer: between these two.
+const FAR: (f64, f64) = (0.35, 0.45);
+/// Probes follow after this share of one request's time: the disk is at work then.
+const DELAY_SHARE: f64 = 0.5;
+
+/// A hammer.
+#[derive(Clone, Copy, Debug)]
+pub struct Hammer {
+    /// The pattern's size in bytes.
+    pub pattern: u64,
+    /// Reads.
+    pub count: usize,
+    /// How much later probes follow.
+    pub delay: Nanos,
+    /// A probe that waits longer, in nanoseconds, is not early, whoever else is late.
+    pub patience: f64,
+}
+
+impl Hammer {
+    /// For a pattern of so many bytes, on mirrors of so many copies, where a single read takes `response` nanoseconds. On
+    /// flash it is half a saturating burst.
+    pub fn new(pattern: u64, copies: usize, response: f64, yardstick: &Yardstick) -> Hammer {
+        let count = match yardstick.burst.regime {
+            Regime::Disks => HAMMER_READS * copies,
+            Regime::Flash { .. } => yardstick.burst.count / 2,
+        };
+        let delay = Nanos((yardstick.log().exp() * copies as f64 * DELAY_SHARE) as u64);
+        Hammer { pattern, count, delay, patience: EARLY_RESPONSES * response }
+    }
+
+    /// Hammers these places, equally often, and probes the others, once: the log-odds for each that it lies together with
+    /// one of them. Places are bytes of the pattern.
+    ///
+    /// # Errors
+    /// Of [`Sampler::run`].
+    pub async fn strike(&self, sampler: &mut Sampler, at: &[u64], probes: &[u64]) -> Result<Vec<f64>, End> {
+        let device = sampler.device();
+        let patterns = device.bytes / self.pattern - 1;
+        let band = (patterns / BAND_SHARE).max(2 * self.count as u64).min(patterns / 4);
+        let first = sampler.rng.below(patterns / 2 - band + 1);
+        let (from, to) = FAR;
+        let far = first + band + ((from + (to - from) * sampler.rng.uniform()) * patterns as f64) as u64;
+        let far_band = band.min(patterns - far);
+        let mut requests = Vec::new();
+        // Upwards, so that an elevator passes them all before it comes to the probes.
+        for read in 0..self.count as u64 {
+            for place in at {
+                let slot = band * read / self.count as u64;
+                let width = (band * (read + 1) / self.count as u64 - slot).max(1);
+                let pattern = first + slot + sampler.rng.below(width);
+                requests.push(sampler.read(pattern * self.pattern + place));
+            }
+        }
+        for place in probes {
+            let pattern = far + sampler.rng.below(far_band.max(1));
+            let offset = pattern * self.pattern + place % self.pattern;
+            requests.push(Request { at: self.delay, ..sampler.read(offset.min(device.bytes - device.block)) });
+        }
+        let done = sampler.run(requests).await?;
+        let (hammer, probed) = done.split_at(self.count * at.len());
+        let before = |time: f64| hammer.iter().flatten().filter(|done| **done < time).count() as f64;
+        let answered = hammer.iter().flatten().count().max(1) as f64;
+        let odds = |time: f64| {
+            let odds = of_probe(before(time) / answered);
+            // One of two mirrored disks may be held up, and the probe have waited at the other.
+            if time - self.delay.0 as f64 > self.patience { odds.max(0.0) } else { odds }
+        };
+        Ok(probed.iter().map(|time| time.map_or(0.0, odds)).collect())
+    }
+
+    /// Probes as long as it takes to know each: the log-odds that it lies together with `at`.
+    ///
+    /// # Errors
+    /// Of [`Sampler::run`].
+    pub async fn compare(&self, sampler: &mut Sampler, at: u64, probes: &[u64]) -> Result<Vec<f64>, End> {
+        let mut odds = vec![0.0; probes.len()];
+        for _ in 0..HAMMERS_MAX {
+            let open: Vec<usize> = (0..probes.len()).filter(|&i| odds[i] < TOGETHER && odds[i] > -APART).collect();
+            if open.is_empty() {
+                break;
+            }
+            let places: Vec<u64> = open.iter().map(|&i| probes[i]).collect();
+            for (i, found) in open.iter().zip(self.strike(sampler, &[at], &places).await?) {
+                odds[*i] += found;
+            }
+        }
+        Ok(odds)
+    }
+}

@@ -1,0 +1,126 @@
+//! Strides to begin with: a few large numbers of which nearly every likely pattern is a divisor.
+//!
+//! Any multiple of the pattern serves to find it by division, so nobody has to try all sizes one after the other.
+
+/// Chunks that are likely, in bytes: powers of two up to 1 MiB divide one of the first two, three times such the third.
+const CHUNKS: [u64; 3] = [128 << 10, 1 << 20, 96 << 10];
+/// The smallest chunk: one sector.
+const CHUNK_MIN: u64 = 512;
+/// A smaller chunk than likely is taken such that so many of its patterns have room in a stride.
+const ROOM: u64 = 16;
+/// Arrays of up to so many disks are likely; larger ones often divide the same numbers.
+pub const DISKS_LIKELY: u64 = 16;
+/// Arrays of up to so many disks are tried when no smaller one does.
+pub const DISKS_MAX: u64 = 64;
+
+/// Strides of at most `stride_max` bytes: each pattern of at most `pattern_max` bytes that an array of up to `disks_max` disks
+/// is likely to have divides one of them, as far as they have room.
+pub fn candidates(stride_max: u64, pattern_max: u64, disks_max: u64) -> Vec<u64> {
+    let mut wanted = patterns(stride_max.min(pattern_max), disks_max);
+    let mut strides: Vec<u64> = Vec::new();
+    for pattern in &wanted {
+        let joined = |stride: u64| least_common_multiple(stride, *pattern).filter(|&joined| joined <= stride_max);
+        match strides.iter_mut().find_map(|stride| joined(*stride).map(|joined| (stride, joined))) {
+            Some((stride, joined)) => *stride = joined,
+            None => strides.push(*pattern),
+        }
+    }
+    for stride in &mut strides {
+        // Powers of two cost nothing: they are searched by halves.
+        while *stride * 2 <= stride_max && (*stride * 2).trailing_zeros() <= pattern_max.ilog2() {
+            *stride *= 2;
+        }
+    }
+    // Those that cover most of what is left, until all is covered.
+    let mut found = Vec::new();
+    while !wanted.is_empty() {
+        let covers = |stride: &u64| wanted.iter().filter(|&pattern| stride.is_multiple_of(*pattern)).count();
+        let Some(&best) = strides.iter().max_by_key(|stride| covers(stride)) else { break };
+        wanted.retain(|pattern| !best.is_multiple_of(*pattern));
+        found.push(best);
+    }
+    found
+}
+
+/// The patterns of likely arrays: of striping and mirrors (and ZIGZAG), of one parity, of two. Where a likely chunk has no
+/// room, a smaller one that leaves room for others.
+fn patterns(bytes_max: u64, disks_max: u64) -> Vec<u64> {
+    let mut found = Vec::new();
+    for largest in CHUNKS {
+        for disks in 2..=disks_max {
+            for chunks in [2 * disks, disks * (disks - 1), disks * (disks - 2)] {
+                let smaller = std::iter::successors(Some(largest / 2), |chunk| Some(chunk / 2));
+                let mut smaller = smaller.take_while(|chunk| *chunk >= CHUNK_MIN);
+                let chunk = if chunks * largest <= bytes_max {
+                    Some(largest)
+                } else {
+                    smaller.find(|chunk| chunks * chunk <= bytes_max / ROOM)
+                };
+                found.extend(chunk.filter(|_| chunks > 0).map(|chunk| chunks * chunk));
+            }
+        }
+    }
+    // The largest have the least choice of strides, so they choose first.
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found.dedup();
+    found
+}
+
+/// The greatest number that divides both.
+pub fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+fn least_common_multiple(a: u64, b: u64) -> Option<u64> {
+    (a / greatest_common_divisor(a, b)).checked_mul(b)
+}
+
+/// The primes of a number with their exponents, in order. Only for numbers whose second largest prime is small.
+pub fn factors(number: u64) -> Vec<(u64, u32)> {
+    let (mut rest, mut found, mut prime) = (number, Vec::new(), 2);
+    while rest > 1 {
+        if prime * prime > rest {
+            prime = rest;
+        }
+        let mut exponent = 0;
+        while rest.is_multiple_of(prime) {
+            rest /= prime;
+            exponent += 1;
+        }
+        if exponent > 0 {
+            found.push((prime, exponent));
+        }
+        prime += 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_likely_pattern_divides_a_candidate() {
+        for stride_max in [8 << 20, 34 << 20, 91 << 20, 364 << 20, 25 << 30] {
+            let candidates = candidates(stride_max, 64 << 20, DISKS_LIKELY);
+            assert!(candidates.len() <= 28, "{} strides of {stride_max}", candidates.len());
+            assert!(candidates.iter().all(|&stride| stride <= stride_max));
+            for chunk in (9..=20).map(|exponent| 1u64 << exponent).chain([24 << 9, 24 << 12]) {
+                for disks in 2u64..=16 {
+                    for chunks in [disks, 2 * disks, disks * (disks - 1), disks * (disks - 2)] {
+                        let (pattern, limit) = (chunk * chunks, stride_max.min(64 << 20) / 16);
+                        let is_covered = candidates.iter().any(|stride| stride.is_multiple_of(pattern.max(1)));
+                        assert!(is_covered || pattern > limit || pattern == 0, "{chunks} x {chunk} of {stride_max}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_taken_apart() {
+        assert_eq!(factors(105 << 18), [(2, 18), (3, 1), (5, 1), (7, 1)]);
+        assert_eq!((factors(1), factors(9 * 17)), (vec![], vec![(3, 2), (17, 1)]));
+        assert_eq!((greatest_common_divisor(48, 36), greatest_common_divisor(7, 0)), (12, 7));
+    }
+}

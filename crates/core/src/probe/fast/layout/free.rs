@@ -1,0 +1,116 @@
+//! Classes from nothing: each chunk is probed under a hammer on one chunk of each class, until it is late.
+
+use super::places::Places;
+use crate::probe::fast::evidence::Doubt;
+use crate::probe::fast::hammer::Hammer;
+use crate::probe::fast::sampler::{End, Sampler};
+
+/// Probes of one hammer: some at least, and more when there are more disks on which they may lie.
+const PROBES: (usize, usize) = (3, 8);
+
+/// Patterns of more chunks are not taken apart: as many as 64 disks with a parity have.
+const CHUNKS_MAX: usize = 4096;
+/// Hammers with [`PROBES`] at least that ask again for what was found,
+const CHECKS: usize = 12;
+/// and answers that may differ then: a stranger's. Where mirrors choose a copy by chance, a third of them does.
+const DIFFERENT_MAX: usize = 2;
+
+/// Classes that were found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The class of each chunk.
+    pub classes: Vec<usize>,
+    /// The class of the chunks that wait for every other one.
+    pub lost: Option<usize>,
+    /// How sure all of it is.
+    pub confidence: f64,
+}
+
+/// Finds the classes, whatever they are. Nothing when there are too many chunks, or the answers are not the same when they
+/// are asked for again.
+///
+/// # Errors
+/// Of [`Sampler::run`].
+pub async fn find(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Result<Option<Found>, End> {
+    if places.chunks() > CHUNKS_MAX {
+        return Ok(None);
+    }
+    let found = classify(sampler, hammer, places).await?;
+    Ok(is_repeatable(sampler, hammer, places, &found).await?.then_some(found))
+}
+
+async fn is_repeatable(sampler: &mut Sampler, hammer: Hammer, places: Places, found: &Found) -> Result<bool, End> {
+    let mut different = 0;
+    for _ in 0..CHECKS {
+        let mut any = || sampler.rng.below(found.classes.len() as u64) as usize;
+        let (at, chunks) = (any(), [(); PROBES.0].map(|()| any()));
+        let (from, to) = (places.some(sampler, at), places.some_of_each(sampler, &chunks));
+        for (chunk, odds) in chunks.into_iter().zip(hammer.compare(sampler, from, &to).await?) {
+            let (one, other) = (found.classes[at], found.classes[chunk]);
+            let is_together = one == other || found.lost == Some(one) || found.lost == Some(other);
+            different += usize::from(is_together != (odds > 0.0));
+        }
+    }
+    Ok(different <= DIFFERENT_MAX)
+}
+
+async fn classify(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Result<Found, End> {
+    let chunks = places.chunks();
+    let mut doubt = Doubt::default();
+    let mut pending: Vec<usize> = (0..chunks).collect();
+    let (mut found, mut lost): (Vec<Vec<usize>>, Vec<usize>) = (Vec::new(), Vec::new());
+    while let Some(&first) = pending.first() {
+        let probes = (PROBES.0 + found.len()).min(PROBES.1);
+        let late = together(sampler, hammer, places, first, &pending[1..], probes, &mut doubt).await?;
+        // There are several classes: a chunk that waits for all of them is no class's.
+        let waits_for_all = found.is_empty() && chunks > 2 && late.len() + 1 == pending.len();
+        if waits_for_all {
+            lost.push(first);
+            pending.remove(0);
+            continue;
+        }
+        pending.retain(|chunk| *chunk != first && !late.contains(chunk));
+        found.push(std::iter::once(first).chain(late).collect());
+        if found.len() == 2 {
+            // Lost chunks wait for the first class, too, and were taken for its own.
+            let suspects = found[0][1..].to_vec();
+            let both = together(sampler, hammer, places, first, &suspects, PROBES.0, &mut doubt).await?;
+            found[0].retain(|chunk| !both.contains(chunk));
+            lost.extend(both);
+        }
+    }
+    let lost_class = (!lost.is_empty()).then_some(found.len());
+    found.push(lost);
+    let class_of = |chunk: usize| found.iter().position(|class| class.contains(&chunk)).expect("every chunk has one");
+    let numbers: Vec<usize> = (0..chunks).map(class_of).collect();
+    let classes = crate::probe::library::canonical(&numbers);
+    let lost = lost_class.and_then(|class| numbers.iter().position(|number| *number == class)).map(|at| classes[at]);
+    Ok(Found { classes, lost, confidence: doubt.confidence() })
+}
+
+/// Which of some chunks lie together with one.
+async fn together(
+    sampler: &mut Sampler,
+    hammer: Hammer,
+    places: Places,
+    at: usize,
+    chunks: &[usize],
+    probes: usize,
+    doubt: &mut Doubt,
+) -> Result<Vec<usize>, End> {
+    let mut late = Vec::new();
+    let mut order = chunks.to_vec();
+    for i in (1..order.len()).rev() {
+        order.swap(i, sampler.rng.below(i as u64 + 1) as usize);
+    }
+    for group in order.chunks(probes) {
+        let (from, to) = (places.some(sampler, at), places.some_of_each(sampler, group));
+        for (chunk, odds) in group.iter().zip(hammer.compare(sampler, from, &to).await?) {
+            doubt.add(odds);
+            if odds > 0.0 {
+                late.push(*chunk);
+            }
+        }
+    }
+    Ok(late)
+}

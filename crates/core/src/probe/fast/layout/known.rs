@@ -1,0 +1,186 @@
+//! Classes by the library: which known layout do a few hammers leave over, and does it stand when all of it is tested?
+
+use super::places::Places;
+use crate::layout::Layout;
+use crate::probe::fast::hammer::Hammer;
+use crate::probe::fast::sampler::{End, Sampler};
+use crate::probe::fast::thresholds::SETTLED;
+use crate::probe::library::{self, canonical};
+
+/// Hammers to choose by; each leaves a part of what was there.
+const ROUNDS_MAX: usize = 48;
+/// So many hammers in a row that could not divide what is left have shown that it is all the same.
+const IDLE_MAX: usize = 4;
+/// Chunks that are considered as probes of a hammer,
+const CONSIDERED: usize = 24;
+/// and that are probed: few enough not to hold each other up.
+const PROBES: usize = 5;
+/// Probes of one hammer in the last test, where each lies on a disk of its own or all lie on the hammer's.
+const TESTED: usize = 12;
+/// Passes of that test: of few classes, one says too little.
+const PASSES_MAX: usize = 3;
+/// A probe is asked only if at least this share of what is left (by probability) disagrees about it.
+const DIVIDED_MIN: f64 = 0.003;
+
+/// Classes that passed the test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Accepted {
+    /// The class of each chunk.
+    pub classes: Vec<usize>,
+    /// Log-odds.
+    pub odds: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Hypothesis {
+    layout: Layout,
+    shift: u64,
+    odds: f64,
+}
+
+impl Hypothesis {
+    fn disk(&self, chunk: usize) -> usize {
+        self.layout.data_disk(self.shift + chunk as u64)
+    }
+
+    fn is_together(&self, one: usize, other: usize) -> bool {
+        self.disk(one) == self.disk(other)
+    }
+}
+
+/// Finds the known layout that it is. Nothing when it is none, or does not behave like any: the test is against what one
+/// disk and two disks do, never against the next best layout.
+///
+/// # Errors
+/// Of [`Sampler::run`].
+pub async fn find(
+    sampler: &mut Sampler,
+    hammer: Hammer,
+    places: Places,
+    copies: usize,
+) -> Result<Option<Accepted>, End> {
+    let chunks = places.chunks();
+    let layouts = library::layouts(chunks as u64, Some(copies));
+    let each = |layout: Layout| (0..chunks as u64).map(move |shift| Hypothesis { layout, shift, odds: 0.0 });
+    let mut live: Vec<Hypothesis> = layouts.into_iter().flat_map(each).collect();
+    let mut idle = 0;
+    for _ in 0..ROUNDS_MAX {
+        if live.is_empty() || idle >= IDLE_MAX {
+            break;
+        }
+        let at = sampler.rng.below(chunks as u64) as usize;
+        let probes = dividing(sampler, &live, at, chunks);
+        if probes.is_empty() {
+            idle += 1;
+            continue;
+        }
+        idle = 0;
+        let (from, to) = (places.some(sampler, at), places.some_of_each(sampler, &probes));
+        let found = hammer.strike(sampler, &[from], &to).await?;
+        for hypothesis in &mut live {
+            let together = probes.iter().zip(&found).filter(|(probe, _)| hypothesis.is_together(at, **probe));
+            hypothesis.odds += together.map(|(_, odds)| odds).sum::<f64>();
+        }
+        let best = best_odds(&live);
+        live.retain(|hypothesis| hypothesis.odds >= best - SETTLED);
+    }
+    let Some(best) = live.iter().max_by(|a, b| a.odds.total_cmp(&b.odds)) else { return Ok(None) };
+    let classes = canonical(&(0..chunks).map(|chunk| best.disk(chunk)).collect::<Vec<_>>());
+    let odds = tested(sampler, hammer, places, &classes).await?;
+    Ok(odds.map(|odds| Accepted { classes, odds: odds.min(SETTLED) }))
+}
+
+fn best_odds(live: &[Hypothesis]) -> f64 {
+    live.iter().map(|hypothesis| hypothesis.odds).fold(f64::MIN, f64::max)
+}
+
+/// Chunks about which those that are left disagree most: do they lie together with `at`?
+fn dividing(sampler: &mut Sampler, live: &[Hypothesis], at: usize, chunks: usize) -> Vec<usize> {
+    let best = best_odds(live);
+    let leader = live.iter().max_by(|a, b| a.odds.total_cmp(&b.odds)).expect("some are left");
+    let mut considered: Vec<usize> = (0..CONSIDERED).map(|_| sampler.rng.below(chunks as u64) as usize).collect();
+    considered.extend((0..chunks).filter(|&chunk| leader.is_together(at, chunk)).take(CONSIDERED));
+    considered.sort_unstable();
+    considered.dedup();
+    considered.retain(|&chunk| chunk != at);
+    let weight: f64 = live.iter().map(|hypothesis| (hypothesis.odds - best).exp()).sum();
+    let mut scored: Vec<(f64, usize)> = considered
+        .into_iter()
+        .map(|chunk| {
+            let together = live.iter().filter(|hypothesis| hypothesis.is_together(at, chunk));
+            let share = together.map(|hypothesis| (hypothesis.odds - best).exp()).sum::<f64>() / weight;
+            (share.min(1.0 - share), chunk)
+        })
+        .filter(|(share, _)| *share >= DIVIDED_MIN)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.into_iter().take(PROBES).map(|(_, chunk)| chunk).collect()
+}
+
+/// Tests every chunk against a chunk of its class, and every class against every other: the log-odds of the weakest class.
+/// Nothing when one of them fails.
+async fn tested(sampler: &mut Sampler, hammer: Hammer, places: Places, classes: &[usize]) -> Result<Option<f64>, End> {
+    let count = classes.iter().max().map_or(0, |most| most + 1);
+    let members: Vec<Vec<usize>> =
+        (0..count).map(|class| (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect()).collect();
+    let mut support = vec![0.0; count];
+    for _ in 0..PASSES_MAX {
+        for class in 0..count {
+            let Some(found) = tested_one(sampler, hammer, places, &members, class).await? else { return Ok(None) };
+            for (probe, odds) in found {
+                support[class] += odds;
+                support[classes[probe]] += odds;
+            }
+        }
+        if support.iter().all(|odds| *odds >= SETTLED) {
+            break;
+        }
+    }
+    Ok(Some(support.into_iter().fold(f64::MAX, f64::min)))
+}
+
+/// Tests a class: against all of its own, and one of each later class. The chunks with what each adds to the log-odds;
+/// nothing when one is not where it should be.
+async fn tested_one(
+    sampler: &mut Sampler,
+    hammer: Hammer,
+    places: Places,
+    members: &[Vec<usize>],
+    class: usize,
+) -> Result<Option<Vec<(usize, f64)>>, End> {
+    let any = |sampler: &mut Sampler, of: &[usize]| of[sampler.rng.below(of.len() as u64) as usize];
+    let at = any(sampler, &members[class]);
+    let others: Vec<usize> = members[class].iter().copied().filter(|&chunk| chunk != at).collect();
+    let apart: Vec<usize> = members[class + 1..].iter().map(|of| any(sampler, of)).collect();
+    let mut found = Vec::new();
+    for (probes, is_together) in [(others, true), (apart, false)] {
+        for probes in probes.chunks(TESTED) {
+            for (probe, odds) in probes.iter().zip(asked(sampler, hammer, places, at, probes, is_together).await?) {
+                if (odds > 0.0) != is_together {
+                    return Ok(None);
+                }
+                found.push((*probe, odds.abs()));
+            }
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Probes once, and those that are not as expected until they are known.
+async fn asked(
+    sampler: &mut Sampler,
+    hammer: Hammer,
+    places: Places,
+    at: usize,
+    probes: &[usize],
+    is_together: bool,
+) -> Result<Vec<f64>, End> {
+    let (from, to) = (places.some(sampler, at), places.some_of_each(sampler, probes));
+    let mut odds = hammer.strike(sampler, &[from], &to).await?;
+    for (place, odds) in to.iter().zip(&mut odds) {
+        if (*odds > 0.0) != is_together {
+            *odds = hammer.compare(sampler, from, &[*place]).await?[0];
+        }
+    }
+    Ok(odds)
+}

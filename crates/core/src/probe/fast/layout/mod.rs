@@ -1,0 +1,82 @@
+//! The fourth step: which chunks of the pattern lie together, by the library of known layouts if one of them stands the test,
+//! from nothing otherwise.
+
+mod free;
+mod known;
+pub mod places;
+
+use super::evidence::probability;
+use super::hammer::Hammer;
+use super::sampler::{End, Sampler};
+use super::thresholds::{HAMMERS_MAX, TOGETHER};
+use free::Found;
+use known::Accepted;
+use places::Places;
+
+/// What was found out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classes {
+    /// The class of each chunk of the pattern, numbered by their first chunks.
+    pub classes: Vec<usize>,
+    /// The class of chunks that wait for every other one.
+    pub lost: Option<usize>,
+    /// How sure that is.
+    pub confidence: f64,
+}
+
+/// Finds it out. Nothing when the answers are not the same twice: there are no classes then, and no chunks.
+///
+/// # Errors
+/// Of [`Sampler::run`].
+pub async fn find(
+    sampler: &mut Sampler,
+    hammer: Hammer,
+    places: Places,
+    copies: usize,
+) -> Result<Option<Classes>, End> {
+    if let Some(accepted) = known::find(sampler, hammer, places, copies).await? {
+        let Accepted { classes, odds } = accepted;
+        return Ok(Some(Classes { classes, lost: None, confidence: probability(odds) }));
+    }
+    let found = free::find(sampler, hammer, places).await?;
+    Ok(found.map(|Found { classes, lost, confidence }| Classes { classes, lost, confidence }))
+}
+
+/// The log-odds that mirrors are chained (Hsiao & DeWitt 1990): hammers on two chunks load both disks of the chunk between
+/// them then, and none of its disks where each chunk has a pair of its own.
+///
+/// # Errors
+/// Of [`Sampler::run`].
+pub async fn is_chained(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Result<f64, End> {
+    let chunks = places.chunks();
+    let mut odds = 0.0f64;
+    for _ in 0..HAMMERS_MAX {
+        let first = sampler.rng.below(chunks as u64) as usize;
+        let at = places.some_of_each(sampler, &[first, (first + 2) % chunks]);
+        let between = places.some(sampler, (first + 1) % chunks);
+        odds += hammer.strike(sampler, &at, &[between]).await?[0];
+        if odds.abs() >= TOGETHER {
+            break;
+        }
+    }
+    Ok(odds)
+}
+
+/// The least period of a list: what a pattern is made of, if it was taken too large.
+pub fn period(classes: &[usize]) -> usize {
+    let repeats = |size: &usize| {
+        classes.len().is_multiple_of(*size) && classes.iter().enumerate().all(|(i, class)| *class == classes[i % size])
+    };
+    (1..=classes.len()).find(repeats).unwrap_or(classes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_as_long_as_what_repeats() {
+        assert_eq!(period(&[0, 1, 2, 0, 1, 2]), 3);
+        assert_eq!((period(&[0, 0]), period(&[0, 1, 0]), period(&[])), (1, 3, 0));
+    }
+}

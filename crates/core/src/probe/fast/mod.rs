@@ -1,0 +1,173 @@
+//! The fast prober: how an array is laid out, in a few thousand reads.
+//!
+//! ```text
+//! regime -> pattern (candidates, yardstick, division, copies) -> boundary (hammer) -> layout (library, free) -> members
+//! ```
+//!
+//! It looks for what Shear (Denehy, Bent, Popovici, Arpaci-Dusseau & Arpaci-Dusseau, "Deconstructing Storage Arrays", 2004)
+//! looks for, with tests that stop as soon as they know. Every number that decides is in `thresholds.rs`.
+
+mod boundary;
+mod copies;
+mod evidence;
+mod hammer;
+mod lattice;
+mod layout;
+mod members;
+mod pattern;
+mod regime;
+mod sampler;
+mod statistic;
+mod stride;
+mod thresholds;
+mod yardstick;
+
+use super::bench::{Bench, Budget, Device, Prober, Spent};
+use super::known::{Claim, Finding, Known, Regime, Stage};
+use super::library;
+use crate::layout::LayoutKind;
+use evidence::probability;
+use hammer::Hammer;
+use layout::places::Places;
+use pattern::Pattern;
+use sampler::{End, Sampler};
+use yardstick::Burst;
+
+/// What a probe may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The largest pattern that is looked for, in bytes.
+    pub pattern_bytes_max: u64,
+    /// Of the places that are read.
+    pub seed: u64,
+    /// What may be spent.
+    pub budget: Budget,
+}
+
+impl Default for Options {
+    /// Patterns of up to 64 MiB: 16 disks with chunks of 256 KiB and one parity, in any layout. No budget.
+    fn default() -> Options {
+        Options { pattern_bytes_max: 64 << 20, seed: 0, budget: Budget::UNLIMITED }
+    }
+}
+
+/// The prober, for a device that nobody else uses, or not much. It only reads.
+pub fn fast(device: Device, options: Options) -> Prober<Known> {
+    Prober::new(device, options.budget, Known::default(), move |bench| steps(bench, options))
+}
+
+async fn steps(bench: Bench<Known>, options: Options) -> Result<(), Spent> {
+    let mut sampler = Sampler::new(bench, options.seed);
+    match all(&mut sampler, options).await {
+        Err(End::Spent) => return Err(Spent),
+        Err(End::Unmeasurable(why)) => sampler.note(|known| known.unmeasurable = Some(why)),
+        Ok(()) => {}
+    }
+    sampler.begin(Stage::Done);
+    Ok(())
+}
+
+async fn all(sampler: &mut Sampler, options: Options) -> Result<(), End> {
+    let answer = regime::find(sampler).await?;
+    sampler.note(|known| known.regime = Some(Claim::new(answer.regime, probability(thresholds::SETTLED))));
+    let count = match answer.regime {
+        Regime::Disks => thresholds::BURST_MIN,
+        Regime::Flash { depth } => depth,
+    };
+    sampler.begin(Stage::Pattern);
+    let burst = Burst { regime: answer.regime, count };
+    let pattern = pattern::find(sampler, burst, answer.response, options.pattern_bytes_max).await?;
+    let Some(pattern) = pattern else { return Ok(()) };
+    let bytes = Claim::new(pattern.bytes, pattern.confidence);
+    sampler.note(|known| {
+        known.pattern_bytes = Some(bytes);
+        known.copies.clone_from(&pattern.copies);
+    });
+    let copies = pattern.copies.as_ref().map_or(1, |claim| claim.value);
+    if pattern.bytes == sampler.device().block {
+        note_classes(sampler, &[0], copies, pattern.confidence);
+        return Ok(());
+    }
+    let hammer = Hammer::new(pattern.bytes, copies, answer.response, &pattern.yardstick);
+    chunks(sampler, pattern, hammer, copies).await
+}
+
+/// The steps for a pattern of several chunks.
+async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies: usize) -> Result<(), End> {
+    sampler.begin(Stage::Boundary);
+    let Some(chunk) = boundary::find(sampler, hammer).await? else { return Ok(()) };
+    sampler.note(|known| {
+        known.chunk_bytes = Some(Claim::new(chunk.bytes, chunk.confidence));
+        known.phase_bytes = Some(Claim::new(chunk.phase, chunk.confidence));
+    });
+    sampler.begin(Stage::Layout);
+    let mut places = Places { chunk, pattern: pattern.bytes };
+    let Some(mut found) = layout::find(sampler, hammer, places, copies).await? else {
+        // What was taken for chunks does not behave like any.
+        sampler.note(|known| (known.chunk_bytes, known.phase_bytes) = (None, None));
+        return Ok(());
+    };
+    let period = layout::period(&found.classes);
+    if period < found.classes.len() {
+        found.classes.truncate(period);
+        places.pattern = period as u64 * chunk.bytes;
+        let bytes = Claim::new(places.pattern, found.confidence);
+        sampler.note(|known| known.pattern_bytes = Some(bytes));
+    }
+    note_classes(sampler, &found.classes, copies, found.confidence);
+    if copies == 2 && found.lost.is_none() && places.chunks() >= 3 {
+        let odds = layout::is_chained(sampler, hammer, places).await?;
+        sampler.note(|known| note_chain(known, odds));
+    }
+    if let Some(class) = found.lost {
+        let finding = Claim::new(Finding::Lost { class }, found.confidence);
+        sampler.note(|known| known.findings.push(finding));
+    }
+    sampler.begin(Stage::Members);
+    let times = members::find(sampler, &pattern.yardstick, places, &found.classes).await?;
+    sampler.note(|known| {
+        known.class_times = times.iter().map(|time| time.factor).collect();
+        for (class, time) in times.iter().enumerate().filter(|(class, _)| Some(*class) != found.lost) {
+            let factor = time.factor;
+            let finding = if factor > 1.0 { Finding::Slow { class, factor } } else { Finding::Fast { class, factor } };
+            if time.odds > 0.0 {
+                known.findings.push(Claim::new(finding, probability(time.odds)));
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Notes classes, and what follows from them.
+fn note_classes(sampler: &Sampler, classes: &[usize], copies: usize, confidence: f64) {
+    let is_flash = |known: &Known| matches!(known.regime, Some(Claim { value: Regime::Flash { .. }, .. }));
+    sampler.note(|known| {
+        let fits = library::fits(classes, (!is_flash(known)).then_some(copies));
+        let count = classes.iter().max().map_or(0, |most| most + 1);
+        let sizes: Vec<usize> =
+            (0..count).map(|class| classes.iter().filter(|other| **other == class).count()).collect();
+        if sizes.iter().any(|size| *size != sizes[0]) {
+            known.findings.push(Claim::new(Finding::Unequal { sizes }, confidence));
+        }
+        if fits.is_empty() {
+            known.findings.push(Claim::new(Finding::Unknown, confidence));
+        }
+        known.disks = Some(Claim::new(count * copies, confidence));
+        known.classes = Some(Claim::new(classes.to_vec(), confidence));
+        known.fits = Some(Claim::new(fits, confidence));
+    });
+}
+
+/// Notes whether mirrors are chained, which leaves one of the two layouts with those classes, and half of the disks.
+fn note_chain(known: &mut Known, odds: f64) {
+    let (Some(fits), Some(disks)) = (&mut known.fits, &mut known.disks) else { return };
+    let sure = fits.confidence.min(probability(odds.abs()));
+    fits.value.retain(|fit| (fit.layout.kind() == LayoutKind::Chained) == (odds > 0.0));
+    fits.confidence = sure;
+    if let Some(fit) = fits.value.first() {
+        *disks = Claim::new(fit.layout.disks(), sure);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! The second step: the pattern's size, by division of a large multiple of it.
+//!
+//! ```text
+//! candidates -> the slowest (one disk does it all) -> yardstick -> divide by primes, as long as it stays slow -> settle
+//!      ^                                                                                     -> copies: is it one class?
+//!      +-------- once more, of more disks, if one of these fails <---------------------------------+
+//! ```
+
+use super::copies;
+use super::evidence::{Doubt, of_stride};
+use super::lattice::{DISKS_LIKELY, DISKS_MAX, candidates, factors};
+use super::sampler::{End, Sampler};
+use super::statistic::median;
+use super::stride::is_multiple;
+use super::thresholds::{BELIEVED, COPIES_MAX, DISMISSED, SEGMENTS_MIN, SETTLED, TENTATIVE};
+use super::yardstick::{Burst, Offsets, Yardstick};
+use crate::probe::known::{Claim, Regime, Unmeasurable};
+
+/// Rounds in which the slowest candidate is looked for.
+const ROUNDS: usize = 5;
+/// By how much the logarithm of a candidate's mean pace may lie below that of the slowest, by round: what is left out is 3
+/// spreads away at first, and a stride that looks like one disk at half of its offsets goes at the end.
+const BEHIND: [f64; ROUNDS] = [0.35, 0.3, 0.25, 0.2, 0.15];
+/// Requests of a candidate's burst on disks.
+const CANDIDATE_BURST: usize = 14;
+/// The spread of such bursts, which is not known yet; of the slowest of several it is the larger one.
+const CANDIDATE_SPREAD: f64 = 0.15;
+/// A burst at one disk is served so many times faster than single reads at most, by better order.
+const FASTER_MAX: f64 = 1.7;
+/// After so many patterns that did not stand the last test, there is none.
+const ATTEMPTS_MAX: usize = 4;
+/// Multiples of the pattern at which references are measured: other distances than those under test.
+const MULTIPLES: [u64; 5] = [1, 3, 5, 7, 11];
+/// The smallest stride that must have room: chunks of 4 KiB on four disks.
+const STRIDE_MIN: u64 = 16 << 10;
+
+/// What was found out.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    /// The least distance at which all blocks lie on the same disk again.
+    pub bytes: u64,
+    /// How sure that is.
+    pub confidence: f64,
+    /// The pace of one disk.
+    pub yardstick: Yardstick,
+    /// Disks that hold each chunk; not asked of flash.
+    pub copies: Option<Claim<usize>>,
+}
+
+/// Finds it out, where a single read takes `response` nanoseconds. Nothing when no stride stands the tests: the pattern is none
+/// that was thought of.
+///
+/// # Errors
+/// [`Unmeasurable::TooSmall`], those of [`Yardstick::new`], and [`Unmeasurable::Unsaturated`] when no burst is as slow as one
+/// disk.
+pub async fn find(
+    sampler: &mut Sampler,
+    burst: Burst,
+    response: f64,
+    pattern_max: u64,
+) -> Result<Option<Pattern>, End> {
+    let segments = SEGMENTS_MIN.max(8 * burst.count as u64);
+    let stride_max = sampler.device().bytes / segments;
+    if stride_max < STRIDE_MIN {
+        return Err(End::Unmeasurable(Unmeasurable::TooSmall { bytes_min: STRIDE_MIN * segments }));
+    }
+    let mut failure = None;
+    for attempt in 1..=ATTEMPTS_MAX {
+        let burst = Burst { count: burst.count.max(CANDIDATE_BURST * attempt.min(2)), ..burst };
+        let is_larger = failure == Some(Unmeasurable::Unsaturated) || attempt * 2 > ATTEMPTS_MAX;
+        let disks_max = if is_larger { DISKS_MAX } else { DISKS_LIKELY };
+        let strides = candidates(stride_max, pattern_max, disks_max);
+        let multiple = slowest(sampler, burst, strides, attempt).await?;
+        let mut yardstick = match Yardstick::new(sampler, burst, vec![multiple]).await {
+            // One disk at some offsets and several at others is no noise.
+            Err(End::Unmeasurable(why)) if why == Unmeasurable::TooNoisy => {
+                failure = Some(why);
+                continue;
+            }
+            other => other?,
+        };
+        if burst.regime == Regime::Disks && response / yardstick.log().exp() > FASTER_MAX * COPIES_MAX as f64 {
+            failure = Some(Unmeasurable::Unsaturated);
+            continue;
+        }
+        failure = None;
+        let bytes = divided(sampler, &mut yardstick, multiple, attempt).await?;
+        let Some(mut pattern) = settled(sampler, yardstick, bytes, stride_max).await? else { continue };
+        if burst.regime == Regime::Disks {
+            pattern.copies = copies::find(sampler, pattern.bytes).await?;
+            if pattern.copies.is_none() {
+                // More disks than any mirror has: it only looked alike because it is spread over all of them.
+                failure = Some(Unmeasurable::Unsaturated);
+                continue;
+            }
+        }
+        return Ok(Some(pattern));
+    }
+    failure.map_or(Ok(None), |why| Err(End::Unmeasurable(why)))
+}
+
+/// The candidate whose bursts take longest: if one of them is a multiple of the pattern, it is among the slowest.
+async fn slowest(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>, attempt: usize) -> Result<u64, End> {
+    let mut offsets = Offsets::new(sampler);
+    let mut live: Vec<(u64, Vec<f64>)> = strides.into_iter().map(|stride| (stride, Vec::new())).collect();
+    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
+    for behind in BEHIND {
+        for (stride, logs) in &mut live {
+            for _ in 0..attempt {
+                let offset = offsets.next_of(*stride, sampler.device().block);
+                logs.push(burst.pace(sampler, *stride, offset).await?);
+            }
+        }
+        let best = live.iter().map(|(_, logs)| mean(logs)).fold(f64::MIN, f64::max);
+        live.retain(|(_, logs)| mean(logs) >= best - behind);
+        if live.len() == 1 {
+            break;
+        }
+    }
+    // Of equals the one that is slow most evenly, if it goes on like that.
+    live.sort_by(|(_, a), (_, b)| evenness(b).total_cmp(&evenness(a)));
+    let slow = live.iter().map(|(_, logs)| median(logs)).fold(f64::MIN, f64::max);
+    for (stride, _) in &live {
+        let mut odds = 0.0;
+        while odds > -DISMISSED {
+            let offset = offsets.next_of(*stride, sampler.device().block);
+            odds += of_stride(burst.pace(sampler, *stride, offset).await? - slow, CANDIDATE_SPREAD);
+            if odds >= BELIEVED {
+                return Ok(*stride);
+            }
+        }
+    }
+    Ok(live[0].0)
+}
+
+/// The mean of the lower half: a stride that is one disk only at some offsets is fast at the others.
+fn evenness(logs: &[f64]) -> f64 {
+    let middle = median(logs);
+    let low: Vec<f64> = logs.iter().copied().filter(|log| *log <= middle).collect();
+    low.iter().sum::<f64>() / low.len() as f64
+}
+
+/// Divides by primes as long as it stays a multiple, as far as quick tests tell.
+async fn divided(sampler: &mut Sampler, yardstick: &mut Yardstick, multiple: u64, attempt: usize) -> Result<u64, End> {
+    let block = sampler.device().block;
+    let accepted = (TENTATIVE * attempt as f64).min(SETTLED);
+    let limits = (accepted, (DISMISSED * attempt as f64).min(SETTLED));
+    // One disk has no pattern at all: nothing need be searched.
+    if is_multiple(sampler, yardstick, block, limits).await? > 0.0 {
+        return Ok(block);
+    }
+    let powers = 1 << multiple.trailing_zeros();
+    let mut bytes = multiple;
+    if is_multiple(sampler, yardstick, powers, limits).await? > 0.0 {
+        bytes = powers;
+    } else {
+        for (prime, exponent) in factors(multiple / powers) {
+            for _ in 0..exponent {
+                // A number of two primes has one less to be asked for.
+                if bytes / powers == prime || is_multiple(sampler, yardstick, bytes / prime, limits).await? <= 0.0 {
+                    break;
+                }
+                bytes /= prime;
+            }
+        }
+    }
+    // The exponent of two by halves: `low` can be divided out, `high` cannot.
+    let (mut low, mut high) = (0, (bytes / block).trailing_zeros() + 1);
+    while high - low > 1 {
+        let middle = (low + high) / 2;
+        if is_multiple(sampler, yardstick, bytes >> middle, limits).await? > 0.0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(bytes >> low)
+}
+
+/// Tests for good that it is a multiple of the pattern, and that no part of it is one.
+async fn settled(
+    sampler: &mut Sampler,
+    mut yardstick: Yardstick,
+    bytes: u64,
+    stride_max: u64,
+) -> Result<Option<Pattern>, End> {
+    let block = sampler.device().block;
+    let limits = (SETTLED, SETTLED);
+    let mut bytes = bytes;
+    let mut doubt = Doubt::default();
+    let odds = is_multiple(sampler, &mut yardstick, bytes, limits).await?;
+    if odds <= 0.0 {
+        return Ok(None);
+    }
+    doubt.add(odds);
+    yardstick.strides = MULTIPLES.iter().map(|times| times * bytes).filter(|stride| *stride <= stride_max).collect();
+    let mut primes: Vec<u64> = factors(bytes / block).into_iter().map(|(prime, _)| prime).collect();
+    while let Some(&prime) = primes.last() {
+        if !(bytes / block).is_multiple_of(prime) {
+            primes.pop();
+            continue;
+        }
+        let odds = is_multiple(sampler, &mut yardstick, bytes / prime, limits).await?;
+        doubt.add(odds);
+        if odds > 0.0 {
+            bytes /= prime;
+        } else {
+            primes.pop();
+        }
+    }
+    Ok(Some(Pattern { bytes, confidence: doubt.confidence(), yardstick, copies: None }))
+}

@@ -1,0 +1,104 @@
+//! The sampler: runs bursts on the bench, again where somebody disturbed them, and draws places by its seed.
+
+use crate::probe::bench::{Bench, Device, Request, Spent};
+use crate::probe::known::{Known, Stage, Unmeasurable};
+use crate::rng::Rng;
+
+/// A disturbed batch is run again so many times; after that it is taken as it is: somebody is always there, and every
+/// statistic here bears some strangers.
+const REPEATS_MAX: usize = 3;
+/// So many batches one after the other, most of which failed, are a device that does not answer.
+const FAILURES_MAX: usize = 8;
+
+/// Why a probe ends early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Nothing left to spend.
+    Spent,
+    /// It cannot be told.
+    Unmeasurable(Unmeasurable),
+}
+
+impl From<Spent> for End {
+    fn from(_: Spent) -> End {
+        End::Spent
+    }
+}
+
+/// Runs bursts.
+#[derive(Debug)]
+pub struct Sampler {
+    bench: Bench<Known>,
+    failures: usize,
+    /// Of all places.
+    pub rng: Rng,
+}
+
+impl Sampler {
+    /// On a bench, with chance from a seed.
+    pub fn new(bench: Bench<Known>, seed: u64) -> Sampler {
+        Sampler { bench, failures: 0, rng: Rng::new(seed) }
+    }
+
+    /// The device.
+    pub fn device(&self) -> Device {
+        self.bench.device()
+    }
+
+    /// Writes down what is known by now.
+    pub fn note(&self, note: impl FnOnce(&mut Known)) {
+        self.bench.note(note);
+    }
+
+    /// What is being found out from now on.
+    pub fn begin(&self, stage: Stage) {
+        self.note(|known| known.stage = stage);
+    }
+
+    /// Runs a burst: the time at which each request was done, in nanoseconds from its start. One that failed has none.
+    ///
+    /// # Errors
+    /// When nothing is left to spend, or the device answers with errors only.
+    pub async fn run(&mut self, requests: Vec<Request>) -> Result<Vec<Option<f64>>, End> {
+        for attempt in 0.. {
+            let answers = self.bench.run(requests.clone()).await?;
+            let failed = answers.timings.iter().filter(|timing| timing.is_failed).count();
+            if failed * 2 > requests.len() {
+                self.failures += 1;
+                if self.failures >= FAILURES_MAX {
+                    return Err(End::Unmeasurable(Unmeasurable::Errors));
+                }
+            } else {
+                self.failures = 0;
+            }
+            let is_good = !answers.is_disturbed && failed == 0;
+            if is_good || attempt == REPEATS_MAX {
+                let done = |timing: &crate::probe::bench::Timing| (!timing.is_failed).then_some(timing.done.0 as f64);
+                return Ok(answers.timings.iter().map(done).collect());
+            }
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// Places at this offset from multiples of `stride`, one in each of `count` equal parts of the device, in random
+    /// order. Even parts make bursts alike; random places within them keep rotations apart.
+    pub fn places(&mut self, stride: u64, offset: u64, count: usize) -> Vec<u64> {
+        let Device { bytes, block } = self.device();
+        let segments = (bytes - block - offset) / stride + 1;
+        let mut places: Vec<u64> = (0..count as u64)
+            .map(|part| {
+                let (from, to) = (part * segments / count as u64, (part + 1) * segments / count as u64);
+                (from + self.rng.below((to - from).max(1))) * stride + offset
+            })
+            .collect();
+        for i in (1..places.len()).rev() {
+            places.swap(i, self.rng.below(i as u64 + 1) as usize);
+        }
+        places
+    }
+
+    /// A read of one block: no burst ever crosses from one chunk into the next by itself.
+    pub fn read(&self, offset: u64) -> Request {
+        Request::read(offset, self.device().block)
+    }
+}

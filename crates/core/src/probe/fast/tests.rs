@@ -1,0 +1,120 @@
+//! The prober against disks of a few lines; `sim/tests/probe.rs` has it probe modelled ones.
+
+use super::*;
+use crate::probe::bench::{Answers, Batch, Timing};
+use crate::probe::known::Unmeasurable;
+use crate::rng::Rng;
+use crate::units::Nanos;
+
+const DEVICE: Device = Device { bytes: 64 << 30, block: 512 };
+
+/// Has a prober answered by `answer`, which says when each request is done, in nanoseconds; nothing for an error.
+fn probed(device: Device, options: Options, mut answer: impl FnMut(&Batch) -> Vec<Option<f64>>) -> Prober<Known> {
+    let mut prober = fast(device, options);
+    while let Some(batch) = prober.poll_batch() {
+        let done = answer(&batch);
+        let timing = |(request, done): (&crate::probe::bench::Request, &Option<f64>)| Timing {
+            issued: request.at,
+            done: Nanos(done.unwrap_or(1.0) as u64),
+            is_failed: done.is_none(),
+        };
+        let timings = batch.requests.iter().zip(&done).map(timing).collect();
+        prober.handle(Answers { timings, is_disturbed: false });
+    }
+    assert!(prober.is_done());
+    prober
+}
+
+/// Disks that serve in turn, each request in 5 to 15 ms: chunk `i` of 4 KiB lies on disk `list[i mod n]`.
+fn striped(list: &[usize], seed: u64) -> impl FnMut(&Batch) -> Vec<Option<f64>> {
+    let (list, mut rng) = (list.to_vec(), Rng::new(seed));
+    move |batch| {
+        let mut free = vec![0.0f64; list.len()];
+        let mut done = Vec::new();
+        for request in &batch.requests {
+            let disk = list[(request.offset / 4096) as usize % list.len()];
+            free[disk] = free[disk].max(request.at.0 as f64) + 5e6 + 10e6 * rng.uniform();
+            done.push(Some(free[disk]));
+        }
+        done
+    }
+}
+
+fn value<T: Clone>(claim: &Option<Claim<T>>) -> Option<T> {
+    claim.as_ref().map(|claim| claim.value.clone())
+}
+
+#[test]
+fn three_disks_are_found_with_their_chunks() {
+    let known = probed(DEVICE, Options::default(), striped(&[0, 1, 2], 1)).known();
+    assert_eq!((value(&known.pattern_bytes), value(&known.chunk_bytes)), (Some(12 << 10), Some(4 << 10)));
+    assert_eq!((value(&known.phase_bytes), value(&known.copies)), (Some(0), Some(1)));
+    assert_eq!((value(&known.classes), value(&known.disks)), (Some(vec![0, 1, 2]), Some(3)));
+    assert!(known.pattern_bytes.is_some_and(|claim| claim.confidence > 0.999));
+    assert_eq!((known.stage, known.findings), (Stage::Done, vec![]));
+}
+
+#[test]
+fn a_disk_that_holds_more_than_the_others_is_named() {
+    let known = probed(DEVICE, Options::default(), striped(&[0, 1, 0, 2], 2)).known();
+    assert_eq!(value(&known.classes), Some(vec![0, 1, 0, 2]));
+    let findings: Vec<Finding> = known.findings.into_iter().map(|claim| claim.value).collect();
+    assert_eq!(findings, [Finding::Unequal { sizes: vec![2, 1, 1] }, Finding::Unknown]);
+}
+
+#[test]
+fn one_disk_is_one_disk() {
+    let known = probed(DEVICE, Options::default(), striped(&[0], 3)).known();
+    assert_eq!((value(&known.pattern_bytes), value(&known.chunk_bytes)), (Some(512), None));
+    assert_eq!((value(&known.classes), value(&known.disks)), (Some(vec![0]), Some(1)));
+}
+
+#[test]
+fn what_cannot_be_measured_is_said_and_nothing_is_made_up() {
+    let after = |nanos: f64| move |batch: &Batch| batch.requests.iter().map(|_| Some(nanos)).collect();
+    let tiny = Device { bytes: 1 << 20, block: 512 };
+    let slowly = |batch: &Batch| (1..=batch.requests.len()).map(|i| Some(i as f64 * 9e6)).collect();
+    let cases = [
+        (probed(DEVICE, Options::default(), after(900.0)), Unmeasurable::Memory { response_nanos: 900 }),
+        (probed(DEVICE, Options::default(), after(100_000.0)), Unmeasurable::Unsaturated),
+        (probed(DEVICE, Options::default(), after(5_000_000.0)), Unmeasurable::Unsaturated),
+        (probed(tiny, Options::default(), slowly), Unmeasurable::TooSmall { bytes_min: 400 * (16 << 10) }),
+        (probed(DEVICE, Options::default(), |batch| vec![None; batch.requests.len()]), Unmeasurable::Errors),
+    ];
+    for (prober, why) in cases {
+        let known = prober.known();
+        assert_eq!((known.unmeasurable, known.stage), (Some(why), Stage::Done));
+        assert_eq!((known.pattern_bytes, known.disks, known.fits), (None, None, None));
+    }
+}
+
+#[test]
+fn a_budget_is_kept_and_leaves_what_is_known() {
+    for requests in [0, 20, 500, 1500, 2500] {
+        let options = Options { budget: Budget { requests, ..Budget::UNLIMITED }, ..Options::default() };
+        let prober = probed(DEVICE, options, striped(&[0, 1, 2], 4));
+        assert!(prober.spent().requests <= requests && prober.known().stage != Stage::Done);
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_probe() {
+    let run = |seed| probed(DEVICE, Options { seed, ..Options::default() }, striped(&[0, 1], 5)).spent();
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}
+
+#[test]
+fn a_single_failure_and_a_stranger_do_not_matter() {
+    let mut batches = 0;
+    let mut disks = striped(&[0, 1, 2, 3], 6);
+    let known = probed(DEVICE, Options::default(), move |batch| {
+        batches += 1;
+        let mut done = disks(batch);
+        if batches % 10 == 0 {
+            done[0] = None;
+        }
+        done
+    });
+    assert_eq!(value(&known.known().classes), Some(vec![0, 1, 2, 3]));
+}
