@@ -3,3 +3,4 @@
 pub mod bench;
 pub mod known;
 pub mod library;
+pub mod paper;
