@@ -11,11 +11,13 @@ pub struct Page {
     pub exhibits: Vec<Exhibit>,
 }
 
-/// A figure or a table.
+/// A figure, a row of maps, or a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Exhibit {
     /// A figure.
     Figure(Figure),
+    /// Maps.
+    Maps(Maps),
     /// A table.
     Table(Table),
 }
@@ -90,6 +92,32 @@ pub struct Point {
     pub label: String,
 }
 
+/// Matrices as squares of shades, side by side: the lighter, the larger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Maps {
+    /// The stem of its files: lower case, digits and `-`.
+    pub name: String,
+    /// The heading.
+    pub title: String,
+    /// What is to be seen in it, and what it says; a sentence or two.
+    pub caption: String,
+    /// What rows and columns are.
+    pub axis: String,
+    /// What the shades are: quantity and unit.
+    pub value: String,
+    /// The matrices.
+    pub panels: Vec<Panel>,
+}
+
+/// One matrix; its shades go from its least to its greatest value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// What is written above it.
+    pub title: String,
+    /// Its values, the upper row first.
+    pub rows: Vec<Vec<f64>>,
+}
+
 /// Rows under a heading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -103,6 +131,35 @@ pub struct Table {
     pub head: Vec<String>,
     /// The cells, as many in each row as there are columns.
     pub rows: Vec<Vec<String>>,
+}
+
+impl Exhibit {
+    /// The stem of its files.
+    pub fn name(&self) -> &str {
+        match self {
+            Exhibit::Figure(figure) => &figure.name,
+            Exhibit::Maps(maps) => &maps.name,
+            Exhibit::Table(table) => &table.name,
+        }
+    }
+
+    /// Its heading.
+    pub fn title(&self) -> &str {
+        match self {
+            Exhibit::Figure(figure) => &figure.title,
+            Exhibit::Maps(maps) => &maps.title,
+            Exhibit::Table(table) => &table.title,
+        }
+    }
+
+    /// What is to be seen in it.
+    pub fn caption(&self) -> &str {
+        match self {
+            Exhibit::Figure(figure) => &figure.caption,
+            Exhibit::Maps(maps) => &maps.caption,
+            Exhibit::Table(table) => &table.caption,
+        }
+    }
 }
 
 impl Axis {

@@ -7,6 +7,7 @@
 //!
 //! After Denehy, Bent, Popovici, Arpaci-Dusseau & Arpaci-Dusseau, "Deconstructing Storage Arrays" (2004), section 3.1.
 
+pub mod drives;
 pub mod flash;
 pub mod map;
 pub mod mechanics;

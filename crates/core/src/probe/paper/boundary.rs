@@ -1,7 +1,8 @@
 //! Step 2: where one disk ends and the next begins, and the chunk (Denehy et al. 2004, section 2.3.2).
 
 use super::cluster;
-use super::trial::{Halt, Parameters, Sample, mean, reads_at};
+use super::pattern::Pattern;
+use super::trial::{Halt, Parameters, Sample, by_turns, mean, reads_at};
 use crate::probe::bench::Bench;
 use crate::rng::Rng;
 
@@ -23,6 +24,10 @@ pub struct Boundaries {
 /// noise. Chained declustering's 2:3 is the least contrast there is.
 const CONTRAST_MAX: f64 = 0.85;
 
+/// 2 N reads take at least so many times as long as N on the same disk; an elevator makes it less than 2. On two disks they
+/// take as long as N on one.
+const ONE_DISK_MIN: f64 = 1.4;
+
 /// For each place in the pattern: that block in N random patterns, and the block before it in N others.
 ///
 /// # Errors
@@ -37,26 +42,28 @@ pub async fn scan<K>(
     for bytes in (0..pattern_bytes / parameters.block_bytes).map(|block| block * parameters.block_bytes) {
         let before = (bytes + pattern_bytes - parameters.block_bytes) % pattern_bytes;
         let trial = || {
-            let mut requests = reads_at(bench, parameters, rng, (0, pattern_bytes), |_| bytes);
-            requests.extend(reads_at(bench, parameters, rng, (0, pattern_bytes), |_| before));
-            requests
+            let here = reads_at(bench, parameters, rng, (0, pattern_bytes), |_| bytes);
+            by_turns(here, reads_at(bench, parameters, rng, (0, pattern_bytes), |_| before))
         };
         samples.push(Sample { bytes, seconds: mean(bench, parameters.repeats, trial).await? });
     }
     Ok(samples)
 }
 
-/// The fast cluster of two; nothing where all are alike.
-pub fn boundaries(samples: &[Sample], pattern_bytes: u64) -> Option<Boundaries> {
+/// The fast cluster of two. Where all places are alike, all of them are boundaries if they are fast, and none otherwise: the
+/// pattern of step 1 says how long N reads of one disk take.
+pub fn boundaries(samples: &[Sample], pattern: &Pattern) -> Option<Boundaries> {
     let seconds: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
     let clusters = cluster::two(&seconds);
-    let [fast, slow] = clusters.means[..] else { return None };
-    if fast > slow * CONTRAST_MAX {
-        return None;
-    }
-    let places: Vec<u64> = clusters.members(0).map(|index| samples[index].bytes).collect();
+    let places: Vec<u64> = match clusters.means[..] {
+        [fast, slow] if fast <= slow * CONTRAST_MAX => clusters.members(0).map(|at| samples[at].bytes).collect(),
+        _ if samples.len() > 1 && seconds.iter().all(|&seconds| seconds < ONE_DISK_MIN * pattern.seconds) => {
+            samples.iter().map(|sample| sample.bytes).collect()
+        }
+        _ => return None,
+    };
     let first = *places.first()?;
-    let chunk_bytes = cluster::gcd(places.iter().map(|place| place - first).chain([pattern_bytes]));
+    let chunk_bytes = cluster::gcd(places.iter().map(|place| place - first).chain([pattern.bytes]));
     let confidence = clusters.silhouette_mean(&seconds, 0..seconds.len()).max(0.0);
     Some(Boundaries { phase_bytes: first % chunk_bytes, places, chunk_bytes, confidence })
 }
@@ -69,7 +76,8 @@ mod tests {
         let seconds = |block: &u64| if fast.contains(block) { contrast } else { 1.0 };
         let samples: Vec<Sample> =
             (0..blocks).map(|block| Sample { bytes: block * 4096, seconds: seconds(&block) }).collect();
-        boundaries(&samples, blocks * 4096).map(|found| (found.chunk_bytes / 4096, found.phase_bytes / 4096))
+        let pattern = Pattern { bytes: blocks * 4096, seconds: 0.55, confidence: 1.0 };
+        boundaries(&samples, &pattern).map(|found| (found.chunk_bytes / 4096, found.phase_bytes / 4096))
     }
 
     #[test]
@@ -85,5 +93,6 @@ mod tests {
     fn without_contrast_there_is_none() {
         assert_eq!(found(&[0, 4], 8, 0.95), None);
         assert_eq!(found(&[], 8, 1.0), None);
+        assert_eq!(found(&[0, 1, 2, 3], 4, 0.5), Some((1, 0)), "each block is a chunk");
     }
 }

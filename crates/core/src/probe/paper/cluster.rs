@@ -13,10 +13,10 @@ pub struct Clusters {
     pub means: Vec<f64>,
 }
 
-/// By how much times of one cluster vary, in logarithms: 4 %, somewhat more than means of a few trials do. It is given, not
+/// By how much times of one cluster vary, in logarithms: 3 %, somewhat more than means of a few trials do. It is given, not
 /// estimated, because the slowest cluster is two or three points above a broad bulk, and a spread that all clusters shared
 /// would be the bulk's.
-const LOG_SPREAD: f64 = 0.04;
+const LOG_SPREAD: f64 = 0.03;
 
 /// What a cut costs on the criterion's scale, in logarithms of the count: a mean and a share more, half each.
 const CUT_PARAMETERS: f64 = 2.0;

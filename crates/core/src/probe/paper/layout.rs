@@ -1,7 +1,7 @@
 //! Step 3: which chunks of the pattern lie on the same disk (Denehy et al. 2004, section 2.3.3).
 
 use super::cluster;
-use super::trial::{Halt, Parameters, mean, reads_at};
+use super::trial::{Halt, Parameters, by_turns, mean, reads_at};
 use crate::probe::bench::Bench;
 use crate::probe::known::Claim;
 use crate::probe::library::canonical;
@@ -40,16 +40,13 @@ pub async fn scan<K>(bench: &Bench<K>, parameters: &Parameters, chunks: Chunks, 
         reads_at(bench, parameters, rng, segments, |rng| chunk as u64 * bytes + within(rng))
     };
     let mut rows = vec![vec![0.0; count]; count];
-    for one in 0..count {
-        for other in one..count {
-            let trial = || {
-                let mut requests = reads(one, rng);
-                requests.extend(reads(other, rng));
-                requests
-            };
-            let seconds = mean(bench, parameters.repeats, trial).await?;
-            (rows[one][other], rows[other][one]) = (seconds, seconds);
-        }
+    for (one, other) in (0..count).flat_map(|one| (one..count).map(move |other| (one, other))) {
+        let trial = || {
+            let of_one = reads(one, rng);
+            by_turns(of_one, reads(other, rng))
+        };
+        let seconds = mean(bench, parameters.repeats, trial).await?;
+        (rows[one][other], rows[other][one]) = (seconds, seconds);
     }
     Ok(Matrix { rows })
 }

@@ -26,11 +26,16 @@ pub fn fits(matrix: &Matrix, classes: &[usize]) -> Vec<Fit> {
     off.into_iter().filter(|&(_, off)| off <= OFF_MAX * least).map(|(fit, _)| fit).collect()
 }
 
-/// Those of them that have this ratio of writes to reads, and their level: the nearest on a logarithmic scale. As sure as it
-/// is nearer than the next level, or than the end of the tolerance where there is no other.
+/// Those of them that have this ratio of writes to reads, and their level: the nearest on a logarithmic scale, by what is
+/// usual (old data and parities are read) before what Linux 2.4 did. As sure as it is nearer than the next level, or than
+/// the end of the tolerance where there is no other.
 pub fn level(fits: &[Fit], ratio: f64) -> Option<(Claim<Level>, Vec<Fit>)> {
-    let off = |fit: &Fit| costs_of(fit).iter().map(|cost| (ratio / cost).ln().abs()).fold(f64::INFINITY, f64::min);
-    let nearest = fits.iter().filter(|fit| off(fit) <= TOLERANCE).min_by(|a, b| off(a).total_cmp(&off(b)))?;
+    let off_by = |cost: f64| (ratio / cost).ln().abs();
+    let off = |fit: &Fit| costs_of(fit).into_iter().map(off_by).fold(f64::INFINITY, f64::min);
+    let nearest = |off: &dyn Fn(&Fit) -> f64| {
+        fits.iter().filter(|fit| off(fit) <= TOLERANCE).min_by(|a, b| off(a).total_cmp(&off(b)))
+    };
+    let nearest = nearest(&|fit| off_by(costs_of(fit)[0])).or_else(|| nearest(&off))?;
     let level = level_of(nearest);
     let others = fits.iter().filter(|fit| level_of(fit) != level);
     let next = others.map(off).fold(TOLERANCE, f64::min);
@@ -50,7 +55,7 @@ pub fn level_of(fit: &Fit) -> Level {
     }
 }
 
-/// What a small write of it may cost, in reads.
+/// What a small write of it may cost, in reads; what is usual comes first.
 pub fn costs_of(fit: &Fit) -> Vec<f64> {
     let shape = fit.layout.shape();
     match (library::copies_of(&fit.layout), shape.parity) {
@@ -113,7 +118,8 @@ mod tests {
     /// The times that it should have, each a tenth off.
     fn matrix(fit: &Fit) -> Matrix {
         let chunks = fit.layout.pattern() as usize;
-        let time = |one: usize, other: usize| share(fit, one, other) * if (one + other) % 2 == 0 { 1.0 } else { 1.1 };
+        let time =
+            |one: usize, other: usize| share(fit, one, other) * if (one + other).is_multiple_of(2) { 1.0 } else { 1.1 };
         Matrix { rows: (0..chunks).map(|one| (0..chunks).map(|other| time(one, other)).collect()).collect() }
     }
 
@@ -138,7 +144,12 @@ mod tests {
         assert_eq!(told(1.05), Some((Level::Raid0, vec![("raid0", 6)])));
         assert_eq!(told(1.8), Some((Level::Mirror(2), vec![("raid1", 12)])));
         assert_eq!(told(4.5), Some((Level::Raid5, vec![("raid5-ls", 6)])));
-        assert_eq!(told(3.0), None, "half-way between is nothing");
+        assert_eq!(
+            told(6.2),
+            Some((Level::Raid6, vec![("raid6-pq", 6)])),
+            "though a whole stripe of RAID-5 is six, too"
+        );
+        assert_eq!(told(2.8), None, "half-way between is nothing");
         let sure = |ratio: f64| level(&fits, ratio).expect("some").0.confidence;
         assert!(sure(1.0) > 0.99 && sure(6.0) == 0.5, "two I/Os of three disks, or the whole stripe of six");
     }

@@ -65,12 +65,12 @@ async fn steps(bench: &Bench<Known>, parameters: &Parameters) -> Result<(), Halt
     let rng = |step: u64| Rng::stream(parameters.seed, step);
     bench.note(|known| known.stage = Stage::Pattern);
     let samples = pattern::scan(bench, parameters, &mut rng(1)).await?;
-    if let Some(size) = pattern::size(&samples) {
-        let pattern_bytes = size.value;
-        bench.note(|known| known.pattern_bytes = Some(size));
+    if let Some(pattern) = pattern::pattern(&samples) {
+        let pattern_bytes = pattern.bytes;
+        bench.note(|known| known.pattern_bytes = Some(Claim::new(pattern_bytes, pattern.confidence)));
         bench.note(|known| known.stage = Stage::Boundary);
         let samples = boundary::scan(bench, parameters, pattern_bytes, &mut rng(2)).await?;
-        let chunks = chunks(bench, boundary::boundaries(&samples, pattern_bytes), pattern_bytes);
+        let chunks = chunks(bench, boundary::boundaries(&samples, &pattern), pattern_bytes);
         bench.note(|known| known.stage = Stage::Layout);
         if chunks.count <= layout::CHUNKS_MAX && chunks.phase_bytes + pattern_bytes <= device.bytes {
             let matrix = layout::scan(bench, parameters, chunks, &mut rng(3)).await?;

@@ -3,8 +3,19 @@
 use super::cluster;
 use super::trial::{Halt, Parameters, Sample, mean, reads_at};
 use crate::probe::bench::Bench;
-use crate::probe::known::Claim;
 use crate::rng::Rng;
+
+/// What the scan says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pattern {
+    /// The pattern's size.
+    pub bytes: u64,
+    /// What N reads of it take, all on one disk (of a mirror: one pair).
+    pub seconds: f64,
+    /// The mean silhouette of the slowest cluster, times the share of the size's multiples that are in it: where the divisor
+    /// has collapsed, most are not. 0 to 1.
+    pub confidence: f64,
+}
 
 /// For each size that is assumed: a block at the same random place of N random segments of that size.
 ///
@@ -23,9 +34,8 @@ pub async fn scan<K>(bench: &Bench<K>, parameters: &Parameters, rng: &mut Rng) -
     Ok(samples)
 }
 
-/// The greatest common divisor of the sizes in the slowest cluster. As sure as that cluster is clear, times the share of the
-/// divisor's multiples that are in it: where the divisor has collapsed, most are not.
-pub fn size(samples: &[Sample]) -> Option<Claim<u64>> {
+/// The greatest common divisor of the sizes in the slowest cluster; nothing of an empty scan.
+pub fn pattern(samples: &[Sample]) -> Option<Pattern> {
     let seconds: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
     let clusters = cluster::many(&seconds);
     let slowest = clusters.means.len() - 1;
@@ -36,7 +46,8 @@ pub fn size(samples: &[Sample]) -> Option<Claim<u64>> {
     let multiples = || samples.iter().enumerate().filter(|(_, sample)| sample.bytes.is_multiple_of(bytes));
     let agreeing = multiples().filter(|&(index, _)| clusters.labels[index] == slowest).count();
     let clear = clusters.silhouette_mean(&seconds, clusters.members(slowest));
-    Some(Claim::new(bytes, clear.max(0.0) * agreeing as f64 / multiples().count() as f64))
+    let confidence = clear.max(0.0) * agreeing as f64 / multiples().count() as f64;
+    Some(Pattern { bytes, seconds: clusters.means[slowest], confidence })
 }
 
 #[cfg(test)]
@@ -49,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_divisor_of_the_slowest_is_the_pattern() {
-        let pattern = |step: u64| {
+        let times = |step: u64| {
             if step.is_multiple_of(16) {
                 2.0
             } else if step.is_multiple_of(8) {
@@ -58,22 +69,22 @@ mod tests {
                 0.6
             }
         };
-        let claim = size(&samples(pattern, 40)).expect("some");
-        assert_eq!(claim.value, 65_536);
-        assert!(claim.confidence > 0.95);
+        let found = pattern(&samples(times, 40)).expect("some");
+        assert_eq!(found.bytes, 65_536);
+        assert!(found.confidence > 0.95);
     }
 
     #[test]
     fn one_outlier_breaks_the_rule_and_the_confidence_says_so() {
-        let pattern = |step: u64| if step.is_multiple_of(16) || step == 31 { 2.0 } else { 1.0 };
-        let claim = size(&samples(pattern, 40)).expect("some");
-        assert_eq!(claim.value, 4096);
-        assert!(claim.confidence < 0.1, "{}", claim.confidence);
+        let times = |step: u64| if step.is_multiple_of(16) || step == 31 { 2.0 } else { 1.0 };
+        let found = pattern(&samples(times, 40)).expect("some");
+        assert_eq!(found.bytes, 4096);
+        assert!(found.confidence < 0.1, "{}", found.confidence);
     }
 
     #[test]
     fn where_all_sizes_are_alike_the_pattern_is_a_block() {
-        assert_eq!(size(&samples(|_| 2.0, 40)).map(|claim| claim.value), Some(4096));
-        assert_eq!(size(&[]), None);
+        assert_eq!(pattern(&samples(|_| 2.0, 40)).map(|found| found.bytes), Some(4096));
+        assert_eq!(pattern(&[]), None);
     }
 }

@@ -120,3 +120,9 @@ pub fn reads_at<K>(
     };
     (0..parameters.requests).map(|_| read()).collect()
 }
+
+/// Both lists as one, by turns: requests "in parallel" have no order, and a mirror that gives each to its idler copy would
+/// balance one list after the other, and not both.
+pub fn by_turns(one: Vec<Request>, other: Vec<Request>) -> Vec<Request> {
+    one.into_iter().zip(other).flat_map(|(one, other)| [one, other]).collect()
+}
