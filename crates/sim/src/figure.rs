@@ -46,6 +46,8 @@ pub struct Axis {
     pub label: String,
     /// Its scale.
     pub scale: Scale,
+    /// It begins at zero, wherever the values do: for ratios. Only an even one can.
+    pub is_from_zero: bool,
 }
 
 /// How an axis is divided.
@@ -165,12 +167,17 @@ impl Exhibit {
 impl Axis {
     /// An even axis.
     pub fn linear(label: impl Into<String>) -> Axis {
-        Axis { label: label.into(), scale: Scale::Linear }
+        Axis { label: label.into(), scale: Scale::Linear, is_from_zero: false }
+    }
+
+    /// An even axis that begins at zero.
+    pub fn from_zero(label: impl Into<String>) -> Axis {
+        Axis { is_from_zero: true, ..Axis::linear(label) }
     }
 
     /// An axis of powers of ten.
     pub fn log(label: impl Into<String>) -> Axis {
-        Axis { label: label.into(), scale: Scale::Log }
+        Axis { label: label.into(), scale: Scale::Log, is_from_zero: false }
     }
 }
 

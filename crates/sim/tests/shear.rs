@@ -221,6 +221,7 @@ fn figure_18_odd_disks_are_seen_and_the_pattern_is_found() {
         let own = matrix.rows[layouts::ODD_DISK][layouts::ODD_DISK] / matrix.rows[0][0];
         assert!(if name.starts_with("fast") { own < 0.95 } else { own > 1.05 }, "{name}: {own}");
         assert_eq!(patterns::found_kib(&pattern_scan(&setup, SMALL, 144 * KIB)), 48, "{name}");
+        assert_eq!(Scan::of(&setup, SMALL).chunk_kib(), 8, "{name}");
     }
 }
 

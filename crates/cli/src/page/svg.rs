@@ -116,7 +116,8 @@ fn frame(figure: &Figure, sheet: Sheet, width: f64, at: (f64, f64)) -> Frame {
     let height = if sheet == Sheet::Narrow { 260.0 } else { 340.0 };
     let values = |of: fn(&Point) -> f64| figure.series.iter().flat_map(|series| &series.points).map(of);
     let y = Span::of(figure.y.scale, values(|point| point.y));
-    let y = if has_bars(figure) { y.zeroed() } else { y.zeroed_if_near() }.snapped(y_ticks(height));
+    let y = if has_bars(figure) || figure.y.is_from_zero { y.zeroed() } else { y.zeroed_if_near() }
+        .snapped(y_ticks(height));
     let left = at.0 + widest(&y.ticks(y_ticks(height))) + TICK + 3.0;
     let x = Span::of(figure.x.scale, values(|point| point.x));
     let x = match bar_gap(figure) {

@@ -78,7 +78,7 @@ pub fn figure_20(effort: Effort) -> Vec<Exhibit> {
     );
     vec![Exhibit::Figure(Figure {
         name: "shear-fig20".into(),
-        title: "Files written by stripe: RAID-5, 4 disks, 32 KiB (Figure 20)".into(),
+        title: "Files written by stripe: RAID-5, 4 disks, 32 KiB (its Figure 20)".into(),
         caption,
         x: Axis::log("mean size of a file (KiB)"),
         y: Axis::linear("bandwidth (MB/s)"),

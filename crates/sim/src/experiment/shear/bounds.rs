@@ -62,7 +62,7 @@ pub fn figure_5(effort: Effort) -> Vec<Exhibit> {
         let setup = array(LayoutKind::Raid0, disks, chunk);
         let scan = Scan::of(&setup, effort);
         let caption = format!("{} There is one every {chunk} KiB.", scan.told());
-        let title = format!("Boundaries: RAID-0, {disks} disks, {chunk} KiB (Figure 5)");
+        let title = format!("Boundaries: RAID-0, {disks} disks, {chunk} KiB (its Figure 5)");
         boundaries(&format!("shear-fig05-{disks}"), title, caption, vec![line("", &scan.samples)])
     };
     let mut exhibits: Vec<Exhibit> = [(4, 16), (8, 8), (16, 4)].map(|(disks, chunk)| striped(disks, chunk)).into();
@@ -72,7 +72,7 @@ pub fn figure_5(effort: Effort) -> Vec<Exhibit> {
         "{} None where the direction turns, at 0 and 48 KiB: the first and the last chunk of a stripe look twice as long.",
         scan.told()
     );
-    let title = "Boundaries: ZIGZAG, 6 disks, 8 KiB (Figure 5)".to_owned();
+    let title = "Boundaries: ZIGZAG, 6 disks, 8 KiB (its Figure 5)".to_owned();
     exhibits.push(boundaries("shear-fig05-zigzag", title, caption, vec![line("", &scan.samples)]));
     exhibits
 }
@@ -92,7 +92,7 @@ pub fn of_six(figure: &str, kind: LayoutKind, name: &str, effort: Effort) -> Exh
     if matches!(kind, LayoutKind::Raid1 | LayoutKind::Chained) {
         series.push(dashed("RAID-0", &boundary_scan(&array(LayoutKind::Raid0, 6, 8), effort)));
     }
-    let title = format!("Boundaries: {name}, 6 disks, 8 KiB (Figure {})", figure.trim_start_matches('0'));
+    let title = format!("Boundaries: {name}, 6 disks, 8 KiB (its Figure {})", figure.trim_start_matches('0'));
     boundaries(&format!("shear-fig{figure}-boundary"), title, caption, series)
 }
 
@@ -113,7 +113,7 @@ pub fn figure_19(effort: Effort) -> Vec<Exhibit> {
     let (whole, lost) = (ten(None, Nanos::ZERO), ten(Some(PULLED), REBUILD_TIME));
     let (before, after) = (Scan::of(&whole, effort), boundary_scan(&lost, effort));
     let plateaus = Plateaus::of(&after);
-    let title = |what: &str| format!("Boundaries: RAID-5 left-symmetric, 10 disks, {what} (Figure 19)");
+    let title = |what: &str| format!("Boundaries: RAID-5 left-symmetric, 10 disks, {what} (its Figure 19)");
     let caption = format!(
         "The dips on both sides of the pulled disk's chunk are gone: {:.2} and {:.2} s, where the others are at {:.2} s. Its reads \
          go to all other disks, so its neighbours have twice as much to do as well. The plateau is {:.2} s instead of {:.2}: \

@@ -30,7 +30,7 @@ pub fn boundaries(name: &str, title: String, caption: String, series: Vec<Series
 }
 
 fn curves(name: &str, title: String, caption: String, x: &str, series: Vec<Series>) -> Exhibit {
-    let y = Axis::linear("mean time of a trial (s)");
+    let y = Axis::from_zero("mean time of a trial (s)");
     Exhibit::Figure(Figure { name: name.into(), title, caption, x: Axis::linear(x), y, series })
 }
 

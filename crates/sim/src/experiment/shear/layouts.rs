@@ -36,7 +36,7 @@ pub fn figure_6(effort: Effort) -> Vec<Exhibit> {
         names(&zigzag).join(", ")
     );
     let panels = vec![("RAID-0".to_owned(), striped), ("ZIGZAG".to_owned(), zigzag)];
-    vec![maps("shear-fig06", "Layout: 6 disks (Figure 6)".into(), caption, panels)]
+    vec![maps("shear-fig06", "Layout: 6 disks (its Figure 6)".into(), caption, panels)]
 }
 
 /// Figure 10: RAID-5 of six disks in its four layouts.
@@ -54,7 +54,7 @@ pub fn figure_10(effort: Effort) -> Vec<Exhibit> {
          on the next disk, and so it does here.)",
         told.join("; ")
     );
-    vec![maps("shear-fig10", "Layout: RAID-5, 6 disks (Figure 10)".into(), caption, panels)]
+    vec![maps("shear-fig10", "Layout: RAID-5, 6 disks (its Figure 10)".into(), caption, panels)]
 }
 
 /// The third graph of Figure 13: chained declustering.
@@ -68,7 +68,7 @@ pub fn figure_13(effort: Effort) -> Exhibit {
     );
     maps(
         "shear-fig13-layout",
-        "Layout: chained declustering, 6 disks (Figure 13)".into(),
+        "Layout: chained declustering, 6 disks (its Figure 13)".into(),
         caption,
         vec![("chained".to_owned(), matrix)],
     )
@@ -107,22 +107,22 @@ pub fn figure_17(effort: Effort) -> Vec<Exhibit> {
         panels.into_iter().map(move |(kind, matrix)| (format!("{}{more}", kind.name()), matrix))
     };
     let all = titled(right, "").chain(titled(wrong, ", wrong")).collect();
-    vec![maps("shear-fig17", "Layout: four members, two of them on one disk (Figure 17)".into(), caption, all)]
+    vec![maps("shear-fig17", "Layout: four members, two of them on one disk (its Figure 17)".into(), caption, all)]
 }
 
 /// The odd disk of Figure 18.
 pub const ODD_DISK: usize = 2;
 
-/// The arrays of Figure 18: one disk turns or seeks in 0.6 or 1.5 of the time. (The paper does not say by how much.)
+/// The arrays of Figure 18: one disk turns or seeks in 0.75 or 1.5 of the time. (The paper does not say by how much.)
 pub fn heterogeneous() -> [(&'static str, Setup); 4] {
     let odd = |rotation: f64, seek: f64| Setup {
         odd: vec![Odd { disk: ODD_DISK, rotation, seek }],
         ..array(LayoutKind::Raid0, 6, 8)
     };
     [
-        ("fast rotating", odd(0.6, 1.0)),
+        ("fast rotating", odd(0.75, 1.0)),
         ("slow rotating", odd(1.5, 1.0)),
-        ("fast seeking", odd(1.0, 0.6)),
+        ("fast seeking", odd(1.0, 0.75)),
         ("slow seeking", odd(1.0, 1.5)),
     ]
 }
@@ -133,16 +133,16 @@ pub fn figure_18(effort: Effort) -> Vec<Exhibit> {
     let own = |matrix: &Matrix| matrix.rows[ODD_DISK][ODD_DISK] / matrix.rows[0][0];
     let told: Vec<String> = panels.iter().map(|(name, matrix)| format!("{name} {:.2}", own(matrix))).collect();
     let caption = format!(
-        "Disk {ODD_DISK} takes 0.6 or 1.5 of the time to turn or to seek; its own chunk then takes, in times of chunk 0: {}. (In \
+        "Disk {ODD_DISK} takes 0.75 or 1.5 of the time to turn or to seek; its own chunk then takes, in times of chunk 0: {}. (In \
          elevator order, seeks are short, so that they count less than turns.)",
         told.join(", ")
     );
-    let title = "Layout: one of six disks unlike the others (Figure 18)".to_owned();
+    let title = "Layout: one of six disks unlike the others (its Figure 18)".to_owned();
     let maps = maps("shear-fig18", title, caption, panels.into());
     let [(name, fast), ..] = heterogeneous();
     let scan = Scan::of(&fast, effort);
     let chunk = scan.chunk_kib();
-    let caption = format!("The plateau of disk {ODD_DISK} is lower. Found: chunks of {chunk} KiB, all the same.");
-    let title = format!("Boundaries: one disk {name} (Figure 18)");
+    let caption = format!("The plateau of disk {ODD_DISK} is lower. Found: chunks of {chunk} KiB.");
+    let title = format!("Boundaries: one disk {name} (its Figure 18)");
     vec![maps, boundaries("shear-fig18-boundary", title, caption, vec![line("", &scan.samples)])]
 }

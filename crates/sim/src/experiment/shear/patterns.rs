@@ -28,7 +28,7 @@ pub fn figure_3(effort: Effort) -> Vec<Exhibit> {
         at(four, 64)
     );
     let series = scans.iter().map(|(disks, scan)| line(format!("{disks} disks"), scan)).collect();
-    vec![patterns("shear-fig03", "Pattern size: RAID-0, chunks of 16 KiB (Figure 3)".into(), caption, series)]
+    vec![patterns("shear-fig03", "Pattern size: RAID-0, chunks of 16 KiB (its Figure 3)".into(), caption, series)]
 }
 
 /// Figure 9: RAID-5 of six disks in its four layouts.
@@ -45,14 +45,18 @@ pub fn figure_9(effort: Effort) -> Vec<Exhibit> {
         let scan = pattern_scan(&setup, effort, 512 * KIB);
         let truth = pattern_bytes(&setup) / KIB;
         let (peak, next) = (at(&scan, truth), confuser(&scan, truth));
-        let caption = format!(
-            "Found: {} KiB (there {truth}). The slowest size that is no multiple of it takes {:.2} of the time of one that is: \
-             where a block stays on one disk or moves to the next, most of a trial lies on one of the two. That is what the \
-             paper calls apparent noise, and it depends on the place in the chunk, not on N.",
+        let mut caption = format!(
+            "Found: {} KiB (there {truth}). The slowest size that is no multiple of it takes {:.2} of the time of one that is.",
             found_kib(&scan),
             next / peak
         );
-        let title = format!("Pattern size: RAID-5 {}, 6 disks, 8 KiB (Figure 9)", name(kind));
+        if kind != Raid5Ls {
+            caption.push_str(
+                " What the paper calls apparent noise: a block stays on its disk or moves to the next, by its place in the \
+                 pattern, so most of a trial lies on one of the two. More places help, not more requests.",
+            );
+        }
+        let title = format!("Pattern size: RAID-5 {}, 6 disks, 8 KiB (its Figure 9)", name(kind));
         patterns(&format!("shear-fig09-{}", &kind.name()[6..]), title, caption, vec![line("", &scan)])
     };
     [Raid5Ls, Raid5La, Raid5Rs, Raid5Ra].map(figure).into()
@@ -86,7 +90,7 @@ pub fn of_six(figure: &str, kind: LayoutKind, told: &str, effort: Effort) -> Exh
         }
         _ => {}
     }
-    let title = format!("Pattern size: {told}, 6 disks, 8 KiB (Figure {})", figure.trim_start_matches('0'));
+    let title = format!("Pattern size: {told}, 6 disks, 8 KiB (its Figure {})", figure.trim_start_matches('0'));
     patterns(&format!("shear-fig{figure}-pattern"), title, caption, series)
 }
 

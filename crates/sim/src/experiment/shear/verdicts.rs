@@ -6,7 +6,7 @@ use crate::array::map::Map;
 use crate::array::setup::Setup;
 use crate::figure::{Exhibit, Table};
 use scrubjay_core::layout::LayoutKind;
-use scrubjay_core::probe::known::{Claim, Known};
+use scrubjay_core::probe::known::{Claim, Known, Level};
 use scrubjay_core::probe::library::canonical;
 use scrubjay_core::probe::paper::Parameters;
 
@@ -67,15 +67,14 @@ pub fn table(effort: Effort) -> Vec<Exhibit> {
     let head = [
         "array",
         "pattern (KiB)",
-        "found",
+        "truth",
         "chunk (KiB)",
-        "found",
         "ratio",
         "level",
-        "fits",
+        "known as",
         "right",
         "requests",
-        "at the array (s)",
+        "seconds",
     ];
     vec![Exhibit::Table(Table {
         name: "shear-verdicts".into(),
@@ -101,15 +100,23 @@ fn row((kind, setup, known, requests, seconds): &(LayoutKind, Setup, Known, u64,
     fits.dedup();
     vec![
         kind.name().to_owned(),
-        (pattern_bytes(setup) / KIB).to_string(),
         kib(&known.pattern_bytes),
-        (setup.chunk_bytes / KIB).to_string(),
+        (pattern_bytes(setup) / KIB).to_string(),
         kib(&known.chunk_bytes),
         known.write_ratio.as_ref().map_or("-".into(), |claim| format!("{:.2}", claim.value)),
-        known.level.as_ref().map_or("-".into(), |claim| format!("{:?}", claim.value)),
+        known.level.as_ref().map_or("-".into(), |claim| name(claim.value)),
         fits.join(", "),
         if is_right(setup, known) { "yes" } else { "no" }.to_owned(),
         requests.to_string(),
         format!("{seconds:.0}"),
     ]
+}
+
+fn name(level: Level) -> String {
+    match level {
+        Level::Raid0 => "RAID-0".to_owned(),
+        Level::Mirror(copies) => format!("{copies} copies"),
+        Level::Raid5 => "RAID-5".to_owned(),
+        Level::Raid6 => "RAID-6".to_owned(),
+    }
 }

@@ -67,7 +67,7 @@ pub fn figure_14(effort: Effort) -> Vec<Exhibit> {
     );
     vec![Exhibit::Figure(Figure {
         name: "shear-fig14".into(),
-        title: "Read bandwidth in write bandwidth (Figure 14)".into(),
+        title: "Read bandwidth in write bandwidth (its Figure 14)".into(),
         caption,
         x: Axis::linear("array"),
         y: Axis::linear("time of a write in reads"),
@@ -118,10 +118,10 @@ pub fn figure_15(effort: Effort) -> Vec<Exhibit> {
     );
     vec![Exhibit::Figure(Figure {
         name: "shear-fig15".into(),
-        title: "Ratio by region, one disk, 500 sectors (Figure 15)".into(),
+        title: "Ratio by region, one disk, 500 sectors (its Figure 15)".into(),
         caption,
         x: Axis::log("region (MB)"),
-        y: Axis::linear("time of a write in reads"),
+        y: Axis::from_zero("time of a write in reads"),
         series,
     })]
 }
@@ -163,7 +163,7 @@ pub fn figure_16(effort: Effort) -> Vec<Exhibit> {
     );
     vec![Exhibit::Figure(Figure {
         name: "shear-fig16".into(),
-        title: "Writes until the cache is full: RAID-5, 4 disks (Figure 16)".into(),
+        title: "Writes until the cache is full: RAID-5, 4 disks (its Figure 16)".into(),
         caption,
         x: Axis::log("writes"),
         y: Axis::log("bandwidth (MB/s)"),
