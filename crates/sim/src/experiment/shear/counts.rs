@@ -29,6 +29,9 @@ const CHUNK_KIB: u64 = 32;
 /// A trial of 2 N reads on one disk, in seconds: behind an elevator, measured (Figure 8).
 const TRIAL_SECONDS: f64 = 3.9;
 
+/// A step's name, and its requests.
+type Step = (&'static str, fn(&Cost) -> u64);
+
 /// One array, reckoned and, where that is not too much, run.
 #[derive(Clone, Debug)]
 pub struct Counted {
@@ -63,13 +66,13 @@ pub fn counted(effort: Effort, run_max: u64) -> Vec<Counted> {
 /// Figure 7.
 pub fn figure_7(effort: Effort) -> Vec<Exhibit> {
     let all = counted(effort, RUN_MAX);
-    let steps: [(&str, fn(&Cost) -> u64); 4] = [
+    let steps: [Step; 4] = [
         ("pattern", |cost| cost.pattern),
         ("boundary", |cost| cost.boundary),
         ("layout", |cost| cost.layout),
         ("total", Cost::total),
     ];
-    let series = |(name, of): (&str, fn(&Cost) -> u64)| {
+    let series = |(name, of): Step| {
         let points = all.iter().enumerate().map(|(at, one)| (at as f64 + 1.0, of(&one.cost) as f64 / 1e6));
         Series::new(name, Style::Points, points)
     };

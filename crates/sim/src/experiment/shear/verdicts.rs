@@ -54,28 +54,17 @@ fn said(claim: &Option<Claim<u64>>) -> Option<u64> {
 
 /// The table.
 pub fn table(effort: Effort) -> Vec<Exhibit> {
-    let found: Vec<(LayoutKind, Setup, Known, u64, f64)> = KINDS
+    let found: Vec<(LayoutKind, Setup, Known, u64)> = KINDS
         .iter()
         .map(|&kind| {
             let setup = array(kind, 6, 8);
             let parameters = Parameters { pattern_bytes_max: 512 * KIB, ..effort.parameters() };
-            let (known, requests, seconds) = all_steps(&setup, parameters);
-            (kind, setup, known, requests, seconds)
+            let (known, requests, _) = all_steps(&setup, parameters);
+            (kind, setup, known, requests)
         })
         .collect();
     let right = found.iter().filter(|(_, setup, known, ..)| is_right(setup, known)).count();
-    let head = [
-        "array",
-        "pattern (KiB)",
-        "truth",
-        "chunk (KiB)",
-        "ratio",
-        "level",
-        "known as",
-        "right",
-        "requests",
-        "seconds",
-    ];
+    let head = ["array", "pattern (KiB)", "truth", "chunk (KiB)", "ratio", "level", "known as", "right", "requests"];
     vec![Exhibit::Table(Table {
         name: "shear-verdicts".into(),
         title: "All four steps on arrays of six disks, 8 KiB".into(),
@@ -89,7 +78,7 @@ pub fn table(effort: Effort) -> Vec<Exhibit> {
     })]
 }
 
-fn row((kind, setup, known, requests, seconds): &(LayoutKind, Setup, Known, u64, f64)) -> Vec<String> {
+fn row((kind, setup, known, requests): &(LayoutKind, Setup, Known, u64)) -> Vec<String> {
     let kib = |claim: &Option<Claim<u64>>| said(claim).map_or("-".into(), |bytes| (bytes / KIB).to_string());
     let fits = known
         .fits
@@ -108,7 +97,6 @@ fn row((kind, setup, known, requests, seconds): &(LayoutKind, Setup, Known, u64,
         fits.join(", "),
         if is_right(setup, known) { "yes" } else { "no" }.to_owned(),
         requests.to_string(),
-        format!("{seconds:.0}"),
     ]
 }
 
