@@ -154,3 +154,95 @@ fn note_redundancy(bench: &Bench<Known>, ratio: f64) {
         known.level = Some(Claim::new(level.value, confidence));
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::bench::{Answers, Kind, Request, Timing};
+    use crate::probe::known::Level;
+    use crate::units::Nanos;
+
+    const DEVICE: Device = Device { bytes: 1 << 30, block: 512 };
+    /// Chunks of two blocks on three disks; the device begins in the second block of a chunk.
+    const CHUNK: u64 = 8192;
+    const PHASE: u64 = 4096;
+
+    /// Three disks of 10 ms a request, the second of which takes `second_ms`.
+    fn answers(requests: &[Request], second_ms: u64) -> Answers {
+        let mut busy = [0; 3];
+        let serve = |request: &Request| {
+            let disk = ((request.offset + PHASE) / CHUNK % 3) as usize;
+            busy[disk] += if disk == 1 { second_ms } else { 10 };
+            Timing { issued: Nanos::ZERO, done: Nanos::from_millis(busy[disk]), is_failed: false }
+        };
+        Answers { timings: requests.iter().map(serve).collect(), is_disturbed: false }
+    }
+
+    fn parameters() -> Parameters {
+        let writes = Some(Growth::Doubling);
+        Parameters { requests: 60, repeats: 12, pattern_bytes_max: 65_536, writes, ..Parameters::PUBLISHED }
+    }
+
+    fn known(budget: Budget, second_ms: u64) -> (Known, Budget) {
+        let mut prober = paper(DEVICE, parameters(), budget);
+        while let Some(batch) = prober.poll_batch() {
+            prober.handle(answers(&batch.requests, second_ms));
+        }
+        (prober.known(), prober.spent())
+    }
+
+    #[test]
+    fn four_steps_tell_an_array_and_take_what_the_formula_says() {
+        let (known, spent) = known(Budget::UNLIMITED, 10);
+        let value = |claim: Option<Claim<u64>>| claim.map(|claim| claim.value);
+        assert_eq!(value(known.pattern_bytes), Some(3 * CHUNK));
+        assert_eq!((value(known.chunk_bytes), value(known.phase_bytes)), (Some(CHUNK), Some(CHUNK - PHASE)));
+        assert_eq!(known.classes.map(|claim| claim.value), Some(vec![0, 1, 2]));
+        assert_eq!(known.level.map(|claim| claim.value), Some(Level::Raid0));
+        assert_eq!((known.stage, known.disks.map(|claim| claim.value)), (Stage::Done, Some(3)));
+        assert_eq!(known.findings, []);
+        assert_eq!(spent.requests, Cost::of(&parameters(), 3 * CHUNK, CHUNK).total());
+    }
+
+    #[test]
+    fn a_slow_disk_is_found_by_its_class() {
+        let (known, _) = known(Budget::UNLIMITED, 12);
+        // From the phase on, the first whole chunk lies on the second disk.
+        let slow = known.findings.iter().find(|claim| matches!(claim.value, Finding::Slow { class: 0, .. }));
+        assert!(slow.is_some(), "{known:?}");
+    }
+
+    #[test]
+    fn what_is_known_when_nothing_is_left_stays() {
+        let pattern = Cost::of(&parameters(), 3 * CHUNK, CHUNK).pattern;
+        let (known, spent) = known(Budget { requests: pattern + 1000, ..Budget::UNLIMITED }, 10);
+        assert_eq!(known.pattern_bytes.map(|claim| claim.value), Some(3 * CHUNK));
+        assert_eq!((known.stage, known.chunk_bytes), (Stage::Boundary, None));
+        assert!(spent.requests <= pattern + 1000);
+    }
+
+    #[test]
+    fn a_device_that_fails_and_one_that_is_too_small_say_so() {
+        let mut prober = paper(DEVICE, parameters(), Budget::UNLIMITED);
+        let mut batches = 0;
+        while let Some(batch) = prober.poll_batch() {
+            let mut answers = answers(&batch.requests, 10);
+            answers.timings[7].is_failed = true;
+            prober.handle(answers);
+            batches += 1;
+        }
+        assert_eq!((batches, prober.known().unmeasurable), (3, Some(Unmeasurable::Errors)));
+        let tiny = paper(Device { bytes: 4096, block: 512 }, parameters(), Budget::UNLIMITED);
+        assert_eq!(tiny.known().unmeasurable, Some(Unmeasurable::TooSmall { bytes_min: 8192 }));
+    }
+
+    #[test]
+    fn no_writes_are_made_unless_asked_for() {
+        let mut prober = paper(DEVICE, Parameters { writes: None, ..parameters() }, Budget::UNLIMITED);
+        while let Some(batch) = prober.poll_batch() {
+            assert!(batch.requests.iter().all(|request| request.kind == Kind::Read));
+            prober.handle(answers(&batch.requests, 10));
+        }
+        assert_eq!((prober.known().write_ratio, prober.known().level), (None, None));
+    }
+}
