@@ -18,7 +18,7 @@ const TOLERANCE: f64 = 0.25;
 const OFF_MAX: f64 = 2.0;
 
 /// The known layouts that have just these classes, and these times of pairs. Of two that may have them, one that is off by
-/// more than [`OFF_MAX`] times as much is left out: a few neighbours among many pairs tell chained declustering.
+/// more than twice as much is left out: a few neighbours among many pairs tell chained declustering.
 pub fn fits(matrix: &Matrix, classes: &[usize]) -> Vec<Fit> {
     let found = library::fits(classes, None).into_iter().filter(|fit| has_times(fit, matrix));
     let off: Vec<(Fit, f64)> = found.map(|fit| (fit, squares_off(&fit, matrix))).collect();
