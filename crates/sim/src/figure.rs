@@ -11,11 +11,13 @@ pub struct Page {
     pub exhibits: Vec<Exhibit>,
 }
 
-/// A figure or a table.
+/// A figure, a row of maps, or a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Exhibit {
     /// A figure.
     Figure(Figure),
+    /// Maps.
+    Maps(Maps),
     /// A table.
     Table(Table),
 }
@@ -44,6 +46,8 @@ pub struct Axis {
     pub label: String,
     /// Its scale.
     pub scale: Scale,
+    /// It begins at zero, wherever the values do: for ratios. Only an even one can.
+    pub is_from_zero: bool,
 }
 
 /// How an axis is divided.
@@ -90,6 +94,32 @@ pub struct Point {
     pub label: String,
 }
 
+/// Matrices as squares of shades, side by side: the lighter, the larger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Maps {
+    /// The stem of its files: lower case, digits and `-`.
+    pub name: String,
+    /// The heading.
+    pub title: String,
+    /// What is to be seen in it, and what it says; a sentence or two.
+    pub caption: String,
+    /// What rows and columns are.
+    pub axis: String,
+    /// What the shades are: quantity and unit.
+    pub value: String,
+    /// The matrices.
+    pub panels: Vec<Panel>,
+}
+
+/// One matrix; its shades go from its least to its greatest value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// What is written above it.
+    pub title: String,
+    /// Its values, the upper row first.
+    pub rows: Vec<Vec<f64>>,
+}
+
 /// Rows under a heading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -105,15 +135,49 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+impl Exhibit {
+    /// The stem of its files.
+    pub fn name(&self) -> &str {
+        match self {
+            Exhibit::Figure(figure) => &figure.name,
+            Exhibit::Maps(maps) => &maps.name,
+            Exhibit::Table(table) => &table.name,
+        }
+    }
+
+    /// Its heading.
+    pub fn title(&self) -> &str {
+        match self {
+            Exhibit::Figure(figure) => &figure.title,
+            Exhibit::Maps(maps) => &maps.title,
+            Exhibit::Table(table) => &table.title,
+        }
+    }
+
+    /// What is to be seen in it.
+    pub fn caption(&self) -> &str {
+        match self {
+            Exhibit::Figure(figure) => &figure.caption,
+            Exhibit::Maps(maps) => &maps.caption,
+            Exhibit::Table(table) => &table.caption,
+        }
+    }
+}
+
 impl Axis {
     /// An even axis.
     pub fn linear(label: impl Into<String>) -> Axis {
-        Axis { label: label.into(), scale: Scale::Linear }
+        Axis { label: label.into(), scale: Scale::Linear, is_from_zero: false }
+    }
+
+    /// An even axis that begins at zero.
+    pub fn from_zero(label: impl Into<String>) -> Axis {
+        Axis { is_from_zero: true, ..Axis::linear(label) }
     }
 
     /// An axis of powers of ten.
     pub fn log(label: impl Into<String>) -> Axis {
-        Axis { label: label.into(), scale: Scale::Log }
+        Axis { label: label.into(), scale: Scale::Log, is_from_zero: false }
     }
 }
 

@@ -20,7 +20,7 @@ pub use probe::{How, Mode, Probe};
 pub use scrub::{Detector, Order, Policy, Scrub, Settings, Verify};
 pub use simulate::{Simulate, SimulateScrub, Simulated, SimulatedPolicy};
 pub use source::{Disk, Service, Traces};
-pub use study::{Out, Studied, Study, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub};
+pub use study::{Out, Studied, Study, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
 pub use tune::{SIZE_STEP, Tune};
 
 use clap::{Args, Parser, Subcommand};

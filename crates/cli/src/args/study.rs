@@ -30,6 +30,11 @@ const INTEGRITY_EXAMPLES: &str = "\
 Examples:
   scrubjay study integrity --out integrity                what finding silent corruption costs, and what to choose";
 
+const SHEAR_EXAMPLES: &str = "\
+Examples:
+  scrubjay study shear --out shear                        how an unknown array is laid out, figure by figure
+  scrubjay study shear --out quick --requests 100 --repeats 3";
+
 /// Arguments of `study`.
 #[derive(Debug, Args)]
 pub struct Study {
@@ -49,6 +54,8 @@ pub enum Studied {
     Mlet(Box<StudyMlet>),
     /// Silent corruption: what the schemes that find it cost an array in disk I/Os
     Integrity(Box<StudyIntegrity>),
+    /// Unknown arrays: what timing alone tells of their layout, on modelled ones
+    Shear(Box<StudyShear>),
 }
 
 /// Arguments of `study idle`.
@@ -138,6 +145,24 @@ pub struct StudyIntegrity {
     pub requests: u32,
     /// Of all chance: the same seed gives the same page
     #[arg(long, value_name = "N", default_value_t = 2014, help_heading = "Requests")]
+    pub seed: u64,
+    /// Where the page goes
+    #[command(flatten)]
+    pub out: Out,
+}
+
+/// Arguments of `study shear`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{SHEAR_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct StudyShear {
+    /// Send so many requests at a time (in the paper N, "approximately 500")
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "Requests")]
+    pub requests: u32,
+    /// Repeat each measurement so often, at other places (in the paper R)
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Requests")]
+    pub repeats: u32,
+    /// Of all chance: the same seed gives the same page
+    #[arg(long, value_name = "N", default_value_t = 1506, help_heading = "Requests")]
     pub seed: u64,
     /// Where the page goes
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! The data of figures and tables as CSV (RFC 4180, lines ended by a line feed, a line of names first).
 
-use scrubjay_sim::figure::{Figure, Table};
+use scrubjay_sim::figure::{Figure, Maps, Table};
 
 /// All points of a figure in long form: `series,x,y,label`. Numbers read back as the same floating-point values.
 pub fn figure(figure: &Figure) -> String {
@@ -8,6 +8,19 @@ pub fn figure(figure: &Figure) -> String {
     for series in &figure.series {
         for point in &series.points {
             row(&mut csv, &[&series.name, &number(point.x), &number(point.y), &point.label]);
+        }
+    }
+    csv
+}
+
+/// All values of maps in long form: `panel,row,column,value`; rows and columns from 0.
+pub fn maps(maps: &Maps) -> String {
+    let mut csv = String::from("panel,row,column,value\n");
+    for panel in &maps.panels {
+        for (down, values) in panel.rows.iter().enumerate() {
+            for (across, &value) in values.iter().enumerate() {
+                row(&mut csv, &[&panel.title, &down.to_string(), &across.to_string(), &number(value)]);
+            }
         }
     }
     csv

@@ -1,10 +1,11 @@
 //! The page itself: one HTML file with everything in it, for screens, phones and paper. No scripts; its only links lead
 //! to the files beside it.
 
+use super::map;
 use super::style;
 use super::svg::{self, Sheet};
 use super::text::{escape, tied};
-use scrubjay_sim::figure::{Exhibit, Figure, Page, Table};
+use scrubjay_sim::figure::{Exhibit, Figure, Maps, Page, Table};
 use std::fmt::Write as _;
 
 /// What marks a page as written by this program, and so as one that it may write again.
@@ -83,6 +84,7 @@ pub fn page(page: &Page, facts: &[(&str, String)]) -> String {
     for (number, exhibit) in &exhibits {
         match exhibit {
             Exhibit::Figure(exhibit) => figure(&mut html, number, exhibit),
+            Exhibit::Maps(exhibit) => maps(&mut html, number, exhibit),
             Exhibit::Table(exhibit) => table(&mut html, number, exhibit),
         }
     }
@@ -97,7 +99,7 @@ fn numbered(exhibits: &[Exhibit]) -> Vec<(String, &Exhibit)> {
     let mut numbered = Vec::new();
     for exhibit in exhibits {
         let (kind, count) = match exhibit {
-            Exhibit::Figure(_) => ("Figure", &mut figures),
+            Exhibit::Figure(_) | Exhibit::Maps(_) => ("Figure", &mut figures),
             Exhibit::Table(_) => ("Table", &mut tables),
         };
         *count += 1;
@@ -112,11 +114,7 @@ fn contents(html: &mut String, exhibits: &[(String, &Exhibit)]) {
     }
     html.push_str("<nav><ol>\n");
     for (number, exhibit) in exhibits {
-        let (name, title) = match exhibit {
-            Exhibit::Figure(figure) => (&figure.name, &figure.title),
-            Exhibit::Table(table) => (&table.name, &table.title),
-        };
-        let (name, title) = (escape(name), escape(title));
+        let (name, title) = (escape(exhibit.name()), escape(exhibit.title()));
         let _ = writeln!(html, "<li><span>{number}</span> <a href=\"#{name}\">{title}</a></li>");
     }
     html.push_str("</ol></nav>\n");
@@ -132,7 +130,19 @@ fn figure(html: &mut String, number: &str, figure: &Figure) {
         let why = "not a number, or zero or below on a logarithmic axis";
         let _ = writeln!(html, "<p class=\"hidden\">{count} {points} cannot be shown ({why}); the CSV has all.</p>");
     }
-    let name = escape(&figure.name);
+    files(html, &figure.name);
+}
+
+fn maps(html: &mut String, number: &str, maps: &Maps) {
+    begin(html, "", &maps.name, number, &maps.title, &maps.caption);
+    html.push_str(&map::draw(maps, Sheet::Wide));
+    html.push_str(&map::draw(maps, Sheet::Narrow));
+    files(html, &maps.name);
+}
+
+/// Closes a figure with its files.
+fn files(html: &mut String, name: &str) {
+    let name = escape(name);
     let _ = writeln!(
         html,
         "<p class=\"files\"><a href=\"{name}.svg\">{name}.svg</a> <a href=\"{name}.csv\">{name}.csv</a></p>"

@@ -5,6 +5,7 @@ mod csv;
 mod curve;
 mod html;
 mod label;
+mod map;
 mod style;
 mod svg;
 mod text;
@@ -54,10 +55,7 @@ fn files(page: &Page, facts: &[(&str, String)]) -> anyhow::Result<Vec<File>> {
     let mut names = HashSet::new();
     let mut files = vec![File { name: INDEX.to_owned(), text: html::page(page, facts) }];
     for exhibit in &page.exhibits {
-        let name = match exhibit {
-            Exhibit::Figure(figure) => &figure.name,
-            Exhibit::Table(table) => &table.name,
-        };
+        let name = exhibit.name();
         let plain = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
         ensure!(!name.is_empty() && name.chars().all(plain), "{name:?} cannot be the name of an exhibit's files");
         ensure!(names.insert(name), "two exhibits have the name {name:?}");
@@ -65,6 +63,10 @@ fn files(page: &Page, facts: &[(&str, String)]) -> anyhow::Result<Vec<File>> {
             Exhibit::Figure(figure) => {
                 files.push(File { name: format!("{name}.svg"), text: svg::draw(figure, svg::Sheet::Alone).svg });
                 files.push(File { name: format!("{name}.csv"), text: csv::figure(figure) });
+            }
+            Exhibit::Maps(maps) => {
+                files.push(File { name: format!("{name}.svg"), text: map::draw(maps, svg::Sheet::Alone) });
+                files.push(File { name: format!("{name}.csv"), text: csv::maps(maps) });
             }
             Exhibit::Table(table) => files.push(File { name: format!("{name}.csv"), text: csv::table(table) }),
         }

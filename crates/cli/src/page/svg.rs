@@ -33,12 +33,12 @@ pub struct Drawing {
 }
 
 /// The size of text on the sheet, of a title, and the height of their lines, in pixels.
-const TEXT: f64 = 12.5;
-const TITLE: f64 = 15.0;
-const LEADING: f64 = 18.0;
+pub const TEXT: f64 = 12.5;
+pub const TITLE: f64 = 15.0;
+pub const LEADING: f64 = 18.0;
 
 /// White around everything.
-const MARGIN: f64 = 10.0;
+pub const MARGIN: f64 = 10.0;
 
 /// From a tick to its number.
 const TICK: f64 = 5.0;
@@ -63,12 +63,12 @@ pub fn draw(figure: &Figure, sheet: Sheet) -> Drawing {
     curves(&mut svg, figure, &frame, width);
     let points = figure.series.iter().flat_map(|series| &series.points);
     let hidden = points.filter(|point| frame.place(point).is_none()).count();
-    Drawing { svg: element(figure, sheet, width, (y + MARGIN).ceil(), &svg), hidden }
+    Drawing { svg: element(&figure.title, sheet, (width, (y + MARGIN).ceil()), &svg), hidden }
 }
 
 /// The drawing as one element, with its style and paper if it stands alone.
-fn element(figure: &Figure, sheet: Sheet, width: f64, height: f64, inside: &str) -> String {
-    let (class, title) = (if sheet == Sheet::Narrow { "plot narrow" } else { "plot wide" }, escape(&figure.title));
+pub fn element(title: &str, sheet: Sheet, (width, height): (f64, f64), inside: &str) -> String {
+    let (class, title) = (if sheet == Sheet::Narrow { "plot narrow" } else { "plot wide" }, escape(title));
     let size = format!("width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\"");
     if sheet != Sheet::Alone {
         return format!("<svg class=\"{class}\" {size} aria-label=\"{title}\">\n{inside}</svg>\n");
@@ -81,7 +81,7 @@ fn element(figure: &Figure, sheet: Sheet, width: f64, height: f64, inside: &str)
 }
 
 /// Writes lines of text below `at` and gives the height of their foot.
-fn lines(svg: &mut String, class: &str, lines: &[String], at: (f64, f64), anchor: &str) -> f64 {
+pub fn lines(svg: &mut String, class: &str, lines: &[String], at: (f64, f64), anchor: &str) -> f64 {
     for (n, line) in lines.iter().enumerate() {
         let y = at.1 + LEADING * (n as f64 + 0.75);
         let (x, y, line) = (px(at.0), px(y), escape(line));
@@ -116,7 +116,8 @@ fn frame(figure: &Figure, sheet: Sheet, width: f64, at: (f64, f64)) -> Frame {
     let height = if sheet == Sheet::Narrow { 260.0 } else { 340.0 };
     let values = |of: fn(&Point) -> f64| figure.series.iter().flat_map(|series| &series.points).map(of);
     let y = Span::of(figure.y.scale, values(|point| point.y));
-    let y = if has_bars(figure) { y.zeroed() } else { y.zeroed_if_near() }.snapped(y_ticks(height));
+    let y = if has_bars(figure) || figure.y.is_from_zero { y.zeroed() } else { y.zeroed_if_near() }
+        .snapped(y_ticks(height));
     let left = at.0 + widest(&y.ticks(y_ticks(height))) + TICK + 3.0;
     let x = Span::of(figure.x.scale, values(|point| point.x));
     let x = match bar_gap(figure) {

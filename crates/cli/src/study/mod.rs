@@ -8,6 +8,7 @@ mod integrity;
 mod mlet;
 mod outlet;
 mod scrub;
+mod shear;
 mod source;
 
 use crate::args::{Studied, Study};
@@ -21,5 +22,6 @@ pub fn run(args: &Study) -> Result<Exit> {
         Studied::Scrub(args) => scrub::run(args),
         Studied::Mlet(args) => mlet::run(args),
         Studied::Integrity(args) => integrity::run(args),
+        Studied::Shear(args) => shear::run(args),
     }
 }

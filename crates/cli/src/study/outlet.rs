@@ -5,7 +5,7 @@ use crate::args::Out;
 use crate::exit::{Exit, Usage};
 use crate::page;
 use anyhow::{Context, Result};
-use scrubjay_sim::figure::{Exhibit, Page};
+use scrubjay_sim::figure::Page;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -38,12 +38,8 @@ fn report(page: &Page, written: &[impl AsRef<Path>], findings: &[&str]) -> io::R
     }
     for wanted in findings {
         let told = page.exhibits.iter().find_map(|exhibit| {
-            let (name, title, caption) = match exhibit {
-                Exhibit::Figure(figure) => (&figure.name, &figure.title, &figure.caption),
-                Exhibit::Table(table) => (&table.name, &table.title, &table.caption),
-            };
             // Of several traces' exhibits of one kind, the first.
-            name.starts_with(wanted).then_some((title, caption))
+            exhibit.name().starts_with(wanted).then_some((exhibit.title(), exhibit.caption()))
         });
         if let Some((title, caption)) = told {
             writeln!(stdout, "\n{title}:\n  {caption}")?;

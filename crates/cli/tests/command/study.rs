@@ -136,3 +136,17 @@ fn what_finding_silent_corruption_costs() {
     }
     assert!(!page.join("integrity-speed-disks-raid6.svg").exists(), "nothing was measured");
 }
+
+#[test]
+fn how_unknown_arrays_are_laid_out() {
+    let bench = Bench::with_image(1);
+    let arguments = ["study", "shear", "--requests", "40", "--repeats", "1"];
+    let run = |out: &str| bench.run(&[&arguments[..], &["--out", out]].concat());
+    let figures = ["shear-fig03", "shear-fig06", "shear-fig10", "shear-fig13-layout", "shear-fig17", "shear-fig20"];
+    let tables = ["shear-fig07-counts", "shear-verdicts", "shear-versus"];
+    has_page(&run("shear"), &folder(&bench, "shear"), &figures, &tables);
+    let maps = fs::read_to_string(folder(&bench, "shear/shear-fig06.csv")).unwrap();
+    assert_eq!(maps.lines().count(), 1 + 6 * 6 + 12 * 12, "a line a pair");
+    let ran = bench.run(&["study", "shear", "--out", "o", "--repeats", "0"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("--repeats"), "{ran:?}");
+}

@@ -4,3 +4,4 @@ pub mod bench;
 pub mod fast;
 pub mod known;
 pub mod library;
+pub mod paper;

@@ -27,13 +27,28 @@ pub struct Mechanics {
     pub cylinders: u64,
     /// How long the arm takes.
     pub seek: Seek,
-    /// What a write takes longer to settle.
+    /// What it takes longer to settle for a write, whenever the arm has moved.
     pub write_settle_ms: f64,
+}
+
+/// How long the arm takes over a distance in cylinders.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Seek {
+    /// By two functions.
+    Curve(Curve),
+    /// By distances and milliseconds that were measured, rising, from a distance of 1 on; straight lines between them. All of
+    /// it takes `factor` times as long.
+    Table {
+        /// At least one.
+        points: &'static [(u64, f64)],
+        /// 1 for the table itself.
+        factor: f64,
+    },
 }
 
 /// A seek curve: `a + b sqrt(d)` below a distance, a straight line from there on. Distances are in cylinders.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seek {
+pub struct Curve {
     /// Seeks of less than this many cylinders are short.
     pub short_below: u64,
     /// `a` and `b` of a short seek, in milliseconds.
@@ -47,17 +62,39 @@ impl Seek {
     pub fn through(one_ms: f64, short_below: u64, middle_ms: f64, longest: u64, longest_ms: f64) -> Seek {
         let root = (middle_ms - one_ms) / ((short_below as f64).sqrt() - 1.0);
         let slope = (longest_ms - middle_ms) / (longest - short_below) as f64;
-        Seek { short_below, short: (one_ms - root, root), long: (middle_ms - slope * short_below as f64, slope) }
+        let (short, long) = ((one_ms - root, root), (middle_ms - slope * short_below as f64, slope));
+        Seek::Curve(Curve { short_below, short, long })
     }
 
     /// How long the arm takes over so many cylinders.
     pub fn millis(&self, distance: u64) -> f64 {
-        let (a, b) = if distance < self.short_below { self.short } else { self.long };
-        match distance {
-            0 => 0.0,
-            _ if distance < self.short_below => a + b * (distance as f64).sqrt(),
-            _ => a + b * distance as f64,
+        match *self {
+            _ if distance == 0 => 0.0,
+            Seek::Curve(Curve { short_below, short: (a, b), .. }) if distance < short_below => {
+                a + b * (distance as f64).sqrt()
+            }
+            Seek::Curve(Curve { long: (a, b), .. }) => a + b * distance as f64,
+            Seek::Table { points, factor } => factor * between(points, distance),
         }
+    }
+
+    /// Takes so many times as long.
+    fn slower(self, times: f64) -> Seek {
+        let scale = |(a, b): (f64, f64)| (a * times, b * times);
+        match self {
+            Seek::Curve(curve) => Seek::Curve(Curve { short: scale(curve.short), long: scale(curve.long), ..curve }),
+            Seek::Table { points, factor } => Seek::Table { points, factor: factor * times },
+        }
+    }
+}
+
+/// On the straight line between the points around this distance; beyond the ends, what is there.
+fn between(points: &[(u64, f64)], distance: u64) -> f64 {
+    let next = points.partition_point(|&(at, _)| at < distance);
+    match (points.get(next.wrapping_sub(1)), points.get(next)) {
+        (Some(&(from, low)), Some(&(to, high))) => low + (high - low) * (distance - from) as f64 / (to - from) as f64,
+        (Some(&(_, only)), None) | (None, Some(&(_, only))) => only,
+        (None, None) => 0.0,
     }
 }
 
@@ -84,11 +121,10 @@ impl Mechanics {
 
     /// Rotation and seeks take so many times as long.
     pub fn slower(self, rotation: f64, seek: f64) -> Mechanics {
-        let scale = |(a, b): (f64, f64)| (a * seek, b * seek);
         Mechanics {
             rotation_ms: self.rotation_ms * rotation,
             head_switch_ms: self.head_switch_ms * seek,
-            seek: Seek { short: scale(self.seek.short), long: scale(self.seek.long), ..self.seek },
+            seek: self.seek.slower(seek),
             ..self
         }
     }
@@ -145,7 +181,7 @@ impl Arm {
         let (mut track, mut place) = self.mechanics.track(sector % self.mechanics.sectors());
         let distance = self.cylinder().abs_diff(track / heads);
         let switch_ms = if self.track == track { 0.0 } else { self.mechanics.head_switch_ms };
-        let settle_ms = if is_write { self.mechanics.write_settle_ms } else { 0.0 };
+        let settle_ms = if is_write && distance > 0 { self.mechanics.write_settle_ms } else { 0.0 };
         let mut at_ms = now.as_millis_f64() + self.mechanics.seek.millis(distance).max(switch_ms) + settle_ms;
         let sector_ms = rotation_ms / sectors_per_track as f64;
         // How far the platter has turned, in sectors, and how far it must turn until the first sector comes.
@@ -181,9 +217,36 @@ mod tests {
         for (distance, millis) in [(0, 0.0), (1, 0.8), (400, 6.0), (6542, 8.0)] {
             assert!((seek.millis(distance) - millis).abs() < 1e-9, "{distance}: {}", seek.millis(distance));
         }
-        assert!((seek.short.0 - 0.526_32).abs() < 1e-4 && (seek.short.1 - 0.273_68).abs() < 1e-4);
-        assert!((seek.long.0 - 5.8697).abs() < 1e-3 && (seek.long.1 - 3.256e-4).abs() < 1e-6);
+        let Seek::Curve(Curve { short, long, .. }) = seek else { panic!("two functions") };
+        assert!((short.0 - 0.526_32).abs() < 1e-4 && (short.1 - 0.273_68).abs() < 1e-4);
+        assert!((long.0 - 5.8697).abs() < 1e-3 && (long.1 - 3.256e-4).abs() < 1e-6);
         assert!(seek.millis(399) < 6.0);
+    }
+
+    #[test]
+    fn a_table_is_met_at_its_points_and_straight_between_them() {
+        let seek = Seek::Table { points: &[(1, 1.0), (10, 2.0), (110, 4.0)], factor: 1.0 };
+        let told = [0, 1, 10, 60, 110, 5000].map(|distance| seek.millis(distance));
+        assert_eq!(told, [0.0, 1.0, 2.0, 3.0, 4.0, 4.0]);
+        assert_eq!(seek.slower(1.5).millis(60), 4.5);
+    }
+
+    #[test]
+    fn a_write_settles_only_where_the_arm_has_moved() {
+        let mechanics = Mechanics { write_settle_ms: 2.0, ..Mechanics::ultrastar_9lzx() };
+        let mean_ms = |sectors: u64, is_write: bool| {
+            let (mut arm, mut rng, mut now, mut busy) = (Arm::new(mechanics), Rng::new(3), Nanos::ZERO, 0);
+            for _ in 0..5000 {
+                now = now.saturating_add(Nanos((rng.uniform() * 6e6) as u64));
+                let done = arm.work(now, rng.below(sectors), 1, is_write);
+                busy += done.since(now).0;
+                now = done;
+            }
+            busy as f64 / 5000.0 / 1e6
+        };
+        assert_eq!(mean_ms(2720, true), mean_ms(2720, false), "on one cylinder");
+        let more = mean_ms(mechanics.sectors(), true) - mean_ms(mechanics.sectors(), false);
+        assert!((more - 2.0).abs() < 0.15, "{more}");
     }
 
     #[test]

@@ -5,3 +5,4 @@ pub mod integrity;
 pub mod mlet;
 mod say;
 pub mod scrub;
+pub mod shear;

@@ -19,11 +19,7 @@ fn study(name: &str, count: u32, draw: impl Fn(&mut Rng) -> f64) -> Study {
 }
 
 fn captions(page: &Page) -> Vec<&str> {
-    let captions = page.exhibits.iter().map(|exhibit| match exhibit {
-        Exhibit::Figure(figure) => figure.caption.as_str(),
-        Exhibit::Table(table) => table.caption.as_str(),
-    });
-    captions.collect()
+    page.exhibits.iter().map(Exhibit::caption).collect()
 }
 
 #[test]
@@ -61,6 +57,7 @@ fn several_traces_are_several_curves() {
                 assert!(points.clone().count() > 0 || figure.name == "requests-by-hour-of-day", "{}", figure.name);
                 assert!(points.clone().all(|point| point.x.is_finite() && point.y.is_finite()), "{}", figure.name);
             }
+            Exhibit::Maps(maps) => panic!("{}", maps.name),
             Exhibit::Table(table) => assert!(table.rows.iter().all(|row| row.len() == table.head.len())),
         }
     }

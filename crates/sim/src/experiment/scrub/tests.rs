@@ -107,24 +107,18 @@ fn budget_keeps_its_goals_and_reads_most_of_what_could_be_read() {
 fn a_page_shows_each_trace_and_says_what_holds() {
     let none = study("none", &[], &Periods::default(), DISK, &GOALS);
     let page = page(&[HEAVY.clone(), MID_READ.clone(), none]);
-    let names: BTreeSet<&str> = page.exhibits.iter().map(name).collect();
+    let names: BTreeSet<&str> = page.exhibits.iter().map(Exhibit::name).collect();
     assert_eq!((names.len(), page.exhibits.len()), (8, 8), "two tables and two figures each");
     assert!(page.paragraphs[1].starts_with("heavy: The paper's ranking holds: "), "{}", page.paragraphs[1]);
     assert!(page.paragraphs[2].contains("less than three times; 5.86 times is"), "{}", page.paragraphs[2]);
     for exhibit in &page.exhibits {
         match exhibit {
+            Exhibit::Maps(maps) => panic!("{}", maps.name),
             Exhibit::Table(table) => assert!(table.rows.iter().all(|row| row.len() == table.head.len())),
             Exhibit::Figure(figure) => {
                 let mut points = figure.series.iter().flat_map(|series| &series.points);
                 assert!(points.all(|point| point.x.is_finite() && point.y.is_finite()), "{}", figure.name);
             }
         }
-    }
-}
-
-fn name(exhibit: &Exhibit) -> &str {
-    match exhibit {
-        Exhibit::Figure(figure) => &figure.name,
-        Exhibit::Table(table) => &table.name,
     }
 }

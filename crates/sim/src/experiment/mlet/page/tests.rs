@@ -22,10 +22,7 @@ fn driven(requests: &[Request]) -> Option<Driven> {
 }
 
 fn captions(page: &Page) -> Vec<&str> {
-    let caption = |exhibit| match exhibit {
-        &Exhibit::Figure(Figure { ref caption, .. }) | &Exhibit::Table(Table { ref caption, .. }) => caption.as_str(),
-    };
-    page.exhibits.iter().map(caption).collect()
+    page.exhibits.iter().map(Exhibit::caption).collect()
 }
 
 #[test]
@@ -35,14 +32,7 @@ fn without_a_trace_the_page_is_in_tours() {
     assert_eq!(sweep, Sweep::of(SETUP), "a seed says all");
     let page = page(&sweep, &[]);
     assert!(page.paragraphs[1].starts_with("300 disks of 1 TB with one cluster each"), "{}", page.paragraphs[1]);
-    let names: Vec<_> = page
-        .exhibits
-        .iter()
-        .map(|exhibit| match exhibit {
-            Exhibit::Figure(figure) => figure.name.as_str(),
-            Exhibit::Table(table) => table.name.as_str(),
-        })
-        .collect();
+    let names: Vec<_> = page.exhibits.iter().map(Exhibit::name).collect();
     assert_eq!(names, ["mlet-orders", "mlet-region", "mlet-segment", "mlet-published", "mlet-sizes"]);
     let captions = captions(&page);
     assert!(
@@ -53,6 +43,7 @@ fn without_a_trace_the_page_is_in_tours() {
         match exhibit {
             Exhibit::Table(table) => assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{table:?}"),
             Exhibit::Figure(figure) => assert_eq!(figure.series.len(), 5),
+            Exhibit::Maps(maps) => panic!("{}", maps.name),
         }
     }
 }

@@ -1,0 +1,248 @@
+//! Shear as published: the four steps of Denehy, Bent, Popovici, Arpaci-Dusseau & Arpaci-Dusseau, "Deconstructing Storage
+//! Arrays" (TR 1506, Wisconsin, 2004), section 2.3.
+//!
+//! | step | one trial | decided by |
+//! |---|---|---|
+//! | 1 [`pattern`] | the same place of N random segments of an assumed size | divisor of the slowest cluster's sizes |
+//! | 2 [`boundary`] | a place of N random patterns, the block before it of N others | the faster of two clusters |
+//! | 3 [`layout`] | a chunk of N random patterns, another chunk of N others | the slower of two clusters |
+//! | 4 [`redundancy`], [`level`] | N random reads, N random writes | their ratio, among the known layouts |
+//!
+//! Each trial is done R times; what counts is the mean time until all its requests are done. That makes it slow and fair:
+//! hundreds of thousands of requests, and no assumption but that reads of one disk take longer than those of two.
+
+pub mod boundary;
+pub mod cluster;
+pub mod cost;
+pub mod layout;
+pub mod level;
+pub mod pattern;
+pub mod redundancy;
+pub mod trial;
+
+pub use cost::Cost;
+pub use trial::{Growth, Halt, Parameters, Sample};
+
+use super::bench::{Bench, Budget, Device, Prober, Spent};
+use super::known::{Claim, Finding, Known, Stage, Unmeasurable};
+use super::library;
+use crate::rng::Rng;
+use boundary::Boundaries;
+use layout::Chunks;
+
+/// A class this much slower or faster than the median is said to be: 10 %, three times what ten trials vary by.
+const ODD_FACTOR: f64 = 1.1;
+
+/// The prober that goes through all four steps. What it is sure of is the silhouette of the cluster that decided, and the
+/// share of points that agree with the decision: see each step.
+///
+/// # Panics
+/// When the parameters do not fit each other or the device: a block of whole device blocks, a step of whole blocks, and at
+/// least one request and one repeat.
+pub fn paper(device: Device, parameters: Parameters, budget: Budget) -> Prober<Known> {
+    let Parameters { block_bytes, step_bytes, requests, repeats, .. } = parameters;
+    assert!(block_bytes > 0 && block_bytes.is_multiple_of(device.block), "a block of {block_bytes} bytes");
+    assert!(step_bytes > 0 && step_bytes.is_multiple_of(block_bytes), "a step of {step_bytes} bytes");
+    assert!(requests > 0 && repeats > 0, "{requests} requests, {repeats} times");
+    Prober::new(device, budget, Known::default(), move |bench| async move {
+        match steps(&bench, &parameters).await {
+            Err(Halt::Spent) => return Err(Spent),
+            Err(Halt::Failed) => bench.note(|known| known.unmeasurable = Some(Unmeasurable::Errors)),
+            Ok(()) => bench.note(|known| known.stage = Stage::Done),
+        }
+        Ok(())
+    })
+}
+
+async fn steps(bench: &Bench<Known>, parameters: &Parameters) -> Result<(), Halt> {
+    let device = bench.device();
+    if device.bytes < 2 * parameters.block_bytes {
+        let bytes_min = 2 * parameters.block_bytes;
+        bench.note(|known| known.unmeasurable = Some(Unmeasurable::TooSmall { bytes_min }));
+        return Ok(());
+    }
+    // One stream of chance a step, so that a longer one does not shift the next.
+    let rng = |step: u64| Rng::stream(parameters.seed, step);
+    bench.note(|known| known.stage = Stage::Pattern);
+    let samples = pattern::scan(bench, parameters, &mut rng(1)).await?;
+    if let Some(pattern) = pattern::pattern(&samples) {
+        let pattern_bytes = pattern.bytes;
+        bench.note(|known| known.pattern_bytes = Some(Claim::new(pattern_bytes, pattern.confidence)));
+        bench.note(|known| known.stage = Stage::Boundary);
+        let samples = boundary::scan(bench, parameters, pattern_bytes, &mut rng(2)).await?;
+        let chunks = chunks(bench, boundary::boundaries(&samples, &pattern), pattern_bytes);
+        bench.note(|known| known.stage = Stage::Layout);
+        if chunks.count <= layout::CHUNKS_MAX && chunks.phase_bytes + pattern_bytes <= device.bytes {
+            let matrix = layout::scan(bench, parameters, chunks, &mut rng(3)).await?;
+            note_layout(bench, &matrix);
+        }
+    }
+    bench.note(|known| known.stage = Stage::Redundancy);
+    if let Some(growth) = parameters.writes {
+        let found = redundancy::measure(bench, parameters, growth, &mut rng(4)).await?;
+        note_redundancy(bench, found.ratio());
+    }
+    Ok(())
+}
+
+/// Notes where chunks begin, and gives them: the whole pattern is one where there is no boundary.
+fn chunks(bench: &Bench<Known>, found: Option<Boundaries>, pattern_bytes: u64) -> Chunks {
+    let Some(Boundaries { chunk_bytes, phase_bytes, confidence, .. }) = found else {
+        return Chunks { count: 1, bytes: pattern_bytes, phase_bytes: 0 };
+    };
+    bench.note(|known| {
+        known.chunk_bytes = Some(Claim::new(chunk_bytes, confidence));
+        known.phase_bytes = Some(Claim::new(phase_bytes, confidence));
+    });
+    Chunks { count: (pattern_bytes / chunk_bytes) as usize, bytes: chunk_bytes, phase_bytes }
+}
+
+fn note_layout(bench: &Bench<Known>, matrix: &layout::Matrix) {
+    let classes = matrix.classes();
+    let count = classes.value.iter().max().map_or(0, |most| most + 1);
+    let fits = level::fits(matrix, &classes.value);
+    let diagonal = matrix.diagonal();
+    let time = |class: usize| {
+        let of: Vec<f64> = (0..diagonal.len()).filter(|&i| classes.value[i] == class).map(|i| diagonal[i]).collect();
+        of.iter().sum::<f64>() / of.len() as f64
+    };
+    let times: Vec<f64> = (0..count).map(time).collect();
+    let mut sorted = times.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let median = sorted[count / 2];
+    bench.note(|known| {
+        known.class_times = times.iter().map(|time| time / median).collect();
+        known.disks = Some(Claim::new(count, classes.confidence));
+        known.findings = findings(&classes, &known.class_times, fits.is_empty());
+        known.fits = Some(Claim::new(fits, classes.confidence));
+        known.classes = Some(classes);
+    });
+}
+
+/// What a user should know of these classes.
+fn findings(classes: &Claim<Vec<usize>>, times: &[f64], is_unknown: bool) -> Vec<Claim<Finding>> {
+    let size = |class: usize| classes.value.iter().filter(|&&other| other == class).count();
+    let sizes: Vec<usize> = (0..times.len()).map(size).collect();
+    let mut found = Vec::new();
+    for (class, &factor) in times.iter().enumerate() {
+        match factor {
+            _ if factor > ODD_FACTOR => found.push(Finding::Slow { class, factor }),
+            _ if factor < 1.0 / ODD_FACTOR => found.push(Finding::Fast { class, factor }),
+            _ => {}
+        }
+    }
+    if sizes.windows(2).any(|pair| pair[0] != pair[1]) {
+        found.push(Finding::Unequal { sizes });
+    }
+    if is_unknown {
+        found.push(Finding::Unknown);
+    }
+    found.into_iter().map(|finding| Claim::new(finding, classes.confidence)).collect()
+}
+
+fn note_redundancy(bench: &Bench<Known>, ratio: f64) {
+    bench.note(|known| {
+        known.write_ratio = Some(Claim::new(ratio, 1.0));
+        let Some(fits) = &known.fits else { return };
+        let Some((level, left)) = level::level(&fits.value, ratio) else { return };
+        let confidence = fits.confidence * level.confidence;
+        if let Some(first) = left.first() {
+            known.copies = Some(Claim::new(library::copies_of(&first.layout), confidence));
+            known.disks = Some(Claim::new(first.layout.disks(), confidence));
+        }
+        known.fits = Some(Claim::new(left, confidence));
+        known.level = Some(Claim::new(level.value, confidence));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::bench::{Answers, Kind, Request, Timing};
+    use crate::probe::known::Level;
+    use crate::units::Nanos;
+
+    const DEVICE: Device = Device { bytes: 1 << 30, block: 512 };
+    /// Chunks of two blocks on three disks; the device begins in the second block of a chunk.
+    const CHUNK: u64 = 8192;
+    const PHASE: u64 = 4096;
+
+    /// Three disks of 10 ms a request, the second of which takes `second_ms`.
+    fn answers(requests: &[Request], second_ms: u64) -> Answers {
+        let mut busy = [0; 3];
+        let serve = |request: &Request| {
+            let disk = ((request.offset + PHASE) / CHUNK % 3) as usize;
+            busy[disk] += if disk == 1 { second_ms } else { 10 };
+            Timing { issued: Nanos::ZERO, done: Nanos::from_millis(busy[disk]), is_failed: false }
+        };
+        Answers { timings: requests.iter().map(serve).collect(), is_disturbed: false }
+    }
+
+    fn parameters() -> Parameters {
+        let writes = Some(Growth::Doubling);
+        Parameters { requests: 60, repeats: 12, pattern_bytes_max: 65_536, writes, ..Parameters::PUBLISHED }
+    }
+
+    fn known(budget: Budget, second_ms: u64) -> (Known, Budget) {
+        let mut prober = paper(DEVICE, parameters(), budget);
+        while let Some(batch) = prober.poll_batch() {
+            prober.handle(answers(&batch.requests, second_ms));
+        }
+        (prober.known(), prober.spent())
+    }
+
+    #[test]
+    fn four_steps_tell_an_array_and_take_what_the_formula_says() {
+        let (known, spent) = known(Budget::UNLIMITED, 10);
+        let value = |claim: Option<Claim<u64>>| claim.map(|claim| claim.value);
+        assert_eq!(value(known.pattern_bytes), Some(3 * CHUNK));
+        assert_eq!((value(known.chunk_bytes), value(known.phase_bytes)), (Some(CHUNK), Some(CHUNK - PHASE)));
+        assert_eq!(known.classes.map(|claim| claim.value), Some(vec![0, 1, 2]));
+        assert_eq!(known.level.map(|claim| claim.value), Some(Level::Raid0));
+        assert_eq!((known.stage, known.disks.map(|claim| claim.value)), (Stage::Done, Some(3)));
+        assert_eq!(known.findings, []);
+        assert_eq!(spent.requests, Cost::of(&parameters(), 3 * CHUNK, CHUNK).total());
+    }
+
+    #[test]
+    fn a_slow_disk_is_found_by_its_class() {
+        let (known, _) = known(Budget::UNLIMITED, 12);
+        // From the phase on, the first whole chunk lies on the second disk.
+        let slow = known.findings.iter().find(|claim| matches!(claim.value, Finding::Slow { class: 0, .. }));
+        assert!(slow.is_some(), "{known:?}");
+    }
+
+    #[test]
+    fn what_is_known_when_nothing_is_left_stays() {
+        let pattern = Cost::of(&parameters(), 3 * CHUNK, CHUNK).pattern;
+        let (known, spent) = known(Budget { requests: pattern + 1000, ..Budget::UNLIMITED }, 10);
+        assert_eq!(known.pattern_bytes.map(|claim| claim.value), Some(3 * CHUNK));
+        assert_eq!((known.stage, known.chunk_bytes), (Stage::Boundary, None));
+        assert!(spent.requests <= pattern + 1000);
+    }
+
+    #[test]
+    fn a_device_that_fails_and_one_that_is_too_small_say_so() {
+        let mut prober = paper(DEVICE, parameters(), Budget::UNLIMITED);
+        let mut batches = 0;
+        while let Some(batch) = prober.poll_batch() {
+            let mut answers = answers(&batch.requests, 10);
+            answers.timings[7].is_failed = true;
+            prober.handle(answers);
+            batches += 1;
+        }
+        assert_eq!((batches, prober.known().unmeasurable), (3, Some(Unmeasurable::Errors)));
+        let tiny = paper(Device { bytes: 4096, block: 512 }, parameters(), Budget::UNLIMITED);
+        assert_eq!(tiny.known().unmeasurable, Some(Unmeasurable::TooSmall { bytes_min: 8192 }));
+    }
+
+    #[test]
+    fn no_writes_are_made_unless_asked_for() {
+        let mut prober = paper(DEVICE, Parameters { writes: None, ..parameters() }, Budget::UNLIMITED);
+        while let Some(batch) = prober.poll_batch() {
+            assert!(batch.requests.iter().all(|request| request.kind == Kind::Read));
+            prober.handle(answers(&batch.requests, 10));
+        }
+        assert_eq!((prober.known().write_ratio, prober.known().level), (None, None));
+    }
+}
