@@ -1,5 +1,6 @@
 //! The command line: every verb, option, help text and example, in one table.
 
+mod array;
 mod bench;
 mod codes;
 mod integrity;
@@ -14,6 +15,7 @@ mod tune;
 pub mod volume;
 mod written;
 
+pub use array::{Noise as ArrayNoise, Queue as ArrayQueue, SimulateArray};
 pub use bench::{Bench, BenchCode, Benched};
 pub use integrity::{SimulateIntegrity, Synthetic};
 pub use probe::{How, Mode, Probe};

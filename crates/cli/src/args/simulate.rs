@@ -1,5 +1,6 @@
 //! The arguments of `simulate`.
 
+use super::array::SimulateArray;
 use super::codes::TRACES as EXIT_CODES;
 use super::integrity::SimulateIntegrity;
 use super::{Disk, Traces};
@@ -29,6 +30,8 @@ pub enum Simulated {
     Scrub(Box<SimulateScrub>),
     /// Count the disk I/Os of an array that checks what it reads: under each scheme, for the requests of a trace
     Integrity(Box<SimulateIntegrity>),
+    /// Probe modelled arrays, and see how much of what is said of them is true
+    Array(Box<SimulateArray>),
 }
 
 /// Arguments of `simulate scrub`.

@@ -9,6 +9,7 @@ mod words;
 
 pub use document::Document;
 pub use mode::prober;
+pub use text::print;
 
 use crate::args::Probe;
 use crate::exit::{Exit, Usage};
@@ -63,7 +64,7 @@ pub fn run(args: &Probe) -> Result<Exit> {
         let document = Document::new(&known, spent, kernel, &name);
         writeln!(out, "{}", serde_json::to_string(&document).context("the result as JSON")?)
     } else {
-        text::print(&known, spent, kernel.as_ref(), &name, device.bytes, &mut out)
+        text::print(&known, spent, kernel.as_ref(), &name, Some(device.bytes), &mut out)
     };
     printed.context("cannot write the result to standard output")?;
     if let Err(error) = served {

@@ -20,10 +20,11 @@ pub fn print(
     spent: Budget,
     kernel: Option<&Kernel>,
     device: &str,
-    bytes: u64,
+    bytes: Option<u64>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    writeln!(out, "{device} ({}): {}", Bytes(bytes), headline(known))?;
+    let size = bytes.map_or(String::new(), |bytes| format!(" ({})", Bytes(bytes)));
+    writeln!(out, "{device}{size}: {}", headline(known))?;
     statements(known, out)?;
     for finding in &known.findings {
         writeln!(out, "! {}{}", words::finding(&finding.value), sure(finding))?;

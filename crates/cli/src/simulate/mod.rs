@@ -1,5 +1,6 @@
 //! `scrubjay simulate`: what Scrubjay does, against a trace, in virtual time.
 
+mod array;
 mod integrity;
 mod scrub;
 
@@ -11,6 +12,7 @@ use anyhow::Result;
 pub fn run(args: &Simulate) -> Result<Exit> {
     match &args.what {
         Simulated::Scrub(args) => scrub::run(args),
+        Simulated::Array(args) => array::run(args),
         Simulated::Integrity(args) => integrity::run(args),
     }
 }

@@ -1,0 +1,109 @@
+//! The arguments of `simulate array`.
+
+use super::How;
+use super::codes::TRACES as EXIT_CODES;
+use crate::quantity;
+use clap::{Args, ValueEnum};
+use scrubjay_core::layout::LayoutKind;
+use scrubjay_core::units::Bytes;
+
+const EXAMPLES: &str = "\
+Examples:
+  scrubjay simulate array --layout raid5-la --disks 8 --trials 40
+  scrubjay simulate array --layout raid0 --disks 4 --noise heavy --queue clook --trials 100 --json
+  scrubjay simulate array --layout raid5-ls --disks 6 --slow 2:1.4      names the slow member
+  scrubjay simulate array --layout raid0 --disks 4 --same 0,1           two members on one disk";
+
+/// Arguments of `simulate array`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct SimulateArray {
+    /// The layout: raid0, raid1, raid5-ls, raid5-la, raid5-rs, raid5-ra, raid6-md, raid6-pq, rotating, chained, zigzag
+    #[arg(long, value_parser = layout, help_heading = "Array")]
+    pub layout: LayoutKind,
+    /// Members
+    #[arg(long, value_name = "COUNT", help_heading = "Array")]
+    pub disks: usize,
+    /// Parities of a stripe (rotating) [default: what the layout has]
+    #[arg(long, value_name = "COUNT", help_heading = "Array")]
+    pub parity: Option<usize>,
+    /// The size of a chunk
+    #[arg(long, value_name = "SIZE", default_value = "32KiB", value_parser = quantity::bytes, help_heading = "Array")]
+    pub chunk: Bytes,
+    /// Where the partition begins; anywhere unless given
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "Array")]
+    pub phase: Option<Bytes>,
+    /// In which order each disk serves what waits
+    #[arg(long, value_enum, default_value_t = Queue::Fcfs, help_heading = "Array")]
+    pub queue: Queue,
+    /// What disturbs it
+    #[arg(long, value_enum, default_value_t = Noise::Clean, help_heading = "Array")]
+    pub noise: Noise,
+    /// A member that takes so many times as long: DISK:FACTOR
+    #[arg(long, value_name = "DISK:FACTOR", value_parser = slow, help_heading = "Array")]
+    pub slow: Vec<(usize, f64)>,
+    /// A member that is gone
+    #[arg(long, value_name = "DISK", help_heading = "Array")]
+    pub lost: Option<usize>,
+    /// Two members that are halves of one disk: DISK,DISK
+    #[arg(long, value_name = "DISK,DISK", value_parser = pair, help_heading = "Array")]
+    pub same: Option<(usize, usize)>,
+
+    /// How to go about it
+    #[command(flatten)]
+    pub how: How,
+    /// Also rewrite blocks, which tells the redundancy
+    #[arg(long)]
+    pub allow_writes: bool,
+    /// Arrays to be probed, each with another seed
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    pub trials: u64,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A discipline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Queue {
+    /// First come, first served
+    Fcfs,
+    /// Upwards over the disk, then from its start again
+    Clook,
+    /// The nearest first
+    Sstf,
+}
+
+/// What disturbs an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Noise {
+    /// Nothing
+    Clean,
+    /// One request in a hundred takes much longer
+    Tail,
+    /// One in twenty takes much longer, and strangers read before every fifth
+    Heavy,
+}
+
+fn layout(text: &str) -> Result<LayoutKind, String> {
+    LayoutKind::by_name(text).ok_or_else(|| {
+        let names: Vec<&str> = LayoutKind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("no layout is called `{text}`: use {}", names.join(", "))
+    })
+}
+
+fn slow(text: &str) -> Result<(usize, f64), String> {
+    let what = || format!("`{text}` is no slow disk: write DISK:FACTOR, 2:1.4");
+    let (disk, factor) = text.split_once(':').ok_or_else(what)?;
+    let factor: f64 = factor.parse().map_err(|_| what())?;
+    if !(0.01..=100.0).contains(&factor) {
+        return Err(format!("`{text}`: a factor lies between 0.01 and 100"));
+    }
+    Ok((disk.parse().map_err(|_| what())?, factor))
+}
+
+fn pair(text: &str) -> Result<(usize, usize), String> {
+    let what = || format!("`{text}` are no two disks: write DISK,DISK, 0,1");
+    let (one, other) = text.split_once(',').ok_or_else(what)?;
+    Ok((one.parse().map_err(|_| what())?, other.parse().map_err(|_| what())?))
+}

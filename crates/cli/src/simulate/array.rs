@@ -1,0 +1,184 @@
+//! `scrubjay simulate array`: probes modelled arrays of which the truth is known.
+
+use crate::args::{ArrayNoise, ArrayQueue, SimulateArray};
+use crate::crew;
+use crate::exit::{Exit, Usage};
+use crate::probe::{Document, prober};
+use crate::quantity::{show_count, show_time};
+use anyhow::{Context, Result};
+use scrubjay_core::layout::{Layout, LayoutKind};
+use scrubjay_core::plan::Shape;
+use scrubjay_core::probe::bench::Budget;
+use scrubjay_core::probe::known::Known;
+use scrubjay_core::rng::Rng;
+use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_sim::array::Array;
+use scrubjay_sim::array::map::Map;
+use scrubjay_sim::array::noise::Noise;
+use scrubjay_sim::array::queue::Discipline;
+use scrubjay_sim::array::setup::{Odd, Setup};
+use scrubjay_sim::array::truth::{Agreement, Truth};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Partitions begin somewhere in the first half of a gigabyte.
+const PHASE_SECTORS_MAX: u64 = 1 << 20;
+
+/// One array that was probed.
+struct Trial {
+    seed: u64,
+    known: Known,
+    spent: Budget,
+    found: Agreement,
+}
+
+/// Probes them.
+pub fn run(args: &SimulateArray) -> Result<Exit> {
+    let model = model(args).map_err(Usage)?;
+    if args.trials == 0 || args.how.requests == 0 || args.how.repeats == 0 {
+        return Err(Usage("--trials, --requests and --repeats must be more than 0".to_owned()).into());
+    }
+    let seeds: Vec<u64> = (0..args.trials).map(|trial| args.how.seed.wrapping_add(trial)).collect();
+    let trials = crew::share(&seeds, |&seed| probe(args, &model, seed));
+    let mut out = io::stdout().lock();
+    let printed = if args.json {
+        let summary = Summary::new(&trials);
+        writeln!(out, "{}", serde_json::to_string(&summary).context("the result as JSON")?)
+    } else {
+        print(&trials, &mut out)
+    };
+    printed.context("cannot write the result to standard output")?;
+    Ok(Exit::Clean)
+}
+
+fn probe(args: &SimulateArray, model: &Setup, seed: u64) -> Trial {
+    let mut rng = Rng::new(seed);
+    let phase = args.phase.unwrap_or(Bytes(rng.below(PHASE_SECTORS_MAX) * 512));
+    let setup = Setup { phase_bytes: phase.0, seed, ..model.clone() };
+    let mut array = Array::new(setup.clone());
+    let how = crate::args::How { seed: rng.bits(), ..args.how.clone() };
+    let mut prober = prober(&how, array.device(), Budget::UNLIMITED, args.allow_writes);
+    array.serve(&mut prober);
+    let (known, spent) = (prober.known(), prober.spent());
+    let found = Truth::of(&setup).agreement(&setup, &known);
+    Trial { seed, known, spent, found }
+}
+
+/// The array that the arguments describe, but for where its partition begins.
+fn model(args: &SimulateArray) -> Result<Setup, String> {
+    let disks = args.disks;
+    let (data, parity) = match args.layout {
+        LayoutKind::Raid0 | LayoutKind::ZigZag => (disks, 0),
+        LayoutKind::Raid1 | LayoutKind::Chained => (1, 1),
+        LayoutKind::Raid5Ls | LayoutKind::Raid5La | LayoutKind::Raid5Rs | LayoutKind::Raid5Ra => (disks.wrapping_sub(1), 1),
+        LayoutKind::Raid6Md | LayoutKind::Raid6Pq => (disks.wrapping_sub(2), 2),
+        LayoutKind::Rotating => {
+            let parity = args.parity.ok_or("--layout rotating needs --parity")?;
+            (disks.checked_sub(parity).ok_or("more parities than disks")?, parity)
+        }
+    };
+    if args.parity.is_some_and(|wanted| wanted != parity) {
+        return Err(format!("--layout {} has {parity} parities, not --parity {}", args.layout, args.parity.unwrap_or(0)));
+    }
+    let layout = Layout::new(args.layout, Shape { data, parity }, disks).map_err(|error| error.to_string())?;
+    let setup = Setup {
+        discipline: match args.queue {
+            ArrayQueue::Fcfs => Discipline::Fcfs,
+            ArrayQueue::Clook => Discipline::CLook,
+            ArrayQueue::Sstf => Discipline::Sstf,
+        },
+        noise: match args.noise {
+            ArrayNoise::Clean => Noise::Clean,
+            ArrayNoise::Tail => Noise::Tail,
+            ArrayNoise::Heavy => Noise::Heavy,
+        },
+        odd: args.slow.iter().map(|&(disk, factor)| Odd { disk, rotation: factor, seek: factor }).collect(),
+        same: args.same,
+        lost: args.lost,
+        phase_bytes: args.phase.map_or(PHASE_SECTORS_MAX * 512, |phase| phase.0),
+        ..Setup::new(Map::Layout(layout), args.chunk.0)
+    };
+    setup.refusal().map_or(Ok(setup), |why| Err(why.to_owned()))
+}
+
+fn print(trials: &[Trial], out: &mut impl Write) -> io::Result<()> {
+    if let [trial] = trials {
+        let name = format!("seed {}", trial.seed);
+        crate::probe::print(&trial.known, trial.spent, None, &name, None, out)?;
+        return writeln!(out, "{}", if trial.found.is_whole() { "all of it is right" } else { "not all of it is right" });
+    }
+    let count = |is: fn(&Agreement) -> bool| trials.iter().filter(|trial| is(&trial.found)).count();
+    let total = trials.len();
+    writeln!(out, "right: {} of {total}", count(Agreement::is_whole))?;
+    for (name, right) in [
+        ("pattern", count(|found| found.pattern)),
+        ("chunk, phase", count(|found| found.chunk)),
+        ("classes", count(|found| found.classes)),
+        ("copies", count(|found| found.copies)),
+        ("disks", count(|found| found.disks)),
+        ("layout", count(|found| found.layout)),
+    ] {
+        writeln!(out, "  {name:13} {right} of {total}")?;
+    }
+    writeln!(out, "wrong layouts accepted: {}", count(|found| found.is_layout_wrong))?;
+    let requests: u64 = trials.iter().map(|trial| trial.spent.requests).sum();
+    let time: u64 = trials.iter().map(|trial| trial.spent.time.0).sum();
+    let (requests, time) = (requests / total as u64, Nanos(time / total as u64));
+    writeln!(out, "each took {} requests and {} of the array's time", show_count(requests), show_time(time))
+}
+
+/// The JSON.
+#[derive(Debug, Serialize)]
+struct Summary {
+    schema: u32,
+    trials: usize,
+    /// Runs in which everything was right.
+    right: usize,
+    wrong_layouts: usize,
+    ios_mean: f64,
+    seconds_mean: f64,
+    runs: Vec<Run>,
+}
+
+#[derive(Debug, Serialize)]
+struct Run {
+    seed: u64,
+    right: bool,
+    pattern_right: bool,
+    chunk_right: bool,
+    classes_right: bool,
+    copies_right: bool,
+    disks_right: bool,
+    layout_right: bool,
+    said: Document,
+}
+
+impl Summary {
+    fn new(trials: &[Trial]) -> Summary {
+        let mean = |value: fn(&Trial) -> f64| trials.iter().map(value).sum::<f64>() / trials.len() as f64;
+        Summary {
+            schema: 1,
+            trials: trials.len(),
+            right: trials.iter().filter(|trial| trial.found.is_whole()).count(),
+            wrong_layouts: trials.iter().filter(|trial| trial.found.is_layout_wrong).count(),
+            ios_mean: mean(|trial| trial.spent.requests as f64),
+            seconds_mean: mean(|trial| trial.spent.time.as_secs_f64()),
+            runs: trials.iter().map(run_of).collect(),
+        }
+    }
+}
+
+fn run_of(trial: &Trial) -> Run {
+    let found = &trial.found;
+    Run {
+        seed: trial.seed,
+        right: found.is_whole(),
+        pattern_right: found.pattern,
+        chunk_right: found.chunk,
+        classes_right: found.classes,
+        copies_right: found.copies,
+        disks_right: found.disks,
+        layout_right: found.layout,
+        said: Document::new(&trial.known, trial.spent, None, "DEVICE"),
+    }
+}

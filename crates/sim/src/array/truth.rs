@@ -1,0 +1,133 @@
+//! What a prober should find of an array, and what of that it did find.
+
+use super::map::{Map, Redundancy};
+use super::setup::Setup;
+use scrubjay_core::probe::known::{Claim, Known};
+use scrubjay_core::probe::library::canonical;
+
+/// What there is to be found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Truth {
+    /// The least distance at which all blocks lie on the same disk again; one sector where there is one disk.
+    pub pattern_bytes: u64,
+    /// The size of a chunk and the first byte at which one begins; nothing where there is one disk.
+    pub chunk: Option<(u64, u64)>,
+    /// The class of each chunk of the pattern, from that byte on.
+    pub classes: Vec<usize>,
+    /// Disks that hold each chunk.
+    pub copies: usize,
+}
+
+/// What of it was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// The pattern's size.
+    pub pattern: bool,
+    /// Chunk and phase.
+    pub chunk: bool,
+    /// The class of each chunk.
+    pub classes: bool,
+    /// The number of copies.
+    pub copies: bool,
+    /// The number of disks.
+    pub disks: bool,
+    /// The true layout is among those that are said to fit; or none is, where none does.
+    pub layout: bool,
+    /// A layout was accepted that is not it.
+    pub is_layout_wrong: bool,
+}
+
+impl Agreement {
+    /// Is everything right?
+    pub fn is_whole(&self) -> bool {
+        self.pattern && self.chunk && self.classes && self.copies && self.disks && self.layout
+    }
+}
+
+impl Truth {
+    /// Of an array.
+    pub fn of(setup: &Setup) -> Truth {
+        let disks: Vec<usize> = setup.map.pattern().into_iter().map(|disk| setup.spindle_of(disk)).collect();
+        let count = disks.len();
+        let repeats = |size: &usize| count.is_multiple_of(*size) && (0..count).all(|i| disks[i] == disks[i % size]);
+        let count = (1..=count).find(repeats).unwrap_or(count);
+        let copies = if setup.map.redundancy() == Redundancy::Copies { 2 } else { 1 };
+        if count == 1 {
+            return Truth { pattern_bytes: 512, chunk: None, classes: vec![0], copies };
+        }
+        let chunk = setup.chunk_bytes;
+        let first = setup.phase_bytes.div_ceil(chunk);
+        let classes: Vec<usize> = (0..count).map(|i| disks[(first as usize + i) % count]).collect();
+        let phase = first * chunk - setup.phase_bytes;
+        Truth { pattern_bytes: count as u64 * chunk, chunk: Some((chunk, phase)), classes: canonical(&classes), copies }
+    }
+
+    /// What of it a prober found.
+    pub fn agreement(&self, setup: &Setup, known: &Known) -> Agreement {
+        let value = |claim: &Option<Claim<u64>>| claim.as_ref().map(|claim| claim.value);
+        let fits = known.fits.as_ref().map_or(&[][..], |claim| &claim.value[..]);
+        let classes = known.classes.as_ref().is_some_and(|claim| claim.value == self.classes);
+        let named = match &setup.map {
+            Map::Layout(layout) if setup.same.is_none() => Some(layout),
+            _ => None,
+        };
+        Agreement {
+            pattern: value(&known.pattern_bytes) == Some(self.pattern_bytes),
+            chunk: value(&known.chunk_bytes).zip(value(&known.phase_bytes)) == self.chunk,
+            classes,
+            copies: known.copies.as_ref().is_some_and(|claim| claim.value == self.copies),
+            disks: named.is_none_or(|layout| known.disks.as_ref().is_some_and(|claim| claim.value == layout.disks())),
+            layout: match named {
+                Some(layout) => fits.iter().any(|fit| fit.layout == *layout),
+                None => fits.is_empty(),
+            },
+            is_layout_wrong: !fits.is_empty() && (named.is_none() || !classes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::layout::{Layout, LayoutKind};
+    use scrubjay_core::plan::Shape;
+    use scrubjay_core::probe::library;
+
+    fn setup(kind: LayoutKind, data: usize, parity: usize, disks: usize, phase_bytes: u64) -> Setup {
+        let map = Map::Layout(Layout::new(kind, Shape { data, parity }, disks).unwrap());
+        Setup { phase_bytes, ..Setup::new(map, 32 << 10) }
+    }
+
+    #[test]
+    fn the_truth_is_told_from_where_the_device_begins() {
+        let truth = Truth::of(&setup(LayoutKind::Raid5La, 2, 1, 3, 512));
+        assert_eq!((truth.pattern_bytes, truth.chunk), (6 * (32 << 10), Some((32 << 10, (32 << 10) - 512))));
+        // Data disks 0 1, 0 2, 1 2, from the second chunk on.
+        assert_eq!((&truth.classes[..], truth.copies), (&[0, 1, 2, 0, 2, 1][..], 1));
+        let doubled = Setup { same: Some((0, 1)), ..setup(LayoutKind::Raid0, 4, 0, 4, 0) };
+        assert_eq!(Truth::of(&doubled).classes, [0, 0, 1, 2]);
+        assert_eq!(Truth::of(&setup(LayoutKind::Raid1, 1, 1, 2, 0)).chunk, None, "one pair is one class");
+    }
+
+    #[test]
+    fn each_statement_is_held_against_it() {
+        let setup = setup(LayoutKind::Raid0, 4, 0, 4, 0);
+        let truth = Truth::of(&setup);
+        assert!(!truth.agreement(&setup, &Known::default()).is_whole());
+        let classes = vec![0, 1, 2, 3];
+        let mut known = Known {
+            pattern_bytes: Some(Claim::new(128 << 10, 1.0)),
+            chunk_bytes: Some(Claim::new(32 << 10, 1.0)),
+            phase_bytes: Some(Claim::new(0, 1.0)),
+            copies: Some(Claim::new(1, 1.0)),
+            disks: Some(Claim::new(4, 1.0)),
+            fits: Some(Claim::new(library::fits(&classes, Some(1)), 1.0)),
+            classes: Some(Claim::new(classes, 1.0)),
+            ..Known::default()
+        };
+        assert!(truth.agreement(&setup, &known).is_whole());
+        known.classes = Some(Claim::new(vec![0, 1, 0, 1], 1.0));
+        let found = truth.agreement(&setup, &known);
+        assert!(!found.classes && found.is_layout_wrong && !found.is_whole());
+    }
+}
