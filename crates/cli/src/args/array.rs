@@ -18,8 +18,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct SimulateArray {
-    /// The layout: raid0, raid1, raid5-ls, raid5-la, raid5-rs, raid5-ra, raid6-md, raid6-pq, rotating, chained, zigzag
-    #[arg(long, value_parser = layout, help_heading = "Array")]
+    /// The layout
+    #[arg(long, value_name = "NAME", value_parser = super::volume::layout(), help_heading = "Array")]
     pub layout: LayoutKind,
     /// Members
     #[arg(long, value_name = "COUNT", help_heading = "Array")]
@@ -83,13 +83,6 @@ pub enum Noise {
     Tail,
     /// One in twenty takes much longer, and strangers read before every fifth
     Heavy,
-}
-
-fn layout(text: &str) -> Result<LayoutKind, String> {
-    LayoutKind::by_name(text).ok_or_else(|| {
-        let names: Vec<&str> = LayoutKind::ALL.iter().map(|kind| kind.name()).collect();
-        format!("no layout is called `{text}`: use {}", names.join(", "))
-    })
 }
 
 fn slow(text: &str) -> Result<(usize, f64), String> {

@@ -123,7 +123,7 @@ pub struct Inspect {
 }
 
 /// A layout by its name.
-fn layout() -> impl TypedValueParser<Value = LayoutKind> {
+pub(super) fn layout() -> impl TypedValueParser<Value = LayoutKind> {
     let names = LayoutKind::ALL.map(LayoutKind::name);
     PossibleValuesParser::new(names).map(|name| LayoutKind::by_name(&name).expect("it is one of the names"))
 }
