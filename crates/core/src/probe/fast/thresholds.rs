@@ -28,7 +28,7 @@ pub const BURSTS_MAX: usize = 48;
 /// spreads away.
 pub const SPREAD_WANTED: f64 = 0.1;
 /// The spread above which nothing can be told apart with the most requests.
-pub const SPREAD_MAX: f64 = 0.3;
+pub const SPREAD_MAX: f64 = 0.2;
 /// No spread is taken to be less: a few references cannot prove it.
 pub const SPREAD_MIN: f64 = 0.06;
 /// Requests of the smallest and largest burst on disks.
