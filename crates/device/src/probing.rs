@@ -52,6 +52,8 @@ pub enum ProbingError {
 pub struct Subject {
     path: PathBuf,
     device: Device,
+    is_block_device: bool,
+    /// The disk below, whose requests are counted.
     disk: Option<DiskNode>,
     file: MemberFile,
     ring: Ring<usize>,
@@ -69,13 +71,13 @@ impl Subject {
             return Err(ProbingError::Cached { path: path.to_owned() });
         }
         let device = Device { bytes: target.sectors * 512, block: target.logical_block.0 };
-        let (disk, mut file) = (target.disk, target.file);
+        let (disk, is_block_device, mut file) = (target.disk, target.is_block_device, target.file);
         if allow_writes {
             file = Member::open(path, Access::ReadWrite)?.file;
         }
         let ring = Ring::new(DEPTH).map_err(ProbingError::NoRing)?;
         let file = MemberFile::new(file);
-        Ok(Subject { path: path.to_owned(), device, disk, file, ring, is_writable: allow_writes })
+        Ok(Subject { path: path.to_owned(), device, is_block_device, disk, file, ring, is_writable: allow_writes })
     }
 
     /// As a prober must know it.
@@ -83,9 +85,9 @@ impl Subject {
         self.device
     }
 
-    /// The whole disk that it is, or is a part of.
-    pub fn disk(&self) -> Option<&DiskNode> {
-        self.disk.as_ref()
+    /// The whole disk that it is, or is a part of; nothing for a file.
+    pub fn block_device(&self) -> Option<&DiskNode> {
+        self.disk.as_ref().filter(|_| self.is_block_device)
     }
 
     /// Has a prober do all it wants, until it is done or `stop` is set. `publish` sees it after each batch.

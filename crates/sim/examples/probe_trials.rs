@@ -8,7 +8,6 @@ use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::probe::fast::{Options, fast};
 use scrubjay_core::probe::known::{Finding, Known, Regime};
-use scrubjay_core::probe::library::canonical;
 use scrubjay_core::rng::Rng;
 use scrubjay_sim::array::Array;
 use scrubjay_sim::array::flash::Chips;
@@ -16,6 +15,7 @@ use scrubjay_sim::array::map::Map;
 use scrubjay_sim::array::noise::Noise;
 use scrubjay_sim::array::queue::Discipline;
 use scrubjay_sim::array::setup::{Drive, MirrorRead, Odd, Setup};
+use scrubjay_sim::array::truth::{Agreement, Truth};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Mutex;
@@ -154,63 +154,15 @@ fn try_one(cell: &Cell, seed: u64) -> Outcome {
     outcome
 }
 
-/// What there is to be found.
-#[derive(Debug)]
-struct Truth {
-    pattern_bytes: u64,
-    chunk: Option<(u64, u64)>,
-    classes: Vec<usize>,
-    copies: usize,
-}
-
-impl Truth {
-    fn of(setup: &Setup) -> Truth {
-        let shared = |disk: usize| match setup.same {
-            Some((first, second)) if disk == second => first,
-            _ => disk,
-        };
-        let disks: Vec<usize> = setup.map.pattern().into_iter().map(shared).collect();
-        let count = disks.len();
-        let repeats = |size: &usize| count.is_multiple_of(*size) && (0..count).all(|i| disks[i] == disks[i % size]);
-        let count = (1..=count).find(repeats).unwrap_or(count);
-        let is_mirror = matches!(&setup.map, Map::Layout(layout)
-            if matches!(layout.kind(), LayoutKind::Raid1 | LayoutKind::Chained));
-        let copies = if is_mirror { 2 } else { 1 };
-        if count == 1 {
-            return Truth { pattern_bytes: 512, chunk: None, classes: vec![0], copies };
-        }
-        let chunk = setup.chunk_bytes;
-        let first = setup.phase_bytes.div_ceil(chunk);
-        let classes: Vec<usize> = (0..count).map(|i| disks[(first as usize + i) % count]).collect();
-        let phase = first * chunk - setup.phase_bytes;
-        Truth { pattern_bytes: count as u64 * chunk, chunk: Some((chunk, phase)), classes: canonical(&classes), copies }
-    }
-}
-
 fn judged(known: &Known, setup: &Setup, expected: Expected) -> Outcome {
     let truth = Truth::of(setup);
-    let value = |claim: &Option<scrubjay_core::probe::known::Claim<u64>>| claim.as_ref().map(|claim| claim.value);
-    let pattern = value(&known.pattern_bytes) == Some(truth.pattern_bytes);
-    let chunk = value(&known.chunk_bytes).zip(value(&known.phase_bytes)) == truth.chunk;
-    let classes = known.classes.as_ref().is_some_and(|claim| claim.value == truth.classes);
-    let fits = known.fits.as_ref().map(|claim| claim.value.clone()).unwrap_or_default();
-    let is_odd = setup.same.is_some() || matches!(setup.map, Map::Free(_));
-    let layout = match &setup.map {
-        Map::Layout(layout) if setup.same.is_none() => {
-            let is_it = |fit: &Layout| fit == layout || (layout.disks() == 1 && fit.disks() == 1);
-            fits.iter().any(|fit| is_it(&fit.layout)) || known.copies.is_none() && layout.disks() == 1
-        }
-        _ => fits.is_empty(),
-    };
-    let disks = match &setup.map {
-        Map::Layout(layout) if setup.same.is_none() => {
-            known.disks.as_ref().map(|claim| claim.value) == Some(layout.disks())
-        }
-        _ => true,
-    };
+    let found = truth.agreement(setup, known);
     let is_flash = matches!(setup.drive, Drive::Flash(_));
     let is_flash_said = known.regime.as_ref().is_some_and(|claim| matches!(claim.value, Regime::Flash { .. }));
-    let copies = is_flash || known.copies.as_ref().is_some_and(|claim| claim.value == truth.copies);
+    // Copies on flash are not looked for.
+    let copies = is_flash || found.copies;
+    // One disk is one disk, whatever layout it is said to be.
+    let layout = found.layout || matches!(setup.map, Map::Layout(layout) if layout.disks() == 1);
     let has = |is: &dyn Fn(&Finding) -> bool| known.findings.iter().any(|claim| is(&claim.value));
     let class_of = |disk: usize| {
         let list = setup.map.pattern();
@@ -231,13 +183,15 @@ fn judged(known: &Known, setup: &Setup, expected: Expected) -> Outcome {
             has(&|finding| matches!(finding, Finding::Lost { class } if Some(*class) == wanted))
         }
     };
+    let Agreement { pattern, chunk, classes, disks, .. } = found;
+    let is_map_right = pattern && chunk && classes && layout && disks && copies;
     Outcome {
         pattern,
         chunk,
         classes,
         all: expected == Expected::NoChunks && known.classes.is_none() && known.chunk_bytes.is_none()
-            || pattern && chunk && classes && layout && disks && copies && finding && is_flash == is_flash_said,
-        wrong_layout: !fits.is_empty() && (is_odd || !classes),
+            || is_map_right && finding && is_flash == is_flash_said,
+        wrong_layout: found.is_layout_wrong,
         confidence: known.classes.as_ref().map_or(0.0, |claim| claim.confidence),
         ..Outcome::default()
     }

@@ -71,3 +71,10 @@ pub enum Mode {
     /// Shear as it was published: millions of requests
     Paper,
 }
+
+impl How {
+    /// Is something of it zero that must not be?
+    pub fn is_empty(&self) -> bool {
+        self.requests == 0 || self.repeats == 0 || self.block.0 == 0
+    }
+}

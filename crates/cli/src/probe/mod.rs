@@ -47,8 +47,8 @@ pub fn run(args: &Probe) -> Result<Exit> {
         say(format_args!("scrubjay: {} will be written to: blocks get what they hold", args.device.display()));
     }
     let device = subject.device();
-    if args.how.max_pattern.0 < device.block || args.how.requests == 0 || args.how.repeats == 0 {
-        return Err(Usage("--max-pattern, --requests and --repeats must be more than 0".to_owned()).into());
+    if args.how.is_empty() || args.how.max_pattern.0 < device.block {
+        return Err(Usage("--max-pattern, --requests, --repeats and --block must be more than 0".to_owned()).into());
     }
     let budget = Budget { requests: args.budget_ios.unwrap_or(u64::MAX), time: args.budget.unwrap_or(Nanos::MAX) };
     let mut prober = prober(&args.how, device, budget, args.allow_writes);
@@ -57,7 +57,7 @@ pub fn run(args: &Probe) -> Result<Exit> {
     progress.finish();
     // What is known is told, whatever happened then.
     let (known, spent) = (prober.known(), prober.spent());
-    let kernel = subject.disk().and_then(Kernel::of);
+    let kernel = subject.block_device().and_then(Kernel::of);
     let name = args.device.display().to_string();
     let mut out = io::stdout().lock();
     let printed = if args.json {
@@ -65,6 +65,7 @@ pub fn run(args: &Probe) -> Result<Exit> {
         writeln!(out, "{}", serde_json::to_string(&document).context("the result as JSON")?)
     } else {
         text::print(&known, spent, kernel.as_ref(), &name, Some(device.bytes), &mut out)
+            .and_then(|()| text::advise(&known, &name, &mut out))
     };
     printed.context("cannot write the result to standard output")?;
     if let Err(error) = served {

@@ -9,9 +9,10 @@ use scrubjay_core::probe::paper::{Growth, Parameters, paper};
 /// The one that was asked for.
 pub fn prober(how: &How, device: Device, budget: Budget, allow_writes: bool) -> Prober<Known> {
     match how.mode {
-        Mode::Fast => {
-            fast(device, Options { pattern_bytes_max: how.max_pattern.0, seed: how.seed, budget, allows_writes: allow_writes })
-        }
+        Mode::Fast => fast(
+            device,
+            Options { pattern_bytes_max: how.max_pattern.0, seed: how.seed, budget, allows_writes: allow_writes },
+        ),
         Mode::Paper => {
             let block = how.block.0.next_multiple_of(device.block);
             let parameters = Parameters {

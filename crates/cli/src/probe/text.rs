@@ -30,9 +30,11 @@ pub fn print(
         writeln!(out, "! {}{}", words::finding(&finding.value), sure(finding))?;
     }
     writeln!(out, "  {} requests in {}", show_count(spent.requests), show_time(spent.time))?;
-    if let Some(kernel) = kernel {
-        claims(known, kernel, out)?;
-    }
+    kernel.map_or(Ok(()), |kernel| claims(known, kernel, out))
+}
+
+/// Prints what to do with it.
+pub fn advise(known: &Known, device: &str, out: &mut impl Write) -> io::Result<()> {
     let advice = advice::lines(known, device);
     if !advice.is_empty() {
         writeln!(out, "use:")?;
@@ -45,13 +47,12 @@ fn headline(known: &Known) -> String {
         return format!("not measurable here, because {}", words::unmeasurable(why));
     }
     let Some(disks) = &known.disks else { return "not known yet".to_owned() };
-    let kind = match known.regime.as_ref().map(|regime| regime.value) {
-        Some(Regime::Flash { .. }) => "flash drive",
-        _ => "disk",
-    };
-    match disks.value {
-        1 => format!("one {kind}"),
-        count => format!("an array of {count} {kind}s"),
+    let is_flash = matches!(known.regime.as_ref().map(|regime| regime.value), Some(Regime::Flash { .. }));
+    match (disks.value, is_flash) {
+        (1, false) => "one disk".to_owned(),
+        (1, true) => "one drive that does many requests at once (flash, or memory)".to_owned(),
+        (count, false) => format!("an array of {count} disks"),
+        (count, true) => format!("an array of {count} flash drives"),
     }
 }
 

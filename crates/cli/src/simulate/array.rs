@@ -35,8 +35,8 @@ struct Trial {
 /// Probes them.
 pub fn run(args: &SimulateArray) -> Result<Exit> {
     let model = model(args).map_err(Usage)?;
-    if args.trials == 0 || args.how.requests == 0 || args.how.repeats == 0 {
-        return Err(Usage("--trials, --requests and --repeats must be more than 0".to_owned()).into());
+    if args.trials == 0 || args.how.is_empty() {
+        return Err(Usage("--trials, --requests, --repeats and --block must be more than 0".to_owned()).into());
     }
     let seeds: Vec<u64> = (0..args.trials).map(|trial| args.how.seed.wrapping_add(trial)).collect();
     let trials = crew::share(&seeds, |&seed| probe(args, &model, seed));
@@ -70,7 +70,9 @@ fn model(args: &SimulateArray) -> Result<Setup, String> {
     let (data, parity) = match args.layout {
         LayoutKind::Raid0 | LayoutKind::ZigZag => (disks, 0),
         LayoutKind::Raid1 | LayoutKind::Chained => (1, 1),
-        LayoutKind::Raid5Ls | LayoutKind::Raid5La | LayoutKind::Raid5Rs | LayoutKind::Raid5Ra => (disks.wrapping_sub(1), 1),
+        LayoutKind::Raid5Ls | LayoutKind::Raid5La | LayoutKind::Raid5Rs | LayoutKind::Raid5Ra => {
+            (disks.wrapping_sub(1), 1)
+        }
         LayoutKind::Raid6Md | LayoutKind::Raid6Pq => (disks.wrapping_sub(2), 2),
         LayoutKind::Rotating => {
             let parity = args.parity.ok_or("--layout rotating needs --parity")?;
@@ -78,7 +80,11 @@ fn model(args: &SimulateArray) -> Result<Setup, String> {
         }
     };
     if args.parity.is_some_and(|wanted| wanted != parity) {
-        return Err(format!("--layout {} has {parity} parities, not --parity {}", args.layout, args.parity.unwrap_or(0)));
+        return Err(format!(
+            "--layout {} has {parity} parities, not --parity {}",
+            args.layout,
+            args.parity.unwrap_or(0)
+        ));
     }
     let layout = Layout::new(args.layout, Shape { data, parity }, disks).map_err(|error| error.to_string())?;
     let setup = Setup {
@@ -105,7 +111,11 @@ fn print(trials: &[Trial], out: &mut impl Write) -> io::Result<()> {
     if let [trial] = trials {
         let name = format!("seed {}", trial.seed);
         crate::probe::print(&trial.known, trial.spent, None, &name, None, out)?;
-        return writeln!(out, "{}", if trial.found.is_whole() { "all of it is right" } else { "not all of it is right" });
+        return writeln!(
+            out,
+            "{}",
+            if trial.found.is_whole() { "all of it is right" } else { "not all of it is right" }
+        );
     }
     let count = |is: fn(&Agreement) -> bool| trials.iter().filter(|trial| is(&trial.found)).count();
     let total = trials.len();

@@ -23,9 +23,11 @@ mod thresholds;
 mod yardstick;
 
 use super::bench::{Bench, Budget, Device, Prober, Spent};
-use super::known::{Claim, Finding, Known, Regime, Stage};
+use super::known::{Claim, Finding, Known, Regime, Stage, Unmeasurable};
 use super::library;
+use super::paper::{self, Growth, Halt, Parameters};
 use crate::layout::LayoutKind;
+use crate::rng::Rng;
 use evidence::probability;
 use hammer::Hammer;
 use layout::places::Places;
@@ -42,29 +44,46 @@ pub struct Options {
     pub seed: u64,
     /// What may be spent.
     pub budget: Budget,
+    /// May blocks be written, with what they hold? That tells the redundancy, which reads do not.
+    pub allows_writes: bool,
 }
+
+/// Requests of the step that writes: their cost is told within some 10 %, and levels are at least 1.5 times apart.
+const WRITES: usize = 256;
 
 impl Default for Options {
     /// Patterns of up to 64 MiB: 16 disks with chunks of 256 KiB and one parity, in any layout. No budget.
     fn default() -> Options {
-        Options { pattern_bytes_max: 64 << 20, seed: 0, budget: Budget::UNLIMITED }
+        Options { pattern_bytes_max: 64 << 20, seed: 0, budget: Budget::UNLIMITED, allows_writes: false }
     }
 }
 
-/// The prober, for a device that nobody else uses, or not much. It only reads.
+/// The prober, for a device that nobody else uses, or not much. It only reads, unless it may write.
 pub fn fast(device: Device, options: Options) -> Prober<Known> {
     Prober::new(device, options.budget, Known::default(), move |bench| steps(bench, options))
 }
 
 async fn steps(bench: Bench<Known>, options: Options) -> Result<(), Spent> {
-    let mut sampler = Sampler::new(bench, options.seed);
+    let mut sampler = Sampler::new(bench.clone(), options.seed);
     match all(&mut sampler, options).await {
         Err(End::Spent) => return Err(Spent),
         Err(End::Unmeasurable(why)) => sampler.note(|known| known.unmeasurable = Some(why)),
+        Ok(()) if options.allows_writes => match writes(&bench, &mut sampler.rng).await {
+            Err(Halt::Spent) => return Err(Spent),
+            Err(Halt::Failed) => sampler.note(|known| known.unmeasurable = Some(Unmeasurable::Errors)),
+            Ok(()) => {}
+        },
         Ok(()) => {}
     }
     sampler.begin(Stage::Done);
     Ok(())
+}
+
+/// The published step 4, which needs no improvement but fewer requests.
+async fn writes(bench: &Bench<Known>, rng: &mut Rng) -> Result<(), Halt> {
+    let block_bytes = Parameters::PUBLISHED.block_bytes.max(bench.device().block);
+    let parameters = Parameters { requests: WRITES, block_bytes, ..Parameters::PUBLISHED };
+    paper::tell_redundancy(bench, &parameters, Growth::Doubling, rng).await
 }
 
 async fn all(sampler: &mut Sampler, options: Options) -> Result<(), End> {
@@ -121,7 +140,13 @@ async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies:
     }
     if let Some(class) = found.lost {
         let finding = Claim::new(Finding::Lost { class }, found.confidence);
-        sampler.note(|known| known.findings.push(finding));
+        sampler.note(|known| {
+            known.findings.push(finding);
+            // What is reckoned from others is held by some redundancy.
+            if let Some(fits) = &mut known.fits {
+                fits.value.retain(|fit| fit.layout.shape().parity > 0);
+            }
+        });
     }
     sampler.begin(Stage::Members);
     let times = members::find(sampler, &pattern.yardstick, places, &found.classes).await?;

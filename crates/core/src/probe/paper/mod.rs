@@ -77,11 +77,25 @@ async fn steps(bench: &Bench<Known>, parameters: &Parameters) -> Result<(), Halt
             note_layout(bench, &matrix);
         }
     }
-    bench.note(|known| known.stage = Stage::Redundancy);
     if let Some(growth) = parameters.writes {
-        let found = redundancy::measure(bench, parameters, growth, &mut rng(4)).await?;
-        note_redundancy(bench, found.ratio());
+        tell_redundancy(bench, parameters, growth, &mut rng(4)).await?;
     }
+    Ok(())
+}
+
+/// Step 4: what writes cost, and which of the layouts that fit have that cost. The fast prober takes it, too.
+///
+/// # Errors
+/// When nothing is left to spend, or requests fail again and again.
+pub async fn tell_redundancy(
+    bench: &Bench<Known>,
+    parameters: &Parameters,
+    growth: Growth,
+    rng: &mut Rng,
+) -> Result<(), Halt> {
+    bench.note(|known| known.stage = Stage::Redundancy);
+    let found = redundancy::measure(bench, parameters, growth, rng).await?;
+    note_redundancy(bench, found.ratio());
     Ok(())
 }
 

@@ -4,10 +4,10 @@ use super::effort::Effort;
 use super::rig::{KIB, all_steps, array, pattern_bytes};
 use crate::array::map::Map;
 use crate::array::setup::Setup;
+use crate::array::truth::Truth;
 use crate::figure::{Exhibit, Table};
 use scrubjay_core::layout::LayoutKind;
 use scrubjay_core::probe::known::{Claim, Known, Level};
-use scrubjay_core::probe::library::canonical;
 use scrubjay_core::probe::paper::Parameters;
 
 /// The arrays of section 3, and Linux' RAID-6: six disks, 8 KiB.
@@ -37,15 +37,8 @@ pub fn is_right(setup: &Setup, known: &Known) -> bool {
 
 /// The same without the redundancy: what reads alone say.
 pub fn is_layout_right(setup: &Setup, known: &Known) -> bool {
-    let (pattern, chunk) = (setup.map.pattern(), setup.chunk_bytes);
-    let phase = (chunk - setup.phase_bytes % chunk) % chunk;
-    // The first whole chunk, counted from the start of the array.
-    let first = setup.phase_bytes.div_ceil(chunk) as usize;
-    let classes: Vec<usize> = (0..pattern.len()).map(|index| pattern[(first + index) % pattern.len()]).collect();
-    said(&known.pattern_bytes) == Some(pattern_bytes(setup))
-        && said(&known.chunk_bytes) == Some(chunk)
-        && said(&known.phase_bytes) == Some(phase)
-        && known.classes.as_ref().is_some_and(|claim| canonical(&claim.value) == canonical(&classes))
+    let found = Truth::of(setup).agreement(setup, known);
+    found.pattern && found.chunk && found.classes
 }
 
 fn said(claim: &Option<Claim<u64>>) -> Option<u64> {
