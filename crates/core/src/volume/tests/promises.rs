@@ -188,7 +188,7 @@ fn a_check_finds_what_is_lost_because_too_many_members_are_missing() {
     let mut rig = Rig::start_as(members, geometry, Options { is_read_only: true, ..Options::default() });
     rig.volume.verify(Nanos(rig.now), RequestId(99), 0..1);
     rig.pump();
-    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Done))));
+    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Failed(_)))), "content is missing");
     assert!(rig.read(0, 8192).iter().any(Option::is_none));
     assert!(rig.kinds().iter().any(|(_, _, _, end)| *end == End::Lost), "not called clean");
 }
