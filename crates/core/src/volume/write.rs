@@ -97,7 +97,6 @@ async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Res
     handle.with(|state| {
         state.unresolved.remove(&stripe);
         state.note_written(stripe);
-        touched.iter().for_each(|slot| state.note_write(stripe, slot));
     });
     // If this process is killed, the write must still be found: by its version, when that is greater than the generation
     // of the written map's page; or by the page itself.
@@ -133,12 +132,11 @@ fn coverage(state: &State, batch: &[Pending]) -> (Slots, Slots) {
 async fn put(handle: &Handle, stripe: u64, output: Output) -> Result<(), Failure> {
     let mut left: Vec<(usize, bool, Buffer)> = output.rows.into_iter().map(|(slot, row)| (slot, true, row)).collect();
     left.extend(output.appendices.into_iter().map(|(slot, appendix)| (slot, false, appendix)));
-    handle.with(|state| {
-        let data = state.shape().data;
-        for (slot, ..) in left.iter().filter(|(slot, ..)| *slot < data) {
-            let chunk = state.chunk(stripe, *slot);
-            state.read_status.clear(chunk);
-        }
+    // All of them, not only those that somebody wrote to: the first write of a stripe lays zeros beside what it brings.
+    let written: Slots = handle.with(|state| {
+        let written: Slots = left.iter().map(|(slot, ..)| *slot).filter(|slot| *slot < state.shape().data).collect();
+        written.iter().for_each(|slot| state.read_status.clear(state.chunk(stripe, slot)));
+        written
     });
     for attempt in 0..2 {
         let (ops, places) = handle.with(|state| {
@@ -177,6 +175,7 @@ async fn put(handle: &Handle, stripe: u64, output: Output) -> Result<(), Failure
             break;
         }
     }
+    handle.with(|state| written.iter().for_each(|slot| state.note_write(stripe, slot)));
     // Rows may have been left out for a member that somebody else is just taking out.
     if handle.with(|state| !state.missing(stripe).is_empty()) {
         persist::outs_known(handle).await;

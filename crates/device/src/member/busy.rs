@@ -47,6 +47,17 @@ pub enum Busy {
     Replaced,
 }
 
+impl Busy {
+    /// Is it certain that whoever has it is still there? (Of a process that is gone no command line is left.)
+    pub fn is_alive(&self) -> bool {
+        match self {
+            Busy::Process { command, .. } => !command.is_empty(),
+            Busy::Somebody => false,
+            _ => true,
+        }
+    }
+}
+
 /// Who has it, as far as that can be known before it is opened.
 pub fn found(path: &Path, metadata: &Metadata) -> Option<Busy> {
     if metadata.file_type().is_block_device() { device(metadata.rdev()) } else { file(path) }

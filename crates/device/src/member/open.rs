@@ -14,6 +14,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// What a member is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,10 +61,13 @@ impl Member {
         if let Some(busy) = busy::found(path, &metadata).filter(|_| access != Access::Look) {
             return Err(MemberError::Busy { path: path.to_owned(), busy });
         }
-        let (file, is_direct) = open(path, access, is_block_device)?;
-        if access != Access::Look && !is_block_device {
-            lock(path, &file, access)?;
-        }
+        let (file, is_direct) = after_the_dead(|| {
+            let (file, is_direct) = open(path, access, is_block_device)?;
+            if access != Access::Look && !is_block_device {
+                lock(path, &file, access)?;
+            }
+            Ok((file, is_direct))
+        })?;
         // What was opened is what was looked at.
         let opened = file.metadata().map_err(|source| MemberError::of(path, source))?;
         if (opened.dev(), opened.ino(), opened.rdev()) != (metadata.dev(), metadata.ino(), metadata.rdev()) {
@@ -178,6 +183,23 @@ impl Member {
     /// What the kernel says.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
+    }
+}
+
+/// A process that was killed lets its files go only when the kernel has ended what it had under way at its disks, some
+/// time after the process itself is gone. So long that is waited for, where no living process has the file.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// Attempts it again while somebody has it who does not live any more, or whom nobody can name.
+fn after_the_dead<T>(mut attempt: impl FnMut() -> Result<T, MemberError>) -> Result<T, MemberError> {
+    let begun = Instant::now();
+    loop {
+        match attempt() {
+            Err(MemberError::Busy { busy, .. }) if !busy.is_alive() && begun.elapsed() < FAREWELL => {
+                thread::sleep(Duration::from_millis(20));
+            }
+            ended => return ended,
+        }
     }
 }
 

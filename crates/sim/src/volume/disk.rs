@@ -2,8 +2,9 @@
 //!
 //! `pristine` is what an honest disk would hold, its cache included. Everything wrong lies over it and can be lifted:
 //! *overlays* are what reads show instead, *latent* ones wait until the cache no longer serves the block (the flush
-//! that follows the write), *unreadable* blocks answer with an error. Writing a block lifts all of these from it. (The
-//! shape is that of TigerBeetle's simulated storage.)
+//! that follows the write), *unreadable* blocks answer with an error. Writing a block lifts all of these from it; a crash
+//! that undoes the write lays the overlay back: what was shown after a flush or a crash does not change by another one.
+//! (The shape is that of TigerBeetle's simulated storage.)
 
 use super::store::Store;
 use scrubjay_core::member::Fault;
@@ -58,7 +59,7 @@ pub struct MemberDisk {
     seed: u64,
     block_bytes: usize,
     pristine: Store,
-    overlays: BTreeMap<u64, Box<[u8]>>,
+    overlays: BTreeMap<u64, Overlay>,
     latent: Vec<Latent>,
     unreadable: BTreeSet<u64>,
     /// How many writes have ended: their number, and the clock of flushes.
@@ -69,12 +70,21 @@ pub struct MemberDisk {
     undo_bytes: Vec<u8>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
+struct Overlay {
+    bytes: Box<[u8]>,
+    /// It was meant for elsewhere: no undoing of a write to this block takes it away.
+    is_stray: bool,
+}
+
+#[derive(Clone, Debug)]
 struct Undo {
     write: u64,
     block: u64,
     /// Where in `undo_bytes`; nothing for a block never written before.
     place: Option<usize>,
+    /// What lay over it.
+    overlay: Option<Overlay>,
 }
 
 #[derive(Clone, Debug)]
@@ -146,7 +156,7 @@ impl MemberDisk {
             self.overlays.remove(&block);
             match old {
                 Some(bytes) if fate.is_latent => self.latent.push(Latent { write: self.ended, block, bytes }),
-                Some(bytes) => drop(self.overlays.insert(block, bytes)),
+                Some(bytes) => drop(self.overlays.insert(block, Overlay { bytes, is_stray: false })),
                 None => drop(self.unreadable.remove(&block)),
             }
         }
@@ -176,7 +186,7 @@ impl MemberDisk {
             self.undo_bytes.clear();
         }
         for latent in self.latent.extract_if(.., |latent| latent.write < mark) {
-            self.overlays.insert(latent.block, latent.bytes);
+            self.overlays.insert(latent.block, Overlay { bytes: latent.bytes, is_stray: false });
         }
     }
 
@@ -190,7 +200,7 @@ impl MemberDisk {
         let salt = rng.bits();
         let undo = std::mem::take(&mut self.undo);
         let mut settled = BTreeSet::new();
-        for &Undo { write, block, place } in undo.iter().rev() {
+        for Undo { write, block, place, overlay } in undo.into_iter().rev() {
             let draw = if is_whole { Rng::stream(salt, write).uniform() } else { rng.uniform() };
             if settled.contains(&block) || draw < chance {
                 settled.insert(block);
@@ -199,6 +209,10 @@ impl MemberDisk {
             match place {
                 Some(place) => self.pristine.set(block, &self.undo_bytes[place..place + self.block_bytes]),
                 None => self.pristine.forget(block),
+            }
+            if self.overlays.get(&block).is_none_or(|overlay| !overlay.is_stray) {
+                self.overlays.remove(&block);
+                self.overlays.extend(overlay.map(|overlay| (block, overlay)));
             }
         }
         self.undo_bytes.clear();
@@ -221,7 +235,7 @@ impl MemberDisk {
         let blocks = self.blocks(offset, data.len());
         self.latent.retain(|latent| !blocks.contains(&latent.block));
         for (block, bytes) in blocks.zip(data.chunks_exact(self.block_bytes)) {
-            self.overlays.insert(block, bytes.into());
+            self.overlays.insert(block, Overlay { bytes: bytes.into(), is_stray: true });
             self.unreadable.remove(&block);
         }
     }
@@ -235,7 +249,7 @@ impl MemberDisk {
     pub fn is_corrupt(&self, offset: u64, len: u64) -> bool {
         let blocks = self.blocks(offset, len as usize);
         let differs = |block: u64, bytes: &[u8]| self.pristine.block(block).is_some_and(|right| right != bytes);
-        self.overlays.range(blocks.clone()).any(|(&block, bytes)| differs(block, bytes))
+        self.overlays.range(blocks.clone()).any(|(&block, overlay)| differs(block, &overlay.bytes))
             || self.latent.iter().any(|latent| blocks.contains(&latent.block) && differs(latent.block, &latent.bytes))
     }
 
@@ -269,7 +283,7 @@ impl MemberDisk {
     }
 
     fn show(&self, block: u64, out: &mut [u8]) {
-        match self.overlays.get(&block).map(|bytes| &**bytes).or_else(|| self.pristine.block(block)) {
+        match self.overlays.get(&block).map(|overlay| &*overlay.bytes).or_else(|| self.pristine.block(block)) {
             Some(bytes) => out.copy_from_slice(bytes),
             None => fill_junk(out, self.seed ^ block.rotate_left(32)),
         }
@@ -280,7 +294,8 @@ impl MemberDisk {
             self.undo_bytes.extend_from_slice(bytes);
             self.undo_bytes.len() - self.block_bytes
         });
-        self.undo.push(Undo { write: self.ended, block, place });
+        let overlay = self.overlays.get(&block).cloned();
+        self.undo.push(Undo { write: self.ended, block, place, overlay });
     }
 }
 
@@ -369,6 +384,40 @@ mod tests {
             assert!(disk.unflushed().next().is_none());
         }
         assert_eq!(seen, [1, 2, 3, 4].into());
+    }
+
+    /// A write that was lost over one not yet flushed: a crash undid both, the overlay stayed, and the next crash that
+    /// undid a write showed what had lain beneath it since, flushed or not.
+    #[test]
+    fn what_a_crash_leaves_comes_back_when_all_that_was_written_since_is_undone() {
+        let lost = |is_latent| Fate { stale_from: Some(0), is_latent };
+        let fates = [Fate::HONEST, lost(false), lost(true)];
+        for (code, chance) in (0..81).flat_map(|code| [0.0, 0.5, 1.0].map(|chance| (code, chance))) {
+            let fate = |index: u32| fates[code / 3usize.pow(index) % 3];
+            let (mut disk, mut rng) = (disk(), Rng::new(code as u64));
+            disk.write(0, &bytes(1, 4), false, fate(0));
+            disk.write(0, &bytes(2, 4), false, fate(1));
+            disk.crash(&[], Survival::Blocks(chance), &mut rng);
+            let left = shown(&disk, 4);
+            disk.flushed(disk.flush_mark());
+            assert_eq!(shown(&disk, 4), left, "{code} {chance}");
+            disk.write(0, &bytes(3, 4), false, fate(2));
+            disk.write(0, &bytes(4, 4), false, fate(3));
+            disk.crash(&[], Survival::Blocks(0.0), &mut rng);
+            assert_eq!(shown(&disk, 4), left, "{code} {chance}");
+        }
+    }
+
+    #[test]
+    fn what_went_astray_stays_when_a_crash_undoes_what_lies_beneath() {
+        let mut disk = written(Fate { stale_from: Some(0), is_latent: false });
+        disk.strike(512, &bytes(9, 1));
+        disk.crash(&[], Survival::Blocks(0.0), &mut Rng::new(1));
+        assert_eq!(shown(&disk, 4), [1, 9, 1, 1]);
+        disk.write(0, &bytes(3, 4), false, Fate::HONEST);
+        assert_eq!(shown(&disk, 4), [3, 3, 3, 3]);
+        disk.crash(&[], Survival::Blocks(0.0), &mut Rng::new(2));
+        assert_eq!(shown(&disk, 4), [1, 9, 1, 1]);
     }
 
     #[test]

@@ -188,7 +188,7 @@ fn a_check_finds_what_is_lost_because_too_many_members_are_missing() {
     let mut rig = Rig::start_as(members, geometry, Options { is_read_only: true, ..Options::default() });
     rig.volume.verify(Nanos(rig.now), RequestId(99), 0..1);
     rig.pump();
-    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Done))));
+    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Failed(_)))), "content is missing");
     assert!(rig.read(0, 8192).iter().any(Option::is_none));
     assert!(rig.kinds().iter().any(|(_, _, _, end)| *end == End::Lost), "not called clean");
 }
@@ -355,4 +355,26 @@ fn a_flush_that_failed_while_a_rebuild_waits_for_a_decision_is_not_forgotten() {
     rig.pump();
     assert_eq!(rig.is_unflushable, None);
     assert!(matches!(rig.volume.status().members[gone].0, MemberState::Failed(_)), "what it held may be lost");
+}
+
+#[test]
+fn zeros_that_a_first_write_lays_beside_what_it_brings_are_not_known_before_a_flush() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid5Ra, 3, 1);
+    let stripe_bytes = rig.geometry.stripe_bytes();
+    rig.write(0, &vec![1; stripe_bytes as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (member, at) = rig.place(0, 2);
+    let row = at..at + (CHUNK + rig.geometry.appendix_bytes) as usize;
+    let before = rig.members[member][row.clone()].to_vec();
+    assert_eq!(rig.ask(Request::Trim { offset: 0, len: stripe_bytes }), Reply::Done);
+    rig.write(0, &[2; 100]);
+    // It is read, from the disk's cache, and then the disk turns out to have lost it.
+    rig.volume.verify(Nanos(rig.now), RequestId(99), 0..1);
+    rig.pump();
+    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Done))));
+    rig.members[member][row].copy_from_slice(&before);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    // Of these chunks' stripe only the third is read, and taken into the parity.
+    rig.write(0, &[3; 2 * CHUNK as usize]);
+    assert!(rig.read(2 * CHUNK, CHUNK) == right(0, CHUNK), "what was lost is found, not believed");
 }
