@@ -5,7 +5,7 @@ use super::kernel::Kernel;
 use super::words;
 use crate::quantity::{show_count, show_time};
 use scrubjay_core::probe::bench::Budget;
-use scrubjay_core::probe::known::{Claim, Known, Regime};
+use scrubjay_core::probe::known::{Claim, Known, Regime, Stage};
 use scrubjay_core::units::Bytes;
 use std::io::{self, Write};
 
@@ -46,7 +46,13 @@ fn headline(known: &Known) -> String {
     if let Some(why) = &known.unmeasurable {
         return format!("not measurable here, because {}", words::unmeasurable(why));
     }
-    let Some(disks) = &known.disks else { return "not known yet".to_owned() };
+    let Some(disks) = &known.disks else {
+        return match (known.stage, &known.pattern_bytes) {
+            (Stage::Done, Some(_)) => "an array whose chunks could not be told apart".to_owned(),
+            (Stage::Done, None) => "no pattern was found".to_owned(),
+            _ => "not known yet".to_owned(),
+        };
+    };
     let is_flash = matches!(known.regime.as_ref().map(|regime| regime.value), Some(Regime::Flash { .. }));
     match (disks.value, is_flash) {
         (1, false) => "one disk".to_owned(),
