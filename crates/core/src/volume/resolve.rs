@@ -73,10 +73,11 @@ pub(super) async fn read_all(handle: &Handle, stripe: u64) -> Rows {
 }
 
 /// Reads unsound rows once more: a read that went astray is right the second time, and said to have been one. Nobody
-/// else writes the stripe meanwhile.
+/// else writes the stripe meanwhile; but a member may have been replaced, and what the new one has there is not a row.
 pub(super) async fn retry(handle: &Handle, stripe: u64, rows: &mut Rows) {
     let is_doubtful = |&slot: &usize| !matches!(rows.evidence.rows[slot].standing, Standing::Sound | Standing::Missing);
     let doubtful: Slots = (0..rows.evidence.rows.len()).filter(is_doubtful).collect();
+    let doubtful = doubtful - handle.with(|state| state.missing(stripe));
     if doubtful.is_empty() {
         return;
     }

@@ -378,3 +378,41 @@ fn zeros_that_a_first_write_lays_beside_what_it_brings_are_not_known_before_a_fl
     rig.write(0, &[3; 2 * CHUNK as usize]);
     assert!(rig.read(2 * CHUNK, CHUNK) == right(0, CHUNK), "what was lost is found, not believed");
 }
+
+#[test]
+fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_for_the_row() {
+    for scheme in Scheme::ALL {
+        let mut rig = Rig::new(scheme, LayoutKind::Raid1, 1, 1);
+        rig.write(0, &[1; CHUNK as usize]);
+        let (hurt, _) = rig.place(0, 0);
+        rig.volume.submit(Nanos(rig.now), RequestId(99), Request::Read { offset: 0, len: CHUNK });
+        // The one cannot read it, whenever it is asked; the other takes its time.
+        let mut slow = None;
+        while let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
+            if op.member != hurt {
+                assert!(slow.replace(op).is_none(), "{scheme}");
+                continue;
+            }
+            let OpKind::Read { buffer, .. } = op.kind else { panic!("{scheme}: only reads are under way") };
+            let done = Done { id: op.id, buffer: Some(buffer), result: Err(Fault::Medium) };
+            rig.volume.handle(Nanos(rig.now), done);
+        }
+        rig.volume.fail(Nanos(rig.now), hurt);
+        rig.pump();
+        rig.members[hurt].fill(0xaa);
+        rig.volume.replace(Nanos(rig.now), hurt, Uuid([9; 16]), MEMBER_BYTES);
+        rig.pump();
+        assert!(matches!(rig.volume.status().members[hurt].0, MemberState::Rebuilding { .. }), "{scheme}");
+
+        let slow = slow.expect("the other one is asked, too");
+        let OpKind::Read { offset, mut buffer } = slow.kind else { panic!("{scheme}: it is a read") };
+        let len = buffer.len();
+        buffer.copy_from_slice(&rig.members[slow.member][offset as usize..][..len]);
+        rig.volume.handle(Nanos(rig.now), Done { id: slow.id, buffer: Some(buffer), result: Ok(()) });
+        rig.pump();
+        let Some((_, Reply::Read(parts))) = rig.volume.poll_reply() else { panic!("{scheme}: it is answered") };
+        let [Part::Data(buffer, range)] = &parts[..] else { panic!("{scheme}: {parts:?}") };
+        assert!(buffer[range.clone()] == [1; CHUNK as usize], "{scheme}");
+        assert_eq!(rig.volume.status().members[hurt].0, MemberState::Active, "{scheme}");
+    }
+}
