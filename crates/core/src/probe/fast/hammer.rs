@@ -1,7 +1,7 @@
 //! Hammer and probe: is one place of the pattern on the same disk as another?
 //!
 //! ```text
-//! hammer: many reads of one place, in patterns close to each other      |x x x x x x        |
+//! hammer: many reads of one place, in patterns one after the other      |x x x x x x        |
 //! probes: a little later, one read of each other place, far away        |              a b c|
 //! ```
 //!
@@ -16,8 +16,9 @@ use crate::probe::bench::Request;
 use crate::probe::known::Regime;
 use crate::units::Nanos;
 
-/// The share of the device that a hammer takes, at least twice its reads in patterns: near enough for short ways.
-const BAND_SHARE: u64 = 100;
+/// The share of the device that a hammer takes, at least twice its reads in patterns: a tenth of it, so that each read costs
+/// a way of its own (within a hundredth, a small disk serves all of them at once), and none is as far as the probes.
+const BAND_SHARE: u64 = 10;
 /// Where probes begin, as a share of the device behind the hammer: between these two.
 const FAR: (f64, f64) = (0.35, 0.45);
 /// Probes follow after this share of one request's time: the disk is at work then.
