@@ -6,29 +6,15 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh
 . "$here/check.sh"
 needs root fuse mount nbdfuse losetup loop mkfs.ext4 e2fsck mkfs.btrfs jq
-loop=''
-detach() {
-  mountpoint -q "$work/fs" && umount "$work/fs"
-  [ -z "$loop" ] || losetup -d "$loop"
-  loop=
-  mountpoint -q "$work/fuse" && fusermount3 -u "$work/fuse" 2>/dev/null || umount -l "$work/fuse" 2>/dev/null || true
+unmount() { mountpoint -q "$work/fs" && umount "$work/fs" || true; }
+end_first() {
+  unmount
+  detach
 }
-end_first() { detach; }
 begin
 # shellcheck source=volume.sh
 . "$here/volume.sh"
-mkdir "$work/fuse" "$work/fs"
-
-# The volume as a block device: NBD as a file, the file as a loop device.
-attach() {
-  local tries
-  nbdfuse "$work/fuse" --unix "$socket" 2>>"$work/nbdfuse.err" &
-  for ((tries = 0; tries < 200; tries++)); do
-    [ -f "$work/fuse/nbd" ] && break
-    sleep 0.05
-  done
-  loop=$(losetup -f --show --direct-io=on "$work/fuse/nbd" 2>/dev/null || losetup -f --show "$work/fuse/nbd")
-}
+mkdir "$work/fs"
 
 # Random bytes over SIZE MiB of member M, from MiB START on.
 scribble() { # M START SIZE
@@ -84,6 +70,7 @@ for kind in ${*:-ext4 btrfs}; do
   echo "# $kind: $(jq -s 'group_by(.end, .kind) | map({(.[0].end + " " + .[0].kind): length}) | add' -c "$work/findings")"
   expect "$kind: nothing was lost" "$(jq -s 'map(select(.end == "lost")) | length' "$work/findings")" 0
   expect "$kind: much was repaired" "$(jq -s 'map(select(.end == "repaired")) | length > 100' "$work/findings")" true
+  unmount
   detach
   heal
   stop

@@ -4,6 +4,7 @@ export SCRUBJAY_RUN=$work/run
 socket=$work/nbd.sock
 uri="nbd+unix:///?socket=$socket"
 server=
+loop=
 
 # Makes a volume of six files of SIZE each, four data and two parities.
 make_volume() { # SIZE [OPTION...]
@@ -41,4 +42,22 @@ stop() {
 dirty_stripes() {
   "$scrubjay" volume check "${members[@]}" --json 2>/dev/null >"$work/check.json" || true
   jq '.stripes - .clean' "$work/check.json"
+}
+
+# The volume as a block device, $loop: NBD as a file, the file as a loop device. nbdfuse sends nothing on a connection that
+# waits for an answer, so it has many.
+attach() {
+  local tries
+  mkdir -p "$work/fuse"
+  nbdfuse -C 16 "$work/fuse" --unix "$socket" 2>>"$work/nbdfuse.err" &
+  for ((tries = 0; tries < 200; tries++)); do
+    [ -f "$work/fuse/nbd" ] && break
+    sleep 0.05
+  done
+  loop=$(losetup -f --show --direct-io=on "$work/fuse/nbd" 2>/dev/null || losetup -f --show "$work/fuse/nbd")
+}
+detach() {
+  [ -z "$loop" ] || losetup -d "$loop"
+  loop=
+  mountpoint -q "$work/fuse" && fusermount3 -u "$work/fuse" 2>/dev/null || umount -l "$work/fuse" 2>/dev/null || true
 }
