@@ -49,7 +49,7 @@ dirty_stripes() {
 attach() {
   local tries
   mkdir -p "$work/fuse"
-  nbdfuse -C 16 "$work/fuse" --unix "$socket" 2>>"$work/nbdfuse.err" &
+  nbdfuse -C 12 "$work/fuse" --unix "$socket" 2>>"$work/nbdfuse.err" &
   for ((tries = 0; tries < 200; tries++)); do
     [ -f "$work/fuse/nbd" ] && break
     sleep 0.05
