@@ -11,8 +11,12 @@ runs=${1:-1}
 disks=(d0 d1 d2 d3 d4)
 end_first() { detach; }
 end_last() {
-  local disk
-  for disk in "${disks[@]}"; do "$here/faulty-disk" destroy "$disk"; done
+  local disk going=()
+  for disk in "${disks[@]}"; do
+    "$here/faulty-disk" destroy "$disk" &
+    going+=($!)
+  done
+  wait "${going[@]}"
 }
 begin
 export FAULTY_DIR=$work/disks

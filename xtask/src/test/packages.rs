@@ -32,6 +32,19 @@ pub const CLIENTS: &[&str] = &[
     "jq",             // reads JSON
 ];
 
+/// Arrays of disks that have one head each, as `probe` sees them.
+pub const ARRAYS: &[&str] = &[
+    "nbdkit",            // the server whose plugin is a disk (tests/lab/faulty-disk)
+    "nbdkit-plugin-dev", // its header
+    "gcc",               // compiles the plugin
+    "libc6-dev",         // likewise
+    "libnbd-bin",        // nbdfuse: a disk as a file, and a volume as one
+    "fuse3",             // fusermount3
+    "mount",             // losetup
+    "fio",               // fills the volume
+    "jq",                // reads the answers
+];
+
 /// File systems on a volume, as a loop device over a FUSE file over NBD.
 pub const FILE_SYSTEMS: &[&str] = &[
     "libnbd-bin",  // nbdfuse

@@ -1,6 +1,6 @@
 //! The steps of `cargo xtask test`: a table, in the order in which they tell the most the soonest.
 
-use super::packages::{CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST};
+use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST};
 
 /// One step.
 pub struct Step {
@@ -105,6 +105,13 @@ pub const STEPS: &[Step] = &[
         name: "lab: what a volume's writes cost its members",
         command: &["tests/lab/volume-count.sh"],
         packages: CLIENTS,
+        needs_build: true,
+        ..PLAIN
+    },
+    Step {
+        name: "lab: arrays behind real queues, probed",
+        command: &["tests/lab/volume-probe.sh"],
+        packages: ARRAYS,
         needs_build: true,
         ..PLAIN
     },
