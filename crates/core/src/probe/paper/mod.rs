@@ -25,7 +25,6 @@ pub use trial::{Growth, Halt, Parameters, Sample};
 
 use super::bench::{Bench, Budget, Device, Prober, Spent};
 use super::known::{Claim, Finding, Known, Stage, Unmeasurable};
-use super::library;
 use crate::rng::Rng;
 use boundary::Boundaries;
 use layout::Chunks;
@@ -158,14 +157,13 @@ fn note_redundancy(bench: &Bench<Known>, ratio: f64) {
     bench.note(|known| {
         known.write_ratio = Some(Claim::new(ratio, 1.0));
         let Some(fits) = &known.fits else { return };
-        let Some((level, left)) = level::level(&fits.value, ratio) else { return };
-        let confidence = fits.confidence * level.confidence;
-        if let Some(first) = left.first() {
-            known.copies = Some(Claim::new(library::copies_of(&first.layout), confidence));
-            known.disks = Some(Claim::new(first.layout.disks(), confidence));
-        }
-        known.fits = Some(Claim::new(left, confidence));
-        known.level = Some(Claim::new(level.value, confidence));
+        let Some(told) = level::level(&fits.value, ratio) else { return };
+        // The layout must fit at all, and be this one of those that do.
+        let (known_fits, as_sure) = (fits.confidence, told.level.confidence);
+        known.copies = Some(Claim::new(told.copies.value, known_fits * told.copies.confidence));
+        known.disks = Some(Claim::new(told.disks.value, known_fits * told.disks.confidence));
+        known.fits = Some(Claim::new(told.fits, known_fits * as_sure));
+        known.level = Some(Claim::new(told.level.value, known_fits * as_sure));
     });
 }
 
