@@ -3,8 +3,8 @@
 //! The shades are part of the data, so they are the same on a dark page. One path a shade: the 900 squares of a matrix of 30
 //! rows would otherwise be as many elements.
 
-use super::svg::{LEADING, MARGIN, Sheet, TEXT, TITLE, element, lines};
-use super::text::{coordinate as px, cut, escape, wrap};
+use super::sheet::{LEADING, MARGIN, Paper, Sheet, TEXT};
+use super::text::{coordinate as px, cut, escape};
 use scrubjay_sim::figure::{Maps, Panel};
 use std::fmt::Write as _;
 
@@ -23,24 +23,19 @@ const SIDE_MAX: f64 = 300.0;
 
 /// Draws maps, as many in a row as there are and as fit.
 pub fn draw(maps: &Maps, sheet: Sheet) -> String {
-    let mut svg = String::new();
-    let width = if sheet == Sheet::Narrow { 380.0 } else { 720.0 };
-    let left = if sheet == Sheet::Alone { 2.0 * MARGIN } else { 1.0 };
-    let room = width - 2.0 * left;
-    let mut y = if sheet == Sheet::Alone { 1.5 * MARGIN } else { 2.0 };
-    if sheet == Sheet::Alone {
-        y = lines(&mut svg, "title", &wrap(&maps.title, TITLE * 1.06, room), (left, y), "start") + 6.0;
-    }
-    y = lines(&mut svg, "soft", &wrap(&told(maps), TEXT, room), (left, y), "start") + 8.0;
+    let mut paper = Paper::new(&maps.title, sheet);
+    paper.soft(&told(maps));
     let columns = columns(maps.panels.len(), sheet);
-    let side = ((room - GAP * (columns as f64 - 1.0)) / columns as f64).min(SIDE_MAX);
+    let side = ((paper.room() - GAP * (columns as f64 - 1.0)) / columns as f64).min(SIDE_MAX);
     for row in maps.panels.chunks(columns) {
         for (column, panel) in row.iter().enumerate() {
-            draw_panel(&mut svg, panel, (left + column as f64 * (side + GAP), y), side);
+            let at = (paper.left + column as f64 * (side + GAP), paper.y);
+            draw_panel(&mut paper.svg, panel, at, side);
         }
-        y += side + 2.0 * LEADING + 14.0;
+        paper.y += side + 2.0 * LEADING + 14.0;
     }
-    element(&maps.title, sheet, (width, (y + MARGIN / 2.0).ceil()), &svg)
+    let foot = paper.y + MARGIN / 2.0;
+    paper.end(foot)
 }
 
 /// Up to five in a row; half as many on a phone.
