@@ -29,8 +29,9 @@ const OFF_MAX: f64 = 2.0;
 /// The known layouts that have just these classes, and these times of pairs. Of two that may have them, one that is off by
 /// more than twice as much is left out: a few neighbours among many pairs tell chained declustering.
 pub fn fits(matrix: &Matrix, classes: &[usize]) -> Vec<Fit> {
-    let found = library::fits(classes, None).into_iter().filter(|fit| has_times(fit, matrix));
-    let off: Vec<(Fit, f64)> = found.map(|fit| (fit, squares_off(&fit, matrix))).collect();
+    let times = times(matrix, classes);
+    let found = library::fits(classes, None).into_iter().filter(|fit| has_times(fit, &times));
+    let off: Vec<(Fit, f64)> = found.map(|fit| (fit, squares_off(&fit, &times))).collect();
     let least = off.iter().map(|&(_, off)| off).fold(f64::INFINITY, f64::min);
     off.into_iter().filter(|&(_, off)| off <= OFF_MAX * least).map(|(fit, _)| fit).collect()
 }
@@ -104,15 +105,24 @@ pub fn costs_of(fit: &Fit) -> Vec<(f64, f64)> {
     }
 }
 
+/// The pairs of chunks and their times, in that of a chunk with itself. Without those of a lost disk, whose reads go to all others.
+fn times(matrix: &Matrix, classes: &[usize]) -> Vec<((usize, usize), f64)> {
+    let lost = matrix.lost();
+    let is_there = |chunk: usize| Some(classes[chunk]) != lost;
+    let pairs = || matrix.pairs().filter(|&((one, other), _)| is_there(one) && is_there(other));
+    let own: Vec<f64> = pairs().filter(|((one, other), _)| one == other).map(|(_, seconds)| seconds).collect();
+    let unit = own.iter().sum::<f64>() / own.len() as f64;
+    pairs().map(|(pair, seconds)| (pair, seconds / unit)).collect()
+}
+
 /// Has each group of pairs that should take the same time that time, in the median?
-fn has_times(fit: &Fit, matrix: &Matrix) -> bool {
-    let unit = matrix.diagonal_mean();
+fn has_times(fit: &Fit, pairs: &[((usize, usize), f64)]) -> bool {
     let mut groups: Vec<(f64, Vec<f64>)> = Vec::new();
-    for ((one, other), seconds) in matrix.pairs() {
+    for &((one, other), time) in pairs {
         let expected = share(fit, one, other);
         match groups.iter_mut().find(|(of, _)| *of == expected) {
-            Some((_, times)) => times.push(seconds / unit),
-            None => groups.push((expected, vec![seconds / unit])),
+            Some((_, times)) => times.push(time),
+            None => groups.push((expected, vec![time])),
         }
     }
     let agrees = |(expected, times): &mut (f64, Vec<f64>)| {
@@ -123,11 +133,9 @@ fn has_times(fit: &Fit, matrix: &Matrix) -> bool {
 }
 
 /// By how much the times of pairs are off: the mean of the squares, in logarithms.
-fn squares_off(fit: &Fit, matrix: &Matrix) -> f64 {
-    let unit = matrix.diagonal_mean();
-    let off = |((one, other), seconds): ((usize, usize), f64)| (seconds / unit / share(fit, one, other)).ln().powi(2);
-    let (sum, count) = matrix.pairs().fold((0.0, 0), |(sum, count), pair| (sum + off(pair), count + 1));
-    sum / f64::from(count.max(1))
+fn squares_off(fit: &Fit, pairs: &[((usize, usize), f64)]) -> f64 {
+    let off = |&((one, other), time): &((usize, usize), f64)| (time / share(fit, one, other)).ln().powi(2);
+    pairs.iter().map(off).sum::<f64>() / pairs.len().max(1) as f64
 }
 
 /// The time of a pair in that of a chunk with itself: the disks of one over those of both, as reads are shared evenly.
