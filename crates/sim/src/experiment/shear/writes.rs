@@ -34,9 +34,9 @@ pub fn cases() -> Vec<Case> {
         case("software RAID-0 of 4", soft(LayoutKind::Raid0, 4), 1.0),
         case("software RAID-1 of 2", soft(LayoutKind::Raid1, 2), 2.0),
         case("software RAID-1 of 4", soft(LayoutKind::Raid1, 4), 2.0),
-        case("software RAID-5 of 2", soft(LayoutKind::Raid5Ls, 2), 2.0),
-        case("software RAID-5 of 4", soft(LayoutKind::Raid5Ls, 4), 4.0),
-        case("software RAID-5 of 5", soft(LayoutKind::Raid5Ls, 5), 5.0),
+        case("software RAID-5 of 2", soft(LayoutKind::Raid5La, 2), 2.0),
+        case("software RAID-5 of 4", soft(LayoutKind::Raid5La, 4), 4.0),
+        case("software RAID-5 of 5", soft(LayoutKind::Raid5La, 5), 5.0),
         case("hardware RAID-0 of 4", hard(LayoutKind::Raid0, 4), 1.0),
         case("hardware RAID-1 of 2", hard(LayoutKind::Raid1, 2), 2.0),
         case("hardware RAID-5 of 3", hard(LayoutKind::Raid5La, 3), 4.0),
@@ -67,7 +67,7 @@ pub fn figure_14(effort: Effort) -> Vec<Exhibit> {
     );
     vec![Exhibit::Figure(Figure {
         name: "shear-fig14".into(),
-        title: "Read bandwidth in write bandwidth (its Figure 14)".into(),
+        title: "Read bandwidth over write bandwidth (its Figure 14)".into(),
         caption,
         x: Axis::linear("array"),
         y: Axis::linear("time of a write in reads"),
@@ -155,7 +155,8 @@ pub fn figure_16(effort: Effort) -> Vec<Exhibit> {
     let caption = format!(
         "As long as the cache takes all, writes are as fast as a copy; beyond its 2048 blocks the disks decide. Doubling ends after \
          {}; adding {} each time after {} (without a cache {:.2}). What the threshold of \"significantly\" leaves, stays: the cache's \
-         share of the last batch.",
+         share of the last batch. (Without a cache all writes are at the disks at once, and the more there are, the shorter an \
+         elevator's ways; a cache passes on no more than it holds.)",
         told(Growth::Doubling),
         effort.requests,
         told(Growth::Fixed(effort.requests)),
