@@ -210,6 +210,17 @@ fn figure_14_what_writes_cost() {
             squares.push(off * off);
         }
     }
+    // Not four, and one disk more is a quarter more.
+    let soft = |name: &str, discipline: Discipline| {
+        let case = writes::cases().into_iter().find(|case| case.name == name).expect("it is drawn");
+        writes::ratio_mean(&Setup { discipline, ..case.setup }, Effort { repeats: 8, ..effort })
+    };
+    for discipline in [Discipline::CLook, Discipline::Fcfs] {
+        let [four, five] = ["software RAID-5 of 4", "software RAID-5 of 5"].map(|name| soft(name, discipline));
+        assert!((five / four / 1.25 - 1.0).abs() < 0.07, "{discipline}: {four} and {five}");
+    }
+    let five = soft("software RAID-5 of 5", Discipline::Fcfs);
+    assert!((4.4..5.3).contains(&five), "{five}");
     // What the confidence of a level rests on.
     let spread = (squares.iter().sum::<f64>() / squares.len() as f64).sqrt();
     assert!((0.8 * LOG_SPREAD..1.2 * LOG_SPREAD).contains(&spread), "{spread}");

@@ -100,7 +100,7 @@ pub fn figure_7(effort: Effort) -> Vec<Exhibit> {
         Exhibit::Figure(Figure { name, title, caption, x: Axis::linear("array"), y, series: steps.map(series).into() })
     };
     let (by_powers, evenly) = (Axis::log("requests (millions)"), Axis::linear("requests (millions)"));
-    let same = "The same, undistorted: next to the last array, all others are nothing.".to_owned();
+    let same = "The same, as the paper has it beside: next to the last array, all others are small.".to_owned();
     vec![
         figure("shear-fig07", "Requests by step, chunks of 32 KiB (its Figure 7)", caption, by_powers),
         figure("shear-fig07-even", "Requests by step, on an even scale (its Figure 7)", same, evenly),
