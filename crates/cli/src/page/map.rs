@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// So many shades from black to white are more than anybody tells apart.
 const SHADES: usize = 48;
 
-/// The darkest and the lightest shade, 0 to 255: neither is lost on black or white paper.
+/// The darkest and the lightest shade, 0 to 255.
 const DARK: f64 = 24.0;
 const LIGHT: f64 = 246.0;
 
@@ -69,6 +69,9 @@ fn draw_panel(svg: &mut String, panel: &Panel, at: (f64, f64), side: f64) {
         let _ = writeln!(svg, "<path fill=\"#{grey:02x}{grey:02x}{grey:02x}\" d=\"{path}\"/>");
     }
     svg.push_str("</g>\n");
+    // The darkest shade is next to nothing on a dark page, the lightest on a white one.
+    let (x, y, side_px) = (px(at.0), px(top), px(side));
+    let _ = writeln!(svg, "<rect class=\"axis\" x=\"{x}\" y=\"{y}\" width=\"{side_px}\" height=\"{side_px}\"/>");
     let range = if least <= most { format!("{least:.2} to {most:.2}") } else { "no data".to_owned() };
     let foot = px(top + side + LEADING * 0.8);
     let _ = writeln!(svg, "<text class=\"soft\" x=\"{}\" y=\"{foot}\">{}</text>", px(at.0), escape(&range));
@@ -108,6 +111,7 @@ mod tests {
         assert!(svg.contains("<path fill=\"#f6f6f6\" d=\"M0 0h2v1h-2z\"/>"), "{svg}");
         assert!(svg.contains("<path fill=\"#181818\" d=\"M2 0h1v1h-1zM2 1h1v1h-1z\"/>"), "{svg}");
         assert!(svg.contains("1.00 to 2.00") && svg.contains("a &lt;b&gt;"));
+        assert!(svg.contains("<rect class=\"axis\" x=\"20\""), "an edge on dark paper: {svg}");
     }
 
     #[test]
