@@ -76,8 +76,8 @@ pub fn figure_14(effort: Effort) -> Vec<Exhibit> {
     };
     let caption = format!(
         "1, 2 and 4; five for Linux' RAID-5 of five disks, which reads the whole stripe; RAID-5 of two disks is a mirror. Means of {} \
-         runs: at most {:.0} % off where disks serve in turn, {:.0} % behind an elevator, which has shorter ways among the more \
-         that writes give it to do. Arrays: {}.",
+         runs: at most {:.0} % off where disks serve in turn, {:.0} % behind an elevator, whose ways depend on how much waits. \
+         Arrays: {}.",
         effort.repeats,
         off(&in_turn),
         off(&sorted),
