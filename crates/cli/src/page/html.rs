@@ -2,8 +2,9 @@
 //! to the files beside it.
 
 use super::map;
+use super::sheet::Sheet;
 use super::style;
-use super::svg::{self, Sheet};
+use super::svg;
 use super::text::{escape, tied};
 use scrubjay_sim::figure::{Exhibit, Figure, Maps, Page, Table};
 use std::fmt::Write as _;
@@ -114,7 +115,7 @@ fn contents(html: &mut String, exhibits: &[(String, &Exhibit)]) {
     }
     html.push_str("<nav><ol>\n");
     for (number, exhibit) in exhibits {
-        let (name, title) = (escape(exhibit.name()), escape(exhibit.title()));
+        let (name, title) = (escape(exhibit.name()), escape(&tied(exhibit.title())));
         let _ = writeln!(html, "<li><span>{number}</span> <a href=\"#{name}\">{title}</a></li>");
     }
     html.push_str("</ol></nav>\n");
@@ -181,7 +182,7 @@ fn table(html: &mut String, number: &str, table: &Table) {
 
 /// Opens an exhibit with its heading and its caption.
 fn begin(html: &mut String, class: &str, name: &str, number: &str, title: &str, caption: &str) {
-    let (name, title, caption) = (escape(name), escape(title), escape(&tied(caption)));
+    let (name, title, caption) = (escape(name), escape(&tied(title)), escape(&tied(caption)));
     let _ = writeln!(html, "<figure{class} id=\"{name}\">\n<h2><span>{number}</span>{title}</h2>");
     if !caption.is_empty() {
         let _ = writeln!(html, "<figcaption>{caption}</figcaption>");

@@ -3,15 +3,15 @@
 //! The shades are part of the data, so they are the same on a dark page. One path a shade: the 900 squares of a matrix of 30
 //! rows would otherwise be as many elements.
 
-use super::svg::{LEADING, MARGIN, Sheet, TEXT, TITLE, element, lines};
-use super::text::{coordinate as px, cut, escape, wrap};
+use super::sheet::{LEADING, MARGIN, Paper, Sheet, TEXT};
+use super::text::{coordinate as px, cut, escape};
 use scrubjay_sim::figure::{Maps, Panel};
 use std::fmt::Write as _;
 
 /// So many shades from black to white are more than anybody tells apart.
 const SHADES: usize = 48;
 
-/// The darkest and the lightest shade, 0 to 255: neither is lost on black or white paper.
+/// The darkest and the lightest shade, 0 to 255.
 const DARK: f64 = 24.0;
 const LIGHT: f64 = 246.0;
 
@@ -23,24 +23,19 @@ const SIDE_MAX: f64 = 300.0;
 
 /// Draws maps, as many in a row as there are and as fit.
 pub fn draw(maps: &Maps, sheet: Sheet) -> String {
-    let mut svg = String::new();
-    let width = if sheet == Sheet::Narrow { 380.0 } else { 720.0 };
-    let left = if sheet == Sheet::Alone { 2.0 * MARGIN } else { 1.0 };
-    let room = width - 2.0 * left;
-    let mut y = if sheet == Sheet::Alone { 1.5 * MARGIN } else { 2.0 };
-    if sheet == Sheet::Alone {
-        y = lines(&mut svg, "title", &wrap(&maps.title, TITLE * 1.06, room), (left, y), "start") + 6.0;
-    }
-    y = lines(&mut svg, "soft", &wrap(&told(maps), TEXT, room), (left, y), "start") + 8.0;
+    let mut paper = Paper::new(&maps.title, sheet);
+    paper.soft(&told(maps));
     let columns = columns(maps.panels.len(), sheet);
-    let side = ((room - GAP * (columns as f64 - 1.0)) / columns as f64).min(SIDE_MAX);
+    let side = ((paper.room() - GAP * (columns as f64 - 1.0)) / columns as f64).min(SIDE_MAX);
     for row in maps.panels.chunks(columns) {
         for (column, panel) in row.iter().enumerate() {
-            draw_panel(&mut svg, panel, (left + column as f64 * (side + GAP), y), side);
+            let at = (paper.left + column as f64 * (side + GAP), paper.y);
+            draw_panel(&mut paper.svg, panel, at, side);
         }
-        y += side + 2.0 * LEADING + 14.0;
+        paper.y += side + 2.0 * LEADING + 14.0;
     }
-    element(&maps.title, sheet, (width, (y + MARGIN / 2.0).ceil()), &svg)
+    let foot = paper.y + MARGIN / 2.0;
+    paper.end(foot)
 }
 
 /// Up to five in a row; half as many on a phone.
@@ -74,6 +69,9 @@ fn draw_panel(svg: &mut String, panel: &Panel, at: (f64, f64), side: f64) {
         let _ = writeln!(svg, "<path fill=\"#{grey:02x}{grey:02x}{grey:02x}\" d=\"{path}\"/>");
     }
     svg.push_str("</g>\n");
+    // The darkest shade is next to nothing on a dark page, the lightest on a white one.
+    let (x, y, side_px) = (px(at.0), px(top), px(side));
+    let _ = writeln!(svg, "<rect class=\"axis\" x=\"{x}\" y=\"{y}\" width=\"{side_px}\" height=\"{side_px}\"/>");
     let range = if least <= most { format!("{least:.2} to {most:.2}") } else { "no data".to_owned() };
     let foot = px(top + side + LEADING * 0.8);
     let _ = writeln!(svg, "<text class=\"soft\" x=\"{}\" y=\"{foot}\">{}</text>", px(at.0), escape(&range));
@@ -113,6 +111,7 @@ mod tests {
         assert!(svg.contains("<path fill=\"#f6f6f6\" d=\"M0 0h2v1h-2z\"/>"), "{svg}");
         assert!(svg.contains("<path fill=\"#181818\" d=\"M2 0h1v1h-1zM2 1h1v1h-1z\"/>"), "{svg}");
         assert!(svg.contains("1.00 to 2.00") && svg.contains("a &lt;b&gt;"));
+        assert!(svg.contains("<rect class=\"axis\" x=\"20\""), "an edge on dark paper: {svg}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod curve;
 mod html;
 mod label;
 mod map;
+mod sheet;
 mod style;
 mod svg;
 mod text;
@@ -16,6 +17,7 @@ mod tests;
 
 use anyhow::{Context, ensure};
 use scrubjay_sim::figure::{Exhibit, Page};
+use sheet::Sheet;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
@@ -61,11 +63,11 @@ fn files(page: &Page, facts: &[(&str, String)]) -> anyhow::Result<Vec<File>> {
         ensure!(names.insert(name), "two exhibits have the name {name:?}");
         match exhibit {
             Exhibit::Figure(figure) => {
-                files.push(File { name: format!("{name}.svg"), text: svg::draw(figure, svg::Sheet::Alone).svg });
+                files.push(File { name: format!("{name}.svg"), text: svg::draw(figure, Sheet::Alone).svg });
                 files.push(File { name: format!("{name}.csv"), text: csv::figure(figure) });
             }
             Exhibit::Maps(maps) => {
-                files.push(File { name: format!("{name}.svg"), text: map::draw(maps, svg::Sheet::Alone) });
+                files.push(File { name: format!("{name}.svg"), text: map::draw(maps, Sheet::Alone) });
                 files.push(File { name: format!("{name}.csv"), text: csv::maps(maps) });
             }
             Exhibit::Table(table) => files.push(File { name: format!("{name}.csv"), text: csv::table(table) }),

@@ -1,4 +1,4 @@
-//! A figure as SVG: the sheet, its title, legend, axes and curves.
+//! A figure as SVG: legend, axes and curves on a sheet.
 //!
 //! Written by hand: kuva 0.6 has no style sheets (so no dark figures), sets labels of one series across those of the
 //! next, writes `1e-2`, `0.020` and `1` on one axis and knows bars by category only; plotters 0.3 fixes colours in each
@@ -7,21 +7,10 @@
 use super::axis::{Number, Span, Tick, position};
 use super::curve::{self, Frame, Slot};
 use super::label::{Area, Ground};
-use super::style;
-use super::text::{coordinate as px, cut, escape, width, wrap};
+use super::sheet::{LEADING, MARGIN, Paper, Sheet, TEXT};
+use super::text::{coordinate as px, cut, escape, width};
 use scrubjay_sim::figure::{Figure, Point, Scale, Series, Style};
 use std::fmt::Write as _;
-
-/// Where a drawing is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sheet {
-    /// In a file of its own, with its title and its style.
-    Alone,
-    /// In a page with the style, on a screen or paper.
-    Wide,
-    /// In a page with the style, on a phone.
-    Narrow,
-}
 
 /// A drawn figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,68 +21,29 @@ pub struct Drawing {
     pub hidden: usize,
 }
 
-/// The size of text on the sheet, of a title, and the height of their lines, in pixels.
-pub const TEXT: f64 = 12.5;
-pub const TITLE: f64 = 15.0;
-pub const LEADING: f64 = 18.0;
-
-/// White around everything.
-pub const MARGIN: f64 = 10.0;
-
 /// From a tick to its number.
 const TICK: f64 = 5.0;
 
 /// Draws a figure. Of thousands of points those are left out that would not change the picture.
 pub fn draw(figure: &Figure, sheet: Sheet) -> Drawing {
-    let mut svg = String::new();
-    let width = if sheet == Sheet::Narrow { 380.0 } else { 720.0 };
-    // In the page the text around the figure is its margin.
-    let left = if sheet == Sheet::Alone { 2.0 * MARGIN } else { 1.0 };
-    let room = width - 2.0 * left;
-    let mut y = if sheet == Sheet::Alone { 1.5 * MARGIN } else { 2.0 };
-    if sheet == Sheet::Alone {
-        y = lines(&mut svg, "title", &wrap(&figure.title, TITLE * 1.06, room), (left, y), "start") + 6.0;
-    }
-    y = legend(&mut svg, &figure.series, room, (left, y));
-    y = lines(&mut svg, "soft", &wrap(&figure.y.label, TEXT, room), (left, y), "start") + 8.0;
-    let frame = frame(figure, sheet, width, (left, y));
-    y = axes(&mut svg, figure, &frame);
-    let middle = frame.area.x + frame.area.width / 2.0;
-    y = lines(&mut svg, "soft", &wrap(&figure.x.label, TEXT, room), (middle, y), "middle");
-    curves(&mut svg, figure, &frame, width);
+    let mut paper = Paper::new(&figure.title, sheet);
+    legend(&mut paper, &figure.series);
+    paper.soft(&figure.y.label);
+    let frame = frame(figure, &paper);
+    paper.y = axes(&mut paper.svg, figure, &frame);
+    paper.soft_below(&figure.x.label, frame.area.x + frame.area.width / 2.0);
+    curves(&mut paper.svg, figure, &frame, paper.width);
     let points = figure.series.iter().flat_map(|series| &series.points);
     let hidden = points.filter(|point| frame.place(point).is_none()).count();
-    Drawing { svg: element(&figure.title, sheet, (width, (y + MARGIN).ceil()), &svg), hidden }
+    let foot = paper.y + MARGIN;
+    Drawing { svg: paper.end(foot), hidden }
 }
 
-/// The drawing as one element, with its style and paper if it stands alone.
-pub fn element(title: &str, sheet: Sheet, (width, height): (f64, f64), inside: &str) -> String {
-    let (class, title) = (if sheet == Sheet::Narrow { "plot narrow" } else { "plot wide" }, escape(title));
-    let size = format!("width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\"");
-    if sheet != Sheet::Alone {
-        return format!("<svg class=\"{class}\" {size} aria-label=\"{title}\">\n{inside}</svg>\n");
-    }
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" {size} aria-label=\"{title}\">\n\
-         <style>\n{}</style>\n<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n{inside}</svg>\n",
-        style::FIGURE
-    )
-}
-
-/// Writes lines of text below `at` and gives the height of their foot.
-pub fn lines(svg: &mut String, class: &str, lines: &[String], at: (f64, f64), anchor: &str) -> f64 {
-    for (n, line) in lines.iter().enumerate() {
-        let y = at.1 + LEADING * (n as f64 + 0.75);
-        let (x, y, line) = (px(at.0), px(y), escape(line));
-        let _ = writeln!(svg, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{line}</text>");
-    }
-    at.1 + LEADING * lines.len() as f64
-}
-
-/// The names of the series in columns above the plot, where they cover nothing; gives the height of their foot.
-fn legend(svg: &mut String, series: &[Series], room: f64, at: (f64, f64)) -> f64 {
+/// The names of the series in columns above the plot, where they cover nothing.
+fn legend(paper: &mut Paper, series: &[Series]) {
     const SIGN: f64 = 30.0;
     const GAP: f64 = 18.0;
+    let room = paper.room();
     let named: Vec<(usize, &Series)> =
         series.iter().enumerate().filter(|(_, series)| !series.name.is_empty()).collect();
     let widest = named.iter().map(|(_, series)| width(&series.name, TEXT)).fold(0.0, f64::max);
@@ -103,22 +53,23 @@ fn legend(svg: &mut String, series: &[Series], room: f64, at: (f64, f64)) -> f64
     // As many columns as the rows need, so that the last row is not left with a single name.
     let columns = named.len().div_ceil(rows.max(1)).max(1);
     for (n, (number, series)) in named.into_iter().enumerate() {
-        let (x, y) = (at.0 + (n % columns) as f64 * column, at.1 + LEADING * ((n / columns) as f64 + 0.5));
-        curve::sign(svg, number, series, x, y);
+        let (x, y) = (paper.left + (n % columns) as f64 * column, paper.y + LEADING * ((n / columns) as f64 + 0.5));
+        curve::sign(&mut paper.svg, number, series, x, y);
         let name = escape(&cut(&series.name, TEXT, room - SIGN));
-        let _ = writeln!(svg, "<text x=\"{}\" y=\"{}\">{name}</text>", px(x + SIGN), px(y + 4.5));
+        let _ = writeln!(paper.svg, "<text x=\"{}\" y=\"{}\">{name}</text>", px(x + SIGN), px(y + 4.5));
     }
-    at.1 + LEADING * rows as f64 + if rows > 0 { 8.0 } else { 0.0 }
+    paper.y += LEADING * rows as f64 + if rows > 0 { 8.0 } else { 0.0 };
 }
 
-/// The rectangle between the axes, below and right of `at`, and what they show.
-fn frame(figure: &Figure, sheet: Sheet, width: f64, at: (f64, f64)) -> Frame {
-    let height = if sheet == Sheet::Narrow { 260.0 } else { 340.0 };
+/// The rectangle between the axes, below what is on the sheet, and what they show.
+fn frame(figure: &Figure, paper: &Paper) -> Frame {
+    let height = if paper.sheet == Sheet::Narrow { 260.0 } else { 340.0 };
     let values = |of: fn(&Point) -> f64| figure.series.iter().flat_map(|series| &series.points).map(of);
     let y = Span::of(figure.y.scale, values(|point| point.y));
     let y = if has_bars(figure) || figure.y.is_from_zero { y.zeroed() } else { y.zeroed_if_near() }
         .snapped(y_ticks(height));
-    let left = at.0 + widest(&y.ticks(y_ticks(height))) + TICK + 3.0;
+    let width = paper.width;
+    let left = paper.left + widest(&y.ticks(y_ticks(height))) + TICK + 3.0;
     let x = Span::of(figure.x.scale, values(|point| point.x));
     let x = match bar_gap(figure) {
         Some(gap) => x.padded(gap / 2.0),
@@ -126,7 +77,7 @@ fn frame(figure: &Figure, sheet: Sheet, width: f64, at: (f64, f64)) -> Frame {
     };
     // Half of the last number hangs over the end of the axis.
     let right = (widest(&x.ticks(x_ticks(width - left))) / 2.0 + 2.0).max(MARGIN);
-    Frame { area: Area { x: left, y: at.1, width: width - left - right, height }, x, y }
+    Frame { area: Area { x: left, y: paper.y, width: width - left - right, height }, x, y }
 }
 
 /// Room for so many numbers.

@@ -22,7 +22,7 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
-/// The text with numbers tied to their units, so that no line is broken between them.
+/// The text with numbers tied to their units, and to what they are numbers of, so that no line is broken between them.
 pub fn tied(text: &str) -> String {
     const UNITS: [&str; 15] =
         ["%", "us", "ms", "s", "min", "h", "d", "B", "KiB", "MiB", "GiB", "TiB", "MB/s", "GB", "TB"];
@@ -32,7 +32,9 @@ pub fn tied(text: &str) -> String {
         tied.push_str(word);
         if let Some(next) = words.peek() {
             let unit = next.trim_end_matches(|char: char| ".,:;)".contains(char));
-            let belongs = word.ends_with(|char: char| char.is_ascii_digit()) && UNITS.contains(&unit);
+            let is_unit = word.ends_with(|char: char| char.is_ascii_digit()) && UNITS.contains(&unit);
+            let is_number = word == "Figure" && next.starts_with(|char: char| char.is_ascii_digit());
+            let belongs = is_unit || is_number;
             tied.push(if belongs { '\u{a0}' } else { ' ' });
         }
     }
@@ -115,6 +117,7 @@ mod tests {
     #[test]
     fn numbers_stay_with_their_units() {
         assert_eq!(tied("10.4 % longer than 1 s, or 3 disks"), "10.4\u{a0}% longer than 1\u{a0}s, or 3 disks");
+        assert_eq!(tied("it is (its Figure 9)"), "it is (its Figure\u{a0}9)");
         assert_eq!(tied(" of 5  ms\n"), " of 5  ms\n", "white space stays as it is");
     }
 

@@ -221,6 +221,7 @@ mod tests {
         assert!((short.0 - 0.526_32).abs() < 1e-4 && (short.1 - 0.273_68).abs() < 1e-4);
         assert!((long.0 - 5.8697).abs() < 1e-3 && (long.1 - 3.256e-4).abs() < 1e-6);
         assert!(seek.millis(399) < 6.0);
+        assert_eq!(Mechanics::ultrastar_9lzx().sectors(), 17_796_960, "9.1 GB: 6543 cylinders");
     }
 
     #[test]

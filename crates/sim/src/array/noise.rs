@@ -57,3 +57,35 @@ impl fmt::Display for Noise {
         f.pad(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_as_frequent_and_as_long_as_they_say() {
+        for (noise, share, shape, from_ms) in [(Noise::Tail, 0.01, 1.5, 20.0), (Noise::Heavy, 0.05, 1.1, 10.0)] {
+            let (mut rng, count) = (Rng::new(6), 400_000);
+            let delays: Vec<f64> = (0..count).map(|_| noise.delay(&mut rng).as_millis_f64()).collect();
+            let beyond = |ms: f64| delays.iter().filter(|&&delay| delay >= ms).count() as f64 / f64::from(count);
+            // Pareto: every one is longer than the least, and one in `times^shape` so many times longer.
+            assert!((beyond(f64::MIN_POSITIVE) / share - 1.0).abs() < 0.05, "{noise}: {}", beyond(f64::MIN_POSITIVE));
+            assert_eq!(beyond(from_ms * 0.999), beyond(f64::MIN_POSITIVE), "{noise}");
+            let far = beyond(8.0 * from_ms) / beyond(from_ms * 0.999);
+            assert!((far / 8f64.powf(-shape) - 1.0).abs() < 0.1, "{noise}: {far}");
+            let most = delays.iter().copied().fold(0.0, f64::max);
+            assert!((1500.0..=DELAY_MAX_MS).contains(&most), "{noise}: {most}");
+        }
+        assert_eq!(Noise::Clean.delay(&mut Rng::new(6)), Nanos::ZERO);
+    }
+
+    #[test]
+    fn strangers_come_before_every_fifth_request_where_it_is_heavy() {
+        let share = |noise: Noise| {
+            let mut rng = Rng::new(8);
+            (0..100_000).filter(|_| noise.is_intruded(&mut rng)).count() as f64 / 1e5
+        };
+        assert_eq!((share(Noise::Clean), share(Noise::Tail)), (0.0, 0.0));
+        assert!((share(Noise::Heavy) - 0.2).abs() < 0.01);
+    }
+}

@@ -21,6 +21,11 @@ pub struct Chunks {
     pub phase_bytes: u64,
 }
 
+/// A chunk whose pairs with all others take more than this share of its own time is lost, not merely slow: its reads go to every
+/// other disk, so that both are one disk's reads twice over. Pairs of a slow disk take 0.54 of its own time behind an
+/// elevator (two disks instead of one), those of the lost one of figure 19 as modelled 0.72 or 1: the middle.
+const LOST_MIN: f64 = 0.63;
+
 /// The mean time of every pair of chunks, in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
@@ -60,11 +65,6 @@ impl Matrix {
         self.rows.iter().enumerate().flat_map(row)
     }
 
-    /// The mean time of a chunk with itself.
-    pub fn diagonal_mean(&self) -> f64 {
-        self.diagonal().iter().sum::<f64>() / self.rows.len().max(1) as f64
-    }
-
     /// The time of each chunk with itself.
     pub fn diagonal(&self) -> Vec<f64> {
         self.rows.iter().enumerate().map(|(chunk, row)| row[chunk]).collect()
@@ -73,23 +73,44 @@ impl Matrix {
     /// The classes: chunks of slow pairs lie together. The diagonal is among the values, so that there are slow ones where no
     /// two chunks lie together. As sure as the share of pairs that agree with the classes.
     pub fn classes(&self) -> Claim<Vec<usize>> {
+        self.grouped().0
+    }
+
+    /// The class of the chunks that are slow with every other one, of a disk that is not there: nothing where there is none.
+    /// (Of two lost disks, both; the method cannot tell them apart.)
+    pub fn lost(&self) -> Option<usize> {
+        self.grouped().1
+    }
+
+    fn grouped(&self) -> (Claim<Vec<usize>>, Option<usize>) {
         let pairs: Vec<((usize, usize), f64)> = self.pairs().collect();
         let clusters = cluster::two(&pairs.iter().map(|&(_, time)| time).collect::<Vec<f64>>());
-        let slow = clusters.means.len() - 1;
-        let is_slow = |index: usize| clusters.labels[index] == slow;
+        let slow: Vec<bool> = clusters.labels.iter().map(|&label| label + 1 == clusters.means.len()).collect();
+        let lost = self.lost_chunks(&pairs, &slow);
         let mut classes: Vec<usize> = (0..self.rows.len()).collect();
-        for (index, &((one, other), _)) in pairs.iter().enumerate() {
-            if is_slow(index) && classes[one] != classes[other] {
+        for (_, &((one, other), _)) in slow.iter().zip(&pairs).filter(|&(&is_slow, _)| is_slow) {
+            if lost[one] == lost[other] && classes[one] != classes[other] {
                 let (kept, gone) = (classes[one].min(classes[other]), classes[one].max(classes[other]));
                 classes.iter_mut().filter(|class| **class == gone).for_each(|class| *class = kept);
             }
         }
-        let agrees = |(index, pair): (usize, &((usize, usize), f64))| {
-            let (one, other) = pair.0;
-            is_slow(index) == (classes[one] == classes[other])
-        };
-        let agreeing = pairs.iter().enumerate().filter(|&pair| agrees(pair)).count();
-        Claim::new(canonical(&classes), agreeing as f64 / pairs.len().max(1) as f64)
+        let together = |(one, other): (usize, usize)| classes[one] == classes[other] || lost[one] || lost[other];
+        let agreeing = slow.iter().zip(&pairs).filter(|&(&is_slow, &(pair, _))| is_slow == together(pair)).count();
+        let confidence = agreeing as f64 / pairs.len().max(1) as f64;
+        let classes = canonical(&classes);
+        let class = lost.iter().position(|&is_lost| is_lost).map(|first| classes[first]);
+        (Claim::new(classes, confidence), class)
+    }
+
+    /// Which chunks are slow with every other, while some of the others are not.
+    fn lost_chunks(&self, pairs: &[((usize, usize), f64)], slow: &[bool]) -> Vec<bool> {
+        let mut lost = vec![true; self.rows.len()];
+        for (&((one, other), seconds), &is_slow) in pairs.iter().zip(slow) {
+            for chunk in [one, other] {
+                lost[chunk] &= is_slow && seconds > LOST_MIN * self.rows[chunk][chunk];
+            }
+        }
+        if lost.iter().all(|&is_lost| is_lost) { vec![false; lost.len()] } else { lost }
     }
 }
 
@@ -108,6 +129,35 @@ mod tests {
         let claim = matrix(&[5, 1, 1, 5, 0]).classes();
         assert_eq!((claim.value, claim.confidence), (vec![0, 1, 1, 0, 2], 1.0));
         assert_eq!(matrix(&[0, 1, 2, 3]).classes().value, [0, 1, 2, 3], "none but the diagonal");
+    }
+
+    /// As above, but reads of one disk go to all others, and what they wait for in the host makes them slower by a factor.
+    fn degraded(disks: &[usize], lost: usize, factor: f64) -> Matrix {
+        let time = |one: &usize, other: &usize| match (*one == lost, *other == lost) {
+            (true, true) => 2.0 * factor,
+            (true, false) | (false, true) => 2.0,
+            _ if one == other => 2.0,
+            _ => 1.05,
+        };
+        Matrix { rows: disks.iter().map(|one| disks.iter().map(|other| time(one, other)).collect()).collect() }
+    }
+
+    #[test]
+    fn what_is_slow_with_every_other_is_lost() {
+        for (disks, lost, class) in [(&[0, 1, 2, 3][..], 2, 2), (&[0, 1, 2, 0, 1, 3, 0, 2, 3, 1, 2, 3], 3, 3)] {
+            for factor in [1.0, 1.4] {
+                let matrix = degraded(disks, lost, factor);
+                assert_eq!((matrix.classes().value, matrix.lost()), (canonical(disks), Some(class)), "{factor}");
+                assert_eq!(matrix.classes().confidence, 1.0);
+            }
+        }
+        assert_eq!(matrix(&[0, 1, 2, 3]).lost(), None);
+        assert_eq!(matrix(&[0]).lost(), None, "one disk is slow with all there is");
+        // A disk so slow that its pairs are in the slow cluster: half of its own time each, as two disks share the reads.
+        let mut slow = matrix(&[0, 1, 2, 3]);
+        (0..4).for_each(|chunk| (slow.rows[1][chunk], slow.rows[chunk][1]) = (2.1, 2.1));
+        slow.rows[1][1] = 4.0;
+        assert_eq!(slow.lost(), None);
     }
 
     #[test]

@@ -14,34 +14,71 @@ use crate::probe::library::{self, Fit};
 /// different lengths do to them.
 const TOLERANCE: f64 = 0.25;
 
+/// By how much ratios are off what they should be, in logarithms: the root mean square over the arrays of figure 14 as they are
+/// modelled, behind an elevator or not, is 9 %.
+pub const LOG_SPREAD: f64 = 0.09;
+
+/// How often parities are reckoned anew from the whole stripe, whatever that costs: a choice, one in twenty. Linux 2.4 did so
+/// (section 4), and its RAID-6 for years after; controllers and later kernels read the old data and parities wherever
+/// that is less, which it is on all but the smallest arrays.
+const RECONSTRUCT_PRIOR: f64 = 0.05;
+
 /// In squares: more than what noise alone makes of one and the same prediction.
 const OFF_MAX: f64 = 2.0;
 
 /// The known layouts that have just these classes, and these times of pairs. Of two that may have them, one that is off by
 /// more than twice as much is left out: a few neighbours among many pairs tell chained declustering.
 pub fn fits(matrix: &Matrix, classes: &[usize]) -> Vec<Fit> {
-    let found = library::fits(classes, None).into_iter().filter(|fit| has_times(fit, matrix));
-    let off: Vec<(Fit, f64)> = found.map(|fit| (fit, squares_off(&fit, matrix))).collect();
+    let times = times(matrix, classes);
+    let found = library::fits(classes, None).into_iter().filter(|fit| has_times(fit, &times));
+    let off: Vec<(Fit, f64)> = found.map(|fit| (fit, squares_off(&fit, &times))).collect();
     let least = off.iter().map(|&(_, off)| off).fold(f64::INFINITY, f64::min);
     off.into_iter().filter(|&(_, off)| off <= OFF_MAX * least).map(|(fit, _)| fit).collect()
 }
 
-/// Those of them that have this ratio of writes to reads, and their level: the nearest on a logarithmic scale, by what is
-/// usual (old data and parities are read) before what Linux 2.4 did. As sure as it is nearer than the next level, or than
-/// the end of the tolerance where there is no other.
-pub fn level(fits: &[Fit], ratio: f64) -> Option<(Claim<Level>, Vec<Fit>)> {
-    let off_by = |cost: f64| (ratio / cost).ln().abs();
-    let off = |fit: &Fit| costs_of(fit).into_iter().map(off_by).fold(f64::INFINITY, f64::min);
-    let nearest = |off: &dyn Fn(&Fit) -> f64| {
-        fits.iter().filter(|fit| off(fit) <= TOLERANCE).min_by(|a, b| off(a).total_cmp(&off(b)))
+/// What the cost of writes says of the layouts that fit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// The redundancy.
+    pub level: Claim<Level>,
+    /// Disks that hold each chunk.
+    pub copies: Claim<usize>,
+    /// Disks of the array.
+    pub disks: Claim<usize>,
+    /// The layouts of this level that may have this ratio.
+    pub fits: Vec<Fit>,
+}
+
+/// Which of the layouts that fit have this ratio of writes to reads: nothing where none has. Each claim is as sure as the share
+/// of all layouts' likelihood that agrees with it, so what they have in common is not in doubt.
+pub fn level(fits: &[Fit], ratio: f64) -> Option<Told> {
+    let near: Vec<Fit> =
+        fits.iter().filter(|fit| squares_to(fit, ratio).any(|(_, off)| off <= TOLERANCE.powi(2))).copied().collect();
+    let total: f64 = fits.iter().map(|fit| likelihood(fit, ratio)).sum();
+    let sure = |agrees: &dyn Fn(&Fit) -> bool| {
+        fits.iter().filter(|fit| agrees(fit)).map(|fit| likelihood(fit, ratio)).sum::<f64>() / total
     };
-    let nearest = nearest(&|fit| off_by(costs_of(fit)[0])).or_else(|| nearest(&off))?;
-    let level = level_of(nearest);
-    let others = fits.iter().filter(|fit| level_of(fit) != level);
-    let next = others.map(off).fold(TOLERANCE, f64::min);
-    let confidence = if next + off(nearest) == 0.0 { 0.5 } else { next / (next + off(nearest)) };
-    let left = fits.iter().filter(|fit| level_of(fit) == level && off(fit) <= TOLERANCE).copied().collect();
-    Some((Claim::new(level, confidence), left))
+    let level_sure = |fit: &Fit| sure(&|other| level_of(other) == level_of(fit));
+    // The first of equals, which is the one of fewer disks.
+    let best = near.iter().rev().max_by(|one, other| level_sure(one).total_cmp(&level_sure(other)))?;
+    let left: Vec<Fit> = near.iter().filter(|fit| level_of(fit) == level_of(best)).copied().collect();
+    let (copies, disks) = (library::copies_of(&left[0].layout), left[0].layout.disks());
+    Some(Told {
+        level: Claim::new(level_of(best), level_sure(best)),
+        copies: Claim::new(copies, sure(&|fit| library::copies_of(&fit.layout) == copies)),
+        disks: Claim::new(disks, sure(&|fit| fit.layout.disks() == disks)),
+        fits: left,
+    })
+}
+
+/// How likely this layout makes the ratio, up to a factor that all have in common: normal in logarithms around each cost.
+fn likelihood(fit: &Fit, ratio: f64) -> f64 {
+    squares_to(fit, ratio).map(|(prior, off)| prior * (-off / (2.0 * LOG_SPREAD * LOG_SPREAD)).exp()).sum()
+}
+
+/// For each cost it may have, how often that is, and the square of how far the ratio is from it in logarithms.
+fn squares_to(fit: &Fit, ratio: f64) -> impl Iterator<Item = (f64, f64)> {
+    costs_of(fit).into_iter().map(move |(prior, cost)| (prior, (ratio / cost).ln().powi(2)))
 }
 
 /// Its redundancy.
@@ -55,25 +92,37 @@ pub fn level_of(fit: &Fit) -> Level {
     }
 }
 
-/// What a small write of it may cost, in reads; what is usual comes first.
-pub fn costs_of(fit: &Fit) -> Vec<f64> {
+/// What a small write of it may cost, in reads, and how often it does.
+pub fn costs_of(fit: &Fit) -> Vec<(f64, f64)> {
     let shape = fit.layout.shape();
     match (library::copies_of(&fit.layout), shape.parity) {
-        (1, 0) => vec![1.0],
-        (1, parity) => vec![2.0 + 2.0 * parity as f64, shape.slots() as f64],
-        (copies, _) => vec![copies as f64],
+        (1, 0) => vec![(1.0, 1.0)],
+        (1, parity) => {
+            let (usual, rare) = (2.0 + 2.0 * parity as f64, shape.slots() as f64);
+            vec![(1.0 - RECONSTRUCT_PRIOR, usual), (RECONSTRUCT_PRIOR, rare)]
+        }
+        (copies, _) => vec![(1.0, copies as f64)],
     }
 }
 
+/// The pairs of chunks and their times, in that of a chunk with itself. Without those of a lost disk, whose reads go to all others.
+fn times(matrix: &Matrix, classes: &[usize]) -> Vec<((usize, usize), f64)> {
+    let lost = matrix.lost();
+    let is_there = |chunk: usize| Some(classes[chunk]) != lost;
+    let pairs = || matrix.pairs().filter(|&((one, other), _)| is_there(one) && is_there(other));
+    let own: Vec<f64> = pairs().filter(|((one, other), _)| one == other).map(|(_, seconds)| seconds).collect();
+    let unit = own.iter().sum::<f64>() / own.len() as f64;
+    pairs().map(|(pair, seconds)| (pair, seconds / unit)).collect()
+}
+
 /// Has each group of pairs that should take the same time that time, in the median?
-fn has_times(fit: &Fit, matrix: &Matrix) -> bool {
-    let unit = matrix.diagonal_mean();
+fn has_times(fit: &Fit, pairs: &[((usize, usize), f64)]) -> bool {
     let mut groups: Vec<(f64, Vec<f64>)> = Vec::new();
-    for ((one, other), seconds) in matrix.pairs() {
+    for &((one, other), time) in pairs {
         let expected = share(fit, one, other);
         match groups.iter_mut().find(|(of, _)| *of == expected) {
-            Some((_, times)) => times.push(seconds / unit),
-            None => groups.push((expected, vec![seconds / unit])),
+            Some((_, times)) => times.push(time),
+            None => groups.push((expected, vec![time])),
         }
     }
     let agrees = |(expected, times): &mut (f64, Vec<f64>)| {
@@ -84,11 +133,9 @@ fn has_times(fit: &Fit, matrix: &Matrix) -> bool {
 }
 
 /// By how much the times of pairs are off: the mean of the squares, in logarithms.
-fn squares_off(fit: &Fit, matrix: &Matrix) -> f64 {
-    let unit = matrix.diagonal_mean();
-    let off = |((one, other), seconds): ((usize, usize), f64)| (seconds / unit / share(fit, one, other)).ln().powi(2);
-    let (sum, count) = matrix.pairs().fold((0.0, 0), |(sum, count), pair| (sum + off(pair), count + 1));
-    sum / f64::from(count.max(1))
+fn squares_off(fit: &Fit, pairs: &[((usize, usize), f64)]) -> f64 {
+    let off = |&((one, other), time): &((usize, usize), f64)| (time / share(fit, one, other)).ln().powi(2);
+    pairs.iter().map(off).sum::<f64>() / pairs.len().max(1) as f64
 }
 
 /// The time of a pair in that of a chunk with itself: the disks of one over those of both, as reads are shared evenly.
@@ -140,7 +187,7 @@ mod tests {
     fn writes_decide_what_reads_leave_open() {
         let striped = matrix(&fit(LayoutKind::Raid0, 6, 0, 6));
         let fits = fits(&striped, &striped.classes().value);
-        let told = |ratio: f64| level(&fits, ratio).map(|(level, left)| (level.value, names(&left)));
+        let told = |ratio: f64| level(&fits, ratio).map(|told| (told.level.value, names(&told.fits)));
         assert_eq!(told(1.05), Some((Level::Raid0, vec![("raid0", 6)])));
         assert_eq!(told(1.8), Some((Level::Mirror(2), vec![("raid1", 12)])));
         assert_eq!(told(4.5), Some((Level::Raid5, vec![("raid5-ls", 6)])));
@@ -150,8 +197,34 @@ mod tests {
             "though a whole stripe of RAID-5 is six, too"
         );
         assert_eq!(told(2.8), None, "half-way between is nothing");
-        let sure = |ratio: f64| level(&fits, ratio).expect("some").0.confidence;
-        assert!(sure(1.0) > 0.99 && sure(6.0) == 0.5, "two I/Os of three disks, or the whole stripe of six");
+    }
+
+    #[test]
+    fn it_is_as_sure_as_what_is_usual_is_likelier() {
+        // Four disks: RAID-5 costs four either way, RAID-6 only where it reckons whole stripes.
+        let four = [fit(LayoutKind::Raid5Ls, 3, 1, 4), fit(LayoutKind::Raid6Pq, 2, 2, 4)];
+        let told = level(&four, 4.2).expect("a level");
+        assert_eq!(told.level.value, Level::Raid5);
+        assert!((0.93..0.97).contains(&told.level.confidence), "one in twenty: {told:?}");
+        // Six disks: what RAID-6 usually costs is a whole stripe of RAID-5.
+        let striped = matrix(&fit(LayoutKind::Raid0, 6, 0, 6));
+        let six = fits(&striped, &striped.classes().value);
+        let sure = |ratio: f64| level(&six, ratio).expect("a level").level.confidence;
+        assert!(sure(1.0) > 0.999 && (0.93..0.97).contains(&sure(6.0)), "{} and {}", sure(1.0), sure(6.0));
+        // Between four and six it is open.
+        assert!((0.4..0.8).contains(&sure(4.9)), "{}", sure(4.9));
+    }
+
+    #[test]
+    fn what_all_that_may_be_have_in_common_is_not_in_doubt() {
+        let striped = matrix(&fit(LayoutKind::Raid0, 6, 0, 6));
+        let told = level(&fits(&striped, &striped.classes().value), 4.9).expect("a level");
+        assert!(told.level.confidence < 0.8, "{told:?}");
+        assert!(
+            told.copies.confidence > 0.999 && told.disks.confidence > 0.999,
+            "RAID-5 or RAID-6, it has six: {told:?}"
+        );
+        assert_eq!((told.copies.value, told.disks.value), (1, 6));
     }
 
     #[test]

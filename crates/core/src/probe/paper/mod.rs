@@ -10,6 +10,9 @@
 //!
 //! Each trial is done R times; what counts is the mean time until all its requests are done. That makes it slow and fair:
 //! hundreds of thousands of requests, and no assumption but that reads of one disk take longer than those of two.
+//!
+//! How the members answer ([`Known::regime`]) is not asked: the published method knows disks only. What it shows of a lost
+//! member is read off step 3, where its chunks are slow with every other; the paper looks at step 2 (its Figure 19).
 
 pub mod boundary;
 pub mod cluster;
@@ -25,7 +28,6 @@ pub use trial::{Growth, Halt, Parameters, Sample};
 
 use super::bench::{Bench, Budget, Device, Prober, Spent};
 use super::known::{Claim, Finding, Known, Stage, Unmeasurable};
-use super::library;
 use crate::rng::Rng;
 use boundary::Boundaries;
 use layout::Chunks;
@@ -127,19 +129,23 @@ fn note_layout(bench: &Bench<Known>, matrix: &layout::Matrix) {
     bench.note(|known| {
         known.class_times = times.iter().map(|time| time / median).collect();
         known.disks = Some(Claim::new(count, classes.confidence));
-        known.findings = findings(&classes, &known.class_times, fits.is_empty());
+        known.findings = findings(&classes, &known.class_times, matrix.lost());
+        if fits.is_empty() {
+            known.findings.push(Claim::new(Finding::Unknown, classes.confidence));
+        }
         known.fits = Some(Claim::new(fits, classes.confidence));
         known.classes = Some(classes);
     });
 }
 
-/// What a user should know of these classes.
-fn findings(classes: &Claim<Vec<usize>>, times: &[f64], is_unknown: bool) -> Vec<Claim<Finding>> {
+/// What a user should know of these classes, one of which may be lost.
+fn findings(classes: &Claim<Vec<usize>>, times: &[f64], lost: Option<usize>) -> Vec<Claim<Finding>> {
     let size = |class: usize| classes.value.iter().filter(|&&other| other == class).count();
     let sizes: Vec<usize> = (0..times.len()).map(size).collect();
     let mut found = Vec::new();
     for (class, &factor) in times.iter().enumerate() {
         match factor {
+            _ if lost == Some(class) => found.push(Finding::Lost { class }),
             _ if factor > ODD_FACTOR => found.push(Finding::Slow { class, factor }),
             _ if factor < 1.0 / ODD_FACTOR => found.push(Finding::Fast { class, factor }),
             _ => {}
@@ -148,9 +154,6 @@ fn findings(classes: &Claim<Vec<usize>>, times: &[f64], is_unknown: bool) -> Vec
     if sizes.windows(2).any(|pair| pair[0] != pair[1]) {
         found.push(Finding::Unequal { sizes });
     }
-    if is_unknown {
-        found.push(Finding::Unknown);
-    }
     found.into_iter().map(|finding| Claim::new(finding, classes.confidence)).collect()
 }
 
@@ -158,14 +161,13 @@ fn note_redundancy(bench: &Bench<Known>, ratio: f64) {
     bench.note(|known| {
         known.write_ratio = Some(Claim::new(ratio, 1.0));
         let Some(fits) = &known.fits else { return };
-        let Some((level, left)) = level::level(&fits.value, ratio) else { return };
-        let confidence = fits.confidence * level.confidence;
-        if let Some(first) = left.first() {
-            known.copies = Some(Claim::new(library::copies_of(&first.layout), confidence));
-            known.disks = Some(Claim::new(first.layout.disks(), confidence));
-        }
-        known.fits = Some(Claim::new(left, confidence));
-        known.level = Some(Claim::new(level.value, confidence));
+        let Some(told) = level::level(&fits.value, ratio) else { return };
+        // The layout must fit at all, and be this one of those that do.
+        let (known_fits, as_sure) = (fits.confidence, told.level.confidence);
+        known.copies = Some(Claim::new(told.copies.value, known_fits * told.copies.confidence));
+        known.disks = Some(Claim::new(told.disks.value, known_fits * told.disks.confidence));
+        known.fits = Some(Claim::new(told.fits, known_fits * as_sure));
+        known.level = Some(Claim::new(told.level.value, known_fits * as_sure));
     });
 }
 

@@ -52,7 +52,7 @@ impl Scan {
         let (first, more) = (&places[..places.len().min(12)], places.len().saturating_sub(12));
         let names: Vec<String> = first.iter().map(u64::to_string).collect();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("Found: chunks of {} KiB, boundaries at {}{more}.", self.chunk_kib(), names.join(", "))
+        format!("Found: chunks of {} KiB, boundaries at {} KiB{more}.", self.chunk_kib(), names.join(", "))
     }
 }
 
@@ -61,7 +61,11 @@ pub fn figure_5(effort: Effort) -> Vec<Exhibit> {
     let striped = |disks: usize, chunk: u64| {
         let setup = array(LayoutKind::Raid0, disks, chunk);
         let scan = Scan::of(&setup, effort);
-        let caption = format!("{} There is one every {chunk} KiB.", scan.told());
+        let mut caption = format!("{} There is one every {chunk} KiB", scan.told());
+        caption.push_str(match chunk {
+            4 => ": a chunk is one block, so all places are as fast as only boundaries are above.",
+            _ => ".",
+        });
         let title = format!("Boundaries: RAID-0, {disks} disks, {chunk} KiB (its Figure 5)");
         boundaries(&format!("shear-fig05-{disks}"), title, caption, vec![line("", &scan.samples)])
     };

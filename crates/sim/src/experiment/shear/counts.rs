@@ -1,7 +1,7 @@
 //! Figure 7: how many requests each step takes, by formula and by run.
 
 use super::effort::Effort;
-use super::rig::{all_steps, array, pattern_bytes};
+use super::rig::{all_steps, array, one_disk, pattern_bytes};
 use crate::array::setup::Setup;
 use crate::figure::{Axis, Exhibit, Figure, Series, Style, Table};
 use scrubjay_core::layout::LayoutKind;
@@ -25,9 +25,6 @@ const RUN_MAX: u64 = 5_000_000;
 
 /// The chunk of all of them.
 const CHUNK_KIB: u64 = 32;
-
-/// A trial of 2 N reads on one disk, in seconds: behind an elevator, measured (Figure 8).
-const TRIAL_SECONDS: f64 = 3.9;
 
 /// A step's name, and its requests.
 type Step = (&'static str, fn(&Cost) -> u64);
@@ -63,6 +60,15 @@ pub fn counted(effort: Effort, run_max: u64) -> Vec<Counted> {
     ARRAYS.iter().map(count).collect()
 }
 
+/// How long step 3 takes, in days: a trial of two chunks of one disk is 2 N reads of it, any other N reads of each of two.
+pub fn layout_days(setup: &Setup, effort: Effort) -> f64 {
+    let [apart, together] = [1, 2].map(|times| one_disk(setup, Effort { requests: times * effort.requests, ..effort }));
+    let disks = setup.map.pattern();
+    let pairs = (0..disks.len()).flat_map(|one| (one..disks.len()).map(move |other| (one, other)));
+    let seconds: f64 = pairs.map(|(one, other)| if disks[one] == disks[other] { together } else { apart }).sum();
+    seconds * effort.repeats as f64 / 86_400.0
+}
+
 /// Figure 7.
 pub fn figure_7(effort: Effort) -> Vec<Exhibit> {
     let all = counted(effort, RUN_MAX);
@@ -74,31 +80,32 @@ pub fn figure_7(effort: Effort) -> Vec<Exhibit> {
     ];
     let series = |(name, of): Step| {
         let points = all.iter().enumerate().map(|(at, one)| (at as f64 + 1.0, of(&one.cost) as f64 / 1e6));
-        Series::new(name, Style::Points, points)
+        Series::new(name, Style::Bars, points)
     };
     let names: Vec<String> =
         all.iter().enumerate().map(|(at, one)| format!("{}\u{a0}{} of {}", at + 1, one.array.0, one.array.1)).collect();
     let last = all.last().expect("nine arrays");
-    let trials = last.cost.layout as f64 / (2.0 * effort.requests as f64);
-    // Half of a trial of two disks' reads is one disk's.
-    let days = trials * TRIAL_SECONDS / 2.0 / 86_400.0;
+    let days = layout_days(&array(last.array.0, last.array.1, CHUNK_KIB), effort);
     let caption = format!(
         "RAID-0 and RAID-1 take few millions. Sixteen disks left-asymmetric take {:.0} million, nearly all for the layout: about \
-         {days:.0} days (there \"a few days\"). N = {}, R = {}, sizes up to twice the pattern. Arrays: {}.",
+         {days:.0} days (there \"a few days\"). N = {}, R = {}, sizes up to twice the pattern, which makes step 1 cost as much as \
+         step 2. Arrays: {}.",
         last.cost.total() as f64 / 1e6,
         effort.requests,
         effort.repeats,
         names.join(", ")
     );
-    let figure = Figure {
-        name: "shear-fig07".into(),
-        title: "Requests by step, chunks of 32 KiB (its Figure 7)".into(),
-        caption,
-        x: Axis::linear("array"),
-        y: Axis::log("requests (millions)"),
-        series: steps.map(series).into(),
+    let figure = |name: &str, title: &str, caption: String, y: Axis| {
+        let (name, title) = (name.to_owned(), title.to_owned());
+        Exhibit::Figure(Figure { name, title, caption, x: Axis::linear("array"), y, series: steps.map(series).into() })
     };
-    vec![Exhibit::Figure(figure), Exhibit::Table(table(&all))]
+    let (by_powers, evenly) = (Axis::log("requests (millions)"), Axis::linear("requests (millions)"));
+    let same = "The same, as the paper has it beside: next to the last array, all others are small.".to_owned();
+    vec![
+        figure("shear-fig07", "Requests by step, chunks of 32 KiB (its Figure 7)", caption, by_powers),
+        figure("shear-fig07-even", "Requests by step, on an even scale (its Figure 7)", same, evenly),
+        Exhibit::Table(table(&all)),
+    ]
 }
 
 fn table(all: &[Counted]) -> Table {

@@ -99,8 +99,8 @@ pub fn figure_17(effort: Effort) -> Vec<Exhibit> {
     let unknown = wrong.iter().filter(|(_, matrix)| names(matrix).is_empty()).count();
     let known = right.iter().filter(|(kind, matrix)| names(matrix).contains(&kind.name())).count();
     let caption = format!(
-        "Above as they should be, below with members 0 and 1 on one disk. {known} of 5 above are known as what they are; {unknown} of \
-         5 below are like no known layout. Their classes are of unequal sizes: {}.",
+        "First as they should be, then, called wrong, with members 0 and 1 on one disk. {known} of 5 that are right are known as what \
+         they are; {unknown} of 5 that are wrong are like no known layout. Their classes are of unequal sizes: {}.",
         wrong.iter().map(|(_, matrix)| format!("{:?}", sizes(matrix))).collect::<Vec<_>>().join(", ")
     );
     let titled = |panels: [(LayoutKind, Matrix); 5], more: &'static str| {
@@ -127,6 +127,16 @@ pub fn heterogeneous() -> [(&'static str, Setup); 4] {
     ]
 }
 
+/// What a scan of one of them takes inside of the odd disk's chunk, and inside of the others, in the mean.
+pub fn plateaus(scan: &Scan) -> (f64, f64) {
+    let chunk = array(LayoutKind::Raid0, 6, 8).chunk_bytes;
+    let inside = |is_odd: bool| {
+        let of = move |bytes: u64| !bytes.is_multiple_of(chunk) && (bytes / chunk == ODD_DISK as u64) == is_odd;
+        super::draw::mean(scan.samples.iter().filter(|sample| of(sample.bytes)).map(|sample| sample.seconds))
+    };
+    (inside(true), inside(false))
+}
+
 /// Figure 18: one disk unlike the others.
 pub fn figure_18(effort: Effort) -> Vec<Exhibit> {
     let panels = heterogeneous().map(|(name, setup)| (name.to_owned(), matrix(&setup, effort)));
@@ -141,8 +151,11 @@ pub fn figure_18(effort: Effort) -> Vec<Exhibit> {
     let maps = maps("shear-fig18", title, caption, panels.into());
     let [(name, fast), ..] = heterogeneous();
     let scan = Scan::of(&fast, effort);
-    let chunk = scan.chunk_kib();
-    let caption = format!("The plateau of disk {ODD_DISK} is lower. Found: chunks of {chunk} KiB.");
+    let (own, others) = plateaus(&scan);
+    let caption = format!(
+        "Found: chunks of {} KiB. Between its boundaries disk {ODD_DISK} takes {own:.2} s, the others {others:.2} s.",
+        scan.chunk_kib()
+    );
     let title = format!("Boundaries: one disk {name} (its Figure 18)");
     vec![maps, boundaries("shear-fig18-boundary", title, caption, vec![line("", &scan.samples)])]
 }

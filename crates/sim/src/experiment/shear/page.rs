@@ -61,7 +61,7 @@ pub fn page(found: Vec<Vec<Exhibit>>, effort: Effort) -> Page {
     let what = format!(
         "The figures of Denehy et al., \"Deconstructing Storage Arrays\" (2004), by the prober as it was published, on modelled \
          arrays of modelled disks: IBM 9LZX, 6 ms a turn, behind an elevator. N = {} requests a trial, R = {} trials a point, \
-         which the paper leaves out. \"Its Figure\" is the paper's, and so are numbers in brackets.",
+         which the paper leaves out. \"Its Figure\" is the paper's, and \"there\" is in it.",
         effort.requests, effort.repeats
     );
     let how = "The idea: reads of one disk wait for each other, reads of two do not. So a size is the pattern's if reads that \

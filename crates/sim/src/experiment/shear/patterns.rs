@@ -3,6 +3,7 @@
 use super::draw::{at, dashed, line, patterns};
 use super::effort::Effort;
 use super::rig::{KIB, array, pattern_bytes, pattern_scan};
+use crate::array::map::Map;
 use crate::array::setup::Setup;
 use crate::figure::{Exhibit, Series};
 use scrubjay_core::layout::LayoutKind;
@@ -46,14 +47,16 @@ pub fn figure_9(effort: Effort) -> Vec<Exhibit> {
         let truth = pattern_bytes(&setup) / KIB;
         let (peak, next) = (at(&scan, truth), confuser(&scan, truth));
         let mut caption = format!(
-            "Found: {} KiB (there {truth}). The slowest size that is no multiple of it takes {:.2} of the time of one that is.",
+            "Found: {} KiB (there {truth}). The slowest size that is no multiple of it takes {:.2} of the time of one that is: by \
+             the map, up to {:.2} of its reads are one disk's.",
             found_kib(&scan),
-            next / peak
+            next / peak,
+            share_max(&setup.map)
         );
         if kind != Raid5Ls {
             caption.push_str(
-                " What the paper calls apparent noise: a block stays on its disk or moves to the next, by its place in the \
-                 pattern, so most of a trial lies on one of the two. More places help, not more requests.",
+                " What the paper calls apparent noise is the map: how many disks a size meets, and how evenly, is another thing \
+                 at each place of the pattern. More places help, not more requests.",
             );
         }
         let title = format!("Pattern size: RAID-5 {}, 6 disks, 8 KiB (its Figure 9)", name(kind));
@@ -66,6 +69,20 @@ pub fn figure_9(effort: Effort) -> Vec<Exhibit> {
 pub fn confuser(samples: &[Sample], pattern_kib: u64) -> f64 {
     let others = samples.iter().filter(|sample| !sample.bytes.is_multiple_of(pattern_kib * KIB));
     others.map(|sample| sample.seconds).fold(0.0, f64::max)
+}
+
+/// The largest share that one disk has of the reads of a size that is no multiple of the pattern, in the mean over all places
+/// in it: what step 1 must tell from the pattern.
+pub fn share_max(map: &Map) -> f64 {
+    let disks = map.pattern();
+    let share = |size: usize, place: usize| {
+        // After as many steps as there are chunks, it has met each chunk that it meets equally often.
+        let mut counts = vec![0; map.disks()];
+        (0..disks.len()).for_each(|step| counts[disks[(place + step * size) % disks.len()]] += 1);
+        f64::from(counts.into_iter().max().unwrap_or(0)) / disks.len() as f64
+    };
+    let mean = |size: usize| (0..size).map(|place| share(size, place)).sum::<f64>() / size as f64;
+    (1..disks.len()).map(mean).fold(0.0, f64::max)
 }
 
 /// The first graph of Figures 8, 11, 12 or 13: six disks, 8 KiB, the last two beside RAID-0.
@@ -82,7 +99,8 @@ pub fn of_six(figure: &str, kind: LayoutKind, told: &str, effort: Effort) -> Exh
         LayoutKind::Raid1 | LayoutKind::Chained => {
             let base = base(effort, bytes_max);
             caption.push_str(&format!(
-                " RAID-0 takes {:.2} s, {:.2} times as long: two disks share the reads of a chunk.",
+                " RAID-0 takes {:.2} s, {:.2} times as long (there 2.0 s instead of 1.0 for RAID-1): two disks share the reads of \
+                 a chunk. (An elevator has longer ways among fewer requests.)",
                 worst(&base),
                 worst(&base) / worst(&scan)
             ));
