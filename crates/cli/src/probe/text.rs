@@ -1,9 +1,9 @@
 //! The result of `probe` for people.
 
-use super::advice;
+use super::advice::{self, Place};
 use super::kernel::Kernel;
 use super::words;
-use crate::quantity::{show_count, show_time};
+use crate::quantity::{show_count, show_exact, show_time};
 use scrubjay_core::probe::bench::Budget;
 use scrubjay_core::probe::known::{Claim, Known, Regime, Stage};
 use scrubjay_core::units::Bytes;
@@ -29,15 +29,18 @@ pub fn print(
     for finding in &known.findings {
         writeln!(out, "! {}{}", words::finding(&finding.value), sure(finding))?;
     }
+    if known.stage != Stage::Done && known.unmeasurable.is_none() {
+        writeln!(out, "  (it ended early, when it was to find out: {})", known.stage)?;
+    }
     writeln!(out, "  {} requests in {}", show_count(spent.requests), show_time(spent.time))?;
     kernel.map_or(Ok(()), |kernel| claims(known, kernel, out))
 }
 
 /// Prints what to do with it.
-pub fn advise(known: &Known, device: &str, out: &mut impl Write) -> io::Result<()> {
-    let advice = advice::lines(known, device);
+pub fn advise(known: &Known, place: &Place, out: &mut impl Write) -> io::Result<()> {
+    let advice = advice::lines(known, place);
     if !advice.is_empty() {
-        writeln!(out, "use:")?;
+        writeln!(out, "use (what you need of it):")?;
     }
     advice.iter().try_for_each(|line| writeln!(out, "  {line}"))
 }
@@ -63,7 +66,7 @@ fn headline(known: &Known) -> String {
 }
 
 fn statements(known: &Known, out: &mut impl Write) -> io::Result<()> {
-    let size = |claim: &Claim<u64>| format!("{}{}", Bytes(claim.value), sure(claim));
+    let size = |claim: &Claim<u64>| format!("{}{}", show_exact(claim.value), sure(claim));
     if let Some(pattern) =
         known.pattern_bytes.as_ref().filter(|_| known.disks.as_ref().is_none_or(|disks| disks.value > 1))
     {
@@ -84,7 +87,7 @@ fn statements(known: &Known, out: &mut impl Write) -> io::Result<()> {
     if let Some(layout) = words::layout(known, " or ") {
         let claim = known.fits.as_ref().map(sure).unwrap_or_default();
         writeln!(out, "  layout   {layout}{claim}")?;
-        if advice::readings(known).len() > 1 {
+        if known.level.is_none() && advice::readings(known).len() > 1 {
             writeln!(out, "           (reads cannot tell them apart; --allow-writes can)")?;
         }
     }
@@ -112,14 +115,16 @@ fn claims(known: &Known, kernel: &Kernel, out: &mut impl Write) -> io::Result<()
     let chunk = known.chunk_bytes.as_ref().map(|claim| claim.value);
     let widths: Vec<u64> = chunk
         .map_or_else(Vec::new, |chunk| advice::readings(known).iter().map(|reading| reading.data * chunk).collect());
+    let phase = known.phase_bytes.as_ref().map(|claim| claim.value);
     writeln!(
         out,
-        "the kernel says: minimum_io_size {} ({}), optimal_io_size {} ({}), alignment_offset {}",
+        "the kernel says: minimum_io_size {} ({}), optimal_io_size {} ({}), alignment_offset {} ({})",
         kernel.minimum_io_size,
         kernel.minimum(chunk).words(),
         kernel.optimal_io_size,
         kernel.optimum(&widths).words(),
-        kernel.alignment_offset
+        kernel.alignment_offset,
+        kernel.alignment(chunk.zip(phase)).words()
     )
 }
 
