@@ -65,15 +65,18 @@ async fn steps(bench: &Bench<Known>, parameters: &Parameters) -> Result<(), Halt
     let rng = |step: u64| Rng::stream(parameters.seed, step);
     bench.note(|known| known.stage = Stage::Pattern);
     let samples = pattern::scan(bench, parameters, &mut rng(1)).await?;
+    bench.note(|known| known.scans.patterns = points(&samples));
     if let Some(pattern) = pattern::pattern(&samples) {
         let pattern_bytes = pattern.bytes;
         bench.note(|known| known.pattern_bytes = Some(Claim::new(pattern_bytes, pattern.confidence)));
         bench.note(|known| known.stage = Stage::Boundary);
         let samples = boundary::scan(bench, parameters, pattern_bytes, &mut rng(2)).await?;
+        bench.note(|known| known.scans.boundaries = points(&samples));
         let chunks = chunks(bench, boundary::boundaries(&samples, &pattern), pattern_bytes);
         bench.note(|known| known.stage = Stage::Layout);
         if chunks.count <= layout::CHUNKS_MAX && chunks.phase_bytes + pattern_bytes <= device.bytes {
             let matrix = layout::scan(bench, parameters, chunks, &mut rng(3)).await?;
+            bench.note(|known| known.scans.pairs.clone_from(&matrix.rows));
             note_layout(bench, &matrix);
         }
     }
@@ -81,6 +84,10 @@ async fn steps(bench: &Bench<Known>, parameters: &Parameters) -> Result<(), Halt
         tell_redundancy(bench, parameters, growth, &mut rng(4)).await?;
     }
     Ok(())
+}
+
+fn points(samples: &[Sample]) -> Vec<(u64, f64)> {
+    samples.iter().map(|sample| (sample.bytes, sample.seconds)).collect()
 }
 
 /// Step 4: what writes cost, and which of the layouts that fit have that cost. The fast prober takes it, too.
@@ -173,7 +180,7 @@ fn note_redundancy(bench: &Bench<Known>, ratio: f64) {
 mod tests {
     use super::*;
     use crate::probe::bench::{Answers, Kind, Request, Timing};
-    use crate::probe::known::Level;
+    use crate::probe::known::{Level, Scans};
     use crate::units::Nanos;
 
     const DEVICE: Device = Device { bytes: 1 << 30, block: 512 };
@@ -216,6 +223,8 @@ mod tests {
         assert_eq!((known.stage, known.disks.map(|claim| claim.value)), (Stage::Done, Some(3)));
         assert_eq!(known.findings, []);
         assert_eq!(spent.requests, Cost::of(&parameters(), 3 * CHUNK, CHUNK).total());
+        let Scans { patterns, boundaries, pairs } = known.scans;
+        assert_eq!((patterns.len(), boundaries.len(), pairs.len()), (16, 6, 3), "all three can be drawn");
     }
 
     #[test]
