@@ -11,7 +11,7 @@ Examples:
   scrubjay probe /dev/sdb                       chunk, disks, layout, and lines for mkfs
   scrubjay probe /dev/sdb --budget 60s --json   what can be known within a minute
   scrubjay probe /dev/sdb --allow-writes        tells RAID-0 from RAID-5: rewrites what it reads
-  scrubjay probe /dev/sdb --mode paper --requests 100 --repeats 5";
+  scrubjay probe /dev/sdb --mode paper --requests 100 --repeats 5 --plot page";
 
 /// Arguments of `probe`.
 #[derive(Debug, Args)]
@@ -34,6 +34,10 @@ pub struct Probe {
     /// (What was read before is not counted in budgets. Holes in files and thin devices are filled.)
     #[arg(long)]
     pub allow_writes: bool,
+    /// Draw what is known into this folder: index.html, pictures as SVG (classes, times, and the paper's scans), numbers as
+    /// CSV
+    #[arg(long, value_name = "DIR")]
+    pub plot: Option<PathBuf>,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,

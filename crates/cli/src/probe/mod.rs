@@ -4,6 +4,7 @@ mod advice;
 mod document;
 mod kernel;
 mod mode;
+mod plot;
 mod text;
 mod words;
 
@@ -16,6 +17,7 @@ use crate::args::Probe;
 use crate::exit::{Exit, Usage};
 use crate::quantity::{show_count, show_exact, show_time};
 use crate::say::say;
+use crate::study::check_folder;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kernel::Kernel;
@@ -27,6 +29,7 @@ use scrubjay_device::probing::{ProbingError, Subject};
 use scrubjay_device::target::TargetError;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,6 +43,9 @@ pub fn run(args: &Probe) -> Result<Exit> {
     }
     if let Some(why) = args.how.refusal() {
         return Err(Usage(why).into());
+    }
+    if let Some(folder) = &args.plot {
+        check_folder("--plot", folder)?;
     }
     let mut subject = match Subject::open(&args.device, args.allow_writes) {
         Ok(subject) => subject,
@@ -71,6 +77,7 @@ pub fn run(args: &Probe) -> Result<Exit> {
         text::print(&known, spent, kernel.as_ref(), &name, Some(device.bytes), &mut out)
             .and_then(|()| text::advise(&known, &place, &mut out))
     };
+    let plotted = args.plot.as_deref().map_or(Ok(()), |folder| plot(&known, spent, &name, folder));
     printed.context("cannot write the result to standard output")?;
     if let Err(error) = served {
         say(format_args!("scrubjay: {error}"));
@@ -79,7 +86,19 @@ pub fn run(args: &Probe) -> Result<Exit> {
         }
         return Ok(exit_of(&error));
     }
+    plotted?;
     Ok(exit(&known, stop.load(Ordering::Relaxed)))
+}
+
+/// Draws it; where the files are is said on standard error, since standard output may be JSON.
+fn plot(known: &Known, spent: Budget, device: &str, folder: &Path) -> Result<()> {
+    match plot::write(known, spent, device, folder)?.as_slice() {
+        [] => say(format_args!("scrubjay: --plot {}: nothing is known that could be drawn", folder.display())),
+        [page, more @ ..] => {
+            say(format_args!("scrubjay: {}: pictures, and {} files beside it", page.display(), more.len()));
+        }
+    }
+    Ok(())
 }
 
 /// Saves what could not be written back: nobody else has it.
