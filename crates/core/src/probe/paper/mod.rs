@@ -167,13 +167,20 @@ fn note_redundancy(bench: &Bench<Known>, ratio: f64) {
         let Some(fits) = &known.fits else { return };
         let Some((level, left)) = level::level(&fits.value, ratio) else { return };
         let confidence = fits.confidence * level.confidence;
+        // What was known before is no less sure now.
         if let Some(first) = left.first() {
-            known.copies = Some(Claim::new(library::copies_of(&first.layout), confidence));
-            known.disks = Some(Claim::new(first.layout.disks(), confidence));
+            learn(&mut known.copies, library::copies_of(&first.layout), confidence);
+            learn(&mut known.disks, first.layout.disks(), confidence);
         }
-        known.fits = Some(Claim::new(left, confidence));
+        learn(&mut known.fits, left, confidence);
         known.level = Some(Claim::new(level.value, confidence));
     });
+}
+
+fn learn<T: PartialEq>(claim: &mut Option<Claim<T>>, value: T, confidence: f64) {
+    if claim.as_ref().is_none_or(|known| known.value != value) {
+        *claim = Some(Claim::new(value, confidence));
+    }
 }
 
 #[cfg(test)]
