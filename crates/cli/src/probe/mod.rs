@@ -25,7 +25,7 @@ use scrubjay_core::probe::bench::{Budget, Prober};
 use scrubjay_core::probe::known::{Finding, Known};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::member::MemberError;
-use scrubjay_device::probing::{ProbingError, Subject};
+use scrubjay_device::probing::{ProbingError, Shared, Subject};
 use scrubjay_device::target::TargetError;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -123,9 +123,9 @@ fn exit(known: &Known, is_stopped: bool) -> Exit {
 
 fn exit_of(error: &ProbingError) -> Exit {
     match error {
-        ProbingError::Target(TargetError::Permission { .. }) | ProbingError::Member(MemberError::Permission { .. }) => {
-            Exit::Permission
-        }
+        ProbingError::Target(TargetError::Permission { .. })
+        | ProbingError::Member(MemberError::Permission { .. })
+        | ProbingError::Shared { shared: Shared::Unseen | Shared::NoLease(_), .. } => Exit::Permission,
         ProbingError::Target(TargetError::Io { .. })
         | ProbingError::NoRing(_)
         | ProbingError::Io { .. }

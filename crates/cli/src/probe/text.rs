@@ -29,7 +29,9 @@ pub fn print(
     for finding in &known.findings {
         writeln!(out, "! {}{}", words::finding(&finding.value), sure(finding))?;
     }
-    if known.stage != Stage::Done && known.unmeasurable.is_none() {
+    if let Some(why) = known.unmeasurable.as_ref().filter(|_| known.disks.is_some()) {
+        writeln!(out, "  (it ended early, because {})", words::unmeasurable(why))?;
+    } else if known.stage != Stage::Done && known.unmeasurable.is_none() {
         writeln!(out, "  (it ended early, when it was to find out: {})", known.stage)?;
     }
     writeln!(out, "  {} requests in {}", show_count(spent.requests), show_time(spent.time))?;
@@ -46,7 +48,7 @@ pub fn advise(known: &Known, place: &Place, out: &mut impl Write) -> io::Result<
 }
 
 fn headline(known: &Known) -> String {
-    if let Some(why) = &known.unmeasurable {
+    if let Some(why) = known.unmeasurable.as_ref().filter(|_| known.disks.is_none()) {
         return format!("not measurable here, because {}", words::unmeasurable(why));
     }
     let Some(disks) = &known.disks else {
@@ -131,4 +133,72 @@ fn claims(known: &Known, kernel: &Kernel, out: &mut impl Write) -> io::Result<()
 /// How sure it is; nothing is said of what is as good as certain.
 fn sure<T>(claim: &Claim<T>) -> String {
     if claim.confidence >= 0.9995 { String::new() } else { format!("  ({:.1} %)", claim.confidence * 100.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::probe::known::{Level, Unmeasurable};
+    use scrubjay_core::probe::library;
+    use scrubjay_core::units::Nanos;
+
+    fn printed(known: &Known, kernel: Option<&Kernel>) -> String {
+        let spent = Budget { requests: 1234, time: Nanos::from_secs(5) };
+        let mut out = Vec::new();
+        print(known, spent, kernel, "sdb", Some(1 << 30), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn array() -> Known {
+        let classes = vec![0, 1, 2, 3];
+        Known {
+            stage: Stage::Done,
+            pattern_bytes: Some(Claim::new(1280 << 10, 1.0)),
+            chunk_bytes: Some(Claim::new(320 << 10, 0.98)),
+            phase_bytes: Some(Claim::new(11_264, 0.98)),
+            fits: Some(Claim::new(library::fits(&classes, Some(1)), 1.0)),
+            classes: Some(Claim::new(classes, 1.0)),
+            disks: Some(Claim::new(4, 1.0)),
+            ..Known::default()
+        }
+    }
+
+    #[test]
+    fn sizes_are_exact_and_the_kernel_is_held_to_them() {
+        let kernel = Kernel {
+            minimum_io_size: 320 << 10,
+            optimal_io_size: 1280 << 10,
+            alignment_offset: 0,
+            physical_block_size: 4096,
+        };
+        let text = printed(&array(), Some(&kernel));
+        for line in [
+            "sdb (1 GiB): an array of 4 disks\n",
+            "  pattern  1280 KiB\n",
+            "  chunk    320 KiB  (98.0 %)\n",
+            "  phase    a chunk begins at byte 11264  (98.0 %)\n",
+            "  1,234 requests in 5.0 s\n",
+            "minimum_io_size 327680 (right), optimal_io_size 1310720 (right), alignment_offset 0 (wrong)\n",
+        ] {
+            assert!(text.contains(line), "`{line}` in {text}");
+        }
+    }
+
+    #[test]
+    fn writes_are_advised_only_where_they_were_not_made() {
+        let hint = "--allow-writes can";
+        assert!(printed(&array(), None).contains(hint));
+        let level = Some(Claim::new(Level::Raid0, 1.0));
+        assert!(!printed(&Known { level, ..array() }, None).contains(hint));
+    }
+
+    #[test]
+    fn an_early_end_hides_nothing_that_is_known() {
+        let text = printed(&Known { unmeasurable: Some(Unmeasurable::Errors), ..array() }, None);
+        assert!(text.contains("an array of 4 disks") && text.contains("because it answers with errors"), "{text}");
+        let text = printed(&Known { unmeasurable: Some(Unmeasurable::Errors), ..Known::default() }, None);
+        assert!(text.starts_with("sdb (1 GiB): not measurable here, because it answers with errors\n"), "{text}");
+        let text = printed(&Known { stage: Stage::Copies, ..Known::default() }, None);
+        assert!(text.contains("(it ended early, when it was to find out: copies)"), "{text}");
+    }
 }
