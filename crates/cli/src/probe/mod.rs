@@ -129,6 +129,7 @@ fn exit_of(error: &ProbingError) -> Exit {
         ProbingError::Target(TargetError::Io { .. })
         | ProbingError::NoRing(_)
         | ProbingError::Io { .. }
+        | ProbingError::Taken { .. }
         | ProbingError::Lost { .. } => Exit::Failed,
         ProbingError::Target(_)
         | ProbingError::Member(_)

@@ -225,6 +225,16 @@ impl<'a> Lease<'a> {
     }
 }
 
+impl Lease<'_> {
+    /// Does somebody wait for the file? The kernel lets him in after a while (`/proc/sys/fs/lease-break-time`: 45 s), so
+    /// what was read must not be written for much longer.
+    pub fn is_wanted(&self) -> bool {
+        // SAFETY: the command takes nothing and touches no memory; the descriptor is open.
+        let kind = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_GETLEASE) };
+        kind != libc::F_WRLCK as libc::c_int
+    }
+}
+
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
         // The lease ends with the file at the latest.
@@ -254,6 +264,21 @@ mod tests {
         assert!(matches!(place.hold(file.as_file()), Err(Shared::Open)));
         drop(reader);
         place.hold(file.as_file()).unwrap();
+    }
+
+    #[test]
+    fn whoever_comes_later_waits_and_is_seen() {
+        let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let place = Place::new(&file.as_file().metadata().unwrap()).unwrap();
+        let lease = place.hold(file.as_file()).unwrap().expect("a file's");
+        assert!(!lease.is_wanted());
+        let path = file.path().to_owned();
+        let comer = thread::spawn(move || File::open(path).map(drop));
+        while !lease.is_wanted() {
+            thread::yield_now();
+        }
+        drop(lease);
+        comer.join().unwrap().unwrap();
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::completion::{Completion, End, MemberFile, Ring};
 use crate::member::{Access, Busy, Member, MemberError};
 use crate::sysfs::DiskNode;
 use crate::target::{Target, TargetError};
-use alone::Place;
+use alone::{Lease, Place};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::member::Fault;
 use scrubjay_core::probe::bench::{Answers, Batch, Device, Kind, Prober, Request, Timing};
@@ -49,6 +49,14 @@ pub enum ProbingError {
         /// As named.
         path: PathBuf,
         /// Why.
+        shared: Shared,
+    },
+    /// Somebody else came while it was probed.
+    #[error("{path} {shared}. Nothing more was written, and nothing was changed")]
+    Taken {
+        /// As named.
+        path: PathBuf,
+        /// Who.
         shared: Shared,
     },
     /// What it gives comes from memory.
@@ -185,8 +193,9 @@ impl Subject {
             |request: &Request| request.offset.checked_add(request.len).is_some_and(|end| end <= self.device.bytes);
         assert!(batch.requests.iter().all(is_inside), "a file would grow");
         let rewrites = || batch.requests.iter().filter(|request| request.kind == Kind::Rewrite);
+        let is_stopped = || stop.load(Ordering::Relaxed);
         if rewrites().next().is_none() {
-            return self.run(batch, Vec::new(), stop);
+            return self.run(batch, Vec::new(), &is_stopped);
         }
         let path = || self.path.clone();
         let Some(place) = &self.place else {
@@ -198,11 +207,16 @@ impl Subject {
             return Err(ProbingError::TooMuch { path: path(), bytes });
         }
         let file = self.file.clone();
-        let lease = place.hold(file.file()).map_err(|shared| ProbingError::Shared { path: path(), shared })?;
-        let Some(held) = self.read_before(batch, stop)? else { return Ok(None) };
-        let answers = self.run(batch, held, stop);
-        drop(lease);
-        answers
+        let lease = place.hold(file.file()).map_err(|shared| ProbingError::Taken { path: path(), shared })?;
+        // Who waits for the file is let in soon, whatever we do: nothing is written any more then.
+        let is_wanted = || lease.as_ref().is_some_and(Lease::is_wanted);
+        let is_cut = || is_stopped() || is_wanted();
+        let held = self.read_before(batch, &is_cut)?;
+        let answers = held.map_or(Ok(None), |held| self.run(batch, held, &is_cut))?;
+        if answers.is_none() && is_wanted() {
+            return Err(ProbingError::Taken { path: self.path.clone(), shared: Shared::Open });
+        }
+        Ok(answers)
     }
 
     /// Runs a batch to its end, or, once it is to stop, until what was issued has ended: nothing then. `held` is what
@@ -211,7 +225,7 @@ impl Subject {
         &mut self,
         batch: &Batch,
         mut held: Vec<Option<Buffer>>,
-        stop: &AtomicBool,
+        is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<Answers>, ProbingError> {
         let served_before = self.served();
         let start = clock::now();
@@ -221,7 +235,7 @@ impl Subject {
         let (mut next, mut ended) = (0, 0);
         while ended < batch.requests.len() {
             let elapsed = clock::now().since(start);
-            let is_cut = stop.load(Ordering::Relaxed) || !failed.is_empty();
+            let is_cut = is_stopped() || !failed.is_empty();
             if is_cut && ended == next {
                 break;
             }
@@ -269,14 +283,18 @@ impl Subject {
     }
 
     /// Reads what is to be rewritten, by the number of the request; nothing when it is to stop.
-    fn read_before(&mut self, batch: &Batch, stop: &AtomicBool) -> Result<Option<Vec<Option<Buffer>>>, ProbingError> {
+    fn read_before(
+        &mut self,
+        batch: &Batch,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<Vec<Option<Buffer>>>, ProbingError> {
         let mut held: Vec<Option<Buffer>> = batch.requests.iter().map(|_| None).collect();
         let rewrites = batch.requests.iter().enumerate().filter(|(_, request)| request.kind == Kind::Rewrite);
         let mut rewrites = rewrites.peekable();
         let mut fault: Option<(u64, Fault)> = None;
         let mut flying = 0;
         loop {
-            let is_cut = fault.is_some() || stop.load(Ordering::Relaxed);
+            let is_cut = fault.is_some() || is_stopped();
             while let Some((index, request)) = rewrites.next_if(|_| !is_cut && flying < READS_AHEAD) {
                 self.ring.read(index, &self.file, request.offset, Buffer::zeroed(request.len as usize));
                 flying += 1;
@@ -479,7 +497,7 @@ mod tests {
         served(&mut subject, vec![rewrite(4096, 4096)]).unwrap();
         let reader = fs::File::open(&file).unwrap();
         let error = served(&mut subject, vec![rewrite(4096, 4096)]).unwrap_err();
-        assert!(matches!(error, ProbingError::Shared { shared: Shared::Open, .. }), "{error}");
+        assert!(matches!(error, ProbingError::Taken { shared: Shared::Open, .. }), "{error}");
         drop(reader);
         served(&mut subject, vec![rewrite(4096, 4096)]).unwrap();
     }
@@ -503,8 +521,8 @@ mod tests {
         subject.file = MemberFile::new(Target::open(&file).unwrap().file);
         let requests = vec![rewrite(0, 4096), rewrite(8192, 4096)];
         let batch = Batch { requests };
-        let held = subject.read_before(&batch, &AtomicBool::new(false)).unwrap().unwrap();
-        let error = subject.run(&batch, held, &AtomicBool::new(false)).unwrap_err();
+        let held = subject.read_before(&batch, &|| false).unwrap().unwrap();
+        let error = subject.run(&batch, held, &|| false).unwrap_err();
         assert!(error.to_string().contains("failed; all blocks hold what they held"), "{error}");
         // Had it not held that:
         let error = subject.put_back(vec![(4096, Buffer::zeroed(4096))]).unwrap_err();
