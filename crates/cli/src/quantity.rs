@@ -58,6 +58,15 @@ fn split(text: &str) -> Option<(&str, &str)> {
     (!number.is_empty()).then_some((number, unit.trim_start()))
 }
 
+/// `1280 KiB`, `12 KiB`, `512 B`: all of it, in the largest unit that divides it.
+pub fn show_exact(bytes: u64) -> String {
+    let unit = [(30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|(bits, _)| bytes.trailing_zeros() >= *bits);
+    match unit.filter(|_| bytes > 0) {
+        Some((bits, name)) => format!("{} {name}", bytes >> bits),
+        None => format!("{bytes} B"),
+    }
+}
+
 /// `340 us`, `8.2 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
 pub fn show_time(time: Nanos) -> String {
     let seconds = time.as_secs_f64();
@@ -127,6 +136,12 @@ mod tests {
         ] {
             assert_eq!(show_time(Nanos(nanos)), shown);
         }
+    }
+
+    #[test]
+    fn exact_sizes_are_not_rounded() {
+        let shown = [0, 512, 1000, 1280 << 10, 12 << 10, 3 << 20, (1 << 30) + 512].map(show_exact);
+        assert_eq!(shown, ["0 B", "512 B", "1000 B", "1280 KiB", "12 KiB", "3 MiB", "1073742336 B"]);
     }
 
     #[test]

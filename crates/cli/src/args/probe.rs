@@ -11,7 +11,7 @@ Examples:
   scrubjay probe /dev/sdb                       chunk, disks, layout, and lines for mkfs
   scrubjay probe /dev/sdb --budget 60s --json   what can be known within a minute
   scrubjay probe /dev/sdb --allow-writes        tells RAID-0 from RAID-5: rewrites what it reads
-  scrubjay probe /dev/sdb --mode paper --requests 100 --repeats 5";
+  scrubjay probe /dev/sdb --mode paper --requests 100 --repeats 5 --plot page";
 
 /// Arguments of `probe`.
 #[derive(Debug, Args)]
@@ -29,9 +29,15 @@ pub struct Probe {
     /// Stop after so many requests, with what is known by then
     #[arg(long, value_name = "COUNT")]
     pub budget_ios: Option<u64>,
-    /// Also rewrite blocks with what they hold, which tells the redundancy; nobody else may use the device then
+    /// Also rewrite blocks with what they hold, which tells the redundancy. Nobody else may use the device then: it is
+    /// claimed, and refused where it is mounted, partitioned, or open in another program; other hosts cannot be seen.
+    /// (What was read before is not counted in budgets. Holes in files and thin devices are filled.)
     #[arg(long)]
     pub allow_writes: bool,
+    /// Draw what is known into this folder: index.html, pictures as SVG (classes, times, and the paper's scans), numbers as
+    /// CSV
+    #[arg(long, value_name = "DIR")]
+    pub plot: Option<PathBuf>,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -72,9 +78,37 @@ pub enum Mode {
     Paper,
 }
 
+/// Smaller patterns are not looked for by the fast prober, which steps by them.
+const PATTERN_MIN: u64 = 16 << 10;
+/// More requests in a trial are not kept in memory.
+const REQUESTS_MAX: usize = 100_000;
+/// A block is what is read at once, and thousands are at a time.
+const BLOCK_MAX: u64 = 1 << 20;
+
 impl How {
-    /// Is something of it zero that must not be?
-    pub fn is_empty(&self) -> bool {
-        self.requests == 0 || self.repeats == 0 || self.block.0 == 0
+    /// What of it makes no sense on any device, in one line.
+    pub fn refusal(&self) -> Option<String> {
+        let empty = [
+            ("--max-pattern", self.max_pattern.0 == 0),
+            ("--requests", self.requests == 0),
+            ("--repeats", self.repeats == 0),
+            ("--block", self.block.0 == 0),
+        ];
+        if let Some((name, _)) = empty.into_iter().find(|(_, is_empty)| *is_empty) {
+            return Some(format!("{name} must be more than 0"));
+        }
+        if self.requests > REQUESTS_MAX {
+            return Some(format!("--requests {}: {REQUESTS_MAX} is the most", self.requests));
+        }
+        if self.block.0 > BLOCK_MAX {
+            return Some(format!("--block {}: {} is the most", self.block, Bytes(BLOCK_MAX)));
+        }
+        if self.mode == Mode::Fast && self.max_pattern.0 < PATTERN_MIN {
+            return Some(format!("--max-pattern {}: {} is the least", self.max_pattern, Bytes(PATTERN_MIN)));
+        }
+        if self.mode == Mode::Paper && self.max_pattern.0 < self.block.0 {
+            return Some(format!("--max-pattern {} is less than --block {}", self.max_pattern, self.block));
+        }
+        None
     }
 }

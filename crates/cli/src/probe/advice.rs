@@ -1,10 +1,37 @@
 //! What to do with what is known: arguments for mkfs, LVM and the partition table.
 
 use scrubjay_core::probe::known::{Known, Level};
-use scrubjay_core::probe::library::Fit;
+use scrubjay_core::probe::library::{Fit, copies_of};
 
 /// Partitions begin there or later: room for boot loaders and tables, as every partitioner leaves it.
 const START_MIN: u64 = 1 << 20;
+
+/// What is to be formatted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its name, as it is typed.
+    pub name: String,
+    /// The unit of partition tables there: its logical block, and 512 for a file.
+    pub sector_bytes: u64,
+    /// A part of a disk has no parts.
+    pub is_partition: bool,
+}
+
+impl Place {
+    /// A modelled array.
+    pub fn modelled() -> Place {
+        Place { name: "DEVICE".to_owned(), sector_bytes: 512, is_partition: false }
+    }
+
+    /// What its first partition is called.
+    fn partition(&self) -> String {
+        match self.name.chars().last() {
+            _ if !self.name.starts_with("/dev/") && self.name != "DEVICE" => "PARTITION".to_owned(),
+            Some(last) if last.is_ascii_digit() => format!("{}p1", self.name),
+            _ => format!("{}1", self.name),
+        }
+    }
+}
 
 /// One way in which the array may be understood, and what follows from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +51,9 @@ pub fn readings(known: &Known) -> Vec<Reading> {
         let shape = fit.layout.shape();
         // Stripes of one chunk and its copy: what a stripe is to a file system is a chunk on each disk.
         let data = match known.classes.as_ref() {
-            Some(classes) if shape.data == 1 => classes.value.iter().max().map_or(1, |most| *most as u64 + 1),
+            Some(classes) if copies_of(&fit.layout) > 1 => {
+                classes.value.iter().max().map_or(1, |most| *most as u64 + 1)
+            }
             _ => shape.data as u64,
         };
         // Where all rotations of the layout look alike, the start of a stripe cannot be seen.
@@ -45,9 +74,9 @@ pub fn fits(known: &Known) -> Vec<Fit> {
     let level = known.level.as_ref().map(|claim| claim.value);
     let is_of_level = |fit: &&Fit| match level {
         None => true,
-        Some(Level::Mirror(copies)) => scrubjay_core::probe::library::copies_of(&fit.layout) == copies,
+        Some(Level::Mirror(copies)) => copies_of(&fit.layout) == copies,
         Some(level) => {
-            let parities = fit.layout.shape().parity - (scrubjay_core::probe::library::copies_of(&fit.layout) - 1);
+            let parities = fit.layout.shape().parity - (copies_of(&fit.layout) - 1);
             parities == [Level::Raid0, Level::Raid5, Level::Raid6].iter().position(|other| *other == level).unwrap_or(0)
         }
     };
@@ -56,7 +85,7 @@ pub fn fits(known: &Known) -> Vec<Fit> {
 }
 
 /// Lines to be typed, with words before those that hold for one reading only.
-pub fn lines(known: &Known, device: &str) -> Vec<String> {
+pub fn lines(known: &Known, place: &Place) -> Vec<String> {
     let (Some(chunk), Some(phase)) = (&known.chunk_bytes, &known.phase_bytes) else { return Vec::new() };
     let (chunk, phase) = (chunk.value, phase.value);
     let readings = readings(known);
@@ -65,26 +94,48 @@ pub fn lines(known: &Known, device: &str) -> Vec<String> {
         if readings.len() > 1 {
             lines.push(format!("# if it is {}:", reading.layouts.join(" or ")));
         }
-        lines.extend(of_reading(reading, chunk, phase, device));
+        lines.extend(of_reading(reading, chunk, phase, place));
     }
     lines
 }
 
-fn of_reading(reading: &Reading, chunk: u64, phase: u64, device: &str) -> Vec<String> {
+fn of_reading(reading: &Reading, chunk: u64, phase: u64, place: &Place) -> Vec<String> {
     let width = chunk * reading.data;
+    // The first byte at which a stripe begins, where that can be seen, else a chunk.
+    let first = phase + reading.stripe_start.unwrap_or(0) * chunk;
+    let is_aligned = first.is_multiple_of(width);
+    let name = &place.name;
     let mut lines = Vec::new();
+    let has_parity = reading.layouts.iter().any(|layout| !matches!(*layout, "raid0" | "raid1" | "chained" | "zigzag"));
+    if has_parity && reading.stripe_start.is_none() && !is_aligned {
+        lines.push("# (chunks will be in place; where a stripe begins cannot be seen)".to_owned());
+    }
+    // From 1 MiB on.
+    let start = first + START_MIN.saturating_sub(first).div_ceil(width) * width;
+    let table = format!("sfdisk {name} <<< 'start={}'", start / place.sector_bytes);
+    let target = match (is_aligned, place.is_partition) {
+        (true, _) => name.clone(),
+        (false, true) => {
+            let later = first % width / place.sector_bytes;
+            lines.push(format!("# first begin this partition {later} sectors later, or all of it lies across chunks:"));
+            name.clone()
+        }
+        (false, false) => {
+            lines.push(table.clone());
+            place.partition()
+        }
+    };
     if chunk.is_multiple_of(4096) {
-        let stride = chunk / 4096;
-        lines.push(format!("mkfs.xfs -d su={}k,sw={} {device}", chunk >> 10, reading.data));
-        lines.push(format!("mke2fs -t ext4 -E stride={stride},stripe_width={} {device}", stride * reading.data));
+        let (stride, data) = (chunk / 4096, reading.data);
+        lines.push(format!("mkfs.xfs -d su={}k,sw={data} {target}", chunk >> 10));
+        lines.push(format!("mke2fs -t ext4 -b 4096 -E stride={stride},stripe_width={} {target}", stride * data));
     }
     if width.is_multiple_of(1024) {
-        lines.push(format!("pvcreate --dataalignment {}k {device}", width >> 10));
+        lines.push(format!("pvcreate --dataalignment {}k {target}", width >> 10));
     }
-    // The first boundary from 1 MiB on: of a stripe where it can be seen, of a chunk else.
-    let first = phase + reading.stripe_start.unwrap_or(0) * chunk;
-    let start = first + START_MIN.saturating_sub(first).div_ceil(width) * width;
-    lines.push(format!("sfdisk {device} <<< 'start={}'", start / 512));
+    if is_aligned && !place.is_partition {
+        lines.push(table);
+    }
     lines
 }
 
@@ -93,6 +144,10 @@ mod tests {
     use super::*;
     use scrubjay_core::probe::known::Claim;
     use scrubjay_core::probe::library;
+
+    fn sdb() -> Place {
+        Place { name: "/dev/sdb".to_owned(), sector_bytes: 512, is_partition: false }
+    }
 
     fn known(classes: &[usize], chunk: u64, phase: u64) -> Known {
         Known {
@@ -107,10 +162,10 @@ mod tests {
     #[test]
     fn stripes_of_each_reading_are_told() {
         let known = known(&[0, 1, 2, 3], 64 << 10, 0);
-        let lines = lines(&known, "/dev/sdb");
+        let lines = lines(&known, &sdb());
         assert_eq!(lines[0], "# if it is raid0:");
         assert_eq!(lines[1], "mkfs.xfs -d su=64k,sw=4 /dev/sdb");
-        assert_eq!(lines[2], "mke2fs -t ext4 -E stride=16,stripe_width=64 /dev/sdb");
+        assert_eq!(lines[2], "mke2fs -t ext4 -b 4096 -E stride=16,stripe_width=64 /dev/sdb");
         assert_eq!(lines[3..5], ["pvcreate --dataalignment 256k /dev/sdb", "sfdisk /dev/sdb <<< 'start=2048'"]);
         assert_eq!(lines[5], "# if it is raid5-ls:");
         assert!(lines.contains(&"mkfs.xfs -d su=64k,sw=3 /dev/sdb".to_owned()));
@@ -120,7 +175,7 @@ mod tests {
     fn what_writes_told_leaves_one_reading() {
         let known = Known { level: Some(Claim::new(Level::Raid5, 1.0)), ..known(&[0, 1, 2, 3], 64 << 10, 0) };
         assert_eq!(readings(&known), [Reading { layouts: vec!["raid5-ls"], data: 3, stripe_start: None }]);
-        assert!(lines(&known, "/dev/sdb").iter().all(|line| !line.starts_with('#')));
+        assert!(lines(&known, &sdb()).iter().all(|line| !line.starts_with('#')));
     }
 
     #[test]
@@ -131,14 +186,60 @@ mod tests {
         let known = known(&la.classes(), 64 << 10, 512);
         let reading = readings(&known).into_iter().find(|reading| reading.layouts == ["raid5-la"]).unwrap();
         assert_eq!((reading.data, reading.stripe_start), (2, Some(1)));
-        let lines = lines(&known, "/dev/sdb");
+        let lines = lines(&known, &sdb());
         let start = lines.iter().find_map(|line| line.strip_prefix("sfdisk /dev/sdb <<< 'start=")).unwrap();
         let start: u64 = start.trim_end_matches('\'').parse().unwrap();
         assert!(start * 512 >= 1 << 20 && (start * 512 - 512 - 65_536).is_multiple_of(131_072), "{start}");
     }
 
     #[test]
+    fn chunks_that_begin_off_the_start_want_a_partition_first() {
+        let known = Known { level: Some(Claim::new(Level::Raid0, 1.0)), ..known(&[0, 1, 2, 3], 12 << 10, 11_264) };
+        assert_eq!(
+            lines(&known, &sdb()),
+            [
+                // 11,264 + 22 stripes of 48 KiB: 1,092,608 = 2134 sectors.
+                "sfdisk /dev/sdb <<< 'start=2134'",
+                "mkfs.xfs -d su=12k,sw=4 /dev/sdb1",
+                "mke2fs -t ext4 -b 4096 -E stride=3,stripe_width=12 /dev/sdb1",
+                "pvcreate --dataalignment 48k /dev/sdb1",
+            ]
+        );
+        let part = Place { name: "/dev/nvme0n1p2".to_owned(), is_partition: true, ..sdb() };
+        let of_part = lines(&known, &part);
+        assert_eq!(of_part[0], "# first begin this partition 22 sectors later, or all of it lies across chunks:");
+        assert!(of_part[1..].iter().all(|line| line.ends_with(" /dev/nvme0n1p2") && !line.contains("sfdisk")));
+        // Sectors of 4 KiB: 8192 + 22 stripes of 48 KiB are 1,089,536 bytes.
+        let native = Place { name: "/dev/nvme0n1".to_owned(), sector_bytes: 4096, ..sdb() };
+        let known = Known { phase_bytes: Some(Claim::new(8192, 1.0)), ..known };
+        let of_native = lines(&known, &native);
+        assert_eq!(of_native[0], "sfdisk /dev/nvme0n1 <<< 'start=266'");
+        assert!(of_native[1].ends_with(" /dev/nvme0n1p1"), "{of_native:?}");
+    }
+
+    #[test]
+    fn small_and_ragged_chunks_get_what_can_be_said() {
+        let level = Some(Claim::new(Level::Raid0, 1.0));
+        let known = |chunk| Known { level: level.clone(), ..known(&[0, 1, 2], chunk, 0) };
+        assert_eq!(lines(&known(512), &sdb()), ["sfdisk /dev/sdb <<< 'start=2049'"]);
+        let lines = lines(&known(2048), &sdb());
+        assert_eq!(lines, ["pvcreate --dataalignment 6k /dev/sdb", "sfdisk /dev/sdb <<< 'start=2052'"]);
+    }
+
+    #[test]
+    fn parities_are_no_copies() {
+        // One chunk of data and two parities a stripe: its width is one chunk, whatever its classes.
+        let known = Known { level: Some(Claim::new(Level::Raid6, 1.0)), ..known(&[0, 1, 2], 64 << 10, 0) };
+        assert!(readings(&known).iter().all(|reading| reading.data == 1), "{:?}", readings(&known));
+        // Mirrors in stripes: a chunk on each pair.
+        let classes = [0, 1, 2];
+        let known = Known { fits: Some(Claim::new(library::fits(&classes, Some(2)), 1.0)), ..known };
+        let known = Known { level: Some(Claim::new(Level::Mirror(2), 1.0)), ..known };
+        assert!(readings(&known).iter().all(|reading| reading.data == 3), "{:?}", readings(&known));
+    }
+
+    #[test]
     fn where_nothing_is_known_nothing_is_advised() {
-        assert_eq!(lines(&Known::default(), "/dev/sdb"), Vec::<String>::new());
+        assert_eq!(lines(&Known::default(), &sdb()), Vec::<String>::new());
     }
 }

@@ -1,6 +1,6 @@
 //! The JSON of `probe` and of each trial of `simulate array`.
 
-use super::advice;
+use super::advice::{self, Place};
 use super::kernel::Kernel;
 use super::words;
 use scrubjay_core::probe::bench::Budget;
@@ -62,7 +62,7 @@ struct Found {
 
 impl Document {
     /// Of what is known.
-    pub fn new(known: &Known, spent: Budget, kernel: Option<Kernel>, device: &str) -> Document {
+    pub fn new(known: &Known, spent: Budget, kernel: Option<Kernel>, place: &Place) -> Document {
         Document {
             schema: 1,
             pattern_bytes: value(&known.pattern_bytes),
@@ -90,7 +90,7 @@ impl Document {
             ios: spent.requests,
             seconds: spent.time.as_secs_f64(),
             kernel,
-            advice: advice::lines(known, device),
+            advice: advice::lines(known, place),
         }
     }
 }

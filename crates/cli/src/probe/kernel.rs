@@ -3,8 +3,9 @@
 use scrubjay_device::sysfs::DiskNode;
 use serde::Serialize;
 
-/// 65,535 sectors: what USB bridges say that have no optimal size (util-linux#1221).
-const BOGUS: u64 = 33_553_920;
+/// What USB bridges and disks say that have no optimal size: so many blocks, 33,553,920 bytes as a rule
+/// (util-linux#1221).
+const BOGUS_BLOCKS: u64 = 65_535;
 
 /// The limits in `/sys/block/X/queue`, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -13,8 +14,8 @@ pub struct Kernel {
     pub minimum_io_size: u64,
     /// Usually the width of a stripe, or 0: nothing is known.
     pub optimal_io_size: u64,
-    /// By how much the device begins off a natural boundary.
-    pub alignment_offset: u64,
+    /// The first byte that is aligned, for blocks of the minimum; -1 where none is.
+    pub alignment_offset: i64,
     /// The block that is written at once.
     pub physical_block_size: u64,
 }
@@ -28,19 +29,21 @@ pub enum Judgement {
     Right,
     /// It is not.
     Wrong,
-    /// It cannot be.
+    /// It cannot be: 65,535 blocks.
     Bogus,
+    /// It cannot be: not whole physical blocks.
+    Odd,
     /// Nothing was measured to compare it with.
     Open,
 }
 
 impl Kernel {
-    /// Of a disk.
-    pub fn of(disk: &DiskNode) -> Option<Kernel> {
+    /// Of a disk, or of a part of it that begins so far from an aligned byte.
+    pub fn of(disk: &DiskNode, alignment_offset: Option<i64>) -> Option<Kernel> {
         Some(Kernel {
             minimum_io_size: disk.number("queue/minimum_io_size")?,
             optimal_io_size: disk.number("queue/optimal_io_size")?,
-            alignment_offset: disk.number("alignment_offset").unwrap_or(0),
+            alignment_offset: alignment_offset.unwrap_or(0),
             physical_block_size: disk.number("queue/physical_block_size")?,
         })
     }
@@ -50,6 +53,7 @@ impl Kernel {
         match chunk_bytes {
             Some(chunk) if self.minimum_io_size == chunk => Judgement::Right,
             _ if self.minimum_io_size <= self.physical_block_size => Judgement::Silent,
+            _ if self.is_odd(self.minimum_io_size) => Judgement::Odd,
             Some(_) => Judgement::Wrong,
             None => Judgement::Open,
         }
@@ -59,12 +63,34 @@ impl Kernel {
     pub fn optimum(&self, widths: &[u64]) -> Judgement {
         match self.optimal_io_size {
             0 => Judgement::Silent,
-            BOGUS => Judgement::Bogus,
-            _ if widths.is_empty() => Judgement::Open,
             size if widths.contains(&size) => Judgement::Right,
+            size if is_bogus(size) => Judgement::Bogus,
+            size if self.is_odd(size) => Judgement::Odd,
+            _ if widths.is_empty() => Judgement::Open,
             _ => Judgement::Wrong,
         }
     }
+
+    /// The alignment against the chunk and the first byte at which one begins.
+    pub fn alignment(&self, chunk_and_phase: Option<(u64, u64)>) -> Judgement {
+        let Some((chunk, phase)) = chunk_and_phase else { return Judgement::Open };
+        // What it speaks of: blocks of so many bytes.
+        let grain = self.minimum_io_size.max(self.physical_block_size).max(1);
+        match u64::try_from(self.alignment_offset) {
+            Ok(offset) if offset % chunk == phase % chunk => Judgement::Right,
+            // True of its blocks, but they are less than a chunk.
+            Ok(offset) if chunk > grain && offset % grain == phase % grain => Judgement::Silent,
+            _ => Judgement::Wrong,
+        }
+    }
+
+    fn is_odd(&self, size: u64) -> bool {
+        !size.is_multiple_of(self.physical_block_size.max(1))
+    }
+}
+
+fn is_bogus(size: u64) -> bool {
+    size.is_multiple_of(BOGUS_BLOCKS) && matches!(size / BOGUS_BLOCKS, 512 | 4096)
 }
 
 impl Judgement {
@@ -74,7 +100,8 @@ impl Judgement {
             Judgement::Silent => "says nothing",
             Judgement::Right => "right",
             Judgement::Wrong => "wrong",
-            Judgement::Bogus => "bogus: 65535 sectors",
+            Judgement::Bogus => "bogus: 65535 blocks",
+            Judgement::Odd => "odd: not whole physical blocks",
             Judgement::Open => "not checked",
         }
     }
@@ -96,9 +123,31 @@ mod tests {
         assert_eq!(kernel(65_536, 0).minimum(Some(65_536)), Judgement::Right);
         assert_eq!(kernel(131_072, 0).minimum(Some(65_536)), Judgement::Wrong);
         assert_eq!(kernel(131_072, 0).minimum(None), Judgement::Open);
+        assert_eq!(kernel(4097, 0).minimum(None), Judgement::Odd);
         assert_eq!(kernel(4096, 0).optimum(&[262_144]), Judgement::Silent);
-        assert_eq!(kernel(4096, BOGUS).optimum(&[]), Judgement::Bogus);
+        assert_eq!(kernel(4096, 33_553_920).optimum(&[]), Judgement::Bogus);
+        assert_eq!(kernel(4096, 65_535 * 4096).optimum(&[262_144]), Judgement::Bogus);
         assert_eq!(kernel(4096, 262_144).optimum(&[262_144, 196_608]), Judgement::Right);
         assert_eq!(kernel(4096, 42 << 20).optimum(&[262_144]), Judgement::Wrong);
+        assert_eq!(kernel(4096, 1000).optimum(&[262_144]), Judgement::Odd);
+        assert_eq!(kernel(4096, 1 << 20).optimum(&[]), Judgement::Open);
+    }
+
+    #[test]
+    fn an_alignment_is_right_where_a_chunk_begins_there() {
+        let kernel = |minimum_io_size, alignment_offset| Kernel {
+            minimum_io_size,
+            optimal_io_size: 0,
+            alignment_offset,
+            physical_block_size: 4096,
+        };
+        assert_eq!(kernel(65_536, 0).alignment(Some((65_536, 0))), Judgement::Right);
+        assert_eq!(kernel(65_536, 11_264).alignment(Some((65_536, 11_264))), Judgement::Right);
+        assert_eq!(kernel(65_536, 0).alignment(Some((65_536, 11_264))), Judgement::Wrong);
+        assert_eq!(kernel(4096, 0).alignment(Some((65_536, 8192))), Judgement::Silent, "true of 4 KiB");
+        assert_eq!(kernel(4096, 0).alignment(Some((65_536, 512))), Judgement::Wrong);
+        assert_eq!(kernel(4096, 512).alignment(Some((512, 0))), Judgement::Right, "any byte is, for such chunks");
+        assert_eq!(kernel(4096, -1).alignment(Some((65_536, 0))), Judgement::Wrong);
+        assert_eq!(kernel(4096, 0).alignment(None), Judgement::Open);
     }
 }

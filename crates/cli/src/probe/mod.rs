@@ -4,17 +4,20 @@ mod advice;
 mod document;
 mod kernel;
 mod mode;
+mod plot;
 mod text;
 mod words;
 
+pub use advice::Place;
 pub use document::Document;
 pub use mode::prober;
 pub use text::print;
 
 use crate::args::Probe;
 use crate::exit::{Exit, Usage};
-use crate::quantity::{show_count, show_time};
+use crate::quantity::{show_count, show_exact, show_time};
 use crate::say::say;
+use crate::study::check_folder;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kernel::Kernel;
@@ -22,9 +25,11 @@ use scrubjay_core::probe::bench::{Budget, Prober};
 use scrubjay_core::probe::known::{Finding, Known};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::member::MemberError;
-use scrubjay_device::probing::{ProbingError, Subject};
+use scrubjay_device::probing::{ProbingError, Shared, Subject};
 use scrubjay_device::target::TargetError;
+use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,6 +41,12 @@ pub fn run(args: &Probe) -> Result<Exit> {
         signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, Arc::clone(&stop))?;
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
+    if let Some(why) = args.how.refusal() {
+        return Err(Usage(why).into());
+    }
+    if let Some(folder) = &args.plot {
+        check_folder("--plot", folder)?;
+    }
     let mut subject = match Subject::open(&args.device, args.allow_writes) {
         Ok(subject) => subject,
         Err(error) => {
@@ -43,12 +54,9 @@ pub fn run(args: &Probe) -> Result<Exit> {
             return Ok(exit_of(&error));
         }
     };
+    let device = subject.device();
     if args.allow_writes {
         say(format_args!("scrubjay: {} will be written to: blocks get what they hold", args.device.display()));
-    }
-    let device = subject.device();
-    if args.how.is_empty() || args.how.max_pattern.0 < device.block {
-        return Err(Usage("--max-pattern, --requests, --repeats and --block must be more than 0".to_owned()).into());
     }
     let budget = Budget { requests: args.budget_ios.unwrap_or(u64::MAX), time: args.budget.unwrap_or(Nanos::MAX) };
     let mut prober = prober(&args.how, device, budget, args.allow_writes);
@@ -57,22 +65,51 @@ pub fn run(args: &Probe) -> Result<Exit> {
     progress.finish();
     // What is known is told, whatever happened then.
     let (known, spent) = (prober.known(), prober.spent());
-    let kernel = subject.block_device().and_then(Kernel::of);
+    let kernel = subject.block_device().and_then(|disk| Kernel::of(disk, subject.alignment_offset()));
     let name = args.device.display().to_string();
+    let sector_bytes = if subject.block_device().is_some() { device.block } else { 512 };
+    let place = Place { name: name.clone(), sector_bytes, is_partition: subject.is_partition() };
     let mut out = io::stdout().lock();
     let printed = if args.json {
-        let document = Document::new(&known, spent, kernel, &name);
+        let document = Document::new(&known, spent, kernel, &place);
         writeln!(out, "{}", serde_json::to_string(&document).context("the result as JSON")?)
     } else {
         text::print(&known, spent, kernel.as_ref(), &name, Some(device.bytes), &mut out)
-            .and_then(|()| text::advise(&known, &name, &mut out))
+            .and_then(|()| text::advise(&known, &place, &mut out))
     };
+    let plotted = args.plot.as_deref().map_or(Ok(()), |folder| plot(&known, spent, &name, folder));
     printed.context("cannot write the result to standard output")?;
     if let Err(error) = served {
         say(format_args!("scrubjay: {error}"));
-        return Ok(Exit::Failed);
+        if let ProbingError::Lost { offset, held, .. } = &error {
+            save(*offset, held);
+        }
+        return Ok(exit_of(&error));
     }
+    plotted?;
     Ok(exit(&known, stop.load(Ordering::Relaxed)))
+}
+
+/// Draws it; where the files are is said on standard error, since standard output may be JSON.
+fn plot(known: &Known, spent: Budget, device: &str, folder: &Path) -> Result<()> {
+    match plot::write(known, spent, device, folder)?.as_slice() {
+        [] => say(format_args!("scrubjay: --plot {}: nothing is known that could be drawn", folder.display())),
+        [page, more @ ..] => {
+            say(format_args!("scrubjay: {}: pictures, and {} files beside it", page.display(), more.len()));
+        }
+    }
+    Ok(())
+}
+
+/// Saves what could not be written back: nobody else has it.
+fn save(offset: u64, held: &[u8]) {
+    let name = format!("scrubjay-block-at-{offset}");
+    match fs::File::create_new(&name).and_then(|mut file| file.write_all(held).and_then(|()| file.sync_all())) {
+        Ok(()) => {
+            say(format_args!("scrubjay: what was there is in the file {name} now: write it back when the disk is well"))
+        }
+        Err(error) => say(format_args!("scrubjay: what was there cannot be saved either ({name}: {error})")),
+    }
 }
 
 fn exit(known: &Known, is_stopped: bool) -> Exit {
@@ -86,13 +123,19 @@ fn exit(known: &Known, is_stopped: bool) -> Exit {
 
 fn exit_of(error: &ProbingError) -> Exit {
     match error {
-        ProbingError::Target(TargetError::Permission { .. }) | ProbingError::Member(MemberError::Permission { .. }) => {
-            Exit::Permission
-        }
-        ProbingError::Target(TargetError::Io { .. }) | ProbingError::NoRing(_) | ProbingError::Io { .. } => {
-            Exit::Failed
-        }
-        ProbingError::Target(_) | ProbingError::Member(_) | ProbingError::Cached { .. } => Exit::Usage,
+        ProbingError::Target(TargetError::Permission { .. })
+        | ProbingError::Member(MemberError::Permission { .. })
+        | ProbingError::Shared { shared: Shared::Unseen | Shared::NoLease(_), .. } => Exit::Permission,
+        ProbingError::Target(TargetError::Io { .. })
+        | ProbingError::NoRing(_)
+        | ProbingError::Io { .. }
+        | ProbingError::Taken { .. }
+        | ProbingError::Lost { .. } => Exit::Failed,
+        ProbingError::Target(_)
+        | ProbingError::Member(_)
+        | ProbingError::Cached { .. }
+        | ProbingError::Shared { .. }
+        | ProbingError::TooMuch { .. } => Exit::Usage,
     }
 }
 
@@ -117,9 +160,8 @@ impl Progress {
         let (known, spent) = (prober.known(), prober.spent());
         let mut words =
             vec![format!("{}: {} requests, {}", known.stage, show_count(spent.requests), show_time(spent.time))];
-        let size = |bytes: u64| scrubjay_core::units::Bytes(bytes).to_string();
-        words.extend(known.pattern_bytes.as_ref().map(|claim| format!("pattern {}", size(claim.value))));
-        words.extend(known.chunk_bytes.as_ref().map(|claim| format!("chunk {}", size(claim.value))));
+        words.extend(known.pattern_bytes.as_ref().map(|claim| format!("pattern {}", show_exact(claim.value))));
+        words.extend(known.chunk_bytes.as_ref().map(|claim| format!("chunk {}", show_exact(claim.value))));
         words.extend(known.disks.as_ref().map(|claim| format!("{} disks", claim.value)));
         self.line.set_message(words.join(", "));
         self.line.tick();

@@ -1,9 +1,9 @@
 //! The result of `probe` for people.
 
-use super::advice;
+use super::advice::{self, Place};
 use super::kernel::Kernel;
 use super::words;
-use crate::quantity::{show_count, show_time};
+use crate::quantity::{show_count, show_exact, show_time};
 use scrubjay_core::probe::bench::Budget;
 use scrubjay_core::probe::known::{Claim, Known, Regime, Stage};
 use scrubjay_core::units::Bytes;
@@ -29,21 +29,26 @@ pub fn print(
     for finding in &known.findings {
         writeln!(out, "! {}{}", words::finding(&finding.value), sure(finding))?;
     }
+    if let Some(why) = known.unmeasurable.as_ref().filter(|_| known.disks.is_some()) {
+        writeln!(out, "  (it ended early, because {})", words::unmeasurable(why))?;
+    } else if known.stage != Stage::Done && known.unmeasurable.is_none() {
+        writeln!(out, "  (it ended early, when it was to find out: {})", known.stage)?;
+    }
     writeln!(out, "  {} requests in {}", show_count(spent.requests), show_time(spent.time))?;
     kernel.map_or(Ok(()), |kernel| claims(known, kernel, out))
 }
 
 /// Prints what to do with it.
-pub fn advise(known: &Known, device: &str, out: &mut impl Write) -> io::Result<()> {
-    let advice = advice::lines(known, device);
+pub fn advise(known: &Known, place: &Place, out: &mut impl Write) -> io::Result<()> {
+    let advice = advice::lines(known, place);
     if !advice.is_empty() {
-        writeln!(out, "use:")?;
+        writeln!(out, "use (what you need of it):")?;
     }
     advice.iter().try_for_each(|line| writeln!(out, "  {line}"))
 }
 
 fn headline(known: &Known) -> String {
-    if let Some(why) = &known.unmeasurable {
+    if let Some(why) = known.unmeasurable.as_ref().filter(|_| known.disks.is_none()) {
         return format!("not measurable here, because {}", words::unmeasurable(why));
     }
     let Some(disks) = &known.disks else {
@@ -63,7 +68,7 @@ fn headline(known: &Known) -> String {
 }
 
 fn statements(known: &Known, out: &mut impl Write) -> io::Result<()> {
-    let size = |claim: &Claim<u64>| format!("{}{}", Bytes(claim.value), sure(claim));
+    let size = |claim: &Claim<u64>| format!("{}{}", show_exact(claim.value), sure(claim));
     if let Some(pattern) =
         known.pattern_bytes.as_ref().filter(|_| known.disks.as_ref().is_none_or(|disks| disks.value > 1))
     {
@@ -84,7 +89,7 @@ fn statements(known: &Known, out: &mut impl Write) -> io::Result<()> {
     if let Some(layout) = words::layout(known, " or ") {
         let claim = known.fits.as_ref().map(sure).unwrap_or_default();
         writeln!(out, "  layout   {layout}{claim}")?;
-        if advice::readings(known).len() > 1 {
+        if known.level.is_none() && advice::readings(known).len() > 1 {
             writeln!(out, "           (reads cannot tell them apart; --allow-writes can)")?;
         }
     }
@@ -112,18 +117,88 @@ fn claims(known: &Known, kernel: &Kernel, out: &mut impl Write) -> io::Result<()
     let chunk = known.chunk_bytes.as_ref().map(|claim| claim.value);
     let widths: Vec<u64> = chunk
         .map_or_else(Vec::new, |chunk| advice::readings(known).iter().map(|reading| reading.data * chunk).collect());
+    let phase = known.phase_bytes.as_ref().map(|claim| claim.value);
     writeln!(
         out,
-        "the kernel says: minimum_io_size {} ({}), optimal_io_size {} ({}), alignment_offset {}",
+        "the kernel says: minimum_io_size {} ({}), optimal_io_size {} ({}), alignment_offset {} ({})",
         kernel.minimum_io_size,
         kernel.minimum(chunk).words(),
         kernel.optimal_io_size,
         kernel.optimum(&widths).words(),
-        kernel.alignment_offset
+        kernel.alignment_offset,
+        kernel.alignment(chunk.zip(phase)).words()
     )
 }
 
 /// How sure it is; nothing is said of what is as good as certain.
 fn sure<T>(claim: &Claim<T>) -> String {
     if claim.confidence >= 0.9995 { String::new() } else { format!("  ({:.1} %)", claim.confidence * 100.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::probe::known::{Level, Unmeasurable};
+    use scrubjay_core::probe::library;
+    use scrubjay_core::units::Nanos;
+
+    fn printed(known: &Known, kernel: Option<&Kernel>) -> String {
+        let spent = Budget { requests: 1234, time: Nanos::from_secs(5) };
+        let mut out = Vec::new();
+        print(known, spent, kernel, "sdb", Some(1 << 30), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn array() -> Known {
+        let classes = vec![0, 1, 2, 3];
+        Known {
+            stage: Stage::Done,
+            pattern_bytes: Some(Claim::new(1280 << 10, 1.0)),
+            chunk_bytes: Some(Claim::new(320 << 10, 0.98)),
+            phase_bytes: Some(Claim::new(11_264, 0.98)),
+            fits: Some(Claim::new(library::fits(&classes, Some(1)), 1.0)),
+            classes: Some(Claim::new(classes, 1.0)),
+            disks: Some(Claim::new(4, 1.0)),
+            ..Known::default()
+        }
+    }
+
+    #[test]
+    fn sizes_are_exact_and_the_kernel_is_held_to_them() {
+        let kernel = Kernel {
+            minimum_io_size: 320 << 10,
+            optimal_io_size: 1280 << 10,
+            alignment_offset: 0,
+            physical_block_size: 4096,
+        };
+        let text = printed(&array(), Some(&kernel));
+        for line in [
+            "sdb (1 GiB): an array of 4 disks\n",
+            "  pattern  1280 KiB\n",
+            "  chunk    320 KiB  (98.0 %)\n",
+            "  phase    a chunk begins at byte 11264  (98.0 %)\n",
+            "  1,234 requests in 5.0 s\n",
+            "minimum_io_size 327680 (right), optimal_io_size 1310720 (right), alignment_offset 0 (wrong)\n",
+        ] {
+            assert!(text.contains(line), "`{line}` in {text}");
+        }
+    }
+
+    #[test]
+    fn writes_are_advised_only_where_they_were_not_made() {
+        let hint = "--allow-writes can";
+        assert!(printed(&array(), None).contains(hint));
+        let level = Some(Claim::new(Level::Raid0, 1.0));
+        assert!(!printed(&Known { level, ..array() }, None).contains(hint));
+    }
+
+    #[test]
+    fn an_early_end_hides_nothing_that_is_known() {
+        let text = printed(&Known { unmeasurable: Some(Unmeasurable::Errors), ..array() }, None);
+        assert!(text.contains("an array of 4 disks") && text.contains("because it answers with errors"), "{text}");
+        let text = printed(&Known { unmeasurable: Some(Unmeasurable::Errors), ..Known::default() }, None);
+        assert!(text.starts_with("sdb (1 GiB): not measurable here, because it answers with errors\n"), "{text}");
+        let text = printed(&Known { stage: Stage::Copies, ..Known::default() }, None);
+        assert!(text.contains("(it ended early, when it was to find out: copies)"), "{text}");
+    }
 }

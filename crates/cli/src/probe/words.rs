@@ -1,9 +1,9 @@
 //! What a prober knows, in words.
 
 use super::advice;
-use crate::quantity::show_time;
+use crate::quantity::{show_exact, show_time};
 use scrubjay_core::probe::known::{Finding, Known, Level, Unmeasurable};
-use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_core::units::Nanos;
 
 /// The layouts that fit, by name; `free` where none does, nothing where that is not known.
 pub fn layout(known: &Known, between: &str) -> Option<String> {
@@ -51,7 +51,7 @@ pub fn finding(finding: &Finding) -> String {
 /// The end of "not measurable here, because".
 pub fn unmeasurable(why: &Unmeasurable) -> String {
     match why {
-        Unmeasurable::TooSmall { bytes_min } => format!("it is too small: {} are needed", Bytes(*bytes_min)),
+        Unmeasurable::TooSmall { bytes_min } => format!("it is too small: {} are needed", show_exact(*bytes_min)),
         Unmeasurable::Memory { response_nanos } => {
             format!("it answers from memory or a cache, in {} wherever it is asked", show_time(Nanos(*response_nanos)))
         }

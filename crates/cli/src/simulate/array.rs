@@ -3,7 +3,7 @@
 use crate::args::{ArrayNoise, ArrayQueue, SimulateArray};
 use crate::crew;
 use crate::exit::{Exit, Usage};
-use crate::probe::{Document, prober};
+use crate::probe::{Document, Place, prober};
 use crate::quantity::{show_count, show_time};
 use anyhow::{Context, Result};
 use scrubjay_core::layout::{Layout, LayoutKind};
@@ -34,10 +34,7 @@ struct Trial {
 
 /// Probes them.
 pub fn run(args: &SimulateArray) -> Result<Exit> {
-    let model = model(args).map_err(Usage)?;
-    if args.trials == 0 || args.how.is_empty() {
-        return Err(Usage("--trials, --requests, --repeats and --block must be more than 0".to_owned()).into());
-    }
+    let model = refusal(args).map_or_else(|| model(args), Err).map_err(Usage)?;
     let seeds: Vec<u64> = (0..args.trials).map(|trial| args.how.seed.wrapping_add(trial)).collect();
     let trials = crew::share(&seeds, |&seed| probe(args, &model, seed));
     let mut out = io::stdout().lock();
@@ -64,6 +61,43 @@ fn probe(args: &SimulateArray, model: &Setup, seed: u64) -> Trial {
     Trial { seed, known, spent, found }
 }
 
+/// What of the arguments makes no sense, in one line.
+fn refusal(args: &SimulateArray) -> Option<String> {
+    let disks = args.disks;
+    let is_none = |disk: usize| disk >= disks;
+    let none = |what: String, disk: usize| {
+        Some(format!("{what}: there is no disk {disk}; {disks} disks are numbered 0 to {}", disks.saturating_sub(1)))
+    };
+    if args.trials == 0 {
+        return Some("--trials must be more than 0".to_owned());
+    }
+    if disks == 0 {
+        return Some("--disks must be more than 0".to_owned());
+    }
+    if args.chunk.0 == 0 || !args.chunk.0.is_multiple_of(512) {
+        return Some(format!("--chunk {}: a chunk is a multiple of 512 bytes, and not empty", args.chunk));
+    }
+    if let Some(phase) = args.phase.filter(|phase| !phase.0.is_multiple_of(512)) {
+        return Some(format!("--phase {phase}: a partition begins at a multiple of 512 bytes"));
+    }
+    if let Some((disk, factor)) = args.slow.iter().find(|(disk, _)| is_none(*disk)) {
+        return none(format!("--slow {disk}:{factor}"), *disk);
+    }
+    if let Some(disk) = args.lost.filter(|disk| is_none(*disk)) {
+        return none(format!("--lost {disk}"), disk);
+    }
+    if let Some((one, other)) = args.same {
+        let what = format!("--same {one},{other}");
+        if one == other {
+            return Some(format!("{what}: name two different disks"));
+        }
+        if let Some(disk) = [one, other].into_iter().find(|disk| is_none(*disk)) {
+            return none(what, disk);
+        }
+    }
+    args.how.refusal()
+}
+
 /// The array that the arguments describe, but for where its partition begins.
 fn model(args: &SimulateArray) -> Result<Setup, String> {
     let disks = args.disks;
@@ -85,6 +119,9 @@ fn model(args: &SimulateArray) -> Result<Setup, String> {
             args.layout,
             args.parity.unwrap_or(0)
         ));
+    }
+    if data == 0 || data > disks {
+        return Err(format!("--layout {} needs more than {parity} disks, not --disks {disks}", args.layout));
     }
     let layout = Layout::new(args.layout, Shape { data, parity }, disks).map_err(|error| error.to_string())?;
     let setup = Setup {
@@ -189,6 +226,6 @@ fn run_of(trial: &Trial) -> Run {
         copies_right: found.copies,
         disks_right: found.disks,
         layout_right: found.layout,
-        said: Document::new(&trial.known, trial.spent, None, "DEVICE"),
+        said: Document::new(&trial.known, trial.spent, None, &Place::modelled()),
     }
 }

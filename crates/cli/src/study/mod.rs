@@ -11,6 +11,9 @@ mod scrub;
 mod shear;
 mod source;
 
+pub use facts::Facts;
+pub use outlet::check_folder;
+
 use crate::args::{Studied, Study};
 use crate::exit::Exit;
 use anyhow::Result;

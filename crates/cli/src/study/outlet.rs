@@ -11,9 +11,13 @@ use std::path::Path;
 
 /// Complains about a folder that cannot be one before anything is reckoned.
 pub fn check(out: &Out) -> Result<()> {
-    let folder = &out.folder;
+    check_folder("--out", &out.folder)
+}
+
+/// The same of a folder that was named with this option.
+pub fn check_folder(option: &str, folder: &Path) -> Result<()> {
     if folder.exists() && !folder.is_dir() {
-        return Err(Usage(format!("--out {}: is a file, not a folder", folder.display())).into());
+        return Err(Usage(format!("{option} {}: is a file, not a folder", folder.display())).into());
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The built command as its users meet it: what it says, what it exits with, what survives.
 
+mod arrays;
 mod bench;
 mod code_speed;
 mod contract;
@@ -7,6 +8,7 @@ mod create;
 #[path = "../../examples/demo/client.rs"]
 mod nbd;
 mod pause;
+mod probed;
 mod replay;
 mod scrubbed;
 mod served;

@@ -149,6 +149,19 @@ pub struct Known {
     pub class_times: Vec<f64>,
     /// What a user should know.
     pub findings: Vec<Claim<Finding>>,
+    /// What was measured on the way, by the paper's prober only.
+    pub scans: Scans,
+}
+
+/// The paper's three scans, those that are done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scans {
+    /// Each pattern that was assumed, in bytes, and the mean time of its trials, in seconds.
+    pub patterns: Vec<(u64, f64)>,
+    /// The same of each place in the pattern at which a chunk may begin.
+    pub boundaries: Vec<(u64, f64)>,
+    /// The mean time of each pair of chunks, in seconds; a row for each chunk.
+    pub pairs: Vec<Vec<f64>>,
 }
 
 impl fmt::Display for Stage {

@@ -11,6 +11,7 @@ mod make;
 mod open;
 
 pub use busy::Busy;
+pub(crate) use busy::found;
 pub use contents::Contents;
 pub use error::MemberError;
 pub use make::{make, new_uuid};

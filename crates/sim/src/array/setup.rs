@@ -120,7 +120,7 @@ impl Setup {
 
     /// The size of the device, in bytes.
     pub fn bytes(&self) -> u64 {
-        let stripes = self.map.stripes(self.member_bytes() / self.chunk_bytes);
+        let stripes = self.map.stripes(self.member_bytes().checked_div(self.chunk_bytes).unwrap_or(0));
         (stripes * self.map.data() as u64 * self.chunk_bytes).saturating_sub(self.phase_bytes)
     }
 

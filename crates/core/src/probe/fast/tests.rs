@@ -118,3 +118,47 @@ fn a_single_failure_and_a_stranger_do_not_matter() {
     });
     assert_eq!(value(&known.known().classes), Some(vec![0, 1, 2, 3]));
 }
+
+/// Has a prober answered by three disks, of which some batches are disturbed: all is answered at once then, and it is said.
+/// The places that each batch asked for, in order, and what is known in the end.
+fn disturbed(is_disturbed: impl Fn(usize) -> bool) -> (Vec<Vec<u64>>, Known) {
+    let mut disks = striped(&[0, 1, 2], 7);
+    let mut prober = fast(DEVICE, Options::default());
+    let mut asked: Vec<Vec<u64>> = Vec::new();
+    while let Some(batch) = prober.poll_batch() {
+        let is_disturbed = is_disturbed(asked.len());
+        let done = disks(&batch);
+        let timing = |(request, done): (&crate::probe::bench::Request, &Option<f64>)| Timing {
+            issued: request.at,
+            done: if is_disturbed { Nanos(1) } else { Nanos(done.unwrap_or(1.0) as u64) },
+            is_failed: false,
+        };
+        let timings = batch.requests.iter().zip(&done).map(timing).collect();
+        asked.push(batch.requests.iter().map(|request| request.offset).collect());
+        prober.handle(Answers { timings, is_disturbed });
+    }
+    (asked, prober.known())
+}
+
+#[test]
+fn a_batch_that_strangers_disturb_is_run_again_until_they_are_gone() {
+    // Batch 100 and its first repetition: the third is the same again, and counts.
+    let (asked, known) = disturbed(|batch| [100, 101].contains(&batch));
+    assert_eq!((&asked[101], &asked[102]), (&asked[100], &asked[100]));
+    assert_ne!(asked[103], asked[100]);
+    assert_eq!((value(&known.classes), value(&known.disks)), (Some(vec![0, 1, 2]), Some(3)));
+    // What was said meanwhile is not believed: without strangers the same is asked.
+    let (undisturbed, same) = disturbed(|_| false);
+    assert_eq!(undisturbed[..=100], asked[..=100]);
+    assert_eq!(
+        (value(&same.classes), value(&same.pattern_bytes)),
+        (value(&known.classes), value(&known.pattern_bytes))
+    );
+}
+
+#[test]
+fn strangers_that_never_go_are_put_up_with() {
+    // A batch is asked for four times at the most.
+    let (asked, _) = disturbed(|batch| (100..200).contains(&batch));
+    assert!((100..103).all(|batch| asked[batch] == asked[batch + 1]) && asked[104] != asked[100]);
+}

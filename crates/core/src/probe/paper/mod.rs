@@ -67,15 +67,18 @@ async fn steps(bench: &Bench<Known>, parameters: &Parameters) -> Result<(), Halt
     let rng = |step: u64| Rng::stream(parameters.seed, step);
     bench.note(|known| known.stage = Stage::Pattern);
     let samples = pattern::scan(bench, parameters, &mut rng(1)).await?;
+    bench.note(|known| known.scans.patterns = points(&samples));
     if let Some(pattern) = pattern::pattern(&samples) {
         let pattern_bytes = pattern.bytes;
         bench.note(|known| known.pattern_bytes = Some(Claim::new(pattern_bytes, pattern.confidence)));
         bench.note(|known| known.stage = Stage::Boundary);
         let samples = boundary::scan(bench, parameters, pattern_bytes, &mut rng(2)).await?;
+        bench.note(|known| known.scans.boundaries = points(&samples));
         let chunks = chunks(bench, boundary::boundaries(&samples, &pattern), pattern_bytes);
         bench.note(|known| known.stage = Stage::Layout);
         if chunks.count <= layout::CHUNKS_MAX && chunks.phase_bytes + pattern_bytes <= device.bytes {
             let matrix = layout::scan(bench, parameters, chunks, &mut rng(3)).await?;
+            bench.note(|known| known.scans.pairs.clone_from(&matrix.rows));
             note_layout(bench, &matrix);
         }
     }
@@ -83,6 +86,10 @@ async fn steps(bench: &Bench<Known>, parameters: &Parameters) -> Result<(), Halt
         tell_redundancy(bench, parameters, growth, &mut rng(4)).await?;
     }
     Ok(())
+}
+
+fn points(samples: &[Sample]) -> Vec<(u64, f64)> {
+    samples.iter().map(|sample| (sample.bytes, sample.seconds)).collect()
 }
 
 /// Step 4: what writes cost, and which of the layouts that fit have that cost. The fast prober takes it, too.
@@ -162,20 +169,26 @@ fn note_redundancy(bench: &Bench<Known>, ratio: f64) {
         known.write_ratio = Some(Claim::new(ratio, 1.0));
         let Some(fits) = &known.fits else { return };
         let Some(told) = level::level(&fits.value, ratio) else { return };
-        // The layout must fit at all, and be this one of those that do.
+        // The layout must fit at all, and be this one of those that do. What was known before is no less sure now.
         let (known_fits, as_sure) = (fits.confidence, told.level.confidence);
-        known.copies = Some(Claim::new(told.copies.value, known_fits * told.copies.confidence));
-        known.disks = Some(Claim::new(told.disks.value, known_fits * told.disks.confidence));
-        known.fits = Some(Claim::new(told.fits, known_fits * as_sure));
+        learn(&mut known.copies, told.copies.value, known_fits * told.copies.confidence);
+        learn(&mut known.disks, told.disks.value, known_fits * told.disks.confidence);
+        learn(&mut known.fits, told.fits, known_fits * as_sure);
         known.level = Some(Claim::new(told.level.value, known_fits * as_sure));
     });
+}
+
+fn learn<T: PartialEq>(claim: &mut Option<Claim<T>>, value: T, confidence: f64) {
+    if claim.as_ref().is_none_or(|known| known.value != value) {
+        *claim = Some(Claim::new(value, confidence));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::probe::bench::{Answers, Kind, Request, Timing};
-    use crate::probe::known::Level;
+    use crate::probe::known::{Level, Scans};
     use crate::units::Nanos;
 
     const DEVICE: Device = Device { bytes: 1 << 30, block: 512 };
@@ -218,6 +231,8 @@ mod tests {
         assert_eq!((known.stage, known.disks.map(|claim| claim.value)), (Stage::Done, Some(3)));
         assert_eq!(known.findings, []);
         assert_eq!(spent.requests, Cost::of(&parameters(), 3 * CHUNK, CHUNK).total());
+        let Scans { patterns, boundaries, pairs } = known.scans;
+        assert_eq!((patterns.len(), boundaries.len(), pairs.len()), (16, 6, 3), "all three can be drawn");
     }
 
     #[test]

@@ -1,0 +1,128 @@
+//! The result of `probe` as a page with pictures: what was found, and what it was told from.
+
+use super::text;
+use crate::page;
+use crate::study::Facts;
+use anyhow::{Context, Result};
+use scrubjay_core::probe::bench::Budget;
+use scrubjay_core::probe::known::Known;
+use scrubjay_sim::figure::{Axis, Exhibit, Figure, Maps, Page, Panel, Series, Style};
+use std::path::{Path, PathBuf};
+
+/// Draws what is known into a folder, and gives the files, the page first. Nothing is written where there is nothing to
+/// be drawn.
+///
+/// # Errors
+/// Those of [`page::write`].
+pub fn write(known: &Known, spent: Budget, device: &str, folder: &Path) -> Result<Vec<PathBuf>> {
+    let exhibits = exhibits(known);
+    if exhibits.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut said = Vec::new();
+    text::print(known, spent, None, device, None, &mut said).context("the result as text")?;
+    let said = String::from_utf8_lossy(&said);
+    let page = Page {
+        title: format!("How {device} is laid out"),
+        paragraphs: said.lines().map(|line| line.trim().to_owned()).collect(),
+        exhibits,
+    };
+    page::write(&page, folder, Facts::new().all())
+}
+
+/// Those of which something is known.
+fn exhibits(known: &Known) -> Vec<Exhibit> {
+    let scans = &known.scans;
+    let mut found = Vec::new();
+    if let Some(classes) = known.classes.as_ref().filter(|classes| !classes.value.is_empty()) {
+        found.push(layout(&classes.value));
+    }
+    if !known.class_times.is_empty() {
+        found.push(times(&known.class_times));
+    }
+    let scan = |name: &str, title: &str, caption: &str, x: &str, points: &[(u64, f64)]| {
+        let points = points.iter().map(|&(bytes, seconds)| (bytes as f64 / 1024.0, seconds));
+        Exhibit::Figure(Figure {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            caption: caption.to_owned(),
+            x: Axis::linear(x),
+            y: Axis::from_zero("mean time of a trial (s)"),
+            series: vec![Series::new("trials", Style::Line, points)],
+        })
+    };
+    if !scans.patterns.is_empty() {
+        let caption = "Reads at one place of many segments of a size: slow where the size is a multiple of the pattern, \
+                       because all of them meet on one disk.";
+        found.push(scan("patterns", "Assumed patterns", caption, "assumed pattern (KiB)", &scans.patterns));
+    }
+    if !scans.boundaries.is_empty() {
+        let caption = "Reads of a block, and of the one before it, in many patterns: fast where a chunk begins, because \
+                       they share the work of two disks.";
+        let x = "assumed boundary in the pattern (KiB)";
+        found.push(scan("boundaries", "Assumed boundaries", caption, x, &scans.boundaries));
+    }
+    if !scans.pairs.is_empty() {
+        found.push(Exhibit::Maps(Maps {
+            name: "pairs".to_owned(),
+            title: "Chunks against chunks".to_owned(),
+            caption: "Light pairs take long: both chunks lie on one disk.".to_owned(),
+            axis: "chunk of the pattern, from 0".to_owned(),
+            value: "mean time of a trial (s)".to_owned(),
+            panels: vec![Panel { title: "pairs".to_owned(), rows: scans.pairs.clone() }],
+        }));
+    }
+    found
+}
+
+fn layout(classes: &[usize]) -> Exhibit {
+    let points = classes.iter().enumerate().map(|(chunk, &class)| (chunk as f64, class as f64));
+    Exhibit::Figure(Figure {
+        name: "classes".to_owned(),
+        title: "Where each chunk lies".to_owned(),
+        caption:
+            "Chunks of the pattern, from the first byte at which one begins; those of one class lie on one disk (of \
+                  mirrors: on the same disks). Classes are numbered in the order of their first chunks."
+                .to_owned(),
+        x: Axis::linear("chunk of the pattern, from 0"),
+        y: Axis::from_zero("class"),
+        series: vec![Series::new("chunks", Style::Points, points)],
+    })
+}
+
+fn times(times: &[f64]) -> Exhibit {
+    let points = times.iter().enumerate().map(|(class, &time)| (class as f64, time));
+    Exhibit::Figure(Figure {
+        name: "times".to_owned(),
+        title: "How long reads of each class take".to_owned(),
+        caption: "In medians of all classes: 1 is as long as the others; a slow disk stands out above it.".to_owned(),
+        x: Axis::linear("class"),
+        y: Axis::from_zero("time of a read (medians of all)"),
+        series: vec![Series::new("classes", Style::Bars, points)],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::probe::known::{Claim, Scans};
+
+    fn names(known: &Known) -> Vec<String> {
+        exhibits(known).iter().map(|exhibit| exhibit.name().to_owned()).collect()
+    }
+
+    #[test]
+    fn what_is_known_is_drawn_and_nothing_else() {
+        assert!(names(&Known::default()).is_empty());
+        let known = Known {
+            classes: Some(Claim::new(vec![0, 1, 0, 2], 1.0)),
+            class_times: vec![1.0, 1.4, 0.9],
+            scans: Scans { patterns: vec![(4096, 0.5)], boundaries: vec![(0, 0.5)], pairs: vec![vec![1.0]] },
+            ..Known::default()
+        };
+        assert_eq!(names(&known), ["classes", "times", "patterns", "boundaries", "pairs"]);
+        let Exhibit::Figure(figure) = &exhibits(&known)[0] else { panic!("a figure") };
+        let points: Vec<(f64, f64)> = figure.series[0].points.iter().map(|point| (point.x, point.y)).collect();
+        assert_eq!(points, [(0.0, 0.0), (1.0, 1.0), (2.0, 0.0), (3.0, 2.0)]);
+    }
+}

@@ -1,0 +1,272 @@
+//! Probes of image files and loop devices: what is said, that nothing is changed, and what is refused.
+//!
+//! How fast a file answers says nothing for sure, so no test here rests on what is found out.
+
+use crate::bench::{Bench, Ran, kill};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The fields of schema 1.
+pub const DOCUMENT: [&str; 18] = [
+    "advice",
+    "chunk_bytes",
+    "class_times",
+    "classes",
+    "confidence",
+    "copies",
+    "disks",
+    "findings",
+    "ios",
+    "kernel",
+    "layout",
+    "level",
+    "pattern_bytes",
+    "phase_bytes",
+    "schema",
+    "seconds",
+    "unmeasurable",
+    "write_ratio",
+];
+
+/// The names of an object's fields, in the order of the alphabet.
+pub fn fields(object: &Value) -> Vec<String> {
+    let mut names: Vec<String> = object.as_object().expect("an object").keys().cloned().collect();
+    names.sort();
+    names
+}
+
+/// Requests of the paper's prober, and of its writes, that take a second at most.
+const PAPER: [&str; 8] = ["--mode", "paper", "--requests", "20", "--repeats", "1", "--max-pattern", "64KiB"];
+
+/// An image in a folder on a file system that reads past the page cache, as the one is that holds what is built. Every
+/// block says where it is.
+fn bench() -> Bench {
+    let bench = Bench { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
+    let bytes: Vec<u8> = (0..8u32 << 20).map(|at| (at / 4096 * 31) as u8).collect();
+    fs::write(bench.image(), bytes).unwrap();
+    bench
+}
+
+fn document(ran: &Ran) -> Value {
+    let document: Value = serde_json::from_str(&ran.stdout).expect("JSON and nothing else");
+    assert_eq!((fields(&document), &document["schema"]), (DOCUMENT.map(str::to_owned).to_vec(), &Value::from(1)));
+    document
+}
+
+/// Is it an answer? On a busy machine a file may look like an array with a slow member.
+fn is_answer(ran: &Ran) -> bool {
+    matches!(ran.code, Some(0 | 3))
+}
+
+/// When it was last written to.
+fn written(path: &Path) -> (i64, i64) {
+    let about = fs::metadata(path).unwrap();
+    (about.mtime(), about.mtime_nsec())
+}
+
+#[test]
+fn a_file_is_read_and_left_alone() {
+    let bench = bench();
+    let before = written(&bench.image());
+    let ran = bench.run(&["probe", "disk.img", "--budget-ios", "500"]);
+    assert!(is_answer(&ran) && ran.stderr.is_empty(), "{ran:?}");
+    assert!(ran.stdout.starts_with("disk.img (8 MiB): ") && ran.stdout.contains(" requests in "), "{ran:?}");
+    assert!(!ran.stdout.contains('\u{1b}') && !ran.stdout.contains("the kernel says"), "{ran:?}");
+    assert_eq!(written(&bench.image()), before);
+}
+
+#[test]
+fn the_json_has_just_the_promised_fields() {
+    let bench = bench();
+    let document = document(&bench.run(&["probe", "disk.img", "--json", "--budget-ios", "500"]));
+    assert!(document["kernel"].is_null() && document["seconds"].is_number(), "{document}");
+    let sure = ["chunk", "classes", "copies", "disks", "layout", "level", "pattern", "phase"];
+    assert_eq!(fields(&document["confidence"]), sure);
+}
+
+#[test]
+fn writes_change_nothing_but_the_time_of_the_file() {
+    let bench = bench();
+    let before = (fs::read(bench.image()).unwrap(), written(&bench.image()));
+    let ran = bench.run(&[&["probe", "disk.img", "--allow-writes", "--json"], &PAPER[..]].concat());
+    assert!(is_answer(&ran) && ran.stderr.lines().count() == 1, "{ran:?}");
+    assert!(ran.stderr.contains("disk.img will be written to: blocks get what they hold"), "{ran:?}");
+    assert!(document(&ran)["write_ratio"].is_number(), "{ran:?}");
+    assert!(fs::read(bench.image()).unwrap() == before.0, "every byte is as it was");
+    assert_ne!(written(&bench.image()), before.1, "it was written to");
+}
+
+#[test]
+fn budgets_leave_what_is_known() {
+    let bench = bench();
+    let ran = bench.run(&["probe", "disk.img", "--budget", "0s"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.starts_with("disk.img (8 MiB): not known yet\n"), "{ran:?}");
+    assert!(ran.stdout.contains("(it ended early, when it was to find out: regime)"), "{ran:?}");
+    let ran = bench.run(&["probe", "disk.img", "--budget-ios", "10", "--json"]);
+    assert_eq!((document(&ran)["ios"].as_u64(), ran.code), (Some(10), Some(0)), "single reads: {ran:?}");
+}
+
+#[test]
+fn a_stop_prints_what_is_known() {
+    let bench = bench();
+    let arguments = ["probe", "disk.img", "--allow-writes", "--mode", "paper", "--repeats", "1000000", "--json"];
+    let mut child = bench.start(&arguments);
+    let mut said = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("will be written to"), "{said}");
+    kill(&child, "-INT");
+    let mut stdout = String::new();
+    child.stdout.as_mut().unwrap().read_to_string(&mut stdout).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let ran = Ran { code: None, stdout, stderr: said };
+    assert!(document(&ran)["pattern_bytes"].is_null());
+}
+
+#[test]
+fn nobody_needs_to_listen() {
+    let bench = bench();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ran = bench.command(&["probe", "disk.img", "--budget", "0s"]).stdout(writer).output().unwrap();
+    assert_eq!((ran.status.code(), ran.stderr.len()), (Some(0), 0), "{ran:?}");
+}
+
+#[test]
+fn what_cannot_be_probed_is_refused_in_one_line() {
+    let bench = bench();
+    fs::write(bench.folder.path().join("empty"), "").unwrap();
+    fs::write(bench.folder.path().join("ragged"), "x").unwrap();
+    for writes in [&[][..], &["--allow-writes"]] {
+        let refused = |name: &str, what: &str| bench.run(&[&["probe", name], writes].concat()).refused(2, what);
+        refused("nowhere", "nowhere: no such device or file");
+        refused("empty", "empty is empty");
+        refused("ragged", "not a whole number of 512-byte sectors");
+        refused(".", "is a directory: name a block device or an image file");
+        refused("/dev/null", "is a character device");
+    }
+    for (arguments, what) in [
+        (["--max-pattern", "0"], "--max-pattern must be more than 0"),
+        (["--max-pattern", "8KiB"], "--max-pattern 8 KiB: 16 KiB is the least"),
+        (["--requests", "0"], "--requests must be more than 0"),
+        (["--requests", "100001"], "--requests 100001: 100000 is the most"),
+        (["--repeats", "0"], "--repeats must be more than 0"),
+        (["--block", "0"], "--block must be more than 0"),
+        (["--block", "4MiB"], "--block 4 MiB: 1 MiB is the most"),
+        (["--plot", "disk.img"], "--plot disk.img: is a file, not a folder"),
+    ] {
+        bench.run(&[&["probe", "disk.img", "--allow-writes"][..], &arguments].concat()).refused(2, what);
+    }
+}
+
+#[test]
+fn a_file_that_is_open_elsewhere_is_not_rewritten() {
+    let bench = bench();
+    let before = written(&bench.image());
+    let user = fs::OpenOptions::new().read(true).write(true).open(bench.image()).unwrap();
+    let arguments = [&["probe", "disk.img", "--allow-writes"], &PAPER[..]].concat();
+    bench.run(&arguments).refused(2, "disk.img is open in another program, or a second time: close it there first");
+    assert_eq!(written(&bench.image()), before);
+    drop(user);
+    assert!(is_answer(&bench.run(&arguments)));
+}
+
+#[test]
+fn who_may_not_is_told_so() {
+    let bench = bench();
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    fs::set_permissions(bench.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    for (mode, arguments) in [(0o000, &["probe", "disk.img"][..]), (0o444, &["probe", "disk.img", "--allow-writes"])] {
+        fs::set_permissions(bench.image(), fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = bench.command(arguments);
+        if is_root {
+            command.uid(65_534).gid(65_534);
+        }
+        match command.output() {
+            Ok(output) => Ran::new(output).refused(4, "permission denied: run as its owner, or as root"),
+            Err(error) => eprintln!("SKIPPED: nobody may not start what was built here ({error})"),
+        }
+    }
+}
+
+#[test]
+fn pictures_are_drawn_of_what_is_known() {
+    let bench = bench();
+    let ran = bench.run(&[&["probe", "disk.img", "--json", "--plot", "page"], &PAPER[..]].concat());
+    assert!(is_answer(&ran), "{ran:?}");
+    document(&ran);
+    assert!(ran.stderr.starts_with("scrubjay: page/index.html: pictures, and "), "{ran:?}");
+    let page = bench.folder.path().join("page");
+    let svg = fs::read_to_string(page.join("patterns.svg")).unwrap();
+    assert!(svg.trim_end().ends_with("</svg>") && page.join("patterns.csv").is_file());
+    assert!(fs::read_to_string(page.join("index.html")).unwrap().contains("How disk.img is laid out"));
+    let ran = bench.run(&["probe", "disk.img", "--plot", "none", "--budget", "0s"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stderr.contains("nothing is known that could be drawn") && !bench.folder.path().join("none").exists());
+}
+
+#[test]
+fn the_help_has_examples_and_exit_codes() {
+    let ran = bench().run(&["probe", "--help"]);
+    for what in ["Examples:", "Exit codes:", "130  stopped by a signal", "--plot <DIR>", "--budget-ios"] {
+        assert!(ran.stdout.contains(what), "`{what}` in the help");
+    }
+}
+
+/// A loop device; it is detached when dropped.
+struct Loop(String);
+
+impl Loop {
+    /// Nothing where there can be none; that is said.
+    fn on(image: &Path, options: &[&str]) -> Option<Loop> {
+        let made =
+            Command::new("losetup").args(options).args(["-f", "--show"]).arg(image).stderr(Stdio::null()).output();
+        match made {
+            Ok(output) if output.status.success() => {
+                Some(Loop(String::from_utf8(output.stdout).unwrap().trim().to_owned()))
+            }
+            _ => {
+                eprintln!("SKIPPED: loop devices need root, losetup, and a kernel that has some");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["-d", &self.0]).status();
+    }
+}
+
+#[test]
+fn a_loop_device_is_probed_and_stays_as_it_is() {
+    let bench = bench();
+    let before = fs::read(bench.image()).unwrap();
+    let Some(device) = Loop::on(&bench.image(), &[]) else { return };
+    let ran = bench.run(&[&["probe", &device.0, "--allow-writes", "--json"], &PAPER[..]].concat());
+    assert!(is_answer(&ran), "{ran:?}");
+    let kernel = &document(&ran)["kernel"];
+    assert_eq!(fields(kernel), ["alignment_offset", "minimum_io_size", "optimal_io_size", "physical_block_size"]);
+    let ran = bench.run(&["probe", &device.0, "--budget-ios", "500"]);
+    assert!(ran.stdout.contains("the kernel says: minimum_io_size ") && is_answer(&ran), "{ran:?}");
+    assert!(fs::read(bench.image()).unwrap() == before);
+}
+
+#[test]
+fn loop_devices_that_are_read_only_or_share_their_file_are_not_rewritten() {
+    let bench = bench();
+    let refused = |device: &str, what: &str| bench.run(&["probe", device, "--allow-writes"]).refused(2, what);
+    let Some(fixed) = Loop::on(&bench.image(), &["-r"]) else { return };
+    refused(&fixed.0, "is read-only, so nothing can be rewritten");
+    refused("disk.img", &format!("is the disk behind {}", fixed.0));
+    let Some(other) = Loop::on(&bench.image(), &[]) else { return };
+    refused(&other.0, &format!("which is the disk behind {}, too", fixed.0));
+    fs::hard_link(bench.image(), bench.folder.path().join("alias.img")).unwrap();
+    refused("alias.img", "is open in another program");
+}

@@ -1,0 +1,303 @@
+//! Is anybody else writing to it? Asked before blocks are rewritten: what others write in between would be undone.
+//!
+//! A block device is claimed (`O_EXCL`) and a file locked when they are opened (`member`). Some heed neither: other
+//! programs that opened a device plainly, a second loop device on the same file, whoever writes below a loop device.
+
+use crate::member::{Busy, found};
+use crate::sysfs::DiskNode;
+use std::collections::BTreeSet;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// So long is waited for somebody who only passes: a program that has just ended or was just started by another, an
+/// indexer that has a look.
+const PASSING: Duration = Duration::from_millis(500);
+
+/// Why blocks are not rewritten.
+#[derive(Debug, thiserror::Error)]
+pub enum Shared {
+    /// The kernel refuses all writes.
+    #[error("is read-only, so nothing can be rewritten")]
+    ReadOnly,
+    /// Each of them may be used by somebody.
+    #[error("has partitions ({0}): name one of them")]
+    Partitioned(String),
+    /// A block of these cannot be written again where it lies.
+    #[error("is a zoned device, where blocks cannot be rewritten")]
+    Zoned,
+    /// A loop device on the same file.
+    #[error("has its bytes in {file}, which is the disk behind /dev/{other}, too: detach that first (losetup -d)")]
+    Twin {
+        /// The file.
+        file: PathBuf,
+        /// The other loop device.
+        other: String,
+    },
+    /// What a loop device lies on is used by others.
+    #[error("has its bytes in {file}, which {busy}")]
+    Below {
+        /// The file or device.
+        file: PathBuf,
+        /// By whom.
+        busy: Busy,
+    },
+    /// A program may write to it.
+    #[error("is open for writing in process {pid} ({command}): end that first")]
+    Writer {
+        /// Its number.
+        pid: u32,
+        /// Its name.
+        command: String,
+    },
+    /// Not root: there are programs of which we may not see what they have open.
+    #[error("is a device, and only root can see who else writes to it: run as root")]
+    Unseen,
+    /// A file that somebody has open.
+    #[error("is open in another program, or a second time: close it there first")]
+    Open,
+    /// No lease can be had.
+    #[error("cannot be kept from others here, which its owner or root can on a local file system ({0})")]
+    NoLease(#[source] io::Error),
+}
+
+/// What is to be rewritten, as the kernel knows it.
+#[derive(Clone, Debug)]
+pub struct Place {
+    is_block_device: bool,
+    /// Numbers of the device and of the disk that it is a part of; none for a file.
+    devices: BTreeSet<u64>,
+    /// Device and inode of files below loop devices.
+    files: BTreeSet<(u64, u64)>,
+}
+
+impl Place {
+    /// Looks at it before it is opened to be written.
+    ///
+    /// # Errors
+    /// [`Shared`], when it should not be.
+    pub fn new(metadata: &Metadata) -> Result<Place, Shared> {
+        let is_block_device = metadata.file_type().is_block_device();
+        let mut place = Place { is_block_device, devices: BTreeSet::new(), files: BTreeSet::new() };
+        if is_block_device {
+            place.look(metadata.rdev())?;
+            place.check_writers()?;
+        }
+        Ok(place)
+    }
+
+    /// Keeps others away from a file as long as the lease is held (they wait), and looks for writers of a device. To be
+    /// called before each batch of rewrites.
+    ///
+    /// # Errors
+    /// [`Shared`], when somebody has it.
+    pub fn hold<'a>(&self, file: &'a File) -> Result<Option<Lease<'a>>, Shared> {
+        if !self.is_block_device {
+            return Lease::take(file).map(Some);
+        }
+        self.check_writers()?;
+        Ok(None)
+    }
+
+    fn look(&mut self, number: u64) -> Result<(), Shared> {
+        self.devices.insert(number);
+        let (major, minor) = (libc::major(number), libc::minor(number));
+        let Ok(folder) = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")) else { return Ok(()) };
+        if fs::read_to_string(folder.join("ro")).is_ok_and(|text| text.trim() == "1") {
+            return Err(Shared::ReadOnly);
+        }
+        let mut partitions: Vec<String> =
+            children(&folder).into_iter().filter(|child| folder.join(child).join("partition").exists()).collect();
+        if !partitions.is_empty() {
+            partitions.sort();
+            return Err(Shared::Partitioned(partitions.join(", ")));
+        }
+        let Ok(disk) = DiskNode::of_device(major, minor) else { return Ok(()) };
+        self.devices.insert(libc::makedev(disk.major, disk.minor));
+        if disk.attribute("queue/zoned").is_some_and(|kind| kind != "none") {
+            return Err(Shared::Zoned);
+        }
+        self.look_below(&disk)
+    }
+
+    /// Devices below devices are the kernel's to guard; what lies below a loop device is not.
+    fn look_below(&mut self, disk: &DiskNode) -> Result<(), Shared> {
+        for below in children(&disk.folder().join("slaves")) {
+            let dev = fs::read_to_string(disk.folder().join("slaves").join(below).join("dev")).unwrap_or_default();
+            let numbers =
+                dev.trim().split_once(':').and_then(|(one, two)| Some((one.parse().ok()?, two.parse().ok()?)));
+            let below = numbers.and_then(|(major, minor)| DiskNode::of_device(major, minor).ok());
+            below.map_or(Ok(()), |below| self.look_below(&below))?;
+        }
+        let Some(file) = disk.attribute("loop/backing_file").map(PathBuf::from) else { return Ok(()) };
+        let identity = |path: &Path| fs::metadata(path).ok().map(|about| (about.dev(), about.ino()));
+        let ours = identity(&file);
+        let twin = children(Path::new("/sys/block")).into_iter().filter(|name| *name != disk.name).find(|name| {
+            let theirs = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap_or_default();
+            let theirs = Path::new(theirs.trim_end_matches('\n'));
+            theirs == file || (ours.is_some() && identity(theirs) == ours)
+        });
+        if let Some(other) = twin {
+            return Err(Shared::Twin { file, other });
+        }
+        let Ok(about) = fs::metadata(&file) else { return Ok(()) };
+        if !about.file_type().is_block_device() {
+            self.files.extend(ours);
+            return Ok(());
+        }
+        if let Some(busy) = found(&file, &about) {
+            return Err(Shared::Below { file, busy });
+        }
+        self.look(about.rdev())
+    }
+
+    fn check_writers(&self) -> Result<(), Shared> {
+        let is_it = |about: &Metadata| {
+            let is_device = about.file_type().is_block_device() && self.devices.contains(&about.rdev());
+            is_device || self.files.contains(&(about.dev(), about.ino()))
+        };
+        match writer(is_it)? {
+            Some((pid, command)) => Err(Shared::Writer { pid, command }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Another process that has one of these open for writing.
+///
+/// # Errors
+/// [`Shared::Unseen`].
+fn writer(is_it: impl Fn(&Metadata) -> bool) -> Result<Option<(u32, String)>, Shared> {
+    /// The last two bits of a file's flags (`O_ACCMODE`); zero is reading only.
+    const ACCESS: u32 = 3;
+    let pids = children(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok());
+    for pid in pids.filter(|pid| *pid != std::process::id()) {
+        let folder = PathBuf::from(format!("/proc/{pid}"));
+        let open = match fs::read_dir(folder.join("fd")) {
+            Ok(entries) => entries.flatten(),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(Shared::Unseen),
+            Err(_) => continue, // it has ended
+        };
+        for file in open.filter(|file| fs::metadata(file.path()).is_ok_and(|about| is_it(&about))) {
+            let about = fs::read_to_string(folder.join("fdinfo").join(file.file_name())).unwrap_or_default();
+            let flags = about.lines().find_map(|line| line.strip_prefix("flags:"));
+            let flags = flags.and_then(|text| u32::from_str_radix(text.trim(), 8).ok());
+            if flags.is_some_and(|flags| flags & ACCESS != 0) {
+                let command = fs::read_to_string(folder.join("comm")).unwrap_or_default();
+                return Ok(Some((pid, command.trim().to_owned())));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn children(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// A write lease (`fcntl(2)`): had only where nobody else has the file open, loop devices included. Whoever opens it
+/// meanwhile waits until it is let go.
+#[derive(Debug)]
+pub struct Lease<'a> {
+    file: &'a File,
+}
+
+impl<'a> Lease<'a> {
+    fn take(file: &'a File) -> Result<Lease<'a>, Shared> {
+        /// `F_SETSIG` of `asm-generic/fcntl.h`. (`libc` has no name for it here.)
+        const F_SETSIG: libc::c_int = 10;
+        // Whoever wants the file makes the kernel send us a signal: one that is ignored, and not SIGIO, which ends us.
+        control(file, F_SETSIG, libc::SIGURG).map_err(Shared::NoLease)?;
+        let begun = Instant::now();
+        loop {
+            match control(file, libc::F_SETLEASE, libc::F_WRLCK as libc::c_int) {
+                Ok(()) => return Ok(Lease { file }),
+                Err(error) if error.raw_os_error() != Some(libc::EAGAIN) => return Err(Shared::NoLease(error)),
+                Err(_) if begun.elapsed() < PASSING => thread::sleep(Duration::from_millis(10)),
+                Err(_) => return Err(Shared::Open),
+            }
+        }
+    }
+}
+
+impl Lease<'_> {
+    /// Does somebody wait for the file? The kernel lets him in after a while (`/proc/sys/fs/lease-break-time`: 45 s), so
+    /// what was read must not be written for much longer.
+    pub fn is_wanted(&self) -> bool {
+        // SAFETY: the command takes nothing and touches no memory; the descriptor is open.
+        let kind = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_GETLEASE) };
+        kind != libc::F_WRLCK as libc::c_int
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        // The lease ends with the file at the latest.
+        let _ = control(self.file, libc::F_SETLEASE, libc::F_UNLCK as libc::c_int);
+    }
+}
+
+fn control(file: &File, command: libc::c_int, argument: libc::c_int) -> io::Result<()> {
+    // SAFETY: both commands take a number and touch no memory; the descriptor is open.
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), command, argument) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_file_that_anybody_has_open_is_not_held() {
+        let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let place = Place::new(&file.as_file().metadata().unwrap()).unwrap();
+        let lease = place.hold(file.as_file()).unwrap();
+        assert!(lease.is_some());
+        drop(lease);
+        let reader = File::open(file.path()).unwrap();
+        assert!(matches!(place.hold(file.as_file()), Err(Shared::Open)));
+        drop(reader);
+        place.hold(file.as_file()).unwrap();
+    }
+
+    #[test]
+    fn whoever_comes_later_waits_and_is_seen() {
+        let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let place = Place::new(&file.as_file().metadata().unwrap()).unwrap();
+        let lease = place.hold(file.as_file()).unwrap().expect("a file's");
+        assert!(!lease.is_wanted());
+        let path = file.path().to_owned();
+        let comer = thread::spawn(move || File::open(path).map(drop));
+        while !lease.is_wanted() {
+            thread::yield_now();
+        }
+        drop(lease);
+        comer.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn another_process_that_may_write_is_found() {
+        let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let about = file.as_file().metadata().unwrap();
+        let is_it = |other: &Metadata| (other.dev(), other.ino()) == (about.dev(), about.ino());
+        match writer(is_it) {
+            Err(Shared::Unseen) => return eprintln!("SKIPPED: only root sees what all programs have open"),
+            found => assert!(matches!(found, Ok(None)), "we do not count"),
+        }
+        for (flags, is_found) in [("<", false), ("<>", true)] {
+            let script = format!("exec {flags}'{}'; echo open >&2; exec sleep 60", file.path().display());
+            let mut child = Command::new("sh").args(["-c", &script]).stderr(Stdio::piped()).spawn().unwrap();
+            let mut said = [0; 5];
+            std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut said).unwrap();
+            assert_eq!(writer(is_it).unwrap().map(|(pid, _)| pid), is_found.then_some(child.id()));
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+}
