@@ -163,7 +163,8 @@ pub fn layouts() -> Vec<Case> {
     all.into_iter().flat_map(each).collect()
 }
 
-/// Arrays that are none of the library's: five kinds of which two members share a disk, and one without any order.
+/// Arrays that are none of the library's, in quiet and under heavy noise: five kinds of which two members share a disk, and
+/// one without any order.
 pub fn misconfigured() -> Vec<Case> {
     let kinds = [
         (LayoutKind::Raid0, 0),
@@ -172,29 +173,29 @@ pub fn misconfigured() -> Vec<Case> {
         (LayoutKind::Raid5Rs, 1),
         (LayoutKind::Raid5Ra, 1),
     ];
-    let mut cases: Vec<Case> = kinds
-        .into_iter()
-        .map(|(kind, parity)| Case {
-            name: format!("shared disk: {kind} of 4"),
+    let mut cases = Vec::new();
+    for noise in [Noise::Clean, Noise::Heavy] {
+        cases.extend(kinds.map(|(kind, parity)| Case {
+            name: format!("shared disk: {kind} of 4, {noise}"),
             setup: Box::new(move |rng| {
                 let first = rng.below(4) as usize;
-                let second = (first + 1 + rng.below(3) as usize) % 4;
-                Setup { same: Some((first, second)), ..somewhere(rng, map(kind, 4 - parity, parity, 4), CHUNK) }
+                let same = Some((first, (first + 1 + rng.below(3) as usize) % 4));
+                Setup { same, noise, ..somewhere(rng, map(kind, 4 - parity, parity, 4), CHUNK) }
             }),
             expected: Expected::Unequal,
-        })
-        .collect();
-    cases.push(Case {
-        name: "permuted: 24 chunks on 6 disks".into(),
-        setup: Box::new(|rng| {
-            let mut list: Vec<usize> = (0..24).map(|chunk| chunk % 6).collect();
-            for i in (1..list.len()).rev() {
-                list.swap(i, rng.below(i as u64 + 1) as usize);
-            }
-            somewhere(rng, Map::Free(list), CHUNK)
-        }),
-        expected: Expected::NoLayout,
-    });
+        }));
+        cases.push(Case {
+            name: format!("permuted: 24 chunks on 6 disks, {noise}"),
+            setup: Box::new(move |rng| {
+                let mut list: Vec<usize> = (0..24).map(|chunk| chunk % 6).collect();
+                for i in (1..list.len()).rev() {
+                    list.swap(i, rng.below(i as u64 + 1) as usize);
+                }
+                Setup { noise, ..somewhere(rng, Map::Free(list), CHUNK) }
+            }),
+            expected: Expected::NoLayout,
+        });
+    }
     cases
 }
 
