@@ -210,7 +210,8 @@ async fn settled(
         yardstick.move_to(sampler, slow[0].0).await?;
     }
     let odds = is_multiple(sampler, &mut yardstick, bytes, limits).await?;
-    if odds <= 0.0 {
+    // What so many bursts cannot settle is mostly a part of the pattern.
+    if odds < BELIEVED {
         return Ok(None);
     }
     doubt.add(odds);
