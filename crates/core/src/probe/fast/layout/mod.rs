@@ -38,7 +38,7 @@ pub async fn find(
         let Accepted { classes, odds } = accepted;
         return Ok(Some(Classes { classes, lost: None, confidence: probability(odds) }));
     }
-    let found = free::find(sampler, hammer, places).await?;
+    let found = free::find(sampler, hammer, places, copies).await?;
     // Nothing that is known stands for the chunks here: the classes are no surer than they are.
     let sure = places.chunk.confidence;
     Ok(found.map(|Found { classes, lost, confidence }| Classes { classes, lost, confidence: confidence.min(sure) }))
