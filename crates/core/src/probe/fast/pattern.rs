@@ -223,6 +223,9 @@ async fn settled(
         }
         let odds = is_multiple(sampler, &mut yardstick, bytes / prime, limits).await?;
         doubt.add(odds);
+        if (0.0..BELIEVED).contains(&odds) {
+            return Ok(None);
+        }
         if odds > 0.0 {
             bytes /= prime;
         } else {
