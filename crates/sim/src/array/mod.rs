@@ -18,6 +18,7 @@ pub mod setup;
 mod spindle;
 #[cfg(test)]
 mod tests;
+pub mod trials;
 pub mod truth;
 mod work;
 

@@ -2,8 +2,8 @@
 
 use super::map::{Map, Redundancy};
 use super::setup::Setup;
-use scrubjay_core::probe::known::{Claim, Known};
-use scrubjay_core::probe::library::canonical;
+use scrubjay_core::probe::known::{Claim, Finding, Known};
+use scrubjay_core::probe::library::{self, canonical};
 
 /// What there is to be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,17 @@ pub struct Agreement {
     pub layout: bool,
     /// A layout was accepted that is not it.
     pub is_layout_wrong: bool,
+}
+
+/// A statement of a prober, held against the truth: what it is about, how sure it is, and whether it is true.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Statement {
+    /// What it is about.
+    pub about: &'static str,
+    /// How sure it is said to be.
+    pub confidence: f64,
+    /// Is it true?
+    pub is_true: bool,
 }
 
 impl Agreement {
@@ -82,6 +93,58 @@ impl Truth {
                 None => fits.is_empty(),
             },
             is_layout_wrong: !fits.is_empty() && (named.is_none() || !classes),
+        }
+    }
+
+    /// The class of the chunks that a member holds, if it holds any.
+    pub fn class_of(&self, setup: &Setup, disk: usize) -> Option<usize> {
+        let list = setup.map.pattern();
+        let first = setup.phase_bytes.div_ceil(setup.chunk_bytes) as usize;
+        (0..self.classes.len()).find(|i| list[(first + i) % list.len()] == disk).map(|i| self.classes[i])
+    }
+
+    /// Each statement that was made, and whether it is true.
+    pub fn statements(&self, setup: &Setup, known: &Known) -> Vec<Statement> {
+        let found = self.agreement(setup, known);
+        let chunk = known.chunk_bytes.as_ref().map(|claim| Some(claim.value) == self.chunk.map(|chunk| chunk.0));
+        let phase = known.phase_bytes.as_ref().map(|claim| Some(claim.value) == self.chunk.map(|chunk| chunk.1));
+        // One disk is one disk, whatever layout it is said to be.
+        let layout = found.layout || self.chunk.is_none() && found.classes;
+        let sure = |claim: &Option<Claim<u64>>| claim.as_ref().map(|claim| claim.confidence);
+        let mut all: Vec<Statement> = [
+            ("pattern", sure(&known.pattern_bytes), found.pattern),
+            ("chunk", sure(&known.chunk_bytes), chunk == Some(true)),
+            ("phase", sure(&known.phase_bytes), phase == Some(true)),
+            ("copies", known.copies.as_ref().map(|claim| claim.confidence), found.copies),
+            ("classes", known.classes.as_ref().map(|claim| claim.confidence), found.classes),
+            ("disks", known.disks.as_ref().map(|claim| claim.confidence), found.disks),
+            ("layout", known.fits.as_ref().map(|claim| claim.confidence), layout),
+        ]
+        .into_iter()
+        .filter_map(|(about, confidence, is_true)| Some(Statement { about, confidence: confidence?, is_true }))
+        .collect();
+        all.extend(known.findings.iter().map(|claim| Statement {
+            about: "findings",
+            confidence: claim.confidence,
+            is_true: found.classes && self.is_true(setup, &claim.value),
+        }));
+        all
+    }
+
+    /// Is it so, of an array whose classes are known?
+    fn is_true(&self, setup: &Setup, finding: &Finding) -> bool {
+        let holds = |class: usize, is: &dyn Fn(f64) -> bool| {
+            setup.odd.iter().any(|odd| is(odd.rotation * odd.seek) && self.class_of(setup, odd.disk) == Some(class))
+        };
+        match finding {
+            Finding::Unequal { .. } => {
+                let size = |class: usize| self.classes.iter().filter(|other| **other == class).count();
+                self.classes.iter().any(|class| size(*class) != size(0))
+            }
+            Finding::Slow { class, .. } => holds(*class, &|times| times > 1.0),
+            Finding::Fast { class, .. } => holds(*class, &|times| times < 1.0),
+            Finding::Lost { class } => setup.lost.is_some_and(|disk| self.class_of(setup, disk) == Some(*class)),
+            Finding::Unknown => library::fits(&self.classes, Some(self.copies)).is_empty(),
         }
     }
 }

@@ -4,11 +4,14 @@
 use super::evidence::probability;
 use super::sampler::{End, Sampler};
 use super::statistic::undisturbed;
-use super::thresholds::{COLLIDED_LOG, COLLIDED_SPREAD, COPIES_MAX};
+use super::thresholds::{COLLIDED_LOG, COLLIDED_SPREAD, COPIES_MAX, SETTLED};
 use crate::probe::known::Claim;
 
 /// Collisions at first; the standard error of what is taken of them is a quarter of the distance to the threshold.
 const COLLISIONS: usize = 32;
+/// Collisions before reads are said to wait for each other. Where mirrors choose a copy by chance, half of two reads wait
+/// although there are two copies; of so many, seven in ten do in one array of a thousand (of 32, in one of a hundred).
+const COLLISIONS_MIN: usize = 64;
 /// More are made as long as it is less sure than that,
 const SURE: f64 = 0.999;
 /// up to so many.
@@ -51,8 +54,9 @@ async fn is_collided(
         let off = undisturbed(&logs) - undisturbed(singles) - COLLIDED_LOG;
         // 1.3 of the error of a mean is that of this quantile.
         let errors = off.abs() / (1.3 * COLLIDED_SPREAD / (logs.len() as f64).sqrt());
-        let sure = probability(errors * errors / 2.0);
-        if sure >= SURE || logs.len() >= COLLISIONS_MAX {
+        let sure = probability((errors * errors / 2.0).min(SETTLED));
+        let is_enough = off <= 0.0 || logs.len() >= COLLISIONS_MIN;
+        if sure >= SURE && is_enough || logs.len() >= COLLISIONS_MAX {
             return Ok((off > 0.0, sure));
         }
     }

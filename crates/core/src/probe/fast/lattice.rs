@@ -17,14 +17,7 @@ pub const DISKS_MAX: u64 = 64;
 /// is likely to have divides one of them, as far as they have room.
 pub fn candidates(stride_max: u64, pattern_max: u64, disks_max: u64) -> Vec<u64> {
     let mut wanted = patterns(stride_max.min(pattern_max), disks_max);
-    let mut strides: Vec<u64> = Vec::new();
-    for pattern in &wanted {
-        let joined = |stride: u64| least_common_multiple(stride, *pattern).filter(|&joined| joined <= stride_max);
-        match strides.iter_mut().find_map(|stride| joined(*stride).map(|joined| (stride, joined))) {
-            Some((stride, joined)) => *stride = joined,
-            None => strides.push(*pattern),
-        }
-    }
+    let mut strides = joined(&wanted, stride_max);
     for stride in &mut strides {
         // Powers of two cost nothing: they are searched by halves.
         while *stride * 2 <= stride_max && (*stride * 2).trailing_zeros() <= pattern_max.ilog2() {
@@ -40,6 +33,27 @@ pub fn candidates(stride_max: u64, pattern_max: u64, disks_max: u64) -> Vec<u64>
         found.push(best);
     }
     found
+}
+
+/// Multiples of `bytes`, of at most `stride_max` bytes: if the pattern is 2 to [`DISKS_LIKELY`] times `bytes`, it divides one of
+/// them, as far as they have room. (What is taken for a pattern is mostly a stripe or some of them, and each member
+/// holds one parity of so many stripes as there are disks.) `bytes` itself where nothing larger has room.
+pub fn multiples(bytes: u64, stride_max: u64) -> Vec<u64> {
+    let wanted: Vec<u64> = (1..=DISKS_LIKELY).rev().map(|times| times * bytes).filter(|w| *w <= stride_max).collect();
+    if wanted.is_empty() { vec![bytes] } else { joined(&wanted, stride_max) }
+}
+
+/// Numbers of at most `stride_max` such that each of those that are wanted divides one of them.
+fn joined(wanted: &[u64], stride_max: u64) -> Vec<u64> {
+    let mut strides: Vec<u64> = Vec::new();
+    for pattern in wanted {
+        let joined = |stride: u64| least_common_multiple(stride, *pattern).filter(|&joined| joined <= stride_max);
+        match strides.iter_mut().find_map(|stride| joined(*stride).map(|joined| (stride, joined))) {
+            Some((stride, joined)) => *stride = joined,
+            None => strides.push(*pattern),
+        }
+    }
+    strides
 }
 
 /// The patterns of likely arrays: of striping and mirrors (and ZIGZAG), of one parity, of two. Where a likely chunk has no
@@ -115,6 +129,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn each_small_multiple_divides_one_of_few() {
+        assert_eq!(multiples(10, 1000), [480, 900, 140, 130, 110]);
+        for (bytes, stride_max) in [(1, 1 << 20), (1, 100), (7, 700), (1 << 20, 9 << 20), (15, 15), (512, 34 << 20)] {
+            let found = multiples(bytes, stride_max);
+            assert!(found.len() <= 8 && found.iter().all(|&stride| stride <= stride_max), "{found:?}");
+            for times in (1..=DISKS_LIKELY).filter(|times| times * bytes <= stride_max) {
+                assert!(found.iter().any(|stride| stride.is_multiple_of(times * bytes)), "{times} of {found:?}");
+            }
+        }
+        assert_eq!(multiples(16, 15), [16]);
     }
 
     #[test]

@@ -1,79 +1,115 @@
-//! The last step: is a member unlike the others? Bursts on each class, more of them where something is odd.
+//! The last step: is a member unlike the others? A few bursts on each class raise a suspicion; others, in pairs with bursts on
+//! classes that are not suspected, have to confirm it.
+//!
+//! What raised the suspicion is not counted again: of many healthy members some always seem odd at first. Bursts of a pair
+//! come one after the other, so that whoever disturbs the array now disturbs both.
 
 use super::layout::places::Places;
 use super::sampler::{End, Sampler};
-use super::statistic::{gap_trimmed, median, spread, time_reached};
-use super::thresholds::{ODD_ERRORS, ODD_MIN, ODD_SUSPECTED, SPREAD_MIN};
-use super::yardstick::Yardstick;
+use super::statistic::{Trimmed, gap_trimmed, median, median_low, time_reached};
+use super::thresholds::{ODD_DISMISSED, ODD_MIN, ODD_PRIOR, ODD_SAME, ODD_SETTLED, ODD_SUSPECTED, SETTLED};
+use super::yardstick::Burst;
 use crate::probe::known::Regime;
 
-/// Bursts on every class, and on one that is suspected.
-const BURSTS: (usize, usize) = (3, 15);
+/// Bursts on every class at first.
+const SCREENED: usize = 3;
+/// Pairs after which the answer is looked at. So few, as each look is a chance to be wrong.
+const LOOKS: [usize; 5] = [6, 12, 24, 48, 96];
+
+/// Classes, and how they are measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Members<'a> {
+    /// The kind of burst.
+    pub burst: Burst,
+    /// Where their chunks are.
+    pub places: Places,
+    /// The class of each chunk.
+    pub classes: &'a [usize],
+    /// The class that is not there, and so none of those that are compared.
+    pub lost: Option<usize>,
+}
 
 /// The times of one class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassTime {
-    /// In medians of all classes.
+    /// In those of the others.
     pub factor: f64,
-    /// Log-odds that it is unlike the others; zero where it is not.
-    pub odds: f64,
+    /// Log-odds that it is unlike them; nothing where that is not shown.
+    pub odds: Option<f64>,
 }
 
 /// Measures each class.
 ///
 /// # Errors
 /// Of [`Sampler::run`].
-pub async fn find(
-    sampler: &mut Sampler,
-    yardstick: &Yardstick,
-    places: Places,
-    classes: &[usize],
-) -> Result<Vec<ClassTime>, End> {
-    let count = classes.iter().max().map_or(0, |most| most + 1);
+pub async fn find(sampler: &mut Sampler, members: Members<'_>) -> Result<Vec<ClassTime>, End> {
+    let count = members.classes.iter().max().map_or(0, |most| most + 1);
     let mut logs = vec![Vec::new(); count];
-    for _ in 0..BURSTS.0 {
+    for _ in 0..SCREENED {
         for (class, logs) in logs.iter_mut().enumerate() {
-            logs.extend(pace(sampler, yardstick, places, classes, class).await?);
+            logs.extend(pace(sampler, &members, class).await?);
         }
     }
-    let middle = |all: &[Vec<f64>]| median(&all.iter().map(|logs| median(logs)).collect::<Vec<_>>());
-    let first = middle(&logs);
-    for (class, logs) in logs.iter_mut().enumerate() {
-        if (median(logs) - first).abs() > ODD_SUSPECTED {
-            for _ in BURSTS.0..BURSTS.1 {
-                logs.extend(pace(sampler, yardstick, places, classes, class).await?);
-            }
+    let screened: Vec<f64> = logs.iter().map(|logs| median(logs)).collect();
+    let others = |class: &usize| Some(*class) != members.lost;
+    // Of two the faster one is the measure: a disk is sooner slow than fast.
+    let middle = median_low(&(0..count).filter(others).map(|class| screened[class]).collect::<Vec<_>>());
+    let (suspects, trusted): (Vec<usize>, Vec<usize>) =
+        (0..count).filter(others).partition(|class| (screened[*class] - middle).abs() > ODD_SUSPECTED);
+    let mut times: Vec<ClassTime> =
+        screened.iter().map(|log| ClassTime { factor: (log - middle).exp(), odds: None }).collect();
+    for suspect in &suspects {
+        let asked = suspects.len();
+        times[*suspect] = confirmed(sampler, &members, *suspect, &trusted, asked).await?;
+    }
+    Ok(times)
+}
+
+/// Measures one class against those that are trusted, in turn, until it is known whether it is like them; `asked` classes
+/// are.
+async fn confirmed(
+    sampler: &mut Sampler,
+    members: &Members<'_>,
+    suspect: usize,
+    trusted: &[usize],
+    asked: usize,
+) -> Result<ClassTime, End> {
+    let mut differences = Vec::new();
+    let mut time = ClassTime { factor: 1.0, odds: None };
+    for pairs in LOOKS {
+        for pair in differences.len()..pairs {
+            let other = trusted[pair % trusted.len()];
+            // Each is first as often as second.
+            let (first, second) = if pair % 2 == 0 { (suspect, other) } else { (other, suspect) };
+            let (first, second) = (pace(sampler, members, first).await?, pace(sampler, members, second).await?);
+            // A burst that failed altogether accuses nobody.
+            let difference = first.zip(second).map_or(0.0, |(first, second)| first - second);
+            differences.push(if pair % 2 == 0 { difference } else { -difference });
+        }
+        let off = Trimmed::of(&differences);
+        let odds = off.log_odds(ODD_SAME) - ODD_PRIOR - ((asked * LOOKS.len()) as f64).ln();
+        let is_odd = off.mean.abs() > ODD_MIN && odds >= ODD_SETTLED;
+        time = ClassTime { factor: off.mean.exp(), odds: is_odd.then_some(odds.min(SETTLED)) };
+        if odds >= SETTLED || off.mean.abs() + ODD_DISMISSED * off.error < ODD_MIN {
+            break;
         }
     }
-    let middle = middle(&logs);
-    let time = |logs: &Vec<f64>| {
-        let off = median(logs) - middle;
-        // 1.25 of the spread of a mean is that of a median.
-        let error = 1.25 * spread(logs).max(SPREAD_MIN) / (logs.len().max(1) as f64).sqrt();
-        let is_odd = off.abs() > ODD_MIN && off.abs() > ODD_ERRORS * error && logs.len() > BURSTS.0;
-        ClassTime { factor: off.exp(), odds: if is_odd { (off / error).powi(2) / 2.0 } else { 0.0 } }
-    };
-    Ok(logs.iter().map(time).collect())
+    Ok(time)
 }
 
 /// The logarithm of the pace of one burst on a class.
-async fn pace(
-    sampler: &mut Sampler,
-    yardstick: &Yardstick,
-    places: Places,
-    classes: &[usize],
-    class: usize,
-) -> Result<Option<f64>, End> {
+async fn pace(sampler: &mut Sampler, members: &Members<'_>, class: usize) -> Result<Option<f64>, End> {
+    let Members { burst, places, classes, .. } = *members;
     let own: Vec<usize> = (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect();
     let mut reads = Vec::new();
-    for start in sampler.places(places.pattern, places.pattern - sampler.device().block, yardstick.burst.count) {
+    for start in sampler.places(places.pattern, places.pattern - sampler.device().block, burst.count) {
         let chunk = own[sampler.rng.below(own.len() as u64) as usize];
         let pattern = start / places.pattern * places.pattern;
         let place = places.some(sampler, chunk);
         reads.push(sampler.read(pattern + place));
     }
     let done: Vec<f64> = sampler.run(reads).await?.into_iter().flatten().collect();
-    let pace = match yardstick.burst.regime {
+    let pace = match burst.regime {
         Regime::Disks => gap_trimmed(&done),
         Regime::Flash { .. } => time_reached(&done),
     };

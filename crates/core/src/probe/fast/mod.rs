@@ -30,7 +30,9 @@ use crate::layout::LayoutKind;
 use crate::rng::Rng;
 use evidence::probability;
 use hammer::Hammer;
+use layout::Classes;
 use layout::places::Places;
+use members::{ClassTime, Members};
 use pattern::Pattern;
 use sampler::{End, Sampler};
 use yardstick::Burst;
@@ -126,6 +128,8 @@ async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies:
         sampler.note(|known| (known.chunk_bytes, known.phase_bytes) = (None, None));
         return Ok(());
     };
+    // The classes of what is no pattern are none.
+    found.confidence = found.confidence.min(pattern.confidence);
     let period = layout::period(&found.classes);
     if period < found.classes.len() {
         found.classes.truncate(period);
@@ -149,15 +153,16 @@ async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies:
         });
     }
     sampler.begin(Stage::Members);
-    let times = members::find(sampler, &pattern.yardstick, places, &found.classes).await?;
+    let Classes { classes, lost, confidence } = &found;
+    let members = Members { burst: pattern.yardstick.burst, places, classes, lost: *lost };
+    let times = members::find(sampler, members).await?;
     sampler.note(|known| {
         known.class_times = times.iter().map(|time| time.factor).collect();
-        for (class, time) in times.iter().enumerate().filter(|(class, _)| Some(*class) != found.lost) {
-            let factor = time.factor;
+        for (class, ClassTime { factor, odds }) in times.into_iter().enumerate() {
             let finding = if factor > 1.0 { Finding::Slow { class, factor } } else { Finding::Fast { class, factor } };
-            if time.odds > 0.0 {
-                known.findings.push(Claim::new(finding, probability(time.odds)));
-            }
+            // No class is surer than that there are classes.
+            let sure = odds.map(|odds| probability(odds).min(*confidence));
+            known.findings.extend(sure.map(|sure| Claim::new(finding, sure)));
         }
     });
     Ok(())

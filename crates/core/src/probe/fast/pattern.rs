@@ -1,14 +1,14 @@
 //! The second step: the pattern's size, by division of a large multiple of it.
 //!
 //! ```text
-//! candidates -> the slowest (one disk does it all) -> yardstick -> divide by primes, as long as it stays slow -> settle
-//!      ^                                                                                     -> copies: is it one class?
+//! candidates -> the slowest (one disk does it all) -> yardstick -> divide by primes, as long as it stays slow
+//!      ^                                                  -> settle: against its own slowest multiple -> copies: is it one class?
 //!      +-------- once more, of more disks, if one of these fails <---------------------------------+
 //! ```
 
 use super::copies;
 use super::evidence::{Doubt, of_stride};
-use super::lattice::{DISKS_LIKELY, DISKS_MAX, candidates, factors};
+use super::lattice::{DISKS_LIKELY, DISKS_MAX, candidates, factors, multiples};
 use super::sampler::{End, Sampler};
 use super::statistic::median;
 use super::stride::is_multiple;
@@ -29,8 +29,6 @@ const CANDIDATE_SPREAD: f64 = 0.15;
 const FASTER_MAX: f64 = 1.7;
 /// After so many patterns that did not stand the last test, there is none.
 const ATTEMPTS_MAX: usize = 4;
-/// Multiples of the pattern at which references are measured: other distances than those under test.
-const MULTIPLES: [u64; 5] = [1, 3, 5, 7, 11];
 /// The smallest stride that must have room: chunks of 4 KiB on four disks.
 const STRIDE_MIN: u64 = 16 << 10;
 
@@ -66,41 +64,68 @@ pub async fn find(
     }
     let mut failure = None;
     for attempt in 1..=ATTEMPTS_MAX {
-        let burst = Burst { count: burst.count.max(CANDIDATE_BURST * attempt.min(2)), ..burst };
         let is_larger = failure == Some(Unmeasurable::Unsaturated) || attempt * 2 > ATTEMPTS_MAX;
         let disks_max = if is_larger { DISKS_MAX } else { DISKS_LIKELY };
         let strides = candidates(stride_max, pattern_max, disks_max);
-        let multiple = slowest(sampler, burst, strides, attempt).await?;
-        let mut yardstick = match Yardstick::new(sampler, burst, vec![multiple]).await {
-            // One disk at some offsets and several at others is no noise.
-            Err(End::Unmeasurable(why)) if why == Unmeasurable::TooNoisy => {
-                failure = Some(why);
-                continue;
-            }
-            other => other?,
+        failure = match attempted(sampler, burst, response, strides, attempt).await {
+            Ok(Some(pattern)) => return Ok(Some(pattern)),
+            Ok(None) => None,
+            Err(End::Unmeasurable(why @ (Unmeasurable::TooNoisy | Unmeasurable::Unsaturated))) => Some(why),
+            Err(end) => return Err(end),
         };
-        if burst.regime == Regime::Disks && response / yardstick.log().exp() > FASTER_MAX * COPIES_MAX as f64 {
-            failure = Some(Unmeasurable::Unsaturated);
-            continue;
-        }
-        failure = None;
-        let bytes = divided(sampler, &mut yardstick, multiple, attempt).await?;
-        let Some(mut pattern) = settled(sampler, yardstick, bytes, stride_max).await? else { continue };
-        if burst.regime == Regime::Disks {
-            pattern.copies = copies::find(sampler, pattern.bytes).await?;
-            if pattern.copies.is_none() {
-                // More disks than any mirror has: it only looked alike because it is spread over all of them.
-                failure = Some(Unmeasurable::Unsaturated);
-                continue;
-            }
-        }
-        return Ok(Some(pattern));
     }
     failure.map_or(Ok(None), |why| Err(End::Unmeasurable(why)))
 }
 
-/// The candidate whose bursts take longest: if one of them is a multiple of the pattern, it is among the slowest.
+/// Looks for it once, among the divisors of these strides.
+async fn attempted(
+    sampler: &mut Sampler,
+    burst: Burst,
+    response: f64,
+    strides: Vec<u64>,
+    attempt: usize,
+) -> Result<Option<Pattern>, End> {
+    let burst = Burst { count: burst.count.max(CANDIDATE_BURST * attempt.min(2)), ..burst };
+    let stride_max = strides.iter().copied().max().unwrap_or_default();
+    let multiple = slowest(sampler, burst, strides, attempt).await?;
+    // One disk at some offsets and several at others is no noise: that ends an attempt, too.
+    let mut yardstick = Yardstick::new(sampler, burst, multiple).await?;
+    if burst.regime == Regime::Disks && response / yardstick.log().exp() > FASTER_MAX * COPIES_MAX as f64 {
+        return Err(End::Unmeasurable(Unmeasurable::Unsaturated));
+    }
+    let bytes = divided(sampler, &mut yardstick, multiple, attempt).await?;
+    let Some(mut pattern) = settled(sampler, yardstick, bytes, stride_max).await? else { return Ok(None) };
+    if burst.regime == Regime::Disks {
+        pattern.copies = copies::find(sampler, pattern.bytes).await?;
+        if pattern.copies.is_none() {
+            // More disks than any mirror has: it only looked alike because it is spread over all of them.
+            return Err(End::Unmeasurable(Unmeasurable::Unsaturated));
+        }
+    }
+    Ok(Some(pattern))
+}
+
+/// The candidate whose bursts take longest, if it goes on like that: if one of them is a multiple of the pattern, it is
+/// among the slowest.
 async fn slowest(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>, attempt: usize) -> Result<u64, End> {
+    let live = slow(sampler, burst, strides, attempt).await?;
+    let mut offsets = Offsets::new(sampler);
+    let slow = live.iter().map(|(_, log)| *log).fold(f64::MIN, f64::max);
+    for (stride, _) in &live {
+        let mut odds = 0.0;
+        while odds > -DISMISSED {
+            let offset = offsets.next_of(*stride, sampler.device().block);
+            odds += of_stride(burst.pace(sampler, *stride, offset).await? - slow, CANDIDATE_SPREAD);
+            if odds >= BELIEVED {
+                return Ok(*stride);
+            }
+        }
+    }
+    Ok(live[0].0)
+}
+
+/// Of some strides those that nothing is much slower than, the most evenly slow one first, with their median paces.
+async fn slow(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>, attempt: usize) -> Result<Vec<(u64, f64)>, End> {
     let mut offsets = Offsets::new(sampler);
     let mut live: Vec<(u64, Vec<f64>)> = strides.into_iter().map(|stride| (stride, Vec::new())).collect();
     let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
@@ -117,20 +142,8 @@ async fn slowest(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>, attempt
             break;
         }
     }
-    // Of equals the one that is slow most evenly, if it goes on like that.
     live.sort_by(|(_, a), (_, b)| evenness(b).total_cmp(&evenness(a)));
-    let slow = live.iter().map(|(_, logs)| median(logs)).fold(f64::MIN, f64::max);
-    for (stride, _) in &live {
-        let mut odds = 0.0;
-        while odds > -DISMISSED {
-            let offset = offsets.next_of(*stride, sampler.device().block);
-            odds += of_stride(burst.pace(sampler, *stride, offset).await? - slow, CANDIDATE_SPREAD);
-            if odds >= BELIEVED {
-                return Ok(*stride);
-            }
-        }
-    }
-    Ok(live[0].0)
+    Ok(live.into_iter().map(|(stride, logs)| (stride, median(&logs))).collect())
 }
 
 /// The mean of the lower half: a stride that is one disk only at some offsets is fast at the others.
@@ -178,6 +191,10 @@ async fn divided(sampler: &mut Sampler, yardstick: &mut Yardstick, multiple: u64
 }
 
 /// Tests for good that it is a multiple of the pattern, and that no part of it is one.
+///
+/// What it was found by may have been no multiple either: RAID-5 left-asymmetric is slow, if not everywhere, at each
+/// multiple of a stripe. So it is measured by one of its own multiples: the slowest, which is a multiple of the pattern if
+/// any is. (A flash drive is an array of dies itself: there the slowest one says how those are laid out.)
 async fn settled(
     sampler: &mut Sampler,
     mut yardstick: Yardstick,
@@ -188,12 +205,16 @@ async fn settled(
     let limits = (SETTLED, SETTLED);
     let mut bytes = bytes;
     let mut doubt = Doubt::default();
+    if yardstick.burst.regime == Regime::Disks {
+        let slow = slow(sampler, yardstick.burst, multiples(bytes, stride_max), 1).await?;
+        yardstick.move_to(sampler, slow[0].0).await?;
+    }
     let odds = is_multiple(sampler, &mut yardstick, bytes, limits).await?;
-    if odds <= 0.0 {
+    // What so many bursts cannot settle is mostly a part of the pattern.
+    if odds < BELIEVED {
         return Ok(None);
     }
     doubt.add(odds);
-    yardstick.strides = MULTIPLES.iter().map(|times| times * bytes).filter(|stride| *stride <= stride_max).collect();
     let mut primes: Vec<u64> = factors(bytes / block).into_iter().map(|(prime, _)| prime).collect();
     while let Some(&prime) = primes.last() {
         if !(bytes / block).is_multiple_of(prime) {
@@ -202,6 +223,9 @@ async fn settled(
         }
         let odds = is_multiple(sampler, &mut yardstick, bytes / prime, limits).await?;
         doubt.add(odds);
+        if (0.0..BELIEVED).contains(&odds) {
+            return Ok(None);
+        }
         if odds > 0.0 {
             bytes /= prime;
         } else {

@@ -3,7 +3,8 @@
 //! Model of a burst at one disk, against which they were chosen: the disk of Denehy et al. 2004, 8 to 32 random reads at a
 //! time. The logarithm of its pace has a spread of 6 to 11 %; the same burst on two disks lies 0.55 lower, plus or minus 0.2.
 
-/// Log-odds at which a statement is settled: one error in ten thousand.
+/// Log-odds at which a statement is settled: one error in ten thousand. No test calls itself surer, however far its numbers go:
+/// the models behind them are no better known than that.
 pub const SETTLED: f64 = 9.2;
 /// Log-odds at which a search goes on as if a stride were a multiple: one in thirty. All of them are tested again together,
 /// as the pattern divides each; being wrong costs a repetition.
@@ -76,10 +77,17 @@ pub const APART: f64 = 6.5;
 /// Hammers for one question, after which the likelier answer is taken.
 pub const HAMMERS_MAX: usize = 12;
 
-/// A class is measured further when the logarithm of its time is off by more: a member 1.4 times as slow is at 0.34, and
-/// two bursts have a spread of 0.06.
-pub const ODD_SUSPECTED: f64 = 0.12;
-/// It is called slow or fast when it is off by more than this,
-pub const ODD_MIN: f64 = 0.16;
-/// and by more than so many standard errors.
-pub const ODD_ERRORS: f64 = 5.5;
+/// A class is measured against others when the logarithm of its time is off by more: a member 1.2 times as slow is at
+/// 0.17, and the median of three bursts has an error of 0.04 to 0.09.
+pub const ODD_SUSPECTED: f64 = 0.1;
+/// It is called slow or fast when it is off by more than this: 13 %.
+pub const ODD_MIN: f64 = 0.12;
+/// Members that are off by less are alike: drives of one model are, give or take a few parts in a hundred. A choice.
+pub const ODD_SAME: f64 = 0.03;
+/// A member that is off by so many standard errors less than [`ODD_MIN`] is not asked further: one in twenty that is off by
+/// just that is let go at each look.
+pub const ODD_DISMISSED: f64 = 1.6;
+/// Log-odds against an unlike member before anything is measured: one array in a hundred has one.
+pub const ODD_PRIOR: f64 = 4.6;
+/// Log-odds from which on a member is called slow or fast: one in a thousand is blamed wrongly.
+pub const ODD_SETTLED: f64 = 6.9;

@@ -73,24 +73,21 @@ impl Offsets {
 pub struct Yardstick {
     /// The burst of each reference.
     pub burst: Burst,
-    /// Multiples of the pattern, as far as is known.
-    pub strides: Vec<u64>,
+    /// A multiple of the pattern, as far as is known.
+    stride: u64,
     logs: VecDeque<f64>,
     offsets: Offsets,
 }
 
 impl Yardstick {
-    /// Measures multiples of the pattern; on disks with as many requests a burst as it takes.
+    /// Measures a multiple of the pattern; on disks with as many requests a burst as it takes.
     ///
     /// # Errors
     /// [`Unmeasurable::TooNoisy`] when that does not help.
-    pub async fn new(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>) -> Result<Yardstick, End> {
-        let mut yardstick = Yardstick { burst, strides, logs: VecDeque::new(), offsets: Offsets::new(sampler) };
+    pub async fn new(sampler: &mut Sampler, burst: Burst, stride: u64) -> Result<Yardstick, End> {
+        let mut yardstick = Yardstick { burst, stride, logs: VecDeque::new(), offsets: Offsets::new(sampler) };
         loop {
-            yardstick.logs.clear();
-            for _ in 0..REFERENCES {
-                yardstick.refresh(sampler).await?;
-            }
+            yardstick.move_to(sampler, stride).await?;
             let spread = spread(yardstick.logs.make_contiguous());
             let count = yardstick.burst.count;
             if spread <= SPREAD_WANTED || count >= BURST_MAX {
@@ -104,14 +101,26 @@ impl Yardstick {
         }
     }
 
+    /// Measures this multiple from now on, and forgets what it knew.
+    ///
+    /// # Errors
+    /// Of [`Burst::pace`].
+    pub async fn move_to(&mut self, sampler: &mut Sampler, stride: u64) -> Result<(), End> {
+        self.stride = stride;
+        self.logs.clear();
+        for _ in 0..REFERENCES {
+            self.refresh(sampler).await?;
+        }
+        Ok(())
+    }
+
     /// One reference more; the oldest is forgotten.
     ///
     /// # Errors
     /// Of [`Burst::pace`].
     pub async fn refresh(&mut self, sampler: &mut Sampler) -> Result<(), End> {
-        let stride = self.strides[sampler.rng.below(self.strides.len() as u64) as usize];
-        let offset = self.offsets.next_of(stride, sampler.device().block);
-        self.logs.push_back(self.burst.pace(sampler, stride, offset).await?);
+        let offset = self.offsets.next_of(self.stride, sampler.device().block);
+        self.logs.push_back(self.burst.pace(sampler, self.stride, offset).await?);
         if self.logs.len() > REFERENCES_MAX {
             self.logs.pop_front();
         }

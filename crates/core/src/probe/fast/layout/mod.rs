@@ -38,8 +38,10 @@ pub async fn find(
         let Accepted { classes, odds } = accepted;
         return Ok(Some(Classes { classes, lost: None, confidence: probability(odds) }));
     }
-    let found = free::find(sampler, hammer, places).await?;
-    Ok(found.map(|Found { classes, lost, confidence }| Classes { classes, lost, confidence }))
+    let found = free::find(sampler, hammer, places, copies).await?;
+    // Nothing that is known stands for the chunks here: the classes are no surer than they are.
+    let sure = places.chunk.confidence;
+    Ok(found.map(|Found { classes, lost, confidence }| Classes { classes, lost, confidence: confidence.min(sure) }))
 }
 
 /// The log-odds that mirrors are chained (Hsiao & DeWitt 1990): hammers on two chunks load both disks of the chunk between
