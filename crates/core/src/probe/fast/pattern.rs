@@ -210,8 +210,8 @@ async fn settled(
         yardstick.move_to(sampler, slow[0].0).await?;
     }
     let odds = is_multiple(sampler, &mut yardstick, bytes, limits).await?;
-    // What so many bursts cannot settle is mostly a part of the pattern.
-    if odds < BELIEVED {
+    // What so many bursts cannot settle is mostly a part of the pattern: the pattern takes sixteen.
+    if odds < SETTLED {
         return Ok(None);
     }
     doubt.add(odds);
@@ -223,7 +223,7 @@ async fn settled(
         }
         let odds = is_multiple(sampler, &mut yardstick, bytes / prime, limits).await?;
         doubt.add(odds);
-        if (0.0..BELIEVED).contains(&odds) {
+        if (0.0..SETTLED).contains(&odds) {
             return Ok(None);
         }
         if odds > 0.0 {
