@@ -55,6 +55,11 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
         Unmeasurable::Memory { response_nanos } => {
             format!("it answers from memory or a cache, in {} wherever it is asked", show_time(Nanos(*response_nanos)))
         }
+        Unmeasurable::Serial => {
+            "the kernel sends it one request at a time (queue_depth is 1): whatever disks it has, they \
+                                 work one after the other"
+                .to_owned()
+        }
         Unmeasurable::Unsaturated => {
             "no load makes it slower: something else than its disks limits it (a link, a throttle)".to_owned()
         }

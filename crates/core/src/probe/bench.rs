@@ -89,6 +89,8 @@ pub struct Device {
     pub bytes: u64,
     /// The smallest request, and the unit of all places: a power of two, 512 at least.
     pub block: u64,
+    /// Requests that it gets at a time; [`usize::MAX`] where no limit is known.
+    pub depth: usize,
 }
 
 /// There is nothing left to spend, or somebody said stop: what is known by now is what there is.
@@ -244,7 +246,7 @@ impl<K: Clone> Prober<K> {
 mod tests {
     use super::*;
 
-    const DEVICE: Device = Device { bytes: 1 << 20, block: 512 };
+    const DEVICE: Device = Device { bytes: 1 << 20, block: 512, depth: usize::MAX };
 
     fn counting(budget: Budget) -> Prober<u32> {
         Prober::new(DEVICE, budget, 0, |bench| async move {

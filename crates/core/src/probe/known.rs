@@ -44,6 +44,8 @@ pub enum Unmeasurable {
         /// The median.
         response_nanos: u64,
     },
+    /// It gets one request at a time, so whatever disks it has work one after the other.
+    Serial,
     /// However many requests it has, it does not get slower: something else limits it.
     Unsaturated,
     /// Times vary by more than what is to be seen in them.

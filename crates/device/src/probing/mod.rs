@@ -121,7 +121,11 @@ impl Subject {
         if !target.is_direct {
             return Err(ProbingError::Cached { path: path.to_owned() });
         }
-        let mut device = Device { bytes: target.sectors * 512, block: target.logical_block.0 };
+        // SCSI says how many requests a disk takes; a bridge that takes one (USB without UAS) hides all disks but one.
+        let depth =
+            target.disk.as_ref().filter(|_| target.is_block_device).and_then(|d| d.number("device/queue_depth"));
+        let depth = depth.map_or(usize::MAX, |depth| depth as usize);
+        let mut device = Device { bytes: target.sectors * 512, block: target.logical_block.0, depth };
         let (disk, is_block_device, mut file) = (target.disk, target.is_block_device, target.file);
         let mut place = None;
         if allow_writes {

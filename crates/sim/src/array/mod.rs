@@ -107,7 +107,7 @@ impl Array {
 
     /// As a prober sees it.
     pub fn device(&self) -> Device {
-        Device { bytes: self.setup.bytes() / 512 * 512, block: 512 }
+        Device { bytes: self.setup.bytes() / 512 * 512, block: 512, depth: usize::MAX }
     }
 
     /// What it is made of.

@@ -237,6 +237,16 @@ pub fn odd() -> Vec<Case> {
             Box::new(|rng| somewhere(rng, map(LayoutKind::Raid5La, 3, 1, 4), 512)),
         ),
         case(
+            "raid0 of 4, chunks of a sector",
+            Expected::Nothing,
+            Box::new(|rng| somewhere(rng, map(LayoutKind::Raid0, 4, 0, 4), 512)),
+        ),
+        case(
+            "rotating of 5, no parity: of no likely pattern",
+            Expected::NoLayout,
+            Box::new(|rng| somewhere(rng, map(LayoutKind::Rotating, 5, 0, 5), CHUNK)),
+        ),
+        case(
             "raid0 of 7, chunks of 1 MiB",
             Expected::Nothing,
             Box::new(|rng| somewhere(rng, map(LayoutKind::Raid0, 7, 0, 7), 1 << 20)),

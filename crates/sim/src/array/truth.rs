@@ -2,6 +2,7 @@
 
 use super::map::{Map, Redundancy};
 use super::setup::Setup;
+use scrubjay_core::layout::LayoutKind;
 use scrubjay_core::probe::known::{Claim, Finding, Known};
 use scrubjay_core::probe::library::{self, canonical};
 
@@ -89,6 +90,10 @@ impl Truth {
             copies: known.copies.as_ref().is_some_and(|claim| claim.value == self.copies),
             disks: named.is_none_or(|layout| known.disks.as_ref().is_some_and(|claim| claim.value == layout.disks())),
             layout: match named {
+                // Rotating with one parity or two has another name, with none it has none.
+                Some(layout) if layout.kind() == LayoutKind::Rotating => {
+                    library::fits(&self.classes, Some(self.copies)).iter().eq(fits)
+                }
                 Some(layout) => fits.iter().any(|fit| fit.layout == *layout),
                 None => fits.is_empty(),
             },
@@ -152,7 +157,7 @@ impl Truth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::layout::{Layout, LayoutKind};
+    use scrubjay_core::layout::Layout;
     use scrubjay_core::plan::Shape;
     use scrubjay_core::probe::library;
 

@@ -86,7 +86,8 @@ struct Search {
 impl Search {
     /// The first boundary behind a place. It may be beyond the pattern's end. Nothing when all of it seems to be one chunk.
     async fn end_of(&mut self, sampler: &mut Sampler, at: u64) -> Result<Option<u64>, End> {
-        let (mut low, mut step) = (0, STRIDE * self.block);
+        // Of a pattern of a few blocks half at most.
+        let (mut low, mut step) = (0, (STRIDE * self.block).min(self.hammer.pattern / self.block / 2 * self.block));
         loop {
             let pattern = self.hammer.pattern;
             let steps: Vec<u64> =

@@ -89,6 +89,9 @@ async fn writes(bench: &Bench<Known>, rng: &mut Rng) -> Result<(), Halt> {
 }
 
 async fn all(sampler: &mut Sampler, options: Options) -> Result<(), End> {
+    if sampler.device().depth == 1 {
+        return Err(End::Unmeasurable(Unmeasurable::Serial));
+    }
     let answer = regime::find(sampler).await?;
     sampler.note(|known| known.regime = Some(Claim::new(answer.regime, probability(thresholds::SETTLED))));
     let count = match answer.regime {

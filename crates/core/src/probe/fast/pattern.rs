@@ -12,7 +12,7 @@ use super::lattice::{DISKS_LIKELY, DISKS_MAX, candidates, factors, multiples};
 use super::sampler::{End, Sampler};
 use super::statistic::median;
 use super::stride::is_multiple;
-use super::thresholds::{BELIEVED, COPIES_MAX, DISMISSED, SEGMENTS_MIN, SETTLED, TENTATIVE};
+use super::thresholds::{BELIEVED, COPIES_MAX, DISMISSED, SEGMENTS_MIN, SETTLED, SHARED_LOG, TENTATIVE};
 use super::yardstick::{Burst, Offsets, Yardstick};
 use crate::probe::known::{Claim, Regime, Unmeasurable};
 
@@ -29,6 +29,14 @@ const CANDIDATE_SPREAD: f64 = 0.15;
 const FASTER_MAX: f64 = 1.7;
 /// After so many patterns that did not stand the last test, there is none.
 const ATTEMPTS_MAX: usize = 4;
+/// Strides that are tried one after the other, [`SCAN_STEP`] or less apart: all patterns of so many chunks of that size.
+const SCANNED: u64 = 160;
+/// See [`SCANNED`]: chunks of up to 128 KiB, and larger ones of fewer disks.
+const SCAN_STEP: u64 = 128 << 10;
+/// So many of them, the slowest, are measured again, by so many bursts.
+const SCAN_AGAIN: usize = 6;
+/// See [`SCAN_AGAIN`].
+const SCAN_BURSTS: usize = 7;
 /// The smallest stride that must have room: chunks of 4 KiB on four disks.
 const STRIDE_MIN: u64 = 16 << 10;
 
@@ -77,7 +85,8 @@ pub async fn find(
     failure.map_or(Ok(None), |why| Err(End::Unmeasurable(why)))
 }
 
-/// Looks for it once, among the divisors of these strides.
+/// Looks for it once, among the divisors of these strides. Copies of one class are what an array looks like, too, of which
+/// no stride is a multiple: others are tried before that is said.
 async fn attempted(
     sampler: &mut Sampler,
     burst: Burst,
@@ -87,6 +96,50 @@ async fn attempted(
 ) -> Result<Option<Pattern>, End> {
     let burst = Burst { count: burst.count.max(CANDIDATE_BURST * attempt.min(2)), ..burst };
     let stride_max = strides.iter().copied().max().unwrap_or_default();
+    let found = divisor(sampler, burst, response, strides, stride_max, attempt).await?;
+    let Some(pattern) = found.as_ref().filter(|pattern| pattern.bytes == sampler.device().block) else {
+        return Ok(found);
+    };
+    if pattern.copies.as_ref().is_none_or(|copies| copies.value == 1) {
+        return Ok(found);
+    }
+    match overlooked(sampler, &pattern.yardstick, stride_max).await? {
+        Some(stride) => divisor(sampler, burst, response, vec![stride], stride_max, attempt).await,
+        None => Ok(found),
+    }
+}
+
+/// A stride that is slower than a reference: one after the other is tried.
+async fn overlooked(sampler: &mut Sampler, yardstick: &Yardstick, stride_max: u64) -> Result<Option<u64>, End> {
+    let block = sampler.device().block;
+    let step = (SCAN_STEP.min(stride_max / SCANNED) / block).max(1) * block;
+    let mut offsets = Offsets::new(sampler);
+    let mut paces = Vec::new();
+    for stride in (1..=SCANNED).map(|times| times * step) {
+        paces.push((stride, yardstick.burst.pace(sampler, stride, offsets.next_of(stride, block)).await?));
+    }
+    paces.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    for (stride, _) in &paces[..SCAN_AGAIN] {
+        let mut logs = Vec::new();
+        for _ in 0..SCAN_BURSTS {
+            logs.push(yardstick.burst.pace(sampler, *stride, offsets.next_of(*stride, block)).await?);
+        }
+        if median(&logs) > yardstick.log() - SHARED_LOG / 2.0 {
+            return Ok(Some(*stride));
+        }
+    }
+    Ok(None)
+}
+
+/// The divisor of one of these strides that it is.
+async fn divisor(
+    sampler: &mut Sampler,
+    burst: Burst,
+    response: f64,
+    strides: Vec<u64>,
+    stride_max: u64,
+    attempt: usize,
+) -> Result<Option<Pattern>, End> {
     let multiple = slowest(sampler, burst, strides, attempt).await?;
     // One disk at some offsets and several at others is no noise: that ends an attempt, too.
     let mut yardstick = Yardstick::new(sampler, burst, multiple).await?;

@@ -83,7 +83,7 @@ impl Sampler {
     /// Places at this offset from multiples of `stride`, one in each of `count` equal parts of the device, in random
     /// order. Even parts make bursts alike; random places within them keep rotations apart.
     pub fn places(&mut self, stride: u64, offset: u64, count: usize) -> Vec<u64> {
-        let Device { bytes, block } = self.device();
+        let Device { bytes, block, .. } = self.device();
         let segments = (bytes - block - offset) / stride + 1;
         let mut places: Vec<u64> = (0..count as u64)
             .map(|part| {

@@ -6,7 +6,7 @@ use crate::probe::known::Unmeasurable;
 use crate::rng::Rng;
 use crate::units::Nanos;
 
-const DEVICE: Device = Device { bytes: 64 << 30, block: 512 };
+const DEVICE: Device = Device { bytes: 64 << 30, block: 512, depth: usize::MAX };
 
 /// Has a prober answered by `answer`, which says when each request is done, in nanoseconds; nothing for an error.
 fn probed(device: Device, options: Options, mut answer: impl FnMut(&Batch) -> Vec<Option<f64>>) -> Prober<Known> {
@@ -72,12 +72,13 @@ fn one_disk_is_one_disk() {
 #[test]
 fn what_cannot_be_measured_is_said_and_nothing_is_made_up() {
     let after = |nanos: f64| move |batch: &Batch| batch.requests.iter().map(|_| Some(nanos)).collect();
-    let tiny = Device { bytes: 1 << 20, block: 512 };
+    let tiny = Device { bytes: 1 << 20, block: 512, depth: usize::MAX };
     let slowly = |batch: &Batch| (1..=batch.requests.len()).map(|i| Some(i as f64 * 9e6)).collect();
     let cases = [
         (probed(DEVICE, Options::default(), after(900.0)), Unmeasurable::Memory { response_nanos: 900 }),
         (probed(DEVICE, Options::default(), after(100_000.0)), Unmeasurable::Unsaturated),
         (probed(DEVICE, Options::default(), after(5_000_000.0)), Unmeasurable::Unsaturated),
+        (probed(Device { depth: 1, ..DEVICE }, Options::default(), slowly), Unmeasurable::Serial),
         (probed(tiny, Options::default(), slowly), Unmeasurable::TooSmall { bytes_min: 400 * (16 << 10) }),
         (probed(DEVICE, Options::default(), |batch| vec![None; batch.requests.len()]), Unmeasurable::Errors),
     ];

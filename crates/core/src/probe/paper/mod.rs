@@ -63,6 +63,10 @@ async fn steps(bench: &Bench<Known>, parameters: &Parameters) -> Result<(), Halt
         bench.note(|known| known.unmeasurable = Some(Unmeasurable::TooSmall { bytes_min }));
         return Ok(());
     }
+    if device.depth == 1 {
+        bench.note(|known| known.unmeasurable = Some(Unmeasurable::Serial));
+        return Ok(());
+    }
     // One stream of chance a step, so that a longer one does not shift the next.
     let rng = |step: u64| Rng::stream(parameters.seed, step);
     bench.note(|known| known.stage = Stage::Pattern);
@@ -191,7 +195,7 @@ mod tests {
     use crate::probe::known::{Level, Scans};
     use crate::units::Nanos;
 
-    const DEVICE: Device = Device { bytes: 1 << 30, block: 512 };
+    const DEVICE: Device = Device { bytes: 1 << 30, block: 512, depth: usize::MAX };
     /// Chunks of two blocks on three disks; the device begins in the second block of a chunk.
     const CHUNK: u64 = 8192;
     const PHASE: u64 = 4096;
@@ -263,8 +267,10 @@ mod tests {
             batches += 1;
         }
         assert_eq!((batches, prober.known().unmeasurable), (3, Some(Unmeasurable::Errors)));
-        let tiny = paper(Device { bytes: 4096, block: 512 }, parameters(), Budget::UNLIMITED);
+        let tiny = paper(Device { bytes: 4096, block: 512, depth: usize::MAX }, parameters(), Budget::UNLIMITED);
         assert_eq!(tiny.known().unmeasurable, Some(Unmeasurable::TooSmall { bytes_min: 8192 }));
+        let serial = paper(Device { depth: 1, ..DEVICE }, parameters(), Budget::UNLIMITED);
+        assert_eq!(serial.known().unmeasurable, Some(Unmeasurable::Serial));
     }
 
     #[test]

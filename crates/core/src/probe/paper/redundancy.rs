@@ -79,7 +79,7 @@ mod tests {
 
     /// A disk on which a read takes 10 ms, a write 40 ms, but the first `cached` writes of each batch none.
     fn measured(growth: Growth, cached: usize) -> Redundancy {
-        let device = Device { bytes: 1 << 30, block: 512 };
+        let device = Device { bytes: 1 << 30, block: 512, depth: usize::MAX };
         let parameters = Parameters { requests: 100, ..Parameters::PUBLISHED };
         let mut prober = Prober::new(device, Budget::UNLIMITED, None, move |bench| async move {
             let found = measure(&bench, &parameters, growth, &mut Rng::new(1)).await;

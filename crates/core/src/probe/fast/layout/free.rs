@@ -28,7 +28,8 @@ pub struct Found {
 }
 
 /// Finds the classes, whatever they are. Nothing when there are too many chunks, or the answers are not the same when they
-/// are asked for again.
+/// are asked for again, or the chunks of a lost member are not as many as those of others: what waits for all others is
+/// something else then (of two parities, chunks that wait for all but one).
 ///
 /// # Errors
 /// Of [`Sampler::run`].
@@ -37,8 +38,17 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer, places: Places, copies:
         return Ok(None);
     }
     let found = classify(sampler, hammer, places).await?;
+    if found.lost.is_some() && !is_even(&found.classes) {
+        return Ok(None);
+    }
     let different_max = if copies > 1 { 0 } else { DIFFERENT_MAX };
     Ok((different(sampler, hammer, places, &found).await? <= different_max).then_some(found))
+}
+
+/// Are all classes of the same size?
+fn is_even(classes: &[usize]) -> bool {
+    let size = |class: usize| classes.iter().filter(|other| **other == class).count();
+    classes.iter().all(|class| size(*class) == size(classes[0]))
 }
 
 /// Asks again: how many answers are not as they were.
