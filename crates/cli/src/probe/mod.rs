@@ -63,6 +63,9 @@ pub fn run(args: &Probe) -> Result<Exit> {
     let progress = Progress::new(!args.no_progress);
     let served = subject.serve(&mut prober, &stop, &mut |prober| progress.draw(prober));
     progress.finish();
+    if let Err(ProbingError::Lost { blocks, .. }) = &served {
+        blocks.iter().for_each(|(offset, held)| save(*offset, held));
+    }
     // What is known is told, whatever happened then.
     let (known, spent) = (prober.known(), prober.spent());
     let kernel = subject.block_device().and_then(|disk| Kernel::of(disk, subject.alignment_offset()));
@@ -81,9 +84,6 @@ pub fn run(args: &Probe) -> Result<Exit> {
     printed.context("cannot write the result to standard output")?;
     if let Err(error) = served {
         say(format_args!("scrubjay: {error}"));
-        if let ProbingError::Lost { offset, held, .. } = &error {
-            save(*offset, held);
-        }
         return Ok(exit_of(&error));
     }
     plotted?;

@@ -86,15 +86,13 @@ pub enum ProbingError {
         /// So much.
         bytes: Bytes,
     },
-    /// A block was being rewritten, the disk failed, and the block does not hold what it held.
-    #[error("{path}: writing {} bytes at byte {offset} failed, and what was there could not be put back", .held.len())]
+    /// Blocks were being rewritten, the disk failed, and these blocks do not hold what they held.
+    #[error("{path}: writing at byte {} failed, and what was there could not be put back", .blocks[0].0)]
     Lost {
         /// As named.
         path: PathBuf,
-        /// Where.
-        offset: u64,
-        /// What it held.
-        held: Vec<u8>,
+        /// Where, and what was there: one at least.
+        blocks: Vec<(u64, Vec<u8>)>,
     },
 }
 
@@ -333,31 +331,31 @@ impl Subject {
     /// Writes again what could not be written: what lies there now may be neither the old nor the new.
     fn put_back(&mut self, failed: Vec<(u64, Buffer)>) -> Result<(), ProbingError> {
         let Some(&(first, _)) = failed.first() else { return Ok(()) };
-        let mut lost = None;
-        for (offset, mut buffer) in failed {
+        let mut blocks = Vec::new();
+        for (offset, buffer) in failed {
             let held = buffer.to_vec();
-            let mut is_back = false;
-            for _ in 0..PUT_BACK_TRIES {
-                self.ring.write(0, &self.file, offset, buffer, false);
-                buffer = self.one()?.0;
-                let len = buffer.len();
-                self.ring.read(0, &self.file, offset, Buffer::zeroed(len));
-                let (read, result) = self.one()?;
-                if result.is_ok() && read[..] == held[..] {
-                    is_back = true;
-                    break;
-                }
-            }
-            if !is_back && lost.is_none() {
-                lost = Some((offset, held));
+            if !(0..PUT_BACK_TRIES).any(|_| self.is_put_back(offset, &held)) {
+                blocks.push((offset, held));
             }
         }
-        if let Some((offset, held)) = lost {
-            return Err(ProbingError::Lost { path: self.path.clone(), offset, held });
+        if !blocks.is_empty() {
+            return Err(ProbingError::Lost { path: self.path.clone(), blocks });
         }
         let what =
             format!("a write at byte {first} failed; all blocks hold what they held, and nothing more is written");
         Err(self.io_error(io::Error::other(what)))
+    }
+
+    /// Writes this, and reads whether it is there. A request that does not come back is a failure.
+    fn is_put_back(&mut self, offset: u64, held: &[u8]) -> bool {
+        let mut buffer = Buffer::zeroed(held.len());
+        buffer.copy_from_slice(held);
+        self.ring.write(0, &self.file, offset, buffer, false);
+        if self.one().is_err() {
+            return false;
+        }
+        self.ring.read(0, &self.file, offset, Buffer::zeroed(held.len()));
+        self.one().is_ok_and(|(read, result)| result.is_ok() && read[..] == *held)
     }
 
     /// Waits for the only request that is under way.
@@ -529,8 +527,11 @@ mod tests {
         let error = subject.run(&batch, held, &|| false).unwrap_err();
         assert!(error.to_string().contains("failed; all blocks hold what they held"), "{error}");
         // Had it not held that:
-        let error = subject.put_back(vec![(4096, Buffer::zeroed(4096))]).unwrap_err();
-        assert!(matches!(&error, ProbingError::Lost { offset: 4096, held, .. } if held.len() == 4096), "{error}");
+        let other = |offset| (offset, Buffer::zeroed(4096));
+        let error = subject.put_back(vec![other(4096), other(8192)]).unwrap_err();
+        let ProbingError::Lost { blocks, .. } = &error else { panic!("{error}") };
+        let lost: Vec<(u64, usize)> = blocks.iter().map(|(offset, held)| (*offset, held.len())).collect();
+        assert_eq!(lost, [(4096, 4096), (8192, 4096)]);
         assert!(fs::read(&file).unwrap() == before);
     }
 
