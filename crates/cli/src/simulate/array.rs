@@ -148,26 +148,20 @@ fn print(trials: &[Trial], out: &mut impl Write) -> io::Result<()> {
     if let [trial] = trials {
         let name = format!("seed {}", trial.seed);
         crate::probe::print(&trial.known, trial.spent, None, &name, None, out)?;
-        return writeln!(
-            out,
-            "{}",
-            if trial.found.is_whole() { "all of it is right" } else { "not all of it is right" }
-        );
+        let wrong = trial.found.parts().into_iter().filter(|(_, is_right)| !is_right);
+        let wrong: Vec<&str> = wrong.map(|(name, _)| name).collect();
+        return match wrong.is_empty() {
+            true => writeln!(out, "all of it is right"),
+            false => writeln!(out, "wrong, or not told: {}", wrong.join("; ")),
+        };
     }
-    let count = |is: fn(&Agreement) -> bool| trials.iter().filter(|trial| is(&trial.found)).count();
+    let count = |is: &dyn Fn(&Agreement) -> bool| trials.iter().filter(|trial| is(&trial.found)).count();
     let total = trials.len();
-    writeln!(out, "right: {} of {total}", count(Agreement::is_whole))?;
-    for (name, right) in [
-        ("pattern", count(|found| found.pattern)),
-        ("chunk, phase", count(|found| found.chunk)),
-        ("classes", count(|found| found.classes)),
-        ("copies", count(|found| found.copies)),
-        ("disks", count(|found| found.disks)),
-        ("layout", count(|found| found.layout)),
-    ] {
-        writeln!(out, "  {name:13} {right} of {total}")?;
+    writeln!(out, "right: {} of {total}", count(&Agreement::is_whole))?;
+    for (part, (name, _)) in Agreement::default().parts().into_iter().enumerate() {
+        writeln!(out, "  {name:13} {} of {total}", count(&|found| found.parts()[part].1))?;
     }
-    writeln!(out, "wrong layouts accepted: {}", count(|found| found.is_layout_wrong))?;
+    writeln!(out, "wrong layouts accepted: {}", count(&|found| found.is_layout_wrong))?;
     let requests: u64 = trials.iter().map(|trial| trial.spent.requests).sum();
     let time: u64 = trials.iter().map(|trial| trial.spent.time.0).sum();
     let (requests, time) = (requests / total as u64, Nanos(time / total as u64));
@@ -197,6 +191,7 @@ struct Run {
     copies_right: bool,
     disks_right: bool,
     layout_right: bool,
+    findings_right: bool,
     said: Document,
 }
 
@@ -226,6 +221,7 @@ fn run_of(trial: &Trial) -> Run {
         copies_right: found.copies,
         disks_right: found.disks,
         layout_right: found.layout,
+        findings_right: found.findings,
         said: Document::new(&trial.known, trial.spent, None, &Place::modelled()),
     }
 }

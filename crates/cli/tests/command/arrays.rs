@@ -49,6 +49,7 @@ fn the_json_has_just_the_promised_fields() {
         "classes_right",
         "copies_right",
         "disks_right",
+        "findings_right",
         "layout_right",
         "pattern_right",
         "right",

@@ -34,6 +34,8 @@ pub struct Agreement {
     pub disks: bool,
     /// The true layout is among those that are said to fit; or none is, where none does.
     pub layout: bool,
+    /// All that is said of members is true, and each member that is slow, fast, lost or shared is named.
+    pub findings: bool,
     /// A layout was accepted that is not it.
     pub is_layout_wrong: bool,
 }
@@ -50,9 +52,22 @@ pub struct Statement {
 }
 
 impl Agreement {
+    /// Each part by name, and whether it is right.
+    pub fn parts(&self) -> [(&'static str, bool); 7] {
+        [
+            ("pattern", self.pattern),
+            ("chunk, phase", self.chunk),
+            ("classes", self.classes),
+            ("copies", self.copies),
+            ("disks", self.disks),
+            ("layout", self.layout),
+            ("findings", self.findings),
+        ]
+    }
+
     /// Is everything right?
     pub fn is_whole(&self) -> bool {
-        self.pattern && self.chunk && self.classes && self.copies && self.disks && self.layout
+        self.parts().iter().all(|(_, is_right)| *is_right)
     }
 }
 
@@ -97,6 +112,7 @@ impl Truth {
                 Some(layout) => fits.iter().any(|fit| fit.layout == *layout),
                 None => fits.is_empty(),
             },
+            findings: classes && self.are_findings_right(setup, known),
             is_layout_wrong: !fits.is_empty() && (named.is_none() || !classes),
         }
     }
@@ -134,6 +150,22 @@ impl Truth {
             is_true: found.classes && self.is_true(setup, &claim.value),
         }));
         all
+    }
+
+    fn are_findings_right(&self, setup: &Setup, known: &Known) -> bool {
+        let said = || known.findings.iter().map(|claim| &claim.value);
+        let is_named = |disk: usize, is: &dyn Fn(&Finding) -> Option<usize>| {
+            said().any(|finding| is(finding).is_some_and(|class| self.class_of(setup, disk) == Some(class)))
+        };
+        let odd = |finding: &Finding| match finding {
+            Finding::Slow { class, .. } | Finding::Fast { class, .. } => Some(*class),
+            _ => None,
+        };
+        let lost = |finding: &Finding| if let Finding::Lost { class } = finding { Some(*class) } else { None };
+        said().all(|finding| self.is_true(setup, finding))
+            && setup.odd.iter().all(|member| is_named(member.disk, &odd))
+            && setup.lost.is_none_or(|disk| is_named(disk, &lost))
+            && (setup.same.is_none() || said().any(|finding| matches!(finding, Finding::Unequal { .. })))
     }
 
     /// Is it so, of an array whose classes are known?
