@@ -41,10 +41,13 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<Chunk>
     let anywhere = |sampler: &mut Sampler| sampler.rng.below(hammer.pattern / block) * block;
     let mut at = anywhere(sampler);
     for _ in 0..SEARCHES_MAX {
+        let before = search.doubt;
         match search.end_of(sampler, at).await? {
-            Some(next) => boundaries.push(next),
-            None => {
-                // A chunk that waits for all others, or lies together with what was asked for by chance.
+            Some(next) if search.is_boundary(sampler, next).await? => boundaries.push(next),
+            // A chunk that waits for all others, or lies together with what was asked for by chance; or some answer on the
+            // way was wrong. Nothing rests on that.
+            _ => {
+                search.doubt = before;
                 at = anywhere(sampler);
                 continue;
             }
@@ -135,6 +138,13 @@ impl Search {
         Ok(first)
     }
 
+    /// Is there a boundary just before this place? Asked anew, whatever led here: one wrong answer on the way would make all
+    /// chunks as small as its error.
+    async fn is_boundary(&mut self, sampler: &mut Sampler, place: u64) -> Result<bool, End> {
+        let before = (place + self.hammer.pattern - self.block) % self.hammer.pattern;
+        Ok(self.first_apart(sampler, before, &[self.block]).await?.is_some())
+    }
+
     /// Compares the start, the middle and the end of some chunks: a boundary inside of one, if there is any.
     async fn broken(&mut self, sampler: &mut Sampler, bytes: u64, phase: u64) -> Result<Option<u64>, End> {
         if bytes == self.block {
@@ -144,11 +154,17 @@ impl Search {
         for _ in 0..CHECKED.min(chunks as usize) {
             let start = sampler.rng.below(chunks) * bytes + phase;
             let steps = [bytes / self.block / 2 * self.block, bytes - self.block];
-            match self.first_apart(sampler, start, &steps).await? {
-                None => {}
-                Some(0) => return Ok(Some(self.between(sampler, start, 0, steps[0]).await?)),
-                Some(_) => return Ok(Some(self.between(sampler, start, steps[0], steps[1]).await?)),
+            let before = self.doubt;
+            let (low, high) = match self.first_apart(sampler, start, &steps).await? {
+                None => continue,
+                Some(0) => (0, steps[0]),
+                Some(_) => (steps[0], steps[1]),
+            };
+            let boundary = self.between(sampler, start, low, high).await?;
+            if self.is_boundary(sampler, boundary).await? {
+                return Ok(Some(boundary));
             }
+            self.doubt = before;
         }
         Ok(None)
     }
