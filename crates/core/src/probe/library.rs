@@ -55,6 +55,14 @@ pub fn canonical(classes: &[usize]) -> Vec<usize> {
     classes.iter().map(number).collect()
 }
 
+/// The least period of a list: what a pattern is made of, if it was taken too large.
+pub fn period(classes: &[usize]) -> usize {
+    let repeats = |size: &usize| {
+        classes.len().is_multiple_of(*size) && classes.iter().enumerate().all(|(i, class)| *class == classes[i % size])
+    };
+    (1..=classes.len()).find(repeats).unwrap_or(classes.len())
+}
+
 /// Every way in which a known layout has a pattern of so many chunks, with each different list of classes once for a layout.
 /// Layouts with other numbers of copies are left out, where the number is known.
 pub fn candidates(chunks: u64, copies: Option<usize>) -> Vec<Fit> {
@@ -120,6 +128,12 @@ mod tests {
 
     fn names(classes: &[usize], copies: Option<usize>) -> Vec<(&'static str, usize)> {
         fits(classes, copies).iter().map(|fit| (fit.layout.kind().name(), fit.layout.disks())).collect()
+    }
+
+    #[test]
+    fn a_list_is_as_long_as_what_repeats() {
+        assert_eq!(period(&[0, 1, 2, 0, 1, 2]), 3);
+        assert_eq!((period(&[0, 0]), period(&[0, 1, 0]), period(&[])), (1, 3, 0));
     }
 
     #[test]

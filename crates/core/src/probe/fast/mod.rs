@@ -133,7 +133,7 @@ async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies:
     };
     // The classes of what is no pattern are none.
     found.confidence = found.confidence.min(pattern.confidence);
-    let period = layout::period(&found.classes);
+    let period = library::period(&found.classes);
     if period < found.classes.len() {
         found.classes.truncate(period);
         places.pattern = period as u64 * chunk.bytes;

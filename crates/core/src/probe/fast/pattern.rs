@@ -11,8 +11,8 @@ use super::evidence::{Doubt, of_stride};
 use super::lattice::{DISKS_LIKELY, DISKS_MAX, candidates, factors, multiples};
 use super::sampler::{End, Sampler};
 use super::statistic::median;
-use super::stride::is_multiple;
-use super::thresholds::{BELIEVED, COPIES_MAX, DISMISSED, SEGMENTS_MIN, SETTLED, SHARED_LOG, TENTATIVE};
+use super::stride::{is_multiple, is_multiple_settled};
+use super::thresholds::{BELIEVED, COPIES_MAX, DISMISSED, SEGMENTS_MIN, SETTLED, TENTATIVE};
 use super::yardstick::{Burst, Offsets, Yardstick};
 use crate::probe::known::{Claim, Regime, Unmeasurable};
 
@@ -37,6 +37,9 @@ const SCAN_STEP: u64 = 128 << 10;
 const SCAN_AGAIN: usize = 6;
 /// See [`SCAN_AGAIN`].
 const SCAN_BURSTS: usize = 7;
+/// By how much the logarithm of its pace is larger at least where it is a multiple: one disk takes the time of two or more
+/// (0.69); whole cylinders, on a disk of one zone, take somewhat longer than other strides, too.
+const OVERLOOKED_LOG: f64 = 0.5;
 /// The smallest stride that must have room: chunks of 4 KiB on four disks.
 const STRIDE_MIN: u64 = 16 << 10;
 
@@ -124,7 +127,7 @@ async fn overlooked(sampler: &mut Sampler, yardstick: &Yardstick, stride_max: u6
         for _ in 0..SCAN_BURSTS {
             logs.push(yardstick.burst.pace(sampler, *stride, offsets.next_of(*stride, block)).await?);
         }
-        if median(&logs) > yardstick.log() - SHARED_LOG / 2.0 {
+        if median(&logs) > yardstick.log() + OVERLOOKED_LOG {
             return Ok(Some(*stride));
         }
     }
@@ -255,14 +258,13 @@ async fn settled(
     stride_max: u64,
 ) -> Result<Option<Pattern>, End> {
     let block = sampler.device().block;
-    let limits = (SETTLED, SETTLED);
     let mut bytes = bytes;
     let mut doubt = Doubt::default();
     if yardstick.burst.regime == Regime::Disks {
         let slow = slow(sampler, yardstick.burst, multiples(bytes, stride_max), 1).await?;
         yardstick.move_to(sampler, slow[0].0).await?;
     }
-    let odds = is_multiple(sampler, &mut yardstick, bytes, limits).await?;
+    let odds = is_multiple_settled(sampler, &mut yardstick, bytes).await?;
     // What so many bursts cannot settle is mostly a part of the pattern: the pattern takes sixteen.
     if odds < SETTLED {
         return Ok(None);
@@ -274,7 +276,7 @@ async fn settled(
             primes.pop();
             continue;
         }
-        let odds = is_multiple(sampler, &mut yardstick, bytes / prime, limits).await?;
+        let odds = is_multiple_settled(sampler, &mut yardstick, bytes / prime).await?;
         doubt.add(odds);
         if (0.0..SETTLED).contains(&odds) {
             return Ok(None);

@@ -2,11 +2,28 @@
 
 use super::evidence::of_stride;
 use super::sampler::{End, Sampler};
-use super::thresholds::BURSTS_MAX;
+use super::thresholds::{BURSTS_MAX, SETTLED};
 use super::yardstick::{Offsets, Yardstick};
 
 /// Bursts for each reference that is measured along with them.
 const REFRESHED_EACH: usize = 6;
+
+/// A test is made again so many times when the pace of one disk was another after it.
+const DRIFTS_MAX: usize = 3;
+
+/// Tests it for good: what was measured while the device became busier, or idle again, does not count.
+///
+/// # Errors
+/// Of [`Sampler::run`].
+pub async fn is_multiple_settled(sampler: &mut Sampler, yardstick: &mut Yardstick, stride: u64) -> Result<f64, End> {
+    for _ in 0..DRIFTS_MAX {
+        let odds = is_multiple(sampler, yardstick, stride, (SETTLED, SETTLED)).await?;
+        if !yardstick.has_drifted(sampler).await? {
+            return Ok(odds);
+        }
+    }
+    is_multiple(sampler, yardstick, stride, (SETTLED, SETTLED)).await
+}
 
 /// Tests it until the log-odds are above `accepted` or below minus `dismissed`, or [`BURSTS_MAX`] bursts are done: the
 /// log-odds that it is one. The reference is refreshed on the way.

@@ -11,6 +11,10 @@ use std::collections::VecDeque;
 const REFERENCES: usize = 10;
 /// See [`REFERENCES`].
 const REFERENCES_MAX: usize = 24;
+/// Fresh references that show a drift, when their median is so many of its spreads off: by chance one in ten thousand is.
+const FRESH: usize = 5;
+/// See [`FRESH`].
+const DRIFTED_SPREADS: f64 = 4.0;
 /// A burst that is lost altogether is run again so many times.
 const LOST_MAX: usize = 8;
 /// The golden section: multiples of it, modulo 1, are the most even sequence there is, so that few offsets see much of a
@@ -125,6 +129,25 @@ impl Yardstick {
             self.logs.pop_front();
         }
         Ok(())
+    }
+
+    /// Has the pace of one disk changed? A few fresh references say so; if it has, all older ones are forgotten.
+    ///
+    /// # Errors
+    /// Of [`Burst::pace`].
+    pub async fn has_drifted(&mut self, sampler: &mut Sampler) -> Result<bool, End> {
+        let (before, spread) = (self.log(), self.spread());
+        let mut fresh = Vec::new();
+        for _ in 0..FRESH {
+            self.refresh(sampler).await?;
+            fresh.extend(self.logs.back());
+        }
+        // A median of five has half the spread of one.
+        let has_drifted = (median(&fresh) - before).abs() > DRIFTED_SPREADS * spread / 2.0;
+        if has_drifted {
+            self.move_to(sampler, self.stride).await?;
+        }
+        Ok(has_drifted)
     }
 
     /// The logarithm of the pace of one disk, in nanoseconds a request.

@@ -95,7 +95,9 @@ pub fn of_six(figure: &str, kind: LayoutKind, told: &str, effort: Effort) -> Exh
     let mut caption =
         format!("Found: {} KiB (there {truth}). At worst a trial takes {:.2} s.", found_kib(&scan), worst(&scan));
     match kind {
-        LayoutKind::Raid0 => caption.push_str(" (There 2.0 s; behind a queue without an elevator it would be 4.8 s.)"),
+        LayoutKind::Raid0 => {
+            caption.push_str(" (There 2.0 s; of 500 requests, in turn and without an elevator, 4.8 s.)")
+        }
         LayoutKind::Raid1 | LayoutKind::Chained => {
             let base = base(effort, bytes_max);
             caption.push_str(&format!(

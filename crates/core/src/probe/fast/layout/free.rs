@@ -4,12 +4,16 @@ use super::places::Places;
 use crate::probe::fast::evidence::Doubt;
 use crate::probe::fast::hammer::Hammer;
 use crate::probe::fast::sampler::{End, Sampler};
+use crate::probe::library;
 
 /// Probes of one hammer: some at least, and more when there are more disks on which they may lie.
 const PROBES: (usize, usize) = (3, 8);
 
 /// Patterns of more chunks are not taken apart: as many as 64 disks with a parity have.
 const CHUNKS_MAX: usize = 4096;
+/// What no known layout has must be found twice in a row, as one wrong answer makes any layout an unknown one: so many times
+/// it is looked for again.
+const TRIES: usize = 3;
 /// Hammers with [`PROBES`] at least that ask again for what was found,
 const CHECKS: usize = 12;
 /// and answers that may differ then: a stranger's. Where mirrors choose a copy by chance, up to a third of them does, and two
@@ -37,7 +41,21 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer, places: Places, copies:
     if places.chunks() > CHUNKS_MAX {
         return Ok(None);
     }
-    let found = classify(sampler, hammer, places).await?;
+    let mut found = classify(sampler, hammer, places).await?;
+    for tries in (0..TRIES).rev() {
+        let classes = &found.classes[..library::period(&found.classes)];
+        if !library::fits(classes, None).is_empty() {
+            break;
+        }
+        let again = classify(sampler, hammer, places).await?;
+        if (&again.classes, again.lost) == (&found.classes, found.lost) {
+            break;
+        }
+        if tries == 0 {
+            return Ok(None);
+        }
+        found = again;
+    }
     if found.lost.is_some() && !is_even(&found.classes) {
         return Ok(None);
     }
@@ -96,7 +114,7 @@ async fn classify(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Resu
     found.push(lost);
     let class_of = |chunk: usize| found.iter().position(|class| class.contains(&chunk)).expect("every chunk has one");
     let numbers: Vec<usize> = (0..chunks).map(class_of).collect();
-    let classes = crate::probe::library::canonical(&numbers);
+    let classes = library::canonical(&numbers);
     let lost = lost_class.and_then(|class| numbers.iter().position(|number| *number == class)).map(|at| classes[at]);
     Ok(Found { classes, lost, confidence: doubt.confidence() })
 }

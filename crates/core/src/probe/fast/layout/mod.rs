@@ -63,22 +63,3 @@ pub async fn is_chained(sampler: &mut Sampler, hammer: Hammer, places: Places) -
     }
     Ok(odds)
 }
-
-/// The least period of a list: what a pattern is made of, if it was taken too large.
-pub fn period(classes: &[usize]) -> usize {
-    let repeats = |size: &usize| {
-        classes.len().is_multiple_of(*size) && classes.iter().enumerate().all(|(i, class)| *class == classes[i % size])
-    };
-    (1..=classes.len()).find(repeats).unwrap_or(classes.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_is_as_long_as_what_repeats() {
-        assert_eq!(period(&[0, 1, 2, 0, 1, 2]), 3);
-        assert_eq!((period(&[0, 0]), period(&[0, 1, 0]), period(&[])), (1, 3, 0));
-    }
-}
