@@ -16,6 +16,8 @@ const SEARCHES_MAX: usize = 16;
 /// Chunks of which the start, the middle and the end are compared: of chunks that are in truth two or three, at most half
 /// lie together by chance.
 const CHECKED: usize = 6;
+/// No chunk is claimed that is less sure.
+const CONFIDENCE_MIN: f64 = 0.5;
 /// After so many corrections no chunk is claimed.
 const CORRECTIONS_MAX: usize = 8;
 
@@ -52,12 +54,14 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<Chunk>
                 continue;
             }
         }
-        if boundaries.len() == BOUNDARIES {
+        // One boundary found again and again is none: a pattern of several classes has several chunks.
+        let is_one = spacing(&boundaries, hammer.pattern) == hammer.pattern;
+        if boundaries.len() >= BOUNDARIES && !is_one {
             break;
         }
-        at = boundaries[boundaries.len() - 1];
+        at = if boundaries.len() >= BOUNDARIES { anywhere(sampler) } else { boundaries[boundaries.len() - 1] };
     }
-    if boundaries.len() < BOUNDARIES {
+    if boundaries.len() < BOUNDARIES || spacing(&boundaries, hammer.pattern) == hammer.pattern {
         return Ok(None);
     }
     for _ in 0..CORRECTIONS_MAX {
@@ -65,7 +69,9 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<Chunk>
         match search.broken(sampler, bytes, boundaries[0] % bytes).await? {
             None => {
                 let confidence = search.doubt.confidence();
-                return Ok(Some(Chunk { bytes, phase: boundaries[0] % bytes, confidence }));
+                // What is sooner wrong than right is no answer: somebody would make a file system after it.
+                let chunk = Chunk { bytes, phase: boundaries[0] % bytes, confidence };
+                return Ok((confidence >= CONFIDENCE_MIN).then_some(chunk));
             }
             Some(boundary) => boundaries.push(boundary),
         }
