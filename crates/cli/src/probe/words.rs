@@ -5,9 +5,12 @@ use crate::quantity::{show_exact, show_time};
 use scrubjay_core::probe::known::{Finding, Known, Level, Unmeasurable};
 use scrubjay_core::units::Nanos;
 
-/// The layouts that fit, by name; `free` where none does, nothing where that is not known.
+/// The layouts that fit, by name; `free` where none does, nothing where that is not known, or where there is one disk.
 pub fn layout(known: &Known, between: &str) -> Option<String> {
     known.fits.as_ref()?;
+    if known.disks.as_ref().is_some_and(|disks| disks.value == 1) {
+        return None;
+    }
     let mut names: Vec<&str> = Vec::new();
     for fit in advice::fits(known) {
         let name = fit.layout.kind().name();
