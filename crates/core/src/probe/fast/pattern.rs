@@ -5,6 +5,8 @@
 //!      ^                                                  -> settle: against its own slowest multiple -> copies: is it one class?
 //!      +-------- once more, of more disks, if one of these fails <---------------------------------+
 //! ```
+//!
+//! Where that ends at one class of several copies, other strides are scanned: an array that has none of the candidates looks so.
 
 use super::copies;
 use super::evidence::{Doubt, of_stride};
