@@ -189,7 +189,7 @@ impl<const BUG: u8> Subject for Single<BUG> {
     }
 
     fn health(&self) -> Health {
-        Health { is_open: true, members: vec![MemberState::Active] }
+        Health { is_open: true, is_settled: true, members: vec![MemberState::Active] }
     }
 
     fn poll_record(&mut self) -> Option<Record> {

@@ -1,38 +1,67 @@
 //! What lies in the place of a chunk that was lost: it says so, sector by sector, so that a write over it which a crash
-//! tore shows where it did not come to.
+//! tore shows where it did not come to. It names its chunk, so no other volume's mark, stored in this one, is taken for it.
 
 /// A crash leaves so much whole.
 const SECTOR_BYTES: usize = 512;
-/// What a sector says, over and over.
-const WORDS: &[u8] = b"What was here is lost: a crash in a degraded array. ";
+/// What every mark begins with.
+const HEAD: &[u8] = b"Lost: ";
 
-fn sector() -> [u8; SECTOR_BYTES] {
-    std::array::from_fn(|index| WORDS[index % WORDS.len()])
+/// The mark of one data chunk.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    /// The first eight bytes of the array's UUID.
+    pub array: u64,
+    pub stripe: u64,
+    pub slot: usize,
 }
 
-/// Makes all of a chunk say that it was lost.
-pub(super) fn fill(chunk: &mut [u8]) {
-    chunk.chunks_mut(SECTOR_BYTES).for_each(|part| part.copy_from_slice(&sector()));
-}
+impl Mark {
+    fn sector(self) -> [u8; SECTOR_BYTES] {
+        let Mark { array, stripe, slot } = self;
+        let words = format!("Lost: what volume {array:016x} held in stripe {stripe} D{slot}. ");
+        let words = words.as_bytes();
+        std::array::from_fn(|index| words[index % words.len()])
+    }
 
-/// Does a sector of this chunk say that it was lost?
-pub(super) fn is_in(chunk: &[u8]) -> bool {
-    let lost = sector();
-    chunk.chunks(SECTOR_BYTES).any(|part| part == lost)
+    /// Makes all of the chunk say that it was lost.
+    pub fn fill(self, chunk: &mut [u8]) {
+        let sector = self.sector();
+        chunk.chunks_mut(SECTOR_BYTES).for_each(|part| part.copy_from_slice(&sector));
+    }
+
+    /// Does a sector of this chunk say that it was lost?
+    pub fn is_in(self, chunk: &[u8]) -> bool {
+        let mut suspects = chunk.chunks(SECTOR_BYTES).filter(|part| part.starts_with(HEAD)).peekable();
+        suspects.peek().is_some() && {
+            let sector = self.sector();
+            suspects.any(|part| part == sector)
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const MARK: Mark = Mark { array: 7, stripe: 1 << 40, slot: 3 };
+
     #[test]
     fn what_is_left_of_a_lost_chunk_is_found_until_every_sector_is_written_over() {
         let mut chunk = [0; 3 * SECTOR_BYTES];
-        assert!(!is_in(&chunk));
-        fill(&mut chunk);
+        assert!(!MARK.is_in(&chunk));
+        MARK.fill(&mut chunk);
         chunk[..2 * SECTOR_BYTES].fill(7);
-        assert!(is_in(&chunk));
+        assert!(MARK.is_in(&chunk));
         chunk[2 * SECTOR_BYTES..].fill(7);
-        assert!(!is_in(&chunk));
+        assert!(!MARK.is_in(&chunk));
+    }
+
+    #[test]
+    fn the_mark_of_another_chunk_stripe_or_volume_is_data() {
+        let mut chunk = [0; 2 * SECTOR_BYTES];
+        MARK.fill(&mut chunk);
+        for other in [Mark { array: 8, ..MARK }, Mark { stripe: 1, ..MARK }, Mark { slot: 0, ..MARK }] {
+            assert!(!other.is_in(&chunk), "{other:?}");
+        }
     }
 }

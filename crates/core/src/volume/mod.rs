@@ -5,7 +5,7 @@
 //!               |           | not as it should be
 //!               |           +-> resolve: read all, judge, rebuild, write, read back -> Record
 //!               +-> persist: intents, flushes, the written map, superblocks
-//! opening: recover (settles what a crash left);  later: verify (scrub), rebuild (a new member)
+//! opening: recover (reads the maps);  later: settle (what a crash left), verify (scrub), rebuild (a new member)
 //! ```
 //!
 //! Each request is one task (`tasks`), which holds the stripes it works on (`locks`). **Invariants:** a row is used only
@@ -17,6 +17,7 @@ mod handle;
 mod intents;
 mod locks;
 mod lost;
+mod marks;
 mod ops;
 mod options;
 mod parts;
@@ -30,11 +31,13 @@ mod requests;
 mod resolve;
 mod restripe;
 mod rows;
+mod settle;
 mod state;
 mod tasks;
 #[cfg(test)]
 mod tests;
 mod unflushed;
+mod unsettled;
 mod verify;
 mod write;
 mod writes;
@@ -69,11 +72,15 @@ pub struct Status {
     pub is_broken: bool,
     /// Its members, by slot, and how many faults were located on each since it was made a member.
     pub members: Vec<(MemberState, u32)>,
+    /// Members on which so many faults were located of late that they should be replaced. What was found was put right.
+    pub unreliable: Vec<Slot>,
     /// Stripes that were ever written.
     pub stripes_written: u64,
     /// Of these, stripes that a crash left undecided, and that are not judged: all of a volume that is open for reading
     /// only, elsewhere those that cannot be decided.
     pub stripes_undecided: u64,
+    /// Regions that a crash may have left half written, and that are not settled yet: that goes on in the background.
+    pub regions_unsettled: u64,
     /// All stripes.
     pub stripes: u64,
     /// Regions in which writes may be under way or unflushed.
@@ -89,8 +96,8 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Starts a volume from what its members say. Its first operations read its maps and settle what a crash left;
-    /// requests wait for that.
+    /// Starts a volume from what its members say. Its first operations read its maps; requests wait for that. What a crash
+    /// left is settled in the background, or when somebody asks for it.
     pub fn start(assembly: Assembly, options: Options) -> Volume {
         let mut superblock = superblock_of(&assembly);
         // The next generation may lie half written on the members, by a run that a crash ended: written over in the same
@@ -143,6 +150,8 @@ impl Volume {
             written_changed: BTreeSet::new(),
             intents: intents::Intents::new(Bits::zeros(geometry.regions())),
             unresolved: BTreeSet::new(),
+            unsettled: Default::default(),
+            abreast: assembly.abreast,
             requests: 0,
             rebuilds: BTreeSet::new(),
             suspects: Vec::new(),
@@ -159,6 +168,7 @@ impl Volume {
     /// Reads these stripes whole and puts right what is wrong in them. The reply comes when all are done: an I/O error when
     /// some of them do not have all of their content. What was found are records.
     pub fn verify(&mut self, now: Nanos, id: RequestId, stripes: std::ops::Range<u64>) {
+        self.handle.with(|state| state.requests += 1);
         let handle = self.handle.clone();
         self.begin(now, async move {
             while handle.with(|state| state.life == Life::Opening) {
@@ -175,7 +185,11 @@ impl Volume {
                     reply = Reply::Failed(Failure::Io);
                 }
             }
-            handle.with(|state| state.replies.push_back((id, reply)));
+            handle.with(|state| {
+                state.replies.push_back((id, reply));
+                state.requests -= 1;
+                state.wake(Queue::Idle);
+            });
         });
     }
 
@@ -213,9 +227,10 @@ impl Volume {
         self.handle.with(|state| state.can_spare(member))
     }
 
-    /// Was this stripe ever written? While the volume is opening, that is not known, and is said of every one.
+    /// Was this stripe ever written? Where that is not known (while the volume is opening, and of what a crash left until
+    /// it is settled), so it is said.
     pub fn is_written(&self, stripe: u64) -> bool {
-        self.handle.with(|state| state.written.get(stripe))
+        self.handle.with(|state| state.written.get(stripe) || state.is_unsettled(stripe))
     }
 
     /// Is it open for reading only?
@@ -239,8 +254,10 @@ impl Volume {
                 .zip(&state.superblock.members)
                 .map(|(member, record)| (member.state, record.faults))
                 .collect(),
+            unreliable: (0..state.members.len()).filter(|&member| state.is_unreliable(member)).collect(),
             stripes_written: state.written.count(),
             stripes_undecided: state.unresolved.len() as u64,
+            regions_unsettled: state.unsettled.regions().len() as u64,
             stripes: state.geometry.stripes,
             regions_dirty: state.intents.dirty.count(),
             records_dropped: state.records_dropped,
@@ -263,7 +280,14 @@ impl Volume {
         loop {
             for stripe in self.handle.with(|state| std::mem::take(&mut state.suspects)) {
                 let handle = self.handle.clone();
-                self.handle.spawn(async move { _ = verify::stripe(&handle, stripe).await });
+                handle.with(|state| state.requests += 1);
+                self.handle.spawn(async move {
+                    verify::stripe(&handle, stripe).await;
+                    handle.with(|state| {
+                        state.requests -= 1;
+                        state.wake(Queue::Idle);
+                    });
+                });
             }
             for task in self.handle.with(|state| std::mem::take(&mut state.spawned)) {
                 let id = self.tasks.insert(task);

@@ -11,7 +11,7 @@ pub struct Options {
     pub today: UnixSeconds,
     /// How long a region stays dirty after its last write, at least.
     pub intent_idle: Nanos,
-    /// So many faults located on one member within [`Options::faults_window`], and it is taken out.
+    /// So many faults located on one member within [`Options::faults_window`], and it is called unreliable. At least 1.
     pub faults_max: usize,
     /// See [`Options::faults_max`].
     pub faults_window: Nanos,

@@ -141,7 +141,7 @@ fn write(offset: u64, buffer: Buffer) -> OpKind {
 }
 
 /// Does writes to several members; those that fail are taken out, and that is made known by a later round.
-async fn write_all(handle: &Handle, ops: Vec<(Slot, OpKind)>) {
+pub(super) async fn write_all(handle: &Handle, ops: Vec<(Slot, OpKind)>) {
     let done = handle.ops(ops).await;
     for disk in failed(handle, done) {
         let handle = handle.clone();
@@ -287,7 +287,8 @@ async fn flush_round(handle: &Handle) {
     loop {
         // The written map as it is now vouches for rows whose writes have ended: those that the flush covers.
         let pages: Vec<(u64, Buffer)> = handle.with(|state| {
-            let first: Vec<u64> = state.written_changed.iter().copied().take(PAGES_AT_ONCE).collect();
+            let free = state.written_changed.iter().copied().filter(|&page| !state.is_held_back(page));
+            let first: Vec<u64> = free.take(PAGES_AT_ONCE).collect();
             first.iter().for_each(|page| assert!(state.written_changed.remove(page), "it was there"));
             first.into_iter().map(|page| written_page(state, page)).collect()
         });
@@ -336,33 +337,21 @@ fn next_generation(state: &mut State, page: u64) -> u64 {
     *last
 }
 
-/// A fault was located in a row of a member. One with too many of them in a short time is taken out, if it can be
-/// spared. Rows beside the last one belong to the same mishap: something went over a stretch of the disk, once.
+/// A fault was located in a row of a member. Rows beside the last one belong to the same mishap: something went over a
+/// stretch of the disk, once. One with too many of them in a short time is called unreliable, and stays: a row that is
+/// wrong counts for no more than one that is missing, and all of its other rows prove themselves.
 pub(super) fn blame(handle: &Handle, member: Slot, row: u64) {
-    let is_too_much = handle.with(|state| {
-        let (now, window) = (state.now, state.options.faults_window);
+    handle.with(|state| {
+        let now = state.now;
         let last = state.members[member].fault_row.replace(row);
         if last.is_some_and(|last| last.abs_diff(row) <= NEIGHBOURHOOD_ROWS) {
-            return false;
+            return;
         }
         state.superblock.members[member].faults = state.superblock.members[member].faults.saturating_add(1);
-        let max = state.options.faults_max;
         let faults = &mut state.members[member].faults;
         faults.push_back(now);
-        while faults.front().is_some_and(|&at| at.saturating_add(window) < now) || faults.len() > max {
+        if faults.len() > state.options.faults_max {
             faults.pop_front();
         }
-        let is_full = faults.len() >= max;
-        is_full && !state.options.is_read_only && state.is_attached(member) && state.can_spare(member)
     });
-    if is_too_much {
-        let own = handle.clone();
-        let disk = handle.with(|state| state.disk(member));
-        handle.spawn(async move {
-            // Another one may be out since.
-            if own.with(|state| state.can_spare(member)) {
-                take_out(&own, disk, Why::Faults).await;
-            }
-        });
-    }
 }

@@ -5,10 +5,12 @@ use super::options::Planted;
 use super::parts::Piece;
 use super::resolve::{self, Resolved};
 use super::rows::{self, Rows, Wanted};
+use super::settle;
 use super::state::State;
 use crate::block::Part;
 use crate::buffer::Buffer;
 use crate::integrity::judge::{is_consistent, judge};
+use crate::integrity::tag::Entry;
 use crate::plan::{Mode, Plan, State as PlanState, Want, plan};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
@@ -31,6 +33,9 @@ enum Answer {
 /// The parts that answer these wants, in their order. All stripes that nobody writes to are read at once. (Nobody waits
 /// for a stripe while holding another: two such readers could wait for each other.)
 pub(super) async fn stripes(handle: &Handle, wants: &[StripePieces]) -> Vec<Part> {
+    for (stripe, _) in wants {
+        settle::ensure(handle, *stripe).await;
+    }
     let guards = wants.iter().map(|(stripe, _)| handle.share(*stripe)).collect();
     let answers = held(handle, wants, guards).await;
     let mut parts = Vec::with_capacity(wants.iter().map(|(_, pieces)| pieces.len()).sum());
@@ -78,7 +83,7 @@ async fn held(handle: &Handle, wants: &[StripePieces], guards: Vec<Option<Guard>
             }
             None if guard.is_none() => Answer::Busy,
             None if is_read(stripe, guard) => Answer::Parts(lost_or_whole(handle, stripe, pieces, wanted).await),
-            None => Answer::Parts(zeros(pieces)),
+            None => Answer::Parts(vacant(handle, stripe, pieces)),
         });
     }
     answers
@@ -94,20 +99,28 @@ async fn resolved(handle: &Handle, (stripe, pieces): &StripePieces) -> Vec<Part>
     resolved_parts(handle, pieces, resolved)
 }
 
-/// What was never written.
+/// What was never written; or may have been, in a volume that broke before it could tell.
+fn vacant(handle: &Handle, stripe: u64, pieces: &[Piece]) -> Vec<Part> {
+    match handle.with(|state| state.is_unsettled(stripe)) {
+        true => pieces.iter().map(|piece| Part::Lost(piece.range.len() as u64)).collect(),
+        false => zeros(pieces),
+    }
+}
+
+/// What holds zeros.
 fn zeros(pieces: &[Piece]) -> Vec<Part> {
     pieces.iter().map(|piece| Part::Zeros(piece.range.len() as u64)).collect()
 }
 
 fn plan_read(state: &State, stripe: u64, wanted: Slots) -> Option<Plan> {
     let missing = state.missing(stripe);
-    let is_unresolved = state.unresolved.contains(&stripe);
+    let is_undecided = state.is_undecided(stripe);
     let known = PlanState {
         is_read: wanted.iter().filter(|&slot| state.read_status.is_read(state.chunk(stripe, slot))).collect(),
         missing,
         turn: stripe as usize,
     };
-    plan(state.geometry.scheme, state.shape(), Want::Read(wanted), known).filter(|_| !is_unresolved)
+    plan(state.geometry.scheme, state.shape(), Want::Read(wanted), known).filter(|_| !is_undecided)
 }
 
 /// The parts, if all that was read is as it should be.
@@ -125,7 +138,7 @@ fn answer(
     } else {
         is_consistent(&rows.evidence, rows.read)
     };
-    let is_fine = is_fine && (plan.mode != Mode::Reconstruct || reconstruct(state, wanted, &mut rows, plan));
+    let is_fine = is_fine && (plan.mode != Mode::Reconstruct || reconstruct(state, stripe, wanted, &mut rows, plan));
     if !is_fine {
         state.recycle(rows.buffers.into_iter().flatten());
         return None;
@@ -142,7 +155,7 @@ fn answer(
 }
 
 /// Decodes wanted chunks whose members are missing; false when the result is not what the lists say.
-fn reconstruct(state: &mut State, wanted: Slots, rows: &mut Rows, plan: &Plan) -> bool {
+fn reconstruct(state: &mut State, stripe: u64, wanted: Slots, rows: &mut Rows, plan: &Plan) -> bool {
     let judgement = judge(&rows.evidence);
     let missing = wanted - plan.read_chunks;
     let using: Vec<usize> = plan.read_chunks.iter().take(state.shape().data).collect();
@@ -153,7 +166,10 @@ fn reconstruct(state: &mut State, wanted: Slots, rows: &mut Rows, plan: &Plan) -
         let is_right = !state.geometry.scheme.lists_sums()
             || truth
                 .is_some_and(|entry| rows.content(slot, chunk_bytes).is_some_and(|chunk| crc32c(chunk) == entry.sum));
-        rows.evidence.rows[slot].entry = truth.unwrap_or_default();
+        let is_marked = rows.content(slot, chunk_bytes).is_some_and(|chunk| state.is_marked(stripe, slot, chunk));
+        let entry = truth.unwrap_or_default();
+        let version = if is_marked { entry.version.lost() } else { entry.version };
+        rows.evidence.rows[slot].entry = Entry { version, ..entry };
         is_right
     })
 }
@@ -166,13 +182,29 @@ fn part(piece: &Piece, lost: Slots, row: Option<Buffer>) -> Part {
     }
 }
 
+/// Of a stripe that is held, and undecided: the data chunks that cannot be read.
+pub(super) async fn lost(handle: &Handle, stripe: u64) -> Slots {
+    let (count, len) = handle.with(|state| (state.shape().data, state.chunk_bytes()));
+    let pieces: Vec<Piece> = (0..count).map(|slot| Piece { slot, range: 0..len, at: 0 }).collect();
+    let parts = lost_or_whole(handle, stripe, &pieces, Slots::range(0, count)).await;
+    let mut lost = Slots::NONE;
+    for (slot, part) in parts.into_iter().enumerate() {
+        match part {
+            Part::Data(buffer, _) => handle.with(|state| state.pool.give(buffer)),
+            Part::Zeros(_) => {}
+            Part::Lost(_) => lost.insert(slot),
+        }
+    }
+    lost
+}
+
 /// More members are missing than the parities make up for, or a crash left the stripe undecided: what is left of the
 /// chunks that were asked for.
 async fn lost_or_whole(handle: &Handle, stripe: u64, pieces: &[Piece], wanted: Slots) -> Vec<Part> {
     let (all, missing, lists, is_judged, scheme) = handle.with(|state| {
         let (missing, scheme) = (state.missing(stripe), state.geometry.scheme);
         let all = Slots::range(0, state.shape().slots()) - missing;
-        let is_judged = scheme.checks_itself() && !state.unresolved.contains(&stripe);
+        let is_judged = scheme.checks_itself() && !state.is_undecided(stripe);
         (all, missing, state.shape().parity_slots() - missing, is_judged, scheme)
     });
     let needs_witnesses = scheme.lists_sums() && !scheme.checks_itself();
@@ -199,8 +231,7 @@ async fn lost_or_whole(handle: &Handle, stripe: u64, pieces: &[Piece], wanted: S
 }
 
 fn resolved_parts(handle: &Handle, pieces: &[Piece], mut resolved: Resolved) -> Vec<Part> {
-    let marked = resolved.entries.iter().enumerate().filter(|(_, entry)| entry.version.is_lost());
-    let lost: Slots = resolved.lost | marked.map(|(slot, _)| slot).collect();
+    let lost = resolved.all_lost();
     let parts = pieces.iter().map(|piece| part(piece, lost, resolved.rows[piece.slot].take())).collect();
     resolved.recycle(handle);
     parts

@@ -1,10 +1,12 @@
 //! Rebuilding a member that was replaced: online, stripe by stripe, resumed where it stopped, each row read back.
 
 use super::handle::Handle;
-use super::lost;
+use super::marks;
 use super::persist;
-use super::resolve;
-use super::rows;
+use super::read;
+use super::resolve::{self, Resolved};
+use super::rows::{self, Rows};
+use super::settle;
 use super::state::{Disk, Life, Queue, State};
 use crate::buffer::Buffer;
 use crate::format::intent;
@@ -110,7 +112,7 @@ fn start(handle: &Handle, disk: Disk) {
 enum Run {
     /// The disk holds them.
     Done,
-    /// All but some that a crash left undecided: to be tried again, when those were written over.
+    /// All but some that could not be marked as lost: to be tried again.
     Undecided,
     /// The disk does not take them, or is not in its place any more, or the volume stops.
     Ended,
@@ -121,6 +123,10 @@ const UNDECIDED_PAUSE: Nanos = Nanos::from_secs(5);
 
 async fn run(handle: &Handle, disk: Disk) {
     let mut windows = 0;
+    // How far a disk is rests on the written map, pages of which wait for that, too.
+    while handle.with(|state| state.life == Life::Open && state.unsettled.regions().len() > 0) {
+        handle.park(Queue::Idle).await;
+    }
     while let Some(from) = handle.with(|state| stripes_done(state, disk)) {
         let slot = disk.member;
         let stripes = handle.with(|state| state.geometry.stripes);
@@ -216,6 +222,7 @@ async fn window(handle: &Handle, disk: Disk, from: u64, to: u64) -> Run {
 /// Rebuilds what the member holds of one stripe, writes it and reads it back, twice at most.
 async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     let member = disk.member;
+    settle::ensure(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
     if handle.with(|state| !state.is_current(disk)) {
         return Run::Ended;
@@ -232,14 +239,25 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
         handle.with(|state| state.members[member].ahead.insert(stripe));
         return Run::Done;
     }
-    // What a crash left undecided must not be made to look right.
-    if handle.with(|state| state.unresolved.contains(&stripe)) {
-        return given_up(handle, disk, stripe, mine).await;
-    }
-    let resolved = resolve::resolve(handle, stripe).await;
+    let mut resolved = match handle.with(|state| state.is_undecided(stripe)) {
+        false => resolve::resolve(handle, stripe).await,
+        true => undecided(handle, stripe).await,
+    };
     if !resolved.lost.is_empty() {
+        if handle.with(|state| state.geometry.scheme.checks_itself()) {
+            resolved.recycle(handle);
+            return given_up(handle, disk, stripe, mine).await;
+        }
+        // Where rows do not prove themselves, what is not known must not be made to look right: it is marked, and what
+        // lies on the new disk is then as known as the rest.
+        marks::lay(handle, stripe, &mut resolved).await;
         resolved.recycle(handle);
-        return given_up(handle, disk, stripe, mine).await;
+        resolved = resolve::resolve(handle, stripe).await;
+        if !resolved.lost.is_empty() {
+            resolved.recycle(handle);
+            return Run::Undecided;
+        }
+        handle.with(|state| state.unresolved.remove(&stripe));
     }
     let entries = resolved.entries.clone();
     let mut data = resolved.rows;
@@ -288,21 +306,33 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     })
 }
 
-/// What cannot be proven: where rows prove themselves, one that proves nothing lies in its place (one that a crash left
-/// half rebuilt would look like one that was half written; and on a disk that was this member before, its old row would
-/// look whole). Where they do not, the disk cannot be called complete.
+/// What is left of a stripe that a crash left undecided: the chunks that can be read, and the others as lost.
+async fn undecided(handle: &Handle, stripe: u64) -> Resolved {
+    let lost = read::lost(handle, stripe).await;
+    let Rows { mut buffers, evidence, settled, .. } = resolve::read_all(handle, stripe).await;
+    let data = evidence.shape.data;
+    handle.with(|state| state.recycle(buffers.drain(data..).flatten()));
+    let mut rows = buffers;
+    // A row that came between the two reads, or went, is not known.
+    let known: Slots = (0..data).filter(|&slot| rows[slot].is_some() && evidence.rows[slot].is_sound()).collect();
+    let lost = lost | (Slots::range(0, data) - known);
+    lost.iter().for_each(|slot| handle.with(|state| state.recycle(rows[slot].take())));
+    let entries = evidence.rows[..data].iter().map(|row| row.entry).collect();
+    Resolved { rows, entries, lost, is_clean: false, settled }
+}
+
+/// What cannot be proven, where rows prove themselves: one that proves nothing lies in its place (one that a crash left half
+/// rebuilt would look like one that was half written; and on a disk that was this member before, its old row would look
+/// whole).
 async fn given_up(handle: &Handle, disk: Disk, stripe: u64, mine: Slots) -> Run {
     if handle.with(|state| !state.is_current(disk)) {
         return Run::Ended;
-    }
-    if handle.with(|state| !state.geometry.scheme.checks_itself()) {
-        return Run::Undecided;
     }
     let ops = handle.with(|state| {
         let write = |slot| {
             let offset = state.geometry.chunk_offset(state.geometry.layout.place(stripe, slot).row);
             let mut buffer = Buffer::zeroed(state.row_bytes());
-            lost::fill(&mut buffer[..state.chunk_bytes()]);
+            state.mark(stripe, slot).fill(&mut buffer[..state.chunk_bytes()]);
             (disk.member, OpKind::Write { offset, buffer, is_durable: true })
         };
         mine.iter().map(write).collect()

@@ -44,6 +44,10 @@ pub enum Kind {
     MisdirectedRead,
     /// Foreign bytes, which name no place.
     Garbled,
+    /// A crash came in the middle of a write of its stripe, and nothing tells what it should hold.
+    HalfWritten,
+    /// It was found lost earlier, and says so; nobody has written it since.
+    MarkedLost,
     /// All rows are whole and of today, and yet the parity is not that of the data. Which is wrong is not known.
     Mismatch,
 }
@@ -58,6 +62,8 @@ impl Kind {
             Kind::MisdirectedWrite { .. } => "misdirected-write",
             Kind::MisdirectedRead => "misdirected-read",
             Kind::Garbled => "garbled",
+            Kind::HalfWritten => "half-written",
+            Kind::MarkedLost => "marked-lost",
             Kind::Mismatch => "mismatch",
         }
     }

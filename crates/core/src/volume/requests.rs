@@ -4,6 +4,7 @@ use super::handle::Handle;
 use super::parts::{Piece, cut};
 use super::persist;
 use super::read;
+use super::settle;
 use super::state::{Life, Queue, State};
 use super::write;
 use super::writes::{Pending, Ticket};
@@ -132,11 +133,16 @@ async fn write_all(handle: &Handle, offset: u64, len: u64, data: Option<Rc<Buffe
     !ticket.is_failed.get()
 }
 
-/// Whole stripes are forgotten, the edges are written.
+/// Whole stripes are forgotten, the edges are written. (So is all of it where the written map cannot be changed yet.)
 async fn zero(handle: &Handle, offset: u64, len: u64) -> bool {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     let (start, end) = (offset.next_multiple_of(stripe_bytes), (offset + len) / stripe_bytes * stripe_bytes);
-    if start >= end {
+    let is_held_back = handle.with(|state| {
+        let pages = |stripe: u64| stripe / state.geometry.stripes_per_page();
+        start < end
+            && (pages(start / stripe_bytes)..=pages(end / stripe_bytes - 1)).any(|page| state.is_held_back(page))
+    });
+    if start >= end || is_held_back {
         return write_all(handle, offset, len, None).await;
     }
     let mut is_done = true;
@@ -154,6 +160,7 @@ async fn zero(handle: &Handle, offset: u64, len: u64) -> bool {
 async fn forget(handle: &Handle, offset: u64, len: u64) {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     for stripe in offset.div_ceil(stripe_bytes)..(offset + len) / stripe_bytes {
+        settle::ensure(handle, stripe).await;
         if !handle.with(|state| state.written.get(stripe)) {
             continue;
         }
@@ -181,7 +188,7 @@ fn allocation(state: &State, offset: u64, len: u64) -> Vec<Run> {
     while at < offset + len {
         let stripe = at / stripe_bytes;
         let end = ((stripe + 1) * stripe_bytes).min(offset + len);
-        let is_written = state.written.get(stripe);
+        let is_written = state.written.get(stripe) || state.is_unsettled(stripe);
         let is_full = runs.len() == RUNS_MAX;
         match runs.last_mut() {
             Some(run) if run.is_written == is_written => run.len += end - at,

@@ -3,6 +3,7 @@
 //! The task that calls this holds the stripe alone.
 
 use super::handle::Handle;
+use super::marks;
 use super::persist;
 use super::record::{End, Kind, Record, kind_of};
 use super::rows::{self, Rows};
@@ -31,6 +32,12 @@ pub(super) struct Resolved {
 }
 
 impl Resolved {
+    /// The data chunks that cannot be read: those just found lost, and those marked earlier.
+    pub fn all_lost(&self) -> Slots {
+        let marked = self.entries.iter().enumerate().filter(|(_, entry)| entry.version.is_lost());
+        self.lost | marked.map(|(slot, _)| slot).collect()
+    }
+
     /// Gives back what is left.
     pub fn recycle(self, handle: &Handle) {
         handle.with(|state| state.recycle(self.rows.into_iter().flatten()));
@@ -42,7 +49,7 @@ pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
     let mut rows = read_all(handle, stripe).await;
     retry(handle, stripe, &mut rows).await;
     let judgement = judge(&rows.evidence);
-    let mut stripe_rows = rebuild(handle, &rows, &judgement);
+    let mut stripe_rows = rebuild(handle, stripe, &rows, &judgement);
     check_parity(handle, &rows, &mut stripe_rows);
 
     let is_clean = stripe_rows.erased.is_empty() && stripe_rows.lost.is_empty() && !stripe_rows.is_mismatch;
@@ -58,12 +65,21 @@ pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
     };
     report(handle, stripe, &rows, &judgement, &stripe_rows, Reported { present, repaired });
     let settled = rows.settled;
+    let worthless = marks::worthless(&rows, &judgement, stripe_rows.lost & present);
+    let is_final = marks::is_final(&rows, &judgement);
     rows.recycle(handle);
     let Rebuilt { rows: all, entries, lost, .. } = stripe_rows;
     let mut all = all;
     let parities = all.split_off(entries.len());
     handle.with(|state| state.recycle(parities.into_iter().flatten()));
-    Resolved { rows: all, entries, lost, is_clean, settled }
+    let mut resolved = Resolved { rows: all, entries, lost, is_clean, settled };
+    if is_writable && !lost.is_empty() {
+        match is_final {
+            true => marks::lay(handle, stripe, &mut resolved).await,
+            false => marks::bury(handle, stripe, worthless).await,
+        }
+    }
+    resolved
 }
 
 /// Reads every row whose member is there.
@@ -103,7 +119,8 @@ pub(super) async fn retry(handle: &Handle, stripe: u64, rows: &mut Rows) {
     again.recycle(handle);
 }
 
-fn record(state: &mut State, stripe: u64, slot: usize, kind: Kind, end: End) {
+/// Takes note of what was found in one row.
+pub(super) fn record(state: &mut State, stripe: u64, slot: usize, kind: Kind, end: End) {
     let place = state.geometry.layout.place(stripe, slot);
     let offset = state.geometry.chunk_offset(place.row);
     state.record(Record { at: state.now, stripe, slot, member: place.disk, offset, kind, end });
@@ -135,7 +152,7 @@ pub(super) struct Rebuilt {
 }
 
 /// Reckons up what is erased, as far as it can be proven.
-fn rebuild(handle: &Handle, read: &Rows, judgement: &Judgement) -> Rebuilt {
+fn rebuild(handle: &Handle, stripe: u64, read: &Rows, judgement: &Judgement) -> Rebuilt {
     handle.with(|state| {
         let shape = state.shape();
         let chunk_bytes = state.chunk_bytes();
@@ -168,18 +185,24 @@ fn rebuild(handle: &Handle, read: &Rows, judgement: &Judgement) -> Rebuilt {
         }
         let entries: Vec<Entry> = (0..shape.data)
             .map(|slot| {
-                let own = read.evidence.rows[slot].entry;
-                if judgement.erased.contains(slot) { judgement.truth[slot].unwrap_or_default() } else { own }
+                if !judgement.erased.contains(slot) {
+                    return read.evidence.rows[slot].entry;
+                }
+                let entry = judgement.truth[slot].unwrap_or_default();
+                let is_marked = |row: &Buffer| state.is_marked(stripe, slot, &row[..chunk_bytes]);
+                let version =
+                    if rows[slot].as_ref().is_some_and(is_marked) { entry.version.lost() } else { entry.version };
+                Entry { version, ..entry }
             })
             .collect();
         for slot in lost.iter() {
             rows[slot] = None;
         }
-        let mut stripe = Rebuilt { rows, entries, lost, erased: judgement.erased, rebuilt, is_mismatch: false };
+        let mut all = Rebuilt { rows, entries, lost, erased: judgement.erased, rebuilt, is_mismatch: false };
         if lost.is_empty() {
-            stripe.renew_parities(state, judgement.erased - data);
+            all.renew_parities(state, judgement.erased - data);
         }
-        stripe
+        all
     })
 }
 
@@ -271,11 +294,12 @@ pub(super) fn seal(state: &State, stripe: u64, slot: usize, row: &mut Buffer, en
     if slot < entries.len() {
         let before = (slot + entries.len() - 1) % entries.len();
         let neighbour = if state.geometry.scheme.has_buddies() && before != slot { entries[before].sum } else { 0 };
-        let entry = Entry { sum: crc32c(&row[..chunk_bytes]), ..entries[slot] };
+        let entry = state.sealed(Entry { sum: crc32c(&row[..chunk_bytes]), ..entries[slot] });
         tag::seal_data(row, chunk_bytes, identity, entry, neighbour);
     } else {
         let sum = crc32c(&row[..chunk_bytes]);
-        tag::seal_parity(row, chunk_bytes, identity, sum, entries);
+        let entries: Vec<Entry> = entries.iter().map(|&entry| state.sealed(entry)).collect();
+        tag::seal_parity(row, chunk_bytes, identity, sum, &entries);
     }
 }
 

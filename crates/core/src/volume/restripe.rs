@@ -60,7 +60,13 @@ pub(super) async fn version(handle: &Handle) -> Version {
 }
 
 /// New parities of all data, and the rows that change: those of `touched` and the parities. Sums are reckoned here.
-fn whole(state: &mut State, stripe: u64, data: Vec<Option<Buffer>>, mut entries: Vec<Entry>, touched: Slots) -> Output {
+pub(super) fn whole(
+    state: &mut State,
+    stripe: u64,
+    data: Vec<Option<Buffer>>,
+    mut entries: Vec<Entry>,
+    touched: Slots,
+) -> Output {
     let chunk_bytes = state.chunk_bytes();
     let count = data.len();
     let mut parities: Vec<Buffer> = (0..state.shape().parity).map(|_| state.pool.take(state.row_bytes())).collect();
@@ -75,7 +81,7 @@ fn whole(state: &mut State, stripe: u64, data: Vec<Option<Buffer>>, mut entries:
             state.code.encode(&sources, &mut out);
         }
     }
-    entries.iter_mut().zip(&sums).for_each(|(entry, &sum)| entry.sum = sum);
+    entries.iter_mut().zip(&sums).for_each(|(entry, &sum)| *entry = state.sealed(Entry { sum, ..*entry }));
     let missing = state.missing(stripe);
     let buddies = buddies(state, touched);
     let mut output = Output { rows: Vec::with_capacity(touched.count() + parities.len()), appendices: Vec::new() };
@@ -321,7 +327,8 @@ fn reconstruct(
     whole(state, stripe, data, entries, touched)
 }
 
-/// The same from a stripe that had to be resolved first. What cannot be proven may only be written over.
+/// The same from a stripe that had to be resolved first. What is lost may be written over as a whole; what is lost and not
+/// written over is marked as such, so that the rest of the stripe is as safe as ever.
 pub(super) async fn from_resolved(
     handle: &Handle,
     stripe: u64,
@@ -330,15 +337,7 @@ pub(super) async fn from_resolved(
     partial: Slots,
     resolved: Resolved,
 ) -> Result<Output, Failure> {
-    let marked: Slots = resolved
-        .entries
-        .iter()
-        .enumerate()
-        .filter(|(_, entry)| entry.version.is_lost())
-        .map(|(slot, _)| slot)
-        .collect();
-    let whole_anew = touched - partial;
-    if !resolved.lost.is_subset(whole_anew) || !(marked & partial).is_empty() {
+    if !(resolved.all_lost() & partial).is_empty() {
         resolved.recycle(handle);
         return Err(Failure::Io);
     }
@@ -346,16 +345,19 @@ pub(super) async fn from_resolved(
     Ok(handle.with(|state| {
         let chunk_bytes = state.chunk_bytes();
         let scheme = state.geometry.scheme;
-        let mut entries = resolved.entries;
+        let (mut entries, lost) = (resolved.entries, resolved.lost);
         let mut data: Vec<Option<Buffer>> = Vec::with_capacity(entries.len());
         for (slot, row) in resolved.rows.into_iter().enumerate() {
             let mut row = row.unwrap_or_else(|| state.pool.take_zeroed(state.row_bytes()));
             if touched.contains(slot) {
                 apply(batch, slot, &mut row[..chunk_bytes]);
                 entries[slot].version = next_version(scheme, stamp, entries[slot].version);
+            } else if lost.contains(slot) {
+                state.mark(stripe, slot).fill(&mut row[..chunk_bytes]);
+                entries[slot].version = stamp.lost();
             }
             data.push(Some(row));
         }
-        whole(state, stripe, data, entries, touched)
+        whole(state, stripe, data, entries, touched | lost)
     }))
 }

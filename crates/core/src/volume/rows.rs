@@ -134,10 +134,13 @@ fn collect(
 /// What a row, or an appendix alone, says.
 pub(super) fn open(state: &State, stripe: u64, slot: usize, buffer: &[u8]) -> Seen {
     let scheme = state.geometry.scheme;
-    if scheme == Scheme::None {
-        return Seen::nothing(Standing::Sound);
-    }
     let chunk_bytes = state.chunk_bytes();
+    let is_marked = |content: &[u8]| slot < state.shape().data && state.is_marked(stripe, slot, content);
+    if scheme == Scheme::None {
+        let mut seen = Seen::nothing(Standing::Sound);
+        seen.entry.version = if is_marked(buffer) { Version(0).lost() } else { Version(0) };
+        return seen;
+    }
     let is_whole = buffer.len() > state.geometry.appendix_bytes as usize;
     let (content, appendix) = buffer.split_at(if is_whole { chunk_bytes } else { 0 });
     let sum = is_whole.then(|| crc32c(content));
@@ -159,6 +162,9 @@ pub(super) fn open(state: &State, stripe: u64, slot: usize, buffer: &[u8]) -> Se
     if !scheme.has_versions() {
         let entries = seen.list.iter_mut().flatten().chain([&mut seen.entry]);
         entries.for_each(|entry| entry.version = Version(0));
+        if is_marked(content) {
+            seen.entry.version = Version(0).lost();
+        }
     }
     seen
 }

@@ -2,12 +2,14 @@
 
 use super::intents::Intents;
 use super::locks::Locks;
+use super::lost::Mark;
 use super::ops::Groups;
 use super::options::{Options, Planted};
 use super::read_status::ReadStatus;
 use super::record::Record;
 use super::tasks::{Task, TaskId};
 use super::unflushed::Unflushed;
+use super::unsettled::Unsettled;
 use super::writes::Writes;
 
 use crate::block::{Reply, RequestId};
@@ -16,7 +18,7 @@ use crate::format::bits::Bits;
 use crate::format::geometry::Geometry;
 use crate::format::superblock::MemberState;
 use crate::format::superblock::Superblock;
-use crate::integrity::tag::Identity;
+use crate::integrity::tag::{Entry, Identity, Version};
 use crate::member::{Op, Slot};
 use crate::plan::Shape;
 use crate::slots::Slots;
@@ -128,7 +130,11 @@ pub(super) struct State {
     /// Stripes that a crash left undecided, in schemes that cannot mark a chunk as lost: what is missing there stays so
     /// until the volume is stopped.
     pub unresolved: BTreeSet<u64>,
-    /// Requests that were taken and not replied to.
+    /// Stripes that a crash may have left half written, and that nobody looked at since.
+    pub unsettled: Unsettled,
+    /// The members whose superblocks were of the newest generation at the start: only they know of intents and of the map.
+    pub abreast: Slots,
+    /// Requests that were taken and not replied to, and whatever else may write: stopping waits for it.
     pub requests: usize,
     /// Disks that are being rebuilt.
     pub rebuilds: BTreeSet<Disk>,
@@ -154,6 +160,28 @@ impl State {
     pub fn identity(&self, stripe: u64, slot: usize) -> Identity {
         let place = self.geometry.layout.place(stripe, slot);
         Identity { array: self.array, member: place.disk, row: place.row, role: slot }
+    }
+
+    /// What says that this data chunk was lost.
+    pub fn mark(&self, stripe: u64, slot: usize) -> Mark {
+        Mark { array: self.array, stripe, slot }
+    }
+
+    /// An entry as it is written: where no version is, none.
+    pub fn sealed(&self, entry: Entry) -> Entry {
+        if self.geometry.scheme.has_versions() { entry } else { Entry { version: Version(0), ..entry } }
+    }
+
+    /// Does this chunk, in a scheme whose rows have no version to say so, say that it was lost?
+    pub fn is_marked(&self, stripe: u64, slot: usize, chunk: &[u8]) -> bool {
+        !self.geometry.scheme.has_versions() && self.mark(stripe, slot).is_in(chunk)
+    }
+
+    /// Were so many faults located on this member of late that it should be replaced?
+    pub fn is_unreliable(&self, member: Slot) -> bool {
+        let Options { faults_max, faults_window, .. } = self.options;
+        let is_late = |at: &&Nanos| at.saturating_add(faults_window) >= self.now;
+        self.members[member].faults.iter().filter(is_late).count() >= faults_max
     }
 
     /// Does this member hold this stripe?
@@ -220,10 +248,33 @@ impl State {
         data.filter(|&slot| is_blind || !self.unflushed.contains(self.chunk(stripe, slot))).collect()
     }
 
-    /// Is nothing in this region what a crash left undecided?
+    /// Is nothing in this region what a crash left undecided, and can the written map say what was written there?
     pub fn is_decided(&self, region: u64) -> bool {
         let stripes = self.geometry.stripes_of_region(region);
-        self.unresolved.range(stripes).next().is_none()
+        let pages =
+            stripes.start / self.geometry.stripes_per_page()..=(stripes.end - 1) / self.geometry.stripes_per_page();
+        let is_held_back = pages.into_iter().any(|page| self.is_held_back(page));
+        !is_held_back && !self.unsettled.has(region) && self.unresolved.range(stripes).next().is_none()
+    }
+
+    /// Must this page of the written map wait until what a crash left is settled? A stripe whose first write the map does
+    /// not know of is found by its version, which is greater than the page's generation: the next page would hide it.
+    pub fn is_held_back(&self, page: u64) -> bool {
+        let stripes = page * self.geometry.stripes_per_page()..(page + 1) * self.geometry.stripes_per_page();
+        let last = stripes.end.min(self.geometry.stripes) - 1;
+        let regions = self.geometry.region_of(stripes.start)..=self.geometry.region_of(last);
+        self.geometry.scheme.has_versions() && self.unsettled.has_any(regions)
+    }
+
+    /// May this stripe be half written, and did nobody look at it since the start?
+    pub fn is_unsettled(&self, stripe: u64) -> bool {
+        let region = self.geometry.region_of(stripe);
+        self.unsettled.contains(region, stripe - self.geometry.stripes_of_region(region).start)
+    }
+
+    /// Is it not known what this stripe should hold?
+    pub fn is_undecided(&self, stripe: u64) -> bool {
+        self.unresolved.contains(&stripe) || self.is_unsettled(stripe)
     }
 
     /// A row was read, which was settled before that, and its content is right: the medium has it.

@@ -16,6 +16,7 @@ use crate::plan::Shape;
 use crate::rng::Rng;
 use crate::units::{Nanos, UnixSeconds};
 
+mod attacks;
 mod promises;
 
 const MEMBER_BYTES: u64 = 3 << 20;
@@ -36,6 +37,7 @@ struct Rig {
     next: u64,
     now: u64,
     ops: usize,
+    bytes_read: usize,
 }
 
 impl Rig {
@@ -84,6 +86,7 @@ impl Rig {
             next: 0,
             now: 0,
             ops: 0,
+            bytes_read: 0,
         }
     }
 
@@ -110,6 +113,7 @@ impl Rig {
                 },
                 OpKind::Read { offset, mut buffer } => {
                     let len = buffer.len();
+                    self.bytes_read += len;
                     buffer.copy_from_slice(&member[offset as usize..offset as usize + len]);
                     (Some(buffer), Ok(()))
                 }

@@ -2,22 +2,38 @@
 //! that a misdirected write named as its true target.
 
 use super::handle::Handle;
+use super::read;
+use super::record::{End, Kind};
 use super::resolve::{self, Resolved};
+use super::settle;
+use crate::slots::Slots;
 
-/// Reads a stripe whole and puts right what is wrong in it: true when it then has all of its content. Stripes that were
-/// never written hold nothing; of those that a crash left undecided nothing is known.
+/// Reads a stripe whole and puts right what is wrong in it: true when it then has all of its content, as reads would
+/// find it. Stripes that were never written hold nothing.
 pub(super) async fn stripe(handle: &Handle, stripe: u64) -> bool {
+    settle::ensure(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
-    let (is_written, is_undecided) =
-        handle.with(|state| (state.written.get(stripe), state.unresolved.contains(&stripe)));
-    if !is_written || is_undecided {
-        return !is_written;
+    let (is_written, is_undecided) = handle.with(|state| (state.written.get(stripe), state.is_undecided(stripe)));
+    if is_undecided {
+        let lost = read::lost(handle, stripe).await;
+        report(handle, stripe, lost, Kind::HalfWritten);
+        return lost.is_empty();
+    }
+    if !is_written {
+        return true;
     }
     let resolved: Resolved = resolve::resolve(handle, stripe).await;
     if resolved.is_clean {
         handle.with(|state| resolved.settled.iter().for_each(|slot| state.note_read(stripe, slot)));
     }
-    let is_whole = resolved.lost.is_empty() && !resolved.entries.iter().any(|entry| entry.version.is_lost());
+    let lost = resolved.all_lost();
+    // What was found lost just now is told already.
+    report(handle, stripe, lost - resolved.lost, Kind::MarkedLost);
     resolved.recycle(handle);
-    is_whole
+    lost.is_empty()
+}
+
+/// Says what cannot be read, so that whoever goes by records knows as much as one who reads.
+fn report(handle: &Handle, stripe: u64, lost: Slots, kind: Kind) {
+    handle.with(|state| lost.iter().for_each(|slot| resolve::record(state, stripe, slot, kind, End::Lost)));
 }

@@ -5,6 +5,7 @@ use super::options::Planted;
 use super::persist;
 use super::resolve;
 use super::restripe::{self, Output};
+use super::settle;
 use super::state::{Life, Queue, State};
 use super::writes::{Coverage, Pending};
 use crate::block::Failure;
@@ -15,6 +16,7 @@ use crate::slots::Slots;
 
 /// Does the writes of a stripe, as many at once as have come, until there are no more.
 pub(super) async fn drain(handle: Handle, stripe: u64) {
+    settle::ensure(&handle, stripe).await;
     loop {
         let guard = handle.lock(stripe, true).await;
         let batch = handle.with(|state| state.writes.take(stripe));
@@ -26,6 +28,14 @@ pub(super) async fn drain(handle: Handle, stripe: u64) {
             settle_tickets(&handle, &batch, true);
         }
         let is_done = write(&handle, stripe, &batch).await.is_ok();
+        if !is_done && batch.len() > 1 && !acks_early {
+            // Some of them may be what can be done: a part of a lost chunk is nothing that another write must fail for.
+            for one in batch.chunks(1) {
+                let is_done = write(&handle, stripe, one).await.is_ok();
+                settle_tickets(&handle, one, is_done);
+            }
+            continue;
+        }
         drop(guard);
         if !acks_early {
             settle_tickets(&handle, &batch, is_done);
@@ -72,7 +82,7 @@ async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Res
             return Err(Failure::Io);
         }
         let is_all = touched == state.shape().data_slots() && partial.is_empty();
-        let is_undecided = state.unresolved.contains(&stripe);
+        let is_undecided = state.is_undecided(stripe);
         if is_undecided && !is_all {
             return Err(Failure::Io);
         }
@@ -93,7 +103,7 @@ async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Res
         is_first = Some(version);
         restripe::first(handle, stripe, batch, version)
     };
-    put(handle, stripe, rows).await?;
+    put(handle, stripe, rows, false).await?;
     handle.with(|state| {
         state.unresolved.remove(&stripe);
         state.note_written(stripe);
@@ -129,7 +139,7 @@ fn coverage(state: &State, batch: &[Pending]) -> (Slots, Slots) {
 }
 
 /// Writes it all. A member that does not take its row twice is taken out, durably, before this returns.
-async fn put(handle: &Handle, stripe: u64, output: Output) -> Result<(), Failure> {
+pub(super) async fn put(handle: &Handle, stripe: u64, output: Output, is_durable: bool) -> Result<(), Failure> {
     let mut left: Vec<(usize, bool, Buffer)> = output.rows.into_iter().map(|(slot, row)| (slot, true, row)).collect();
     left.extend(output.appendices.into_iter().map(|(slot, appendix)| (slot, false, appendix)));
     // All of them, not only those that somebody wrote to: the first write of a stripe lays zeros beside what it brings.
@@ -150,7 +160,7 @@ async fn put(handle: &Handle, stripe: u64, output: Output) -> Result<(), Failure
                 }
                 let skipped = if is_row { 0 } else { state.geometry.chunk_bytes };
                 let offset = state.geometry.chunk_offset(place.row) + skipped;
-                ops.push((place.disk, OpKind::Write { offset, buffer, is_durable: false }));
+                ops.push((place.disk, OpKind::Write { offset, buffer, is_durable }));
                 places.push((slot, is_row));
             }
             (ops, places)

@@ -65,6 +65,8 @@ impl Planted {
             // A write lost where nothing of ours was before shows what lay there.
             Kind::Garbled => !matches!(self, Planted::Unreadable | Planted::Misread),
             Kind::Mismatch => true,
+            // These are said of what is lost only.
+            Kind::HalfWritten | Kind::MarkedLost => false,
         }
     }
 }

@@ -17,8 +17,10 @@ use std::ops::Range;
 /// How a subject is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// Has it settled what the last crash left, and does it serve?
+    /// Does it serve?
     pub is_open: bool,
+    /// And has it settled what the last crash left?
+    pub is_settled: bool,
     /// Its members, by slot.
     pub members: Vec<MemberState>,
 }
@@ -111,7 +113,8 @@ impl Subject for Volume {
     fn health(&self) -> Health {
         let status = self.status();
         let members = status.members.into_iter().map(|(state, _)| state).collect();
-        Health { is_open: status.is_open, members }
+        let is_settled = status.is_open && status.regions_unsettled == 0;
+        Health { is_open: status.is_open, is_settled, members }
     }
 
     fn poll_record(&mut self) -> Option<Record> {

@@ -187,7 +187,7 @@ impl<'a, S: Subject> World<'a, S> {
     fn look_for_undecidable(&mut self) {
         let mut rows = std::mem::take(&mut self.shelf.undecidable);
         if self.setting.is_over_budget && !self.announced.is_empty() {
-            match self.subject.health().is_open {
+            match self.subject.health().is_settled {
                 true => self.announced.clear(),
                 false => rows.extend(self.shelf.corrupt_beyond(self.announced.iter().copied())),
             }
@@ -365,7 +365,7 @@ impl<'a, S: Subject> World<'a, S> {
             self.judge(record);
         }
         let health = self.subject.health();
-        if health.is_open && self.shelf.atlas.is_unsettled() {
+        if health.is_settled && self.shelf.atlas.is_unsettled() {
             self.shelf.atlas.settled();
         }
         for (slot, state) in health.members.into_iter().enumerate() {

@@ -39,6 +39,9 @@ pub struct Assembly {
     pub slots: Vec<SlotState>,
     /// Who was given, but is left out.
     pub stale: Vec<Stale>,
+    /// The slots of those who are in, and whose own superblock is of the newest generation: a crash, or a time away, came
+    /// between it and those of the others.
+    pub abreast: Slots,
 }
 
 /// Who stands for a slot. Members are numbered as they were given.
@@ -244,7 +247,12 @@ fn settle(speaker: &Member<'_>, members: &[Member<'_>]) -> Assembly {
             state => stale.push(Stale { given, slot, state }),
         }
     }
-    Assembly { superblock: speaker.says.clone(), slots, stale }
+    let is_abreast = |member: &&Member<'_>| {
+        let is_in = slots[member.says.slot].given() == Some(member.index);
+        is_in && member.says.generation >= speaker.says.generation
+    };
+    let abreast = members.iter().filter(is_abreast).map(|member| member.says.slot).collect();
+    Assembly { superblock: speaker.says.clone(), slots, stale, abreast }
 }
 
 impl SlotState {

@@ -4,15 +4,15 @@ use super::*;
 use crate::format::geometry::{SUPERBLOCK_BYTES, TAIL_BYTES};
 use crate::format::superblock::{MemberState, newest};
 
-fn members_of(rig: &mut Rig) -> (Vec<Vec<u8>>, Geometry) {
+pub(super) fn members_of(rig: &mut Rig) -> (Vec<Vec<u8>>, Geometry) {
     (std::mem::take(&mut rig.members), rig.geometry)
 }
 
-fn right(byte: u8, len: u64) -> Vec<Option<u8>> {
+pub(super) fn right(byte: u8, len: u64) -> Vec<Option<u8>> {
     vec![Some(byte); len as usize]
 }
 
-fn superblock(member: &[u8]) -> Superblock {
+pub(super) fn superblock(member: &[u8]) -> Superblock {
     let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
     newest(offsets.map(|at| &member[at as usize..][..SUPERBLOCK_BYTES])).unwrap()
 }
@@ -30,7 +30,7 @@ fn call(members: &mut [Vec<u8>], slot: usize, state: MemberState) {
 }
 
 /// What `volume replace` does to a disk before the volume gets it: its ends are zeros, its rows are what they were.
-fn wipe(member: &mut [u8], geometry: &Geometry) {
+pub(super) fn wipe(member: &mut [u8], geometry: &Geometry) {
     member[..geometry.data_offset as usize].fill(0);
     let end = member.len() - TAIL_BYTES as usize;
     member[end..].fill(0);

@@ -1,0 +1,105 @@
+//! What was found lost stays lost, whatever happens next: said on the members before anybody is told of it.
+//!
+//! Where all rows were seen and are wrong, no more evidence can come. The lost chunks are *marked*: a sentence lies in their
+//! places, their versions say so, and the parities count what lies there, so the other chunks are as safe as before.
+//! Where a member is missing or does not give a row, that row may yet come back and prove what was there. Then only those
+//! rows are *buried* that could be taken for half-written ones after a crash: what lies there afterwards proves nothing.
+
+use super::handle::Handle;
+use super::persist;
+use super::resolve::Resolved;
+use super::restripe::{self, Output};
+use super::rows::Rows;
+use super::state::State;
+use super::write;
+use crate::buffer::Buffer;
+use crate::integrity::judge::Judgement;
+use crate::integrity::tag::Standing;
+use crate::member::OpKind;
+use crate::slots::Slots;
+
+/// Can nothing more be learned of what is lost in this stripe? So when each row that is wrong is there and silently wrong,
+/// or when one write is claimed to be two things.
+pub(super) fn is_final(rows: &Rows, judgement: &Judgement) -> bool {
+    let is_silent =
+        |slot: usize| !matches!(rows.evidence.rows[slot].standing, Standing::Missing | Standing::Unreadable);
+    let is_disputed = !(judgement.lost - judgement.erased).is_empty();
+    is_disputed || judgement.erased.iter().all(is_silent)
+}
+
+/// Of the lost rows those that look whole, or half written, and are neither.
+pub(super) fn worthless(rows: &Rows, judgement: &Judgement, lost: Slots) -> Slots {
+    let is_worthless = |&slot: &usize| match rows.evidence.rows[slot].standing {
+        Standing::Torn => true,
+        Standing::Sound => judgement.stale.contains(slot),
+        _ => false,
+    };
+    lost.iter().filter(is_worthless).collect()
+}
+
+/// Marks all chunks that are lost, the marks before the parities that count them: a crash in between finds the marks.
+pub(super) async fn lay(handle: &Handle, stripe: u64, resolved: &mut Resolved) {
+    let (region, lost) = (handle.with(|state| state.geometry.region_of(stripe)), resolved.lost);
+    persist::announce(handle, region).await;
+    let version = restripe::version(handle).await;
+    let output = handle.with(|state| {
+        lost.iter().for_each(|slot| resolved.entries[slot].version = version.lost());
+        let mut data = Vec::with_capacity(resolved.rows.len());
+        for (slot, known) in resolved.rows.iter().enumerate() {
+            data.push(Some(match known.as_ref().filter(|_| !lost.contains(slot)) {
+                Some(known) => copy(state, known),
+                None => marked(state, stripe, slot),
+            }));
+        }
+        restripe::whole(state, stripe, data, resolved.entries.clone(), lost)
+    });
+    let (marks, rows) = output.rows.into_iter().partition(|(slot, _)| lost.contains(*slot));
+    if write::put(handle, stripe, Output { rows: marks, appendices: Vec::new() }, true).await.is_ok() {
+        // If they cannot be written any more, the marks are there all the same.
+        let _ = write::put(handle, stripe, Output { rows, appendices: output.appendices }, false).await;
+    }
+    end(handle, region);
+}
+
+/// Lays marks that prove nothing over these rows.
+pub(super) async fn bury(handle: &Handle, stripe: u64, slots: Slots) {
+    if slots.is_empty() {
+        return;
+    }
+    let region = handle.with(|state| state.geometry.region_of(stripe));
+    persist::announce(handle, region).await;
+    let ops = handle.with(|state| {
+        let mut ops = Vec::with_capacity(slots.count());
+        for slot in slots.iter() {
+            let place = state.geometry.layout.place(stripe, slot);
+            let (offset, buffer) = (state.geometry.chunk_offset(place.row), marked(state, stripe, slot));
+            ops.push((place.disk, OpKind::Write { offset, buffer, is_durable: true }));
+        }
+        ops
+    });
+    persist::write_all(handle, ops).await;
+    handle.with(|state| slots.iter().for_each(|slot| state.note_write(stripe, slot)));
+    end(handle, region);
+}
+
+fn end(handle: &Handle, region: u64) {
+    handle.with(|state| {
+        let now = state.now;
+        state.intents.end(region, now);
+    });
+    persist::clean_later(handle);
+}
+
+/// A row with a mark in the place of its content, and no appendix: it proves nothing.
+fn marked(state: &mut State, stripe: u64, slot: usize) -> Buffer {
+    let mut row = state.pool.take_zeroed(state.row_bytes());
+    let chunk_bytes = state.chunk_bytes();
+    state.mark(stripe, slot).fill(&mut row[..chunk_bytes]);
+    row
+}
+
+fn copy(state: &mut State, row: &Buffer) -> Buffer {
+    let mut copy = state.pool.take(row.len());
+    copy.copy_from_slice(row);
+    copy
+}

@@ -1,0 +1,338 @@
+//! Settling what a crash left: each stripe of a dirty region becomes what it may be, and whole, before anybody reads or
+//! writes it; in the background, or at once when somebody asks for it.
+
+use super::handle::Handle;
+use super::persist;
+use super::read;
+use super::record::{End, Kind};
+use super::resolve;
+use super::rows::{self, Rows};
+use super::state::{Life, Queue, State};
+use crate::buffer::Buffer;
+use crate::format::superblock::Why;
+use crate::integrity::evidence::Seen;
+use crate::integrity::judge::judge;
+use crate::integrity::settle::{Settlement, settle};
+use crate::integrity::tag::{Entry, Standing, Version};
+use crate::member::{OpKind, Slot};
+use crate::slots::Slots;
+use scrubjay_code::crc32c;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// So often rows are read again that say nothing of themselves, until two reads agree.
+const READS_MAX: usize = 16;
+/// Stripes settled in the background at once.
+const STRIPES_AT_ONCE: usize = 16;
+
+/// Settles all that a crash left, in the background, as long as the volume is open.
+pub(super) fn start(handle: &Handle) {
+    let regions: Vec<u64> = handle.with(|state| state.unsettled.regions().collect());
+    if regions.is_empty() {
+        return;
+    }
+    let next = Rc::new(Cell::new((0, 0)));
+    let regions = Rc::new(regions);
+    for _ in 0..STRIPES_AT_ONCE {
+        let (own, next, regions) = (handle.clone(), next.clone(), regions.clone());
+        handle.with(|state| state.requests += 1);
+        handle.spawn(async move {
+            while own.with(|state| state.life == Life::Open)
+                && let Some(stripe) = own.with(|state| next_of(state, &regions, &next))
+            {
+                ensure(&own, stripe).await;
+            }
+            own.with(|state| {
+                state.requests -= 1;
+                state.wake(Queue::Idle);
+            });
+            persist::clean_later(&own);
+        });
+    }
+}
+
+/// The next stripe of these regions: `next` is a region's place among them, and a stripe's place in it.
+fn next_of(state: &State, regions: &[u64], next: &Cell<(usize, u64)>) -> Option<u64> {
+    loop {
+        let (place, index) = next.get();
+        let stripes = state.geometry.stripes_of_region(*regions.get(place)?);
+        if stripes.start + index < stripes.end {
+            next.set((place, index + 1));
+            return Some(stripes.start + index);
+        }
+        next.set((place + 1, 0));
+    }
+}
+
+/// Settles a stripe that a crash may have left half written, unless that was done. Nobody may use a stripe before.
+pub(super) async fn ensure(handle: &Handle, stripe: u64) {
+    let is_unsettled = || handle.with(|state| state.is_unsettled(stripe));
+    if !is_unsettled() {
+        return;
+    }
+    let _guard = handle.lock(stripe, true).await;
+    if !is_unsettled() || handle.with(|state| state.life == Life::Broken) {
+        return;
+    }
+    let region = handle.with(|state| state.geometry.region_of(stripe));
+    persist::announce(handle, region).await;
+    settle_stripe(handle, stripe).await;
+    handle.with(|state| {
+        let now = state.now;
+        state.intents.end(region, now);
+        // What seems lost may be on members that went just now: it is found again when they come back.
+        if state.life != Life::Broken {
+            let stripes = state.geometry.stripes_of_region(region);
+            state.unsettled.settled(region, stripe - stripes.start, stripes.end - stripes.start);
+        }
+    });
+}
+
+/// Makes one stripe what it may be, and whole.
+async fn settle_stripe(handle: &Handle, stripe: u64) {
+    let is_written = handle.with(|state| state.written.get(stripe));
+    if !is_written && (!handle.with(|state| state.geometry.scheme.has_versions()) || is_vacant(handle, stripe).await) {
+        return;
+    }
+    let mut rows = resolve::read_all(handle, stripe).await;
+    resolve::retry(handle, stripe, &mut rows).await;
+    read_alike(handle, stripe, &mut rows).await;
+    if !is_written {
+        handle.with(|state| disown_forgotten(state, stripe, &mut rows));
+    }
+    let mut settlement = settle(&rows.evidence);
+    if !is_written && (!settlement.lost.is_empty() || !settlement.resealed.is_empty()) {
+        forget(handle, stripe);
+        rows.recycle(handle);
+        return;
+    }
+    if !settlement.lost.is_empty() {
+        handle.with(|state| decide_by_parity(state, &rows, &mut settlement));
+    }
+    let is_marking = handle.with(|state| state.geometry.scheme.has_versions());
+    let chunk_bytes = handle.with(|state| state.chunk_bytes());
+    let is_hollow = |&slot: &usize| {
+        let mark = handle.with(|state| state.mark(stripe, slot));
+        rows.content(slot, chunk_bytes).is_some_and(|chunk| mark.is_in(chunk))
+    };
+    let hollow: Slots = settlement.resealed.iter().filter(is_hollow).collect();
+    settlement.resealed = settlement.resealed - hollow;
+    settlement.lost = settlement.lost | hollow;
+    let mut data = handle.with(|state| known_rows(state, &rows, &mut settlement));
+    if !settlement.lost.is_empty() && !is_marking {
+        // Nothing is written: what this stripe was cannot be told, and must not be made to look right.
+        handle.with(|state| {
+            state.unresolved.insert(stripe);
+            state.recycle(data.into_iter().flatten());
+        });
+        rows.recycle(handle);
+        report(handle, stripe, read::lost(handle, stripe).await);
+        return;
+    }
+    let is_renewed = !(settlement.lost | settlement.resealed).is_empty();
+    let number = if is_renewed { persist::next_write_number(handle).await } else { 0 };
+    let writes = handle.with(|state| {
+        let mut entries: Vec<Entry> = (0..data.len())
+            .map(|slot| {
+                let own = rows.evidence.rows[slot].entry;
+                if settlement.rebuilt.contains(slot) { settlement.truth[slot] } else { own }
+            })
+            .collect();
+        if state.geometry.scheme.has_versions() {
+            settlement.resealed.iter().for_each(|slot| entries[slot].version = Version(number));
+            settlement.lost.iter().for_each(|slot| entries[slot].version = Version(number).lost());
+        }
+        for slot in settlement.lost.iter() {
+            let mut row = state.pool.take_zeroed(state.row_bytes());
+            state.mark(stripe, slot).fill(&mut row[..chunk_bytes]);
+            data[slot] = Some(row);
+        }
+        changed(state, stripe, data, entries, &rows)
+    });
+    // What seems lost may be on members that went just now: it is found again when they come back.
+    if handle.with(|state| state.life == Life::Broken) {
+        let buffers = writes.into_iter().filter_map(|(_, op)| op.buffer());
+        handle.with(|state| state.recycle(buffers));
+        rows.recycle(handle);
+        return;
+    }
+    let done = handle.ops(writes).await;
+    for disk in persist::failed(handle, done) {
+        persist::take_out(handle, disk, Why::Gone).await;
+    }
+    rows.recycle(handle);
+    handle.with(|state| {
+        state.note_written(stripe);
+        (0..state.shape().data).for_each(|slot| state.note_write(stripe, slot));
+    });
+    report(handle, stripe, settlement.lost);
+}
+
+/// Says which chunks of a stripe were lost by the crash.
+fn report(handle: &Handle, stripe: u64, lost: Slots) {
+    handle
+        .with(|state| lost.iter().for_each(|slot| resolve::record(state, stripe, slot, Kind::HalfWritten, End::Lost)));
+}
+
+/// Of a stripe that the written map calls unwritten: does no appendix speak of a write since the map's page was written?
+/// So there was no first write of it either, or none of which anything is left.
+async fn is_vacant(handle: &Handle, stripe: u64) -> bool {
+    let present = handle.with(|state| Slots::range(0, state.shape().slots()) - state.missing(stripe));
+    let mut rows = rows::read(handle, stripe, Slots::NONE, present).await;
+    handle.with(|state| disown_forgotten(state, stripe, &mut rows));
+    let is_vacant = rows.evidence.sound().is_empty();
+    rows.recycle(handle);
+    if is_vacant {
+        forget(handle, stripe);
+    }
+    is_vacant
+}
+
+/// A stripe's first write did not come to its end: it was never acknowledged as durable, and it holds zeros. So it will
+/// after the next crash: what there is of that write is forgotten with the next flush, like what was trimmed.
+fn forget(handle: &Handle, stripe: u64) {
+    handle.with(|state| state.written_changed.insert(stripe / state.geometry.stripes_per_page()));
+}
+
+/// Where rows do not prove themselves, and more of them are there than there are data chunks, the parities tell whether
+/// the stripe is whole: if those that are left over are what all others make of them, it is, and what is missing is known.
+fn decide_by_parity(state: &mut State, rows: &Rows, settlement: &mut Settlement) {
+    let (shape, chunk_bytes) = (state.shape(), state.chunk_bytes());
+    let sound = rows.evidence.sound();
+    if state.geometry.scheme.checks_itself() || sound.count() <= shape.data {
+        return;
+    }
+    let mut all: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
+    for slot in sound.iter() {
+        all[slot] = rows.buffers[slot].as_ref().map(|row| {
+            let mut copy = state.pool.take(row.len());
+            copy.copy_from_slice(row);
+            copy
+        });
+    }
+    let using: Vec<usize> = sound.iter().take(shape.data).collect();
+    let gone = shape.data_slots() - sound;
+    if !gone.is_empty() {
+        resolve::decode(state, &mut all, gone, &using);
+    }
+    let parities = resolve::encode(state, &all[..shape.data]);
+    let is_whole = (sound & shape.parity_slots()).iter().all(|slot| {
+        let row = rows.content(slot, chunk_bytes);
+        row == Some(&parities[slot - shape.data][..chunk_bytes])
+    });
+    let sum = |row: &Option<Buffer>| row.as_ref().map_or(0, |row| crc32c(&row[..chunk_bytes]));
+    let truth = all[..shape.data].iter().map(|row| Entry { sum: sum(row), ..Entry::default() }).collect();
+    state.recycle(parities.into_iter().chain(all.into_iter().flatten()));
+    if is_whole {
+        let parities = sound & shape.parity_slots();
+        *settlement = Settlement { rebuilt: gone, parities, truth, resealed: Slots::NONE, lost: Slots::NONE };
+    }
+}
+
+/// Where rows say nothing of themselves, one that was read astray looks like one that was half written: only what two
+/// reads in a row show alike is believed.
+async fn read_alike(handle: &Handle, stripe: u64, rows: &mut Rows) {
+    let scheme = rows.evidence.scheme;
+    if scheme.checks_itself() || !scheme.has_appendix() || judge(&rows.evidence).is_clean() {
+        return;
+    }
+    let mut doubtful = rows.evidence.sound();
+    for _ in 0..READS_MAX {
+        let mut again = rows::read(handle, stripe, doubtful, Slots::NONE).await;
+        let differs = |slot: &usize| rows.buffers[*slot].as_deref() != again.buffers[*slot].as_deref();
+        doubtful = doubtful.iter().filter(differs).collect();
+        for slot in doubtful.iter() {
+            std::mem::swap(&mut rows.buffers[slot], &mut again.buffers[slot]);
+            std::mem::swap(&mut rows.evidence.rows[slot], &mut again.evidence.rows[slot]);
+        }
+        again.recycle(handle);
+    }
+    doubtful.iter().for_each(|slot| rows.evidence.rows[slot] = Seen::nothing(Standing::Unreadable));
+}
+
+/// Of a stripe that the written map calls unwritten, only rows that were written after the map's page count: older
+/// ones were forgotten by a trim, and stay so.
+fn disown_forgotten(state: &State, stripe: u64, rows: &mut Rows) {
+    let page = stripe / state.geometry.stripes_per_page();
+    let generation = state.written_generations[page as usize];
+    for row in &mut rows.evidence.rows {
+        let least = match &row.list {
+            Some(list) => list.iter().map(|entry| entry.version.number()).min().unwrap_or(0),
+            None => row.entry.version.number(),
+        };
+        if least < generation {
+            *row = Seen::nothing(Standing::Garbled);
+        }
+    }
+}
+
+/// Copies of the data rows that are known; those that cannot be rebuilt after all become lost.
+fn known_rows(state: &mut State, rows: &Rows, settlement: &mut Settlement) -> Vec<Option<Buffer>> {
+    let shape = state.shape();
+    let chunk_bytes = state.chunk_bytes();
+    let data = shape.data_slots();
+    let kept = data - settlement.rebuilt - settlement.lost;
+    let mut all: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
+    for slot in (kept | settlement.parities).iter() {
+        let Some(row) = &rows.buffers[slot] else { continue };
+        let mut copy = state.pool.take(state.row_bytes());
+        copy.copy_from_slice(row);
+        all[slot] = Some(copy);
+    }
+    if !settlement.rebuilt.is_empty() {
+        let using: Vec<usize> = (kept | settlement.parities).iter().take(shape.data).collect();
+        resolve::decode(state, &mut all, settlement.rebuilt, &using);
+        let wrong: Slots = settlement
+            .rebuilt
+            .iter()
+            .filter(|&slot| {
+                let row = all[slot].as_ref().expect("it was decoded");
+                state.geometry.scheme.lists_sums() && crc32c(&row[..chunk_bytes]) != settlement.truth[slot].sum
+            })
+            .collect();
+        settlement.rebuilt = settlement.rebuilt - wrong;
+        for slot in wrong.iter() {
+            // A parity that says nothing of itself may be torn: then what is there stays.
+            let row = rows.buffers[slot].as_ref().filter(|_| !state.geometry.scheme.checks_itself());
+            match (row, &mut all[slot]) {
+                (Some(row), Some(copy)) => copy.copy_from_slice(row),
+                (_, decoded) => {
+                    decoded.take().into_iter().for_each(|decoded| state.pool.give(decoded));
+                    settlement.lost.insert(slot);
+                }
+            }
+        }
+    }
+    let parities = all.split_off(shape.data);
+    state.recycle(parities.into_iter().flatten());
+    all
+}
+
+/// All rows as they should be, sealed; those that differ from what is on their members, to be written.
+fn changed(
+    state: &mut State,
+    stripe: u64,
+    mut data: Vec<Option<Buffer>>,
+    mut entries: Vec<Entry>,
+    rows: &Rows,
+) -> Vec<(Slot, OpKind)> {
+    let chunk_bytes = state.chunk_bytes();
+    for (row, entry) in data.iter().zip(&mut entries) {
+        entry.sum = crc32c(&row.as_ref().expect("all data are known or zeros")[..chunk_bytes]);
+    }
+    let parities = resolve::encode(state, &data);
+    let all: Vec<Buffer> = data.iter_mut().filter_map(Option::take).chain(parities).collect();
+    let missing = state.missing(stripe);
+    let mut writes = Vec::new();
+    for (slot, mut row) in all.into_iter().enumerate() {
+        resolve::seal(state, stripe, slot, &mut row, &entries);
+        if missing.contains(slot) || rows.buffers[slot].as_deref() == Some(&row[..]) {
+            state.pool.give(row);
+            continue;
+        }
+        let place = state.geometry.layout.place(stripe, slot);
+        let offset = state.geometry.chunk_offset(place.row);
+        writes.push((place.disk, OpKind::Write { offset, buffer: row, is_durable: false }));
+    }
+    writes
+}

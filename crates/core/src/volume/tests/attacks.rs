@@ -1,0 +1,353 @@
+//! What attacks from outside once broke: faults over all members, marks of what is lost, stale intents, bare arrays.
+
+use super::promises::{members_of, right, superblock, wipe};
+use super::*;
+use crate::format::superblock::MemberState;
+use crate::volume::record::{End, Kind};
+
+const STRIPE: u64 = 4 * CHUNK;
+
+/// A 4+2 volume with so many stripes of sevens, stopped in order.
+fn filled(scheme: Scheme, stripes: u64) -> (Vec<Vec<u8>>, Geometry) {
+    let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
+    let geometry = rig.geometry;
+    (rig.stop(), geometry)
+}
+
+fn garble(rig: &mut Rig, stripe: u64, slot: usize) {
+    let (member, at) = rig.place(stripe, slot);
+    rig.members[member][at + 100..at + 700].fill(0xaa);
+}
+
+/// The data chunks of a stripe that cannot be read.
+fn lost(rig: &mut Rig, stripe: u64) -> Vec<u64> {
+    let is_lost = |slot: &u64| {
+        let bytes = rig.read(stripe * STRIPE + slot * CHUNK, CHUNK);
+        assert!(bytes.iter().all(|byte| byte.is_none()) || bytes.iter().all(|byte| byte.is_some()));
+        bytes[0].is_none()
+    };
+    (0..4).filter(is_lost).collect()
+}
+
+fn write_chunk(rig: &mut Rig, stripe: u64, slot: u64, byte: u8) -> Reply {
+    let data = Buffer::copy_of(&vec![byte; CHUNK as usize]);
+    rig.ask(Request::Write { offset: stripe * STRIPE + slot * CHUNK, data, is_durable: false })
+}
+
+fn verify(rig: &mut Rig, stripes: std::ops::Range<u64>) -> Reply {
+    let id = RequestId(rig.next);
+    rig.next += 1;
+    rig.volume.verify(Nanos(rig.now), id, stripes);
+    rig.pump();
+    rig.volume.poll_reply().expect("it was answered").1
+}
+
+/// Kills the server and starts it again on the members as they are.
+fn killed(mut rig: Rig) -> Rig {
+    let (members, geometry) = members_of(&mut rig);
+    Rig::start(members, geometry)
+}
+
+#[test]
+fn one_wrong_row_in_every_stripe_over_all_members_costs_nobody_and_nothing() {
+    let stripes = 400;
+    for (how, step) in [(0, 1), (1, 1), (2, 1), (2, 20)] {
+        let (members, geometry) = filled(Scheme::Stamp, stripes);
+        let options = Options { faults_max: 3, ..Options::default() };
+        let mut rig = Rig::start_as(members, geometry, options);
+        for turn in 0..2 {
+            let victims = (0..stripes).step_by(step as usize);
+            victims.for_each(|stripe| garble(&mut rig, stripe, ((stripe / step + turn) % 6) as usize));
+            match how {
+                0 => assert_eq!(verify(&mut rig, 0..stripes), Reply::Done),
+                1 => {
+                    (0..stripes).rev().for_each(|stripe| assert_eq!(verify(&mut rig, stripe..stripe + 1), Reply::Done))
+                }
+                _ => {}
+            }
+            assert!(rig.read(0, stripes * STRIPE) == right(7, stripes * STRIPE));
+            let status = rig.volume.status();
+            assert!(status.members.iter().all(|(state, _)| *state == MemberState::Active), "{status:?}");
+            assert!(rig.kinds().iter().all(|&(.., end)| end == End::Repaired));
+        }
+        assert!(step == 1 || !rig.volume.status().unreliable.is_empty(), "far apart, and many: that is said");
+    }
+}
+
+#[test]
+fn who_had_many_faults_long_ago_or_side_by_side_is_not_called_unreliable() {
+    let (members, geometry) = filled(Scheme::Stamp, 150);
+    let options = Options { faults_max: 3, faults_window: Nanos::from_secs(10), ..Options::default() };
+    let mut rig = Rig::start_as(members, geometry, options);
+    // Slot 0 of stripes that are a layout's period apart lies on one member.
+    for stripe in [0, 60] {
+        garble(&mut rig, stripe, 0);
+        assert!(rig.read(stripe * STRIPE, STRIPE) == right(7, STRIPE));
+    }
+    rig.now += 11_000_000_000;
+    garble(&mut rig, 120, 0);
+    assert!(rig.read(120 * STRIPE, STRIPE) == right(7, STRIPE));
+    assert_eq!(rig.volume.status().unreliable, [] as [usize; 0], "two of three were long ago");
+    for stripe in [114, 108] {
+        garble(&mut rig, stripe, 0);
+        assert!(rig.read(stripe * STRIPE, STRIPE) == right(7, STRIPE));
+    }
+    assert_eq!(rig.volume.status().unreliable, [] as [usize; 0], "neighbours are one mishap");
+    for stripe in [60, 6] {
+        garble(&mut rig, stripe, 0);
+        assert!(rig.read(stripe * STRIPE, STRIPE) == right(7, STRIPE));
+    }
+    let member = rig.place(0, 0).0;
+    assert_eq!(rig.volume.status().unreliable, [member]);
+}
+
+#[test]
+fn what_was_answered_with_an_error_stays_one_after_a_kill_while_other_stripes_were_written() {
+    for scheme in [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp] {
+        let (members, geometry) = filled(scheme, 30);
+        let mut rig = Rig::start(members, geometry);
+        for slot in [0, 1, 4] {
+            garble(&mut rig, 3, slot);
+        }
+        let before = lost(&mut rig, 3);
+        assert!(before.starts_with(&[0, 1]), "{scheme}: {before:?}");
+        (8..28).for_each(|stripe| assert_eq!(write_chunk(&mut rig, stripe, 1, 9), Reply::Done));
+        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        let mut again = killed(rig);
+        assert_eq!(lost(&mut again, 3), before, "{scheme}");
+        assert_eq!(verify(&mut again, 0..30), Reply::Failed(Failure::Io));
+        let found = again.kinds().into_iter().filter(|&(stripe, .., end)| stripe == 3 && end == End::Lost);
+        let mut found: Vec<u64> = found.map(|(_, slot, ..)| slot as u64).collect();
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(found, before, "{scheme}: a check lists what reads find");
+    }
+}
+
+#[test]
+fn a_stale_row_that_was_called_lost_is_not_returned_after_a_kill() {
+    let (members, geometry) = filled(Scheme::Stamp, 30);
+    let mut rig = Rig::start(members, geometry);
+    let (member, at) = rig.place(3, 0);
+    let old = rig.members[member][at..at + geometry.row_bytes() as usize].to_vec();
+    assert_eq!(write_chunk(&mut rig, 3, 0, 8), Reply::Done);
+    rig.members[member][at..at + old.len()].copy_from_slice(&old);
+    garble(&mut rig, 3, 1);
+    garble(&mut rig, 3, 4);
+    assert_eq!(lost(&mut rig, 3), [0, 1]);
+    assert_eq!(lost(&mut killed(rig), 3), [0, 1]);
+}
+
+#[test]
+fn a_row_that_may_come_back_is_waited_for_and_what_lies_there_meanwhile_proves_nothing() {
+    // A member is away, two rows are garbled: with the member they could be rebuilt, so nothing is counted anew.
+    let (mut members, geometry) = filled(Scheme::Stamp, 30);
+    let away = geometry.layout.place(3, 5).disk;
+    let kept = std::mem::take(&mut members[away]);
+    let mut rig = Rig::start(members, geometry);
+    garble(&mut rig, 3, 0);
+    garble(&mut rig, 3, 1);
+    let parity = rig.place(3, 4);
+    let before = rig.members[parity.0][parity.1..parity.1 + CHUNK as usize].to_vec();
+    assert_eq!(lost(&mut rig, 3), [0, 1]);
+    assert_eq!(write_chunk(&mut rig, 9, 0, 1), Reply::Done);
+    assert!(rig.members[parity.0][parity.1..].starts_with(&before), "what a row that is missing would be judged by");
+    assert!(!kept.is_empty());
+    assert_eq!(lost(&mut killed(rig), 3), [0, 1], "and no garbage after a kill");
+}
+
+#[test]
+fn each_lost_chunk_is_healed_by_writing_it_alone_and_a_whole_one_beside_it_can_be_written() {
+    for scheme in [Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp] {
+        for garbled in [&[0, 4, 5][..], &[0, 1, 5], &[0, 1, 2]] {
+            let (members, geometry) = filled(scheme, 30);
+            let mut rig = Rig::start(members, geometry);
+            garbled.iter().for_each(|&slot| garble(&mut rig, 3, slot));
+            assert_eq!(write_chunk(&mut rig, 3, 3, 9), Reply::Done, "{scheme}: a whole one");
+            let expected: Vec<u64> = garbled.iter().map(|&slot| slot as u64).filter(|&slot| slot < 4).collect();
+            assert_eq!(lost(&mut rig, 3), expected, "{scheme}");
+            let partial = Request::Write { offset: 3 * STRIPE, data: Buffer::copy_of(&[1; 512]), is_durable: false };
+            assert_eq!(rig.ask(partial), Reply::Failed(Failure::Io), "a part of what is lost");
+            for (healed, &slot) in expected.iter().enumerate() {
+                assert_eq!(write_chunk(&mut rig, 3, slot, 10), Reply::Done, "{scheme}: chunk {slot} alone");
+                assert_eq!(lost(&mut rig, 3), expected[healed + 1..], "{scheme}");
+            }
+            // As safe as ever: with two members gone it is all there.
+            let mut again = killed(rig);
+            for slot in [3, 4] {
+                let (member, _) = again.place(3, slot);
+                again.is_gone[member] = true;
+            }
+            let bytes = again.read(3 * STRIPE, STRIPE);
+            for (slot, chunk) in bytes.chunks(CHUNK as usize).enumerate() {
+                let byte = if expected.contains(&(slot as u64)) { 10 } else { [7, 7, 7, 9][slot] };
+                assert!(chunk == right(byte, CHUNK), "{scheme}: {slot}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_lost_chunk_does_not_make_writes_fail_that_came_with_it() {
+    let (members, geometry) = filled(Scheme::Stamp, 30);
+    let mut rig = Rig::start(members, geometry);
+    [0, 1, 2].into_iter().for_each(|slot| garble(&mut rig, 3, slot));
+    // All of them wait for the stripe, and are done together.
+    for (id, (slot, len)) in [(0, CHUNK), (0, 512), (3, 512), (1, 512)].into_iter().enumerate() {
+        let data = Buffer::copy_of(&vec![9; len as usize]);
+        let request = Request::Write { offset: 3 * STRIPE + slot * CHUNK, data, is_durable: false };
+        rig.volume.submit(Nanos(rig.now), RequestId(100 + id as u64), request);
+    }
+    rig.pump();
+    let mut replies: Vec<_> = std::iter::from_fn(|| rig.volume.poll_reply()).collect();
+    replies.sort_by_key(|(id, _)| id.0);
+    let is_done: Vec<bool> = replies.iter().map(|(_, reply)| *reply == Reply::Done).collect();
+    assert_eq!(is_done, [true, true, true, false]);
+    assert_eq!(lost(&mut rig, 3), [1, 2]);
+}
+
+#[test]
+fn where_it_was_stopped_in_order_nothing_is_settled_whatever_the_intents_say() {
+    // Two rows of a stripe are cut in two, as by a crash, and one garbled: more than two parities make up for.
+    let torn = |rig: &mut Rig| {
+        for slot in [0, 1] {
+            let (member, at) = rig.place(3, slot);
+            rig.members[member][at..at + 512].fill(0);
+        }
+        garble(rig, 3, 4);
+    };
+    let (members, geometry) = filled(Scheme::Stamp, 30);
+    let mut rig = Rig::start(members, geometry);
+    torn(&mut rig);
+    let geometry = rig.geometry;
+    let mut members = members_of(&mut rig).0;
+    // The copy was taken while it was served: the superblocks there say "not in order".
+    let mut other = Rig::start(filled(Scheme::Stamp, 30).0, geometry);
+    assert_eq!(write_chunk(&mut other, 0, 0, 7), Reply::Done);
+    let served = members_of(&mut other).0;
+    let (at, len) = (geometry.intent_page_offset(0) as usize, geometry.block_bytes as usize);
+
+    // What no member can say.
+    let mut wiped = filled(Scheme::Stamp, 30).0;
+    let mut rig = Rig::start(std::mem::take(&mut wiped), geometry);
+    torn(&mut rig);
+    let mut wiped = rig.stop();
+    wiped.iter_mut().for_each(|member| member[at..at + len].fill(0));
+    let mut again = Rig::start(wiped, geometry);
+    assert_eq!(lost(&mut again, 3), [0, 1]);
+
+    // And what one says that was put back.
+    for (member, old) in members.iter_mut().zip(&served) {
+        assert!(!superblock(member).is_clean && !superblock(old).is_clean);
+    }
+    let mut rig = Rig::start(filled(Scheme::Stamp, 30).0, geometry);
+    torn(&mut rig);
+    let mut members = rig.stop();
+    assert!(superblock(&members[0]).is_clean);
+    members[5][at..at + len].copy_from_slice(&served[5][at..at + len]);
+    let mut again = Rig::start(members, geometry);
+    assert_eq!(lost(&mut again, 3), [0, 1]);
+}
+
+#[test]
+fn what_a_crash_left_is_settled_when_it_is_asked_for_and_the_rest_is_served_at_once() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; (40 * STRIPE) as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (members, geometry) = members_of(&mut rig);
+    let mut again = Rig::begin(members, geometry, Options::default());
+    again.volume.submit(Nanos(again.now), RequestId(0), Request::Read { offset: 39 * STRIPE, len: 512 });
+    let mut reply = None;
+    let mut left = u64::MAX;
+    for _ in 0..100_000 {
+        let ops = again.ops;
+        again.pump_until(|rig| rig.ops > ops);
+        let now = again.volume.poll_reply();
+        if now.is_some() {
+            left = again.volume.status().regions_unsettled;
+            reply = now;
+            break;
+        }
+    }
+    let Some((_, Reply::Read(parts))) = reply else { panic!("no reply: {reply:?}") };
+    assert!(matches!(&parts[..], [Part::Data(buffer, range)] if buffer[range.clone()].iter().all(|&byte| byte == 7)));
+    assert!(left > 0, "all was settled before anything was served");
+    again.pump();
+    assert_eq!(again.volume.status().regions_unsettled, 0);
+    assert!(again.read(0, 40 * STRIPE) == right(7, 40 * STRIPE));
+}
+
+#[test]
+fn where_nothing_was_written_only_appendices_are_read_after_a_crash() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &[7; 512]);
+    let (members, geometry) = members_of(&mut rig);
+    let mut again = Rig::start(members, geometry);
+    let stripes = geometry.stripes_of_region(0);
+    let most = (stripes.end - stripes.start) * (6 * 512) + 100 * 1024;
+    assert!(again.bytes_read < most as usize, "{} bytes were read, of {} stripes", again.bytes_read, stripes.end);
+    assert!(again.read(0, 512) == right(7, 512) && again.read(STRIPE, STRIPE) == right(0, STRIPE));
+}
+
+#[test]
+fn a_volume_stopped_before_all_was_settled_goes_on_at_the_next_start() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; (40 * STRIPE) as usize]);
+    let (members, geometry) = members_of(&mut rig);
+    let mut again = Rig::begin(members, geometry, Options::default());
+    again.pump_until(|rig| rig.volume.status().is_open);
+    assert!(again.volume.status().regions_unsettled > 0);
+    let members = again.stop();
+    assert!(!superblock(&members[0]).is_clean);
+    let mut third = Rig::start(members, geometry);
+    assert_eq!(third.volume.status().regions_unsettled, 0);
+    assert!(third.read(0, 40 * STRIPE) == right(7, 40 * STRIPE));
+}
+
+/// A bare volume that is killed while nothing is in flight, and one of its members is being rebuilt.
+fn bare(data: usize, parity: usize) -> (Vec<Vec<u8>>, Geometry) {
+    let mut rig = Rig::new(Scheme::None, LayoutKind::Rotating, data, parity);
+    let stripe = rig.geometry.stripe_bytes();
+    rig.write(0, &vec![7; (80 * stripe) as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let geometry = rig.geometry;
+    rig.volume.fail(Nanos(rig.now), 0);
+    rig.pump();
+    wipe(&mut rig.members[0], &geometry);
+    rig.volume.replace(Nanos(rig.now), 0, Uuid([99; 16]), MEMBER_BYTES);
+    let start = rig.ops;
+    rig.pump_until(|rig| rig.ops > start + 100);
+    (members_of(&mut rig).0, geometry)
+}
+
+#[test]
+fn in_a_bare_array_the_parities_that_are_left_tell_which_stripes_are_whole_and_a_rebuild_ends() {
+    for (data, parity) in [(4, 2), (1, 3), (2, 3)] {
+        let (members, geometry) = bare(data, parity);
+        let mut rig = Rig::start(members, geometry);
+        let len = 80 * geometry.stripe_bytes();
+        assert!(rig.read(0, len) == right(7, len), "{data}+{parity}");
+        assert_eq!(rig.volume.status().members[0].0, MemberState::Active, "{data}+{parity}");
+        assert_eq!(rig.volume.status().stripes_undecided, 0);
+        let members = rig.stop();
+        assert!(superblock(&members[0]).is_clean);
+    }
+}
+
+#[test]
+fn in_a_bare_array_a_rebuild_ends_and_what_nothing_decides_is_an_error_for_good() {
+    let (members, geometry) = bare(2, 1);
+    let mut rig = Rig::start(members, geometry);
+    assert_eq!(rig.volume.status().members[0].0, MemberState::Active);
+    let len = 80 * geometry.stripe_bytes();
+    let before = rig.read(0, len);
+    assert!(before.iter().all(|byte| byte.is_none_or(|byte| byte == 7)) && before.contains(&None));
+    let mut again = Rig::start(rig.stop(), geometry);
+    assert!(again.read(0, len) == before, "after a stop in order");
+    assert_eq!(verify(&mut again, 0..80), Reply::Failed(Failure::Io));
+    assert!(again.kinds().iter().all(|&(.., kind, end)| (kind, end) == (Kind::MarkedLost, End::Lost)));
+    let lost = before.iter().position(Option::is_none).unwrap() as u64 / CHUNK * CHUNK;
+    again.write(lost, &vec![3; CHUNK as usize]);
+    assert!(killed(again).read(lost, CHUNK) == right(3, CHUNK), "until it is written");
+}
