@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::geometry::{Geometry, WRITTEN_PAGE_BYTES};
-use super::superblock::{MemberRecord, MemberState, Superblock};
+use super::superblock::{Features, MemberRecord, MemberState, STARTS_MAX, Superblock};
 use super::uuid::Uuid;
 use super::{intent, written};
 use crate::buffer::Buffer;
@@ -20,6 +20,9 @@ pub fn superblock(geometry: Geometry, array: Uuid, name: &str, created: UnixSeco
         write_mark: 0,
         is_clean: true,
         geometry,
+        features: Features::default(),
+        starts: [0; STARTS_MAX],
+        map_sum: written::sum(&geometry, &Bits::zeros(geometry.stripes)),
         slot: 0,
         members: members.iter().map(|&uuid| record(uuid)).collect(),
     }

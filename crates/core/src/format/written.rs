@@ -5,10 +5,11 @@
 //! says holds; where no member can say, every stripe was written: zeros are never invented.
 
 use super::bits::Bits;
-use super::geometry::{Geometry, WRITTEN_PAGE_BYTES};
+use super::geometry::{Geometry, PAGE_HEAD_BYTES, WRITTEN_PAGE_BYTES};
 use super::page::{Head, PageError};
 use super::uuid::Uuid;
 use crate::buffer::Buffer;
+use scrubjay_code::crc32c_extend;
 
 /// The first bytes of a page of the written map.
 pub const MAGIC: [u8; 8] = *b"SJWRITTN";
@@ -53,11 +54,33 @@ pub fn encode(geometry: &Geometry, array: Uuid, index: u64, generation: u64, str
     head(array, index, generation).encode(WRITTEN_PAGE_BYTES, |bits| stripes.write_to(start, bits))
 }
 
+/// The CRC-32C of all bits of a map, page by page: what a superblock vouches for.
+pub fn sum(geometry: &Geometry, stripes: &Bits) -> u32 {
+    let mut bits = vec![0; (WRITTEN_PAGE_BYTES - PAGE_HEAD_BYTES) as usize];
+    (0..geometry.written_pages).fold(0, |sum, page| {
+        stripes.write_to(page * geometry.stripes_per_page(), &mut bits);
+        crc32c_extend(sum, &bits)
+    })
+}
+
+impl Page<'_> {
+    /// Does another version of the same page say the same?
+    pub fn is_alike(&self, other: &Page<'_>) -> bool {
+        self.bits == other.bits
+    }
+}
+
 impl Map {
     /// Of which no page was read yet.
     pub fn new(geometry: &Geometry) -> Map {
         let generations = vec![0; geometry.written_pages as usize];
         Map { stripes: Bits::ones(geometry.stripes), generations }
+    }
+
+    /// Makes every stripe of a page count as written: nothing that was said of it can be believed.
+    pub fn forget(&mut self, geometry: &Geometry, page: u64) {
+        let ones = vec![0xff; (WRITTEN_PAGE_BYTES - PAGE_HEAD_BYTES) as usize];
+        self.stripes.read_from(page * geometry.stripes_per_page(), &ones);
     }
 
     /// Adds one version of one page of one member, in any order. One that the geometry does not have says nothing.

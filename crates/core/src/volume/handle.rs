@@ -19,6 +19,7 @@ pub(super) struct Handle(Rc<RefCell<State>>);
 /// The end of an operation, and the disk that it was asked of.
 pub(super) struct Ended {
     pub disk: Disk,
+    /// Nothing of a disk that hangs: it has it still.
     pub buffer: Option<Buffer>,
     pub result: Result<(), Fault>,
 }
@@ -47,15 +48,14 @@ impl Handle {
 
     /// Has disks do all this, at once and in any order; waits for all of it. The ends are in the order of the operations.
     pub async fn ops(&self, ops: Vec<(Slot, OpKind)>) -> Vec<Ended> {
-        let (group, asked) = self.with(|state| {
-            let group = state.groups.begin(state.current, ops.len());
-            let mut asked = Vec::with_capacity(ops.len());
+        let group = self.with(|state| {
+            let disks = ops.iter().map(|&(member, _)| state.disk(member)).collect();
+            let group = state.groups.begin(state.now, state.current, disks);
             for (index, (member, kind)) in ops.into_iter().enumerate() {
                 let disk = state.disk(member);
-                asked.push(disk);
                 state.out.push_back((disk, Op { id: Groups::id(group, index), member, kind }));
             }
-            (group, asked)
+            group
         });
         let done = poll_fn(|_| match self.with(|state| state.groups.take(group)) {
             Some(done) => Poll::Ready(done),
@@ -63,7 +63,7 @@ impl Handle {
         })
         .await;
         let ended = |(disk, done): (Disk, Done)| Ended { disk, buffer: done.buffer, result: done.result };
-        asked.into_iter().zip(done).map(ended).collect()
+        done.into_iter().map(ended).collect()
     }
 
     /// Takes a stripe, with other readers or alone.

@@ -49,9 +49,11 @@ use crate::format::bits::Bits;
 use crate::format::superblock::Superblock;
 use crate::format::superblock::{MemberState, Why};
 use crate::format::uuid::Uuid;
+use crate::format::written;
 use crate::member::{Array, Done, Fault, Op, Slot};
 use crate::units::Nanos;
 use handle::Handle;
+use ops::End;
 pub use options::{Options, Planted};
 use record::Record;
 use scrubjay_code::Code;
@@ -74,6 +76,8 @@ pub struct Status {
     pub members: Vec<(MemberState, u32)>,
     /// Members on which so many faults were located of late that they should be replaced. What was found was put right.
     pub unreliable: Vec<Slot>,
+    /// Members that owe an answer for longer than they may, and that cannot be spared.
+    pub hanging: Vec<Slot>,
     /// Stripes that were ever written.
     pub stripes_written: u64,
     /// Of these, stripes that a crash left undecided, and that are not judged: all of a volume that is open for reading
@@ -98,7 +102,8 @@ pub struct Volume {
 impl Volume {
     /// Starts a volume from what its members say. Its first operations read its maps; requests wait for that. What a crash
     /// left is settled in the background, or when somebody asks for it.
-    pub fn start(assembly: Assembly, options: Options) -> Volume {
+    pub fn start(assembly: Assembly, mut options: Options) -> Volume {
+        options.is_read_only |= !assembly.superblock.features.may_be_written();
         let mut superblock = superblock_of(&assembly);
         // The next generation may lie half written on the members, by a run that a crash ended: written over in the same
         // words but for a few, it could become whole beside ours. The next but two has its places, and another number.
@@ -127,6 +132,7 @@ impl Volume {
             spawned: Vec::new(),
             out: VecDeque::new(),
             groups: Default::default(),
+            looked_at: Nanos::ZERO,
             timers: BinaryHeap::new(),
             parked: Default::default(),
             replies: VecDeque::new(),
@@ -148,6 +154,8 @@ impl Volume {
             written: Bits::ones(geometry.stripes),
             written_generations: vec![0; geometry.written_pages as usize],
             written_changed: BTreeSet::new(),
+            written_once: BTreeSet::new(),
+            writes_twice: false,
             intents: intents::Intents::new(Bits::zeros(geometry.regions())),
             unresolved: BTreeSet::new(),
             unsettled: Default::default(),
@@ -255,6 +263,7 @@ impl Volume {
                 .map(|(member, record)| (member.state, record.faults))
                 .collect(),
             unreliable: (0..state.members.len()).filter(|&member| state.is_unreliable(member)).collect(),
+            hanging: state.overdue().into_iter().map(|disk| disk.member).collect(),
             stripes_written: state.written.count(),
             stripes_undecided: state.unresolved.len() as u64,
             regions_unsettled: state.unsettled.regions().len() as u64,
@@ -321,16 +330,25 @@ impl Array for Volume {
     fn handle(&mut self, now: Nanos, done: Done) {
         self.handle.with(|state| {
             state.now = state.now.max(now);
-            if let Some(task) = state.groups.end(done) {
-                state.ready.push_back(task);
+            match state.groups.end(done) {
+                End::Noted => {}
+                End::Last(task) => state.ready.push_back(task),
+                End::Late(buffer) => state.recycle(buffer),
             }
         });
         self.run();
     }
 
     fn poll_op(&mut self, now: Nanos) -> Option<Op> {
-        let is_due = self.handle.with(|state| {
+        let hung = self.handle.with(|state| {
             state.now = state.now.max(now);
+            state.hung()
+        });
+        for disk in hung {
+            let handle = self.handle.clone();
+            self.begin(now, async move { persist::take_out(&handle, disk, Why::Hung).await });
+        }
+        let is_due = self.handle.with(|state| {
             let before = state.ready.len();
             while state.timers.peek().is_some_and(|Reverse((time, _))| *time <= state.now) {
                 let Reverse((_, task)) = state.timers.pop().expect("it was looked at");
@@ -357,7 +375,11 @@ impl Array for Volume {
     }
 
     fn poll_timeout(&self) -> Option<Nanos> {
-        self.handle.with(|state| state.timers.peek().map(|Reverse((time, _))| *time))
+        self.handle.with(|state| {
+            let timer = state.timers.peek().map(|Reverse((time, _))| *time);
+            let look = (!state.groups.is_idle()).then(|| state.next_look());
+            timer.into_iter().chain(look).min()
+        })
     }
 
     fn buffer(&mut self, len: usize) -> Buffer {
@@ -389,7 +411,12 @@ impl Array for Volume {
             if handle.with(|state| !state.options.is_read_only) {
                 persist::clean(&handle, Nanos::MAX).await;
                 let is_clean = handle.with(|state| !state.intents.is_any_dirty() && state.life == Life::Stopping);
-                persist::commit(&handle, |superblock| superblock.is_clean = is_clean).await;
+                let map_sum = handle.with(|state| written::sum(&state.geometry, &state.written));
+                persist::commit(&handle, |superblock| {
+                    superblock.is_clean = is_clean;
+                    superblock.map_sum = if is_clean { map_sum } else { 0 };
+                })
+                .await;
             }
             handle.with(|state| state.life = Life::Stopped);
         });

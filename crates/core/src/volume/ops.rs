@@ -1,7 +1,13 @@
-//! Groups of disk operations that one task waits for together.
+//! Groups of disk operations that one task waits for together; and those that nobody waits for any more.
+//!
+//! A disk that hangs, or is taken out, ends all its operations at once, as far as the volume is concerned. Its pump may bring
+//! them back much later, or never: until then their group's number is not used again.
 
+use super::state::Disk;
 use super::tasks::TaskId;
-use crate::member::{Done, OpId};
+use crate::buffer::Buffer;
+use crate::member::{Done, Fault, OpId};
+use crate::units::Nanos;
 
 /// How many operations one group may have: their numbers share an [`OpId`] with the group's.
 pub(super) const GROUP_OPS_MAX: usize = 1 << 16;
@@ -16,20 +22,38 @@ pub(super) struct Groups {
 #[derive(Default)]
 struct Group {
     task: TaskId,
+    /// When it was asked for.
+    begun: Nanos,
     left: usize,
+    disks: Vec<Disk>,
     done: Vec<Option<Done>>,
+    /// Operations that were given up, and have not come back.
+    late: Vec<(usize, Disk)>,
+    is_taken: bool,
+}
+
+/// What comes of the end of an operation.
+#[derive(Debug)]
+pub(super) enum End {
+    /// Others of its group are under way.
+    Noted,
+    /// It was the last: this task goes on.
+    Last(TaskId),
+    /// It was given up long ago. Its buffer is of use again.
+    Late(Option<Buffer>),
 }
 
 impl Groups {
-    /// A new group of `count` operations for which `task` waits.
-    pub fn begin(&mut self, task: TaskId, count: usize) -> usize {
+    /// A new group of operations, one for each of these disks, for which `task` waits.
+    pub fn begin(&mut self, now: Nanos, task: TaskId, disks: Vec<Disk>) -> usize {
+        let count = disks.len();
         assert!(count <= GROUP_OPS_MAX, "a group of {count} operations");
         let group = self.free.pop().unwrap_or_else(|| {
             self.groups.push(Group::default());
             self.groups.len() - 1
         });
         let entry = &mut self.groups[group];
-        (entry.task, entry.left) = (task, count);
+        (entry.task, entry.begun, entry.left, entry.disks, entry.is_taken) = (task, now, count, disks, false);
         entry.done.resize_with(count, || None);
         group
     }
@@ -39,29 +63,107 @@ impl Groups {
         OpId((group * GROUP_OPS_MAX + index) as u64)
     }
 
-    /// Takes note of an end; the waiting task, if it was the last of its group.
-    pub fn end(&mut self, done: Done) -> Option<TaskId> {
+    /// Takes note of an end.
+    pub fn end(&mut self, done: Done) -> End {
         let (group, index) = (done.id.0 as usize / GROUP_OPS_MAX, done.id.0 as usize % GROUP_OPS_MAX);
         let entry = &mut self.groups[group];
+        if let Some(place) = entry.late.iter().position(|&(late, _)| late == index) {
+            entry.late.swap_remove(place);
+            if entry.is_taken && entry.late.is_empty() {
+                self.free.push(group);
+            }
+            return End::Late(done.buffer);
+        }
         assert!(entry.done[index].is_none(), "an operation ends once");
         entry.done[index] = Some(done);
         entry.left -= 1;
-        (entry.left == 0).then_some(entry.task)
+        if entry.left == 0 { End::Last(entry.task) } else { End::Noted }
     }
 
-    /// Is no operation under way?
+    /// Ends all operations of a disk that are under way, as those of one that is gone; the tasks that go on.
+    pub fn give_up(&mut self, disk: Disk) -> Vec<TaskId> {
+        let mut tasks = Vec::new();
+        for (group, entry) in self.groups.iter_mut().enumerate().filter(|(_, entry)| entry.left > 0) {
+            for (index, done) in entry.done.iter_mut().enumerate() {
+                if done.is_none() && entry.disks[index] == disk {
+                    *done = Some(Done { id: Groups::id(group, index), buffer: None, result: Err(Fault::Gone) });
+                    entry.late.push((index, disk));
+                    entry.left -= 1;
+                }
+            }
+            if entry.left == 0 {
+                tasks.push(entry.task);
+            }
+        }
+        tasks
+    }
+
+    /// The disks that were asked for something at `before` or earlier, and have not answered.
+    pub fn overdue(&self, before: Nanos) -> Vec<Disk> {
+        let mut disks: Vec<Disk> = Vec::new();
+        for entry in self.groups.iter().filter(|entry| entry.left > 0 && entry.begun <= before) {
+            let unanswered = entry.done.iter().zip(&entry.disks).filter(|(done, _)| done.is_none());
+            disks.extend(unanswered.map(|(_, disk)| *disk));
+        }
+        disks.sort_unstable();
+        disks.dedup();
+        disks
+    }
+
+    /// All that is under way counts as asked for now.
+    pub fn excuse(&mut self, now: Nanos) {
+        self.groups.iter_mut().for_each(|entry| entry.begun = now);
+    }
+
+    /// Is no operation under way that anybody waits for?
     pub fn is_idle(&self) -> bool {
         self.groups.iter().all(|group| group.left == 0)
     }
 
+    /// Did this member's disk, or one before it, not bring back something that was given up?
+    #[cfg(test)]
+    pub fn is_late(&self, member: usize) -> bool {
+        self.groups.iter().flat_map(|group| &group.late).any(|(_, disk)| disk.member == member)
+    }
+
     /// All ends of a group, in the order of its operations, once there are no more to come; the group is over then.
-    pub fn take(&mut self, group: usize) -> Option<Vec<Done>> {
+    pub fn take(&mut self, group: usize) -> Option<Vec<(Disk, Done)>> {
         let entry = &mut self.groups[group];
         if entry.left > 0 {
             return None;
         }
-        let done = entry.done.drain(..).map(|done| done.expect("all have ended")).collect();
-        self.free.push(group);
+        let done = entry.done.drain(..).map(|done| done.expect("all have ended"));
+        let done = std::mem::take(&mut entry.disks).into_iter().zip(done).collect();
+        entry.is_taken = true;
+        if entry.late.is_empty() {
+            self.free.push(group);
+        }
         Some(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(group: usize, index: usize) -> Done {
+        Done { id: Groups::id(group, index), buffer: None, result: Ok(()) }
+    }
+
+    #[test]
+    fn what_was_given_up_ends_at_once_and_comes_back_to_nobody() {
+        let (slow, quick) = (Disk { member: 0, term: 0 }, Disk { member: 1, term: 0 });
+        let mut groups = Groups::default();
+        let group = groups.begin(Nanos(5), 7, vec![slow, quick]);
+        assert!(matches!(groups.end(done(group, 1)), End::Noted));
+        assert_eq!((groups.overdue(Nanos(4)), groups.overdue(Nanos(5))), (vec![], vec![slow]));
+        assert_eq!((groups.give_up(quick), groups.give_up(slow)), (vec![], vec![7]));
+        let ends: Vec<_> = groups.take(group).unwrap().into_iter().map(|(disk, done)| (disk, done.result)).collect();
+        assert_eq!(ends, [(slow, Err(Fault::Gone)), (quick, Ok(()))]);
+        let next = groups.begin(Nanos(6), 8, vec![slow]);
+        assert!(next != group && groups.is_late(0) && !groups.is_late(1), "its number is not used again before");
+        assert!(matches!(groups.end(done(group, 0)), End::Late(None)));
+        assert!(matches!(groups.end(done(next, 0)), End::Last(8)) && !groups.is_late(0));
+        assert_eq!(groups.begin(Nanos(6), 9, vec![slow]), group);
     }
 }

@@ -15,14 +15,19 @@ pub struct Options {
     pub faults_max: usize,
     /// See [`Options::faults_max`].
     pub faults_window: Nanos,
+    /// An operation that takes longer, and its member hangs: it is taken out, if it can be spared.
+    pub op_deadline: Nanos,
     /// The sizes of the members' disks, by slot (superblocks lie at their ends); the least size where nothing is said.
     pub member_bytes: Vec<u64>,
+    /// A random number for this start: it tells this history of the volume from any other.
+    pub start_number: u64,
     /// A fault of our own, to prove that tests find it. Never set outside of tests.
     pub planted: Option<Planted>,
 }
 
 impl Default for Options {
-    /// For writing; 5 s; 64 faults in an hour (a judgement: a disk that silently breaks a row a minute is done for).
+    /// For writing; 5 s; 64 faults in an hour (a judgement: a disk that silently breaks a row a minute is done for); 60 s
+    /// for an operation (a judgement: twice the kernel's own patience with one command of a SCSI disk).
     fn default() -> Options {
         Options {
             is_read_only: false,
@@ -30,7 +35,9 @@ impl Default for Options {
             intent_idle: Nanos::from_secs(5),
             faults_max: 64,
             faults_window: Nanos::from_secs(3600),
+            op_deadline: Nanos::from_secs(60),
             member_bytes: Vec::new(),
+            start_number: 0,
             planted: None,
         }
     }

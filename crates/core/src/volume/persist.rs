@@ -170,6 +170,8 @@ pub(super) async fn take_out(handle: &Handle, disk: Disk, why: Why) {
         if state.can_spare(member) {
             state.members[member].state = MemberState::Failed(why);
             state.members[member].ahead.clear();
+            let tasks = state.groups.give_up(disk);
+            state.ready.extend(tasks);
         } else {
             state.life = Life::Broken; // it stays, to be read as far as it can be
         }
@@ -247,6 +249,8 @@ pub(super) async fn clean(handle: &Handle, before: Nanos) {
         let covered = state.intents.flush_begins();
         covered.into_iter().filter(|&region| state.is_decided(region)).collect()
     });
+    // Where nothing is dirty any more, an older version of a page would be believed if the newest were damaged.
+    handle.with(|state| state.writes_twice = true);
     if !flush(handle).await {
         return;
     }
@@ -284,6 +288,7 @@ async fn flush_round(handle: &Handle) {
             state.unflushed.begin();
         }
     });
+    let is_twice = handle.with(|state| std::mem::take(&mut state.writes_twice));
     loop {
         // The written map as it is now vouches for rows whose writes have ended: those that the flush covers.
         let pages: Vec<(u64, Buffer)> = handle.with(|state| {
@@ -294,19 +299,40 @@ async fn flush_round(handle: &Handle) {
         });
         flush_members(handle).await;
         let is_last = pages.len() < PAGES_AT_ONCE;
-        let ops = handle.with(|state| {
-            let members = state.attached();
-            let on_all = |(offset, block): &(u64, Buffer)| {
-                members.iter().map(|&slot| (slot, write(*offset, block.clone()))).collect::<Vec<_>>()
-            };
-            pages.iter().flat_map(on_all).collect()
-        });
-        write_all(handle, ops).await;
+        write_pages(handle, pages).await;
         if is_last {
             break;
         }
     }
+    while is_twice {
+        let pages: Vec<(u64, Buffer)> = handle.with(|state| {
+            let is_ready = |page: &u64| !state.written_changed.contains(page) && !state.is_held_back(*page);
+            let first: Vec<u64> = state.written_once.iter().copied().filter(is_ready).take(PAGES_AT_ONCE).collect();
+            let again = |page: u64| {
+                let block = written_page(state, page);
+                state.written_once.remove(&page);
+                block
+            };
+            first.into_iter().map(again).collect()
+        });
+        if pages.is_empty() {
+            break;
+        }
+        write_pages(handle, pages).await;
+    }
     handle.with(|state| state.unflushed.end());
+}
+
+/// Writes pages of the written map to all members.
+async fn write_pages(handle: &Handle, pages: Vec<(u64, Buffer)>) {
+    let ops = handle.with(|state| {
+        let members = state.attached();
+        let on_all = |(offset, block): &(u64, Buffer)| {
+            members.iter().map(|&slot| (slot, write(*offset, block.clone()))).collect::<Vec<_>>()
+        };
+        pages.iter().flat_map(on_all).collect()
+    });
+    write_all(handle, ops).await;
 }
 
 /// Has all members flush their caches.
@@ -322,6 +348,7 @@ async fn flush_members(handle: &Handle) {
 /// The written map's page as it is now, as its next version, and where that lies. To be written after a flush.
 fn written_page(state: &mut State, page: u64) -> (u64, Buffer) {
     let generation = next_generation(state, page);
+    state.written_once.insert(page);
     let block = written::encode(&state.geometry, state.superblock.array, page, generation, &state.written);
     (state.geometry.written_page_offset(page, generation), block)
 }

@@ -25,7 +25,10 @@ const _: () = assert!(PAGES_AT_ONCE as usize * 2 * DISKS_MAX <= GROUP_OPS_MAX);
 pub(super) async fn open(handle: Handle) {
     let was_clean = handle.with(|state| state.superblock.is_clean);
     let told = read_intents(&handle).await;
-    read_written(&handle).await;
+    let disputed = read_written(&handle).await;
+    if was_clean {
+        handle.with(|state| vouch(state, &disputed));
+    }
     let is_writable = handle.with(|state| {
         let newest = state.written_generations.iter().max().copied().unwrap_or(0);
         state.write_number = state.write_number.max(newest);
@@ -40,9 +43,11 @@ pub(super) async fn open(handle: Handle) {
         if was_clean && is_told_otherwise {
             persist::announce_again(&handle).await;
         }
-        let today = handle.with(|state| state.options.today);
+        let (today, start_number) = handle.with(|state| (state.options.today, state.options.start_number));
         persist::commit(&handle, |superblock| {
             superblock.is_clean = false;
+            superblock.map_sum = 0;
+            superblock.begin_start(start_number);
             superblock.last_started = today;
             superblock.write_mark += persist::WRITE_NUMBERS_RESERVED;
         })
@@ -87,7 +92,9 @@ async fn read_intents(handle: &Handle) -> Bits {
     })
 }
 
-async fn read_written(handle: &Handle) {
+/// Reads the written map; the pages of which sound versions say different things.
+async fn read_written(handle: &Handle) -> Vec<u64> {
+    let mut disputed = Vec::new();
     let (pages, array) = handle.with(|state| (state.geometry.written_pages, state.superblock.array));
     for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
         let places: Vec<(u64, u64, usize)> = handle.with(|state| {
@@ -106,13 +113,37 @@ async fn read_written(handle: &Handle) {
                 generations: std::mem::take(&mut state.written_generations),
             };
             sound.iter().for_each(|page| map.add(&state.geometry, page));
+            let differs = |page: &&written::Page<'_>| {
+                sound.iter().any(|other| other.index == page.index && !other.is_alike(page))
+            };
+            disputed.extend(sound.iter().filter(differs).map(|page| page.index));
             (state.written, state.written_generations) = (map.stripes, map.generations);
             if !state.options.is_read_only {
                 let rare = rare_pages(state, start..(start + PAGES_AT_ONCE).min(pages), &sound);
                 state.written_changed.extend(rare);
+                state.written_once.extend(&disputed);
             }
         });
     }
+    disputed
+}
+
+/// Holds the map against what the superblock vouches for, where the volume was stopped in order. If they are not the same,
+/// the newest version of a page is gone, and what is left is older: of pages that two versions dispute, or else of all,
+/// every stripe counts as written. Zeros are never invented.
+fn vouch(state: &mut State, disputed: &[u64]) {
+    if written::sum(&state.geometry, &state.written) == state.superblock.map_sum {
+        return;
+    }
+    let all: Vec<u64> = (0..state.geometry.written_pages).collect();
+    let mut map = written::Map { stripes: state.written.clone(), generations: state.written_generations.clone() };
+    for &page in if disputed.is_empty() { &all } else { disputed } {
+        map.forget(&state.geometry, page);
+        if !state.options.is_read_only {
+            state.written_changed.insert(page);
+        }
+    }
+    state.written = map.stripes;
 }
 
 /// Pages whose newest version is not on all members: a crash left it on some, and it would go with them. The next flush

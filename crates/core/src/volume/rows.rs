@@ -108,11 +108,11 @@ fn collect(
         settled: settled & chunks,
     };
     for (slot, done) in wanted.slots().zip(done) {
-        let buffer = done.buffer.expect("a read brings its buffer back");
-        rows.evidence.rows[slot] = match done.result {
-            Ok(()) => open(state, stripe, slot, &buffer),
-            Err(Fault::Medium) => Seen::nothing(Standing::Unreadable),
-            Err(Fault::Gone) => {
+        rows.evidence.rows[slot] = match (done.result, &done.buffer) {
+            (Ok(()), Some(buffer)) => open(state, stripe, slot, buffer),
+            (Ok(()), None) => unreachable!("a read that is done brings its buffer back"),
+            (Err(Fault::Medium), _) => Seen::nothing(Standing::Unreadable),
+            (Err(Fault::Gone), _) => {
                 gone.push(done.disk);
                 Seen::nothing(Standing::Missing)
             }
@@ -124,8 +124,8 @@ fn collect(
             rows.read.remove(slot);
         }
         match done.result {
-            Ok(()) => rows.buffers[slot] = Some(buffer),
-            Err(_) => state.pool.give(buffer),
+            Ok(()) => rows.buffers[slot] = done.buffer,
+            Err(_) => state.recycle(done.buffer),
         }
     }
     rows

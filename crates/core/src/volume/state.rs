@@ -101,6 +101,8 @@ pub(super) struct State {
     /// Operations that the pump has not taken yet, each with the disk that it is meant for.
     pub out: VecDeque<(Disk, Op)>,
     pub groups: Groups,
+    /// When it was last looked whether an operation takes too long.
+    pub looked_at: Nanos,
     pub timers: BinaryHeap<Reverse<(Nanos, TaskId)>>,
     pub parked: [Vec<TaskId>; QUEUES],
     pub replies: VecDeque<(RequestId, Reply)>,
@@ -126,6 +128,10 @@ pub(super) struct State {
     pub written: Bits,
     pub written_generations: Vec<u64>,
     pub written_changed: BTreeSet<u64>,
+    /// Pages whose two places may say different things.
+    pub written_once: BTreeSet<u64>,
+    /// Is the next round of flushing to make both places of every page say the same?
+    pub writes_twice: bool,
     pub intents: Intents,
     /// Stripes that a crash left undecided, in schemes that cannot mark a chunk as lost: what is missing there stays so
     /// until the volume is stopped.
@@ -224,9 +230,44 @@ impl State {
         (0..self.shape().slots()).filter(|&slot| !self.holds(disk(slot), stripe)).collect()
     }
 
+    /// When to look again whether an operation takes too long.
+    pub fn next_look(&self) -> Nanos {
+        self.looked_at.saturating_add(Nanos(self.options.op_deadline.0 / 4))
+    }
+
+    /// Disks in use that owe an answer for longer than they may.
+    pub fn overdue(&self) -> Vec<Disk> {
+        let Some(before) = self.now.0.checked_sub(self.options.op_deadline.0) else { return Vec::new() };
+        self.groups.overdue(Nanos(before)).into_iter().filter(|&disk| self.is_current(disk)).collect()
+    }
+
+    /// Disks that hang, and are to be let go; from time to time. When more of them hang at once than can be spared, it is
+    /// not the disks that are to blame; nor where nobody has looked for long: this program itself was stopped.
+    pub fn hung(&mut self) -> Vec<Disk> {
+        if self.groups.is_idle() {
+            self.looked_at = self.now;
+        }
+        if self.now < self.next_look() {
+            return Vec::new();
+        }
+        let late = self.now.0 - self.looked_at.0;
+        self.looked_at = self.now;
+        if late > self.options.op_deadline.0 / 2 {
+            self.groups.excuse(self.now);
+            return Vec::new();
+        }
+        let hung = self.overdue();
+        let members: Slots = hung.iter().map(|disk| disk.member).collect();
+        if self.options.is_read_only || !self.can_spare_all(members) { Vec::new() } else { hung }
+    }
+
     /// Would the volume still hold everything without this member? (Not whether it does now.)
     pub fn can_spare(&self, member: Slot) -> bool {
-        let gone = |slot: Slot| slot == member || self.members[slot].state != MemberState::Active;
+        self.can_spare_all(Slots::one(member))
+    }
+
+    fn can_spare_all(&self, members: Slots) -> bool {
+        let gone = |slot: Slot| members.contains(slot) || self.members[slot].state != MemberState::Active;
         let period = self.geometry.layout.period().min(self.geometry.stripes);
         let layout = self.geometry.layout;
         (0..period).all(|stripe| {

@@ -11,7 +11,7 @@ use crate::format::superblock::Superblock;
 use crate::format::uuid::Uuid;
 use crate::integrity::scheme::Scheme;
 use crate::layout::{Layout, LayoutKind};
-use crate::member::{Array, Done, Fault, OpKind};
+use crate::member::{Array, Done, Fault, OpId, OpKind};
 use crate::plan::Shape;
 use crate::rng::Rng;
 use crate::units::{Nanos, UnixSeconds};
@@ -38,6 +38,10 @@ struct Rig {
     now: u64,
     ops: usize,
     bytes_read: usize,
+    /// The member that begins operations and never ends them; or do all?
+    hangs: Option<usize>,
+    all_hang: bool,
+    held: Vec<OpId>,
 }
 
 impl Rig {
@@ -61,18 +65,7 @@ impl Rig {
 
     /// Started, and no operation done yet.
     fn begin(members: Vec<Vec<u8>>, geometry: Geometry, options: Options) -> Rig {
-        let given: Vec<Given> = members
-            .iter()
-            .enumerate()
-            .filter(|(_, member)| !member.is_empty())
-            .map(|(index, member)| {
-                let copies = Superblock::offsets(MEMBER_BYTES).unwrap();
-                let copy = |at: u64| &member[at as usize..at as usize + crate::format::geometry::SUPERBLOCK_BYTES];
-                let says = crate::format::superblock::newest(copies.map(copy));
-                Given { label: index.to_string(), bytes: MEMBER_BYTES, says }
-            })
-            .collect();
-        let assembly = assemble(&given).unwrap();
+        let assembly = assemble(&given(&members)).unwrap();
         let volume = Volume::start(assembly, options);
         let is_gone = vec![false; members.len()];
         Rig {
@@ -87,6 +80,9 @@ impl Rig {
             now: 0,
             ops: 0,
             bytes_read: 0,
+            hangs: None,
+            all_hang: false,
+            held: Vec::new(),
         }
     }
 
@@ -101,6 +97,10 @@ impl Rig {
             let superblocks = Superblock::offsets(MEMBER_BYTES).unwrap();
             if matches!(op.kind, OpKind::Write { offset, .. } if self.holds_superblocks && superblocks.contains(&offset))
             {
+                continue;
+            }
+            if self.all_hang || self.hangs == Some(op.member) {
+                self.held.push(op.id);
                 continue;
             }
             self.ops += 1;
@@ -130,6 +130,17 @@ impl Rig {
             };
             self.volume.handle(Nanos(self.now), Done { id: op.id, buffer, result });
         }
+    }
+
+    /// Lets time pass, as a pump does that looks whenever it is asked to.
+    fn wait(&mut self, nanos: u64) {
+        let until = self.now + nanos;
+        while let Some(next) = self.volume.poll_timeout().filter(|next| next.0 <= until) {
+            self.now = self.now.max(next.0);
+            self.pump();
+        }
+        self.now = until;
+        self.pump();
     }
 
     fn ask(&mut self, request: Request) -> Reply {
@@ -175,6 +186,18 @@ impl Rig {
             .map(|record| (record.stripe, record.slot, record.kind, record.end))
             .collect()
     }
+}
+
+/// What members say; an empty one is not there.
+fn given(members: &[Vec<u8>]) -> Vec<Given> {
+    let is_here = |(_, member): &(usize, &Vec<u8>)| !member.is_empty();
+    let says = |(index, member): (usize, &Vec<u8>)| {
+        let copies = Superblock::offsets(MEMBER_BYTES).unwrap();
+        let copy = |at: u64| &member[at as usize..at as usize + crate::format::geometry::SUPERBLOCK_BYTES];
+        let says = crate::format::superblock::newest(copies.map(copy));
+        Given { label: index.to_string(), bytes: MEMBER_BYTES, says }
+    };
+    members.iter().enumerate().filter(is_here).map(says).collect()
 }
 
 /// New members; what was never written is not zeros.

@@ -168,18 +168,17 @@ pub(super) async fn put(handle: &Handle, stripe: u64, output: Output, is_durable
         let done = handle.ops(ops).await;
         let mut failed = Vec::new();
         for (done, (slot, is_row)) in done.into_iter().zip(places) {
-            let buffer = done.buffer.expect("a write brings its buffer back");
-            match done.result {
-                Ok(()) => handle.with(|state| state.pool.give(buffer)),
-                Err(Fault::Medium) if attempt == 0 => left.push((slot, is_row, buffer)),
-                Err(_) => {
-                    handle.with(|state| state.pool.give(buffer));
-                    failed.push(done.disk);
+            match (done.result, done.buffer) {
+                (Err(Fault::Medium), Some(buffer)) if attempt == 0 => left.push((slot, is_row, buffer)),
+                (result, buffer) => {
+                    handle.with(|state| state.recycle(buffer));
+                    let why = if result == Err(Fault::Medium) { Why::Refused } else { Why::Gone };
+                    failed.extend(result.err().map(|_| (done.disk, why)));
                 }
             }
         }
-        for disk in failed {
-            persist::take_out(handle, disk, Why::Gone).await;
+        for (disk, why) in failed {
+            persist::take_out(handle, disk, why).await;
         }
         if left.is_empty() {
             break;

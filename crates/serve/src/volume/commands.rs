@@ -209,7 +209,8 @@ pub fn state_words(state: MemberState, stripes: u64) -> (String, Option<String>)
 fn why_words(why: Why) -> &'static str {
     match why {
         Why::Gone => "it does not answer",
-        Why::Faults => "too many faults were located on it",
+        Why::Refused => "it refused a write",
+        Why::Hung => "it did not answer in time",
         Why::Asked => "somebody said so",
     }
 }

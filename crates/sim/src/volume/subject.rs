@@ -3,12 +3,13 @@
 use super::disk::{Fate, MemberDisk};
 use super::setting::Setting;
 use scrubjay_core::block::RequestId;
-use scrubjay_core::format::assemble::{Given, assemble};
+use scrubjay_core::format::assemble::{Assembly, Given, assemble};
 use scrubjay_core::format::geometry::SUPERBLOCK_BYTES;
 use scrubjay_core::format::superblock::{MemberState, Superblock, newest};
 use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::format::{blank, intent};
 use scrubjay_core::member::{Array, Slot};
+use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_core::volume::record::Record;
 use scrubjay_core::volume::{Options, Volume};
@@ -84,6 +85,7 @@ impl Subject for Volume {
             intent_idle: setting.intent_idle,
             faults_max: setting.faults_max,
             planted: setting.planted,
+            start_number: start_number(setting, &assembly),
             member_bytes: disks.iter().map(MemberDisk::bytes).collect(),
             ..Options::default()
         };
@@ -133,6 +135,12 @@ impl Subject for Volume {
         let uuid = Uuid::of_random((u128::from(name) << 64 | u128::from(!name)).to_le_bytes());
         Volume::replace(self, now, slot, uuid, disk.bytes());
     }
+}
+
+/// Another number for each start of a world.
+fn start_number(setting: &Setting, assembly: &Assembly) -> u64 {
+    let Superblock { generation, write_mark, .. } = assembly.superblock;
+    Rng::stream(setting.seed ^ write_mark.rotate_left(40), generation).bits().max(1)
 }
 
 /// What a disk says of its array, if it answers and says anything.

@@ -206,12 +206,17 @@ fn speaker<'a>(members: &[Member<'a>]) -> Result<Member<'a>, AssembleError> {
     Err(split_brain(member, other))
 }
 
-/// What never changes is the same everywhere, those who are in say the same of one generation, and nobody calls them out.
+/// What never changes is the same everywhere, those who are in say the same of one generation, nobody calls them out, and
+/// the last start that each took part in is one that the speaker knows: else they went on without each other.
 fn check_agreement(speaker: &Member<'_>, members: &[Member<'_>], assembly: &Assembly) -> Result<(), AssembleError> {
     for member in members {
         let is_in = assembly.has(member.index);
         if let Some(other) = members.iter().find(|other| is_in && other.calls_out(member)) {
             return Err(split_brain(member, other));
+        }
+        let last = *member.says.starts.last().expect("an array of starts");
+        if is_in && last != 0 && !speaker.says.starts.contains(&last) {
+            return Err(split_brain(member, speaker));
         }
         let is_one_array = speaker.says.geometry == member.says.geometry && speaker.says.created == member.says.created;
         let is_one_generation = !is_in

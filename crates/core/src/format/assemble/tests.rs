@@ -94,7 +94,7 @@ fn what_is_no_member_is_named() {
     for (says, what) in [
         (SuperblockError::Foreign, "b is no member of a volume"),
         (SuperblockError::Damaged, "b is a member of a volume, but all its superblocks are damaged: leave it out"),
-        (SuperblockError::Version(7), "b is a member of a volume in format 7; this program knows format 1"),
+        (SuperblockError::Version(7), "b is a member of a volume in format 7; this program knows format 2"),
     ] {
         members[1].says = Err(says);
         assert!(error(&members).starts_with(what), "{}", error(&members));
@@ -158,14 +158,14 @@ fn who_was_taken_out_or_replaced_is_left_out_and_named() {
         members.remove(0);
         (assembly.slots[2], assembly.stale[0].state, error(&members))
     };
-    let failed = MemberState::Failed(Why::Faults);
+    let failed = MemberState::Failed(Why::Refused);
     assert_eq!(
-        out(|says| says.members[2].state = MemberState::Failed(Why::Faults)),
+        out(|says| says.members[2].state = MemberState::Failed(Why::Refused)),
         (
             SlotState::Out(failed),
             Some(failed),
             "too few members: a stripe can do without 1, and these slots are empty: 0 (missing), 2 (c is stale: \
-             failed: too many faults were located on it)"
+             failed: it refused a write)"
                 .to_owned()
         )
     );

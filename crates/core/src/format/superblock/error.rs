@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The format's version.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Why a block is no superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub enum SuperblockError {
     Version(u32),
     /// It begins as one, but the checksum does not match.
     Damaged,
+    /// It needs abilities that this program does not have: these bits of its incompatible features.
+    Feature(u64),
     /// The checksum matches, but this makes no sense: nothing that we wrote.
     Nonsense(&'static str),
 }
@@ -25,7 +27,7 @@ impl SuperblockError {
             SuperblockError::Foreign => 0,
             SuperblockError::Damaged => 1,
             SuperblockError::Nonsense(_) => 2,
-            SuperblockError::Version(_) => 3,
+            SuperblockError::Version(_) | SuperblockError::Feature(_) => 3,
         }
     }
 }
@@ -36,6 +38,9 @@ impl fmt::Display for SuperblockError {
             SuperblockError::Foreign => f.write_str("is no member of a volume"),
             SuperblockError::Version(version) => {
                 write!(f, "is a member of a volume in format {version}; this program knows format {VERSION}")
+            }
+            SuperblockError::Feature(bits) => {
+                write!(f, "is a member of a volume that needs a newer program (features {bits:#x})")
             }
             SuperblockError::Damaged => f.write_str("is a member of a volume, but all its superblocks are damaged"),
             SuperblockError::Nonsense(what) => write!(f, "has a superblock that makes no sense: {what}"),

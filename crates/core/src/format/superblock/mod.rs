@@ -24,6 +24,8 @@ pub const MAGIC: [u8; 8] = *b"SCRUBJAY";
 /// A volume's name is no longer, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
 
+/// So many starts are remembered.
+pub const STARTS_MAX: usize = 8;
 /// Where the checksum lies: it covers all bytes before and behind it.
 const SUM_AT: usize = 12;
 /// A layout's or a scheme's name, zeros behind it.
@@ -52,13 +54,45 @@ pub struct Superblock {
     pub is_clean: bool,
     /// Where everything lies.
     pub geometry: Geometry,
+    /// What a program must know to use it.
+    pub features: Features,
+    /// A random number for each of the last starts for writing, the newest last: two histories have other ones. Zeros
+    /// stand for starts that never were.
+    pub starts: [u64; STARTS_MAX],
+    /// The CRC-32C of all bits of the written map, page by page, when it was stopped in order; zero otherwise.
+    pub map_sum: u32,
     /// Which of the members this one is: its place in `members`.
     pub slot: usize,
     /// All of them, by slot.
     pub members: Vec<MemberRecord>,
 }
 
+/// What a program must know to use a volume: bits, none of which has a meaning yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// Who does not know one of these ignores what it says, and clears it when it writes.
+    pub compatible: u64,
+    /// Who does not know one of these reads, and writes nothing.
+    pub read_only: u64,
+    /// Who does not know one of these leaves the volume alone.
+    pub incompatible: u64,
+}
+
+impl Features {
+    /// May somebody who knows none of them write?
+    pub const fn may_be_written(self) -> bool {
+        self.read_only == 0
+    }
+}
+
 impl Superblock {
+    /// One more start. What a newer program says in features that this one need not know goes with it.
+    pub fn begin_start(&mut self, number: u64) {
+        self.starts.rotate_left(1);
+        self.starts[STARTS_MAX - 1] = number;
+        self.features.compatible = 0;
+    }
+
     /// Where the copies lie on a member of this size: of even generations at the start, of odd ones at the start, of even
     /// ones at the end, of odd ones at the end. Nothing on a member that has no room for them.
     pub fn offsets(member_bytes: u64) -> Option<[u64; 4]> {
@@ -108,6 +142,9 @@ impl Superblock {
         to.u32(u32::from(self.is_clean));
         to.text(&self.name, NAME_BYTES_MAX);
         encode_geometry(&self.geometry, &mut to);
+        let Features { compatible, read_only, incompatible } = self.features;
+        [compatible, read_only, incompatible].into_iter().chain(self.starts).for_each(|number| to.u64(number));
+        to.u32(self.map_sum);
         let mut to = Writer::new(&mut block[TABLE_AT..]);
         self.members.iter().for_each(|member| member.encode(&mut to));
         let sum = checksum(&block);
@@ -145,16 +182,23 @@ impl Superblock {
             },
             name: from.text(NAME_BYTES_MAX).ok_or(SuperblockError::Nonsense("the name"))?.to_owned(),
             geometry: decode_geometry(&mut from)?,
+            features: Features { compatible: from.u64(), read_only: from.u64(), incompatible: from.u64() },
+            starts: std::array::from_fn(|_| from.u64()),
+            map_sum: from.u32(),
             members: Vec::new(),
         };
+        if superblock.features.incompatible != 0 {
+            return Err(SuperblockError::Feature(superblock.features.incompatible));
+        }
         let mut from = Reader::new(&block[TABLE_AT..]);
         for _ in 0..superblock.geometry.layout.disks() {
             let member = MemberRecord::decode(&mut from).map_err(SuperblockError::Nonsense)?;
             superblock.members.push(member);
         }
         superblock.check().map_err(SuperblockError::Nonsense)?;
-        // Nothing is said where nothing is written.
-        if superblock.encode()[..] != *block {
+        // Nothing is said where nothing is written, but by features that this program does not know.
+        let is_grown = superblock.features != Features::default();
+        if !is_grown && superblock.encode()[..] != *block {
             return Err(SuperblockError::Nonsense("something is written where nothing should be"));
         }
         Ok(superblock)
@@ -283,7 +327,7 @@ mod tests {
         let block = superblock().encode();
         let number = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().unwrap());
         let short = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().unwrap());
-        assert_eq!((&block[..8], short(8), &block[16..32]), (&b"SCRUBJAY"[..], 1, &[0xaa; 16][..]));
+        assert_eq!((&block[..8], short(8), &block[16..32]), (&b"SCRUBJAY"[..], 2, &[0xaa; 16][..]));
         assert_eq!([32, 40, 48, 56].map(number), [1, 0, 1_763_700_000, 0]);
         assert_eq!(([64, 68].map(short), &block[72..79]), ([3, 1], &b"photos\0"[..]));
         assert_eq!((&block[136..145], &block[152..158]), (&b"rotating\0"[..], &b"stamp\0"[..]));
@@ -292,6 +336,9 @@ mod tests {
         assert_eq!([192, 200, 208].map(number), [geometry.rows, geometry.stripes, geometry.region_stripes]);
         assert_eq!([216, 224, 232, 240].map(number), [65_536, 1, 131_072, 1]);
         assert_eq!([248, 256].map(number), [1 << 20, 1 << 30]);
+        assert_eq!([264, 272, 280, 288, 344].map(number), [0; 5]);
+        let started = Superblock { starts: [1, 2, 3, 4, 5, 6, 7, 8], map_sum: 9, ..superblock() }.encode();
+        assert_eq!((started[288], started[344], short(352), started[352]), (1, 8, superblock().map_sum, 9));
         assert_eq!((&block[512 + 3 * 32..][..16], &block[512 + 3 * 32 + 28..][..2]), (&[3; 16][..], &[1, 0][..]));
     }
 
@@ -311,9 +358,26 @@ mod tests {
     #[test]
     fn what_another_version_wrote_is_told() {
         let mut block = superblock().encode();
-        block[8] = 2;
+        block[8] = 3;
         assert_eq!(Superblock::decode(&block), Err(SuperblockError::Damaged));
-        assert_eq!(with_right_sum(&mut block), Err(SuperblockError::Version(2)));
+        assert_eq!(with_right_sum(&mut block), Err(SuperblockError::Version(3)));
+    }
+
+    #[test]
+    fn a_volume_of_a_newer_program_is_used_as_far_as_it_may_be() {
+        let grown = |at: usize| {
+            let mut block = superblock().encode();
+            block[at] = 4;
+            block[400..410].fill(9);
+            with_right_sum(&mut block)
+        };
+        assert_eq!(grown(400), Err(SuperblockError::Nonsense("something is written where nothing should be")));
+        let mut compatible = grown(264).unwrap();
+        assert!(compatible.features.may_be_written());
+        compatible.begin_start(77);
+        assert_eq!((compatible.features, compatible.starts[6..].to_vec()), (Features::default(), vec![0, 77]));
+        assert!(!grown(272).unwrap().features.may_be_written());
+        assert_eq!(grown(280), Err(SuperblockError::Feature(4)));
     }
 
     #[test]
@@ -346,7 +410,7 @@ mod tests {
             Just(MemberState::Active),
             Just(MemberState::Missing),
             Just(MemberState::Failed(Why::Gone)),
-            Just(MemberState::Failed(Why::Faults)),
+            Just(MemberState::Failed(Why::Refused)),
             Just(MemberState::Failed(Why::Asked)),
             (0u64..1000).prop_map(|stripes_done| MemberState::Rebuilding { stripes_done }),
         ]
@@ -361,7 +425,7 @@ mod tests {
             let members = members.into_iter().map(|(uuid, term, state, faults)| MemberRecord { uuid: Uuid(uuid), term, state, faults });
             let written = Superblock {
                 array: Uuid::of_random([numbers[3] as u8; 16]), name, created: UnixSeconds(numbers[0]), last_started: UnixSeconds(numbers[1]),
-                generation, write_mark: numbers[2], is_clean, slot, members: members.collect(), ..superblock()
+                generation, write_mark: numbers[2], is_clean, slot, starts: [numbers[0]; STARTS_MAX], map_sum: numbers[1] as u32, members: members.collect(), ..superblock()
             };
             prop_assert_eq!(Superblock::decode(&written.encode()), Ok(written));
         }
@@ -372,7 +436,8 @@ mod tests {
             let mut block = superblock().encode();
             changes.into_iter().for_each(|(at, byte)| block[at] = byte);
             if let Ok(said) = with_right_sum(&mut block) {
-                prop_assert_eq!(&said.encode()[..], &block[..]);
+                let is_grown = said.features != Features::default();
+                prop_assert!(is_grown || said.encode()[..] == block[..]);
                 prop_assert_eq!(said.geometry.check(), Ok(()));
             }
         }

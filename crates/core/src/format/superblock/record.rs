@@ -41,10 +41,12 @@ pub enum MemberState {
 pub enum Why {
     /// It does not answer any more.
     Gone,
-    /// Too many faults were located on it in a short time.
-    Faults,
+    /// It answers, and does not take what is written.
+    Refused,
     /// Somebody said so.
     Asked,
+    /// It did not answer in time.
+    Hung,
 }
 
 impl MemberRecord {
@@ -80,7 +82,7 @@ impl MemberRecord {
 }
 
 impl Why {
-    const ALL: [Why; 3] = [Why::Gone, Why::Faults, Why::Asked];
+    const ALL: [Why; 4] = [Why::Gone, Why::Refused, Why::Asked, Why::Hung];
 
     fn of_code(code: u8) -> Option<Why> {
         Why::ALL.into_iter().find(|&why| why as u8 == code)
@@ -92,7 +94,8 @@ impl fmt::Display for MemberState {
         match self {
             MemberState::Active => f.write_str("active"),
             MemberState::Failed(Why::Gone) => f.write_str("failed: it did not answer any more"),
-            MemberState::Failed(Why::Faults) => f.write_str("failed: too many faults were located on it"),
+            MemberState::Failed(Why::Refused) => f.write_str("failed: it refused a write"),
+            MemberState::Failed(Why::Hung) => f.write_str("failed: it did not answer in time"),
             MemberState::Failed(Why::Asked) => f.write_str("failed: as it was asked to"),
             MemberState::Missing => f.write_str("missing"),
             MemberState::Rebuilding { stripes_done } => write!(f, "rebuilding: {stripes_done} stripes done"),
@@ -120,6 +123,6 @@ mod tests {
                 (line[28], line[29]) = (state, why);
                 MemberRecord::decode(&mut Reader::new(&line)).is_ok()
             });
-        assert_eq!(known.collect::<Vec<_>>(), [(1, 0), (2, 0), (2, 1), (2, 2), (3, 0), (4, 0)]);
+        assert_eq!(known.collect::<Vec<_>>(), [(1, 0), (2, 0), (2, 1), (2, 2), (2, 3), (3, 0), (4, 0)]);
     }
 }

@@ -2,7 +2,8 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
-use crate::format::superblock::MemberState;
+use crate::format::assemble::AssembleError;
+use crate::format::superblock::{MemberState, Why};
 use crate::volume::record::{End, Kind};
 
 const STRIPE: u64 = 4 * CHUNK;
@@ -350,4 +351,146 @@ fn in_a_bare_array_a_rebuild_ends_and_what_nothing_decides_is_an_error_for_good(
     let lost = before.iter().position(Option::is_none).unwrap() as u64 / CHUNK * CHUNK;
     again.write(lost, &vec![3; CHUNK as usize]);
     assert!(killed(again).read(lost, CHUNK) == right(3, CHUNK), "until it is written");
+}
+
+#[test]
+fn the_newest_page_of_the_map_damaged_on_all_members_loses_nothing_after_a_stop_in_order() {
+    let (members, geometry) = filled(Scheme::Stamp, 10);
+    let mut rig = Rig::start(members, geometry);
+    rig.write(10 * STRIPE, &vec![7; (20 * STRIPE) as usize]);
+    let stopped = rig.stop();
+    for place in [0, 1] {
+        let mut members = stopped.clone();
+        let at = geometry.written_page_offset(0, place) as usize + 100;
+        members.iter_mut().for_each(|member| member[at] ^= 1);
+        let mut again = Rig::start(members, geometry);
+        assert!(again.read(0, 30 * STRIPE) == right(7, 30 * STRIPE));
+        assert!(again.read(30 * STRIPE, STRIPE) == right(0, STRIPE));
+    }
+}
+
+#[test]
+fn a_map_that_is_older_than_the_superblock_vouches_for_is_none() {
+    let (old, geometry) = filled(Scheme::Stamp, 10);
+    let mut rig = Rig::start(old.clone(), geometry);
+    rig.write(10 * STRIPE, &vec![7; (20 * STRIPE) as usize]);
+    let mut members = rig.stop();
+    let range = geometry.written_offset as usize..geometry.data_offset as usize;
+    members.iter_mut().zip(&old).for_each(|(member, old)| member[range.clone()].copy_from_slice(&old[range.clone()]));
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(0, 30 * STRIPE) == right(7, 30 * STRIPE), "no zeros are invented");
+}
+
+#[test]
+fn two_histories_of_one_volume_are_never_put_together() {
+    let (members, geometry) = filled(Scheme::Stamp, 10);
+    let history = |number: u64, byte: u8, turns: usize| {
+        let mut members = members.clone();
+        for turn in 0..turns {
+            let options = Options { start_number: number + turn as u64, ..Options::default() };
+            let mut rig = Rig::start_as(members, geometry, options);
+            assert_eq!(write_chunk(&mut rig, turn as u64, 0, byte), Reply::Done);
+            members = rig.stop();
+        }
+        members
+    };
+    for (turns, others) in [(1, 1), (2, 1), (1, 2), (3, 3)] {
+        let (ours, copy) = (history(100, 8, turns), history(200, 9, others));
+        for copied in 0..6 {
+            let mut mixed = ours.clone();
+            mixed[copied] = copy[copied].clone();
+            let error = assemble(&given(&mixed)).unwrap_err();
+            assert!(matches!(error, AssembleError::SplitBrain { .. }), "{turns} {others}: {error}");
+        }
+        // A copy that nobody served is but behind.
+        let mut mixed = ours;
+        mixed[3] = members[3].clone();
+        let mut rig = Rig::start(mixed, geometry);
+        assert!(rig.read(CHUNK, CHUNK) == right(7, CHUNK) && rig.read(0, CHUNK) == right(8, CHUNK));
+    }
+}
+
+#[test]
+fn a_member_that_hangs_is_let_go_and_its_late_answers_are_nobodys() {
+    let (members, geometry) = filled(Scheme::Stamp, 30);
+    let mut rig = Rig::start(members, geometry);
+    let deadline = Options::default().op_deadline.0;
+    let (hanging, _) = rig.place(3, 0);
+    rig.hangs = Some(hanging);
+    let id = RequestId(1000);
+    let data = Buffer::copy_of(&vec![9; CHUNK as usize]);
+    rig.volume.submit(Nanos(rig.now), id, Request::Write { offset: 3 * STRIPE, data, is_durable: true });
+    rig.pump();
+    assert!(rig.volume.poll_reply().is_none());
+    rig.wait(deadline * 3 / 4);
+    assert!(rig.volume.poll_reply().is_none() && rig.volume.status().hanging.is_empty(), "it may take so long");
+    rig.wait(deadline / 2);
+    assert_eq!(rig.volume.poll_reply(), Some((id, Reply::Done)));
+    assert_eq!(rig.volume.status().members[hanging].0, MemberState::Failed(Why::Hung));
+    assert!(rig.read(3 * STRIPE, CHUNK) == right(9, CHUNK));
+    let held = std::mem::take(&mut rig.held);
+    assert!(!held.is_empty());
+    for id in held {
+        rig.volume.handle(Nanos(rig.now), Done { id, buffer: None, result: Ok(()) });
+    }
+    rig.hangs = None;
+    assert!(rig.read(0, 30 * STRIPE)[..CHUNK as usize] == right(7, CHUNK));
+    rig.stop();
+}
+
+#[test]
+fn who_is_taken_out_while_it_hangs_holds_nobody_up() {
+    let (members, geometry) = filled(Scheme::Stamp, 30);
+    let mut rig = Rig::start(members, geometry);
+    let (hanging, _) = rig.place(3, 0);
+    rig.hangs = Some(hanging);
+    rig.volume.submit(Nanos(rig.now), RequestId(1000), Request::Read { offset: 3 * STRIPE, len: 512 });
+    rig.pump();
+    assert!(rig.volume.poll_reply().is_none());
+    rig.volume.fail(Nanos(rig.now), hanging);
+    rig.pump();
+    assert!(matches!(rig.volume.poll_reply(), Some((_, Reply::Read(_)))));
+    rig.stop();
+}
+
+#[test]
+fn nobody_is_let_go_when_all_hang_or_when_this_program_was_stopped_itself() {
+    let (members, geometry) = filled(Scheme::Stamp, 30);
+    let deadline = Options::default().op_deadline.0;
+    // The clock makes one step: nobody looked meanwhile.
+    let mut rig = Rig::start(members.clone(), geometry);
+    rig.hangs = Some(rig.place(3, 0).0);
+    rig.volume.submit(Nanos(rig.now), RequestId(1000), Request::Read { offset: 3 * STRIPE, len: 512 });
+    rig.pump();
+    rig.now += 100 * deadline;
+    rig.pump();
+    assert!(rig.volume.status().members.iter().all(|(state, _)| *state == MemberState::Active));
+    // More than two parities make up for.
+    let mut rig = Rig::start(members, geometry);
+    rig.all_hang = true;
+    rig.volume.submit(Nanos(rig.now), RequestId(1000), Request::Read { offset: 0, len: STRIPE });
+    rig.pump();
+    rig.wait(2 * deadline);
+    assert!(rig.volume.status().members.iter().all(|(state, _)| *state == MemberState::Active));
+    assert!(rig.volume.status().hanging.len() > 2);
+}
+
+#[test]
+fn what_was_meant_for_an_old_disk_never_reaches_the_new_one() {
+    let (members, geometry) = filled(Scheme::Stamp, 30);
+    let mut rig = Rig::start(members, geometry);
+    let (member, _) = rig.place(3, 0);
+    rig.volume.submit(Nanos(rig.now), RequestId(1000), Request::Read { offset: 3 * STRIPE, len: 512 });
+    rig.volume.fail(Nanos(rig.now), member);
+    while rig.volume.can_spare(member) && rig.volume.status().members[member].0 == MemberState::Active {
+        rig.pump_until(|_| true);
+    }
+    rig.volume.replace(Nanos(rig.now), member, Uuid([99; 16]), MEMBER_BYTES);
+    let mut first = None;
+    while let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
+        if op.member == member && first.is_none() {
+            first = Some(matches!(op.kind, OpKind::Read { .. }));
+        }
+    }
+    assert_eq!(first, Some(false), "the first that it gets are its maps");
 }
