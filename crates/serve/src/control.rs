@@ -3,6 +3,7 @@
 //! A client sends a command, one line, and gets its answer, one line; the next command is looked at after that. So a
 //! command that takes long keeps its own connection waiting, and nobody else's.
 
+use crate::ended::Ended;
 use crate::members::Members;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::Outgoing;
@@ -22,6 +23,11 @@ pub trait Controller {
     fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut Members) -> Option<String> {
         let _ = (now, id, line, members);
         Some(r#"{"error":"unknown command"}"#.to_owned())
+    }
+
+    /// The server is about to end, and this is how. Who waits for that is answered now; there is no later.
+    fn ended(&mut self, ended: &Ended) {
+        let _ = ended;
     }
 
     /// The next answer to a command that took long, if any.

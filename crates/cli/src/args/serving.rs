@@ -15,7 +15,9 @@ Examples:
   nbd-client -unix /tmp/photos.sock /dev/nbd0            a block device
 
 Members may be named in any order. Up to as many may be missing as the volume has parities: what they held is
-rebuilt when it is asked for. Ctrl-C stops in order. After a crash only what was being written is looked at.
+rebuilt when it is asked for. Ctrl-C stops in order, and its last line says how the volume was left: the exit code
+is 1 if anything that was acknowledged may be lost, a request failed, or a member was lost meanwhile.
+After a crash only what was being written is looked at.
 Whoever can reach the address can read and write the volume. TLS keeps what goes over the network from being read
 or changed on its way; it keeps nobody out unless --tls-client-ca says whom to let in. An address that other
 machines reach needs --tls require, or --insecure where a firewall or a tunnel stands before it.";

@@ -11,6 +11,7 @@ use scrubjay_serve::nbd::Export;
 use scrubjay_serve::server::{Address, Server, Stop};
 use scrubjay_serve::tls::{Tls, TlsError, TlsFiles};
 use scrubjay_serve::volume::Steward;
+use scrubjay_serve::volume::commands::Stopped;
 use scrubjay_serve::volume::gather::{self, GatherError, Gathered};
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -54,15 +55,14 @@ pub fn run(args: &Serve) -> Result<Exit> {
         geometry.scheme
     ));
     uris.iter().for_each(|uri| say(format_args!("  {uri}")));
-    server.run(&mut steward, &stop).context("the server ended")?;
-    let status = steward.status();
-    let findings = match status.findings {
-        0 => "nothing was found wrong".to_owned(),
-        1 => "1 finding".to_owned(),
-        count => format!("{count} findings"),
-    };
-    say(format_args!("stopped {name}: {findings}"));
-    Ok(Exit::Clean)
+    let ended = server.run(&mut steward, &stop).context("the server ended")?;
+    Ok(last_words(&steward.stopped(&ended)))
+}
+
+/// Says how a volume was left; what to exit with.
+pub fn last_words(stopped: &Stopped) -> Exit {
+    say(format_args!("{}", stopped.words()));
+    if stopped.problems.is_empty() { Exit::Clean } else { Exit::Failed }
 }
 
 /// What other machines reach is encrypted, unless the user says that it need not be.

@@ -1,6 +1,7 @@
 //! `scrubjay volume status`, `findings`, `fail`, `replace`, `stop`: commands to a volume that is being served.
 
 use super::rendezvous::{find, sockets, tell};
+use super::serve::last_words;
 use crate::args::volume::{Fail, Findings, Replace, Status, Stop};
 use crate::exit::{Exit, Usage};
 use anyhow::{Result, bail};
@@ -10,8 +11,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// So long is waited for a server to end.
-const STOP_PATIENCE: Duration = Duration::from_secs(60);
+/// So long is waited for a server that has left its volume to end.
+const STOP_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Shows how volumes are.
 pub fn status(args: &Status) -> Result<Exit> {
@@ -149,16 +150,16 @@ fn slot_of(socket: &Path, member: &str) -> Result<usize> {
     slot.ok_or_else(|| Usage(format!("{member} is no member of this volume")).into())
 }
 
-/// Stops a server, and waits until it has ended.
+/// Stops a server, waits until it has ended, and says how it left its volume.
 pub fn stop(args: &Stop) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
-    tell(&socket, &Command::Stop)?;
+    let Answer::Stopped(stopped) = tell(&socket, &Command::Stop)? else { bail!("another answer than expected") };
     let begun = Instant::now();
     while socket.exists() {
         if begun.elapsed() > STOP_PATIENCE {
-            bail!("the server was told to stop, and has not ended after {} s", STOP_PATIENCE.as_secs());
+            bail!("{}; but the server has not ended {} s later", stopped.words(), STOP_PATIENCE.as_secs());
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Ok(Exit::Clean)
+    Ok(last_words(&stopped))
 }

@@ -109,6 +109,19 @@ fn a_member_is_taken_out_and_replaced_while_the_volume_is_served() {
 }
 
 #[test]
+fn a_degraded_volume_is_not_stopped_as_if_nothing_were_wrong() {
+    let mut served = Served::new();
+    served.serve(&NAMES[..6]);
+    assert_eq!(served.run(&["volume", "fail", "c"]).code, Some(0));
+    served.until(|status| status["state"] == "degraded");
+    let told = served.run(&["volume", "stop"]);
+    let ended = Ran::new(served.server.take().unwrap().wait_with_output().unwrap());
+    let words = "stopped photos: member 2 is failed (somebody said so)";
+    assert!(told.code == Some(0) && told.stderr.contains(words), "{told:?}");
+    assert!(ended.code == Some(0) && ended.stderr.contains(words), "{ended:?}");
+}
+
+#[test]
 fn a_volume_whose_server_was_killed_is_not_called_clean_before_it_was_written_to() {
     let mut served = Served::new();
     served.serve(&NAMES[..6]);

@@ -129,6 +129,12 @@ impl Session {
         None
     }
 
+    /// Does this request under way only read?
+    pub fn is_read(&self, ticket: Ticket) -> bool {
+        let kind = self.commands[ticket].as_ref().map(|command| command.kind);
+        matches!(kind, Some(Kind::Read { .. } | Kind::Allocation { .. }))
+    }
+
     /// The reply to one request.
     ///
     /// # Panics

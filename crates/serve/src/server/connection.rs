@@ -89,6 +89,11 @@ impl Connection {
         ask
     }
 
+    /// Does this request under way only read?
+    pub fn is_read(&self, ticket: Ticket) -> bool {
+        matches!(&self.talk, Talk::Nbd(session) if session.is_read(ticket))
+    }
+
     /// A reply of the volume's.
     pub fn reply(&mut self, ticket: Ticket, reply: Reply) {
         let Talk::Nbd(session) = &mut self.talk else { panic!("only NBD clients ask the volume") };
@@ -189,10 +194,22 @@ impl Connection {
         matches!(&self.talk, Talk::Nbd(session) if session.is_negotiating())
     }
 
+    /// How many requests of it are under way.
+    pub fn in_flight(&self) -> usize {
+        match &self.talk {
+            Talk::Nbd(session) => session.in_flight(),
+            Talk::Control(_) => 0,
+        }
+    }
+
+    /// Is an answer to a command on its way?
+    pub fn is_answering(&self) -> bool {
+        matches!(self.talk, Talk::Control(_)) && !self.is_lost && (self.sending.is_some() || self.has_output())
+    }
+
     /// Has it no request under way and nothing to send? (A command may take as long as it likes; nobody waits for it.)
     pub fn is_quiet(&self) -> bool {
-        let has_requests = matches!(&self.talk, Talk::Nbd(session) if session.in_flight() > 0);
-        !has_requests && self.sending.is_none() && (!self.has_output() || self.is_lost)
+        self.in_flight() == 0 && self.sending.is_none() && (!self.has_output() || self.is_lost)
     }
 
     /// Is it over, and nothing out?

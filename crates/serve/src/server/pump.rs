@@ -3,13 +3,15 @@
 use super::address::Listener;
 use super::connection::{Ask, Connection};
 use super::error::ServeError;
+use super::patience::Patience;
 use super::stop::Stop;
 use super::task::Task;
 use crate::control::{CommandId, Controller};
+use crate::ended::{Ended, Flushed};
 use crate::members::Members;
 use crate::nbd::{Export, IN_FLIGHT_MAX};
 use crate::tls::{Tls, TlsSession};
-use scrubjay_core::block::{Reply, Request, RequestId};
+use scrubjay_core::block::{Failure, Part, Reply, Request, RequestId};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::member::{Array, Done, Fault, Op, OpKind};
 use scrubjay_core::units::Nanos;
@@ -29,14 +31,8 @@ const RING_DEPTH: u32 = 2048;
 /// Operations that are kept back from the disks, for sockets.
 const RING_RESERVE: usize = 2 * CONNECTIONS_MAX + 64;
 
-/// A handshake takes no longer.
-const HANDSHAKE: Nanos = Nanos::from_secs(30);
-
 /// A listener that could not accept is left alone for so long.
 const REST: Nanos = Nanos::from_secs(1);
-
-/// After a stop, so long is waited for each of: requests under way, the flush, the volume.
-const STOP_PATIENCE: Nanos = Nanos::from_secs(20);
 
 /// The request that is not a client's: the flush at the end.
 const LAST_FLUSH: RequestId = RequestId(u64::MAX);
@@ -58,7 +54,10 @@ pub(super) struct Pump<'a, V> {
     /// Listeners that could not accept, and until when they are left alone.
     resting: Vec<usize>,
     rest_end: Option<Nanos>,
+    patience: Patience,
     ending: Ending,
+    /// How it ended, as far as that is known.
+    ended: Ended,
     now: Nanos,
 }
 
@@ -67,18 +66,21 @@ pub(super) struct Pump<'a, V> {
 enum Ending {
     /// Not at all.
     No,
-    /// Requests under way are waited for.
-    Requests { until: Nanos },
+    /// Requests under way are waited for, and for a shorter time clients that read replies.
+    Requests { unread: Nanos, until: Nanos },
     /// The volume makes everything durable.
     Flush { until: Nanos },
     /// The volume leaves everything in order.
     Volume { until: Nanos },
+    /// Who gave commands is told how it ended.
+    Farewell { until: Nanos },
 }
 
 impl<'a, V: Array + Controller> Pump<'a, V> {
     pub fn new(
         export: &'a Arc<Export>,
         tls: &'a Tls,
+        patience: Patience,
         listeners: &'a [(Listener, bool)],
         members: &'a mut Members,
         volume: &'a mut V,
@@ -98,13 +100,15 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             handshake_end: None,
             resting: Vec::new(),
             rest_end: None,
+            patience,
             ending: Ending::No,
+            ended: Ended::default(),
             now: clock::now(),
         })
     }
 
     /// Runs until it was stopped and all has ended.
-    pub fn run(mut self) -> Result<(), ServeError> {
+    pub fn run(mut self) -> Result<Ended, ServeError> {
         for (index, (listener, _)) in self.listeners.iter().enumerate() {
             self.ring.accept(Task::Accept(index), &listener.socket);
         }
@@ -118,7 +122,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             }
             self.watch_times();
             if self.is_ended() {
-                return Ok(());
+                return Ok(self.ended);
             }
             self.ring.wait(self.timeout()).map_err(ServeError::Ring)?;
             self.now = clock::now();
@@ -229,11 +233,22 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
 
     fn replied(&mut self, id: RequestId, reply: Reply) {
         if id == LAST_FLUSH {
-            self.ending = Ending::Volume { until: self.now.saturating_add(STOP_PATIENCE) };
-            return self.volume.stop(self.now);
+            self.ended.flush = if matches!(reply, Reply::Failed(_)) { Flushed::Failed } else { Flushed::Done };
+            if let Ending::Flush { until } = self.ending {
+                self.ending = Ending::Volume { until };
+                self.volume.stop(self.now);
+            }
+            return;
         }
         let (index, ticket) = (id.0 as usize / IN_FLIGHT_MAX, id.0 as usize % IN_FLIGHT_MAX);
         let connection = self.connections[index].as_mut().expect("it waits for its replies");
+        if is_failure(&reply) {
+            let failed = match connection.is_read(ticket) {
+                true => &mut self.ended.reads_failed,
+                false => &mut self.ended.writes_failed,
+            };
+            *failed += 1;
+        }
         connection.reply(ticket, reply);
         self.stir(index);
     }
@@ -264,7 +279,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         let connection = if *is_control {
             Connection::control(Arc::new(client), self.now)
         } else {
-            let end = self.now.saturating_add(HANDSHAKE);
+            let end = self.now.saturating_add(self.patience.handshake);
             self.handshake_end = Some(self.handshake_end.map_or(end, |other| other.min(end)));
             Connection::nbd(Arc::new(undelayed(client)), self.now, TlsSession::new(Arc::clone(self.export), self.tls))
         };
@@ -290,7 +305,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         for index in 0..self.connections.len() {
             let negotiating = self.connections[index].as_mut().filter(|connection| connection.is_negotiating());
             let Some(connection) = negotiating else { continue };
-            let end = connection.since.saturating_add(HANDSHAKE);
+            let end = connection.since.saturating_add(self.patience.handshake);
             if end <= self.now {
                 connection.cut();
                 self.stir(index);
@@ -304,7 +319,8 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
     fn watch_stop(&mut self) {
         self.ring.receive(Task::Wake, self.stop.woken(), Buffer::zeroed(64), 0..64);
         if self.stop.is_requested() && self.ending == Ending::No {
-            self.ending = Ending::Requests { until: self.now.saturating_add(STOP_PATIENCE) };
+            let [unread, until] = [self.patience.unread, self.patience.stop].map(|time| self.now.saturating_add(time));
+            self.ending = Ending::Requests { unread, until };
             self.listeners.iter().for_each(|(listener, _)| shutdown(&listener.socket));
             (0..self.connections.len()).for_each(|index| self.stir(index));
         }
@@ -314,20 +330,38 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
     fn is_ended(&mut self) -> bool {
         match self.ending {
             Ending::No => false,
-            Ending::Requests { until } => {
-                let is_quiet = self.connections.iter().flatten().all(Connection::is_quiet);
-                if is_quiet || self.now >= until {
-                    self.ending = Ending::Flush { until: self.now.saturating_add(STOP_PATIENCE) };
-                    self.volume.submit(self.now, LAST_FLUSH, Request::Flush);
-                    self.pump_volume(); // the volume may have replied by now
-                    return self.is_ended();
+            Ending::Requests { unread, until } => {
+                let mut connections = self.connections.iter().flatten();
+                let is_waiting = match self.now < unread {
+                    true => !connections.all(Connection::is_quiet),
+                    false => connections.any(|connection| connection.in_flight() > 0),
+                };
+                if is_waiting && self.now < until {
+                    return false;
                 }
-                false
+                self.ended.unended = self.connections.iter().flatten().map(Connection::in_flight).sum();
+                self.ending = Ending::Flush { until };
+                self.volume.submit(self.now, LAST_FLUSH, Request::Flush);
+                self.pump_volume(); // the volume may have replied by now
+                self.is_ended()
             }
-            Ending::Flush { until } => self.now >= until,
-            Ending::Volume { until } => {
+            Ending::Flush { until } | Ending::Volume { until } => {
                 self.pump_volume();
-                self.volume.is_stopped() && self.ring.at_disk() == 0 || self.now >= until
+                self.ended.is_stopped = matches!(self.ending, Ending::Volume { .. }) && self.volume.is_stopped();
+                if !self.ended.is_stopped && self.now < until {
+                    return false;
+                }
+                self.volume.ended(&self.ended);
+                self.ending = Ending::Farewell { until: self.now.saturating_add(self.patience.farewell) };
+                self.pump_volume();
+                while let Some(index) = self.stirred.pop() {
+                    self.turn(index);
+                }
+                self.is_ended()
+            }
+            Ending::Farewell { until } => {
+                let is_told = !self.connections.iter().flatten().any(Connection::is_answering);
+                is_told || self.now >= until
             }
         }
     }
@@ -336,10 +370,20 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
     fn timeout(&self) -> Option<Nanos> {
         let until = match self.ending {
             Ending::No => None,
-            Ending::Requests { until } | Ending::Flush { until } | Ending::Volume { until } => Some(until),
+            Ending::Requests { unread, until } => Some(if self.now < unread { unread } else { until }),
+            Ending::Flush { until } | Ending::Volume { until } | Ending::Farewell { until } => Some(until),
         };
         let events = [until, self.volume.poll_timeout(), self.handshake_end, self.rest_end];
         events.into_iter().flatten().min().map(|at| at.since(self.now))
+    }
+}
+
+/// Was something not done that could have been? (What makes no sense, or is not allowed, could not.)
+fn is_failure(reply: &Reply) -> bool {
+    match reply {
+        Reply::Failed(failure) => *failure == Failure::Io,
+        Reply::Read(parts) => parts.iter().any(|part| matches!(part, Part::Lost(_))),
+        _ => false,
     }
 }
 

@@ -76,6 +76,11 @@ impl TlsSession {
         self.session.reply(ticket, reply);
     }
 
+    /// As [`Session::is_read`].
+    pub fn is_read(&self, ticket: Ticket) -> bool {
+        self.session.is_read(ticket)
+    }
+
     /// As [`Session::wants_input`].
     pub fn wants_input(&self) -> bool {
         match &self.channel {

@@ -4,6 +4,7 @@
 //! says `SCRUBJAY_CLIENTS=required`.
 
 mod control;
+mod ends;
 mod file_array;
 mod files;
 mod fio;
