@@ -16,6 +16,8 @@ mod member_file;
 mod operation;
 mod outgoing;
 mod run;
+mod socket;
+mod spare;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +25,8 @@ pub use fault::fault;
 pub use member_file::{Habit, MemberFile};
 pub use operation::{End, Socket, shutdown};
 pub use outgoing::Outgoing;
+pub use socket::{connect_unix, keep_alive, listen_unix, own_uid, peer_uid};
+pub use spare::release_memory;
 
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue, types};

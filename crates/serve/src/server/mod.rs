@@ -32,6 +32,9 @@ use pump::Pump;
 use scrubjay_core::member::Array;
 use std::sync::Arc;
 
+/// Commands are the owner's alone.
+const CONTROL_MODE: u32 = 0o600;
+
 /// A server of one volume, before and after it runs.
 #[derive(Debug)]
 pub struct Server {
@@ -43,6 +46,8 @@ pub struct Server {
     pub members: Members,
     /// How long it waits for others.
     pub patience: Patience,
+    /// Who may connect to its NBD sockets in the file system: those whom this mode lets write.
+    pub socket_mode: u32,
 }
 
 impl Server {
@@ -54,6 +59,7 @@ impl Server {
             listeners: Vec::new(),
             members: Members::default(),
             patience: Patience::default(),
+            socket_mode: CONTROL_MODE,
         }
     }
 
@@ -79,7 +85,8 @@ impl Server {
     }
 
     fn bind(&mut self, address: &Address, is_control: bool) -> Result<Address, BindError> {
-        let listener = Listener::bind(address)?;
+        let mode = if is_control { CONTROL_MODE } else { self.socket_mode };
+        let listener = Listener::bind(address, mode)?;
         let address = listener.address.clone();
         self.listeners.push((listener, is_control));
         Ok(address)
