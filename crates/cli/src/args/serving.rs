@@ -48,7 +48,7 @@ pub struct Serve {
     /// Write nothing: clients may only read, and nothing is repaired
     #[arg(long)]
     pub read_only: bool,
-    /// Where commands to it come in [default: NAME.sock in $SCRUBJAY_RUN, /run/scrubjay or $XDG_RUNTIME_DIR/scrubjay]
+    /// Where commands to it come in [default: UUID.sock in $SCRUBJAY_RUN, /run/scrubjay or $XDG_RUNTIME_DIR/scrubjay]
     #[arg(long, value_name = "PATH")]
     pub control: Option<PathBuf>,
     /// May, must, or cannot clients encrypt what goes over the network (NBD's STARTTLS, TLS 1.2 or 1.3)?
@@ -92,16 +92,21 @@ pub struct Check {
     pub json: bool,
 }
 
-const VOLUME: &str = "The volume's name, or the path of its control socket [default: the only one that is served]";
+const VOLUME: &str =
+    "The volume's name or UUID, or the path of its control socket [default: the only one that is served]";
+
+const STATUS_NOTES: &str = "\
+A server that does not answer is exit code 1: nobody knows how its volume is. A volume that is degraded, broken or being
+rebuilt is exit code 3. That no volume is being served is no problem by itself: name those that should be.";
 
 /// Arguments of `volume status`.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = format!("{STATUS_NOTES}\n\n{EXIT_CODES}"))]
 pub struct Status {
-    /// The volume's name, or the path of its control socket [default: all that are served]
+    /// The volume's name or UUID, or the path of its control socket [default: all that are served]
     #[arg(value_name = "VOLUME")]
     pub volume: Option<String>,
-    /// One JSON object a volume
+    /// One JSON object a volume; its state is `unknown` where the server does not answer, and `none` if there is none
     #[arg(long)]
     pub json: bool,
 }

@@ -91,7 +91,7 @@ pub struct Create {
     /// The volume's size, rounded up to whole stripes [default: as much as the members hold]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "Shape")]
     pub size: Option<Bytes>,
-    /// What to call it: at most 64 bytes
+    /// What to call it: at most 64 bytes, no slash
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true, help_heading = "Shape")]
     pub name: String,
 

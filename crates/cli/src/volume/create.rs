@@ -52,8 +52,10 @@ fn layout(args: &Create) -> Result<Layout, Refused> {
 }
 
 fn check_name(name: &str) -> Result<(), Refused> {
-    if name.len() > NAME_BYTES_MAX || name.contains(char::is_control) {
-        return Err(Refused::usage(format!("--name is {NAME_BYTES_MAX} bytes of text at the most, in one line")));
+    if name.len() > NAME_BYTES_MAX || name.contains(|letter: char| letter.is_control() || letter == '/') {
+        return Err(Refused::usage(format!(
+            "--name is {NAME_BYTES_MAX} bytes of text at the most, in one line and without a slash"
+        )));
     }
     Ok(())
 }

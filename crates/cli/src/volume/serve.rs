@@ -39,7 +39,7 @@ pub fn run(args: &Serve) -> Result<Exit> {
     }
     let socket = match &args.control {
         Some(path) => path.clone(),
-        None => rendezvous::socket_for(&name)?,
+        None => rendezvous::socket_for(&superblock.array.to_string())?,
     };
     server.listen_for_commands(&Address::Unix(socket)).map_err(|error| Usage(error.to_string()))?;
 

@@ -39,16 +39,25 @@ impl Served {
 
     /// Serves these members, and waits until the volume says how it is.
     pub fn serve(&mut self, members: &[&str]) -> Value {
+        self.serve_as("photos", members)
+    }
+
+    /// The same, of a volume with another name.
+    pub fn serve_as(&mut self, name: &str, members: &[&str]) -> Value {
         let mut arguments = vec!["volume", "serve", "--listen", "unix:nbd.sock"];
         arguments.extend(members);
         self.server = Some(self.command(&arguments).spawn().expect("it starts"));
-        self.until(|status| status["state"] != "opening")
+        self.until_called(name, |status| status["state"] != "opening")
     }
 
     /// Asks again and again how it is, until it is so.
     fn until(&mut self, is_so: impl Fn(&Value) -> bool) -> Value {
+        self.until_called("photos", is_so)
+    }
+
+    fn until_called(&mut self, name: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         for _ in 0..10_000 {
-            let ran = self.run(&["volume", "status", "photos", "--json"]);
+            let ran = self.run(&["volume", "status", name, "--json"]);
             match serde_json::from_str(&ran.stdout) {
                 Ok(status) if is_so(&status) => return status,
                 _ => {
