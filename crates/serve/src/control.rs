@@ -36,6 +36,11 @@ pub trait Controller {
     }
 }
 
+/// The line that refuses whoever is not listened to.
+pub(crate) fn refusal(why: &str) -> String {
+    format!("{}\n", serde_json::json!({ "error": why }))
+}
+
 /// One connection of a control client, as a pure machine.
 #[derive(Debug, Default)]
 pub struct Lines {

@@ -18,11 +18,18 @@ Members may be named in any order. Up to as many may be missing as the volume ha
 rebuilt when it is asked for. Ctrl-C stops in order, and its last line says how the volume was left: the exit code
 is 1 if anything that was acknowledged may be lost, a request failed, or a member was lost meanwhile.
 After a crash only what was being written is looked at.
-Whoever can reach the address can read and write the volume. TLS keeps what goes over the network from being read
+Whoever can reach the address can read and write the volume: of unix:PATH, those whom --socket-mode lets in, of a
+port of this machine, all its users; commands are taken of root and of the server's own user only. TLS keeps what goes over the network from being read
 or changed on its way; it keeps nobody out unless --tls-client-ca says whom to let in. An address that other
 machines reach needs --tls require, or --insecure where a firewall or a tunnel stands before it.";
 
 const TLS: &str = "TLS";
+
+/// Permissions, in octal.
+fn mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| format!("`{text}` is no mode: write 600, 660 or 666"))
+}
 
 /// May, must, or cannot clients use TLS?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,6 +52,9 @@ pub struct Serve {
     /// Where clients of the NBD protocol find it; may be given again
     #[arg(long, required = true, value_name = "unix:PATH|HOST:PORT")]
     pub listen: Vec<Address>,
+    /// Who may connect to unix:PATH, as a mode of the file: 660 lets its group in, too
+    #[arg(long, value_name = "MODE", default_value = "600", value_parser = mode)]
+    pub socket_mode: u32,
     /// Write nothing: clients may only read, and nothing is repaired
     #[arg(long)]
     pub read_only: bool,

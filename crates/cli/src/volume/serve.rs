@@ -7,6 +7,7 @@ use crate::exit::{Exit, Usage};
 use crate::say::say;
 use anyhow::{Context, Result, ensure};
 use scrubjay_core::units::{Bytes, UnixSeconds};
+use scrubjay_device::completion::own_uid;
 use scrubjay_serve::nbd::Export;
 use scrubjay_serve::server::{Address, Server, Stop};
 use scrubjay_serve::tls::{Tls, TlsError, TlsFiles};
@@ -32,6 +33,7 @@ pub fn run(args: &Serve) -> Result<Exit> {
     let preferred = geometry.chunk_bytes.clamp(512, BLOCK_PREFERRED_MAX) as u32;
     let mut server = Server::new(Export::new(&name, geometry.size(), preferred, args.read_only));
     server.secure(tls);
+    server.socket_mode = args.socket_mode;
     let mut uris = Vec::new();
     for address in &args.listen {
         let bound = server.listen(address).map_err(|error| Usage(error.to_string()))?;
@@ -55,6 +57,9 @@ pub fn run(args: &Serve) -> Result<Exit> {
         geometry.scheme
     ));
     uris.iter().for_each(|uri| say(format_args!("  {uri}")));
+    if let Some(warning) = warning(args, own_uid()) {
+        say(format_args!("scrubjay: {warning}"));
+    }
     let ended = server.run(&mut steward, &stop).context("the server ended")?;
     Ok(last_words(&steward.stopped(&ended)))
 }
@@ -63,6 +68,15 @@ pub fn run(args: &Serve) -> Result<Exit> {
 pub fn last_words(stopped: &Stopped) -> Exit {
     say(format_args!("{}", stopped.words()));
     if stopped.problems.is_empty() { Exit::Clean } else { Exit::Failed }
+}
+
+/// What root should know: a port of this machine is open to all its users, and what they write there root writes.
+fn warning(args: &Serve, user: u32) -> Option<String> {
+    let is_open = |address: &&Address| matches!(address, Address::Tcp(_)) && args.tls_client_ca.is_none();
+    let address = args.listen.iter().find(is_open).filter(|_| user == 0)?;
+    Some(format!(
+        "{address}: every user of this machine can read and write the volume there: prefer unix:PATH, or --tls-client-ca"
+    ))
 }
 
 /// What other machines reach is encrypted, unless the user says that it need not be.

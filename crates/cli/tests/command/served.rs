@@ -51,7 +51,7 @@ impl Served {
     }
 
     /// Asks again and again how it is, until it is so.
-    fn until(&mut self, is_so: impl Fn(&Value) -> bool) -> Value {
+    pub fn until(&mut self, is_so: impl Fn(&Value) -> bool) -> Value {
         self.until_called("photos", is_so)
     }
 
@@ -68,7 +68,7 @@ impl Served {
         panic!("it never is");
     }
 
-    fn stop(&mut self) {
+    pub fn stop(&mut self) {
         assert_eq!(self.run(&["volume", "stop"]).code, Some(0));
         let ended = self.server.take().unwrap().wait_with_output().unwrap();
         let said = String::from_utf8(ended.stderr).unwrap();

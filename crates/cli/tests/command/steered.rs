@@ -11,7 +11,8 @@ use scrubjay_core::units::UnixSeconds;
 use scrubjay_device::member::{Access, Member, make, new_uuid};
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
 /// The sockets that lie in the folder of control sockets.
@@ -111,4 +112,43 @@ fn a_folder_that_others_may_write_to_is_not_believed() {
     for arguments in [&serve[..], &["volume", "status"], &["volume", "stop", "photos"]] {
         served.run(arguments).refused(2, "others can put control sockets there");
     }
+}
+
+#[test]
+fn another_user_gives_no_commands_though_the_socket_lets_everybody_in() {
+    let mut served = Served::new();
+    served.serve(&NAMES[..6]);
+    let folder = served.bench.folder.path().to_owned();
+    let [socket] = &sockets(&served)[..] else { panic!("one socket") };
+    for (path, mode) in [(folder.as_path(), 0o755), (&folder.join("run"), 0o755), (socket, 0o666)] {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+    let command = folder.join("scrubjay");
+    fs::copy(env!("CARGO_BIN_EXE_scrubjay"), &command).unwrap();
+    let mut status = std::process::Command::new(command);
+    status.args(["volume", "status"]).arg(socket).uid(65534).gid(65534).current_dir("/");
+    let Ok(output) = status.output() else { return eprintln!("NOT TESTED: only root can be somebody else") };
+    Ran::new(output).refused(1, "only root and user 0 may give commands to it");
+    assert_eq!(served.run(&["volume", "status"]).code, Some(0));
+}
+
+#[test]
+fn a_socket_is_open_to_whom_it_is_meant_for() {
+    let mut served = Served::new();
+    let ran = served.run(&["volume", "serve", "a", "--listen", "unix:x", "--socket-mode", "9"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("`9` is no mode"), "{ran:?}");
+    served.serve(&NAMES[..6]);
+    let nbd = served.bench.folder.path().join("nbd.sock");
+    assert_eq!(fs::metadata(&nbd).unwrap().permissions().mode() & 0o777, 0o600);
+    served.stop();
+    let mut arguments = vec!["volume", "serve", "--socket-mode", "666", "--listen", "unix:nbd.sock"];
+    arguments.extend(["--listen", "127.0.0.1:0"]);
+    arguments.extend(&NAMES[..6]);
+    served.server = Some(served.command(&arguments).spawn().unwrap());
+    served.until(|status| status["state"] == "open");
+    assert_eq!(fs::metadata(&nbd).unwrap().permissions().mode() & 0o777, 0o666);
+    assert_eq!(served.run(&["volume", "stop"]).code, Some(0));
+    let ended = Ran::new(served.server.take().unwrap().wait_with_output().unwrap());
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    assert_eq!(ended.stderr.contains("every user of this machine can read and write"), is_root, "{ended:?}");
 }

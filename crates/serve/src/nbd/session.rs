@@ -158,6 +158,12 @@ impl Session {
         self.bytes_in_flight + self.out.len()
     }
 
+    /// Is a message of the client's there in part, and its rest not?
+    pub fn is_amid(&self) -> bool {
+        let is_half = matches!(self.phase, Phase::Payload { .. } | Phase::Lent { .. } | Phase::Unwanted { .. });
+        is_half || !self.head.is_empty()
+    }
+
     /// How many requests are under way.
     pub fn in_flight(&self) -> usize {
         self.commands.len() - self.free.len()

@@ -94,6 +94,11 @@ impl TlsSession {
         self.session.bytes() + self.channel.as_ref().map_or(0, |channel| channel.bytes())
     }
 
+    /// As [`Session::is_amid`].
+    pub fn is_amid(&self) -> bool {
+        self.session.is_amid()
+    }
+
     /// How many requests are under way.
     pub fn in_flight(&self) -> usize {
         self.session.in_flight()

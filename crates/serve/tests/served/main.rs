@@ -13,5 +13,6 @@ mod libnbd;
 mod papers;
 mod qemu;
 mod raw;
+mod slots;
 mod stranger;
 mod tls;
