@@ -14,8 +14,8 @@ Examples:
   nbdfuse /mnt/photos.img --unix /tmp/photos.sock &      a file, for losetup and mount
   nbd-client -unix /tmp/photos.sock /dev/nbd0            a block device
 
-Members may be named in any order. Up to as many may be missing as the volume has parities: what they held is
-rebuilt when it is asked for. Ctrl-C stops in order, and its last line says how the volume was left: the exit code
+Members may be named in any order. Up to as many may be missing as the volume has parities, or be there and not
+to be opened or read (--degraded no refuses that): what they held is rebuilt when it is asked for. Ctrl-C stops in order, and its last line says how the volume was left: the exit code
 is 1 if anything that was acknowledged may be lost, a request failed, or a member was lost meanwhile.
 After a crash only what was being written is looked at.
 Whoever can reach the address can read and write the volume: of unix:PATH, those whom --socket-mode lets in, of a
@@ -42,6 +42,15 @@ pub enum TlsChoice {
     Require,
 }
 
+/// May a volume be served without some of its members?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DegradedChoice {
+    /// It may not: say what is missing, and end
+    No,
+    /// It may, as long as the rest is enough
+    Yes,
+}
+
 /// Arguments of `volume serve`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{SERVE_EXAMPLES}\n\n{EXIT_CODES}"))]
@@ -55,6 +64,9 @@ pub struct Serve {
     /// Who may connect to unix:PATH, as a mode of the file: 660 lets its group in, too
     #[arg(long, value_name = "MODE", default_value = "600", value_parser = mode)]
     pub socket_mode: u32,
+    /// May members be missing, or be left out that cannot be opened or read, where the rest is enough?
+    #[arg(long, value_name = "WHETHER", default_value = "yes")]
+    pub degraded: DegradedChoice,
     /// Write nothing: clients may only read, and nothing is repaired
     #[arg(long)]
     pub read_only: bool,

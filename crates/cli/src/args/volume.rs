@@ -1,7 +1,7 @@
 //! The arguments of `volume`.
 
 use super::codes::VOLUMES as EXIT_CODES;
-pub use super::serving::{Check, Fail, Findings, Replace, Serve, Status, Stop, TlsChoice};
+pub use super::serving::{Check, DegradedChoice, Fail, Findings, Replace, Serve, Status, Stop, TlsChoice};
 use crate::quantity;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};

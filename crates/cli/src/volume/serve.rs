@@ -2,7 +2,7 @@
 
 use super::refused::Refused;
 use super::rendezvous;
-use crate::args::volume::{Serve, TlsChoice};
+use crate::args::volume::{DegradedChoice, Serve, TlsChoice};
 use crate::exit::{Exit, Usage};
 use crate::say::say;
 use anyhow::{Context, Result, ensure};
@@ -25,7 +25,11 @@ const BLOCK_PREFERRED_MAX: u64 = 1 << 20;
 pub fn run(args: &Serve) -> Result<Exit> {
     refuse_open_doors(args)?;
     let tls = tls(args)?;
-    let mut gathered = members(&args.members, args.read_only)?;
+    let mut gathered = gather::gather_rest(&args.members, args.read_only).map_err(refusal)?;
+    if args.degraded == DegradedChoice::No {
+        gathered.check_whole().map_err(|error| Usage(format!("{error}: --degraded yes serves it nevertheless")))?;
+    }
+    say_notes(&gathered);
     let superblock = gathered.assembly.superblock.clone();
     let geometry = superblock.geometry;
     let name = if superblock.name.is_empty() { superblock.array.to_string() } else { superblock.name.clone() };
@@ -117,17 +121,24 @@ fn uri(address: &Address, tls: TlsChoice) -> String {
     }
 }
 
-/// Opens the members of a volume, and says who is missing or left out.
+/// Opens the members of a volume, all that are named, and says who is missing or left out.
 pub fn members(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered> {
-    let gathered = gather::gather(paths, is_read_only).map_err(|error| match error {
-        GatherError::Member(error) => anyhow::Error::from(Refused::from(error)),
-        GatherError::Assemble(error) => Usage(error.to_string()).into(),
-        GatherError::Unclean => Usage(error.to_string()).into(),
-    })?;
+    let gathered = gather::gather(paths, is_read_only).map_err(refusal)?;
+    say_notes(&gathered);
+    Ok(gathered)
+}
+
+fn refusal(error: GatherError) -> anyhow::Error {
+    match error {
+        GatherError::Member(error) => Refused::from(error).into(),
+        error => Usage(error.to_string()).into(),
+    }
+}
+
+fn say_notes(gathered: &Gathered) {
     for note in &gathered.notes {
         say(format_args!("scrubjay: {note}"));
     }
-    Ok(gathered)
 }
 
 /// The date.

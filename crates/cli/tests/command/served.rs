@@ -143,6 +143,32 @@ fn a_volume_whose_server_was_killed_is_not_called_clean_before_it_was_written_to
 }
 
 #[test]
+fn a_dead_disk_does_not_keep_a_volume_from_being_served() {
+    let mut served = Served::new();
+    let at = |name: &str| served.bench.folder.path().join(name);
+    std::fs::remove_file(at("b")).unwrap();
+    let damaged = File::create(at("d")).unwrap(); // nothing of it is left
+    damaged.set_len(16 << 20).unwrap();
+    let mut serve = vec!["volume", "serve", "--listen", "unix:nbd.sock"];
+    serve.extend(&NAMES[..6]);
+    let ran = served.run(&[&serve[..], &["--degraded", "no"]].concat());
+    ran.refused(2, "the volume is not whole: left out: b: no such file or device, left out: d is no member");
+    let without = ["volume", "serve", "--degraded", "no", "--listen", "unix:nbd.sock", "a", "c", "e", "f"];
+    served.run(&without).refused(2, "the volume is not whole: slot 1 has no member");
+
+    assert_eq!(served.serve(&NAMES[..6])["state"], "degraded");
+    assert_eq!(served.run(&["volume", "stop"]).code, Some(0));
+    let said = Ran::new(served.server.take().unwrap().wait_with_output().unwrap()).stderr;
+    assert!(said.contains("scrubjay: left out: b: no such file or device\n"), "{said}");
+    assert!(said.contains("scrubjay: left out: d is no member of a volume"), "{said}");
+
+    File::create(served.bench.folder.path().join("f")).unwrap();
+    served.run(&serve).refused(2, "too few members");
+    served.run(&serve).refused(2, "left out: b: no such file or device, d is no member of a volume, f is no member");
+    served.run(&["volume", "serve", "x", "y", "--listen", "unix:s"]).refused(2, "no member can be used: x: no such");
+}
+
+#[test]
 fn too_few_members_and_addresses_that_others_reach_are_refused() {
     let served = Served::new();
     served.run(&["volume", "serve", "a", "c", "e", "--listen", "unix:nbd.sock"]).refused(2, "too few members");
