@@ -3,6 +3,7 @@
 //! A client sends a command, one line, and gets its answer, one line; the next command is looked at after that. So a
 //! command that takes long keeps its own connection waiting, and nobody else's.
 
+use crate::ended::Ended;
 use crate::members::Members;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::Outgoing;
@@ -24,10 +25,20 @@ pub trait Controller {
         Some(r#"{"error":"unknown command"}"#.to_owned())
     }
 
+    /// The server is about to end, and this is how. Who waits for that is answered now; there is no later.
+    fn ended(&mut self, ended: &Ended) {
+        let _ = ended;
+    }
+
     /// The next answer to a command that took long, if any.
     fn poll_answer(&mut self) -> Option<(CommandId, String)> {
         None
     }
+}
+
+/// The line that refuses whoever is not listened to.
+pub(crate) fn refusal(why: &str) -> String {
+    format!("{}\n", serde_json::json!({ "error": why }))
 }
 
 /// One connection of a control client, as a pure machine.

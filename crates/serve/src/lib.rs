@@ -5,6 +5,7 @@
 //! which it is steered ([`control`]).
 
 pub mod control;
+pub mod ended;
 pub mod members;
 pub mod memory;
 pub mod nbd;

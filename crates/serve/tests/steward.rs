@@ -12,10 +12,11 @@ use scrubjay_core::plan::Shape;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_device::member::{Access, Member, make};
 use scrubjay_serve::control::{CommandId, Controller};
+use scrubjay_serve::ended::{Ended, Flushed};
 use scrubjay_serve::members::Members;
 use scrubjay_serve::server::Stop;
 use scrubjay_serve::volume::Steward;
-use scrubjay_serve::volume::commands::Command;
+use scrubjay_serve::volume::commands::{Command, Stopped};
 use scrubjay_serve::volume::gather::gather;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -80,4 +81,47 @@ fn a_member_that_a_broken_volume_needs_is_not_overwritten() {
     assert!(Member::open(&paths[1], Access::Look).unwrap().superblock().is_ok(), "{answer:?}");
     drop((steward, members));
     assert!(gather(&paths, false).is_ok(), "all is well again");
+}
+
+/// Serves a volume, writes to it without the members in `gone`, and stops it.
+fn left_after(gone: &[usize], does_fail: bool) -> Stopped {
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<PathBuf> = (0..3).map(|slot| folder.path().join(format!("{slot}.img"))).collect();
+    make_volume(&paths);
+    let gathered = gather(&paths, false).unwrap();
+    let volume = gathered.start(false, UnixSeconds(2));
+    let mut steward = Steward::new(volume, gathered.paths.clone(), Stop::new().unwrap());
+    let mut members = gathered.members;
+    pump(&mut steward, &members, &[]);
+    if does_fail {
+        let command = serde_json::to_string(&Command::Fail { member: 2 }).unwrap();
+        steward.command(Nanos(0), CommandId(0), &command, &mut members).unwrap();
+    }
+    let request = Request::Write { offset: 0, data: Buffer::copy_of(&[7; 8192]), is_durable: true };
+    steward.submit(Nanos(0), RequestId(1), request);
+    pump(&mut steward, &members, gone);
+    let failed = matches!(steward.poll_reply(), Some((_, Reply::Failed(_))));
+    steward.stop(Nanos(0));
+    pump(&mut steward, &members, gone);
+    assert!(steward.is_stopped());
+    let writes_failed = u64::from(failed);
+    steward.stopped(&Ended { flush: Flushed::Done, is_stopped: true, writes_failed, ..Ended::default() })
+}
+
+#[test]
+fn a_volume_is_said_to_be_left_as_it_is() {
+    assert_eq!(left_after(&[], false).words(), "stopped 01010101-0101-0101-0101-010101010101: nothing was found wrong");
+    let lost = left_after(&[1], false);
+    assert!(lost.problems.len() == 1 && lost.words().contains("member 1 is failed (it does not answer)"), "{lost:?}");
+    let asked = left_after(&[], true);
+    assert!(
+        asked.problems.is_empty() && asked.words().ends_with(": member 2 is failed (somebody said so)"),
+        "{asked:?}"
+    );
+    let broken = left_after(&[0, 1], false);
+    assert!(broken.problems[0].contains("it is broken"), "{broken:?}");
+    assert!(
+        broken.words().contains("was not stopped in order") && broken.words().contains("1 write failed"),
+        "{broken:?}"
+    );
 }

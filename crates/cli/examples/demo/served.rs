@@ -52,7 +52,7 @@ pub fn serve<T>(
             let volume = gathered.start(false, clock::today());
             let steward = Steward::new(volume, gathered.paths.clone(), stop.clone());
             let mut astray = Astray { steward, strays: strays.to_vec() };
-            server.run(&mut astray, &stop).map(|()| astray.strays)
+            server.run(&mut astray, &stop).map(|_| astray.strays)
         });
         let result = at_work(&nbd, &control, work);
         stop.request();

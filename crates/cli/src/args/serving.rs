@@ -14,13 +14,22 @@ Examples:
   nbdfuse /mnt/photos.img --unix /tmp/photos.sock &      a file, for losetup and mount
   nbd-client -unix /tmp/photos.sock /dev/nbd0            a block device
 
-Members may be named in any order. Up to as many may be missing as the volume has parities: what they held is
-rebuilt when it is asked for. Ctrl-C stops in order. After a crash only what was being written is looked at.
-Whoever can reach the address can read and write the volume. TLS keeps what goes over the network from being read
+Members may be named in any order. Up to as many may be missing as the volume has parities, or be there and not
+to be opened or read (--degraded no refuses that): what they held is rebuilt when it is asked for. Ctrl-C stops in order, and its last line says how the volume was left: the exit code
+is 1 if anything that was acknowledged may be lost, a request failed, or a member was lost meanwhile.
+After a crash only what was being written is looked at.
+Whoever can reach the address can read and write the volume: of unix:PATH, those whom --socket-mode lets in, of a
+port of this machine, all its users; commands are taken of root and of the server's own user only. TLS keeps what goes over the network from being read
 or changed on its way; it keeps nobody out unless --tls-client-ca says whom to let in. An address that other
 machines reach needs --tls require, or --insecure where a firewall or a tunnel stands before it.";
 
 const TLS: &str = "TLS";
+
+/// Permissions, in octal.
+fn mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| format!("`{text}` is no mode: write 600, 660 or 666"))
+}
 
 /// May, must, or cannot clients use TLS?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -33,6 +42,15 @@ pub enum TlsChoice {
     Require,
 }
 
+/// May a volume be served without some of its members?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DegradedChoice {
+    /// It may not: say what is missing, and end
+    No,
+    /// It may, as long as the rest is enough
+    Yes,
+}
+
 /// Arguments of `volume serve`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{SERVE_EXAMPLES}\n\n{EXIT_CODES}"))]
@@ -43,10 +61,16 @@ pub struct Serve {
     /// Where clients of the NBD protocol find it; may be given again
     #[arg(long, required = true, value_name = "unix:PATH|HOST:PORT")]
     pub listen: Vec<Address>,
+    /// Who may connect to unix:PATH, as a mode of the file: 660 lets its group in, too
+    #[arg(long, value_name = "MODE", default_value = "600", value_parser = mode)]
+    pub socket_mode: u32,
+    /// May members be missing, or be left out that cannot be opened or read, where the rest is enough?
+    #[arg(long, value_name = "WHETHER", default_value = "yes")]
+    pub degraded: DegradedChoice,
     /// Write nothing: clients may only read, and nothing is repaired
     #[arg(long)]
     pub read_only: bool,
-    /// Where commands to it come in [default: NAME.sock in $SCRUBJAY_RUN, /run/scrubjay or $XDG_RUNTIME_DIR/scrubjay]
+    /// Where commands to it come in [default: UUID.sock in $SCRUBJAY_RUN, /run/scrubjay or $XDG_RUNTIME_DIR/scrubjay]
     #[arg(long, value_name = "PATH")]
     pub control: Option<PathBuf>,
     /// May, must, or cannot clients encrypt what goes over the network (NBD's STARTTLS, TLS 1.2 or 1.3)?
@@ -90,16 +114,21 @@ pub struct Check {
     pub json: bool,
 }
 
-const VOLUME: &str = "The volume's name, or the path of its control socket [default: the only one that is served]";
+const VOLUME: &str =
+    "The volume's name or UUID, or the path of its control socket [default: the only one that is served]";
+
+const STATUS_NOTES: &str = "\
+A server that does not answer is exit code 1: nobody knows how its volume is. A volume that is degraded, broken or being
+rebuilt is exit code 3. That no volume is being served is no problem by itself: name those that should be.";
 
 /// Arguments of `volume status`.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = format!("{STATUS_NOTES}\n\n{EXIT_CODES}"))]
 pub struct Status {
-    /// The volume's name, or the path of its control socket [default: all that are served]
+    /// The volume's name or UUID, or the path of its control socket [default: all that are served]
     #[arg(value_name = "VOLUME")]
     pub volume: Option<String>,
-    /// One JSON object a volume
+    /// One JSON object a volume; its state is `unknown` where the server does not answer, and `none` if there is none
     #[arg(long)]
     pub json: bool,
 }

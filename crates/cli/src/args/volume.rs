@@ -1,7 +1,7 @@
 //! The arguments of `volume`.
 
 use super::codes::VOLUMES as EXIT_CODES;
-pub use super::serving::{Check, Fail, Findings, Replace, Serve, Status, Stop, TlsChoice};
+pub use super::serving::{Check, DegradedChoice, Fail, Findings, Replace, Serve, Status, Stop, TlsChoice};
 use crate::quantity;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -91,7 +91,7 @@ pub struct Create {
     /// The volume's size, rounded up to whole stripes [default: as much as the members hold]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "Shape")]
     pub size: Option<Bytes>,
-    /// What to call it: at most 64 bytes
+    /// What to call it: at most 64 bytes, no slash
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true, help_heading = "Shape")]
     pub name: String,
 

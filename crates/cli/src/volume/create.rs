@@ -12,7 +12,7 @@ use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::units::Bytes;
 use scrubjay_device::clock;
-use scrubjay_device::member::{self, Access, Member};
+use scrubjay_device::member::{self, Access, Member, MemberError};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -52,8 +52,10 @@ fn layout(args: &Create) -> Result<Layout, Refused> {
 }
 
 fn check_name(name: &str) -> Result<(), Refused> {
-    if name.len() > NAME_BYTES_MAX || name.contains(char::is_control) {
-        return Err(Refused::usage(format!("--name is {NAME_BYTES_MAX} bytes of text at the most, in one line")));
+    if name.len() > NAME_BYTES_MAX || name.contains(|letter: char| letter.is_control() || letter == '/') {
+        return Err(Refused::usage(format!(
+            "--name is {NAME_BYTES_MAX} bytes of text at the most, in one line and without a slash"
+        )));
     }
     Ok(())
 }
@@ -62,7 +64,12 @@ fn check_name(name: &str) -> Result<(), Refused> {
 fn open(args: &Create) -> Result<Vec<Member>, Refused> {
     let mut members = Vec::new();
     for path in &args.members {
-        members.push(Member::open(path, Access::ReadWrite)?);
+        members.push(Member::open(path, Access::ReadWrite).map_err(|error| match error {
+            MemberError::Absent { .. } => {
+                Refused::usage(format!("{error} (a file is made with: truncate -s 1G {})", path.display()))
+            }
+            error => error.into(),
+        })?);
     }
     let is_meant = |force: &Path, member: &Member| {
         force == member.path || member.serial().is_some_and(|serial| force == Path::new(&serial))

@@ -1,11 +1,15 @@
 //! Where the control sockets of served volumes are, and how to talk to one.
+//!
+//! A socket is named by its volume's UUID. What people call the volume is what its server says: a name may be anything, and
+//! two volumes may have the same.
 
 use crate::exit::Usage;
 use anyhow::{Context, Result};
+use scrubjay_device::completion::own_uid;
 use scrubjay_serve::remote::client::{Client, ClientError};
-use scrubjay_serve::volume::commands::{Answer, Command};
+use scrubjay_serve::volume::commands::{Answer, Command, Status};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -18,7 +22,7 @@ pub fn folder() -> Result<PathBuf> {
         return Ok(folder.into());
     }
     // /run is writable for root only.
-    if fs::metadata("/run").is_ok() && is_root() {
+    if fs::metadata("/run").is_ok() && own_uid() == 0 {
         return Ok("/run/scrubjay".into());
     }
     match env::var_os("XDG_RUNTIME_DIR") {
@@ -27,25 +31,40 @@ pub fn folder() -> Result<PathBuf> {
     }
 }
 
-fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
-}
-
-/// The path of a volume's socket, in a folder that is there and nobody else's.
-pub fn socket_for(name: &str) -> Result<PathBuf> {
+/// The path of a volume's socket, by its UUID, in a folder that is there and nobody else's.
+pub fn socket_for(array: &str) -> Result<PathBuf> {
     let folder = folder()?;
     match fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(error).with_context(|| format!("cannot make {}", folder.display()))
+            return Err(error).with_context(|| format!("cannot make {}", folder.display()));
         }
-        _ => Ok(folder.join(format!("{name}.{SUFFIX}"))),
+        _ => check_owner(&folder)?,
     }
+    Ok(folder.join(format!("{array}.{SUFFIX}")))
+}
+
+/// Whoever can write to the folder can put sockets there, and hear and answer what is meant for a volume.
+fn check_owner(folder: &Path) -> Result<()> {
+    let about = match fs::metadata(folder) {
+        Ok(about) => about,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).with_context(|| format!("cannot look at {}", folder.display())),
+    };
+    let (owner, mode) = (about.uid(), about.mode() & 0o777);
+    if ![0, own_uid()].contains(&owner) || mode & 0o022 != 0 {
+        let folder = folder.display();
+        return Err(Usage(format!(
+            "{folder}: others can put control sockets there (user {owner}, mode {mode:o}): make it yours alone, mode 700"
+        ))
+        .into());
+    }
+    Ok(())
 }
 
 /// All sockets there are, in order of their names.
 pub fn sockets() -> Result<Vec<PathBuf>> {
     let folder = folder()?;
+    check_owner(&folder)?;
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -59,32 +78,71 @@ pub fn sockets() -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The socket of the volume that the user means: by its name or a path to the socket; the only one if nothing is said.
+/// The UUID that a socket is named by.
+fn array_of(socket: &Path) -> String {
+    socket.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// How the volume behind a socket is, as its server says.
+pub fn status_of(socket: &Path) -> Result<Status> {
+    match tell(socket, &Command::Status)? {
+        Answer::Status(status) => Ok(*status),
+        _ => Err(ClientError::Nonsense(socket.to_owned()).into()),
+    }
+}
+
+/// The socket of the volume that the user means: by its name, its UUID or a path to the socket; the only one if nothing is
+/// said.
 pub fn find(volume: Option<&str>) -> Result<PathBuf> {
     if let Some(path) = volume.map(Path::new).filter(|path| path.is_absolute()) {
         return Ok(path.to_owned());
     }
     let all = sockets()?;
-    let name_of = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    match (volume, &all[..]) {
-        (None, [only]) => Ok(only.clone()),
-        (None, []) => Err(Usage("no volume is being served (`scrubjay volume serve`)".into()).into()),
-        (None, many) => {
-            let names: Vec<String> = many.iter().map(|path| name_of(path)).collect();
-            Err(Usage(format!("several volumes are being served: name one of {}", names.join(", "))).into())
+    let Some(volume) = volume else {
+        return match &all[..] {
+            [only] => Ok(only.clone()),
+            [] => Err(Usage("no volume is being served (`scrubjay volume serve`)".into()).into()),
+            many => {
+                let names: Vec<String> = many.iter().map(|socket| name_of(socket)).collect();
+                Err(Usage(format!("several volumes are being served: name one of {}", names.join(", "))).into())
+            }
+        };
+    };
+    if let Some(socket) = all.iter().find(|socket| array_of(socket) == volume) {
+        return Ok(socket.clone());
+    }
+    let (mut called_so, mut silent) = (Vec::new(), None);
+    for socket in &all {
+        match status_of(socket) {
+            Ok(status) if status.name == volume => called_so.push(socket.clone()),
+            Ok(_) => (),
+            Err(error) => silent = Some(error),
         }
-        (Some(name), all) => match all.iter().find(|path| name_of(path) == name) {
-            Some(path) => Ok(path.clone()),
-            None => Err(Usage(format!("no volume called {name} is being served")).into()),
-        },
+    }
+    match (&called_so[..], silent) {
+        ([only], _) => Ok(only.clone()),
+        ([], None) => Err(Usage(format!("no volume called {volume} is being served")).into()),
+        ([], Some(error)) => Err(error.context(format!("no server says that it serves {volume}"))),
+        (several, _) => {
+            let names: Vec<String> = several.iter().map(|socket| array_of(socket)).collect();
+            Err(Usage(format!("several volumes are called {volume}: name one of {}", names.join(", "))).into())
+        }
     }
 }
 
-/// The socket of the volume of this name, if one is being served.
+/// What people call the volume behind a socket, if its server says so.
+fn name_of(socket: &Path) -> String {
+    let name = status_of(socket).map(|status| status.name).unwrap_or_default();
+    if name.is_empty() { array_of(socket) } else { name }
+}
+
+/// The socket of the volume of this name or UUID, if one is being served.
 pub fn socket_of(name: &str) -> Option<PathBuf> {
     // Nowhere for sockets to lie: none lies there.
-    let path = folder().ok()?.join(format!("{name}.{SUFFIX}"));
-    path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket()).then_some(path)
+    let all = sockets().ok()?;
+    let is_it =
+        |socket: &&PathBuf| array_of(socket) == name || status_of(socket).is_ok_and(|status| status.name == name);
+    all.iter().find(is_it).cloned()
 }
 
 /// Tells the volume behind a socket something, and waits for its answer.

@@ -2,15 +2,17 @@
 
 use super::refused::Refused;
 use super::rendezvous;
-use crate::args::volume::{Serve, TlsChoice};
+use crate::args::volume::{DegradedChoice, Serve, TlsChoice};
 use crate::exit::{Exit, Usage};
 use crate::say::say;
 use anyhow::{Context, Result, ensure};
 use scrubjay_core::units::{Bytes, UnixSeconds};
+use scrubjay_device::completion::own_uid;
 use scrubjay_serve::nbd::Export;
 use scrubjay_serve::server::{Address, Server, Stop};
 use scrubjay_serve::tls::{Tls, TlsError, TlsFiles};
 use scrubjay_serve::volume::Steward;
+use scrubjay_serve::volume::commands::Stopped;
 use scrubjay_serve::volume::gather::{self, GatherError, Gathered};
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -23,7 +25,11 @@ const BLOCK_PREFERRED_MAX: u64 = 1 << 20;
 pub fn run(args: &Serve) -> Result<Exit> {
     refuse_open_doors(args)?;
     let tls = tls(args)?;
-    let mut gathered = members(&args.members, args.read_only)?;
+    let mut gathered = gather::gather_rest(&args.members, args.read_only).map_err(refusal)?;
+    if args.degraded == DegradedChoice::No {
+        gathered.check_whole().map_err(|error| Usage(format!("{error}: --degraded yes serves it nevertheless")))?;
+    }
+    say_notes(&gathered);
     let superblock = gathered.assembly.superblock.clone();
     let geometry = superblock.geometry;
     let name = if superblock.name.is_empty() { superblock.array.to_string() } else { superblock.name.clone() };
@@ -31,6 +37,7 @@ pub fn run(args: &Serve) -> Result<Exit> {
     let preferred = geometry.chunk_bytes.clamp(512, BLOCK_PREFERRED_MAX) as u32;
     let mut server = Server::new(Export::new(&name, geometry.size(), preferred, args.read_only));
     server.secure(tls);
+    server.socket_mode = args.socket_mode;
     let mut uris = Vec::new();
     for address in &args.listen {
         let bound = server.listen(address).map_err(|error| Usage(error.to_string()))?;
@@ -38,7 +45,7 @@ pub fn run(args: &Serve) -> Result<Exit> {
     }
     let socket = match &args.control {
         Some(path) => path.clone(),
-        None => rendezvous::socket_for(&name)?,
+        None => rendezvous::socket_for(&superblock.array.to_string())?,
     };
     server.listen_for_commands(&Address::Unix(socket)).map_err(|error| Usage(error.to_string()))?;
 
@@ -54,15 +61,26 @@ pub fn run(args: &Serve) -> Result<Exit> {
         geometry.scheme
     ));
     uris.iter().for_each(|uri| say(format_args!("  {uri}")));
-    server.run(&mut steward, &stop).context("the server ended")?;
-    let status = steward.status();
-    let findings = match status.findings {
-        0 => "nothing was found wrong".to_owned(),
-        1 => "1 finding".to_owned(),
-        count => format!("{count} findings"),
-    };
-    say(format_args!("stopped {name}: {findings}"));
-    Ok(Exit::Clean)
+    if let Some(warning) = warning(args, own_uid()) {
+        say(format_args!("scrubjay: {warning}"));
+    }
+    let ended = server.run(&mut steward, &stop).context("the server ended")?;
+    Ok(last_words(&steward.stopped(&ended)))
+}
+
+/// Says how a volume was left; what to exit with.
+pub fn last_words(stopped: &Stopped) -> Exit {
+    say(format_args!("{}", stopped.words()));
+    if stopped.problems.is_empty() { Exit::Clean } else { Exit::Failed }
+}
+
+/// What root should know: a port of this machine is open to all its users, and what they write there root writes.
+fn warning(args: &Serve, user: u32) -> Option<String> {
+    let is_open = |address: &&Address| matches!(address, Address::Tcp(_)) && args.tls_client_ca.is_none();
+    let address = args.listen.iter().find(is_open).filter(|_| user == 0)?;
+    Some(format!(
+        "{address}: every user of this machine can read and write the volume there: prefer unix:PATH, or --tls-client-ca"
+    ))
 }
 
 /// What other machines reach is encrypted, unless the user says that it need not be.
@@ -103,17 +121,24 @@ fn uri(address: &Address, tls: TlsChoice) -> String {
     }
 }
 
-/// Opens the members of a volume, and says who is missing or left out.
+/// Opens the members of a volume, all that are named, and says who is missing or left out.
 pub fn members(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered> {
-    let gathered = gather::gather(paths, is_read_only).map_err(|error| match error {
-        GatherError::Member(error) => anyhow::Error::from(Refused::from(error)),
-        GatherError::Assemble(error) => Usage(error.to_string()).into(),
-        GatherError::Unclean => Usage(error.to_string()).into(),
-    })?;
+    let gathered = gather::gather(paths, is_read_only).map_err(refusal)?;
+    say_notes(&gathered);
+    Ok(gathered)
+}
+
+fn refusal(error: GatherError) -> anyhow::Error {
+    match error {
+        GatherError::Member(error) => Refused::from(error).into(),
+        error => Usage(error.to_string()).into(),
+    }
+}
+
+fn say_notes(gathered: &Gathered) {
     for note in &gathered.notes {
         say(format_args!("scrubjay: {note}"));
     }
-    Ok(gathered)
 }
 
 /// The date.

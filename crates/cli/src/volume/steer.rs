@@ -1,17 +1,20 @@
 //! `scrubjay volume status`, `findings`, `fail`, `replace`, `stop`: commands to a volume that is being served.
 
-use super::rendezvous::{find, sockets, tell};
+use super::document::document;
+use super::rendezvous::{find, sockets, status_of, tell};
+use super::serve::last_words;
 use crate::args::volume::{Fail, Findings, Replace, Status, Stop};
 use crate::exit::{Exit, Usage};
 use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
 use scrubjay_serve::volume::commands::{self, Answer, Command, Finding};
+use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// So long is waited for a server to end.
-const STOP_PATIENCE: Duration = Duration::from_secs(60);
+/// So long is waited for a server that has left its volume to end.
+const STOP_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Shows how volumes are.
 pub fn status(args: &Status) -> Result<Exit> {
@@ -20,36 +23,63 @@ pub fn status(args: &Status) -> Result<Exit> {
         None => sockets()?,
     };
     let mut out = io::stdout().lock();
-    let mut statuses = Vec::new();
+    let (mut is_well, mut is_silent) = (true, false);
     for socket in &sockets {
-        match tell(socket, &Command::Status) {
-            Ok(Answer::Status(status)) => statuses.push(*status),
-            Ok(_) => bail!("{}: another answer than expected", socket.display()),
-            Err(error) if args.volume.is_none() => crate::say::say(format_args!("scrubjay: {error:#}")),
-            Err(error) => return Err(error),
+        match status_of(socket) {
+            Ok(status) => {
+                is_well &= status.state == "open";
+                match args.json {
+                    true => writeln!(out, "{}", serde_json::to_string(&status)?)?,
+                    false => print(&status, &mut out)?,
+                }
+            }
+            Err(error) => {
+                is_silent = true;
+                crate::say::say(format_args!("scrubjay: {error:#}"));
+                if args.json {
+                    let (socket, error) = (socket.display().to_string(), format!("{error:#}"));
+                    writeln!(
+                        out,
+                        "{}",
+                        document(&Unseen { state: "unknown", socket: Some(socket), error: Some(error) })?
+                    )?;
+                }
+            }
         }
     }
-    if args.json {
-        for status in &statuses {
-            writeln!(out, "{}", serde_json::to_string(status)?)?;
-        }
-    } else if statuses.is_empty() {
-        writeln!(out, "no volume is being served")?;
-    } else {
-        for status in &statuses {
-            print(status, &mut out)?;
-        }
+    match (sockets.is_empty(), args.json) {
+        (true, true) => writeln!(out, "{}", document(&Unseen { state: "none", socket: None, error: None })?)?,
+        (true, false) => writeln!(out, "no volume is being served")?,
+        (false, _) => (),
     }
-    let is_well = statuses.iter().all(|status| status.state == "open");
-    Ok(if is_well { Exit::Clean } else { Exit::Found })
+    Ok(match (is_silent, is_well) {
+        (true, _) => Exit::Failed,
+        (false, true) => Exit::Clean,
+        (false, false) => Exit::Found,
+    })
+}
+
+/// The JSON of `volume status` where there is no status.
+#[derive(Serialize)]
+struct Unseen {
+    /// `unknown`: its server does not say; `none`: no volume is being served.
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    socket: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
+    let headline = match status.state.as_str() {
+        state @ ("degraded" | "broken") => state.to_uppercase(),
+        state => state.to_owned(),
+    };
     writeln!(
         out,
         "{}: {}, {} in {}, {} chunks, {}, {}",
         if status.name.is_empty() { &status.array } else { &status.name },
-        status.state,
+        headline,
         Bytes(status.size_bytes),
         status.shape,
         Bytes(status.chunk_bytes),
@@ -142,23 +172,23 @@ fn slot_of(socket: &Path, member: &str) -> Result<usize> {
     if let Ok(slot) = member.parse() {
         return Ok(slot);
     }
-    let Answer::Status(status) = tell(socket, &Command::Status)? else { bail!("another answer than expected") };
+    let status = status_of(socket)?;
     let wanted = std::path::absolute(member)?;
     let is_it = |path: &str| std::path::absolute(path).is_ok_and(|path| path == wanted);
     let slot = status.members.iter().position(|known| known.path.as_deref().is_some_and(is_it));
     slot.ok_or_else(|| Usage(format!("{member} is no member of this volume")).into())
 }
 
-/// Stops a server, and waits until it has ended.
+/// Stops a server, waits until it has ended, and says how it left its volume.
 pub fn stop(args: &Stop) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
-    tell(&socket, &Command::Stop)?;
+    let Answer::Stopped(stopped) = tell(&socket, &Command::Stop)? else { bail!("another answer than expected") };
     let begun = Instant::now();
     while socket.exists() {
         if begun.elapsed() > STOP_PATIENCE {
-            bail!("the server was told to stop, and has not ended after {} s", STOP_PATIENCE.as_secs());
+            bail!("{}; but the server has not ended {} s later", stopped.words(), STOP_PATIENCE.as_secs());
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Ok(Exit::Clean)
+    Ok(last_words(&stopped))
 }

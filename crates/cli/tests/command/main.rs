@@ -12,6 +12,7 @@ mod probed;
 mod replay;
 mod scrubbed;
 mod served;
+mod steered;
 mod study;
 mod trace;
 mod tune;

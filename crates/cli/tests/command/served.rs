@@ -39,16 +39,25 @@ impl Served {
 
     /// Serves these members, and waits until the volume says how it is.
     pub fn serve(&mut self, members: &[&str]) -> Value {
+        self.serve_as("photos", members)
+    }
+
+    /// The same, of a volume with another name.
+    pub fn serve_as(&mut self, name: &str, members: &[&str]) -> Value {
         let mut arguments = vec!["volume", "serve", "--listen", "unix:nbd.sock"];
         arguments.extend(members);
         self.server = Some(self.command(&arguments).spawn().expect("it starts"));
-        self.until(|status| status["state"] != "opening")
+        self.until_called(name, |status| status["state"] != "opening")
     }
 
     /// Asks again and again how it is, until it is so.
-    fn until(&mut self, is_so: impl Fn(&Value) -> bool) -> Value {
+    pub fn until(&mut self, is_so: impl Fn(&Value) -> bool) -> Value {
+        self.until_called("photos", is_so)
+    }
+
+    fn until_called(&mut self, name: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         for _ in 0..10_000 {
-            let ran = self.run(&["volume", "status", "photos", "--json"]);
+            let ran = self.run(&["volume", "status", name, "--json"]);
             match serde_json::from_str(&ran.stdout) {
                 Ok(status) if is_so(&status) => return status,
                 _ => {
@@ -59,7 +68,7 @@ impl Served {
         panic!("it never is");
     }
 
-    fn stop(&mut self) {
+    pub fn stop(&mut self) {
         assert_eq!(self.run(&["volume", "stop"]).code, Some(0));
         let ended = self.server.take().unwrap().wait_with_output().unwrap();
         let said = String::from_utf8(ended.stderr).unwrap();
@@ -109,6 +118,19 @@ fn a_member_is_taken_out_and_replaced_while_the_volume_is_served() {
 }
 
 #[test]
+fn a_degraded_volume_is_not_stopped_as_if_nothing_were_wrong() {
+    let mut served = Served::new();
+    served.serve(&NAMES[..6]);
+    assert_eq!(served.run(&["volume", "fail", "c"]).code, Some(0));
+    served.until(|status| status["state"] == "degraded");
+    let told = served.run(&["volume", "stop"]);
+    let ended = Ran::new(served.server.take().unwrap().wait_with_output().unwrap());
+    let words = "stopped photos: member 2 is failed (somebody said so)";
+    assert!(told.code == Some(0) && told.stderr.contains(words), "{told:?}");
+    assert!(ended.code == Some(0) && ended.stderr.contains(words), "{ended:?}");
+}
+
+#[test]
 fn a_volume_whose_server_was_killed_is_not_called_clean_before_it_was_written_to() {
     let mut served = Served::new();
     served.serve(&NAMES[..6]);
@@ -118,6 +140,32 @@ fn a_volume_whose_server_was_killed_is_not_called_clean_before_it_was_written_to
     served.run(&check).refused(2, "was not stopped in order");
     assert_eq!(served.run(&[&check[..], &["--repair"]].concat()).code, Some(0));
     assert_eq!(served.run(&check).code, Some(0));
+}
+
+#[test]
+fn a_dead_disk_does_not_keep_a_volume_from_being_served() {
+    let mut served = Served::new();
+    let at = |name: &str| served.bench.folder.path().join(name);
+    std::fs::remove_file(at("b")).unwrap();
+    let damaged = File::create(at("d")).unwrap(); // nothing of it is left
+    damaged.set_len(16 << 20).unwrap();
+    let mut serve = vec!["volume", "serve", "--listen", "unix:nbd.sock"];
+    serve.extend(&NAMES[..6]);
+    let ran = served.run(&[&serve[..], &["--degraded", "no"]].concat());
+    ran.refused(2, "the volume is not whole: left out: b: no such file or device, left out: d is no member");
+    let without = ["volume", "serve", "--degraded", "no", "--listen", "unix:nbd.sock", "a", "c", "e", "f"];
+    served.run(&without).refused(2, "the volume is not whole: slot 1 has no member");
+
+    assert_eq!(served.serve(&NAMES[..6])["state"], "degraded");
+    assert_eq!(served.run(&["volume", "stop"]).code, Some(0));
+    let said = Ran::new(served.server.take().unwrap().wait_with_output().unwrap()).stderr;
+    assert!(said.contains("scrubjay: left out: b: no such file or device\n"), "{said}");
+    assert!(said.contains("scrubjay: left out: d is no member of a volume"), "{said}");
+
+    File::create(served.bench.folder.path().join("f")).unwrap();
+    served.run(&serve).refused(2, "too few members");
+    served.run(&serve).refused(2, "left out: b: no such file or device, d is no member of a volume, f is no member");
+    served.run(&["volume", "serve", "x", "y", "--listen", "unix:s"]).refused(2, "no member can be used: x: no such");
 }
 
 #[test]

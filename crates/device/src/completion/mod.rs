@@ -16,6 +16,8 @@ mod member_file;
 mod operation;
 mod outgoing;
 mod run;
+mod socket;
+mod spare;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +25,8 @@ pub use fault::fault;
 pub use member_file::{Habit, MemberFile};
 pub use operation::{End, Socket, shutdown};
 pub use outgoing::Outgoing;
+pub use socket::{connect_unix, keep_alive, listen_unix, own_uid, peer_uid};
+pub use spare::release_memory;
 
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue, types};
@@ -207,12 +211,13 @@ impl<T> Ring<T> {
         self.start(name, Operation::receive(socket.clone(), buffer, range));
     }
 
-    /// Sends all of `outgoing`. One at a time on each socket, or their bytes mix. Ends as [`End::Sent`].
+    /// Sends `outgoing` from `start` on: all of it, or as much as is sent at a time. One at a time on each socket, or their
+    /// bytes mix. Ends as [`End::Sent`].
     ///
     /// # Panics
     /// As [`Ring::read`]; or when there is nothing to send.
-    pub fn send(&mut self, name: T, socket: &Socket, outgoing: Outgoing) {
-        self.start(name, Operation::send(socket.clone(), outgoing));
+    pub fn send(&mut self, name: T, socket: &Socket, outgoing: Outgoing, start: usize) {
+        self.start(name, Operation::send(socket.clone(), outgoing, start));
     }
 
     /// The next operation that has ended, if any. Never waits.

@@ -22,6 +22,9 @@ const RETRIES_MAX: u8 = 16;
 /// So many slices are sent at a time: half of what the kernel takes (`UIO_MAXIOV`).
 const SLICES_MAX: usize = 512;
 
+/// So many bytes are sent by one operation: that one has ended is how one knows that the other side reads.
+const SENT_MAX: usize = 1 << 20;
+
 /// How an operation ended, and what it had been lent.
 #[derive(Debug)]
 pub enum End {
@@ -41,12 +44,12 @@ pub enum End {
         /// How many.
         result: io::Result<usize>,
     },
-    /// Of a send: all of it was taken, or it failed.
+    /// Of a send: so many bytes were taken, all or as many as are sent at a time; or it failed.
     Sent {
         /// What was sent.
         outgoing: Outgoing,
-        /// How it went.
-        result: io::Result<()>,
+        /// How many.
+        result: io::Result<usize>,
     },
 }
 
@@ -86,7 +89,10 @@ pub(super) enum Way {
 struct Sending {
     socket: Socket,
     outgoing: Outgoing,
+    /// Where it begins, how far it has come, and where it ends.
+    start: usize,
     sent: usize,
+    end: usize,
     slices: Vec<libc::iovec>,
     header: libc::msghdr,
 }
@@ -113,11 +119,13 @@ impl Operation {
         Operation::of(Kind::Receive { socket, buffer, range })
     }
 
-    pub fn send(socket: Socket, outgoing: Outgoing) -> Operation {
-        assert!(!outgoing.is_empty(), "something to send");
+    pub fn send(socket: Socket, outgoing: Outgoing, start: usize) -> Operation {
+        assert!(start < outgoing.len(), "something to send");
+        let end = outgoing.len().min(start + SENT_MAX);
         // SAFETY: a msghdr is numbers and pointers, for which zeros are fine: no address, no slices, no control data.
         let header = unsafe { std::mem::zeroed() };
-        Operation::of(Kind::Send(Box::new(Sending { socket, outgoing, sent: 0, slices: Vec::new(), header })))
+        let sending = Sending { socket, outgoing, start, sent: start, end, slices: Vec::new(), header };
+        Operation::of(Kind::Send(Box::new(sending)))
     }
 
     /// The read or write that it is.
@@ -224,15 +232,17 @@ impl Transfer {
 impl Sending {
     fn entry(&mut self) -> Entry {
         self.slices.clear();
-        let mut skip = self.sent;
+        let (mut skip, mut left) = (self.sent, self.end - self.sent);
         for slice in self.outgoing.slices() {
             if skip >= slice.len() {
                 skip -= slice.len();
                 continue;
             }
             let rest = &slice[std::mem::take(&mut skip)..];
+            let rest = &rest[..rest.len().min(left)];
+            left -= rest.len();
             self.slices.push(libc::iovec { iov_base: rest.as_ptr().cast_mut().cast(), iov_len: rest.len() });
-            if self.slices.len() == SLICES_MAX {
+            if self.slices.len() == SLICES_MAX || left == 0 {
                 break;
             }
         }
@@ -246,10 +256,10 @@ impl Sending {
         let result = match outcome {
             Ok(count) => {
                 self.sent += count;
-                if self.sent < self.outgoing.len() && count > 0 {
+                if self.sent < self.end && count > 0 {
                     return Err(self);
                 }
-                if count > 0 { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+                if count > 0 { Ok(self.sent - self.start) } else { Err(io::ErrorKind::WriteZero.into()) }
             }
             Err(errno) => Err(io::Error::from_raw_os_error(errno)),
         };

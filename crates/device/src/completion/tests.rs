@@ -265,9 +265,16 @@ fn sockets_accept_receive_and_send_more_than_they_hold() {
         client.read_exact(&mut bytes).unwrap();
         assert!(bytes == expected, "in order, all of it");
     });
-    ring.send(3, &server, outgoing);
-    let Completion { name: 3, end: End::Sent { mut outgoing, result } } = next(&mut ring) else { panic!("not sent") };
-    result.unwrap();
+    let (len, mut sent, mut ends) = (outgoing.len(), 0, 0);
+    while sent < len {
+        ring.send(3, &server, outgoing, sent);
+        let Completion { name: 3, end: End::Sent { outgoing: back, result } } = next(&mut ring) else {
+            panic!("no end")
+        };
+        (sent, ends) = (sent + result.unwrap(), ends + 1);
+        outgoing = back;
+    }
+    assert_eq!((sent, ends), (len, len.div_ceil(1 << 20)), "an end for each MiB");
     let mut buffers = 0;
     outgoing.clear(|_| buffers += 1);
     assert_eq!(buffers, 1500);
@@ -278,7 +285,7 @@ fn sockets_accept_receive_and_send_more_than_they_hold() {
     assert_eq!(result.unwrap(), 0, "the client is gone");
     let mut farewell = Outgoing::default();
     farewell.push_copy(b"anyone?");
-    ring.send(5, &server, farewell);
+    ring.send(5, &server, farewell, 0);
     let Completion { name: 5, end: End::Sent { result, .. } } = next(&mut ring) else { panic!("no end") };
     assert!(result.is_err());
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum MemberError {
     /// Nothing has this name.
-    #[error("{path}: no such file or device (a file is made with: truncate -s 1G {path})")]
+    #[error("{path}: no such file or device")]
     Absent {
         /// As named.
         path: PathBuf,

@@ -43,7 +43,7 @@ fn volume(members: &[Member]) -> Superblock {
 fn what_cannot_be_a_member_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.img");
-    assert!(refused(&path, Access::ReadWrite).contains("a.img: no such file or device (a file is made with: truncate"));
+    assert!(refused(&path, Access::ReadWrite).ends_with("a.img: no such file or device"));
     assert!(refused(folder.path(), Access::Look).contains("is a directory: name a block device or a file"));
     assert!(refused(Path::new("/dev/null"), Access::ReadWrite).contains("is a character device"));
 }

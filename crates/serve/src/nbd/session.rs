@@ -129,6 +129,12 @@ impl Session {
         None
     }
 
+    /// Does this request under way only read?
+    pub fn is_read(&self, ticket: Ticket) -> bool {
+        let kind = self.commands[ticket].as_ref().map(|command| command.kind);
+        matches!(kind, Some(Kind::Read { .. } | Kind::Allocation { .. }))
+    }
+
     /// The reply to one request.
     ///
     /// # Panics
@@ -150,6 +156,12 @@ impl Session {
     /// The bytes that are held for this client.
     pub fn bytes(&self) -> usize {
         self.bytes_in_flight + self.out.len()
+    }
+
+    /// Is a message of the client's there in part, and its rest not?
+    pub fn is_amid(&self) -> bool {
+        let is_half = matches!(self.phase, Phase::Payload { .. } | Phase::Lent { .. } | Phase::Unwanted { .. });
+        is_half || !self.head.is_empty()
     }
 
     /// How many requests are under way.

@@ -1,6 +1,7 @@
 //! A client of a control socket: commands in lines, answers in lines.
 
 use crate::volume::commands::{Answer, Command};
+use scrubjay_device::completion::connect_unix;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,13 @@ use std::time::{Duration, Instant};
 const LINE_BYTES_MAX: usize = 4 << 20;
 /// So much is received at a time.
 const INPUT_BYTES: usize = 64 << 10;
+
+/// So long is waited for a server to take one more connection, or a command.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+/// So long is waited for an answer: a server has one thread, which may be opening a disk, but for no longer than this.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(20);
+/// And so long where a disk is wiped, or a server ends.
+const LONG_PATIENCE: Duration = Duration::from_secs(120);
 
 /// A connection to a control socket.
 #[derive(Debug)]
@@ -24,7 +32,7 @@ pub struct Client {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nobody listens there.
-    #[error("{0}: the server is gone")]
+    #[error("{0}: the server is gone, without a stop in order: serve the volume again")]
     Absent(PathBuf),
     /// The kernel says no.
     #[error("{socket}: {source}")]
@@ -34,6 +42,9 @@ pub enum ClientError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// Nothing comes.
+    #[error("{0}: the server does not answer: it hangs, or has too much to do")]
+    Late(PathBuf),
     /// The server hung up.
     #[error("{0}: the server ended before it answered")]
     Ended(PathBuf),
@@ -60,24 +71,45 @@ impl Client {
     /// # Errors
     /// [`ClientError::Absent`] and [`ClientError::Io`].
     pub fn connect(socket: &Path) -> Result<Client, ClientError> {
-        match UnixStream::connect(socket) {
+        match connect_unix(socket, CONNECT_PATIENCE) {
             Ok(stream) => Ok(Client { socket: socket.to_owned(), stream, unread: Vec::new() }),
             Err(error) if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) => {
                 Err(ClientError::Absent(socket.to_owned()))
             }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(ClientError::Late(socket.to_owned())),
             Err(source) => Err(ClientError::Io { socket: socket.to_owned(), source }),
         }
     }
 
-    /// Gives a command, and waits for its answer, however long that takes.
+    /// Gives a command, and waits for its answer, as long as that should take at the most.
     ///
     /// # Errors
     /// [`ClientError`].
     pub fn ask(&mut self, command: &Command) -> Result<Answer, ClientError> {
-        self.send(command)?;
+        let patience = match command {
+            Command::Replace { .. } | Command::Stop => LONG_PATIENCE,
+            _ => ANSWER_PATIENCE,
+        };
+        self.ask_within(command, patience)
+    }
+
+    /// The same, with this much patience.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn ask_within(&mut self, command: &Command, patience: Duration) -> Result<Answer, ClientError> {
+        match self.send(command) {
+            // It may have said why before it hung up.
+            Ok(()) | Err(ClientError::Ended(_)) => (),
+            Err(error) => return Err(error),
+        }
+        let until = Instant::now() + patience;
         loop {
-            if let Some(answer) = self.receive(None)? {
-                return Ok(answer);
+            let left = until.saturating_duration_since(Instant::now());
+            match self.receive(left)? {
+                Some(answer) => return Ok(answer),
+                None if left.is_zero() => return Err(ClientError::Late(self.socket.clone())),
+                None => (), // a signal
             }
         }
     }
@@ -91,22 +123,23 @@ impl Client {
         line.push('\n');
         self.stream.write_all(line.as_bytes()).map_err(|error| match error.kind() {
             ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => ClientError::Ended(self.socket.clone()),
+            ErrorKind::WouldBlock => ClientError::Late(self.socket.clone()),
             _ => ClientError::Io { socket: self.socket.clone(), source: error },
         })
     }
 
-    /// The answer to the command that was given; `None` when it does not come within `patience`.
+    /// The answer to the command that was given; `None` when it does not come within `patience`, or a signal comes.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn receive(&mut self, patience: Option<Duration>) -> Result<Option<Answer>, ClientError> {
+    pub fn receive(&mut self, patience: Duration) -> Result<Option<Answer>, ClientError> {
         let failed = |source| ClientError::Io { socket: self.socket.clone(), source };
-        let until = patience.map(|patience| Instant::now() + patience);
+        let until = Instant::now() + patience;
         let mut input = vec![0; INPUT_BYTES];
         loop {
             // Zero would be for ever.
-            let rest = until.map(|until| until.saturating_duration_since(Instant::now()).max(Duration::from_micros(1)));
-            self.stream.set_read_timeout(rest).map_err(failed)?;
+            let rest = until.saturating_duration_since(Instant::now()).max(Duration::from_micros(1));
+            self.stream.set_read_timeout(Some(rest)).map_err(failed)?;
             let count = match self.stream.read(&mut input) {
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
                     return Ok(None);

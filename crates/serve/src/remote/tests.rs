@@ -18,6 +18,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 /// Chunks of 4 KiB.
 const CHUNK_SECTORS: u64 = 8;
@@ -224,4 +225,25 @@ fn the_detector_asks_from_where_it_was() {
     assert_eq!((events, watch.lost()), (vec![arrived(1, 2), arrived(1, 2)], 0));
     let since: Vec<Command> = [None, Some(3), Some(4)].map(|since| Command::Activity { since }).into();
     assert_eq!(*said.lock().unwrap(), since);
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("control.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let mut client = Client::connect(&socket).unwrap();
+    let error = client.ask_within(&Command::Status, Duration::from_millis(1)).unwrap_err();
+    assert!(error.to_string().contains("does not answer"), "{error}");
+    drop(client);
+
+    // One that says why before it hangs up is heard, though it never heard us.
+    let mut client = Client::connect(&socket).unwrap();
+    let (unheard, _) = listener.accept().unwrap(); // the first client
+    drop(unheard);
+    let (mut heard, _) = listener.accept().unwrap();
+    heard.write_all(b"{\"error\":\"full\"}\n").unwrap();
+    drop(heard);
+    let error = client.ask_within(&Command::Status, Duration::from_secs(10)).unwrap_err();
+    assert_eq!(error.to_string(), "full");
 }

@@ -78,7 +78,7 @@ impl Verifier for Server {
             return Some(answer);
         }
         let (id, started) = self.at_work?;
-        let received = self.client.receive(Some(Duration::from_nanos(timeout.0)));
+        let received = self.client.receive(Duration::from_nanos(timeout.0));
         let finished = clock::now();
         let outcome = match received {
             Ok(None) => return None,

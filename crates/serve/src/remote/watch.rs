@@ -52,7 +52,7 @@ impl Watch {
             None => Client::connect(&self.socket)?,
         };
         client.send(&Command::Activity { since: self.told.next })?;
-        match client.receive(Some(PATIENCE))? {
+        match client.receive(PATIENCE)? {
             Some(Answer::Activity(activity)) => {
                 self.client = Some(client);
                 Ok(Some(activity))

@@ -1,15 +1,24 @@
 //! Where a server listens: a path or a host and port.
 
-use scrubjay_device::completion::Socket;
+use scrubjay_device::completion::{Socket, connect_unix, listen_unix};
 use std::fmt;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, ToSocketAddrs};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A server that was killed lets its socket go only when the kernel has ended what it had under way, some time after the
+/// process is gone; until then connections to it are taken, and nothing comes. So long that is waited for.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A place to listen at: `unix:PATH` or `HOST:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,16 +94,18 @@ impl Address {
 pub(super) struct Listener {
     pub socket: Socket,
     pub address: Address,
+    /// Of a path: what lies there as long as it is ours.
+    file: Option<(u64, u64)>,
 }
 
 impl Listener {
-    /// Begins to listen. A socket that a dead server left behind is replaced.
-    pub fn bind(address: &Address) -> Result<Listener, BindError> {
+    /// Begins to listen; at a path, for those whom `mode` lets write. A socket that a dead server left behind is replaced.
+    pub fn bind(address: &Address, mode: u32) -> Result<Listener, BindError> {
         let refused = |source| BindError::Refused { address: address.clone(), source };
         let (socket, address) = match address {
             Address::Unix(path) => {
                 remove_stale(path, address)?;
-                (OwnedFd::from(UnixListener::bind(path).map_err(refused)?), address.clone())
+                (listen_unix(path, mode).map_err(refused)?, address.clone())
             }
             Address::Tcp(host) => {
                 let listener = TcpListener::bind(host).map_err(|source| match source.kind() {
@@ -105,16 +116,24 @@ impl Listener {
                 (OwnedFd::from(listener), Address::Tcp(local.to_string()))
             }
         };
-        Ok(Listener { socket: Arc::new(socket), address })
+        let file = if let Address::Unix(path) = &address { file_at(path) } else { None };
+        Ok(Listener { socket: Arc::new(socket), address, file })
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Address::Unix(path) = &self.address {
+        if let Address::Unix(path) = &self.address
+            && self.file == file_at(path)
+        {
             let _ = std::fs::remove_file(path);
         }
     }
+}
+
+/// Which file lies at a path.
+fn file_at(path: &Path) -> Option<(u64, u64)> {
+    path.symlink_metadata().ok().map(|about| (about.dev(), about.ino()))
 }
 
 /// Makes room for a socket, unless somebody answers there.
@@ -123,18 +142,39 @@ fn remove_stale(path: &Path, address: &Address) -> Result<(), BindError> {
     if !about.file_type().is_socket() {
         return Err(BindError::NoSocket(address.clone()));
     }
-    match UnixStream::connect(path) {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            std::fs::remove_file(path).map_err(|source| BindError::Refused { address: address.clone(), source })
+    let refused = |source| BindError::Refused { address: address.clone(), source };
+    let until = Instant::now() + FAREWELL;
+    loop {
+        match connect_unix(path, FAREWELL) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                return std::fs::remove_file(path).map_err(refused);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(BindError::Taken(address.clone())),
+            Err(source) => return Err(refused(source)),
+            Ok(stream) if is_answered(&stream, until) || Instant::now() >= until => {
+                return Err(BindError::Taken(address.clone()));
+            }
+            Ok(_) => thread::sleep(PAUSE),
         }
-        Err(source) => Err(BindError::Refused { address: address.clone(), source }),
-        Ok(_) => Err(BindError::Taken(address.clone())),
     }
+}
+
+/// Does somebody say something before this time? An NBD server begins by itself; to others an empty command is put.
+fn is_answered(mut stream: &UnixStream, until: Instant) -> bool {
+    let patience = until.saturating_duration_since(Instant::now()).max(PAUSE);
+    let _ = stream.set_read_timeout(Some(patience)).and_then(|()| stream.write_all(b"\n"));
+    stream.read(&mut [0; 1]).is_ok_and(|count| count > 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::net::UnixListener;
+
+    fn bind(address: &Address) -> Result<Listener, BindError> {
+        Listener::bind(address, 0o600)
+    }
 
     #[test]
     fn addresses_are_what_they_parse_from() {
@@ -163,22 +203,48 @@ mod tests {
         let address = Address::Unix(path.clone());
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists(), "left behind");
-        let listener = Listener::bind(&address).unwrap();
-        let error = Listener::bind(&address).unwrap_err().to_string();
+        let listener = bind(&address).unwrap();
+        let error = bind(&address).unwrap_err().to_string();
         assert!(error.contains("another server listens there"), "{error}");
         drop(listener);
         assert!(!path.exists());
 
         std::fs::write(&path, "precious").unwrap();
-        let error = Listener::bind(&address).unwrap_err().to_string();
+        let error = bind(&address).unwrap_err().to_string();
         assert!(error.contains("no socket"), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), b"precious");
     }
 
     #[test]
+    fn a_server_that_dies_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let dying = UnixListener::bind(&path).unwrap();
+        // Somebody has it open still, who will never answer, and lets it go once we have come to it.
+        let death = thread::spawn(move || drop((dying.accept(), dying)));
+        let listener = bind(&Address::Unix(path)).unwrap();
+        death.join().unwrap();
+        drop(listener);
+    }
+
+    #[test]
+    fn a_server_that_ends_does_not_take_the_next_ones_socket_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let address = Address::Unix(path.clone());
+        let first = bind(&address).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let second = bind(&address).unwrap();
+        drop(first);
+        assert!(path.exists());
+        drop(second);
+        assert!(!path.exists());
+    }
+
+    #[test]
     fn a_taken_port_is_said_to_be() {
-        let Ok(listener) = Listener::bind(&Address::Tcp("127.0.0.1:0".into())) else { return };
-        let error = Listener::bind(&listener.address).unwrap_err().to_string();
+        let Ok(listener) = bind(&Address::Tcp("127.0.0.1:0".into())) else { return };
+        let error = bind(&listener.address).unwrap_err().to_string();
         assert!(error.contains("another server listens there"), "{error}");
     }
 }

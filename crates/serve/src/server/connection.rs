@@ -27,8 +27,10 @@ pub(super) struct Connection {
     is_receiving: bool,
     /// What is received goes straight into a payload.
     is_lent: bool,
-    /// So many bytes are being sent.
-    sending: Option<usize>,
+    sending: Option<Sending>,
+    /// When the last bytes came, and when the last were taken, or were to be.
+    moved_in: Nanos,
+    moved_out: Nanos,
     /// Empty, kept for its room.
     spare: Outgoing,
     /// Nothing can be sent any more.
@@ -37,10 +39,30 @@ pub(super) struct Connection {
     pub is_stirred: bool,
 }
 
+/// How far a send has come, in bytes.
+#[derive(Clone, Copy)]
+struct Sending {
+    sent: usize,
+    len: usize,
+}
+
 /// What is spoken.
 enum Talk {
     Nbd(Box<TlsSession>),
     Control(Lines),
+}
+
+/// Who is at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Somebody who gives commands.
+    Controller,
+    /// A client whose handshake goes on.
+    Newcomer,
+    /// A client whose handshake is over.
+    Client,
+    /// Nobody any more.
+    Lost,
 }
 
 /// Something a client wants.
@@ -68,6 +90,8 @@ impl Connection {
             is_receiving: false,
             is_lent: false,
             sending: None,
+            moved_in: since,
+            moved_out: since,
             spare: Outgoing::default(),
             is_lost: false,
             is_stirred: false,
@@ -89,6 +113,11 @@ impl Connection {
         ask
     }
 
+    /// Does this request under way only read?
+    pub fn is_read(&self, ticket: Ticket) -> bool {
+        matches!(&self.talk, Talk::Nbd(session) if session.is_read(ticket))
+    }
+
     /// A reply of the volume's.
     pub fn reply(&mut self, ticket: Ticket, reply: Reply) {
         let Talk::Nbd(session) = &mut self.talk else { panic!("only NBD clients ask the volume") };
@@ -102,7 +131,7 @@ impl Connection {
     }
 
     /// Starts what can be started: sending what is ready, receiving what is wanted.
-    pub fn start_io(&mut self, index: usize, ring: &mut Ring<Task>, mut recycle: impl FnMut(Buffer)) {
+    pub fn start_io(&mut self, now: Nanos, index: usize, ring: &mut Ring<Task>, mut recycle: impl FnMut(Buffer)) {
         if self.sending.is_none() && self.has_output() {
             let spare = std::mem::take(&mut self.spare);
             let mut outgoing = match &mut self.talk {
@@ -113,12 +142,14 @@ impl Connection {
                 outgoing.clear(recycle);
                 self.spare = outgoing;
             } else {
-                self.sending = Some(outgoing.len());
-                ring.send(Task::Send(index), &self.socket, outgoing);
+                self.sending = Some(Sending { sent: 0, len: outgoing.len() });
+                self.moved_out = now;
+                ring.send(Task::Send(index), &self.socket, outgoing, 0);
             }
         }
         if !self.is_receiving && self.unread.is_empty() {
             self.start_receiving(index, ring);
+            self.moved_in = now;
         }
     }
 
@@ -159,14 +190,35 @@ impl Connection {
         None
     }
 
-    /// All was sent, or it cannot be.
-    pub fn sent(&mut self, mut outgoing: Outgoing, result: &io::Result<()>, recycle: impl FnMut(Buffer)) {
+    /// Some of it was sent, or it cannot be. The rest follows.
+    pub fn sent(
+        &mut self,
+        now: Nanos,
+        index: usize,
+        ring: &mut Ring<Task>,
+        (mut outgoing, result): (Outgoing, io::Result<usize>),
+        recycle: impl FnMut(Buffer),
+    ) {
+        let Sending { sent, len } = self.sending.take().expect("it is being sent");
+        self.moved_out = now;
+        match result {
+            Ok(count) if sent + count < len && !self.is_lost => {
+                self.sending = Some(Sending { sent: sent + count, len });
+                return ring.send(Task::Send(index), &self.socket, outgoing, sent + count);
+            }
+            Ok(_) => (),
+            Err(_) => self.cut(),
+        }
         outgoing.clear(recycle);
         self.spare = outgoing;
-        self.sending = None;
-        if result.is_err() {
-            self.cut();
-        }
+    }
+
+    /// Since when the client keeps us waiting, if it does: with taking what is sent, or with the rest of a message.
+    pub fn stalled_since(&self) -> Option<Nanos> {
+        let is_amid = matches!(&self.talk, Talk::Nbd(session) if session.is_amid());
+        let reading = self.sending.map(|_| self.moved_out);
+        let writing = (is_amid && self.is_receiving).then_some(self.moved_in);
+        reading.into_iter().chain(writing).min().filter(|_| !self.is_lost)
     }
 
     /// The client sends nothing any more, or shall not be listened to; it still gets its replies.
@@ -189,10 +241,32 @@ impl Connection {
         matches!(&self.talk, Talk::Nbd(session) if session.is_negotiating())
     }
 
+    /// How it is to be counted.
+    pub fn kind(&self) -> Kind {
+        match &self.talk {
+            _ if self.is_lost => Kind::Lost,
+            Talk::Control(_) => Kind::Controller,
+            Talk::Nbd(session) if session.is_negotiating() => Kind::Newcomer,
+            Talk::Nbd(_) => Kind::Client,
+        }
+    }
+
+    /// How many requests of it are under way.
+    pub fn in_flight(&self) -> usize {
+        match &self.talk {
+            Talk::Nbd(session) => session.in_flight(),
+            Talk::Control(_) => 0,
+        }
+    }
+
+    /// Is an answer to a command on its way?
+    pub fn is_answering(&self) -> bool {
+        matches!(self.talk, Talk::Control(_)) && !self.is_lost && (self.sending.is_some() || self.has_output())
+    }
+
     /// Has it no request under way and nothing to send? (A command may take as long as it likes; nobody waits for it.)
     pub fn is_quiet(&self) -> bool {
-        let has_requests = matches!(&self.talk, Talk::Nbd(session) if session.in_flight() > 0);
-        !has_requests && self.sending.is_none() && (!self.has_output() || self.is_lost)
+        self.in_flight() == 0 && self.sending.is_none() && (!self.has_output() || self.is_lost)
     }
 
     /// Is it over, and nothing out?
@@ -210,7 +284,7 @@ impl Connection {
             Talk::Nbd(session) => session.bytes(),
             Talk::Control(lines) => lines.output_len(),
         };
-        held + self.sending.unwrap_or(0) >= BYTES_IN_FLIGHT_MAX
+        held + self.sending.map_or(0, |sending| sending.len) >= BYTES_IN_FLIGHT_MAX
     }
 
     fn has_output(&self) -> bool {

@@ -12,15 +12,18 @@
 mod address;
 mod connection;
 mod error;
+mod patience;
 mod pump;
 mod stop;
 mod task;
 
 pub use address::{Address, AddressError, BindError};
 pub use error::ServeError;
+pub use patience::Patience;
 pub use stop::Stop;
 
 use crate::control::Controller;
+use crate::ended::Ended;
 use crate::members::Members;
 use crate::nbd::Export;
 use crate::tls::Tls;
@@ -28,6 +31,9 @@ use address::Listener;
 use pump::Pump;
 use scrubjay_core::member::Array;
 use std::sync::Arc;
+
+/// Commands are the owner's alone.
+const CONTROL_MODE: u32 = 0o600;
 
 /// A server of one volume, before and after it runs.
 #[derive(Debug)]
@@ -38,12 +44,23 @@ pub struct Server {
     listeners: Vec<(Listener, bool)>,
     /// The disks.
     pub members: Members,
+    /// How long it waits for others.
+    pub patience: Patience,
+    /// Who may connect to its NBD sockets in the file system: those whom this mode lets write.
+    pub socket_mode: u32,
 }
 
 impl Server {
     /// A server of `export`, which listens nowhere yet and has no disks.
     pub fn new(export: Export) -> Server {
-        Server { export: Arc::new(export), tls: Tls::default(), listeners: Vec::new(), members: Members::default() }
+        Server {
+            export: Arc::new(export),
+            tls: Tls::default(),
+            listeners: Vec::new(),
+            members: Members::default(),
+            patience: Patience::default(),
+            socket_mode: CONTROL_MODE,
+        }
     }
 
     /// May, must, or cannot NBD clients use TLS: at first they cannot.
@@ -68,19 +85,21 @@ impl Server {
     }
 
     fn bind(&mut self, address: &Address, is_control: bool) -> Result<Address, BindError> {
-        let listener = Listener::bind(address)?;
+        let mode = if is_control { CONTROL_MODE } else { self.socket_mode };
+        let listener = Listener::bind(address, mode)?;
         let address = listener.address.clone();
         self.listeners.push((listener, is_control));
         Ok(address)
     }
 
-    /// Serves `volume` until `stop` is requested; then lets what is under way end, flushes the volume, and returns. It
-    /// listens nowhere any more then.
+    /// Serves `volume` until `stop` is requested; then lets what is under way end, flushes the volume, and returns how it
+    /// ended. It listens nowhere any more then.
     ///
     /// # Errors
     /// [`ServeError`]. The volume was not flushed then.
-    pub fn run<V: Array + Controller>(&mut self, volume: &mut V, stop: &Stop) -> Result<(), ServeError> {
+    pub fn run<V: Array + Controller>(&mut self, volume: &mut V, stop: &Stop) -> Result<Ended, ServeError> {
         let listeners = std::mem::take(&mut self.listeners);
-        Pump::new(&self.export, &self.tls, &listeners, &mut self.members, volume, stop)?.run()
+        let Server { export, tls, members, patience, .. } = self;
+        Pump::new(export, tls, *patience, &listeners, members, volume, stop)?.run()
     }
 }

@@ -1,27 +1,41 @@
 //! The server's loop.
 
 use super::address::Listener;
-use super::connection::{Ask, Connection};
+use super::connection::{Ask, Connection, Kind};
 use super::error::ServeError;
+use super::patience::Patience;
 use super::stop::Stop;
 use super::task::Task;
-use crate::control::{CommandId, Controller};
+use crate::control::{self, CommandId, Controller};
+use crate::ended::{Ended, Flushed};
 use crate::members::Members;
 use crate::nbd::{Export, IN_FLIGHT_MAX};
 use crate::tls::{Tls, TlsSession};
-use scrubjay_core::block::{Reply, Request, RequestId};
+use scrubjay_core::block::{Failure, Part, Reply, Request, RequestId};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::member::{Array, Done, Fault, Op, OpKind};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::clock;
-use scrubjay_device::completion::{Completion, End, Ring, shutdown};
-use std::io;
+use scrubjay_device::completion::{Completion, End, Ring, keep_alive, own_uid, peer_uid, shutdown};
+use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// So many clients at a time; more are turned away. A Linux client uses up to 16 connections.
-const CONNECTIONS_MAX: usize = 32;
+const CLIENTS_MAX: usize = 32;
+
+/// So many clients besides whose handshake goes on, TLS's too. When one more comes, the one that has been at it for longest
+/// goes: whoever connects and keeps still stands in nobody's way.
+const NEWCOMERS_MAX: usize = 16;
+
+/// So many besides who give commands: no client stands in their way.
+const CONTROLLERS_MAX: usize = 16;
+
+/// All connections, with those that were cut off and have not ended yet.
+const CONNECTIONS_MAX: usize = CLIENTS_MAX + 2 * NEWCOMERS_MAX + CONTROLLERS_MAX;
 
 /// So many operations of the ring at a time. Each connection takes two at most; the rest is for the disks.
 const RING_DEPTH: u32 = 2048;
@@ -29,14 +43,8 @@ const RING_DEPTH: u32 = 2048;
 /// Operations that are kept back from the disks, for sockets.
 const RING_RESERVE: usize = 2 * CONNECTIONS_MAX + 64;
 
-/// A handshake takes no longer.
-const HANDSHAKE: Nanos = Nanos::from_secs(30);
-
 /// A listener that could not accept is left alone for so long.
 const REST: Nanos = Nanos::from_secs(1);
-
-/// After a stop, so long is waited for each of: requests under way, the flush, the volume.
-const STOP_PATIENCE: Nanos = Nanos::from_secs(20);
 
 /// The request that is not a client's: the flush at the end.
 const LAST_FLUSH: RequestId = RequestId(u64::MAX);
@@ -55,10 +63,15 @@ pub(super) struct Pump<'a, V> {
     stirred: Vec<usize>,
     /// When a handshake will have taken too long, if one is going on.
     handshake_end: Option<Nanos>,
+    /// When to look next for clients that keep us waiting.
+    stall_look: Option<Nanos>,
     /// Listeners that could not accept, and until when they are left alone.
     resting: Vec<usize>,
     rest_end: Option<Nanos>,
+    patience: Patience,
     ending: Ending,
+    /// How it ended, as far as that is known.
+    ended: Ended,
     now: Nanos,
 }
 
@@ -67,18 +80,21 @@ pub(super) struct Pump<'a, V> {
 enum Ending {
     /// Not at all.
     No,
-    /// Requests under way are waited for.
-    Requests { until: Nanos },
+    /// Requests under way are waited for, and for a shorter time clients that read replies.
+    Requests { unread: Nanos, until: Nanos },
     /// The volume makes everything durable.
     Flush { until: Nanos },
     /// The volume leaves everything in order.
     Volume { until: Nanos },
+    /// Who gave commands is told how it ended.
+    Farewell { until: Nanos },
 }
 
 impl<'a, V: Array + Controller> Pump<'a, V> {
     pub fn new(
         export: &'a Arc<Export>,
         tls: &'a Tls,
+        patience: Patience,
         listeners: &'a [(Listener, bool)],
         members: &'a mut Members,
         volume: &'a mut V,
@@ -96,15 +112,18 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             connections: Vec::new(),
             stirred: Vec::new(),
             handshake_end: None,
+            stall_look: None,
             resting: Vec::new(),
             rest_end: None,
+            patience,
             ending: Ending::No,
+            ended: Ended::default(),
             now: clock::now(),
         })
     }
 
     /// Runs until it was stopped and all has ended.
-    pub fn run(mut self) -> Result<(), ServeError> {
+    pub fn run(mut self) -> Result<Ended, ServeError> {
         for (index, (listener, _)) in self.listeners.iter().enumerate() {
             self.ring.accept(Task::Accept(index), &listener.socket);
         }
@@ -118,7 +137,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             }
             self.watch_times();
             if self.is_ended() {
-                return Ok(());
+                return Ok(self.ended);
             }
             self.ring.wait(self.timeout()).map_err(ServeError::Ring)?;
             self.now = clock::now();
@@ -144,7 +163,8 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             }
             (Task::Send(index), End::Sent { outgoing, result }) => {
                 let connection = self.connections[index].as_mut().expect("it waits for what it sends");
-                connection.sent(outgoing, &result, |buffer| self.volume.recycle(buffer));
+                let recycle = |buffer| self.volume.recycle(buffer);
+                connection.sent(self.now, index, &mut self.ring, (outgoing, result), recycle);
                 self.stir(index);
             }
             (Task::Wake, End::Received { .. }) => self.watch_stop(),
@@ -163,9 +183,9 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
     /// Lets a connection do all it can: its bytes become requests, and its socket gets to work.
     fn turn(&mut self, index: usize) {
         let is_listened_to = self.ending == Ending::No;
-        if let Some(connection) = self.connections[index].as_mut() {
-            connection.is_stirred = false;
-        }
+        let Some(connection) = self.connections[index].as_mut() else { return };
+        connection.is_stirred = false;
+        let was_new = connection.is_negotiating();
         while is_listened_to
             && let Some(connection) = self.connections[index].as_mut()
             && let Some(ask) = connection.next(|len| self.volume.buffer(len))
@@ -176,7 +196,11 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         if !is_listened_to {
             connection.hang_up();
         }
-        connection.start_io(index, &mut self.ring, |buffer| self.volume.recycle(buffer));
+        if connection.kind() == Kind::Client && was_new && self.count(Kind::Client) > CLIENTS_MAX {
+            self.connections[index].as_mut().expect("it was here just now").cut();
+        }
+        let Some(connection) = self.connections[index].as_mut() else { return };
+        connection.start_io(self.now, index, &mut self.ring, |buffer| self.volume.recycle(buffer));
         if connection.is_done() {
             self.connections[index] = None;
         }
@@ -229,11 +253,22 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
 
     fn replied(&mut self, id: RequestId, reply: Reply) {
         if id == LAST_FLUSH {
-            self.ending = Ending::Volume { until: self.now.saturating_add(STOP_PATIENCE) };
-            return self.volume.stop(self.now);
+            self.ended.flush = if matches!(reply, Reply::Failed(_)) { Flushed::Failed } else { Flushed::Done };
+            if let Ending::Flush { until } = self.ending {
+                self.ending = Ending::Volume { until };
+                self.volume.stop(self.now);
+            }
+            return;
         }
         let (index, ticket) = (id.0 as usize / IN_FLIGHT_MAX, id.0 as usize % IN_FLIGHT_MAX);
         let connection = self.connections[index].as_mut().expect("it waits for its replies");
+        if is_failure(&reply) {
+            let failed = match connection.is_read(ticket) {
+                true => &mut self.ended.reads_failed,
+                false => &mut self.ended.writes_failed,
+            };
+            *failed += 1;
+        }
         connection.reply(ticket, reply);
         self.stir(index);
     }
@@ -257,22 +292,73 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             return;
         };
         self.ring.accept(Task::Accept(listener), socket);
+        match is_control {
+            true => self.admit_controller(client),
+            false => self.admit_client(client),
+        }
+    }
+
+    /// Takes in somebody who gives commands, or says why not.
+    fn admit_controller(&mut self, client: OwnedFd) {
+        let own = own_uid();
+        let refusal = match peer_uid(&client) {
+            Ok(uid) if uid != 0 && uid != own => Some(format!("only root and user {own} may give commands to it")),
+            Ok(_) if self.count(Kind::Controller) >= CONTROLLERS_MAX => {
+                Some(format!("{CONTROLLERS_MAX} others are giving it commands: try again"))
+            }
+            Ok(_) => None,
+            Err(error) => Some(format!("who gives commands is not known: {error}")),
+        };
+        match refusal {
+            // What is said first has room.
+            Some(why) => drop(UnixStream::from(client).write_all(control::refusal(&why).as_bytes())),
+            None => self.admit(Connection::control(Arc::new(client), self.now)),
+        }
+    }
+
+    /// Takes in a client, if there is room for one more when its handshake is over.
+    fn admit_client(&mut self, client: OwnedFd) {
+        if self.count(Kind::Client) >= CLIENTS_MAX {
+            return;
+        }
+        if self.count(Kind::Newcomer) >= NEWCOMERS_MAX {
+            let newcomers = self.connections.iter().enumerate().filter_map(|(index, connection)| {
+                connection.as_ref().filter(|it| it.kind() == Kind::Newcomer).map(|it| (it.since, index))
+            });
+            if let Some((_, index)) = newcomers.min() {
+                self.cut(index);
+            }
+        }
+        let end = self.now.saturating_add(self.patience.handshake);
+        self.handshake_end = Some(self.handshake_end.map_or(end, |other| other.min(end)));
+        let session = TlsSession::new(Arc::clone(self.export), self.tls);
+        let client = undelayed(client, Duration::from_nanos(self.patience.progress.0));
+        self.admit(Connection::nbd(Arc::new(client), self.now, session));
+    }
+
+    fn admit(&mut self, connection: Connection) {
         let free = self.connections.iter().position(Option::is_none).unwrap_or(self.connections.len());
         if free >= CONNECTIONS_MAX {
             return;
         }
-        let connection = if *is_control {
-            Connection::control(Arc::new(client), self.now)
-        } else {
-            let end = self.now.saturating_add(HANDSHAKE);
-            self.handshake_end = Some(self.handshake_end.map_or(end, |other| other.min(end)));
-            Connection::nbd(Arc::new(undelayed(client)), self.now, TlsSession::new(Arc::clone(self.export), self.tls))
-        };
         if free == self.connections.len() {
             self.connections.push(None);
         }
         self.connections[free] = Some(connection);
+        let look = self.now.saturating_add(Nanos(self.patience.progress.0 / 4));
+        self.stall_look.get_or_insert(look);
         self.stir(free);
+    }
+
+    fn count(&self, kind: Kind) -> usize {
+        self.connections.iter().flatten().filter(|connection| connection.kind() == kind).count()
+    }
+
+    fn cut(&mut self, index: usize) {
+        if let Some(connection) = self.connections[index].as_mut() {
+            connection.cut();
+            self.stir(index);
+        }
     }
 
     /// Cuts off who has haggled for too long, and takes up accepting again.
@@ -283,6 +369,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
                 self.ring.accept(Task::Accept(index), &self.listeners[index].0.socket);
             }
         }
+        self.watch_stalls();
         if self.handshake_end.is_none_or(|end| self.now < end) {
             return;
         }
@@ -290,7 +377,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         for index in 0..self.connections.len() {
             let negotiating = self.connections[index].as_mut().filter(|connection| connection.is_negotiating());
             let Some(connection) = negotiating else { continue };
-            let end = connection.since.saturating_add(HANDSHAKE);
+            let end = connection.since.saturating_add(self.patience.handshake);
             if end <= self.now {
                 connection.cut();
                 self.stir(index);
@@ -300,11 +387,27 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         }
     }
 
+    /// Cuts off clients that have kept us waiting for too long.
+    fn watch_stalls(&mut self) {
+        if self.stall_look.is_none_or(|at| self.now < at) {
+            return;
+        }
+        for index in 0..self.connections.len() {
+            let stalled = self.connections[index].as_ref().and_then(Connection::stalled_since);
+            if stalled.is_some_and(|since| since.saturating_add(self.patience.progress) <= self.now) {
+                self.cut(index);
+            }
+        }
+        let is_any = self.connections.iter().any(Option::is_some);
+        self.stall_look = is_any.then(|| self.now.saturating_add(Nanos(self.patience.progress.0 / 4)));
+    }
+
     /// Looks at the stop flag, now and whenever it wakes us.
     fn watch_stop(&mut self) {
         self.ring.receive(Task::Wake, self.stop.woken(), Buffer::zeroed(64), 0..64);
         if self.stop.is_requested() && self.ending == Ending::No {
-            self.ending = Ending::Requests { until: self.now.saturating_add(STOP_PATIENCE) };
+            let [unread, until] = [self.patience.unread, self.patience.stop].map(|time| self.now.saturating_add(time));
+            self.ending = Ending::Requests { unread, until };
             self.listeners.iter().for_each(|(listener, _)| shutdown(&listener.socket));
             (0..self.connections.len()).for_each(|index| self.stir(index));
         }
@@ -314,20 +417,38 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
     fn is_ended(&mut self) -> bool {
         match self.ending {
             Ending::No => false,
-            Ending::Requests { until } => {
-                let is_quiet = self.connections.iter().flatten().all(Connection::is_quiet);
-                if is_quiet || self.now >= until {
-                    self.ending = Ending::Flush { until: self.now.saturating_add(STOP_PATIENCE) };
-                    self.volume.submit(self.now, LAST_FLUSH, Request::Flush);
-                    self.pump_volume(); // the volume may have replied by now
-                    return self.is_ended();
+            Ending::Requests { unread, until } => {
+                let mut connections = self.connections.iter().flatten();
+                let is_waiting = match self.now < unread {
+                    true => !connections.all(Connection::is_quiet),
+                    false => connections.any(|connection| connection.in_flight() > 0),
+                };
+                if is_waiting && self.now < until {
+                    return false;
                 }
-                false
+                self.ended.unended = self.connections.iter().flatten().map(Connection::in_flight).sum();
+                self.ending = Ending::Flush { until };
+                self.volume.submit(self.now, LAST_FLUSH, Request::Flush);
+                self.pump_volume(); // the volume may have replied by now
+                self.is_ended()
             }
-            Ending::Flush { until } => self.now >= until,
-            Ending::Volume { until } => {
+            Ending::Flush { until } | Ending::Volume { until } => {
                 self.pump_volume();
-                self.volume.is_stopped() && self.ring.at_disk() == 0 || self.now >= until
+                self.ended.is_stopped = matches!(self.ending, Ending::Volume { .. }) && self.volume.is_stopped();
+                if !self.ended.is_stopped && self.now < until {
+                    return false;
+                }
+                self.volume.ended(&self.ended);
+                self.ending = Ending::Farewell { until: self.now.saturating_add(self.patience.farewell) };
+                self.pump_volume();
+                while let Some(index) = self.stirred.pop() {
+                    self.turn(index);
+                }
+                self.is_ended()
+            }
+            Ending::Farewell { until } => {
+                let is_told = !self.connections.iter().flatten().any(Connection::is_answering);
+                is_told || self.now >= until
             }
         }
     }
@@ -336,10 +457,20 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
     fn timeout(&self) -> Option<Nanos> {
         let until = match self.ending {
             Ending::No => None,
-            Ending::Requests { until } | Ending::Flush { until } | Ending::Volume { until } => Some(until),
+            Ending::Requests { unread, until } => Some(if self.now < unread { unread } else { until }),
+            Ending::Flush { until } | Ending::Volume { until } | Ending::Farewell { until } => Some(until),
         };
-        let events = [until, self.volume.poll_timeout(), self.handshake_end, self.rest_end];
+        let events = [until, self.volume.poll_timeout(), self.handshake_end, self.stall_look, self.rest_end];
         events.into_iter().flatten().min().map(|at| at.since(self.now))
+    }
+}
+
+/// Was something not done that could have been? (What makes no sense, or is not allowed, could not.)
+fn is_failure(reply: &Reply) -> bool {
+    match reply {
+        Reply::Failed(failure) => *failure == Failure::Io,
+        Reply::Read(parts) => parts.iter().any(|part| matches!(part, Part::Lost(_))),
+        _ => false,
     }
 }
 
@@ -351,9 +482,11 @@ fn buffer_of(kind: OpKind) -> Option<Buffer> {
     }
 }
 
-/// Small replies are not to wait for more. (A socket that is no TCP socket knows no such thing.)
-fn undelayed(client: OwnedFd) -> OwnedFd {
+/// Small replies are not to wait for more, and whoever has lost power is not waited for. (A socket that is no TCP socket knows
+/// no such things.)
+fn undelayed(client: OwnedFd, patience: Duration) -> OwnedFd {
     let stream = TcpStream::from(client);
     let _ = stream.set_nodelay(true);
+    let _ = keep_alive(&stream, patience);
     stream.into()
 }

@@ -76,6 +76,11 @@ impl TlsSession {
         self.session.reply(ticket, reply);
     }
 
+    /// As [`Session::is_read`].
+    pub fn is_read(&self, ticket: Ticket) -> bool {
+        self.session.is_read(ticket)
+    }
+
     /// As [`Session::wants_input`].
     pub fn wants_input(&self) -> bool {
         match &self.channel {
@@ -87,6 +92,11 @@ impl TlsSession {
     /// The bytes that are held for this client.
     pub fn bytes(&self) -> usize {
         self.session.bytes() + self.channel.as_ref().map_or(0, |channel| channel.bytes())
+    }
+
+    /// As [`Session::is_amid`].
+    pub fn is_amid(&self) -> bool {
+        self.session.is_amid()
     }
 
     /// How many requests are under way.

@@ -41,7 +41,7 @@ pub enum Command {
         /// Since the mark of this number; nothing: from now on.
         since: Option<u64>,
     },
-    /// Stop serving, in order.
+    /// Stop serving, in order: answered when that is done.
     Stop,
 }
 
@@ -61,6 +61,8 @@ pub enum Answer {
     Verified(Verified),
     /// To [`Command::Activity`].
     Activity(Activity),
+    /// To [`Command::Stop`].
+    Stopped(Stopped),
 }
 
 /// How a volume is.
@@ -72,7 +74,7 @@ pub struct Status {
     pub name: String,
     /// Its UUID.
     pub array: String,
-    /// `opening`, `open`, `degraded`, `rebuilding`, `broken`.
+    /// `opening`, `open`, `degraded`, `rebuilding`, `broken`; of a volume that was told to stop, how it is left.
     pub state: String,
     /// `4+2`.
     pub shape: String,
@@ -94,6 +96,17 @@ pub struct Status {
     pub findings: u64,
     /// By slot.
     pub members: Vec<MemberStatus>,
+}
+
+/// How a volume was left by its server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stopped {
+    /// What people call it.
+    pub name: String,
+    /// What is not in order, or was not done that was asked for; nothing: all that was acknowledged is durable.
+    pub problems: Vec<String>,
+    /// What should be known besides.
+    pub remarks: Vec<String>,
 }
 
 /// How a member is.

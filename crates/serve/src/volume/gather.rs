@@ -1,7 +1,7 @@
 //! A volume's members, opened and put together, in any order.
 
 use crate::members::Members;
-use scrubjay_core::format::assemble::{AssembleError, Assembly, assemble};
+use scrubjay_core::format::assemble::{AssembleError, Assembly, Given, assemble};
 use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_core::volume::{Options, Volume};
@@ -27,6 +27,20 @@ pub struct Gathered {
 /// Why there is no volume.
 #[derive(Debug, thiserror::Error)]
 pub enum GatherError {
+    /// What was left out is needed.
+    #[error("{error}; left out: {}", left_out.join(", "))]
+    Rest {
+        /// Why the rest makes no array.
+        error: Box<AssembleError>,
+        /// Each that was left out, and why.
+        left_out: Vec<String>,
+    },
+    /// Nothing that was named can be used.
+    #[error("no member can be used: {}", .0.join(", "))]
+    NoneLeft(Vec<String>),
+    /// It would start without some of its members.
+    #[error("the volume is not whole: {}", .0.join(", "))]
+    Degraded(Vec<String>),
     /// A member cannot be opened.
     #[error(transparent)]
     Member(#[from] MemberError),
@@ -43,16 +57,72 @@ pub enum GatherError {
 /// # Errors
 /// [`GatherError`].
 pub fn gather(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherError> {
-    let access = if is_read_only { Access::ReadOnly } else { Access::ReadWrite };
-    let opened: Vec<Member> = paths.iter().map(|path| Member::open(path, access)).collect::<Result<_, _>>()?;
+    let opened: Vec<Member> =
+        paths.iter().map(|path| Member::open(path, access(is_read_only))).collect::<Result<_, _>>()?;
     let given: Vec<_> = opened.iter().map(Member::given).collect();
     let assembly = assemble(&given).map_err(|error| GatherError::Assemble(Box::new(error)))?;
+    put_together(opened, &given, assembly, is_read_only, Vec::new())
+}
+
+/// The same, without those that cannot be opened, have no superblock that can be read, or have shrunk, if the rest is enough:
+/// a dead disk is what redundancy is for. What somebody else has, or we may not open, is not dead, and is an error.
+///
+/// # Errors
+/// [`GatherError`], which names all that was left out.
+pub fn gather_rest(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherError> {
+    let (mut opened, mut given, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    for path in paths {
+        let member = match Member::open(path, access(is_read_only)) {
+            Ok(member) => member,
+            Err(error @ (MemberError::Absent { .. } | MemberError::Io { .. })) => {
+                left_out.push(error.to_string());
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let said = member.given();
+        match &said.says {
+            Ok(_) => {
+                opened.push(member);
+                given.push(said);
+            }
+            Err(error) => left_out.push(format!("{} {error}", said.label)),
+        }
+    }
+    let assembly = loop {
+        match assemble(&given) {
+            Ok(assembly) => break assembly,
+            Err(AssembleError::Nothing) if !left_out.is_empty() => return Err(GatherError::NoneLeft(left_out)),
+            Err(error @ AssembleError::Shrunk { .. }) if given.len() > 1 => {
+                let AssembleError::Shrunk { label, .. } = &error else { unreachable!("it was just now") };
+                let index = given.iter().position(|given| given.label == *label).expect("it was given");
+                left_out.push(error.to_string());
+                opened.remove(index);
+                given.remove(index);
+            }
+            Err(error) if left_out.is_empty() => return Err(GatherError::Assemble(Box::new(error))),
+            Err(error) => return Err(GatherError::Rest { error: Box::new(error), left_out }),
+        }
+    };
+    let notes = left_out.into_iter().map(|why| format!("left out: {why}")).collect();
+    put_together(opened, &given, assembly, is_read_only, notes)
+}
+
+fn access(is_read_only: bool) -> Access {
+    if is_read_only { Access::ReadOnly } else { Access::ReadWrite }
+}
+
+fn put_together(
+    opened: Vec<Member>,
+    given: &[Given],
+    assembly: Assembly,
+    is_read_only: bool,
+    mut notes: Vec<String>,
+) -> Result<Gathered, GatherError> {
     if is_read_only && !assembly.superblock.is_clean {
         return Err(GatherError::Unclean);
     }
     let block_bytes = assembly.superblock.geometry.block_bytes;
-
-    let mut notes = Vec::new();
     for stale in &assembly.stale {
         let why = match stale.state {
             Some(MemberState::Missing) => "it was missing when the volume was last written",
@@ -83,6 +153,14 @@ pub fn gather(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherE
 }
 
 impl Gathered {
+    /// Nothing, if a member stands for each of its slots and none was left out.
+    ///
+    /// # Errors
+    /// [`GatherError::Degraded`].
+    pub fn check_whole(&self) -> Result<(), GatherError> {
+        if self.notes.is_empty() { Ok(()) } else { Err(GatherError::Degraded(self.notes.clone())) }
+    }
+
     /// The volume, started; its disks stay here.
     pub fn start(&self, is_read_only: bool, today: UnixSeconds) -> Volume {
         let options = Options { is_read_only, today, member_bytes: self.member_bytes.clone(), ..Options::default() };

@@ -11,6 +11,7 @@ pub mod commands;
 pub mod gather;
 pub mod offline;
 mod steward;
+mod stopped;
 mod verifications;
 
 pub use steward::Steward;

@@ -1,20 +1,22 @@
 //! A served volume's steward: passes requests on to it, does what it is told by commands, keeps what it finds.
 
 use super::activity::Log;
-use super::commands::{Answer, Command, Finding, Findings, MemberStatus, Status, state_words};
+use super::commands::{Answer, Command, Finding, Findings, MemberStatus, Status, Stopped, state_words};
+use super::stopped::stopped;
 use super::verifications::{OWN, STRIPES_MAX, Verifications};
 use crate::control::{CommandId, Controller};
+use crate::ended::Ended;
 use crate::members::Members;
 use crate::server::Stop;
 use scrubjay_core::block::{Reply, Request, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::format::superblock::MemberState;
+use scrubjay_core::format::superblock::{MemberState, Why};
 use scrubjay_core::member::{Array, Done, Op, Slot};
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
 use scrubjay_device::completion::MemberFile;
 use scrubjay_device::member::{Access, Member, new_uuid};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
 /// Findings that are kept; older ones are only counted.
@@ -27,6 +29,12 @@ pub struct Steward {
     volume: Volume,
     paths: Vec<Option<String>>,
     stop: Stop,
+    /// Who wants to know how it ends.
+    stoppers: Vec<CommandId>,
+    /// Was it told to stop, and was it broken by then?
+    left: Option<Left>,
+    /// Members that were in at the start, or were put in since.
+    were_in: BTreeSet<Slot>,
     findings: VecDeque<Finding>,
     found: u64,
     verifications: Verifications,
@@ -37,14 +45,25 @@ pub struct Steward {
     replies: VecDeque<(RequestId, Reply)>,
 }
 
+/// How a volume was when it was told to stop.
+struct Left {
+    is_broken: bool,
+}
+
 impl Steward {
     /// Of this volume, whose members have these paths; `stop` ends the server.
     pub fn new(volume: Volume, paths: Vec<Option<String>>, stop: Stop) -> Steward {
-        let chunk_bytes = volume.superblock().geometry.chunk_bytes;
+        let superblock = volume.superblock();
+        let chunk_bytes = superblock.geometry.chunk_bytes;
+        let is_in = |slot: &Slot| is_in(superblock.members[*slot].state);
+        let were_in = (0..superblock.members.len()).filter(is_in).collect();
         Steward {
             volume,
             paths,
             stop,
+            stoppers: Vec::new(),
+            left: None,
+            were_in,
             findings: VecDeque::new(),
             found: 0,
             verifications: Verifications::new(chunk_bytes),
@@ -63,9 +82,9 @@ impl Steward {
         let geometry = superblock.geometry;
         let shape = geometry.layout.shape();
         let is_any = |wanted: fn(&MemberState) -> bool| status.members.iter().any(|(state, _)| wanted(state));
-        let state = if status.is_broken {
+        let state = if status.is_broken || self.left.as_ref().is_some_and(|left| left.is_broken) {
             "broken"
-        } else if !status.is_open {
+        } else if !status.is_open && self.left.is_none() {
             "opening"
         } else if is_any(|state| matches!(state, MemberState::Failed(_) | MemberState::Missing)) {
             "degraded"
@@ -94,6 +113,15 @@ impl Steward {
             findings: self.found,
             members: members.collect(),
         }
+    }
+
+    /// How the volume is left, by a server that ended like this.
+    pub fn stopped(&mut self, ended: &Ended) -> Stopped {
+        let in_order = self.volume.is_read_only() || self.volume.superblock().is_clean;
+        let members = self.volume.status().members;
+        let is_lost = |slot: &Slot| matches!(members[*slot].0, MemberState::Failed(Why::Gone | Why::Faults));
+        let lost: Vec<Slot> = self.were_in.iter().copied().filter(is_lost).collect();
+        stopped(&self.status(), ended, in_order, &lost)
     }
 
     /// What was found, from number `since` on.
@@ -146,7 +174,8 @@ impl Steward {
             Command::Activity { since } => Answer::Activity(self.clients.tell(now, since)),
             Command::Stop => {
                 self.stop.request();
-                Answer::Done
+                self.stoppers.push(id);
+                return None;
             }
         })
     }
@@ -244,6 +273,7 @@ impl Steward {
         let bytes = disk.bytes;
         members.set(member, Some(MemberFile::new(disk.file)));
         self.paths[member] = Some(path.to_owned());
+        self.were_in.insert(member);
         self.volume.replace(now, member, uuid, bytes);
         Ok(())
     }
@@ -258,9 +288,18 @@ impl Controller for Steward {
         Some(to_line(&answer))
     }
 
+    fn ended(&mut self, ended: &Ended) {
+        let answer = to_line(&Answer::Stopped(self.stopped(ended)));
+        self.answers.extend(self.stoppers.drain(..).map(|id| (id, answer.clone())));
+    }
+
     fn poll_answer(&mut self) -> Option<(CommandId, String)> {
         self.answers.pop_front()
     }
+}
+
+fn is_in(state: MemberState) -> bool {
+    matches!(state, MemberState::Active | MemberState::Rebuilding { .. })
 }
 
 fn to_line(answer: &Answer) -> String {
@@ -314,6 +353,7 @@ impl Array for Steward {
     }
 
     fn stop(&mut self, now: Nanos) {
+        self.left = Some(Left { is_broken: self.volume.status().is_broken });
         self.volume.stop(now);
     }
 

@@ -3,6 +3,7 @@
 use scrubjay_core::member::Array;
 use scrubjay_device::completion::Ring;
 use scrubjay_serve::control::Controller;
+use scrubjay_serve::ended::Ended;
 use scrubjay_serve::nbd::Export;
 use scrubjay_serve::server::{Address, Server, Stop};
 use std::os::unix::net::UnixStream;
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 pub struct Host<V> {
     pub folder: TempDir,
     stop: Stop,
-    thread: JoinHandle<V>,
+    thread: JoinHandle<(V, Ended)>,
 }
 
 impl<V: Array + Controller + Send + 'static> Host<V> {
@@ -32,8 +33,8 @@ impl<V: Array + Controller + Send + 'static> Host<V> {
         prepare(&mut server);
         let flag = stop.clone();
         let thread = std::thread::spawn(move || {
-            server.run(&mut volume, &flag).unwrap();
-            volume
+            let ended = server.run(&mut volume, &flag).unwrap();
+            (volume, ended)
         });
         Some(Host { folder, stop, thread })
     }
@@ -60,9 +61,14 @@ impl<V: Array + Controller + Send + 'static> Host<V> {
 
     /// Stops it and returns what the volume has become.
     pub fn end(self) -> V {
+        self.end_how().0
+    }
+
+    /// The same, and how it ended.
+    pub fn end_how(self) -> (V, Ended) {
         self.stop.request();
-        let volume = self.thread.join().expect("the server ended well");
+        let ended = self.thread.join().expect("the server ended well");
         assert!(!self.folder.path().join("nbd").exists(), "its socket is gone");
-        volume
+        ended
     }
 }

@@ -4,6 +4,7 @@
 //! says `SCRUBJAY_CLIENTS=required`.
 
 mod control;
+mod ends;
 mod file_array;
 mod files;
 mod fio;
@@ -12,5 +13,6 @@ mod libnbd;
 mod papers;
 mod qemu;
 mod raw;
+mod slots;
 mod stranger;
 mod tls;

@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
 /// A connection past the handshake, without structured replies.
-fn begun(host: &Host<impl Array + Controller + Send + 'static>) -> UnixStream {
+pub fn begun(host: &Host<impl Array + Controller + Send + 'static>) -> UnixStream {
     let mut client = host.connect();
     client.write_all(b"\x00\x00\x00\x03IHAVEOPT\x00\x00\x00\x01\x00\x00\x00\x00").unwrap();
     let mut greeting = [0; 18 + 10];
@@ -22,17 +22,17 @@ fn begun(host: &Host<impl Array + Controller + Send + 'static>) -> UnixStream {
 }
 
 /// A request's bytes, its cookie a number.
-fn request(command: u16, cookie: u64, offset: u64, len: u32) -> Vec<u8> {
+pub fn request(command: u16, cookie: u64, offset: u64, len: u32) -> Vec<u8> {
     let head = [&0x2560_9513u32.to_be_bytes()[..], &[0, 0], &command.to_be_bytes(), &cookie.to_be_bytes()].concat();
     [&head[..], &offset.to_be_bytes(), &len.to_be_bytes()].concat()
 }
 
-const READ: u16 = 0;
-const WRITE: u16 = 1;
-const FLUSH: u16 = 3;
+pub const READ: u16 = 0;
+pub const WRITE: u16 = 1;
+pub const FLUSH: u16 = 3;
 
 /// Reads a simple reply: its error and cookie.
-fn reply(client: &mut UnixStream) -> (u32, u64) {
+pub fn reply(client: &mut UnixStream) -> (u32, u64) {
     let mut head = [0; 16];
     client.read_exact(&mut head).unwrap();
     assert_eq!(head[..4], 0x6744_6698u32.to_be_bytes());
@@ -40,7 +40,7 @@ fn reply(client: &mut UnixStream) -> (u32, u64) {
 }
 
 /// Is the connection closed?
-fn is_closed(client: &mut UnixStream) -> bool {
+pub fn is_closed(client: &mut UnixStream) -> bool {
     client.read(&mut [0; 1]).map_or(true, |count| count == 0)
 }
 

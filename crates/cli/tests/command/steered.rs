@@ -1,0 +1,154 @@
+//! Control sockets: where they lie, whom they are believed, and what is said when nobody answers.
+
+use crate::bench::Ran;
+use crate::served::{NAMES, Served};
+use scrubjay_core::format::blank;
+use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::layout::{Layout, LayoutKind};
+use scrubjay_core::plan::Shape;
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_device::member::{Access, Member, make, new_uuid};
+use serde_json::Value;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+
+/// The sockets that lie in the folder of control sockets.
+fn sockets(served: &Served) -> Vec<PathBuf> {
+    fs::read_dir(served.bench.folder.path().join("run")).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// The one line of JSON that was printed.
+fn line(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+}
+
+/// Members called `NAME0` and so on, of a volume that is called `volume`, whatever that is.
+fn make_volume(served: &Served, prefix: &str, volume: &str) -> [String; 3] {
+    let names = [0, 1, 2].map(|slot| format!("{prefix}{slot}"));
+    let members = names.each_ref().map(|name| {
+        let path = served.bench.folder.path().join(name);
+        File::create(&path).unwrap().set_len(4 << 20).unwrap();
+        Member::open(&path, Access::ReadWrite).unwrap()
+    });
+    let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).unwrap();
+    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 4096 };
+    let geometry = Geometry::fit(&parameters, 4 << 20, None).unwrap();
+    let uuids = [(); 3].map(|()| new_uuid().unwrap());
+    let superblock = blank::superblock(geometry, new_uuid().unwrap(), volume, UnixSeconds(1), &uuids);
+    make(&members, &superblock).unwrap();
+    names
+}
+
+#[test]
+fn a_server_that_was_killed_is_not_taken_for_a_volume_that_is_well() {
+    let mut served = Served::new();
+    let none = served.run(&["volume", "status"]);
+    assert_eq!((none.code, none.stdout.as_str()), (Some(0), "no volume is being served\n"), "{none:?}");
+    let none = served.run(&["volume", "status", "--json"]);
+    assert_eq!((none.code, &line(&none)["state"]), (Some(0), &"none".into()));
+
+    served.serve(&NAMES[..6]);
+    served.server.as_mut().unwrap().kill().unwrap();
+    served.server.take().unwrap().wait().unwrap();
+    for arguments in [&["volume", "status"][..], &["volume", "status", "photos"]] {
+        served.run(arguments).refused(1, "the server is gone");
+    }
+    let unknown = served.run(&["volume", "status", "--json"]);
+    assert_eq!((unknown.code, &line(&unknown)["state"]), (Some(1), &"unknown".into()));
+    assert!(line(&unknown)["socket"].as_str().unwrap().ends_with(".sock"), "{unknown:?}");
+}
+
+#[test]
+fn a_degraded_volume_says_so_first() {
+    let mut served = Served::new();
+    served.serve(&NAMES[..5]);
+    let degraded = served.run(&["volume", "status"]);
+    assert!(degraded.code == Some(3) && degraded.stdout.starts_with("photos: DEGRADED, "), "{degraded:?}");
+}
+
+#[test]
+fn whatever_a_volume_is_called_its_socket_lies_in_the_folder() {
+    let mut served = Served::new();
+    served
+        .run(&["volume", "create", "--data", "1", "--parity", "0", "--name", "a/b", "new"])
+        .refused(2, "without a slash");
+    let members = make_volume(&served, "m", "../escaped");
+    let array = served.serve_as("../escaped", &members.each_ref().map(String::as_str))["array"].clone();
+    let [socket] = &sockets(&served)[..] else { panic!("one socket") };
+    assert_eq!(socket.file_stem().unwrap().to_str(), array.as_str());
+    assert_eq!(socket.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(served.run(&["volume", "status", array.as_str().unwrap()]).stdout.starts_with("../escaped: open"));
+}
+
+#[test]
+fn two_volumes_may_have_one_name() {
+    let mut served = Served::new();
+    let others = make_volume(&served, "m", "photos");
+    served.serve(&NAMES[..6]);
+    let mut arguments = vec!["volume", "serve", "--listen", "unix:other.sock"];
+    arguments.extend(others.iter().map(String::as_str));
+    let other = served.command(&arguments).spawn().unwrap();
+    while sockets(&served).len() < 2 || served.run(&["volume", "status"]).stdout.matches("photos: open").count() < 2 {}
+    served.run(&["volume", "status", "photos"]).refused(2, "several volumes are called photos: name one of ");
+    served.run(&["volume", "stop"]).refused(2, "several volumes are being served");
+    for socket in sockets(&served) {
+        let stopped = served.run(&["volume", "stop", socket.file_stem().unwrap().to_str().unwrap()]);
+        assert!(stopped.code == Some(0) && stopped.stderr.contains("stopped photos"), "{stopped:?}");
+    }
+    assert_eq!(Ran::new(other.wait_with_output().unwrap()).code, Some(0));
+}
+
+#[test]
+fn a_folder_that_others_may_write_to_is_not_believed() {
+    let served = Served::new();
+    let run = served.bench.folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    fs::set_permissions(&run, Permissions::from_mode(0o777)).unwrap();
+    let mut serve = vec!["volume", "serve", "--listen", "unix:nbd.sock"];
+    serve.extend(&NAMES[..6]);
+    for arguments in [&serve[..], &["volume", "status"], &["volume", "stop", "photos"]] {
+        served.run(arguments).refused(2, "others can put control sockets there");
+    }
+}
+
+#[test]
+fn another_user_gives_no_commands_though_the_socket_lets_everybody_in() {
+    let mut served = Served::new();
+    served.serve(&NAMES[..6]);
+    let folder = served.bench.folder.path().to_owned();
+    let [socket] = &sockets(&served)[..] else { panic!("one socket") };
+    for (path, mode) in [(folder.as_path(), 0o755), (&folder.join("run"), 0o755), (socket, 0o666)] {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+    let command = folder.join("scrubjay");
+    fs::copy(env!("CARGO_BIN_EXE_scrubjay"), &command).unwrap();
+    let mut status = std::process::Command::new(command);
+    status.args(["volume", "status"]).arg(socket).uid(65534).gid(65534).current_dir("/");
+    let Ok(output) = status.output() else { return eprintln!("NOT TESTED: only root can be somebody else") };
+    Ran::new(output).refused(1, "only root and user 0 may give commands to it");
+    assert_eq!(served.run(&["volume", "status"]).code, Some(0));
+}
+
+#[test]
+fn a_socket_is_open_to_whom_it_is_meant_for() {
+    let mut served = Served::new();
+    let ran = served.run(&["volume", "serve", "a", "--listen", "unix:x", "--socket-mode", "9"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("`9` is no mode"), "{ran:?}");
+    served.serve(&NAMES[..6]);
+    let nbd = served.bench.folder.path().join("nbd.sock");
+    assert_eq!(fs::metadata(&nbd).unwrap().permissions().mode() & 0o777, 0o600);
+    served.stop();
+    let mut arguments = vec!["volume", "serve", "--socket-mode", "666", "--listen", "unix:nbd.sock"];
+    arguments.extend(["--listen", "127.0.0.1:0"]);
+    arguments.extend(&NAMES[..6]);
+    served.server = Some(served.command(&arguments).spawn().unwrap());
+    served.until(|status| status["state"] == "open");
+    assert_eq!(fs::metadata(&nbd).unwrap().permissions().mode() & 0o777, 0o666);
+    assert_eq!(served.run(&["volume", "stop"]).code, Some(0));
+    let ended = Ran::new(served.server.take().unwrap().wait_with_output().unwrap());
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    assert_eq!(ended.stderr.contains("every user of this machine can read and write"), is_root, "{ended:?}");
+}

@@ -1,0 +1,28 @@
+//! How a server's run ended: what was kept of what clients were promised.
+
+/// What became of the flush at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flushed {
+    /// Everything that was acknowledged is durable.
+    Done,
+    /// The volume could not.
+    Failed,
+    /// It had not ended when no more was waited for.
+    #[default]
+    Late,
+}
+
+/// How a server's run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// The flush at the end.
+    pub flush: Flushed,
+    /// Did the volume end what it had begun, and leave itself in order, before no more was waited for?
+    pub is_stopped: bool,
+    /// Requests of clients that had not ended when no more was waited for.
+    pub unended: usize,
+    /// Reads that could not be answered, or not in full, in the whole run.
+    pub reads_failed: u64,
+    /// Writes, and flushes, that could not be done, in the whole run.
+    pub writes_failed: u64,
+}

@@ -1,0 +1,122 @@
+//! How a volume was left: the last words of its server, for its own user and for whoever told it to stop.
+
+use super::commands::{Status, Stopped};
+use crate::ended::{Ended, Flushed};
+
+/// What there is to say of a volume whose server ends. `in_order`: does it say of itself that it was stopped in order?
+/// `lost`: the members that it lost while it was served, and nobody took out.
+pub(super) fn stopped(status: &Status, ended: &Ended, in_order: bool, lost: &[usize]) -> Stopped {
+    let mut problems = Vec::new();
+    if status.state == "broken" {
+        problems.push("it is broken: more members are out than it can do without".to_owned());
+    }
+    match ended.flush {
+        Flushed::Done => (),
+        Flushed::Failed => problems.push("the last flush failed: what was written last may be lost".to_owned()),
+        Flushed::Late => {
+            problems.push("the last flush did not end in time: what was written last may be lost".to_owned())
+        }
+    }
+    if !ended.is_stopped {
+        problems.push("it did not end in time".to_owned());
+    }
+    if !(ended.is_stopped && in_order) {
+        problems.push(
+            "it was not stopped in order, and looks at what was being written when it is served again".to_owned(),
+        );
+    }
+    for (count, what, came) in [
+        (ended.unended as u64, "request", "did not end in time"),
+        (ended.writes_failed, "write", "failed"),
+        (ended.reads_failed, "read", "failed"),
+    ] {
+        if count > 0 {
+            problems.push(format!("{count} {what}{} {came}", plural(count)));
+        }
+    }
+    let mut remarks = Vec::new();
+    for (slot, member) in status.members.iter().enumerate().filter(|(_, member)| member.state != "active") {
+        let detail = member.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+        let words = format!("member {slot} is {}{detail}", member.state);
+        if lost.contains(&slot) { &mut problems } else { &mut remarks }.push(words);
+    }
+    if status.findings > 0 {
+        remarks.push(format!("{} finding{}", status.findings, plural(status.findings)));
+    }
+    let name = if status.name.is_empty() { &status.array } else { &status.name };
+    Stopped { name: name.clone(), problems, remarks }
+}
+
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+impl Stopped {
+    /// All of it, in one line.
+    pub fn words(&self) -> String {
+        let Stopped { name, problems, remarks } = self;
+        let all: Vec<&str> = problems.iter().chain(remarks).map(String::as_str).collect();
+        match all.len() {
+            0 => format!("stopped {name}: nothing was found wrong"),
+            _ => format!("stopped {name}: {}", all.join("; ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::commands::MemberStatus;
+    use super::*;
+
+    fn status(state: &str, members: [&str; 2], findings: u64) -> Status {
+        let member = |state: &str| MemberStatus { path: None, state: state.to_owned(), detail: None, faults: 0 };
+        Status {
+            schema: 1,
+            name: "photos".to_owned(),
+            array: String::new(),
+            state: state.to_owned(),
+            shape: String::new(),
+            layout: String::new(),
+            scheme: String::new(),
+            chunk_bytes: 4096,
+            size_bytes: 0,
+            stripes: 0,
+            stripes_written: 0,
+            regions_dirty: 0,
+            findings,
+            members: members.map(member).to_vec(),
+        }
+    }
+
+    #[test]
+    fn all_is_well_only_where_it_is() {
+        let fine = Ended { flush: Flushed::Done, is_stopped: true, ..Ended::default() };
+        let both = ["active", "active"];
+        let words = |status: Status, ended: Ended, in_order: bool, lost: &[usize]| {
+            let stopped = stopped(&status, &ended, in_order, lost);
+            (stopped.problems.len(), stopped.words())
+        };
+        let well = (0, "stopped photos: nothing was found wrong".to_owned());
+        assert_eq!(words(status("open", both, 0), fine, true, &[]), well);
+        let found = (0, "stopped photos: 2 findings".to_owned());
+        assert_eq!(words(status("open", both, 2), fine, true, &[]), found);
+        let degraded = (0, "stopped photos: member 1 is failed".to_owned());
+        assert_eq!(words(status("degraded", ["active", "failed"], 0), fine, true, &[]), degraded);
+        let lost = (1, "stopped photos: member 1 is failed; 1 finding".to_owned());
+        assert_eq!(words(status("degraded", ["active", "failed"], 1), fine, true, &[1]), lost);
+        for (ended, in_order, what) in [
+            (Ended { flush: Flushed::Failed, ..fine }, true, "the last flush failed"),
+            (Ended { flush: Flushed::Late, is_stopped: false, ..fine }, false, "did not end in time"),
+            (Ended { writes_failed: 1, ..fine }, true, "1 write failed"),
+            (Ended { writes_failed: 2, ..fine }, true, "2 writes failed"),
+            (Ended { reads_failed: 3, ..fine }, true, "3 reads failed"),
+            (Ended { unended: 4, ..fine }, true, "4 requests did not end in time"),
+            (fine, false, "was not stopped in order"),
+        ] {
+            let (problems, text) = words(status("open", both, 0), ended, in_order, &[]);
+            assert!(problems > 0 && text.contains(what), "{text}");
+        }
+        let (problems, text) = words(status("broken", both, 0), fine, false, &[]);
+        assert!(problems == 2 && text.contains("it is broken"), "{text}");
+    }
+}

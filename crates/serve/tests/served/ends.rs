@@ -1,0 +1,157 @@
+//! How a server says that it ended: in order, or not.
+
+use crate::file_array::FileArray;
+use crate::host::Host;
+use crate::raw::{FLUSH, READ, WRITE, begun, reply, request};
+use scrubjay_core::block::{Failure, Reply, Request, RequestId};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::member::{Array, Done, Op};
+use scrubjay_core::units::Nanos;
+use scrubjay_device::completion::MemberFile;
+use scrubjay_serve::control::{CommandId, Controller};
+use scrubjay_serve::ended::{Ended, Flushed};
+use scrubjay_serve::members::Members;
+use scrubjay_serve::memory::MemoryArray;
+use scrubjay_serve::server::{Patience, Server};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+/// All is as it should be.
+const FINE: Ended = Ended { flush: Flushed::Done, is_stopped: true, unended: 0, reads_failed: 0, writes_failed: 0 };
+
+/// A volume that gives every request this reply, if any, and every command an answer at the end.
+struct Always {
+    reply: Option<fn() -> Reply>,
+    replies: Vec<RequestId>,
+    is_stopped: bool,
+    commands: Vec<CommandId>,
+    answers: Vec<(CommandId, String)>,
+}
+
+fn always(reply: Option<fn() -> Reply>, is_stopped: bool) -> Always {
+    Always { reply, is_stopped, replies: Vec::new(), commands: Vec::new(), answers: Vec::new() }
+}
+
+impl Controller for Always {
+    fn command(&mut self, _now: Nanos, id: CommandId, _line: &str, _members: &mut Members) -> Option<String> {
+        self.commands.push(id);
+        None
+    }
+
+    fn ended(&mut self, ended: &Ended) {
+        self.answers.extend(self.commands.drain(..).map(|id| (id, format!("{:?}", ended.flush))));
+    }
+
+    fn poll_answer(&mut self) -> Option<(CommandId, String)> {
+        self.answers.pop()
+    }
+}
+
+impl Array for Always {
+    fn size(&self) -> u64 {
+        1 << 20
+    }
+    fn submit(&mut self, _now: Nanos, id: RequestId, _request: Request) {
+        self.replies.push(id);
+    }
+    fn handle(&mut self, _now: Nanos, done: Done) {
+        panic!("{done:?}");
+    }
+    fn poll_op(&mut self, _now: Nanos) -> Option<Op> {
+        None
+    }
+    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+        let reply = self.reply?;
+        self.replies.pop().map(|id| (id, reply()))
+    }
+    fn poll_timeout(&self) -> Option<Nanos> {
+        None
+    }
+    fn recycle(&mut self, _buffer: Buffer) {}
+    fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+}
+
+const FAILED: fn() -> Reply = || Reply::Failed(Failure::Io);
+
+/// A server that does not wait for long.
+fn hasty(server: &mut Server) {
+    let [unread, stop] = [100, 300].map(Nanos::from_millis);
+    server.patience = Patience { unread, stop, ..Patience::default() };
+}
+
+#[test]
+fn all_in_order_is_said_only_where_it_is() {
+    let Some(host) = Host::start(MemoryArray::new(1 << 20), hasty) else { return };
+    assert_eq!(host.end_how().1, FINE);
+    let cases = [
+        (always(Some(|| Reply::Done), true), FINE),
+        (always(Some(FAILED), true), Ended { flush: Flushed::Failed, ..FINE }),
+        (always(Some(|| Reply::Done), false), Ended { is_stopped: false, ..FINE }),
+        (always(None, true), Ended { flush: Flushed::Late, is_stopped: false, ..FINE }),
+    ];
+    for (volume, expected) in cases {
+        let Some(host) = Host::start(volume, hasty) else { return };
+        assert_eq!(host.end_how().1, expected);
+    }
+}
+
+#[test]
+fn what_clients_were_refused_is_counted() {
+    let Some(host) = Host::start(always(Some(FAILED), true), hasty) else { return };
+    let mut client = begun(&host);
+    for (cookie, bytes) in [
+        (1, request(READ, 1, 0, 512)),
+        (2, [request(WRITE, 2, 0, 512), vec![1; 512]].concat()),
+        (3, request(FLUSH, 3, 0, 0)),
+    ] {
+        client.write_all(&bytes).unwrap();
+        assert_eq!(reply(&mut client), (5, cookie));
+    }
+    let expected = Ended { flush: Flushed::Failed, reads_failed: 1, writes_failed: 2, ..FINE };
+    assert_eq!(host.end_how().1, expected);
+
+    let mut lossy = MemoryArray::new(1 << 20);
+    lossy.lose(512..513);
+    let Some(host) = Host::start(lossy, hasty) else { return };
+    let mut client = begun(&host);
+    client.write_all(&[request(READ, 1, 0, 1024), request(READ, 2, 1 << 20, 512)].concat()).unwrap();
+    let mut errors = [reply(&mut client).0, reply(&mut client).0];
+    errors.sort_unstable();
+    assert_eq!(errors, [5, 22]);
+    assert_eq!(host.end_how().1, Ended { reads_failed: 1, ..FINE }, "what makes no sense is no failure");
+}
+
+/// A pipe into which nobody writes: what is read of it never comes.
+#[test]
+fn a_disk_that_hangs_does_not_keep_a_server_from_its_end() {
+    let (hangs, _writer) = std::io::pipe().unwrap();
+    let prepare = |server: &mut Server| {
+        hasty(server);
+        server.members.set(0, Some(MemberFile::new(File::from(OwnedFd::from(hangs)))));
+    };
+    let Some(host) = Host::start(FileArray::new(1 << 20), prepare) else { return };
+    let mut client = begun(&host);
+    client.write_all(&[request(READ, 1, 0, 512), request(READ, 2, 1 << 20, 512)].concat()).unwrap();
+    assert_eq!(reply(&mut client).1, 2, "the first one is under way");
+    let ended = host.end_how().1;
+    assert_eq!((ended.unended, ended.is_stopped), (1, false));
+}
+
+#[test]
+fn who_told_it_to_stop_is_told_how_it_ended() {
+    let Some(host) = Host::start(always(Some(FAILED), true), hasty) else { return };
+    let mut control = BufReader::new(UnixStream::connect(host.path("control")).unwrap());
+    let mut client = begun(&host);
+    control.get_mut().write_all(b"stop\n").unwrap();
+    // It is taken in before what comes later on another connection is replied to.
+    client.write_all(&request(READ, 1, 0, 512)).unwrap();
+    reply(&mut client);
+    host.end_how();
+    let mut line = String::new();
+    control.read_line(&mut line).unwrap();
+    assert_eq!(line, "Failed\n");
+}

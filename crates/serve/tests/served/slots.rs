@@ -1,0 +1,100 @@
+//! Who stands in whose way: clients, those that only pretend to be any, and those who give commands.
+
+use crate::host::Host;
+use crate::raw::{FLUSH, READ, WRITE, begun, is_closed, reply, request};
+use scrubjay_core::member::Array;
+use scrubjay_core::units::Nanos;
+use scrubjay_serve::control::Controller;
+use scrubjay_serve::memory::MemoryArray;
+use scrubjay_serve::server::{Patience, Server};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// Long enough for whatever must come.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Gives a command; the answer.
+fn command(host: &Host<impl Array + Controller + Send + 'static>) -> String {
+    let mut control = BufReader::new(UnixStream::connect(host.path("control")).unwrap());
+    control.get_mut().write_all(b"status\n").unwrap();
+    let mut line = String::new();
+    control.read_line(&mut line).unwrap();
+    line
+}
+
+/// A server that waits for a short time only for clients to go on.
+fn hasty(server: &mut Server) {
+    server.patience = Patience { progress: Nanos::from_millis(200), ..Patience::default() };
+}
+
+#[test]
+fn clients_do_not_stand_in_the_way_of_commands() {
+    let Some(host) = Host::start(MemoryArray::new(1 << 20), |_| ()) else { return };
+    let clients: Vec<UnixStream> = (0..32).map(|_| begun(&host)).collect();
+    let silent: Vec<UnixStream> = (0..40).map(|_| host.connect()).collect();
+    assert_eq!(command(&host), "{\"error\":\"unknown command\"}\n");
+    drop((clients, silent));
+    host.end();
+}
+
+#[test]
+fn who_connects_and_keeps_still_does_not_stand_in_the_way_of_clients() {
+    let Some(host) = Host::start(MemoryArray::new(1 << 20), |_| ()) else { return };
+    let silent: Vec<UnixStream> = (0..100).map(|_| host.connect()).collect();
+    let mut client = begun(&host);
+    client.write_all(&request(FLUSH, 1, 0, 0)).unwrap();
+    assert_eq!(reply(&mut client), (0, 1));
+    drop(silent);
+    host.end();
+}
+
+#[test]
+fn when_too_many_give_commands_the_next_is_told_so() {
+    let Some(host) = Host::start(MemoryArray::new(1 << 20), |_| ()) else { return };
+    let mut others: Vec<_> =
+        (0..16).map(|_| BufReader::new(UnixStream::connect(host.path("control")).unwrap())).collect();
+    for other in &mut others {
+        other.get_mut().write_all(b"x\n").unwrap();
+        other.read_line(&mut String::new()).unwrap();
+    }
+    let refused = command(&host);
+    assert!(refused.contains("16 others are giving it commands"), "{refused}");
+    drop(others);
+    while command(&host) == refused {}
+    host.end();
+}
+
+#[test]
+fn a_client_that_never_reads_its_replies_is_cut_off() {
+    let Some(host) = Host::start(MemoryArray::new(32 << 20), hasty) else { return };
+    let mut greedy = begun(&host);
+    greedy.set_nonblocking(true).unwrap();
+    let begin = Instant::now();
+    let bytes = request(READ, 1, 0, 32 << 20);
+    loop {
+        match greedy.write(&bytes) {
+            Ok(_) => (),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::yield_now(),
+            Err(error) => break assert_eq!(error.kind(), ErrorKind::BrokenPipe),
+        }
+        assert!(begin.elapsed() < LONG, "it is listened to for ever");
+    }
+    host.end();
+}
+
+#[test]
+fn a_client_that_does_not_end_what_it_began_is_cut_off_and_one_that_keeps_still_is_not() {
+    let Some(host) = Host::start(MemoryArray::new(1 << 20), hasty) else { return };
+    let mut still = begun(&host);
+    for part in [&request(WRITE, 1, 0, 65536)[..], &request(WRITE, 1, 0, 65536)[..20]] {
+        let mut half = begun(&host);
+        half.set_read_timeout(Some(LONG)).unwrap();
+        half.write_all(part).unwrap();
+        let begin = Instant::now();
+        assert!(is_closed(&mut half) && begin.elapsed() < LONG);
+    }
+    still.write_all(&request(FLUSH, 2, 0, 0)).unwrap();
+    assert_eq!(reply(&mut still), (0, 2));
+    host.end();
+}
