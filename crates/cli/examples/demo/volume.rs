@@ -149,12 +149,12 @@ fn tell(faults: &[Fault], found: &[Finding], status: &Status) {
     println!("   what was done                          member   at byte   found in        as what            and");
     for fault in faults {
         let finding = found.iter().find(|finding| fault.is_at(finding));
-        let place = finding.map_or("nowhere".to_owned(), |found| format!("stripe {} {}", found.stripe, found.chunk));
+        let place = finding.map_or("nowhere".to_owned(), |found| found.place());
         let (kind, end) = finding.map_or(("-", "-"), |found| (&found.kind, &found.end));
         line(fault.what, fault.member, &fault.offset.to_string(), [&place, kind, end]);
     }
     for found in found.iter().filter(|finding| !faults.iter().any(|fault| fault.is_at(finding))) {
-        let place = format!("stripe {} {}", found.stripe, found.chunk);
+        let place = found.place();
         line("(nothing)", found.member, &found.offset.to_string(), [&place, &found.kind, &found.end]);
     }
     line("a file that was deleted", LOST, "all", ["every stripe", &status.members[LOST].state, "done without"]);

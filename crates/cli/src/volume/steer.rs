@@ -139,8 +139,12 @@ pub fn describe(finding: &Finding) -> String {
         None => String::new(),
     };
     format!(
-        "{}{target}: member {}{path} at byte {}, chunk {} of stripe {}: {}",
-        finding.kind, finding.member, finding.offset, finding.chunk, finding.stripe, finding.end
+        "{}{target}: member {}{path} at byte {}, {}: {}",
+        finding.kind,
+        finding.member,
+        finding.offset,
+        finding.place(),
+        finding.end
     )
 }
 

@@ -43,7 +43,7 @@ pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (u64, Buffer)> {
     let written = (0..geometry.written_pages).flat_map(move |page| {
         [
             (geometry.written_page_offset(page, 0), Buffer::zeroed(WRITTEN_PAGE_BYTES as usize)),
-            (geometry.written_page_offset(page, 1), written::encode(&geometry, array, page, 1, &stripes)),
+            (geometry.written_page_offset(page, 1), written::encode(&geometry, array, page, 1, 1, &stripes)),
         ]
     });
     intents.chain(written)
@@ -84,10 +84,10 @@ mod tests {
             let _ = Page::decode(&block, first.array, index).map(|page| map.add(&geometry, &page));
         }
         assert_eq!(end, geometry.written_offset + geometry.written_pages * 2 * WRITTEN_PAGE_BYTES);
-        assert_eq!(
-            map,
-            Map { stripes: Bits::zeros(geometry.stripes), generations: vec![1; geometry.written_pages as usize] }
-        );
+        assert_eq!(map, {
+            let ones = vec![1; geometry.written_pages as usize];
+            Map { stripes: Bits::zeros(geometry.stripes), generations: ones.clone(), sinces: ones }
+        });
         let copies: Vec<_> = member(&first, 2, geometry.member_bytes).skip(maps(&first).count()).collect();
         assert_eq!(newest(copies.iter().map(|(_, copy)| &copy[..])), Ok(first.of_slot(2)));
     }

@@ -28,7 +28,15 @@ impl<'a> Page<'a> {
     /// # Errors
     /// When it is not, or is damaged.
     pub fn decode(block: &'a [u8], array: Uuid, index: u64) -> Result<Page<'a>, PageError> {
-        head(array, index).decode(block).map(|(_, bits)| Page { index, bits })
+        head(array, index).decode(block).map(|(_, _, bits)| Page { index, bits })
+    }
+
+    /// Is the region at this place of the page dirty?
+    ///
+    /// # Panics
+    /// When a page has no such place.
+    pub fn contains(&self, place: u64) -> bool {
+        self.bits[(place / 8) as usize] >> (place % 8) & 1 == 1
     }
 }
 
@@ -83,7 +91,7 @@ impl Union {
 }
 
 fn head(array: Uuid, index: u64) -> Head {
-    Head { magic: MAGIC, array: array.id(), index: index as u32, generation: 0 }
+    Head { magic: MAGIC, array: array.id(), index: index as u32, generation: 0, since: 0 }
 }
 
 #[cfg(test)]
@@ -129,18 +137,18 @@ mod tests {
     #[test]
     fn a_page_that_nobody_has_makes_its_regions_dirty() {
         let geometry = geometry(20_000);
-        assert_eq!((geometry.regions(), geometry.intent_pages, geometry.regions_per_page()), (20_000, 6, 3840));
+        assert_eq!((geometry.regions(), geometry.intent_pages, geometry.regions_per_page()), (20_000, 6, 3776));
         let mut members = [(); 3].map(|()| pages(&geometry, &Bits::zeros(20_000)));
         assert_eq!(union(&geometry, &members).count(), 0);
         members[0][1][100] ^= 1;
         members[1][1][100] ^= 1;
         assert_eq!(union(&geometry, &members).count(), 0, "one member can still say");
         members[2][1].fill(0);
-        assert_eq!(union(&geometry, &members).iter().collect::<Vec<_>>(), (3840..7680).collect::<Vec<_>>());
+        assert_eq!(union(&geometry, &members).iter().collect::<Vec<_>>(), (3776..7552).collect::<Vec<_>>());
         members[0][5].fill(0);
         members[1][5].fill(0);
         members[2][5].fill(0);
-        assert_eq!(union(&geometry, &members).count(), 3840 + 800, "the last page is not full");
+        assert_eq!(union(&geometry, &members).count(), 3776 + 1120, "the last page is not full");
         assert_eq!(Union::new(&geometry).dirty(), Bits::ones(20_000));
     }
 

@@ -20,6 +20,8 @@ pub struct Head {
     pub index: u32,
     /// Which version of it.
     pub generation: u64,
+    /// Of the written map: whatever was written before this number, and is not in the map, was forgotten. Zero elsewhere.
+    pub since: u64,
 }
 
 /// Why a block is not the page that should be there.
@@ -45,25 +47,26 @@ impl Head {
         to.u32(self.index);
         to.u64(self.array);
         to.u64(self.generation);
+        to.u64(self.since);
         fill(&mut page[PAGE_HEAD_BYTES as usize..]);
         let sum = checksum(&page);
         page[SUM_AT..SUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
         page
     }
 
-    /// The generation and the bits of a page that should have this magic, array and index.
-    pub fn decode<'a>(&self, page: &'a [u8]) -> Result<(u64, &'a [u8]), PageError> {
+    /// The generation, the number of [`Head::since`], and the bits of a page that should have this magic, array and index.
+    pub fn decode<'a>(&self, page: &'a [u8]) -> Result<(u64, u64, &'a [u8]), PageError> {
         if page.len() <= PAGE_HEAD_BYTES as usize || !page.starts_with(&self.magic) {
             return Err(PageError::Foreign);
         }
         let (head, bits) = page.split_at(PAGE_HEAD_BYTES as usize);
         let mut from = Reader::new(&head[self.magic.len()..]);
-        let (sum, index, array, generation) = (from.u32(), from.u32(), from.u64(), from.u64());
+        let (sum, index, array, generation, since) = (from.u32(), from.u32(), from.u64(), from.u64(), from.u64());
         match () {
             () if sum != checksum(page) => Err(PageError::Damaged),
             () if array != self.array => Err(PageError::Array),
             () if index != self.index => Err(PageError::Index),
-            () => Ok((generation, bits)),
+            () => Ok((generation, since, bits)),
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct Page<'a> {
     pub index: u64,
     /// Which version of it: its place is that of [`Geometry::written_page_offset`].
     pub generation: u64,
+    /// What was written before this number, and is not in the map, was forgotten.
+    pub since: u64,
     /// Its bits, from the stripe `index * stripes_per_page` on.
     bits: &'a [u8],
 }
@@ -31,7 +33,8 @@ impl<'a> Page<'a> {
     /// # Errors
     /// When it is not, or is damaged.
     pub fn decode(block: &'a [u8], array: Uuid, index: u64) -> Result<Page<'a>, PageError> {
-        head(array, index, 0).decode(block).map(|(generation, bits)| Page { index, generation, bits })
+        let page = head(array, index, 0, 0).decode(block);
+        page.map(|(generation, since, bits)| Page { index, generation, since, bits })
     }
 }
 
@@ -42,16 +45,18 @@ pub struct Map {
     pub stripes: Bits,
     /// The newest version of each page; zero where there was none.
     pub generations: Vec<u64>,
+    /// [`Page::since`] of those.
+    pub sinces: Vec<u64>,
 }
 
 /// Version `generation` of page `index` of this map, to be written.
 ///
 /// # Panics
 /// When the geometry has no such page, or another number of stripes.
-pub fn encode(geometry: &Geometry, array: Uuid, index: u64, generation: u64, stripes: &Bits) -> Buffer {
+pub fn encode(geometry: &Geometry, array: Uuid, index: u64, generation: u64, since: u64, stripes: &Bits) -> Buffer {
     assert!(index < geometry.written_pages && stripes.len() == geometry.stripes, "page {index} of {geometry:?}");
     let start = index * geometry.stripes_per_page();
-    head(array, index, generation).encode(WRITTEN_PAGE_BYTES, |bits| stripes.write_to(start, bits))
+    head(array, index, generation, since).encode(WRITTEN_PAGE_BYTES, |bits| stripes.write_to(start, bits))
 }
 
 /// The CRC-32C of all bits of a map, page by page: what a superblock vouches for.
@@ -74,7 +79,7 @@ impl Map {
     /// Of which no page was read yet.
     pub fn new(geometry: &Geometry) -> Map {
         let generations = vec![0; geometry.written_pages as usize];
-        Map { stripes: Bits::ones(geometry.stripes), generations }
+        Map { stripes: Bits::ones(geometry.stripes), sinces: generations.clone(), generations }
     }
 
     /// Makes every stripe of a page count as written: nothing that was said of it can be believed.
@@ -88,12 +93,13 @@ impl Map {
         let newest = self.generations.get_mut(page.index as usize);
         let Some(newest) = newest.filter(|newest| **newest < page.generation) else { return };
         *newest = page.generation;
+        self.sinces[page.index as usize] = page.since;
         self.stripes.read_from(page.index * geometry.stripes_per_page(), page.bits);
     }
 }
 
-fn head(array: Uuid, index: u64, generation: u64) -> Head {
-    Head { magic: MAGIC, array: array.id(), index: index as u32, generation }
+fn head(array: Uuid, index: u64, generation: u64, since: u64) -> Head {
+    Head { magic: MAGIC, array: array.id(), index: index as u32, generation, since }
 }
 
 #[cfg(test)]
@@ -122,8 +128,10 @@ mod tests {
     #[test]
     fn the_newest_sound_version_holds() {
         let geometry = geometry(STRIPES);
-        assert_eq!((geometry.written_pages, geometry.stripes_per_page()), (3, 32_512));
-        let page = |index, generation, stripes: &Bits| (index, encode(&geometry, ARRAY, index, generation, stripes));
+        assert_eq!((geometry.written_pages, geometry.stripes_per_page()), (3, 32_448));
+        let page = |index, generation, stripes: &Bits| {
+            (index, encode(&geometry, ARRAY, index, generation, generation, stripes))
+        };
         let (old, new) = (bits([1, 40_000]), bits([2, 40_001]));
         let mut pages = vec![page(0, 5, &new), page(1, 8, &old), page(0, 4, &old), page(1, 7, &new), page(2, 1, &old)];
         let merged = map(&geometry, &pages);
@@ -138,18 +146,18 @@ mod tests {
     fn zeros_are_never_invented() {
         let geometry = geometry(STRIPES);
         assert_eq!(map(&geometry, &[]).stripes, Bits::ones(STRIPES));
-        let page = |index| (index, encode(&geometry, ARRAY, index, 1, &bits([])));
+        let page = |index| (index, encode(&geometry, ARRAY, index, 1, 1, &bits([])));
         let mut pages = vec![page(0), page(1), page(2)];
         for at in [0, 8, 12, 16, 24, 32, 4095] {
             pages[1].1[at] ^= 1;
-            assert_eq!(map(&geometry, &pages).stripes, bits(32_512..65_024), "byte {at}");
+            assert_eq!(map(&geometry, &pages).stripes, bits(32_448..64_896), "byte {at}");
             pages[1].1[at] ^= 1;
         }
         pages[2].1.fill(0);
-        assert_eq!(map(&geometry, &pages).stripes, bits(65_024..STRIPES));
+        assert_eq!(map(&geometry, &pages).stripes, bits(64_896..STRIPES));
         // A sound page in another one's place.
         pages[2] = (2, page(1).1);
-        assert_eq!(map(&geometry, &pages).stripes, bits(65_024..STRIPES));
+        assert_eq!(map(&geometry, &pages).stripes, bits(64_896..STRIPES));
     }
 
     proptest! {
@@ -157,9 +165,9 @@ mod tests {
         fn what_is_written_comes_back(ones in prop::collection::vec(0..STRIPES, 0..40), generation in 1u64..) {
             let geometry = geometry(STRIPES);
             let stripes = bits(ones);
-            let pages: Vec<_> = (0..3).map(|index| (index, encode(&geometry, ARRAY, index, generation, &stripes))).collect();
+            let pages: Vec<_> = (0..3).map(|index| (index, encode(&geometry, ARRAY, index, generation, 1, &stripes))).collect();
             let merged = map(&geometry, &pages);
-            prop_assert_eq!(merged, Map { stripes, generations: vec![generation; 3] });
+            prop_assert_eq!(merged, Map { stripes, generations: vec![generation; 3], sinces: vec![1; 3] });
         }
     }
 }

@@ -18,6 +18,7 @@ mod intents;
 mod locks;
 mod lost;
 mod marks;
+mod metadata;
 mod ops;
 mod options;
 mod parts;
@@ -143,6 +144,7 @@ impl Volume {
             life: Life::Opening,
             code: Code::new(shape.data, shape.parity).expect("a geometry's shape has a code"),
             array: superblock.array.id(),
+            superblock_written: None,
             superblock_rounds: Rounds::default(),
             members,
             write_number: superblock.write_mark.max(1),
@@ -153,6 +155,8 @@ impl Volume {
             flush_rounds: Rounds::default(),
             written: Bits::ones(geometry.stripes),
             written_generations: vec![0; geometry.written_pages as usize],
+            written_sinces: vec![0; geometry.written_pages as usize],
+            written_meanwhile: BTreeSet::new(),
             written_changed: BTreeSet::new(),
             written_once: BTreeSet::new(),
             writes_twice: false,
@@ -173,8 +177,9 @@ impl Volume {
         volume
     }
 
-    /// Reads these stripes whole and puts right what is wrong in them. The reply comes when all are done: an I/O error when
-    /// some of them do not have all of their content. What was found are records.
+    /// Reads these stripes whole and puts right what is wrong in them; with the first stripe, all that lies beside the rows,
+    /// too. The reply comes when all are done: an I/O error when some of them do not have all of their content. What was
+    /// found are records.
     pub fn verify(&mut self, now: Nanos, id: RequestId, stripes: std::ops::Range<u64>) {
         self.handle.with(|state| state.requests += 1);
         let handle = self.handle.clone();
@@ -184,6 +189,9 @@ impl Volume {
             }
             let end = stripes.end.min(handle.with(|state| state.geometry.stripes));
             let mut reply = Reply::Done;
+            if stripes.start == 0 {
+                metadata::verify(&handle).await;
+            }
             for stripe in stripes.start..end {
                 if handle.with(|state| state.life == Life::Stopping) {
                     reply = Reply::Failed(Failure::Stopping);

@@ -106,6 +106,7 @@ async fn superblock_round(handle: &Handle) {
                 state => state,
             };
         }
+        state.superblock_written = Some(state.superblock.clone());
         // A member more than can be spared is not called out: nothing is acknowledged without it, and it is needed again.
         if state.options.is_read_only || state.life == Life::Broken {
             return Vec::new();
@@ -292,8 +293,7 @@ async fn flush_round(handle: &Handle) {
     loop {
         // The written map as it is now vouches for rows whose writes have ended: those that the flush covers.
         let pages: Vec<(u64, Buffer)> = handle.with(|state| {
-            let free = state.written_changed.iter().copied().filter(|&page| !state.is_held_back(page));
-            let first: Vec<u64> = free.take(PAGES_AT_ONCE).collect();
+            let first: Vec<u64> = state.written_changed.iter().copied().take(PAGES_AT_ONCE).collect();
             first.iter().for_each(|page| assert!(state.written_changed.remove(page), "it was there"));
             first.into_iter().map(|page| written_page(state, page)).collect()
         });
@@ -306,7 +306,7 @@ async fn flush_round(handle: &Handle) {
     }
     while is_twice {
         let pages: Vec<(u64, Buffer)> = handle.with(|state| {
-            let is_ready = |page: &u64| !state.written_changed.contains(page) && !state.is_held_back(*page);
+            let is_ready = |page: &u64| !state.written_changed.contains(page);
             let first: Vec<u64> = state.written_once.iter().copied().filter(is_ready).take(PAGES_AT_ONCE).collect();
             let again = |page: u64| {
                 let block = written_page(state, page);
@@ -349,7 +349,13 @@ async fn flush_members(handle: &Handle) {
 fn written_page(state: &mut State, page: u64) -> (u64, Buffer) {
     let generation = next_generation(state, page);
     state.written_once.insert(page);
-    let block = written::encode(&state.geometry, state.superblock.array, page, generation, &state.written);
+    if state.is_held_back(page) {
+        state.written_meanwhile.insert(page);
+    } else {
+        state.written_sinces[page as usize] = generation;
+    }
+    let since = state.written_sinces[page as usize];
+    let block = written::encode(&state.geometry, state.superblock.array, page, generation, since, &state.written);
     (state.geometry.written_page_offset(page, generation), block)
 }
 
@@ -369,16 +375,20 @@ fn next_generation(state: &mut State, page: u64) -> u64 {
 /// wrong counts for no more than one that is missing, and all of its other rows prove themselves.
 pub(super) fn blame(handle: &Handle, member: Slot, row: u64) {
     handle.with(|state| {
-        let now = state.now;
         let last = state.members[member].fault_row.replace(row);
         if last.is_some_and(|last| last.abs_diff(row) <= NEIGHBOURHOOD_ROWS) {
             return;
         }
-        state.superblock.members[member].faults = state.superblock.members[member].faults.saturating_add(1);
-        let faults = &mut state.members[member].faults;
-        faults.push_back(now);
-        if faults.len() > state.options.faults_max {
-            faults.pop_front();
-        }
+        count_fault(state, member);
     });
+}
+
+/// Something was wrong on a member, once.
+pub(super) fn count_fault(state: &mut State, member: Slot) {
+    state.superblock.members[member].faults = state.superblock.members[member].faults.saturating_add(1);
+    let faults = &mut state.members[member].faults;
+    faults.push_back(state.now);
+    if faults.len() > state.options.faults_max {
+        faults.pop_front();
+    }
 }

@@ -5,15 +5,13 @@ use crate::member::Slot;
 use crate::units::Nanos;
 use std::fmt;
 
-/// One row that was not what it should be.
+/// Something on a member that was not what it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// When it was found.
     pub at: Nanos,
-    /// In which stripe.
-    pub stripe: u64,
-    /// Which of its rows: data chunks first, then parities.
-    pub slot: usize,
+    /// What it is.
+    pub place: Place,
     /// On which member.
     pub member: Slot,
     /// Where on it, in bytes.
@@ -22,6 +20,48 @@ pub struct Record {
     pub kind: Kind,
     /// What came of it.
     pub end: End,
+}
+
+/// What lies on a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A row.
+    Row {
+        /// Of which stripe.
+        stripe: u64,
+        /// Which of its rows: data chunks first, then parities.
+        slot: usize,
+    },
+    /// A copy of the superblock.
+    Superblock,
+    /// A page of the intents.
+    Intents {
+        /// Which.
+        page: u64,
+    },
+    /// A version of a page of the written map.
+    Map {
+        /// Of which page.
+        page: u64,
+    },
+}
+
+impl Place {
+    /// The stripe, of a row.
+    pub const fn stripe(self) -> Option<u64> {
+        match self {
+            Place::Row { stripe, .. } => Some(stripe),
+            _ => None,
+        }
+    }
+
+    /// The number of a page, of one.
+    pub const fn page(self) -> Option<u64> {
+        match self {
+            Place::Intents { page } | Place::Map { page } => Some(page),
+            _ => None,
+        }
+    }
 }
 
 /// What had happened to a row (Li & Lee 2014, section II-B, as far as the victim shows it).

@@ -16,7 +16,7 @@ use crate::member::{OpKind, Slot};
 use std::ops::Range;
 
 /// Pages of the written map asked for at once, of each member, both versions: 1 MiB.
-const PAGES_AT_ONCE: u64 = 128;
+pub(super) const PAGES_AT_ONCE: u64 = 128;
 const _: () = assert!(PAGES_AT_ONCE as usize * 2 * DISKS_MAX <= GROUP_OPS_MAX);
 /// Reads the maps, and opens the volume.
 ///
@@ -52,6 +52,10 @@ pub(super) async fn open(handle: Handle) {
             superblock.write_mark += persist::WRITE_NUMBERS_RESERVED;
         })
         .await;
+        if !was_clean {
+            // The crash may have left half a superblock in the places of the other turn.
+            persist::commit(&handle, |_| ()).await;
+        }
         if !was_clean && is_told_otherwise {
             persist::announce_again(&handle).await;
         }
@@ -111,14 +115,25 @@ async fn read_written(handle: &Handle) -> Vec<u64> {
             let mut map = written::Map {
                 stripes: state.written.clone(),
                 generations: std::mem::take(&mut state.written_generations),
+                sinces: std::mem::take(&mut state.written_sinces),
             };
             sound.iter().for_each(|page| map.add(&state.geometry, page));
             let differs = |page: &&written::Page<'_>| {
                 sound.iter().any(|other| other.index == page.index && !other.is_alike(page))
             };
             disputed.extend(sound.iter().filter(differs).map(|page| page.index));
-            (state.written, state.written_generations) = (map.stripes, map.generations);
+            (state.written, state.written_generations, state.written_sinces) =
+                (map.stripes, map.generations, map.sinces);
             if !state.options.is_read_only {
+                if !state.superblock.is_clean {
+                    // What the crash left of a version that it cut short is written over.
+                    let is_torn = |(page, block): &&(u64, Buffer)| {
+                        written::Page::decode(block, array, *page).is_err() && block.iter().any(|&byte| byte != 0)
+                    };
+                    let torn: Vec<u64> = found.iter().filter(is_torn).map(|(page, _)| *page).collect();
+                    state.written_changed.extend(&torn);
+                    state.written_once.extend(&torn);
+                }
                 let rare = rare_pages(state, start..(start + PAGES_AT_ONCE).min(pages), &sound);
                 state.written_changed.extend(rare);
                 state.written_once.extend(&disputed);
@@ -136,7 +151,8 @@ fn vouch(state: &mut State, disputed: &[u64]) {
         return;
     }
     let all: Vec<u64> = (0..state.geometry.written_pages).collect();
-    let mut map = written::Map { stripes: state.written.clone(), generations: state.written_generations.clone() };
+    let mut map = written::Map::new(&state.geometry);
+    map.stripes = state.written.clone();
     for &page in if disputed.is_empty() { &all } else { disputed } {
         map.forget(&state.geometry, page);
         if !state.options.is_read_only {

@@ -5,9 +5,9 @@
 use super::handle::Handle;
 use super::marks;
 use super::persist;
-use super::record::{End, Kind, Record, kind_of};
+use super::record::{End, Kind, Place, Record, kind_of};
 use super::rows::{self, Rows};
-use super::state::{Life, State};
+use super::state::State;
 use crate::buffer::Buffer;
 use crate::format::superblock::Why;
 use crate::integrity::judge::{Judgement, judge};
@@ -55,7 +55,7 @@ pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
     let is_clean = stripe_rows.erased.is_empty() && stripe_rows.lost.is_empty() && !stripe_rows.is_mismatch;
     let (present, is_writable) = handle.with(|state| {
         let present = Slots::range(0, state.shape().slots()) - state.missing(stripe);
-        (present, !state.options.is_read_only && state.life != Life::Broken)
+        (present, state.is_writable())
     });
     let wanted = stripe_rows.rebuilt & present;
     let repaired = if is_writable && !wanted.is_empty() {
@@ -123,7 +123,8 @@ pub(super) async fn retry(handle: &Handle, stripe: u64, rows: &mut Rows) {
 pub(super) fn record(state: &mut State, stripe: u64, slot: usize, kind: Kind, end: End) {
     let place = state.geometry.layout.place(stripe, slot);
     let offset = state.geometry.chunk_offset(place.row);
-    state.record(Record { at: state.now, stripe, slot, member: place.disk, offset, kind, end });
+    let (at, member) = (state.now, place.disk);
+    state.record(Record { at, place: Place::Row { stripe, slot }, member, offset, kind, end });
 }
 
 /// Of two reads of one place, which is more like what lies there?

@@ -84,6 +84,10 @@ pub(super) async fn ensure(handle: &Handle, stripe: u64) {
         if state.life != Life::Broken {
             let stripes = state.geometry.stripes_of_region(region);
             state.unsettled.settled(region, stripe - stripes.start, stripes.end - stripes.start);
+            let free: Vec<u64> =
+                state.written_meanwhile.iter().copied().filter(|&page| !state.is_held_back(page)).collect();
+            free.iter().for_each(|page| _ = state.written_meanwhile.remove(page));
+            state.written_changed.extend(free);
         }
     });
 }
@@ -250,17 +254,17 @@ async fn read_alike(handle: &Handle, stripe: u64, rows: &mut Rows) {
     doubtful.iter().for_each(|slot| rows.evidence.rows[slot] = Seen::nothing(Standing::Unreadable));
 }
 
-/// Of a stripe that the written map calls unwritten, only rows that were written after the map's page count: older
-/// ones were forgotten by a trim, and stay so.
+/// Of a stripe that the written map calls unwritten, only rows count that were written since its page could tell: older ones
+/// were forgotten by a trim, and stay so.
 fn disown_forgotten(state: &State, stripe: u64, rows: &mut Rows) {
     let page = stripe / state.geometry.stripes_per_page();
-    let generation = state.written_generations[page as usize];
+    let since = state.written_sinces[page as usize];
     for row in &mut rows.evidence.rows {
         let least = match &row.list {
             Some(list) => list.iter().map(|entry| entry.version.number()).min().unwrap_or(0),
             None => row.entry.version.number(),
         };
-        if least < generation {
+        if least < since {
             *row = Seen::nothing(Standing::Garbled);
         }
     }

@@ -116,6 +116,8 @@ pub(super) struct State {
     pub code: Code,
     pub array: u64,
     pub superblock: Superblock,
+    /// As it was last written.
+    pub superblock_written: Option<Superblock>,
     pub superblock_rounds: Rounds,
     pub members: Vec<Member>,
     pub write_number: u64,
@@ -127,6 +129,10 @@ pub(super) struct State {
     pub flush_rounds: Rounds,
     pub written: Bits,
     pub written_generations: Vec<u64>,
+    /// What was written before, and is not in the map, was forgotten: see `Page::since` of the format.
+    pub written_sinces: Vec<u64>,
+    /// Pages that were written while they could not tell what was forgotten.
+    pub written_meanwhile: BTreeSet<u64>,
     pub written_changed: BTreeSet<u64>,
     /// Pages whose two places may say different things.
     pub written_once: BTreeSet<u64>,
@@ -149,6 +155,11 @@ pub(super) struct State {
 }
 
 impl State {
+    /// May anything be written?
+    pub fn is_writable(&self) -> bool {
+        !self.options.is_read_only && self.life != Life::Broken
+    }
+
     /// How many of the data and parity chunks a stripe has.
     pub fn shape(&self) -> Shape {
         self.geometry.layout.shape()
@@ -298,8 +309,8 @@ impl State {
         !is_held_back && !self.unsettled.has(region) && self.unresolved.range(stripes).next().is_none()
     }
 
-    /// Must this page of the written map wait until what a crash left is settled? A stripe whose first write the map does
-    /// not know of is found by its version, which is greater than the page's generation: the next page would hide it.
+    /// Does what a crash left in the stripes of this page of the written map keep it from calling anything forgotten? A first
+    /// write that the map does not know of is found by its version, as long as that is not less than the page's `since`.
     pub fn is_held_back(&self, page: u64) -> bool {
         let stripes = page * self.geometry.stripes_per_page()..(page + 1) * self.geometry.stripes_per_page();
         let last = stripes.end.min(self.geometry.stripes) - 1;

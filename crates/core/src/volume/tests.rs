@@ -1,6 +1,6 @@
 //! The volume on members of plain memory, every operation done at once: what it answers, what it finds, what it keeps.
 
-use super::record::{End, Kind};
+use super::record::{End, Kind, Place};
 use super::{Options, Volume};
 use crate::block::{Failure, Part, Reply, Request, RequestId};
 use crate::buffer::Buffer;
@@ -183,7 +183,10 @@ impl Rig {
 
     fn kinds(&mut self) -> Vec<(u64, usize, Kind, End)> {
         std::iter::from_fn(|| self.volume.poll_record())
-            .map(|record| (record.stripe, record.slot, record.kind, record.end))
+            .filter_map(|record| match record.place {
+                Place::Row { stripe, slot } => Some((stripe, slot, record.kind, record.end)),
+                _ => None,
+            })
             .collect()
     }
 }

@@ -108,12 +108,12 @@ async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Res
         state.unresolved.remove(&stripe);
         state.note_written(stripe);
     });
-    // If this process is killed, the write must still be found: by its version, when that is greater than the generation
-    // of the written map's page; or by the page itself.
+    // If this process is killed, the write must still be found: by its version, when the written map's page says nothing
+    // of so late a time; or by the page itself.
     let needs_page = is_first.is_some_and(|version| {
         handle.with(|state| {
             let page = stripe / state.geometry.stripes_per_page();
-            !state.geometry.scheme.has_versions() || version.number() < state.written_generations[page as usize]
+            !state.geometry.scheme.has_versions() || version.number() < state.written_sinces[page as usize]
         })
     });
     match needs_page && !persist::flush(handle).await {

@@ -1,7 +1,7 @@
 //! The commands of the control socket: one line of JSON each, answered by one line of JSON.
 
 use scrubjay_core::format::superblock::{MemberState, Why};
-use scrubjay_core::volume::record::{Kind, Record};
+use scrubjay_core::volume::record::{Kind, Place, Record};
 use serde::{Deserialize, Serialize};
 
 /// What a volume can be told.
@@ -168,9 +168,9 @@ pub struct Finding {
     pub path: Option<String>,
     /// Where on it, in bytes.
     pub offset: u64,
-    /// In which stripe.
-    pub stripe: u64,
-    /// Which chunk of it: `D2`, `P0`.
+    /// In which stripe; nothing for what lies beside the rows.
+    pub stripe: Option<u64>,
+    /// Which chunk of it: `D2`, `P0`; or what it is: `superblock`, `intents 0`, `map 3`.
     pub chunk: String,
     /// What had happened.
     pub kind: String,
@@ -182,11 +182,19 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Where it was found, for people: `stripe 5 D1`, `map 3`.
+    pub fn place(&self) -> String {
+        self.stripe.map_or(self.chunk.clone(), |stripe| format!("stripe {stripe} {}", self.chunk))
+    }
+
     /// A record, with the path of its member, and the number of data chunks of a stripe.
     pub fn of(record: &Record, path: Option<&str>, data: usize) -> Finding {
-        let chunk = match record.slot.checked_sub(data) {
-            None => format!("D{}", record.slot),
-            Some(parity) => format!("P{parity}"),
+        let chunk = match record.place {
+            Place::Row { slot, .. } if slot < data => format!("D{slot}"),
+            Place::Row { slot, .. } => format!("P{}", slot - data),
+            Place::Superblock => "superblock".to_owned(),
+            Place::Intents { page } => format!("intents {page}"),
+            Place::Map { page } => format!("map {page}"),
         };
         let target = match record.kind {
             Kind::MisdirectedWrite { member, offset } => Some((member, offset)),
@@ -196,7 +204,7 @@ impl Finding {
             member: record.member,
             path: path.map(str::to_owned),
             offset: record.offset,
-            stripe: record.stripe,
+            stripe: record.place.stripe(),
             chunk,
             kind: record.kind.name().to_owned(),
             target,

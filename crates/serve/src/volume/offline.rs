@@ -61,7 +61,7 @@ pub fn check(
         while let Some(record) = volume.poll_record() {
             let path = gathered.paths.get(record.member).and_then(Option::as_deref);
             checked.findings.push(Finding::of(&record, path, data));
-            bad.insert(record.stripe);
+            bad.extend(record.place.stripe());
         }
         if is_going && !progress(next - under_way, geometry.stripes) {
             (is_going, checked.is_stopped) = (false, true);

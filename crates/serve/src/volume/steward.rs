@@ -119,7 +119,8 @@ impl Steward {
     pub fn stopped(&mut self, ended: &Ended) -> Stopped {
         let in_order = self.volume.is_read_only() || self.volume.superblock().is_clean;
         let members = self.volume.status().members;
-        let is_lost = |slot: &Slot| matches!(members[*slot].0, MemberState::Failed(Why::Gone | Why::Faults));
+        let is_lost =
+            |slot: &Slot| matches!(members[*slot].0, MemberState::Failed(Why::Gone | Why::Refused | Why::Hung));
         let lost: Vec<Slot> = self.were_in.iter().copied().filter(is_lost).collect();
         stopped(&self.status(), ended, in_order, &lost)
     }

@@ -96,9 +96,11 @@ impl Verifications {
 
     /// Something was found wrong.
     pub fn found(&mut self, record: &Record) {
-        for job in self.jobs.iter_mut().filter(|job| job.range.contains(&record.stripe)) {
+        // What lies beside the rows is verified with the first stripe.
+        let stripe = record.place.stripe().unwrap_or(0);
+        for job in self.jobs.iter_mut().filter(|job| job.range.contains(&stripe)) {
             match record.end {
-                End::Lost => drop(job.lost.insert(record.stripe)),
+                End::Lost => drop(job.lost.insert(stripe)),
                 _ => job.flaws += 1,
             }
         }

@@ -387,12 +387,13 @@ impl<'a, S: Subject> World<'a, S> {
 
     /// Nobody is blamed without evidence, nor for something else.
     fn judge(&mut self, record: Record) {
-        let row = self.setting.geometry.row_at(record.offset).expect("records name rows");
+        let stripe = record.place.stripe().unwrap_or_else(|| panic!("nothing was planted beside the rows: {record:?}"));
+        let row = self.setting.geometry.row_at(record.offset).expect("a row's record names its place");
         let row = (record.member, row);
         if record.end == End::Repaired {
             self.shelf.atlas.note_repair(row);
         }
-        if record.end == End::Lost || self.shelf.atlas.is_doubtful(record.stripe) {
+        if record.end == End::Lost || self.shelf.atlas.is_doubtful(stripe) {
             return;
         }
         let planted = self.shelf.planted.get(&row).map_or(&[][..], Vec::as_slice);

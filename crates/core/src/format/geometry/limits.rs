@@ -9,7 +9,7 @@ pub const TAIL_BYTES: u64 = 2 * SUPERBLOCK_BYTES as u64;
 /// A page of the written map: of which stripes it says whether they were written.
 pub const WRITTEN_PAGE_BYTES: u64 = 4 << 10;
 /// What precedes the bits in a page, of either kind.
-pub const PAGE_HEAD_BYTES: u64 = 32;
+pub const PAGE_HEAD_BYTES: u64 = 40;
 /// The smallest chunk, and the smallest logical block of any disk.
 pub const CHUNK_BYTES_MIN: u64 = 512;
 /// The greatest chunk.

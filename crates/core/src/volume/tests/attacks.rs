@@ -3,8 +3,11 @@
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
 use crate::format::assemble::AssembleError;
+use crate::format::bits::Bits;
+use crate::format::geometry::SUPERBLOCK_BYTES;
+use crate::format::intent;
 use crate::format::superblock::{MemberState, Why};
-use crate::volume::record::{End, Kind};
+use crate::volume::record::{End, Kind, Place};
 
 const STRIPE: u64 = 4 * CHUNK;
 
@@ -493,4 +496,72 @@ fn what_was_meant_for_an_old_disk_never_reaches_the_new_one() {
         }
     }
     assert_eq!(first, Some(false), "the first that it gets are its maps");
+}
+
+/// What a verification found beside the rows, and what came of it.
+fn beside(rig: &mut Rig) -> Vec<(Place, End)> {
+    assert_eq!(verify(rig, 0..rig.geometry.stripes), Reply::Done);
+    let records = std::iter::from_fn(|| rig.volume.poll_record());
+    records.filter(|record| record.place.stripe().is_none()).map(|record| (record.place, record.end)).collect()
+}
+
+#[test]
+fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
+    let (members, geometry) = filled(Scheme::Stamp, 30);
+    let mut rig = Rig::start(members, geometry);
+    assert_eq!(write_chunk(&mut rig, 0, 0, 7), Reply::Done);
+    assert_eq!(beside(&mut rig), []);
+    let places = Superblock::offsets(MEMBER_BYTES).unwrap().map(|at| (at as usize, SUPERBLOCK_BYTES));
+    let intents = (geometry.intent_page_offset(0) as usize, 512);
+    let map = [0, 1].map(|turn| (geometry.written_page_offset(0, turn) as usize, 4096));
+    for (number, (at, len)) in places.into_iter().chain([intents]).chain(map).enumerate() {
+        for member in [0, 5] {
+            let before = rig.volume.status().members[member].1;
+            rig.members[member][at + 9..at + len.min(90)].fill(0x55);
+            let found = beside(&mut rig);
+            assert!(!found.is_empty() && found.iter().all(|&(_, end)| end == End::Repaired), "{number}: {found:?}");
+            assert_eq!(beside(&mut rig), [], "{number}: it is right");
+            assert!(rig.volume.status().members[member].1 > before);
+        }
+    }
+    // An intent that never came to the medium.
+    let page = intent::encode(&geometry, Uuid([1; 16]), 0, &Bits::zeros(geometry.regions()));
+    let at = geometry.intent_page_offset(0) as usize;
+    rig.members[2][at..at + page.len()].copy_from_slice(&page);
+    assert_eq!(beside(&mut rig), [(Place::Intents { page: 0 }, End::Repaired)]);
+}
+
+#[test]
+fn damages_of_one_member_after_another_never_add_up_when_it_is_checked_in_between() {
+    let (mut members, geometry) = filled(Scheme::Stamp, 30);
+    for member in 0..6 {
+        let (intents, map) = (geometry.intent_page_offset(0) as usize, geometry.written_page_offset(0, 0) as usize);
+        members[member][intents..intents + 512].fill(0);
+        members[member][map..map + 8192].fill(0);
+        let starts = Superblock::offsets(MEMBER_BYTES).unwrap();
+        let len = SUPERBLOCK_BYTES;
+        starts[..2].iter().for_each(|&at| members[member][at as usize..at as usize + len].fill(0));
+        let mut rig = Rig::start(members, geometry);
+        assert!(!beside(&mut rig).is_empty(), "member {member}");
+        assert!(rig.read(0, 30 * STRIPE) == right(7, 30 * STRIPE));
+        assert!(rig.read(30 * STRIPE, STRIPE) == right(0, STRIPE), "what was never written is known for that");
+        members = rig.stop();
+    }
+}
+
+#[test]
+fn who_may_not_write_tells_what_is_wrong_beside_the_rows_and_writes_nothing() {
+    let (mut members, geometry) = filled(Scheme::Stamp, 30);
+    let at = Superblock::offsets(MEMBER_BYTES).unwrap()[3] as usize;
+    members[1][at..at + 4096].fill(0);
+    let before = members.clone();
+    let mut rig = Rig::start_as(members, geometry, Options { is_read_only: true, ..Options::default() });
+    assert_eq!(beside(&mut rig), [(Place::Superblock, End::Avoided)]);
+    assert!(rig.members == before);
+    let (fresh, geometry) = {
+        let rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+        (blank(&rig.geometry), rig.geometry)
+    };
+    let mut rig = Rig::start_as(fresh, geometry, Options { is_read_only: true, ..Options::default() });
+    assert_eq!(beside(&mut rig), [], "a new volume is whole");
 }

@@ -1,0 +1,236 @@
+//! Verifying what lies beside the rows: all copies of the superblocks, the intents, and both places of each page of the
+//! written map, on every member. What is wrong is written again, and counts as a fault of its member.
+//!
+//! Small damages would add up unseen otherwise: a volume is started from these, and read for nothing else.
+
+use super::handle::Handle;
+use super::persist;
+use super::record::{End, Kind, Place, Record};
+use super::recover::PAGES_AT_ONCE;
+use super::state::{Queue, Rounds, State};
+use crate::buffer::Buffer;
+use crate::format::geometry::{SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
+use crate::format::superblock::{MemberState, Superblock, Why};
+use crate::format::{intent, written};
+use crate::member::{Fault, OpKind, Slot};
+
+/// Something that is not as it was written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Flaw {
+    member: Slot,
+    offset: u64,
+    place: Place,
+    kind: Kind,
+}
+
+/// A block to be read, and what it should be.
+struct Wanted {
+    member: Slot,
+    offset: u64,
+    len: usize,
+    place: Place,
+}
+
+/// Verifies all of it, and puts right what is wrong.
+pub(super) async fn verify(handle: &Handle) {
+    let is_writable = handle.with(|state| state.is_writable());
+    let mut flaws = superblocks(handle).await;
+    if is_writable && !flaws.is_empty() {
+        // Generations take turns: two of them write all four copies.
+        persist::commit(handle, |_| ()).await;
+        persist::commit(handle, |_| ()).await;
+    }
+    flaws.extend(intents(handle, is_writable).await);
+    let in_map = map(handle).await;
+    if is_writable && !in_map.is_empty() {
+        handle.with(|state| {
+            let pages = in_map.iter().filter_map(|flaw| flaw.place.page());
+            state.written_changed.extend(pages);
+            state.writes_twice = true;
+        });
+        persist::flush(handle).await;
+    }
+    flaws.extend(in_map);
+    if flaws.is_empty() {
+        return;
+    }
+    let mut left = Vec::new();
+    if is_writable {
+        left = [superblocks(handle).await, intents(handle, false).await, map(handle).await].concat();
+    }
+    let is_left = |flaw: &Flaw| left.iter().any(|other| (other.member, other.offset) == (flaw.member, flaw.offset));
+    handle.with(|state| {
+        for flaw @ Flaw { member, offset, place, kind } in flaws {
+            let end = if is_writable && !is_left(&flaw) { End::Repaired } else { End::Avoided };
+            state.record(Record { at: state.now, place, member, offset, kind, end });
+            persist::count_fault(state, member);
+        }
+    });
+}
+
+/// Members whose metadata are complete: not those that just came.
+fn settled_members(state: &State) -> Vec<Slot> {
+    let is_told = |slot: Slot| state.superblock_written.is_some() || state.abreast.contains(slot);
+    let is_settled = |&slot: &Slot| !state.members[slot].is_newcomer && is_told(slot);
+    state.attached().into_iter().filter(is_settled).collect()
+}
+
+/// The copies of the superblock that are not whole, or not of today.
+async fn superblocks(handle: &Handle) -> Vec<Flaw> {
+    hold(handle, |state| &mut state.superblock_rounds, Queue::Superblock).await;
+    let wanted: Vec<Wanted> = handle.with(|state| {
+        let copies = |&slot: &Slot| {
+            let size = state.options.member_bytes.get(slot).copied().unwrap_or(state.geometry.member_bytes);
+            let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
+            let generation = state.superblock.generation;
+            // A volume that was just made, and a member that was just taken in, have those of one generation.
+            let is_first = generation < 4 || matches!(state.members[slot].state, MemberState::Rebuilding { .. });
+            let is_there = move |index: usize| !is_first || index as u64 % 2 == generation % 2;
+            let copies = offsets.into_iter().enumerate().filter(move |&(index, _)| is_there(index));
+            let wanted = |(_, offset)| Wanted { member: slot, offset, len: SUPERBLOCK_BYTES, place: Place::Superblock };
+            copies.map(wanted).collect::<Vec<_>>()
+        };
+        settled_members(state).iter().flat_map(copies).collect()
+    });
+    let flaws = read(handle, wanted, |state, wanted, block| {
+        let Ok(said) = Superblock::decode(block) else { return Some(Kind::Garbled) };
+        let is_ours = said.array == state.superblock.array && said.slot == wanted.member;
+        let places = Superblock::offsets(bytes_of(state, wanted.member)).expect("it has room for its superblocks");
+        let turn = places.iter().position(|&offset| offset == wanted.offset).expect("it is one of them") as u64 % 2;
+        let newest = state.superblock_written.as_ref().filter(|written| turn == written.generation % 2);
+        let is_right = newest.is_none_or(|written| said == written.of_slot(wanted.member));
+        (!is_ours || !is_right).then_some(if is_ours { Kind::LostWrite } else { Kind::Garbled })
+    })
+    .await;
+    release(handle, |state| &mut state.superblock_rounds, Queue::Superblock);
+    flaws
+}
+
+fn bytes_of(state: &State, member: Slot) -> u64 {
+    state.options.member_bytes.get(member).copied().unwrap_or(state.geometry.member_bytes)
+}
+
+/// The pages of the intents that are not whole, or do not call dirty what they should; all are written again, if wished.
+async fn intents(handle: &Handle, repairs: bool) -> Vec<Flaw> {
+    while handle.with(|state| !state.intents.pages_busy.is_empty()) {
+        handle.park(Queue::Intent).await;
+    }
+    let wanted = handle.with(|state| {
+        let pages = 0..state.geometry.intent_pages;
+        state.intents.pages_busy.extend(pages.clone());
+        let len = state.geometry.block_bytes as usize;
+        let on_all = |page: u64| {
+            let (offset, place) = (state.geometry.intent_page_offset(page), Place::Intents { page });
+            let wanted = move |member| Wanted { member, offset, len, place };
+            settled_members(state).into_iter().map(wanted)
+        };
+        pages.flat_map(on_all).collect()
+    });
+    let flaws = read(handle, wanted, |state, wanted, block| {
+        let index = wanted.place.page().expect("it is a page");
+        let Ok(page) = intent::Page::decode(block, state.superblock.array, index) else { return Some(Kind::Garbled) };
+        let start = index * state.geometry.regions_per_page();
+        let end = (start + state.geometry.regions_per_page()).min(state.geometry.regions());
+        let is_told = |region: u64| !state.intents.durable.get(region) || page.contains(region - start);
+        let is_right = state.options.is_read_only || (start..end).all(is_told);
+        (!is_right).then_some(Kind::LostWrite)
+    })
+    .await;
+    if repairs && !flaws.is_empty() {
+        persist::announce_again(handle).await;
+    }
+    handle.with(|state| {
+        state.intents.pages_busy.clear();
+        state.wake(Queue::Intent);
+    });
+    flaws
+}
+
+/// The pages of the written map that are not whole, or not of today.
+async fn map(handle: &Handle) -> Vec<Flaw> {
+    hold(handle, |state| &mut state.flush_rounds, Queue::Flush).await;
+    let pages = handle.with(|state| state.geometry.written_pages);
+    let mut flaws = Vec::new();
+    for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
+        let wanted = handle.with(|state| {
+            let both = |page: u64| [0, 1].map(|turn| (page, state.geometry.written_page_offset(page, turn)));
+            let places = (start..(start + PAGES_AT_ONCE).min(pages)).flat_map(both);
+            let len = WRITTEN_PAGE_BYTES as usize;
+            let on_all = |(page, offset)| {
+                let wanted = move |member| Wanted { member, offset, len, place: Place::Map { page } };
+                settled_members(state).into_iter().map(wanted)
+            };
+            places.flat_map(on_all).collect()
+        });
+        let found = read(handle, wanted, |state, wanted, block| {
+            let index = wanted.place.page().expect("it is a page");
+            let newest = state.written_generations[index as usize];
+            let is_newest = state.geometry.written_page_offset(index, newest) == wanted.offset;
+            let is_changed = state.written_changed.contains(&index);
+            let Ok(page) = written::Page::decode(block, state.superblock.array, index) else {
+                // The other place of a page that was written once holds nothing yet; after a crash, perhaps half a page.
+                let is_once = is_changed || state.written_once.contains(&index);
+                let is_vacant = !is_newest && (is_once || block.iter().all(|&byte| byte == 0));
+                return (!is_vacant).then_some(Kind::Garbled);
+            };
+            let since = state.written_sinces[index as usize];
+            let encoded =
+                || written::encode(&state.geometry, state.superblock.array, index, newest, since, &state.written);
+            let is_right = !is_newest || page.generation == newest && (is_changed || encoded()[..] == *block);
+            (!is_right).then_some(Kind::LostWrite)
+        });
+        flaws.extend(found.await);
+    }
+    release(handle, |state| &mut state.flush_rounds, Queue::Flush);
+    flaws
+}
+
+/// Reads blocks and looks at each: what is wrong with it, if anything is.
+async fn read(
+    handle: &Handle,
+    wanted: Vec<Wanted>,
+    flaw: impl Fn(&State, &Wanted, &[u8]) -> Option<Kind>,
+) -> Vec<Flaw> {
+    let ops = wanted.iter().map(|wanted| {
+        let buffer = Buffer::zeroed(wanted.len);
+        (wanted.member, OpKind::Read { offset: wanted.offset, buffer })
+    });
+    let done = handle.ops(ops.collect()).await;
+    let mut flaws = Vec::new();
+    let mut gone = Vec::new();
+    handle.with(|state| {
+        for (done, wanted) in done.iter().zip(&wanted) {
+            let kind = match (done.result, &done.buffer) {
+                (Ok(()), Some(block)) => flaw(state, wanted, block),
+                (Err(Fault::Medium), _) => Some(Kind::Unreadable),
+                _ => {
+                    gone.push(done.disk);
+                    None
+                }
+            };
+            let Wanted { member, offset, place, .. } = *wanted;
+            flaws.extend(kind.map(|kind| Flaw { member, offset, place, kind }));
+        }
+    });
+    gone.dedup();
+    for disk in gone {
+        // Not waited for: whoever is taken out is written down by a round that may wait for this one.
+        let own = handle.clone();
+        handle.spawn(async move { persist::take_out(&own, disk, Why::Gone).await });
+    }
+    flaws
+}
+
+/// Keeps rounds from being run until [`release`].
+async fn hold(handle: &Handle, of: fn(&mut State) -> &mut Rounds, queue: Queue) {
+    while handle.with(|state| std::mem::replace(&mut of(state).is_running, true)) {
+        handle.park(queue).await;
+    }
+}
+
+fn release(handle: &Handle, of: fn(&mut State) -> &mut Rounds, queue: Queue) {
+    handle.with(|state| {
+        of(state).is_running = false;
+        state.wake(queue);
+    });
+}
