@@ -13,6 +13,8 @@ pub mod detector;
 pub mod inventory;
 pub mod ioprio;
 pub mod member;
+pub mod output;
+pub mod owner;
 pub mod probing;
 pub mod pump;
 pub mod session;
