@@ -19,6 +19,7 @@ pub mod probing;
 pub mod pump;
 pub mod session;
 pub mod sg;
+pub mod shown;
 pub mod store;
 pub mod subject;
 pub mod sysfs;
