@@ -2,6 +2,7 @@
 
 use crate::claim::{Claim, ClaimError};
 use crate::detector::{self, Detector};
+use crate::output::{Existing, Output, OutputError};
 use crate::pump::{self, Watcher};
 use crate::store::{self, Store, StoreError};
 use crate::subject::Subject;
@@ -16,7 +17,6 @@ use scrubjay_core::scrub::{Config, Pass, Report, Scrub, State};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange};
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -87,13 +87,8 @@ pub enum SessionError {
         source: VerifierError,
     },
     /// The record cannot be written.
-    #[error("record {path}: {source}")]
-    Record {
-        /// Which file.
-        path: PathBuf,
-        /// What the kernel says.
-        source: io::Error,
-    },
+    #[error("no record can be written: {0}")]
+    Record(#[from] OutputError),
 }
 
 /// What is known of a session before it runs.
@@ -135,7 +130,7 @@ pub struct Session {
     verifier: verify::Opened,
     detector: Box<dyn Detector>,
     store: Store,
-    record: Option<BufWriter<File>>,
+    record: Option<BufWriter<Output>>,
     _claims: Vec<Claim>,
 }
 
@@ -150,6 +145,8 @@ pub struct Ended {
     pub troubles: Vec<String>,
     /// Could the state be saved at the end?
     pub is_saved: bool,
+    /// Is the record that was asked for in its place, and whole?
+    pub is_recorded: bool,
     /// Foreground requests that the detector could not count.
     pub foreground_lost: u64,
 }
@@ -177,14 +174,9 @@ impl Session {
             started: Nanos::ZERO,
             today: scrubjay_core::units::UnixSeconds(0),
         };
-        let record = match &options.record {
-            None => None,
-            Some(file) => {
-                // A new file, never one that is there: it might be somebody's data, or the target itself.
-                let fail = |source| SessionError::Record { path: file.clone(), source };
-                Some(BufWriter::new(File::create_new(file).map_err(fail)?))
-            }
-        };
+        // A new file, never one that is there: it might be somebody's data, or the target itself.
+        let record = options.record.as_ref().map(|file| Output::create(file, Existing::Kept)).transpose()?;
+        let record = record.map(BufWriter::new);
         notes.extend(subject.notes());
         if watched.kind == detector::Kind::Blind && options.policy.heeds_foreground() {
             notes.push(
@@ -242,6 +234,7 @@ impl Session {
             published_at: Nanos::ZERO,
             troubles: Vec::new(),
             is_saved: true,
+            is_recorded: true,
         };
         if let Err(error) = class {
             warden.trouble("idle I/O class refused", &error);
@@ -250,12 +243,14 @@ impl Session {
         pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut warden, stop);
         let report = scrub.report(clock::now());
         warden.save(&scrub, true);
+        warden.end_record();
         (warden.publish)(&report, &warden.troubles);
         Ended {
             paused: report.state == State::Running,
             report,
             troubles: warden.troubles,
             is_saved: warden.is_saved,
+            is_recorded: warden.is_recorded,
             foreground_lost: self.detector.lost(),
         }
     }
@@ -358,7 +353,7 @@ fn record_head(id: &str, config: &Config, order: OrderKind, policy: Choice, grid
 struct Warden<'a> {
     subject: &'a dyn Subject,
     store: &'a Store,
-    record: Option<BufWriter<File>>,
+    record: Option<BufWriter<Output>>,
     publish: &'a mut dyn FnMut(&Report, &[String]),
     saved_at: Nanos,
     hasty_at: Nanos,
@@ -366,6 +361,7 @@ struct Warden<'a> {
     published_at: Nanos,
     troubles: Vec<String>,
     is_saved: bool,
+    is_recorded: bool,
 }
 
 impl Warden<'_> {
@@ -393,9 +389,22 @@ impl Warden<'_> {
         if let Some(file) = &mut self.record
             && let Err(error) = writeln!(file, "{entry}")
         {
-            self.trouble("the record ends early", &error);
-            self.record = None;
+            self.lose_record(&error);
         }
+    }
+
+    /// Puts the record in its place, if all of it can be written.
+    fn end_record(&mut self) {
+        let Some(file) = self.record.take() else { return };
+        let ended = file.into_inner().map_err(io::IntoInnerError::into_error);
+        if let Err(error) = ended.and_then(|output| Ok(output.commit()?)) {
+            self.lose_record(&error);
+        }
+    }
+
+    fn lose_record(&mut self, error: &io::Error) {
+        self.trouble("THE RECORD IS NOT WRITTEN", error);
+        (self.record, self.is_recorded) = (None, false);
     }
 }
 

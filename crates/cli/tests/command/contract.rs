@@ -75,7 +75,7 @@ fn bad_sizes_are_refused_in_one_line() {
 #[test]
 fn a_record_never_replaces_a_file() {
     let bench = Bench::with_image(1);
-    bench.run(&["scrub", "disk.img", "--record", "disk.img"]).refused(1, "record disk.img: File exists");
+    bench.run(&["scrub", "disk.img", "--record", "disk.img"]).refused(2, "no record can be written: disk.img exists");
     assert_eq!(fs::metadata(bench.image()).unwrap().len(), 1 << 20, "least of all the target");
 }
 

@@ -7,6 +7,7 @@ mod contract;
 mod create;
 #[path = "../../examples/demo/client.rs"]
 mod nbd;
+mod outputs;
 mod pause;
 mod probed;
 mod replay;

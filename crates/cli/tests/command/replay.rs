@@ -1,6 +1,6 @@
 //! What happened on a real file, replayed by the simulator: the same machine, told the same, gives the same operations.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Ran};
 use scrubjay_core::coverage::Coverage;
 use scrubjay_core::idle::{Choice, Goal};
 use scrubjay_core::journal::Journal;
@@ -29,6 +29,21 @@ fn machine(record: &str, policy: Choice) -> Scrub {
     };
     let order = OrderKind::Staggered.order(&[]);
     Scrub::new(config, order, policy.policy(), Coverage::new(grid), Pass::default())
+}
+
+/// What does not fit is said, and no half of it passes for the whole.
+#[test]
+fn a_record_that_cannot_be_written_is_told() {
+    let bench = Bench::with_image(24);
+    // No file may grow beyond 4 KiB: the state fits, the record does not.
+    let policy = ["--policy", "none", "--detector", "none", "--request", "512KiB"];
+    let command = bench.command(&[&["scrub", "disk.img", "--record", "run.journal"], &policy[..]].concat());
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"]).arg(command.get_program());
+    limited.args(command.get_args()).current_dir(bench.folder.path()).env("XDG_STATE_HOME", bench.state());
+    let ran = Ran::new(limited.output().unwrap());
+    assert!(ran.code == Some(1) && ran.stderr.contains("THE RECORD IS NOT WRITTEN: File too large"), "{ran:?}");
+    assert!(!bench.folder.path().join("run.journal").exists());
 }
 
 #[test]
