@@ -2,6 +2,7 @@
 
 mod arrays;
 mod bench;
+mod claims;
 mod code_speed;
 mod contract;
 mod create;
