@@ -1,6 +1,6 @@
 //! What happened on a real file, replayed by the simulator: the same machine, told the same, gives the same operations.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::Bench;
 use scrubjay_core::coverage::Coverage;
 use scrubjay_core::idle::{Choice, Goal};
 use scrubjay_core::journal::Journal;
@@ -35,13 +35,9 @@ fn machine(record: &str, policy: Choice) -> Scrub {
 #[test]
 fn a_record_that_cannot_be_written_is_told() {
     let bench = Bench::with_image(24);
-    // No file may grow beyond 4 KiB: the state fits, the record does not.
     let policy = ["--policy", "none", "--detector", "none", "--request", "512KiB"];
-    let command = bench.command(&[&["scrub", "disk.img", "--record", "run.journal"], &policy[..]].concat());
-    let mut limited = std::process::Command::new("sh");
-    limited.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"]).arg(command.get_program());
-    limited.args(command.get_args()).current_dir(bench.folder.path()).env("XDG_STATE_HOME", bench.state());
-    let ran = Ran::new(limited.output().unwrap());
+    // The state fits, the record does not: not all of it, when all that is left of it is written at the end.
+    let ran = bench.run_on_full_disk(&[&["scrub", "disk.img", "--record", "run.journal"], &policy[..]].concat());
     assert!(ran.code == Some(1) && ran.stderr.contains("THE RECORD IS NOT WRITTEN: File too large"), "{ran:?}");
     assert!(!bench.folder.path().join("run.journal").exists());
 }
