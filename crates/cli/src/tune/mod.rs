@@ -9,7 +9,7 @@ mod text;
 use crate::args::Tune;
 use crate::exit::{Exit, Usage};
 use crate::load::{self, Hold, Load};
-use crate::say::say;
+use crate::say::{say, shown_path};
 use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
 use found::{Task, Took, Tuned};
@@ -103,7 +103,7 @@ fn print(args: &Tune, task: &Task, loads: &[Load], tuned: &[Tuned], took: Took) 
             writeln!(out, "{}", snippet::snippet(load, task, pair))?;
         }
         (_, _, Some(path)) if tuned.iter().all(|tuned| tuned.best.is_ok()) => {
-            writeln!(out, "Next: scrubjay scrub /dev/sdX --config {}", path.display())?;
+            writeln!(out, "Next: scrubjay scrub /dev/sdX --config {}", shown_path(path))?;
         }
         _ => {}
     }
