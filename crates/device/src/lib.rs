@@ -17,6 +17,7 @@ pub mod output;
 pub mod owner;
 pub mod probing;
 pub mod pump;
+mod saver;
 pub mod session;
 pub mod sg;
 pub mod shown;

@@ -4,6 +4,7 @@ use crate::claim::{Claim, ClaimError};
 use crate::detector::{self, Detector};
 use crate::output::{Existing, Output, OutputError};
 use crate::pump::{self, Watcher};
+use crate::saver::{How, Saver};
 use crate::store::{self, Store, StoreError};
 use crate::subject::Subject;
 use crate::verify::{self, VerifierError};
@@ -216,6 +217,7 @@ impl Session {
     /// Runs until all is verified, the disk is gone, or `stop` is set (a stop is a pause). Puts the calling thread into
     /// the idle I/O class. `publish` gets a report and the troubles so far, several times a second and at the end.
     pub fn run(mut self, stop: &AtomicBool, publish: &mut dyn FnMut(&Report, &[String])) -> Ended {
+        let saver = Saver::new(self.store.clone());
         let class = ioprio::enter_idle_class();
         let (mut config, order, policy, coverage, pass) = self.scrub_setup;
         config.started = clock::now();
@@ -226,6 +228,7 @@ impl Session {
         let mut warden = Warden {
             subject: &*self.subject,
             store: &self.store,
+            saver: None,
             record: self.record.take(),
             publish,
             saved_at: config.started,
@@ -236,13 +239,17 @@ impl Session {
             is_saved: true,
             is_recorded: true,
         };
+        match saver {
+            Ok(saver) => warden.saver = Some(saver),
+            Err(error) => warden.trouble("the state is saved between reads, not beside them", &error),
+        }
         if let Err(error) = class {
             warden.trouble("idle I/O class refused", &error);
         }
         warden.record(&record_head);
         pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut warden, stop);
         let report = scrub.report(clock::now());
-        warden.save(&scrub, true);
+        warden.save_last(&scrub);
         warden.end_record();
         (warden.publish)(&report, &warden.troubles);
         Ended {
@@ -353,6 +360,8 @@ fn record_head(id: &str, config: &Config, order: OrderKind, policy: Choice, grid
 struct Warden<'a> {
     subject: &'a dyn Subject,
     store: &'a Store,
+    /// Nothing where there can be no more threads.
+    saver: Option<Saver>,
     record: Option<BufWriter<Output>>,
     publish: &'a mut dyn FnMut(&Report, &[String]),
     saved_at: Nanos,
@@ -372,13 +381,34 @@ impl Warden<'_> {
         }
     }
 
-    fn save(&mut self, scrub: &Scrub, durably: bool) {
+    /// Begins to save. Nothing else is being saved.
+    fn save(&mut self, scrub: &Scrub, how: How) {
         let is_complete = scrub.state() == State::Complete;
         let pass = (!is_complete).then(|| scrub.pass().clone());
         let coverage = scrub.coverage().clone();
         let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass };
         self.saved_count = scrub.pass().done.count();
-        let result = if durably { self.store.save(&saved) } else { self.store.save_in_haste(&saved) };
+        match (&mut self.saver, how) {
+            (Some(saver), _) => saver.start(saved, how),
+            (None, How::Durably) => self.note_saved(self.store.save(&saved)),
+            (None, How::InHaste) => self.note_saved(self.store.save_in_haste(&saved)),
+        }
+    }
+
+    /// Saves what is known at the end, and waits for it.
+    fn save_last(&mut self, scrub: &Scrub) {
+        self.await_save();
+        self.save(scrub, How::Durably);
+        self.await_save();
+    }
+
+    fn await_save(&mut self) {
+        if let Some(result) = self.saver.as_mut().and_then(Saver::wait) {
+            self.note_saved(result);
+        }
+    }
+
+    fn note_saved(&mut self, result: io::Result<()>) {
         self.is_saved = result.is_ok();
         if let Err(error) = result {
             self.trouble(&format!("STATE NOT SAVED in {}", self.store.path().display()), &error);
@@ -422,13 +452,19 @@ impl Watcher<Scrub> for Warden<'_> {
             self.published_at = now;
             (self.publish)(&scrub.report(now), &self.troubles);
         }
+        if let Some(result) = self.saver.as_mut().and_then(Saver::poll) {
+            self.note_saved(result);
+        }
+        if self.saver.as_ref().is_some_and(Saver::is_busy) {
+            return;
+        }
         let new = scrub.pass().done.count() - self.saved_count;
         if now.since(self.saved_at) >= SAVE_EVERY {
             (self.saved_at, self.hasty_at) = (now, now);
-            self.save(scrub, true);
+            self.save(scrub, How::Durably);
         } else if new > self.subject.sectors() / HASTE_SHARE && now.since(self.hasty_at) >= SAVE_IN_HASTE_EVERY {
             self.hasty_at = now;
-            self.save(scrub, false);
+            self.save(scrub, How::InHaste);
         }
     }
 
