@@ -32,8 +32,7 @@ const STICKY: u32 = 0o1000;
 
 /// As whom we open files.
 pub fn user() -> u32 {
-    // SAFETY: geteuid takes nothing, touches no memory and cannot fail.
-    unsafe { libc::geteuid() }
+    rustix::process::geteuid().as_raw()
 }
 
 /// Are we root, as far as files are concerned?
