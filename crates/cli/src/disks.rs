@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use crate::quantity::{show_count, show_time};
+use crate::say::{shown, shown_path};
 use anyhow::{Context, Result};
 use scrubjay_core::units::{Nanos, SectorRange};
 use scrubjay_device::inventory::{self, Disk};
@@ -32,7 +33,8 @@ pub fn run() -> Result<Exit> {
         .map(|column| rows.iter().chain([&headings]).map(|row| row[column].chars().count()).max().unwrap_or(0))
         .collect();
     for row in [&headings].into_iter().chain(&rows) {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{:width$}", shown(cell))).collect();
         writeln!(out, "{}", cells.join("  ").trim_end())?;
     }
     let advice = disks.iter().find_map(|disk| match &disk.obstacle {
@@ -44,7 +46,7 @@ pub fn run() -> Result<Exit> {
     }
     let disk = disks.iter().find(|disk| disk.obstacle.is_none());
     let (sudo, disk) = disk.map_or(("sudo ", &disks[0]), |disk| ("", disk));
-    let first = format!("{sudo}scrubjay scrub {}", disk.path.display());
+    let first = format!("{sudo}scrubjay scrub {}", shown_path(&disk.path));
     writeln!(out, "\nNext:")?;
     writeln!(out, "  {first:<32}  read every sector of it while it is idle; nothing is written to it")?;
     writeln!(out, "  {:<32}  all options, with examples", "scrubjay scrub --help")?;

@@ -2,8 +2,12 @@
 
 use crate::args::{Cli, Generate, Generated};
 use crate::exit::Exit;
+use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+use scrubjay_device::output::{self, Existing};
+use std::path::Path;
 use std::{fs, io};
 
 /// Writes what is asked for.
@@ -15,9 +19,22 @@ pub fn run(args: &Generate) -> Result<Exit> {
         }
         Generated::Man { folder } => {
             fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-            clap_mangen::generate_to(command, folder)
-                .with_context(|| format!("cannot write to {}", folder.display()))?;
+            let mut command = command.disable_help_subcommand(true);
+            command.build();
+            pages(command, folder)?;
         }
     }
     Ok(Exit::Clean)
+}
+
+/// A page of the manual for the command, and one for each below it.
+fn pages(command: Command, folder: &Path) -> Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()).cloned() {
+        pages(below, folder)?;
+    }
+    let page = Man::new(command);
+    let path = folder.join(page.get_filename());
+    let mut text = Vec::new();
+    page.render(&mut text).with_context(|| format!("cannot make {}", path.display()))?;
+    output::write(&path, Existing::Replaced, &text).map_err(unwritable)
 }

@@ -23,6 +23,7 @@ mod tally;
 mod target;
 mod trace;
 mod tune;
+mod unwritable;
 mod volume;
 
 use args::{Cli, Verb};

@@ -59,6 +59,9 @@ impl Outcome {
                 Some(format!("{} could not be judged: the device does not answer as it should ({cause})", Bytes(left)))
             }
             State::Running if !self.ended.is_saved => Some("paused, but its progress could not be saved".to_owned()),
+            State::Running | State::Complete if !self.ended.is_recorded => {
+                Some("the record could not be written".to_owned())
+            }
             State::Running | State::Complete => None,
         }
     }
@@ -80,7 +83,9 @@ impl Outcome {
             State::Gone | State::Failed(_) => Exit::Failed,
             State::Running if !self.ended.is_saved => Exit::Failed,
             State::Running => Exit::Paused,
-            State::Complete if is_spotless && self.found.iter().flatten().next().is_none() => Exit::Clean,
+            State::Complete if is_spotless && self.found.iter().flatten().next().is_none() => {
+                if self.ended.is_recorded { Exit::Clean } else { Exit::Failed }
+            }
             State::Complete => Exit::Found,
         }
     }

@@ -1,7 +1,7 @@
 //! Progress on standard error: a live line a target on a terminal, a plain line now and then elsewhere.
 
 use crate::quantity::{show_count, show_rest};
-use crate::say::say;
+use crate::say::{say, shown, shown_path};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scrubjay_core::scrub::{Activity, Report, State};
 use scrubjay_core::units::{Bytes, Nanos};
@@ -55,7 +55,7 @@ impl Progress {
         let lines = facts
             .iter()
             .map(|facts| Line {
-                name: facts.path.display().to_string(),
+                name: shown_path(&facts.path),
                 goal: facts.goal.map(|goal| goal.mean),
                 troubles_said: 0,
                 is_ended: false,
@@ -103,7 +103,7 @@ impl Progress {
             match &self.kind {
                 Kind::Silent => news.iter().for_each(|news| say(format_args!("{news}"))),
                 Kind::Live(all, bars) => {
-                    news.into_iter().for_each(|news| drop(all.println(news)));
+                    news.into_iter().for_each(|news| drop(all.println(shown(&news))));
                     bars[index].set_message(text);
                 }
                 Kind::Plain => {

@@ -2,6 +2,7 @@
 
 use crate::outcome::Outcome;
 use crate::quantity::{show_count, show_time};
+use crate::say::{shown, shown_path};
 use crate::volume::steer::describe;
 use scrubjay_core::scrub::State;
 use scrubjay_core::units::{Bytes, Nanos};
@@ -22,7 +23,7 @@ const ADVICE_LOST: &str =
 pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
     for outcome in outcomes {
         let report = &outcome.ended.report;
-        writeln!(out, "{}: {}", outcome.facts.path.display(), headline(outcome))?;
+        writeln!(out, "{}: {}", shown_path(&outcome.facts.path), shown(&headline(outcome)))?;
         for found in report.unreadable.iter().take(RUNS_SHOWN) {
             let (start, count) = (found.range.start, found.range.count());
             if outcome.found.is_some() {
@@ -55,7 +56,7 @@ pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
         }
         writeln!(out, "  {}", cost(outcome))?;
         for note in outcome.notes() {
-            writeln!(out, "  note: {note}")?;
+            writeln!(out, "  note: {}", shown(&note))?;
         }
     }
     Ok(())
@@ -65,7 +66,7 @@ pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
 fn findings(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
     let all = outcome.found.iter().flatten();
     for finding in all.clone().take(RUNS_SHOWN) {
-        writeln!(out, "  {}", describe(finding))?;
+        writeln!(out, "  {}", shown(&describe(finding)))?;
     }
     match all.count() {
         count if count > RUNS_SHOWN => writeln!(out, "  ... and more rows: {} (--json lists all)", count - RUNS_SHOWN),

@@ -12,6 +12,7 @@ use scrubjay_core::idle::{Choice, Goal};
 use scrubjay_core::scrub::Report;
 use scrubjay_core::tour::OrderKind;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
+use scrubjay_device::output::OutputError;
 use scrubjay_device::session::{Facts, Options, Session, SessionError};
 use scrubjay_device::store::{self, StoreError};
 use scrubjay_device::subject::Subject;
@@ -223,9 +224,11 @@ fn exit_of(error: &SessionError) -> Exit {
         SessionError::Store(StoreError::Folder { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
             Exit::Permission
         }
-        SessionError::Claim { .. }
-        | SessionError::Store(_)
-        | SessionError::Verifier { .. }
-        | SessionError::Record { .. } => Exit::Failed,
+        SessionError::Claim { .. } | SessionError::Store(_) | SessionError::Verifier { .. } => Exit::Failed,
+        SessionError::Record(OutputError::Io { source, .. }) => match source.kind() {
+            ErrorKind::PermissionDenied => Exit::Permission,
+            _ => Exit::Failed,
+        },
+        SessionError::Record(_) => Exit::Usage,
     }
 }

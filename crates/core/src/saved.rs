@@ -23,6 +23,7 @@ use crate::scrub::Pass;
 use crate::tour::Grid;
 use crate::units::{SectorRange, UnixSeconds};
 use crate::verdict::Cause;
+use scrubjay_code::crc32c;
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
@@ -262,13 +263,6 @@ fn repeated<T: PartialEq>(values: impl Iterator<Item = T>) -> impl Iterator<Item
             times += 1;
         }
         Some((value, times))
-    })
-}
-
-/// CRC-32C (Castagnoli), a bit at a time: a state is a few KiB.
-fn crc32c(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |crc: u32, _| (crc >> 1) ^ (0x82f6_3b78 & (crc & 1).wrapping_neg()))
     })
 }
 

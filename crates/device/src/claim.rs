@@ -1,18 +1,27 @@
 //! Claims: two scrubs of one disk would only be in each other's way, so the second is told who holds it.
 //!
-//! A claim is a listening socket in Linux's abstract namespace, named after the disk's device number. It leaves nothing
-//! behind, whatever ends its holder, and the kernel itself says who that is. (Containers with a network namespace of
-//! their own do not see each other's claims.)
+//! A claim is a locked file (`flock(2)`) in a folder that only its user may enter: `/run/scrubjay/claims` for root,
+//! `$XDG_RUNTIME_DIR/scrubjay/claims` for others, `/tmp/scrubjay-UID/claims` where there is none. So nobody can keep root
+//! from scrubbing, and nobody waits: a lock is had at once or not at all. The kernel lets go of it, whatever ends its holder.
+//! (Users do not see each other's claims, nor do containers with a `/run` of their own.)
 
-use std::io;
-use std::os::fd::AsRawFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use crate::owner::{self, Meddler};
+use crate::shown::shown;
+use crate::store;
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// Holds the disk until it is dropped.
 #[derive(Debug)]
 pub struct Claim {
-    _listener: UnixListener,
+    folder: OwnedFd,
+    name: String,
+    _file: File,
 }
 
 /// Why there is no claim.
@@ -26,57 +35,153 @@ pub enum ClaimError {
         /// Its command line.
         command: String,
     },
+    /// Another process holds it, and it cannot be said which one.
+    #[error("is being scrubbed already, by a process that cannot be seen from here: let it finish, or stop it there")]
+    HeldUnseen,
     /// This very process holds it.
     #[error("lies on the same disk as another target of this command: scrub them one after the other")]
     HeldByUs,
+    /// The folder is not ours alone.
+    #[error(
+        "cannot be claimed: {folder}: {meddler}, and others could be in the way: remove it, or give it to us alone"
+    )]
+    Meddled {
+        /// The folder of claims.
+        folder: PathBuf,
+        /// Who has a say there.
+        meddler: Meddler,
+    },
     /// The kernel refuses.
-    #[error("cannot be claimed: {0}")]
-    Io(#[from] io::Error),
+    #[error("cannot be claimed: {path}: {source}")]
+    Io {
+        /// What cannot be made or locked.
+        path: PathBuf,
+        /// What the kernel says.
+        source: io::Error,
+    },
 }
 
+/// For its owner alone.
+const OURS: Mode = Mode::RWXU;
+/// A file of ours.
+const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+/// A file that was removed between opening and locking it is made again, so often.
+const TRIES_MAX: usize = 100;
+
 impl Claim {
-    /// Claims what `name` stands for, one holder at a time on this machine. At most 80 bytes.
+    /// Claims what `name` stands for, one holder at a time. Never waits.
     ///
     /// # Errors
     /// [`ClaimError::Held`] when somebody does already.
     pub fn take(name: &str) -> Result<Claim, ClaimError> {
-        let address = SocketAddr::from_abstract_name(format!("scrubjay/claim/{name}"))?;
-        match UnixListener::bind_addr(&address) {
-            Ok(listener) => Ok(Claim { _listener: listener }),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(held_by(&address)),
-            Err(error) => Err(error.into()),
+        Claim::take_in(&folder(), name)
+    }
+
+    fn take_in(path: &Path, name: &str) -> Result<Claim, ClaimError> {
+        let name = store::file_name(name);
+        let fail = |source: Errno| ClaimError::Io { path: path.join(&name), source: source.into() };
+        let folder = open(path)?;
+        for _ in 0..TRIES_MAX {
+            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let mut file = File::from(rustix::fs::openat(&folder, &name, flags, PRIVATE).map_err(fail)?);
+            match file.try_lock() {
+                Ok(()) => (),
+                Err(TryLockError::WouldBlock) => return Err(held_by(&mut file)),
+                Err(TryLockError::Error(source)) => return Err(ClaimError::Io { path: path.join(&name), source }),
+            }
+            // Its last holder has removed it meanwhile: whoever comes next would lock another one.
+            if !is_named(&folder, &name, &file) {
+                continue;
+            }
+            // For whoever is refused. Without it he is told less.
+            let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+            return Ok(Claim { folder, name, _file: file });
         }
+        Err(fail(Errno::AGAIN))
     }
 }
 
-/// Who listens there?
-fn held_by(address: &SocketAddr) -> ClaimError {
-    let pid = match UnixStream::connect_addr(address).and_then(|stream| peer(&stream)) {
-        Ok(pid) => pid,
-        Err(error) => return ClaimError::Io(error),
-    };
-    if pid == std::process::id() {
-        return ClaimError::HeldByUs;
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // While it is locked, nobody else believes to hold it.
+        let _ = rustix::fs::unlinkat(&self.folder, &self.name, rustix::fs::AtFlags::empty());
     }
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let words: Vec<_> = line.split(|&byte| byte == 0).filter(|w| !w.is_empty()).map(String::from_utf8_lossy).collect();
-    ClaimError::Held { pid, command: words.join(" ") }
 }
 
-fn peer(stream: &UnixStream) -> io::Result<u32> {
-    let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
-    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes, the size of the live struct, to the pointer.
-    let result = unsafe {
-        let place = (&raw mut credentials).cast();
-        libc::getsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut length)
-    };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(credentials.pid as u32) }
+/// Is this file still the one of that name?
+fn is_named(folder: &OwnedFd, name: &str, file: &File) -> bool {
+    let named = rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
+    named.is_ok_and(|named| {
+        file.metadata().is_ok_and(|about| (about.dev(), about.ino()) == (named.st_dev, named.st_ino))
+    })
+}
+
+/// The folder of our claims.
+fn folder() -> PathBuf {
+    const NAME: &str = "scrubjay/claims";
+    if owner::is_root() {
+        return Path::new("/run").join(NAME);
+    }
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    match runtime.filter(|folder| folder.is_absolute() && folder.is_dir()) {
+        Some(folder) => folder.join(NAME),
+        None => PathBuf::from(format!("/tmp/scrubjay-{}/claims", owner::user())),
+    }
+}
+
+/// Opens the folder, and makes it if it is missing: the last two parts of its path, for us alone.
+fn open(path: &Path) -> Result<OwnedFd, ClaimError> {
+    let fail = |at: &Path, source: Errno| ClaimError::Io { path: at.to_owned(), source: source.into() };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut opened = None;
+    for at in [path.parent().unwrap_or(path), path] {
+        match rustix::fs::mkdirat(CWD, at, OURS) {
+            Ok(()) | Err(Errno::EXIST) => (),
+            Err(source) => return Err(fail(at, source)),
+        }
+        let folder = rustix::fs::openat(CWD, at, flags, Mode::empty()).map_err(|source| fail(at, source))?;
+        let about = rustix::fs::fstat(&folder).map_err(|source| fail(at, source))?;
+        if about.st_uid != owner::user() {
+            let meddler = Meddler::Owner { at: at.to_owned(), user: about.st_uid };
+            return Err(ClaimError::Meddled { folder: path.to_owned(), meddler });
+        }
+        if about.st_mode & 0o022 != 0 {
+            let meddler = Meddler::Others { at: at.to_owned() };
+            return Err(ClaimError::Meddled { folder: path.to_owned(), meddler });
+        }
+        opened = Some(folder);
+    }
+    Ok(opened.expect("two folders were opened"))
+}
+
+/// Who has locked it?
+fn held_by(file: &mut File) -> ClaimError {
+    let mut text = String::new();
+    let read = file.take(32).read_to_string(&mut text);
+    match read.ok().and_then(|_| text.trim().parse::<u32>().ok()) {
+        Some(pid) if pid == std::process::id() => ClaimError::HeldByUs,
+        Some(pid) => match fs::read(format!("/proc/{pid}/cmdline")) {
+            Ok(line) => {
+                let words = line.split(|&byte| byte == 0).filter(|word| !word.is_empty());
+                let words: Vec<_> = words.map(String::from_utf8_lossy).collect();
+                ClaimError::Held { pid, command: shown(&words.join(" ")).into_owned() }
+            }
+            Err(_) => ClaimError::HeldUnseen,
+        },
+        None => ClaimError::HeldUnseen,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn claims() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scrubjay/claims");
+        (folder, path)
+    }
 
     #[test]
     fn one_holder_at_a_time() {
@@ -85,5 +190,61 @@ mod tests {
         assert!(matches!(Claim::take(&name), Err(ClaimError::HeldByUs)));
         drop(claim);
         Claim::take(&name).unwrap();
+    }
+
+    #[test]
+    fn a_claim_is_ours_alone_and_leaves_nothing_behind() {
+        let (_folder, path) = claims();
+        let claim = Claim::take_in(&path, "../../number/8:0").unwrap();
+        let names: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap()).collect();
+        assert_eq!(names.len(), 1);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(&names[0].path())), (0o700, 0o600));
+        assert!(names[0].file_name().to_string_lossy().starts_with("number_8_0-"));
+        drop(claim);
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_where_others_have_a_say_is_refused() {
+        let (folder, path) = claims();
+        fs::create_dir_all(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(Claim::take_in(&path, "a"), Err(ClaimError::Meddled { .. })));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        Claim::take_in(&path, "a").unwrap();
+        let elsewhere = folder.path().join("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        symlink(&elsewhere, &path).unwrap();
+        assert!(matches!(Claim::take_in(&path, "a"), Err(ClaimError::Io { .. })), "a link");
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_a_killed_holder_left_is_taken_over() {
+        let (_folder, path) = claims();
+        drop(Claim::take_in(&path, "a").unwrap());
+        fs::write(path.join(store::file_name("a")), "4242424242\n").unwrap();
+        let claim = Claim::take_in(&path, "a").unwrap();
+        assert!(matches!(Claim::take_in(&path, "a"), Err(ClaimError::HeldByUs)));
+        drop(claim);
+    }
+
+    #[test]
+    fn many_at_once_are_never_two() {
+        let (_folder, path) = claims();
+        let holders = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let Ok(claim) = Claim::take_in(&path, "a") else { continue };
+                        assert_eq!(holders.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
+                        holders.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                        drop(claim);
+                    }
+                });
+            }
+        });
     }
 }

@@ -36,6 +36,14 @@ pub(crate) fn enter(class: u16) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// The class of a thread.
+#[cfg(test)]
+pub(crate) fn class_of(thread: libc::pid_t) -> io::Result<u16> {
+    // SAFETY: the call takes two plain numbers and touches no memory of ours.
+    let priority = unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_THREAD, thread) };
+    if priority < 0 { Err(io::Error::last_os_error()) } else { Ok((priority >> CLASS_SHIFT) as u16) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,10 +53,8 @@ mod tests {
         // Its own thread: the class must not stick to one that the test harness uses again.
         let class = std::thread::spawn(|| {
             enter_idle_class().unwrap();
-            // SAFETY: the call takes two plain numbers and touches no memory of ours.
-            let priority = unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_THREAD, 0) };
-            priority >> CLASS_SHIFT
+            class_of(0).unwrap()
         });
-        assert_eq!(class.join().unwrap(), i64::from(IDLE_CLASS));
+        assert_eq!(class.join().unwrap(), IDLE_CLASS);
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::claim::{Claim, ClaimError};
 use crate::detector::{self, Detector};
+use crate::output::{Existing, Output, OutputError};
 use crate::pump::{self, Watcher};
+use crate::saver::{How, Saver};
 use crate::store::{self, Store, StoreError};
 use crate::subject::Subject;
 use crate::verify::{self, VerifierError};
@@ -16,7 +18,6 @@ use scrubjay_core::scrub::{Config, Pass, Report, Scrub, State};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange};
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -87,13 +88,8 @@ pub enum SessionError {
         source: VerifierError,
     },
     /// The record cannot be written.
-    #[error("record {path}: {source}")]
-    Record {
-        /// Which file.
-        path: PathBuf,
-        /// What the kernel says.
-        source: io::Error,
-    },
+    #[error("no record can be written: {0}")]
+    Record(#[from] OutputError),
 }
 
 /// What is known of a session before it runs.
@@ -135,7 +131,7 @@ pub struct Session {
     verifier: verify::Opened,
     detector: Box<dyn Detector>,
     store: Store,
-    record: Option<BufWriter<File>>,
+    record: Option<BufWriter<Output>>,
     _claims: Vec<Claim>,
 }
 
@@ -150,6 +146,8 @@ pub struct Ended {
     pub troubles: Vec<String>,
     /// Could the state be saved at the end?
     pub is_saved: bool,
+    /// Is the record that was asked for in its place, and whole?
+    pub is_recorded: bool,
     /// Foreground requests that the detector could not count.
     pub foreground_lost: u64,
 }
@@ -177,14 +175,9 @@ impl Session {
             started: Nanos::ZERO,
             today: scrubjay_core::units::UnixSeconds(0),
         };
-        let record = match &options.record {
-            None => None,
-            Some(file) => {
-                // A new file, never one that is there: it might be somebody's data, or the target itself.
-                let fail = |source| SessionError::Record { path: file.clone(), source };
-                Some(BufWriter::new(File::create_new(file).map_err(fail)?))
-            }
-        };
+        // A new file, never one that is there: it might be somebody's data, or the target itself.
+        let record = options.record.as_ref().map(|file| Output::create(file, Existing::Kept)).transpose()?;
+        let record = record.map(BufWriter::new);
         notes.extend(subject.notes());
         if watched.kind == detector::Kind::Blind && options.policy.heeds_foreground() {
             notes.push(
@@ -224,6 +217,7 @@ impl Session {
     /// Runs until all is verified, the disk is gone, or `stop` is set (a stop is a pause). Puts the calling thread into
     /// the idle I/O class. `publish` gets a report and the troubles so far, several times a second and at the end.
     pub fn run(mut self, stop: &AtomicBool, publish: &mut dyn FnMut(&Report, &[String])) -> Ended {
+        let saver = Saver::new(self.store.clone());
         let class = ioprio::enter_idle_class();
         let (mut config, order, policy, coverage, pass) = self.scrub_setup;
         config.started = clock::now();
@@ -234,6 +228,7 @@ impl Session {
         let mut warden = Warden {
             subject: &*self.subject,
             store: &self.store,
+            saver: None,
             record: self.record.take(),
             publish,
             saved_at: config.started,
@@ -242,20 +237,27 @@ impl Session {
             published_at: Nanos::ZERO,
             troubles: Vec::new(),
             is_saved: true,
+            is_recorded: true,
         };
+        match saver {
+            Ok(saver) => warden.saver = Some(saver),
+            Err(error) => warden.trouble("the state is saved between reads, not beside them", &error),
+        }
         if let Err(error) = class {
             warden.trouble("idle I/O class refused", &error);
         }
         warden.record(&record_head);
         pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut warden, stop);
         let report = scrub.report(clock::now());
-        warden.save(&scrub, true);
+        warden.save_last(&scrub);
+        warden.end_record();
         (warden.publish)(&report, &warden.troubles);
         Ended {
             paused: report.state == State::Running,
             report,
             troubles: warden.troubles,
             is_saved: warden.is_saved,
+            is_recorded: warden.is_recorded,
             foreground_lost: self.detector.lost(),
         }
     }
@@ -358,7 +360,9 @@ fn record_head(id: &str, config: &Config, order: OrderKind, policy: Choice, grid
 struct Warden<'a> {
     subject: &'a dyn Subject,
     store: &'a Store,
-    record: Option<BufWriter<File>>,
+    /// Nothing where there can be no more threads.
+    saver: Option<Saver>,
+    record: Option<BufWriter<Output>>,
     publish: &'a mut dyn FnMut(&Report, &[String]),
     saved_at: Nanos,
     hasty_at: Nanos,
@@ -366,6 +370,7 @@ struct Warden<'a> {
     published_at: Nanos,
     troubles: Vec<String>,
     is_saved: bool,
+    is_recorded: bool,
 }
 
 impl Warden<'_> {
@@ -376,13 +381,34 @@ impl Warden<'_> {
         }
     }
 
-    fn save(&mut self, scrub: &Scrub, durably: bool) {
+    /// Begins to save. Nothing else is being saved.
+    fn save(&mut self, scrub: &Scrub, how: How) {
         let is_complete = scrub.state() == State::Complete;
         let pass = (!is_complete).then(|| scrub.pass().clone());
         let coverage = scrub.coverage().clone();
         let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass };
         self.saved_count = scrub.pass().done.count();
-        let result = if durably { self.store.save(&saved) } else { self.store.save_in_haste(&saved) };
+        match (&mut self.saver, how) {
+            (Some(saver), _) => saver.start(saved, how),
+            (None, How::Durably) => self.note_saved(self.store.save(&saved)),
+            (None, How::InHaste) => self.note_saved(self.store.save_in_haste(&saved)),
+        }
+    }
+
+    /// Saves what is known at the end, and waits for it.
+    fn save_last(&mut self, scrub: &Scrub) {
+        self.await_save();
+        self.save(scrub, How::Durably);
+        self.await_save();
+    }
+
+    fn await_save(&mut self) {
+        if let Some(result) = self.saver.as_mut().and_then(Saver::wait) {
+            self.note_saved(result);
+        }
+    }
+
+    fn note_saved(&mut self, result: io::Result<()>) {
         self.is_saved = result.is_ok();
         if let Err(error) = result {
             self.trouble(&format!("STATE NOT SAVED in {}", self.store.path().display()), &error);
@@ -393,9 +419,22 @@ impl Warden<'_> {
         if let Some(file) = &mut self.record
             && let Err(error) = writeln!(file, "{entry}")
         {
-            self.trouble("the record ends early", &error);
-            self.record = None;
+            self.lose_record(&error);
         }
+    }
+
+    /// Puts the record in its place, if all of it can be written.
+    fn end_record(&mut self) {
+        let Some(file) = self.record.take() else { return };
+        let ended = file.into_inner().map_err(io::IntoInnerError::into_error);
+        if let Err(error) = ended.and_then(|output| Ok(output.commit()?)) {
+            self.lose_record(&error);
+        }
+    }
+
+    fn lose_record(&mut self, error: &io::Error) {
+        self.trouble("THE RECORD IS NOT WRITTEN", error);
+        (self.record, self.is_recorded) = (None, false);
     }
 }
 
@@ -413,13 +452,19 @@ impl Watcher<Scrub> for Warden<'_> {
             self.published_at = now;
             (self.publish)(&scrub.report(now), &self.troubles);
         }
+        if let Some(result) = self.saver.as_mut().and_then(Saver::poll) {
+            self.note_saved(result);
+        }
+        if self.saver.as_ref().is_some_and(Saver::is_busy) {
+            return;
+        }
         let new = scrub.pass().done.count() - self.saved_count;
         if now.since(self.saved_at) >= SAVE_EVERY {
             (self.saved_at, self.hasty_at) = (now, now);
-            self.save(scrub, true);
+            self.save(scrub, How::Durably);
         } else if new > self.subject.sectors() / HASTE_SHARE && now.since(self.hasty_at) >= SAVE_IN_HASTE_EVERY {
             self.hasty_at = now;
-            self.save(scrub, false);
+            self.save(scrub, How::InHaste);
         }
     }
 

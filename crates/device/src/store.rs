@@ -1,9 +1,13 @@
 //! The state folder: one file a scrub, replaced as a whole or not at all.
 
+use crate::output::{self, Existing, Output};
+use crate::owner::{self, Meddler};
+use rustix::fs::OFlags;
 use scrubjay_core::saved::{Saved, SavedError};
 use scrubjay_core::units::SectorRange;
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Where the state of one scrub is kept.
@@ -22,6 +26,16 @@ pub enum StoreError {
         folder: PathBuf,
         /// What the kernel says.
         source: io::Error,
+    },
+    /// Somebody else could put there what he likes.
+    #[error(
+        "state folder {folder}: {meddler}: choose one that only root can change with --state DIR, say /var/lib/scrubjay"
+    )]
+    Meddled {
+        /// The folder.
+        folder: PathBuf,
+        /// Who.
+        meddler: Meddler,
     },
     /// The file cannot be read.
     #[error("state file {path}: {source}")]
@@ -60,25 +74,34 @@ pub fn default_folder() -> PathBuf {
     if let Some(home) = variable("XDG_STATE_HOME").filter(|home| home.is_absolute()) {
         return home.join("scrubjay");
     }
-    // SAFETY: geteuid takes nothing, touches no memory and cannot fail.
-    let is_root = unsafe { libc::geteuid() } == 0;
     match variable("HOME") {
-        Some(home) if !is_root => home.join(".local/state/scrubjay"),
+        Some(home) if !owner::is_root() => home.join(".local/state/scrubjay"),
         _ => PathBuf::from("/var/lib/scrubjay"),
     }
 }
 
 impl Store {
-    /// The place for the state of `disk`, or of a part of it. Makes the folder, and proves that it can be written.
+    /// The place for the state of `disk`, or of a part of it, which nobody else uses now. Makes the folder, and proves that
+    /// it can be written. For root it must be root's alone: others would have it read, and count as read, what they like.
     ///
     /// # Errors
-    /// [`StoreError::Folder`].
+    /// [`StoreError::Folder`], [`StoreError::Meddled`].
     pub fn open(folder: &Path, disk: &str, part: Option<SectorRange>) -> Result<Store, StoreError> {
         let fail = |source| StoreError::Folder { folder: folder.to_owned(), source };
+        let meddled = |meddler| StoreError::Meddled { folder: folder.to_owned(), meddler };
+        if owner::is_root() {
+            // Before, so that nothing is made in there; afterwards, since it may have come from elsewhere.
+            owner::meddler(folder).map_err(fail)?.map_or(Ok(()), |meddler| Err(meddled(meddler)))?;
+        }
         fs::create_dir_all(folder).map_err(fail)?;
+        if owner::is_root() {
+            owner::meddler(folder).map_err(fail)?.map_or(Ok(()), |meddler| Err(meddled(meddler)))?;
+        }
         let store = Store::at(folder, disk, part);
-        let probe = store.beside("probe");
-        File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(fail)?;
+        for path in [store.path.clone(), store.beside("hasty")] {
+            output::sweep(&path);
+        }
+        Output::create(&store.beside("probe"), Existing::Replaced).map_err(|error| fail(error.into()))?;
         Ok(store)
     }
 
@@ -130,8 +153,11 @@ impl Store {
     /// # Errors
     /// What the kernel says; the old state is then still there.
     pub fn save(&self, saved: &Saved) -> io::Result<()> {
-        self.replace(&self.path, saved, true)?;
-        self.path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+        let output = self.written(&self.path, saved)?;
+        // Now, not later: left behind by a death between the two, it would pass for newer.
+        output.file().sync_data()?;
+        let _ = fs::remove_file(self.beside("hasty"));
+        Ok(output.commit()?)
     }
 
     /// Saves without waiting for the disk: enough to survive the death of this process. A loss of power takes it back
@@ -140,24 +166,14 @@ impl Store {
     /// # Errors
     /// What the kernel says.
     pub fn save_in_haste(&self, saved: &Saved) -> io::Result<()> {
-        self.replace(&self.beside("hasty"), saved, false)
+        Ok(self.written(&self.beside("hasty"), saved)?.commit_in_haste()?)
     }
 
-    fn replace(&self, path: &Path, saved: &Saved, durably: bool) -> io::Result<()> {
-        let new = self.beside("new");
-        let written = File::create(&new).and_then(|mut file| {
-            file.write_all(saved.to_string().as_bytes())?;
-            if durably {
-                file.sync_data()?;
-                // Now, not later: left behind by a death between the two, it would pass for newer.
-                let _ = fs::remove_file(self.beside("hasty"));
-            }
-            fs::rename(&new, path)
-        });
-        if written.is_err() {
-            let _ = fs::remove_file(&new);
-        }
-        written
+    /// Complete, but not yet in its place.
+    fn written(&self, path: &Path, saved: &Saved) -> io::Result<Output> {
+        let mut output = Output::create(path, Existing::Replaced)?;
+        output.write_all(saved.to_string().as_bytes())?;
+        Ok(output)
     }
 
     /// Puts what was saved aside, damaged or not, so that a new state can begin. Of what was saved in haste nothing is
@@ -186,7 +202,12 @@ const STATE_BYTES_MAX: usize = 128 << 20;
 
 fn read_bounded(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(STATE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    file.take(STATE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -197,7 +218,7 @@ pub fn short_name(id: &str) -> String {
 }
 
 /// A file name for any id: what is not plain becomes `_`, and a hash keeps two such apart.
-fn file_name(id: &str) -> String {
+pub(crate) fn file_name(id: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let plain: String = id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
     let tail: String = plain.chars().skip(plain.len().saturating_sub(80)).collect();

@@ -217,8 +217,7 @@ impl TargetError {
 /// What helps depends on who asks for what.
 pub(crate) fn permission_advice(path: &Path) -> &'static str {
     let is_device = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
-    // SAFETY: geteuid takes nothing, touches no memory and cannot fail.
-    match unsafe { libc::geteuid() } {
+    match rustix::process::geteuid().as_raw() {
         0 => "even to root: this container or sandbox withholds it",
         _ if !is_device => "run as its owner, or as root",
         _ => "run as root, or join the group that may read it (usually `disk`)",

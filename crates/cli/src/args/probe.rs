@@ -29,9 +29,12 @@ pub struct Probe {
     /// Stop after so many requests, with what is known by then
     #[arg(long, value_name = "COUNT")]
     pub budget_ios: Option<u64>,
-    /// Also rewrite blocks with what they hold, which tells the redundancy. Nobody else may use the device then: it is
-    /// claimed, and refused where it is mounted, partitioned, or open in another program; other hosts cannot be seen.
-    /// (What was read before is not counted in budgets. Holes in files and thin devices are filled.)
+    /// Also rewrite blocks with what they hold, which tells the redundancy. NOBODY ELSE MAY WRITE TO THE DEVICE MEANWHILE:
+    /// what others write to a block between its reading and its writing is undone. It is claimed, and refused where it
+    /// is mounted, partitioned, or open or mapped for writing in another process of this host (root sees that, outside
+    /// of containers only). Other hosts, disks exported by the kernel (nvmet, LIO) and raw commands (/dev/sg*) cannot be
+    /// seen: rule them out yourself. (What was read before is not counted in budgets. Holes in files and thin devices
+    /// are filled.)
     #[arg(long)]
     pub allow_writes: bool,
     /// Draw what is known into this folder: index.html, pictures as SVG (classes, times, and the paper's scans), numbers as

@@ -105,7 +105,8 @@ pub struct Settings {
     #[serde(deserialize_with = "written::name")]
     pub verify: Option<Verify>,
 
-    /// Where to keep the state [default: $XDG_STATE_HOME/scrubjay, or /var/lib/scrubjay for root]
+    /// Where to keep the state; for root, a folder in which nobody else has a say [default: $XDG_STATE_HOME/scrubjay, or
+    /// /var/lib/scrubjay for root]
     #[arg(long, value_name = "DIR", help_heading = "State and output")]
     pub state: Option<PathBuf>,
     /// Watch the foreground with this detector, not the best one that works

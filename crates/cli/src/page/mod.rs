@@ -15,12 +15,14 @@ mod thin;
 #[cfg(test)]
 mod tests;
 
+use crate::unwritable::unwritable;
 use anyhow::{Context, ensure};
+use scrubjay_device::output::{Existing, Output};
 use scrubjay_sim::figure::{Exhibit, Page};
 use sheet::Sheet;
 use std::collections::HashSet;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The file that holds all, and by which a folder of ours is known.
@@ -41,15 +43,25 @@ pub fn write(page: &Page, folder: &Path, facts: &[(&str, String)]) -> anyhow::Re
     ensure!(!folder.exists() || folder.is_dir(), "{} is a file, not a folder", folder.display());
     fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
     refuse_foreign(folder, &files)?;
-    let staged: Vec<Staged> = files.iter().map(|file| Staged::write(folder, file)).collect::<anyhow::Result<_>>()?;
-    // All are complete before the first is renamed, and the page, which marks the folder as ours, is the first.
-    staged.into_iter().map(Staged::commit).collect()
+    let written: Vec<(PathBuf, Output)> = files.iter().map(|file| file.write(folder)).collect::<anyhow::Result<_>>()?;
+    // All are complete before the first is in its place, and the page, which marks the folder as ours, is the first.
+    written.into_iter().map(|(path, output)| output.commit().map_err(unwritable).map(|()| path)).collect()
 }
 
 /// A file to be.
 struct File {
     name: String,
     text: String,
+}
+
+impl File {
+    /// Writes all of it, but not yet in its place.
+    fn write(&self, folder: &Path) -> anyhow::Result<(PathBuf, Output)> {
+        let path = folder.join(&self.name);
+        let mut output = Output::create(&path, Existing::Replaced).map_err(unwritable)?;
+        output.write_all(self.text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok((path, output))
+    }
 }
 
 /// What is to be written, the page first.
@@ -91,32 +103,5 @@ fn refuse_foreign(folder: &Path, files: &[File]) -> anyhow::Result<()> {
         Some(path) => {
             anyhow::bail!("{} exists and is not part of a study's page: choose another folder", path.display())
         }
-    }
-}
-
-/// A complete file under a temporary name; removed unless it gets its own.
-struct Staged {
-    temporary: PathBuf,
-    path: PathBuf,
-}
-
-impl Staged {
-    fn write(folder: &Path, file: &File) -> anyhow::Result<Staged> {
-        let temporary = folder.join(format!(".{}.{}.new", file.name, std::process::id()));
-        let staged = Staged { temporary, path: folder.join(&file.name) };
-        fs::write(&staged.temporary, &file.text).with_context(|| format!("cannot write {}", staged.path.display()))?;
-        Ok(staged)
-    }
-
-    fn commit(self) -> anyhow::Result<PathBuf> {
-        fs::rename(&self.temporary, &self.path).with_context(|| format!("cannot write {}", self.path.display()))?;
-        Ok(self.path.clone())
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        // After a commit there is nothing left under this name; before it, what is left is of no use to anybody.
-        let _ = fs::remove_file(&self.temporary);
     }
 }

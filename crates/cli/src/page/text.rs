@@ -1,9 +1,11 @@
 //! Text in a drawing: escaped, measured and broken into lines.
 
+use scrubjay_device::shown::is_foul;
+
 /// The text as XML and HTML take it, in an element or in a quoted attribute.
 ///
 /// Names of devices and series come out of files that somebody else wrote, so control characters, which XML forbids
-/// even escaped, and characters that turn the direction of the line become U+FFFD.
+/// even escaped, and characters that turn the direction of the line become U+FFFD, as on a terminal.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for char in text.chars() {
@@ -14,8 +16,8 @@ pub fn escape(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
             '\n' | '\t' => safe.push(char),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            char if char.is_control() => safe.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            char if is_foul(char) => safe.push('\u{fffd}'),
             char => safe.push(char),
         }
     }

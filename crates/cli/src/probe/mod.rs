@@ -25,13 +25,16 @@ use scrubjay_core::probe::bench::{Budget, Prober};
 use scrubjay_core::probe::known::{Finding, Known};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::member::MemberError;
+use scrubjay_device::output::{self, Existing, OutputError};
 use scrubjay_device::probing::{ProbingError, Shared, Subject};
 use scrubjay_device::target::TargetError;
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Of one block, so many are saved in one folder.
+const SAVED_MAX: usize = 100;
 
 /// Probes a device.
 pub fn run(args: &Probe) -> Result<Exit> {
@@ -101,14 +104,20 @@ fn plot(known: &Known, spent: Budget, device: &str, folder: &Path) -> Result<()>
     Ok(())
 }
 
-/// Saves what could not be written back: nobody else has it.
+/// Saves what could not be written back, which nobody else has and only its owner may read.
 fn save(offset: u64, held: &[u8]) {
-    let name = format!("scrubjay-block-at-{offset}");
-    match fs::File::create_new(&name).and_then(|mut file| file.write_all(held).and_then(|()| file.sync_all())) {
+    let mut name = format!("scrubjay-block-at-{offset}");
+    let mut saved = output::write_private(Path::new(&name), Existing::Kept, held);
+    for another in 2..=SAVED_MAX {
+        let Err(OutputError::Exists { .. } | OutputError::Unfit { .. }) = saved else { break };
+        name = format!("scrubjay-block-at-{offset}-{another}");
+        saved = output::write_private(Path::new(&name), Existing::Kept, held);
+    }
+    match saved {
         Ok(()) => {
             say(format_args!("scrubjay: what was there is in the file {name} now: write it back when the disk is well"))
         }
-        Err(error) => say(format_args!("scrubjay: what was there cannot be saved either ({name}: {error})")),
+        Err(error) => say(format_args!("scrubjay: what was there cannot be saved either: {error}")),
     }
 }
 
@@ -125,17 +134,20 @@ fn exit_of(error: &ProbingError) -> Exit {
     match error {
         ProbingError::Target(TargetError::Permission { .. })
         | ProbingError::Member(MemberError::Permission { .. })
-        | ProbingError::Shared { shared: Shared::Unseen | Shared::NoLease(_), .. } => Exit::Permission,
+        | ProbingError::Shared { shared: Shared::Unseen | Shared::Contained | Shared::NoLease(_), .. } => {
+            Exit::Permission
+        }
         ProbingError::Target(TargetError::Io { .. })
         | ProbingError::NoRing(_)
         | ProbingError::Io { .. }
         | ProbingError::Taken { .. }
+        | ProbingError::Came { .. }
+        | ProbingError::Changing { .. }
         | ProbingError::Lost { .. } => Exit::Failed,
         ProbingError::Target(_)
         | ProbingError::Member(_)
         | ProbingError::Cached { .. }
-        | ProbingError::Shared { .. }
-        | ProbingError::TooMuch { .. } => Exit::Usage,
+        | ProbingError::Shared { .. } => Exit::Usage,
     }
 }
 

@@ -4,6 +4,7 @@ use super::advice::{self, Place};
 use super::kernel::Kernel;
 use super::words;
 use crate::quantity::{show_count, show_exact, show_time};
+use crate::say::shown;
 use scrubjay_core::probe::bench::Budget;
 use scrubjay_core::probe::known::{Claim, Known, Regime, Stage};
 use scrubjay_core::units::Bytes;
@@ -24,7 +25,7 @@ pub fn print(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let size = bytes.map_or(String::new(), |bytes| format!(" ({})", Bytes(bytes)));
-    writeln!(out, "{device}{size}: {}", headline(known))?;
+    writeln!(out, "{}{size}: {}", shown(device), headline(known))?;
     statements(known, out)?;
     for finding in &known.findings {
         writeln!(out, "! {}{}", words::finding(&finding.value), sure(finding))?;
@@ -44,7 +45,7 @@ pub fn advise(known: &Known, place: &Place, out: &mut impl Write) -> io::Result<
     if !advice.is_empty() {
         writeln!(out, "use (what you need of it):")?;
     }
-    advice.iter().try_for_each(|line| writeln!(out, "  {line}"))
+    advice.iter().try_for_each(|line| writeln!(out, "  {}", shown(line)))
 }
 
 fn headline(known: &Known) -> String {

@@ -4,6 +4,7 @@ use crate::args::{SimulateIntegrity, Synthetic};
 use crate::exit::{Exit, Usage};
 use crate::load;
 use crate::quantity::show_count;
+use crate::say::shown;
 use crate::tally::percent;
 use anyhow::{Context, Result};
 use scrubjay_core::integrity::scheme::Scheme;
@@ -195,6 +196,7 @@ fn print(out: &mut impl Write, name: &str, args: &SimulateIntegrity, counter: &C
         bytes.checked_div(count).map_or(String::new(), |mean| format!(" of {} on average", Bytes(mean)))
     };
     let (read_size, write_size) = (of(requests.reads, requests.read_bytes), of(requests.writes, requests.write_bytes));
+    let name = shown(name);
     writeln!(out, "{name}: {reads} reads{read_size}, {writes} writes{write_size}")?;
     if requests.left_out > 0 {
         writeln!(

@@ -5,6 +5,7 @@ use crate::crew;
 use crate::exit::Exit;
 use crate::load::{self, Hold, Load};
 use crate::quantity::show_time;
+use crate::say::shown;
 use crate::tally::{self, Ground, Tally, percent, rate};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -173,7 +174,7 @@ impl Document<'_> {
 
 fn print(out: &mut impl Write, load: &Load, args: &SimulateScrub, outcome: &Outcome) -> io::Result<()> {
     let parameters: Vec<String> = parameters(args).into_iter().map(Parameter::text).collect();
-    writeln!(out, "{}: {}", load.name, tally::ground(outcome))?;
+    writeln!(out, "{}: {}", shown(&load.name), tally::ground(outcome))?;
     writeln!(out, "  {}: {}", policy_name(args), parameters.join(", "))?;
     let (read, used) = (Bytes(outcome.scrub_bytes), percent(outcome.used_ratio()));
     writeln!(out, "  reads      {} ({read}), in {used} of the idle time", rate(outcome.bytes_per_second()))?;

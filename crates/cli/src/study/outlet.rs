@@ -4,6 +4,7 @@ use super::facts::Facts;
 use crate::args::Out;
 use crate::exit::{Exit, Usage};
 use crate::page;
+use crate::say::{shown, shown_path};
 use anyhow::{Context, Result};
 use scrubjay_sim::figure::Page;
 use std::io::{self, Write};
@@ -36,8 +37,8 @@ fn report(page: &Page, written: &[impl AsRef<Path>], findings: &[&str]) -> io::R
         writeln!(
             stdout,
             "{}: \"{}\", and {more} files of figures and numbers beside it",
-            index.as_ref().display(),
-            page.title
+            shown_path(index.as_ref()),
+            shown(&page.title)
         )?;
     }
     for wanted in findings {
@@ -46,7 +47,7 @@ fn report(page: &Page, written: &[impl AsRef<Path>], findings: &[&str]) -> io::R
             exhibit.name().starts_with(wanted).then_some((exhibit.title(), exhibit.caption()))
         });
         if let Some((title, caption)) = told {
-            writeln!(stdout, "\n{title}:\n  {caption}")?;
+            writeln!(stdout, "\n{}:\n  {}", shown(title), shown(caption))?;
         }
     }
     Ok(())

@@ -1,15 +1,17 @@
 //! `scrubjay trace generate`: a trace made up after a model, and the model's numbers.
 
 use super::losses::Losses;
-use super::output::{Output, Stop};
+use super::output::{Output, Stop, existing};
 use super::progress::Progress;
 use crate::args::trace::Generate;
 use crate::exit::{Exit, Usage};
 use crate::load;
 use crate::quantity::{show_count, show_time};
 use crate::say::say;
+use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
 use scrubjay_core::units::Nanos;
+use scrubjay_device::output;
 use scrubjay_trace::generate::{BUILTINS, Fit, Generator, Model, builtin};
 use scrubjay_trace::{Devices, Record};
 use std::fs;
@@ -25,13 +27,14 @@ pub fn run(args: &Generate) -> Result<Exit> {
         return list();
     }
     // What cannot be written is said before anything is learnt.
-    if let Some(path) = args.save.as_deref().filter(|path| path.exists() && !args.destination.force) {
-        return Err(Usage(format!("{} exists; --force replaces it", path.display())).into());
+    let existing = existing(args.destination.force);
+    if let Some(path) = &args.save {
+        output::check(path, existing).map_err(unwritable)?;
     }
     let output = args.out.as_deref().map(|path| Output::create(path, &args.destination)).transpose()?;
     let model = model(args)?;
     if let Some(path) = &args.save {
-        fs::write(path, model.to_json()).with_context(|| format!("cannot write {}", path.display()))?;
+        output::write(path, existing, model.to_json().as_bytes()).map_err(unwritable)?;
     }
     if let Some(output) = output {
         generate(&model, args, output)?;

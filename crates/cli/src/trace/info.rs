@@ -4,6 +4,7 @@ use super::document::Document;
 use super::show;
 use crate::args::trace::{Info, Service as From};
 use crate::exit::{Exit, Usage};
+use crate::say::shown_path;
 use crate::{load, page};
 use anyhow::{Context, Result};
 use scrubjay_core::units::Nanos;
@@ -41,7 +42,7 @@ pub fn run(args: &Info) -> Result<Exit> {
         }
         let written = draw(args, study, folder)?;
         if !args.json {
-            writeln!(out, "\n{}: figures of the idle intervals", written.display())?;
+            writeln!(out, "\n{}: figures of the idle intervals", shown_path(&written))?;
         }
     }
     Ok(Exit::Clean)

@@ -3,15 +3,15 @@
 use crate::args::trace::Destination;
 use crate::exit::{Exit, Usage};
 use crate::load;
+use crate::unwritable::unwritable;
 use anyhow::{Context, Result, ensure};
 use flate2::write::GzEncoder;
+use scrubjay_device::output::{self, Existing};
 use scrubjay_trace::formats::{FORMATS, Format};
 use scrubjay_trace::{Devices, Record, Writer};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -67,7 +67,8 @@ pub struct Output {
     name: String,
     writer: Box<dyn Writer>,
     encoder: Arc<Mutex<Option<Encoder>>>,
-    staged: Option<Staged>,
+    /// The file; nothing for standard output.
+    file: Option<output::Output>,
 }
 
 /// What was written.
@@ -83,28 +84,30 @@ impl Output {
     /// # Errors
     /// When the format is not known or cannot be written, the file exists and may not be replaced, or cannot be made.
     pub fn create(path: &Path, destination: &Destination) -> Result<Output> {
-        if path.is_dir() {
-            return Err(Usage(format!("{} is a folder: name a file", path.display())).into());
+        let is_pipe = path == Path::new("-");
+        let existing = existing(destination.force);
+        if !is_pipe {
+            output::check(path, existing).map_err(unwritable)?;
         }
         let (format, compression) = choose(path, destination.to.as_deref())?;
         let Some(new_writer) = format.writer else {
             return Err(Usage(format!("{} can be read but not written; {}", format.name, writable())).into());
         };
-        let is_pipe = path == Path::new("-");
         let name = if is_pipe { "standard output".to_owned() } else { path.display().to_string() };
-        let (sink, staged): (Box<dyn Write + Send>, _) = if is_pipe {
+        let (sink, file): (Box<dyn Write + Send>, _) = if is_pipe {
             if format.name == "parquet" && io::stdout().is_terminal() {
                 return Err(Usage("parquet is not for a terminal: name a file, or a pipe".to_owned()).into());
             }
             (Box::new(io::stdout()), None)
         } else {
-            let (file, staged) = open(path, destination.force)?;
-            (Box::new(file), staged)
+            let file = output::Output::create(path, existing).map_err(unwritable)?;
+            let sink = file.file().try_clone().with_context(|| format!("cannot write {name}"))?;
+            (Box::new(sink), Some(file))
         };
         let encoder = Encoder::new(compression, Counted { sink, bytes: 0 }).context("cannot begin to compress")?;
         let encoder = Arc::new(Mutex::new(Some(encoder)));
         let handle = BufWriter::with_capacity(BUFFER_BYTES, Handle(Arc::clone(&encoder)));
-        Ok(Output { format, name, writer: new_writer(Box::new(handle)), encoder, staged })
+        Ok(Output { format, name, writer: new_writer(Box::new(handle)), encoder, file })
     }
 
     /// The format.
@@ -130,7 +133,7 @@ impl Output {
     /// # Errors
     /// When the destination fails.
     pub fn finish(self) -> Result<Written> {
-        let Output { name, writer, encoder, staged, .. } = self;
+        let Output { name, writer, encoder, file, .. } = self;
         let finish = || -> io::Result<u64> {
             writer.finish()?;
             let encoder = encoder.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -139,9 +142,7 @@ impl Output {
             Ok(counted.bytes)
         };
         let bytes = finish().with_context(|| format!("cannot write {name}"))?;
-        if let Some(staged) = staged {
-            staged.commit().with_context(|| format!("cannot write {name}"))?;
-        }
+        file.map_or(Ok(()), output::Output::commit).map_err(unwritable)?;
         Ok(Written { bytes })
     }
 }
@@ -181,48 +182,9 @@ fn writable() -> String {
     format!("written are {}", names.join(", "))
 }
 
-/// Opens a file to write to. A regular one is written beside, and put in its place at the end.
-fn open(path: &Path, force: bool) -> Result<(File, Option<Staged>)> {
-    let cannot = |error: io::Error| load::inaccessible(format!("cannot write {}", path.display()), error);
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() && !force => {
-            Err(Usage(format!("{} exists; --force replaces it", path.display())).into())
-        }
-        // A disk holds somebody's data, and no --force makes it a place for a trace.
-        Ok(metadata) if metadata.file_type().is_block_device() => {
-            Err(Usage(format!("{} is a disk: name a file", path.display())).into())
-        }
-        // A pipe, /dev/null: nothing to put in its place.
-        Ok(metadata) if !metadata.is_file() => Ok((OpenOptions::new().write(true).open(path).map_err(cannot)?, None)),
-        _ => {
-            let Some(name) = path.file_name() else {
-                return Err(Usage(format!("{} names no file", path.display())).into());
-            };
-            let name = format!(".{}.{}.new", name.to_string_lossy(), std::process::id());
-            let staged = Staged { temporary: path.with_file_name(name), path: path.to_owned() };
-            let file = OpenOptions::new().write(true).create_new(true).open(&staged.temporary).map_err(cannot)?;
-            Ok((file, Some(staged)))
-        }
-    }
-}
-
-/// A file under a temporary name; removed unless it gets its own.
-struct Staged {
-    temporary: PathBuf,
-    path: PathBuf,
-}
-
-impl Staged {
-    fn commit(self) -> io::Result<()> {
-        fs::rename(&self.temporary, &self.path)
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        // After a commit there is nothing left under this name; before it, what is left is of no use to anybody.
-        let _ = fs::remove_file(&self.temporary);
-    }
+/// What becomes of a file that is there already.
+pub fn existing(force: bool) -> Existing {
+    if force { Existing::Replaced } else { Existing::Kept }
 }
 
 /// How the bytes are compressed.

@@ -2,6 +2,7 @@
 
 use super::document::{date, served};
 use crate::quantity::show_count;
+use crate::say::shown;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::summary::{Facts, IdleFacts};
 use scrubjay_trace::{Kind, Service, Trace};
@@ -126,7 +127,7 @@ fn print_devices(trace: &Trace, facts: &Facts, out: &mut impl Write) -> io::Resu
 }
 
 fn line(out: &mut impl Write, name: &str, value: &str) -> io::Result<()> {
-    writeln!(out, "{name:<INDENT$}{value}")
+    writeln!(out, "{name:<INDENT$}{}", shown(value))
 }
 
 fn files(names: &[String]) -> String {

@@ -9,14 +9,14 @@ mod text;
 use crate::args::Tune;
 use crate::exit::{Exit, Usage};
 use crate::load::{self, Hold, Load};
-use crate::say::say;
+use crate::say::{say, shown_path};
+use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
 use found::{Task, Took, Tuned};
 use scrubjay_core::idle::Goal;
 use scrubjay_core::units::Bytes;
-use std::fs::OpenOptions;
+use scrubjay_device::output::{self, Existing};
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::Instant;
 
 /// So many of the devices that are left out are named.
@@ -32,8 +32,9 @@ pub fn run(args: &Tune) -> Result<Exit> {
         let (path, count) = (path.display(), loads.len());
         return Err(Usage(format!("{path} is for one disk, and there are {count}: name one with --device")).into());
     }
-    if let Some(path) = args.config.as_deref().filter(|path| path.exists() && !args.force) {
-        return Err(exists(path).into());
+    let existing = if args.force { Existing::Replaced } else { Existing::Kept };
+    if let Some(path) = &args.config {
+        output::check(path, existing).map_err(unwritable)?;
     }
     let task = Task {
         goal: Goal { mean: args.slowdown, max: args.max_slowdown },
@@ -50,7 +51,10 @@ pub fn run(args: &Tune) -> Result<Exit> {
     for (load, tuned) in loads.iter().zip(&tuned) {
         match (&tuned.best, &args.config) {
             (Err(reason), _) => say(format_args!("scrubjay: {}: {reason}", load.name)),
-            (Ok(pair), Some(path)) => write(path, &snippet::snippet(load, &task, pair), args.force)?,
+            (Ok(pair), Some(path)) => {
+                let text = snippet::snippet(load, &task, pair);
+                output::write(path, existing, text.as_bytes()).map_err(unwritable)?;
+            }
             (Ok(_), None) => {}
         }
     }
@@ -99,7 +103,7 @@ fn print(args: &Tune, task: &Task, loads: &[Load], tuned: &[Tuned], took: Took) 
             writeln!(out, "{}", snippet::snippet(load, task, pair))?;
         }
         (_, _, Some(path)) if tuned.iter().all(|tuned| tuned.best.is_ok()) => {
-            writeln!(out, "Next: scrubjay scrub /dev/sdX --config {}", path.display())?;
+            writeln!(out, "Next: scrubjay scrub /dev/sdX --config {}", shown_path(path))?;
         }
         _ => {}
     }
@@ -109,22 +113,4 @@ fn print(args: &Tune, task: &Task, loads: &[Load], tuned: &[Tuned], took: Took) 
 /// Whoever does not want to read on does not keep the file from being written.
 fn gone_is_fine(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
-}
-
-fn exists(path: &Path) -> Usage {
-    Usage(format!("{} exists; --force replaces it", path.display()))
-}
-
-fn write(path: &Path, text: &str, force: bool) -> Result<()> {
-    let mut options = OpenOptions::new();
-    if force {
-        options.create(true).truncate(true)
-    } else {
-        options.create_new(true)
-    };
-    let written = options.write(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists(path).into()),
-        written => written.with_context(|| format!("cannot write {}", path.display())),
-    }
 }

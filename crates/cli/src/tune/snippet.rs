@@ -3,6 +3,7 @@
 use super::found::Task;
 use crate::load::Load;
 use crate::quantity::{show_count, show_time};
+use crate::say::shown;
 use crate::tally::{self, rate};
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::tune::Pair;
@@ -11,7 +12,7 @@ use scrubjay_sim::tune::Pair;
 pub fn snippet(load: &Load, task: &Task, pair: &Pair) -> String {
     let outcome = &pair.outcome;
     // Names come from files and from whoever made them; none may end the comment.
-    let name: String = load.name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let name = shown(&load.name);
     let (requests, span) = (show_count(outcome.requests), show_time(outcome.span));
     let (goal_mean, goal_max) = (exact_millis(task.goal.mean), exact_millis(task.goal.max));
     let (mean, max) = (show_time(tally::slowdown_mean(outcome)), show_time(outcome.slowdown_max));

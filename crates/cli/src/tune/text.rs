@@ -4,6 +4,7 @@ use super::found::{Task, Took, Tuned};
 use super::snippet::exact_millis;
 use crate::load::Load;
 use crate::quantity::show_time;
+use crate::say::shown;
 use crate::tally::{self, percent, rate};
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::tune::Pair;
@@ -13,7 +14,7 @@ use std::io::{self, Write};
 pub fn print(out: &mut impl Write, load: &Load, task: &Task, tuned: &Tuned, best: &Pair) -> io::Result<()> {
     let outcome = &best.outcome;
     let ours = outcome.bytes_per_second();
-    writeln!(out, "{}: {}", load.name, tally::ground(outcome))?;
+    writeln!(out, "{}: {}", shown(&load.name), tally::ground(outcome))?;
     writeln!(out, "  wait {}, then requests of {}", show_time(best.wait), best.size)?;
     writeln!(out, "  reads      {}, {} of what the disk could alone", rate(ours), percent(ours / tuned.alone))?;
     let (mean, max) = (tally::slowdown_mean(outcome), outcome.slowdown_max);

@@ -39,6 +39,14 @@ impl Bench {
         Ran::new(self.command(arguments).output().expect("the command starts"))
     }
 
+    /// Where no file may grow beyond 4 KiB: for a full disk.
+    pub fn run_on_full_disk(&self, arguments: &[&str]) -> Ran {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_scrubjay")]);
+        command.args(arguments).current_dir(self.folder.path()).env("XDG_STATE_HOME", self.state());
+        Ran::new(command.stdin(Stdio::null()).output().expect("a shell starts"))
+    }
+
     pub fn start(&self, arguments: &[&str]) -> Child {
         self.command(arguments).spawn().expect("the command starts")
     }

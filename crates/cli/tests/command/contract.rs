@@ -30,13 +30,12 @@ fn the_json_has_every_promised_field() {
         "order": "staggered",
         "policy": "budget",
         "unreadable": [],
-        "oldest_unread_seconds": 0,
         "bytes_requested": 8 << 20,
     });
     for (field, value) in expected.as_object().unwrap() {
         assert_eq!(&target[field], value, "{field}");
     }
-    for field in ["seconds", "wait_seconds", "request_bytes", "idle_seconds"] {
+    for field in ["seconds", "wait_seconds", "request_bytes", "idle_seconds", "oldest_unread_seconds"] {
         assert!(target[field].is_number(), "{field}: {}", target[field]);
     }
     for field in ["goal_mean_seconds", "mean_seconds", "max_seconds", "foreground_requests", "collisions"] {
@@ -75,8 +74,49 @@ fn bad_sizes_are_refused_in_one_line() {
 #[test]
 fn a_record_never_replaces_a_file() {
     let bench = Bench::with_image(1);
-    bench.run(&["scrub", "disk.img", "--record", "disk.img"]).refused(1, "record disk.img: File exists");
+    bench.run(&["scrub", "disk.img", "--record", "disk.img"]).refused(2, "no record can be written: disk.img exists");
     assert_eq!(fs::metadata(bench.image()).unwrap().len(), 1 << 20, "least of all the target");
+}
+
+/// A terminal obeys what it is sent: whoever names a file must not command it.
+#[test]
+fn names_do_not_command_the_terminal() {
+    let bench = Bench::with_image(1);
+    let name = "evil\u{1b}]0;PWN\u{7}\u{1b}[31m\n\u{202e}gpj.img";
+    fs::copy(bench.image(), bench.folder.path().join(name)).unwrap();
+    fs::write(bench.folder.path().join(format!("{name}.csv")), "no trace\n").unwrap();
+    let trace = format!("{name}.csv");
+    let nowhere = format!("no{name}");
+    for arguments in [
+        &["scrub", name, "--policy", "none"][..],
+        &["scrub", name, "--policy", "none", "--range", "0..1GiB"],
+        &["scrub", &nowhere],
+        &["scrub", "disk.img", "--config", &nowhere],
+        &["scrub", "disk.img", "--record", name],
+        &["scrub", "disk.img", "--state", name],
+        &["probe", name, "--budget-ios", "50"],
+        &["probe", name, "--allow-writes", "--mode", "paper", "--requests", "5", "--repeats", "1", "--budget", "0s"],
+        &["probe", &nowhere],
+        &["probe", "disk.img", "--plot", name],
+        &["trace", "info", &trace],
+        &["trace", "info", &nowhere],
+        &["trace", "convert", &nowhere, "a.csv"],
+        &["trace", "generate", "--model", "mid-read", "--save", name],
+        &["trace", "generate", "--model", "mid-read", name],
+        &["trace", "generate", "--model", name, "a.csv"],
+        &["trace", "capture", name, "a.csv", "--for", "1s"],
+        &["tune", &nowhere],
+        &["study", "idle", &nowhere, "--out", name],
+        &["simulate", "scrub", &nowhere],
+        &["generate", "man", name],
+    ] {
+        let ran = bench.run(arguments);
+        let foul = |char: char| char.is_control() && char != '\n' || char == '\u{202e}';
+        assert!(!ran.stdout.contains(foul) && !ran.stderr.contains(foul), "{arguments:?}: {ran:?}");
+        let lines = ran.stdout.lines().chain(ran.stderr.lines());
+        let is_cut = |line: &str| line.trim_start_matches(['\u{202e}', '\u{fffd}']).starts_with("gpj");
+        assert!(!lines.into_iter().any(is_cut), "{arguments:?}: {ran:?}");
+    }
 }
 
 /// Whoever reads the progress may die: a full disk below a log, a closed terminal.

@@ -2,11 +2,13 @@
 
 mod arrays;
 mod bench;
+mod claims;
 mod code_speed;
 mod contract;
 mod create;
 #[path = "../../examples/demo/client.rs"]
 mod nbd;
+mod outputs;
 mod pause;
 mod probed;
 mod replay;

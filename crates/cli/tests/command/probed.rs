@@ -219,11 +219,11 @@ fn the_help_has_examples_and_exit_codes() {
 }
 
 /// A loop device; it is detached when dropped.
-struct Loop(String);
+pub struct Loop(pub String);
 
 impl Loop {
     /// Nothing where there can be none; that is said.
-    fn on(image: &Path, options: &[&str]) -> Option<Loop> {
+    pub fn on(image: &Path, options: &[&str]) -> Option<Loop> {
         let made =
             Command::new("losetup").args(options).args(["-f", "--show"]).arg(image).stderr(Stdio::null()).output();
         match made {
@@ -256,6 +256,38 @@ fn a_loop_device_is_probed_and_stays_as_it_is() {
     let ran = bench.run(&["probe", &device.0, "--budget-ios", "500"]);
     assert!(ran.stdout.contains("the kernel says: minimum_io_size ") && is_answer(&ran), "{ran:?}");
     assert!(fs::read(bench.image()).unwrap() == before);
+}
+
+/// A program that maps a device and closes it has nothing open, and still writes.
+#[test]
+fn a_device_that_is_mapped_elsewhere_is_not_rewritten() {
+    const SCRIPT: &str = "import ctypes, os, sys, time\nfd = os.open(sys.argv[1], os.O_RDWR)\n\
+            mmap = ctypes.CDLL(None).mmap\nmmap.argtypes = [ctypes.c_long] * 6\nmmap(0, 4096, 3, 1, fd, 0)\n\
+            os.close(fd)\nos.write(2, b'held!')\ntime.sleep(60)\n";
+    let bench = bench();
+    let Some(device) = Loop::on(&bench.image(), &[]) else { return };
+    let python = Command::new("python3").args(["-c", SCRIPT, &device.0]).stderr(Stdio::piped()).spawn();
+    let Ok(mut holder) = python else { return eprintln!("SKIPPED: no python3") };
+    holder.stderr.as_mut().unwrap().read_exact(&mut [0; 5]).unwrap();
+    let ran = bench.run(&[&["probe", &device.0, "--allow-writes"], &PAPER[..]].concat());
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    ran.refused(2, &format!("is mapped into the memory of process {}", holder.id()));
+}
+
+/// From in there, nobody out here is seen.
+#[test]
+fn from_inside_a_container_no_device_is_rewritten() {
+    let bench = bench();
+    let Some(device) = Loop::on(&bench.image(), &[]) else { return };
+    let inside = ["--pid", "--fork", "--mount-proc"];
+    let command = bench.command(&[&["probe", &device.0, "--allow-writes"], &PAPER[..]].concat());
+    let unshared = Command::new("unshare").args(inside).arg("true").output();
+    if !unshared.is_ok_and(|ran| ran.status.success()) {
+        return eprintln!("SKIPPED: no namespace can be made here");
+    }
+    let ran = Command::new("unshare").args(inside).arg(command.get_program()).args(command.get_args()).output();
+    Ran::new(ran.unwrap()).refused(4, "in a container (a PID namespace of its own) it cannot be seen who else writes");
 }
 
 #[test]

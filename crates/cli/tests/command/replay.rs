@@ -31,6 +31,17 @@ fn machine(record: &str, policy: Choice) -> Scrub {
     Scrub::new(config, order, policy.policy(), Coverage::new(grid), Pass::default())
 }
 
+/// What does not fit is said, and no half of it passes for the whole.
+#[test]
+fn a_record_that_cannot_be_written_is_told() {
+    let bench = Bench::with_image(24);
+    let policy = ["--policy", "none", "--detector", "none", "--request", "512KiB"];
+    // The state fits, the record does not: not all of it, when all that is left of it is written at the end.
+    let ran = bench.run_on_full_disk(&[&["scrub", "disk.img", "--record", "run.journal"], &policy[..]].concat());
+    assert!(ran.code == Some(1) && ran.stderr.contains("THE RECORD IS NOT WRITTEN: File too large"), "{ran:?}");
+    assert!(!bench.folder.path().join("run.journal").exists());
+}
+
 #[test]
 fn a_recorded_run_gives_the_same_operations_in_the_simulator() {
     let bench = Bench::with_image(24);

@@ -225,7 +225,13 @@ fn bad_outputs_are_refused_in_one_line() {
 #[test]
 fn a_full_disk_fails_and_a_closed_pipe_does_not() {
     let bench = Bench::with_trace();
-    bench.trace(&["convert", "made.parquet", "/dev/full", "--to", "msr"]).refused(1, "cannot write /dev/full");
+    bench
+        .run_on_full_disk(&["trace", "convert", "made.parquet", "out.csv"])
+        .refused(1, "cannot write out.csv: File too large");
+    assert!(!bench.folder.path().join("out.csv").exists());
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let ran = bench.command(&["trace", "convert", "made.parquet", "-", "--to", "msr"]).stdout(full).output().unwrap();
+    Ran::new(ran).refused(1, "cannot write standard output");
     let mut child = bench.start(&["trace", "convert", "made.parquet", "-", "--to", "msr"]);
     let mut some = [0; 16];
     child.stdout.take().expect("a pipe").read_exact(&mut some).unwrap();

@@ -212,11 +212,11 @@ impl Ring {
     /// Appends what is in the ring, in the order of writing, and frees its room. Every record is a header of 8 bytes,
     /// which starts with the length, and a body of 8.
     fn take(&mut self, sightings: &mut Vec<Sighting>) {
-        let end = self.theirs.word(0).load(Ordering::Acquire);
+        let end = self.theirs.acquire(0);
         let mut at = self.ours.word(0).load(Ordering::Relaxed);
         while at < end {
             let header = self.page + (at as usize & (RING_BYTES - 1));
-            let length = first_half(self.theirs.word(header).load(Ordering::Acquire));
+            let length = first_half(self.theirs.acquire(header));
             if length & RECORD_BUSY != 0 {
                 break;
             }

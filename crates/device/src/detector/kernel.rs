@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::{io, ptr};
 
 use crate::sysfs::DiskNode;
@@ -176,7 +176,8 @@ impl Mapping {
         }
     }
 
-    /// The word at `offset` bytes. In a mapping that is not writable it may only be loaded.
+    /// The word at `offset` bytes. In a mapping that is not writable it may only be loaded, with `Relaxed`: only of such
+    /// loads it is certain that they write nothing ([`Mapping::acquire`]).
     ///
     /// # Panics
     /// When `offset` is no multiple of 8 or lies outside.
@@ -184,6 +185,16 @@ impl Mapping {
         assert!(offset.is_multiple_of(8) && offset < self.bytes, "word {offset} of {} bytes", self.bytes);
         // SAFETY: the word is aligned (the base is a page) and inside the mapping, which lives as long as `self`.
         unsafe { self.base.byte_add(offset).as_ref() }
+    }
+
+    /// Loads the word at `offset` bytes: whatever the kernel wrote before it is seen by all loads that follow.
+    ///
+    /// # Panics
+    /// As [`Mapping::word`].
+    pub(crate) fn acquire(&self, offset: usize) -> u64 {
+        let word = self.word(offset).load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        word
     }
 }
 

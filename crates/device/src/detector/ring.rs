@@ -39,7 +39,7 @@ impl Ring {
         decode: impl Fn(&dyn Fn(usize) -> u64) -> Option<(R, u64)>,
         mut hand_out: impl FnMut(R),
     ) {
-        let head = self.memory.word(HEAD).load(Ordering::Acquire);
+        let head = self.memory.acquire(HEAD);
         let mut tail = self.memory.word(TAIL).load(Ordering::Relaxed);
         while tail < head {
             let word = |index: usize| {

@@ -1,9 +1,12 @@
 //! Is anybody else writing to it? Asked before blocks are rewritten: what others write in between would be undone.
 //!
 //! A block device is claimed (`O_EXCL`) and a file locked when they are opened (`member`). Some heed neither: other
-//! programs that opened a device plainly, a second loop device on the same file, whoever writes below a loop device.
+//! programs that opened a device plainly or mapped it, a second loop device on the same file, whoever writes below a loop
+//! device. All processes are looked through for these, which only root outside of all containers can. It remains what it is, a look:
+//! who comes after it, other hosts, targets in the kernel and raw commands to the disk are not seen.
 
 use crate::member::{Busy, found};
+use crate::shown::shown;
 use crate::sysfs::DiskNode;
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata};
@@ -54,6 +57,19 @@ pub enum Shared {
         /// Its name.
         command: String,
     },
+    /// A program has it mapped.
+    #[error("is mapped into the memory of process {pid} ({command}), which may write to it: end that first")]
+    Mapped {
+        /// Its number.
+        pid: u32,
+        /// Its name.
+        command: String,
+    },
+    /// There are processes that we do not see at all.
+    #[error(
+        "is a device, and in a container (a PID namespace of its own) it cannot be seen who else writes to it: run on the host"
+    )]
+    Contained,
     /// Not root: there are programs of which we may not see what they have open.
     #[error("is a device, and only root can see who else writes to it: run as root")]
     Unseen,
@@ -84,8 +100,11 @@ impl Place {
         let is_block_device = metadata.file_type().is_block_device();
         let mut place = Place { is_block_device, devices: BTreeSet::new(), files: BTreeSet::new() };
         if is_block_device {
+            if !sees_all_processes() {
+                return Err(Shared::Contained);
+            }
             place.look(metadata.rdev())?;
-            place.check_writers()?;
+            place.check()?;
         }
         Ok(place)
     }
@@ -99,8 +118,27 @@ impl Place {
         if !self.is_block_device {
             return Lease::take(file).map(Some);
         }
-        self.check_writers()?;
+        self.check()?;
         Ok(None)
+    }
+
+    /// Looks for others that may write to a device. (Of a file the lease tells.)
+    ///
+    /// # Errors
+    /// [`Shared`], when somebody has it.
+    pub fn check(&self) -> Result<(), Shared> {
+        if !self.is_block_device {
+            return Ok(());
+        }
+        let is_it = |about: &Metadata| {
+            let is_device = about.file_type().is_block_device() && self.devices.contains(&about.rdev());
+            is_device || self.files.contains(&(about.dev(), about.ino()))
+        };
+        match writer(is_it)? {
+            Some(Writer { pid, is_mapped: false }) => Err(Shared::Writer { pid, command: command(pid) }),
+            Some(Writer { pid, is_mapped: true }) => Err(Shared::Mapped { pid, command: command(pid) }),
+            None => Ok(()),
+        }
     }
 
     fn look(&mut self, number: u64) -> Result<(), Shared> {
@@ -154,45 +192,113 @@ impl Place {
         }
         self.look(about.rdev())
     }
-
-    fn check_writers(&self) -> Result<(), Shared> {
-        let is_it = |about: &Metadata| {
-            let is_device = about.file_type().is_block_device() && self.devices.contains(&about.rdev());
-            is_device || self.files.contains(&(about.dev(), about.ino()))
-        };
-        match writer(is_it)? {
-            Some((pid, command)) => Err(Shared::Writer { pid, command }),
-            None => Ok(()),
-        }
-    }
 }
 
-/// Another process that has one of these open for writing.
+/// Do we see every process of this host? The first PID namespace has this number since there are any
+/// (`PROC_PID_INIT_INO` of `linux/proc_ns.h`).
+fn sees_all_processes() -> bool {
+    const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
+    fs::metadata("/proc/self/ns/pid").is_ok_and(|about| about.ino() == FIRST_NAMESPACE)
+}
+
+/// Another process that may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Writer {
+    pid: u32,
+    /// By memory, whatever it has open.
+    is_mapped: bool,
+}
+
+/// Another process that has one of these open for writing, or mapped.
 ///
 /// # Errors
 /// [`Shared::Unseen`].
-fn writer(is_it: impl Fn(&Metadata) -> bool) -> Result<Option<(u32, String)>, Shared> {
-    /// The last two bits of a file's flags (`O_ACCMODE`); zero is reading only.
-    const ACCESS: u32 = 3;
+fn writer(is_it: impl Fn(&Metadata) -> bool) -> Result<Option<Writer>, Shared> {
+    // Where others' processes are hidden, the first one is.
+    fs::read_dir("/proc/1/fd").map_err(|_| Shared::Unseen)?;
     let pids = children(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok());
     for pid in pids.filter(|pid| *pid != std::process::id()) {
         let folder = PathBuf::from(format!("/proc/{pid}"));
-        let open = match fs::read_dir(folder.join("fd")) {
-            Ok(entries) => entries.flatten(),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(Shared::Unseen),
-            Err(_) => continue, // it has ended
-        };
-        for file in open.filter(|file| fs::metadata(file.path()).is_ok_and(|about| is_it(&about))) {
-            let about = fs::read_to_string(folder.join("fdinfo").join(file.file_name())).unwrap_or_default();
-            let flags = about.lines().find_map(|line| line.strip_prefix("flags:"));
-            let flags = flags.and_then(|text| u32::from_str_radix(text.trim(), 8).ok());
-            if flags.is_some_and(|flags| flags & ACCESS != 0) {
-                let command = fs::read_to_string(folder.join("comm")).unwrap_or_default();
-                return Ok(Some((pid, command.trim().to_owned())));
+        let has_it = || -> io::Result<Option<Writer>> {
+            // Each thread may have files of its own, and outlive the first.
+            for thread in children(&folder.join("task")) {
+                if has_open(&folder.join("task").join(thread), &is_it)? {
+                    return Ok(Some(Writer { pid, is_mapped: false }));
+                }
             }
+            Ok(has_mapped(&folder, &is_it)?.then_some(Writer { pid, is_mapped: true }))
+        };
+        match has_it() {
+            Ok(None) => (),
+            Ok(writer) => return Ok(writer),
+            // The first one may be closed to everybody. It has other things to do.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && pid != 1 => return Err(Shared::Unseen),
+            Err(_) => (), // it has ended
         }
     }
     Ok(None)
+}
+
+/// Has this thread one of these open for writing?
+///
+/// # Errors
+/// When it has ended, or may not be looked at.
+fn has_open(folder: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<bool> {
+    /// The last two bits of a file's flags (`O_ACCMODE`); zero is reading only.
+    const ACCESS: u32 = 3;
+    for file in fs::read_dir(folder.join("fd"))?.flatten() {
+        if !looked_at(&file.path(), is_it)? {
+            continue;
+        }
+        let about = fs::read_to_string(folder.join("fdinfo").join(file.file_name())).unwrap_or_default();
+        let flags = about.lines().find_map(|line| line.strip_prefix("flags:"));
+        let flags = flags.and_then(|text| u32::from_str_radix(text.trim(), 8).ok());
+        if flags.is_some_and(|flags| flags & ACCESS != 0) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Has this process mapped one of these, so that what it writes to memory comes to be written there? It needs no open
+/// file for that. A mapping that is only read may become one that is written.
+///
+/// # Errors
+/// As [`has_open`].
+fn has_mapped(folder: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<bool> {
+    let maps = fs::read(folder.join("maps"))?;
+    for range in String::from_utf8_lossy(&maps).lines().filter_map(shared_range) {
+        if looked_at(&folder.join("map_files").join(range), is_it)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Is it one of these? What is no longer there is none.
+fn looked_at(link: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<bool> {
+    match fs::metadata(link) {
+        Ok(about) => Ok(is_it(&about)),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Of a line of `/proc/PID/maps` about a shared mapping of a file, the name of it in `/proc/PID/map_files`:
+/// `7f01a000-7f02a000 rw-s 00000000 00:05 310 /dev/sdb`.
+fn shared_range(line: &str) -> Option<String> {
+    let mut words = line.split_ascii_whitespace();
+    let (start, end) = words.next()?.split_once('-')?;
+    let is_shared = words.next()?.ends_with('s');
+    let inode = words.nth(2)?;
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    (is_shared && inode != "0").then_some(format!("{:x}-{:x}", number(start)?, number(end)?))
+}
+
+/// What a process is called, as it may be shown.
+fn command(pid: u32) -> String {
+    let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    shown(String::from_utf8_lossy(&name).trim_end_matches('\n')).into_owned()
 }
 
 fn children(folder: &Path) -> Vec<String> {
@@ -295,9 +401,46 @@ mod tests {
             let mut child = Command::new("sh").args(["-c", &script]).stderr(Stdio::piped()).spawn().unwrap();
             let mut said = [0; 5];
             std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut said).unwrap();
-            assert_eq!(writer(is_it).unwrap().map(|(pid, _)| pid), is_found.then_some(child.id()));
+            let found = writer(is_it).unwrap();
+            assert_eq!(found, is_found.then_some(Writer { pid: child.id(), is_mapped: false }));
             child.kill().unwrap();
             child.wait().unwrap();
+        }
+    }
+
+    /// What a process has mapped it may write, though it has closed the file.
+    #[test]
+    fn another_process_that_has_it_mapped_is_found() {
+        const SCRIPT: &str = "import ctypes, os, sys, time\nfd = os.open(sys.argv[1], os.O_RDWR)\n\
+            mmap = ctypes.CDLL(None).mmap\nmmap.argtypes = [ctypes.c_long] * 6\nmmap(0, 4096, 3, 1, fd, 0)\n\
+            os.close(fd)\nos.write(2, b'held!')\ntime.sleep(60)\n";
+        let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        file.as_file().set_len(4096).unwrap();
+        let about = file.as_file().metadata().unwrap();
+        let is_it = |other: &Metadata| (other.dev(), other.ino()) == (about.dev(), about.ino());
+        if matches!(writer(is_it), Err(Shared::Unseen)) {
+            return eprintln!("SKIPPED: only root sees what all programs have mapped");
+        }
+        let python = Command::new("python3").args(["-c", SCRIPT]).arg(file.path()).stderr(Stdio::piped()).spawn();
+        let Ok(mut child) = python else { return eprintln!("SKIPPED: no python3") };
+        let mut said = [0; 5];
+        std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut said).unwrap();
+        let found = writer(is_it).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found, Some(Writer { pid: child.id(), is_mapped: true }));
+    }
+
+    #[test]
+    fn shared_mappings_of_files_are_told_from_others() {
+        for (line, range) in [
+            ("00400000-00452000 rw-s 00000000 00:05 310 /dev/sdb", Some("400000-452000")),
+            ("7f01a000-7f02a000 r--s 00001000 fd:01 1177 /a file (deleted)", Some("7f01a000-7f02a000")),
+            ("7f01a000-7f02a000 rw-p 00001000 fd:01 1177 /usr/lib/libc.so.6", None),
+            ("7ffc1000-7ffc2000 rw-s 00000000 00:00 0", None),
+            ("nonsense", None),
+        ] {
+            assert_eq!(shared_range(line).as_deref(), range, "{line}");
         }
     }
 }

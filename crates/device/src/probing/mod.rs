@@ -1,22 +1,25 @@
 //! Probing a real device: runs a prober's batches through the ring, and times each completion.
 //!
 //! Reads go past the page cache. A rewrite writes what was read just before, and is only done on a device that was opened
-//! for it, and only while nobody else can have written there meanwhile (`alone`).
+//! for it, and while nobody who can be seen may write there (`alone`). Who cannot be seen may: so few blocks are rewritten
+//! at a time, each is read once more just before, and all is looked at again afterwards.
 
 mod alone;
+mod requests;
+mod run;
 
 pub use alone::Shared;
 
-use crate::clock;
-use crate::completion::{Completion, End, MemberFile, Ring};
+use crate::completion::MemberFile;
 use crate::member::{Access, Busy, Member, MemberError};
 use crate::sysfs::DiskNode;
 use crate::target::{Target, TargetError};
 use alone::{Lease, Place};
+use requests::RingRequests;
+use run::{Block, Runner, Trouble};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::Fault;
-use scrubjay_core::probe::bench::{Answers, Batch, Device, Kind, Prober, Request, Timing};
-use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_core::probe::bench::{Answers, Batch, Device, Kind, Prober, Request};
+use scrubjay_core::units::Nanos;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -25,12 +28,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Requests at a time; of a longer batch, the others are issued as these end.
 const DEPTH: u32 = 4096;
-/// So many of the reads before a rewrite are under way together: a stop is not to wait for more.
-const READS_AHEAD: usize = 64;
-/// What a batch of rewrites may hold in memory. A choice: twice what the default parameters come to.
-const HELD_BYTES_MAX: u64 = 1 << 30;
-/// A write that failed is tried so often again: nobody else has what the block held.
-const PUT_BACK_TRIES: usize = 3;
+/// So many blocks are rewritten at a time. A choice: enough to keep the disks of an array busy.
+const PIECE_BLOCKS_MAX: usize = 64;
+/// And so many bytes, but one block at least.
+const PIECE_BYTES_MAX: u64 = 64 << 20;
 /// A request that takes longer is one that does not come back; the probe ends.
 const PATIENCE: Nanos = Nanos::from_secs(120);
 
@@ -51,13 +52,35 @@ pub enum ProbingError {
         /// Why.
         shared: Shared,
     },
-    /// Somebody else came while it was probed.
+    /// Somebody else came before blocks were rewritten.
     #[error("{path} {shared}. Nothing more was written, and nothing was changed")]
     Taken {
         /// As named.
         path: PathBuf,
         /// Who.
         shared: Shared,
+    },
+    /// Somebody else came while blocks were rewritten.
+    #[error(
+        "{path} {shared}. It came while blocks were rewritten: what it has written since then may be undone, so have it \
+         checked. Nothing more is written"
+    )]
+    Came {
+        /// As named.
+        path: PathBuf,
+        /// Who.
+        shared: Shared,
+    },
+    /// Somebody writes to it who cannot be seen.
+    #[error(
+        "{path}: byte {offset} changed while it was read: somebody writes to it who cannot be seen from here (another host, a \
+         target of the kernel, raw commands), and what he wrote elsewhere meanwhile may be undone. Nothing more is written"
+    )]
+    Changing {
+        /// As named.
+        path: PathBuf,
+        /// Where.
+        offset: u64,
     },
     /// What it gives comes from memory.
     #[error("{path}: it cannot be read past the page cache here (no O_DIRECT), so its times would tell nothing")]
@@ -76,23 +99,19 @@ pub enum ProbingError {
         /// What happened.
         source: io::Error,
     },
-    /// A batch of rewrites would hold too much.
-    #[error(
-        "{path}: to rewrite so much at a time takes {bytes} of memory: give a smaller --block, or fewer --requests"
-    )]
-    TooMuch {
-        /// As named.
-        path: PathBuf,
-        /// So much.
-        bytes: Bytes,
-    },
     /// Blocks were being rewritten, the disk failed, and these blocks do not hold what they held.
-    #[error("{path}: writing at byte {} failed, and what was there could not be put back", .blocks[0].0)]
+    #[error(
+        "{path}: {why}: {} blocks, the first at byte {}, were being rewritten, and may not hold what they held",
+        .blocks.len(),
+        .blocks[0].0
+    )]
     Lost {
         /// As named.
         path: PathBuf,
+        /// What happened.
+        why: String,
         /// Where, and what was there: one at least.
-        blocks: Vec<(u64, Vec<u8>)>,
+        blocks: Vec<Block>,
     },
 }
 
@@ -104,7 +123,7 @@ pub struct Subject {
     /// The disk below, whose requests are counted.
     disk: Option<DiskNode>,
     file: MemberFile,
-    ring: Ring<usize>,
+    runner: Runner<RingRequests>,
     /// Where it lies, if it may be written to.
     place: Option<Place>,
 }
@@ -136,9 +155,10 @@ impl Subject {
             found.hold(&file).map_err(shared)?;
             place = Some(found);
         }
-        let ring = Ring::new(DEPTH).map_err(ProbingError::NoRing)?;
         let file = MemberFile::new(file);
-        Ok(Subject { path: path.to_owned(), device, is_block_device, disk, file, ring, place })
+        let requests = RingRequests::new(DEPTH, file.clone()).map_err(ProbingError::NoRing)?;
+        let runner = Runner::new(requests, PATIENCE);
+        Ok(Subject { path: path.to_owned(), device, is_block_device, disk, file, runner, place })
     }
 
     /// As a prober must know it.
@@ -189,185 +209,82 @@ impl Subject {
         }
     }
 
-    /// Runs a batch; what it rewrites is kept from others from before it is read until after it is written.
+    /// Runs a batch, piece by piece where it rewrites; what it rewrites is kept from others as well as that can be done.
     fn serve_batch(&mut self, batch: &Batch, stop: &AtomicBool) -> Result<Option<Answers>, ProbingError> {
         let is_inside =
             |request: &Request| request.offset.checked_add(request.len).is_some_and(|end| end <= self.device.bytes);
         assert!(batch.requests.iter().all(is_inside), "a file would grow");
-        let rewrites = || batch.requests.iter().filter(|request| request.kind == Kind::Rewrite);
         let is_stopped = || stop.load(Ordering::Relaxed);
-        if rewrites().next().is_none() {
-            return self.run(batch, Vec::new(), &is_stopped);
+        if batch.requests.iter().all(|request| request.kind == Kind::Read) {
+            let none: Vec<Option<Buffer>> = batch.requests.iter().map(|_| None).collect();
+            return self.run(&batch.requests, &none, Nanos::ZERO, &is_stopped);
         }
-        let path = || self.path.clone();
-        let Some(place) = &self.place else {
+        let Some(place) = self.place.clone() else {
             let source = io::Error::new(io::ErrorKind::PermissionDenied, "writes were not allowed");
-            return Err(ProbingError::Io { path: path(), source });
+            return Err(ProbingError::Io { path: self.path.clone(), source });
         };
-        let bytes = Bytes(rewrites().map(|request| request.len).sum());
-        if bytes.0 > HELD_BYTES_MAX {
-            return Err(ProbingError::TooMuch { path: path(), bytes });
-        }
+        let path = self.path.clone();
         let file = self.file.clone();
-        let lease = place.hold(file.file()).map_err(|shared| ProbingError::Taken { path: path(), shared })?;
+        let lease = place.hold(file.file()).map_err(|shared| ProbingError::Taken { path: path.clone(), shared })?;
         // Who waits for the file is let in soon, whatever we do: nothing is written any more then.
         let is_wanted = || lease.as_ref().is_some_and(Lease::is_wanted);
-        let is_cut = || is_stopped() || is_wanted();
-        let held = self.read_before(batch, &is_cut)?;
-        let answers = held.map_or(Ok(None), |held| self.run(batch, held, &is_cut))?;
-        if answers.is_none() && is_wanted() {
-            return Err(ProbingError::Taken { path: self.path.clone(), shared: Shared::Open });
+        let answers = self.rewrite(batch, &|| is_stopped() || is_wanted());
+        let is_wanted = is_wanted();
+        if self.runner.is_busy() {
+            // What is still with the kernel may be written yet: nobody is let in before it has ended.
+            std::mem::forget(lease);
+        }
+        // Whatever happened, others may have come meanwhile.
+        let comer = place.check().err();
+        let answers = answers?;
+        if let Some(shared) = comer {
+            return Err(ProbingError::Came { path, shared });
+        }
+        if answers.is_none() && is_wanted {
+            return Err(ProbingError::Taken { path, shared: Shared::Open });
         }
         Ok(answers)
     }
 
-    /// Runs a batch to its end, or, once it is to stop, until what was issued has ended: nothing then. `held` is what
-    /// rewrites write, by the number of the request.
+    /// Runs a batch piece by piece: each is read, read again and compared, and then written at once, so that little time
+    /// passes between the reading of a block and its writing. The reading is not timed.
+    fn rewrite(&mut self, batch: &Batch, is_cut: &dyn Fn() -> bool) -> Result<Option<Answers>, ProbingError> {
+        let mut all = Answers::default();
+        let mut rest = &batch.requests[..];
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(piece_len(rest));
+            rest = behind;
+            let held = self.runner.hold(piece, is_cut).map_err(|trouble| self.error_of(trouble))?;
+            let Some(held) = held else { return Ok(None) };
+            let Some(answers) = self.run(piece, &held, all.makespan(), is_cut)? else { return Ok(None) };
+            all.is_disturbed |= answers.is_disturbed;
+            all.timings.extend(answers.timings);
+        }
+        Ok(Some(all))
+    }
+
+    /// Runs requests whose time counts on from `begun`; nothing when it was to stop.
     fn run(
         &mut self,
-        batch: &Batch,
-        mut held: Vec<Option<Buffer>>,
+        piece: &[Request],
+        held: &[Option<Buffer>],
+        begun: Nanos,
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<Answers>, ProbingError> {
         let served_before = self.served();
-        let start = clock::now();
-        let mut timings =
-            vec![Timing { issued: Nanos::ZERO, done: Nanos::ZERO, is_failed: false }; batch.requests.len()];
-        let mut failed: Vec<(u64, Buffer)> = Vec::new();
-        let (mut next, mut ended) = (0, 0);
-        while ended < batch.requests.len() {
-            let elapsed = clock::now().since(start);
-            let is_cut = is_stopped() || !failed.is_empty();
-            if is_cut && ended == next {
-                break;
-            }
-            let is_due = |request: &&Request| request.at <= elapsed && !is_cut;
-            while let Some(request) = batch.requests.get(next).filter(is_due).filter(|_| self.ring.room() > 0) {
-                timings[next].issued = clock::now().since(start);
-                match request.kind {
-                    Kind::Read => {
-                        self.ring.read(next, &self.file, request.offset, Buffer::zeroed(request.len as usize));
-                        self.ring.start_reads(); // in the order of the batch, and each by itself
-                    }
-                    Kind::Rewrite => {
-                        let buffer = held[next].take().expect("it was read before");
-                        self.ring.write(next, &self.file, request.offset, buffer, false);
-                    }
-                }
-                next += 1;
-            }
-            let coming = batch.requests.get(next).filter(|request| !is_cut && request.at > elapsed);
-            let patience = coming.map_or(PATIENCE, |request| request.at.since(clock::now().since(start)));
-            self.ring.wait(Some(patience)).map_err(|source| self.io_error(source))?;
-            let now = clock::now().since(start);
-            let before = ended;
-            while let Some(Completion { name, end }) = self.ring.poll() {
-                let End::Disk { buffer, result } = end else { panic!("only disks are asked") };
-                timings[name] = Timing { done: now, is_failed: result.is_err(), ..timings[name] };
-                ended += 1;
-                let request = batch.requests[name];
-                if request.kind == Kind::Rewrite && result.is_err() {
-                    failed.push((request.offset, buffer.expect("what was to be written")));
-                }
-            }
-            if ended == before && coming.is_none() && now.since(elapsed) >= PATIENCE {
-                let what = "a request did not come back within two minutes";
-                return Err(self.io_error(io::Error::new(io::ErrorKind::TimedOut, what)));
-            }
-        }
-        self.put_back(failed)?;
-        if ended < batch.requests.len() {
-            return Ok(None);
-        }
+        let ran = self.runner.run(piece, held, begun, is_stopped);
+        let Some(timings) = ran.map_err(|trouble| self.error_of(trouble))? else { return Ok(None) };
         let foreign = self.served().zip(served_before).map(|(after, before)| after.saturating_sub(before));
-        let is_disturbed = foreign.is_some_and(|served| served > self.pieces(batch));
+        let is_disturbed = foreign.is_some_and(|served| served > self.pieces(piece));
         Ok(Some(Answers { timings, is_disturbed }))
     }
 
-    /// Reads what is to be rewritten, by the number of the request; nothing when it is to stop.
-    fn read_before(
-        &mut self,
-        batch: &Batch,
-        is_stopped: &dyn Fn() -> bool,
-    ) -> Result<Option<Vec<Option<Buffer>>>, ProbingError> {
-        let mut held: Vec<Option<Buffer>> = batch.requests.iter().map(|_| None).collect();
-        let rewrites = batch.requests.iter().enumerate().filter(|(_, request)| request.kind == Kind::Rewrite);
-        let mut rewrites = rewrites.peekable();
-        let mut fault: Option<(u64, Fault)> = None;
-        let mut flying = 0;
-        loop {
-            let is_cut = fault.is_some() || is_stopped();
-            while let Some((index, request)) = rewrites.next_if(|_| !is_cut && flying < READS_AHEAD) {
-                self.ring.read(index, &self.file, request.offset, Buffer::zeroed(request.len as usize));
-                flying += 1;
-            }
-            if flying == 0 {
-                break;
-            }
-            let begun = clock::now();
-            self.ring.wait(Some(PATIENCE)).map_err(|source| self.io_error(source))?;
-            let before = flying;
-            while let Some(Completion { name, end }) = self.ring.poll() {
-                let End::Disk { buffer, result } = end else { panic!("only disks are asked") };
-                flying -= 1;
-                match result {
-                    Ok(()) => held[name] = buffer,
-                    Err(why) => fault = Some((batch.requests[name].offset, why)),
-                }
-            }
-            if flying == before && clock::now().since(begun) >= PATIENCE {
-                let what = "a read did not come back within two minutes";
-                return Err(self.io_error(io::Error::new(io::ErrorKind::TimedOut, what)));
-            }
+    fn error_of(&self, trouble: Trouble) -> ProbingError {
+        match trouble {
+            Trouble::Io(source) => self.io_error(source),
+            Trouble::Changing(offset) => ProbingError::Changing { path: self.path.clone(), offset },
+            Trouble::Lost { why, blocks } => ProbingError::Lost { path: self.path.clone(), why, blocks },
         }
-        if let Some((offset, fault)) = fault {
-            // What cannot be read is not written, nor is anything else of this batch.
-            let what = format!("byte {offset} cannot be read ({fault:?}), so nothing more is rewritten");
-            return Err(self.io_error(io::Error::other(what)));
-        }
-        Ok(rewrites.peek().is_none().then_some(held))
-    }
-
-    /// Writes again what could not be written: what lies there now may be neither the old nor the new.
-    fn put_back(&mut self, failed: Vec<(u64, Buffer)>) -> Result<(), ProbingError> {
-        let Some(&(first, _)) = failed.first() else { return Ok(()) };
-        let mut blocks = Vec::new();
-        for (offset, buffer) in failed {
-            let held = buffer.to_vec();
-            if !(0..PUT_BACK_TRIES).any(|_| self.is_put_back(offset, &held)) {
-                blocks.push((offset, held));
-            }
-        }
-        if !blocks.is_empty() {
-            return Err(ProbingError::Lost { path: self.path.clone(), blocks });
-        }
-        let what =
-            format!("a write at byte {first} failed; all blocks hold what they held, and nothing more is written");
-        Err(self.io_error(io::Error::other(what)))
-    }
-
-    /// Writes this, and reads whether it is there. A request that does not come back is a failure.
-    fn is_put_back(&mut self, offset: u64, held: &[u8]) -> bool {
-        let mut buffer = Buffer::zeroed(held.len());
-        buffer.copy_from_slice(held);
-        self.ring.write(0, &self.file, offset, buffer, false);
-        if self.one().is_err() {
-            return false;
-        }
-        self.ring.read(0, &self.file, offset, Buffer::zeroed(held.len()));
-        self.one().is_ok_and(|(read, result)| result.is_ok() && read[..] == *held)
-    }
-
-    /// Waits for the only request that is under way.
-    fn one(&mut self) -> Result<(Buffer, Result<(), Fault>), ProbingError> {
-        let begun = clock::now();
-        while clock::now().since(begun) < PATIENCE {
-            self.ring.wait(Some(PATIENCE)).map_err(|source| self.io_error(source))?;
-            if let Some(Completion { end: End::Disk { buffer: Some(buffer), result }, .. }) = self.ring.poll() {
-                return Ok((buffer, result));
-            }
-        }
-        Err(self.io_error(io::Error::new(io::ErrorKind::TimedOut, "a request did not come back within two minutes")))
     }
 
     fn io_error(&self, source: io::Error) -> ProbingError {
@@ -382,10 +299,22 @@ impl Subject {
     }
 
     /// What the kernel will count of ours, at the most: it cuts long requests into pieces.
-    fn pieces(&self, batch: &Batch) -> u64 {
+    fn pieces(&self, requests: &[Request]) -> u64 {
         let most = self.disk.as_ref().and_then(|disk| disk.number("queue/max_sectors_kb")).unwrap_or(128).max(4) << 10;
-        batch.requests.iter().map(|request| request.len.div_ceil(most)).sum()
+        requests.iter().map(|request| request.len.div_ceil(most)).sum()
     }
+}
+
+/// How many requests make the next piece: one at least.
+fn piece_len(requests: &[Request]) -> usize {
+    let (mut blocks, mut bytes) = (0, 0);
+    let is_full = |request: &Request| {
+        if request.kind == Kind::Rewrite {
+            (blocks, bytes) = (blocks + 1, bytes + request.len);
+        }
+        blocks > PIECE_BLOCKS_MAX || blocks > 1 && bytes > PIECE_BYTES_MAX
+    };
+    requests.iter().position(is_full).unwrap_or(requests.len())
 }
 
 /// The open file, if it is what was looked at and can be written past the page cache; its blocks may be greater.
@@ -406,7 +335,7 @@ fn writable(path: &Path, member: Member, about: &fs::Metadata, device: &mut Devi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::probe::bench::Budget;
+    use scrubjay_core::probe::bench::{Budget, Timing};
 
     /// An image of 1 MiB of which every block says where it is; in the target folder, where direct reads work.
     fn image() -> tempfile::TempPath {
@@ -520,27 +449,42 @@ mod tests {
         let before = fs::read(&file).unwrap();
         let mut subject = Subject::open(&file, true).unwrap();
         // A descriptor that only reads: every write fails.
-        subject.file = MemberFile::new(Target::open(&file).unwrap().file);
+        let only_reads = MemberFile::new(Target::open(&file).unwrap().file);
+        subject.runner = Runner::new(RingRequests::new(DEPTH, only_reads).unwrap(), PATIENCE);
         let requests = vec![rewrite(0, 4096), rewrite(8192, 4096)];
-        let batch = Batch { requests };
-        let held = subject.read_before(&batch, &|| false).unwrap().unwrap();
-        let error = subject.run(&batch, held, &|| false).unwrap_err();
+        let error = subject.rewrite(&Batch { requests }, &|| false).unwrap_err();
         assert!(error.to_string().contains("failed; all blocks hold what they held"), "{error}");
         // Had it not held that:
-        let other = |offset| (offset, Buffer::zeroed(4096));
-        let error = subject.put_back(vec![other(4096), other(8192)]).unwrap_err();
-        let ProbingError::Lost { blocks, .. } = &error else { panic!("{error}") };
-        let lost: Vec<(u64, usize)> = blocks.iter().map(|(offset, held)| (*offset, held.len())).collect();
-        assert_eq!(lost, [(4096, 4096), (8192, 4096)]);
+        let others = vec![(4096, vec![0; 4096]), (8192, vec![0; 4096])];
+        assert_eq!(subject.runner.put_back(others.clone()), others);
         assert!(fs::read(&file).unwrap() == before);
     }
 
     #[test]
-    fn too_many_rewrites_at_a_time_are_refused() {
+    fn few_blocks_are_rewritten_at_a_time() {
+        let pieces = |requests: &[Request]| {
+            let (mut rest, mut pieces) = (requests, Vec::new());
+            while !rest.is_empty() {
+                pieces.push(piece_len(rest));
+                rest = &rest[piece_len(rest)..];
+            }
+            pieces
+        };
+        assert_eq!(pieces(&vec![rewrite(0, 4096); 130]), [64, 64, 2]);
+        assert_eq!(pieces(&[rewrite(0, 40 << 20); 3]), [1, 1, 1]);
+        assert_eq!(pieces(&[rewrite(0, 80 << 20); 2]), [1, 1], "one at least");
+        assert_eq!(pieces(&[vec![Request::read(0, 4096); 100], vec![rewrite(0, 4096); 65]].concat()), [164, 1]);
+    }
+
+    #[test]
+    fn times_count_on_from_piece_to_piece() {
         let file = image();
         let mut subject = Subject::open(&file, true).unwrap();
-        let error = served(&mut subject, vec![rewrite(0, 1 << 20); 1025]).unwrap_err();
-        assert!(error.to_string().contains("takes 1.0 GiB of memory"), "{error}");
+        let timings = served(&mut subject, vec![rewrite(4096, 4096); 200]).unwrap();
+        for pair in timings.chunks(PIECE_BLOCKS_MAX).collect::<Vec<_>>().windows(2) {
+            let end = pair[0].iter().map(|timing| timing.done).max().unwrap();
+            assert!(pair[1].iter().all(|timing| timing.issued >= end && timing.done >= timing.issued));
+        }
     }
 
     #[test]

@@ -6,7 +6,6 @@ use super::ring::{self, Ring};
 use super::{Opened, Setup, Verifier, VerifierError};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 
 /// Opens the reader.
 pub(super) fn open(setup: Setup) -> Result<Opened, VerifierError> {
@@ -37,9 +36,7 @@ fn open_with(setup: Setup, ring: io::Result<io_uring::IoUring>) -> Opened {
 
 /// Was the file opened with O_DIRECT?
 fn bypasses_page_cache(file: &File) -> bool {
-    // SAFETY: F_GETFL reads the flags of a live descriptor and writes nothing.
-    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
-    flags >= 0 && flags & libc::O_DIRECT != 0
+    rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::DIRECT))
 }
 
 #[cfg(test)]

@@ -1,0 +1,48 @@
+//! Claims: who can keep whom from scrubbing.
+
+use crate::bench::{Bench, kill};
+use scrubjay_device::store::short_name;
+use scrubjay_device::subject::Subject;
+use scrubjay_device::target::Target;
+use std::fs;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
+
+const SLOWLY: [&str; 9] = ["scrub", "disk.img", "--policy", "delay", "--delay", "20ms", "--request", "64KiB", "--json"];
+
+/// Names of sockets without a place in the file system are anybody's, so they must mean nothing.
+#[test]
+fn nobody_keeps_others_from_scrubbing_by_taking_a_name() {
+    let bench = Bench::with_image(1);
+    let target = Target::open(&bench.image()).unwrap();
+    let names = [format!("name/{}", short_name(&target.id().key()))].into_iter().chain(target.ways());
+    let squatters: Vec<UnixListener> = names
+        .map(|name| SocketAddr::from_abstract_name(format!("scrubjay/claim/{name}")).unwrap())
+        .map(|address| UnixListener::bind_addr(&address).unwrap())
+        .collect();
+    let ran = bench.run(&["scrub", "disk.img", "--policy", "none"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    drop(squatters);
+}
+
+#[test]
+fn a_claim_lies_where_only_its_owner_may_look() {
+    let bench = Bench::with_image(16);
+    let mut child = bench.until_saved(bench.start(&SLOWLY), 2048);
+    let sockets = fs::read_to_string("/proc/net/unix").unwrap();
+    assert!(!sockets.contains("@scrubjay/claim"), "{sockets}");
+    if fs::metadata("/proc/self").unwrap().uid() == 0 {
+        let folder = Path::new("/run/scrubjay/claims");
+        let about = fs::symlink_metadata(folder).unwrap();
+        assert_eq!((about.is_dir(), about.uid(), about.permissions().mode() & 0o777), (true, 0, 0o700));
+        let is_ours = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text.trim() == child.id().to_string());
+        let claims: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let ours: Vec<_> = claims.iter().filter(|path| is_ours(path)).collect();
+        assert_eq!(ours.len(), 1, "{claims:?}");
+        assert_eq!(fs::metadata(ours[0]).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    kill(&child, "-TERM");
+    child.wait().unwrap();
+}

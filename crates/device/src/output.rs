@@ -1,0 +1,376 @@
+//! Every file that this program writes: it appears where it was named, as a whole, or not at all.
+//!
+//! It is written beside, under a name that nobody foresees, synced, and renamed, so whoever reads it meanwhile has the old one.
+//! A link is not followed and a device, a pipe or a socket is not written to, whatever `--force` says: the name may have
+//! been put there by somebody else, and a disk holds somebody's data.
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+use std::collections::hash_map::RandomState;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::hash::BuildHasher;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// What becomes of a file that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and nothing is written.
+    Kept,
+    /// It is replaced in one step.
+    Replaced,
+}
+
+/// Why a file is not written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// There is one, which is to be kept.
+    #[error("{path} exists")]
+    Exists {
+        /// As named.
+        path: PathBuf,
+    },
+    /// No file can be put there.
+    #[error("{path} {what}: name a file")]
+    Unfit {
+        /// As named.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// Anything else.
+    #[error("cannot write {path}: {source}")]
+    Io {
+        /// As named.
+        path: PathBuf,
+        /// What the kernel says.
+        source: io::Error,
+    },
+}
+
+impl From<OutputError> for io::Error {
+    fn from(error: OutputError) -> io::Error {
+        match error {
+            OutputError::Io { source, .. } => source,
+            OutputError::Exists { .. } => io::Error::new(io::ErrorKind::AlreadyExists, error),
+            OutputError::Unfit { .. } => io::Error::new(io::ErrorKind::InvalidInput, error),
+        }
+    }
+}
+
+/// A file in the writing. Nothing remains of it unless it is committed.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    existing: Existing,
+    /// Held, so that nobody exchanges it meanwhile.
+    folder: OwnedFd,
+    name: OsString,
+    /// What it is called until it is complete; nothing afterwards.
+    temporary: Option<OsString>,
+    file: File,
+}
+
+/// What ends the name of a file that is not complete.
+const ENDING: &str = ".new";
+
+/// Readable for whom the umask lets.
+const OPEN: Mode = Mode::from_raw_mode(0o666);
+
+impl Output {
+    /// Begins to write what will be `path`.
+    ///
+    /// # Errors
+    /// [`OutputError`]; nothing is there then that was not there before.
+    pub fn create(path: &Path, existing: Existing) -> Result<Output, OutputError> {
+        Output::create_with(path, existing, OPEN)
+    }
+
+    /// The same of a file that only its owner may read.
+    ///
+    /// # Errors
+    /// As [`Output::create`].
+    pub fn create_private(path: &Path, existing: Existing) -> Result<Output, OutputError> {
+        Output::create_with(path, existing, Mode::RUSR | Mode::WUSR)
+    }
+
+    fn create_with(path: &Path, existing: Existing, mode: Mode) -> Result<Output, OutputError> {
+        let fail = |source: Errno| OutputError::Io { path: path.to_owned(), source: source.into() };
+        let (folder, name) = parts(path)?;
+        let folder = rustix::fs::openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let folder = folder.map_err(fail)?;
+        look(&folder, &name, path, existing)?;
+        // Each of these draws its own keys from the kernel's.
+        let mut temporary = beginning(&name);
+        temporary.push(format!("{:016x}{ENDING}", RandomState::new().hash_one(std::process::id())));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::openat(&folder, &temporary, flags, mode).map_err(fail)?);
+        Ok(Output { path: path.to_owned(), existing, folder, name, temporary: Some(temporary), file })
+    }
+
+    /// The file, for whoever needs one of its own to write to.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Puts it in its place, durably: after a loss of power either what was there before is there, or all of it.
+    ///
+    /// # Errors
+    /// [`OutputError`]; what was there before is still there.
+    pub fn commit(mut self) -> Result<(), OutputError> {
+        let fail = |source| OutputError::Io { path: self.path.clone(), source };
+        self.file.sync_all().map_err(fail)?;
+        self.put_in_place()?;
+        let fail = |source: Errno| OutputError::Io { path: self.path.clone(), source: source.into() };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.folder, ".", flags, Mode::empty()) {
+            Ok(folder) => rustix::fs::fsync(folder).map_err(fail),
+            Err(Errno::ACCESS) => Ok(()), // a folder that may be written and not read
+            Err(error) => Err(fail(error)),
+        }
+    }
+
+    /// Puts it in its place without waiting for the disk: enough to survive the death of this process.
+    ///
+    /// # Errors
+    /// As [`Output::commit`].
+    pub fn commit_in_haste(mut self) -> Result<(), OutputError> {
+        self.put_in_place()
+    }
+
+    fn put_in_place(&mut self) -> Result<(), OutputError> {
+        let Some(temporary) = &self.temporary else { return Ok(()) };
+        let rename = |flags| rustix::fs::renameat_with(&self.folder, temporary, &self.folder, &self.name, flags);
+        let renamed = match self.existing {
+            Existing::Replaced => {
+                look(&self.folder, &self.name, &self.path, self.existing).map(|()| rename(RenameFlags::empty()))
+            }
+            Existing::Kept => match rename(RenameFlags::NOREPLACE) {
+                // Not every file system can: then a second look must do.
+                Err(Errno::INVAL | Errno::NOSYS) => {
+                    look(&self.folder, &self.name, &self.path, self.existing).map(|()| rename(RenameFlags::empty()))
+                }
+                renamed => Ok(renamed),
+            },
+        };
+        match renamed? {
+            Ok(()) => {
+                self.temporary = None;
+                Ok(())
+            }
+            Err(Errno::EXIST) => Err(OutputError::Exists { path: self.path.clone() }),
+            Err(source) => Err(OutputError::Io { path: self.path.clone(), source: source.into() }),
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        // What is left under this name is of no use to anybody.
+        let _ = self.temporary.take().map(|name| rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()));
+    }
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// [`OutputError`]; what was there before is still there.
+pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), OutputError> {
+    complete(Output::create(path, existing)?, bytes)
+}
+
+/// Writes a whole file that only its owner may read.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_private(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), OutputError> {
+    complete(Output::create_private(path, existing)?, bytes)
+}
+
+fn complete(mut output: Output, bytes: &[u8]) -> Result<(), OutputError> {
+    output.write_all(bytes).map_err(|source| OutputError::Io { path: output.path.clone(), source })?;
+    output.commit()
+}
+
+/// Could a file be put there? For whoever has long to work before it is written.
+///
+/// # Errors
+/// As [`write`], but for what only writing shows.
+pub fn check(path: &Path, existing: Existing) -> Result<(), OutputError> {
+    let (folder, name) = parts(path)?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::openat(CWD, folder, flags, Mode::empty())
+        .map_err(|source| OutputError::Io { path: path.to_owned(), source: source.into() })?;
+    look(&folder, &name, path, existing)
+}
+
+/// Removes what writers of `path` left behind that were killed. Only for whoever knows that nobody else writes it now.
+pub fn sweep(path: &Path) {
+    let Ok((folder, name)) = parts(path) else { return };
+    let beginning = beginning(&name);
+    let is_left = |name: &OsStr| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(beginning.as_encoded_bytes()) && name.ends_with(ENDING.as_bytes())
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| is_left(&entry.file_name())).for_each(|entry| drop(fs::remove_file(entry.path())));
+}
+
+/// How the names of incomplete files begin that will be called so.
+fn beginning(name: &OsStr) -> OsString {
+    let mut beginning = OsString::from(".");
+    beginning.push(name);
+    beginning.push(".");
+    beginning
+}
+
+/// The folder of a file, and its name in there.
+fn parts(path: &Path) -> Result<(&Path, OsString), OutputError> {
+    let is_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let Some(name) = path.file_name().filter(|_| !is_folder) else {
+        return Err(OutputError::Unfit { path: path.to_owned(), what: "is a folder" });
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok((folder, name.to_owned()))
+}
+
+/// Is there anything that a file must not take the place of?
+fn look(folder: &OwnedFd, name: &OsStr, path: &Path, existing: Existing) -> Result<(), OutputError> {
+    let path = || path.to_owned();
+    let about = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(about) => about,
+        Err(Errno::NOENT) => return Ok(()),
+        Err(source) => return Err(OutputError::Io { path: path(), source: source.into() }),
+    };
+    let what = match FileType::from_raw_mode(about.st_mode) {
+        FileType::RegularFile if existing == Existing::Replaced => return Ok(()),
+        FileType::RegularFile => return Err(OutputError::Exists { path: path() }),
+        FileType::Directory => "is a folder",
+        FileType::Symlink => "is a link, and what it leads to may be anybody's",
+        FileType::BlockDevice => "is a disk",
+        FileType::CharacterDevice => "is a character device",
+        FileType::Fifo => "is a pipe",
+        FileType::Socket => "is a socket",
+        FileType::Unknown => "is no file",
+    };
+    Err(OutputError::Unfit { path: path(), what })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    fn names(folder: &Path) -> Vec<OsString> {
+        let mut names: Vec<OsString> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_appears_when_it_is_complete_and_leaves_nothing_beside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mut output = Output::create(&path, Existing::Kept).unwrap();
+        output.write_all(b"half").unwrap();
+        assert!(!path.exists());
+        drop(output);
+        assert!(names(folder.path()).is_empty(), "given up");
+        write(&path, Existing::Kept, b"whole").unwrap();
+        assert_eq!((fs::read(&path).unwrap(), names(folder.path())), (b"whole".to_vec(), vec!["a".into()]));
+        assert!(matches!(write(&path, Existing::Kept, b"other"), Err(OutputError::Exists { .. })));
+        let before = fs::metadata(&path).unwrap().ino();
+        write(&path, Existing::Replaced, b"other").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"other");
+        assert_ne!(fs::metadata(&path).unwrap().ino(), before, "replaced, not changed");
+    }
+
+    #[test]
+    fn who_came_first_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let output = Output::create(&path, Existing::Kept).unwrap();
+        fs::write(&path, "theirs").unwrap();
+        assert!(matches!(output.commit(), Err(OutputError::Exists { .. })));
+        assert_eq!((fs::read(&path).unwrap(), names(folder.path()).len()), (b"theirs".to_vec(), 1));
+    }
+
+    #[test]
+    fn links_and_what_is_no_file_are_refused_and_untouched() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("victim"), "precious").unwrap();
+        symlink(at("victim"), at("link")).unwrap();
+        symlink(at("nowhere"), at("dangling")).unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        rustix::fs::mkfifoat(CWD, at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        for existing in [Existing::Kept, Existing::Replaced] {
+            for (name, what) in [
+                ("link", "is a link"),
+                ("dangling", "is a link"),
+                ("folder", "is a folder"),
+                ("folder/", "is a folder"),
+                ("socket", "is a socket"),
+                ("pipe", "is a pipe"),
+                ("..", "is a folder"),
+            ] {
+                let error = write(&at(name), existing, b"x").unwrap_err().to_string();
+                assert!(error.contains(what), "{name}: {error}");
+                assert_eq!(check(&at(name), existing).unwrap_err().to_string(), error);
+            }
+        }
+        let error = write(Path::new("/dev/null"), Existing::Replaced, b"x").unwrap_err().to_string();
+        assert_eq!(error, "/dev/null is a character device: name a file");
+        assert_eq!(fs::read(at("victim")).unwrap(), b"precious");
+        assert!(names(folder.path()).len() == 6 && !at("nowhere").exists());
+    }
+
+    #[test]
+    fn a_link_that_comes_meanwhile_is_not_followed_either() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let victim = folder.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        for existing in [Existing::Kept, Existing::Replaced] {
+            let mut output = Output::create(&path, existing).unwrap();
+            output.write_all(b"x").unwrap();
+            symlink(&victim, &path).unwrap();
+            output.commit().unwrap_err();
+            assert_eq!(fs::read(&victim).unwrap(), b"precious");
+            fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_private_file_is_nobody_elses() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write_private(&path, Existing::Kept, b"secret").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_the_killed_left_is_swept_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::mem::forget(Output::create(&path, Existing::Kept).unwrap());
+        std::mem::forget(Output::create(&folder.path().join("b"), Existing::Kept).unwrap());
+        fs::write(&path, "a").unwrap();
+        sweep(&path);
+        let left = names(folder.path());
+        assert!(left.len() == 2 && left[1] == "a" && left[0].to_string_lossy().starts_with(".b."), "{left:?}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Whose a folder is: what root keeps or listens at lies where nobody else has a say.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Somebody who could exchange what lies below a folder.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Meddler {
+    /// Whose it is.
+    #[error("{at} belongs to user {user}")]
+    Owner {
+        /// The folder, or a link on the way.
+        at: PathBuf,
+        /// His number.
+        user: u32,
+    },
+    /// All, or a group of them.
+    #[error("{at} may be written by others than its owner")]
+    Others {
+        /// The folder.
+        at: PathBuf,
+    },
+}
+
+/// May others than the owner write to it?
+const GROUP_WRITES: u32 = 0o020;
+const OTHERS_WRITE: u32 = 0o002;
+/// Whoever may write to it may not exchange what is not his (`/tmp`).
+const STICKY: u32 = 0o1000;
+
+/// As whom we open files.
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Are we root, as far as files are concerned?
+pub fn is_root() -> bool {
+    user() == 0
+}
+
+/// Who but root has a say in what lies in this folder? All folders on the way to it are looked at, as it is named and where
+/// it really is; what is not there yet is nobody's.
+///
+/// # Errors
+/// When that cannot be looked at.
+pub fn meddler(folder: &Path) -> io::Result<Option<Meddler>> {
+    let named = std::path::absolute(folder)?;
+    let mut at = PathBuf::new();
+    let mut is_there = true;
+    for component in named.components() {
+        at.push(component);
+        if component == Component::RootDir {
+            continue;
+        }
+        match fs::symlink_metadata(&at) {
+            Ok(about) if about.uid() != 0 => return Ok(Some(Meddler::Owner { at, user: about.uid() })),
+            Ok(about) if about.is_dir() && is_open(&about) => return Ok(Some(Meddler::Others { at })),
+            Ok(_) => (),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                is_there = false;
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    // Through links of root's own, to folders that may not be.
+    let real = if is_there { fs::canonicalize(&named)? } else { fs::canonicalize(at.parent().unwrap_or(&at))? };
+    if real == named || !is_there && Some(real.as_path()) == at.parent() { Ok(None) } else { meddler(&real) }
+}
+
+fn is_open(about: &fs::Metadata) -> bool {
+    let group_writes = about.gid() != 0 && about.mode() & GROUP_WRITES != 0;
+    about.mode() & STICKY == 0 && (group_writes || about.mode() & OTHERS_WRITE != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    #[test]
+    fn whoever_has_a_say_on_the_way_is_found() {
+        if !is_root() {
+            return eprintln!("SKIPPED: only root can give folders away");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        assert_eq!(meddler(&at("nothing/there")).unwrap(), None);
+        fs::create_dir_all(at("theirs/ours")).unwrap();
+        chown(at("theirs"), Some(54_321), None).unwrap();
+        let theirs = Some(Meddler::Owner { at: at("theirs"), user: 54_321 });
+        for named in ["theirs", "theirs/ours", "theirs/nothing", "theirs/ours/nothing"] {
+            assert_eq!(meddler(&at(named)).unwrap(), theirs, "{named}");
+        }
+        symlink(at("theirs/ours"), at("link")).unwrap();
+        assert_eq!(meddler(&at("link")).unwrap(), theirs, "our own link to a place that is not");
+        assert_eq!(meddler(&at("link/nothing")).unwrap(), theirs);
+        fs::create_dir(at("open")).unwrap();
+        for (mode, is_found) in [(0o777, true), (0o1777, false), (0o755, false)] {
+            fs::set_permissions(at("open"), fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(meddler(&at("open/below")).unwrap().is_some(), is_found, "{mode:o}");
+        }
+    }
+}

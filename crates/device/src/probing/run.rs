@@ -1,0 +1,465 @@
+//! A piece of a batch at the device: issued, timed, and, where a write fails, what was there put back or told to be lost.
+
+use super::requests::{Answer, Number, Requests};
+use crate::clock;
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::member::Fault;
+use scrubjay_core::probe::bench::{Kind, Request, Timing};
+use scrubjay_core::units::Nanos;
+use std::io;
+
+/// So many of the reads before a rewrite are under way together: a stop is not to wait for more.
+const READS_AHEAD: usize = 64;
+/// A write that failed is tried so often again: nobody else has what the block held.
+const PUT_BACK_TRIES: usize = 3;
+
+/// Bytes that were on the device, and where.
+pub type Block = (u64, Vec<u8>);
+
+/// Why a piece did not go well.
+#[derive(Debug)]
+pub enum Trouble {
+    /// Nothing is changed.
+    Io(io::Error),
+    /// What lies at this byte changes while it is read.
+    Changing(u64),
+    /// These blocks may not hold what they held.
+    Lost {
+        /// What happened.
+        why: String,
+        /// One at least.
+        blocks: Vec<Block>,
+    },
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Trouble {
+        Trouble::Io(error)
+    }
+}
+
+/// How far a piece has come.
+struct Course {
+    /// The number of its first request.
+    first: Number,
+    /// The time at which it begins, in that of the batch.
+    begun: Nanos,
+    /// Of each request that was issued: when, and how it ended.
+    ends: Vec<(Nanos, Option<Timing>)>,
+}
+
+/// Runs pieces.
+pub struct Runner<R> {
+    requests: R,
+    /// The number of the next request.
+    next: Number,
+    /// A request that takes longer is one that does not come back.
+    patience: Nanos,
+}
+
+impl<R: Requests> Runner<R> {
+    /// With nothing under way.
+    pub fn new(requests: R, patience: Nanos) -> Runner<R> {
+        Runner { requests, next: 0, patience }
+    }
+
+    /// Is a request under way that has not come back?
+    pub fn is_busy(&self) -> bool {
+        self.requests.is_busy()
+    }
+
+    /// Runs a piece to its end, or, once it is to stop, until what was issued has ended: nothing then. `held` is what rewrites
+    /// write, by the number of the request. Times count on from `begun`.
+    ///
+    /// # Errors
+    /// [`Trouble`]: whatever is not proven to lie where it lay is in there.
+    pub fn run(
+        &mut self,
+        piece: &[Request],
+        held: &[Option<Buffer>],
+        begun: Nanos,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<Vec<Timing>>, Trouble> {
+        let mut course = Course { first: self.numbers(piece.len()), begun, ends: Vec::with_capacity(piece.len()) };
+        let ended = self.issue(piece, held, is_stopped, &mut course);
+        let of = |is_such: fn(&Option<Timing>) -> bool| -> Vec<Block> {
+            // Of reads nothing is held.
+            let all = piece.iter().zip(held).zip(&course.ends).filter(|(_, (_, end))| is_such(end));
+            all.filter_map(|((request, held), _)| Some((request.offset, held.as_ref()?.to_vec()))).collect()
+        };
+        let failed = of(|end| end.is_some_and(|timing| timing.is_failed));
+        let mut lost = of(Option::is_none);
+        let first_failed = failed.first().map(|(offset, _)| *offset);
+        lost.extend(self.put_back(failed));
+        if !lost.is_empty() {
+            let why = match (ended, first_failed) {
+                (Err(error), _) => error.to_string(),
+                (Ok(()), at) => format!("writing at byte {} failed", at.unwrap_or(lost[0].0)),
+            };
+            return Err(Trouble::Lost { why, blocks: lost });
+        }
+        ended?;
+        if let Some(at) = first_failed {
+            let what =
+                format!("a write at byte {at} failed; all blocks hold what they held, and nothing more is written");
+            return Err(io::Error::other(what).into());
+        }
+        let timings: Vec<Timing> = course.ends.into_iter().map_while(|(_, end)| end).collect();
+        Ok((timings.len() == piece.len()).then_some(timings))
+    }
+
+    /// Issues what is due and waits for it, until all has ended that was issued.
+    ///
+    /// # Errors
+    /// When something does not come back.
+    fn issue(
+        &mut self,
+        piece: &[Request],
+        held: &[Option<Buffer>],
+        is_stopped: &dyn Fn() -> bool,
+        course: &mut Course,
+    ) -> io::Result<()> {
+        let (start, begun) = (clock::now(), course.begun);
+        let since_start = || begun.saturating_add(clock::now().since(start));
+        let (mut ended, mut has_failed) = (0, false);
+        while ended < piece.len() {
+            let elapsed = since_start();
+            let is_cut = is_stopped() || has_failed;
+            if is_cut && ended == course.ends.len() {
+                break;
+            }
+            let is_due = |request: &&Request| request.at <= elapsed && !is_cut;
+            while let Some(request) = piece.get(course.ends.len()).filter(is_due).filter(|_| self.requests.room() > 0) {
+                let index = course.ends.len();
+                let number = course.first + index as Number;
+                course.ends.push((since_start(), None));
+                match request.kind {
+                    Kind::Read => {
+                        self.requests.read(number, request.offset, Buffer::zeroed(request.len as usize));
+                        self.requests.start(); // in the order of the batch, and each by itself
+                    }
+                    Kind::Rewrite => {
+                        let held = held[index].as_ref().expect("it was read before");
+                        self.requests.write(number, request.offset, Buffer::copy_of(held));
+                    }
+                }
+            }
+            let coming = piece.get(course.ends.len()).filter(|request| !is_cut && request.at > elapsed);
+            let patience = coming.map_or(self.patience, |request| request.at.since(since_start()));
+            self.requests.wait(patience)?;
+            let now = since_start();
+            let before = ended;
+            while let Some(Answer { number, result, .. }) = self.requests.poll() {
+                // One of an earlier piece is too late to tell anything.
+                let Some(index) = number.checked_sub(course.first).map(|index| index as usize) else { continue };
+                let issued = course.ends[index].0;
+                course.ends[index].1 = Some(Timing { issued, done: now, is_failed: result.is_err() });
+                has_failed |= result.is_err() && piece[index].kind == Kind::Rewrite;
+                ended += 1;
+            }
+            if ended == before && coming.is_none() && now.since(elapsed) >= self.patience {
+                return Err(self.overdue("a request"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what is to be rewritten, and once more to see whether anybody changes it, by the number of the request; nothing
+    /// when it is to stop.
+    ///
+    /// # Errors
+    /// When something cannot be read, does not come back, or changes.
+    pub fn hold(
+        &mut self,
+        piece: &[Request],
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<Vec<Option<Buffer>>>, Trouble> {
+        let Some(held) = self.read(piece, is_stopped)? else { return Ok(None) };
+        let Some(again) = self.read(piece, is_stopped)? else { return Ok(None) };
+        match held.iter().zip(&again).position(|(one, other)| one.as_deref() != other.as_deref()) {
+            Some(index) => Err(Trouble::Changing(piece[index].offset)),
+            None => Ok(Some(held)),
+        }
+    }
+
+    /// Reads what is to be rewritten.
+    fn read(&mut self, piece: &[Request], is_stopped: &dyn Fn() -> bool) -> io::Result<Option<Vec<Option<Buffer>>>> {
+        let first = self.numbers(piece.len());
+        let mut held: Vec<Option<Buffer>> = piece.iter().map(|_| None).collect();
+        let rewrites = piece.iter().enumerate().filter(|(_, request)| request.kind == Kind::Rewrite);
+        let mut rewrites = rewrites.peekable();
+        let mut fault: Option<(u64, Fault)> = None;
+        let mut flying = 0;
+        loop {
+            let is_cut = fault.is_some() || is_stopped();
+            let has_room = self.requests.room() > 0;
+            while let Some((index, request)) = rewrites.next_if(|_| !is_cut && has_room && flying < READS_AHEAD) {
+                let number = first + index as Number;
+                self.requests.read(number, request.offset, Buffer::zeroed(request.len as usize));
+                flying += 1;
+            }
+            if flying == 0 {
+                break;
+            }
+            let begun = clock::now();
+            self.requests.wait(self.patience)?;
+            let before = flying;
+            while let Some(Answer { number, buffer, result }) = self.requests.poll() {
+                let Some(index) = number.checked_sub(first).map(|index| index as usize) else { continue };
+                flying -= 1;
+                match result {
+                    Ok(()) => held[index] = buffer,
+                    Err(why) => fault = Some((piece[index].offset, why)),
+                }
+            }
+            if flying == before && clock::now().since(begun) >= self.patience {
+                return Err(self.overdue("a read"));
+            }
+        }
+        if let Some((offset, fault)) = fault {
+            // What cannot be read is not written, nor is anything else of this batch.
+            let what = format!("byte {offset} cannot be read ({fault:?}), so nothing more is rewritten");
+            return Err(io::Error::other(what));
+        }
+        Ok(rewrites.peek().is_none().then_some(held))
+    }
+
+    /// Writes again what could not be written: what lies there now may be neither the old nor the new. Gives those of which
+    /// it is not proven that they lie where they lay.
+    pub fn put_back(&mut self, failed: Vec<Block>) -> Vec<Block> {
+        let mut lost = Vec::new();
+        let mut answers = true;
+        for (offset, held) in failed {
+            let mut is_back = false;
+            for _ in 0..PUT_BACK_TRIES {
+                if is_back || !answers {
+                    break;
+                }
+                match self.is_put_back(offset, &held) {
+                    Ok(is_there) => is_back = is_there,
+                    // What does not answer is not asked for every block.
+                    Err(_) => answers = false,
+                }
+            }
+            if !is_back {
+                lost.push((offset, held));
+            }
+        }
+        lost
+    }
+
+    /// Writes this, and reads whether it is there.
+    ///
+    /// # Errors
+    /// When a request does not come back.
+    fn is_put_back(&mut self, offset: u64, held: &[u8]) -> io::Result<bool> {
+        let number = self.numbers(1);
+        self.requests.write(number, offset, Buffer::copy_of(held));
+        // Whether it failed or not, reading tells what is there.
+        self.answer_to(number)?;
+        let number = self.numbers(1);
+        self.requests.read(number, offset, Buffer::zeroed(held.len()));
+        let Answer { buffer, result, .. } = self.answer_to(number)?;
+        Ok(result.is_ok() && buffer.is_some_and(|read| read[..] == *held))
+    }
+
+    /// Waits for this very request. What else comes back is too late.
+    fn answer_to(&mut self, number: Number) -> io::Result<Answer> {
+        let begun = clock::now();
+        loop {
+            while let Some(answer) = self.requests.poll() {
+                if answer.number == number {
+                    return Ok(answer);
+                }
+            }
+            let left = self.patience.0.saturating_sub(clock::now().since(begun).0);
+            if left == 0 {
+                return Err(self.overdue("a request"));
+            }
+            self.requests.wait(Nanos(left))?;
+        }
+    }
+
+    /// Numbers that no request has had, one after the other; the first of them.
+    fn numbers(&mut self, count: usize) -> Number {
+        let first = self.next;
+        self.next += count as Number;
+        first
+    }
+
+    fn overdue(&self, what: &str) -> io::Error {
+        let what = format!("{what} did not come back within {} s", self.patience.as_secs_f64());
+        io::Error::new(io::ErrorKind::TimedOut, what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    /// How a write goes.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Fate {
+        Done,
+        /// Half of it is written, and it fails.
+        Torn,
+        /// It never comes back.
+        Hangs,
+        /// It comes back with the next request that is asked for.
+        Late,
+    }
+
+    /// A disk in memory. Writes go as they are told to, the last fate for all that follow.
+    struct Disk {
+        bytes: Vec<u8>,
+        fates: VecDeque<Fate>,
+        answers: VecDeque<Answer>,
+        late: Vec<Answer>,
+        hanging: usize,
+        /// Somebody else changes the first byte whenever it was read.
+        is_shared: bool,
+        /// The ring breaks after so many writes.
+        breaks_after: usize,
+        writes: usize,
+    }
+
+    const BLOCK: usize = 512;
+
+    impl Disk {
+        fn new(fates: &[Fate]) -> Disk {
+            Disk {
+                bytes: (0..16 * BLOCK).map(|at| (at / BLOCK) as u8 + 1).collect(),
+                fates: fates.iter().copied().collect(),
+                answers: VecDeque::new(),
+                late: Vec::new(),
+                hanging: 0,
+                is_shared: false,
+                breaks_after: usize::MAX,
+                writes: 0,
+            }
+        }
+
+        fn runner(self) -> Runner<Disk> {
+            Runner::new(self, Nanos::from_millis(1))
+        }
+    }
+
+    impl Requests for Disk {
+        fn room(&self) -> usize {
+            64
+        }
+
+        fn is_busy(&self) -> bool {
+            self.hanging > 0
+        }
+
+        fn read(&mut self, number: Number, offset: u64, mut buffer: Buffer) {
+            self.answers.extend(self.late.drain(..));
+            let range = offset as usize..offset as usize + buffer.len();
+            buffer.copy_from_slice(&self.bytes[range]);
+            self.answers.push_back(Answer { number, buffer: Some(buffer), result: Ok(()) });
+            self.bytes[0] += u8::from(self.is_shared);
+        }
+
+        fn write(&mut self, number: Number, offset: u64, buffer: Buffer) {
+            self.answers.extend(self.late.drain(..));
+            self.writes += 1;
+            let fate = if self.fates.len() > 1 { self.fates.pop_front().unwrap() } else { self.fates[0] };
+            let (offset, result) = (offset as usize, if fate == Fate::Torn { Err(Fault::Medium) } else { Ok(()) });
+            match fate {
+                Fate::Done => self.bytes[offset..offset + buffer.len()].copy_from_slice(&buffer),
+                Fate::Torn => self.bytes[offset..offset + buffer.len() / 2].fill(0xee),
+                Fate::Hangs => return self.hanging += 1,
+                Fate::Late => return self.late.push(Answer { number, buffer: Some(buffer), result }),
+            }
+            self.answers.push_back(Answer { number, buffer: Some(buffer), result });
+        }
+
+        fn start(&mut self) {}
+
+        fn wait(&mut self, _: Nanos) -> io::Result<()> {
+            if self.writes >= self.breaks_after { Err(io::Error::other("the ring broke")) } else { Ok(()) }
+        }
+
+        fn poll(&mut self) -> Option<Answer> {
+            self.answers.pop_front()
+        }
+    }
+
+    /// Rewrites of so many blocks.
+    fn rewrites(count: usize) -> Vec<Request> {
+        let rewrite = |block| Request { kind: Kind::Rewrite, ..Request::read((block * BLOCK) as u64, BLOCK as u64) };
+        (0..count).map(rewrite).collect()
+    }
+
+    fn rewritten(runner: &mut Runner<Disk>, count: usize) -> Result<Option<Vec<Timing>>, Trouble> {
+        let piece = rewrites(count);
+        let held = runner.hold(&piece, &|| false)?.expect("nobody stops it");
+        runner.run(&piece, &held, Nanos::ZERO, &|| false)
+    }
+
+    fn lost(trouble: Trouble) -> (String, Vec<Block>) {
+        match trouble {
+            Trouble::Lost { why, blocks } => (why, blocks),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_failed_and_what_did_not_come_back_is_all_told() {
+        // The first is torn and then so is every try to put it back; the second hangs meanwhile.
+        let mut runner = Disk::new(&[Fate::Torn, Fate::Hangs, Fate::Torn]).runner();
+        let (why, mut blocks) = lost(rewritten(&mut runner, 2).unwrap_err());
+        assert!(why.contains("did not come back"), "{why}");
+        blocks.sort();
+        assert_eq!(blocks, [(0, vec![1; BLOCK]), (BLOCK as u64, vec![2; BLOCK])]);
+        assert!(runner.is_busy());
+    }
+
+    #[test]
+    fn what_can_be_put_back_is_not_lost_though_another_hangs() {
+        let mut runner = Disk::new(&[Fate::Torn, Fate::Hangs, Fate::Done]).runner();
+        let (_, blocks) = lost(rewritten(&mut runner, 2).unwrap_err());
+        assert_eq!(blocks, [(BLOCK as u64, vec![2; BLOCK])]);
+        assert_eq!(runner.requests.bytes[..BLOCK], [1; BLOCK]);
+    }
+
+    #[test]
+    fn when_nothing_will_end_any_more_all_that_was_under_way_is_told() {
+        let mut disk = Disk::new(&[Fate::Hangs]);
+        disk.breaks_after = 3;
+        let (why, blocks) = lost(rewritten(&mut disk.runner(), 3).unwrap_err());
+        assert_eq!((why.as_str(), blocks.len()), ("the ring broke", 3));
+    }
+
+    #[test]
+    fn a_late_answer_proves_nothing() {
+        // Torn; the writes that put it back come back late: each just before the answer to what is asked next.
+        let mut runner = Disk::new(&[Fate::Torn, Fate::Late]).runner();
+        let (why, blocks) = lost(rewritten(&mut runner, 1).unwrap_err());
+        assert!(why.contains("writing at byte 0 failed"), "{why}");
+        assert_eq!(blocks, [(0, vec![1; BLOCK])]);
+        assert_eq!(runner.requests.bytes[0], 0xee, "it is not there");
+        // Nor is it taken for an answer to what comes next.
+        let held = runner.hold(&rewrites(2), &|| false).unwrap().unwrap();
+        assert_eq!((held[0].as_ref().unwrap()[0], held[1].as_ref().unwrap()[0]), (0xee, 2));
+    }
+
+    #[test]
+    fn what_fails_once_is_put_back_and_ends_it() {
+        let mut runner = Disk::new(&[Fate::Done, Fate::Torn, Fate::Done]).runner();
+        let Trouble::Io(error) = rewritten(&mut runner, 3).unwrap_err() else { panic!("nothing is lost") };
+        assert!(error.to_string().contains("byte 512 failed; all blocks hold what they held"), "{error}");
+        assert!(runner.requests.bytes.iter().enumerate().all(|(at, byte)| *byte == (at / BLOCK) as u8 + 1));
+    }
+
+    #[test]
+    fn what_changes_while_it_is_read_is_not_written() {
+        let mut disk = Disk::new(&[Fate::Done]);
+        disk.is_shared = true;
+        let mut runner = disk.runner();
+        assert!(matches!(rewritten(&mut runner, 2), Err(Trouble::Changing(0))));
+        assert_eq!(runner.requests.writes, 0);
+    }
+}

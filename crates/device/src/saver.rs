@@ -1,0 +1,168 @@
+//! Saves the state on a thread of its own: a save waits for a disk, and who reads inside a budget must not.
+//!
+//! The thread is started before the scrub enters the idle I/O class, which threads inherit: where the disk of the state
+//! is busy, a save of that class would wait for all others.
+
+use crate::store::Store;
+use scrubjay_core::saved::Saved;
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread;
+
+/// What the thread is called.
+const NAME: &str = "scrubjay-saver";
+
+/// How it is saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// So that it survives a loss of power.
+    Durably,
+    /// So that it survives the death of this process.
+    InHaste,
+}
+
+/// The thread's other side. The thread ends with it.
+#[derive(Debug)]
+pub struct Saver {
+    jobs: Sender<(Saved, How)>,
+    ends: Receiver<io::Result<()>>,
+    is_busy: bool,
+}
+
+impl Saver {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When there can be no more threads.
+    pub fn new(store: Store) -> io::Result<Saver> {
+        let (jobs, todo) = channel::<(Saved, How)>();
+        let (done, ends) = channel();
+        let work = move || {
+            for (saved, how) in todo {
+                let ended = match how {
+                    How::Durably => store.save(&saved),
+                    How::InHaste => store.save_in_haste(&saved),
+                };
+                if done.send(ended).is_err() {
+                    return;
+                }
+            }
+        };
+        thread::Builder::new().name(NAME.to_owned()).spawn(work)?;
+        Ok(Saver { jobs, ends, is_busy: false })
+    }
+
+    /// Is a save under way?
+    pub fn is_busy(&self) -> bool {
+        self.is_busy
+    }
+
+    /// Begins a save; one at a time.
+    ///
+    /// # Panics
+    /// When one is under way.
+    pub fn start(&mut self, saved: Saved, how: How) {
+        assert!(!self.is_busy, "one save at a time");
+        // A thread that is gone shows when its answer is asked for.
+        let _ = self.jobs.send((saved, how));
+        self.is_busy = true;
+    }
+
+    /// How the save under way has ended, if it has. Never waits.
+    pub fn poll(&mut self) -> Option<io::Result<()>> {
+        if !self.is_busy {
+            return None;
+        }
+        let ended = match self.ends.try_recv() {
+            Ok(ended) => ended,
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => Err(gone()),
+        };
+        self.is_busy = false;
+        Some(ended)
+    }
+
+    /// Waits for the end of the save under way, if one is.
+    pub fn wait(&mut self) -> Option<io::Result<()>> {
+        if !self.is_busy {
+            return None;
+        }
+        self.is_busy = false;
+        Some(self.ends.recv().unwrap_or_else(|_| Err(gone())))
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::other("the thread that saves has died")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detector;
+    use crate::ioprio;
+    use crate::session::{Options, Session};
+    use crate::target::Target;
+    use crate::verify;
+    use scrubjay_core::coverage::Coverage;
+    use scrubjay_core::idle::Choice;
+    use scrubjay_core::tour::{Grid, OrderKind};
+    use scrubjay_core::units::{Bytes, UnixSeconds};
+    use std::fs;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn what_is_saved_is_there_when_it_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), "wwn-1", None).unwrap();
+        let mut saver = Saver::new(store.clone()).unwrap();
+        assert!(saver.poll().is_none() && saver.wait().is_none());
+        for (at, how) in [(10, How::Durably), (12, How::InHaste), (14, How::Durably)] {
+            let coverage = Coverage::new(Grid::new(1000, 100, 10));
+            saver.start(Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(at), coverage, pass: None }, how);
+            saver.wait().expect("one is under way").unwrap();
+            assert_eq!(store.load("wwn-1", 1000).unwrap().unwrap().at, UnixSeconds(at));
+        }
+        fs::remove_dir_all(folder.path()).unwrap();
+        let coverage = Coverage::new(Grid::new(1000, 100, 10));
+        saver.start(Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(16), coverage, pass: None }, How::Durably);
+        assert!(saver.wait().expect("one is under way").is_err());
+    }
+
+    /// The I/O classes of all threads of this process that save.
+    fn classes() -> Vec<u16> {
+        let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap());
+        let savers =
+            tasks.filter(|task| fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.trim() == NAME));
+        savers.filter_map(|task| ioprio::class_of(task.file_name().to_string_lossy().parse().unwrap()).ok()).collect()
+    }
+
+    #[test]
+    fn a_scrub_saves_outside_the_idle_class() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("disk.img");
+        fs::write(&image, vec![0; 1 << 20]).unwrap();
+        let options = Options {
+            policy: Choice::None { size: Bytes::kib(64) },
+            order: OrderKind::Sequential,
+            region: Bytes::mib(1),
+            segment: Bytes::mib(1),
+            verify: verify::Kind::Auto,
+            range: None,
+            state_folder: folder.path().join("state"),
+            fresh: false,
+            detector: Some(detector::Kind::Blind),
+            record: None,
+        };
+        let session = Session::prepare(Box::new(Target::open(&image).unwrap()), &options).unwrap();
+        // On its own thread: the class must not stick to one that the test harness uses again.
+        let seen = thread::spawn(move || {
+            let mut seen = Vec::new();
+            let ended = session.run(&AtomicBool::new(false), &mut |_, _| seen.extend(classes()));
+            assert!(ended.is_saved && ended.troubles.is_empty(), "{ended:?}");
+            seen
+        });
+        let seen = seen.join().unwrap();
+        assert!(!seen.is_empty() && !seen.contains(&ioprio::IDLE_CLASS), "{seen:?}");
+    }
+}
