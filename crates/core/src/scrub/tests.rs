@@ -266,6 +266,20 @@ fn a_resumed_pass_is_as_old_as_its_beginning() {
     assert_eq!(report.oldest_unread_seconds, Some(600), "the coverage map was new, the pass was not");
 }
 
+/// The pass before ended in the very second in which this one began, and when this one came to the region is not known.
+#[test]
+fn a_region_partly_done_is_as_old_as_the_pass_whenever_it_was_last_verified() {
+    let grid = Grid::new(256, 64, 32);
+    let began = UnixSeconds(400);
+    let mut coverage = Coverage::new(grid);
+    (0..grid.region_count()).for_each(|region| coverage.complete(region, began, 0));
+    let pass = Pass { begun: began, done: [SectorRange::at(0, 32)].into_iter().collect(), ..Pass::default() };
+    resume_coverage(&mut coverage, &pass, grid.disk());
+    coverage.touch(0, UnixSeconds(1000));
+    coverage.complete(0, UnixSeconds(1000), 0);
+    assert_eq!(coverage.oldest_unread_seconds(SectorRange::at(0, 64), UnixSeconds(1000)), Some(600));
+}
+
 #[test]
 fn a_part_that_cuts_regions_is_complete_too() {
     let grid = Grid::new(256, 64, 32);
