@@ -23,8 +23,8 @@ const VERBS: &[Verb] = &[
     Verb { name: "tidy", arguments: "", help: "checks the rules of the house that no compiler checks", run: tidy::run },
     Verb {
         name: "test",
-        arguments: "[WORD]",
-        help: "everything that must hold, or the steps with WORD in their name",
+        arguments: "[smoke] [WORD]",
+        help: "everything that must hold, or the steps with WORD in their name; smoke: of it, the daily loop",
         run: test::run,
     },
     Verb {
