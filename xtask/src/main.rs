@@ -1,6 +1,7 @@
 //! The project's own chores: `cargo xtask VERB`. One verb is one module and one line in the table below.
 
 mod bench;
+mod licences;
 mod place;
 mod seeds;
 mod test;
@@ -26,6 +27,18 @@ const VERBS: &[Verb] = &[
         arguments: "[smoke] [WORD]",
         help: "everything that must hold, or the steps with WORD in their name; smoke: of it, the daily loop",
         run: test::run,
+    },
+    Verb {
+        name: "licences",
+        arguments: "",
+        help: "what we are made of may be used, comes from crates.io, and is in NOTICES",
+        run: licences::run,
+    },
+    Verb {
+        name: "notices",
+        arguments: "",
+        help: "writes NOTICES: the licences of what is shipped",
+        run: licences::write,
     },
     Verb {
         name: "bench",

@@ -80,6 +80,7 @@ pub const STEPS: &[Step] = &[
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..PLAIN
     },
+    Step { name: "licences of all that we are made of", command: &["cargo", "xtask", "licences"], ..PLAIN },
     Step { name: BUILD, command: &["cargo", "build", "--release", "--workspace"], ..PLAIN },
     Step {
         name: "unit and integration tests",
