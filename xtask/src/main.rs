@@ -2,6 +2,7 @@
 
 mod bench;
 mod licences;
+mod msrv;
 mod place;
 mod seeds;
 mod test;
@@ -33,6 +34,12 @@ const VERBS: &[Verb] = &[
         arguments: "",
         help: "what we are made of may be used, comes from crates.io, and is in NOTICES",
         run: licences::run,
+    },
+    Verb {
+        name: "msrv",
+        arguments: "",
+        help: "builds everything with the oldest Rust that is promised",
+        run: msrv::run,
     },
     Verb {
         name: "notices",

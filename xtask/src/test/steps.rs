@@ -1,6 +1,6 @@
 //! The steps of `cargo xtask test`: a table, in the order in which they tell the most the soonest.
 
-use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST};
+use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, FUZZ, GUEST};
 
 /// One step.
 #[derive(Clone, Copy)]
@@ -80,6 +80,13 @@ pub const STEPS: &[Step] = &[
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..PLAIN
     },
+    Step {
+        name: "the fuzz targets build",
+        command: &["cargo", "check", "--manifest-path", "fuzz/Cargo.toml", "--locked"],
+        packages: FUZZ,
+        ..PLAIN
+    },
+    Step { name: "the oldest Rust that is promised builds everything", command: &["cargo", "xtask", "msrv"], ..PLAIN },
     Step { name: "licences of all that we are made of", command: &["cargo", "xtask", "licences"], ..PLAIN },
     Step { name: BUILD, command: &["cargo", "build", "--release", "--workspace"], ..PLAIN },
     Step {
