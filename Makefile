@@ -1,5 +1,5 @@
-# Scrubjay's two doors: `make demo` shows it, `make test` proves it. All the rest is cargo's.
-.PHONY: help demo test linker cargo
+# Scrubjay's doors: `make demo` shows it, `make test` proves it, `make smoke` a little of it. All the rest is cargo's.
+.PHONY: help demo test smoke linker cargo
 
 # Where rustup puts cargo, for shells that were not told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -12,6 +12,9 @@ demo: cargo ## a disk with bad sectors and a busy owner, scrubbed before your ey
 
 test: cargo ## everything that must hold; as root it also installs the Debian packages that the lab needs
 	@cargo xtask test
+
+smoke: cargo ## the daily loop: format, tidy, the unit tests, a few storms
+	@cargo xtask test smoke
 
 # What cargo itself needs. Everything else is seen to by `cargo xtask test`.
 cargo: linker

@@ -1,7 +1,7 @@
 # What the lab tests share, to be sourced: what they need, where they work, how they check. Expects $here (this folder);
-# gives $scrubjay (the binary) and, after begin, $work (a folder of their own).
+# gives $scrubjay (the binary) and, after begin, $work (a folder of their own, where they are then).
 # shellcheck shell=bash disable=SC2154,SC2034
-scrubjay=${SCRUBJAY:-$here/../../target/release/scrubjay}
+scrubjay=$(realpath -m "${SCRUBJAY:-$here/../../target/release/scrubjay}")
 failed=0 checked=0
 
 skip() { # WHY
@@ -31,12 +31,14 @@ needs() { # NEED...
   done
 }
 
-# Makes $work, and sees to it that at the end, however it comes, nothing is left: jobs are killed and $work is removed.
+# Makes $work and goes there, as some programs leave files where they are run (fio's NAME-verify.state), and sees to it that
+# at the end, however it comes, nothing is left: jobs are killed and $work is removed.
 # A test may define end_first and end_last for what is to be undone before and after the jobs are killed.
 begin() {
-  work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-$(basename "$0" .sh).XXXXXX")
+  work=$(realpath "$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-$(basename "$0" .sh).XXXXXX")")
   trap finish EXIT
   trap 'exit 143' INT TERM
+  cd "$work"
 }
 end_first() { :; }
 end_last() { :; }
@@ -46,6 +48,7 @@ finish() {
   for pid in $(jobs -p); do kill -9 "$pid" 2>/dev/null || true; done
   wait
   end_last || true
+  cd /
   rm -rf "$work"
 }
 

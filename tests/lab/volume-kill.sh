@@ -38,9 +38,9 @@ expect "$times kills: the check after each is clean" $unclean 0
 make_volume 24M --chunk "$chunk" --size 64MiB
 for ((round = 1; round <= times; round++)); do
   start
-  (cd "$work" && exec fio --name=job --ioengine=nbd --uri="$uri" --rw=randwrite --bs=4k --iodepth=16 --size=64M \
+  fio --name=job --ioengine=nbd --uri="$uri" --rw=randwrite --bs=4k --iodepth=16 --size=64M \
     --randseed=$round --verify=crc32c --verify_backlog=64 --verify_fatal=1 --time_based --runtime=60 \
-    --output=fio.out >fio.err 2>&1) &
+    --output=fio.out >fio.err 2>&1 &
   fio=$!
   sleep "0.$((RANDOM % 8 + 2))"
   kill -9 $server
@@ -52,8 +52,8 @@ for ((round = 1; round <= times; round++)); do
   fi
   # The same job again over what the kill left, to its end: writes, then a pass that verifies everything.
   start
-  (cd "$work" && exec fio --name=job --ioengine=nbd --uri="$uri" --rw=randrw --bs=4k --iodepth=16 --size=64M --io_size=8M \
-    --randseed=$round --verify=crc32c --verify_fatal=1 --output=fio.out >fio.err 2>&1) || {
+  fio --name=job --ioengine=nbd --uri="$uri" --rw=randrw --bs=4k --iodepth=16 --size=64M --io_size=8M \
+    --randseed=$round --verify=crc32c --verify_fatal=1 --output=fio.out >fio.err 2>&1 || {
     wrong=$((wrong + 1))
     tail -3 "$work/fio.err"
   }

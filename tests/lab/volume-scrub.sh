@@ -12,7 +12,7 @@ begin
 . "$here/volume.sh"
 
 job() { # NAME OPTION...
-  (cd "$work" && fio --name="$1" --ioengine=nbd --uri="$uri" "${@:2}" --output="$work/$1.fio" >/dev/null 2>&1)
+  fio --name="$1" --ioengine=nbd --uri="$uri" "${@:2}" --output="$work/$1.fio" >/dev/null 2>&1
 }
 # Random bytes over COUNT chunks of 64 KiB of member M, from the chunk at START on: the data area begins at chunk 16.
 scribble() { # M START COUNT

@@ -1,6 +1,8 @@
 //! The project's own chores: `cargo xtask VERB`. One verb is one module and one line in the table below.
 
 mod bench;
+mod licences;
+mod msrv;
 mod place;
 mod seeds;
 mod test;
@@ -23,9 +25,27 @@ const VERBS: &[Verb] = &[
     Verb { name: "tidy", arguments: "", help: "checks the rules of the house that no compiler checks", run: tidy::run },
     Verb {
         name: "test",
-        arguments: "[WORD]",
-        help: "everything that must hold, or the steps with WORD in their name",
+        arguments: "[smoke] [WORD]",
+        help: "everything that must hold, or the steps with WORD in their name; smoke: of it, the daily loop",
         run: test::run,
+    },
+    Verb {
+        name: "licences",
+        arguments: "",
+        help: "what we are made of may be used, comes from crates.io, and is in NOTICES",
+        run: licences::run,
+    },
+    Verb {
+        name: "msrv",
+        arguments: "",
+        help: "builds everything with the oldest Rust that is promised",
+        run: msrv::run,
+    },
+    Verb {
+        name: "notices",
+        arguments: "",
+        help: "writes NOTICES: the licences of what is shipped",
+        run: licences::write,
     },
     Verb {
         name: "bench",

@@ -297,6 +297,23 @@ mod tests {
         assert_eq!(back.pass, staggered(39_063_650_304).pass);
     }
 
+    #[test]
+    fn what_comes_back_is_never_younger_than_it_was_nor_ten_minutes_older() {
+        let grid = Grid::new(30, 10, 5);
+        let dates = [1_763_719_799, 1_763_719_800, 1_763_719_801].map(UnixSeconds);
+        let records = dates.map(|date| RegionRecord { begun: date, verified: UnixSeconds(date.0 + 60), unreadable: 0 });
+        let coverage = Coverage::restore(grid, records.into(), dates.into()).unwrap();
+        let saved = Saved { disk: String::new(), at: UnixSeconds(1_763_800_000), coverage, pass: None };
+        let back: Saved = saved.to_string().parse().unwrap();
+        let all = |coverage: &Coverage| {
+            let records = coverage.regions().iter().flat_map(|record| [record.begun, record.verified]);
+            records.chain(coverage.begun().iter().copied()).collect::<Vec<_>>()
+        };
+        for (was, is) in all(&saved.coverage).into_iter().zip(all(&back.coverage)) {
+            assert!((was.0 - 599..=was.0).contains(&is.0), "{} came back as {}", was.0, is.0);
+        }
+    }
+
     proptest! {
         #[test]
         fn what_is_saved_comes_back(

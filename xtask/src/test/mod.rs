@@ -1,17 +1,22 @@
 //! `cargo xtask test`: everything that must hold, in steps; what cannot be run here is said loudly.
 
+mod leavings;
 mod packages;
 mod steps;
 
 use crate::place;
 use anyhow::{Result, ensure};
+use leavings::Checkout;
 use std::fmt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use steps::{BUILD, STEPS, Step};
 
-/// The exit status by which a lab script says "this cannot be run here" (as in Automake's test protocol).
-const STATUS_NOT_RUN: i32 = 77;
+/// The exit status by which a step's command says "this cannot be run here" (as in Automake's test protocol).
+pub const STATUS_NOT_RUN: i32 = 77;
+
+/// The word for the daily loop: the steps that have a short form, in that.
+const SMOKE: &str = "smoke";
 
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,19 +33,20 @@ struct Row {
     took: Duration,
 }
 
-/// Runs all steps, or those with every word of `arguments` in their name. True when none failed.
+/// Runs all steps, or those with every word of `arguments` in their name; with the word `smoke`, their short forms, if they
+/// have one. True when none failed, and nothing was left in the checkout.
 ///
 /// # Errors
 /// When no step has that name.
 pub fn run(arguments: &[String]) -> Result<bool> {
-    let is_chosen = |step: &&Step| arguments.iter().all(|word| step.name.contains(word.as_str()));
-    let chosen: Vec<&Step> = STEPS.iter().filter(is_chosen).collect();
+    let chosen = chosen(arguments);
     ensure!(
         !chosen.is_empty(),
         "no step is called that; there are: {}",
         STEPS.iter().map(|step| step.name).collect::<Vec<_>>().join("; ")
     );
 
+    let (begun, before) = (Instant::now(), Checkout::now());
     packages::install(&packages::missing(&chosen.iter().flat_map(|step| step.packages).copied().collect::<Vec<_>>()));
     let mut rows: Vec<Row> = Vec::new();
     for (index, step) in chosen.iter().enumerate() {
@@ -51,12 +57,37 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         println!("=== {row}");
         rows.push(row);
     }
+    let start = Instant::now();
+    let outcome = left(before, Checkout::now());
+    rows.push(Row { name: "nothing is left in the checkout", outcome, took: start.elapsed() });
     println!("\n=== summary");
     for row in &rows {
         println!("{row}");
     }
+    println!("in all   {:6.1} s", begun.elapsed().as_secs_f64());
     println!("{}", counts(&rows));
     Ok(!rows.iter().any(|row| row.outcome == Outcome::Failed))
+}
+
+/// The steps to be run, each with the command to be run.
+fn chosen(arguments: &[String]) -> Vec<Step> {
+    let (smoke, words): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|word| *word == SMOKE);
+    let is_named = |step: &&Step| words.iter().all(|word| step.name.contains(word.as_str()));
+    let named = STEPS.iter().filter(is_named).copied();
+    if smoke.is_empty() { named.collect() } else { named.filter_map(Step::short).collect() }
+}
+
+/// Whether the run left anything behind.
+fn left(before: Result<Checkout, String>, after: Result<Checkout, String>) -> Outcome {
+    let (before, after) = match (before, after) {
+        (Ok(before), Ok(after)) => (before, after),
+        (Err(why), _) | (_, Err(why)) => return Outcome::NotRun(why),
+    };
+    let left = after.since(&before);
+    for entry in &left {
+        println!("left in the checkout, or changed by somebody meanwhile: {entry}");
+    }
+    if left.is_empty() { Outcome::Passed } else { Outcome::Failed }
 }
 
 fn outcome(step: &Step, before: &[Row]) -> Outcome {
@@ -145,6 +176,30 @@ mod tests {
         let lab = STEPS.iter().find(|step| step.needs_build).expect("the lab needs a build");
         let built = [Row { name: BUILD, outcome: Outcome::Failed, took: Duration::ZERO }];
         assert_eq!(outcome(lab, &built), Outcome::NotRun("nothing was built".into()));
+    }
+
+    #[test]
+    fn the_daily_loop_is_the_steps_that_have_a_short_form() {
+        let names = |words: &[&str]| -> Vec<&str> {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            chosen(&words).iter().map(|step| step.name).collect()
+        };
+        assert_eq!(names(&[]).len(), STEPS.len());
+        let smoke = names(&[SMOKE]);
+        assert!(["format", "tidy"].iter().all(|name| smoke.contains(name)) && smoke.len() < STEPS.len(), "{smoke:?}");
+        assert!(smoke.iter().any(|name| name.starts_with("storm: ")));
+        assert_eq!(names(&[SMOKE, "tidy"]), ["tidy"]);
+        assert!(names(&["storm"]).len() > names(&["storm", SMOKE]).len());
+        assert!(STEPS.iter().all(|step| !step.name.contains(SMOKE)), "the word has one meaning");
+    }
+
+    #[test]
+    fn what_is_left_fails_and_where_there_is_no_git_it_is_not_run() {
+        let why = || Err("no git here".to_owned());
+        assert_eq!(left(why(), why()), Outcome::NotRun("no git here".to_owned()));
+        let checkout = || Checkout::read("?? notes\0", |_| false);
+        assert_eq!(left(Ok(checkout()), Ok(checkout())), Outcome::Passed);
+        assert_eq!(left(Ok(Checkout::read("", |_| false)), Ok(checkout())), Outcome::Failed);
     }
 
     #[test]

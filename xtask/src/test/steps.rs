@@ -1,8 +1,9 @@
 //! The steps of `cargo xtask test`: a table, in the order in which they tell the most the soonest.
 
-use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST};
+use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, FUZZ, GUEST};
 
 /// One step.
+#[derive(Clone, Copy)]
 pub struct Step {
     /// What it proves, as the summary says it.
     pub name: &'static str,
@@ -16,10 +17,42 @@ pub struct Step {
     pub packages: &'static [&'static str],
     /// Whether it needs target/release/scrubjay.
     pub needs_build: bool,
+    /// What of it is run in the daily loop.
+    pub smoke: Smoke,
 }
 
-const PLAIN: Step =
-    Step { name: "", command: &[], environment: &[], component: None, packages: &[], needs_build: false };
+/// What of a step is run in the daily loop (`cargo xtask test smoke`), which is to be over in less than three minutes where
+/// everything was built before.
+#[derive(Clone, Copy)]
+pub enum Smoke {
+    /// None of it.
+    Nothing,
+    /// All of it.
+    All,
+    /// This command in the place of its own.
+    Only(&'static [&'static str]),
+}
+
+impl Step {
+    /// The step as it is run in the daily loop, if it is.
+    pub fn short(self) -> Option<Step> {
+        match self.smoke {
+            Smoke::Nothing => None,
+            Smoke::All => Some(self),
+            Smoke::Only(command) => Some(Step { command, ..self }),
+        }
+    }
+}
+
+const PLAIN: Step = Step {
+    name: "",
+    command: &[],
+    environment: &[],
+    component: None,
+    packages: &[],
+    needs_build: false,
+    smoke: Smoke::Nothing,
+};
 
 /// The name of the step that builds what the lab runs.
 pub const BUILD: &str = "build";
@@ -27,24 +60,40 @@ pub const BUILD: &str = "build";
 /// All steps. The tests are built in the release profile: they share the dependencies of the build, and the simulator's
 /// tests run ten times as fast.
 pub const STEPS: &[Step] = &[
-    Step { name: "format", command: &["cargo", "fmt", "--all", "--check"], component: Some("rustfmt"), ..PLAIN },
+    Step {
+        name: "format",
+        command: &["cargo", "fmt", "--all", "--check"],
+        component: Some("rustfmt"),
+        smoke: Smoke::All,
+        ..PLAIN
+    },
     Step {
         name: "clippy",
         command: &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
         component: Some("clippy"),
         ..PLAIN
     },
-    Step { name: "tidy", command: &["cargo", "xtask", "tidy"], ..PLAIN },
+    Step { name: "tidy", command: &["cargo", "xtask", "tidy"], smoke: Smoke::All, ..PLAIN },
     Step {
         name: "documentation",
         command: &["cargo", "doc", "--workspace", "--no-deps"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..PLAIN
     },
+    Step {
+        name: "the fuzz targets build",
+        command: &["cargo", "check", "--manifest-path", "fuzz/Cargo.toml", "--locked"],
+        environment: &[("CARGO_PROFILE_DEV_DEBUG", "0")],
+        packages: FUZZ,
+        ..PLAIN
+    },
+    Step { name: "the oldest Rust that is promised builds all that ships", command: &["cargo", "xtask", "msrv"], ..PLAIN },
+    Step { name: "licences of all that we are made of", command: &["cargo", "xtask", "licences"], ..PLAIN },
     Step { name: BUILD, command: &["cargo", "build", "--release", "--workspace"], ..PLAIN },
     Step {
         name: "unit and integration tests",
         command: &["cargo", "test", "--release", "--workspace", "--no-fail-fast"],
+        smoke: Smoke::Only(&["cargo", "test", "--release", "--workspace", "--no-fail-fast", "--lib", "--bins"]),
         ..PLAIN
     },
     Step {
@@ -65,7 +114,12 @@ pub const STEPS: &[Step] = &[
         command: &["cargo", "xtask", "seeds", "15000", "--lossless"],
         ..PLAIN
     },
-    Step { name: "storm: everything at once", command: &["cargo", "xtask", "seeds", "30000"], ..PLAIN },
+    Step {
+        name: "storm: everything at once",
+        command: &["cargo", "xtask", "seeds", "30000"],
+        smoke: Smoke::Only(&["cargo", "xtask", "seeds", "2000"]),
+        ..PLAIN
+    },
     Step {
         name: "strangers' clients: the NBD server",
         command: &["cargo", "test", "--release", "-p", "scrubjay-serve", "--test", "served"],

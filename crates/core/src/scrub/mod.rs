@@ -436,11 +436,15 @@ fn resume_coverage(coverage: &mut Coverage, pass: &Pass, range: SectorRange) {
     for region in 0..grid.region_count() {
         let part = grid.region(region).intersection(range);
         let done = pass.done.count_in(part);
-        if done > 0 && coverage.regions()[region as usize].verified < pass.begun {
+        let is_complete = done > 0 && done == part.count();
+        if is_complete && coverage.regions()[region as usize].verified >= pass.begun {
+            continue;
+        }
+        if done > 0 {
             coverage.touch(region, pass.begun);
-            if done == part.count() {
-                coverage.complete(region, pass.begun, pass.unreadable_in(part) as u32);
-            }
+        }
+        if is_complete {
+            coverage.complete(region, pass.begun, pass.unreadable_in(part) as u32);
         }
     }
 }

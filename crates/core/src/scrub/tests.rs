@@ -4,6 +4,7 @@ use super::*;
 use crate::idle::{BackToBack, Played, Waiting};
 use crate::tour::{Grid, OrderKind};
 use crate::units::Sector;
+use crate::verdict::Sense;
 use proptest::prelude::*;
 
 const EIO: Cause = Cause::Errno(5);
@@ -161,6 +162,19 @@ fn bisection_asks_few_questions() {
 }
 
 #[test]
+fn neighbours_are_one_run_only_if_the_drive_said_the_same_of_them() {
+    let medium = |block| Cause::Sense(Sense { key: 3, asc: 0x11, ascq: 0, block });
+    let blocks = [(10, EIO), (11, medium(Some(11))), (12, medium(Some(12))), (13, Cause::Lost)];
+    let runs = BTreeMap::from([(10, (1, EIO)), (11, (2, medium(Some(11)))), (13, (1, Cause::Lost))]);
+    let mut up = Pass::default();
+    blocks.iter().for_each(|&(sector, cause)| up.add_unreadable(SectorRange::at(sector, 1), cause));
+    assert_eq!(up.unreadable, runs);
+    let mut down = Pass::default();
+    blocks.iter().rev().for_each(|&(sector, cause)| down.add_unreadable(SectorRange::at(sector, 1), cause));
+    assert_eq!(down.unreadable, runs);
+}
+
+#[test]
 fn an_error_that_goes_away_blames_no_sector() {
     let mut bench = Bench::new(Grid::new(64, 64, 64), OrderKind::Sequential, &[]);
     let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("an op") };
@@ -218,6 +232,15 @@ fn a_device_that_answers_nothing_is_given_up() {
 }
 
 #[test]
+fn a_device_that_answers_in_between_is_not_given_up() {
+    let timeout = Outcome::Failed(Cause::Errno(110));
+    let mut bench = Bench::new(Grid::new(24 * 64, 256, 64), OrderKind::Sequential, &[]);
+    let report = run_with_failing(&mut bench, |range| range.start.0 % 64 == 32, timeout);
+    assert_eq!(report.state, State::Failed(Cause::Errno(110)));
+    assert_eq!(report.bytes_verified, Bytes(24 * 48 * 512), "all but the one request of each segment");
+}
+
+#[test]
 fn an_attempt_is_not_taken_back_by_another_requests_success() {
     let grid = Grid::new(1 << 12, 1 << 12, 1 << 12);
     let mut bench = Bench::new(grid, OrderKind::Sequential, &[]);
@@ -241,7 +264,7 @@ fn an_attempt_is_not_taken_back_by_another_requests_success() {
 #[test]
 fn a_pass_of_smaller_blocks_goes_on_in_whole_ones() {
     let grid = Grid::new(1024, 512, 256);
-    for bad in [5, 20, 90, 200] {
+    for bad in [1, 5, 20, 90, 95, 200, 203] {
         let done: RangeSet = [SectorRange::at(3, 90), SectorRange::at(200, 1)].into_iter().collect();
         let mut pass = Pass { begun: UnixSeconds(5), done, ..Pass::default() };
         if pass.done.covers(SectorRange::at(bad, 1)) {
@@ -264,6 +287,20 @@ fn a_resumed_pass_is_as_old_as_its_beginning() {
     bench.scrub = machine(grid, grid.disk(), 1, OrderKind::Sequential, pass);
     let report = bench.run();
     assert_eq!(report.oldest_unread_seconds, Some(600), "the coverage map was new, the pass was not");
+}
+
+/// The pass before ended in the very second in which this one began, and when this one came to the region is not known.
+#[test]
+fn a_region_partly_done_is_as_old_as_the_pass_whenever_it_was_last_verified() {
+    let grid = Grid::new(256, 64, 32);
+    let began = UnixSeconds(400);
+    let mut coverage = Coverage::new(grid);
+    (0..grid.region_count()).for_each(|region| coverage.complete(region, began, 0));
+    let pass = Pass { begun: began, done: [SectorRange::at(0, 32)].into_iter().collect(), ..Pass::default() };
+    resume_coverage(&mut coverage, &pass, grid.disk());
+    coverage.touch(0, UnixSeconds(1000));
+    coverage.complete(0, UnixSeconds(1000), 0);
+    assert_eq!(coverage.oldest_unread_seconds(SectorRange::at(0, 64), UnixSeconds(1000)), Some(600));
 }
 
 #[test]
@@ -299,6 +336,15 @@ fn a_dead_area_is_put_off_until_all_else_is_done() {
         let asked_before = bench.asked[..last_good].iter().filter(|range| range.count() == 1).count();
         assert!(asked_before < 200, "{asked_before} single sectors before the rest was read");
     }
+}
+
+#[test]
+fn many_bad_spots_far_apart_are_no_dead_area() {
+    let spots: Vec<u64> = (0..100).map(|segment| segment * 64 + 40).collect();
+    let mut bench = Bench::new(Grid::new(100 * 64, 640, 64), OrderKind::Sequential, &spots);
+    let report = bench.run();
+    assert_eq!(Bench::found(&report), runs(&spots));
+    assert!(bench.asked.is_sorted_by_key(|range| range.start), "nothing is put off to the end");
 }
 
 #[test]

@@ -16,9 +16,11 @@ pub fn run(program: &str, arguments: &[&str]) -> Option<String> {
     Some(text)
 }
 
-/// The same, of one that may fail: whether it succeeded, and what it printed.
+/// The same, of one that may fail: whether it succeeded, and what it printed. It runs in a folder of its own, where it may
+/// leave what it likes (fio leaves the state of a verification).
 pub fn outcome(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
-    match Command::new(program).args(arguments).stdin(Stdio::null()).output() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    match Command::new(program).args(arguments).current_dir(&folder).stdin(Stdio::null()).output() {
         Ok(output) => {
             let text = [output.stdout, output.stderr].concat();
             Some((output.status.success(), String::from_utf8_lossy(&text).into_owned()))

@@ -271,6 +271,47 @@ mod tests {
         assert!(setting.size >= Bytes::mib(1), "{setting:?}");
     }
 
+    /// Idle intervals without memory, in a mixed order. Each collision costs all of them together twice what it costs the
+    /// one who is hit.
+    #[test]
+    fn what_those_behind_lose_is_learned_and_planned_for() {
+        const INTERVALS: u64 = 10_000;
+        let length = |interval: u64| -0.05 * (((interval * 6181 % INTERVALS) as f64 + 0.5) / INTERVALS as f64).ln();
+        let lost = |(request, duty): (Request, f64)| 2.0 * duty * request.service / 2.0;
+        let mut seen = seen([], 0);
+        let mut budget = Budget::new(Goal::default());
+        for interval in 0..INTERVALS {
+            seen.workload.add_requests(1);
+            seen.workload.add_idle(Nanos::from_secs_f64(length(interval)));
+            let delay = budget.schedule.at(length(interval), budget.dear(&seen)).map_or(0.0, lost);
+            budget.learn(&seen);
+            seen.slowdown.add(Nanos::from_secs_f64(delay));
+        }
+        assert!((1.95..2.05).contains(&budget.followers(&seen)), "{}", budget.followers(&seen));
+        let chosen = |interval| budget.schedule.at(length(interval), 1.0);
+        let mean = (0..INTERVALS).filter_map(chosen).map(lost).sum::<f64>() / INTERVALS as f64;
+        assert!((0.9e-3..1e-3).contains(&mean), "inside the goal, and not for nothing: {mean} s a request");
+    }
+
+    #[test]
+    fn what_is_sent_for_a_share_of_the_time_is_expected_to_be_met_that_often() {
+        let mut seen = seen((1..1000).map(|i| -0.05 * (i as f64 / 1000.0).ln()), 1);
+        let mut budget = Budget::new(Goal::default());
+        budget.learn(&seen);
+        let at = |millis: u64| budget.schedule.at(millis as f64 / 1e3, 1.0).map(|planned| (millis, planned));
+        let paced = (0..1000).filter_map(at).find(|&(_, (_, duty))| duty < 0.9).expect("an age that is just worth it");
+        let (millis, (request, duty)) = paced;
+        let before = budget.predicted;
+        seen.workload.add_requests(1);
+        seen.workload.add_idle(Nanos::from_millis(millis));
+        // So much was lost as was to be: delays are as dear as planned.
+        seen.slowdown.total =
+            Nanos::from_secs_f64(AIM * budget.goal.mean.as_secs_f64() * seen.workload.requests as f64);
+        budget.learn(&seen);
+        let expected = duty * request.service / 2.0;
+        assert!((budget.predicted - before - expected).abs() < 1e-9, "{} {expected} {duty}", budget.predicted - before);
+    }
+
     #[test]
     fn the_max_goal_bounds_the_size() {
         let seen = seen((0..50).map(|_| 1.0), 100);

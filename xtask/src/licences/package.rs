@@ -1,0 +1,190 @@
+//! The packages that we are made of: what cargo says of them, and their licence files in its registry.
+
+use super::expression::{Choice, choices};
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What may be used, and shipped in a program under MIT or Apache-2.0 with no more than a notice. The first one that a
+/// package offers is chosen.
+const ALLOWED: &[&str] = &[
+    "Apache-2.0",
+    "MIT",
+    "ISC",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "Zlib",
+    "bzip2-1.0.6",
+    "Unicode-3.0",
+    "CC0-1.0",
+    "Apache-2.0 WITH LLVM-exception",
+];
+
+/// One package of others'.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Package {
+    /// As `Cargo.toml` has it.
+    pub name: String,
+    /// The same.
+    pub version: String,
+    /// Its licence expression, as it says.
+    pub licence: String,
+}
+
+/// The packages in the output of `cargo tree --format {p}|{l}|`, each once; those that lie in this repository left out.
+fn read(tree: &str) -> Result<Vec<Package>> {
+    let mut packages = Vec::new();
+    for line in tree.lines() {
+        let mut fields = line.split('|');
+        let (Some(package), Some(licence)) = (fields.next(), fields.next()) else { continue };
+        let mut words = package.split(' ');
+        let (name, version) = (words.next().unwrap_or_default(), words.next().and_then(|word| word.strip_prefix('v')));
+        let version = version.with_context(|| format!("cargo tree says `{line}`"))?;
+        let is_ours = words.any(|word| word.starts_with("(/"));
+        if !is_ours {
+            packages.push(Package { name: name.into(), version: version.into(), licence: licence.into() });
+        }
+    }
+    packages.sort();
+    packages.dedup();
+    Ok(packages)
+}
+
+/// What `cargo tree` lists with these arguments, for the machines that packages are made for. Asks the registry for what
+/// is not there yet.
+///
+/// # Errors
+/// When cargo cannot tell.
+pub fn packages(arguments: &[&str]) -> Result<Vec<Package>> {
+    let fixed =
+        ["tree", "--locked", "--target", "x86_64-unknown-linux-gnu", "--prefix", "none", "--format", "{p}|{l}|"];
+    let output = Command::new("cargo").args(fixed).args(arguments).output().context("cannot run cargo")?;
+    ensure!(output.status.success(), "cargo tree: {}", String::from_utf8_lossy(&output.stderr).trim());
+    read(&String::from_utf8_lossy(&output.stdout))
+}
+
+impl Package {
+    /// The licences that we use it under; `None` when none is allowed.
+    pub fn chosen(&self) -> Option<Choice> {
+        let rank = |choice: &Choice| -> Option<usize> {
+            let ranks = choice.iter().map(|name| ALLOWED.iter().position(|allowed| allowed == name));
+            ranks.collect::<Option<Vec<_>>>()?.into_iter().max()
+        };
+        let ranked = choices(&self.licence)?.into_iter().filter_map(|choice| rank(&choice).map(|rank| (rank, choice)));
+        ranked.min_by_key(|(rank, _)| *rank).map(|(_, choice)| choice)
+    }
+
+    /// Its folder in cargo's registry.
+    ///
+    /// # Errors
+    /// When it was not fetched yet.
+    pub fn folder(&self) -> Result<PathBuf> {
+        let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+        let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo"))).context("no CARGO_HOME")?;
+        let sources = home.join("registry/src");
+        let registries = std::fs::read_dir(&sources).with_context(|| sources.display().to_string())?;
+        let folders =
+            registries.flatten().map(|registry| registry.path().join(format!("{}-{}", self.name, self.version)));
+        folders
+            .into_iter()
+            .find(|folder| folder.is_dir())
+            .with_context(|| format!("{} {} is not in {}: run cargo fetch", self.name, self.version, sources.display()))
+    }
+
+    /// The texts to be handed on, by file name: all, or where there was a choice those that are named for what was chosen;
+    /// and what it wants to be noticed. Of the Apache License no text: it is ours, too.
+    ///
+    /// # Errors
+    /// When there is no text where one is needed, or it cannot be read.
+    pub fn texts(&self) -> Result<Vec<(String, String)>> {
+        let chosen = self.chosen().with_context(|| format!("{}: {} is not allowed", self.name, self.licence))?;
+        let files = files(&self.folder()?)?;
+        let names = files.iter().map(|(name, _)| name.as_str());
+        let wanted = wanted(&self.licence, &chosen, &names.collect::<Vec<_>>());
+        let is_apache = is_apache(&chosen);
+        ensure!(is_apache || !wanted.is_empty(), "{} {} has no licence text", self.name, self.version);
+        Ok(files.into_iter().filter(|(name, _)| wanted.contains(name)).collect())
+    }
+}
+
+/// Is it the Apache License alone?
+pub fn is_apache(chosen: &Choice) -> bool {
+    chosen.len() == 1 && chosen.contains("Apache-2.0")
+}
+
+/// Which of these files are to be handed on, of a package with this licence expression.
+fn wanted(licence: &str, chosen: &Choice, names: &[&str]) -> Vec<String> {
+    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let (notices, licences): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| is_notice(name));
+    if is_apache(chosen) {
+        return owned(&notices);
+    }
+    if choices(licence).is_some_and(|choices| choices.len() == 1) {
+        return owned(names);
+    }
+    let short = |licence: &String| licence.split('-').next().unwrap_or_default().to_lowercase();
+    let [only] = &chosen.iter().map(short).collect::<Vec<_>>()[..] else { return owned(names) };
+    let named: Vec<&str> =
+        licences.iter().copied().filter(|name| name.to_lowercase().contains(only.as_str())).collect();
+    owned(&[if named.is_empty() { licences } else { named }, notices].concat())
+}
+
+fn is_notice(name: &str) -> bool {
+    name.to_lowercase().starts_with("notice")
+}
+
+/// The files in a package's folder that are named as licences and notices are, in the order of their names.
+fn files(folder: &Path) -> Result<Vec<(String, String)>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let (name, path) = entry.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()))?;
+        let is_one = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
+        if is_one.iter().any(|start| name.to_lowercase().starts_with(start)) && path.is_file() {
+            files.push((name, String::from_utf8_lossy(&std::fs::read(&path)?).into_owned()));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(licence: &str) -> Package {
+        Package { name: "one".into(), version: "1.0.0".into(), licence: licence.into() }
+    }
+
+    #[test]
+    fn others_packages_are_read_once_and_ours_not() {
+        let tree = "scrubjay v0.1.0 (/x/crates/cli)|MIT|\none v1.0.0|MIT|\nmacro v2.0.0 (proc-macro)|ISC|\n\none v1.0.0|MIT| (*)\n";
+        let names: Vec<String> =
+            read(tree).unwrap().iter().map(|one| format!("{} {}", one.name, one.licence)).collect();
+        assert_eq!(names, ["macro ISC", "one MIT"]);
+        assert!(read("nonsense|MIT|").is_err());
+    }
+
+    #[test]
+    fn what_is_allowed_is_chosen_and_all_of_it_must_be() {
+        let chosen = |licence: &str| package(licence).chosen().map(|choice| Vec::from_iter(choice).join("+"));
+        assert_eq!(chosen("MIT OR Apache-2.0").as_deref(), Some("Apache-2.0"));
+        assert_eq!(chosen("Unlicense OR MIT").as_deref(), Some("MIT"));
+        assert_eq!(chosen("Apache-2.0 AND ISC").as_deref(), Some("Apache-2.0+ISC"));
+        assert_eq!(chosen("GPL-3.0-only OR MIT").as_deref(), Some("MIT"));
+        for refused in ["GPL-3.0-only", "MIT AND GPL-3.0-only", "MPL-2.0", "", "see LICENSE"] {
+            assert_eq!(chosen(refused), None, "{refused}");
+        }
+    }
+
+    #[test]
+    fn the_texts_of_what_was_chosen_are_handed_on_and_what_is_to_be_noticed() {
+        let wanted =
+            |licence: &str, names: &[&str]| wanted(licence, &package(licence).chosen().unwrap(), names).join(" ");
+        assert_eq!(wanted("MIT OR Apache-2.0", &["LICENSE-APACHE", "LICENSE-MIT"]), "");
+        assert_eq!(wanted("Apache-2.0", &["LICENSE.txt", "NOTICE.txt"]), "NOTICE.txt");
+        assert_eq!(wanted("Unlicense OR MIT", &["COPYING", "LICENSE-MIT", "UNLICENSE"]), "LICENSE-MIT");
+        assert_eq!(wanted("MIT", &["LICENSE", "NOTICE"]), "LICENSE NOTICE");
+        assert_eq!(wanted("BSD-3-Clause", &["LICENSE", "LICENSE.BSD-3-Clause"]), "LICENSE LICENSE.BSD-3-Clause");
+        assert_eq!(wanted("Apache-2.0 AND ISC", &["LICENSE", "LICENSE-other-bits"]), "LICENSE LICENSE-other-bits");
+    }
+}
