@@ -14,7 +14,6 @@ use scrubjay_core::format::superblock::{MemberState, Why};
 use scrubjay_core::member::{Array, Done, Op, Slot};
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
-use scrubjay_device::completion::MemberFile;
 use scrubjay_device::member::{Access, Member, new_uuid};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
@@ -271,7 +270,7 @@ impl Steward {
         let uuid = new_uuid().map_err(|error| words(&error))?;
         disk.wipe().and_then(|()| disk.sync()).map_err(|error| format!("{path}: {error}"))?;
         let bytes = disk.bytes;
-        members.set(member, Some(MemberFile::new(disk.file)));
+        members.set(member, Some(disk.into_file()));
         self.paths[member] = Some(path.to_owned());
         self.were_in.insert(member);
         self.volume.replace(now, member, uuid, bytes);
