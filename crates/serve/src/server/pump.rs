@@ -47,6 +47,10 @@ const RING_RESERVE: usize = 2 * CONNECTIONS_MAX + 64;
 /// A listener that could not accept is left alone for so long.
 const REST: Nanos = Nanos::from_secs(1);
 
+/// An operation at a disk that has not ended after one to two of these takes no room any more: longer than a volume waits for
+/// a disk.
+const AGE: Nanos = Nanos::from_secs(60);
+
 /// The request that is not a client's: the flush at the end.
 const LAST_FLUSH: RequestId = RequestId(u64::MAX);
 
@@ -66,6 +70,8 @@ pub(super) struct Pump<'a, V> {
     stirred: Vec<usize>,
     /// When a handshake will have taken too long, if one is going on.
     handshake_end: Option<Nanos>,
+    /// When operations at disks grow older next.
+    age_at: Option<Nanos>,
     /// When to look next for clients that keep us waiting.
     stall_look: Option<Nanos>,
     /// Listeners that could not accept, and until when they are left alone.
@@ -117,6 +123,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             stirred: Vec::new(),
             handshake_end: None,
             stall_look: None,
+            age_at: None,
             resting: Vec::new(),
             rest_end: None,
             patience,
@@ -379,6 +386,13 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
                 self.ring.accept(Task::Accept(index), &self.listeners[index].0.socket);
             }
         }
+        if self.age_at.is_some_and(|at| at <= self.now) {
+            self.age_at = None;
+            self.ring.age();
+        }
+        if self.ring.at_disk() > 0 {
+            self.age_at.get_or_insert(self.now.saturating_add(AGE));
+        }
         self.watch_stalls();
         if self.memory.is_release_due(self.now) {
             release_memory();
@@ -478,6 +492,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             self.volume.poll_timeout(),
             self.handshake_end,
             self.stall_look,
+            self.age_at,
             self.memory.release_at,
             self.rest_end,
         ];
