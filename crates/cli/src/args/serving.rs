@@ -21,7 +21,8 @@ After a crash only what was being written is looked at.
 Whoever can reach the address can read and write the volume: of unix:PATH, those whom --socket-mode lets in, of a
 port of this machine, all its users; commands are taken of root and of the server's own user only. TLS keeps what goes over the network from being read
 or changed on its way; it keeps nobody out unless --tls-client-ca says whom to let in. An address that other
-machines reach needs --tls require, or --insecure where a firewall or a tunnel stands before it.";
+machines reach needs --tls require, or --insecure where a firewall or a tunnel stands before it.
+32 clients are served at a time; what they send and have not read yet takes 256 MiB together, and 1 MiB more each.";
 
 const TLS: &str = "TLS";
 

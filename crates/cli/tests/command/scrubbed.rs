@@ -138,7 +138,7 @@ fn a_server_that_was_killed_is_a_disk_that_is_gone_until_it_is_back() {
     let first = ran.target();
     assert_eq!((ran.code, &first["complete"]), (Some(1), &json!(false)), "{ran:?}");
     assert!(first["error"].as_str().unwrap().contains("no longer served"), "{first}");
-    served.run(&FAST).refused(1, "the server is gone");
+    served.run(&FAST).refused(2, "no volume of this name is being served");
     served.serve(&NAMES[..6]);
     let ran = served.run(&FAST);
     let second = ran.target();
@@ -158,7 +158,10 @@ fn a_name_is_one_thing_and_what_does_not_fit_a_volume_is_told() {
     assert_eq!((part.code, &part.target()["bytes_verified"]), (Some(0), &json!(15 * CHUNK)));
     std::fs::write(served.bench.folder.path().join("photos"), [0; 4096]).unwrap();
     served.run(&["scrub", "photos"]).refused(2, "photos is a file here, and a volume, too");
-    let ran = served.run(&["scrub", "./photos", "run/photos.sock", "--policy", "none", "--json"]);
+    let status = served.run(&["volume", "status", "photos", "--json"]);
+    let status: Value = serde_json::from_str(&status.stdout).unwrap();
+    let socket = format!("run/{}.sock", status["array"].as_str().unwrap());
+    let ran = served.run(&["scrub", "./photos", &socket, "--policy", "none", "--json"]);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let verifiers = [0, 1].map(|index| document["targets"][index]["verifier"].clone());
     assert_eq!((ran.code, verifiers), (Some(0), [json!("read"), json!("volume")]));

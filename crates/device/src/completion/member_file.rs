@@ -21,13 +21,25 @@ pub enum Habit {
 /// under way keeps its file open.
 #[derive(Clone, Debug)]
 pub struct MemberFile {
-    file: Arc<File>,
+    file: Arc<Held>,
     habit: Habit,
+}
+
+/// The open file, and another one that is held with it: for its lock.
+#[derive(Debug)]
+struct Held {
+    file: File,
+    _with: Option<File>,
 }
 
 impl MemberFile {
     /// Takes an open file and finds out its habit.
     pub fn new(file: File) -> MemberFile {
+        MemberFile::holding(file, None)
+    }
+
+    /// The same; `with` stays open as long as the file does.
+    pub fn holding(file: File, with: Option<File>) -> MemberFile {
         let habit = if is_in_memory(&file) {
             Habit::Memory
         } else if is_direct(&file) {
@@ -35,12 +47,12 @@ impl MemberFile {
         } else {
             Habit::Cached
         };
-        MemberFile { file: Arc::new(file), habit }
+        MemberFile { file: Arc::new(Held { file, _with: with }), habit }
     }
 
     /// The file itself.
     pub fn file(&self) -> &File {
-        &self.file
+        &self.file.file
     }
 
     /// How the kernel answers for it.
@@ -56,7 +68,7 @@ impl MemberFile {
 
     /// Its number, for the kernel. It stays open while `self` or a clone lives.
     pub(super) fn fd(&self) -> io_uring::types::Fd {
-        io_uring::types::Fd(self.file.as_raw_fd())
+        io_uring::types::Fd(self.file.file.as_raw_fd())
     }
 
     /// Reads here and now, without waiting, into these slices, one after the other: all of them, the first few bytes, or
@@ -71,7 +83,7 @@ impl MemberFile {
             Habit::Cached => libc::RWF_NOWAIT,
             Habit::Memory => 0,
         };
-        let (fd, offset) = (self.file.as_raw_fd(), offset as i64);
+        let (fd, offset) = (self.file.file.as_raw_fd(), offset as i64);
         // SAFETY: the kernel writes nowhere but into the slices, which the caller vouches for.
         let read = unsafe {
             match slices {

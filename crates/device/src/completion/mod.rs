@@ -97,6 +97,8 @@ pub struct Ring<T> {
     is_helped: bool,
     /// So many operations of disks are with the kernel.
     at_disk: usize,
+    /// So many operations are given up: they take no room, though the kernel has them still.
+    given_up: usize,
     /// What made the ring as a whole stop working.
     broken: Option<i32>,
     stays: PhantomData<*const ()>,
@@ -127,6 +129,7 @@ impl<T> Ring<T> {
             depth: depth as usize,
             is_helped: thread::available_parallelism().is_ok_and(|processors| processors.get() > 1),
             at_disk: 0,
+            given_up: 0,
             broken: None,
             stays: PhantomData,
         })
@@ -134,7 +137,14 @@ impl<T> Ring<T> {
 
     /// How many more operations may be started.
     pub fn room(&self) -> usize {
-        self.depth - self.in_flight()
+        (self.depth + self.given_up).saturating_sub(self.in_flight())
+    }
+
+    /// Time passes. Operations on files that were there at two of these calls are given up: a disk that hangs takes no room
+    /// from others. Their ends come all the same, should they ever.
+    pub fn age(&mut self) {
+        self.given_up +=
+            self.slots.iter_mut().flatten().filter_map(|(_, operation)| operation.grow_old().then_some(())).count();
     }
 
     /// How many operations are with the kernel, or held back.
@@ -236,7 +246,7 @@ impl<T> Ring<T> {
                 continue;
             }
             let index = entry.user_data() as usize;
-            let (name, operation) = self.slots[index].take().expect("the kernel ends what was started");
+            let (name, operation) = self.take(index);
             match operation.absorb(entry.result()) {
                 Ok(end) => {
                     self.free.push(index);
@@ -350,7 +360,7 @@ impl<T> Ring<T> {
                 break; // all of it is asked for again
             }
             count -= len;
-            let (name, operation) = self.slots[slot].take().expect("a busy slot");
+            let (name, operation) = self.take(slot);
             self.free.push(slot);
             self.end_disk(name, Some(operation.into_transfer().buffer));
             ended += 1;
@@ -381,10 +391,25 @@ impl<T> Ring<T> {
         let flags = if file.habit() == Habit::Memory { squeue::Flags::ASYNC } else { squeue::Flags::empty() };
         let entry = entry.build().flags(flags).user_data(OF_RUN | index as u64);
         self.runs[index] = Some(run);
+        self.make_way();
         // SAFETY: the slices stay in `runs`, the files and buffers of the reads in their slots, all untouched, until the
         // kernel has ended the run (`end_run`), or are leaked (`drop`). Moving them moves none of that memory.
         let pushed = unsafe { self.uring.submission().push(&entry) };
         pushed.expect("the queue has an entry for every slot");
+    }
+
+    /// What has ended in a slot.
+    fn take(&mut self, slot: usize) -> (T, Operation) {
+        let ended = self.slots[slot].take().expect("the kernel ends what was started");
+        self.given_up -= usize::from(ended.1.is_given_up());
+        ended
+    }
+
+    /// Makes room in the submission queue, which what was given up does not count in.
+    fn make_way(&mut self) {
+        if self.uring.submission().is_full() {
+            self.submit();
+        }
     }
 
     fn transfer(&mut self, slot: usize) -> &mut Transfer {
@@ -394,6 +419,7 @@ impl<T> Ring<T> {
 
     /// Puts what is left to do of an operation into the submission queue.
     fn enqueue(&mut self, index: usize) {
+        self.make_way();
         let (_, operation) = self.slots[index].as_mut().expect("a busy slot");
         let entry = operation.entry().user_data(index as u64);
         // SAFETY: the entry's descriptors and memory belong to the operation, which stays in its slot, untouched, until

@@ -57,7 +57,11 @@ pub enum End {
 pub(super) struct Operation {
     kind: Kind,
     retries: u8,
+    age: u8,
 }
+
+/// An operation on a file that is so old is given up.
+const AGE_MAX: u8 = 2;
 
 enum Kind {
     Transfer(Transfer),
@@ -143,7 +147,22 @@ impl Operation {
     }
 
     fn of(kind: Kind) -> Operation {
-        Operation { kind, retries: 0 }
+        Operation { kind, retries: 0, age: 0 }
+    }
+
+    /// One on a file grows older. Is it given up by this?
+    pub fn grow_old(&mut self) -> bool {
+        let is_of_disk = matches!(self.kind, Kind::Transfer(_) | Kind::Flush(_) | Kind::Discard { .. });
+        if !is_of_disk || self.is_given_up() {
+            return false;
+        }
+        self.age += 1;
+        self.is_given_up()
+    }
+
+    /// Has it not ended for so long that it counts no more?
+    pub fn is_given_up(&self) -> bool {
+        self.age >= AGE_MAX
     }
 
     /// The kernel's words for what is left to do. They point into memory that `self` owns and that stays where it is

@@ -301,3 +301,37 @@ fn a_wait_ends_with_its_time_and_a_dropped_ring_lets_go() {
     drop((ring, ours));
     assert_eq!(theirs.read(&mut [0; 10]).unwrap(), 0, "nobody holds the other end open");
 }
+
+#[test]
+fn a_disk_that_hangs_takes_no_room_from_others_for_ever() {
+    let Ok(mut ring) = Ring::<u64>::new(8) else { return };
+    let (hangs, mut writer) = std::io::pipe().unwrap();
+    let hangs = MemberFile::new(File::from(std::os::fd::OwnedFd::from(hangs)));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sound");
+    std::fs::write(&path, [7; 512]).unwrap();
+    let sound = MemberFile::new(File::open(&path).unwrap());
+    (0..8).for_each(|name| ring.read(name, &hangs, 8192 * name, Buffer::zeroed(512)));
+    ring.wait(Some(Nanos(1))).unwrap();
+    ring.age();
+    assert_eq!(ring.room(), 0, "they may be slow");
+    ring.age();
+    assert_eq!((ring.room(), ring.in_flight()), (8, 8));
+    (0..8).for_each(|name| ring.read(100 + name, &sound, 0, Buffer::zeroed(512)));
+    assert_eq!(ring.room(), 0);
+    let mut ends = |count: usize| {
+        let mut names = Vec::new();
+        while names.len() < count {
+            ring.wait(Some(Nanos::from_secs(60))).unwrap();
+            while let Some(Completion { name, end: End::Disk { result, .. } }) = ring.poll() {
+                assert_eq!(result, Ok(()));
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        (names, ring.room())
+    };
+    assert_eq!(ends(8), ((100..108).collect(), 8));
+    writer.write_all(&[1; 8 * 512]).unwrap();
+    assert_eq!(ends(8), ((0..8).collect(), 8), "late, and no room too many");
+}

@@ -2,7 +2,8 @@
 //!
 //! A member has one holder at a time. Who writes it holds it alone, and who reads what must not change meanwhile shares it
 //! with readers only: a lock on a file (`flock`, which the kernel takes back from whoever dies), and on a block device the
-//! kernel's own claim (`O_EXCL`), which mounts, swap, md, dm and loop devices respect, too.
+//! kernel's own claim (`O_EXCL`), which mounts, swap, md, dm and loop devices respect, too. Of a loop device, the file behind
+//! it is locked as well.
 
 mod busy;
 mod contents;

@@ -2,6 +2,7 @@
 
 use super::busy::{self, Busy};
 use super::error::MemberError;
+use crate::completion::MemberFile;
 use crate::sysfs::DiskNode;
 use crate::target::{device_block, device_bytes, what_it_is};
 use scrubjay_core::buffer::Buffer;
@@ -43,6 +44,8 @@ pub struct Member {
     pub bytes: u64,
     /// Offsets and lengths of what is read and written must be multiples of this: 512, or what the disk says.
     pub block_bytes: u64,
+    /// Of a loop device: the file behind it, locked.
+    backing: Option<File>,
 }
 
 impl Member {
@@ -61,19 +64,24 @@ impl Member {
         if let Some(busy) = busy::found(path, &metadata).filter(|_| access != Access::Look) {
             return Err(MemberError::Busy { path: path.to_owned(), busy });
         }
-        let (file, is_direct) = after_the_dead(|| {
+        let (file, is_direct, backing) = after_the_dead(|| {
             let (file, is_direct) = open(path, access, is_block_device)?;
-            if access != Access::Look && !is_block_device {
-                lock(path, &file, access)?;
-            }
-            Ok((file, is_direct))
+            let backing = match access {
+                Access::Look => None,
+                _ if is_block_device => lock_backing(path, metadata.rdev(), access)?,
+                _ => lock(path, path, &file, access).map(|()| None)?,
+            };
+            Ok((file, is_direct, backing))
         })?;
         // What was opened is what was looked at.
         let opened = file.metadata().map_err(|source| MemberError::of(path, source))?;
         if (opened.dev(), opened.ino(), opened.rdev()) != (metadata.dev(), metadata.ino(), metadata.rdev()) {
             return Err(MemberError::Busy { path: path.to_owned(), busy: Busy::Replaced });
         }
-        Member::measure(path, file, is_direct, is_block_device).map_err(|source| MemberError::of(path, source))
+        let mut member =
+            Member::measure(path, file, is_direct, is_block_device).map_err(|source| MemberError::of(path, source))?;
+        member.backing = backing;
+        Ok(member)
     }
 
     fn measure(path: &Path, file: File, is_direct: bool, is_block_device: bool) -> io::Result<Member> {
@@ -82,7 +90,8 @@ impl Member {
         } else {
             (file.metadata()?.len(), SECTOR_BYTES)
         };
-        let mut member = Member { path: path.to_owned(), file, is_direct, is_block_device, bytes, block_bytes };
+        let mut member =
+            Member { path: path.to_owned(), file, is_direct, is_block_device, bytes, block_bytes, backing: None };
         if is_direct && !is_block_device {
             member.find_block()?;
         }
@@ -177,6 +186,11 @@ impl Member {
         self.file.write_all_at(buffer, offset)
     }
 
+    /// Its file, for a ring. It is held until the last clone is gone.
+    pub fn into_file(self) -> MemberFile {
+        MemberFile::holding(self.file, self.backing)
+    }
+
     /// Ends when all that was written would survive a loss of power.
     ///
     /// # Errors
@@ -220,11 +234,29 @@ fn open(path: &Path, access: Access, is_block_device: bool) -> Result<(File, boo
     })
 }
 
-/// The lock goes with the open file.
-fn lock(path: &Path, file: &File, access: Access) -> Result<(), MemberError> {
+/// Locks the file behind a loop device: who has that file has the device, too. Partitions of one loop device go together,
+/// so they share the lock. (A file that cannot be opened any more, nobody else opens.)
+fn lock_backing(path: &Path, number: u64, access: Access) -> Result<Option<File>, MemberError> {
+    let (major, minor) = (libc::major(number), libc::minor(number));
+    let node = DiskNode::of_device(major, minor).ok();
+    let is_partition = node.as_ref().is_some_and(|node| (node.major, node.minor) != (major, minor));
+    let named = node.and_then(|node| node.attribute("loop/backing_file")).map(PathBuf::from);
+    let Some((backing, file)) = named.and_then(|backing| File::open(&backing).ok().map(|file| (backing, file))) else {
+        return Ok(None);
+    };
+    if !file.metadata().is_ok_and(|about| about.is_file()) {
+        return Ok(None); // a device, which the loop device has claimed
+    }
+    let access = if is_partition { Access::ReadOnly } else { access };
+    lock(path, &backing, &file, access).map(|()| Some(file))
+}
+
+/// Locks a file that is, or is behind, what is called `path`. The lock goes with the open file.
+fn lock(path: &Path, locked: &Path, file: &File, access: Access) -> Result<(), MemberError> {
+    let holder = || busy::holder(locked);
     let locked = if access == Access::ReadOnly { file.try_lock_shared() } else { file.try_lock() };
     locked.map_err(|error| match error {
-        TryLockError::WouldBlock => MemberError::Busy { path: path.to_owned(), busy: busy::holder(path) },
+        TryLockError::WouldBlock => MemberError::Busy { path: path.to_owned(), busy: holder() },
         TryLockError::Error(source) => MemberError::of(path, source),
     })
 }

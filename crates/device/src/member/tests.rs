@@ -15,6 +15,7 @@ use scrubjay_core::units::UnixSeconds;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use tempfile::TempDir;
 
 fn image(folder: &TempDir, name: &str, bytes: u64) -> PathBuf {
@@ -158,4 +159,43 @@ fn a_file_that_moved_to_greater_blocks_goes_through_the_cache() {
     member.write(512, &Buffer::zeroed(512)).unwrap();
     // At an address that no disk would take.
     member.file.read_exact_at(&mut [0; 100], 13).unwrap();
+}
+
+/// A loop device on a file, until it is dropped. `None`: not here.
+struct Loop(PathBuf);
+
+impl Loop {
+    fn on(file: &Path) -> Option<Loop> {
+        let made = Command::new("losetup").args(["-f", "--show"]).arg(file).output().ok()?;
+        if !made.status.success() {
+            eprintln!("NOT TESTED: loop devices ({})", String::from_utf8_lossy(&made.stderr).trim());
+            return None;
+        }
+        Some(Loop(PathBuf::from(String::from_utf8(made.stdout).unwrap().trim())))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_file_and_the_loop_device_on_it_have_one_holder() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(&folder, "a.img", 4 << 20);
+    let writer = Member::open(&path, Access::ReadWrite).unwrap();
+    let Some(device) = Loop::on(&path) else { return };
+    for access in [Access::ReadWrite, Access::ReadOnly] {
+        let text = refused(&device.0, access);
+        assert!(text.contains(&format!("is in use by process {} (", std::process::id())), "{text}");
+    }
+    Member::open(&device.0, Access::Look).unwrap();
+    drop(writer);
+    let Some(other) = Loop::on(&path) else { return };
+    let served = Member::open(&device.0, Access::ReadWrite).unwrap().into_file();
+    assert!(refused(&other.0, Access::ReadWrite).contains("is in use by process"), "another device on the same file");
+    drop(served);
+    Member::open(&other.0, Access::ReadWrite).unwrap();
 }

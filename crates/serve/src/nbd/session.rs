@@ -41,6 +41,8 @@ pub struct Session {
     free: Vec<Ticket>,
     /// The bytes of all that is under way.
     bytes_in_flight: usize,
+    /// It may hold so many bytes with the next request.
+    limit: usize,
     out: Outgoing,
 }
 
@@ -58,6 +60,8 @@ enum Phase {
     Tls,
     /// The head of a request comes next.
     Request,
+    /// This request waits for room.
+    Held { command: Command },
     /// Bytes to be written come next.
     Payload { command: Command, buffer: Buffer, filled: usize },
     /// The same; whoever receives has the buffer.
@@ -89,6 +93,7 @@ impl Session {
             commands: Vec::new(),
             free: Vec::new(),
             bytes_in_flight: 0,
+            limit: usize::MAX,
             out,
         }
     }
@@ -97,6 +102,12 @@ impl Session {
     /// there was, or does not want any now ([`Session::wants_input`]). `buffer` makes the buffers of payloads, of that
     /// length; whatever is in them is overwritten.
     pub fn advance(&mut self, input: &mut &[u8], mut buffer: impl FnMut(usize) -> Buffer) -> Option<(Ticket, Request)> {
+        if let Phase::Held { command } = self.phase {
+            self.phase = Phase::Request;
+            if let Some(ready) = self.begin_command(command, &mut buffer) {
+                return Some(ready);
+            }
+        }
         while !input.is_empty() && self.wants_input() {
             match self.phase {
                 Phase::Flags => {
@@ -123,7 +134,7 @@ impl Session {
                         return Some(ready);
                     }
                 }
-                Phase::Tls | Phase::Lent { .. } | Phase::Over => return None,
+                Phase::Tls | Phase::Held { .. } | Phase::Lent { .. } | Phase::Over => return None,
             }
         }
         None
@@ -146,16 +157,35 @@ impl Session {
         answer::write(&mut self.out, self.terms.is_structured, &command, reply);
     }
 
-    /// Would more bytes of the client's be of use now? No: too much is under way, TLS has to be begun, a payload's buffer
-    /// is lent, or it is over.
+    /// Would more bytes of the client's be of use now? No: too much is under way, TLS has to be begun, a request waits for
+    /// room, a payload's buffer is lent, or it is over.
     pub fn wants_input(&self) -> bool {
-        let is_closed = matches!(self.phase, Phase::Tls | Phase::Lent { .. } | Phase::Over);
+        let is_closed = matches!(self.phase, Phase::Tls | Phase::Held { .. } | Phase::Lent { .. } | Phase::Over);
         !is_closed && self.in_flight() < IN_FLIGHT_MAX && self.bytes() < BYTES_IN_FLIGHT_MAX
     }
 
     /// The bytes that are held for this client.
     pub fn bytes(&self) -> usize {
         self.bytes_in_flight + self.out.len()
+    }
+
+    /// All bytes that are held for this client, those of a payload that is coming, too.
+    pub fn held(&self) -> usize {
+        let coming = match &self.phase {
+            Phase::Payload { command, .. } | Phase::Lent { command, .. } => command.len as usize,
+            _ => 0,
+        };
+        self.bytes() + coming
+    }
+
+    /// It may hold so many bytes from now on; a request that would make them more waits.
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    /// Does a request wait for room?
+    pub fn is_held(&self) -> bool {
+        matches!(self.phase, Phase::Held { .. })
     }
 
     /// Is a message of the client's there in part, and its rest not?
@@ -321,6 +351,14 @@ impl Session {
         };
         if command.len == 0 && command.kind != Kind::Flush {
             answer::write_nothing(&mut self.out, self.terms.is_structured, &command);
+            return None;
+        }
+        self.begin_command(command, buffer)
+    }
+
+    fn begin_command(&mut self, command: Command, buffer: impl FnOnce(usize) -> Buffer) -> Option<(Ticket, Request)> {
+        if cost(&command) > 0 && self.held() + cost(&command) > self.limit {
+            self.phase = Phase::Held { command };
             return None;
         }
         if matches!(command.kind, Kind::Write { .. }) {

@@ -35,6 +35,8 @@ pub(super) struct Connection {
     spare: Outgoing,
     /// Nothing can be sent any more.
     is_lost: bool,
+    /// So many bytes were held for it when that was last reckoned up.
+    pub held: usize,
     /// It is on the list of those for which something may be done at once.
     pub is_stirred: bool,
 }
@@ -94,6 +96,7 @@ impl Connection {
             moved_out: since,
             spare: Outgoing::default(),
             is_lost: false,
+            held: 0,
             is_stirred: false,
         }
     }
@@ -239,6 +242,28 @@ impl Connection {
     /// Is the handshake still going on?
     pub fn is_negotiating(&self) -> bool {
         matches!(&self.talk, Talk::Nbd(session) if session.is_negotiating())
+    }
+
+    /// So many bytes are held for it now.
+    pub fn reckon(&self) -> usize {
+        let held = match &self.talk {
+            Talk::Nbd(session) => session.held(),
+            Talk::Control(lines) => lines.output_len(),
+        };
+        held + self.sending.map_or(0, |sending| sending.len)
+    }
+
+    /// So many bytes may be held for it; a request that would make them more waits.
+    pub fn set_limit(&mut self, limit: usize) {
+        let sending = self.sending.map_or(0, |sending| sending.len);
+        if let Talk::Nbd(session) = &mut self.talk {
+            session.set_limit(limit.saturating_sub(sending));
+        }
+    }
+
+    /// Does a request of it wait for room?
+    pub fn is_held(&self) -> bool {
+        matches!(&self.talk, Talk::Nbd(session) if session.is_held())
     }
 
     /// How it is to be counted.

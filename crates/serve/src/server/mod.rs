@@ -14,6 +14,7 @@ mod connection;
 mod error;
 mod patience;
 mod pump;
+mod room;
 mod stop;
 mod task;
 

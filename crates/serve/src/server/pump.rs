@@ -4,6 +4,7 @@ use super::address::Listener;
 use super::connection::{Ask, Connection, Kind};
 use super::error::ServeError;
 use super::patience::Patience;
+use super::room::Room;
 use super::stop::Stop;
 use super::task::Task;
 use crate::control::{self, CommandId, Controller};
@@ -16,7 +17,7 @@ use scrubjay_core::buffer::Buffer;
 use scrubjay_core::member::{Array, Done, Fault, Op, OpKind};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::clock;
-use scrubjay_device::completion::{Completion, End, Ring, keep_alive, own_uid, peer_uid, shutdown};
+use scrubjay_device::completion::{Completion, End, Ring, keep_alive, own_uid, peer_uid, release_memory, shutdown};
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
@@ -46,6 +47,10 @@ const RING_RESERVE: usize = 2 * CONNECTIONS_MAX + 64;
 /// A listener that could not accept is left alone for so long.
 const REST: Nanos = Nanos::from_secs(1);
 
+/// An operation at a disk that has not ended after one to two of these takes no room any more: longer than a volume waits for
+/// a disk.
+const AGE: Nanos = Nanos::from_secs(60);
+
 /// The request that is not a client's: the flush at the end.
 const LAST_FLUSH: RequestId = RequestId(u64::MAX);
 
@@ -59,10 +64,14 @@ pub(super) struct Pump<'a, V> {
     stop: &'a Stop,
     ring: Ring<Task>,
     connections: Vec<Option<Connection>>,
+    /// What all connections hold.
+    memory: Room,
     /// Connections for which something may be done at once.
     stirred: Vec<usize>,
     /// When a handshake will have taken too long, if one is going on.
     handshake_end: Option<Nanos>,
+    /// When operations at disks grow older next.
+    age_at: Option<Nanos>,
     /// When to look next for clients that keep us waiting.
     stall_look: Option<Nanos>,
     /// Listeners that could not accept, and until when they are left alone.
@@ -110,9 +119,11 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             stop,
             ring,
             connections: Vec::new(),
+            memory: Room::default(),
             stirred: Vec::new(),
             handshake_end: None,
             stall_look: None,
+            age_at: None,
             resting: Vec::new(),
             rest_end: None,
             patience,
@@ -186,6 +197,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         let Some(connection) = self.connections[index].as_mut() else { return };
         connection.is_stirred = false;
         let was_new = connection.is_negotiating();
+        connection.set_limit(self.memory.limit(index, connection.reckon()));
         while is_listened_to
             && let Some(connection) = self.connections[index].as_mut()
             && let Some(ask) = connection.next(|len| self.volume.buffer(len))
@@ -201,9 +213,14 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         }
         let Some(connection) = self.connections[index].as_mut() else { return };
         connection.start_io(self.now, index, &mut self.ring, |buffer| self.volume.recycle(buffer));
+        let (before, after, is_held) = (connection.held, connection.reckon(), connection.is_held());
+        connection.held = after;
         if connection.is_done() {
             self.connections[index] = None;
         }
+        let after = if self.connections[index].is_some() { after } else { 0 };
+        let nexts = [self.memory.waits(index, is_held), self.memory.changed(self.now, before, after)];
+        nexts.into_iter().flatten().filter(|next| *next != index).for_each(|next| self.stir(next));
     }
 
     fn ask(&mut self, index: usize, ask: Ask) {
@@ -369,7 +386,17 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
                 self.ring.accept(Task::Accept(index), &self.listeners[index].0.socket);
             }
         }
+        if self.age_at.is_some_and(|at| at <= self.now) {
+            self.age_at = None;
+            self.ring.age();
+        }
+        if self.ring.at_disk() > 0 {
+            self.age_at.get_or_insert(self.now.saturating_add(AGE));
+        }
         self.watch_stalls();
+        if self.memory.is_release_due(self.now) {
+            release_memory();
+        }
         if self.handshake_end.is_none_or(|end| self.now < end) {
             return;
         }
@@ -460,7 +487,15 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             Ending::Requests { unread, until } => Some(if self.now < unread { unread } else { until }),
             Ending::Flush { until } | Ending::Volume { until } | Ending::Farewell { until } => Some(until),
         };
-        let events = [until, self.volume.poll_timeout(), self.handshake_end, self.stall_look, self.rest_end];
+        let events = [
+            until,
+            self.volume.poll_timeout(),
+            self.handshake_end,
+            self.stall_look,
+            self.age_at,
+            self.memory.release_at,
+            self.rest_end,
+        ];
         events.into_iter().flatten().min().map(|at| at.since(self.now))
     }
 }

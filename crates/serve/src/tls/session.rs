@@ -94,6 +94,22 @@ impl TlsSession {
         self.session.bytes() + self.channel.as_ref().map_or(0, |channel| channel.bytes())
     }
 
+    /// All bytes that are held for this client, those of a payload that is coming, too.
+    pub fn held(&self) -> usize {
+        self.session.held() + self.channel.as_ref().map_or(0, |channel| channel.bytes())
+    }
+
+    /// As [`Session::set_limit`]; what is being encrypted counts.
+    pub fn set_limit(&mut self, limit: usize) {
+        let sealing = self.channel.as_ref().map_or(0, |channel| channel.bytes());
+        self.session.set_limit(limit.saturating_sub(sealing));
+    }
+
+    /// As [`Session::is_held`].
+    pub fn is_held(&self) -> bool {
+        self.session.is_held()
+    }
+
     /// As [`Session::is_amid`].
     pub fn is_amid(&self) -> bool {
         self.session.is_amid()

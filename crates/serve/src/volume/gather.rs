@@ -5,7 +5,6 @@ use scrubjay_core::format::assemble::{AssembleError, Assembly, Given, assemble};
 use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_core::volume::{Options, Volume};
-use scrubjay_device::completion::MemberFile;
 use scrubjay_device::member::{Access, Member, MemberError};
 use std::path::PathBuf;
 
@@ -147,7 +146,7 @@ fn put_together(
         member.use_block(block_bytes)?;
         names.push(Some(member.path.display().to_string()));
         member_bytes.push(member.bytes);
-        members.set(slot, Some(MemberFile::new(member.file)));
+        members.set(slot, Some(member.into_file()));
     }
     Ok(Gathered { assembly, members, paths: names, member_bytes, notes })
 }

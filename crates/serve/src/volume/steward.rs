@@ -14,7 +14,6 @@ use scrubjay_core::format::superblock::{MemberState, Why};
 use scrubjay_core::member::{Array, Done, Op, Slot};
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
-use scrubjay_device::completion::MemberFile;
 use scrubjay_device::member::{Access, Member, new_uuid};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
@@ -27,6 +26,8 @@ const FINDINGS_PER_ANSWER: usize = 200;
 /// See the module's head.
 pub struct Steward {
     volume: Volume,
+    /// All that it has.
+    stripes: u64,
     paths: Vec<Option<String>>,
     stop: Stop,
     /// Who wants to know how it ends.
@@ -54,11 +55,12 @@ impl Steward {
     /// Of this volume, whose members have these paths; `stop` ends the server.
     pub fn new(volume: Volume, paths: Vec<Option<String>>, stop: Stop) -> Steward {
         let superblock = volume.superblock();
-        let chunk_bytes = superblock.geometry.chunk_bytes;
+        let (chunk_bytes, stripes) = (superblock.geometry.chunk_bytes, superblock.geometry.stripes);
         let is_in = |slot: &Slot| is_in(superblock.members[*slot].state);
         let were_in = (0..superblock.members.len()).filter(is_in).collect();
         Steward {
             volume,
+            stripes,
             paths,
             stop,
             stoppers: Vec::new(),
@@ -162,7 +164,7 @@ impl Steward {
                 Err(why) => Answer::Error(why),
             },
             Command::Verify { start, end } => {
-                let stripes = self.volume.status().stripes;
+                let stripes = self.stripes;
                 if start > end || end > stripes || end - start > STRIPES_MAX {
                     return Some(Answer::Error(format!(
                         "stripes {start} to {end}: there are {stripes}, and up to {STRIPES_MAX} are read at once"
@@ -193,10 +195,11 @@ impl Steward {
         }
         self.collect();
         while let Some((id, verified)) = self.verifications.take_ended() {
+            // To ask the volume how it is takes a walk through its maps: only where something was wrong.
+            let is_fine = verified.as_ref().is_some_and(|verified| verified.flaws == 0 && verified.lost.is_empty());
+            let is_broken = !is_fine && self.volume.status().is_broken;
             let answer = match verified {
-                _ if self.volume.status().is_broken => {
-                    Answer::Error("more members are out than the volume can do without".to_owned())
-                }
+                _ if is_broken => Answer::Error("more members are out than the volume can do without".to_owned()),
                 Some(verified) => Answer::Verified(verified),
                 None => Answer::Error("the volume is stopping".to_owned()),
             };
@@ -272,7 +275,7 @@ impl Steward {
         let uuid = new_uuid().map_err(|error| words(&error))?;
         disk.wipe().and_then(|()| disk.sync()).map_err(|error| format!("{path}: {error}"))?;
         let bytes = disk.bytes;
-        members.set(member, Some(MemberFile::new(disk.file)));
+        members.set(member, Some(disk.into_file()));
         self.paths[member] = Some(path.to_owned());
         self.were_in.insert(member);
         self.volume.replace(now, member, uuid, bytes);

@@ -7,7 +7,7 @@ use scrubjay_core::units::Nanos;
 use scrubjay_serve::control::Controller;
 use scrubjay_serve::memory::MemoryArray;
 use scrubjay_serve::server::{Patience, Server};
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -96,5 +96,30 @@ fn a_client_that_does_not_end_what_it_began_is_cut_off_and_one_that_keeps_still_
     }
     still.write_all(&request(FLUSH, 2, 0, 0)).unwrap();
     assert_eq!(reply(&mut still), (0, 2));
+    host.end();
+}
+
+#[test]
+fn clients_that_hold_all_the_memory_hold_up_great_requests_only() {
+    let Some(host) = Host::start(MemoryArray::new(64 << 20), |_| ()) else { return };
+    let mut writer = begun(&host);
+    writer.write_all(&[request(WRITE, 1, 0, 32 << 20), vec![1; 32 << 20]].concat()).unwrap();
+    assert_eq!(reply(&mut writer), (0, 1));
+    let greedy: Vec<UnixStream> = (0..4)
+        .map(|_| {
+            let mut client = begun(&host);
+            client.write_all(&request(READ, 1, 0, 32 << 20).repeat(2)).unwrap();
+            reply(&mut client); // and no more of it
+            client
+        })
+        .collect();
+    writer.write_all(&request(READ, 2, 0, 4096)).unwrap();
+    assert_eq!(reply(&mut writer), (0, 2));
+    writer.read_exact(&mut [0; 4096]).unwrap();
+    let mut waiting = begun(&host);
+    waiting.write_all(&request(READ, 3, 0, 32 << 20)).unwrap();
+    drop(greedy);
+    assert_eq!(reply(&mut waiting), (0, 3));
+    drop(waiting);
     host.end();
 }

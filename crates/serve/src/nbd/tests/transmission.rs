@@ -232,3 +232,26 @@ fn the_end_is_the_end() {
     assert_eq!(peer.send(&bytes), [simple(READ, 0), vec![0]].concat());
     assert!(peer.session.is_over() && !peer.session.wants_input());
 }
+
+#[test]
+fn a_request_that_would_hold_too_much_waits_and_what_comes_behind_it_too() {
+    let mut session = Peer::simple().session;
+    session.set_limit(8192);
+    let bytes = [request(READ, 0, 0, 8192), request(READ, 0, 0, 512), request(FLUSH, 0, 0, 0)].concat();
+    let mut input = &bytes[..];
+    let next = |session: &mut Session, input: &mut &[u8]| session.advance(input, Buffer::zeroed);
+    let (first, _) = next(&mut session, &mut input).expect("it fits");
+    assert!(next(&mut session, &mut input).is_none() && session.is_held() && !session.wants_input());
+    assert_eq!((input.len(), session.held()), (28, 8192));
+    assert!(next(&mut session, &mut input).is_none() && input.len() == 28, "it waits still");
+    session.reply(first, Reply::Failed(Failure::Io));
+    assert!(matches!(next(&mut session, &mut input), Some((_, Request::Read { len: 512, .. }))));
+    assert!(matches!(next(&mut session, &mut input), Some((_, Request::Flush))));
+
+    let write = [&request(WRITE, 0, 0, 4096)[..], &[7; 4096]].concat();
+    session.set_limit(0);
+    input = &write;
+    assert!(next(&mut session, &mut input).is_none() && input.len() == 4096, "no buffer for it yet");
+    session.set_limit(16384);
+    assert!(matches!(next(&mut session, &mut input), Some((_, Request::Write { .. }))));
+}

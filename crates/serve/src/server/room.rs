@@ -1,0 +1,125 @@
+//! One bound for the memory of all connections of a server.
+
+use scrubjay_core::units::Nanos;
+use std::collections::VecDeque;
+
+/// Requests under way and replies that were not read yet have so many bytes at most, of all connections together.
+const SHARED_BYTES: usize = 256 << 20;
+
+/// So many bytes each connection may have whatever the others have: small requests always go on. No request of a greater
+/// size waits for ever: it comes to the head of a queue, and those behind it have no more than this meanwhile.
+const OWN_BYTES: usize = 1 << 20;
+
+/// When more than this was held, and a quarter of it is left, the rest goes back to the kernel.
+const RELEASE_BYTES: usize = 32 << 20;
+
+/// After so long, unless it is needed again by then.
+const RELEASE_AFTER: Nanos = Nanos::from_secs(1);
+
+/// What is held, and who waits for room.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    held: usize,
+    /// The most since memory was last given back.
+    peak: usize,
+    waiting: VecDeque<usize>,
+    pub release_at: Option<Nanos>,
+}
+
+impl Room {
+    /// So many bytes may be held for a connection for which so many are held.
+    pub fn limit(&self, index: usize, held: usize) -> usize {
+        match self.waiting.front() {
+            Some(front) if *front != index => OWN_BYTES,
+            _ => OWN_BYTES.max(held + SHARED_BYTES.saturating_sub(self.held)),
+        }
+    }
+
+    /// What is held for a connection has changed. Whoever waits first may find room now.
+    pub fn changed(&mut self, now: Nanos, before: usize, after: usize) -> Option<usize> {
+        self.held = self.held + after - before;
+        self.peak = self.peak.max(self.held);
+        if self.is_spare() {
+            self.release_at.get_or_insert(now.saturating_add(RELEASE_AFTER));
+        }
+        self.waiting.front().copied().filter(|_| after < before)
+    }
+
+    /// A request of a connection waits, or none does any more. Whoever waits first then may find room.
+    pub fn waits(&mut self, index: usize, is_held: bool) -> Option<usize> {
+        match (self.waiting.iter().position(|other| *other == index), is_held) {
+            (None, true) => self.waiting.push_back(index),
+            (Some(place), false) => {
+                self.waiting.remove(place);
+                return self.waiting.front().copied();
+            }
+            _ => (),
+        }
+        None
+    }
+
+    /// Is it time to give memory back?
+    pub fn is_release_due(&mut self, now: Nanos) -> bool {
+        if self.release_at.is_none_or(|at| now < at) {
+            return false;
+        }
+        self.release_at = None;
+        let is_due = self.is_spare();
+        if is_due {
+            self.peak = self.held;
+        }
+        is_due
+    }
+
+    fn is_spare(&self) -> bool {
+        self.peak > RELEASE_BYTES && self.held <= self.peak / 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    #[test]
+    fn all_together_hold_no_more_than_the_bound_and_a_little_each() {
+        let mut room = Room::default();
+        let mut held = [0; 40];
+        for (index, held) in held.iter_mut().enumerate() {
+            *held = room.limit(index, 0).min(64 * MIB);
+            assert_eq!(room.changed(Nanos(0), 0, *held), None);
+        }
+        assert_eq!(held[..5], [64 * MIB, 64 * MIB, 64 * MIB, 64 * MIB, MIB]);
+        assert_eq!(held.iter().sum::<usize>(), SHARED_BYTES + 36 * OWN_BYTES);
+    }
+
+    #[test]
+    fn who_waits_first_is_served_first_and_small_requests_go_on() {
+        let mut room = Room::default();
+        room.changed(Nanos(0), 0, SHARED_BYTES);
+        assert_eq!(room.limit(1, 0), MIB);
+        assert_eq!((room.waits(1, true), room.waits(2, true)), (None, None));
+        assert_eq!(room.changed(Nanos(0), SHARED_BYTES, SHARED_BYTES - 32 * MIB), Some(1));
+        assert_eq!((room.limit(1, 0), room.limit(2, 0), room.limit(3, 0)), (32 * MIB, MIB, MIB));
+        room.changed(Nanos(0), 0, 32 * MIB);
+        assert_eq!(room.waits(1, false), Some(2));
+        assert_eq!(room.waits(2, false), None, "gone");
+    }
+
+    #[test]
+    fn memory_is_given_back_once_when_it_was_not_needed_for_a_while() {
+        let mut room = Room::default();
+        room.changed(Nanos(0), 0, RELEASE_BYTES);
+        room.changed(Nanos(0), RELEASE_BYTES, 0);
+        assert_eq!(room.release_at, None, "too little");
+        room.changed(Nanos(0), 0, 2 * RELEASE_BYTES);
+        room.changed(Nanos(5), 2 * RELEASE_BYTES, 0);
+        assert!(!room.is_release_due(RELEASE_AFTER));
+        room.changed(Nanos(6), 0, 2 * RELEASE_BYTES);
+        assert!(!room.is_release_due(Nanos(5) + RELEASE_AFTER), "it is needed again");
+        room.changed(Nanos(7), 2 * RELEASE_BYTES, 0);
+        assert!(room.is_release_due(Nanos(7) + RELEASE_AFTER));
+        assert!(!room.is_release_due(Nanos(9) + RELEASE_AFTER));
+    }
+}
