@@ -14,6 +14,7 @@ use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::member::{Array, Done, OpKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::rng::Rng;
+use scrubjay_core::slots::Slots;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_core::volume::{Options, Volume};
 use std::time::Instant;
@@ -62,7 +63,10 @@ impl Rig {
         let geometry = Geometry::fit(&parameters, MEMBER_BYTES, None).expect("it fits");
         let (members, superblock) = blank(&geometry);
         let slots = (0..6).map(SlotState::Active).collect();
-        let volume = Volume::start(Assembly { superblock, slots, stale: Vec::new() }, Options::default());
+        let volume = Volume::start(
+            Assembly { superblock, slots, stale: Vec::new(), abreast: Slots::range(0, 6) },
+            Options::default(),
+        );
         let mut rig = Rig { volume, members, next: 0 };
         rig.pump();
         rig

@@ -61,7 +61,7 @@ fn a_member_that_a_broken_volume_needs_is_not_overwritten() {
     let paths: Vec<PathBuf> = (0..3).map(|slot| folder.path().join(format!("{slot}.img"))).collect();
     make_volume(&paths);
     let gathered = gather(&paths, false).unwrap();
-    let volume = gathered.start(false, UnixSeconds(2));
+    let volume = gathered.start(false, UnixSeconds(2)).unwrap();
     let mut steward = Steward::new(volume, gathered.paths.clone(), Stop::new().unwrap());
     let mut members = gathered.members;
     pump(&mut steward, &members, &[]);
@@ -89,7 +89,7 @@ fn left_after(gone: &[usize], does_fail: bool) -> Stopped {
     let paths: Vec<PathBuf> = (0..3).map(|slot| folder.path().join(format!("{slot}.img"))).collect();
     make_volume(&paths);
     let gathered = gather(&paths, false).unwrap();
-    let volume = gathered.start(false, UnixSeconds(2));
+    let volume = gathered.start(false, UnixSeconds(2)).unwrap();
     let mut steward = Steward::new(volume, gathered.paths.clone(), Stop::new().unwrap());
     let mut members = gathered.members;
     pump(&mut steward, &members, &[]);

@@ -92,9 +92,7 @@ fn run(arguments: &Arguments) -> bool {
         (Some(seed), _) => one(seed, arguments),
         (None, true) => {
             let seeds = arguments.count.unwrap_or(PLANTED_SEEDS);
-            let mistakes =
-                [Planted::SkipOneListComparison, Planted::SetReadBitWithoutFlush, Planted::AckBeforeLastWrite];
-            mistakes
+            Planted::ALL
                 .into_iter()
                 .map(|mistake| is_found(mistake, arguments.from, seeds, threads))
                 .fold(true, |all, is| all & is)

@@ -87,7 +87,11 @@ pub const STEPS: &[Step] = &[
         packages: FUZZ,
         ..PLAIN
     },
-    Step { name: "the oldest Rust that is promised builds all that ships", command: &["cargo", "xtask", "msrv"], ..PLAIN },
+    Step {
+        name: "the oldest Rust that is promised builds all that ships",
+        command: &["cargo", "xtask", "msrv"],
+        ..PLAIN
+    },
     Step { name: "licences of all that we are made of", command: &["cargo", "xtask", "licences"], ..PLAIN },
     Step { name: BUILD, command: &["cargo", "build", "--release", "--workspace"], ..PLAIN },
     Step {

@@ -49,7 +49,7 @@ pub fn serve<T>(
     thread::scope(|scope| {
         let served = scope.spawn(|| {
             let mut server = server; // which listens no more when this ends, however it ends
-            let volume = gathered.start(false, clock::today());
+            let volume = gathered.start(false, clock::today()).expect("the kernel has random numbers");
             let steward = Steward::new(volume, gathered.paths.clone(), stop.clone());
             let mut astray = Astray { steward, strays: strays.to_vec() };
             server.run(&mut astray, &stop).map(|_| astray.strays)

@@ -27,6 +27,8 @@ struct Document<'a> {
     /// Found, and left as it is: without `--repair`, or where a disk did not take it.
     damaged: Vec<&'a Finding>,
     lost: Vec<&'a Finding>,
+    /// Slots of members that are missing, failed, or being rebuilt.
+    degraded: &'a [usize],
 }
 
 /// Checks a volume.
@@ -50,7 +52,8 @@ pub fn run(args: &Check) -> Result<Exit> {
     } else {
         print(&checked, args.repair, &mut out)?;
     }
-    Ok(match (checked.is_stopped, checked.findings.is_empty() && checked.undecided == 0) {
+    let is_well = checked.findings.is_empty() && checked.undecided == 0 && checked.degraded.is_empty();
+    Ok(match (checked.is_stopped, is_well) {
         (true, _) => Exit::Paused,
         (false, true) => Exit::Clean,
         (false, false) => Exit::Found,
@@ -70,10 +73,16 @@ fn document(checked: &Checked) -> Document<'_> {
         repaired: of(&["repaired"]),
         damaged: of(&["avoided", "passed"]),
         lost: of(&["lost"]),
+        degraded: &checked.degraded,
     }
 }
 
 fn print(checked: &Checked, may_repair: bool, out: &mut impl Write) -> Result<()> {
+    if !checked.degraded.is_empty() {
+        let slots: Vec<String> = checked.degraded.iter().map(usize::to_string).collect();
+        let members = if slots.len() == 1 { "member" } else { "members" };
+        writeln!(out, "DEGRADED: it does without {members} {}", slots.join(", "))?;
+    }
     for finding in &checked.findings {
         writeln!(out, "{}", describe(finding))?;
     }

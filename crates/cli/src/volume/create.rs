@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use scrubjay_core::format::blank;
 use scrubjay_core::format::geometry::{Geometry, Parameters};
 use scrubjay_core::format::superblock::{NAME_BYTES_MAX, Superblock};
+use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::units::Bytes;
@@ -21,6 +22,12 @@ use std::path::Path;
 pub fn run(args: &Create) -> Result<Exit> {
     let layout = layout(args)?;
     check_name(&args.name)?;
+    if args.scheme == Scheme::Pure && layout.shape().parity == 0 {
+        return Err(Refused::usage(
+            "scheme pure protects nothing without parities: take stamp, or none if that is what you want".to_owned(),
+        )
+        .into());
+    }
     let members = open(args)?;
     let smallest = members.iter().map(|member| member.bytes).min().expect("there is a member for each disk");
     let block_bytes = members.iter().map(|member| member.block_bytes).max().expect("there is one");

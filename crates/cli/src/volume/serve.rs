@@ -49,7 +49,8 @@ pub fn run(args: &Serve) -> Result<Exit> {
     };
     server.listen_for_commands(&Address::Unix(socket)).map_err(|error| Usage(error.to_string()))?;
 
-    let mut steward = Steward::new(gathered.start(args.read_only, today()), gathered.paths.clone(), stop.clone());
+    let volume = gathered.start(args.read_only, today()).context("/dev/urandom")?;
+    let mut steward = Steward::new(volume, gathered.paths.clone(), stop.clone());
     std::mem::swap(&mut server.members, &mut gathered.members);
     let shape = geometry.layout.shape();
     say(format_args!(

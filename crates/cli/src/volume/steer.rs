@@ -93,6 +93,13 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
         "  written {share:.1} %, dirty regions {}, found wrong since it was started: {findings}",
         status.regions_dirty
     )?;
+    if status.regions_unsettled > 0 {
+        writeln!(
+            out,
+            "  after a crash: {} regions are being settled (all is served meanwhile)",
+            status.regions_unsettled
+        )?;
+    }
     for (slot, member) in status.members.iter().enumerate() {
         let detail = member.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         let faults = if member.faults == 0 { String::new() } else { format!(", faults located: {}", member.faults) };

@@ -51,7 +51,9 @@ pub(super) async fn lay(handle: &Handle, stripe: u64, resolved: &mut Resolved) {
                 None => marked(state, stripe, slot),
             }));
         }
-        restripe::whole(state, stripe, data, resolved.entries.clone(), lost)
+        // Where chunks carry copies of their neighbours' sums, those may be of any time.
+        let touched = if state.geometry.scheme.has_buddies() { state.shape().data_slots() } else { lost };
+        restripe::whole(state, stripe, data, resolved.entries.clone(), touched)
     });
     let (marks, rows) = output.rows.into_iter().partition(|(slot, _)| lost.contains(*slot));
     if write::put(handle, stripe, Output { rows: marks, appendices: Vec::new() }, true).await.is_ok() {

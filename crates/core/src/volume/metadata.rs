@@ -29,6 +29,8 @@ struct Wanted {
     offset: u64,
     len: usize,
     place: Place,
+    /// Of which generations: even ones, or odd ones.
+    turn: u64,
 }
 
 /// Verifies all of it, and puts right what is wrong.
@@ -87,7 +89,10 @@ async fn superblocks(handle: &Handle) -> Vec<Flaw> {
             let is_first = generation < 4 || matches!(state.members[slot].state, MemberState::Rebuilding { .. });
             let is_there = move |index: usize| !is_first || index as u64 % 2 == generation % 2;
             let copies = offsets.into_iter().enumerate().filter(move |&(index, _)| is_there(index));
-            let wanted = |(_, offset)| Wanted { member: slot, offset, len: SUPERBLOCK_BYTES, place: Place::Superblock };
+            let wanted = |(index, offset)| {
+                let (len, turn) = (SUPERBLOCK_BYTES, index as u64 % 2);
+                Wanted { member: slot, offset, len, place: Place::Superblock, turn }
+            };
             copies.map(wanted).collect::<Vec<_>>()
         };
         settled_members(state).iter().flat_map(copies).collect()
@@ -95,19 +100,13 @@ async fn superblocks(handle: &Handle) -> Vec<Flaw> {
     let flaws = read(handle, wanted, |state, wanted, block| {
         let Ok(said) = Superblock::decode(block) else { return Some(Kind::Garbled) };
         let is_ours = said.array == state.superblock.array && said.slot == wanted.member;
-        let places = Superblock::offsets(bytes_of(state, wanted.member)).expect("it has room for its superblocks");
-        let turn = places.iter().position(|&offset| offset == wanted.offset).expect("it is one of them") as u64 % 2;
-        let newest = state.superblock_written.as_ref().filter(|written| turn == written.generation % 2);
+        let newest = state.superblock_written.as_ref().filter(|written| wanted.turn == written.generation % 2);
         let is_right = newest.is_none_or(|written| said == written.of_slot(wanted.member));
         (!is_ours || !is_right).then_some(if is_ours { Kind::LostWrite } else { Kind::Garbled })
     })
     .await;
     release(handle, |state| &mut state.superblock_rounds, Queue::Superblock);
     flaws
-}
-
-fn bytes_of(state: &State, member: Slot) -> u64 {
-    state.options.member_bytes.get(member).copied().unwrap_or(state.geometry.member_bytes)
 }
 
 /// The pages of the intents that are not whole, or do not call dirty what they should; all are written again, if wished.
@@ -121,7 +120,7 @@ async fn intents(handle: &Handle, repairs: bool) -> Vec<Flaw> {
         let len = state.geometry.block_bytes as usize;
         let on_all = |page: u64| {
             let (offset, place) = (state.geometry.intent_page_offset(page), Place::Intents { page });
-            let wanted = move |member| Wanted { member, offset, len, place };
+            let wanted = move |member| Wanted { member, offset, len, place, turn: 0 };
             settled_members(state).into_iter().map(wanted)
         };
         pages.flat_map(on_all).collect()
@@ -153,11 +152,11 @@ async fn map(handle: &Handle) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
         let wanted = handle.with(|state| {
-            let both = |page: u64| [0, 1].map(|turn| (page, state.geometry.written_page_offset(page, turn)));
+            let both = |page: u64| [0, 1].map(|turn| (page, turn, state.geometry.written_page_offset(page, turn)));
             let places = (start..(start + PAGES_AT_ONCE).min(pages)).flat_map(both);
             let len = WRITTEN_PAGE_BYTES as usize;
-            let on_all = |(page, offset)| {
-                let wanted = move |member| Wanted { member, offset, len, place: Place::Map { page } };
+            let on_all = |(page, turn, offset)| {
+                let wanted = move |member| Wanted { member, offset, len, place: Place::Map { page }, turn };
                 settled_members(state).into_iter().map(wanted)
             };
             places.flat_map(on_all).collect()
@@ -165,18 +164,19 @@ async fn map(handle: &Handle) -> Vec<Flaw> {
         let found = read(handle, wanted, |state, wanted, block| {
             let index = wanted.place.page().expect("it is a page");
             let newest = state.written_generations[index as usize];
-            let is_newest = state.geometry.written_page_offset(index, newest) == wanted.offset;
+            let is_newest = wanted.turn == newest % 2;
             let is_changed = state.written_changed.contains(&index);
             let Ok(page) = written::Page::decode(block, state.superblock.array, index) else {
-                // The other place of a page that was written once holds nothing yet; after a crash, perhaps half a page.
-                let is_once = is_changed || state.written_once.contains(&index);
-                let is_vacant = !is_newest && (is_once || block.iter().all(|&byte| byte == 0));
-                return (!is_vacant).then_some(Kind::Garbled);
+                // The other place of a page that was written once holds nothing yet. And after a crash either may hold half a
+                // page, which is known, and is written again.
+                let is_once = state.written_once.contains(&index) || block.iter().all(|&byte| byte == 0);
+                let is_known = is_changed || !is_newest && is_once;
+                return (!is_known).then_some(Kind::Garbled);
             };
             let since = state.written_sinces[index as usize];
             let encoded =
                 || written::encode(&state.geometry, state.superblock.array, index, newest, since, &state.written);
-            let is_right = !is_newest || page.generation == newest && (is_changed || encoded()[..] == *block);
+            let is_right = !is_newest || is_changed || page.generation == newest && encoded()[..] == *block;
             (!is_right).then_some(Kind::LostWrite)
         });
         flaws.extend(found.await);

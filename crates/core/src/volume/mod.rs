@@ -156,7 +156,6 @@ impl Volume {
             written: Bits::ones(geometry.stripes),
             written_generations: vec![0; geometry.written_pages as usize],
             written_sinces: vec![0; geometry.written_pages as usize],
-            written_meanwhile: BTreeSet::new(),
             written_changed: BTreeSet::new(),
             written_once: BTreeSet::new(),
             writes_twice: false,

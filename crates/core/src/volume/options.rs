@@ -26,8 +26,8 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// For writing; 5 s; 64 faults in an hour (a judgement: a disk that silently breaks a row a minute is done for); 60 s
-    /// for an operation (a judgement: twice the kernel's own patience with one command of a SCSI disk).
+    /// For writing; 5 s; 64 faults in an hour (a judgement: a disk that silently breaks a row a minute is done for); 30 s
+    /// for an operation (a judgement: the kernel's own patience with one command of a SCSI disk).
     fn default() -> Options {
         Options {
             is_read_only: false,
@@ -35,7 +35,7 @@ impl Default for Options {
             intent_idle: Nanos::from_secs(5),
             faults_max: 64,
             faults_window: Nanos::from_secs(3600),
-            op_deadline: Nanos::from_secs(60),
+            op_deadline: Nanos::from_secs(30),
             member_bytes: Vec::new(),
             start_number: 0,
             planted: None,
@@ -52,4 +52,28 @@ pub enum Planted {
     SetReadBitWithoutFlush,
     /// A write is acknowledged before its rows are written.
     AckBeforeLastWrite,
+    /// A member with many located faults is taken out, although they were healed.
+    TakeOutForFaults,
+    /// A page of the written map hides first writes that a crash left and nobody has settled.
+    HideUnsettled,
+    /// Stripes that a crash left are read before they are settled.
+    ReadUnsettled,
+    /// Regions are called clean although some of their stripes are not settled.
+    CleanUnsettled,
+    /// A verification says nothing of chunks that were marked as lost earlier.
+    PassOverMarks,
+}
+
+impl Planted {
+    /// All of them.
+    pub const ALL: [Planted; 8] = [
+        Planted::SkipOneListComparison,
+        Planted::SetReadBitWithoutFlush,
+        Planted::AckBeforeLastWrite,
+        Planted::TakeOutForFaults,
+        Planted::HideUnsettled,
+        Planted::ReadUnsettled,
+        Planted::CleanUnsettled,
+        Planted::PassOverMarks,
+    ];
 }

@@ -285,7 +285,7 @@ pub(super) async fn flush(handle: &Handle) -> bool {
 
 async fn flush_round(handle: &Handle) {
     handle.with(|state| {
-        if state.options.planted != Some(Planted::SetReadBitWithoutFlush) {
+        if !state.is_planted(Planted::SetReadBitWithoutFlush) {
             state.unflushed.begin();
         }
     });
@@ -349,9 +349,7 @@ async fn flush_members(handle: &Handle) {
 fn written_page(state: &mut State, page: u64) -> (u64, Buffer) {
     let generation = next_generation(state, page);
     state.written_once.insert(page);
-    if state.is_held_back(page) {
-        state.written_meanwhile.insert(page);
-    } else {
+    if !state.is_held_back(page) || state.is_planted(Planted::HideUnsettled) {
         state.written_sinces[page as usize] = generation;
     }
     let since = state.written_sinces[page as usize];
@@ -374,6 +372,10 @@ fn next_generation(state: &mut State, page: u64) -> u64 {
 /// stretch of the disk, once. One with too many of them in a short time is called unreliable, and stays: a row that is
 /// wrong counts for no more than one that is missing, and all of its other rows prove themselves.
 pub(super) fn blame(handle: &Handle, member: Slot, row: u64) {
+    if handle.with(|state| state.is_planted(Planted::TakeOutForFaults) && state.is_unreliable(member)) {
+        let (own, disk) = (handle.clone(), handle.with(|state| state.disk(member)));
+        handle.spawn(async move { take_out(&own, disk, Why::Refused).await });
+    }
     handle.with(|state| {
         let last = state.members[member].fault_row.replace(row);
         if last.is_some_and(|last| last.abs_diff(row) <= NEIGHBOURHOOD_ROWS) {

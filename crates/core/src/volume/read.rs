@@ -33,7 +33,7 @@ enum Answer {
 /// The parts that answer these wants, in their order. All stripes that nobody writes to are read at once. (Nobody waits
 /// for a stripe while holding another: two such readers could wait for each other.)
 pub(super) async fn stripes(handle: &Handle, wants: &[StripePieces]) -> Vec<Part> {
-    for (stripe, _) in wants {
+    for (stripe, _) in wants.iter().filter(|_| !handle.with(|state| state.is_planted(Planted::ReadUnsettled))) {
         settle::ensure(handle, *stripe).await;
     }
     let guards = wants.iter().map(|(stripe, _)| handle.share(*stripe)).collect();
@@ -114,7 +114,7 @@ fn zeros(pieces: &[Piece]) -> Vec<Part> {
 
 fn plan_read(state: &State, stripe: u64, wanted: Slots) -> Option<Plan> {
     let missing = state.missing(stripe);
-    let is_undecided = state.is_undecided(stripe);
+    let is_undecided = state.is_undecided(stripe) && !state.is_planted(Planted::ReadUnsettled);
     let known = PlanState {
         is_read: wanted.iter().filter(|&slot| state.read_status.is_read(state.chunk(stripe, slot))).collect(),
         missing,
@@ -132,7 +132,7 @@ fn answer(
     pieces: &[Piece],
     mut rows: Rows,
 ) -> Option<Vec<Part>> {
-    let skips = state.options.planted == Some(Planted::SkipOneListComparison);
+    let skips = state.is_planted(Planted::SkipOneListComparison);
     let is_fine = if skips && plan.mode == Mode::Reconstruct {
         rows.read.iter().all(|slot| rows.evidence.rows[slot].is_sound())
     } else {

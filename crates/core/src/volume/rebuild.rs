@@ -88,7 +88,9 @@ async fn maps(handle: &Handle, disk: Disk) {
     // The written map is written anew on all: the versions of a page take turns in the same way everywhere.
     handle.with(|state| {
         let all = 0..state.geometry.written_pages;
-        state.written_changed.extend(all);
+        state.written_changed.extend(all.clone());
+        state.written_once.extend(all);
+        state.writes_twice = true; // what lay in the other place is nothing of ours
     });
     persist::flush(handle).await;
 }

@@ -13,6 +13,7 @@ use crate::format::geometry::WRITTEN_PAGE_BYTES;
 use crate::format::{intent, written};
 use crate::layout::DISKS_MAX;
 use crate::member::{OpKind, Slot};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Pages of the written map asked for at once, of each member, both versions: 1 MiB.
@@ -52,10 +53,8 @@ pub(super) async fn open(handle: Handle) {
             superblock.write_mark += persist::WRITE_NUMBERS_RESERVED;
         })
         .await;
-        if !was_clean {
-            // The crash may have left half a superblock in the places of the other turn.
-            persist::commit(&handle, |_| ()).await;
-        }
+        // A crash may have left half a superblock in the places of the other turn.
+        persist::commit(&handle, |_| ()).await;
         if !was_clean && is_told_otherwise {
             persist::announce_again(&handle).await;
         }
@@ -89,9 +88,12 @@ async fn read_intents(handle: &Handle) -> Bits {
     let found = read_pages(handle, &places).await;
     handle.with(|state| {
         let array = state.superblock.array;
-        let sound = found.iter().filter_map(|(page, block)| intent::Page::decode(block, array, *page).ok());
+        let sound = found.iter().filter_map(|found| {
+            let page = intent::Page::decode(&found.block, array, found.page).ok()?;
+            Some((found.is_abreast, page))
+        });
         let mut union = intent::Union::new(&state.geometry);
-        sound.for_each(|page| union.add(&page));
+        heard(sound.collect(), |page| page.index).iter().for_each(|page| union.add(page));
         union.dirty()
     })
 }
@@ -110,8 +112,11 @@ async fn read_written(handle: &Handle) -> Vec<u64> {
         });
         let found = read_pages(handle, &places).await;
         handle.with(|state| {
-            let sound = found.iter().filter_map(|(page, block)| written::Page::decode(block, array, *page).ok());
-            let sound: Vec<written::Page> = sound.collect();
+            let sound = found.iter().filter_map(|found| {
+                let page = written::Page::decode(&found.block, array, found.page).ok()?;
+                Some((found.is_abreast, page))
+            });
+            let sound = heard(sound.collect(), |page| page.index);
             let mut map = written::Map {
                 stripes: state.written.clone(),
                 generations: std::mem::take(&mut state.written_generations),
@@ -127,10 +132,10 @@ async fn read_written(handle: &Handle) -> Vec<u64> {
             if !state.options.is_read_only {
                 if !state.superblock.is_clean {
                     // What the crash left of a version that it cut short is written over.
-                    let is_torn = |(page, block): &&(u64, Buffer)| {
+                    let is_torn = |Found { page, block, .. }: &&Found| {
                         written::Page::decode(block, array, *page).is_err() && block.iter().any(|&byte| byte != 0)
                     };
-                    let torn: Vec<u64> = found.iter().filter(is_torn).map(|(page, _)| *page).collect();
+                    let torn: Vec<u64> = found.iter().filter(is_torn).map(|found| found.page).collect();
                     state.written_changed.extend(&torn);
                     state.written_once.extend(&torn);
                 }
@@ -173,11 +178,27 @@ fn rare_pages(state: &State, pages: Range<u64>, sound: &[written::Page<'_>]) -> 
     pages.zip(copies).filter(|&(_, copies)| copies < members).map(|(page, _)| page).collect()
 }
 
-/// Reads pages from every member whose superblock is of the newest generation; those that could be read. What an older one
-/// says may be of any time: a copy that was put back, or a disk that was away.
-async fn read_pages(handle: &Handle, places: &[(u64, u64, usize)]) -> Vec<(u64, Buffer)> {
+/// A page as it was read, of one member.
+struct Found {
+    page: u64,
+    /// Is the member's superblock of the newest generation?
+    is_abreast: bool,
+    block: Buffer,
+}
+
+/// The sound pages that are heard: those of members whose superblocks are of the newest generation, and of others where
+/// none of these can tell. What an older one says may be of any time: of a copy that was put back, or a disk that was
+/// away; or a crash came between the writing of one superblock and the next.
+fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
+    let told: BTreeSet<u64> = sound.iter().filter(|(is_abreast, _)| *is_abreast).map(|(_, page)| index(page)).collect();
+    let is_heard = |(is_abreast, page): &(bool, T)| *is_abreast || !told.contains(&index(page));
+    sound.into_iter().filter(is_heard).map(|(_, page)| page).collect()
+}
+
+/// Reads pages from every member with a disk; those that could be read.
+async fn read_pages(handle: &Handle, places: &[(u64, u64, usize)]) -> Vec<Found> {
     let (ops, pages): (Vec<(Slot, OpKind)>, Vec<u64>) = handle.with(|state| {
-        let members: Vec<Slot> = state.attached().into_iter().filter(|&slot| state.abreast.contains(slot)).collect();
+        let members = state.attached();
         places
             .iter()
             .flat_map(|&(page, offset, len)| {
@@ -188,5 +209,9 @@ async fn read_pages(handle: &Handle, places: &[(u64, u64, usize)]) -> Vec<(u64, 
     });
     let done = handle.ops(ops).await;
     let read = done.into_iter().zip(pages).filter(|(done, _)| done.result.is_ok());
-    read.filter_map(|(done, page)| Some((page, done.buffer?))).collect()
+    let abreast = handle.with(|state| state.abreast);
+    read.filter_map(|(done, page)| {
+        Some(Found { page, is_abreast: abreast.contains(done.disk.member), block: done.buffer? })
+    })
+    .collect()
 }

@@ -166,7 +166,9 @@ async fn forget(handle: &Handle, offset: u64, len: u64) {
         }
         let _guard = handle.lock(stripe, true).await;
         handle.with(|state| {
-            if state.life != Life::Broken {
+            // The map cannot say yet that something was forgotten here, and need not: it is but a hint.
+            let is_held_back = state.is_held_back(stripe / state.geometry.stripes_per_page());
+            if state.life != Life::Broken && !is_held_back {
                 state.written.set(stripe, false);
                 state.written_changed.insert(stripe / state.geometry.stripes_per_page());
                 state.unresolved.remove(&stripe);

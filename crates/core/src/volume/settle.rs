@@ -6,8 +6,10 @@ use super::persist;
 use super::read;
 use super::record::{End, Kind};
 use super::resolve;
+use super::restripe;
 use super::rows::{self, Rows};
 use super::state::{Life, Queue, State};
+use super::write;
 use crate::buffer::Buffer;
 use crate::format::superblock::Why;
 use crate::integrity::evidence::Seen;
@@ -84,10 +86,6 @@ pub(super) async fn ensure(handle: &Handle, stripe: u64) {
         if state.life != Life::Broken {
             let stripes = state.geometry.stripes_of_region(region);
             state.unsettled.settled(region, stripe - stripes.start, stripes.end - stripes.start);
-            let free: Vec<u64> =
-                state.written_meanwhile.iter().copied().filter(|&page| !state.is_held_back(page)).collect();
-            free.iter().for_each(|page| _ = state.written_meanwhile.remove(page));
-            state.written_changed.extend(free);
         }
     });
 }
@@ -106,8 +104,8 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
     }
     let mut settlement = settle(&rows.evidence);
     if !is_written && (!settlement.lost.is_empty() || !settlement.resealed.is_empty()) {
-        forget(handle, stripe);
         rows.recycle(handle);
+        write_zeros(handle, stripe).await;
         return;
     }
     if !settlement.lost.is_empty() {
@@ -186,16 +184,17 @@ async fn is_vacant(handle: &Handle, stripe: u64) -> bool {
     handle.with(|state| disown_forgotten(state, stripe, &mut rows));
     let is_vacant = rows.evidence.sound().is_empty();
     rows.recycle(handle);
-    if is_vacant {
-        forget(handle, stripe);
-    }
     is_vacant
 }
 
-/// A stripe's first write did not come to its end: it was never acknowledged as durable, and it holds zeros. So it will
-/// after the next crash: what there is of that write is forgotten with the next flush, like what was trimmed.
-fn forget(handle: &Handle, stripe: u64) {
-    handle.with(|state| state.written_changed.insert(stripe / state.geometry.stripes_per_page()));
+/// A stripe's first write did not come to its end: it was never acknowledged as durable, and it holds zeros. They are
+/// written, so that what is left of it says nothing else after the next crash, whoever is missing then.
+async fn write_zeros(handle: &Handle, stripe: u64) {
+    let version = restripe::version(handle).await;
+    let rows = restripe::first(handle, stripe, &[], version);
+    if write::put(handle, stripe, rows, false).await.is_ok() {
+        handle.with(|state| state.note_written(stripe));
+    }
 }
 
 /// Where rows do not prove themselves, and more of them are there than there are data chunks, the parities tell whether

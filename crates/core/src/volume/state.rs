@@ -131,8 +131,6 @@ pub(super) struct State {
     pub written_generations: Vec<u64>,
     /// What was written before, and is not in the map, was forgotten: see `Page::since` of the format.
     pub written_sinces: Vec<u64>,
-    /// Pages that were written while they could not tell what was forgotten.
-    pub written_meanwhile: BTreeSet<u64>,
     pub written_changed: BTreeSet<u64>,
     /// Pages whose two places may say different things.
     pub written_once: BTreeSet<u64>,
@@ -155,6 +153,11 @@ pub(super) struct State {
 }
 
 impl State {
+    /// Is this mistake to be made?
+    pub fn is_planted(&self, mistake: Planted) -> bool {
+        self.options.planted == Some(mistake)
+    }
+
     /// May anything be written?
     pub fn is_writable(&self) -> bool {
         !self.options.is_read_only && self.life != Life::Broken
@@ -295,18 +298,16 @@ impl State {
     /// Data chunks of a stripe that a read, asked for now, gets from the medium itself: everything written to them was
     /// flushed.
     pub fn settled(&self, stripe: u64) -> Slots {
-        let is_blind = self.options.planted == Some(Planted::SetReadBitWithoutFlush);
+        let is_blind = self.is_planted(Planted::SetReadBitWithoutFlush);
         let data = 0..self.shape().data;
         data.filter(|&slot| is_blind || !self.unflushed.contains(self.chunk(stripe, slot))).collect()
     }
 
-    /// Is nothing in this region what a crash left undecided, and can the written map say what was written there?
+    /// Is nothing in this region what a crash left undecided?
     pub fn is_decided(&self, region: u64) -> bool {
         let stripes = self.geometry.stripes_of_region(region);
-        let pages =
-            stripes.start / self.geometry.stripes_per_page()..=(stripes.end - 1) / self.geometry.stripes_per_page();
-        let is_held_back = pages.into_iter().any(|page| self.is_held_back(page));
-        !is_held_back && !self.unsettled.has(region) && self.unresolved.range(stripes).next().is_none()
+        let is_settled = !self.unsettled.has(region) || self.is_planted(Planted::CleanUnsettled);
+        is_settled && self.unresolved.range(stripes).next().is_none()
     }
 
     /// Does what a crash left in the stripes of this page of the written map keep it from calling anything forgotten? A first

@@ -23,7 +23,7 @@ pub(super) async fn drain(handle: Handle, stripe: u64) {
         if batch.is_empty() {
             return;
         }
-        let acks_early = handle.with(|state| state.options.planted == Some(Planted::AckBeforeLastWrite));
+        let acks_early = handle.with(|state| state.is_planted(Planted::AckBeforeLastWrite));
         if acks_early {
             settle_tickets(&handle, &batch, true);
         }

@@ -28,8 +28,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Requests at a time; of a longer batch, the others are issued as these end.
 const DEPTH: u32 = 4096;
-/// So many blocks are rewritten at a time. A choice: enough to keep the disks of an array busy.
-const PIECE_BLOCKS_MAX: usize = 64;
+/// So many blocks are rewritten at a time. A choice: a batch of a prober's reads is no longer, so that its writes are done as
+/// its reads are, and can be held against them (docs/notes.md); smaller pieces would be safer.
+const PIECE_BLOCKS_MAX: usize = 512;
 /// And so many bytes, but one block at least.
 const PIECE_BYTES_MAX: u64 = 64 << 20;
 /// A request that takes longer is one that does not come back; the probe ends.

@@ -63,6 +63,7 @@ fn status(state: &str) -> Option<Answer> {
         stripes: 100,
         stripes_written: 40,
         regions_dirty: 0,
+        regions_unsettled: 0,
         findings: 7,
         members: Vec::new(),
     };

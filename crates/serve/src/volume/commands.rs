@@ -92,6 +92,8 @@ pub struct Status {
     pub stripes_written: u64,
     /// Regions in which writes may be under way or unflushed.
     pub regions_dirty: u64,
+    /// Regions that a crash may have left half written, and that are not settled yet.
+    pub regions_unsettled: u64,
     /// Findings since the server was started.
     pub findings: u64,
     /// By slot.
@@ -116,7 +118,7 @@ pub struct MemberStatus {
     pub path: Option<String>,
     /// `active`, `rebuilding`, `failed`, `missing`.
     pub state: String,
-    /// Of a failed one: why. Of one that is rebuilt: how far.
+    /// Of a failed one: why. Of one that is rebuilt: how far. Of one that is active: what is to be done about it.
     pub detail: Option<String>,
     /// Faults that were located on it.
     pub faults: u32,

@@ -5,7 +5,8 @@ use scrubjay_core::format::assemble::{AssembleError, Assembly, Given, assemble};
 use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_core::volume::{Options, Volume};
-use scrubjay_device::member::{Access, Member, MemberError};
+use scrubjay_device::member::{Access, Member, MemberError, new_uuid};
+use std::io;
 use std::path::PathBuf;
 
 /// A volume that can be started: what its members say, and their disks by slot.
@@ -161,8 +162,13 @@ impl Gathered {
     }
 
     /// The volume, started; its disks stay here.
-    pub fn start(&self, is_read_only: bool, today: UnixSeconds) -> Volume {
-        let options = Options { is_read_only, today, member_bytes: self.member_bytes.clone(), ..Options::default() };
-        Volume::start(self.assembly.clone(), options)
+    ///
+    /// # Errors
+    /// When the kernel has no random number, by which this start is told from any other.
+    pub fn start(&self, is_read_only: bool, today: UnixSeconds) -> io::Result<Volume> {
+        let start_number = new_uuid()?.id().max(1);
+        let member_bytes = self.member_bytes.clone();
+        let options = Options { is_read_only, today, member_bytes, start_number, ..Options::default() };
+        Ok(Volume::start(self.assembly.clone(), options))
     }
 }

@@ -4,6 +4,7 @@ use super::commands::Finding;
 use super::gather::Gathered;
 use crate::members::Members;
 use scrubjay_core::block::{Reply, RequestId};
+use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::member::{Array, Done, Fault, Op, OpId, OpKind};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_core::volume::Volume;
@@ -27,6 +28,8 @@ pub struct Checked {
     pub undecided: u64,
     /// What was.
     pub findings: Vec<Finding>,
+    /// Slots of members that do not hold what they should: the volume is as safe as the others make it.
+    pub degraded: Vec<usize>,
     /// Was it ended early?
     pub is_stopped: bool,
 }
@@ -42,7 +45,7 @@ pub fn check(
     mut progress: impl FnMut(u64, u64) -> bool,
 ) -> io::Result<Checked> {
     let mut ring = Ring::new(RING_DEPTH)?;
-    let mut volume = gathered.start(is_read_only, today);
+    let mut volume = gathered.start(is_read_only, today)?;
     let geometry = gathered.assembly.superblock.geometry;
     let data = geometry.layout.shape().data;
     let mut checked = Checked::default();
@@ -72,6 +75,9 @@ pub fn check(
     }
     let status = volume.status();
     checked.stripes = status.stripes_written;
+    let is_whole = |state: &MemberState| *state == MemberState::Active;
+    let members = status.members.iter().enumerate();
+    checked.degraded = members.filter(|(_, (state, _))| !is_whole(state)).map(|(slot, _)| slot).collect();
     checked.undecided = status.stripes_undecided;
     checked.clean = checked.stripes.saturating_sub(bad.len() as u64 + checked.undecided);
     volume.stop(clock::now());

@@ -95,8 +95,18 @@ impl Steward {
         } else {
             "open"
         };
-        let members = status.members.iter().zip(&self.paths).map(|(&(state, faults), path)| {
+        let advice = |slot: &Slot| {
+            let hangs = status.hanging.contains(slot);
+            let is_unreliable = status.unreliable.contains(slot);
+            hangs
+                .then_some("it owes an answer for too long, and cannot be spared")
+                .or(is_unreliable
+                    .then_some("unreliable: many faults were located on it of late, and healed; replace it"))
+                .map(str::to_owned)
+        };
+        let members = status.members.iter().zip(&self.paths).enumerate().map(|(slot, (&(state, faults), path))| {
             let (state, detail) = state_words(state, status.stripes);
+            let detail = detail.or_else(|| advice(&slot));
             MemberStatus { path: path.clone(), state, detail, faults }
         });
         Status {
@@ -112,6 +122,7 @@ impl Steward {
             stripes: status.stripes,
             stripes_written: status.stripes_written,
             regions_dirty: status.regions_dirty,
+            regions_unsettled: status.regions_unsettled,
             findings: self.found,
             members: members.collect(),
         }

@@ -83,6 +83,7 @@ mod tests {
             stripes: 0,
             stripes_written: 0,
             regions_dirty: 0,
+            regions_unsettled: 0,
             findings,
             members: members.map(member).to_vec(),
         }

@@ -42,6 +42,8 @@ pub enum Planted {
     Struck(usize, u64),
     /// Such a write lies on a part of it.
     Grazed,
+    /// Junk lies on it.
+    Overwritten,
     /// A read of it returned another place's bytes.
     Misread,
     /// It cannot be read.

@@ -45,6 +45,8 @@ pub enum Act {
     Exchange,
     /// Some blocks of a row become unreadable.
     Spoil,
+    /// Something writes junk over one row of every so many stripes, the victims turning over all members.
+    Plague(u64),
     /// All or some stripes are checked.
     Verify,
 }
@@ -127,7 +129,7 @@ impl Setting {
         let latency = latency(&mut rng);
         let script = script(&mut rng, habits.requests, geometry.layout.shape().parity);
         let intent_idle = Nanos(pick(&mut rng, &[1_000, 10_000_000, 5_000_000_000]));
-        let (faults_max, planted) = (usize::MAX, None);
+        let (faults_max, planted) = (pick(&mut rng, &[1, 2, 64]), None);
         let mut setting = Setting {
             seed,
             geometry,
@@ -161,7 +163,7 @@ impl Setting {
                 Act::Crash(_) | Act::Restart => is_crashless,
                 Act::LoseDown(_) => is_crashless || is_lossless,
                 Act::Lose | Act::Fail | Act::Exchange => is_lossless,
-                Act::Spoil => is_faultless,
+                Act::Spoil | Act::Plague(_) => is_faultless,
                 Act::Verify => false,
             };
             !is_left_out && cue.requests <= most
@@ -271,6 +273,9 @@ fn script(rng: &mut Rng, requests: u64, parity: usize) -> Vec<Cue> {
     }
     for _ in 0..pick(rng, &[0, 0, 1]) {
         acts.push(Act::Verify);
+    }
+    for _ in 0..pick(rng, &[0, 0, 0, 1, 2]) {
+        acts.push(Act::Plague(pick(rng, &[1, 1, 2, 5])));
     }
     if parity > 0 {
         for _ in 0..rng.below(parity as u64 + 2) {

@@ -192,6 +192,24 @@ impl Shelf {
         may
     }
 
+    /// Something that is not the volume writes junk over a row of every `step`-th stripe, as far as that may be; the victims
+    /// turn over all members, beginning anywhere.
+    pub fn plague(&mut self, now: Nanos, step: u64) {
+        let layout = self.geometry.layout;
+        let first = self.rng.below(layout.shape().slots() as u64);
+        for stripe in (0..self.geometry.stripes).step_by(step as usize) {
+            let place = layout.place(stripe, ((first + stripe / step) % layout.shape().slots() as u64) as usize);
+            let (row, offset) = ((place.disk, place.row), self.geometry.chunk_offset(place.row));
+            let blows = [(row, Blow::Garbled)];
+            if self.disks[place.disk].is_gone || !self.atlas.allows(&self.disks, &blows) {
+                continue;
+            }
+            let junk: Vec<u8> = (0..self.geometry.row_bytes()).map(|_| self.rng.bits() as u8).collect();
+            self.disks[place.disk].strike(offset, &junk);
+            self.fall(now, &blows, &[(row, Planted::Overwritten)]);
+        }
+    }
+
     /// The power fails: what is under way ends in some way or another, nobody hears of it. The rows that are silently
     /// corrupt in stripes that were being written, or held what was not flushed.
     pub fn crash(&mut self, now: Nanos, survival: Survival) -> Vec<Row> {

@@ -15,7 +15,7 @@ use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
-use scrubjay_core::volume::record::{End, Kind, Record};
+use scrubjay_core::volume::record::{End, Kind, Place, Record};
 use std::collections::{BTreeSet, VecDeque};
 
 /// More steps than any world takes: beyond, it will never end.
@@ -64,6 +64,8 @@ struct World<'a, S> {
     /// Rows given up since then.
     given_up: BTreeSet<Row>,
     records: u64,
+    /// Data chunks that records called lost, by stripe and slot.
+    lost: BTreeSet<(u64, usize)>,
     steps: u64,
     rng: Rng,
     trace: Trace,
@@ -100,6 +102,7 @@ impl<'a, S: Subject> World<'a, S> {
             announced: Vec::new(),
             given_up: BTreeSet::new(),
             records: 0,
+            lost: BTreeSet::new(),
             steps: 0,
             rng,
             trace,
@@ -165,6 +168,7 @@ impl<'a, S: Subject> World<'a, S> {
             }
             Act::Exchange => self.exchange(),
             Act::Spoil => drop(self.shelf.spoil(self.now)),
+            Act::Plague(step) => self.shelf.plague(self.now, step),
             Act::Verify => {
                 let stripes = self.setting.geometry.stripes;
                 let id = self.client.verify();
@@ -245,6 +249,8 @@ impl<'a, S: Subject> World<'a, S> {
     fn stop(&mut self) {
         self.subject.stop(self.now);
         self.wait("it never stops", |world| world.subject.is_stopped());
+        // What was given up by then comes back to one who stopped.
+        self.wait("an operation never ends", |world| world.shelf.next_end().is_none());
         self.wait("replies are missing", |world| !world.client.is_waiting());
         for (slot, disk) in self.shelf.disks.iter().enumerate().filter(|(slot, _)| !self.shelf.atlas.lacking[*slot]) {
             assert!(disk.unflushed().next().is_none(), "it stopped, but disk {slot} was not flushed");
@@ -272,8 +278,13 @@ impl<'a, S: Subject> World<'a, S> {
         self.verify();
         self.read_all();
         let before = self.records;
+        self.lost.clear();
         self.verify();
         assert_eq!(self.records, before, "the second verification found something");
+        let (told, before) = (self.lost.len() as u64 * self.setting.geometry.chunk_bytes, self.client.tally.bytes_lost);
+        self.read_all();
+        let read = self.client.tally.bytes_lost - before;
+        assert_eq!(told, read, "bytes that a verification called lost, and bytes that reads did: {:?}", self.lost);
         self.stop();
         self.open();
         self.read_all();
@@ -376,10 +387,8 @@ impl<'a, S: Subject> World<'a, S> {
                     self.trace.say(self.now, || format!("member {slot} is active"));
                     self.shelf.atlas.lacking[slot] = false;
                 }
-                (false, false) => {
-                    self.trace.say(self.now, || format!("member {slot} is {state:?}"));
-                    self.shelf.atlas.lacks(&self.shelf.disks, slot);
-                }
+                // Whoever is lost, taken out, replaced, or refuses a write, is known to lack something by then.
+                (false, false) => panic!("member {slot} is {state:?}, and nothing befell it that costs a member"),
                 _ => {}
             }
         }
@@ -390,6 +399,11 @@ impl<'a, S: Subject> World<'a, S> {
         let stripe = record.place.stripe().unwrap_or_else(|| panic!("nothing was planted beside the rows: {record:?}"));
         let row = self.setting.geometry.row_at(record.offset).expect("a row's record names its place");
         let row = (record.member, row);
+        if let (Place::Row { slot, .. }, End::Lost) = (record.place, record.end)
+            && slot < self.setting.geometry.layout.shape().data
+        {
+            self.lost.insert((stripe, slot));
+        }
         if record.end == End::Repaired {
             self.shelf.atlas.note_repair(row);
         }
