@@ -28,6 +28,8 @@
 //! - Over the budget, anything may be lost, nothing may be wrong.
 //! - Records name only rows in which a fault was planted, and a kind that the fault explains; except in stripes that were
 //!   dirty at a crash, and for what is lost.
+//! - No member leaves but by an act that costs one, or a write that its disk refused.
+//! - What a verification calls lost at the end is what reads find lost, to the byte.
 //! - Stopped in order means flushed: no disk that counts holds anything in its cache.
 //!
 //! # What is never planted

@@ -285,6 +285,16 @@ fn script(rng: &mut Rng, requests: u64, parity: usize) -> Vec<Cue> {
     }
     let cue = |act| Cue { requests: rng.below(requests + 1), ops: rng.below(40), act };
     let mut script: Vec<Cue> = acts.into_iter().map(cue).collect();
+    // And again, while what the first crash left is not settled.
+    let is_crash = |cue: &&Cue| matches!(cue.act, Act::Crash(_));
+    let crashes: Vec<Cue> = script.iter().filter(is_crash).copied().collect();
+    for first in crashes {
+        if rng.below(3) == 0 {
+            let act = Act::Crash(survival(rng));
+            let more = pick(rng, &[1, 2, 8]);
+            script.push(Cue { requests: (first.requests + more).min(requests), ops: rng.below(60), act });
+        }
+    }
     script.sort_by_key(|cue| cue.requests);
     script
 }
