@@ -54,8 +54,6 @@ pub enum Planted {
     AckBeforeLastWrite,
     /// A member with many located faults is taken out, although they were healed.
     TakeOutForFaults,
-    /// A page of the written map hides first writes that a crash left and nobody has settled.
-    HideUnsettled,
     /// Stripes that a crash left are read before they are settled.
     ReadUnsettled,
     /// Regions are called clean although some of their stripes are not settled.
@@ -66,12 +64,11 @@ pub enum Planted {
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 8] = [
+    pub const ALL: [Planted; 7] = [
         Planted::SkipOneListComparison,
         Planted::SetReadBitWithoutFlush,
         Planted::AckBeforeLastWrite,
         Planted::TakeOutForFaults,
-        Planted::HideUnsettled,
         Planted::ReadUnsettled,
         Planted::CleanUnsettled,
         Planted::PassOverMarks,

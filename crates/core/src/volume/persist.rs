@@ -349,7 +349,7 @@ async fn flush_members(handle: &Handle) {
 fn written_page(state: &mut State, page: u64) -> (u64, Buffer) {
     let generation = next_generation(state, page);
     state.written_once.insert(page);
-    if !state.is_held_back(page) || state.is_planted(Planted::HideUnsettled) {
+    if !state.is_held_back(page) {
         state.written_sinces[page as usize] = generation;
     }
     let since = state.written_sinces[page as usize];
