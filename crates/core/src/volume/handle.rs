@@ -1,7 +1,8 @@
 //! What a task can do: start disk operations, take locks, wait, and start other tasks.
 
+use super::disk::Disk;
 use super::ops::Groups;
-use super::state::{Disk, Queue, State};
+use super::state::{Queue, State};
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
 use crate::member::{Done, Fault, Op, OpKind, Slot};

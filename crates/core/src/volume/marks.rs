@@ -7,34 +7,25 @@
 
 use super::handle::Handle;
 use super::persist;
-use super::resolve::Resolved;
+use super::put;
+use super::resolve::{self, Fate, Resolved};
 use super::restripe::{self, Output};
-use super::rows::Rows;
 use super::state::State;
-use super::write;
 use crate::buffer::Buffer;
-use crate::integrity::judge::Judgement;
-use crate::integrity::tag::Standing;
 use crate::member::OpKind;
 use crate::slots::Slots;
 
-/// Can nothing more be learned of what is lost in this stripe? So when each row that is wrong is there and silently wrong,
-/// or when one write is claimed to be two things.
-pub(super) fn is_final(rows: &Rows, judgement: &Judgement) -> bool {
-    let is_silent =
-        |slot: usize| !matches!(rows.evidence.rows[slot].standing, Standing::Missing | Standing::Unreadable);
-    let is_disputed = !(judgement.lost - judgement.erased).is_empty();
-    is_disputed || judgement.erased.iter().all(is_silent)
-}
-
-/// Of the lost rows those that look whole, or half written, and are neither.
-pub(super) fn worthless(rows: &Rows, judgement: &Judgement, lost: Slots) -> Slots {
-    let is_worthless = |&slot: &usize| match rows.evidence.rows[slot].standing {
-        Standing::Torn => true,
-        Standing::Sound => judgement.stale.contains(slot),
-        _ => false,
-    };
-    lost.iter().filter(is_worthless).collect()
+/// Reads everything that is left of a stripe, puts right what is wrong ([`resolve::resolve`]), and sees to it that what is lost
+/// stays so.
+pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
+    let mut resolved = resolve::resolve(handle, stripe).await;
+    if handle.with(|state| state.is_writable()) && !resolved.lost.is_empty() {
+        match resolved.fate {
+            Fate::Final => lay(handle, stripe, &mut resolved).await,
+            Fate::Open(worthless) => bury(handle, stripe, worthless).await,
+        }
+    }
+    resolved
 }
 
 /// Marks all chunks that are lost, the marks before the parities that count them: a crash in between finds the marks.
@@ -56,15 +47,15 @@ pub(super) async fn lay(handle: &Handle, stripe: u64, resolved: &mut Resolved) {
         restripe::whole(state, stripe, data, resolved.entries.clone(), touched)
     });
     let (marks, rows) = output.rows.into_iter().partition(|(slot, _)| lost.contains(*slot));
-    if write::put(handle, stripe, Output { rows: marks, appendices: Vec::new() }, true).await.is_ok() {
+    if put::put(handle, stripe, Output { rows: marks, appendices: Vec::new() }, true).await.is_ok() {
         // If they cannot be written any more, the marks are there all the same.
-        let _ = write::put(handle, stripe, Output { rows, appendices: output.appendices }, false).await;
+        let _ = put::put(handle, stripe, Output { rows, appendices: output.appendices }, false).await;
     }
     end(handle, region);
 }
 
 /// Lays marks that prove nothing over these rows.
-pub(super) async fn bury(handle: &Handle, stripe: u64, slots: Slots) {
+async fn bury(handle: &Handle, stripe: u64, slots: Slots) {
     if slots.is_empty() {
         return;
     }

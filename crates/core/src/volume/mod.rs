@@ -13,6 +13,7 @@
 //! before all its rows are written or their members are known, durably, to be out; no repair is called one before it
 //! was read back.
 
+mod disk;
 mod handle;
 mod intents;
 mod locks;
@@ -23,11 +24,13 @@ mod ops;
 mod options;
 mod parts;
 mod persist;
+mod put;
 mod read;
 pub mod read_status;
 mod rebuild;
 pub mod record;
 mod recover;
+mod remains;
 mod requests;
 mod resolve;
 mod restripe;

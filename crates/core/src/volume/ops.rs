@@ -3,7 +3,7 @@
 //! A disk that hangs, or is taken out, ends all its operations at once, as far as the volume is concerned. Its pump may bring
 //! them back much later, or never: until then their group's number is not used again.
 
-use super::state::Disk;
+use super::disk::Disk;
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
 use crate::member::{Done, Fault, OpId};

@@ -5,9 +5,10 @@
 //! rows, then a flush, then the written map that vouches for them; a member's failure before the first write that
 //! goes without it is acknowledged.
 
+use super::disk::Disk;
 use super::handle::{Ended, Handle};
 use super::options::Planted;
-use super::state::{Disk, Life, Queue, Rounds, State};
+use super::state::{Life, Queue, Rounds, State};
 use crate::buffer::Buffer;
 use crate::format::superblock::Superblock;
 use crate::format::superblock::{MemberState, Why};

@@ -1,13 +1,14 @@
 //! Rebuilding a member that was replaced: online, stripe by stripe, resumed where it stopped, each row read back.
 
+use super::disk::Disk;
 use super::handle::Handle;
 use super::marks;
 use super::persist;
-use super::read;
-use super::resolve::{self, Resolved};
+use super::remains;
+use super::resolve::{self, Fate, Resolved};
 use super::rows::{self, Rows};
 use super::settle;
-use super::state::{Disk, Life, Queue, State};
+use super::state::{Life, Queue, State};
 use crate::buffer::Buffer;
 use crate::format::intent;
 use crate::format::superblock::{MemberState, Why};
@@ -242,7 +243,7 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
         return Run::Done;
     }
     let mut resolved = match handle.with(|state| state.is_undecided(stripe)) {
-        false => resolve::resolve(handle, stripe).await,
+        false => marks::resolve(handle, stripe).await,
         true => undecided(handle, stripe).await,
     };
     if !resolved.lost.is_empty() {
@@ -254,7 +255,7 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
         // lies on the new disk is then as known as the rest.
         marks::lay(handle, stripe, &mut resolved).await;
         resolved.recycle(handle);
-        resolved = resolve::resolve(handle, stripe).await;
+        resolved = marks::resolve(handle, stripe).await;
         if !resolved.lost.is_empty() {
             resolved.recycle(handle);
             return Run::Undecided;
@@ -310,7 +311,7 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
 
 /// What is left of a stripe that a crash left undecided: the chunks that can be read, and the others as lost.
 async fn undecided(handle: &Handle, stripe: u64) -> Resolved {
-    let lost = read::lost(handle, stripe).await;
+    let lost = remains::lost(handle, stripe).await;
     let Rows { mut buffers, evidence, settled, .. } = resolve::read_all(handle, stripe).await;
     let data = evidence.shape.data;
     handle.with(|state| state.recycle(buffers.drain(data..).flatten()));
@@ -320,7 +321,7 @@ async fn undecided(handle: &Handle, stripe: u64) -> Resolved {
     let lost = lost | (Slots::range(0, data) - known);
     lost.iter().for_each(|slot| handle.with(|state| state.recycle(rows[slot].take())));
     let entries = evidence.rows[..data].iter().map(|row| row.entry).collect();
-    Resolved { rows, entries, lost, is_clean: false, settled }
+    Resolved { rows, entries, lost, is_clean: false, settled, fate: Fate::Final }
 }
 
 /// What cannot be proven, where rows prove themselves: one that proves nothing lies in its place (one that a crash left half

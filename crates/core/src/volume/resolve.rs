@@ -3,7 +3,6 @@
 //! The task that calls this holds the stripe alone.
 
 use super::handle::Handle;
-use super::marks;
 use super::persist;
 use super::record::{End, Kind, Place, Record, kind_of};
 use super::rows::{self, Rows};
@@ -29,6 +28,17 @@ pub(super) struct Resolved {
     pub is_clean: bool,
     /// The data rows that came from the medium itself.
     pub settled: Slots,
+    /// Whether more can be learned of what is lost.
+    pub fate: Fate,
+}
+
+/// Whether more can be learned of lost chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// No: each row that is wrong is there and silently wrong, or one write is claimed to be two things.
+    Final,
+    /// Perhaps: a member is missing, or a row cannot be read now. These rows look whole, or half written, and are neither.
+    Open(Slots),
 }
 
 impl Resolved {
@@ -65,21 +75,29 @@ pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
     };
     report(handle, stripe, &rows, &judgement, &stripe_rows, Reported { present, repaired });
     let settled = rows.settled;
-    let worthless = marks::worthless(&rows, &judgement, stripe_rows.lost & present);
-    let is_final = marks::is_final(&rows, &judgement);
+    let fate = fate(&rows, &judgement, stripe_rows.lost & present);
     rows.recycle(handle);
     let Rebuilt { rows: all, entries, lost, .. } = stripe_rows;
     let mut all = all;
     let parities = all.split_off(entries.len());
     handle.with(|state| state.recycle(parities.into_iter().flatten()));
-    let mut resolved = Resolved { rows: all, entries, lost, is_clean, settled };
-    if is_writable && !lost.is_empty() {
-        match is_final {
-            true => marks::lay(handle, stripe, &mut resolved).await,
-            false => marks::bury(handle, stripe, worthless).await,
-        }
+    Resolved { rows: all, entries, lost, is_clean, settled, fate }
+}
+
+/// What can become of lost chunks, those that are on members that are there.
+fn fate(rows: &Rows, judgement: &Judgement, lost: Slots) -> Fate {
+    let standing = |slot: usize| rows.evidence.rows[slot].standing;
+    let is_silent = |slot: usize| !matches!(standing(slot), Standing::Missing | Standing::Unreadable);
+    let is_disputed = !(judgement.lost - judgement.erased).is_empty();
+    if is_disputed || judgement.erased.iter().all(is_silent) {
+        return Fate::Final;
     }
-    resolved
+    let is_worthless = |&slot: &usize| match standing(slot) {
+        Standing::Torn => true,
+        Standing::Sound => judgement.stale.contains(slot),
+        _ => false,
+    };
+    Fate::Open(lost.iter().filter(is_worthless).collect())
 }
 
 /// Reads every row whose member is there.

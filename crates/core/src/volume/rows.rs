@@ -1,8 +1,9 @@
 //! Rows of stripes, read from their members and opened.
 
+use super::disk::Disk;
 use super::handle::{Ended, Handle};
 use super::persist;
-use super::state::{Disk, State};
+use super::state::State;
 use crate::buffer::Buffer;
 use crate::integrity::evidence::{Evidence, Seen};
 use crate::integrity::scheme::Scheme;

@@ -3,13 +3,13 @@
 
 use super::handle::Handle;
 use super::persist;
-use super::read;
+use super::put;
 use super::record::{End, Kind};
+use super::remains;
 use super::resolve;
 use super::restripe;
 use super::rows::{self, Rows};
 use super::state::{Life, Queue, State};
-use super::write;
 use crate::buffer::Buffer;
 use crate::format::superblock::Why;
 use crate::integrity::evidence::Seen;
@@ -128,7 +128,7 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
             state.recycle(data.into_iter().flatten());
         });
         rows.recycle(handle);
-        report(handle, stripe, read::lost(handle, stripe).await);
+        report(handle, stripe, remains::lost(handle, stripe).await);
         return;
     }
     let is_renewed = !(settlement.lost | settlement.resealed).is_empty();
@@ -192,7 +192,7 @@ async fn is_vacant(handle: &Handle, stripe: u64) -> bool {
 async fn write_zeros(handle: &Handle, stripe: u64) {
     let version = restripe::version(handle).await;
     let rows = restripe::first(handle, stripe, &[], version);
-    if write::put(handle, stripe, rows, false).await.is_ok() {
+    if put::put(handle, stripe, rows, false).await.is_ok() {
         handle.with(|state| state.note_written(stripe));
     }
 }

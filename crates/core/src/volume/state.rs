@@ -1,5 +1,6 @@
 //! What all tasks of a volume share: its numbers, its members, its maps, and the queues to and from its pump.
 
+use super::disk::Disk;
 use super::intents::Intents;
 use super::locks::Locks;
 use super::lost::Mark;
@@ -68,13 +69,6 @@ pub(super) struct Rounds {
     pub wanted: u64,
     pub done: u64,
     pub is_running: bool,
-}
-
-/// A disk in a member's place. When it is replaced, the next one has another term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Disk {
-    pub member: Slot,
-    pub term: u16,
 }
 
 /// A member, as the volume deals with it.

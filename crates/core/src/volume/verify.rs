@@ -2,9 +2,10 @@
 //! that a misdirected write named as its true target.
 
 use super::handle::Handle;
+use super::marks;
 use super::options::Planted;
-use super::read;
 use super::record::{End, Kind};
+use super::remains;
 use super::resolve::{self, Resolved};
 use super::settle;
 use crate::slots::Slots;
@@ -16,14 +17,14 @@ pub(super) async fn stripe(handle: &Handle, stripe: u64) -> bool {
     let _guard = handle.lock(stripe, true).await;
     let (is_written, is_undecided) = handle.with(|state| (state.written.get(stripe), state.is_undecided(stripe)));
     if is_undecided {
-        let lost = read::lost(handle, stripe).await;
+        let lost = remains::lost(handle, stripe).await;
         report(handle, stripe, lost, Kind::HalfWritten);
         return lost.is_empty();
     }
     if !is_written {
         return true;
     }
-    let resolved: Resolved = resolve::resolve(handle, stripe).await;
+    let resolved: Resolved = marks::resolve(handle, stripe).await;
     if resolved.is_clean {
         handle.with(|state| resolved.settled.iter().for_each(|slot| state.note_read(stripe, slot)));
     }

@@ -1,0 +1,67 @@
+//! What is left of a stripe that cannot be resolved: more members are missing than the parities make up for, or a crash left
+//! it undecided.
+
+use super::handle::Handle;
+use super::parts::Piece;
+use super::rows;
+use crate::block::Part;
+use crate::buffer::Buffer;
+use crate::integrity::judge::judge;
+use crate::slots::Slots;
+
+/// What answers a piece: of its row, or as lost.
+pub(super) fn part(piece: &Piece, lost: Slots, row: Option<Buffer>) -> Part {
+    let len = piece.range.len() as u64;
+    match row {
+        Some(row) if !lost.contains(piece.slot) => Part::Data(row, piece.range.clone()),
+        _ => Part::Lost(len),
+    }
+}
+
+/// Of a stripe that is held, and undecided: the data chunks that cannot be read.
+pub(super) async fn lost(handle: &Handle, stripe: u64) -> Slots {
+    let (count, len) = handle.with(|state| (state.shape().data, state.chunk_bytes()));
+    let pieces: Vec<Piece> = (0..count).map(|slot| Piece { slot, range: 0..len, at: 0 }).collect();
+    let parts = lost_or_whole(handle, stripe, &pieces, Slots::range(0, count)).await;
+    let mut lost = Slots::NONE;
+    for (slot, part) in parts.into_iter().enumerate() {
+        match part {
+            Part::Data(buffer, _) => handle.with(|state| state.pool.give(buffer)),
+            Part::Zeros(_) => {}
+            Part::Lost(_) => lost.insert(slot),
+        }
+    }
+    lost
+}
+
+/// More members are missing than the parities make up for, or a crash left the stripe undecided: what is left of the
+/// chunks that were asked for.
+pub(super) async fn lost_or_whole(handle: &Handle, stripe: u64, pieces: &[Piece], wanted: Slots) -> Vec<Part> {
+    let (all, missing, lists, is_judged, scheme) = handle.with(|state| {
+        let (missing, scheme) = (state.missing(stripe), state.geometry.scheme);
+        let all = Slots::range(0, state.shape().slots()) - missing;
+        let is_judged = scheme.checks_itself() && !state.is_undecided(stripe);
+        (all, missing, state.shape().parity_slots() - missing, is_judged, scheme)
+    });
+    let needs_witnesses = scheme.lists_sums() && !scheme.checks_itself();
+    let present = wanted - missing;
+    let lists = if is_judged { lists } else { Slots::NONE };
+    let rows = rows::read(handle, stripe, if needs_witnesses { all } else { present }, lists).await;
+    let judgement = judge(&rows.evidence);
+    let doubtful = if is_judged { judgement.erased | judgement.lost } else { Slots::NONE };
+    // A row that says nothing of itself is right if anybody else says so, or there is nobody to ask.
+    let is_witnessed = |slot: usize, sum: u32| {
+        let mut others = rows.evidence.claims(slot).filter(|&(by, _)| by != slot).peekable();
+        !needs_witnesses || others.peek().is_none() || others.any(|(_, entry)| entry.sum == sum)
+    };
+    let is_right = |slot: usize| {
+        let seen = &rows.evidence.rows[slot];
+        let is_lost = seen.entry.version.is_lost() || doubtful.contains(slot);
+        seen.is_sound() && !is_lost && is_witnessed(slot, seen.entry.sum)
+    };
+    let lost: Slots = wanted.iter().filter(|&slot| !present.contains(slot) || !is_right(slot)).collect();
+    let mut buffers = rows.buffers;
+    let parts = pieces.iter().map(|piece| part(piece, lost, buffers[piece.slot].take())).collect();
+    handle.with(|state| state.recycle(buffers.into_iter().flatten()));
+    parts
+}
