@@ -305,7 +305,15 @@ async fn flush_round(handle: &Handle) {
             break;
         }
     }
-    while is_twice {
+    if is_twice {
+        write_again(handle).await;
+    }
+    handle.with(|state| state.unflushed.end());
+}
+
+/// Writes pages of which one place may say something else than the other once more.
+async fn write_again(handle: &Handle) {
+    loop {
         let pages: Vec<(u64, Buffer)> = handle.with(|state| {
             let is_ready = |page: &u64| !state.written_changed.contains(page);
             let first: Vec<u64> = state.written_once.iter().copied().filter(is_ready).take(PAGES_AT_ONCE).collect();
@@ -317,11 +325,10 @@ async fn flush_round(handle: &Handle) {
             first.into_iter().map(again).collect()
         });
         if pages.is_empty() {
-            break;
+            return;
         }
         write_pages(handle, pages).await;
     }
-    handle.with(|state| state.unflushed.end());
 }
 
 /// Writes pages of the written map to all members.
