@@ -4,7 +4,7 @@
 
 use scrubjay_core::format::assemble::{Assembly, Given, assemble};
 use scrubjay_core::format::geometry::{Geometry, Parameters};
-use scrubjay_core::format::superblock::{MemberRecord, MemberState, Superblock, SuperblockError, Why};
+use scrubjay_core::format::superblock::{Features, MemberRecord, MemberState, Superblock, SuperblockError, Why};
 use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
@@ -55,6 +55,9 @@ fn member(index: usize, byte: &mut impl FnMut() -> u8) -> Given {
         write_mark: 0,
         is_clean: true,
         geometry: Geometry::fit(&parameters, MEMBER_BYTES, None).expect("room for it"),
+        features: Features::default(),
+        starts: std::array::from_fn(|place| if place < 6 { 0 } else { u64::from(byte() / 100) }),
+        map_sum: 0,
         slot: (index + usize::from(byte())) % disks,
         members,
     };

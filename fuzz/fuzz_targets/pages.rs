@@ -68,7 +68,7 @@ fn check_written(geometry: &Geometry, data: &[u8]) {
             continue;
         }
         assert_eq!(map.generations[index as usize], page.generation);
-        let again = written::encode(geometry, ARRAY, index, page.generation, &map.stripes);
+        let again = written::encode(geometry, ARRAY, index, page.generation, page.since, &map.stripes);
         let mut other = written::Map::new(geometry);
         other.add(geometry, &written::Page::decode(&again, ARRAY, index).expect("it was just written"));
         assert_eq!(other, map);

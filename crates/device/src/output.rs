@@ -194,7 +194,7 @@ pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), Output
 /// Writes a whole file that only its owner may read.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_private(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), OutputError> {
     complete(Output::create_private(path, existing)?, bytes)
 }
@@ -207,7 +207,7 @@ fn complete(mut output: Output, bytes: &[u8]) -> Result<(), OutputError> {
 /// Could a file be put there? For whoever has long to work before it is written.
 ///
 /// # Errors
-/// As [`write`], but for what only writing shows.
+/// As [`write()`], but for what only writing shows.
 pub fn check(path: &Path, existing: Existing) -> Result<(), OutputError> {
     let (folder, name) = parts(path)?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -186,6 +186,32 @@ mod tests {
         assert!(settlement.lost.is_empty());
     }
 
+    /// Data rows (version, standing), then parities that list these versions.
+    fn versions(data: &[(u64, Standing)], lists: &[&[u64]]) -> Evidence {
+        let own = data.iter().map(|&(own, standing)| Seen { entry: entry(own), ..Seen::nothing(standing) });
+        let parity = |list: &&[u64]| Seen {
+            list: Some(list.iter().map(|&version| entry(version)).collect()),
+            ..Seen::nothing(Standing::Sound)
+        };
+        let rows = own.chain(lists.iter().map(parity)).collect();
+        Evidence { scheme: Scheme::Stamp, shape: Shape { data: data.len(), parity: lists.len() }, rows }
+    }
+
+    #[test]
+    fn a_row_whose_write_was_lost_is_rebuilt_by_an_older_list_that_takes_nothing_back() {
+        let sound = |version| (version, Standing::Sound);
+        let evidence = versions(&[sound(8), sound(8), sound(8), sound(7)], &[&[9, 9, 9, 9], &[8, 8, 8, 8]]);
+        let settlement = settle(&evidence);
+        assert_eq!((settlement.rebuilt, settlement.parities), (Slots::one(3), Slots::one(5)));
+    }
+
+    #[test]
+    fn of_two_lists_that_both_take_something_back_the_later_is_followed() {
+        let data = [(0, Standing::Garbled), (12, Standing::Torn)];
+        let settlement = settle(&versions(&data, &[&[5, 10], &[5, 10], &[7, 11], &[7, 11]]));
+        assert_eq!((settlement.rebuilt, settlement.parities), (Slots::range(0, 2), Slots::range(4, 6)));
+    }
+
     /// Three data rows and one parity of a scheme without versions, all of which agree.
     fn unordered(scheme: Scheme) -> Evidence {
         let entry = |sum| Entry { version: Version(0), sum };

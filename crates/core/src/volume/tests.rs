@@ -17,6 +17,7 @@ use crate::rng::Rng;
 use crate::units::{Nanos, UnixSeconds};
 
 mod attacks;
+mod mutants;
 mod promises;
 
 const MEMBER_BYTES: u64 = 3 << 20;
@@ -42,6 +43,8 @@ struct Rig {
     hangs: Option<usize>,
     all_hang: bool,
     held: Vec<OpId>,
+    /// The write that a member says it did, and did not: once, at this byte.
+    loses: Option<(usize, u64)>,
 }
 
 impl Rig {
@@ -83,6 +86,7 @@ impl Rig {
             hangs: None,
             all_hang: false,
             held: Vec::new(),
+            loses: None,
         }
     }
 
@@ -118,6 +122,10 @@ impl Rig {
                     (Some(buffer), Ok(()))
                 }
                 OpKind::Write { buffer, .. } if self.is_full => (Some(buffer), Err(Fault::Medium)),
+                OpKind::Write { offset, buffer, .. } if self.loses == Some((op.member, offset)) => {
+                    self.loses = None;
+                    (Some(buffer), Ok(()))
+                }
                 OpKind::Write { offset, buffer, .. } => {
                     member[offset as usize..offset as usize + buffer.len()].copy_from_slice(&buffer);
                     (Some(buffer), Ok(()))
