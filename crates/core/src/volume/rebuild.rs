@@ -65,6 +65,13 @@ pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
     start(&handle, disk);
 }
 
+/// Waits until all that a crash left is settled.
+async fn settled(handle: &Handle) {
+    while handle.with(|state| state.life == Life::Open && state.unsettled.regions().len() > 0) {
+        handle.park(Queue::Idle).await;
+    }
+}
+
 /// Gives a new member, which is attached already, the intents and the written map.
 async fn maps(handle: &Handle, disk: Disk) {
     // Nobody else writes a page of the intents meanwhile.
@@ -127,9 +134,7 @@ const UNDECIDED_PAUSE: Nanos = Nanos::from_secs(5);
 async fn run(handle: &Handle, disk: Disk) {
     let mut windows = 0;
     // How far a disk is rests on the written map, pages of which wait for that, too.
-    while handle.with(|state| state.life == Life::Open && state.unsettled.regions().len() > 0) {
-        handle.park(Queue::Idle).await;
-    }
+    settled(handle).await;
     while let Some(from) = handle.with(|state| stripes_done(state, disk)) {
         let slot = disk.member;
         let stripes = handle.with(|state| state.geometry.stripes);

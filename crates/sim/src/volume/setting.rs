@@ -127,7 +127,7 @@ impl Setting {
         let is_over_budget = rng.below(8) == 0;
         let chances = chances(&mut rng);
         let latency = latency(&mut rng);
-        let script = script(&mut rng, habits.requests, geometry.layout.shape().parity);
+        let script = script(&mut rng, habits.requests, &geometry);
         let intent_idle = Nanos(pick(&mut rng, &[1_000, 10_000_000, 5_000_000_000]));
         let (faults_max, planted) = (pick(&mut rng, &[1, 2, 64]), None);
         let mut setting = Setting {
@@ -253,7 +253,10 @@ fn latency(rng: &mut Rng) -> Latency {
     Latency { least, spread: Nanos(least.0 * pick(rng, &[0, 1, 5])), slow: pick(rng, &[0.0, 0.0, 0.02]) }
 }
 
-fn script(rng: &mut Rng, requests: u64, parity: usize) -> Vec<Cue> {
+fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<Cue> {
+    let parity = geometry.layout.shape().parity;
+    // What two schemes of the paper do not bear yet stands in docs/known-limits.md.
+    let is_hardy = !matches!(geometry.scheme, Scheme::Pure | Scheme::Hybrid1);
     let mut acts = Vec::new();
     let survival = |rng: &mut Rng| match rng.below(6) {
         0 => Survival::Blocks(0.0),
@@ -289,7 +292,7 @@ fn script(rng: &mut Rng, requests: u64, parity: usize) -> Vec<Cue> {
     let is_crash = |cue: &&Cue| matches!(cue.act, Act::Crash(_));
     let crashes: Vec<Cue> = script.iter().filter(is_crash).copied().collect();
     for first in crashes {
-        if rng.below(3) == 0 {
+        if rng.below(3) == 0 && is_hardy {
             let act = Act::Crash(survival(rng));
             let more = pick(rng, &[1, 2, 8]);
             script.push(Cue { requests: (first.requests + more).min(requests), ops: rng.below(60), act });
