@@ -1,12 +1,12 @@
 //! Rebuilding a member that was replaced: online, stripe by stripe, resumed where it stopped, each row read back.
 
 use super::disk::Disk;
-use super::handle::Handle;
+use super::handle::{Ended, Handle};
 use super::marks;
 use super::persist;
 use super::remains;
 use super::resolve::{self, Fate, Resolved};
-use super::rows::{self, Rows};
+use super::rows::Rows;
 use super::settle;
 use super::state::{Life, Queue, State};
 use crate::buffer::Buffer;
@@ -297,9 +297,7 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
         if done.iter().any(|done| done.result.is_err()) {
             continue;
         }
-        let again = rows::read(handle, stripe, mine, Slots::NONE).await;
-        is_right = slots.iter().zip(&rows).all(|(&slot, row)| again.buffers[slot].as_deref() == Some(&row[..]));
-        again.recycle(handle);
+        is_right = are_there(handle, disk, stripe, slots.iter().copied().zip(&rows)).await;
         if is_right {
             break;
         }
@@ -312,6 +310,25 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
         state.members[member].ahead.insert(stripe);
         Run::Done
     })
+}
+
+/// Does the disk, which does not count as holding them, show these rows of a stripe?
+async fn are_there(handle: &Handle, disk: Disk, stripe: u64, rows: impl Iterator<Item = (usize, &Buffer)>) -> bool {
+    let (slots, rows): (Vec<usize>, Vec<&Buffer>) = rows.unzip();
+    let ops = handle.with(|state| {
+        let read = |slot: usize| {
+            let offset = state.geometry.chunk_offset(state.geometry.layout.place(stripe, slot).row);
+            (disk.member, OpKind::Read { offset, buffer: state.pool.take(state.row_bytes()) })
+        };
+        slots.into_iter().map(read).collect()
+    });
+    let again = handle.ops(ops).await;
+    let is_there = |(done, row): (&Ended, &&Buffer)| {
+        done.disk == disk && done.result.is_ok() && done.buffer.as_deref() == Some(&row[..])
+    };
+    let are_there = again.iter().zip(&rows).all(is_there);
+    handle.with(|state| state.recycle(again.into_iter().filter_map(|done| done.buffer)));
+    are_there
 }
 
 /// What is left of a stripe that a crash left undecided: the chunks that can be read, and the others as lost.

@@ -52,7 +52,8 @@ impl Wanted {
     }
 }
 
-/// Reads these rows, whole or their appendices alone. A member that does not answer is taken out of the volume.
+/// Reads these rows, whole or their appendices alone. A member that does not answer is taken out of the volume; of one that
+/// does not hold the stripe, its row is missing: what lies in its place on a new disk is anything.
 pub(super) async fn read(handle: &Handle, stripe: u64, chunks: Slots, appendices: Slots) -> Rows {
     let mut rows = read_together(handle, &[Wanted { stripe, chunks, appendices }]).await;
     rows.pop().expect("one for the one")
@@ -60,17 +61,15 @@ pub(super) async fn read(handle: &Handle, stripe: u64, chunks: Slots, appendices
 
 /// Reads rows of several stripes at once, as [`read`] does those of one.
 pub(super) async fn read_together(handle: &Handle, wanted: &[Wanted]) -> Vec<Rows> {
-    let (ops, settled) = handle.with(|state| {
+    let (ops, asked) = handle.with(|state| {
         let mut ops = Vec::with_capacity(wanted.iter().map(|one| one.chunks.count() + one.appendices.count()).sum());
-        wanted.iter().for_each(|one| ask(state, one, &mut ops));
-        let settled: Vec<Slots> = wanted.iter().map(|one| state.settled(one.stripe)).collect();
-        (ops, settled)
+        let asked: Vec<Asked> = wanted.iter().map(|one| ask(state, *one, &mut ops)).collect();
+        (ops, asked)
     });
     let mut done = handle.ops(ops).await.into_iter();
     let mut gone = Vec::new();
     let rows = handle.with(|state| {
-        let of_one = |(one, settled)| collect(state, one, settled, &mut done, &mut gone);
-        wanted.iter().zip(settled).map(of_one).collect()
+        asked.iter().map(|one| collect(state, one, &mut done, &mut gone)).collect()
     });
     for disk in gone {
         persist::take_out(handle, disk, crate::format::superblock::Why::Gone).await;
@@ -78,25 +77,36 @@ pub(super) async fn read_together(handle: &Handle, wanted: &[Wanted]) -> Vec<Row
     rows
 }
 
-fn ask(state: &mut State, wanted: &Wanted, ops: &mut Vec<(Slot, OpKind)>) {
-    for slot in wanted.slots() {
-        let place = state.geometry.layout.place(wanted.stripe, slot);
+/// Rows that were asked for.
+struct Asked {
+    all: Wanted,
+    /// Those of them that are on members that hold the stripe.
+    held: Wanted,
+    /// The data rows that a read gets from the medium itself.
+    settled: Slots,
+}
+
+fn ask(state: &mut State, all: Wanted, ops: &mut Vec<(Slot, OpKind)>) -> Asked {
+    let missing = state.missing(all.stripe);
+    let held = Wanted { chunks: all.chunks - missing, appendices: all.appendices - missing, ..all };
+    for slot in held.slots() {
+        let place = state.geometry.layout.place(held.stripe, slot);
         let start = state.geometry.chunk_offset(place.row);
-        let skipped = if wanted.chunks.contains(slot) { 0 } else { state.chunk_bytes() };
+        let skipped = if held.chunks.contains(slot) { 0 } else { state.chunk_bytes() };
         let buffer = state.pool.take(state.row_bytes() - skipped);
         ops.push((place.disk, OpKind::Read { offset: start + skipped as u64, buffer }));
     }
+    Asked { all, held, settled: state.settled(all.stripe) }
 }
 
 /// The rows of one stripe, of the next of what was done; and whose disks did not answer.
 fn collect(
     state: &mut State,
-    wanted: &Wanted,
-    settled: Slots,
+    asked: &Asked,
     done: &mut impl Iterator<Item = Ended>,
     gone: &mut Vec<Disk>,
 ) -> Rows {
-    let (shape, Wanted { stripe, chunks, appendices }) = (state.shape(), *wanted);
+    let (shape, Wanted { stripe, chunks, appendices }) = (state.shape(), asked.all);
     let mut rows = Rows {
         buffers: (0..shape.slots()).map(|_| None).collect(),
         evidence: Evidence {
@@ -106,9 +116,9 @@ fn collect(
         },
         read: chunks | appendices,
         appendices,
-        settled: settled & chunks,
+        settled: asked.settled & chunks,
     };
-    for (slot, done) in wanted.slots().zip(done) {
+    for (slot, done) in asked.held.slots().zip(done) {
         rows.evidence.rows[slot] = match (done.result, &done.buffer) {
             (Ok(()), Some(buffer)) => open(state, stripe, slot, buffer),
             (Ok(()), None) => unreachable!("a read that is done brings its buffer back"),

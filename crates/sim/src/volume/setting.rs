@@ -255,8 +255,6 @@ fn latency(rng: &mut Rng) -> Latency {
 
 fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<Cue> {
     let parity = geometry.layout.shape().parity;
-    // What two schemes of the paper do not bear yet stands in docs/known-limits.md.
-    let is_hardy = !matches!(geometry.scheme, Scheme::Pure | Scheme::Hybrid1);
     let mut acts = Vec::new();
     let survival = |rng: &mut Rng| match rng.below(6) {
         0 => Survival::Blocks(0.0),
@@ -292,7 +290,7 @@ fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<Cue> {
     let is_crash = |cue: &&Cue| matches!(cue.act, Act::Crash(_));
     let crashes: Vec<Cue> = script.iter().filter(is_crash).copied().collect();
     for first in crashes {
-        if rng.below(3) == 0 && is_hardy {
+        if rng.below(3) == 0 {
             let act = Act::Crash(survival(rng));
             let more = pick(rng, &[1, 2, 8]);
             script.push(Cue { requests: (first.requests + more).min(requests), ops: rng.below(60), act });
