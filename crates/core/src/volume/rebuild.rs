@@ -4,9 +4,7 @@ use super::disk::Disk;
 use super::handle::{Ended, Handle};
 use super::marks;
 use super::persist;
-use super::remains;
-use super::resolve::{self, Fate, Resolved};
-use super::rows::Rows;
+use super::resolve;
 use super::settle;
 use super::state::{Life, Queue, State};
 use crate::buffer::Buffer;
@@ -247,10 +245,7 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
         handle.with(|state| state.members[member].ahead.insert(stripe));
         return Run::Done;
     }
-    let mut resolved = match handle.with(|state| state.is_undecided(stripe)) {
-        false => marks::resolve(handle, stripe).await,
-        true => undecided(handle, stripe).await,
-    };
+    let mut resolved = marks::resolve(handle, stripe).await;
     if !resolved.lost.is_empty() {
         if handle.with(|state| state.geometry.scheme.checks_itself()) {
             resolved.recycle(handle);
@@ -265,7 +260,6 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
             resolved.recycle(handle);
             return Run::Undecided;
         }
-        handle.with(|state| state.unresolved.remove(&stripe));
     }
     let entries = resolved.entries.clone();
     let mut data = resolved.rows;
@@ -329,21 +323,6 @@ async fn are_there(handle: &Handle, disk: Disk, stripe: u64, rows: impl Iterator
     let are_there = again.iter().zip(&rows).all(is_there);
     handle.with(|state| state.recycle(again.into_iter().filter_map(|done| done.buffer)));
     are_there
-}
-
-/// What is left of a stripe that a crash left undecided: the chunks that can be read, and the others as lost.
-async fn undecided(handle: &Handle, stripe: u64) -> Resolved {
-    let lost = remains::lost(handle, stripe).await;
-    let Rows { mut buffers, evidence, settled, .. } = resolve::read_all(handle, stripe).await;
-    let data = evidence.shape.data;
-    handle.with(|state| state.recycle(buffers.drain(data..).flatten()));
-    let mut rows = buffers;
-    // A row that came between the two reads, or went, is not known.
-    let known: Slots = (0..data).filter(|&slot| rows[slot].is_some() && evidence.rows[slot].is_sound()).collect();
-    let lost = lost | (Slots::range(0, data) - known);
-    lost.iter().for_each(|slot| handle.with(|state| state.recycle(rows[slot].take())));
-    let entries = evidence.rows[..data].iter().map(|row| row.entry).collect();
-    Resolved { rows, entries, lost, is_clean: false, settled, fate: Fate::Final }
 }
 
 /// What cannot be proven, where rows prove themselves: one that proves nothing lies in its place (one that a crash left half

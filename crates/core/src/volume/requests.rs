@@ -171,7 +171,6 @@ async fn forget(handle: &Handle, offset: u64, len: u64) {
             if state.life != Life::Broken && !is_held_back {
                 state.written.set(stripe, false);
                 state.written_changed.insert(stripe / state.geometry.stripes_per_page());
-                state.unresolved.remove(&stripe);
                 (0..state.shape().data).for_each(|slot| {
                     let chunk = state.chunk(stripe, slot);
                     state.read_status.clear(chunk);
@@ -179,7 +178,6 @@ async fn forget(handle: &Handle, offset: u64, len: u64) {
             }
         });
     }
-    persist::clean_later(handle); // what was undecided there is not any more
 }
 
 /// Runs of written and unwritten stripes.

@@ -2,18 +2,19 @@
 //! writes it; in the background, or at once when somebody asks for it.
 
 use super::handle::Handle;
+use super::marks;
 use super::persist;
 use super::put;
 use super::record::{End, Kind};
-use super::remains;
-use super::resolve;
+use super::resolve::{self, Fate, Resolved};
 use super::restripe;
 use super::rows::{self, Rows};
 use super::state::{Life, Queue, State};
 use crate::buffer::Buffer;
 use crate::format::superblock::Why;
-use crate::integrity::evidence::Seen;
+use crate::integrity::evidence::{Evidence, Seen};
 use crate::integrity::judge::judge;
+use crate::integrity::scheme::Scheme;
 use crate::integrity::settle::{Settlement, settle};
 use crate::integrity::tag::{Entry, Standing, Version};
 use crate::member::{OpKind, Slot};
@@ -111,7 +112,7 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
     if !settlement.lost.is_empty() {
         handle.with(|state| decide_by_parity(state, &rows, &mut settlement));
     }
-    let is_marking = handle.with(|state| state.geometry.scheme.has_versions());
+    let has_versions = handle.with(|state| state.geometry.scheme.has_versions());
     let chunk_bytes = handle.with(|state| state.chunk_bytes());
     let is_hollow = |&slot: &usize| {
         let mark = handle.with(|state| state.mark(stripe, slot));
@@ -121,17 +122,24 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
     settlement.resealed = settlement.resealed - hollow;
     settlement.lost = settlement.lost | hollow;
     let mut data = handle.with(|state| known_rows(state, &rows, &mut settlement));
-    if !settlement.lost.is_empty() && !is_marking {
-        // Nothing is written: what this stripe was cannot be told, and must not be made to look right.
-        handle.with(|state| {
-            state.unresolved.insert(stripe);
-            state.recycle(data.into_iter().flatten());
-        });
+    if !settlement.lost.is_empty() && !has_versions {
+        // Without versions only marks that are there before the parities that count them tell, after the next crash, what
+        // was lost by this one.
+        let lost = settlement.lost;
+        let entries = rows.evidence.rows[..data.len()].iter().map(|row| row.entry).collect();
+        let settled = rows.settled;
+        let mut left = Resolved { rows: data, entries, lost, is_clean: false, settled, fate: Fate::Final };
         rows.recycle(handle);
-        report(handle, stripe, remains::lost(handle, stripe).await);
+        if handle.with(|state| state.life != Life::Broken) {
+            marks::lay(handle, stripe, &mut left).await;
+            handle.with(|state| state.note_written(stripe));
+        }
+        left.recycle(handle);
+        report(handle, stripe, lost);
         return;
     }
-    let is_renewed = !(settlement.lost | settlement.resealed).is_empty();
+    let recounted = taken_back(&rows.evidence, &settlement);
+    let is_renewed = !(settlement.lost | settlement.resealed | recounted).is_empty();
     let number = if is_renewed { persist::next_write_number(handle).await } else { 0 };
     let writes = handle.with(|state| {
         let mut entries: Vec<Entry> = (0..data.len())
@@ -142,6 +150,10 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
             .collect();
         if state.geometry.scheme.has_versions() {
             settlement.resealed.iter().for_each(|slot| entries[slot].version = Version(number));
+            for slot in recounted.iter() {
+                let is_lost = entries[slot].version.is_lost();
+                entries[slot].version = if is_lost { Version(number).lost() } else { Version(number) };
+            }
             settlement.lost.iter().for_each(|slot| entries[slot].version = Version(number).lost());
         }
         for slot in settlement.lost.iter() {
@@ -168,6 +180,22 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
         (0..state.shape().data).for_each(|slot| state.note_write(stripe, slot));
     });
     report(handle, stripe, settlement.lost);
+}
+
+/// Chunks of which something names a later version than the one that they go back to. Where versions are counted by the
+/// chunk, its next write would take that number again; should a second crash leave a row of the first one beside it, one
+/// number would name two contents, and nothing tell them apart.
+fn taken_back(evidence: &Evidence, settlement: &Settlement) -> Slots {
+    if evidence.scheme != Scheme::Hybrid1 {
+        return Slots::NONE;
+    }
+    let is_taken_back = |&slot: &usize| {
+        let own = evidence.rows[slot].entry;
+        let kept = if settlement.rebuilt.contains(slot) { settlement.truth[slot] } else { own };
+        let mut named = evidence.claims(slot).map(|(_, entry)| entry).chain([own]);
+        named.any(|entry| entry.version.number() > kept.version.number())
+    };
+    (0..evidence.shape.data).filter(is_taken_back).collect()
 }
 
 /// Says which chunks of a stripe were lost by the crash.

@@ -131,8 +131,7 @@ pub(super) struct State {
     /// Is the next round of flushing to make both places of every page say the same?
     pub writes_twice: bool,
     pub intents: Intents,
-    /// Stripes that a crash left undecided, in schemes that cannot mark a chunk as lost: what is missing there stays so
-    /// until the volume is stopped.
+    /// Stripes that a crash may have left half written, in a volume that is open for reading only: nobody settles them.
     pub unresolved: BTreeSet<u64>,
     /// Stripes that a crash may have left half written, and that nobody looked at since.
     pub unsettled: Unsettled,
@@ -297,11 +296,9 @@ impl State {
         data.filter(|&slot| is_blind || !self.unflushed.contains(self.chunk(stripe, slot))).collect()
     }
 
-    /// Is nothing in this region what a crash left undecided?
+    /// Is all of this region settled?
     pub fn is_decided(&self, region: u64) -> bool {
-        let stripes = self.geometry.stripes_of_region(region);
-        let is_settled = !self.unsettled.has(region) || self.is_planted(Planted::CleanUnsettled);
-        is_settled && self.unresolved.range(stripes).next().is_none()
+        !self.unsettled.has(region) || self.is_planted(Planted::CleanUnsettled)
     }
 
     /// Does what a crash left in the stripes of this page of the written map keep it from calling anything forgotten? A first

@@ -79,13 +79,7 @@ async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Res
         if state.missing(stripe).count() > state.shape().parity {
             return Err(Failure::Io);
         }
-        let is_all = touched == state.shape().data_slots() && partial.is_empty();
-        let is_undecided = state.is_undecided(stripe);
-        if is_undecided && !is_all {
-            return Err(Failure::Io);
-        }
-        // What was undecided is written over whole; it may be decided then.
-        Ok(!state.written.get(stripe) || is_undecided && is_all)
+        Ok(!state.written.get(stripe))
     })?;
     let mut is_first = None;
     let rows = if !is_anew {
@@ -102,10 +96,7 @@ async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Res
         restripe::first(handle, stripe, batch, version)
     };
     put::put(handle, stripe, rows, false).await?;
-    handle.with(|state| {
-        state.unresolved.remove(&stripe);
-        state.note_written(stripe);
-    });
+    handle.with(|state| state.note_written(stripe));
     // If this process is killed, the write must still be found: by its version, when the written map's page says nothing
     // of so late a time; or by the page itself.
     let needs_page = is_first.is_some_and(|version| {

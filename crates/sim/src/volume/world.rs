@@ -234,8 +234,7 @@ impl<'a, S: Subject> World<'a, S> {
     }
 
     fn open(&mut self) {
-        // A bare array cannot tell which stripes of a dirty region are whole; what it cannot decide stays dirty, even if it
-        // is stopped in order.
+        // A bare array cannot tell which stripes of a dirty region are whole.
         if self.setting.geometry.scheme == Scheme::None {
             let announced = S::announced(self.setting, &self.shelf.disks);
             self.shelf.atlas.crash(&self.shelf.disks, announced);
@@ -264,17 +263,11 @@ impl<'a, S: Subject> World<'a, S> {
         // What is gone is noticed by then.
         self.client.flush(self.now, &mut self.subject);
         self.wait("a flush never ends", |world| !world.client.is_waiting());
-        // Where rows do not prove themselves, what a crash left undecided keeps a new member from being complete.
-        let may_wait = !self.setting.geometry.scheme.checks_itself();
         for _ in 0..self.shelf.disks.len() {
             self.exchange();
-            if !may_wait {
-                self.wait("a rebuild never ends", |world| !world.is_rebuilding());
-            }
+            self.wait("a rebuild never ends", |world| !world.is_rebuilding());
         }
-        if !may_wait {
-            self.wait("a member never comes back", |world| !world.shelf.atlas.lacking.contains(&true));
-        }
+        self.wait("a member never comes back", |world| !world.shelf.atlas.lacking.contains(&true));
         self.verify();
         self.read_all();
         let before = self.records;
