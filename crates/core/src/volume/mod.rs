@@ -43,6 +43,7 @@ mod tests;
 mod unflushed;
 mod unsettled;
 mod verify;
+mod wipe;
 mod write;
 mod writes;
 

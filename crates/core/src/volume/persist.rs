@@ -9,6 +9,7 @@ use super::disk::Disk;
 use super::handle::{Ended, Handle};
 use super::options::Planted;
 use super::state::{Life, Queue, Rounds, State};
+use super::wipe;
 use crate::buffer::Buffer;
 use crate::format::superblock::Superblock;
 use crate::format::superblock::{MemberState, Why};
@@ -99,6 +100,10 @@ async fn rounds(
 /// others have theirs: alone they do not speak for the array (`format::assemble`), so nobody may be out by their word
 /// only. A newcomer's own comes only when the others know it: before that, it and they would each call the other one out.
 async fn superblock_round(handle: &Handle) {
+    if handle.with(|state| state.superblock_written.is_none() && !state.options.is_read_only) {
+        let torn = wipe::torn_superblocks(handle).await;
+        write_all(handle, torn).await;
+    }
     let copies = handle.with(|state| {
         state.superblock.generation += 1;
         for (record, member) in state.superblock.members.iter_mut().zip(&state.members) {

@@ -7,6 +7,7 @@ use super::persist;
 use super::settle;
 use super::state::{Life, Queue, State};
 use super::unsettled::Unsettled;
+use super::wipe;
 use crate::buffer::Buffer;
 use crate::format::bits::Bits;
 use crate::format::geometry::WRITTEN_PAGE_BYTES;
@@ -111,6 +112,13 @@ async fn read_written(handle: &Handle) -> Vec<u64> {
             pages.flat_map(both).collect()
         });
         let found = read_pages(handle, &places).await;
+        let is_torn = |Found { page, block, .. }: &&Found| {
+            written::Page::decode(block, array, *page).is_err() && block.iter().any(|&byte| byte != 0)
+        };
+        if handle.with(|state| !state.options.is_read_only && !state.superblock.is_clean) {
+            let torn = found.iter().filter(is_torn).map(|found| (found.member, found.offset, found.block.len()));
+            persist::write_all(handle, torn.map(wipe::zeros).collect()).await;
+        }
         handle.with(|state| {
             let sound = found.iter().filter_map(|found| {
                 let page = written::Page::decode(&found.block, array, found.page).ok()?;
@@ -132,9 +140,6 @@ async fn read_written(handle: &Handle) -> Vec<u64> {
             if !state.options.is_read_only {
                 if !state.superblock.is_clean {
                     // What the crash left of a version that it cut short is written over.
-                    let is_torn = |Found { page, block, .. }: &&Found| {
-                        written::Page::decode(block, array, *page).is_err() && block.iter().any(|&byte| byte != 0)
-                    };
                     let torn: Vec<u64> = found.iter().filter(is_torn).map(|found| found.page).collect();
                     state.written_changed.extend(&torn);
                     state.written_once.extend(&torn);
@@ -181,6 +186,9 @@ fn rare_pages(state: &State, pages: Range<u64>, sound: &[written::Page<'_>]) -> 
 /// A page as it was read, of one member.
 struct Found {
     page: u64,
+    /// Where it lies.
+    member: Slot,
+    offset: u64,
     /// Is the member's superblock of the newest generation?
     is_abreast: bool,
     block: Buffer,
@@ -197,21 +205,22 @@ fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
 
 /// Reads pages from every member with a disk; those that could be read.
 async fn read_pages(handle: &Handle, places: &[(u64, u64, usize)]) -> Vec<Found> {
-    let (ops, pages): (Vec<(Slot, OpKind)>, Vec<u64>) = handle.with(|state| {
+    let (ops, pages): (Vec<(Slot, OpKind)>, Vec<(u64, u64)>) = handle.with(|state| {
         let members = state.attached();
         places
             .iter()
             .flat_map(|&(page, offset, len)| {
-                let member = |&slot: &Slot| ((slot, OpKind::Read { offset, buffer: Buffer::zeroed(len) }), page);
-                members.iter().map(member).collect::<Vec<_>>()
+                let read = |&slot: &Slot| (slot, OpKind::Read { offset, buffer: Buffer::zeroed(len) });
+                members.iter().map(|slot| (read(slot), (page, offset))).collect::<Vec<_>>()
             })
             .unzip()
     });
     let done = handle.ops(ops).await;
     let read = done.into_iter().zip(pages).filter(|(done, _)| done.result.is_ok());
     let abreast = handle.with(|state| state.abreast);
-    read.filter_map(|(done, page)| {
-        Some(Found { page, is_abreast: abreast.contains(done.disk.member), block: done.buffer? })
+    read.filter_map(|(done, (page, offset))| {
+        let member = done.disk.member;
+        Some(Found { page, member, offset, is_abreast: abreast.contains(member), block: done.buffer? })
     })
     .collect()
 }

@@ -68,9 +68,7 @@ pub(super) async fn read_together(handle: &Handle, wanted: &[Wanted]) -> Vec<Row
     });
     let mut done = handle.ops(ops).await.into_iter();
     let mut gone = Vec::new();
-    let rows = handle.with(|state| {
-        asked.iter().map(|one| collect(state, one, &mut done, &mut gone)).collect()
-    });
+    let rows = handle.with(|state| asked.iter().map(|one| collect(state, one, &mut done, &mut gone)).collect());
     for disk in gone {
         persist::take_out(handle, disk, crate::format::superblock::Why::Gone).await;
     }
@@ -100,12 +98,7 @@ fn ask(state: &mut State, all: Wanted, ops: &mut Vec<(Slot, OpKind)>) -> Asked {
 }
 
 /// The rows of one stripe, of the next of what was done; and whose disks did not answer.
-fn collect(
-    state: &mut State,
-    asked: &Asked,
-    done: &mut impl Iterator<Item = Ended>,
-    gone: &mut Vec<Disk>,
-) -> Rows {
+fn collect(state: &mut State, asked: &Asked, done: &mut impl Iterator<Item = Ended>, gone: &mut Vec<Disk>) -> Rows {
     let (shape, Wanted { stripe, chunks, appendices }) = (state.shape(), asked.all);
     let mut rows = Rows {
         buffers: (0..shape.slots()).map(|_| None).collect(),

@@ -1,0 +1,38 @@
+//! Laying zeros over what a crash cut short, before anything else is written there.
+//!
+//! Of a block of several sectors that was cut short, the first may have come to the medium, with the checksum of all of
+//! them; and of what is written there next the others may, in the same words. A second crash would make whole what nobody
+//! ever saw whole, and went on without.
+
+use super::handle::{Ended, Handle};
+use crate::buffer::Buffer;
+use crate::format::geometry::SUPERBLOCK_BYTES;
+use crate::format::superblock::Superblock;
+use crate::member::{OpKind, Slot};
+
+/// Writes zeros over so many bytes of a member.
+pub(super) fn zeros((member, offset, len): (Slot, u64, usize)) -> (Slot, OpKind) {
+    (member, OpKind::Write { offset, buffer: Buffer::zeroed(len), is_durable: true })
+}
+
+/// What lays zeros over the copies of superblocks that are neither whole nor zeros.
+pub(super) async fn torn_superblocks(handle: &Handle) -> Vec<(Slot, OpKind)> {
+    let (places, reads): (Vec<(Slot, u64)>, Vec<(Slot, OpKind)>) = handle.with(|state| {
+        let copies = |slot: Slot| {
+            let size = state.options.member_bytes.get(slot).copied().unwrap_or(state.geometry.member_bytes);
+            let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
+            offsets.map(|offset| (slot, offset))
+        };
+        let read = |(slot, offset)| {
+            ((slot, offset), (slot, OpKind::Read { offset, buffer: Buffer::zeroed(SUPERBLOCK_BYTES) }))
+        };
+        state.attached().into_iter().flat_map(copies).map(read).unzip()
+    });
+    let done = handle.ops(reads).await;
+    let is_torn = |done: &Ended| {
+        let copy = done.buffer.as_deref().filter(|_| done.result.is_ok());
+        copy.is_some_and(|copy| Superblock::decode(copy).is_err() && copy.iter().any(|&byte| byte != 0))
+    };
+    let torn = done.iter().zip(places).filter(|(done, _)| is_torn(done));
+    torn.map(|(_, (slot, offset))| zeros((slot, offset, SUPERBLOCK_BYTES))).collect()
+}
