@@ -120,6 +120,7 @@ impl Volume {
             .iter()
             .map(|record| Member {
                 is_newcomer: false,
+                has_maps: true,
                 state: record.state,
                 ahead: BTreeSet::new(),
                 stripes_vouched: match record.state {

@@ -123,7 +123,8 @@ async fn superblock_round(handle: &Handle) {
             let size = state.options.member_bytes.get(slot).copied().unwrap_or(bytes);
             superblock.places(size).map(|offset| (state.disk(slot), write(offset, superblock.encode())))
         };
-        state.attached().into_iter().map(|slot| blocks(state, slot)).collect::<Vec<_>>()
+        let has_maps = |slot: &Slot| state.members[*slot].has_maps;
+        state.attached().into_iter().filter(has_maps).map(|slot| blocks(state, slot)).collect::<Vec<_>>()
     });
     let is_newcomer = |disk: Disk| handle.with(|state| state.members[disk.member].is_newcomer);
     let is_active =

@@ -50,6 +50,7 @@ pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
     handle.with(|state| {
         state.members[slot].state = MemberState::Rebuilding { stripes_done: 0 };
         state.members[slot].is_newcomer = true;
+        state.members[slot].has_maps = false;
         state.members[slot].ahead.clear();
         state.members[slot].stripes_vouched = 0;
         state.members[slot].faults.clear();
@@ -59,6 +60,11 @@ pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
     });
     let disk = handle.with(|state| state.disk(slot));
     maps(&handle, disk).await;
+    handle.with(|state| {
+        if state.is_current(disk) {
+            state.members[slot].has_maps = true;
+        }
+    });
     persist::commit(&handle, |_| ()).await;
     start(&handle, disk);
 }

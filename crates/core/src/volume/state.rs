@@ -77,6 +77,9 @@ pub(super) struct Member {
     pub state: MemberState,
     /// Do the others' superblocks not know yet that it is the one in this place?
     pub is_newcomer: bool,
+    /// Are the intents and the written map on it? It gets no superblock before: what else lies in their places may be those
+    /// of another time.
+    pub has_maps: bool,
     /// While it is rebuilt: stripes behind `stripes_done` that it holds already.
     pub ahead: BTreeSet<u64>,
     /// Of its `stripes_done`, those that it may be said to hold: the written map is durable as it was when they were done.
