@@ -253,6 +253,11 @@ impl Volume {
         self.handle.with(|state| state.written.get(stripe) || state.is_unsettled(stripe))
     }
 
+    /// Is it open, and is nothing of this stripe left to settle that a crash left half written?
+    pub fn is_settled(&self, stripe: u64) -> bool {
+        self.handle.with(|state| state.life == Life::Open && !state.is_unsettled(stripe))
+    }
+
     /// Is it open for reading only?
     pub fn is_read_only(&self) -> bool {
         self.handle.with(|state| state.options.is_read_only)

@@ -14,9 +14,9 @@ use crate::buffer::Buffer;
 use crate::format::superblock::Superblock;
 use crate::format::superblock::{MemberState, Why};
 use crate::format::{intent, written};
-use crate::member::{OpKind, Slot};
+use crate::member::{Fault, OpKind, Slot};
 use crate::units::Nanos;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Write numbers reserved by one superblock.
 pub(super) const WRITE_NUMBERS_RESERVED: u64 = 1 << 20;
@@ -151,15 +151,16 @@ fn write(offset: u64, buffer: Buffer) -> OpKind {
 /// Does writes to several members; those that fail are taken out, and that is made known by a later round.
 pub(super) async fn write_all(handle: &Handle, ops: Vec<(Slot, OpKind)>) {
     let done = handle.ops(ops).await;
-    for disk in failed(handle, done) {
+    for (disk, why) in failed(handle, done) {
         let handle = handle.clone();
-        handle.clone().spawn(async move { take_out(&handle, disk, Why::Gone).await });
+        handle.clone().spawn(async move { take_out(&handle, disk, why).await });
     }
 }
 
-/// Gives the buffers back; the disks whose operations failed.
-pub(super) fn failed(handle: &Handle, done: Vec<Ended>) -> BTreeSet<Disk> {
-    let failed = done.iter().filter(|done| done.result.is_err()).map(|done| done.disk).collect();
+/// Gives the buffers back; the disks whose operations failed, and why they are to be taken out.
+pub(super) fn failed(handle: &Handle, done: Vec<Ended>) -> BTreeMap<Disk, Why> {
+    let why = |fault| if fault == Fault::Medium { Why::Refused } else { Why::Gone };
+    let failed = done.iter().filter_map(|done| Some((done.disk, why(done.result.err()?)))).collect();
     handle.with(|state| state.recycle(done.into_iter().filter_map(|done| done.buffer)));
     failed
 }
@@ -353,9 +354,9 @@ async fn write_pages(handle: &Handle, pages: Vec<(u64, Buffer)>) {
 async fn flush_members(handle: &Handle) {
     let ops = handle.with(|state| if state.options.is_read_only { Vec::new() } else { state.attached() });
     let done = handle.ops(ops.into_iter().map(|slot| (slot, OpKind::Flush)).collect()).await;
-    for disk in failed(handle, done) {
+    for (disk, why) in failed(handle, done) {
         // A flush that failed says nothing about what is on the medium: the member cannot be trusted any more.
-        take_out(handle, disk, Why::Gone).await;
+        take_out(handle, disk, why).await;
     }
 }
 

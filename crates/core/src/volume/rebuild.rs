@@ -94,8 +94,8 @@ async fn maps(handle: &Handle, disk: Disk) {
         state.intents.pages_busy.clear();
         state.wake(Queue::Intent);
     });
-    for disk in persist::failed(handle, done) {
-        persist::take_out(handle, disk, Why::Gone).await;
+    for (disk, why) in persist::failed(handle, done) {
+        persist::take_out(handle, disk, why).await;
     }
     // The written map is written anew on all: the versions of a page take turns in the same way everywhere.
     handle.with(|state| {

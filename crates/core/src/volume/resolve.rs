@@ -8,7 +8,6 @@ use super::record::{End, Kind, Place, Record, kind_of};
 use super::rows::{self, Rows};
 use super::state::State;
 use crate::buffer::Buffer;
-use crate::format::superblock::Why;
 use crate::integrity::judge::{Judgement, judge};
 use crate::integrity::scheme::Scheme;
 use crate::integrity::tag::{self, Entry, Standing};
@@ -346,8 +345,8 @@ async fn repair(handle: &Handle, stripe: u64, rebuilt: &mut Rebuilt, wanted: Slo
     handle.with(|state| state.recycle(done.into_iter().flat_map(|done| done.buffer)));
     let flushed = handle.ops(members.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
     let is_flushed: Vec<bool> = flushed.iter().map(|done| done.result.is_ok()).collect();
-    for disk in persist::failed(handle, flushed) {
-        persist::take_out(handle, disk, Why::Gone).await; // no later flush would tell what was lost with this one
+    for (disk, why) in persist::failed(handle, flushed) {
+        persist::take_out(handle, disk, why).await; // no later flush would tell what was lost with this one
     }
 
     let flushed: Slots =

@@ -11,7 +11,6 @@ use super::restripe;
 use super::rows::{self, Rows};
 use super::state::{Life, Queue, State};
 use crate::buffer::Buffer;
-use crate::format::superblock::Why;
 use crate::integrity::evidence::{Evidence, Seen};
 use crate::integrity::judge::judge;
 use crate::integrity::scheme::Scheme;
@@ -171,8 +170,8 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
         return;
     }
     let done = handle.ops(writes).await;
-    for disk in persist::failed(handle, done) {
-        persist::take_out(handle, disk, Why::Gone).await;
+    for (disk, why) in persist::failed(handle, done) {
+        persist::take_out(handle, disk, why).await;
     }
     rows.recycle(handle);
     handle.with(|state| {

@@ -249,9 +249,9 @@ impl Atlas {
         self.losable.extend(hurt);
     }
 
-    /// What the last crash left is settled.
-    pub fn settled(&mut self) {
-        self.dirty.clear();
+    /// What the last crash left of these stripes is settled.
+    pub fn settled(&mut self, is_settled: impl Fn(u64) -> bool) {
+        self.dirty.retain(|&stripe| !is_settled(stripe));
     }
 
     /// The stripes that a crash left half written.
@@ -262,11 +262,6 @@ impl Atlas {
     /// Did a crash leave the stripe of this row half written?
     pub fn is_half_written(&self, row: Row) -> bool {
         self.stripe(row).is_some_and(|stripe| self.dirty.contains(&stripe))
-    }
-
-    /// Are there stripes that a crash left half written?
-    pub fn is_unsettled(&self) -> bool {
-        !self.dirty.is_empty()
     }
 
     /// May any of these bytes of the volume be reported as lost?

@@ -43,6 +43,9 @@ pub trait Subject: Array + Sized {
     /// How it is.
     fn health(&self) -> Health;
 
+    /// Has it settled what the last crash left of this stripe?
+    fn is_settled(&self, stripe: u64) -> bool;
+
     /// The next thing that it found wrong.
     fn poll_record(&mut self) -> Option<Record>;
 
@@ -117,6 +120,10 @@ impl Subject for Volume {
         let members = status.members.into_iter().map(|(state, _)| state).collect();
         let is_settled = status.is_open && status.regions_unsettled == 0;
         Health { is_open: status.is_open, is_settled, members }
+    }
+
+    fn is_settled(&self, stripe: u64) -> bool {
+        Volume::is_settled(self, stripe)
     }
 
     fn poll_record(&mut self) -> Option<Record> {

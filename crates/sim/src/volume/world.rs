@@ -259,10 +259,11 @@ impl<'a, S: Subject> World<'a, S> {
     /// The calm after the storm.
     fn finish(&mut self) {
         self.shelf.calm();
-        self.shelf.suspected.fill(Nanos::ZERO);
         // What is gone is noticed by then.
         self.client.flush(self.now, &mut self.subject);
         self.wait("a flush never ends", |world| !world.client.is_waiting());
+        self.wait("an operation never ends", |world| world.shelf.next_end().is_none());
+        self.shelf.suspected.fill(Nanos::ZERO);
         for _ in 0..self.shelf.disks.len() {
             self.exchange();
             self.wait("a rebuild never ends", |world| !world.is_rebuilding());
@@ -369,9 +370,8 @@ impl<'a, S: Subject> World<'a, S> {
             self.judge(record);
         }
         let health = self.subject.health();
-        if health.is_settled && self.shelf.atlas.is_unsettled() {
-            self.shelf.atlas.settled();
-        }
+        let subject = &self.subject;
+        self.shelf.atlas.settled(|stripe| subject.is_settled(stripe));
         for (slot, state) in health.members.into_iter().enumerate() {
             let disk = &self.shelf.disks[slot];
             let is_sure = health.is_open && !disk.is_gone && self.shelf.suspected[slot] <= self.now;
