@@ -17,6 +17,7 @@ use crate::rng::Rng;
 use crate::units::{Nanos, UnixSeconds};
 
 mod attacks;
+mod crashes;
 mod mutants;
 mod promises;
 
@@ -45,6 +46,8 @@ struct Rig {
     held: Vec<OpId>,
     /// The write that a member says it did, and did not: once, at this byte.
     loses: Option<(usize, u64)>,
+    /// The bytes of a member that it cannot read, whatever is written there.
+    unreadable: Option<(usize, u64)>,
 }
 
 impl Rig {
@@ -87,6 +90,7 @@ impl Rig {
             all_hang: false,
             held: Vec::new(),
             loses: None,
+            unreadable: None,
         }
     }
 
@@ -99,7 +103,9 @@ impl Rig {
             && let Some(op) = self.volume.poll_op(Nanos(self.now))
         {
             let superblocks = Superblock::offsets(MEMBER_BYTES).unwrap();
-            if matches!(op.kind, OpKind::Write { offset, .. } if self.holds_superblocks && superblocks.contains(&offset))
+            let is_superblock =
+                |offset: u64, buffer: &[u8]| superblocks.contains(&offset) && buffer.iter().any(|&byte| byte != 0);
+            if matches!(&op.kind, OpKind::Write { offset, buffer, .. } if self.holds_superblocks && is_superblock(*offset, buffer))
             {
                 continue;
             }
@@ -115,6 +121,9 @@ impl Rig {
                     OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => (Some(buffer), Err(Fault::Gone)),
                     _ => (None, Err(Fault::Gone)),
                 },
+                OpKind::Read { offset, buffer } if self.unreadable == Some((op.member, offset)) => {
+                    (Some(buffer), Err(Fault::Medium))
+                }
                 OpKind::Read { offset, mut buffer } => {
                     let len = buffer.len();
                     self.bytes_read += len;

@@ -1,0 +1,135 @@
+//! Crashes after crashes, and what comes in between: each of these once ended in a wrong byte, or in a volume that refused to
+//! start.
+
+use super::promises::{members_of, superblock};
+use super::*;
+use crate::format::geometry::SUPERBLOCK_BYTES;
+use crate::format::superblock::{MemberState, Why};
+use crate::format::{intent, superblock};
+
+/// What a row's place holds, on all members: slot by slot.
+fn rows(rig: &Rig, stripe: u64) -> Vec<Vec<u8>> {
+    let len = rig.geometry.row_bytes() as usize;
+    let row = |slot| {
+        let (member, at) = rig.place(stripe, slot);
+        rig.members[member][at..at + len].to_vec()
+    };
+    (0..rig.geometry.layout.shape().slots()).map(row).collect()
+}
+
+/// Puts a row into its place.
+fn lay(members: &mut [Vec<u8>], (member, at): (usize, usize), row: &[u8]) {
+    members[member][at..at + row.len()].copy_from_slice(row);
+}
+
+#[test]
+fn what_a_crash_left_undecided_is_an_error_after_the_next_one_whatever_lies_there_then() {
+    for scheme in [Scheme::Pure, Scheme::None] {
+        let mut rig = Rig::new(scheme, LayoutKind::Rotating, 3, 1);
+        rig.write(0, &vec![1; 3 * CHUNK as usize]);
+        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        let ((hurt, at), (torn, torn_at)) = (rig.place(0, 0), rig.place(0, 1));
+        let (mut members, geometry) = members_of(&mut rig);
+        members[torn][torn_at..torn_at + 512].fill(2);
+        let mut rig = Rig::begin(members, geometry, Options::default());
+        rig.unreadable = Some((hurt, at as u64));
+        rig.pump();
+        rig.unreadable = None;
+        assert!(rig.read(0, CHUNK).iter().all(Option::is_none), "{scheme}");
+        assert!(rig.read(CHUNK, 2 * CHUNK).iter().all(Option::is_some), "{scheme}");
+        if scheme == Scheme::Pure {
+            // The member finds it again, or something else lies there: nobody asks for it any more.
+            rig.members[hurt][at..at + CHUNK as usize].fill(9);
+        }
+        let (members, geometry) = members_of(&mut rig);
+        let mut again = Rig::start(members, geometry);
+        assert!(again.read(0, CHUNK).iter().all(Option::is_none), "{scheme}: it is lost, and stays so");
+    }
+}
+
+#[test]
+fn a_row_of_a_member_that_was_replaced_while_its_stripe_was_being_settled_is_not_asked_of_the_new_disk() {
+    let mut rig = Rig::new(Scheme::Pure, LayoutKind::Rotating, 3, 2);
+    rig.write(0, &vec![1; 3 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let ((gone, _), (torn, torn_at)) = (rig.place(0, 0), rig.place(0, 1));
+    let (mut members, geometry) = members_of(&mut rig);
+    members[torn][torn_at..torn_at + 512].fill(2);
+    let mut rig = Rig::begin(members, geometry, Options::default());
+    rig.pump_until(|rig| rig.volume.status().is_open);
+    // The first read of the stripe's rows is done; it is read again, because not all agree.
+    let before = rig.ops;
+    rig.pump_until(|rig| rig.ops >= before + 5);
+    rig.volume.fail(Nanos(rig.now), gone);
+    rig.members[gone].fill(0xaa);
+    rig.volume.replace(Nanos(rig.now), gone, Uuid([9; 16]), MEMBER_BYTES);
+    rig.pump();
+    assert!(rig.read(0, CHUNK).iter().all(|byte| byte.is_none_or(|byte| byte == 1)), "junk of a new disk is no data");
+    assert_eq!(rig.volume.status().members[gone].0, MemberState::Active);
+}
+
+#[test]
+fn a_version_never_names_two_contents_however_many_crashes_there_are() {
+    let mut rig = Rig::new(Scheme::Hybrid1, LayoutKind::Rotating, 3, 2);
+    rig.write(0, &vec![1; 3 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let (old, places) = (rows(&rig, 0), (0..5).map(|slot| rig.place(0, slot)).collect::<Vec<_>>());
+    // Of a write of two chunks only the first parity comes to the medium: it is taken back.
+    rig.write(0, &vec![2; 2 * CHUNK as usize]);
+    let half = rows(&rig, 0)[3].clone();
+    let (mut members, geometry) = members_of(&mut rig);
+    for (&place, row) in places.iter().zip(&old).filter(|&(&place, _)| place != places[3]) {
+        lay(&mut members, place, row);
+    }
+    let mut rig = Rig::start(members, geometry);
+    assert!(rig.read(0, 3 * CHUNK).iter().all(|&byte| byte == Some(1)));
+    // The next write of the same two comes to all of the medium but that parity, whose member keeps what the first crash left.
+    rig.write(0, &vec![3; 2 * CHUNK as usize]);
+    let (mut members, geometry) = members_of(&mut rig);
+    lay(&mut members, places[3], &half);
+    members[places[0].0].clear();
+    let mut rig = Rig::start(members, geometry);
+    let bytes = rig.read(0, CHUNK);
+    assert!(bytes.iter().all(|byte| byte.is_none_or(|byte| byte == 3)), "{:?}", &bytes[..8]);
+}
+
+#[test]
+fn what_a_crash_left_of_a_superblock_is_wiped_before_another_is_written_over_it() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 3, 2);
+    rig.write(0, &[1; 100]);
+    let (mut members, geometry) = members_of(&mut rig);
+    // Somebody began to write down that member 1 was out, and came to the first sector, on one member.
+    let mut never = superblock(&members[2]);
+    never.generation += 1;
+    never.members[1].state = MemberState::Failed(Why::Gone);
+    let at = never.places(MEMBER_BYTES)[0] as usize;
+    members[2][at..at + 512].copy_from_slice(&never.encode()[..512]);
+    let mut rig = Rig::begin(members, geometry, Options::default());
+    rig.holds_superblocks = true;
+    rig.pump();
+    assert!(rig.members[2][at..at + 512].iter().all(|&byte| byte == 0));
+}
+
+#[test]
+fn a_new_member_has_the_intents_and_the_map_before_it_has_a_superblock() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 3, 2);
+    rig.write(0, &vec![1; 30 * CHUNK as usize]);
+    rig.volume.fail(Nanos(rig.now), 1);
+    rig.pump();
+    // A disk that was a member at another time: its intents are whole, and call all clean.
+    let geometry = rig.geometry;
+    let (at, len) = (geometry.intent_page_offset(0) as usize, geometry.block_bytes as usize);
+    let clean = intent::encode(&geometry, Uuid([1; 16]), 0, &crate::format::bits::Bits::zeros(geometry.regions()));
+    rig.members[1].fill(0);
+    rig.members[1][at..at + len].copy_from_slice(&clean);
+    // Superblocks are under way for another one's sake when it comes.
+    rig.volume.fail(Nanos(rig.now), 4);
+    rig.volume.replace(Nanos(rig.now), 1, Uuid([9; 16]), MEMBER_BYTES);
+    let has_superblock = |rig: &Rig| {
+        let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
+        superblock::newest(offsets.map(|at| &rig.members[1][at as usize..][..SUPERBLOCK_BYTES])).is_ok()
+    };
+    rig.pump_until(has_superblock);
+    assert!(has_superblock(&rig));
+    assert!(rig.members[1][at..at + len] == rig.members[2][at..at + len]);
+}
