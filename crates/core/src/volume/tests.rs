@@ -31,6 +31,8 @@ struct Rig {
     is_gone: Vec<bool>,
     /// Are writes of superblocks under way, and never done?
     holds_superblocks: bool,
+    /// Are flushes, too?
+    holds_flushes: bool,
     /// Do members give what they have, and take nothing?
     is_full: bool,
     /// The member whose next flush fails.
@@ -79,6 +81,7 @@ impl Rig {
             members,
             is_gone,
             holds_superblocks: false,
+            holds_flushes: false,
             is_full: false,
             is_unflushable: None,
             geometry,
@@ -107,6 +110,9 @@ impl Rig {
                 |offset: u64, buffer: &[u8]| superblocks.contains(&offset) && buffer.iter().any(|&byte| byte != 0);
             if matches!(&op.kind, OpKind::Write { offset, buffer, .. } if self.holds_superblocks && is_superblock(*offset, buffer))
             {
+                continue;
+            }
+            if self.holds_flushes && matches!(op.kind, OpKind::Flush) {
                 continue;
             }
             if self.all_hang || self.hangs == Some(op.member) {
