@@ -19,6 +19,8 @@ pub struct Options {
     pub op_deadline: Nanos,
     /// The sizes of the members' disks, by slot (superblocks lie at their ends); the least size where nothing is said.
     pub member_bytes: Vec<u64>,
+    /// Write numbers that one superblock reserves, at least 1: a crash skips those that were not used.
+    pub write_numbers: u64,
     /// A random number for this start: it tells this history of the volume from any other.
     pub start_number: u64,
     /// A fault of our own, to prove that tests find it. Never set outside of tests.
@@ -37,6 +39,7 @@ impl Default for Options {
             faults_window: Nanos::from_secs(3600),
             op_deadline: Nanos::from_secs(30),
             member_bytes: Vec::new(),
+            write_numbers: 1 << 20,
             start_number: 0,
             planted: None,
         }

@@ -18,9 +18,6 @@ use crate::member::{Fault, OpKind, Slot};
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
-/// Write numbers reserved by one superblock.
-pub(super) const WRITE_NUMBERS_RESERVED: u64 = 1 << 20;
-
 /// Pages of the written map written by one step of a flush.
 const PAGES_AT_ONCE: usize = 256;
 /// Rows so near to the last faulty one are counted with it: a few stripes are verified at once, and not in order.
@@ -39,8 +36,8 @@ pub(super) async fn next_write_number(handle: &Handle) -> u64 {
         if let Some(number) = number {
             return number;
         }
-        let least = handle.with(|state| state.write_number);
-        let above = |mark: u64| mark.max(least) + WRITE_NUMBERS_RESERVED;
+        let (least, reserved) = handle.with(|state| (state.write_number, state.options.write_numbers));
+        let above = |mark: u64| mark.max(least) + reserved;
         commit(handle, |superblock| superblock.write_mark = above(superblock.write_mark)).await;
     }
 }

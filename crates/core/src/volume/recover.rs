@@ -3,6 +3,7 @@
 use super::handle::Handle;
 use super::intents::Intents;
 use super::ops::GROUP_OPS_MAX;
+use super::options::Options;
 use super::persist;
 use super::settle;
 use super::state::{Life, Queue, State};
@@ -45,13 +46,13 @@ pub(super) async fn open(handle: Handle) {
         if was_clean && is_told_otherwise {
             persist::announce_again(&handle).await;
         }
-        let (today, start_number) = handle.with(|state| (state.options.today, state.options.start_number));
+        let Options { today, start_number, write_numbers, .. } = handle.with(|state| state.options.clone());
         persist::commit(&handle, |superblock| {
             superblock.is_clean = false;
             superblock.map_sum = 0;
             superblock.begin_start(start_number);
             superblock.last_started = today;
-            superblock.write_mark += persist::WRITE_NUMBERS_RESERVED;
+            superblock.write_mark += write_numbers;
         })
         .await;
         // A crash may have left half a superblock in the places of the other turn.

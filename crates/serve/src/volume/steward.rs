@@ -255,11 +255,6 @@ impl Steward {
         if status.is_broken {
             return Err("too many members are out: what is on them is needed; stop, and serve it with them".to_owned());
         }
-        if status.regions_unsettled > 0 {
-            return Err(
-                "what a crash left is still being settled (see `volume status`): try again when it is".to_owned()
-            );
-        }
         match status.members.get(member) {
             None => return Err(format!("there is no member {member}")),
             Some((MemberState::Active | MemberState::Rebuilding { .. }, _)) => {

@@ -9,6 +9,7 @@
 //! has anything wrong at that time (or until it is settled), may lose chunks: what is missing or corrupt cannot be told
 //! from what was half written. There, and nowhere else, `Lost` is legal within the budget.
 
+use super::beside;
 use super::disk::MemberDisk;
 use scrubjay_core::format::geometry::Geometry;
 use scrubjay_core::integrity::scheme::Scheme;
@@ -85,8 +86,20 @@ impl Atlas {
         stripes.into_iter().all(|stripe| self.bears(disks, stripe, blows, &self.lacking))
     }
 
+    /// May what lies beside the rows of this member be damaged? See [`beside`].
+    pub fn allows_beside(&self, disks: &[MemberDisk], member: usize) -> bool {
+        let is_whole = |&other: &usize| {
+            let is_active = other != member && !self.lacking[other] && !disks[other].is_gone;
+            is_active && beside::is_whole(&self.geometry, &disks[other])
+        };
+        !self.lacking[member] && (0..disks.len()).any(|other| is_whole(&other))
+    }
+
     /// May this member be lost now?
     pub fn allows_loss(&self, disks: &[MemberDisk], member: usize) -> bool {
+        if !self.allows_beside(disks, member) {
+            return false;
+        }
         let mut lacking = self.lacking.clone();
         lacking[member] = true;
         // Even over the budget an array is to be one that can be started.

@@ -27,6 +27,8 @@ pub struct Chances {
     pub misread_unaligned: f64,
     /// A write cannot be done, and what was there cannot be read any more.
     pub refused: f64,
+    /// A write of a superblock, the intents or the written map is lost, or torn.
+    pub beside: f64,
 }
 
 /// A fault, as it was planted in a row.
@@ -180,6 +182,14 @@ impl Mischief {
         }
         let is_everywhere_data = harm.blows.iter().all(|&(row, _)| atlas.stripe(row).is_some());
         if is_data && is_everywhere_data && atlas.allows(disks, &harm.blows) { harm } else { Harm::none() }
+    }
+
+    /// What becomes of a write beside the rows.
+    pub fn harm_beside(&mut self, member: usize, len: u64, disks: &[MemberDisk], atlas: &Atlas) -> Fate {
+        if self.rng.uniform() >= self.chances.beside || !atlas.allows_beside(disks, member) {
+            return Fate::HONEST;
+        }
+        Fate { stale_from: Some(self.rng.below(len / self.geometry.block_bytes)), is_latent: false }
     }
 
     /// Where a read of `len` bytes at `offset` really reads; nothing when it does as it was told.

@@ -40,6 +40,7 @@
 //! superblocks, intents and the written map, but for those of a crash.
 
 pub mod atlas;
+pub mod beside;
 pub mod client;
 pub mod disk;
 pub mod mischief;

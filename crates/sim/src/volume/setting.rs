@@ -47,6 +47,15 @@ pub enum Act {
     Spoil,
     /// Something writes junk over one row of every so many stripes, the victims turning over all members.
     Plague(u64),
+    /// Superblocks, intents or pages of the written map of a member are damaged.
+    Blight,
+    /// A disk begins operations and does not end them.
+    Hang,
+    /// The volume crashes, and a disk that went away is there again when it starts.
+    Return(Survival),
+    /// The volume crashes; some of its members are started without the others, and the others without these; all of them
+    /// together must not start.
+    Fork(Survival),
     /// All or some stripes are checked.
     Verify,
 }
@@ -92,6 +101,8 @@ pub struct Setting {
     pub latency: Latency,
     /// What befalls it, in order.
     pub script: Vec<Cue>,
+    /// How many write numbers it reserves at once.
+    pub write_numbers: u64,
     /// How long the volume calls a region dirty after its last write.
     pub intent_idle: Nanos,
     /// So many faults, and the volume takes a member out.
@@ -129,6 +140,7 @@ impl Setting {
         let latency = latency(&mut rng);
         let script = script(&mut rng, habits.requests, &geometry);
         let intent_idle = Nanos(pick(&mut rng, &[1_000, 10_000_000, 5_000_000_000]));
+        let write_numbers = pick(&mut rng, &[1, 3, 20, 1 << 20]);
         let (faults_max, planted) = (pick(&mut rng, &[1, 2, 64]), None);
         let mut setting = Setting {
             seed,
@@ -138,6 +150,7 @@ impl Setting {
             is_over_budget,
             latency,
             script,
+            write_numbers,
             intent_idle,
             faults_max,
             planted,
@@ -161,9 +174,10 @@ impl Setting {
         self.script.retain(|cue| {
             let is_left_out = match cue.act {
                 Act::Crash(_) | Act::Restart => is_crashless,
-                Act::LoseDown(_) => is_crashless || is_lossless,
-                Act::Lose | Act::Fail | Act::Exchange => is_lossless,
-                Act::Spoil | Act::Plague(_) => is_faultless,
+                Act::LoseDown(_) | Act::Return(_) => is_crashless || is_lossless,
+                Act::Fork(_) => is_crashless,
+                Act::Lose | Act::Fail | Act::Hang | Act::Exchange => is_lossless,
+                Act::Spoil | Act::Plague(_) | Act::Blight => is_faultless,
                 Act::Verify => false,
             };
             !is_left_out && cue.requests <= most
@@ -245,6 +259,7 @@ fn chances(rng: &mut Rng) -> Chances {
         misread: chance() / 2.0,
         misread_unaligned: chance() / 2.0,
         refused: chance() / 8.0,
+        beside: chance(),
     }
 }
 
@@ -254,7 +269,7 @@ fn latency(rng: &mut Rng) -> Latency {
 }
 
 fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<Cue> {
-    let parity = geometry.layout.shape().parity;
+    let Shape { data, parity } = geometry.layout.shape();
     let mut acts = Vec::new();
     let survival = |rng: &mut Rng| match rng.below(6) {
         0 => Survival::Blocks(0.0),
@@ -278,9 +293,18 @@ fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<Cue> {
     for _ in 0..pick(rng, &[0, 0, 0, 1, 2]) {
         acts.push(Act::Plague(pick(rng, &[1, 1, 2, 5])));
     }
+    for _ in 0..pick(rng, &[0, 0, 0, 2, 6]) {
+        acts.push(Act::Blight);
+    }
+    if parity >= data && rng.below(3) == 0 {
+        acts.push(Act::Fork(survival(rng)));
+    }
     if parity > 0 {
         for _ in 0..rng.below(parity as u64 + 2) {
-            acts.push([Act::Lose, Act::Fail, Act::LoseDown(survival(rng))][rng.below(3) as usize]);
+            acts.push([Act::Lose, Act::Fail, Act::LoseDown(survival(rng)), Act::Hang][rng.below(4) as usize]);
+            if rng.below(4) == 0 {
+                acts.push(Act::Return(survival(rng)));
+            }
             acts.extend([Act::Exchange, Act::Exchange].into_iter().take(rng.below(3) as usize));
         }
     }

@@ -1,8 +1,10 @@
 //! All the disks of an array: what is under way on them, when it ends, and how.
 
 use super::atlas::{Atlas, Blow, Row};
-use super::disk::{Discarded, MemberDisk, Survival};
+use super::beside;
+use super::disk::{Discarded, Fate, MemberDisk, Survival};
 use super::mischief::{Mischief, Planted};
+use super::subject::superblock;
 use super::trace::Trace;
 use scrubjay_core::format::geometry::Geometry;
 use scrubjay_core::member::{Done, Fault, Op, OpKind};
@@ -34,6 +36,8 @@ pub struct Shelf {
     pub suspected: Vec<Nanos>,
     /// All that ever went wrong, by row.
     pub planted: BTreeMap<Row, Vec<Planted>>,
+    /// What was damaged beside the rows: where, by member.
+    pub blighted: Vec<(usize, Range<u64>)>,
     /// Data rows that a fault silently hit while a crash had left their stripe half written, and nobody had settled it:
     /// what they hold is anybody's guess. To be taken from here.
     pub undecidable: Vec<Row>,
@@ -43,6 +47,9 @@ pub struct Shelf {
     latency: Latency,
     rng: Rng,
     under_way: Vec<Option<UnderWay>>,
+    /// The disk that ends nothing any more, and what it has begun since.
+    hung: Option<usize>,
+    held: Vec<usize>,
     ends: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
     started: u64,
     trace: Trace,
@@ -84,12 +91,15 @@ impl Shelf {
             disks,
             atlas,
             planted: BTreeMap::new(),
+            blighted: Vec::new(),
             undecidable: Vec::new(),
             tally: Tally::default(),
             mischief,
             latency,
             rng,
             under_way: Vec::new(),
+            hung: None,
+            held: Vec::new(),
             ends: BinaryHeap::new(),
             started: 0,
             trace,
@@ -118,13 +128,17 @@ impl Shelf {
             takes *= 50;
         }
         let (mark, incarnation) = (disk.flush_mark(), disk.incarnation);
+        let is_held = self.hung == Some(op.member);
         let under_way = Some(UnderWay { op, mark, incarnation });
         let place = self.under_way.iter().position(Option::is_none).unwrap_or(self.under_way.len());
         match self.under_way.get_mut(place) {
             Some(free) => *free = under_way,
             None => self.under_way.push(under_way),
         }
-        self.ends.push(Reverse((now + Nanos(takes.max(1)), self.started, place)));
+        match is_held {
+            true => self.held.push(place),
+            false => self.ends.push(Reverse((now + Nanos(takes.max(1)), self.started, place))),
+        }
         self.started += 1;
     }
 
@@ -174,6 +188,61 @@ impl Shelf {
     /// Nothing goes wrong from now on.
     pub fn calm(&mut self) {
         self.mischief.end();
+    }
+
+    /// A disk ends nothing any more that it begins from now on.
+    pub fn hang(&mut self, now: Nanos, member: usize) {
+        self.release(now);
+        self.trace.say(now, || format!("DISK {member} HANGS"));
+        (self.hung, self.suspected[member]) = (Some(member), Nanos::MAX);
+        self.atlas.lacks(&self.disks, member);
+    }
+
+    /// It ends all of it, at last.
+    pub fn release(&mut self, now: Nanos) {
+        for place in std::mem::take(&mut self.held) {
+            self.ends.push(Reverse((now + Nanos(1), self.started, place)));
+            self.started += 1;
+        }
+        if let Some(member) = self.hung.take() {
+            self.suspected[member] = Nanos::ZERO;
+        }
+    }
+
+    /// A disk that went away is there again, with what it kept.
+    pub fn bring_back(&mut self, now: Nanos, survival: Survival) {
+        let Some(member) = self.disks.iter().position(|disk| disk.is_gone) else { return };
+        self.trace.say(now, || format!("disk {member} is back"));
+        self.disks[member].is_gone = false;
+        self.disks[member].crash(&[], survival, &mut self.rng);
+    }
+
+    /// Damages something beside the rows of some member, if that may be.
+    pub fn blight(&mut self, now: Nanos) {
+        let member = self.rng.below(self.disks.len() as u64) as usize;
+        if self.disks[member].is_gone || !self.atlas.allows_beside(&self.disks, member) {
+            return;
+        }
+        let there = beside::pick(&self.geometry, &self.disks[member], &mut self.rng);
+        let mut hurt = self.disks[member].clone();
+        if self.rng.below(2) == 0 {
+            hurt.spoil(there.start, there.end - there.start);
+        } else {
+            let junk: Vec<u8> = there.clone().map(|_| self.rng.bits() as u8).collect();
+            hurt.strike(there.start, &junk);
+        }
+        // It must not look as if it had slept.
+        let generation = |disk: &MemberDisk| superblock(disk).map(|superblock| superblock.generation);
+        if generation(&hurt) == generation(&self.disks[member]) {
+            self.disks[member] = hurt;
+            self.blights(now, member, there);
+        }
+    }
+
+    fn blights(&mut self, now: Nanos, member: usize, there: Range<u64>) {
+        self.tally.faults += 1;
+        self.trace.say(now, || format!("  FAULT disk {member} at {there:?}, beside the rows"));
+        self.blighted.push((member, there));
     }
 
     /// Makes some blocks of some row unreadable, if that may be; says whether.
@@ -247,6 +316,8 @@ impl Shelf {
             disk.crash(&writes, survival, &mut self.rng);
         }
         self.ends.clear();
+        self.held.clear();
+        self.release(now);
         self.atlas.crash(&self.disks, dirty);
         let mut undecidable = self.corrupt(self.atlas.dirty());
         undecidable.extend(self.atlas.ambiguous().flat_map(|stripe| self.places(stripe)));
@@ -294,8 +365,15 @@ impl Shelf {
         self.trace.say(now, || format!("disk {member} is exchanged"));
         let old = &self.disks[member];
         let bytes = self.geometry.member_bytes + [0, 0, 4096, 65_536][self.rng.below(4) as usize];
-        let mut disk = MemberDisk::new(self.rng.bits(), old.block_bytes(), bytes);
+        let mut disk = match self.rng.below(3) {
+            // The same one, as it is.
+            0 if !old.is_gone => old.clone(),
+            _ => MemberDisk::new(self.rng.bits(), old.block_bytes(), bytes),
+        };
         disk.incarnation = old.incarnation + 1;
+        if self.hung == Some(member) {
+            self.release(now);
+        }
         self.disks[member] = disk;
         self.atlas.lacks(&self.disks, member);
     }
@@ -317,6 +395,15 @@ impl Shelf {
     }
 
     fn write(&mut self, now: Nanos, member: usize, offset: u64, data: &[u8], is_durable: bool) -> Result<(), Fault> {
+        if self.geometry.row_at(offset).is_none() {
+            let len = data.len() as u64;
+            let fate = self.mischief.harm_beside(member, len, &self.disks, &self.atlas);
+            self.disks[member].write(offset, data, is_durable, fate);
+            if fate != Fate::HONEST {
+                self.blights(now, member, offset..offset + len);
+            }
+            return Ok(());
+        }
         let harm = self.mischief.harm((member, offset, data), is_durable, &self.disks, &self.atlas);
         if harm.is_refused {
             self.disks[member].spoil(offset, data.len() as u64);

@@ -4,7 +4,7 @@ use super::disk::{Fate, MemberDisk};
 use super::setting::Setting;
 use scrubjay_core::block::RequestId;
 use scrubjay_core::format::assemble::{Assembly, Given, assemble};
-use scrubjay_core::format::geometry::SUPERBLOCK_BYTES;
+use scrubjay_core::format::geometry::{SUPERBLOCK_BYTES, TAIL_BYTES};
 use scrubjay_core::format::superblock::{MemberState, Superblock, newest};
 use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::format::{blank, intent};
@@ -55,8 +55,12 @@ pub trait Subject: Array + Sized {
     /// Takes a member out.
     fn fail(&mut self, now: Nanos, slot: Slot);
 
-    /// This disk is in the place of a member that is out; makes it a member, by a name it never had.
-    fn replace(&mut self, now: Nanos, slot: Slot, disk: &MemberDisk, name: u64);
+    /// This disk is in the place of a member that is out; makes it a member, by a name it never had. What it says of itself
+    /// is wiped first.
+    fn replace(&mut self, now: Nanos, slot: Slot, disk: &mut MemberDisk, name: u64);
+
+    /// Why these disks are no array that can be started; nothing if they are one.
+    fn refusal(disks: &[MemberDisk]) -> Option<String>;
 }
 
 /// The name of every array here.
@@ -74,13 +78,7 @@ impl Subject for Volume {
     }
 
     fn open(setting: &Setting, disks: &[MemberDisk]) -> Volume {
-        let says = |slot: usize| superblock(&disks[slot]).map(|superblock| (slot, superblock));
-        let given = (0..disks.len()).filter_map(says).map(|(slot, superblock)| Given {
-            label: format!("disk {slot}"),
-            bytes: disks[slot].bytes(),
-            says: Ok(superblock),
-        });
-        let assembly = match assemble(&given.collect::<Vec<_>>()) {
+        let assembly = match assemble(&given(disks)) {
             Ok(assembly) => assembly,
             Err(error) => panic!("it cannot be started: {error}"),
         };
@@ -88,6 +86,7 @@ impl Subject for Volume {
             intent_idle: setting.intent_idle,
             faults_max: setting.faults_max,
             planted: setting.planted,
+            write_numbers: setting.write_numbers,
             start_number: start_number(setting, &assembly),
             member_bytes: disks.iter().map(MemberDisk::bytes).collect(),
             ..Options::default()
@@ -115,6 +114,10 @@ impl Subject for Volume {
         (0..geometry.stripes).filter(|&stripe| dirty.get(geometry.region_of(stripe))).collect()
     }
 
+    fn refusal(disks: &[MemberDisk]) -> Option<String> {
+        assemble(&given(disks)).err().map(|error| error.to_string())
+    }
+
     fn health(&self) -> Health {
         let status = self.status();
         let members = status.members.into_iter().map(|(state, _)| state).collect();
@@ -138,10 +141,28 @@ impl Subject for Volume {
         Volume::fail(self, now, slot);
     }
 
-    fn replace(&mut self, now: Nanos, slot: Slot, disk: &MemberDisk, name: u64) {
+    fn replace(&mut self, now: Nanos, slot: Slot, disk: &mut MemberDisk, name: u64) {
+        if let Some(before) = superblock(disk) {
+            self.skip_write_numbers(before.write_mark);
+        }
+        let zeros = vec![0; TAIL_BYTES as usize];
+        for offset in Superblock::offsets(disk.bytes()).into_iter().flatten().step_by(2) {
+            disk.write(offset, &zeros, true, Fate::HONEST);
+        }
         let uuid = Uuid::of_random((u128::from(name) << 64 | u128::from(!name)).to_le_bytes());
         Volume::replace(self, now, slot, uuid, disk.bytes());
     }
+}
+
+/// What the disks say that say anything.
+fn given(disks: &[MemberDisk]) -> Vec<Given> {
+    let says = |slot: usize| superblock(&disks[slot]).map(|superblock| (slot, superblock));
+    let given = |(slot, superblock): (usize, Superblock)| Given {
+        label: format!("disk {slot}"),
+        bytes: disks[slot].bytes(),
+        says: Ok(superblock),
+    };
+    (0..disks.len()).filter_map(says).map(given).collect()
 }
 
 /// Another number for each start of a world.
@@ -151,7 +172,7 @@ fn start_number(setting: &Setting, assembly: &Assembly) -> u64 {
 }
 
 /// What a disk says of its array, if it answers and says anything.
-fn superblock(disk: &MemberDisk) -> Option<Superblock> {
+pub fn superblock(disk: &MemberDisk) -> Option<Superblock> {
     let offsets = Superblock::offsets(disk.bytes())?;
     let copy = |offset: u64| {
         let mut block = vec![0; SUPERBLOCK_BYTES];

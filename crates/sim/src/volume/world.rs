@@ -4,8 +4,9 @@
 //! is read and found right, and verified once more, which must find nothing: one scrub comes to the fixpoint.
 
 use super::atlas::{Atlas, Row};
+use super::beside;
 use super::client::Client;
-use super::disk::{MemberDisk, Survival};
+use super::disk::{Fate, MemberDisk, Survival};
 use super::mischief::{Mischief, Planted};
 use super::setting::{Act, Cue, Setting, Stream};
 use super::shelf::Shelf;
@@ -13,10 +14,12 @@ use super::subject::Subject;
 use super::trace::Trace;
 use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::member::{Done, Fault, OpKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::record::{End, Kind, Place, Record};
 use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
 
 /// More steps than any world takes: beyond, it will never end.
 const STEPS_MAX: u64 = 2_000_000;
@@ -168,6 +171,18 @@ impl<'a, S: Subject> World<'a, S> {
             }
             Act::Exchange => self.exchange(),
             Act::Spoil => drop(self.shelf.spoil(self.now)),
+            Act::Blight => self.shelf.blight(self.now),
+            Act::Hang => drop(self.lose(|shelf, now, slot| shelf.hang(now, slot))),
+            Act::Return(survival) => {
+                self.crash(survival);
+                self.shelf.bring_back(self.now, survival);
+                self.open();
+            }
+            Act::Fork(survival) => {
+                self.crash(survival);
+                self.fork();
+                self.open();
+            }
             Act::Plague(step) => self.shelf.plague(self.now, step),
             Act::Verify => {
                 let stripes = self.setting.geometry.stripes;
@@ -230,7 +245,34 @@ impl<'a, S: Subject> World<'a, S> {
         let Some(slot) = self.subject.health().members.iter().position(is_out) else { return };
         self.shelf.exchange(self.now, slot);
         let name = self.rng.bits();
-        self.subject.replace(self.now, slot, &self.shelf.disks[slot], name);
+        self.subject.replace(self.now, slot, &mut self.shelf.disks[slot], name);
+    }
+
+    /// Starts some members without the others, and the others without these: neither side lacks anything that it needs, and
+    /// both together are no array any more.
+    fn fork(&mut self) {
+        let count = self.shelf.disks.len();
+        let others = 1 + self.rng.below((1 << count) - 2);
+        let sides = [others, !others].map(|gone| {
+            let mut disks = self.shelf.disks.clone();
+            let is_out = |slot: &usize| gone & 1 << slot != 0;
+            (0..count).filter(is_out).for_each(|slot| disks[slot].is_gone = true);
+            disks
+        });
+        let is_bearable = |disks: &[MemberDisk]| {
+            let is_whole = |disk: &MemberDisk| !disk.is_gone && beside::is_whole(&self.setting.geometry, disk);
+            disks.iter().any(is_whole) && S::refusal(disks).is_none()
+        };
+        if self.shelf.atlas.lacking.contains(&true) || !sides.iter().all(|disks| is_bearable(disks)) {
+            return;
+        }
+        let [one, other] = sides.map(|mut disks| {
+            run_alone::<S>(self.setting, &mut disks);
+            disks
+        });
+        let both: Vec<MemberDisk> =
+            (0..count).map(|slot| [&one, &other][usize::from(one[slot].is_gone)][slot].clone()).collect();
+        assert!(S::refusal(&both).is_some(), "two histories are put together");
     }
 
     fn open(&mut self) {
@@ -249,6 +291,7 @@ impl<'a, S: Subject> World<'a, S> {
         self.subject.stop(self.now);
         self.wait("it never stops", |world| world.subject.is_stopped());
         // What was given up by then comes back to one who stopped.
+        self.shelf.release(self.now);
         self.wait("an operation never ends", |world| world.shelf.next_end().is_none());
         self.wait("replies are missing", |world| !world.client.is_waiting());
         for (slot, disk) in self.shelf.disks.iter().enumerate().filter(|(slot, _)| !self.shelf.atlas.lacking[*slot]) {
@@ -259,6 +302,7 @@ impl<'a, S: Subject> World<'a, S> {
     /// The calm after the storm.
     fn finish(&mut self) {
         self.shelf.calm();
+        self.shelf.release(self.now);
         // What is gone is noticed by then.
         self.client.flush(self.now, &mut self.subject);
         self.wait("a flush never ends", |world| !world.client.is_waiting());
@@ -394,7 +438,12 @@ impl<'a, S: Subject> World<'a, S> {
 
     /// Nobody is blamed without evidence, nor for something else.
     fn judge(&mut self, record: Record) {
-        let stripe = record.place.stripe().unwrap_or_else(|| panic!("nothing was planted beside the rows: {record:?}"));
+        let Some(stripe) = record.place.stripe() else {
+            let is_there =
+                |(member, range): &(usize, Range<u64>)| *member == record.member && range.contains(&record.offset);
+            assert!(self.shelf.blighted.iter().any(is_there), "nothing was planted there: {record:?}");
+            return;
+        };
         let row = self.setting.geometry.row_at(record.offset).expect("a row's record names its place");
         let row = (record.member, row);
         if let (Place::Row { slot, .. }, End::Lost) = (record.place, record.end)
@@ -428,5 +477,29 @@ impl<'a, S: Subject> World<'a, S> {
     fn outcome(&self) -> Outcome {
         let (client, shelf) = (self.client.tally, self.shelf.tally);
         Outcome { client, shelf, runs: self.runs, records: self.records, now: self.now }
+    }
+}
+
+/// Runs an array on these disks until it serves, and kills it.
+fn run_alone<S: Subject>(setting: &Setting, disks: &mut [MemberDisk]) {
+    let mut subject = S::open(setting, disks);
+    let mut now = Nanos::ZERO;
+    while !subject.health().is_open {
+        let op = subject.poll_op(now).expect("it opens by operations alone");
+        now += Nanos(1);
+        let disk = &mut disks[op.member];
+        let (buffer, result) = match op.kind {
+            _ if disk.is_gone => (op.kind.buffer(), Err(Fault::Gone)),
+            OpKind::Read { offset, mut buffer } => {
+                let result = disk.read(offset, &mut buffer);
+                (Some(buffer), result)
+            }
+            OpKind::Write { offset, buffer, is_durable } => {
+                disk.write(offset, &buffer, is_durable, Fate::HONEST);
+                (Some(buffer), Ok(()))
+            }
+            OpKind::Flush | OpKind::Discard { .. } => (None, Ok(())),
+        };
+        subject.handle(now, Done { id: op.id, buffer, result });
     }
 }
