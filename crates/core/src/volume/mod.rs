@@ -153,6 +153,7 @@ impl Volume {
             superblock_rounds: Rounds::default(),
             members,
             write_number: superblock.write_mark.max(1),
+            write_numbers_end: 0,
             locks: Default::default(),
             writes: Default::default(),
             read_status: read_status::ReadStatus::new(geometry.stripes * shape.data as u64, READ_STATUS_ZONES),

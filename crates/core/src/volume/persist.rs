@@ -28,7 +28,7 @@ pub(super) async fn next_write_number(handle: &Handle) -> u64 {
     loop {
         let number = handle.with(|state| {
             let number = state.write_number;
-            (number < state.superblock.write_mark).then(|| {
+            (number < state.write_numbers_end).then(|| {
                 state.write_number += 1;
                 number
             })
@@ -36,9 +36,10 @@ pub(super) async fn next_write_number(handle: &Handle) -> u64 {
         if let Some(number) = number {
             return number;
         }
-        let (least, reserved) = handle.with(|state| (state.write_number, state.options.write_numbers));
-        let above = |mark: u64| mark.max(least) + reserved;
-        commit(handle, |superblock| superblock.write_mark = above(superblock.write_mark)).await;
+        let mark =
+            handle.with(|state| state.superblock.write_mark.max(state.write_number) + state.options.write_numbers);
+        commit(handle, |superblock| superblock.write_mark = mark).await;
+        handle.with(|state| state.write_numbers_end = state.write_numbers_end.max(mark));
     }
 }
 

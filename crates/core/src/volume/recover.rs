@@ -55,6 +55,7 @@ pub(super) async fn open(handle: Handle) {
             superblock.write_mark += write_numbers;
         })
         .await;
+        handle.with(|state| state.write_numbers_end = state.superblock.write_mark);
         // A crash may have left half a superblock in the places of the other turn.
         persist::commit(&handle, |_| ()).await;
         if !was_clean && is_told_otherwise {

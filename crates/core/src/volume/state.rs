@@ -118,6 +118,8 @@ pub(super) struct State {
     pub superblock_rounds: Rounds,
     pub members: Vec<Member>,
     pub write_number: u64,
+    /// Numbers below this are reserved, durably.
+    pub write_numbers_end: u64,
 
     pub locks: Locks,
     pub writes: Writes,

@@ -6,6 +6,7 @@ use super::*;
 use crate::format::geometry::SUPERBLOCK_BYTES;
 
 use crate::format::superblock::{self, MemberState, Why};
+use crate::integrity::tag;
 
 /// What a row's place holds, on all members: slot by slot.
 fn rows(rig: &Rig, stripe: u64) -> Vec<Vec<u8>> {
@@ -127,4 +128,31 @@ fn a_new_member_has_the_intents_and_the_map_before_it_has_a_superblock() {
     let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
     let copies = offsets.map(|at| &rig.members[1][at as usize..][..SUPERBLOCK_BYTES]);
     assert!(superblock::newest(copies).is_err());
+}
+
+#[test]
+fn a_write_number_is_used_only_when_it_is_durably_reserved_however_many_ask_at_once() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
+    let (members, geometry) = members_of(&mut rig);
+    let mut rig = Rig::start_as(members, geometry, Options { write_numbers: 2, ..Options::default() });
+    rig.write(0, &vec![1; 16 * CHUNK as usize]);
+    // The reservation of more never becomes durable: nothing that needs it is written.
+    rig.holds_superblocks = true;
+    for stripe in 0..8 {
+        let data = Buffer::copy_of(&vec![2 + stripe as u8; CHUNK as usize]);
+        let request = Request::Write { offset: stripe * CHUNK, data, is_durable: false };
+        rig.volume.submit(Nanos(rig.now), RequestId(100 + stripe), request);
+    }
+    rig.pump();
+    let mark = told(&rig.members[0]).write_mark;
+    for stripe in 0..8 {
+        let seen = tag::open_data(&rows(&rig, stripe)[0][CHUNK as usize..], identity(&rig, stripe), None);
+        assert!(seen.entry.version.number() < mark, "{} of {mark}", seen.entry.version.number());
+    }
+}
+
+/// Who the data row of a stripe of a mirror says it is.
+fn identity(rig: &Rig, stripe: u64) -> tag::Identity {
+    let place = rig.geometry.layout.place(stripe, 0);
+    tag::Identity { array: rig.volume.superblock().array.id(), member: place.disk, row: place.row, role: 0 }
 }
