@@ -88,11 +88,21 @@ impl Atlas {
 
     /// May what lies beside the rows of this member be damaged? See [`beside`].
     pub fn allows_beside(&self, disks: &[MemberDisk], member: usize) -> bool {
-        let is_whole = |&other: &usize| {
-            let is_active = other != member && !self.lacking[other] && !disks[other].is_gone;
-            is_active && beside::is_whole(&self.geometry, &disks[other])
-        };
-        !self.lacking[member] && (0..disks.len()).any(|other| is_whole(&other))
+        if self.lacking[member] {
+            return false;
+        }
+        let is_active = |&other: &usize| !self.lacking[other] && !disks[other].is_gone;
+        let whole = (0..disks.len()).filter(|other| *other != member && is_active(other));
+        let mut whole = whole.filter(|&other| beside::is_whole(&self.geometry, &disks[other])).peekable();
+        whole.peek().is_some() && {
+            // What was wiped is as it was written, and says nothing any more.
+            let told = |other: usize| beside::newest(&self.geometry, &disks[other]);
+            let newest = (0..disks.len())
+                .filter(is_active)
+                .map(told)
+                .reduce(|one, other| one.into_iter().zip(other).map(|(one, other)| one.max(other)).collect());
+            whole.any(|other| Some(told(other)) == newest)
+        }
     }
 
     /// May this member be lost now?

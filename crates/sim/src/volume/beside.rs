@@ -5,18 +5,36 @@
 //! newest generation that it knew.
 
 use super::disk::MemberDisk;
+use super::subject::superblock;
 use scrubjay_core::format::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES};
 use scrubjay_core::format::superblock::Superblock;
+use scrubjay_core::format::written;
 use scrubjay_core::rng::Rng;
 use std::ops::Range;
 
 /// Does nothing of it differ from what was last written there, and can all of it be read?
 pub fn is_whole(geometry: &Geometry, disk: &MemberDisk) -> bool {
-    let is_fine = |range: &Range<u64>| {
-        let len = range.end - range.start;
-        !disk.is_corrupt(range.start, len) && !disk.is_unreadable(range.start, len)
+    let is_right = |range: &Range<u64>| !disk.is_corrupt(range.start, range.end - range.start);
+    ranges(geometry, disk).iter().all(is_right) && is_readable(geometry, disk)
+}
+
+/// Can all of it be read?
+pub fn is_readable(geometry: &Geometry, disk: &MemberDisk) -> bool {
+    ranges(geometry, disk).iter().all(|range| !disk.is_unreadable(range.start, range.end - range.start))
+}
+
+/// How new it is: the generation of the newest superblock, then those of the newest version of each page of the map. (Of what
+/// is written in turns nobody knows how new the older one is to be.)
+pub fn newest(geometry: &Geometry, disk: &MemberDisk) -> Vec<Option<u64>> {
+    let superblock = superblock(disk);
+    let array = superblock.as_ref().map(|superblock| superblock.array).unwrap_or_default();
+    let generation = |page: u64, turn: u64| {
+        let mut block = vec![0; WRITTEN_PAGE_BYTES as usize];
+        disk.read(geometry.written_page_offset(page, turn), &mut block).ok()?;
+        written::Page::decode(&block, array, page).ok().map(|page| page.generation)
     };
-    ranges(geometry, disk).iter().all(is_fine)
+    let pages = (0..geometry.written_pages).map(|page| generation(page, 0).max(generation(page, 1)));
+    [superblock.map(|superblock| superblock.generation)].into_iter().chain(pages).collect()
 }
 
 /// Where it lies: before the rows, and at the end.

@@ -344,7 +344,14 @@ impl Shelf {
         self.corrupt(stripes.filter(|&stripe| self.places(stripe).filter(is_wrong).count() > parity))
     }
 
-    fn places(&self, stripe: u64) -> impl Iterator<Item = Row> {
+    /// Does the medium hold in this row what was last written there?
+    pub fn is_right(&self, row: Row) -> bool {
+        let (offset, len) = (self.geometry.chunk_offset(row.1), self.geometry.row_bytes());
+        !self.is_corrupt(row) && !self.disks[row.0].is_unreadable(offset, len)
+    }
+
+    /// Where the rows of a stripe lie.
+    pub fn places(&self, stripe: u64) -> impl Iterator<Item = Row> {
         let layout = self.geometry.layout;
         (0..layout.shape().slots()).map(move |slot| layout.place(stripe, slot)).map(|place| (place.disk, place.row))
     }

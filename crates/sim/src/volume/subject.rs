@@ -43,6 +43,9 @@ pub trait Subject: Array + Sized {
     /// How it is.
     fn health(&self) -> Health;
 
+    /// Was this stripe ever written?
+    fn is_written(&self, stripe: u64) -> bool;
+
     /// Has it settled what the last crash left of this stripe?
     fn is_settled(&self, stripe: u64) -> bool;
 
@@ -123,6 +126,10 @@ impl Subject for Volume {
         let members = status.members.into_iter().map(|(state, _)| state).collect();
         let is_settled = status.is_open && status.regions_unsettled == 0;
         Health { is_open: status.is_open, is_settled, members }
+    }
+
+    fn is_written(&self, stripe: u64) -> bool {
+        Volume::is_written(self, stripe)
     }
 
     fn is_settled(&self, stripe: u64) -> bool {

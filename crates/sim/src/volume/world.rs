@@ -319,6 +319,8 @@ impl<'a, S: Subject> World<'a, S> {
         self.lost.clear();
         self.verify();
         assert_eq!(self.records, before, "the second verification found something");
+        self.wait("an operation never ends", |world| world.shelf.next_end().is_none());
+        self.look_at_disks();
         let (told, before) = (self.lost.len() as u64 * self.setting.geometry.chunk_bytes, self.client.tally.bytes_lost);
         self.read_all();
         let read = self.client.tally.bytes_lost - before;
@@ -326,6 +328,26 @@ impl<'a, S: Subject> World<'a, S> {
         self.stop();
         self.open();
         self.read_all();
+    }
+
+    /// After a verification the media hold what they should: beside the rows all of it, and the rows of all stripes that were
+    /// ever written.
+    fn look_at_disks(&self) {
+        let geometry = self.setting.geometry;
+        let newest = beside::newest(&geometry, &self.shelf.disks[0]);
+        for (slot, disk) in self.shelf.disks.iter().enumerate() {
+            let is_fine = beside::is_readable(&geometry, disk) && beside::newest(&geometry, disk) == newest;
+            assert!(is_fine, "something beside the rows of disk {slot} is wrong still");
+        }
+        // Nothing is found by a bare array, and nothing in the parities of a pure one.
+        if !geometry.scheme.checks_itself() || self.setting.is_over_budget {
+            return;
+        }
+        let is_sure = |&stripe: &u64| self.subject.is_written(stripe) && !self.shelf.atlas.is_doubtful(stripe);
+        for stripe in (0..geometry.stripes).filter(is_sure) {
+            let wrong = self.shelf.places(stripe).find(|&row| !self.shelf.is_right(row));
+            assert!(wrong.is_none(), "row {wrong:?} of stripe {stripe} is wrong still");
+        }
     }
 
     fn is_rebuilding(&self) -> bool {
@@ -453,6 +475,8 @@ impl<'a, S: Subject> World<'a, S> {
         }
         if record.end == End::Repaired {
             self.shelf.atlas.note_repair(row);
+            let is_its = !self.shelf.atlas.lacking[record.member];
+            assert!(!is_its || self.shelf.is_right(row), "{record:?}, but the medium does not hold what it should");
         }
         if record.end == End::Lost || self.shelf.atlas.is_doubtful(stripe) {
             return;
