@@ -191,12 +191,12 @@ struct Found {
     /// Where it lies.
     member: Slot,
     offset: u64,
-    /// Is the member's superblock of the newest generation?
+    /// Did the member take part in the last start?
     is_abreast: bool,
     block: Buffer,
 }
 
-/// The sound pages that are heard: those of members whose superblocks are of the newest generation, and of others where
+/// The sound pages that are heard: those of members that took part in the last start, and of others where
 /// none of these can tell. What an older one says may be of any time: of a copy that was put back, or a disk that was
 /// away; or a crash came between the writing of one superblock and the next.
 fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {

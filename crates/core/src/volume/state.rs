@@ -140,7 +140,7 @@ pub(super) struct State {
     pub unresolved: BTreeSet<u64>,
     /// Stripes that a crash may have left half written, and that nobody looked at since.
     pub unsettled: Unsettled,
-    /// The members whose superblocks were of the newest generation at the start: only they know of intents and of the map.
+    /// The members that took part in the last start: only they know of intents and of the map.
     pub abreast: Slots,
     /// Requests that were taken and not replied to, and whatever else may write: stopping waits for it.
     pub requests: usize,

@@ -19,6 +19,9 @@ use super::superblock::{MemberState, Superblock, SuperblockError};
 use super::uuid::Uuid;
 use crate::slots::Slots;
 
+/// By so many generations the first superblocks of a start are newer than the last ones of the start before.
+const START_GENERATIONS: u64 = 3;
+
 /// What was read of one member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
@@ -39,8 +42,8 @@ pub struct Assembly {
     pub slots: Vec<SlotState>,
     /// Who was given, but is left out.
     pub stale: Vec<Stale>,
-    /// The slots of those who are in, and whose own superblock is of the newest generation: a crash, or a time away, came
-    /// between it and those of the others.
+    /// The slots of those who are in, and who took part in the last start, or missed it by the crash that cut short its first
+    /// superblocks. Others were away, or are copies of another time.
     pub abreast: Slots,
 }
 
@@ -254,7 +257,9 @@ fn settle(speaker: &Member<'_>, members: &[Member<'_>]) -> Assembly {
     }
     let is_abreast = |member: &&Member<'_>| {
         let is_in = slots[member.says.slot].given() == Some(member.index);
-        is_in && member.says.generation >= speaker.says.generation
+        let [theirs, ours] = [member, speaker].map(|member| member.says.starts.last().copied().unwrap_or(0));
+        let is_same_start = theirs == ours && ours != 0;
+        is_in && (is_same_start || member.says.generation + START_GENERATIONS >= speaker.says.generation)
     };
     let abreast = members.iter().filter(is_abreast).map(|member| member.says.slot).collect();
     Assembly { superblock: speaker.says.clone(), slots, stale, abreast }
