@@ -37,15 +37,15 @@ fn page(magic: [u8; 8], data: &[u8], page_bytes: usize) -> Vec<u8> {
 }
 
 fn check_intents(geometry: &Geometry, data: &[u8]) {
-    assert!(intent::Page::decode(data, ARRAY, 0).is_err() || data.starts_with(&intent::MAGIC));
+    assert!(intent::Page::decode(data, ARRAY, intent::Told::Dirty, 0).is_err() || data.starts_with(&intent::MAGIC));
     let block = page(intent::MAGIC, data, geometry.block_bytes as usize);
     let mut union = intent::Union::new(geometry);
     for index in 0..geometry.intent_pages {
-        let Ok(page) = intent::Page::decode(&block, ARRAY, index) else { continue };
+        let Ok(page) = intent::Page::decode(&block, ARRAY, intent::Told::Dirty, index) else { continue };
         union.add(&page);
         // Those of the page are as it says, all others dirty.
         let dirty = union.clone().dirty();
-        let again = intent::encode(geometry, ARRAY, index, &dirty);
+        let again = intent::encode(geometry, ARRAY, intent::Told::Dirty, index, &dirty);
         let written = intent::Page::decode(&again, ARRAY, index).expect("it was just written");
         let mut other = intent::Union::new(geometry);
         other.add(&written);

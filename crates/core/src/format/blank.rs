@@ -2,6 +2,7 @@
 
 use super::bits::Bits;
 use super::geometry::{Geometry, WRITTEN_PAGE_BYTES};
+use super::intent::Told;
 use super::superblock::{Features, MemberRecord, MemberState, STARTS_MAX, Superblock};
 use super::uuid::Uuid;
 use super::{intent, written};
@@ -30,7 +31,7 @@ pub fn superblock(geometry: Geometry, array: Uuid, name: &str, created: UnixSeco
 
 /// A member that was never anything else.
 fn record(uuid: Uuid) -> MemberRecord {
-    MemberRecord { uuid, term: 0, state: MemberState::Active, faults: 0 }
+    MemberRecord { uuid, term: 0, state: MemberState::Active, faults: 0, left: 0 }
 }
 
 /// The maps of each member, by offset, in the order in which they lie: nothing is dirty, nothing was written. The place
@@ -38,8 +39,11 @@ fn record(uuid: Uuid) -> MemberRecord {
 pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (u64, Buffer)> {
     let Superblock { geometry, array, .. } = *superblock;
     let (regions, stripes) = (Bits::zeros(geometry.regions()), Bits::zeros(geometry.stripes));
-    let intents = (0..geometry.intent_pages)
-        .map(move |page| (geometry.intent_page_offset(page), intent::encode(&geometry, array, page, &regions)));
+    let intents = [Told::Dirty, Told::WhileOut].into_iter().flat_map(move |told| {
+        let regions = regions.clone();
+        (0..geometry.intent_pages)
+            .map(move |page| (told.offset(&geometry, page), intent::encode(&geometry, array, told, page, &regions)))
+    });
     let written = (0..geometry.written_pages).flat_map(move |page| {
         [
             (geometry.written_page_offset(page, 0), Buffer::zeroed(WRITTEN_PAGE_BYTES as usize)),
@@ -78,7 +82,8 @@ mod tests {
         let first = superblock(geometry, Uuid([7; 16]), "new", UnixSeconds(1), &names);
         let (mut end, mut map) = (geometry.intent_offset, Map::new(&geometry));
         for (offset, block) in maps(&first) {
-            assert!(offset == end || offset == geometry.written_offset, "no gap but between the maps");
+            let begins = [geometry.away_page_offset(0), geometry.written_offset];
+            assert!(offset == end || begins.contains(&offset), "no gap but between the maps");
             end = offset + block.len() as u64;
             let index = offset.saturating_sub(geometry.written_offset) / (2 * WRITTEN_PAGE_BYTES);
             let _ = Page::decode(&block, first.array, index).map(|page| map.add(&geometry, &page));

@@ -3,6 +3,8 @@
 //! A bit is set, and durable on every member, before the first chunk of its region is written; it is cleared when all is
 //! durable. A page is one block of the disk, so it is rewritten in place. After a crash a region is dirty when any member
 //! says so, or when no member can say.
+//!
+//! Pages of the same shape say which regions were written while a member was out: what it lacks when it comes back.
 
 use super::bits::Bits;
 use super::geometry::Geometry;
@@ -12,6 +14,34 @@ use crate::buffer::Buffer;
 
 /// The first bytes of an intent page.
 pub const MAGIC: [u8; 8] = *b"SJINTENT";
+/// The first bytes of a page of what was written while a member was out.
+pub const AWAY_MAGIC: [u8; 8] = *b"SJWHLOUT";
+
+/// What a bit of a page says of its region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// It may be half written.
+    Dirty,
+    /// It was, or may have been, written while a member was out.
+    WhileOut,
+}
+
+impl Told {
+    const fn magic(self) -> [u8; 8] {
+        match self {
+            Told::Dirty => MAGIC,
+            Told::WhileOut => AWAY_MAGIC,
+        }
+    }
+
+    /// Where a page lies.
+    pub fn offset(self, geometry: &Geometry, index: u64) -> u64 {
+        match self {
+            Told::Dirty => geometry.intent_page_offset(index),
+            Told::WhileOut => geometry.away_page_offset(index),
+        }
+    }
+}
 
 /// One page, as one member has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +57,8 @@ impl<'a> Page<'a> {
     ///
     /// # Errors
     /// When it is not, or is damaged.
-    pub fn decode(block: &'a [u8], array: Uuid, index: u64) -> Result<Page<'a>, PageError> {
-        head(array, index).decode(block).map(|(_, _, bits)| Page { index, bits })
+    pub fn decode(block: &'a [u8], array: Uuid, told: Told, index: u64) -> Result<Page<'a>, PageError> {
+        head(told, array, index).decode(block).map(|(_, _, bits)| Page { index, bits })
     }
 
     /// Is the region at this place of the page dirty?
@@ -40,14 +70,14 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Page `index` of these dirty regions, to be written.
+/// Page `index` of what is told of these regions, to be written.
 ///
 /// # Panics
 /// When the geometry has no such page, or another number of regions.
-pub fn encode(geometry: &Geometry, array: Uuid, index: u64, dirty: &Bits) -> Buffer {
-    assert!(index < geometry.intent_pages && dirty.len() == geometry.regions(), "page {index} of {geometry:?}");
+pub fn encode(geometry: &Geometry, array: Uuid, told: Told, index: u64, regions: &Bits) -> Buffer {
+    assert!(index < geometry.intent_pages && regions.len() == geometry.regions(), "page {index} of {geometry:?}");
     let start = index * geometry.regions_per_page();
-    head(array, index).encode(geometry.block_bytes, |bits| dirty.write_to(start, bits))
+    head(told, array, index).encode(geometry.block_bytes, |bits| regions.write_to(start, bits))
 }
 
 /// What the sound pages of all members come to.
@@ -90,8 +120,8 @@ impl Union {
     }
 }
 
-fn head(array: Uuid, index: u64) -> Head {
-    Head { magic: MAGIC, array: array.id(), index: index as u32, generation: 0, since: 0 }
+fn head(told: Told, array: Uuid, index: u64) -> Head {
+    Head { magic: told.magic(), array: array.id(), index: index as u32, generation: 0, since: 0 }
 }
 
 #[cfg(test)]
@@ -105,14 +135,14 @@ mod tests {
 
     /// All pages of one member.
     fn pages(geometry: &Geometry, dirty: &Bits) -> Vec<Buffer> {
-        (0..geometry.intent_pages).map(|index| encode(geometry, ARRAY, index, dirty)).collect()
+        (0..geometry.intent_pages).map(|index| encode(geometry, ARRAY, Told::Dirty, index, dirty)).collect()
     }
 
     fn union(geometry: &Geometry, members: &[Vec<Buffer>]) -> Bits {
         let mut union = Union::new(geometry);
         for member in members {
             for (index, page) in member.iter().enumerate() {
-                let _ = Page::decode(page, ARRAY, index as u64).map(|page| union.add(&page));
+                let _ = Page::decode(page, ARRAY, Told::Dirty, index as u64).map(|page| union.add(&page));
             }
         }
         union.dirty()
@@ -121,16 +151,17 @@ mod tests {
     #[test]
     fn a_page_is_told_by_all_that_it_says() {
         let geometry = geometry(20_000);
-        let page = encode(&geometry, ARRAY, 1, &Bits::zeros(geometry.regions()));
+        let page = encode(&geometry, ARRAY, Told::Dirty, 1, &Bits::zeros(geometry.regions()));
         assert_eq!(page.len(), 512);
-        assert_eq!(Page::decode(&page, Uuid([8; 16]), 1), Err(PageError::Array));
-        assert_eq!(Page::decode(&page, ARRAY, 0), Err(PageError::Index));
-        assert_eq!(Page::decode(&page[..32], ARRAY, 1), Err(PageError::Foreign));
-        assert_eq!(Page::decode(&[0; 512], ARRAY, 1), Err(PageError::Foreign));
+        assert_eq!(Page::decode(&page, Uuid([8; 16]), Told::Dirty, 1), Err(PageError::Array));
+        assert_eq!(Page::decode(&page, ARRAY, Told::Dirty, 0), Err(PageError::Index));
+        assert_eq!(Page::decode(&page[..32], ARRAY, Told::Dirty, 1), Err(PageError::Foreign));
+        assert_eq!(Page::decode(&[0; 512], ARRAY, Told::Dirty, 1), Err(PageError::Foreign));
+        assert_eq!(Page::decode(&page, ARRAY, Told::WhileOut, 1), Err(PageError::Foreign));
         for at in 0..page.len() {
             let mut page = page.clone();
             page[at] ^= 0x10;
-            assert!(Page::decode(&page, ARRAY, 1).is_err(), "byte {at}");
+            assert!(Page::decode(&page, ARRAY, Told::Dirty, 1).is_err(), "byte {at}");
         }
     }
 
@@ -167,10 +198,10 @@ mod tests {
 
         #[test]
         fn garbage_is_no_page(mut bytes in prop::collection::vec(any::<u8>(), 0..600), index in 0u64..10) {
-            prop_assert!(Page::decode(&bytes, ARRAY, index).is_err());
+            prop_assert!(Page::decode(&bytes, ARRAY, Told::Dirty, index).is_err());
             let end = bytes.len().min(8);
             bytes[..end].copy_from_slice(&MAGIC[..end]);
-            prop_assert!(Page::decode(&bytes, ARRAY, index).is_err());
+            prop_assert!(Page::decode(&bytes, ARRAY, Told::Dirty, index).is_err());
         }
     }
 }

@@ -3,8 +3,11 @@
 //! A region is made dirty on all members before the first write into it, and clean again only after a flush that
 //! followed its last write, lazily: a region that is written again soon costs nothing. After a crash only dirty
 //! regions are looked at.
+//!
+//! While a member is out, what is written is remembered by region, too, until it is back or another one is complete.
 
 use crate::format::bits::Bits;
+use crate::format::intent::Told;
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -15,6 +18,10 @@ pub(super) struct Intents {
     pub dirty: Bits,
     /// What every attached member's pages say at least: never less than `dirty` where writes are under way.
     pub durable: Bits,
+    /// Regions that were written while a member was out.
+    pub away: Bits,
+    /// Of these, those that every attached member's pages name.
+    pub away_durable: Bits,
     /// Dirty regions in use, by region.
     regions: BTreeMap<u64, Use>,
     /// Pages being written.
@@ -37,6 +44,8 @@ impl Intents {
         let regions = dirty.iter().map(|region| (region, Use { is_unflushed: true, ..Use::default() })).collect();
         Intents {
             durable: Bits::zeros(dirty.len()),
+            away: Bits::zeros(dirty.len()),
+            away_durable: Bits::zeros(dirty.len()),
             dirty,
             regions,
             pages_busy: Default::default(),
@@ -44,11 +53,26 @@ impl Intents {
         }
     }
 
-    /// A write into a region begins. Is the region already dirty on all members?
-    pub fn begin(&mut self, region: u64) -> bool {
+    /// A write into a region begins.
+    pub fn begin(&mut self, region: u64) {
         self.regions.entry(region).or_default().writes += 1;
         self.dirty.set(region, true);
-        self.durable.get(region)
+    }
+
+    /// Is the region already dirty on all members, and known as written while somebody is out, if somebody is?
+    pub fn is_announced(&self, region: u64, is_anybody_out: bool) -> bool {
+        self.durable.get(region) && (!is_anybody_out || self.away_durable.get(region))
+    }
+
+    /// A member is out from now on: it may lack what is under way, and what was not flushed.
+    pub fn goes_away(&mut self) {
+        self.dirty.iter().for_each(|region| self.away.set(region, true));
+    }
+
+    /// Nobody is out any more.
+    pub fn all_are_back(&mut self) {
+        self.away = Bits::zeros(self.dirty.len());
+        self.away_durable = Bits::zeros(self.dirty.len());
     }
 
     /// A write into a region has ended.
@@ -85,6 +109,14 @@ impl Intents {
             }
         }
         pages.into_iter().collect()
+    }
+
+    /// What is told of the regions.
+    pub fn of(&self, told: Told) -> &Bits {
+        match told {
+            Told::Dirty => &self.dirty,
+            Told::WhileOut => &self.away,
+        }
     }
 
     /// Is any region dirty?

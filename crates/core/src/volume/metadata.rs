@@ -10,8 +10,9 @@ use super::recover::PAGES_AT_ONCE;
 use super::state::{Queue, Rounds, State};
 use crate::buffer::Buffer;
 use crate::format::geometry::{SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
+use crate::format::intent::{self, Told};
 use crate::format::superblock::{MemberState, Superblock, Why};
-use crate::format::{intent, written};
+use crate::format::written;
 use crate::member::{Fault, OpKind, Slot};
 
 /// Something that is not as it was written.
@@ -127,7 +128,9 @@ async fn intents(handle: &Handle, repairs: bool) -> Vec<Flaw> {
     });
     let flaws = read(handle, wanted, |state, wanted, block| {
         let index = wanted.place.page().expect("it is a page");
-        let Ok(page) = intent::Page::decode(block, state.superblock.array, index) else { return Some(Kind::Garbled) };
+        let Ok(page) = intent::Page::decode(block, state.superblock.array, Told::Dirty, index) else {
+            return Some(Kind::Garbled);
+        };
         let start = index * state.geometry.regions_per_page();
         let end = (start + state.geometry.regions_per_page()).min(state.geometry.regions());
         let is_told = |region: u64| !state.intents.durable.get(region) || page.contains(region - start);

@@ -51,11 +51,11 @@ use crate::block::{Failure, Reply, Request, RequestId};
 use crate::buffer::{Buffer, Pool};
 use crate::format::assemble::{Assembly, SlotState};
 use crate::format::bits::Bits;
-use crate::format::superblock::Superblock;
-use crate::format::superblock::{MemberState, Why};
+use crate::format::superblock::{MemberState, NoReturn, Superblock, Why};
 use crate::format::uuid::Uuid;
 use crate::format::written;
 use crate::member::{Array, Done, Fault, Op, Slot};
+use crate::slots::Slots;
 use crate::units::Nanos;
 use handle::Handle;
 use ops::End;
@@ -121,6 +121,7 @@ impl Volume {
             .map(|record| Member {
                 is_newcomer: false,
                 has_maps: true,
+                lacks: None,
                 state: record.state,
                 ahead: BTreeSet::new(),
                 stripes_vouched: match record.state {
@@ -151,6 +152,7 @@ impl Volume {
             array: superblock.array.id(),
             superblock_written: None,
             superblock_rounds: Rounds::default(),
+            generation_known: assembly.superblock.generation,
             members,
             write_number: superblock.write_mark.max(1),
             write_numbers_end: 0,
@@ -170,6 +172,7 @@ impl Volume {
             unsettled: Default::default(),
             abreast: assembly.abreast,
             requests: 0,
+            joining: Slots::NONE,
             rebuilds: BTreeSet::new(),
             suspects: Vec::new(),
             geometry,
@@ -225,16 +228,45 @@ impl Volume {
     /// disk in the place of the old one before.
     ///
     /// # Panics
-    /// When there is no such member, or it is not out.
+    /// Unless [`Volume::can_take_in`].
     pub fn replace(&mut self, now: Nanos, member: Slot, uuid: Uuid, bytes: u64) {
+        self.take_in(now, member, uuid, bytes, false);
+    }
+
+    /// Takes a member that is out back in, with what it had when it left: only what was written since is rebuilt. The pump has
+    /// the disk in its place; `theirs` is what it says.
+    ///
+    /// # Errors
+    /// Why it may not come back so; it can be taken in as a new disk ([`Volume::replace`]).
+    ///
+    /// # Panics
+    /// Unless [`Volume::can_take_in`].
+    pub fn readd(&mut self, now: Nanos, theirs: &Superblock, uuid: Uuid, bytes: u64) -> Result<(), NoReturn> {
+        let member = theirs.slot;
+        self.handle.with(|state| match state.groups.is_late(member) {
+            true => Err(NoReturn::Busy),
+            false => state.superblock.takes_back(theirs),
+        })?;
+        self.take_in(now, member, uuid, bytes, true);
+        Ok(())
+    }
+
+    /// Is this member out, and may another disk be put into its place now? Not while the volume opens, or takes one in there.
+    pub fn can_take_in(&self, member: Slot) -> bool {
+        self.handle
+            .with(|state| state.life == Life::Open && !state.is_attached(member) && !state.joining.contains(member))
+    }
+
+    fn take_in(&mut self, now: Nanos, member: Slot, uuid: Uuid, bytes: u64, is_back: bool) {
+        assert!(self.can_take_in(member), "only a member that is out is taken in");
         self.handle.with(|state| {
-            assert!(!state.is_attached(member), "only a member that is out is replaced");
+            state.joining.insert(member);
             let least = state.geometry.member_bytes;
             state.options.member_bytes.resize(state.members.len().max(state.options.member_bytes.len()), least);
             state.options.member_bytes[member] = bytes;
         });
         let handle = self.handle.clone();
-        self.begin(now, async move { rebuild::replace(handle, member, uuid).await });
+        self.begin(now, async move { rebuild::take_in(handle, member, uuid, is_back).await });
     }
 
     /// Writes nothing with a number below this any more. A disk that was a member before may have gone on without the
@@ -456,6 +488,9 @@ fn superblock_of(assembly: &Assembly) -> Superblock {
             SlotState::Absent => MemberState::Missing,
             SlotState::Out(state) => state,
         };
+        if let SlotState::Absent = slot {
+            record.left = assembly.superblock.generation;
+        }
     }
     superblock
 }

@@ -121,7 +121,6 @@ impl Groups {
     }
 
     /// Did this member's disk, or one before it, not bring back something that was given up?
-    #[cfg(test)]
     pub fn is_late(&self, member: usize) -> bool {
         self.groups.iter().flat_map(|group| &group.late).any(|(_, disk)| disk.member == member)
     }

@@ -11,12 +11,13 @@ use super::options::Planted;
 use super::state::{Life, Queue, Rounds, State};
 use super::wipe;
 use crate::buffer::Buffer;
+use crate::format::intent::{self, Told};
 use crate::format::superblock::Superblock;
 use crate::format::superblock::{MemberState, Why};
-use crate::format::{intent, written};
+use crate::format::written;
 use crate::member::{Fault, OpKind, Slot};
 use crate::units::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages of the written map written by one step of a flush.
 const PAGES_AT_ONCE: usize = 256;
@@ -124,6 +125,7 @@ async fn superblock_round(handle: &Handle) {
         let has_maps = |slot: &Slot| state.members[*slot].has_maps;
         state.attached().into_iter().filter(has_maps).map(|slot| blocks(state, slot)).collect::<Vec<_>>()
     });
+    let generation = handle.with(|state| state.superblock.generation);
     let is_newcomer = |disk: Disk| handle.with(|state| state.members[disk.member].is_newcomer);
     let is_active =
         |disk: Disk| handle.with(|state| state.superblock.members[disk.member].state == MemberState::Active);
@@ -139,7 +141,10 @@ async fn superblock_round(handle: &Handle) {
         let copies = copies.into_iter().filter(|(disk, _)| is_current(*disk));
         write_all(handle, copies.map(|(disk, copy)| (disk.member, copy)).collect()).await;
     }
-    handle.with(|state| newcomers.into_iter().for_each(|slot| state.members[slot].is_newcomer = false));
+    handle.with(|state| {
+        newcomers.into_iter().for_each(|slot| state.members[slot].is_newcomer = false);
+        state.generation_known = generation;
+    });
 }
 
 fn write(offset: u64, buffer: Buffer) -> OpKind {
@@ -177,6 +182,9 @@ pub(super) async fn take_out(handle: &Handle, disk: Disk, why: Why) {
         if state.can_spare(member) {
             state.members[member].state = MemberState::Failed(why);
             state.members[member].ahead.clear();
+            state.members[member].lacks = None;
+            state.superblock.members[member].left = state.generation_known;
+            state.intents.goes_away();
             let tasks = state.groups.give_up(disk);
             state.ready.extend(tasks);
         } else {
@@ -191,8 +199,18 @@ pub(super) async fn take_out(handle: &Handle, disk: Disk, why: Why) {
 
 /// Makes a region dirty on all members before something is written into it; ended by [`State::intents`]' `end`.
 pub(super) async fn announce(handle: &Handle, region: u64) {
-    let mut is_durable = handle.with(|state| state.intents.begin(region));
-    while !is_durable {
+    handle.with(|state| state.intents.begin(region));
+    loop {
+        let is_durable = handle.with(|state| {
+            let is_anybody_out = state.is_anybody_out();
+            if is_anybody_out {
+                state.intents.away.set(region, true);
+            }
+            state.intents.is_announced(region, is_anybody_out)
+        });
+        if is_durable {
+            return;
+        }
         let page = region / handle.with(|state| state.geometry.regions_per_page());
         if handle.with(|state| state.intents.pages_busy.insert(page)) {
             write_intents(handle, &[page], true).await;
@@ -203,7 +221,6 @@ pub(super) async fn announce(handle: &Handle, region: u64) {
         } else {
             handle.park(Queue::Intent).await;
         }
-        is_durable = handle.with(|state| state.intents.durable.get(region));
     }
 }
 
@@ -214,20 +231,41 @@ pub(super) async fn announce_again(handle: &Handle) {
 }
 
 async fn write_intents(handle: &Handle, pages: &[u64], is_durable: bool) {
+    write_regions(handle, Told::Dirty, pages, is_durable).await;
+    if handle.with(|state| state.is_anybody_out()) {
+        write_regions(handle, Told::WhileOut, pages, is_durable).await;
+    }
+}
+
+/// Writes pages of what is told of regions to all members. Nobody else writes these pages meanwhile.
+async fn write_regions(handle: &Handle, told: Told, pages: &[u64], is_durable: bool) {
     let (ops, written) = handle.with(|state| {
         let members = state.attached();
         let mut ops = Vec::new();
         for &page in pages {
-            let block = intent::encode(&state.geometry, state.superblock.array, page, &state.intents.dirty);
-            let offset = state.geometry.intent_page_offset(page);
-            ops.extend(members.iter().map(|&slot| (slot, OpKind::Write { offset, buffer: block.clone(), is_durable })));
+            let (offset, buffer) = region_page(state, told, page);
+            ops.extend(
+                members.iter().map(|&slot| (slot, OpKind::Write { offset, buffer: buffer.clone(), is_durable })),
+            );
         }
         let per_page = state.geometry.regions_per_page();
         let is_here = |region: &u64| pages.contains(&(region / per_page));
-        (ops, state.intents.dirty.iter().filter(is_here).collect::<Vec<_>>())
+        (ops, state.intents.of(told).iter().filter(is_here).collect::<Vec<_>>())
     });
     write_all(handle, ops).await;
-    handle.with(|state| written.into_iter().for_each(|region| state.intents.durable.set(region, true)));
+    handle.with(|state| {
+        let durable = match told {
+            Told::Dirty => &mut state.intents.durable,
+            Told::WhileOut => &mut state.intents.away_durable,
+        };
+        written.into_iter().for_each(|region| durable.set(region, true));
+    });
+}
+
+/// A page of what is told of regions now, and where it lies.
+pub(super) fn region_page(state: &State, told: Told, page: u64) -> (u64, Buffer) {
+    let (geometry, array) = (&state.geometry, state.superblock.array);
+    (told.offset(geometry, page), intent::encode(geometry, array, told, page, state.intents.of(told)))
 }
 
 /// Cleans idle regions from time to time while there are dirty ones.
@@ -265,6 +303,14 @@ pub(super) async fn clean(handle: &Handle, before: Nanos) {
     let per_page = handle.with(|state| state.geometry.regions_per_page());
     while handle.with(|state| !state.intents.pages_busy.is_empty()) {
         handle.park(Queue::Intent).await;
+    }
+    // What a member that is out may lack is durable before it is dirty no more.
+    if handle.with(|state| state.is_anybody_out()) {
+        let pages: BTreeSet<u64> = covered.iter().map(|region| region / per_page).collect();
+        let pages: Vec<u64> = pages.into_iter().collect();
+        handle.with(|state| state.intents.pages_busy.extend(&pages));
+        write_regions(handle, Told::WhileOut, &pages, true).await;
+        handle.with(|state| state.intents.pages_busy.retain(|page| !pages.contains(page)));
     }
     let pages = handle.with(|state| {
         let pages = state.intents.clean(&covered, before, per_page);

@@ -8,7 +8,7 @@ use super::resolve;
 use super::settle;
 use super::state::{Life, Queue, State};
 use crate::buffer::Buffer;
-use crate::format::intent;
+use crate::format::intent::Told;
 use crate::format::superblock::{MemberState, Why};
 use crate::format::uuid::Uuid;
 use crate::member::{OpKind, Slot};
@@ -38,13 +38,14 @@ pub(super) fn resume(handle: &Handle) {
     }
 }
 
-/// Takes a new disk as the member `slot`: it gets the maps, then everything else, while the volume goes on.
-pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
-    // Its maps are those of the others, which are not known before.
-    while handle.with(|state| state.life == Life::Opening) {
-        handle.park(Queue::Open).await;
-    }
-    if handle.with(|state| state.life != Life::Open || state.is_attached(slot)) {
+/// Takes a disk in as the member `slot`: it gets the maps, then everything else, while the volume goes on. One that is back
+/// holds what was not written since it left.
+pub(super) async fn take_in(handle: Handle, slot: Slot, uuid: Uuid, is_back: bool) {
+    let is_open = handle.with(|state| {
+        state.joining.remove(slot);
+        state.life == Life::Open
+    });
+    if !is_open {
         return;
     }
     handle.with(|state| {
@@ -52,11 +53,17 @@ pub(super) async fn replace(handle: Handle, slot: Slot, uuid: Uuid) {
         state.members[slot].is_newcomer = true;
         state.members[slot].has_maps = false;
         state.members[slot].ahead.clear();
+        state.members[slot].lacks = is_back.then(|| state.intents.away.clone());
+        if is_back {
+            // What was read while it was out was not read of it.
+            state.read_status.clear_all();
+        }
         state.members[slot].stripes_vouched = 0;
         state.members[slot].faults.clear();
         state.superblock.members[slot].uuid = uuid;
         state.superblock.members[slot].term += 1;
         state.superblock.members[slot].faults = 0;
+        state.superblock.members[slot].left = 0;
     });
     let disk = handle.with(|state| state.disk(slot));
     maps(&handle, disk).await;
@@ -85,8 +92,8 @@ async fn maps(handle: &Handle, disk: Disk) {
     let pages: Vec<(u64, Buffer)> = handle.with(|state| {
         let all = 0..state.geometry.intent_pages;
         state.intents.pages_busy.extend(all.clone());
-        let block = |page| intent::encode(&state.geometry, state.superblock.array, page, &state.intents.dirty);
-        all.map(|page| (state.geometry.intent_page_offset(page), block(page))).collect()
+        let both = |page| [Told::Dirty, Told::WhileOut].map(|told| persist::region_page(state, told, page));
+        all.flat_map(both).collect()
     });
     let write = |(offset, buffer)| (disk.member, OpKind::Write { offset, buffer, is_durable: true });
     let done = handle.ops(pages.into_iter().map(write).collect()).await;
@@ -139,12 +146,18 @@ async fn run(handle: &Handle, disk: Disk) {
     let mut windows = 0;
     // How far a disk is rests on the written map, pages of which wait for that, too.
     settled(handle).await;
-    while let Some(from) = handle.with(|state| stripes_done(state, disk)) {
+    while let Some(from) = handle.with(|state| skip(state, disk)) {
         let slot = disk.member;
         let stripes = handle.with(|state| state.geometry.stripes);
         if from >= stripes {
             if is_vouched_for(handle, disk).await {
-                handle.with(|state| state.members[slot].state = MemberState::Active);
+                handle.with(|state| {
+                    state.members[slot].state = MemberState::Active;
+                    state.members[slot].lacks = None;
+                    if !state.is_anybody_out() {
+                        state.intents.all_are_back();
+                    }
+                });
                 persist::commit(handle, |_| ()).await;
             }
             return;
@@ -175,6 +188,23 @@ async fn run(handle: &Handle, disk: Disk) {
             persist::commit(handle, |_| ()).await;
         }
     }
+}
+
+/// Passes over what a member that is back holds already; how far it is then.
+fn skip(state: &mut State, disk: Disk) -> Option<u64> {
+    let done = stripes_done(state, disk)?;
+    let next = match &state.members[disk.member].lacks {
+        Some(lacks) if done < state.geometry.stripes => {
+            let region = state.geometry.region_of(done);
+            let next = lacks.iter().find(|&lacked| lacked >= region);
+            next.map_or(state.geometry.stripes, |next| state.geometry.stripes_of_region(next).start.max(done))
+        }
+        _ => done,
+    };
+    if next > done {
+        state.members[disk.member].state = MemberState::Rebuilding { stripes_done: next };
+    }
+    Some(next)
 }
 
 /// Makes the written map durable before a superblock says how far this disk is: a stripe that was trimmed meanwhile was

@@ -12,7 +12,8 @@ use super::wipe;
 use crate::buffer::Buffer;
 use crate::format::bits::Bits;
 use crate::format::geometry::WRITTEN_PAGE_BYTES;
-use crate::format::{intent, written};
+use crate::format::intent::{self, Told};
+use crate::format::written;
 use crate::layout::DISKS_MAX;
 use crate::member::{OpKind, Slot};
 use std::collections::BTreeSet;
@@ -27,7 +28,11 @@ const _: () = assert!(PAGES_AT_ONCE as usize * 2 * DISKS_MAX <= GROUP_OPS_MAX);
 /// judged, never settled.
 pub(super) async fn open(handle: Handle) {
     let was_clean = handle.with(|state| state.superblock.is_clean);
-    let told = read_intents(&handle).await;
+    let told = read_intents(&handle, Told::Dirty).await;
+    let away = match handle.with(|state| state.is_anybody_out()) {
+        true => Some(read_intents(&handle, Told::WhileOut).await),
+        false => None,
+    };
     let disputed = read_written(&handle).await;
     if was_clean {
         handle.with(|state| vouch(state, &disputed));
@@ -38,6 +43,10 @@ pub(super) async fn open(handle: Handle) {
         let dirty = if was_clean { Bits::zeros(state.geometry.regions()) } else { told.clone() };
         state.unsettled = Unsettled::new(&dirty);
         state.intents = Intents::new(dirty);
+        if let Some(away) = away {
+            state.intents.away = away;
+            state.intents.goes_away();
+        }
         !state.options.is_read_only
     });
     if is_writable && handle.with(|state| state.life == Life::Opening) {
@@ -81,18 +90,16 @@ pub(super) async fn open(handle: Handle) {
     super::rebuild::resume(&handle);
 }
 
-async fn read_intents(handle: &Handle) -> Bits {
+async fn read_intents(handle: &Handle, told: Told) -> Bits {
     let pages = handle.with(|state| state.geometry.intent_pages);
     let places: Vec<(u64, u64, usize)> = handle.with(|state| {
-        (0..pages)
-            .map(|page| (page, state.geometry.intent_page_offset(page), state.geometry.block_bytes as usize))
-            .collect()
+        (0..pages).map(|page| (page, told.offset(&state.geometry, page), state.geometry.block_bytes as usize)).collect()
     });
     let found = read_pages(handle, &places).await;
     handle.with(|state| {
         let array = state.superblock.array;
         let sound = found.iter().filter_map(|found| {
-            let page = intent::Page::decode(&found.block, array, found.page).ok()?;
+            let page = intent::Page::decode(&found.block, array, told, found.page).ok()?;
             Some((found.is_abreast, page))
         });
         let mut union = intent::Union::new(&state.geometry);

@@ -63,8 +63,10 @@ pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
 
     let is_clean = stripe_rows.erased.is_empty() && stripe_rows.lost.is_empty() && !stripe_rows.is_mismatch;
     let (present, is_writable) = handle.with(|state| {
-        let present = Slots::range(0, state.shape().slots()) - state.missing(stripe);
-        (present, state.is_writable())
+        // A member that came back since the rows were read is not blamed for not having been there.
+        let was_there = |&slot: &usize| rows.evidence.rows[slot].standing != Standing::Missing;
+        let present: Slots = (0..state.shape().slots()).filter(was_there).collect();
+        (present - state.missing(stripe), state.is_writable())
     });
     let wanted = stripe_rows.rebuilt & present;
     let repaired = if is_writable && !wanted.is_empty() {

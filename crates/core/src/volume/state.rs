@@ -80,6 +80,8 @@ pub(super) struct Member {
     /// Are the intents and the written map on it? It gets no superblock before: what else lies in their places may be those
     /// of another time.
     pub has_maps: bool,
+    /// While one is rebuilt that was the same member before: the regions that were written since; it holds all others.
+    pub lacks: Option<Bits>,
     /// While it is rebuilt: stripes behind `stripes_done` that it holds already.
     pub ahead: BTreeSet<u64>,
     /// Of its `stripes_done`, those that it may be said to hold: the written map is durable as it was when they were done.
@@ -116,6 +118,8 @@ pub(super) struct State {
     /// As it was last written.
     pub superblock_written: Option<Superblock>,
     pub superblock_rounds: Rounds,
+    /// The newest generation of superblocks that all attached members are known to have.
+    pub generation_known: u64,
     pub members: Vec<Member>,
     pub write_number: u64,
     /// Numbers below this are reserved, durably.
@@ -144,6 +148,8 @@ pub(super) struct State {
     pub abreast: Slots,
     /// Requests that were taken and not replied to, and whatever else may write: stopping waits for it.
     pub requests: usize,
+    /// Members that are being taken in, and have no disk in use yet.
+    pub joining: Slots,
     /// Disks that are being rebuilt.
     pub rebuilds: BTreeSet<Disk>,
     /// Stripes to be looked at: a misdirected write named them as its true target.
@@ -207,7 +213,9 @@ impl State {
         match self.members[member].state {
             MemberState::Active => true,
             MemberState::Rebuilding { stripes_done } => {
-                stripe < stripes_done || self.members[member].ahead.contains(&stripe)
+                let Member { ahead, lacks, .. } = &self.members[member];
+                let is_kept = |lacks: &Bits| !lacks.get(self.geometry.region_of(stripe));
+                stripe < stripes_done || ahead.contains(&stripe) || lacks.as_ref().is_some_and(is_kept)
             }
             MemberState::Failed(_) | MemberState::Missing => false,
         }
@@ -216,6 +224,11 @@ impl State {
     /// Is there a disk behind this member, to be kept up to date?
     pub fn is_attached(&self, member: Slot) -> bool {
         matches!(self.members[member].state, MemberState::Active | MemberState::Rebuilding { .. })
+    }
+
+    /// Is any member out, and not replaced?
+    pub fn is_anybody_out(&self) -> bool {
+        (0..self.members.len()).any(|member| !self.is_attached(member))
     }
 
     /// The disk that is in a member's place now.

@@ -20,6 +20,7 @@ mod attacks;
 mod crashes;
 mod mutants;
 mod promises;
+mod returns;
 
 const MEMBER_BYTES: u64 = 3 << 20;
 const CHUNK: u64 = 4096;

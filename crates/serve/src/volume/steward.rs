@@ -265,6 +265,11 @@ impl Steward {
         if self.volume.is_read_only() {
             return Err("the volume is open for reading only".to_owned());
         }
+        if !self.volume.can_take_in(member) {
+            return Err(
+                "the volume is being opened, or stopped, or takes a disk in there already: try again".to_owned()
+            );
+        }
         // The disk that was in this place is let go: it may be the one that comes back.
         members.set(member, None);
         let geometry = self.volume.superblock().geometry;

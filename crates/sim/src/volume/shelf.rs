@@ -385,6 +385,14 @@ impl Shelf {
         self.atlas.lacks(&self.disks, member);
     }
 
+    /// A disk is pulled and put in again: what is under way on it ends as gone.
+    pub fn put_back(&mut self, now: Nanos, member: usize) {
+        self.disks[member].incarnation += 1;
+        if self.hung == Some(member) {
+            self.release(now);
+        }
+    }
+
     fn read(&mut self, now: Nanos, member: usize, offset: u64, buffer: &mut [u8]) -> Result<(), Fault> {
         let len = buffer.len() as u64;
         let stray = self.mischief.stray((member, offset, len), &self.disks, &self.atlas);

@@ -4,10 +4,11 @@ use super::disk::{Fate, MemberDisk};
 use super::setting::Setting;
 use scrubjay_core::block::RequestId;
 use scrubjay_core::format::assemble::{Assembly, Given, assemble};
+use scrubjay_core::format::blank;
 use scrubjay_core::format::geometry::{SUPERBLOCK_BYTES, TAIL_BYTES};
+use scrubjay_core::format::intent::{self, Told};
 use scrubjay_core::format::superblock::{MemberState, Superblock, newest};
 use scrubjay_core::format::uuid::Uuid;
-use scrubjay_core::format::{blank, intent};
 use scrubjay_core::member::{Array, Slot};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{Nanos, UnixSeconds};
@@ -58,9 +59,16 @@ pub trait Subject: Array + Sized {
     /// Takes a member out.
     fn fail(&mut self, now: Nanos, slot: Slot);
 
+    /// Is this member out, and may a disk be put into its place?
+    fn can_take_in(&self, slot: Slot) -> bool;
+
     /// This disk is in the place of a member that is out; makes it a member, by a name it never had. What it says of itself
     /// is wiped first.
     fn replace(&mut self, now: Nanos, slot: Slot, disk: &mut MemberDisk, name: u64);
+
+    /// This disk is in the place of a member that is out, and was that one before; makes it a member again, by a name it never
+    /// had, if that may be; says whether.
+    fn readd(&mut self, now: Nanos, disk: &MemberDisk, name: u64) -> bool;
 
     /// Why these disks are no array that can be started; nothing if they are one.
     fn refusal(disks: &[MemberDisk]) -> Option<String>;
@@ -109,7 +117,7 @@ impl Subject for Volume {
         for disk in disks.iter().filter(|disk| !disk.is_gone) {
             for index in 0..geometry.intent_pages {
                 let is_read = disk.read(geometry.intent_page_offset(index), &mut block).is_ok();
-                let page = intent::Page::decode(&block, ARRAY, index).ok().filter(|_| is_read);
+                let page = intent::Page::decode(&block, ARRAY, Told::Dirty, index).ok().filter(|_| is_read);
                 page.iter().for_each(|page| union.add(page));
             }
         }
@@ -148,6 +156,10 @@ impl Subject for Volume {
         Volume::fail(self, now, slot);
     }
 
+    fn can_take_in(&self, slot: Slot) -> bool {
+        Volume::can_take_in(self, slot)
+    }
+
     fn replace(&mut self, now: Nanos, slot: Slot, disk: &mut MemberDisk, name: u64) {
         if let Some(before) = superblock(disk) {
             self.skip_write_numbers(before.write_mark);
@@ -156,8 +168,12 @@ impl Subject for Volume {
         for offset in Superblock::offsets(disk.bytes()).into_iter().flatten().step_by(2) {
             disk.write(offset, &zeros, true, Fate::HONEST);
         }
-        let uuid = Uuid::of_random((u128::from(name) << 64 | u128::from(!name)).to_le_bytes());
-        Volume::replace(self, now, slot, uuid, disk.bytes());
+        Volume::replace(self, now, slot, uuid(name), disk.bytes());
+    }
+
+    fn readd(&mut self, now: Nanos, disk: &MemberDisk, name: u64) -> bool {
+        let theirs = superblock(disk);
+        theirs.is_some_and(|theirs| Volume::readd(self, now, &theirs, uuid(name), disk.bytes()).is_ok())
     }
 }
 
@@ -170,6 +186,10 @@ fn given(disks: &[MemberDisk]) -> Vec<Given> {
         says: Ok(superblock),
     };
     (0..disks.len()).filter_map(says).map(given).collect()
+}
+
+fn uuid(name: u64) -> Uuid {
+    Uuid::of_random((u128::from(name) << 64 | u128::from(!name)).to_le_bytes())
 }
 
 /// Another number for each start of a world.

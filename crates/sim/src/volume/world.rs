@@ -241,10 +241,16 @@ impl<'a, S: Subject> World<'a, S> {
 
     /// Puts a new disk in the place of a member that the volume knows to be out.
     fn exchange(&mut self) {
-        let is_out = |state: &MemberState| matches!(state, MemberState::Failed(_) | MemberState::Missing);
-        let Some(slot) = self.subject.health().members.iter().position(is_out) else { return };
-        self.shelf.exchange(self.now, slot);
+        let Some(slot) = (0..self.shelf.disks.len()).find(|&slot| self.subject.can_take_in(slot)) else { return };
         let name = self.rng.bits();
+        if self.rng.below(2) == 0 && !self.shelf.disks[slot].is_gone {
+            self.shelf.put_back(self.now, slot);
+            if self.subject.readd(self.now, &self.shelf.disks[slot], name) {
+                self.trace.say(self.now, || format!("disk {slot} is taken back"));
+                return;
+            }
+        }
+        self.shelf.exchange(self.now, slot);
         self.subject.replace(self.now, slot, &mut self.shelf.disks[slot], name);
     }
 
@@ -478,7 +484,9 @@ impl<'a, S: Subject> World<'a, S> {
             let is_its = !self.shelf.atlas.lacking[record.member];
             assert!(!is_its || self.shelf.is_right(row), "{record:?}, but the medium does not hold what it should");
         }
-        if record.end == End::Lost || self.shelf.atlas.is_doubtful(stripe) {
+        // What a new disk got where something was lost proves nothing, and is wrong when a member comes back that knows.
+        let was_lost = self.lost.range((stripe, 0)..(stripe + 1, 0)).next().is_some();
+        if record.end == End::Lost || was_lost || self.shelf.atlas.is_doubtful(stripe) {
             return;
         }
         let planted = self.shelf.planted.get(&row).map_or(&[][..], Vec::as_slice);

@@ -186,8 +186,13 @@ fn who_is_being_rebuilt_is_in_up_to_there() {
 #[test]
 fn who_is_being_rebuilt_speaks_for_nobody_else() {
     let mut members = three();
-    let newcomer =
-        MemberRecord { uuid: Uuid([7; 16]), term: 1, state: MemberState::Rebuilding { stripes_done: 0 }, faults: 0 };
+    let newcomer = MemberRecord {
+        uuid: Uuid([7; 16]),
+        term: 1,
+        state: MemberState::Rebuilding { stripes_done: 0 },
+        faults: 0,
+        left: 0,
+    };
     change(&mut members[2], |says| (says.generation, says.members[2]) = (9, newcomer));
     for member in &mut members[..2] {
         change(member, |says| {
@@ -321,7 +326,7 @@ impl World {
         if !inside.contains(&member) {
             let state = MemberState::Rebuilding { stripes_done: 0 };
             let term = table.members[member].term + 1;
-            table.members[member] = MemberRecord { uuid: Uuid([self.next_uuid; 16]), term, state, faults: 0 };
+            table.members[member] = MemberRecord { uuid: Uuid([self.next_uuid; 16]), term, state, faults: 0, left: 0 };
             self.next_uuid += 1;
             inside.insert(if is_first { 0 } else { inside.len() }, member);
             if !self.write(&mut table, &inside, written) {

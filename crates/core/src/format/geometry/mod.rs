@@ -22,6 +22,8 @@ use std::ops::Range;
 
 /// Where the intents begin.
 const INTENT_OFFSET: u64 = 64 << 10;
+/// So far behind the intents lies what was written while a member was out.
+const AWAY_OFFSET: u64 = 32 << 10;
 /// Where the written map begins. The intents end before: [`REGIONS_MAX`] take nine pages of 512 bytes, or two of 4096.
 const WRITTEN_OFFSET: u64 = 128 << 10;
 /// Data begin at a multiple of this, as partitions do: whatever the disk's inner blocks are, they divide it.
@@ -213,6 +215,11 @@ impl Geometry {
     /// Where a page of the intents lies.
     pub fn intent_page_offset(&self, index: u64) -> u64 {
         self.intent_offset + index * self.block_bytes
+    }
+
+    /// Where a page lies of what was written while a member was out: there are as many as of the intents.
+    pub fn away_page_offset(&self, index: u64) -> u64 {
+        self.intent_offset + AWAY_OFFSET + index * self.block_bytes
     }
 
     /// How many stripes one page of the written map tells of.

@@ -18,6 +18,8 @@ pub struct MemberRecord {
     pub state: MemberState,
     /// How many faults were located on it.
     pub faults: u32,
+    /// Of one that is out: the last generation of superblocks that it is known to have. Zero of others.
+    pub left: u64,
 }
 
 /// How a member is.
@@ -52,14 +54,14 @@ pub enum Why {
 impl MemberRecord {
     /// A line of the table.
     pub(super) fn encode(&self, to: &mut Writer<'_>) {
-        let (state, why, stripes_done) = match self.state {
+        let (state, why, number) = match self.state {
             MemberState::Active => (1, 0, 0),
-            MemberState::Failed(why) => (2, why as u8, 0),
-            MemberState::Missing => (3, 0, 0),
+            MemberState::Failed(why) => (2, why as u8, self.left),
+            MemberState::Missing => (3, 0, self.left),
             MemberState::Rebuilding { stripes_done } => (4, 0, stripes_done),
         };
         to.bytes(&self.uuid.0);
-        to.u64(stripes_done);
+        to.u64(number);
         to.u32(self.faults);
         to.u8(state);
         to.u8(why);
@@ -68,16 +70,17 @@ impl MemberRecord {
 
     /// The opposite; or what makes no sense.
     pub(super) fn decode(from: &mut Reader<'_>) -> Result<MemberRecord, &'static str> {
-        let (uuid, stripes_done, faults) = (Uuid(from.array()), from.u64(), from.u32());
+        let (uuid, number, faults) = (Uuid(from.array()), from.u64(), from.u32());
         let state = match (from.u8(), from.u8()) {
             (1, 0) => MemberState::Active,
             (2, why) => MemberState::Failed(Why::of_code(why).ok_or("why a member failed")?),
             (3, 0) => MemberState::Missing,
-            (4, 0) => MemberState::Rebuilding { stripes_done },
+            (4, 0) => MemberState::Rebuilding { stripes_done: number },
             _ => return Err("the state of a member"),
         };
         let term = u16::from_le_bytes(from.array());
-        Ok(MemberRecord { uuid, term, state, faults })
+        let left = if matches!(state, MemberState::Failed(_) | MemberState::Missing) { number } else { 0 };
+        Ok(MemberRecord { uuid, term, state, faults, left })
     }
 }
 
@@ -112,7 +115,8 @@ mod tests {
         let failed = Why::ALL.map(MemberState::Failed);
         let states = [MemberState::Active, MemberState::Missing, MemberState::Rebuilding { stripes_done: 1 << 31 }];
         for state in states.into_iter().chain(failed) {
-            let record = MemberRecord { uuid: Uuid([7; 16]), term: 0x102, state, faults: 3 };
+            let left = if matches!(state, MemberState::Failed(_) | MemberState::Missing) { 1 << 40 } else { 0 };
+            let record = MemberRecord { uuid: Uuid([7; 16]), term: 0x102, state, faults: 3, left };
             let mut line = [0; RECORD_BYTES];
             record.encode(&mut Writer::new(&mut line));
             assert_eq!(MemberRecord::decode(&mut Reader::new(&line)), Ok(record));

@@ -526,7 +526,7 @@ fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
         }
     }
     // An intent that never came to the medium.
-    let page = intent::encode(&geometry, Uuid([1; 16]), 0, &Bits::zeros(geometry.regions()));
+    let page = intent::encode(&geometry, Uuid([1; 16]), intent::Told::Dirty, 0, &Bits::zeros(geometry.regions()));
     let at = geometry.intent_page_offset(0) as usize;
     rig.members[2][at..at + page.len()].copy_from_slice(&page);
     assert_eq!(beside(&mut rig), [(Place::Intents { page: 0 }, End::Repaired)]);

@@ -1,0 +1,64 @@
+//! Whether a member that was out may come back, and lacks no more than what was written since.
+
+use super::{MemberState, Superblock};
+use std::fmt;
+
+/// Why it may not: it is rebuilt as a whole then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoReturn {
+    /// It is no member of this volume.
+    Foreign,
+    /// The member in its slot is not out, or is not this one.
+    NotOut,
+    /// It did not hold all that it should when it left.
+    Incomplete,
+    /// It is of an earlier time than when it left: a copy, or a snapshot.
+    Older,
+    /// It was started without the others since.
+    WentOn,
+    /// It has not ended what it was asked before it was taken out.
+    Busy,
+}
+
+impl fmt::Display for NoReturn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NoReturn::Foreign => "it is no member of this volume",
+            NoReturn::NotOut => "its slot is taken, or was taken by another one since",
+            NoReturn::Incomplete => "it did not hold all that it should when it left",
+            NoReturn::Older => "what is on it is older than what was there when it left",
+            NoReturn::WentOn => "it was started without the others since it left, or left too long ago to tell",
+            NoReturn::Busy => "it has not ended what it was asked before it was taken out",
+        })
+    }
+}
+
+impl Superblock {
+    /// May the member that says `theirs` come back to the array that says this, with what it had when it left?
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn takes_back(&self, theirs: &Superblock) -> Result<(), NoReturn> {
+        if (theirs.array, theirs.created, theirs.geometry) != (self.array, self.created, self.geometry) {
+            return Err(NoReturn::Foreign);
+        }
+        let ours = self.members.get(theirs.slot).ok_or(NoReturn::Foreign)?;
+        let is_out = matches!(ours.state, MemberState::Failed(_) | MemberState::Missing);
+        if !is_out || (ours.uuid, ours.term) != (theirs.own().uuid, theirs.own().term) {
+            return Err(NoReturn::NotOut);
+        }
+        if theirs.own().state != MemberState::Active {
+            return Err(NoReturn::Incomplete);
+        }
+        if ours.left == 0 || theirs.generation < ours.left {
+            return Err(NoReturn::Older);
+        }
+        let last = theirs.starts[theirs.starts.len() - 1];
+        let is_known = self.starts.contains(&last) && theirs.generation <= self.generation;
+        let calls_out = self.members.iter().zip(&theirs.members).any(|(ours, theirs)| {
+            let is_out = matches!(theirs.state, MemberState::Failed(_) | MemberState::Missing);
+            ours.uuid == theirs.uuid && ours.state == MemberState::Active && is_out
+        });
+        if is_known && !calls_out { Ok(()) } else { Err(NoReturn::WentOn) }
+    }
+}

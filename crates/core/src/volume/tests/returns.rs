@@ -1,0 +1,121 @@
+//! Members that were out for a while come back with what they had.
+
+use super::promises::{members_of, right, superblock};
+use super::*;
+use crate::format::superblock::{MemberState, NoReturn};
+
+const STRIPE: u64 = 4 * CHUNK;
+
+/// Stripes of sevens, flushed; then member 2 is taken out.
+fn without(scheme: Scheme, stripes: u64) -> Rig {
+    let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    rig.wait(20_000_000_000);
+    rig.volume.fail(Nanos(rig.now), 2);
+    rig.pump();
+    rig
+}
+
+fn readd(rig: &mut Rig, member: usize) -> Result<(), NoReturn> {
+    let theirs = superblock(&rig.members[member]);
+    rig.volume.readd(Nanos(rig.now), &theirs, Uuid([77; 16]), MEMBER_BYTES)
+}
+
+#[test]
+fn a_member_that_is_back_is_given_what_was_written_since_and_nothing_else() {
+    for scheme in Scheme::ALL {
+        for restart in ["none", "stop", "kill"] {
+            let mut rig = without(scheme, 150);
+            rig.write(3 * STRIPE, &vec![8; STRIPE as usize]);
+            rig.write(40 * STRIPE + 5, &[9; 1000]);
+            let geometry = rig.geometry;
+            let mut rig = match restart {
+                "stop" => Rig::start(rig.stop(), geometry),
+                "kill" => Rig::start(members_of(&mut rig).0, geometry),
+                _ => rig,
+            };
+            let before = rig.bytes_read;
+            assert_eq!(readd(&mut rig, 2), Ok(()), "{scheme} {restart}");
+            rig.pump();
+            assert_eq!(rig.volume.status().members[2].0, MemberState::Active, "{scheme} {restart}");
+            let most = 3 * geometry.region_stripes * 6 * (CHUNK + 512) + (1 << 20);
+            assert!(rig.bytes_read - before < most as usize, "{scheme} {restart}: all of it was rebuilt");
+            // It can stand for two others.
+            rig.volume.fail(Nanos(rig.now), 0);
+            rig.volume.fail(Nanos(rig.now), 1);
+            rig.pump();
+            let mut expected = right(7, 150 * STRIPE);
+            expected[(3 * STRIPE) as usize..(4 * STRIPE) as usize].fill(Some(8));
+            expected[(40 * STRIPE + 5) as usize..(40 * STRIPE + 1005) as usize].fill(Some(9));
+            assert!(rig.read(0, 150 * STRIPE) == expected, "{scheme} {restart}");
+        }
+    }
+}
+
+#[test]
+fn what_was_under_way_when_a_member_left_is_among_what_it_lacks() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; (20 * STRIPE) as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    // It had said that it did this, and lost it with its power.
+    let (member, at) = rig.place(5, 1);
+    let row = at..at + rig.geometry.row_bytes() as usize;
+    let old = rig.members[member][row.clone()].to_vec();
+    rig.write(5 * STRIPE, &vec![8; STRIPE as usize]);
+    rig.volume.fail(Nanos(rig.now), member);
+    rig.pump();
+    rig.members[member][row.clone()].copy_from_slice(&old);
+    assert_eq!(readd(&mut rig, member), Ok(()));
+    rig.pump();
+    assert!(rig.members[member][row] != old[..]);
+    assert!(rig.read(5 * STRIPE, STRIPE) == right(8, STRIPE) && rig.kinds().is_empty());
+}
+
+#[test]
+fn who_is_of_another_time_or_went_on_alone_does_not_come_back_so() {
+    let mut rig = without(Scheme::Stamp, 20);
+    let left = rig.members[2].clone();
+    // A copy of an earlier time.
+    let mut old = superblock(&left);
+    old.generation -= 1;
+    let readd_as =
+        |rig: &mut Rig, theirs: &Superblock| rig.volume.readd(Nanos(rig.now), theirs, Uuid([77; 16]), MEMBER_BYTES);
+    assert_eq!(readd_as(&mut rig, &old), Err(NoReturn::Older));
+    let mut alone = superblock(&left);
+    alone.begin_start(99);
+    assert_eq!(readd_as(&mut rig, &alone), Err(NoReturn::WentOn));
+    let mut foreign = superblock(&left);
+    foreign.array = Uuid([5; 16]);
+    assert_eq!(readd_as(&mut rig, &foreign), Err(NoReturn::Foreign));
+    let other = superblock(&rig.members[3]);
+    assert_eq!(readd_as(&mut rig, &other), Err(NoReturn::NotOut));
+    // Another disk had its place meanwhile.
+    rig.members[2].fill(0);
+    rig.volume.replace(Nanos(rig.now), 2, Uuid([9; 16]), MEMBER_BYTES);
+    rig.pump();
+    rig.volume.fail(Nanos(rig.now), 2);
+    rig.pump();
+    assert_eq!(readd_as(&mut rig, &superblock(&left)), Err(NoReturn::NotOut));
+    assert_eq!(readd(&mut rig, 2), Ok(()));
+}
+
+#[test]
+fn who_has_not_ended_what_it_was_asked_does_not_come_back_before() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; (20 * STRIPE) as usize]);
+    rig.hangs = Some(2);
+    let data = Buffer::copy_of(&vec![8; STRIPE as usize]);
+    rig.volume.submit(Nanos(rig.now), RequestId(50), Request::Write { offset: 0, data, is_durable: false });
+    rig.pump();
+    rig.wait(60_000_000_000);
+    assert!(matches!(rig.volume.status().members[2].0, MemberState::Failed(_)));
+    rig.hangs = None;
+    assert_eq!(readd(&mut rig, 2), Err(NoReturn::Busy));
+    for id in std::mem::take(&mut rig.held) {
+        rig.volume.handle(Nanos(rig.now), Done { id, buffer: None, result: Ok(()) });
+    }
+    assert_eq!(readd(&mut rig, 2), Ok(()));
+    rig.pump();
+    assert_eq!(rig.volume.status().members[2].0, MemberState::Active);
+}
