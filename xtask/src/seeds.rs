@@ -8,6 +8,8 @@ use std::process::Command;
 /// # Errors
 /// When cargo cannot be run.
 pub fn run(arguments: &[String]) -> Result<bool> {
-    let cargo = ["run", "--quiet", "--release", "--package", "scrubjay-sim", "--example", "seeds", "--"];
-    Ok(Command::new("cargo").args(cargo).args(arguments).status()?.success())
+    let cargo = ["run", "--quiet", "--release", "--package", "scrubjay-sim", "--example", "seeds"];
+    let is_planted = arguments.iter().any(|argument| argument == "--planted");
+    let features: &[&str] = if is_planted { &["--features", "planted"] } else { &[] };
+    Ok(Command::new("cargo").args(cargo).args(features).arg("--").args(arguments).status()?.success())
 }

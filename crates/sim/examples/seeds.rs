@@ -90,6 +90,10 @@ fn run(arguments: &Arguments) -> bool {
     let threads = arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
     match (arguments.seed, arguments.is_planted) {
         (Some(seed), _) => one(seed, arguments),
+        (None, true) if !cfg!(feature = "planted") => {
+            println!("built without the feature `planted`: no mistake can be made on purpose");
+            false
+        }
         (None, true) => {
             let seeds = arguments.count.unwrap_or(PLANTED_SEEDS);
             Planted::ALL

@@ -23,7 +23,8 @@ pub struct Options {
     pub write_numbers: u64,
     /// A random number for this start: it tells this history of the volume from any other.
     pub start_number: u64,
-    /// A fault of our own, to prove that tests find it. Never set outside of tests.
+    /// A mistake to be made on purpose, to prove that tests find it.
+    #[cfg(feature = "planted")]
     pub planted: Option<Planted>,
 }
 
@@ -41,12 +42,14 @@ impl Default for Options {
             member_bytes: Vec::new(),
             write_numbers: 1 << 20,
             start_number: 0,
+            #[cfg(feature = "planted")]
             planted: None,
         }
     }
 }
 
-/// Mistakes that can be made on purpose: tests of the tests.
+/// Mistakes that can be made on purpose: tests of the tests. Without the feature `planted` nobody makes them, and the compiler
+/// leaves them out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planted {
     /// A reconstruction does not compare the parities' lists with each other.
@@ -63,11 +66,15 @@ pub enum Planted {
     CleanUnsettled,
     /// A verification says nothing of chunks that were marked as lost earlier.
     PassOverMarks,
+    /// A member that comes back is said to lack what was written since, but not what was under way when it left.
+    ForgetWhatWasUnderWay,
+    /// A write number is used before it is durably reserved.
+    UseUnreservedNumbers,
 }
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 7] = [
+    pub const ALL: [Planted; 9] = [
         Planted::SkipOneListComparison,
         Planted::SetReadBitWithoutFlush,
         Planted::AckBeforeLastWrite,
@@ -75,5 +82,7 @@ impl Planted {
         Planted::ReadUnsettled,
         Planted::CleanUnsettled,
         Planted::PassOverMarks,
+        Planted::ForgetWhatWasUnderWay,
+        Planted::UseUnreservedNumbers,
     ];
 }

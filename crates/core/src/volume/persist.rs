@@ -29,7 +29,9 @@ pub(super) async fn next_write_number(handle: &Handle) -> u64 {
     loop {
         let number = handle.with(|state| {
             let number = state.write_number;
-            (number < state.write_numbers_end).then(|| {
+            let is_hasty = state.is_planted(Planted::UseUnreservedNumbers);
+            let end = if is_hasty { state.superblock.write_mark } else { state.write_numbers_end };
+            (number < end).then(|| {
                 state.write_number += 1;
                 number
             })
@@ -184,7 +186,9 @@ pub(super) async fn take_out(handle: &Handle, disk: Disk, why: Why) {
             state.members[member].ahead.clear();
             state.members[member].lacks = None;
             state.superblock.members[member].left = state.generation_known;
-            state.intents.goes_away();
+            if !state.is_planted(Planted::ForgetWhatWasUnderWay) {
+                state.intents.goes_away();
+            }
             let tasks = state.groups.give_up(disk);
             state.ready.extend(tasks);
         } else {

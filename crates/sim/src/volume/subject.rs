@@ -96,6 +96,7 @@ impl Subject for Volume {
         let options = Options {
             intent_idle: setting.intent_idle,
             faults_max: setting.faults_max,
+            #[cfg(feature = "planted")]
             planted: setting.planted,
             write_numbers: setting.write_numbers,
             start_number: start_number(setting, &assembly),
