@@ -6,6 +6,7 @@
 
 use super::disk::MemberDisk;
 use super::subject::superblock;
+use scrubjay_core::format::bits::Bits;
 use scrubjay_core::format::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES};
 use scrubjay_core::format::superblock::Superblock;
 use scrubjay_core::format::written;
@@ -35,6 +36,21 @@ pub fn newest(geometry: &Geometry, disk: &MemberDisk) -> Vec<Option<u64>> {
     };
     let pages = (0..geometry.written_pages).map(|page| generation(page, 0).max(generation(page, 1)));
     [superblock.map(|superblock| superblock.generation)].into_iter().chain(pages).collect()
+}
+
+/// The stripes that the written map on these disks calls written.
+pub fn written(geometry: &Geometry, disks: &[MemberDisk]) -> Bits {
+    let mut map = written::Map::new(geometry);
+    let array = disks.iter().find_map(superblock).map(|superblock| superblock.array).unwrap_or_default();
+    let mut block = vec![0; WRITTEN_PAGE_BYTES as usize];
+    for disk in disks.iter().filter(|disk| !disk.is_gone) {
+        for (page, turn) in (0..geometry.written_pages).flat_map(|page| [(page, 0), (page, 1)]) {
+            let is_read = disk.read(geometry.written_page_offset(page, turn), &mut block).is_ok();
+            let page = written::Page::decode(&block, array, page).ok().filter(|_| is_read);
+            page.iter().for_each(|page| map.add(geometry, page));
+        }
+    }
+    map.stripes
 }
 
 /// Where it lies: before the rows, and at the end.

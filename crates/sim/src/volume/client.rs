@@ -208,6 +208,18 @@ impl Client {
         }
     }
 
+    /// The program is about to be killed, the disks are not: of these bytes what was acknowledged stays, unless a write of them
+    /// is under way and `is_first`.
+    pub fn keeps(&mut self, range: Range<u64>, is_first: bool) {
+        let is_hit = |pending: &Pending| match pending {
+            Pending::Write { range: written, .. } => written.start < range.end && range.start < written.end,
+            _ => false,
+        };
+        if !(is_first && self.pending.values().any(is_hit)) {
+            self.oracle.keeps(range);
+        }
+    }
+
     /// Nothing that was sent will be replied to.
     pub fn crash(&mut self) {
         self.pending.clear();

@@ -8,15 +8,14 @@
 //! ```
 //!
 //! # What the oracle accepts
-//! - Every byte that is returned as data is right, in every mode, after every fault and every crash; with the one
-//!   exception below.
+//! - Every byte that is returned as data is right, in every mode, after every fault and every crash; with the
+//!   exceptions below.
 //! - Without a crash, and with faults inside the assumptions ([`atlas`]): nothing is ever lost, no request fails.
 //! - After a crash of an array with all its members, and nothing else wrong in the stripes that were being written:
 //!   the same; what was not durable may be old or new, sector by sector ([`oracle`]).
 //! - *Dirty and hurt*: a stripe with a row that was under way or not flushed when the array crashed, and in which
 //!   something is missing, unreadable or silently corrupt then (or before the volume serves again), may lose chunks from
-//!   then on. In a bare array, which has no lists, so may every stripe of a region that the disks call dirty, after an
-//!   orderly stop as well: what cannot be decided stays dirty.
+//!   then on. In a bare array, which has no lists, so may every stripe of a region that the disks call dirty after it.
 //! - *The exception*: a data row that is silently corrupt when the array crashes in the middle of a write of its stripe,
 //!   or becomes so before that stripe is settled, looks like one that the crash tore. Where the crash spoilt too many of
 //!   the other rows to rebuild it, what it holds may be anything until it is written again: only a journal could tell. Over
@@ -30,6 +29,10 @@
 //!   dirty at a crash, and for what is lost.
 //! - No member leaves but by an act that costs one, or a write that its disk refused.
 //! - What a verification calls lost at the end is what reads find lost, to the byte.
+//! - What was acknowledged survives a kill that no loss of power follows (the disks live on), flushed or not; *the second
+//!   exception*: not the first write of a stripe, while another write of the same stripe is under way.
+//! - What comes of a record that says *repaired* is on the medium; and after a verification all of it is, beside the rows, too.
+//! - Two halves of an array that were started without each other are never put together.
 //! - Stopped in order means flushed: no disk that counts holds anything in its cache.
 //!
 //! # What is never planted
@@ -37,7 +40,7 @@
 //! assumptions have, of chunks that look whole), a parity reckoned from a stale one included. What a scheme of the paper
 //! cannot do: faults of parities under `pure`, stale chunks under `hybrid1` where versions may be used twice, silent
 //! faults in a bare array. A read that goes astray to the very place where a write did: two faults that agree. Faults of
-//! superblocks, intents and the written map, but for those of a crash.
+//! superblocks, intents and the written map on all active members at once ([`beside`]).
 
 pub mod atlas;
 pub mod beside;

@@ -176,6 +176,22 @@ impl Oracle {
         })
     }
 
+    /// What ended before now in this range survives what comes: the program is killed, and the disks are not. (A trim may come
+    /// undone, even if zeros were read.)
+    pub fn keeps(&mut self, range: Range<u64>) {
+        for start in self.split(range) {
+            let (step, values) = (self.step, self.values(start).clone());
+            let is_trim = |value: &Value| self.writes[value.write as usize].content == Content::ZerosPerhaps;
+            if values.iter().any(is_trim) {
+                continue;
+            }
+            for value in self.values(start).iter_mut().filter(|value| value.known <= step) {
+                value.is_revivable = false;
+            }
+            self.sweep(start);
+        }
+    }
+
     /// The device has lost its power or its program. What was under way will never be replied to.
     pub fn crash(&mut self) {
         self.step += 1;

@@ -60,6 +60,13 @@ pub enum Act {
     Verify,
 }
 
+impl Act {
+    /// Does the volume crash?
+    pub fn is_crash(self) -> bool {
+        matches!(self, Act::Crash(_) | Act::LoseDown(_) | Act::Return(_) | Act::Fork(_))
+    }
+}
+
 /// When something befalls the array: after so many requests were sent, and then so many operations of disks ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cue {

@@ -193,6 +193,16 @@ impl<'a, S: Subject> World<'a, S> {
     }
 
     fn crash(&mut self, survival: Survival) {
+        // What survives a kill may be lost to a loss of power that comes later, as long as nobody flushes it.
+        let is_last = !self.script.iter().any(|cue| cue.act.is_crash());
+        if survival == Survival::Ended && is_last && !self.setting.is_over_budget {
+            let geometry = self.setting.geometry;
+            let written = beside::written(&geometry, &self.shelf.disks);
+            for stripe in 0..geometry.stripes {
+                let start = stripe * geometry.stripe_bytes();
+                self.client.keeps(start..start + geometry.stripe_bytes(), !written.get(stripe));
+            }
+        }
         let undecidable = self.shelf.crash(self.now, survival);
         self.shelf.undecidable.clear();
         self.client.crash();
