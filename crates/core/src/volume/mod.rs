@@ -120,6 +120,7 @@ impl Volume {
             .iter()
             .map(|record| Member {
                 is_newcomer: false,
+                generation_known: assembly.superblock.generation,
                 has_maps: true,
                 lacks: None,
                 state: record.state,
@@ -152,7 +153,6 @@ impl Volume {
             array: superblock.array.id(),
             superblock_written: None,
             superblock_rounds: Rounds::default(),
-            generation_known: assembly.superblock.generation,
             members,
             write_number: superblock.write_mark.max(1),
             write_numbers_end: 0,

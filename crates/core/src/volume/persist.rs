@@ -16,6 +16,7 @@ use crate::format::superblock::Superblock;
 use crate::format::superblock::{MemberState, Why};
 use crate::format::written;
 use crate::member::{Fault, OpKind, Slot};
+use crate::slots::Slots;
 use crate::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -138,14 +139,16 @@ async fn superblock_round(handle: &Handle) {
         copies.into_iter().map(|[start, end]| (start, end)).unzip()
     };
     let groups = [active, known, new].map(halves);
+    let mut failed = Slots::NONE;
     for copies in groups.into_iter().flat_map(|(starts, ends)| [starts, ends]) {
         let is_current = |disk: Disk| handle.with(|state| state.is_current(disk));
         let copies = copies.into_iter().filter(|(disk, _)| is_current(*disk));
-        write_all(handle, copies.map(|(disk, copy)| (disk.member, copy)).collect()).await;
+        failed = failed | write_all(handle, copies.map(|(disk, copy)| (disk.member, copy)).collect()).await;
     }
     handle.with(|state| {
         newcomers.into_iter().for_each(|slot| state.members[slot].is_newcomer = false);
-        state.generation_known = generation;
+        let told: Vec<Slot> = state.attached().into_iter().filter(|&slot| !failed.contains(slot)).collect();
+        told.into_iter().for_each(|slot| state.members[slot].generation_known = generation);
     });
 }
 
@@ -153,13 +156,16 @@ fn write(offset: u64, buffer: Buffer) -> OpKind {
     OpKind::Write { offset, buffer, is_durable: true }
 }
 
-/// Does writes to several members; those that fail are taken out, and that is made known by a later round.
-pub(super) async fn write_all(handle: &Handle, ops: Vec<(Slot, OpKind)>) {
+/// Does writes to several members; those that fail are taken out, and that is made known by a later round. Who that is.
+pub(super) async fn write_all(handle: &Handle, ops: Vec<(Slot, OpKind)>) -> Slots {
     let done = handle.ops(ops).await;
-    for (disk, why) in failed(handle, done) {
+    let failed = failed(handle, done);
+    let members = failed.keys().map(|disk| disk.member).collect();
+    for (disk, why) in failed {
         let handle = handle.clone();
         handle.clone().spawn(async move { take_out(&handle, disk, why).await });
     }
+    members
 }
 
 /// Gives the buffers back; the disks whose operations failed, and why they are to be taken out.
@@ -185,7 +191,7 @@ pub(super) async fn take_out(handle: &Handle, disk: Disk, why: Why) {
             state.members[member].state = MemberState::Failed(why);
             state.members[member].ahead.clear();
             state.members[member].lacks = None;
-            state.superblock.members[member].left = state.generation_known;
+            state.superblock.members[member].left = state.members[member].generation_known;
             if !state.is_planted(Planted::ForgetWhatWasUnderWay) {
                 state.intents.goes_away();
             }

@@ -52,6 +52,7 @@ pub(super) async fn take_in(handle: Handle, slot: Slot, uuid: Uuid, is_back: boo
         state.members[slot].state = MemberState::Rebuilding { stripes_done: 0 };
         state.members[slot].is_newcomer = true;
         state.members[slot].has_maps = false;
+        state.members[slot].generation_known = 0;
         state.members[slot].ahead.clear();
         state.members[slot].lacks = is_back.then(|| state.intents.away.clone());
         if is_back {

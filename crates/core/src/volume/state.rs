@@ -77,6 +77,8 @@ pub(super) struct Member {
     pub state: MemberState,
     /// Do the others' superblocks not know yet that it is the one in this place?
     pub is_newcomer: bool,
+    /// The newest generation of superblocks that it is known to have.
+    pub generation_known: u64,
     /// Are the intents and the written map on it? It gets no superblock before: what else lies in their places may be those
     /// of another time.
     pub has_maps: bool,
@@ -118,8 +120,6 @@ pub(super) struct State {
     /// As it was last written.
     pub superblock_written: Option<Superblock>,
     pub superblock_rounds: Rounds,
-    /// The newest generation of superblocks that all attached members are known to have.
-    pub generation_known: u64,
     pub members: Vec<Member>,
     pub write_number: u64,
     /// Numbers below this are reserved, durably.

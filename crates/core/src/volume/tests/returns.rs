@@ -101,6 +101,24 @@ fn who_is_of_another_time_or_went_on_alone_does_not_come_back_so() {
 }
 
 #[test]
+fn who_was_gone_when_superblocks_were_written_comes_back_with_the_last_that_it_had() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; (20 * STRIPE) as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    rig.is_gone[2] = true;
+    rig.volume.fail(Nanos(rig.now), 1);
+    rig.pump();
+    assert!(matches!(rig.volume.status().members[2].0, MemberState::Failed(_)));
+    rig.is_gone[2] = false;
+    assert_eq!(readd(&mut rig, 2), Ok(()));
+    rig.pump();
+    assert_eq!(readd(&mut rig, 1), Ok(()));
+    rig.pump();
+    assert!(rig.volume.status().members.iter().all(|(state, _)| *state == MemberState::Active));
+    assert!(rig.read(0, 20 * STRIPE) == right(7, 20 * STRIPE));
+}
+
+#[test]
 fn who_has_not_ended_what_it_was_asked_does_not_come_back_before() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
