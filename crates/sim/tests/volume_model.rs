@@ -200,8 +200,28 @@ impl<const BUG: u8> Subject for Single<BUG> {
         unreachable!("there is but one disk");
     }
 
-    fn replace(&mut self, _now: Nanos, _slot: Slot, _disk: &MemberDisk, _name: u64) {
+    fn replace(&mut self, _now: Nanos, _slot: Slot, _disk: &mut MemberDisk, _name: u64) {
         unreachable!("there is but one disk");
+    }
+
+    fn readd(&mut self, _now: Nanos, _disk: &MemberDisk, _name: u64) -> bool {
+        unreachable!("there is but one disk");
+    }
+
+    fn can_take_in(&self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn refusal(_disks: &[MemberDisk]) -> Option<String> {
+        None
+    }
+
+    fn is_written(&self, _stripe: u64) -> bool {
+        true
+    }
+
+    fn is_settled(&self, _stripe: u64) -> bool {
+        true
     }
 
     fn verify(&mut self, _now: Nanos, id: RequestId, _stripes: Range<u64>) {
@@ -217,9 +237,9 @@ fn setting(seed: u64) -> Setting {
     let parameters = Parameters { layout, scheme: Scheme::None, chunk_bytes, block_bytes };
     setting.geometry = Geometry::fit(&parameters, 4 << 20, Some(64 << 10)).expect("4 MiB hold 64 KiB");
     setting.is_over_budget = false;
-    setting
-        .script
-        .retain(|cue| !matches!(cue.act, Act::Lose | Act::LoseDown(_) | Act::Fail | Act::Exchange | Act::Spoil));
+    let is_for_arrays =
+        |act: Act| matches!(act, Act::Lose | Act::LoseDown(_) | Act::Fail | Act::Exchange | Act::Spoil | Act::Fork(_));
+    setting.script.retain(|cue| !is_for_arrays(cue.act));
     setting
 }
 

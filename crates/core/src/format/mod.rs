@@ -5,6 +5,7 @@
 //! Geometry, names              -> blank::member             what lies on the members of a new array
 //! bytes of a member            -> superblock::newest        what the member says of its array and of itself
 //! what all members say         -> assemble::assemble        who is in, who is left out and why
+//! a member that was out        -> returns::NoReturn         whether it may come back as it left
 //! pages of all members         -> intent::Union             which regions may be half written
 //!                              -> written::Map              which stripes were ever written
 //! ```
@@ -18,6 +19,7 @@ mod fields;
 pub mod geometry;
 pub mod intent;
 mod page;
+pub mod returns;
 pub mod superblock;
 pub mod uuid;
 pub mod written;

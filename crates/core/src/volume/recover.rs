@@ -214,17 +214,13 @@ fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
 
 /// Reads pages from every member with a disk; those that could be read.
 async fn read_pages(handle: &Handle, places: &[(u64, u64, usize)]) -> Vec<Found> {
-    let (ops, pages): (Vec<(Slot, OpKind)>, Vec<(u64, u64)>) = handle.with(|state| {
-        let members = state.attached();
-        places
-            .iter()
-            .flat_map(|&(page, offset, len)| {
-                let read = |&slot: &Slot| (slot, OpKind::Read { offset, buffer: Buffer::zeroed(len) });
-                members.iter().map(|slot| (read(slot), (page, offset))).collect::<Vec<_>>()
-            })
-            .unzip()
-    });
-    let done = handle.ops(ops).await;
+    let members = handle.with(|state| state.attached());
+    let read = |&(_, offset, len): &(u64, u64, usize)| {
+        let read = move |&slot: &Slot| (slot, OpKind::Read { offset, buffer: Buffer::zeroed(len) });
+        members.iter().map(read)
+    };
+    let done = handle.ops(places.iter().flat_map(read).collect()).await;
+    let pages = places.iter().flat_map(|&(page, offset, _)| members.iter().map(move |_| (page, offset)));
     let read = done.into_iter().zip(pages).filter(|(done, _)| done.result.is_ok());
     let abreast = handle.with(|state| state.abreast);
     read.filter_map(|(done, (page, offset))| {

@@ -17,18 +17,17 @@ pub(super) fn zeros((member, offset, len): (Slot, u64, usize)) -> (Slot, OpKind)
 
 /// What lays zeros over the copies of superblocks that are neither whole nor zeros.
 pub(super) async fn torn_superblocks(handle: &Handle) -> Vec<(Slot, OpKind)> {
-    let (places, reads): (Vec<(Slot, u64)>, Vec<(Slot, OpKind)>) = handle.with(|state| {
+    let places: Vec<(Slot, u64)> = handle.with(|state| {
         let copies = |slot: Slot| {
             let size = state.options.member_bytes.get(slot).copied().unwrap_or(state.geometry.member_bytes);
             let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
             offsets.map(|offset| (slot, offset))
         };
-        let read = |(slot, offset)| {
-            ((slot, offset), (slot, OpKind::Read { offset, buffer: Buffer::zeroed(SUPERBLOCK_BYTES) }))
-        };
-        state.attached().into_iter().flat_map(copies).map(read).unzip()
+        state.attached().into_iter().flat_map(copies).collect()
     });
-    let done = handle.ops(reads).await;
+    let read =
+        |&(slot, offset): &(Slot, u64)| (slot, OpKind::Read { offset, buffer: Buffer::zeroed(SUPERBLOCK_BYTES) });
+    let done = handle.ops(places.iter().map(read).collect()).await;
     let is_torn = |done: &Ended| {
         let copy = done.buffer.as_deref().filter(|_| done.result.is_ok());
         copy.is_some_and(|copy| Superblock::decode(copy).is_err() && copy.iter().any(|&byte| byte != 0))

@@ -111,7 +111,7 @@ fn a_made_volume_is_found_again() {
     for member in &members {
         let mut page = member.read(made.geometry.intent_page_offset(0), 4096).unwrap();
         page.truncate(made.geometry.block_bytes as usize);
-        dirty.add(&intent::Page::decode(&page, made.array, 0).unwrap());
+        dirty.add(&intent::Page::decode(&page, made.array, intent::Told::Dirty, 0).unwrap());
         let page = member.read(made.geometry.written_page_offset(0, 1), 4096).unwrap();
         map.add(&made.geometry, &written::Page::decode(&page, made.array, 0).unwrap());
         let other = member.read(made.geometry.written_page_offset(0, 2), 4096).unwrap();

@@ -5,13 +5,23 @@
 //! newest generation that it knew.
 
 use super::disk::MemberDisk;
-use super::subject::superblock;
 use scrubjay_core::format::bits::Bits;
 use scrubjay_core::format::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES};
-use scrubjay_core::format::superblock::Superblock;
+use scrubjay_core::format::superblock::{self, Superblock};
 use scrubjay_core::format::written;
 use scrubjay_core::rng::Rng;
 use std::ops::Range;
+
+/// What a disk says of its array, if it answers and says anything.
+pub fn superblock(disk: &MemberDisk) -> Option<Superblock> {
+    let offsets = Superblock::offsets(disk.bytes())?;
+    let copy = |offset: u64| {
+        let mut block = vec![0; SUPERBLOCK_BYTES];
+        disk.read(offset, &mut block).is_ok().then_some(block)
+    };
+    let copies: Vec<Vec<u8>> = if disk.is_gone { Vec::new() } else { offsets.into_iter().filter_map(copy).collect() };
+    superblock::newest(copies.iter().map(|copy| &copy[..])).ok()
+}
 
 /// Does nothing of it differ from what was last written there, and can all of it be read?
 pub fn is_whole(geometry: &Geometry, disk: &MemberDisk) -> bool {

@@ -4,7 +4,6 @@ use super::atlas::{Atlas, Blow, Row};
 use super::beside;
 use super::disk::{Discarded, Fate, MemberDisk, Survival};
 use super::mischief::{Mischief, Planted};
-use super::subject::superblock;
 use super::trace::Trace;
 use scrubjay_core::format::geometry::Geometry;
 use scrubjay_core::member::{Done, Fault, Op, OpKind};
@@ -232,7 +231,7 @@ impl Shelf {
             hurt.strike(there.start, &junk);
         }
         // It must not look as if it had slept.
-        let generation = |disk: &MemberDisk| superblock(disk).map(|superblock| superblock.generation);
+        let generation = |disk: &MemberDisk| beside::superblock(disk).map(|superblock| superblock.generation);
         if generation(&hurt) == generation(&self.disks[member]) {
             self.disks[member] = hurt;
             self.blights(now, member, there);

@@ -1,13 +1,14 @@
 //! What is tried: an array that a world can start on its disks, crash, and start again; and the volume as one.
 
+use super::beside::superblock;
 use super::disk::{Fate, MemberDisk};
 use super::setting::Setting;
 use scrubjay_core::block::RequestId;
 use scrubjay_core::format::assemble::{Assembly, Given, assemble};
 use scrubjay_core::format::blank;
-use scrubjay_core::format::geometry::{SUPERBLOCK_BYTES, TAIL_BYTES};
+use scrubjay_core::format::geometry::TAIL_BYTES;
 use scrubjay_core::format::intent::{self, Told};
-use scrubjay_core::format::superblock::{MemberState, Superblock, newest};
+use scrubjay_core::format::superblock::{MemberState, Superblock};
 use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::member::{Array, Slot};
 use scrubjay_core::rng::Rng;
@@ -197,15 +198,4 @@ fn uuid(name: u64) -> Uuid {
 fn start_number(setting: &Setting, assembly: &Assembly) -> u64 {
     let Superblock { generation, write_mark, .. } = assembly.superblock;
     Rng::stream(setting.seed ^ write_mark.rotate_left(40), generation).bits().max(1)
-}
-
-/// What a disk says of its array, if it answers and says anything.
-pub fn superblock(disk: &MemberDisk) -> Option<Superblock> {
-    let offsets = Superblock::offsets(disk.bytes())?;
-    let copy = |offset: u64| {
-        let mut block = vec![0; SUPERBLOCK_BYTES];
-        disk.read(offset, &mut block).is_ok().then_some(block)
-    };
-    let copies: Vec<Vec<u8>> = if disk.is_gone { Vec::new() } else { offsets.into_iter().filter_map(copy).collect() };
-    newest(copies.iter().map(|copy| &copy[..])).ok()
 }

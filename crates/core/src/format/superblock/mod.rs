@@ -2,11 +2,9 @@
 //!
 //! Copies of even and of odd generations take turns, so that while one is written the other is whole.
 
-mod back;
 mod error;
 mod record;
 
-pub use back::NoReturn;
 pub use error::{SuperblockError, VERSION};
 pub use record::{MemberRecord, MemberState, Why};
 

@@ -2,7 +2,8 @@
 
 use super::promises::{members_of, right, superblock};
 use super::*;
-use crate::format::superblock::{MemberState, NoReturn};
+use crate::format::returns::NoReturn;
+use crate::format::superblock::MemberState;
 
 const STRIPE: u64 = 4 * CHUNK;
 

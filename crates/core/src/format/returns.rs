@@ -1,6 +1,6 @@
 //! Whether a member that was out may come back, and lacks no more than what was written since.
 
-use super::{MemberState, Superblock};
+use super::superblock::{MemberState, Superblock};
 use std::fmt;
 
 /// Why it may not: it is rebuilt as a whole then.
