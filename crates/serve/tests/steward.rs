@@ -1,6 +1,6 @@
 //! Commands to a volume on files, at the wrong moment.
 
-use scrubjay_core::block::{Reply, Request, RequestId};
+use scrubjay_core::block::{Part, Reply, Request, RequestId};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::blank;
 use scrubjay_core::format::geometry::{Geometry, Parameters};
@@ -16,19 +16,23 @@ use scrubjay_serve::ended::{Ended, Flushed};
 use scrubjay_serve::members::Members;
 use scrubjay_serve::server::Stop;
 use scrubjay_serve::volume::Steward;
-use scrubjay_serve::volume::commands::{Command, Stopped};
+use scrubjay_serve::volume::commands::{Answer, Command, Stopped};
 use scrubjay_serve::volume::gather::gather;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// A 2+1 volume on these files.
 fn make_volume(paths: &[PathBuf]) {
+    make_volume_called(paths, Uuid([1; 16]));
+}
+
+fn make_volume_called(paths: &[PathBuf], array: Uuid) {
     let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).unwrap();
     let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 512 };
     let geometry = Geometry::fit(&parameters, 4 << 20, None).unwrap();
-    let superblock =
-        blank::superblock(geometry, Uuid([1; 16]), "", UnixSeconds(1), &[10, 11, 12].map(|n| Uuid([n; 16])));
+    let superblock = blank::superblock(geometry, array, "", UnixSeconds(1), &[10, 11, 12].map(|n| Uuid([n; 16])));
     let member = |path: &PathBuf| {
         File::create(path).unwrap().set_len(4 << 20).unwrap();
         Member::open(path, Access::ReadWrite).unwrap()
@@ -36,9 +40,14 @@ fn make_volume(paths: &[PathBuf]) {
     make(&paths.iter().map(member).collect::<Vec<_>>(), &superblock).unwrap();
 }
 
-/// Does what the volume wants done; members in `gone` do not answer.
-fn pump(steward: &mut Steward, members: &Members, gone: &[usize]) {
-    while let Some(op) = steward.poll_op(Nanos(0)) {
+/// Does what the volume wants done; members in `gone` do not answer. Bytes written, by member.
+fn pump(steward: &mut Steward, members: &Members, gone: &[usize]) -> [usize; 3] {
+    pump_at(Nanos(0), steward, members, gone)
+}
+
+fn pump_at(now: Nanos, steward: &mut Steward, members: &Members, gone: &[usize]) -> [usize; 3] {
+    let mut written = [0; 3];
+    while let Some(op) = steward.poll_op(now) {
         let file = members.file(op.member).filter(|_| !gone.contains(&op.member));
         let (buffer, result) = match (op.kind, file) {
             (OpKind::Read { offset, mut buffer }, Some(file)) => {
@@ -47,12 +56,14 @@ fn pump(steward: &mut Steward, members: &Members, gone: &[usize]) {
             }
             (OpKind::Write { offset, buffer, .. }, Some(file)) => {
                 file.file().write_all_at(&buffer, offset).unwrap();
+                written[op.member] += buffer.len();
                 (Some(buffer), Ok(()))
             }
             (kind, file) => (kind.buffer(), if file.is_some() { Ok(()) } else { Err(Fault::Gone) }),
         };
-        steward.handle(Nanos(0), Done { id: op.id, buffer, result });
+        steward.handle(now, Done { id: op.id, buffer, result });
     }
+    written
 }
 
 #[test]
@@ -124,4 +135,156 @@ fn a_volume_is_said_to_be_left_as_it_is() {
         broken.words().contains("was not stopped in order") && broken.words().contains("1 write failed"),
         "{broken:?}"
     );
+}
+
+/// A volume that is served, and its disks.
+struct Rig {
+    folder: TempDir,
+    paths: Vec<PathBuf>,
+    steward: Steward,
+    members: Members,
+    now: Nanos,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let folder = tempfile::tempdir().unwrap();
+        let paths: Vec<PathBuf> = (0..3).map(|slot| folder.path().join(format!("{slot}.img"))).collect();
+        make_volume(&paths);
+        std::fs::copy(&paths[2], folder.path().join("older")).unwrap();
+        let gathered = gather(&paths, false).unwrap();
+        let volume = gathered.start(false, UnixSeconds(2)).unwrap();
+        let mut steward = Steward::new(volume, gathered.paths.clone(), Stop::new().unwrap());
+        pump(&mut steward, &gathered.members, &[]);
+        Rig { folder, paths, steward, members: gathered.members, now: Nanos(0) }
+    }
+
+    fn ask(&mut self, request: Request) -> Reply {
+        self.steward.submit(self.now, RequestId(1), request);
+        pump_at(self.now, &mut self.steward, &self.members, &[]);
+        self.steward.poll_reply().expect("it was answered").1
+    }
+
+    /// Waits until nothing counts as being written any more.
+    fn rest(&mut self) {
+        for _ in 0..60 {
+            self.now = self.now.saturating_add(Nanos::from_secs(1));
+            pump_at(self.now, &mut self.steward, &self.members, &[]);
+        }
+    }
+
+    /// Fills so many bytes from `offset` on.
+    fn fill(&mut self, offset: u64, len: u64, byte: u8) {
+        for offset in (offset..offset + len).step_by(8192) {
+            let data = Buffer::copy_of(&[byte; 8192]);
+            assert_eq!(self.ask(Request::Write { offset, data, is_durable: false }), Reply::Done);
+        }
+        assert_eq!(self.ask(Request::Flush), Reply::Done);
+    }
+
+    /// Is each byte of this range this one?
+    fn holds(&mut self, offset: u64, len: u64, byte: u8) -> bool {
+        (offset..offset + len).step_by(8192).all(|offset| {
+            let Reply::Read(parts) = self.ask(Request::Read { offset, len: 8192 }) else {
+                return false;
+            };
+            parts
+                .iter()
+                .all(|part| matches!(part, Part::Data(data, at) if data[at.clone()].iter().all(|found| *found == byte)))
+        })
+    }
+
+    /// Why not, if not; and bytes written, by member.
+    fn tell(&mut self, command: &Command) -> (Result<(), String>, [usize; 3]) {
+        let line = serde_json::to_string(command).unwrap();
+        let answer = self.steward.command(self.now, CommandId(0), &line, &mut self.members).unwrap();
+        let written = pump_at(self.now, &mut self.steward, &self.members, &[]);
+        let result = match serde_json::from_str(&answer).unwrap() {
+            Answer::Done => Ok(()),
+            Answer::Error(why) => Err(why),
+            answer => panic!("{answer:?}"),
+        };
+        (result, written)
+    }
+
+    fn fail(&mut self, member: usize) {
+        assert_eq!(self.tell(&Command::Fail { member }).0, Ok(()));
+    }
+
+    fn readd(&mut self, path: &Path) -> (Result<(), String>, [usize; 3]) {
+        self.tell(&Command::Readd { path: path.display().to_string() })
+    }
+
+    /// It is refused with these words, and nobody writes to it, or has it, then.
+    fn refuses(&mut self, path: &Path, words: &str) {
+        let before = std::fs::read(path).unwrap();
+        let why = self.readd(path).0.expect_err("it is not to be taken back");
+        assert!(why.contains(words), "{why}");
+        assert!(std::fs::read(path).unwrap() == before, "{words}: it was written to");
+    }
+
+    fn state(&mut self, member: usize) -> (String, bool) {
+        let status = self.steward.status().members.swap_remove(member);
+        (status.state, status.may_return)
+    }
+}
+
+#[test]
+fn a_member_that_was_out_is_taken_back_with_what_it_had() {
+    let mut rig = Rig::new();
+    let size = rig.steward.size() / 8192 * 8192;
+    rig.fill(0, size, 7);
+    rig.rest();
+    rig.fail(2);
+    assert_eq!(rig.state(2), ("failed".to_owned(), true));
+    rig.fill(16384, 8192, 8);
+    let path = rig.paths[2].clone();
+    let (result, written) = rig.readd(&path);
+    assert_eq!(result, Ok(()));
+    assert_eq!(rig.state(2), ("active".to_owned(), false));
+    assert!(written[2] < 1 << 20, "{written:?}: all of it was rebuilt");
+    // It has all that the one without whom it does now had.
+    rig.fail(0);
+    assert!(rig.holds(0, 16384, 7) && rig.holds(16384, 8192, 8) && rig.holds(24576, size - 24576, 7));
+    assert!(Member::open(&path, Access::ReadWrite).is_err(), "the volume has it alone");
+}
+
+#[test]
+fn who_is_not_the_one_that_left_as_it_left_is_refused_and_not_touched() {
+    let mut rig = Rig::new();
+    let older = rig.folder.path().join("older");
+    let stranger = rig.folder.path().join("stranger");
+    let strangers: Vec<PathBuf> = ["s0", "s1", "stranger"].map(|name| rig.folder.path().join(name)).to_vec();
+    make_volume_called(&strangers, Uuid([2; 16]));
+    let blank = rig.folder.path().join("blank");
+    File::create(&blank).unwrap().set_len(4 << 20).unwrap();
+    rig.fill(0, 1 << 20, 7);
+    let own = rig.paths.clone();
+    rig.refuses(&own[2], "it is in use (member 2)");
+
+    rig.fail(2);
+    rig.refuses(&own[0], "it is in use (member 0)");
+    rig.refuses(&stranger, "it is no member of this volume; `scrubjay volume status`");
+    rig.refuses(&blank, "is no member of a volume");
+    let older_words = older.display();
+    rig.refuses(
+        &older,
+        &format!(
+            "older than what was there when it left; `scrubjay volume replace 2 {older_words} --force {older_words}`"
+        ),
+    );
+    for free in [&stranger, &blank, &older] {
+        assert!(Member::open(free, Access::ReadWrite).is_ok(), "nobody has it");
+    }
+
+    // Another disk takes its place, and leaves again.
+    let replace = Command::Replace { member: 2, path: blank.display().to_string(), force: false };
+    assert_eq!(rig.tell(&replace).0, Ok(()));
+    rig.refuses(&own[2], "another disk has its place (member 2)");
+    rig.fail(2);
+    rig.refuses(&own[2], "its slot is taken, or was taken by another one since; `scrubjay volume replace 2");
+    assert_eq!(rig.readd(&blank).0, Ok(()));
+    assert_eq!(rig.state(2).0, "active");
+    rig.fail(0);
+    assert!(rig.holds(0, 1 << 20, 7));
 }

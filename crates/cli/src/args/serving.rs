@@ -179,6 +179,26 @@ pub struct Replace {
     pub volume: Option<String>,
 }
 
+const READD_EXAMPLES: &str = "\
+Examples:
+  scrubjay volume status                        says which member is out, and may come back
+  scrubjay volume readd /dev/sdc                take it back, under this path or another one
+
+For a member whose cable was pulled, or that did not answer for a while. It is taken back only if it is the one that left,
+as it left: not one that was used without the others since, an older copy, or one that was being rebuilt when it left.
+Where it is not, nothing is written to it, and `volume replace` with --force rebuilds it as a whole.";
+
+/// Arguments of `volume readd`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{READD_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct Readd {
+    /// The disk or file that is back; it says itself which member it is
+    pub path: PathBuf,
+    #[arg(long, value_name = "VOLUME", help = VOLUME)]
+    /// The volume
+    pub volume: Option<String>,
+}
+
 /// Arguments of `volume stop`.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]

@@ -1,7 +1,7 @@
 //! The arguments of `volume`.
 
 use super::codes::VOLUMES as EXIT_CODES;
-pub use super::serving::{Check, DegradedChoice, Fail, Findings, Replace, Serve, Status, Stop, TlsChoice};
+pub use super::serving::{Check, DegradedChoice, Fail, Findings, Readd, Replace, Serve, Status, Stop, TlsChoice};
 use crate::quantity;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -49,6 +49,8 @@ pub enum What {
     Fail(Fail),
     /// Put another disk in the place of a member that is out
     Replace(Replace),
+    /// Take a member back that was out for a while, and rebuild only what was written since
+    Readd(Readd),
     /// Stop serving a volume
     Stop(Stop),
 }

@@ -25,6 +25,7 @@ pub fn run(args: &Volume) -> Result<Exit> {
         What::Check(args) => check::run(args),
         What::Fail(args) => steer::fail(args),
         What::Replace(args) => steer::replace(args),
+        What::Readd(args) => steer::readd(args),
         What::Stop(args) => steer::stop(args),
     };
     done.or_else(|error| match error.downcast::<refused::Refused>() {

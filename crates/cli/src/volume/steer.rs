@@ -1,9 +1,9 @@
-//! `scrubjay volume status`, `findings`, `fail`, `replace`, `stop`: commands to a volume that is being served.
+//! `scrubjay volume status`, `findings`, `fail`, `replace`, `readd`, `stop`: commands to a volume that is being served.
 
 use super::document::document;
 use super::rendezvous::{find, sockets, status_of, tell};
 use super::serve::last_words;
-use crate::args::volume::{Fail, Findings, Replace, Status, Stop};
+use crate::args::volume::{Fail, Findings, Readd, Replace, Status, Stop};
 use crate::exit::{Exit, Usage};
 use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
@@ -105,6 +105,13 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
         let faults = if member.faults == 0 { String::new() } else { format!(", faults located: {}", member.faults) };
         let path = member.path.as_deref().unwrap_or("-");
         writeln!(out, "  {slot:>3}  {}{detail}{faults}  {path}", member.state)?;
+        if member.may_return {
+            let path = member.path.as_deref().unwrap_or("PATH");
+            writeln!(
+                out,
+                "       when it is back: `scrubjay volume readd {path}` rebuilds only what was written since"
+            )?;
+        }
     }
     Ok(())
 }
@@ -175,6 +182,14 @@ pub fn replace(args: &Replace) -> Result<Exit> {
         force => force.is_some(),
     };
     tell(&socket, &Command::Replace { member, path: absolute.display().to_string(), force })?;
+    Ok(Exit::Clean)
+}
+
+/// Takes a member back that was out.
+pub fn readd(args: &Readd) -> Result<Exit> {
+    let socket = find(args.volume.as_deref())?;
+    let path = std::path::absolute(&args.path)?.display().to_string();
+    tell(&socket, &Command::Readd { path })?;
     Ok(Exit::Clean)
 }
 

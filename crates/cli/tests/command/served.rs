@@ -118,6 +118,41 @@ fn a_member_is_taken_out_and_replaced_while_the_volume_is_served() {
 }
 
 #[test]
+fn a_member_that_is_back_is_taken_back_under_any_path() {
+    let mut served = Served::new();
+    served.serve(&NAMES[..6]);
+    served.run(&["volume", "readd", "c"]).refused(2, "it is in use (member 2)");
+    assert_eq!(served.run(&["volume", "fail", "c"]).code, Some(0));
+    let degraded = served.until(|status| status["state"] == "degraded");
+    assert_eq!(
+        (&degraded["members"][2]["may_return"], &degraded["members"][1]["may_return"]),
+        (&true.into(), &false.into())
+    );
+    let status = served.run(&["volume", "status"]).stdout;
+    assert!(status.contains("when it is back: `scrubjay volume readd c`"), "{status}");
+    served.run(&["volume", "readd", "new"]).refused(2, "is no member of a volume");
+    served.run(&["volume", "readd", "absent"]).refused(2, "no such file");
+    assert_eq!(served.run(&["volume", "readd", "c", "--volume", "photos"]).code, Some(0));
+    let whole = served.until(|status| status["state"] == "open");
+    assert_eq!(whole["members"][2]["state"], "active");
+
+    // Also after another start, where it has another name.
+    assert_eq!(served.run(&["volume", "fail", "2"]).code, Some(0));
+    served.until(|status| status["state"] == "degraded");
+    assert_eq!(served.run(&["volume", "stop"]).code, Some(0));
+    assert!(served.server.take().unwrap().wait().unwrap().success());
+    let at = |name: &str| served.bench.folder.path().join(name);
+    std::fs::rename(at("c"), at("moved")).unwrap();
+    assert_eq!(served.serve(&["a", "b", "d", "e", "f", "moved"])["state"], "degraded");
+    let status = served.run(&["volume", "status"]).stdout;
+    assert!(status.contains("`scrubjay volume readd PATH`"), "{status}");
+    assert_eq!(served.run(&["volume", "readd", "moved"]).code, Some(0));
+    served.until(|status| status["state"] == "open");
+    served.stop();
+    assert_eq!(served.run(&["volume", "check", "a", "b", "moved", "d", "e", "f"]).code, Some(0));
+}
+
+#[test]
 fn a_degraded_volume_is_not_stopped_as_if_nothing_were_wrong() {
     let mut served = Served::new();
     served.serve(&NAMES[..6]);

@@ -243,13 +243,23 @@ impl Volume {
     /// # Panics
     /// Unless [`Volume::can_take_in`].
     pub fn readd(&mut self, now: Nanos, theirs: &Superblock, uuid: Uuid, bytes: u64) -> Result<(), NoReturn> {
-        let member = theirs.slot;
-        self.handle.with(|state| match state.groups.is_late(member) {
-            true => Err(NoReturn::Busy),
-            false => state.superblock.takes_back(theirs),
-        })?;
-        self.take_in(now, member, uuid, bytes, true);
+        self.takes_back(theirs)?;
+        self.take_in(now, theirs.slot, uuid, bytes, true);
         Ok(())
+    }
+
+    /// May the member that says `theirs` come back now, with what it had when it left?
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn takes_back(&self, theirs: &Superblock) -> Result<(), NoReturn> {
+        self.handle.with(|state| state.superblock.takes_back(theirs))?;
+        if self.is_owed_by(theirs.slot) { Err(NoReturn::Busy) } else { Ok(()) }
+    }
+
+    /// Has a disk that was in this place not ended all that it was asked before it was taken out?
+    pub fn is_owed_by(&self, member: Slot) -> bool {
+        self.handle.with(|state| state.groups.is_late(member))
     }
 
     /// Is this member out, and may another disk be put into its place now? Not while the volume opens, or takes one in there.

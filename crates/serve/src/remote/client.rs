@@ -87,7 +87,7 @@ impl Client {
     /// [`ClientError`].
     pub fn ask(&mut self, command: &Command) -> Result<Answer, ClientError> {
         let patience = match command {
-            Command::Replace { .. } | Command::Stop => LONG_PATIENCE,
+            Command::Replace { .. } | Command::Readd { .. } | Command::Stop => LONG_PATIENCE,
             _ => ANSWER_PATIENCE,
         };
         self.ask_within(command, patience)

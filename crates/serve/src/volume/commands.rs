@@ -29,6 +29,11 @@ pub enum Command {
         /// Overwrite it although it holds something.
         force: bool,
     },
+    /// Take a member back that was out for a while: it has its slot, and what it held when it left.
+    Readd {
+        /// The disk, or file, as the server sees it.
+        path: String,
+    },
     /// Read these stripes whole, and put right what is wrong.
     Verify {
         /// The first.
@@ -122,6 +127,9 @@ pub struct MemberStatus {
     pub detail: Option<String>,
     /// Faults that were located on it.
     pub faults: u32,
+    /// Is it out, and may it come back with what it held when it left ([`Command::Readd`])?
+    #[serde(default)]
+    pub may_return: bool,
 }
 
 /// What came of a verification.

@@ -10,7 +10,7 @@ use crate::members::Members;
 use crate::server::Stop;
 use scrubjay_core::block::{Reply, Request, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::format::superblock::{MemberState, Why};
+use scrubjay_core::format::superblock::{MemberState, NoReturn, Superblock, Why};
 use scrubjay_core::member::{Array, Done, Op, Slot};
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
@@ -104,10 +104,15 @@ impl Steward {
                     .then_some("unreliable: many faults were located on it of late, and healed; replace it"))
                 .map(str::to_owned)
         };
+        let can_return = |slot| {
+            let can_take_in = self.volume.can_take_in(slot) && !self.volume.is_read_only();
+            can_take_in && !self.volume.is_owed_by(slot)
+        };
         let members = status.members.iter().zip(&self.paths).enumerate().map(|(slot, (&(state, faults), path))| {
             let (state, detail) = state_words(state, status.stripes);
             let detail = detail.or_else(|| advice(&slot));
-            MemberStatus { path: path.clone(), state, detail, faults }
+            let may_return = superblock.members[slot].left > 0 && can_return(slot);
+            MemberStatus { path: path.clone(), state, detail, faults, may_return }
         });
         Status {
             schema: 1,
@@ -171,6 +176,10 @@ impl Steward {
                 Err(why) => Answer::Error(why),
             },
             Command::Replace { member, path, force } => match self.replace(now, member, &path, force, members) {
+                Ok(()) => Answer::Done,
+                Err(why) => Answer::Error(why),
+            },
+            Command::Readd { path } => match self.readd(now, &path, members) {
                 Ok(()) => Answer::Done,
                 Err(why) => Answer::Error(why),
             },
@@ -251,6 +260,64 @@ impl Steward {
         force: bool,
         members: &mut Members,
     ) -> Result<(), String> {
+        self.may_take_in(member)?;
+        let disk = self.open_for(member, path, members)?;
+        let contents = disk.contents().map_err(|error| format!("{path}: {error}"))?;
+        if let Some(contents) = contents.filter(|_| !force) {
+            return Err(format!("{path} holds {contents}: --force overwrites it"));
+        }
+        let array = self.volume.superblock().array;
+        if let Some(before) = disk.superblock().ok().filter(|before| before.array == array) {
+            self.volume.skip_write_numbers(before.write_mark);
+        }
+        let uuid = new_uuid().map_err(|error| error.to_string())?;
+        disk.wipe().and_then(|()| disk.sync()).map_err(|error| format!("{path}: {error}"))?;
+        let bytes = self.put_in(member, path, disk, members);
+        self.volume.replace(now, member, uuid, bytes);
+        Ok(())
+    }
+
+    fn readd(&mut self, now: Nanos, path: &str, members: &mut Members) -> Result<(), String> {
+        // A disk that still hangs would make us wait: it is not touched.
+        if let Some(member) = self.slot_of(path).filter(|&member| self.volume.is_owed_by(member)) {
+            return Err(refusal(path, member, NoReturn::Busy));
+        }
+        let said = |disk: &Member| disk.superblock().map_err(|error| format!("{path} {error}"));
+        let look = Member::open(Path::new(path), Access::Look).map_err(|error| error.to_string())?;
+        let looked = said(&look)?;
+        drop(look);
+        let member = looked.slot;
+        let may_return =
+            |volume: &Volume, theirs: &Superblock| volume.takes_back(theirs).map_err(|why| refusal(path, member, why));
+        match self.volume.takes_back(&looked) {
+            // The slot that it names is one of another volume.
+            Err(why @ NoReturn::Foreign) => return Err(refusal(path, member, why)),
+            Err(NoReturn::NotOut) if is_in(self.volume.status().members[member].0) => {
+                let is_it = self.volume.superblock().members[member].uuid == looked.own().uuid;
+                let why = if is_it { "it is in use" } else { "another disk has its place" };
+                return Err(format!("{path} is not taken back: {why} (member {member})"));
+            }
+            _ => (),
+        }
+        self.may_take_in(member)?;
+        may_return(&self.volume, &looked)?;
+        let disk = self.open_for(member, path, members)?;
+        // Until we had it, somebody else may have written to it.
+        let theirs = said(&disk)?;
+        if theirs.slot != member {
+            return Err(format!("{path} was replaced by something else just now"));
+        }
+        may_return(&self.volume, &theirs)?;
+        let uuid = new_uuid().map_err(|error| error.to_string())?;
+        let bytes = self.put_in(member, path, disk, members);
+        self.volume.readd(now, &theirs, uuid, bytes).map_err(|why| {
+            members.set(member, None);
+            refusal(path, member, why)
+        })
+    }
+
+    /// Nothing, if a disk may be put into this member's place now.
+    fn may_take_in(&self, member: Slot) -> Result<(), String> {
         let status = self.volume.status();
         if status.is_broken {
             return Err("too many members are out: what is on them is needed; stop, and serve it with them".to_owned());
@@ -270,33 +337,48 @@ impl Steward {
                 "the volume is being opened, or stopped, or takes a disk in there already: try again".to_owned()
             );
         }
-        // The disk that was in this place is let go: it may be the one that comes back.
+        Ok(())
+    }
+
+    /// Opens a disk for a member that is out, if it is large enough, and its blocks are small enough. The disk that was in
+    /// this place is let go before: it may be the one that comes back.
+    fn open_for(&self, member: Slot, path: &str, members: &mut Members) -> Result<Member, String> {
         members.set(member, None);
         let geometry = self.volume.superblock().geometry;
-        let words = |error: &dyn std::error::Error| error.to_string();
-        let mut disk = Member::open(Path::new(path), Access::ReadWrite).map_err(|error| words(&error))?;
-        disk.use_block(geometry.block_bytes).map_err(|error| words(&error))?;
+        let mut disk = Member::open(Path::new(path), Access::ReadWrite).map_err(|error| error.to_string())?;
+        disk.use_block(geometry.block_bytes).map_err(|error| error.to_string())?;
         if disk.bytes < geometry.member_bytes {
             let needed = geometry.member_bytes;
             return Err(format!("{path} is too small: {} bytes, {needed} are needed", disk.bytes));
         }
-        let contents = disk.contents().map_err(|error| format!("{path}: {error}"))?;
-        if let Some(contents) = contents.filter(|_| !force) {
-            return Err(format!("{path} holds {contents}: --force overwrites it"));
-        }
-        let array = self.volume.superblock().array;
-        if let Some(before) = disk.superblock().ok().filter(|before| before.array == array) {
-            self.volume.skip_write_numbers(before.write_mark);
-        }
-        let uuid = new_uuid().map_err(|error| words(&error))?;
-        disk.wipe().and_then(|()| disk.sync()).map_err(|error| format!("{path}: {error}"))?;
+        Ok(disk)
+    }
+
+    /// Puts a disk into a member's place, before the volume writes to it; its size.
+    fn put_in(&mut self, member: Slot, path: &str, disk: Member, members: &mut Members) -> u64 {
         let bytes = disk.bytes;
         members.set(member, Some(disk.into_file()));
         self.paths[member] = Some(path.to_owned());
         self.were_in.insert(member);
-        self.volume.replace(now, member, uuid, bytes);
-        Ok(())
+        bytes
     }
+
+    /// The member of this path, by its name alone: no disk is asked.
+    fn slot_of(&self, path: &str) -> Option<Slot> {
+        let wanted = std::path::absolute(path).ok()?;
+        let is_it = |known: &str| std::path::absolute(known).is_ok_and(|known| known == wanted);
+        self.paths.iter().position(|known| known.as_deref().is_some_and(is_it))
+    }
+}
+
+/// Why a disk is not taken back, and what to do.
+fn refusal(path: &str, member: Slot, why: NoReturn) -> String {
+    let advice = match why {
+        NoReturn::Foreign => "`scrubjay volume status` says which members are out".to_owned(),
+        NoReturn::Busy => "try again when it has answered".to_owned(),
+        _ => format!("`scrubjay volume replace {member} {path} --force {path}` rebuilds it as a whole"),
+    };
+    format!("{path} is not taken back: {why}; {advice}")
 }
 
 impl Controller for Steward {

@@ -69,7 +69,13 @@ mod tests {
     use super::*;
 
     fn status(state: &str, members: [&str; 2], findings: u64) -> Status {
-        let member = |state: &str| MemberStatus { path: None, state: state.to_owned(), detail: None, faults: 0 };
+        let member = |state: &str| MemberStatus {
+            path: None,
+            state: state.to_owned(),
+            detail: None,
+            faults: 0,
+            may_return: false,
+        };
         Status {
             schema: 1,
             name: "photos".to_owned(),
