@@ -58,6 +58,16 @@ pub const FILE_SYSTEMS: &[&str] = &[
     "jq",          // reads findings
 ];
 
+/// A member of a volume whose backend can be stopped.
+pub const HANGING: &[&str] = &[
+    "nbdkit",         // the backend
+    "libnbd-bin",     // nbdfuse: the backend as a file
+    "mount",          // losetup: the file as a member
+    "python3-libnbd", // the client that remembers
+    "fuse3",          // fusermount3
+    "jq",             // reads JSON
+];
+
 /// A virtual machine with this machine's files (tests/lab/guest) and what its test runs inside.
 pub const GUEST: &[&str] = &[
     "qemu-system-x86", // the machine

@@ -1,6 +1,6 @@
 //! The steps of `cargo xtask test`: a table, in the order in which they tell the most the soonest.
 
-use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, FUZZ, GUEST};
+use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, FUZZ, GUEST, HANGING};
 
 /// One step.
 #[derive(Clone, Copy)]
@@ -142,6 +142,13 @@ pub const STEPS: &[Step] = &[
         name: "lab: a volume whose server is killed",
         command: &["tests/lab/volume-kill.sh"],
         packages: CLIENTS,
+        needs_build: true,
+        ..PLAIN
+    },
+    Step {
+        name: "lab: a volume's member that hangs, and is taken back",
+        command: &["tests/lab/volume-hang.sh"],
+        packages: HANGING,
         needs_build: true,
         ..PLAIN
     },
