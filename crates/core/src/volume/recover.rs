@@ -205,7 +205,7 @@ fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
 
 /// Reads pages from every member with a disk; those that could be read.
 async fn read_pages(handle: &Handle, places: &[(u64, u64, usize)]) -> Vec<Found> {
-    let (ops, pages): (Vec<(Slot, OpKind)>, Vec<(u64, u64)>) = handle.with(|state| {
+    let (ops, pages): (Vec<_>, Vec<_>) = handle.with(|state| {
         let members = state.attached();
         places
             .iter()

@@ -17,7 +17,7 @@ pub(super) fn zeros((member, offset, len): (Slot, u64, usize)) -> (Slot, OpKind)
 
 /// What lays zeros over the copies of superblocks that are neither whole nor zeros.
 pub(super) async fn torn_superblocks(handle: &Handle) -> Vec<(Slot, OpKind)> {
-    let (places, reads): (Vec<(Slot, u64)>, Vec<(Slot, OpKind)>) = handle.with(|state| {
+    let (places, reads): (Vec<_>, Vec<_>) = handle.with(|state| {
         let copies = |slot: Slot| {
             let size = state.options.member_bytes.get(slot).copied().unwrap_or(state.geometry.member_bytes);
             let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
