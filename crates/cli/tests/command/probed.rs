@@ -261,12 +261,14 @@ fn a_loop_device_is_probed_and_stays_as_it_is() {
 /// A program that maps a device and closes it has nothing open, and still writes.
 #[test]
 fn a_device_that_is_mapped_elsewhere_is_not_rewritten() {
-    const SCRIPT: &str = "import ctypes, os, sys, time\nfd = os.open(sys.argv[1], os.O_RDWR)\n\
+    const SCRIPT: &str = "import ctypes, os, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\n\
             mmap = ctypes.CDLL(None).mmap\nmmap.argtypes = [ctypes.c_long] * 6\nmmap(0, 4096, 3, 1, fd, 0)\n\
-            os.close(fd)\nos.write(2, b'held!')\ntime.sleep(60)\n";
+            os.close(fd)\nos.write(2, b'held!')\nsys.stdin.read()\n";
     let bench = bench();
     let Some(device) = Loop::on(&bench.image(), &[]) else { return };
-    let python = Command::new("python3").args(["-c", SCRIPT, &device.0]).stderr(Stdio::piped()).spawn();
+    let mut python = Command::new("python3");
+    python.args(["-c", SCRIPT, &device.0]).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let python = python.spawn();
     let Ok(mut holder) = python else { return eprintln!("SKIPPED: no python3") };
     holder.stderr.as_mut().unwrap().read_exact(&mut [0; 5]).unwrap();
     let ran = bench.run(&[&["probe", &device.0, "--allow-writes"], &PAPER[..]].concat());

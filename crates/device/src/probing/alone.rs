@@ -18,8 +18,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// So long is waited for somebody who only passes: a program that has just ended or was just started by another, an
-/// indexer that has a look.
-const PASSING: Duration = Duration::from_millis(500);
+/// indexer that has a look. On a busy machine they take their time.
+const PASSING: Duration = Duration::from_secs(3);
 
 /// Why blocks are not rewritten.
 #[derive(Debug, thiserror::Error)]
@@ -392,28 +392,31 @@ mod tests {
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let about = file.as_file().metadata().unwrap();
         let is_it = |other: &Metadata| (other.dev(), other.ino()) == (about.dev(), about.ino());
-        match writer(is_it) {
-            Err(Shared::Unseen) => return eprintln!("SKIPPED: only root sees what all programs have open"),
-            found => assert!(matches!(found, Ok(None)), "we do not count"),
+        if matches!(writer(is_it), Err(Shared::Unseen)) {
+            return eprintln!("SKIPPED: only root sees what all programs have open");
         }
+        // More than one look: what is open here the children of other tests have, too, until they are programs of their own.
+        let is_seen = |wanted: Option<Writer>| (0..100).any(|_| writer(is_it).unwrap() == wanted);
+        assert!(is_seen(None), "we do not count");
         for (flags, is_found) in [("<", false), ("<>", true)] {
-            let script = format!("exec {flags}'{}'; echo open >&2; exec sleep 60", file.path().display());
-            let mut child = Command::new("sh").args(["-c", &script]).stderr(Stdio::piped()).spawn().unwrap();
+            let script = format!("exec 3{flags}'{}'; echo open >&2; exec cat", file.path().display());
+            let mut child =
+                Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
             let mut said = [0; 5];
             std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut said).unwrap();
-            let found = writer(is_it).unwrap();
-            assert_eq!(found, is_found.then_some(Writer { pid: child.id(), is_mapped: false }));
+            let is_right = is_seen(is_found.then_some(Writer { pid: child.id(), is_mapped: false }));
             child.kill().unwrap();
             child.wait().unwrap();
+            assert!(is_right, "{flags}");
         }
     }
 
     /// What a process has mapped it may write, though it has closed the file.
     #[test]
     fn another_process_that_has_it_mapped_is_found() {
-        const SCRIPT: &str = "import ctypes, os, sys, time\nfd = os.open(sys.argv[1], os.O_RDWR)\n\
+        const SCRIPT: &str = "import ctypes, os, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\n\
             mmap = ctypes.CDLL(None).mmap\nmmap.argtypes = [ctypes.c_long] * 6\nmmap(0, 4096, 3, 1, fd, 0)\n\
-            os.close(fd)\nos.write(2, b'held!')\ntime.sleep(60)\n";
+            os.close(fd)\nos.write(2, b'held!')\nsys.stdin.read()\n";
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         file.as_file().set_len(4096).unwrap();
         let about = file.as_file().metadata().unwrap();
@@ -421,14 +424,17 @@ mod tests {
         if matches!(writer(is_it), Err(Shared::Unseen)) {
             return eprintln!("SKIPPED: only root sees what all programs have mapped");
         }
-        let python = Command::new("python3").args(["-c", SCRIPT]).arg(file.path()).stderr(Stdio::piped()).spawn();
+        let mut python = Command::new("python3");
+        python.args(["-c", SCRIPT]).arg(file.path()).stdin(Stdio::piped()).stderr(Stdio::piped());
+        let python = python.spawn();
         let Ok(mut child) = python else { return eprintln!("SKIPPED: no python3") };
         let mut said = [0; 5];
         std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut said).unwrap();
-        let found = writer(is_it).unwrap();
+        let holder = Some(Writer { pid: child.id(), is_mapped: true });
+        let is_seen = (0..100).any(|_| writer(is_it).unwrap() == holder);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(found, Some(Writer { pid: child.id(), is_mapped: true }));
+        assert!(is_seen, "{holder:?}");
     }
 
     #[test]
