@@ -220,6 +220,7 @@ fn the_detector_asks_from_where_it_was() {
         Some(Answer::Activity(activity(since.map_or(3, |since| since + 1), 2 * since.map_or(0, |s| s - 2), 0, &marks)))
     });
     let mut watch = Watch::open(&socket, Nanos(0)).unwrap();
+    watch.patience = Duration::from_nanos(LONG.0);
     let mut events = Vec::new();
     watch.drain(OwnTraffic::default(), &mut events);
     watch.drain(OwnTraffic::default(), &mut events);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A server that has not answered for so long is asked again on another connection. It has but one thread, and may be
-/// opening a disk.
+/// opening a disk. (The first question is put before there is anything to hold up, and is waited for like any other.)
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// See the module's head.
@@ -18,6 +18,8 @@ pub(super) struct Watch {
     socket: PathBuf,
     client: Option<Client>,
     told: Told,
+    /// See [`PATIENCE`].
+    pub patience: Duration,
 }
 
 /// What was told so far.
@@ -39,10 +41,12 @@ pub(super) struct Told {
 impl Watch {
     /// Watches the clients of the server behind `socket` from now on.
     pub fn open(socket: &Path, now: Nanos) -> Result<Watch, ClientError> {
-        let mut watch = Watch { socket: socket.to_owned(), client: None, told: Told::default() };
-        let activity = watch.ask()?.ok_or_else(|| ClientError::Absent(socket.to_owned()))?;
-        watch.told = Told::since(&activity, now);
-        Ok(watch)
+        let mut client = Client::connect(socket)?;
+        let Answer::Activity(activity) = client.ask(&Command::Activity { since: None })? else {
+            return Err(ClientError::Nonsense(socket.to_owned()));
+        };
+        let told = Told::since(&activity, now);
+        Ok(Watch { socket: socket.to_owned(), client: Some(client), told, patience: PATIENCE })
     }
 
     /// What is new; `None` when it does not come in time.
@@ -52,7 +56,7 @@ impl Watch {
             None => Client::connect(&self.socket)?,
         };
         client.send(&Command::Activity { since: self.told.next })?;
-        match client.receive(PATIENCE)? {
+        match client.receive(self.patience)? {
             Some(Answer::Activity(activity)) => {
                 self.client = Some(client);
                 Ok(Some(activity))
