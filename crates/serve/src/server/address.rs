@@ -14,8 +14,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// A server that was killed lets its socket go only when the kernel has ended what it had under way, some time after the
-/// process is gone; until then connections to it are taken, and nothing comes. So long that is waited for.
-const FAREWELL: Duration = Duration::from_secs(3);
+/// process is gone; until then connections to it are taken, and nothing comes. So long that is waited for. (A server that
+/// lives says something at once.)
+const FAREWELL: Duration = Duration::from_secs(30);
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -101,10 +102,15 @@ pub(super) struct Listener {
 impl Listener {
     /// Begins to listen; at a path, for those whom `mode` lets write. A socket that a dead server left behind is replaced.
     pub fn bind(address: &Address, mode: u32) -> Result<Listener, BindError> {
+        Listener::bind_within(address, mode, FAREWELL)
+    }
+
+    /// The same, where a server that says nothing is waited for no longer than this.
+    fn bind_within(address: &Address, mode: u32, patience: Duration) -> Result<Listener, BindError> {
         let refused = |source| BindError::Refused { address: address.clone(), source };
         let (socket, address) = match address {
             Address::Unix(path) => {
-                remove_stale(path, address)?;
+                remove_stale(path, address, patience)?;
                 (listen_unix(path, mode).map_err(refused)?, address.clone())
             }
             Address::Tcp(host) => {
@@ -136,16 +142,16 @@ fn file_at(path: &Path) -> Option<(u64, u64)> {
     path.symlink_metadata().ok().map(|about| (about.dev(), about.ino()))
 }
 
-/// Makes room for a socket, unless somebody answers there.
-fn remove_stale(path: &Path, address: &Address) -> Result<(), BindError> {
+/// Makes room for a socket, unless somebody has it who answers, or does not let it go within `patience`.
+fn remove_stale(path: &Path, address: &Address, patience: Duration) -> Result<(), BindError> {
     let Ok(about) = path.symlink_metadata() else { return Ok(()) };
     if !about.file_type().is_socket() {
         return Err(BindError::NoSocket(address.clone()));
     }
     let refused = |source| BindError::Refused { address: address.clone(), source };
-    let until = Instant::now() + FAREWELL;
+    let until = Instant::now() + patience;
     loop {
-        match connect_unix(path, FAREWELL) {
+        match connect_unix(path, patience) {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 return std::fs::remove_file(path).map_err(refused);
             }
@@ -171,6 +177,9 @@ fn is_answered(mut stream: &UnixStream, until: Instant) -> bool {
 mod tests {
     use super::*;
     use std::os::unix::net::UnixListener;
+
+    /// Longer than anything here takes.
+    const LONG: Duration = Duration::from_secs(600);
 
     fn bind(address: &Address) -> Result<Listener, BindError> {
         Listener::bind(address, 0o600)
@@ -204,7 +213,7 @@ mod tests {
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists(), "left behind");
         let listener = bind(&address).unwrap();
-        let error = bind(&address).unwrap_err().to_string();
+        let error = Listener::bind_within(&address, 0o600, PAUSE).unwrap_err().to_string();
         assert!(error.contains("another server listens there"), "{error}");
         drop(listener);
         assert!(!path.exists());
@@ -222,7 +231,7 @@ mod tests {
         let dying = UnixListener::bind(&path).unwrap();
         // Somebody has it open still, who will never answer, and lets it go once we have come to it.
         let death = thread::spawn(move || drop((dying.accept(), dying)));
-        let listener = bind(&Address::Unix(path)).unwrap();
+        let listener = Listener::bind_within(&Address::Unix(path), 0o600, LONG).unwrap();
         death.join().unwrap();
         drop(listener);
     }
