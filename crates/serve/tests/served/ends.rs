@@ -75,9 +75,12 @@ impl Array for Always {
     }
 }
 
+/// Longer than anything here takes.
+const LONG: Nanos = Nanos::from_secs(600);
+
 const FAILED: fn() -> Reply = || Reply::Failed(Failure::Io);
 
-/// A server that does not wait for long.
+/// A server that does not wait for long for what will never come.
 fn hasty(server: &mut Server) {
     let [unread, stop] = [100, 300].map(Nanos::from_millis);
     server.patience = Patience { unread, stop, ..Patience::default() };
@@ -85,15 +88,21 @@ fn hasty(server: &mut Server) {
 
 #[test]
 fn all_in_order_is_said_only_where_it_is() {
-    let Some(host) = Host::start(MemoryArray::new(1 << 20), hasty) else { return };
+    let Some(host) = Host::start(MemoryArray::new(1 << 20), |_| ()) else { return };
     assert_eq!(host.end_how().1, FINE);
-    let cases = [
+    let ends = [
         (always(Some(|| Reply::Done), true), FINE),
         (always(Some(FAILED), true), Ended { flush: Flushed::Failed, ..FINE }),
+    ];
+    for (volume, expected) in ends {
+        let Some(host) = Host::start(volume, |_| ()) else { return };
+        assert_eq!(host.end_how().1, expected);
+    }
+    let never_ends = [
         (always(Some(|| Reply::Done), false), Ended { is_stopped: false, ..FINE }),
         (always(None, true), Ended { flush: Flushed::Late, is_stopped: false, ..FINE }),
     ];
-    for (volume, expected) in cases {
+    for (volume, expected) in never_ends {
         let Some(host) = Host::start(volume, hasty) else { return };
         assert_eq!(host.end_how().1, expected);
     }
@@ -101,7 +110,7 @@ fn all_in_order_is_said_only_where_it_is() {
 
 #[test]
 fn what_clients_were_refused_is_counted() {
-    let Some(host) = Host::start(always(Some(FAILED), true), hasty) else { return };
+    let Some(host) = Host::start(always(Some(FAILED), true), |_| ()) else { return };
     let mut client = begun(&host);
     for (cookie, bytes) in [
         (1, request(READ, 1, 0, 512)),
@@ -116,7 +125,7 @@ fn what_clients_were_refused_is_counted() {
 
     let mut lossy = MemoryArray::new(1 << 20);
     lossy.lose(512..513);
-    let Some(host) = Host::start(lossy, hasty) else { return };
+    let Some(host) = Host::start(lossy, |_| ()) else { return };
     let mut client = begun(&host);
     client.write_all(&[request(READ, 1, 0, 1024), request(READ, 2, 1 << 20, 512)].concat()).unwrap();
     let mut errors = [reply(&mut client).0, reply(&mut client).0];
@@ -143,7 +152,8 @@ fn a_disk_that_hangs_does_not_keep_a_server_from_its_end() {
 
 #[test]
 fn who_told_it_to_stop_is_told_how_it_ended() {
-    let Some(host) = Host::start(always(Some(FAILED), true), hasty) else { return };
+    let patient = |server: &mut Server| server.patience.farewell = LONG;
+    let Some(host) = Host::start(always(Some(FAILED), true), patient) else { return };
     let mut control = BufReader::new(UnixStream::connect(host.path("control")).unwrap());
     let mut client = begun(&host);
     control.get_mut().write_all(b"stop\n").unwrap();
