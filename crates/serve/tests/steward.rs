@@ -21,6 +21,7 @@ use scrubjay_serve::volume::gather::gather;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use tempfile::TempDir;
 
 /// A 2+1 volume on these files.
 fn make_volume(paths: &[PathBuf]) {
@@ -36,76 +37,85 @@ fn make_volume(paths: &[PathBuf]) {
     make(&paths.iter().map(member).collect::<Vec<_>>(), &superblock).unwrap();
 }
 
-/// Does what the volume wants done; members in `gone` do not answer.
-fn pump(steward: &mut Steward, members: &Members, gone: &[usize]) {
-    while let Some(op) = steward.poll_op(Nanos(0)) {
-        let file = members.file(op.member).filter(|_| !gone.contains(&op.member));
-        let (buffer, result) = match (op.kind, file) {
-            (OpKind::Read { offset, mut buffer }, Some(file)) => {
-                file.file().read_exact_at(&mut buffer, offset).unwrap();
-                (Some(buffer), Ok(()))
-            }
-            (OpKind::Write { offset, buffer, .. }, Some(file)) => {
-                file.file().write_all_at(&buffer, offset).unwrap();
-                (Some(buffer), Ok(()))
-            }
-            (kind, file) => (kind.buffer(), if file.is_some() { Ok(()) } else { Err(Fault::Gone) }),
-        };
-        steward.handle(Nanos(0), Done { id: op.id, buffer, result });
+/// A volume that is being served, and its members.
+struct Served {
+    _folder: TempDir,
+    paths: Vec<PathBuf>,
+    steward: Steward,
+    members: Members,
+}
+
+impl Served {
+    fn new() -> Served {
+        let folder = tempfile::tempdir().unwrap();
+        let paths: Vec<PathBuf> = (0..3).map(|slot| folder.path().join(format!("{slot}.img"))).collect();
+        make_volume(&paths);
+        let gathered = gather(&paths, false).unwrap();
+        let volume = gathered.start(false, UnixSeconds(2)).unwrap();
+        let steward = Steward::new(volume, gathered.paths.clone(), Stop::new().unwrap());
+        let mut served = Served { _folder: folder, paths, steward, members: gathered.members };
+        served.pump(&[]);
+        served
+    }
+
+    /// Does what the volume wants done; members in `gone` do not answer.
+    fn pump(&mut self, gone: &[usize]) {
+        while let Some(op) = self.steward.poll_op(Nanos(0)) {
+            let file = self.members.file(op.member).filter(|_| !gone.contains(&op.member));
+            let (buffer, result) = match (op.kind, file) {
+                (OpKind::Read { offset, mut buffer }, Some(file)) => {
+                    file.file().read_exact_at(&mut buffer, offset).unwrap();
+                    (Some(buffer), Ok(()))
+                }
+                (OpKind::Write { offset, buffer, .. }, Some(file)) => {
+                    file.file().write_all_at(&buffer, offset).unwrap();
+                    (Some(buffer), Ok(()))
+                }
+                (kind, file) => (kind.buffer(), if file.is_some() { Ok(()) } else { Err(Fault::Gone) }),
+            };
+            self.steward.handle(Nanos(0), Done { id: op.id, buffer, result });
+        }
+    }
+
+    fn write(&mut self, gone: &[usize]) -> Reply {
+        let request = Request::Write { offset: 0, data: Buffer::copy_of(&[7; 8192]), is_durable: true };
+        self.steward.submit(Nanos(0), RequestId(1), request);
+        self.pump(gone);
+        self.steward.poll_reply().expect("it was answered").1
+    }
+
+    fn tell(&mut self, command: &Command) -> Option<String> {
+        let line = serde_json::to_string(command).unwrap();
+        self.steward.command(Nanos(0), CommandId(0), &line, &mut self.members)
     }
 }
 
 #[test]
 fn a_member_that_a_broken_volume_needs_is_not_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    let paths: Vec<PathBuf> = (0..3).map(|slot| folder.path().join(format!("{slot}.img"))).collect();
-    make_volume(&paths);
-    let gathered = gather(&paths, false).unwrap();
-    let volume = gathered.start(false, UnixSeconds(2)).unwrap();
-    let mut steward = Steward::new(volume, gathered.paths.clone(), Stop::new().unwrap());
-    let mut members = gathered.members;
-    pump(&mut steward, &members, &[]);
-    let mut write = |gone: &[usize]| {
-        let request = Request::Write { offset: 0, data: Buffer::copy_of(&[7; 8192]), is_durable: true };
-        steward.submit(Nanos(0), RequestId(1), request);
-        pump(&mut steward, &members, gone);
-        steward.poll_reply().expect("it was answered").1
-    };
-    assert_eq!(write(&[]), Reply::Done);
-    assert!(matches!(write(&[0, 1]), Reply::Failed(_)));
+    let mut served = Served::new();
+    assert_eq!(served.write(&[]), Reply::Done);
+    assert!(matches!(served.write(&[0, 1]), Reply::Failed(_)));
 
-    let path = paths[1].display().to_string();
-    let command = serde_json::to_string(&Command::Replace { member: 1, path, force: true }).unwrap();
-    let answer = steward.command(Nanos(0), CommandId(0), &command, &mut members);
-    pump(&mut steward, &members, &[0]);
-    assert!(Member::open(&paths[1], Access::Look).unwrap().superblock().is_ok(), "{answer:?}");
+    let path = served.paths[1].display().to_string();
+    let answer = served.tell(&Command::Replace { member: 1, path, force: true });
+    served.pump(&[0]);
+    assert!(Member::open(&served.paths[1], Access::Look).unwrap().superblock().is_ok(), "{answer:?}");
+    let Served { _folder, paths, steward, members } = served;
     drop((steward, members));
     assert!(gather(&paths, false).is_ok(), "all is well again");
 }
 
 /// Serves a volume, writes to it without the members in `gone`, and stops it.
 fn left_after(gone: &[usize], does_fail: bool) -> Stopped {
-    let folder = tempfile::tempdir().unwrap();
-    let paths: Vec<PathBuf> = (0..3).map(|slot| folder.path().join(format!("{slot}.img"))).collect();
-    make_volume(&paths);
-    let gathered = gather(&paths, false).unwrap();
-    let volume = gathered.start(false, UnixSeconds(2)).unwrap();
-    let mut steward = Steward::new(volume, gathered.paths.clone(), Stop::new().unwrap());
-    let mut members = gathered.members;
-    pump(&mut steward, &members, &[]);
+    let mut served = Served::new();
     if does_fail {
-        let command = serde_json::to_string(&Command::Fail { member: 2 }).unwrap();
-        steward.command(Nanos(0), CommandId(0), &command, &mut members).unwrap();
+        served.tell(&Command::Fail { member: 2 }).unwrap();
     }
-    let request = Request::Write { offset: 0, data: Buffer::copy_of(&[7; 8192]), is_durable: true };
-    steward.submit(Nanos(0), RequestId(1), request);
-    pump(&mut steward, &members, gone);
-    let failed = matches!(steward.poll_reply(), Some((_, Reply::Failed(_))));
-    steward.stop(Nanos(0));
-    pump(&mut steward, &members, gone);
-    assert!(steward.is_stopped());
-    let writes_failed = u64::from(failed);
-    steward.stopped(&Ended { flush: Flushed::Done, is_stopped: true, writes_failed, ..Ended::default() })
+    let writes_failed = u64::from(matches!(served.write(gone), Reply::Failed(_)));
+    served.steward.stop(Nanos(0));
+    served.pump(gone);
+    assert!(served.steward.is_stopped());
+    served.steward.stopped(&Ended { flush: Flushed::Done, is_stopped: true, writes_failed, ..Ended::default() })
 }
 
 #[test]
