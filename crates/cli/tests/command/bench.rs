@@ -6,6 +6,11 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
+/// Too slow to come to its end while a test does something to it: after each of 64 requests it pauses for ten seconds.
+const SLOWLY: [&str; 9] = ["scrub", "disk.img", "--policy", "delay", "--delay", "10s", "--request", "256KiB", "--json"];
+/// Of an image of 16 MiB it has saved so much before it pauses for the first time.
+pub const KNOWN_BYTES: u64 = 256 << 10;
+
 /// A clean folder.
 pub struct Bench {
     pub folder: TempDir,
@@ -57,6 +62,11 @@ impl Bench {
     pub fn state_file(&self, ending: &str) -> Option<PathBuf> {
         let mut files = fs::read_dir(self.state().join("scrubjay")).ok()?.map(|file| file.unwrap().path());
         files.find(|path| path.extension().is_some_and(|found| found == ending))
+    }
+
+    /// Starts a slow scrub, and returns when a little of it has been saved.
+    pub fn start_slowly(&self) -> Child {
+        self.until_saved(self.start(&SLOWLY), KNOWN_BYTES / 512)
     }
 
     /// Waits until so many sectors of a scrub that was started were saved with their verdicts.

@@ -10,8 +10,6 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 
-const SLOWLY: [&str; 9] = ["scrub", "disk.img", "--policy", "delay", "--delay", "20ms", "--request", "64KiB", "--json"];
-
 /// Names of sockets without a place in the file system are anybody's, so they must mean nothing.
 #[test]
 fn nobody_keeps_others_from_scrubbing_by_taking_a_name() {
@@ -30,7 +28,7 @@ fn nobody_keeps_others_from_scrubbing_by_taking_a_name() {
 #[test]
 fn a_claim_lies_where_only_its_owner_may_look() {
     let bench = Bench::with_image(16);
-    let mut child = bench.until_saved(bench.start(&SLOWLY), 2048);
+    let mut child = bench.start_slowly();
     let sockets = fs::read_to_string("/proc/net/unix").unwrap();
     assert!(!sockets.contains("@scrubjay/claim"), "{sockets}");
     if fs::metadata("/proc/self").unwrap().uid() == 0 {

@@ -1,23 +1,8 @@
 //! A stop is a pause: signals, kill -9, and what is saved for whom.
 
-use crate::bench::{Bench, Ran, kill};
+use crate::bench::{Bench, KNOWN_BYTES, Ran, kill};
 use serde_json::json;
 use std::fs;
-use std::process::Child;
-
-/// Slow enough to be stopped in the middle, however busy the machine is: 16 MiB in 256 requests, each followed by a pause,
-/// are half a minute.
-const SLOWLY: [&str; 9] =
-    ["scrub", "disk.img", "--policy", "delay", "--delay", "100ms", "--request", "64KiB", "--json"];
-/// Of that, so much is waited for.
-const KNOWN_BYTES: u64 = 8 * (64 << 10);
-
-impl Bench {
-    /// Starts a slow scrub and returns when a little of it has been saved.
-    fn start_slowly(&self) -> Child {
-        self.until_saved(self.start(&SLOWLY), KNOWN_BYTES / 512)
-    }
-}
 
 #[test]
 fn a_signal_pauses_and_the_same_command_goes_on() {
