@@ -17,23 +17,13 @@ const ROW_BYTES: u64 = CHUNK + 512;
 const WRITTEN: u64 = 100;
 
 /// Stripes that a slow scrub has saved before anybody is killed.
-const SAVED: u64 = 10;
+const SAVED: u64 = 4;
 
 const FAST: [&str; 5] = ["scrub", "photos", "--policy", "none", "--json"];
-/// Slow enough to be stopped in the middle, however busy the machine is, and first things first: half a minute or so.
-const SLOW: [&str; 11] = [
-    "scrub",
-    "photos",
-    "--policy",
-    "delay",
-    "--delay",
-    "100ms",
-    "--request",
-    "64KiB",
-    "--order",
-    "sequential",
-    "--json",
-];
+/// Slow enough to be stopped in the middle, however busy the machine is, and first things first: two stripes a second,
+/// which are two minutes.
+const SLOW: [&str; 11] =
+    ["scrub", "photos", "--policy", "delay", "--delay", "1s", "--request", "128KiB", "--order", "sequential", "--json"];
 
 impl Served {
     /// Served, and its first stripes are written.
@@ -59,15 +49,9 @@ impl Served {
         }
     }
 
-    fn start_slowly(&self, stripes: u64) -> Child {
+    fn start_slowly(&self) -> Child {
         let child = self.command(&SLOW).spawn().expect("it starts");
-        self.bench.until_saved(child, stripes * CHUNK_SECTORS)
-    }
-
-    fn kill_server(&mut self) {
-        let mut server = self.server.take().unwrap();
-        server.kill().unwrap();
-        server.wait().unwrap();
+        self.bench.until_saved(child, SAVED * CHUNK_SECTORS)
     }
 }
 
@@ -117,7 +101,7 @@ fn a_stripe_that_is_lost_is_named_and_no_other() {
 fn a_scrub_that_was_killed_goes_on_and_still_knows_what_it_found() {
     let served = Served::written();
     served.damage(3, &["d"]);
-    let mut child = served.start_slowly(SAVED);
+    let mut child = served.start_slowly();
     served.run(&FAST).refused(1, &format!("is being scrubbed already, by process {}", child.id()));
     kill(&child, "-KILL");
     child.wait().unwrap();
@@ -132,8 +116,8 @@ fn a_scrub_that_was_killed_goes_on_and_still_knows_what_it_found() {
 #[test]
 fn a_server_that_was_killed_is_a_disk_that_is_gone_until_it_is_back() {
     let mut served = Served::written();
-    let child = served.start_slowly(SAVED);
-    served.kill_server();
+    let child = served.start_slowly();
+    served.kill();
     let ran = Ran::new(child.wait_with_output().unwrap());
     let first = ran.target();
     assert_eq!((ran.code, &first["complete"]), (Some(1), &json!(false)), "{ran:?}");

@@ -51,8 +51,7 @@ fn a_server_that_was_killed_is_not_taken_for_a_volume_that_is_well() {
     assert_eq!((none.code, &line(&none)["state"]), (Some(0), &"none".into()));
 
     served.serve(&NAMES[..6]);
-    served.server.as_mut().unwrap().kill().unwrap();
-    served.server.take().unwrap().wait().unwrap();
+    served.kill();
     for arguments in [&["volume", "status"][..], &["volume", "status", "photos"]] {
         served.run(arguments).refused(1, "the server is gone");
     }
