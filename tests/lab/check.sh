@@ -52,6 +52,27 @@ finish() {
   rm -rf "$work"
 }
 
+# Tries until a command succeeds. It should at once, however busy the machine is; what does not within five minutes hangs.
+soon() { # COMMAND...
+  local begun=$SECONDS
+  until "$@"; do
+    [ $((SECONDS - begun)) -lt 300 ] || return 1
+    sleep 0.05
+  done
+}
+
+# Of the state that a scrub keeps in $work/NAME: how many sectors have a verdict ("done gap+count gap+count*times ...").
+sectors_saved() { # NAME
+  { cat "$work/$1"/*.hasty "$work/$1"/*.scrub 2>/dev/null || true; } | awk '$1 == "done" {
+    sum = 0
+    for (i = 2; i <= NF; i++) { split($i, of, /[+*]/); sum += of[2] * (of[3] ? of[3] : 1) }
+    if (sum > most) most = sum
+  } END {print most + 0}'
+}
+is_saved() { # NAME SECTORS: at least so many
+  [ "$(sectors_saved "$1")" -ge "$2" ]
+}
+
 fail() {
   echo "FAILED $*"
   failed=$((failed + 1))

@@ -5,6 +5,7 @@
  *   seek_us=N          for a request that starts more than 1 MiB from where the last one ended
  *   kbps=N             rate of the medium in 1000 bytes a second; 0: no limit
  *   err_ms=N           what a read that fails costs on top
+ *   hold=FILE          while this file is there, which holds a number, reads wait once so many bytes were read in all
  *
  * It models one head that serves one request at a time, in the order of arrival. It does not model caches, read-ahead
  * or rotation, and NBD carries no error but EIO to the kernel.
@@ -16,6 +17,7 @@
 #include <nbdkit-plugin.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +28,7 @@
 #define NEAR (1 << 20) /* a guess: parallel pieces of one long read arrive this far out of order */
 
 static char *image_path;
+static char *hold_path;
 static const char *bad_list = "";
 static long seek_us, kbps, err_ms;
 
@@ -35,6 +38,7 @@ static unsigned char *bad; /* one byte a sector */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `bad` and the head */
 static int64_t head_free_ns;
 static uint64_t head_at;
+static uint64_t bytes_read; /* guarded by `lock`, too */
 
 static int config(const char *key, const char *value) {
   if (!strcmp(key, "img")) return (image_path = nbdkit_absolute_path(value)) ? 0 : -1;
@@ -42,6 +46,7 @@ static int config(const char *key, const char *value) {
   if (!strcmp(key, "seek_us")) return seek_us = atol(value), 0;
   if (!strcmp(key, "kbps")) return kbps = atol(value), 0;
   if (!strcmp(key, "err_ms")) return err_ms = atol(value), 0;
+  if (!strcmp(key, "hold")) return (hold_path = nbdkit_absolute_path(value)) ? 0 : -1;
   nbdkit_error("unknown parameter %s", key);
   return -1;
 }
@@ -79,10 +84,25 @@ static int64_t now_ns(void) {
   return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
+/* Are reads to wait? */
+static bool is_held(void) {
+  unsigned long long most;
+  FILE *hold = fopen(hold_path, "r");
+  if (!hold) return false;
+  bool is_known = fscanf(hold, "%llu", &most) == 1;
+  fclose(hold);
+  pthread_mutex_lock(&lock);
+  bool is_reached = is_known && bytes_read >= most;
+  pthread_mutex_unlock(&lock);
+  return is_reached;
+}
+
 /* Queues one request at the head and waits until it is served. Says whether a sector of it is bad. */
 static bool serve(uint64_t offset, uint32_t count, bool read) {
   bool failed = false;
+  while (read && hold_path && is_held()) usleep(10000);
   pthread_mutex_lock(&lock);
+  if (read) bytes_read += count;
   for (uint64_t s = offset / SECTOR; s < (offset + count + SECTOR - 1) / SECTOR; s++) {
     if (read) failed |= bad[s];
     else bad[s] = 0;

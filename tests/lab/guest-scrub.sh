@@ -78,18 +78,12 @@ echo "# dm-integrity: cause: $(jq -c '[.targets[0].unreadable[].cause] | unique'
 
 # ---- a disk that goes in the middle, and another one that is given its name
 
-soon() { # COMMAND...: within 20 s it succeeds
-  local tries
-  for ((tries = 0; tries < 200; tries++)); do "$@" && return 0; sleep 0.1; done
-  return 1
-}
-is_saved() { compgen -G "$work/swapped/*.hasty" >/dev/null; }
 is_gone() { [ ! -e "/sys/block/${1#/dev/}" ]; }
 # The kernel gives the first free name: the later of the two will get the earlier one's.
 read -r first second < <(printf '%s\n' "${disks[1]}" "${disks[5]}" | sort | xargs)
 IFS=: read -r host channel target lun < <(basename "$(readlink -f "/sys/block/${second#/dev/}/device")")
-"$scrubjay" scrub "$first" --policy delay --delay 20ms --request 64KiB --state "$work/swapped" >"$work/gone.out" 2>&1 &
-soon is_saved || fail "the scrub that is to lose its disk saved nothing"
+"$scrubjay" scrub "$first" --policy delay --delay 2s --request 512KiB --state "$work/swapped" >"$work/gone.out" 2>&1 &
+soon is_saved swapped 1 || fail "the scrub that is to lose its disk saved nothing"
 echo 1 >"/sys/block/${first#/dev/}/device/delete"
 status=0
 wait $! || status=$?

@@ -21,8 +21,7 @@ for ((round = 1; round <= times; round++)); do
   /usr/bin/python3 "$here/acked.py" write "$uri" "$work/acked" $round >"$work/acked.out" 2>&1 &
   client=$!
   sleep "0.$((RANDOM % 8 + 2))"
-  kill -9 $server
-  wait $server 2>/dev/null || true
+  kill_server
   wait $client || fail "round $round: the client: $(tail -1 "$work/acked.out")"
   start
   /usr/bin/python3 "$here/acked.py" verify "$uri" "$work/acked" >"$work/acked.out" 2>&1 || {
@@ -43,8 +42,7 @@ for ((round = 1; round <= times; round++)); do
     --output=fio.out >fio.err 2>&1 &
   fio=$!
   sleep "0.$((RANDOM % 8 + 2))"
-  kill -9 $server
-  wait $server 2>/dev/null || true
+  kill_server
   wait $fio 2>/dev/null || true
   if grep -q '^verify: bad' "$work/fio.out" "$work/fio.err"; then
     wrong=$((wrong + 1))

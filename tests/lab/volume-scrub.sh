@@ -18,24 +18,31 @@ job() { # NAME OPTION...
 scribble() { # M START COUNT
   dd if=/dev/urandom of="$work/m$1" bs=64k seek="$2" count="$3" conv=notrunc,fsync status=none
 }
-# Starts a scrub slow enough to be stopped in the midst, and waits until it has saved some of what it did.
+# Starts a scrub too slow to come to its end meanwhile, a MiB of about 95 each second, and waits until it has saved some of
+# what it did.
 start_slowly() { # NAME
-  local tries
-  "$scrubjay" scrub lab --policy delay --delay 20ms --request 64KiB --order sequential --json --state "$work/$1" \
+  "$scrubjay" scrub lab --policy delay --delay 1s --request 1MiB --order sequential --json --state "$work/$1" \
     >"$work/$1.slow.json" 2>"$work/$1.slow.err" &
   slow=$!
-  for ((tries = 0; tries < 600; tries++)); do
-    grep -qsE '^done [1-9]|^done 0\+[1-9][0-9]{3}' "$work/$1"/*.hasty && return 0
-    kill -0 $slow 2>/dev/null || break
-    sleep 0.05
-  done
-  fail "$1: the slow scrub saved nothing: $(cat "$work/$1.slow.err")"
+  soon is_saved_or_ended "$1"
+  kill -0 $slow 2>/dev/null || fail "$1: the slow scrub saved nothing: $(cat "$work/$1.slow.err")"
+}
+is_saved_or_ended() { # NAME
+  is_saved "$1" 1000 || ! kill -0 $slow 2>/dev/null
 }
 # Waits for the slow scrub; leaves its exit code in $status.
 end_slowly() {
   status=0
   wait $slow || status=$?
   slow=
+}
+
+# Reads what was written again and again, until the scrub beside is over.
+read_meanwhile() {
+  rm -f "$work/has-begun" "$work/is-over"
+  until [ -e "$work/is-over" ]; do
+    job beside --rw=read --bs=1M --size=256M --verify=crc32c --rate=50M --exec_prerun="touch $work/has-begun" || return
+  done
 }
 
 for chunk in 4KiB 64KiB; do
@@ -56,9 +63,11 @@ for chunk in 4KiB 64KiB; do
 
   # Beside a client, inside the budget.
   scribble 2 200 8
-  job beside --rw=read --bs=1M --size=256M --verify=crc32c --rate=50M &
+  read_meanwhile &
   client=$!
+  soon test -e "$work/has-begun"
   scrub "beside-$chunk" lab
+  touch "$work/is-over"
   expect "$chunk: beside a client, damage is found, by one or the other" $status 3
   expect "$chunk: the client was seen" "$(jq '.targets[0] | .detector == "server" and .slowdown.foreground_requests > 0' "$work/$name.json")" true
   wait $client && client_ended=0 || client_ended=$?
@@ -78,8 +87,7 @@ for chunk in 4KiB 64KiB; do
 
   # The server is killed.
   start_slowly "server-$chunk"
-  kill -9 $server
-  wait $server 2>/dev/null || true
+  kill_server
   end_slowly
   expect "$chunk: without its server, it is not done: exit 1" $status 1
   start

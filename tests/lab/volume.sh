@@ -21,16 +21,23 @@ make_volume() { # SIZE [OPTION...]
 
 # Serves it, and waits until it answers.
 start() { # [OPTION...]
-  local tries
   "$scrubjay" volume serve "${members[@]}" --listen "unix:$socket" "$@" 2>>"$work/serve.err" &
   server=$!
-  for ((tries = 0; tries < 600; tries++)); do
-    "$scrubjay" volume status lab --json >"$work/status.json" 2>/dev/null || true
-    if [ "$(jq -r .state "$work/status.json" 2>/dev/null)" != opening ] && [ -s "$work/status.json" ]; then return 0; fi
-    kill -0 $server 2>/dev/null || { cat "$work/serve.err"; return 1; }
-    sleep 0.05
-  done
-  return 1
+  soon is_open_or_ended && kill -0 $server 2>/dev/null || { cat "$work/serve.err"; return 1; }
+}
+is_open_or_ended() {
+  kill -0 $server 2>/dev/null || return 0
+  "$scrubjay" volume status lab --json >"$work/status.json" 2>/dev/null || true
+  [ -s "$work/status.json" ] && [ "$(jq -r .state "$work/status.json")" != opening ]
+}
+
+# Kills its server, and waits until the kernel has let go of the members, which are files: that may come after its end.
+kill_server() {
+  local member
+  kill -9 $server
+  wait $server 2>/dev/null || true
+  server=
+  for member in "${members[@]}"; do flock "$member" true; done
 }
 
 stop() {
@@ -47,13 +54,9 @@ dirty_stripes() {
 # The volume as a block device, $loop: NBD as a file, the file as a loop device. nbdfuse sends nothing on a connection that
 # waits for an answer, so it has many.
 attach() {
-  local tries
   mkdir -p "$work/fuse"
   nbdfuse -C 12 "$work/fuse" --unix "$socket" 2>>"$work/nbdfuse.err" &
-  for ((tries = 0; tries < 200; tries++)); do
-    [ -f "$work/fuse/nbd" ] && break
-    sleep 0.05
-  done
+  soon test -f "$work/fuse/nbd"
   loop=$(losetup -f --show --direct-io=on "$work/fuse/nbd" 2>/dev/null || losetup -f --show "$work/fuse/nbd")
 }
 detach() {
