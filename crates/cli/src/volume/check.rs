@@ -4,6 +4,7 @@ use super::serve::{members, today};
 use super::steer::describe;
 use crate::args::volume::Check;
 use crate::exit::Exit;
+use crate::say::print_line;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use scrubjay_serve::volume::commands::Finding;
@@ -84,7 +85,7 @@ fn print(checked: &Checked, may_repair: bool, out: &mut impl Write) -> Result<()
         writeln!(out, "DEGRADED: it does without {members} {}", slots.join(", "))?;
     }
     for finding in &checked.findings {
-        writeln!(out, "{}", describe(finding))?;
+        print_line(out, format_args!("{}", describe(finding)))?;
     }
     let stopped = if checked.is_stopped { "; stopped early, the rest was not read" } else { "" };
     writeln!(out, "{} of {} stripes clean{stopped}", checked.clean, checked.stripes)?;

@@ -4,6 +4,7 @@ use super::document::{Geometry as GeometryFields, document};
 use super::refused::Refused;
 use crate::args::volume::Create;
 use crate::exit::Exit;
+use crate::say::print_line;
 use anyhow::{Context, Result};
 use scrubjay_core::format::blank;
 use scrubjay_core::format::geometry::{Geometry, Parameters};
@@ -112,7 +113,7 @@ fn print(superblock: &Superblock, members: &[Member], out: &mut impl Write) -> i
     let Superblock { geometry, array, name, .. } = superblock;
     let shape = geometry.layout.shape();
     let name = if name.is_empty() { String::new() } else { format!("{name} ") };
-    writeln!(out, "volume {name}{array}: {} of user data", Bytes(geometry.size()))?;
+    print_line(out, format_args!("volume {name}{array}: {} of user data", Bytes(geometry.size())))?;
     writeln!(
         out,
         "{} data and {} parity chunks of {} a stripe, layout {}, scheme {}",
@@ -124,7 +125,8 @@ fn print(superblock: &Superblock, members: &[Member], out: &mut impl Write) -> i
     )?;
     for (slot, member) in members.iter().enumerate() {
         let cached = if member.is_direct { "" } else { ", through the page cache" };
-        writeln!(out, "member {slot}: {}, {}{cached}", member.path.display(), Bytes(member.bytes))?;
+        let (path, bytes) = (member.path.display(), Bytes(member.bytes));
+        print_line(out, format_args!("member {slot}: {path}, {bytes}{cached}"))?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::document::{Geometry, document};
 use super::refused::Refused;
 use crate::args::volume::Inspect;
 use crate::exit::Exit;
+use crate::say::print_line;
 use anyhow::{Context, Result};
 use scrubjay_core::format::assemble::{AssembleError, Assembly, Given, SlotState, assemble};
 use scrubjay_core::format::superblock::{MemberState, Superblock};
@@ -43,12 +44,12 @@ fn print(given: &[Given], together: &Result<Assembly, AssembleError>, out: &mut 
     for Given { label, bytes, says } in given {
         match says {
             Ok(superblock) => print_member(label, *bytes, superblock, out)?,
-            Err(error) => writeln!(out, "{label} {error}")?,
+            Err(error) => print_line(out, format_args!("{label} {error}"))?,
         }
     }
     match together {
         Ok(assembly) => print_together(given, assembly, out),
-        Err(error) => writeln!(out, "together: no volume: {error}"),
+        Err(error) => print_line(out, format_args!("together: no volume: {error}")),
     }
 }
 
@@ -57,7 +58,7 @@ fn print_member(label: &str, bytes: u64, superblock: &Superblock, out: &mut impl
     let name = if name.is_empty() { String::new() } else { format!("{name} ") };
     let shape = geometry.layout.shape();
     let stopped = if superblock.is_clean { "stopped in order" } else { "not stopped in order" };
-    writeln!(out, "{label} ({}) is member {slot} of volume {name}{array}", Bytes(bytes))?;
+    print_line(out, format_args!("{label} ({}) is member {slot} of volume {name}{array}", Bytes(bytes)))?;
     writeln!(out, "  generation {generation}, {stopped}; member {}", superblock.own().uuid)?;
     writeln!(
         out,
@@ -96,7 +97,7 @@ fn print_together(given: &[Given], assembly: &Assembly, out: &mut impl Write) ->
     }
     for stale in &assembly.stale {
         let state = stale.state.map_or("replaced".to_owned(), |state| state.to_string());
-        writeln!(out, "left out: {} ({state})", given[stale.given].label)?;
+        print_line(out, format_args!("left out: {} ({state})", given[stale.given].label))?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use super::rendezvous::{find, sockets, status_of, tell};
 use super::serve::last_words;
 use crate::args::volume::{Fail, Findings, Replace, Status, Stop};
 use crate::exit::{Exit, Usage};
+use crate::say::print_line;
 use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
 use scrubjay_serve::volume::commands::{self, Answer, Command, Finding};
@@ -75,17 +76,10 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
         state @ ("degraded" | "broken") => state.to_uppercase(),
         state => state.to_owned(),
     };
-    writeln!(
-        out,
-        "{}: {}, {} in {}, {} chunks, {}, {}",
-        if status.name.is_empty() { &status.array } else { &status.name },
-        headline,
-        Bytes(status.size_bytes),
-        status.shape,
-        Bytes(status.chunk_bytes),
-        status.layout,
-        status.scheme
-    )?;
+    let name = if status.name.is_empty() { &status.array } else { &status.name };
+    let (size, chunk) = (Bytes(status.size_bytes), Bytes(status.chunk_bytes));
+    let commands::Status { shape, layout, scheme, .. } = status;
+    print_line(out, format_args!("{name}: {headline}, {size} in {shape}, {chunk} chunks, {layout}, {scheme}"))?;
     let share = 100.0 * status.stripes_written as f64 / status.stripes.max(1) as f64;
     let findings = if status.findings == 0 { "nothing".to_owned() } else { format!("{} times", status.findings) };
     writeln!(
@@ -104,7 +98,7 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
         let detail = member.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         let faults = if member.faults == 0 { String::new() } else { format!(", faults located: {}", member.faults) };
         let path = member.path.as_deref().unwrap_or("-");
-        writeln!(out, "  {slot:>3}  {}{detail}{faults}  {path}", member.state)?;
+        print_line(out, format_args!("  {slot:>3}  {}{detail}{faults}  {path}", member.state))?;
     }
     Ok(())
 }
@@ -127,7 +121,7 @@ pub fn findings(args: &Findings) -> Result<Exit> {
             if args.json {
                 writeln!(out, "{}", serde_json::to_string(finding)?)?;
             } else {
-                writeln!(out, "{}", describe(finding))?;
+                print_line(&mut out, format_args!("{}", describe(finding)))?;
             }
         }
         since = answer.next;
@@ -202,4 +196,39 @@ pub fn stop(args: &Stop) -> Result<Exit> {
         std::thread::sleep(Duration::from_millis(20));
     }
     Ok(last_words(&stopped))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_serve::volume::commands::MemberStatus;
+
+    /// A server may be another program, and says what it likes.
+    #[test]
+    fn nothing_that_a_server_says_is_a_command_to_the_terminal() {
+        let foul = || "\u{1b}[2Jx".to_owned();
+        let member = MemberStatus { path: Some(foul()), state: foul(), detail: Some(foul()), faults: 1 };
+        let status = commands::Status {
+            schema: 1,
+            name: foul(),
+            array: foul(),
+            state: foul(),
+            shape: foul(),
+            layout: foul(),
+            scheme: foul(),
+            chunk_bytes: 4096,
+            size_bytes: 1 << 20,
+            stripes: 64,
+            stripes_written: 0,
+            regions_dirty: 0,
+            regions_unsettled: 1,
+            findings: 1,
+            members: vec![member],
+        };
+        let mut out = Vec::new();
+        print(&status, &mut out).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert_eq!((out.matches("\u{fffd}[2Jx").count(), out.lines().count()), (8, 4), "{out:?}");
+        assert!(!out.contains('\u{1b}'), "{out:?}");
+    }
 }

@@ -141,3 +141,23 @@ fn problems_among_members_are_told_and_counted() {
     let ran = bench.run(&["volume", "inspect", "b.img", "copy.img", "c.img", "d.img", "e.img"]);
     assert!(ran.code == Some(3) && ran.stdout.contains("b.img and copy.img are the same member (slot 1)"), "{ran:?}");
 }
+
+/// What files are called others chose, and a terminal obeys what it is told.
+#[test]
+fn no_name_is_a_command_to_the_terminal() {
+    let bench = bench();
+    let foul = "\u{1b}[2Jx\u{9b}31m.img";
+    fs::rename(bench.folder.path().join("f.img"), bench.folder.path().join(foul)).unwrap();
+    let members = [&NAMES[..5], &[foul]].concat();
+    let created = bench.run(&[&CREATE[..], &["--name", "\u{202e}photos"], &members].concat());
+    let inspected = bench.run(&[&["volume", "inspect"], &members[..]].concat());
+    for ran in [&created, &inspected] {
+        assert!(ran.code == Some(0) && ran.stdout.contains("\u{fffd}[2Jx\u{fffd}31m.img"), "{ran:?}");
+        assert!(!ran.stdout.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{ran:?}");
+    }
+    fs::write(bench.folder.path().join(foul), vec![0; 1 << 20]).unwrap();
+    let stranger = bench.run(&["volume", "inspect", foul, "\u{1b}c"]);
+    stranger.refused(2, "\u{fffd}c: no such file or device");
+    let stranger = bench.run(&["volume", "inspect", foul]);
+    assert!(stranger.stdout.starts_with("\u{fffd}[2Jx\u{fffd}31m.img is no member of a volume"), "{stranger:?}");
+}
