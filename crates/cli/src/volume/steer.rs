@@ -246,7 +246,7 @@ mod tests {
         let mut out = Vec::new();
         print(&status, &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
-        assert_eq!((out.matches("\u{fffd}[2Jx").count(), out.lines().count()), (8, 4), "{out:?}");
+        assert_eq!((out.matches("\u{fffd}[2Jx").count(), out.lines().count()), (9, 5), "{out:?}");
         assert!(!out.contains('\u{1b}'), "{out:?}");
     }
 }
