@@ -46,12 +46,12 @@ fn check_intents(geometry: &Geometry, data: &[u8]) {
         // Those of the page are as it says, all others dirty.
         let dirty = union.clone().dirty();
         let again = intent::encode(geometry, ARRAY, intent::Told::Dirty, index, &dirty);
-        let written = intent::Page::decode(&again, ARRAY, index).expect("it was just written");
+        let written = intent::Page::decode(&again, ARRAY, intent::Told::Dirty, index).expect("it was just written");
         let mut other = intent::Union::new(geometry);
         other.add(&written);
         assert_eq!(other.dirty(), dirty);
     }
-    let page = intent::Page::decode(&block, ARRAY, u64::MAX);
+    let page = intent::Page::decode(&block, ARRAY, intent::Told::Dirty, u64::MAX);
     page.iter().for_each(|page| union.add(page));
     assert_eq!(union.dirty().len(), geometry.regions());
 }
