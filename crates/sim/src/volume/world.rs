@@ -352,8 +352,10 @@ impl<'a, S: Subject> World<'a, S> {
         let geometry = self.setting.geometry;
         let newest = beside::newest(&geometry, &self.shelf.disks[0]);
         for (slot, disk) in self.shelf.disks.iter().enumerate() {
-            let is_fine = beside::is_readable(&geometry, disk) && beside::newest(&geometry, disk) == newest;
-            assert!(is_fine, "something beside the rows of disk {slot} is wrong still");
+            // A page of the map that waits for the next flush may be older on some until then.
+            let told = beside::newest(&geometry, disk);
+            let is_fine = beside::is_readable(&geometry, disk) && told.first() == newest.first();
+            assert!(is_fine, "beside the rows disk {slot} has {told:?}, and disk 0 {newest:?}");
         }
         // Nothing is found by a bare array, and nothing in the parities of a pure one.
         if !geometry.scheme.checks_itself() || self.setting.is_over_budget {
