@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 /// How to get those that the tests use, on Debian.
 const INSTALL: &str = "apt-get install --no-install-recommends libnbd-bin python3-libnbd qemu-utils fio";
 
-/// Runs a program to its end; what it printed. `None`: it is not installed, and need not be.
+/// Runs a program to its end; what it printed. `None`: it is not installed, and need not be; or none is to be run, says
+/// `SCRUBJAY_CLIENTS=none`.
 ///
 /// # Panics
 /// When it fails; when it is not installed and `SCRUBJAY_CLIENTS=required`.
@@ -19,6 +20,9 @@ pub fn run(program: &str, arguments: &[&str]) -> Option<String> {
 /// The same, of one that may fail: whether it succeeded, and what it printed. It runs in a folder of its own, where it may
 /// leave what it likes (fio leaves the state of a verification).
 pub fn outcome(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
+    if are(NONE) {
+        return None;
+    }
     let folder = tempfile::tempdir().expect("a temporary folder");
     match Command::new(program).args(arguments).current_dir(&folder).stdin(Stdio::null()).output() {
         Ok(output) => {
@@ -39,15 +43,25 @@ pub fn python(program: &str, arguments: &[&str]) -> Option<String> {
 /// The same, of one that may fail.
 pub fn python_outcome(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
     let python = "/usr/bin/python3";
+    if are(NONE) {
+        return None;
+    }
     if !Path::new(python).exists() || !outcome(python, &["-c", "import nbd"])?.0 {
         return missing("python3-libnbd");
     }
     outcome(python, &[&["-c", program], arguments].concat())
 }
 
+/// What `SCRUBJAY_CLIENTS` may say of programs that others wrote: another run tries them, or they must be here.
+const NONE: &str = "none";
+const REQUIRED: &str = "required";
+
+fn are(what: &str) -> bool {
+    std::env::var("SCRUBJAY_CLIENTS").is_ok_and(|value| value == what)
+}
+
 fn missing<T>(what: &str) -> Option<T> {
-    let is_required = std::env::var("SCRUBJAY_CLIENTS").is_ok_and(|value| value == "required");
-    assert!(!is_required, "{what} is not installed: {INSTALL}");
+    assert!(!are(REQUIRED), "{what} is not installed: {INSTALL}");
     eprintln!("NOT TESTED: {what} is not installed: {INSTALL}");
     None
 }
