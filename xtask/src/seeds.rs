@@ -1,15 +1,21 @@
 //! `cargo xtask seeds`: the volume in simulated storms, by seed (`crates/sim/examples/seeds.rs`), built for speed first.
 
-use anyhow::Result;
+use crate::place;
+use anyhow::{Context, Result};
 use std::process::Command;
 
 /// Hands everything on to the example, which has a thread for each core.
 ///
 /// # Errors
-/// When cargo cannot be run.
+/// When cargo, or what it builds, cannot be run.
 pub fn run(arguments: &[String]) -> Result<bool> {
-    let cargo = ["run", "--quiet", "--release", "--package", "scrubjay-sim", "--example", "seeds"];
+    // Not `cargo run`, which takes one package, and builds what that depends on once more: with the features that it needs.
+    let build = ["build", "--quiet", "--release", "--workspace", "--example", "seeds"];
     let is_planted = arguments.iter().any(|argument| argument == "--planted");
-    let features: &[&str] = if is_planted { &["--features", "planted"] } else { &[] };
-    Ok(Command::new("cargo").args(cargo).args(features).arg("--").args(arguments).status()?.success())
+    let features: &[&str] = if is_planted { &["--features", "scrubjay-sim/planted"] } else { &[] };
+    if !Command::new("cargo").args(build).args(features).status().context("cannot run cargo")?.success() {
+        return Ok(false);
+    }
+    let seeds = place::target_folder().join("release/examples/seeds");
+    Ok(Command::new(&seeds).args(arguments).status().with_context(|| seeds.display().to_string())?.success())
 }
