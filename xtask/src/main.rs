@@ -38,7 +38,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "msrv",
         arguments: "",
-        help: "builds everything with the oldest Rust that is promised",
+        help: "checks what ships with the oldest Rust that is promised",
         run: msrv::run,
     },
     Verb {
