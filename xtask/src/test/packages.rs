@@ -1,10 +1,7 @@
-//! The Debian packages that the lab and the fuzz targets need: one table, and how to get them.
+//! The Debian packages that the lab needs: one table, and how to get them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// The fuzzer itself, which is C++.
-pub const FUZZ: &[&str] = &["g++"];
 
 /// A disk with bad sectors on this machine (tests/lab/faulty-disk) and how its test reads results.
 pub const FAULTY_DISK: &[&str] = &[

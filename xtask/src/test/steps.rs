@@ -1,6 +1,6 @@
 //! The steps of `cargo xtask test`: a table, in the order in which they tell the most the soonest.
 
-use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, FUZZ, GUEST, HANGING};
+use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, HANGING};
 
 /// One step.
 #[derive(Clone, Copy)]
@@ -82,9 +82,10 @@ pub const STEPS: &[Step] = &[
     },
     Step {
         name: "the fuzz targets build",
-        command: &["cargo", "check", "--manifest-path", "fuzz/Cargo.toml", "--locked"],
-        environment: &[("CARGO_PROFILE_DEV_DEBUG", "0")],
-        packages: FUZZ,
+        // In the same folder as ours: most of what they depend on was checked there. The fuzzer itself is C++, and nothing
+        // is linked with it here.
+        command: &["cargo", "check", "--manifest-path", "fuzz/Cargo.toml", "--locked", "--target-dir", "target"],
+        environment: &[("CUSTOM_LIBFUZZER_PATH", "/dev/null")],
         ..PLAIN
     },
     Step {
