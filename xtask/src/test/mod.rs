@@ -8,7 +8,10 @@ use crate::place;
 use anyhow::{Result, ensure};
 use leavings::Checkout;
 use std::fmt;
-use std::process::{Command, Stdio};
+use std::io::{self, Read};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 use steps::{BUILD, STEPS, Step};
 
@@ -33,6 +36,13 @@ struct Row {
     took: Duration,
 }
 
+impl Row {
+    /// Was this to be the build, and did it fail?
+    fn is_no_build(&self) -> bool {
+        self.name == BUILD && self.outcome == Outcome::Failed
+    }
+}
+
 /// Runs all steps, or those with every word of `arguments` in their name; with the word `smoke`, their short forms, if they
 /// have one. True when none failed, and nothing was left in the checkout.
 ///
@@ -48,15 +58,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
 
     let (begun, before) = (Instant::now(), Checkout::now());
     packages::install(&packages::missing(&chosen.iter().flat_map(|step| step.packages).copied().collect::<Vec<_>>()));
-    let mut rows: Vec<Row> = Vec::new();
-    for (index, step) in chosen.iter().enumerate() {
-        println!("\n=== {}/{} {}\n    {}", index + 1, chosen.len(), step.name, step.command.join(" "));
-        let start = Instant::now();
-        let outcome = outcome(step, &rows);
-        let row = Row { name: step.name, outcome, took: start.elapsed() };
-        println!("=== {row}");
-        rows.push(row);
-    }
+    let mut rows = run_all(&chosen);
     let start = Instant::now();
     let outcome = left(before, Checkout::now());
     rows.push(Row { name: "nothing is left in the checkout", outcome, took: start.elapsed() });
@@ -67,6 +69,41 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     println!("in all   {:6.1} s", begun.elapsed().as_secs_f64());
     println!("{}", counts(&rows));
     Ok(!rows.iter().any(|row| row.outcome == Outcome::Failed))
+}
+
+/// Runs steps one after the other; those that go beside the others, one after the other beside them.
+fn run_all(steps: &[Step]) -> Vec<Row> {
+    let rows: Mutex<Vec<(usize, Row)>> = Mutex::default();
+    let go = |index: usize, output: &mut Option<String>| {
+        let step = &steps[index];
+        let start = Instant::now();
+        let is_built = !rows.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|(_, row)| row.is_no_build());
+        let row = Row { name: step.name, outcome: outcome(step, is_built, output), took: start.elapsed() };
+        let said = output.as_deref().map(|text| format!("\n{}{text}", head(steps, index))).unwrap_or_default();
+        println!("{said}=== {row}");
+        rows.lock().unwrap_or_else(PoisonError::into_inner).push((index, row));
+    };
+    thread::scope(|scope| {
+        let (beside, others) = mpsc::channel();
+        scope.spawn(move || others.iter().for_each(|index| go(index, &mut Some(String::new()))));
+        for (index, step) in steps.iter().enumerate() {
+            if step.is_beside {
+                beside.send(index).expect("it listens until we are done");
+            } else {
+                print!("\n{}", head(steps, index));
+                go(index, &mut None);
+            }
+        }
+    });
+    let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    rows.sort_by_key(|(index, _)| *index);
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// What is said before a step.
+fn head(steps: &[Step], index: usize) -> String {
+    let Step { name, command, .. } = steps[index];
+    format!("=== {}/{} {name}\n    {}\n", index + 1, steps.len(), command.join(" "))
 }
 
 /// The steps to be run, each with the command to be run.
@@ -90,9 +127,9 @@ fn left(before: Result<Checkout, String>, after: Result<Checkout, String>) -> Ou
     if left.is_empty() { Outcome::Passed } else { Outcome::Failed }
 }
 
-fn outcome(step: &Step, before: &[Row]) -> Outcome {
-    let has_failed = |name: &str| before.iter().any(|row| row.name == name && row.outcome == Outcome::Failed);
-    if step.needs_build && has_failed(BUILD) {
+/// Runs a step; what it prints is for the terminal, or for `output` if there is one.
+fn outcome(step: &Step, is_built: bool, output: &mut Option<String>) -> Outcome {
+    if step.needs_build && !is_built {
         return Outcome::NotRun("nothing was built".to_owned());
     }
     let missing = packages::missing(step.packages);
@@ -102,10 +139,16 @@ fn outcome(step: &Step, before: &[Row]) -> Outcome {
     if let Some(component) = step.component.filter(|component| !has_component(step, component)) {
         return Outcome::NotRun(format!("needs: rustup component add {component}"));
     }
-    let mut command = Command::new(step.command[0]);
-    command.args(&step.command[1..]).envs(step.environment.iter().copied()).stdin(Stdio::null());
+    // What goes beside waits for disks, and is to be on time when they answer: the others give way.
+    let mut command = Command::new("nice");
+    command.args(["-n", if step.is_beside { "0" } else { "10" }]).args(step.command);
+    command.envs(step.environment.iter().copied()).stdin(Stdio::null());
     command.env("SCRUBJAY", place::target_folder().join("release/scrubjay")); // what the lab's scripts run
-    match command.status() {
+    let ended = match output {
+        None => command.status(),
+        Some(text) => read(command, text),
+    };
+    match ended {
         Ok(status) if status.success() => Outcome::Passed,
         Ok(status) if status.code() == Some(STATUS_NOT_RUN) => {
             Outcome::NotRun("this machine cannot; see above".to_owned())
@@ -116,6 +159,17 @@ fn outcome(step: &Step, before: &[Row]) -> Outcome {
             Outcome::Failed
         }
     }
+}
+
+/// Runs a command to its end; everything that it prints is added to `text`.
+fn read(mut command: Command, text: &mut String) -> io::Result<ExitStatus> {
+    let (mut output, ours) = io::pipe()?;
+    let mut child = command.stdout(ours.try_clone()?).stderr(ours).spawn()?;
+    drop(command); // and with it our ends of the pipe
+    let mut bytes = Vec::new();
+    output.read_to_end(&mut bytes)?;
+    text.push_str(&String::from_utf8_lossy(&bytes));
+    child.wait()
 }
 
 /// Whether the step's cargo command is there, if need be after asking rustup for it.
@@ -174,8 +228,24 @@ mod tests {
     #[test]
     fn what_needs_the_build_is_not_run_without_it() {
         let lab = STEPS.iter().find(|step| step.needs_build).expect("the lab needs a build");
-        let built = [Row { name: BUILD, outcome: Outcome::Failed, took: Duration::ZERO }];
-        assert_eq!(outcome(lab, &built), Outcome::NotRun("nothing was built".into()));
+        assert_eq!(outcome(lab, false, &mut None), Outcome::NotRun("nothing was built".into()));
+        let row = |name, outcome| Row { name, outcome, took: Duration::ZERO };
+        assert!(row(BUILD, Outcome::Failed).is_no_build());
+        assert!(!row(BUILD, Outcome::Passed).is_no_build() && !row(lab.name, Outcome::Failed).is_no_build());
+    }
+
+    #[test]
+    fn steps_beside_others_are_told_in_their_place_with_all_they_print() {
+        let command = &["sh", "-c", "echo out; echo err >&2; exit 77"];
+        let mut output = Some(String::new());
+        let beside = Step { name: "b", command, is_beside: true, ..STEPS[0] };
+        let beside = Step { component: None, ..beside };
+        assert!(matches!(outcome(&beside, true, &mut output), Outcome::NotRun(_)));
+        assert_eq!(output.as_deref(), Some("out\nerr\n"));
+        let step = |name, command| Step { name, command, is_beside: false, ..beside };
+        let rows = run_all(&[step("a", &["true"]), beside, step("c", &["false"])]);
+        assert_eq!(rows.iter().map(|row| row.name).collect::<String>(), "abc");
+        assert_eq!(counts(&rows), "1 passed, 1 failed, 1 skipped");
     }
 
     #[test]

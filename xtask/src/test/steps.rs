@@ -1,4 +1,6 @@
 //! The steps of `cargo xtask test`: a table, in the order in which they tell the most the soonest.
+//!
+//! Those that wait for disks more than they reckon go beside the others, once there is what they need.
 
 use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, HANGING};
 
@@ -17,6 +19,8 @@ pub struct Step {
     pub packages: &'static [&'static str],
     /// Whether it needs target/release/scrubjay.
     pub needs_build: bool,
+    /// Whether it goes beside those that follow: it mostly waits.
+    pub is_beside: bool,
     /// What of it is run in the daily loop.
     pub smoke: Smoke,
 }
@@ -51,14 +55,19 @@ const PLAIN: Step = Step {
     component: None,
     packages: &[],
     needs_build: false,
+    is_beside: false,
     smoke: Smoke::Nothing,
 };
+
+/// What all of the lab is.
+const LAB: Step = Step { needs_build: true, is_beside: true, ..PLAIN };
 
 /// The name of the step that builds what the lab runs.
 pub const BUILD: &str = "build";
 
 /// All steps. The tests are built in the release profile: they share the dependencies of the build, and the simulator's
-/// tests run ten times as fast.
+/// tests run ten times as fast. Whatever is built is chosen from the whole workspace: what is chosen decides which features
+/// the dependencies have, and with others they, and all above them, are built once more.
 pub const STEPS: &[Step] = &[
     Step {
         name: "format",
@@ -94,11 +103,78 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step { name: "licences of all that we are made of", command: &["cargo", "xtask", "licences"], ..PLAIN },
-    Step { name: BUILD, command: &["cargo", "build", "--release", "--workspace"], ..PLAIN },
+    Step {
+        name: BUILD,
+        command: &["cargo", "test", "--release", "--workspace", "--lib", "--bins", "--tests", "--no-run"],
+        ..PLAIN
+    },
+    Step { name: "strangers' clients: a volume", command: &["tests/lab/volume-clients.sh"], packages: CLIENTS, ..LAB },
+    Step {
+        name: "lab: a volume whose server is killed",
+        command: &["tests/lab/volume-kill.sh"],
+        packages: CLIENTS,
+        ..LAB
+    },
+    Step {
+        name: "lab: a volume's member that hangs, and is taken back",
+        command: &["tests/lab/volume-hang.sh"],
+        packages: HANGING,
+        ..LAB
+    },
+    Step {
+        name: "lab: a served volume as the target of the scrub",
+        command: &["tests/lab/volume-scrub.sh"],
+        packages: CLIENTS,
+        ..LAB
+    },
+    Step {
+        name: "lab: file systems on a volume whose members are written over",
+        command: &["tests/lab/volume-fs.sh"],
+        packages: FILE_SYSTEMS,
+        ..LAB
+    },
+    Step {
+        name: "lab: what a volume's writes cost its members",
+        command: &["tests/lab/volume-count.sh"],
+        packages: CLIENTS,
+        ..LAB
+    },
+    Step {
+        name: "lab: arrays behind real queues, probed",
+        command: &["tests/lab/volume-probe.sh"],
+        packages: ARRAYS,
+        ..LAB
+    },
+    Step {
+        name: "lab: bad sectors on a block device",
+        command: &["tests/lab/host-scrub.sh"],
+        packages: FAULTY_DISK,
+        ..LAB
+    },
+    Step { name: "lab: capture of a block device", command: &["tests/lab/host-capture.sh"], packages: CAPTURE, ..LAB },
+    Step {
+        name: "lab: virtio, SCSI, SATA, NVMe and dm-integrity in a virtual machine",
+        command: &["tests/lab/guest-scrub.sh"],
+        packages: GUEST,
+        ..LAB
+    },
     Step {
         name: "unit and integration tests",
-        command: &["cargo", "test", "--release", "--workspace", "--no-fail-fast"],
-        smoke: Smoke::Only(&["cargo", "test", "--release", "--workspace", "--no-fail-fast", "--lib", "--bins"]),
+        command: &["cargo", "test", "--release", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"],
+        environment: &[("SCRUBJAY_CLIENTS", "none")], // see below
+        smoke: Smoke::Only(&["cargo", "test", "--release", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
+        ..PLAIN
+    },
+    Step {
+        name: "strangers' clients: the NBD server",
+        command: &["cargo", "test", "--release", "--workspace", "--test", "served"],
+        environment: &[("SCRUBJAY_CLIENTS", "required")],
+        packages: CLIENTS,
+        ..PLAIN
+    },
+    Step {
+        name: "examples in the documentation",
+        command: &["cargo", "test", "--release", "--workspace", "--doc"],
         ..PLAIN
     },
     Step {
@@ -123,83 +199,6 @@ pub const STEPS: &[Step] = &[
         name: "storm: everything at once",
         command: &["cargo", "xtask", "seeds", "30000"],
         smoke: Smoke::Only(&["cargo", "xtask", "seeds", "2000"]),
-        ..PLAIN
-    },
-    Step {
-        name: "strangers' clients: the NBD server",
-        command: &["cargo", "test", "--release", "-p", "scrubjay-serve", "--test", "served"],
-        environment: &[("SCRUBJAY_CLIENTS", "required")],
-        packages: CLIENTS,
-        ..PLAIN
-    },
-    Step {
-        name: "strangers' clients: a volume",
-        command: &["tests/lab/volume-clients.sh"],
-        packages: CLIENTS,
-        needs_build: true,
-        ..PLAIN
-    },
-    Step {
-        name: "lab: a volume whose server is killed",
-        command: &["tests/lab/volume-kill.sh"],
-        packages: CLIENTS,
-        needs_build: true,
-        ..PLAIN
-    },
-    Step {
-        name: "lab: a volume's member that hangs, and is taken back",
-        command: &["tests/lab/volume-hang.sh"],
-        packages: HANGING,
-        needs_build: true,
-        ..PLAIN
-    },
-    Step {
-        name: "lab: a served volume as the target of the scrub",
-        command: &["tests/lab/volume-scrub.sh"],
-        packages: CLIENTS,
-        needs_build: true,
-        ..PLAIN
-    },
-    Step {
-        name: "lab: file systems on a volume whose members are written over",
-        command: &["tests/lab/volume-fs.sh"],
-        packages: FILE_SYSTEMS,
-        needs_build: true,
-        ..PLAIN
-    },
-    Step {
-        name: "lab: what a volume's writes cost its members",
-        command: &["tests/lab/volume-count.sh"],
-        packages: CLIENTS,
-        needs_build: true,
-        ..PLAIN
-    },
-    Step {
-        name: "lab: arrays behind real queues, probed",
-        command: &["tests/lab/volume-probe.sh"],
-        packages: ARRAYS,
-        needs_build: true,
-        ..PLAIN
-    },
-    Step {
-        name: "lab: bad sectors on a block device",
-        command: &["tests/lab/host-scrub.sh"],
-        packages: FAULTY_DISK,
-        needs_build: true,
-        ..PLAIN
-    },
-    Step {
-        name: "lab: capture of a block device",
-        command: &["tests/lab/host-capture.sh"],
-        packages: CAPTURE,
-        needs_build: true,
-        ..PLAIN
-    },
-    Step {
-        name: "lab: virtio, SCSI, SATA, NVMe and dm-integrity in a virtual machine",
-        command: &["tests/lab/guest-scrub.sh"],
-        packages: GUEST,
-        needs_build: true,
         ..PLAIN
     },
 ];
