@@ -190,9 +190,10 @@ pub(super) async fn replace(
     })
 }
 
-/// The version of a chunk's next content: literally one more than was found on it in Hybrid-1.
+/// The version of a chunk's next content: literally one more than was found on it in Hybrid-1. Where nobody looked, because
+/// no parity is there that would count it, too, it gets the write's own number, which is greater than all that it ever had.
 fn next_version(scheme: Scheme, stamp: Version, found: Version) -> Version {
-    if scheme == Scheme::Hybrid1 { Version(found.number() + 1) } else { stamp }
+    if scheme == Scheme::Hybrid1 && found.number() > 0 { Version(found.number() + 1) } else { stamp }
 }
 
 /// Read-modify-write: old data and parities were read; the difference goes into the parities.

@@ -156,3 +156,24 @@ fn identity(rig: &Rig, stripe: u64) -> tag::Identity {
     let place = rig.geometry.layout.place(stripe, 0);
     tag::Identity { array: rig.volume.superblock().array.id(), member: place.disk, row: place.row, role: 0 }
 }
+
+#[test]
+fn a_stripe_written_without_its_parities_does_not_count_its_versions_anew() {
+    for scheme in [Scheme::Hybrid1, Scheme::Stamp] {
+        let mut rig = Rig::new(scheme, LayoutKind::Rotating, 3, 1);
+        let stripe = 3 * CHUNK;
+        // The page of the map is younger than the first numbers.
+        rig.write(0, &vec![1; stripe as usize]);
+        assert_eq!(rig.ask(Request::Trim { offset: 0, len: stripe }), Reply::Done);
+        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        let (parity, _) = rig.place(1, 3);
+        rig.volume.fail(Nanos(rig.now), parity);
+        rig.pump();
+        rig.write(stripe, &vec![2; stripe as usize]);
+        rig.write(stripe, &vec![3; stripe as usize]);
+        let (mut members, geometry) = members_of(&mut rig);
+        members[parity].clear();
+        let mut again = Rig::start(members, geometry);
+        assert!(again.read(stripe, stripe) == vec![Some(3); stripe as usize], "{scheme}: it was acknowledged");
+    }
+}
