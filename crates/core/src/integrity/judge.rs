@@ -189,6 +189,27 @@ mod tests {
     }
 
     #[test]
+    fn what_was_read_is_consistent_when_nothing_that_is_said_of_a_chunk_differs() {
+        let all = Slots::range(0, 6);
+        for scheme in CHECKED {
+            assert!(is_consistent(&stripe(scheme, 4, 2), all), "{scheme}");
+            let mut other = stripe(scheme, 4, 2);
+            other.rows[5].list.as_mut().unwrap()[1].sum += 1;
+            assert_eq!(
+                is_consistent(&other, all),
+                !scheme.lists_sums(),
+                "{scheme}: another content of the same version"
+            );
+            let mut older = stripe(scheme, 4, 2);
+            older.rows[5].list.as_mut().unwrap()[1] = old(scheme);
+            assert!(!is_consistent(&older, all), "{scheme}: an older list");
+            let mut torn = stripe(scheme, 4, 2);
+            torn.rows[2] = Seen::nothing(Standing::Garbled);
+            assert!(!is_consistent(&torn, all) && is_consistent(&torn, all - Slots::one(2)), "{scheme}: a torn row");
+        }
+    }
+
+    #[test]
     fn a_lost_write_of_a_data_chunk_is_located_with_all_but_m_minus_1_others() {
         for scheme in CHECKED {
             for failed in [None, Some(1), Some(4), Some(5)] {

@@ -11,7 +11,7 @@ use crate::format::superblock::Superblock;
 use crate::format::uuid::Uuid;
 use crate::integrity::scheme::Scheme;
 use crate::layout::{Layout, LayoutKind};
-use crate::member::{Array, Done, Fault, OpId, OpKind};
+use crate::member::{Array, Done, Fault, Op, OpId, OpKind};
 use crate::plan::Shape;
 use crate::rng::Rng;
 use crate::units::{Nanos, UnixSeconds};
@@ -47,6 +47,9 @@ struct Rig {
     hangs: Option<usize>,
     all_hang: bool,
     held: Vec<OpId>,
+    /// The write that is under way until it is released: once, at this byte of a member.
+    holds: Option<(usize, u64)>,
+    under_way: Vec<Op>,
     /// The write that a member says it did, and did not: once, at this byte.
     loses: Option<(usize, u64)>,
     /// The bytes of a member that it cannot read, whatever is written there.
@@ -93,6 +96,8 @@ impl Rig {
             hangs: None,
             all_hang: false,
             held: Vec::new(),
+            holds: None,
+            under_way: Vec::new(),
             loses: None,
             unreadable: None,
         }
@@ -120,40 +125,57 @@ impl Rig {
                 self.held.push(op.id);
                 continue;
             }
-            self.ops += 1;
-            self.now += 1000;
-            let member = &mut self.members[op.member];
-            let (buffer, result) = match op.kind {
-                _ if self.is_gone[op.member] => match op.kind {
-                    OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => (Some(buffer), Err(Fault::Gone)),
-                    _ => (None, Err(Fault::Gone)),
-                },
-                OpKind::Read { offset, buffer } if self.unreadable == Some((op.member, offset)) => {
-                    (Some(buffer), Err(Fault::Medium))
-                }
-                OpKind::Read { offset, mut buffer } => {
-                    let len = buffer.len();
-                    self.bytes_read += len;
-                    buffer.copy_from_slice(&member[offset as usize..offset as usize + len]);
-                    (Some(buffer), Ok(()))
-                }
-                OpKind::Write { buffer, .. } if self.is_full => (Some(buffer), Err(Fault::Medium)),
-                OpKind::Write { offset, buffer, .. } if self.loses == Some((op.member, offset)) => {
-                    self.loses = None;
-                    (Some(buffer), Ok(()))
-                }
-                OpKind::Write { offset, buffer, .. } => {
-                    member[offset as usize..offset as usize + buffer.len()].copy_from_slice(&buffer);
-                    (Some(buffer), Ok(()))
-                }
-                OpKind::Flush if self.is_unflushable == Some(op.member) => {
-                    self.is_unflushable = None;
-                    (None, Err(Fault::Medium))
-                }
-                OpKind::Flush | OpKind::Discard { .. } => (None, Ok(())),
-            };
-            self.volume.handle(Nanos(self.now), Done { id: op.id, buffer, result });
+            if matches!(op.kind, OpKind::Write { offset, .. } if self.holds == Some((op.member, offset))) {
+                self.holds = None;
+                self.under_way.push(op);
+                continue;
+            }
+            self.end(op);
         }
+    }
+
+    /// Lets what was held come to its end.
+    fn release(&mut self) {
+        for op in std::mem::take(&mut self.under_way) {
+            self.end(op);
+        }
+        self.pump();
+    }
+
+    fn end(&mut self, op: Op) {
+        self.ops += 1;
+        self.now += 1000;
+        let member = &mut self.members[op.member];
+        let (buffer, result) = match op.kind {
+            _ if self.is_gone[op.member] => match op.kind {
+                OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => (Some(buffer), Err(Fault::Gone)),
+                _ => (None, Err(Fault::Gone)),
+            },
+            OpKind::Read { offset, buffer } if self.unreadable == Some((op.member, offset)) => {
+                (Some(buffer), Err(Fault::Medium))
+            }
+            OpKind::Read { offset, mut buffer } => {
+                let len = buffer.len();
+                self.bytes_read += len;
+                buffer.copy_from_slice(&member[offset as usize..offset as usize + len]);
+                (Some(buffer), Ok(()))
+            }
+            OpKind::Write { buffer, .. } if self.is_full => (Some(buffer), Err(Fault::Medium)),
+            OpKind::Write { offset, buffer, .. } if self.loses == Some((op.member, offset)) => {
+                self.loses = None;
+                (Some(buffer), Ok(()))
+            }
+            OpKind::Write { offset, buffer, .. } => {
+                member[offset as usize..offset as usize + buffer.len()].copy_from_slice(&buffer);
+                (Some(buffer), Ok(()))
+            }
+            OpKind::Flush if self.is_unflushable == Some(op.member) => {
+                self.is_unflushable = None;
+                (None, Err(Fault::Medium))
+            }
+            OpKind::Flush | OpKind::Discard { .. } => (None, Ok(())),
+        };
+        self.volume.handle(Nanos(self.now), Done { id: op.id, buffer, result });
     }
 
     /// Lets time pass, as a pump does that looks whenever it is asked to.

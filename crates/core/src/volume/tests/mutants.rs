@@ -1,7 +1,8 @@
 //! Promises that mistakes once broke unseen: each of these tests fails with one small change of the volume's code.
 
-use super::promises::{members_of, right, wipe};
+use super::promises::{members_of, right, superblock, wipe};
 use super::*;
+use crate::format::geometry::SUPERBLOCK_BYTES;
 use crate::format::superblock::MemberState;
 use crate::integrity::tag::{self, Entry};
 use crate::volume::record::End;
@@ -68,10 +69,12 @@ fn a_repair_that_did_not_come_to_the_medium_is_not_called_one() {
 
 #[test]
 fn a_page_of_the_map_that_only_one_member_has_is_on_all_after_the_next_flush() {
-    let mut rig = Rig::new(Scheme::Hybrid2, LayoutKind::Rotating, 4, 2);
+    let mut rig = filled(Scheme::Hybrid2, 1);
+    rig.write(STRIPE, &[7; 512]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done); // now both places of the page hold a version
+    let before = rig.members.clone();
     let stripes = rig.geometry.stripes_of_region(0).end;
     rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
-    let before = rig.members.clone();
     assert_eq!(rig.ask(Request::Flush), Reply::Done);
     let (mut members, geometry) = members_of(&mut rig);
     let map = geometry.written_offset as usize..geometry.data_offset as usize;
@@ -167,4 +170,90 @@ fn a_parity_whose_seal_is_right_and_whose_content_is_not_is_put_right() {
     rig.pump();
     assert!(rig.members[member][at..at + CHUNK as usize] == before[member][at..at + CHUNK as usize]);
     assert!(matches!(rig.kinds()[..], [(3, 4, _, End::Repaired)]));
+}
+
+#[test]
+fn a_start_writes_over_what_a_crash_cut_short_and_not_over_the_last_whole_superblocks() {
+    let mut rig = filled(Scheme::Stamp, 10);
+    let before = superblock(&rig.members[0]).generation;
+    rig.volume.fail(Nanos(rig.now), 5);
+    rig.pump_until(|rig| superblock(&rig.members[0]).generation > before);
+    let (mut members, geometry) = members_of(&mut rig);
+    assert!((1..6).all(|member| superblock(&members[member]).generation == before));
+    let cut_short = superblock(&std::mem::take(&mut members[0])).generation;
+    let mut rig = Rig::begin(members, geometry, Options::default());
+    rig.pump_until(|rig| (1..6).all(|member| superblock(&rig.members[member]).generation > before));
+    for member in 1..6 {
+        let places = Superblock::offsets(MEMBER_BYTES).unwrap();
+        let copies = places.map(|at| {
+            let copy = &rig.members[member][at as usize..][..SUPERBLOCK_BYTES];
+            Superblock::decode(copy).ok().map(|superblock| superblock.generation)
+        });
+        assert_eq!(copies.iter().filter(|&&copy| copy == Some(before)).count(), 2, "{copies:?}");
+        assert!(!copies.contains(&Some(cut_short)));
+    }
+}
+
+#[test]
+fn a_new_disk_has_no_superblock_before_all_others_know_it() {
+    let mut rig = filled(Scheme::Stamp, 10);
+    rig.volume.fail(Nanos(rig.now), 2);
+    rig.pump();
+    let geometry = rig.geometry;
+    wipe(&mut rig.members[2], &geometry);
+    rig.volume.replace(Nanos(rig.now), 2, Uuid([99; 16]), MEMBER_BYTES);
+    let knows = |rig: &Rig, member: usize| superblock(&rig.members[member]).members[2].uuid == Uuid([99; 16]);
+    rig.pump_until(|rig| knows(rig, 0));
+    // One member does not answer, while the new disk would.
+    rig.hangs = Some(5);
+    rig.pump();
+    assert!(knows(&rig, 4) && !knows(&rig, 5));
+    let places = Superblock::offsets(MEMBER_BYTES).unwrap();
+    let holds = |rig: &Rig| places.iter().any(|&at| rig.members[2][at as usize..][..512].iter().any(|&byte| byte != 0));
+    assert!(!holds(&rig));
+}
+
+#[test]
+fn a_row_that_was_half_written_over_a_mark_stays_lost() {
+    let mut rig = filled(Scheme::Stamp, 10);
+    for slot in [0, 2, 3] {
+        let (member, at) = rig.place(3, slot);
+        rig.members[member][at..at + CHUNK as usize].fill(0xaa);
+    }
+    assert!(rig.read(3 * STRIPE, CHUNK).iter().all(Option::is_none));
+    rig.write(3 * STRIPE + 2 * CHUNK, &vec![8; 2 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let missing = [rig.place(3, 2).0, rig.place(3, 3).0];
+    missing.into_iter().for_each(|member| rig.volume.fail(Nanos(rig.now), member));
+    rig.pump();
+    let (member, at) = rig.place(3, 0);
+    let marked = rig.members[member][at..at + CHUNK as usize].to_vec();
+    rig.write(3 * STRIPE, &vec![9; CHUNK as usize]);
+    let half = CHUNK as usize / 2;
+    rig.members[member][at + half..at + CHUNK as usize].copy_from_slice(&marked[half..]);
+    let (mut members, geometry) = members_of(&mut rig);
+    missing.into_iter().for_each(|member| members[member].clear());
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(3 * STRIPE, CHUNK).iter().all(Option::is_none));
+    assert!(again.read(3 * STRIPE + CHUNK, CHUNK) == right(7, CHUNK));
+}
+
+#[test]
+fn a_first_write_that_the_page_of_the_map_is_younger_than_is_named_by_it_before_it_is_acknowledged() {
+    let mut rig = filled(Scheme::Stamp, 1);
+    // The write has its number, and its last row does not come to its end.
+    let place = rig.place(1, 5);
+    rig.holds = Some((place.0, place.1 as u64));
+    let data = Buffer::copy_of(&vec![9; STRIPE as usize]);
+    rig.volume.submit(Nanos(rig.now), RequestId(500), Request::Write { offset: STRIPE, data, is_durable: false });
+    rig.pump();
+    // A page of the map is written meanwhile.
+    let trim = Request::Trim { offset: 0, len: STRIPE };
+    assert_eq!(rig.ask(trim), Reply::Done);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    rig.release();
+    assert_eq!(rig.volume.poll_reply().map(|(id, reply)| (id.0, reply)), Some((500, Reply::Done)));
+    let (members, geometry) = members_of(&mut rig);
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(STRIPE, STRIPE) == right(9, STRIPE));
 }
