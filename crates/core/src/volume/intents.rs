@@ -119,8 +119,39 @@ impl Intents {
         }
     }
 
+    /// What every attached member's pages say at least.
+    pub fn durable_of(&self, told: Told) -> &Bits {
+        match told {
+            Told::Dirty => &self.durable,
+            Told::WhileOut => &self.away_durable,
+        }
+    }
+
     /// Is any region dirty?
     pub fn is_any_dirty(&self) -> bool {
         !self.regions.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_since_a_flush_began_stays_dirty() {
+        let mut intents = Intents::new(Bits::zeros(10));
+        for region in [3, 4] {
+            intents.begin(region);
+            intents.end(region, Nanos(5));
+        }
+        intents.begin(6);
+        let covered = intents.flush_begins();
+        assert_eq!(covered, [3, 4]);
+        intents.begin(4);
+        intents.end(4, Nanos(5));
+        // Even at a stop, which waits for no region to be idle.
+        assert_eq!(intents.clean(&covered, Nanos::MAX, 10), [0]);
+        assert_eq!(intents.dirty.iter().collect::<Vec<_>>(), [4, 6]);
+        assert_eq!(intents.flush_begins(), [4]);
     }
 }

@@ -110,34 +110,17 @@ async fn superblocks(handle: &Handle) -> Vec<Flaw> {
     flaws
 }
 
-/// The pages of the intents that are not whole, or do not call dirty what they should; all are written again, if wished.
+/// The pages of the intents, and of what was written while a member was out, that are not whole, or do not name what they
+/// should; all are written again, if wished.
 async fn intents(handle: &Handle, repairs: bool) -> Vec<Flaw> {
     while handle.with(|state| !state.intents.pages_busy.is_empty()) {
         handle.park(Queue::Intent).await;
     }
-    let wanted = handle.with(|state| {
-        let pages = 0..state.geometry.intent_pages;
-        state.intents.pages_busy.extend(pages.clone());
-        let len = state.geometry.block_bytes as usize;
-        let on_all = |page: u64| {
-            let (offset, place) = (state.geometry.intent_page_offset(page), Place::Intents { page });
-            let wanted = move |member| Wanted { member, offset, len, place, turn: 0 };
-            settled_members(state).into_iter().map(wanted)
-        };
-        pages.flat_map(on_all).collect()
-    });
-    let flaws = read(handle, wanted, |state, wanted, block| {
-        let index = wanted.place.page().expect("it is a page");
-        let Ok(page) = intent::Page::decode(block, state.superblock.array, Told::Dirty, index) else {
-            return Some(Kind::Garbled);
-        };
-        let start = index * state.geometry.regions_per_page();
-        let end = (start + state.geometry.regions_per_page()).min(state.geometry.regions());
-        let is_told = |region: u64| !state.intents.durable.get(region) || page.contains(region - start);
-        let is_right = state.options.is_read_only || (start..end).all(is_told);
-        (!is_right).then_some(Kind::LostWrite)
-    })
-    .await;
+    handle.with(|state| state.intents.pages_busy.extend(0..state.geometry.intent_pages));
+    let mut flaws = Vec::new();
+    for told in [Told::Dirty, Told::WhileOut] {
+        flaws.extend(told_of_regions(handle, told).await);
+    }
     if repairs && !flaws.is_empty() {
         persist::announce_again(handle).await;
     }
@@ -146,6 +129,31 @@ async fn intents(handle: &Handle, repairs: bool) -> Vec<Flaw> {
         state.wake(Queue::Intent);
     });
     flaws
+}
+
+/// Those of one kind. Nobody writes them meanwhile.
+async fn told_of_regions(handle: &Handle, told: Told) -> Vec<Flaw> {
+    let wanted = handle.with(|state| {
+        let len = state.geometry.block_bytes as usize;
+        let on_all = |page: u64| {
+            let (offset, place) = (told.offset(&state.geometry, page), Place::Intents { page });
+            let wanted = move |member| Wanted { member, offset, len, place, turn: 0 };
+            settled_members(state).into_iter().map(wanted)
+        };
+        (0..state.geometry.intent_pages).flat_map(on_all).collect()
+    });
+    read(handle, wanted, |state, wanted, block| {
+        let index = wanted.place.page().expect("it is a page");
+        let Ok(page) = intent::Page::decode(block, state.superblock.array, told, index) else {
+            return Some(Kind::Garbled);
+        };
+        let start = index * state.geometry.regions_per_page();
+        let end = (start + state.geometry.regions_per_page()).min(state.geometry.regions());
+        let is_told = |region: u64| !state.intents.durable_of(told).get(region) || page.contains(region - start);
+        let is_right = state.options.is_read_only || (start..end).all(is_told);
+        (!is_right).then_some(Kind::LostWrite)
+    })
+    .await
 }
 
 /// The pages of the written map that are not whole, or not of today.

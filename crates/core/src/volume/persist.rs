@@ -234,10 +234,13 @@ pub(super) async fn announce(handle: &Handle, region: u64) {
     }
 }
 
-/// Writes all pages of the intents to all members: after a crash a bit may be on one of them only, and go with it.
+/// Writes all pages of the intents to all members, and those of what was written while a member was out: after a crash a
+/// bit may be on one of them only, and go with it, and a page be half written.
 pub(super) async fn announce_again(handle: &Handle) {
     let pages: Vec<u64> = (0..handle.with(|state| state.geometry.intent_pages)).collect();
-    write_intents(handle, &pages, true).await;
+    for told in [Told::Dirty, Told::WhileOut] {
+        write_regions(handle, told, &pages, true).await;
+    }
 }
 
 async fn write_intents(handle: &Handle, pages: &[u64], is_durable: bool) {

@@ -69,14 +69,16 @@ pub fn ranges(geometry: &Geometry, disk: &MemberDisk) -> [Range<u64>; 2] {
     [HEAD_BYTES..geometry.data_offset, tail..tail + TAIL_BYTES]
 }
 
-/// A thing that lies there, by chance: one copy of a superblock, one page of the intents, one version of a page of the map.
+/// A thing that lies there, by chance: one copy of a superblock, one page of the intents or of what was written while a
+/// member was out, one version of a page of the map.
 pub fn pick(geometry: &Geometry, disk: &MemberDisk, rng: &mut Rng) -> Range<u64> {
-    let (start, len) = match rng.below(3) {
+    let (start, len) = match rng.below(4) {
         0 => {
             let offsets = Superblock::offsets(disk.bytes()).expect("a member has room for its superblocks");
             (offsets[rng.below(4) as usize], SUPERBLOCK_BYTES as u64)
         }
         1 => (geometry.intent_page_offset(rng.below(geometry.intent_pages)), geometry.block_bytes),
+        2 => (geometry.away_page_offset(rng.below(geometry.intent_pages)), geometry.block_bytes),
         _ => (geometry.written_page_offset(rng.below(geometry.written_pages), rng.below(2)), WRITTEN_PAGE_BYTES),
     };
     start..start + len

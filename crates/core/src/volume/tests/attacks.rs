@@ -5,7 +5,7 @@ use super::*;
 use crate::format::assemble::AssembleError;
 use crate::format::bits::Bits;
 use crate::format::geometry::SUPERBLOCK_BYTES;
-use crate::format::intent;
+use crate::format::intent::{self, Told};
 use crate::format::superblock::{MemberState, Why};
 use crate::volume::record::{End, Kind, Place};
 
@@ -513,9 +513,9 @@ fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
     assert_eq!(write_chunk(&mut rig, 0, 0, 7), Reply::Done);
     assert_eq!(beside(&mut rig), []);
     let places = Superblock::offsets(MEMBER_BYTES).unwrap().map(|at| (at as usize, SUPERBLOCK_BYTES));
-    let intents = (geometry.intent_page_offset(0) as usize, 512);
+    let intents = [geometry.intent_page_offset(0), geometry.away_page_offset(0)].map(|at| (at as usize, 512));
     let map = [0, 1].map(|turn| (geometry.written_page_offset(0, turn) as usize, 4096));
-    for (number, (at, len)) in places.into_iter().chain([intents]).chain(map).enumerate() {
+    for (number, (at, len)) in places.into_iter().chain(intents).chain(map).enumerate() {
         for member in [0, 5] {
             let before = rig.volume.status().members[member].1;
             rig.members[member][at + 9..at + len.min(90)].fill(0x55);
@@ -525,11 +525,17 @@ fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
             assert!(rig.volume.status().members[member].1 > before);
         }
     }
-    // An intent that never came to the medium.
-    let page = intent::encode(&geometry, Uuid([1; 16]), intent::Told::Dirty, 0, &Bits::zeros(geometry.regions()));
-    let at = geometry.intent_page_offset(0) as usize;
-    rig.members[2][at..at + page.len()].copy_from_slice(&page);
-    assert_eq!(beside(&mut rig), [(Place::Intents { page: 0 }, End::Repaired)]);
+    // An intent that never came to the medium; and then what was written while a member was out.
+    rig.volume.fail(Nanos(rig.now), 3);
+    rig.pump();
+    rig.write(0, &[8; 512]);
+    for told in [Told::Dirty, Told::WhileOut] {
+        let page = intent::encode(&geometry, Uuid([1; 16]), told, 0, &Bits::zeros(geometry.regions()));
+        let at = told.offset(&geometry, 0) as usize;
+        rig.members[2][at..at + page.len()].copy_from_slice(&page);
+        assert_eq!(beside(&mut rig), [(Place::Intents { page: 0 }, End::Repaired)], "{told:?}");
+        assert_eq!(beside(&mut rig), [], "{told:?}: it is right");
+    }
 }
 
 #[test]
