@@ -22,7 +22,7 @@ sectors_read() { awk '{print $3}' "/sys/block/${1#/dev/}/stat"; }
 
 # From now on the disk answers no read once SECTORS more were read, until $hold is removed.
 hold_after() { # SECTORS
-  echo $((($(sectors_read "$disk") + $1) * 512)) >"$hold"
+  echo $((($(sectors_read "$disk") - made + $1) * 512)) >"$hold"
 }
 has_ended() { ! kill -0 "$1" 2>/dev/null; } # PID
 
@@ -39,6 +39,7 @@ done
 
 # From here on a disk that can be told to stop answering, so that a scrub is in the middle of it for sure.
 disk=$("$here/faulty-disk" create held $size bad=1000+3,70000,300001+2 hold="$hold")
+made=$(sectors_read "$disk") # the kernel counts on from whatever had the loop device before
 half=$((size / 512 / 2))
 percent=$((size / 512 / 100))
 before=$(sectors_read "$disk")
