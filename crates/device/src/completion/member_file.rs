@@ -1,7 +1,7 @@
 //! One member's disk as the ring sees it: an open file, and whether asking it can make the asker wait.
 
+use rustix::fs::OFlags;
 use std::fs::File;
-use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
@@ -99,21 +99,12 @@ impl MemberFile {
 fn is_in_memory(file: &File) -> bool {
     /// `RAMFS_MAGIC` of `linux/magic.h`.
     const RAMFS_MAGIC: i64 = 0x8584_58f6;
-    let mut about = MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: the pointer is to room for one statfs, which the call fills when it returns 0.
-    let result = unsafe { libc::fstatfs(file.as_raw_fd(), about.as_mut_ptr()) };
-    if result != 0 {
-        return false;
-    }
-    // SAFETY: the call returned 0: it is filled.
-    let kind = unsafe { about.assume_init() }.f_type;
+    let Ok(about) = rustix::fs::fstatfs(file) else { return false };
     let is_file = file.metadata().is_ok_and(|about| about.is_file()); // /dev is a tmpfs, its devices are not in it
-    is_file && (kind == libc::TMPFS_MAGIC || kind == RAMFS_MAGIC)
+    is_file && [libc::TMPFS_MAGIC, RAMFS_MAGIC].contains(&about.f_type)
 }
 
 /// Was it opened with O_DIRECT?
 fn is_direct(file: &File) -> bool {
-    // SAFETY: F_GETFL reads the flags of a live descriptor and writes nothing.
-    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
-    flags >= 0 && flags & libc::O_DIRECT != 0
+    rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
 }

@@ -6,6 +6,7 @@ use super::outgoing::Outgoing;
 use io_uring::squeue::Entry;
 use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{opcode, types};
+use rustix::net::Shutdown;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::member::Fault;
 use std::io;
@@ -288,8 +289,8 @@ impl Sending {
 
 /// Ends a connection, or a listener: what waits for it ends at once, whoever else holds it open.
 pub fn shutdown(socket: &Socket) {
-    // SAFETY: the call takes two plain numbers, the first of which is a live descriptor.
-    unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
+    // An error: it has ended already.
+    let _ = rustix::net::shutdown(socket, Shutdown::Both);
 }
 
 fn fd(socket: &Socket) -> Fd {

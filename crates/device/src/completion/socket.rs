@@ -1,16 +1,19 @@
 //! Sockets, as far as the standard library does not know them: who may reach one, who is at its other end, and how long
 //! is waited for that end.
 
+use rustix::fs::Mode;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 use std::io;
-use std::mem::{size_of, zeroed};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 128;
+/// No path of a socket has more bytes (`sun_path` of `unix(7)`, but for its end).
+const PATH_BYTES_MAX: usize = 107;
 
 /// A listening socket at `path`, which those may connect to whom `mode` lets write; whatever the umask, nobody else ever
 /// could.
@@ -21,15 +24,10 @@ pub fn listen_unix(path: &Path, mode: u32) -> io::Result<OwnedFd> {
     let address = address(path)?;
     let socket = unix_socket()?;
     // The file takes its mode from the socket's, less the umask: the wider mode comes after, by name.
-    // SAFETY: the descriptor is live; the call touches no memory.
-    checked(unsafe { libc::fchmod(socket.as_raw_fd(), mode) })?;
-    // SAFETY: the pointer is to one whole address, which lives through the call.
-    checked(unsafe {
-        libc::bind(socket.as_raw_fd(), (&raw const address).cast(), size_of::<libc::sockaddr_un>() as u32)
-    })?;
-    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;
-    // SAFETY: the descriptor is live; the call touches no memory.
-    checked(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
+    rustix::fs::fchmod(&socket, Mode::from_raw_mode(mode))?;
+    rustix::net::bind(&socket, &address)?;
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode))?;
+    rustix::net::listen(&socket, BACKLOG)?;
     Ok(socket)
 }
 
@@ -42,10 +40,7 @@ pub fn connect_unix(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let address = address(path)?;
     let stream = UnixStream::from(unix_socket()?);
     stream.set_write_timeout(Some(patience))?;
-    // SAFETY: the pointer is to one whole address, which lives through the call.
-    checked(unsafe {
-        libc::connect(stream.as_raw_fd(), (&raw const address).cast(), size_of::<libc::sockaddr_un>() as u32)
-    })?;
+    rustix::net::connect(&stream, &address)?;
     Ok(stream)
 }
 
@@ -54,22 +49,12 @@ pub fn connect_unix(path: &Path, patience: Duration) -> io::Result<UnixStream> {
 /// # Errors
 /// What the kernel says.
 pub fn peer_uid(socket: &impl AsFd) -> io::Result<u32> {
-    // SAFETY: a ucred is three numbers, for which zeros are fine.
-    let mut peer: libc::ucred = unsafe { zeroed() };
-    let mut len = size_of::<libc::ucred>() as u32;
-    // SAFETY: the pointers are to one ucred and to its size, both live and ours during the call.
-    let result = unsafe {
-        let fd = socket.as_fd().as_raw_fd();
-        libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut peer).cast(), &raw mut len)
-    };
-    checked(result)?;
-    Ok(peer.uid)
+    Ok(sockopt::socket_peercred(socket)?.uid.as_raw())
 }
 
 /// The user that we act as.
 pub fn own_uid() -> u32 {
-    // SAFETY: geteuid takes nothing, touches no memory and cannot fail.
-    unsafe { libc::geteuid() }
+    rustix::process::geteuid().as_raw()
 }
 
 /// Ends a TCP connection by itself whose other end has not been heard of for `patience`, or a few seconds more: it lost
@@ -79,56 +64,34 @@ pub fn own_uid() -> u32 {
 /// What the kernel says, of a socket that is no TCP socket, too.
 pub fn keep_alive(socket: &impl AsFd, patience: Duration) -> io::Result<()> {
     /// So often is asked before nobody is there.
-    const PROBES: i32 = 3;
-    let set = |level: i32, option: i32, value: i32| {
-        // SAFETY: the pointer is to one number of the size that is said, which lives through the call.
-        let result = unsafe {
-            let fd = socket.as_fd().as_raw_fd();
-            libc::setsockopt(fd, level, option, (&raw const value).cast(), size_of::<i32>() as u32)
-        };
-        checked(result)
-    };
-    let seconds = i32::try_from(patience.as_secs()).unwrap_or(i32::MAX).max(PROBES + 1);
-    let millis = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-    set(libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, millis)?;
-    set(libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, seconds / 2)?;
-    set(libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, (seconds / 2 / PROBES).max(1))?;
-    set(libc::IPPROTO_TCP, libc::TCP_KEEPCNT, PROBES)?;
-    set(libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1)
+    const PROBES: u32 = 3;
+    /// The longest time between two questions that the kernel takes (`MAX_TCP_KEEPIDLE` of `net/tcp.h`).
+    const LONGEST: u64 = 32_767;
+    let half = (patience.as_secs() / 2).min(LONGEST);
+    let seconds = |count: u64| Duration::from_secs(count.max(1));
+    sockopt::set_tcp_user_timeout(socket, u32::try_from(patience.as_millis()).unwrap_or(u32::MAX))?;
+    sockopt::set_tcp_keepidle(socket, seconds(half))?;
+    sockopt::set_tcp_keepintvl(socket, seconds(half / u64::from(PROBES)))?;
+    sockopt::set_tcp_keepcnt(socket, PROBES)?;
+    sockopt::set_socket_keepalive(socket, true)?;
+    Ok(())
 }
 
 fn unix_socket() -> io::Result<OwnedFd> {
-    // SAFETY: the call takes plain numbers.
-    let fd = unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
-    checked(fd)?;
-    // SAFETY: the kernel has just opened this descriptor for us, and nobody else knows of it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    Ok(rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }
 
-fn address(path: &Path) -> io::Result<libc::sockaddr_un> {
-    let bytes = path.as_os_str().as_bytes();
-    // SAFETY: a sockaddr_un is numbers, for which zeros are fine.
-    let mut address: libc::sockaddr_un = unsafe { zeroed() };
-    address.sun_family = libc::AF_UNIX as u16;
-    if bytes.is_empty() || bytes.contains(&0) || bytes.len() >= address.sun_path.len() {
-        let most = address.sun_path.len() - 1;
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a socket's path has 1 to {most} bytes")));
-    }
-    for (place, byte) in address.sun_path.iter_mut().zip(bytes) {
-        *place = *byte as libc::c_char;
-    }
-    Ok(address)
-}
-
-fn checked(result: i32) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+fn address(path: &Path) -> io::Result<SocketAddrUnix> {
+    let address = SocketAddrUnix::new(path).ok().filter(|_| (1..=PATH_BYTES_MAX).contains(&path.as_os_str().len()));
+    let why =
+        || io::Error::new(io::ErrorKind::InvalidInput, format!("a socket's path has 1 to {PATH_BYTES_MAX} bytes"));
+    address.ok_or_else(why)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::net::{TcpListener, TcpStream};
-    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
 
     #[test]

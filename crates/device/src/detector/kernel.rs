@@ -207,8 +207,7 @@ impl Drop for Mapping {
 
 /// The size of a page, in bytes.
 pub(crate) fn page_bytes() -> usize {
-    // SAFETY: sysconf only reads; _SC_PAGESIZE always has an answer.
-    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+    rustix::param::page_size()
 }
 
 /// The CPUs that are running now.

@@ -5,6 +5,7 @@ use super::error::MemberError;
 use crate::completion::MemberFile;
 use crate::sysfs::DiskNode;
 use crate::target::{device_block, device_bytes, what_it_is};
+use rustix::fs::OFlags;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::assemble::Given;
 use scrubjay_core::format::geometry::SUPERBLOCK_BYTES;
@@ -12,7 +13,6 @@ use scrubjay_core::format::superblock::{self, Superblock, SuperblockError};
 use scrubjay_core::units::SECTOR_BYTES;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -131,14 +131,8 @@ impl Member {
     }
 
     fn leave_direct(&mut self) -> io::Result<()> {
-        // SAFETY: F_GETFL and F_SETFL work on the flags of a live descriptor and touch no memory.
-        let result = unsafe {
-            let flags = libc::fcntl(self.file.as_raw_fd(), libc::F_GETFL);
-            libc::fcntl(self.file.as_raw_fd(), libc::F_SETFL, flags & !libc::O_DIRECT)
-        };
-        if result < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let flags = rustix::fs::fcntl_getfl(&self.file)?;
+        rustix::fs::fcntl_setfl(&self.file, flags - OFlags::DIRECT)?;
         (self.is_direct, self.block_bytes) = (false, SECTOR_BYTES);
         Ok(())
     }
