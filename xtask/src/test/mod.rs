@@ -139,10 +139,8 @@ fn outcome(step: &Step, is_built: bool, output: &mut Option<String>) -> Outcome 
     if let Some(component) = step.component.filter(|component| !has_component(step, component)) {
         return Outcome::NotRun(format!("needs: rustup component add {component}"));
     }
-    // What goes beside waits for disks, and is to be on time when they answer: the others give way.
-    let mut command = Command::new("nice");
-    command.args(["-n", if step.is_beside { "0" } else { "10" }]).args(step.command);
-    command.envs(step.environment.iter().copied()).stdin(Stdio::null());
+    let mut command = Command::new(step.command[0]);
+    command.args(&step.command[1..]).envs(step.environment.iter().copied()).stdin(Stdio::null());
     command.env("SCRUBJAY", place::target_folder().join("release/scrubjay")); // what the lab's scripts run
     let ended = match output {
         None => command.status(),
