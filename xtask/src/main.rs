@@ -61,7 +61,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "seeds",
-        arguments: "N | --seed S [--trace] | --planted",
+        arguments: "[--profile NAME] N | --seed S [--trace] | --planted",
         help: "the volume in N simulated storms, or in one of them",
         run: seeds::run,
     },

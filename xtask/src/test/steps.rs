@@ -162,7 +162,7 @@ pub const STEPS: &[Step] = &[
         name: "unit and integration tests",
         command: &["cargo", "test", "--release", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"],
         environment: &[("SCRUBJAY_CLIENTS", "none")], // see below
-        smoke: Smoke::Only(&["cargo", "test", "--release", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
+        smoke: Smoke::Only(&["cargo", "test", "--profile=smoke", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
         ..PLAIN
     },
     Step {
@@ -198,7 +198,7 @@ pub const STEPS: &[Step] = &[
     Step {
         name: "storm: everything at once",
         command: &["cargo", "xtask", "seeds", "30000"],
-        smoke: Smoke::Only(&["cargo", "xtask", "seeds", "2000"]),
+        smoke: Smoke::Only(&["cargo", "xtask", "seeds", "--profile", "smoke", "2000"]),
         ..PLAIN
     },
 ];
