@@ -10,7 +10,7 @@ use scrubjay_core::member::{Done, Fault, Op, OpKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Range;
 
 /// How long operations take.
@@ -35,6 +35,8 @@ pub struct Shelf {
     pub suspected: Vec<Nanos>,
     /// All that ever went wrong, by row.
     pub planted: BTreeMap<Row, Vec<Planted>>,
+    /// Rows that a fault has hit since they were last read: nobody can know.
+    pub unseen: BTreeSet<Row>,
     /// What was damaged beside the rows: where, by member.
     pub blighted: Vec<(usize, Range<u64>)>,
     /// Data rows that a fault silently hit while a crash had left their stripe half written, and nobody had settled it:
@@ -90,6 +92,7 @@ impl Shelf {
             disks,
             atlas,
             planted: BTreeMap::new(),
+            unseen: BTreeSet::new(),
             blighted: Vec::new(),
             undecidable: Vec::new(),
             tally: Tally::default(),
@@ -403,7 +406,10 @@ impl Shelf {
         }
         // An appendix read alone says nothing about a content.
         if len >= self.geometry.row_bytes() {
-            self.mischief.rows(member, offset, len).into_iter().for_each(|row| self.atlas.note_read(row, true));
+            for row in self.mischief.rows(member, offset, len) {
+                self.atlas.note_read(row, true);
+                self.unseen.remove(&row);
+            }
         }
         self.disks[member].read(offset, buffer)
     }
@@ -455,6 +461,7 @@ impl Shelf {
                 self.atlas.note_behind(row);
             }
         }
+        self.unseen.extend(blows.iter().map(|&(row, _)| row));
         let is_silent = |&&(row, blow): &&(Row, Blow)| blow != Blow::Failed && self.atlas.is_half_written(row);
         self.undecidable.extend(blows.iter().filter(is_silent).map(|&(row, _)| row));
         self.atlas.note(now, &self.disks, blows);

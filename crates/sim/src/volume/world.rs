@@ -493,8 +493,8 @@ impl<'a, S: Subject> World<'a, S> {
         }
         if record.end == End::Repaired {
             self.shelf.atlas.note_repair(row);
-            let is_its = !self.shelf.atlas.lacking[record.member];
-            assert!(!is_its || self.shelf.is_right(row), "{record:?}, but the medium does not hold what it should");
+            let is_known = !self.shelf.atlas.lacking[record.member] && !self.shelf.unseen.contains(&row);
+            assert!(!is_known || self.shelf.is_right(row), "{record:?}, but the medium does not hold what it should");
         }
         // What a new disk got where something was lost proves nothing, and is wrong when a member comes back that knows.
         let was_lost = self.lost.range((stripe, 0)..(stripe + 1, 0)).next().is_some();
