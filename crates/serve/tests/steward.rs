@@ -40,83 +40,38 @@ fn make_volume_called(paths: &[PathBuf], array: Uuid) {
     make(&paths.iter().map(member).collect::<Vec<_>>(), &superblock).unwrap();
 }
 
-/// Does what the volume wants done; members in `gone` do not answer. Bytes written, by member.
-fn pump(steward: &mut Steward, members: &Members, gone: &[usize]) -> [usize; 3] {
-    pump_at(Nanos(0), steward, members, gone)
-}
-
-fn pump_at(now: Nanos, steward: &mut Steward, members: &Members, gone: &[usize]) -> [usize; 3] {
-    let mut written = [0; 3];
-    while let Some(op) = steward.poll_op(now) {
-        let file = members.file(op.member).filter(|_| !gone.contains(&op.member));
-        let (buffer, result) = match (op.kind, file) {
-            (OpKind::Read { offset, mut buffer }, Some(file)) => {
-                file.file().read_exact_at(&mut buffer, offset).unwrap();
-                (Some(buffer), Ok(()))
-            }
-            (OpKind::Write { offset, buffer, .. }, Some(file)) => {
-                file.file().write_all_at(&buffer, offset).unwrap();
-                written[op.member] += buffer.len();
-                (Some(buffer), Ok(()))
-            }
-            (kind, file) => (kind.buffer(), if file.is_some() { Ok(()) } else { Err(Fault::Gone) }),
-        };
-        steward.handle(now, Done { id: op.id, buffer, result });
-    }
-    written
-}
-
 #[test]
 fn a_member_that_a_broken_volume_needs_is_not_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    let paths: Vec<PathBuf> = (0..3).map(|slot| folder.path().join(format!("{slot}.img"))).collect();
-    make_volume(&paths);
-    let gathered = gather(&paths, false).unwrap();
-    let volume = gathered.start(false, UnixSeconds(2)).unwrap();
-    let mut steward = Steward::new(volume, gathered.paths.clone(), Stop::new().unwrap());
-    let mut members = gathered.members;
-    pump(&mut steward, &members, &[]);
-    let mut write = |gone: &[usize]| {
-        let request = Request::Write { offset: 0, data: Buffer::copy_of(&[7; 8192]), is_durable: true };
-        steward.submit(Nanos(0), RequestId(1), request);
-        pump(&mut steward, &members, gone);
-        steward.poll_reply().expect("it was answered").1
-    };
-    assert_eq!(write(&[]), Reply::Done);
-    assert!(matches!(write(&[0, 1]), Reply::Failed(_)));
+    let mut rig = Rig::new();
+    assert_eq!(rig.ask(a_write()), Reply::Done);
+    rig.gone = vec![0, 1];
+    assert!(matches!(rig.ask(a_write()), Reply::Failed(_)));
 
-    let path = paths[1].display().to_string();
-    let command = serde_json::to_string(&Command::Replace { member: 1, path, force: true }).unwrap();
-    let answer = steward.command(Nanos(0), CommandId(0), &command, &mut members);
-    pump(&mut steward, &members, &[0]);
-    assert!(Member::open(&paths[1], Access::Look).unwrap().superblock().is_ok(), "{answer:?}");
+    rig.gone = vec![0];
+    let path = rig.paths[1].display().to_string();
+    let answer = rig.tell(&Command::Replace { member: 1, path, force: true }).0;
+    assert!(Member::open(&rig.paths[1], Access::Look).unwrap().superblock().is_ok(), "{answer:?}");
+    let Rig { folder: _folder, paths, steward, members, .. } = rig;
     drop((steward, members));
     assert!(gather(&paths, false).is_ok(), "all is well again");
 }
 
+fn a_write() -> Request {
+    Request::Write { offset: 0, data: Buffer::copy_of(&[7; 8192]), is_durable: true }
+}
+
 /// Serves a volume, writes to it without the members in `gone`, and stops it.
 fn left_after(gone: &[usize], does_fail: bool) -> Stopped {
-    let folder = tempfile::tempdir().unwrap();
-    let paths: Vec<PathBuf> = (0..3).map(|slot| folder.path().join(format!("{slot}.img"))).collect();
-    make_volume(&paths);
-    let gathered = gather(&paths, false).unwrap();
-    let volume = gathered.start(false, UnixSeconds(2)).unwrap();
-    let mut steward = Steward::new(volume, gathered.paths.clone(), Stop::new().unwrap());
-    let mut members = gathered.members;
-    pump(&mut steward, &members, &[]);
+    let mut rig = Rig::new();
     if does_fail {
-        let command = serde_json::to_string(&Command::Fail { member: 2 }).unwrap();
-        steward.command(Nanos(0), CommandId(0), &command, &mut members).unwrap();
+        rig.fail(2);
     }
-    let request = Request::Write { offset: 0, data: Buffer::copy_of(&[7; 8192]), is_durable: true };
-    steward.submit(Nanos(0), RequestId(1), request);
-    pump(&mut steward, &members, gone);
-    let failed = matches!(steward.poll_reply(), Some((_, Reply::Failed(_))));
-    steward.stop(Nanos(0));
-    pump(&mut steward, &members, gone);
-    assert!(steward.is_stopped());
-    let writes_failed = u64::from(failed);
-    steward.stopped(&Ended { flush: Flushed::Done, is_stopped: true, writes_failed, ..Ended::default() })
+    rig.gone = gone.to_vec();
+    let writes_failed = u64::from(matches!(rig.ask(a_write()), Reply::Failed(_)));
+    rig.steward.stop(rig.now);
+    rig.pump();
+    assert!(rig.steward.is_stopped());
+    rig.steward.stopped(&Ended { flush: Flushed::Done, is_stopped: true, writes_failed, ..Ended::default() })
 }
 
 #[test]
@@ -143,6 +98,8 @@ struct Rig {
     paths: Vec<PathBuf>,
     steward: Steward,
     members: Members,
+    /// Members that do not answer.
+    gone: Vec<usize>,
     now: Nanos,
 }
 
@@ -154,14 +111,37 @@ impl Rig {
         std::fs::copy(&paths[2], folder.path().join("older")).unwrap();
         let gathered = gather(&paths, false).unwrap();
         let volume = gathered.start(false, UnixSeconds(2)).unwrap();
-        let mut steward = Steward::new(volume, gathered.paths.clone(), Stop::new().unwrap());
-        pump(&mut steward, &gathered.members, &[]);
-        Rig { folder, paths, steward, members: gathered.members, now: Nanos(0) }
+        let steward = Steward::new(volume, gathered.paths.clone(), Stop::new().unwrap());
+        let mut rig = Rig { folder, paths, steward, members: gathered.members, gone: Vec::new(), now: Nanos(0) };
+        rig.pump();
+        rig
+    }
+
+    /// Does what the volume wants done. Bytes written, by member.
+    fn pump(&mut self) -> [usize; 3] {
+        let mut written = [0; 3];
+        while let Some(op) = self.steward.poll_op(self.now) {
+            let file = self.members.file(op.member).filter(|_| !self.gone.contains(&op.member));
+            let (buffer, result) = match (op.kind, file) {
+                (OpKind::Read { offset, mut buffer }, Some(file)) => {
+                    file.file().read_exact_at(&mut buffer, offset).unwrap();
+                    (Some(buffer), Ok(()))
+                }
+                (OpKind::Write { offset, buffer, .. }, Some(file)) => {
+                    file.file().write_all_at(&buffer, offset).unwrap();
+                    written[op.member] += buffer.len();
+                    (Some(buffer), Ok(()))
+                }
+                (kind, file) => (kind.buffer(), if file.is_some() { Ok(()) } else { Err(Fault::Gone) }),
+            };
+            self.steward.handle(self.now, Done { id: op.id, buffer, result });
+        }
+        written
     }
 
     fn ask(&mut self, request: Request) -> Reply {
         self.steward.submit(self.now, RequestId(1), request);
-        pump_at(self.now, &mut self.steward, &self.members, &[]);
+        self.pump();
         self.steward.poll_reply().expect("it was answered").1
     }
 
@@ -169,7 +149,7 @@ impl Rig {
     fn rest(&mut self) {
         for _ in 0..60 {
             self.now = self.now.saturating_add(Nanos::from_secs(1));
-            pump_at(self.now, &mut self.steward, &self.members, &[]);
+            self.pump();
         }
     }
 
@@ -198,7 +178,7 @@ impl Rig {
     fn tell(&mut self, command: &Command) -> (Result<(), String>, [usize; 3]) {
         let line = serde_json::to_string(command).unwrap();
         let answer = self.steward.command(self.now, CommandId(0), &line, &mut self.members).unwrap();
-        let written = pump_at(self.now, &mut self.steward, &self.members, &[]);
+        let written = self.pump();
         let result = match serde_json::from_str(&answer).unwrap() {
             Answer::Done => Ok(()),
             Answer::Error(why) => Err(why),
