@@ -50,8 +50,8 @@ pub(super) fn first(handle: &Handle, stripe: u64, batch: &[Pending], version: Ve
     })
 }
 
-/// The number of this write, in schemes that have versions. (Hybrid-1 takes it for the first write of a chunk only:
-/// after a trim the versions must not begin anew below those that still lie on the disks.)
+/// The number of this write, in schemes that have versions. (Hybrid-1 takes it for chunks only that it did not read: in the
+/// first write of a stripe, for one, after a trim, the versions must not begin anew below those that still lie on the disks.)
 pub(super) async fn version(handle: &Handle) -> Version {
     match handle.with(|state| state.geometry.scheme.has_versions()) {
         true => Version(persist::next_write_number(handle).await),
@@ -190,10 +190,9 @@ pub(super) async fn replace(
     })
 }
 
-/// The version of a chunk's next content: literally one more than was found on it in Hybrid-1. Where nobody looked, because
-/// no parity is there that would count it, too, it gets the write's own number, which is greater than all that it ever had.
+/// The version of a chunk's next content: literally one more than was found on it in Hybrid-1.
 fn next_version(scheme: Scheme, stamp: Version, found: Version) -> Version {
-    if scheme == Scheme::Hybrid1 && found.number() > 0 { Version(found.number() + 1) } else { stamp }
+    if scheme == Scheme::Hybrid1 { Version(found.number() + 1) } else { stamp }
 }
 
 /// Read-modify-write: old data and parities were read; the difference goes into the parities.
@@ -319,7 +318,9 @@ fn reconstruct(
         let mut entry = found;
         if touched.contains(slot) {
             apply(batch, slot, &mut row[..chunk_bytes]);
-            entry.version = next_version(scheme, stamp, found.version);
+            // What one parity says of a chunk that was not looked at may be behind what others say: one more than that may
+            // be a number that names another content there. The write's own is greater than all.
+            entry.version = if seen.is_sound() { next_version(scheme, stamp, found.version) } else { stamp };
         }
         data.push(Some(row));
         entries.push(entry);

@@ -177,3 +177,23 @@ fn a_stripe_written_without_its_parities_does_not_count_its_versions_anew() {
         assert!(again.read(stripe, stripe) == vec![Some(3); stripe as usize], "{scheme}: it was acknowledged");
     }
 }
+
+#[test]
+fn a_chunk_that_is_missing_is_not_counted_on_from_what_one_parity_says_of_it() {
+    for (stripe, lost) in (0..6).flat_map(|stripe| [(stripe, [5, 4]), (stripe, [4, 5])]) {
+        let mut rig = Rig::new(Scheme::Hybrid1, LayoutKind::Rotating, 4, 2);
+        let offset = stripe * 4 * CHUNK;
+        rig.write(offset, &vec![1; 4 * CHUNK as usize]);
+        let (missing, _) = rig.place(stripe, 0);
+        rig.volume.fail(Nanos(rig.now), missing);
+        rig.pump();
+        // Each parity misses one of two writes of the chunk that is missing.
+        for (byte, slot) in [2, 3].into_iter().zip(lost) {
+            let (member, at) = rig.place(stripe, slot);
+            rig.loses = Some((member, at as u64));
+            rig.write(offset, &[byte; CHUNK as usize]);
+        }
+        let bytes = rig.read(offset, CHUNK);
+        assert!(bytes == vec![Some(3); CHUNK as usize], "stripe {stripe}, parities {lost:?}");
+    }
+}
