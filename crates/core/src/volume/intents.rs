@@ -119,6 +119,15 @@ impl Intents {
         }
     }
 
+    /// Every attached member's pages say this of a region by now, unless it is not to be said any more.
+    pub fn has_become_durable(&mut self, told: Told, region: u64) {
+        let is_said = self.of(told).get(region);
+        match told {
+            Told::Dirty => self.durable.set(region, is_said),
+            Told::WhileOut => self.away_durable.set(region, is_said),
+        }
+    }
+
     /// What every attached member's pages say at least.
     pub fn durable_of(&self, told: Told) -> &Bits {
         match told {
@@ -153,5 +162,17 @@ mod tests {
         assert_eq!(intents.clean(&covered, Nanos::MAX, 10), [0]);
         assert_eq!(intents.dirty.iter().collect::<Vec<_>>(), [4, 6]);
         assert_eq!(intents.flush_begins(), [4]);
+    }
+
+    #[test]
+    fn what_nobody_lacks_any_more_when_it_is_written_is_not_taken_for_told() {
+        let mut intents = Intents::new(Bits::zeros(10));
+        intents.away.set(3, true);
+        intents.all_are_back();
+        intents.has_become_durable(Told::WhileOut, 3);
+        assert!(!intents.durable_of(Told::WhileOut).get(3));
+        intents.away.set(3, true);
+        intents.has_become_durable(Told::WhileOut, 3);
+        assert!(intents.durable_of(Told::WhileOut).get(3));
     }
 }

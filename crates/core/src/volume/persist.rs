@@ -266,13 +266,8 @@ async fn write_regions(handle: &Handle, told: Told, pages: &[u64], is_durable: b
         (ops, state.intents.of(told).iter().filter(is_here).collect::<Vec<_>>())
     });
     write_all(handle, ops).await;
-    handle.with(|state| {
-        let durable = match told {
-            Told::Dirty => &mut state.intents.durable,
-            Told::WhileOut => &mut state.intents.away_durable,
-        };
-        written.into_iter().for_each(|region| durable.set(region, true));
-    });
+    // What nobody lacks any more by now may be written out of the pages before it is lacked again.
+    handle.with(|state| written.into_iter().for_each(|region| state.intents.has_become_durable(told, region)));
 }
 
 /// A page of what is told of regions now, and where it lies.
