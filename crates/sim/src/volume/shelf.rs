@@ -324,6 +324,19 @@ impl Shelf {
         let mut undecidable = self.corrupt(self.atlas.dirty());
         undecidable.extend(self.atlas.ambiguous().flat_map(|stripe| self.places(stripe)));
         undecidable
+            .extend(self.atlas.dirty().filter(|&stripe| self.is_misled(stripe)).flat_map(|stripe| self.places(stripe)));
+        undecidable
+    }
+
+    /// Is a chunk of this stripe gone, and a parity that would make up for it silently corrupt?
+    fn is_misled(&self, stripe: u64) -> bool {
+        let len = self.geometry.row_bytes();
+        let is_gone = |&(disk, row): &Row| {
+            self.atlas.lacking[disk] || self.disks[disk].is_unreadable(self.geometry.chunk_offset(row), len)
+        };
+        let rows: Vec<Row> = self.places(stripe).collect();
+        let (data, parities) = rows.split_at(self.geometry.layout.shape().data);
+        data.iter().any(is_gone) && parities.iter().any(|&row| self.is_corrupt(row))
     }
 
     /// The rows of these stripes that are silently corrupt.
