@@ -57,7 +57,8 @@ impl Superblock {
         let is_known = self.starts.contains(&last) && theirs.generation <= self.generation;
         let calls_out = self.members.iter().zip(&theirs.members).any(|(ours, theirs)| {
             let is_out = matches!(theirs.state, MemberState::Failed(_) | MemberState::Missing);
-            ours.uuid == theirs.uuid && ours.state == MemberState::Active && is_out
+            // Or it knows of a disk that took a member's place, and we do not.
+            theirs.term > ours.term || ours.uuid == theirs.uuid && ours.state == MemberState::Active && is_out
         });
         if is_known && !calls_out { Ok(()) } else { Err(NoReturn::WentOn) }
     }

@@ -147,6 +147,12 @@ async fn run(handle: &Handle, disk: Disk) {
     let mut windows = 0;
     // How far a disk is rests on the written map, pages of which wait for that, too.
     settled(handle).await;
+    // What it holds of stripes that were never written, of a crash before it left, say, is older than their pages then.
+    handle.with(|state| {
+        if state.geometry.scheme.has_versions() {
+            state.written_changed.extend(0..state.geometry.written_pages);
+        }
+    });
     while let Some(from) = handle.with(|state| skip(state, disk)) {
         let slot = disk.member;
         let stripes = handle.with(|state| state.geometry.stripes);

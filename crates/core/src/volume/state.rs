@@ -233,9 +233,9 @@ impl State {
         matches!(self.members[member].state, MemberState::Active | MemberState::Rebuilding { .. })
     }
 
-    /// Is any member out, and not replaced?
+    /// Is any member out, or is what took its place not known to the others yet? After a crash it is out as before then.
     pub fn is_anybody_out(&self) -> bool {
-        (0..self.members.len()).any(|member| !self.is_attached(member))
+        (0..self.members.len()).any(|member| !self.is_attached(member) || self.members[member].is_newcomer)
     }
 
     /// The disk that is in a member's place now.

@@ -2,6 +2,8 @@
 
 use super::promises::{members_of, right, superblock};
 use super::*;
+use crate::format::bits::Bits;
+use crate::format::intent::{self, Told};
 use crate::format::returns::NoReturn;
 use crate::format::superblock::MemberState;
 
@@ -137,4 +139,102 @@ fn who_has_not_ended_what_it_was_asked_does_not_come_back_before() {
     assert_eq!(readd(&mut rig, 2), Ok(()));
     rig.pump();
     assert_eq!(rig.volume.status().members[2].0, MemberState::Active);
+}
+
+#[test]
+fn who_knows_of_a_disk_that_took_a_place_and_is_not_known_here_went_on_alone() {
+    let mut rig = without(Scheme::Stamp, 10);
+    let mut theirs = superblock(&rig.members[2]);
+    let mut takes_back = |theirs: &Superblock| rig.volume.readd(Nanos(rig.now), theirs, Uuid([77; 16]), MEMBER_BYTES);
+    (theirs.members[0].uuid, theirs.members[0].term) = (Uuid([88; 16]), theirs.members[0].term + 1);
+    assert_eq!(takes_back(&theirs), Err(NoReturn::WentOn));
+}
+
+#[test]
+fn what_a_member_lacks_is_remembered_until_the_others_know_that_it_is_back() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; (20 * STRIPE) as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    rig.wait(20_000_000_000);
+    // What it was written last does not come to its medium before it leaves.
+    let slot = (0..6).find(|&slot| rig.place(20, slot).0 == 2).unwrap();
+    rig.loses = Some((2, rig.place(20, slot).1 as u64));
+    rig.write(20 * STRIPE, &vec![8; STRIPE as usize]);
+    rig.volume.fail(Nanos(rig.now), 2);
+    rig.pump();
+    // It comes back while the region is being cleaned, and the power fails before that is written down.
+    let geometry = rig.geometry;
+    let generation = |turn: u64| {
+        let at = geometry.written_page_offset(0, turn) as usize + 24;
+        u64::from_le_bytes(rig.members[0][at..at + 8].try_into().unwrap())
+    };
+    let oldest = (0..2).min_by_key(|&turn| generation(turn)).unwrap();
+    rig.holds = Some((0, geometry.written_page_offset(0, oldest)));
+    rig.wait(20_000_000_000);
+    assert_eq!(rig.under_way.len(), 1);
+    rig.holds_superblocks = true;
+    assert_eq!(readd(&mut rig, 2), Ok(()));
+    rig.pump();
+    rig.release();
+    let mut again = Rig::start(members_of(&mut rig).0, geometry);
+    assert_eq!(readd(&mut again, 2), Ok(()));
+    again.pump();
+    assert_eq!(again.volume.status().members[2].0, MemberState::Active);
+    [0, 1].into_iter().for_each(|member| again.volume.fail(Nanos(again.now), member));
+    again.pump();
+    assert!(again.read(20 * STRIPE, STRIPE) == right(8, STRIPE));
+}
+
+#[test]
+fn what_a_member_lacks_is_told_to_all_at_each_start() {
+    let mut rig = without(Scheme::Stamp, 150);
+    rig.write(3 * STRIPE, &vec![8; STRIPE as usize]);
+    let geometry = rig.geometry;
+    let mut members = rig.stop();
+    let nothing = Bits::zeros(geometry.regions());
+    let page = intent::encode(&geometry, Uuid([1; 16]), Told::WhileOut, 0, &nothing);
+    let at = geometry.away_page_offset(0) as usize;
+    for member in [0, 1, 3, 4] {
+        members[member][at..at + page.len()].copy_from_slice(&page);
+    }
+    let mut members = members_of(&mut Rig::start(members, geometry)).0;
+    members[5].clear();
+    let mut rig = Rig::start(members, geometry);
+    assert_eq!(readd(&mut rig, 2), Ok(()));
+    rig.pump();
+    rig.volume.fail(Nanos(rig.now), 0);
+    rig.pump();
+    assert!(rig.read(3 * STRIPE, STRIPE) == right(8, STRIPE));
+    assert_eq!(rig.kinds(), []);
+}
+
+#[test]
+fn a_first_write_that_only_the_one_had_who_left_does_not_rise_again() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
+    rig.write(0, &vec![7; CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    rig.wait(20_000_000_000);
+    let before = rig.members.clone();
+    rig.write(CHUNK, &vec![9; CHUNK as usize]);
+    let geometry = rig.geometry;
+    let row = geometry.chunk_offset(1) as usize..geometry.chunk_offset(2) as usize;
+    let (after, mut members) = (members_of(&mut rig).0, before);
+    members[1][row.clone()].copy_from_slice(&after[1][row]);
+    // All is to be settled, so that it goes on while the member comes back.
+    let page = intent::encode(&geometry, Uuid([1; 16]), Told::Dirty, 0, &Bits::ones(geometry.regions()));
+    let at = geometry.intent_page_offset(0) as usize;
+    members.iter_mut().for_each(|member| member[at..at + page.len()].copy_from_slice(&page));
+    let left = std::mem::take(&mut members[1]);
+    let mut rig = Rig::begin(members, geometry, Options::default());
+    rig.pump_until(|rig| rig.volume.status().is_open);
+    assert!(rig.volume.status().regions_unsettled > 1);
+    rig.members[1] = left;
+    assert_eq!(readd(&mut rig, 1), Ok(()));
+    rig.pump();
+    assert_eq!(rig.volume.status().members[1].0, MemberState::Active);
+    assert!(rig.read(CHUNK, CHUNK) == right(0, CHUNK));
+    rig.write(2 * CHUNK, &[5; 512]);
+    let members = members_of(&mut rig).0;
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(CHUNK, CHUNK) == right(0, CHUNK));
 }
