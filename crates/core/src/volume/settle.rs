@@ -204,14 +204,20 @@ fn report(handle: &Handle, stripe: u64, lost: Slots) {
 }
 
 /// Of a stripe that the written map calls unwritten: does no appendix speak of a write since the map's page was written?
-/// So there was no first write of it either, or none of which anything is left.
+/// So there was no first write of it either, or none of which anything is left. Two reads must say so: one that went astray
+/// shows nothing, and what it hid would be there again after the next crash.
 async fn is_vacant(handle: &Handle, stripe: u64) -> bool {
     let present = handle.with(|state| Slots::range(0, state.shape().slots()) - state.missing(stripe));
-    let mut rows = rows::read(handle, stripe, Slots::NONE, present).await;
-    handle.with(|state| disown_forgotten(state, stripe, &mut rows));
-    let is_vacant = rows.evidence.sound().is_empty();
-    rows.recycle(handle);
-    is_vacant
+    for _ in 0..2 {
+        let mut rows = rows::read(handle, stripe, Slots::NONE, present).await;
+        handle.with(|state| disown_forgotten(state, stripe, &mut rows));
+        let is_vacant = rows.evidence.sound().is_empty();
+        rows.recycle(handle);
+        if !is_vacant {
+            return false;
+        }
+    }
+    true
 }
 
 /// A stripe's first write did not come to its end: it was never acknowledged as durable, and it holds zeros. They are

@@ -52,6 +52,8 @@ struct Rig {
     under_way: Vec<Op>,
     /// The write that a member says it did, and did not: once, at this byte.
     loses: Option<(usize, u64)>,
+    /// The bytes of a member of which it gives others: once.
+    astray: Option<(usize, u64)>,
     /// The bytes of a member that it cannot read, whatever is written there.
     unreadable: Option<(usize, u64)>,
 }
@@ -99,6 +101,7 @@ impl Rig {
             holds: None,
             under_way: Vec::new(),
             loses: None,
+            astray: None,
             unreadable: None,
         }
     }
@@ -153,6 +156,11 @@ impl Rig {
             },
             OpKind::Read { offset, buffer } if self.unreadable == Some((op.member, offset)) => {
                 (Some(buffer), Err(Fault::Medium))
+            }
+            OpKind::Read { offset, mut buffer } if self.astray == Some((op.member, offset)) => {
+                self.astray = None;
+                buffer.fill(0xee);
+                (Some(buffer), Ok(()))
             }
             OpKind::Read { offset, mut buffer } => {
                 let len = buffer.len();

@@ -197,3 +197,25 @@ fn a_chunk_that_is_missing_is_not_counted_on_from_what_one_parity_says_of_it() {
         assert!(bytes == vec![Some(3); CHUNK as usize], "stripe {stripe}, parities {lost:?}");
     }
 }
+
+#[test]
+fn a_first_write_that_a_stray_read_hides_after_a_crash_does_not_rise_again_after_the_next() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
+    rig.write(0, &vec![7; CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let before = rig.members.clone();
+    rig.write(CHUNK, &vec![9; CHUNK as usize]);
+    // Only one of its rows comes to the medium.
+    let (mut members, geometry) = members_of(&mut rig);
+    let row = geometry.chunk_offset(1) as usize..geometry.chunk_offset(2) as usize;
+    members[0][row.clone()].copy_from_slice(&before[0][row]);
+    let mut rig = Rig::begin(members, geometry, Options::default());
+    rig.astray = Some((1, geometry.chunk_offset(1) + CHUNK));
+    rig.pump();
+    let bytes = rig.read(CHUNK, CHUNK);
+    assert!(rig.astray.is_none());
+    rig.write(2 * CHUNK, &[5; 512]);
+    let members = members_of(&mut rig).0;
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(CHUNK, CHUNK) == bytes);
+}
