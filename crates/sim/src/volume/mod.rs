@@ -19,7 +19,8 @@
 //! - *The exception*: a data row that is silently corrupt when the array crashes in the middle of a write of its stripe,
 //!   or becomes so before that stripe is settled, looks like one that the crash tore. Where the crash spoilt too many of
 //!   the other rows to rebuild it, what it holds may be anything until it is written again: only a journal could tell. So
-//!   may what a silently corrupt parity is to make up for: a chunk that is missing, or cannot be read, in such a stripe. Over
+//!   may what a silently corrupt parity is to make up for: a chunk that is missing, or cannot be read, in such a stripe, and
+//!   without versions any. Over
 //!   the budget that goes for every stripe of a region that the disks call dirty, written at the crash or not, in which
 //!   more rows are wrong than there are parities: nothing on the disks says which stripes of the region were.
 //! - *Literal Hybrid-1*: a data row whose write was lost, torn or missed, and which was then written over whole, has a

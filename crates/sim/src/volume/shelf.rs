@@ -328,7 +328,8 @@ impl Shelf {
         undecidable
     }
 
-    /// Is a chunk of this stripe gone, and a parity that would make up for it silently corrupt?
+    /// Is a chunk of this stripe gone, or cut short by a crash without a version to tell so, and a parity that would make up
+    /// for it silently corrupt?
     fn is_misled(&self, stripe: u64) -> bool {
         let len = self.geometry.row_bytes();
         let is_gone = |&(disk, row): &Row| {
@@ -336,7 +337,8 @@ impl Shelf {
         };
         let rows: Vec<Row> = self.places(stripe).collect();
         let (data, parities) = rows.split_at(self.geometry.layout.shape().data);
-        data.iter().any(is_gone) && parities.iter().any(|&row| self.is_corrupt(row))
+        (data.iter().any(is_gone) || !self.geometry.scheme.has_versions())
+            && parities.iter().any(|&row| self.is_corrupt(row))
     }
 
     /// The rows of these stripes that are silently corrupt.
