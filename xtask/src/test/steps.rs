@@ -179,7 +179,7 @@ pub const STEPS: &[Step] = &[
     },
     Step {
         name: "storm: the volume's own mistakes, made on purpose, are found",
-        command: &["cargo", "xtask", "seeds", "--planted", "40000"],
+        command: &["cargo", "xtask", "seeds", "--planted"],
         ..PLAIN
     },
     // Every scheme, three minutes or so on two cores, in all.

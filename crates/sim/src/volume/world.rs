@@ -12,8 +12,9 @@ use super::setting::{Act, Cue, Setting, Stream};
 use super::shelf::Shelf;
 use super::subject::Subject;
 use super::trace::Trace;
-use scrubjay_core::format::superblock::MemberState;
+use scrubjay_core::format::superblock::{MemberState, Superblock};
 use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::integrity::tag::{self, Identity, Standing};
 use scrubjay_core::member::{Done, Fault, OpKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
@@ -206,9 +207,32 @@ impl<'a, S: Subject> World<'a, S> {
         let undecidable = self.shelf.crash(self.now, survival);
         self.shelf.undecidable.clear();
         self.client.crash();
+        self.look_at_numbers();
         self.announced = S::announced(self.setting, &self.shelf.disks);
         self.give_up(&undecidable);
         self.given_up = undecidable.into_iter().collect();
+    }
+
+    /// What a crash leaves carries no write number that the next start could give to another write.
+    fn look_at_numbers(&self) {
+        let geometry = self.setting.geometry;
+        if !geometry.scheme.has_versions() || self.setting.is_over_budget {
+            return;
+        }
+        let told: Vec<Superblock> = self.shelf.disks.iter().filter_map(beside::superblock).collect();
+        let Some(mark) = told.iter().map(|superblock| superblock.write_mark).max() else { return };
+        let array = told[0].array.id();
+        let mut appendix = vec![0; (geometry.row_bytes() - geometry.chunk_bytes) as usize];
+        let (data, stripes) = (geometry.layout.shape().data, 0..geometry.stripes);
+        for (role, (disk, row)) in stripes.flat_map(|stripe| self.shelf.places(stripe).take(data).enumerate()) {
+            let at = geometry.chunk_offset(row) + geometry.chunk_bytes;
+            if self.shelf.disks[disk].read(at, &mut appendix).is_err() {
+                continue;
+            }
+            let tag = tag::open_data(&appendix, Identity { array, member: disk, row, role }, None);
+            let is_free = tag.standing == Standing::Sound && tag.entry.version.number() >= mark;
+            assert!(!is_free, "row {row} of disk {disk} is {:?}, and the mark is {mark}", tag.entry.version);
+        }
     }
 
     /// Until a volume that crashed serves again: rows that were hit meanwhile, and over the budget those of stripes that
