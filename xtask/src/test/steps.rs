@@ -116,7 +116,7 @@ pub const STEPS: &[Step] = &[
         ..LAB
     },
     Step {
-        name: "lab: a volume's member that hangs, and is taken back",
+        name: "lab: members of a volume that hang, and are taken back",
         command: &["tests/lab/volume-hang.sh"],
         packages: HANGING,
         ..LAB

@@ -15,6 +15,16 @@ pub enum Habit {
     /// All of it is memory (tmpfs, ramfs): nothing ever waits. The ring would hand each request to a worker thread of
     /// the kernel, which costs more than doing it at once (docs/speed.md).
     Memory,
+    /// The file system asks somebody else, who may not answer (FUSE, NFS, SMB, 9P, Ceph): the kernel waits even where it was
+    /// asked not to. So its worker threads do all of it.
+    Remote,
+}
+
+impl Habit {
+    /// Are worker threads of the kernel to do it from the first?
+    pub(super) fn is_for_workers(self) -> bool {
+        matches!(self, Habit::Memory | Habit::Remote)
+    }
 }
 
 /// An open file or block device. A clone is the same open file; it is closed when the last clone is gone, so a request
@@ -40,8 +50,10 @@ impl MemberFile {
 
     /// The same; `with` stays open as long as the file does.
     pub fn holding(file: File, with: Option<File>) -> MemberFile {
-        let habit = if is_in_memory(&file) {
+        let habit = if is_on(&file, MEMORY) {
             Habit::Memory
+        } else if is_on(&file, REMOTE) {
+            Habit::Remote
         } else if is_direct(&file) {
             Habit::Waits
         } else {
@@ -79,7 +91,7 @@ impl MemberFile {
     /// Each slice is memory that may be written to, and that nobody else looks at during the call.
     pub(super) unsafe fn read_at_once(&self, offset: u64, slices: &[libc::iovec]) -> usize {
         let flags = match self.habit {
-            Habit::Waits => return 0,
+            Habit::Waits | Habit::Remote => return 0,
             Habit::Cached => libc::RWF_NOWAIT,
             Habit::Memory => 0,
         };
@@ -95,13 +107,16 @@ impl MemberFile {
     }
 }
 
-/// Does the file live on a file system that is nothing but memory?
-fn is_in_memory(file: &File) -> bool {
-    /// `RAMFS_MAGIC` of `linux/magic.h`.
-    const RAMFS_MAGIC: i64 = 0x8584_58f6;
+/// File systems that are nothing but memory: tmpfs and ramfs, by their numbers in `linux/magic.h`.
+const MEMORY: &[u32] = &[0x0102_1994, 0x8584_58f6];
+/// File systems that ask somebody else: FUSE, NFS, SMB (before its second version, and since), 9P, Ceph.
+const REMOTE: &[u32] = &[0x6573_5546, 0x6969, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x00c3_6400];
+
+/// Does the file live on one of these file systems?
+fn is_on(file: &File, numbers: &[u32]) -> bool {
     let Ok(about) = rustix::fs::fstatfs(file) else { return false };
     let is_file = file.metadata().is_ok_and(|about| about.is_file()); // /dev is a tmpfs, its devices are not in it
-    is_file && [libc::TMPFS_MAGIC, RAMFS_MAGIC].contains(&about.f_type)
+    is_file && numbers.contains(&(about.f_type as u32))
 }
 
 /// Was it opened with O_DIRECT?

@@ -95,6 +95,8 @@ pub struct Ring<T> {
     depth: usize,
     /// Is there a processor for the kernel's workers beside ours?
     is_helped: bool,
+    /// May there be a worker for each operation?
+    has_many_workers: bool,
     /// So many operations of disks are with the kernel.
     at_disk: usize,
     /// So many operations are given up: they take no room, though the kernel has them still.
@@ -128,6 +130,7 @@ impl<T> Ring<T> {
             ended: VecDeque::new(),
             depth: depth as usize,
             is_helped: thread::available_parallelism().is_ok_and(|processors| processors.get() > 1),
+            has_many_workers: false,
             at_disk: 0,
             given_up: 0,
             broken: None,
@@ -310,6 +313,11 @@ impl<T> Ring<T> {
     /// Gives an operation a slot.
     fn hold(&mut self, name: T, operation: Operation) -> usize {
         assert!(self.room() > 0, "room for one more operation");
+        if operation.is_remote() && !self.has_many_workers {
+            // Each that hangs holds one, and the others need some, too. (Else, and before Linux 5.15: four a processor.)
+            let _ = self.uring.submitter().register_iowq_max_workers(&mut [self.depth as u32, 0]);
+            self.has_many_workers = true;
+        }
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() - 1
@@ -388,8 +396,7 @@ impl<T> Ring<T> {
         });
         let entry = opcode::Readv::new(file.fd(), run.slices.as_ptr(), run.slices.len() as u32).offset(offset);
         // What is in memory would be copied here and now, if it were not asked to be done elsewhere.
-        let flags = if file.habit() == Habit::Memory { squeue::Flags::ASYNC } else { squeue::Flags::empty() };
-        let entry = entry.build().flags(flags).user_data(OF_RUN | index as u64);
+        let entry = entry.build().flags(flags(file.habit().is_for_workers())).user_data(OF_RUN | index as u64);
         self.runs[index] = Some(run);
         self.make_way();
         // SAFETY: the slices stay in `runs`, the files and buffers of the reads in their slots, all untouched, until the
@@ -421,7 +428,7 @@ impl<T> Ring<T> {
     fn enqueue(&mut self, index: usize) {
         self.make_way();
         let (_, operation) = self.slots[index].as_mut().expect("a busy slot");
-        let entry = operation.entry().user_data(index as u64);
+        let entry = operation.entry().flags(flags(operation.is_remote())).user_data(index as u64);
         // SAFETY: the entry's descriptors and memory belong to the operation, which stays in its slot, untouched, until
         // the kernel has ended it (`poll`), or is leaked (`drop`). Moving it, when the slots grow, moves none of that.
         let pushed = unsafe { self.uring.submission().push(&entry) };
@@ -445,6 +452,11 @@ impl<T> Ring<T> {
             self.broken = Some(errno);
         }
     }
+}
+
+/// How the kernel is to begin with an entry.
+fn flags(is_for_workers: bool) -> squeue::Flags {
+    if is_for_workers { squeue::Flags::ASYNC } else { squeue::Flags::empty() }
 }
 
 impl<T> Drop for Ring<T> {

@@ -1,7 +1,7 @@
 //! One operation of a ring: all the memory and files that the kernel may touch until it has ended, and how it ends.
 
 use super::fault::{fault, is_passing};
-use super::member_file::MemberFile;
+use super::member_file::{Habit, MemberFile};
 use super::outgoing::Outgoing;
 use io_uring::squeue::Entry;
 use io_uring::types::{Fd, FsyncFlags};
@@ -164,6 +164,11 @@ impl Operation {
     /// Has it not ended for so long that it counts no more?
     pub fn is_given_up(&self) -> bool {
         self.age >= AGE_MAX
+    }
+
+    /// Is it a read or write that may wait for somebody else from its first moment?
+    pub fn is_remote(&self) -> bool {
+        matches!(&self.kind, Kind::Transfer(transfer) if transfer.file.habit() == Habit::Remote)
     }
 
     /// The kernel's words for what is left to do. They point into memory that `self` owns and that stays where it is
