@@ -1,4 +1,5 @@
-//! What the simulator is tried with from outside, in one program: seven would take their turns, and half of the cores wait.
+//! What the simulator is tried with from outside, as one program: cargo runs test programs one after the other, and seven would
+//! leave cores idle.
 
 mod model;
 mod probe;

@@ -1,5 +1,5 @@
 //! The volume in simulated storms: a few hundred seeds, so that `cargo test` tells at once. `cargo xtask seeds` runs more.
-//! (Of the schemes of the paper, storms without lies and crashes: see docs/known-limits.md.)
+//! (Here the schemes of the paper without lies and crashes, for the sake of time.)
 
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::volume::Volume;

@@ -3,11 +3,13 @@
 //! In a stripe, at any time, at most one chunk is silently corrupt, and then at most m - 1 others have failed (their
 //! member is missing, or they cannot be read); with none silently corrupt, at most m have (Li & Lee 2014, section
 //! II-B). Over the budget, anything goes that cannot pass for an older state of the stripe: a write that was lost in
-//! one chunk too many is one that never was, and no array can know.
+//! one chunk too many is one that never was, and no array can know. With one data chunk and no versions there is a witness less,
+//! and m is one less where one is silently corrupt.
 //!
 //! A crash in the middle of the writes of a stripe is no fault. But a stripe that is dirty when the volume crashes, and
 //! has anything wrong at that time (or until it is settled), may lose chunks: what is missing or corrupt cannot be told
-//! from what was half written. There, and nowhere else, `Lost` is legal within the budget.
+//! from what was half written. There `Lost` is legal within the budget; and nowhere else, but for the exceptions in
+//! [`super`] (Hybrid-1's versions, a bare array's dirty regions).
 
 use super::beside;
 use super::disk::MemberDisk;
@@ -129,7 +131,7 @@ impl Atlas {
             Scheme::None => blow != Blow::Failed,
             // Parities are not protected, and a chunk says nothing of itself.
             Scheme::Pure => blow != Blow::Failed && slot >= shape.data,
-            // A version may be used twice: see research on the paper's scheme with few data chunks.
+            // A version may be used twice: docs/notes.md, "Second hole".
             Scheme::Hybrid1 => blow == Blow::Stale && shape.data < shape.parity + 2,
             Scheme::Hybrid2 | Scheme::Stamp => false,
         }

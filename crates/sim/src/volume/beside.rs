@@ -1,6 +1,7 @@
 //! What lies beside the rows of a member: where, whether it is whole, and how it is damaged.
 //!
-//! The budget: at any time one active member at least has all of its superblocks, intents and pages of the written map whole.
+//! The budget: at any time one active member at least has all of its superblocks, its intents, what it knows of writes while
+//! a member was out, and its pages of the written map whole.
 //! On the others any of it may be junk, unreadable, half written or of an earlier time; but each keeps a superblock of the
 //! newest generation that it knew.
 

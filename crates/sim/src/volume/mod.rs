@@ -33,7 +33,9 @@
 //! - What a verification calls lost at the end is what reads find lost, to the byte.
 //! - What was acknowledged survives a kill that no loss of power follows (the disks live on), flushed or not; *the second
 //!   exception*: not the first write of a stripe, while another write of the same stripe is under way.
-//! - What comes of a record that says *repaired* is on the medium; and after a verification all of it is, beside the rows, too.
+//! - What comes of a record that says *repaired* is on the medium, unless another fault fell on it since it was read; and after a
+//!   verification all of it is, beside the rows, too.
+//! - No row on the disks carries a write number that the next start would give out again.
 //! - Two halves of an array that were started without each other are never put together.
 //! - Stopped in order means flushed: no disk that counts holds anything in its cache.
 //!
@@ -42,7 +44,7 @@
 //! assumptions have, of chunks that look whole), a parity reckoned from a stale one included. What a scheme of the paper
 //! cannot do: faults of parities under `pure`, stale chunks under `hybrid1` where versions may be used twice, silent
 //! faults in a bare array. A read that goes astray to the very place where a write did: two faults that agree. Faults of
-//! superblocks, intents and the written map on all active members at once ([`beside`]).
+//! what lies beside the rows on all active members at once ([`beside`]).
 
 pub mod atlas;
 pub mod beside;

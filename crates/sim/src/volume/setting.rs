@@ -47,7 +47,7 @@ pub enum Act {
     Spoil,
     /// Something writes junk over one row of every so many stripes, the victims turning over all members.
     Plague(u64),
-    /// Superblocks, intents or pages of the written map of a member are damaged.
+    /// What lies beside the rows of a member is damaged.
     Blight,
     /// A disk begins operations and does not end them.
     Hang,
@@ -112,7 +112,7 @@ pub struct Setting {
     pub write_numbers: u64,
     /// How long the volume calls a region dirty after its last write.
     pub intent_idle: Nanos,
-    /// So many faults, and the volume takes a member out.
+    /// So many faults, and the volume calls a member unreliable.
     pub faults_max: usize,
     /// A fault of the volume's own.
     pub planted: Option<Planted>,

@@ -323,22 +323,22 @@ impl Shelf {
         self.atlas.crash(&self.disks, dirty);
         let mut undecidable = self.corrupt(self.atlas.dirty());
         undecidable.extend(self.atlas.ambiguous().flat_map(|stripe| self.places(stripe)));
-        undecidable
-            .extend(self.atlas.dirty().filter(|&stripe| self.is_misled(stripe)).flat_map(|stripe| self.places(stripe)));
+        undecidable.extend(self.atlas.dirty().flat_map(|stripe| self.misled(stripe)));
         undecidable
     }
 
-    /// Is a chunk of this stripe gone, or cut short by a crash without a version to tell so, and a parity that would make up
-    /// for it silently corrupt?
-    fn is_misled(&self, stripe: u64) -> bool {
+    /// The data chunks of this stripe that a silently corrupt parity would make up for: those that are gone; without versions,
+    /// which tell what a crash cut short, all of them.
+    fn misled(&self, stripe: u64) -> Vec<Row> {
         let len = self.geometry.row_bytes();
         let is_gone = |&(disk, row): &Row| {
             self.atlas.lacking[disk] || self.disks[disk].is_unreadable(self.geometry.chunk_offset(row), len)
         };
-        let rows: Vec<Row> = self.places(stripe).collect();
-        let (data, parities) = rows.split_at(self.geometry.layout.shape().data);
-        (data.iter().any(is_gone) || !self.geometry.scheme.has_versions())
-            && parities.iter().any(|&row| self.is_corrupt(row))
+        let mut rows: Vec<Row> = self.places(stripe).collect();
+        let parities = rows.split_off(self.geometry.layout.shape().data);
+        let is_misled = parities.iter().any(|&row| self.is_corrupt(row));
+        rows.retain(|row| is_misled && (is_gone(row) || !self.geometry.scheme.has_versions()));
+        rows
     }
 
     /// The rows of these stripes that are silently corrupt.

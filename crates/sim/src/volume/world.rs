@@ -230,8 +230,8 @@ impl<'a, S: Subject> World<'a, S> {
                 continue;
             }
             let tag = tag::open_data(&appendix, Identity { array, member: disk, row, role }, None);
-            let is_free = tag.standing == Standing::Sound && tag.entry.version.number() >= mark;
-            assert!(!is_free, "row {row} of disk {disk} is {:?}, and the mark is {mark}", tag.entry.version);
+            let is_reserved = tag.standing != Standing::Sound || tag.entry.version.number() < mark;
+            assert!(is_reserved, "row {row} of disk {disk} is {:?}, and the mark is {mark}", tag.entry.version);
         }
     }
 
@@ -359,7 +359,9 @@ impl<'a, S: Subject> World<'a, S> {
         self.lost.clear();
         self.verify();
         assert_eq!(self.records, before, "the second verification found something");
-        self.wait("an operation never ends", |world| world.shelf.next_end().is_none());
+        // Pages of the map wait for a flush.
+        self.client.flush(self.now, &mut self.subject);
+        self.wait("a flush never ends", |world| !world.client.is_waiting() && world.shelf.next_end().is_none());
         self.look_at_disks();
         let (told, before) = (self.lost.len() as u64 * self.setting.geometry.chunk_bytes, self.client.tally.bytes_lost);
         self.read_all();
@@ -376,9 +378,8 @@ impl<'a, S: Subject> World<'a, S> {
         let geometry = self.setting.geometry;
         let newest = beside::newest(&geometry, &self.shelf.disks[0]);
         for (slot, disk) in self.shelf.disks.iter().enumerate() {
-            // A page of the map that waits for the next flush may be older on some until then.
             let told = beside::newest(&geometry, disk);
-            let is_fine = beside::is_readable(&geometry, disk) && told.first() == newest.first();
+            let is_fine = beside::is_readable(&geometry, disk) && told == newest;
             assert!(is_fine, "beside the rows disk {slot} has {told:?}, and disk 0 {newest:?}");
         }
         // Nothing is found by a bare array, and nothing in the parities of a pure one.
