@@ -5,8 +5,11 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 pub const NAMES: [&str; 7] = ["a", "b", "c", "d", "e", "f", "new"];
+/// What should come at once, however busy the machine is, and has not come by then, hangs.
+const HANGS: Duration = Duration::from_secs(300);
 
 /// A volume called `photos`, and its server.
 pub struct Served {
@@ -57,12 +60,14 @@ impl Served {
     }
 
     fn until_called(&mut self, name: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let begun = Instant::now();
         loop {
             let ran = self.run(&["volume", "status", name, "--json"]);
             match serde_json::from_str(&ran.stdout) {
                 Ok(status) if is_so(&status) => return status,
                 _ => {
-                    assert!(self.server.as_mut().is_some_and(|server| server.try_wait().unwrap().is_none()), "{ran:?}")
+                    let is_there = self.server.as_mut().is_some_and(|server| server.try_wait().unwrap().is_none());
+                    assert!(is_there && begun.elapsed() < HANGS, "{ran:?}");
                 }
             }
         }
@@ -79,7 +84,10 @@ impl Served {
         }
         let commands = fs::read_dir(folder.join("run")).unwrap().map(|socket| socket.unwrap().path());
         for socket in commands.chain([folder.join("nbd.sock")]) {
-            while UnixStream::connect(&socket).is_ok() {}
+            let begun = Instant::now();
+            while UnixStream::connect(&socket).is_ok() {
+                assert!(begun.elapsed() < HANGS, "{} is still served", socket.display());
+            }
         }
     }
 
