@@ -21,36 +21,27 @@ begin
 # shellcheck source=volume.sh
 . "$here/volume.sh"
 
-# Asks again, up to TRIES times, a tenth of a second apart, until it is so.
-await() { # TRIES COMMAND...
-  local tries=$1
-  shift
-  while ! "$@"; do
-    ((tries-- > 0)) || return 1
-    sleep 0.1
-  done
-}
-status() { timeout 30 "$scrubjay" volume status lab --json >"$work/status.json" 2>/dev/null || true; }
+status() { timeout 300 "$scrubjay" volume status lab --json >"$work/status.json" 2>/dev/null || true; }
 is_called() { # STATE
   status
   [ "$(jq -r .state "$work/status.json")" = "$1" ]
 }
 hung() { jq -c ".members[3:] | map([$1])" "$work/status.json"; }
-use() { # SECONDS: makes all durable that the others wrote, and reads some of it
-  timeout "$1" /usr/bin/python3 -c 'import nbd, sys; h = nbd.NBD(); h.connect_uri(sys.argv[1])
+use() { # makes all durable that the others wrote, and reads some of it
+  timeout 300 /usr/bin/python3 -c 'import nbd, sys; h = nbd.NBD(); h.connect_uri(sys.argv[1])
 h.flush(); h.pread(1 << 20, 0); h.flush()' "$uri" && echo done
 }
-readd() { timeout 30 "$scrubjay" volume readd "$1" 2>"$work/readd.err"; }
+readd() { timeout 300 "$scrubjay" volume readd "$1" 2>"$work/readd.err"; }
 
 # A file whose server can be stopped.
 make_fuse() { # WHICH
   truncate -s 32M "$work/backing$1"
   nbdkit -f -U "$work/backend$1.sock" -P "$work/backend$1.pid" file "$work/backing$1" 2>"$work/nbdkit.err" &
   backends+=($!)
-  await 200 test -s "$work/backend$1.pid"
+  soon test -s "$work/backend$1.pid"
   mkdir "$work/fuse$1"
   nbdfuse -C 12 "$work/fuse$1" --unix "$work/backend$1.sock" 2>"$work/nbdfuse.err" &
-  await 200 test -f "$work/fuse$1/nbd" || skip "nbdfuse does not start: $(cat "$work/nbdfuse.err")"
+  soon test -f "$work/fuse$1/nbd" || skip "nbdfuse does not start: $(cat "$work/nbdfuse.err")"
 }
 truncate -s 32M "$work"/m{0,1,2}
 make_fuse 3
@@ -62,30 +53,30 @@ members=("$work"/m{0,1,2} "$disk" "$work/fuse4/nbd")
 start
 /usr/bin/python3 "$here/acked.py" write "$uri" "$work/acked" 1 >"$work/acked.out" 2>&1 &
 client=$!
-expect "a flush and a read, before" "$(use 60)" "done"
+expect "a flush and a read, before" "$(use)" "done"
 kill -STOP "${backends[@]}"
 begun=$SECONDS
-expect "they end while two members hang" "$(use 75)" "done"
+expect "they end while two members hang" "$(use)" "done"
 echo "# after $((SECONDS - begun)) s"
 are_out() { status && [ "$(hung .state)" = '[["failed"],["failed"]]' ]; }
-await 100 are_out || true
+soon are_out || true
 expect "both are out, and why is said" "$(hung '.state, .detail' | sed 's/"it did not answer in time"/late/g')" '[["failed",late],["failed",late]]'
 expect "they may not return yet" "$(hung .may_return)" '[[false],[false]]'
 for member in "${members[@]:3}"; do
   readd "$member" && fail "$member was taken back while it hangs"
   expect "nor is it asked to" "$(grep -c 'it has not ended what it was asked' "$work/readd.err")" 1
 done
-expect "they end without them" "$(use 60)" "done"
+expect "they end without them" "$(use)" "done"
 
 kill -CONT "${backends[@]}"
 begun=$SECONDS
 may_return() { status && [ "$(hung .may_return)" = '[[true],[true]]' ]; }
-expect "they answer, and may return" "$(await 300 may_return && echo yes)" yes
+expect "they answer, and may return" "$(soon may_return && echo yes)" yes
 for member in "${members[@]:3}"; do
   expect "where is said in words" "$("$scrubjay" volume status lab | grep -c "scrubjay volume readd $member")" 1
   expect "it is taken back" "$(readd "$member" && echo yes || cat "$work/readd.err")" yes
 done
-expect "and they are active" "$(await 300 is_called open && hung .state)" '[["active"],["active"]]'
+expect "and they are active" "$(soon is_called open && hung .state)" '[["active"],["active"]]'
 echo "# after $((SECONDS - begun)) s"
 stop
 wait $client || fail "the client: $(tail -1 "$work/acked.out")"
@@ -95,17 +86,17 @@ expect "the check is clean" "$(dirty_stripes)" 0
 start
 "$scrubjay" volume fail 0
 "$scrubjay" volume fail 1
-expect "without two others" "$(await 100 is_called degraded && echo degraded)" degraded
+expect "without two others" "$(soon is_called degraded && echo degraded)" degraded
 /usr/bin/python3 "$here/acked.py" verify "$uri" "$work/acked" >"$work/acked.out" 2>&1 && right=yes || right=no
 echo "# $(tail -1 "$work/acked.out")"
 expect "every acknowledged write is there" $right yes
 for member in 0 1; do expect "another one is taken back" "$(readd "$work/m$member" && echo yes)" yes; done
-expect "the volume is whole" "$(await 300 is_called open && echo yes)" yes
+expect "the volume is whole" "$(soon is_called open && echo yes)" yes
 stop
 expect "the check is clean again" "$(dirty_stripes)" 0
 losetup -d "$disk"
 disk=
-for which in 3 4; do await 100 fusermount3 -q -u "$work/fuse$which" || true; done
+for which in 3 4; do soon fusermount3 -q -u "$work/fuse$which" || true; done
 kill "${backends[@]}"
 wait
 done_checking
