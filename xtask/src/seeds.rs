@@ -4,7 +4,8 @@ use crate::place;
 use anyhow::{Context, Result};
 use std::process::Command;
 
-/// Hands everything on to the example, which has a thread for each core; but for `--profile NAME`, first, of the build.
+/// Builds the example, in the profile that is named if `--profile NAME` comes first, and hands it all other arguments. It has a
+/// thread for each core.
 ///
 /// # Errors
 /// When cargo, or what it builds, cannot be run.
@@ -20,6 +21,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     if !Command::new("cargo").args(build).args(features).status().context("cannot run cargo")?.success() {
         return Ok(false);
     }
-    let seeds = place::target_folder().join(profile).join("examples/seeds");
+    let folder = if profile == "dev" { "debug" } else { profile };
+    let seeds = place::target_folder().join(folder).join("examples/seeds");
     Ok(Command::new(&seeds).args(arguments).status().with_context(|| seeds.display().to_string())?.success())
 }

@@ -90,7 +90,7 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
-        name: "the fuzz targets build",
+        name: "the fuzz targets compile",
         // In the same folder as ours: most of what they depend on was checked there. The fuzzer itself is C++, and nothing
         // is linked with it here.
         command: &["cargo", "check", "--manifest-path", "fuzz/Cargo.toml", "--locked", "--target-dir", "target"],
@@ -98,7 +98,7 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
-        name: "the oldest Rust that is promised builds all that ships",
+        name: "the oldest Rust that is promised compiles all that ships",
         command: &["cargo", "xtask", "msrv"],
         ..PLAIN
     },
@@ -161,7 +161,7 @@ pub const STEPS: &[Step] = &[
     Step {
         name: "unit and integration tests",
         command: &["cargo", "test", "--release", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"],
-        environment: &[("SCRUBJAY_CLIENTS", "none")], // see below
+        environment: &[("SCRUBJAY_CLIENTS", "none")], // the next step runs them
         smoke: Smoke::Only(&["cargo", "test", "--profile=smoke", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
         ..PLAIN
     },
