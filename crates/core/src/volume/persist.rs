@@ -266,7 +266,7 @@ async fn write_regions(handle: &Handle, told: Told, pages: &[u64], is_durable: b
         (ops, state.intents.of(told).iter().filter(is_here).collect::<Vec<_>>())
     });
     write_all(handle, ops).await;
-    // What nobody lacks any more by now may be written out of the pages before it is lacked again.
+    // A bit that was cleared meanwhile does not count as durable: the page may be written again without it.
     handle.with(|state| written.into_iter().for_each(|region| state.intents.has_become_durable(told, region)));
 }
 

@@ -147,7 +147,8 @@ async fn run(handle: &Handle, disk: Disk) {
     let mut windows = 0;
     // How far a disk is rests on the written map, pages of which wait for that, too.
     settled(handle).await;
-    // What it holds of stripes that were never written, of a crash before it left, say, is older than their pages then.
+    // A member that is back may hold rows of a first write that a crash cut short. All pages get a newer number, so that after
+    // the next crash these rows are not taken for newer than the map.
     handle.with(|state| {
         if state.geometry.scheme.has_versions() {
             state.written_changed.extend(0..state.geometry.written_pages);

@@ -50,8 +50,8 @@ pub(super) fn first(handle: &Handle, stripe: u64, batch: &[Pending], version: Ve
     })
 }
 
-/// The number of this write, in schemes that have versions. (Hybrid-1 takes it for chunks only that it did not read: in the
-/// first write of a stripe, for one, after a trim, the versions must not begin anew below those that still lie on the disks.)
+/// The number of this write, in schemes that have versions. (Hybrid-1 uses it only for chunks whose own version was not read: a
+/// first write, also after a trim, must not begin below the versions that are still on the disks.)
 pub(super) async fn version(handle: &Handle) -> Version {
     match handle.with(|state| state.geometry.scheme.has_versions()) {
         true => Version(persist::next_write_number(handle).await),
@@ -318,7 +318,7 @@ fn reconstruct(
         let mut entry = found;
         if touched.contains(slot) {
             apply(batch, slot, &mut row[..chunk_bytes]);
-            // What one parity says of a chunk that was not looked at may be behind what others say: one more than that may
+            // What one parity says of a chunk whose row was not read, or is not sound, may be behind what others say: one more may
             // be a number that names another content there. The write's own is greater than all.
             entry.version = if seen.is_sound() { next_version(scheme, stamp, found.version) } else { stamp };
         }

@@ -20,13 +20,6 @@ pub enum Habit {
     Remote,
 }
 
-impl Habit {
-    /// Are worker threads of the kernel to do it from the first?
-    pub(super) fn is_for_workers(self) -> bool {
-        matches!(self, Habit::Memory | Habit::Remote)
-    }
-}
-
 /// An open file or block device. A clone is the same open file; it is closed when the last clone is gone, so a request
 /// under way keeps its file open.
 #[derive(Clone, Debug)]

@@ -395,8 +395,9 @@ impl<T> Ring<T> {
             self.runs.len() - 1
         });
         let entry = opcode::Readv::new(file.fd(), run.slices.as_ptr(), run.slices.len() as u32).offset(offset);
-        // What is in memory would be copied here and now, if it were not asked to be done elsewhere.
-        let entry = entry.build().flags(flags(file.habit().is_for_workers())).user_data(OF_RUN | index as u64);
+        // What is in memory would be copied here and now, and for somebody else it would wait, were no worker asked for.
+        let is_for_workers = matches!(file.habit(), Habit::Memory | Habit::Remote);
+        let entry = entry.build().flags(flags(is_for_workers)).user_data(OF_RUN | index as u64);
         self.runs[index] = Some(run);
         self.make_way();
         // SAFETY: the slices stay in `runs`, the files and buffers of the reads in their slots, all untouched, until the

@@ -166,7 +166,8 @@ impl Operation {
         self.age >= AGE_MAX
     }
 
-    /// Is it a read or write that may wait for somebody else from its first moment?
+    /// Is it a read or write that may wait for somebody else from its first moment? (Flushes and discards begin in a worker of the
+    /// kernel, whatever the file.)
     pub fn is_remote(&self) -> bool {
         matches!(&self.kind, Kind::Transfer(transfer) if transfer.file.habit() == Habit::Remote)
     }

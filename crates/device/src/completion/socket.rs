@@ -69,7 +69,7 @@ pub fn keep_alive(socket: &impl AsFd, patience: Duration) -> io::Result<()> {
     const LONGEST: u64 = 32_767;
     let half = (patience.as_secs() / 2).min(LONGEST);
     let seconds = |count: u64| Duration::from_secs(count.max(1));
-    sockopt::set_tcp_user_timeout(socket, u32::try_from(patience.as_millis()).unwrap_or(u32::MAX))?;
+    sockopt::set_tcp_user_timeout(socket, patience.as_millis().min(i32::MAX as u128) as u32)?; // more than that is EINVAL
     sockopt::set_tcp_keepidle(socket, seconds(half))?;
     sockopt::set_tcp_keepintvl(socket, seconds(half / u64::from(PROBES)))?;
     sockopt::set_tcp_keepcnt(socket, PROBES)?;
