@@ -15,7 +15,7 @@ mod error;
 
 pub use error::AssembleError;
 
-use super::superblock::{MemberState, Superblock, SuperblockError};
+use super::superblock::{MemberState, STARTS_MAX, Superblock, SuperblockError};
 use super::uuid::Uuid;
 use crate::slots::Slots;
 
@@ -257,12 +257,19 @@ fn settle(speaker: &Member<'_>, members: &[Member<'_>]) -> Assembly {
     }
     let is_abreast = |member: &&Member<'_>| {
         let is_in = slots[member.says.slot].given() == Some(member.index);
-        let [theirs, ours] = [member, speaker].map(|member| member.says.starts.last().copied().unwrap_or(0));
-        let is_same_start = theirs == ours && ours != 0;
-        is_in && (is_same_start || member.says.generation + START_GENERATIONS >= speaker.says.generation)
+        let starts = starts_since(speaker.says, member.says);
+        // Crashes cut these starts short, each at its first round, and the round before them.
+        let behind = |starts| starts * START_GENERATIONS + 1;
+        is_in && (starts == 0 || member.says.generation + behind(starts) >= speaker.says.generation)
     };
     let abreast = members.iter().filter(is_abreast).map(|member| member.says.slot).collect();
     Assembly { superblock: speaker.says.clone(), slots, stale, abreast }
+}
+
+/// How many starts `newer` knows since the last one that `older` took part in.
+fn starts_since(newer: &Superblock, older: &Superblock) -> u64 {
+    let last = older.starts[STARTS_MAX - 1];
+    newer.starts.iter().rev().take_while(|&&start| start != 0 && start != last).count() as u64
 }
 
 impl SlotState {
