@@ -104,6 +104,11 @@ pub trait Array {
     /// The next operation to start, if any.
     fn poll_op(&mut self, now: Nanos) -> Option<Op>;
 
+    /// Time passes, and there is no room for another operation: does what is due without one. ([`Array::poll_op`] does it, too.)
+    fn tick(&mut self, now: Nanos) {
+        let _ = now;
+    }
+
     /// The next reply to give, if any.
     fn poll_reply(&mut self) -> Option<(RequestId, Reply)>;
 

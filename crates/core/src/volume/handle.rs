@@ -67,6 +67,32 @@ impl Handle {
         done.into_iter().map(ended).collect()
     }
 
+    /// The same; writes that their disk refuses are tried once more, as errors may pass.
+    pub async fn ops_twice(&self, ops: Vec<(Slot, OpKind)>) -> Vec<Ended> {
+        let place = |kind: &OpKind| match kind {
+            OpKind::Write { offset, is_durable, .. } => Some((*offset, *is_durable)),
+            _ => None,
+        };
+        let places: Vec<Option<(u64, bool)>> = ops.iter().map(|(_, kind)| place(kind)).collect();
+        let mut done = self.ops(ops).await;
+        let (mut refused, mut again) = (Vec::new(), Vec::new());
+        for (index, (ended, place)) in done.iter_mut().zip(places).enumerate() {
+            if let (Err(Fault::Medium), Some((offset, is_durable))) = (ended.result, place)
+                && self.with(|state| state.is_current(ended.disk))
+                && let Some(buffer) = ended.buffer.take()
+            {
+                again.push((ended.disk.member, OpKind::Write { offset, buffer, is_durable }));
+                refused.push(index);
+            }
+        }
+        if !again.is_empty() {
+            for (index, ended) in refused.into_iter().zip(self.ops(again).await) {
+                done[index] = ended;
+            }
+        }
+        done
+    }
+
     /// Takes a stripe, with other readers or alone.
     pub async fn lock(&self, stripe: u64, is_alone: bool) -> Guard {
         let is_taken = self.with(|state| state.locks.take(stripe, state.current, is_alone));

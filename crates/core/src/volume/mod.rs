@@ -150,6 +150,7 @@ impl Volume {
             records_dropped: 0,
             options,
             life: Life::Opening,
+            is_broken: false,
             code: Code::new(shape.data, shape.parity).expect("a geometry's shape has a code"),
             array: superblock.array.id(),
             superblock_written: None,
@@ -264,8 +265,7 @@ impl Volume {
 
     /// Is this member out, and may another disk be put into its place now? Not while the volume opens, or takes one in there.
     pub fn can_take_in(&self, member: Slot) -> bool {
-        self.handle
-            .with(|state| state.life == Life::Open && !state.is_attached(member) && !state.joining.contains(member))
+        self.handle.with(|state| state.is_serving() && !state.is_attached(member) && !state.joining.contains(member))
     }
 
     fn take_in(&mut self, now: Nanos, member: Slot, uuid: Uuid, bytes: u64, is_back: bool) {
@@ -299,12 +299,17 @@ impl Volume {
 
     /// Is it open, and is nothing of this stripe left to settle that a crash left half written?
     pub fn is_settled(&self, stripe: u64) -> bool {
-        self.handle.with(|state| state.life == Life::Open && !state.is_unsettled(stripe))
+        self.handle.with(|state| state.is_serving() && !state.is_unsettled(stripe))
     }
 
     /// Is it open for reading only?
     pub fn is_read_only(&self) -> bool {
         self.handle.with(|state| state.options.is_read_only)
+    }
+
+    /// How many things that were found wrong nobody asked for in time, since this was asked last.
+    pub fn take_records_dropped(&mut self) -> u64 {
+        self.handle.with(|state| std::mem::take(&mut state.records_dropped))
     }
 
     /// The next thing that was found wrong, oldest first.
@@ -315,8 +320,8 @@ impl Volume {
     /// How it is.
     pub fn status(&self) -> Status {
         self.handle.with(|state| Status {
-            is_open: state.life == Life::Open,
-            is_broken: state.life == Life::Broken,
+            is_open: state.is_serving(),
+            is_broken: state.is_broken,
             members: state
                 .members
                 .iter()
@@ -400,7 +405,7 @@ impl Array for Volume {
         self.run();
     }
 
-    fn poll_op(&mut self, now: Nanos) -> Option<Op> {
+    fn tick(&mut self, now: Nanos) {
         let hung = self.handle.with(|state| {
             state.now = state.now.max(now);
             state.hung()
@@ -420,6 +425,10 @@ impl Array for Volume {
         if is_due {
             self.run();
         }
+    }
+
+    fn poll_op(&mut self, now: Nanos) -> Option<Op> {
+        self.tick(now);
         loop {
             let (disk, op) = self.handle.with(|state| state.out.pop_front())?;
             if self.handle.with(|state| state.is_current(disk)) {
@@ -459,9 +468,8 @@ impl Array for Volume {
                 handle.park(Queue::Open).await;
             }
             let is_broken = handle.with(|state| {
-                let is_broken = state.life == Life::Broken;
-                state.life = if is_broken { Life::Stopped } else { Life::Stopping };
-                is_broken
+                state.life = if state.is_broken { Life::Stopped } else { Life::Stopping };
+                state.is_broken
             });
             if is_broken {
                 return;
@@ -471,7 +479,7 @@ impl Array for Volume {
             }
             if handle.with(|state| !state.options.is_read_only) {
                 persist::clean(&handle, Nanos::MAX).await;
-                let is_clean = handle.with(|state| !state.intents.is_any_dirty() && state.life == Life::Stopping);
+                let is_clean = handle.with(|state| !state.intents.is_any_dirty() && !state.is_broken);
                 let map_sum = handle.with(|state| written::sum(&state.geometry, &state.written));
                 persist::commit(&handle, |superblock| {
                     superblock.is_clean = is_clean;

@@ -152,7 +152,7 @@ fn answer(
     if is_compared || state.geometry.scheme.has_buddies() {
         (wanted & rows.settled).iter().for_each(|slot| state.note_read(stripe, slot));
     }
-    let parts = pieces.iter().map(|piece| part(piece, lost, rows.buffers[piece.slot].take())).collect();
+    let parts = pieces.iter().map(|piece| part(state, piece, lost, rows.buffers[piece.slot].take())).collect();
     state.recycle(rows.buffers.into_iter().flatten());
     Some(parts)
 }
@@ -179,7 +179,8 @@ fn reconstruct(state: &mut State, stripe: u64, wanted: Slots, rows: &mut Rows, p
 
 fn resolved_parts(handle: &Handle, pieces: &[Piece], mut resolved: Resolved) -> Vec<Part> {
     let lost = resolved.all_lost();
-    let parts = pieces.iter().map(|piece| part(piece, lost, resolved.rows[piece.slot].take())).collect();
+    let parts = handle
+        .with(|state| pieces.iter().map(|piece| part(state, piece, lost, resolved.rows[piece.slot].take())).collect());
     resolved.recycle(handle);
     parts
 }

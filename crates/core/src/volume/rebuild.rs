@@ -6,7 +6,7 @@ use super::marks;
 use super::persist;
 use super::resolve;
 use super::settle;
-use super::state::{Life, Queue, State};
+use super::state::{Queue, State};
 use crate::buffer::Buffer;
 use crate::format::intent::Told;
 use crate::format::superblock::{MemberState, Why};
@@ -43,7 +43,7 @@ pub(super) fn resume(handle: &Handle) {
 pub(super) async fn take_in(handle: Handle, slot: Slot, uuid: Uuid, is_back: bool) {
     let is_open = handle.with(|state| {
         state.joining.remove(slot);
-        state.life == Life::Open
+        state.is_serving()
     });
     if !is_open {
         return;
@@ -79,7 +79,7 @@ pub(super) async fn take_in(handle: Handle, slot: Slot, uuid: Uuid, is_back: boo
 
 /// Waits until all that a crash left is settled.
 async fn settled(handle: &Handle) {
-    while handle.with(|state| state.life == Life::Open && state.unsettled.regions().len() > 0) {
+    while handle.with(|state| state.is_serving() && state.unsettled.regions().len() > 0) {
         handle.park(Queue::Idle).await;
     }
 }
@@ -97,7 +97,7 @@ async fn maps(handle: &Handle, disk: Disk) {
         all.flat_map(both).collect()
     });
     let write = |(offset, buffer)| (disk.member, OpKind::Write { offset, buffer, is_durable: true });
-    let done = handle.ops(pages.into_iter().map(write).collect()).await;
+    let done = handle.ops_twice(pages.into_iter().map(write).collect()).await;
     handle.with(|state| {
         state.intents.pages_busy.clear();
         state.wake(Queue::Intent);
@@ -232,7 +232,7 @@ async fn is_vouched_for(handle: &Handle, disk: Disk) -> bool {
 /// How far this disk is, if it is the one that is being rebuilt, and the volume is open.
 fn stripes_done(state: &State, disk: Disk) -> Option<u64> {
     match state.members[disk.member].state {
-        MemberState::Rebuilding { stripes_done } if state.life == Life::Open && state.disk(disk.member) == disk => {
+        MemberState::Rebuilding { stripes_done } if state.is_serving() && state.disk(disk.member) == disk => {
             Some(stripes_done)
         }
         _ => None,
@@ -385,7 +385,7 @@ async fn given_up(handle: &Handle, disk: Disk, stripe: u64, mine: Slots) -> Run 
         };
         mine.iter().map(write).collect()
     });
-    let done = handle.ops(ops).await;
+    let done = handle.ops_twice(ops).await;
     if !persist::failed(handle, done).is_empty() || handle.with(|state| !state.is_current(disk)) {
         return Run::Ended;
     }

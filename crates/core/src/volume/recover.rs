@@ -49,7 +49,7 @@ pub(super) async fn open(handle: Handle) {
         }
         !state.options.is_read_only
     });
-    if is_writable && handle.with(|state| state.life == Life::Opening) {
+    if is_writable && handle.with(|state| state.life == Life::Opening && !state.is_broken) {
         let is_told_otherwise = told.count() > 0 || handle.with(|state| state.intents.away.count() > 0);
         // While the superblocks still say "in order": after a crash from here on the intents count.
         if was_clean && is_told_otherwise {

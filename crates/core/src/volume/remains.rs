@@ -4,17 +4,28 @@
 use super::handle::Handle;
 use super::parts::Piece;
 use super::rows;
+use super::state::State;
 use crate::block::Part;
 use crate::buffer::Buffer;
 use crate::integrity::judge::judge;
 use crate::slots::Slots;
 
-/// What answers a piece: of its row, or as lost.
-pub(super) fn part(piece: &Piece, lost: Slots, row: Option<Buffer>) -> Part {
-    let len = piece.range.len() as u64;
+/// What answers a piece: of its row, or as lost. The answer may lie about for long, until a client takes it: a small part is
+/// copied, and does not hold the row.
+pub(super) fn part(state: &mut State, piece: &Piece, lost: Slots, row: Option<Buffer>) -> Part {
+    let len = piece.range.len();
     match row {
+        Some(row) if !lost.contains(piece.slot) && 2 * len < row.len() => {
+            let mut copy = state.pool.take(len);
+            copy.copy_from_slice(&row[piece.range.clone()]);
+            state.pool.give(row);
+            Part::Data(copy, 0..len)
+        }
         Some(row) if !lost.contains(piece.slot) => Part::Data(row, piece.range.clone()),
-        _ => Part::Lost(len),
+        row => {
+            state.recycle(row);
+            Part::Lost(len as u64)
+        }
     }
 }
 
@@ -61,7 +72,9 @@ pub(super) async fn lost_or_whole(handle: &Handle, stripe: u64, pieces: &[Piece]
     };
     let lost: Slots = wanted.iter().filter(|&slot| !present.contains(slot) || !is_right(slot)).collect();
     let mut buffers = rows.buffers;
-    let parts = pieces.iter().map(|piece| part(piece, lost, buffers[piece.slot].take())).collect();
-    handle.with(|state| state.recycle(buffers.into_iter().flatten()));
-    parts
+    handle.with(|state| {
+        let parts = pieces.iter().map(|piece| part(state, piece, lost, buffers[piece.slot].take())).collect();
+        state.recycle(buffers.into_iter().flatten());
+        parts
+    })
 }

@@ -15,6 +15,8 @@ use std::rc::Rc;
 
 /// Runs in one answer about allocation: a client asks again from where it ends.
 const RUNS_MAX: usize = 1024;
+/// So many stripes are written with zeros at a time.
+const ZEROED_AT_ONCE: u64 = 64;
 
 /// Does a request and replies.
 pub(super) async fn run(handle: Handle, id: RequestId, request: Request) {
@@ -49,7 +51,7 @@ fn refusal(state: &State, request: &Request) -> Option<Failure> {
     }
     match state.life {
         Life::Stopped | Life::Stopping => Some(Failure::Stopping),
-        Life::Broken if writes => Some(Failure::Io),
+        _ if writes && state.is_broken => Some(Failure::Io),
         _ => None,
     }
 }
@@ -143,7 +145,7 @@ async fn zero(handle: &Handle, offset: u64, len: u64) -> bool {
             && (pages(start / stripe_bytes)..=pages(end / stripe_bytes - 1)).any(|page| state.is_held_back(page))
     });
     if start >= end || is_held_back {
-        return write_all(handle, offset, len, None).await;
+        return write_zeros(handle, offset, len).await;
     }
     let mut is_done = true;
     for (from, to) in [(offset, start), (end, offset + len)] {
@@ -152,8 +154,21 @@ async fn zero(handle: &Handle, offset: u64, len: u64) -> bool {
         }
     }
     forget(handle, start, end - start).await;
-    // Zeros that were acknowledged stay zeros, even if this process is killed: a trim may come undone, this may not.
-    is_done && persist::flush(handle).await
+    // Zeros stay zeros, even if this process is killed: a trim may come undone, this may not. Nor if an edge failed: by now they
+    // may have been read.
+    persist::flush(handle).await && is_done
+}
+
+/// Writes zeros as data, a few stripes at a time: each holds its rows in memory.
+async fn write_zeros(handle: &Handle, offset: u64, len: u64) -> bool {
+    let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
+    let (mut at, mut is_done) = (offset, true);
+    while at < offset + len {
+        let end = ((at / stripe_bytes + ZEROED_AT_ONCE) * stripe_bytes).min(offset + len);
+        is_done &= write_all(handle, at, end - at, None).await;
+        at = end;
+    }
+    is_done
 }
 
 /// Makes the stripes that lie wholly in this range unwritten: they read as zeros, and hold nothing to be verified.
@@ -168,7 +183,7 @@ async fn forget(handle: &Handle, offset: u64, len: u64) {
         handle.with(|state| {
             // The map cannot say yet that something was forgotten here, and need not: it is but a hint.
             let is_held_back = state.is_held_back(stripe / state.geometry.stripes_per_page());
-            if state.life != Life::Broken && !is_held_back {
+            if !state.is_broken && !is_held_back {
                 state.written.set(stripe, false);
                 state.written_changed.insert(stripe / state.geometry.stripes_per_page());
                 (0..state.shape().data).for_each(|slot| {

@@ -9,7 +9,7 @@ use super::record::{End, Kind};
 use super::resolve::{self, Fate, Resolved};
 use super::restripe;
 use super::rows::{self, Rows};
-use super::state::{Life, Queue, State};
+use super::state::{Queue, State};
 use crate::buffer::Buffer;
 use crate::integrity::evidence::{Evidence, Seen};
 use crate::integrity::judge::judge;
@@ -39,7 +39,7 @@ pub(super) fn start(handle: &Handle) {
         let (own, next, regions) = (handle.clone(), next.clone(), regions.clone());
         handle.with(|state| state.requests += 1);
         handle.spawn(async move {
-            while own.with(|state| state.life == Life::Open)
+            while own.with(|state| state.is_serving())
                 && let Some(stripe) = own.with(|state| next_of(state, &regions, &next))
             {
                 ensure(&own, stripe).await;
@@ -73,7 +73,7 @@ pub(super) async fn ensure(handle: &Handle, stripe: u64) {
         return;
     }
     let _guard = handle.lock(stripe, true).await;
-    if !is_unsettled() || handle.with(|state| state.life == Life::Broken) {
+    if !is_unsettled() || handle.with(|state| state.is_broken) {
         return;
     }
     let region = handle.with(|state| state.geometry.region_of(stripe));
@@ -83,7 +83,7 @@ pub(super) async fn ensure(handle: &Handle, stripe: u64) {
         let now = state.now;
         state.intents.end(region, now);
         // What seems lost may be on members that went just now: it is found again when they come back.
-        if state.life != Life::Broken {
+        if !state.is_broken {
             let stripes = state.geometry.stripes_of_region(region);
             state.unsettled.settled(region, stripe - stripes.start, stripes.end - stripes.start);
         }
@@ -129,7 +129,7 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
         let settled = rows.settled;
         let mut left = Resolved { rows: data, entries, lost, is_clean: false, settled, fate: Fate::Final };
         rows.recycle(handle);
-        if handle.with(|state| state.life != Life::Broken) {
+        if handle.with(|state| !state.is_broken) {
             marks::lay(handle, stripe, &mut left).await;
             handle.with(|state| state.note_written(stripe));
         }
@@ -163,13 +163,13 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
         changed(state, stripe, data, entries, &rows)
     });
     // What seems lost may be on members that went just now: it is found again when they come back.
-    if handle.with(|state| state.life == Life::Broken) {
+    if handle.with(|state| state.is_broken) {
         let buffers = writes.into_iter().filter_map(|(_, op)| op.buffer());
         handle.with(|state| state.recycle(buffers));
         rows.recycle(handle);
         return;
     }
-    let done = handle.ops(writes).await;
+    let done = handle.ops_twice(writes).await;
     for (disk, why) in persist::failed(handle, done) {
         persist::take_out(handle, disk, why).await;
     }

@@ -59,8 +59,6 @@ pub(super) enum Life {
     Stopping,
     /// Nothing is under way, and nothing will be.
     Stopped,
-    /// More members are gone than it can do without: what can still be read is read, nothing is written.
-    Broken,
 }
 
 /// How much of a thing that is made durable in rounds is wanted, and how much is done.
@@ -113,6 +111,8 @@ pub(super) struct State {
 
     pub options: Options,
     pub life: Life,
+    /// Are more members gone than it can do without? From then on what can still be read is read, nothing is written.
+    pub is_broken: bool,
     pub geometry: Geometry,
     pub code: Code,
     pub array: u64,
@@ -169,9 +169,14 @@ impl State {
         false
     }
 
+    /// Is it open, and not broken?
+    pub fn is_serving(&self) -> bool {
+        self.life == Life::Open && !self.is_broken
+    }
+
     /// May anything be written?
     pub fn is_writable(&self) -> bool {
-        !self.options.is_read_only && self.life != Life::Broken
+        !self.options.is_read_only && !self.is_broken
     }
 
     /// How many of the data and parity chunks a stripe has.
@@ -290,7 +295,7 @@ impl State {
         }
         let hung = self.overdue();
         let members: Slots = hung.iter().map(|disk| disk.member).collect();
-        if self.options.is_read_only || !self.can_spare_all(members) { Vec::new() } else { hung }
+        if self.can_spare_all(members) { hung } else { Vec::new() }
     }
 
     /// Would the volume still hold everything without this member? (Not whether it does now.)

@@ -18,6 +18,7 @@ use crate::units::{Nanos, UnixSeconds};
 
 mod attacks;
 mod crashes;
+mod edges;
 mod mutants;
 mod promises;
 mod returns;
@@ -50,6 +51,8 @@ struct Rig {
     /// The write that is under way until it is released: once, at this byte of a member.
     holds: Option<(usize, u64)>,
     under_way: Vec<Op>,
+    /// The write that a member refuses: once, at this byte.
+    refuses: Option<(usize, u64)>,
     /// The write that a member says it did, and did not: once, at this byte.
     loses: Option<(usize, u64)>,
     /// The bytes of a member of which it gives others: once.
@@ -100,6 +103,7 @@ impl Rig {
             held: Vec::new(),
             holds: None,
             under_way: Vec::new(),
+            refuses: None,
             loses: None,
             astray: None,
             unreadable: None,
@@ -169,6 +173,10 @@ impl Rig {
                 (Some(buffer), Ok(()))
             }
             OpKind::Write { buffer, .. } if self.is_full => (Some(buffer), Err(Fault::Medium)),
+            OpKind::Write { offset, buffer, .. } if self.refuses == Some((op.member, offset)) => {
+                self.refuses = None;
+                (Some(buffer), Err(Fault::Medium))
+            }
             OpKind::Write { offset, buffer, .. } if self.loses == Some((op.member, offset)) => {
                 self.loses = None;
                 (Some(buffer), Ok(()))

@@ -58,7 +58,7 @@ fn settle_tickets(handle: &Handle, batch: &[Pending], is_done: bool) {
 async fn write(handle: &Handle, stripe: u64, batch: &[Pending]) -> Result<(), Failure> {
     let region = handle.with(|state| state.geometry.region_of(stripe));
     persist::announce(handle, region).await;
-    let result = match handle.with(|state| matches!(state.life, Life::Open | Life::Stopping)) {
+    let result = match handle.with(|state| !state.is_broken && matches!(state.life, Life::Open | Life::Stopping)) {
         true => write_announced(handle, stripe, batch).await,
         false => Err(Failure::Io),
     };

@@ -47,9 +47,9 @@ const RING_RESERVE: usize = 2 * CONNECTIONS_MAX + 64;
 /// A listener that could not accept is left alone for so long.
 const REST: Nanos = Nanos::from_secs(1);
 
-/// An operation at a disk that has not ended after one to two of these takes no room any more: longer than a volume waits for
-/// a disk.
-const AGE: Nanos = Nanos::from_secs(60);
+/// An operation at a disk that has not ended after one to two of these takes no room any more: when a volume lets the disk go,
+/// it has to tell the others.
+const AGE: Nanos = Nanos::from_secs(15);
 
 /// The request that is not a client's: the flush at the end.
 const LAST_FLUSH: RequestId = RequestId(u64::MAX);
@@ -196,7 +196,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         let is_listened_to = self.ending == Ending::No;
         let Some(connection) = self.connections[index].as_mut() else { return };
         connection.is_stirred = false;
-        let was_new = connection.is_negotiating();
+        let was_new = connection.is_new();
         connection.set_limit(self.memory.limit(index, connection.reckon()));
         while is_listened_to
             && let Some(connection) = self.connections[index].as_mut()
@@ -244,6 +244,9 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             && let Some(op) = self.volume.poll_op(self.now)
         {
             self.start(op);
+        }
+        if self.ring.room() <= RING_RESERVE {
+            self.volume.tick(self.now); // a disk that hangs may have all the room
         }
         self.ring.start_reads();
         while let Some((id, reply)) = self.volume.poll_reply() {
@@ -402,7 +405,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         }
         self.handshake_end = None;
         for index in 0..self.connections.len() {
-            let negotiating = self.connections[index].as_mut().filter(|connection| connection.is_negotiating());
+            let negotiating = self.connections[index].as_mut().filter(|connection| connection.is_new());
             let Some(connection) = negotiating else { continue };
             let end = connection.since.saturating_add(self.patience.handshake);
             if end <= self.now {

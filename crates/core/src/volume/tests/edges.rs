@@ -1,0 +1,196 @@
+//! A volume at its edges: disks that refuse a write once or hang where there is no room, flushes among first writes that never
+//! cease, ends while too many members go, starts that crashes cut short one after the other, much asked for at once.
+
+use super::promises::members_of;
+use super::*;
+use crate::format::superblock::{MemberState, Why};
+
+fn states(rig: &Rig) -> Vec<MemberState> {
+    rig.volume.status().members.iter().map(|(state, _)| *state).collect()
+}
+
+#[test]
+fn a_write_beside_the_rows_or_of_a_row_that_a_disk_refuses_once_costs_no_member() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
+    let geometry = rig.geometry;
+    rig.refuses = Some((0, geometry.intent_page_offset(0)));
+    rig.write(0, &vec![7; CHUNK as usize]);
+    assert_eq!((rig.refuses, states(&rig)), (None, vec![MemberState::Active; 2]));
+    let before = rig.members.clone();
+    rig.write(0, &vec![8; CHUNK as usize]);
+    // Half written, it is settled.
+    let mut members = members_of(&mut rig).0;
+    let (member, at) = rig.place(0, 1);
+    let row = at..at + geometry.row_bytes() as usize;
+    members[member][row.clone()].copy_from_slice(&before[member][row]);
+    let mut rig = Rig::begin(members, geometry, Options::default());
+    rig.refuses = Some((member, at as u64));
+    rig.pump();
+    assert_eq!((rig.refuses, states(&rig)), (None, vec![MemberState::Active; 2]));
+    assert_eq!(rig.kinds(), []);
+}
+
+#[test]
+fn a_flush_ends_however_many_first_writes_come_meanwhile() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
+    let first_write = |rig: &mut Rig, stripe: u64| {
+        let data = Buffer::copy_of(&[1; 512]);
+        let request = Request::Write { offset: stripe * CHUNK, data, is_durable: false };
+        rig.volume.submit(Nanos(rig.now), RequestId(100 + stripe), request);
+    };
+    rig.write(0, &[1; 512]);
+    rig.volume.submit(Nanos(rig.now), RequestId(99), Request::Flush);
+    let (mut stripe, mut is_flushed) = (1, false);
+    while !is_flushed && let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
+        if matches!(op.kind, OpKind::Flush) && stripe < 50 {
+            first_write(&mut rig, stripe);
+            stripe += 1;
+        }
+        rig.end(op);
+        is_flushed = std::iter::from_fn(|| rig.volume.poll_reply()).any(|(id, _)| id == RequestId(99));
+    }
+    assert!(is_flushed && stripe < 20, "{stripe} first writes were needed");
+}
+
+#[test]
+fn a_volume_ends_when_too_many_members_go_while_it_is_stopped() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
+    rig.write(0, &[7; 512]);
+    rig.volume.fail(Nanos(rig.now), 1);
+    rig.pump();
+    rig.volume.stop(Nanos(rig.now));
+    // Half of its last superblocks are written.
+    rig.pump_until(|rig| super::promises::superblock(&rig.members[0]).is_clean);
+    assert!(!rig.volume.is_stopped());
+    rig.is_full = true;
+    rig.pump();
+    assert!(rig.volume.status().is_broken && rig.volume.is_stopped());
+}
+
+#[test]
+fn all_members_are_heard_after_starts_that_crashes_cut_short_one_after_the_other() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &[7; 512]);
+    let geometry = rig.geometry;
+    let told = |members: &[Vec<u8>]| super::promises::superblock(&members[0]).generation;
+    let is_ahead = |rig: &Rig, before: u64| told(&rig.members) > before;
+    // A crash in the middle of a round ...
+    let before = told(&rig.members);
+    rig.volume.fail(Nanos(rig.now), 2);
+    rig.pump_until(|rig| is_ahead(rig, before));
+    let mut members = rig.members;
+    for start in 0..3 {
+        let found = assemble(&given(&members)).unwrap();
+        let is_in = |slot: usize| matches!(found.slots[slot], crate::format::assemble::SlotState::Active(_));
+        let are_in: crate::slots::Slots = (0..3).filter(|&slot| is_in(slot)).collect();
+        assert_eq!(found.abreast, are_in, "after {start} starts");
+        assert!(are_in.contains(0) && are_in.contains(1));
+        // ... and in the first one of the next start, again and again: only one member has each.
+        let before = told(&members);
+        let mut rig = Rig::begin(members, geometry, Options { start_number: 100 + start, ..Options::default() });
+        rig.pump_until(|rig| is_ahead(rig, before));
+        members = rig.members;
+    }
+}
+
+#[test]
+fn a_member_that_hangs_is_let_go_where_there_is_no_room_for_more_operations() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &vec![7; 2 * CHUNK as usize]);
+    let deadline = Options::default().op_deadline.0;
+    rig.hangs = Some(rig.place(0, 0).0);
+    rig.volume.submit(Nanos(rig.now), RequestId(99), Request::Read { offset: 0, len: 512 });
+    rig.pump();
+    // From now on nobody asks it what is to be done.
+    for _ in 0..40 {
+        rig.now += deadline / 20;
+        rig.volume.tick(Nanos(rig.now));
+    }
+    let hung = rig.hangs.unwrap();
+    assert_eq!(states(&rig)[hung], MemberState::Failed(Why::Hung));
+}
+
+#[test]
+fn nothing_beside_the_rows_is_wrong_where_nothing_was_to_be_written() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &[7; 512]);
+    let geometry = rig.geometry;
+    let options = Options { is_read_only: true, ..Options::default() };
+    let mut rig = Rig::start_as(rig.stop(), geometry, options);
+    rig.volume.fail(Nanos(rig.now), 1);
+    rig.pump();
+    assert!(matches!(states(&rig)[1], MemberState::Failed(_)));
+    rig.volume.verify(Nanos(rig.now), RequestId(99), 0..1);
+    rig.pump();
+    assert_eq!(rig.volume.poll_record(), None);
+}
+
+#[test]
+fn the_answer_to_a_small_read_does_not_hold_the_row() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &vec![7; 2 * CHUNK as usize]);
+    for member_gone in [false, true] {
+        let Reply::Read(parts) = rig.ask(Request::Read { offset: 9, len: 1 }) else { panic!("it is read") };
+        let [Part::Data(buffer, range)] = &parts[..] else { panic!("{parts:?}") };
+        assert!(buffer.len() <= 512 && buffer[range.clone()] == [7], "member gone: {member_gone}");
+        let (member, _) = rig.place(0, 0);
+        rig.volume.fail(Nanos(rig.now), member);
+        rig.pump();
+    }
+}
+
+#[test]
+fn zeros_over_all_that_a_crash_left_unsettled_are_written_a_few_at_a_time() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    let stripes = 400;
+    rig.write(0, &vec![7; (stripes * 2 * CHUNK) as usize]);
+    let (members, geometry) = members_of(&mut rig);
+    let mut rig = Rig::begin(members, geometry, Options::default());
+    let request = Request::Zero { offset: 0, len: stripes * 2 * CHUNK, is_durable: false };
+    rig.volume.submit(Nanos(rig.now), RequestId(99), request);
+    let mut most = 0;
+    let reply = loop {
+        let ops: Vec<Op> = std::iter::from_fn(|| rig.volume.poll_op(Nanos(rig.now))).collect();
+        most = most.max(ops.len());
+        ops.into_iter().for_each(|op| rig.end(op));
+        if let Some((RequestId(99), reply)) = rig.volume.poll_reply() {
+            break reply;
+        }
+    };
+    rig.pump();
+    assert!(reply == Reply::Done && most < 600, "{most} operations at once");
+    assert!(rig.read(0, stripes * 2 * CHUNK).iter().all(|byte| *byte == Some(0)));
+}
+
+#[test]
+fn a_member_that_hangs_is_let_go_where_nothing_may_be_written_too() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &vec![7; 2 * CHUNK as usize]);
+    let geometry = rig.geometry;
+    let mut rig = Rig::start_as(rig.stop(), geometry, Options { is_read_only: true, ..Options::default() });
+    let before = rig.members.clone();
+    rig.hangs = Some(rig.place(0, 0).0);
+    rig.volume.submit(Nanos(rig.now), RequestId(99), Request::Read { offset: 0, len: 512 });
+    rig.pump();
+    rig.wait(2 * Options::default().op_deadline.0);
+    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Read(_)))));
+    assert!(rig.members == before, "it was written to");
+}
+
+#[test]
+fn zeros_stay_where_an_edge_of_them_could_not_be_written() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    let stripe_bytes = 2 * CHUNK;
+    rig.write(0, &vec![7; 2 * stripe_bytes as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    for slot in [1, 2] {
+        let (member, at) = rig.place(0, slot);
+        rig.members[member][at..at + CHUNK as usize].fill(0xaa);
+    }
+    let (offset, len) = (stripe_bytes - 512, 512 + stripe_bytes);
+    assert_eq!(rig.ask(Request::Zero { offset, len, is_durable: false }), Reply::Failed(Failure::Io));
+    let zeros = vec![Some(0); stripe_bytes as usize];
+    assert!(rig.read(stripe_bytes, stripe_bytes) == zeros);
+    let (members, geometry) = members_of(&mut rig);
+    assert!(Rig::start(members, geometry).read(stripe_bytes, stripe_bytes) == zeros);
+}
