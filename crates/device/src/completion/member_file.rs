@@ -3,7 +3,9 @@
 use rustix::fs::OFlags;
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 /// How the kernel answers for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +33,32 @@ pub struct MemberFile {
 /// The open file, and another one that is held with it: for its lock.
 #[derive(Debug)]
 struct Held {
-    file: File,
-    _with: Option<File>,
+    /// There until it is closed.
+    file: Option<File>,
+    with: Option<File>,
+    habit: Habit,
+}
+
+/// A file whose file system does not answer is closed behind our back after so long. (A claim on it is gone once it is closed:
+/// who opens it again at once is to find it free.)
+const CLOSE_PATIENCE: Duration = Duration::from_millis(100);
+
+impl Drop for Held {
+    /// Closing a file of somebody else's asks them, and waits.
+    fn drop(&mut self) {
+        if self.habit != Habit::Remote {
+            return;
+        }
+        let files = (self.file.take(), self.with.take());
+        let (tell, closed) = mpsc::channel();
+        let closing = thread::Builder::new().name("close".to_owned()).spawn(move || {
+            drop(files);
+            let _ = tell.send(());
+        });
+        if closing.is_ok() {
+            let _ = closed.recv_timeout(CLOSE_PATIENCE);
+        }
+    }
 }
 
 impl MemberFile {
@@ -52,12 +78,12 @@ impl MemberFile {
         } else {
             Habit::Cached
         };
-        MemberFile { file: Arc::new(Held { file, _with: with }), habit }
+        MemberFile { file: Arc::new(Held { file: Some(file), with, habit }), habit }
     }
 
     /// The file itself.
     pub fn file(&self) -> &File {
-        &self.file.file
+        self.file.file.as_ref().expect("it is open")
     }
 
     /// How the kernel answers for it.
@@ -73,7 +99,7 @@ impl MemberFile {
 
     /// Its number, for the kernel. It stays open while `self` or a clone lives.
     pub(super) fn fd(&self) -> io_uring::types::Fd {
-        io_uring::types::Fd(self.file.file.as_raw_fd())
+        io_uring::types::Fd(self.file().as_raw_fd())
     }
 
     /// Reads here and now, without waiting, into these slices, one after the other: all of them, the first few bytes, or
@@ -88,7 +114,7 @@ impl MemberFile {
             Habit::Cached => libc::RWF_NOWAIT,
             Habit::Memory => 0,
         };
-        let (fd, offset) = (self.file.file.as_raw_fd(), offset as i64);
+        let (fd, offset) = (self.file().as_raw_fd(), offset as i64);
         // SAFETY: the kernel writes nowhere but into the slices, which the caller vouches for.
         let read = unsafe {
             match slices {

@@ -95,8 +95,6 @@ pub struct Ring<T> {
     depth: usize,
     /// Is there a processor for the kernel's workers beside ours?
     is_helped: bool,
-    /// May there be a worker for each operation?
-    has_many_workers: bool,
     /// So many operations of disks are with the kernel.
     at_disk: usize,
     /// So many operations are given up: they take no room, though the kernel has them still.
@@ -119,6 +117,9 @@ impl<T> Ring<T> {
         if !uring.params().is_feature_ext_arg() || !uring.params().is_feature_nodrop() {
             return Err(io::Error::from_raw_os_error(libc::ENOSYS));
         }
+        // A disk that hangs may hold a worker with each operation (of a file system that asks somebody else; or once its queue is
+        // full), and the others need some, to flush. Before Linux 5.15 there are four a processor.
+        let _ = uring.submitter().register_iowq_max_workers(&mut [depth, 0]);
         Ok(Ring {
             uring,
             slots: Vec::new(),
@@ -130,7 +131,6 @@ impl<T> Ring<T> {
             ended: VecDeque::new(),
             depth: depth as usize,
             is_helped: thread::available_parallelism().is_ok_and(|processors| processors.get() > 1),
-            has_many_workers: false,
             at_disk: 0,
             given_up: 0,
             broken: None,
@@ -257,6 +257,7 @@ impl<T> Ring<T> {
                     return Some(Completion { name, end });
                 }
                 Err(operation) => {
+                    self.given_up += usize::from(operation.is_given_up()); // as before it was taken
                     self.slots[index] = Some((name, operation));
                     self.enqueue(index);
                 }
@@ -313,11 +314,6 @@ impl<T> Ring<T> {
     /// Gives an operation a slot.
     fn hold(&mut self, name: T, operation: Operation) -> usize {
         assert!(self.room() > 0, "room for one more operation");
-        if operation.is_remote() && !self.has_many_workers {
-            // Each that hangs holds one, and the others need some, too. (Else, and before Linux 5.15: four a processor.)
-            let _ = self.uring.submitter().register_iowq_max_workers(&mut [self.depth as u32, 0]);
-            self.has_many_workers = true;
-        }
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() - 1

@@ -1,10 +1,10 @@
 //! Sockets, as far as the standard library does not know them: who may reach one, who is at its other end, and how long
 //! is waited for that end.
 
-use rustix::fs::Mode;
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -26,9 +26,19 @@ pub fn listen_unix(path: &Path, mode: u32) -> io::Result<OwnedFd> {
     // The file takes its mode from the socket's, less the umask: the wider mode comes after, by name.
     rustix::fs::fchmod(&socket, Mode::from_raw_mode(mode))?;
     rustix::net::bind(&socket, &address)?;
-    std::fs::set_permissions(path, PermissionsExt::from_mode(mode))?;
+    widen(path, mode)?;
     rustix::net::listen(&socket, BACKLOG)?;
     Ok(socket)
+}
+
+/// Gives the socket at this path this mode: what was put in its place meanwhile, a link to something else, keeps its own.
+fn widen(path: &Path, mode: u32) -> io::Result<()> {
+    let there = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    if FileType::from_raw_mode(rustix::fs::fstat(&there)?.st_mode) != FileType::Socket {
+        return Err(io::Error::other("something else is in the place of the socket that was just made"));
+    }
+    let link = format!("/proc/self/fd/{}", there.as_raw_fd());
+    std::fs::set_permissions(link, PermissionsExt::from_mode(mode))
 }
 
 /// Connects to a socket, if it has room for one more within `patience`; what is sent later waits no longer than that,
@@ -91,6 +101,7 @@ fn address(path: &Path) -> io::Result<SocketAddrUnix> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::net::{TcpListener, TcpStream};
     use std::os::unix::net::UnixListener;
 
@@ -127,5 +138,21 @@ mod tests {
         keep_alive(&stream, Duration::from_secs(60)).unwrap();
         let (one, _other) = UnixStream::pair().unwrap();
         assert!(keep_alive(&one, Duration::from_secs(60)).is_err());
+    }
+
+    #[test]
+    fn what_is_in_the_place_of_a_socket_keeps_its_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let (secret, path) = (folder.path().join("secret"), folder.path().join("socket"));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        fs::write(&secret, "").unwrap();
+        fs::set_permissions(&secret, PermissionsExt::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&secret, &path).unwrap();
+        assert!(widen(&path, 0o666).is_err());
+        assert_eq!(mode(&secret), 0o600);
+        fs::remove_file(&path).unwrap();
+        let _listener = UnixListener::bind(&path).unwrap();
+        widen(&path, 0o606).unwrap();
+        assert_eq!(mode(&path), 0o606);
     }
 }

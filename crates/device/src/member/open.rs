@@ -54,6 +54,18 @@ impl Member {
     /// # Errors
     /// [`MemberError`]; when somebody else holds it, by whom.
     pub fn open(path: &Path, access: Access) -> Result<Member, MemberError> {
+        Member::open_within(path, access, FAREWELL)
+    }
+
+    /// The same, by somebody who cannot wait for what a process that was killed holds still.
+    ///
+    /// # Errors
+    /// As [`Member::open`].
+    pub fn open_now(path: &Path, access: Access) -> Result<Member, MemberError> {
+        Member::open_within(path, access, Duration::ZERO)
+    }
+
+    fn open_within(path: &Path, access: Access, patience: Duration) -> Result<Member, MemberError> {
         let metadata = fs::metadata(path).map_err(|source| MemberError::of(path, source))?;
         let kind = metadata.file_type();
         if !kind.is_block_device() && !kind.is_file() {
@@ -64,7 +76,7 @@ impl Member {
         if let Some(busy) = busy::found(path, &metadata).filter(|_| access != Access::Look) {
             return Err(MemberError::Busy { path: path.to_owned(), busy });
         }
-        let (file, is_direct, backing) = after_the_dead(|| {
+        let (file, is_direct, backing) = after_the_dead(patience, || {
             let (file, is_direct) = open(path, access, is_block_device)?;
             let backing = match access {
                 Access::Look => None,
@@ -198,12 +210,15 @@ impl Member {
 /// time after the process itself is gone. So long that is waited for, where no living process has the file.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// Attempts it again while somebody has it who does not live any more, or whom nobody can name.
-fn after_the_dead<T>(mut attempt: impl FnMut() -> Result<T, MemberError>) -> Result<T, MemberError> {
+/// Attempts it again, for so long, while somebody has it who does not live any more, or whom nobody can name.
+fn after_the_dead<T>(
+    patience: Duration,
+    mut attempt: impl FnMut() -> Result<T, MemberError>,
+) -> Result<T, MemberError> {
     let begun = Instant::now();
     loop {
         match attempt() {
-            Err(MemberError::Busy { busy, .. }) if !busy.is_alive() && begun.elapsed() < FAREWELL => {
+            Err(MemberError::Busy { busy, .. }) if !busy.is_alive() && begun.elapsed() < patience => {
                 thread::sleep(Duration::from_millis(20));
             }
             ended => return ended,
