@@ -18,6 +18,9 @@ pub const IN_FLIGHT_MAX: usize = 256;
 /// request of the greatest size is always possible, and a second one behind it.
 pub const BYTES_IN_FLIGHT_MAX: usize = 64 << 20;
 
+/// So many bytes of answers wait for a client that has not come to an agreement, before it may ask for more.
+const HAGGLED_MAX: usize = 128 << 10;
+
 /// What an answer on allocation is reckoned as, in bytes: the most it can have.
 const ALLOCATION_BYTES: usize = 64 << 10;
 
@@ -44,6 +47,7 @@ pub struct Session {
     /// It may hold so many bytes with the next request.
     limit: usize,
     out: Outgoing,
+    has_begun: bool,
 }
 
 #[derive(Debug)]
@@ -95,6 +99,7 @@ impl Session {
             bytes_in_flight: 0,
             limit: usize::MAX,
             out,
+            has_begun: false,
         }
     }
 
@@ -153,7 +158,7 @@ impl Session {
     pub fn reply(&mut self, ticket: Ticket, reply: Reply) {
         let command = self.commands[ticket].take().expect("a request gets one reply");
         self.free.push(ticket);
-        self.bytes_in_flight -= cost(&command);
+        self.bytes_in_flight -= self.cost(&command);
         answer::write(&mut self.out, self.terms.is_structured, &command, reply);
     }
 
@@ -161,7 +166,7 @@ impl Session {
     /// room, a payload's buffer is lent, or it is over.
     pub fn wants_input(&self) -> bool {
         let is_closed = matches!(self.phase, Phase::Tls | Phase::Held { .. } | Phase::Lent { .. } | Phase::Over);
-        !is_closed && self.in_flight() < IN_FLIGHT_MAX && self.bytes() < BYTES_IN_FLIGHT_MAX
+        !is_closed && self.in_flight() < IN_FLIGHT_MAX && !self.is_full()
     }
 
     /// The bytes that are held for this client.
@@ -253,6 +258,17 @@ impl Session {
         self.phase = Phase::Option;
     }
 
+    /// Did the client come to an agreement, so that it could ask for bytes?
+    pub fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// Does it hold so much, of replies that nobody asked room for, too, that no more input is taken?
+    pub fn is_full(&self) -> bool {
+        let bytes = self.bytes();
+        bytes >= if self.has_begun { BYTES_IN_FLIGHT_MAX } else { HAGGLED_MAX } || bytes > self.limit
+    }
+
     /// Are options still being haggled about?
     pub fn is_negotiating(&self) -> bool {
         matches!(
@@ -326,7 +342,10 @@ impl Session {
         };
         self.phase = match next {
             Next::Option => Phase::Option,
-            Next::Transmission => Phase::Request,
+            Next::Transmission => {
+                self.has_begun = true;
+                Phase::Request
+            }
             Next::Tls => Phase::Tls,
             Next::Over => Phase::Over,
         };
@@ -357,7 +376,8 @@ impl Session {
     }
 
     fn begin_command(&mut self, command: Command, buffer: impl FnOnce(usize) -> Buffer) -> Option<(Ticket, Request)> {
-        if cost(&command) > 0 && self.held() + cost(&command) > self.limit {
+        let cost = self.cost(&command);
+        if cost > 0 && self.held() + cost > self.limit {
             self.phase = Phase::Held { command };
             return None;
         }
@@ -424,23 +444,27 @@ impl Session {
         }
     }
 
+    /// The bytes that a command holds until it is replied to: of whole blocks, however little of them it asks for.
+    fn cost(&self, command: &Command) -> usize {
+        match command.kind {
+            Kind::Read { .. } | Kind::Write { .. } => {
+                let block = u64::from(self.export.block_preferred());
+                let end = (command.offset + u64::from(command.len)).next_multiple_of(block);
+                (end - command.offset / block * block) as usize
+            }
+            Kind::Allocation { .. } => ALLOCATION_BYTES,
+            Kind::Flush | Kind::Trim | Kind::Zero { .. } => 0,
+        }
+    }
+
     fn admit(&mut self, command: Command) -> Ticket {
-        self.bytes_in_flight += cost(&command);
+        self.bytes_in_flight += self.cost(&command);
         let ticket = self.free.pop().unwrap_or_else(|| {
             self.commands.push(None);
             self.commands.len() - 1
         });
         self.commands[ticket] = Some(command);
         ticket
-    }
-}
-
-/// The bytes that a command holds until it is replied to.
-fn cost(command: &Command) -> usize {
-    match command.kind {
-        Kind::Read { .. } | Kind::Write { .. } => command.len as usize,
-        Kind::Allocation { .. } => ALLOCATION_BYTES,
-        Kind::Flush | Kind::Trim | Kind::Zero { .. } => 0,
     }
 }
 

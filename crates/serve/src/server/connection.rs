@@ -239,9 +239,9 @@ impl Connection {
         shutdown(&self.socket);
     }
 
-    /// Is the handshake still going on?
-    pub fn is_negotiating(&self) -> bool {
-        matches!(&self.talk, Talk::Nbd(session) if session.is_negotiating())
+    /// Has the handshake not come to its end? (It never does where it failed.)
+    pub fn is_new(&self) -> bool {
+        matches!(&self.talk, Talk::Nbd(session) if !session.has_begun())
     }
 
     /// So many bytes are held for it now.
@@ -271,7 +271,7 @@ impl Connection {
         match &self.talk {
             _ if self.is_lost => Kind::Lost,
             Talk::Control(_) => Kind::Controller,
-            Talk::Nbd(session) if session.is_negotiating() => Kind::Newcomer,
+            Talk::Nbd(session) if !session.has_begun() => Kind::Newcomer,
             Talk::Nbd(_) => Kind::Client,
         }
     }
@@ -305,11 +305,11 @@ impl Connection {
 
     /// Does it hold so much that the next request has to wait?
     fn is_full(&self) -> bool {
-        let held = match &self.talk {
-            Talk::Nbd(session) => session.bytes(),
-            Talk::Control(lines) => lines.output_len(),
-        };
-        held + self.sending.map_or(0, |sending| sending.len) >= BYTES_IN_FLIGHT_MAX
+        let sending = self.sending.map_or(0, |sending| sending.len);
+        match &self.talk {
+            Talk::Nbd(session) => session.is_full() || session.bytes() + sending >= BYTES_IN_FLIGHT_MAX,
+            Talk::Control(lines) => lines.output_len() + sending >= BYTES_IN_FLIGHT_MAX,
+        }
     }
 
     fn has_output(&self) -> bool {

@@ -168,6 +168,16 @@ impl TlsSession {
         self.session.is_negotiating()
     }
 
+    /// Did the client come to an agreement, so that it could ask for bytes?
+    pub fn has_begun(&self) -> bool {
+        self.session.has_begun()
+    }
+
+    /// Does it hold so much that no more input is taken?
+    pub fn is_full(&self) -> bool {
+        self.session.is_full()
+    }
+
     /// Will nothing more come of it, once what is under way has been replied to and sent?
     pub fn is_over(&self) -> bool {
         self.session.is_over()

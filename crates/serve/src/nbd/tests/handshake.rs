@@ -196,3 +196,17 @@ fn what_was_agreed_in_clear_text_is_forgotten() {
     let status = peer.send(&request(command::BLOCK_STATUS, 0, 0, 512));
     assert_eq!(status, simple(command::BLOCK_STATUS, 22));
 }
+
+#[test]
+fn who_comes_to_no_agreement_holds_little_and_is_no_client_when_it_ends() {
+    let mut peer = greeted(TlsMode::Off);
+    let list = opt(option::LIST, &[]);
+    while peer.session.wants_input() {
+        let mut bytes = &list[..];
+        assert!(peer.session.advance(&mut bytes, used).is_none());
+        assert!(peer.session.output_len() < 200 << 10, "it asks and does not read");
+    }
+    peer.take();
+    peer.send(&[0xff; 64]);
+    assert!(peer.session.is_over() && !peer.session.has_begun());
+}

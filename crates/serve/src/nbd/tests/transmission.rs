@@ -235,7 +235,9 @@ fn the_end_is_the_end() {
 
 #[test]
 fn a_request_that_would_hold_too_much_waits_and_what_comes_behind_it_too() {
-    let mut session = Peer::simple().session;
+    let mut peer = Peer::with(Export::new("vol", SIZE, 512, false), TlsMode::Off);
+    peer.send(&[&hello(), &go("vol")[..]].concat());
+    let mut session = peer.session;
     session.set_limit(8192);
     let bytes = [request(READ, 0, 0, 8192), request(READ, 0, 0, 512), request(FLUSH, 0, 0, 0)].concat();
     let mut input = &bytes[..];
@@ -249,9 +251,20 @@ fn a_request_that_would_hold_too_much_waits_and_what_comes_behind_it_too() {
     assert!(matches!(next(&mut session, &mut input), Some((_, Request::Flush))));
 
     let write = [&request(WRITE, 0, 0, 4096)[..], &[7; 4096]].concat();
-    session.set_limit(0);
+    let held = session.held();
+    session.set_limit(held);
     input = &write;
     assert!(next(&mut session, &mut input).is_none() && input.len() == 4096, "no buffer for it yet");
     session.set_limit(16384);
     assert!(matches!(next(&mut session, &mut input), Some((_, Request::Write { .. }))));
+}
+
+#[test]
+fn however_little_of_a_block_is_read_all_of_it_is_held() {
+    let mut peer = Peer::structured();
+    peer.session.set_limit(100_000);
+    let bytes = [request(READ, 0, 5, 1), request(READ, 0, 65536, 1)].concat();
+    let mut bytes = &bytes[..];
+    assert!(peer.session.advance(&mut bytes, used).is_some());
+    assert!(peer.session.advance(&mut bytes, used).is_none() && peer.session.is_held());
 }
