@@ -156,6 +156,7 @@ impl Steward {
 
     /// Takes the volume's records.
     fn collect(&mut self) {
+        self.found += self.volume.take_records_dropped();
         while let Some(record) = self.volume.poll_record() {
             let data = self.volume.superblock().geometry.layout.shape().data;
             let path = self.paths.get(record.member).and_then(Option::as_deref);
@@ -346,7 +347,7 @@ impl Steward {
     fn open_for(&self, member: Slot, path: &str, members: &mut Members) -> Result<Member, String> {
         members.set(member, None);
         let geometry = self.volume.superblock().geometry;
-        let mut disk = Member::open(Path::new(path), Access::ReadWrite).map_err(|error| error.to_string())?;
+        let mut disk = Member::open_now(Path::new(path), Access::ReadWrite).map_err(|error| error.to_string())?;
         disk.use_block(geometry.block_bytes).map_err(|error| error.to_string())?;
         if disk.bytes < geometry.member_bytes {
             let needed = geometry.member_bytes;
@@ -428,7 +429,16 @@ impl Array for Steward {
     fn poll_op(&mut self, now: Nanos) -> Option<Op> {
         self.now = now;
         let op = self.volume.poll_op(now);
-        if op.is_some() || self.verifications.is_empty() { op } else { self.verify_on(now) }
+        if op.is_some() {
+            return op;
+        }
+        self.collect();
+        if self.verifications.is_empty() { None } else { self.verify_on(now) }
+    }
+
+    fn tick(&mut self, now: Nanos) {
+        self.now = now;
+        self.volume.tick(now);
     }
 
     fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
