@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use scrubjay_device::output::{self, Existing};
+use std::io::Write;
 use std::path::Path;
 use std::{fs, io};
 
@@ -15,7 +16,9 @@ pub fn run(args: &Generate) -> Result<Exit> {
     let mut command = Cli::command();
     match &args.what {
         Generated::Completions { shell } => {
-            clap_complete::generate(*shell, &mut command, "scrubjay", &mut io::stdout());
+            let mut text = Vec::new();
+            clap_complete::generate(*shell, &mut command, "scrubjay", &mut text);
+            io::stdout().write_all(&text).context("cannot write to standard output")?;
         }
         Generated::Man { folder } => {
             fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;

@@ -44,6 +44,8 @@ struct Target {
     healed: Vec<Finding>,
     /// Of a volume: rows that could not be made up for, in this run. The stripes they lie in are in `unreadable`.
     lost: Vec<Finding>,
+    /// Of a volume: how it was at the end, as `scrubjay volume status` says it.
+    volume_state: Option<String>,
     /// Why it could not be completed.
     error: Option<String>,
     notes: Vec<String>,
@@ -115,6 +117,7 @@ impl Target {
             rows_healed: outcome.rows_healed(),
             healed: outcome.healed().cloned().collect(),
             lost: outcome.lost().cloned().collect(),
+            volume_state: outcome.volume_state.clone(),
             error: outcome.error(),
             notes: outcome.notes(),
         }

@@ -19,6 +19,8 @@ pub struct Outcome {
     pub ended: Ended,
     /// Of a volume: what it found wrong since this run began, by the scrub or by others.
     pub found: Option<Vec<Finding>>,
+    /// And how it is now, if its server says so.
+    pub volume_state: Option<String>,
     /// Why that may not be all.
     unfetched: Option<String>,
 }
@@ -28,7 +30,13 @@ impl Outcome {
     pub fn new(facts: Facts, ended: Ended, finds: Option<&Finds>) -> Outcome {
         let error = finds.and_then(|finds| finds.fetch().err());
         let unfetched = error.map(|error| format!("what was found wrong may be more than is told: {error}"));
-        Outcome { facts, ended, found: finds.map(Finds::all), unfetched }
+        let volume_state = finds.and_then(|finds| finds.state().ok());
+        Outcome { facts, ended, found: finds.map(Finds::all), volume_state, unfetched }
+    }
+
+    /// Does the volume do without a member? What was verified is then less than it should be.
+    pub fn reduced(&self) -> Option<&str> {
+        self.volume_state.as_deref().filter(|state| ["degraded", "rebuilding", "broken"].contains(state))
     }
 
     /// Rows that were wrong, and were made up for by the others.
@@ -83,7 +91,9 @@ impl Outcome {
             State::Gone | State::Failed(_) => Exit::Failed,
             State::Running if !self.ended.is_saved => Exit::Failed,
             State::Running => Exit::Paused,
-            State::Complete if is_spotless && self.found.iter().flatten().next().is_none() => {
+            State::Complete
+                if is_spotless && self.found.iter().flatten().next().is_none() && self.reduced().is_none() =>
+            {
                 if self.ended.is_recorded { Exit::Clean } else { Exit::Failed }
             }
             State::Complete => Exit::Found,

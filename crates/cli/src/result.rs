@@ -86,6 +86,11 @@ fn headline(outcome: &Outcome) -> String {
         1 => "one row FOUND WRONG, and made up for; ".to_owned(),
         count => format!("{} rows FOUND WRONG, and made up for; ", show_count(count)),
     };
+    // What lies on a member that is out was not verified, and cannot be lost twice.
+    let healed = match outcome.reduced() {
+        Some(state) => format!("{}; {healed}", state.to_uppercase()),
+        None => healed,
+    };
     match report.state {
         State::Complete if report.unreadable.is_empty() && healed.is_empty() => {
             format!("clean: all of {} verified", report.bytes)

@@ -38,6 +38,14 @@ pub enum NamedError {
         /// The volume's socket.
         socket: PathBuf,
     },
+    /// Several volumes are.
+    #[error("several volumes are called {path}: name one of {}", .arrays.join(", "))]
+    Several {
+        /// The name.
+        path: PathBuf,
+        /// Their UUIDs.
+        arrays: Vec<String>,
+    },
     /// The volume cannot be scrubbed.
     #[error("{path}: {source}")]
     Remote {
@@ -60,7 +68,12 @@ impl Named {
         }
         // A name is one word; `./word` is a path.
         let is_word = path.components().count() == 1 && !path.to_string_lossy().contains('/');
-        let socket = path.to_str().filter(|_| is_word).and_then(rendezvous::socket_of);
+        let mut sockets = path.to_str().filter(|_| is_word).map(rendezvous::sockets_of).unwrap_or_default();
+        if sockets.len() > 1 {
+            let arrays = sockets.iter().map(|socket| rendezvous::array_of(socket)).collect();
+            return Err(NamedError::Several { path: path.to_owned(), arrays });
+        }
+        let socket = sockets.pop();
         let is_target = kind.as_ref().is_ok_and(|kind| kind.is_file() || kind.is_block_device());
         match (socket, kind) {
             (Some(socket), _) if is_target => Err(NamedError::Both { path: path.to_owned(), socket }),
@@ -91,7 +104,9 @@ impl NamedError {
                 Exit::Permission
             }
             NamedError::Target(TargetError::Io { .. }) | NamedError::Remote { .. } => Exit::Failed,
-            NamedError::Target(_) | NamedError::Absent(_) | NamedError::Both { .. } => Exit::Usage,
+            NamedError::Target(_) | NamedError::Absent(_) | NamedError::Both { .. } | NamedError::Several { .. } => {
+                Exit::Usage
+            }
         }
     }
 }

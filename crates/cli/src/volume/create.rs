@@ -29,6 +29,9 @@ pub fn run(args: &Create) -> Result<Exit> {
         )
         .into());
     }
+    if args.size.is_some_and(|size| size.0 == 0) {
+        return Err(Refused::usage("--size 0: a volume has room for something".to_owned()).into());
+    }
     let members = open(args)?;
     let smallest = members.iter().map(|member| member.bytes).min().expect("there is a member for each disk");
     let block_bytes = members.iter().map(|member| member.block_bytes).max().expect("there is one");
@@ -51,6 +54,11 @@ pub fn run(args: &Create) -> Result<Exit> {
 /// As asked for, or what suits the numbers.
 fn layout(args: &Create) -> Result<Layout, Refused> {
     let (shape, disks) = (Shape { data: args.data, parity: args.parity }, args.members.len());
+    if args.layout.is_none() && disks != shape.slots() && (shape.data, shape.parity) != (1, 1) {
+        let Shape { data, parity } = shape;
+        let needed = shape.slots();
+        return Err(Refused::usage(format!("{data}+{parity} needs {needed} members, and {disks} were named")));
+    }
     let kind = args.layout.unwrap_or(match (shape.data, shape.parity) {
         (_, 0) => LayoutKind::Raid0,
         (1, 1) if disks > 2 => LayoutKind::Raid1,

@@ -79,7 +79,7 @@ pub fn sockets() -> Result<Vec<PathBuf>> {
 }
 
 /// The UUID that a socket is named by.
-fn array_of(socket: &Path) -> String {
+pub fn array_of(socket: &Path) -> String {
     socket.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
@@ -136,13 +136,13 @@ fn name_of(socket: &Path) -> String {
     if name.is_empty() { array_of(socket) } else { name }
 }
 
-/// The socket of the volume of this name or UUID, if one is being served.
-pub fn socket_of(name: &str) -> Option<PathBuf> {
+/// The sockets of the volumes of this name or UUID that are being served.
+pub fn sockets_of(name: &str) -> Vec<PathBuf> {
     // Nowhere for sockets to lie: none lies there.
-    let all = sockets().ok()?;
+    let all = sockets().unwrap_or_default();
     let is_it =
-        |socket: &&PathBuf| array_of(socket) == name || status_of(socket).is_ok_and(|status| status.name == name);
-    all.iter().find(is_it).cloned()
+        |socket: &PathBuf| array_of(socket) == name || status_of(socket).is_ok_and(|status| status.name == name);
+    all.into_iter().filter(is_it).collect()
 }
 
 /// Tells the volume behind a socket something, and waits for its answer.

@@ -111,8 +111,8 @@ fn nothing_is_written_when_anything_is_wrong() {
         &[&shape[..], &NAMES[..5], &["g.img"]].concat(),
         "g.img: no such file or device (a file is made with: truncate -s",
     );
-    refused(&[&shape[..], &NAMES[..5]].concat(), "not 4 data and 2 redundant chunks on 5 disks");
-    refused(&[&shape[..], &NAMES[..5], &["a.img"]].concat(), "or is named twice");
+    refused(&[&shape[..], &NAMES[..5]].concat(), "4+2 needs 6 members, and 5 were named");
+    refused(&[&shape[..], &NAMES[..5], &["a.img"]].concat(), "is named twice");
     refused(&[&shape[..], &NAMES[..5], &["."]].concat(), "is a directory: name a block device or a file");
     six(&["--chunk", "3KiB"], "a chunk of 3072 bytes: it must be a power of two");
     six(&["--size", "1GiB"], "the members hold a volume of");

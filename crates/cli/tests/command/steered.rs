@@ -66,6 +66,30 @@ fn a_degraded_volume_says_so_first() {
     served.serve(&NAMES[..5]);
     let degraded = served.run(&["volume", "status"]);
     assert!(degraded.code == Some(3) && degraded.stdout.starts_with("photos: DEGRADED, "), "{degraded:?}");
+    let scrubbed = served.run(&["scrub", "photos", "--policy", "none"]);
+    assert!(scrubbed.code == Some(3) && scrubbed.stdout.starts_with("photos: DEGRADED; "), "{scrubbed:?}");
+    let scrubbed = served.run(&["scrub", "photos", "--policy", "none", "--fresh", "--json"]);
+    let document: Value = serde_json::from_str(&scrubbed.stdout).unwrap();
+    assert_eq!((scrubbed.code, &document["targets"][0]["volume_state"]), (Some(3), &"degraded".into()));
+}
+
+#[test]
+fn when_its_terminal_goes_a_volume_is_stopped_in_order() {
+    let mut served = Served::new();
+    served.serve(&NAMES[..6]);
+    crate::bench::kill(served.server.as_ref().unwrap(), "-HUP");
+    let ended = Ran::new(served.server.take().unwrap().wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(served.run(&[&["volume", "check"], &NAMES[..6]].concat()).code, Some(0));
+}
+
+#[test]
+fn nobody_is_taken_out_where_nobody_would_know_it_later() {
+    let mut served = Served::new();
+    let serve = ["volume", "serve", "--read-only", "--listen", "unix:nbd.sock"];
+    served.server = Some(served.command(&[&serve[..], &NAMES[..6]].concat()).spawn().unwrap());
+    served.until(|status| status["state"] == "open");
+    served.run(&["volume", "fail", "1"]).refused(2, "for reading only");
 }
 
 #[test]
@@ -93,6 +117,7 @@ fn two_volumes_may_have_one_name() {
     while sockets(&served).len() < 2 || served.run(&["volume", "status"]).stdout.matches("photos: open").count() < 2 {}
     served.run(&["volume", "status", "photos"]).refused(2, "several volumes are called photos: name one of ");
     served.run(&["volume", "stop"]).refused(2, "several volumes are being served");
+    served.run(&["scrub", "photos"]).refused(2, "several volumes are called photos: name one of ");
     for socket in sockets(&served) {
         let stopped = served.run(&["volume", "stop", socket.file_stem().unwrap().to_str().unwrap()]);
         assert!(stopped.code == Some(0) && stopped.stderr.contains("stopped photos"), "{stopped:?}");

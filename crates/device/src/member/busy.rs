@@ -39,6 +39,9 @@ pub enum Busy {
         /// Its command line.
         command: String,
     },
+    /// This program.
+    #[error("is named twice, perhaps by another name")]
+    Twice,
     /// Who knows.
     #[error("is in use by another program, or is named twice")]
     Somebody,
@@ -72,6 +75,9 @@ pub fn holder(path: &Path) -> Busy {
     let line = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let pid = line.filter(|words| words.get(5) == Some(&name.as_str())).find_map(|words| words[4].parse().ok());
     pid.map_or(Busy::Somebody, |pid: u32| {
+        if pid == std::process::id() {
+            return Busy::Twice;
+        }
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let words = line.split(|&byte| byte == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy);
         Busy::Process { pid, command: words.collect::<Vec<_>>().join(" ") }

@@ -47,6 +47,17 @@ impl Finds {
         }
     }
 
+    /// How the volume is now, in one of the words of [`crate::volume::commands::Status`].
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn state(&self) -> Result<String, ClientError> {
+        match Client::connect(&self.socket)?.ask(&Command::Status)? {
+            Answer::Status(status) => Ok(status.state),
+            _ => Err(ClientError::Nonsense(self.socket.clone())),
+        }
+    }
+
     /// What was fetched, oldest first; of equal ones one.
     pub fn all(&self) -> Vec<Finding> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);

@@ -239,6 +239,11 @@ impl Steward {
     }
 
     fn fail(&mut self, now: Nanos, member: Slot) -> Result<(), String> {
+        if self.volume.is_read_only() {
+            return Err(
+                "the volume is served for reading only: nobody would know later that a member was out".to_owned()
+            );
+        }
         match self.volume.status().members.get(member) {
             None => Err(format!("there is no member {member}")),
             Some((MemberState::Active | MemberState::Rebuilding { .. }, _)) => {
