@@ -44,7 +44,7 @@ pub(super) async fn verify(handle: &Handle) {
         persist::commit(handle, |_| ()).await;
     }
     flaws.extend(intents(handle, is_writable).await);
-    let in_map = map(handle).await;
+    let in_map = map(handle, When::Open).await;
     if is_writable && !in_map.is_empty() {
         handle.with(|state| {
             let pages = in_map.iter().filter_map(|flaw| flaw.place.page());
@@ -59,7 +59,7 @@ pub(super) async fn verify(handle: &Handle) {
     }
     let mut left = Vec::new();
     if is_writable {
-        left = [superblocks(handle).await, intents(handle, false).await, map(handle).await].concat();
+        left = [superblocks(handle).await, intents(handle, false).await, map(handle, When::Open).await].concat();
     }
     let is_left = |flaw: &Flaw| left.iter().any(|other| (other.member, other.offset) == (flaw.member, flaw.offset));
     handle.with(|state| {
@@ -69,6 +69,27 @@ pub(super) async fn verify(handle: &Handle) {
             persist::count_fault(state, member);
         }
     });
+}
+
+/// Tells of what is wrong with the map of a volume that was stopped in order: its start writes it over. (So it does with the
+/// superblocks. But of these a crash, in the last moment of a stop or the first one of a start, leaves half a copy, too.)
+pub(super) async fn tell_before_start(handle: &Handle) {
+    let flaws = map(handle, When::BeforeStart).await;
+    handle.with(|state| {
+        for Flaw { member, offset, place, kind } in flaws {
+            state.record(Record { at: state.now, place, member, offset, kind, end: End::Avoided });
+            persist::count_fault(state, member);
+        }
+    });
+}
+
+/// When the map is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Before anything was written by this start, after a stop in order.
+    BeforeStart,
+    /// While the volume is open.
+    Open,
 }
 
 /// Members whose metadata are complete: not those that just came.
@@ -157,7 +178,7 @@ async fn told_of_regions(handle: &Handle, told: Told) -> Vec<Flaw> {
 }
 
 /// The pages of the written map that are not whole, or not of today.
-async fn map(handle: &Handle) -> Vec<Flaw> {
+async fn map(handle: &Handle, when: When) -> Vec<Flaw> {
     hold(handle, |state| &mut state.flush_rounds, Queue::Flush).await;
     let pages = handle.with(|state| state.geometry.written_pages);
     let mut flaws = Vec::new();
@@ -176,18 +197,20 @@ async fn map(handle: &Handle) -> Vec<Flaw> {
             let index = wanted.place.page().expect("it is a page");
             let newest = state.written_generations[index as usize];
             let is_newest = wanted.turn == newest % 2;
-            let is_changed = state.written_changed.contains(&index);
+            let is_open = when == When::Open;
+            let is_changed = is_open && state.written_changed.contains(&index);
             let Ok(page) = written::Page::decode(block, state.superblock.array, index) else {
                 // The other place of a page that was written once holds nothing yet. And after a crash either may hold half a
                 // page, which is known, and is written again.
-                let is_once = state.written_once.contains(&index) || block.iter().all(|&byte| byte == 0);
+                let is_once = is_open && state.written_once.contains(&index) || block.iter().all(|&byte| byte == 0);
                 let is_known = is_changed || !is_newest && is_once;
                 return (!is_known).then_some(Kind::Garbled);
             };
             let since = state.written_sinces[index as usize];
             let encoded =
                 || written::encode(&state.geometry, state.superblock.array, index, newest, since, &state.written);
-            let is_right = !is_newest || is_changed || page.generation == newest && encoded()[..] == *block;
+            let is_same = || page.generation == newest && (!is_open || encoded()[..] == *block);
+            let is_right = !is_newest || is_changed || is_same();
             (!is_right).then_some(Kind::LostWrite)
         });
         flaws.extend(found.await);

@@ -2,6 +2,7 @@
 
 use super::handle::Handle;
 use super::intents::Intents;
+use super::metadata;
 use super::ops::GROUP_OPS_MAX;
 use super::options::Options;
 use super::persist;
@@ -50,6 +51,9 @@ pub(super) async fn open(handle: Handle) {
         !state.options.is_read_only
     });
     if is_writable && handle.with(|state| state.life == Life::Opening && !state.is_broken) {
+        if was_clean {
+            metadata::tell_before_start(&handle).await;
+        }
         let is_told_otherwise = told.count() > 0 || handle.with(|state| state.intents.away.count() > 0);
         // While the superblocks still say "in order": after a crash from here on the intents count.
         if was_clean && is_told_otherwise {

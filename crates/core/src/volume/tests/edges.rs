@@ -194,3 +194,28 @@ fn zeros_stay_where_an_edge_of_them_could_not_be_written() {
     let (members, geometry) = members_of(&mut rig);
     assert!(Rig::start(members, geometry).read(stripe_bytes, stripe_bytes) == zeros);
 }
+
+#[test]
+fn damage_of_the_map_that_a_start_writes_over_is_told_and_counted() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &vec![7; 20 * CHUNK as usize]);
+    let geometry = rig.geometry;
+    let told = |members: Vec<Vec<u8>>| {
+        let mut rig = Rig::start(members, geometry);
+        let records: Vec<_> = std::iter::from_fn(|| rig.volume.poll_record()).collect();
+        let faults: Vec<_> = rig.volume.status().members.iter().map(|(_, faults)| *faults).collect();
+        (records.iter().map(|record| (record.member, record.offset)).collect::<Vec<_>>(), faults, rig.stop())
+    };
+    let (records, _, mut members) = told(rig.stop());
+    assert_eq!(records, []);
+    let map = [0, 1].map(|turn| geometry.written_page_offset(0, turn));
+    let mut damaged = vec![(1, map[0]), (2, map[0]), (2, map[1])];
+    for &(member, at) in &damaged {
+        members[member][at as usize + 8..at as usize + 200].fill(0xaa);
+    }
+    let (mut records, faults, members) = told(members);
+    records.sort_unstable();
+    damaged.sort_unstable();
+    assert_eq!((records, faults), (damaged, vec![0, 1, 2]));
+    assert_eq!(told(members).0, []);
+}
