@@ -4,16 +4,21 @@
 //! Small damages would add up unseen otherwise: a volume is started from these, and read for nothing else.
 
 use super::handle::Handle;
+use super::ops::GROUP_OPS_MAX;
 use super::persist;
 use super::record::{End, Kind, Place, Record};
-use super::recover::PAGES_AT_ONCE;
 use super::state::{Queue, Rounds, State};
 use crate::buffer::Buffer;
 use crate::format::geometry::{SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
 use crate::format::intent::{self, Told};
 use crate::format::superblock::{MemberState, Superblock, Why};
 use crate::format::written;
+use crate::layout::DISKS_MAX;
 use crate::member::{Fault, OpKind, Slot};
+
+/// Pages of the written map asked for at once, of each member, both versions: 1 MiB.
+pub(super) const PAGES_AT_ONCE: u64 = 128;
+const _: () = assert!(PAGES_AT_ONCE as usize * 2 * DISKS_MAX <= GROUP_OPS_MAX);
 
 /// Something that is not as it was written.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,7 @@
 
 use super::handle::Handle;
 use super::intents::Intents;
-use super::metadata;
-use super::ops::GROUP_OPS_MAX;
+use super::metadata::{self, PAGES_AT_ONCE};
 use super::options::Options;
 use super::persist;
 use super::settle;
@@ -15,14 +14,10 @@ use crate::format::bits::Bits;
 use crate::format::geometry::WRITTEN_PAGE_BYTES;
 use crate::format::intent::{self, Told};
 use crate::format::written;
-use crate::layout::DISKS_MAX;
 use crate::member::{OpKind, Slot};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Pages of the written map asked for at once, of each member, both versions: 1 MiB.
-pub(super) const PAGES_AT_ONCE: u64 = 128;
-const _: () = assert!(PAGES_AT_ONCE as usize * 2 * DISKS_MAX <= GROUP_OPS_MAX);
 /// Reads the maps, and opens the volume.
 ///
 /// Where the newest superblock says that it was stopped in order, no region is dirty, whatever the intents say: rows are
