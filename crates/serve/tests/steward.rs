@@ -4,6 +4,7 @@ use scrubjay_core::block::{Part, Reply, Request, RequestId};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::blank;
 use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::superblock::Superblock;
 use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
@@ -267,4 +268,19 @@ fn who_is_not_the_one_that_left_as_it_left_is_refused_and_not_touched() {
     assert_eq!(rig.state(2).0, "active");
     rig.fail(0);
     assert!(rig.holds(0, 1 << 20, 7));
+}
+
+#[test]
+fn what_lies_beside_the_rows_is_verified_though_the_first_stripe_was_never_written() {
+    let mut rig = Rig::new();
+    let copy = Superblock::offsets(4 << 20).unwrap()[0];
+    let file = File::options().write(true).open(&rig.paths[1]).unwrap();
+    file.write_all_at(&[0xaa; 200], copy + 8).unwrap();
+    let verify = serde_json::to_string(&Command::Verify { start: 0, end: 8 }).unwrap();
+    let answer = rig.steward.command(rig.now, CommandId(3), &verify, &mut rig.members);
+    assert_eq!(answer, None, "it takes a while");
+    rig.pump();
+    let (id, answer) = rig.steward.poll_answer().expect("it was answered");
+    let Answer::Verified(verified) = serde_json::from_str(&answer).unwrap() else { panic!("{answer}") };
+    assert_eq!((id, verified.read, verified.flaws), (CommandId(3), 0, 1));
 }
