@@ -99,7 +99,7 @@ for chunk in 4KiB 64KiB; do
   # A member less.
   "$scrubjay" volume fail 5
   scrub "degraded-$chunk" lab --policy none
-  expect "$chunk: a degraded volume is verified as it is" "$status $(field complete)" '0 true'
+  expect "$chunk: a degraded volume is verified as it is, and not called clean" "$status $(field complete) $(field volume_state)" '3 true "degraded"'
   stop
   expect "$chunk: the check is clean" "$("$scrubjay" volume check "${members[@]:0:5}" --json 2>/dev/null | jq '.stripes - .clean')" 0
 done
