@@ -14,6 +14,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 /// The sockets that lie in the folder of control sockets.
 fn sockets(served: &Served) -> Vec<PathBuf> {
@@ -76,7 +77,17 @@ fn a_degraded_volume_says_so_first() {
 #[test]
 fn when_its_terminal_goes_a_volume_is_stopped_in_order() {
     let mut served = Served::new();
-    served.serve(&NAMES[..6]);
+    // Whoever runs the tests may ignore that signal (nohup).
+    let plain = served.command(&[&["volume", "serve", "--listen", "unix:nbd.sock"][..], &NAMES[..6]].concat());
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP").arg(plain.get_program()).args(plain.get_args());
+    command.current_dir(plain.get_current_dir().unwrap());
+    for (name, value) in plain.get_envs() {
+        command.env(name, value.unwrap());
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    served.server = Some(command.spawn().unwrap());
+    served.until(|status| status["state"] == "open");
     crate::bench::kill(served.server.as_ref().unwrap(), "-HUP");
     let ended = Ran::new(served.server.take().unwrap().wait_with_output().unwrap());
     assert_eq!(ended.code, Some(0), "{ended:?}");
