@@ -102,18 +102,20 @@ impl Harm {
 pub struct Mischief {
     geometry: Geometry,
     chances: Chances,
+    /// The disk that loses all that is written to its rows.
+    pub forgetful: Option<usize>,
     rng: Rng,
 }
 
 impl Mischief {
     /// By these chances.
     pub fn new(geometry: Geometry, chances: Chances, rng: Rng) -> Mischief {
-        Mischief { geometry, chances, rng }
+        Mischief { geometry, chances, forgetful: None, rng }
     }
 
     /// No more faults from here on.
     pub fn end(&mut self) {
-        self.chances = Chances::default();
+        (self.chances, self.forgetful) = (Chances::default(), None);
     }
 
     /// What becomes of a write.
@@ -126,6 +128,7 @@ impl Mischief {
     ) -> Harm {
         let len = data.len() as u64;
         let Chances { lost, torn, misdirected, misdirected_unaligned, latent, wrong_disk, refused, .. } = self.chances;
+        let lost = if self.forgetful == Some(disk) { 1.0 } else { lost };
         let draw = self.rng.uniform();
         let bounds = [lost, torn, misdirected, misdirected_unaligned, refused];
         if draw >= bounds.iter().sum() {

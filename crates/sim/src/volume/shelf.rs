@@ -263,6 +263,14 @@ impl Shelf {
         may
     }
 
+    /// Another disk begins to lose all that is written to its rows, as far as that may be; or none.
+    pub fn forget(&mut self, now: Nanos) {
+        let member =
+            Some(self.rng.below(self.disks.len() as u64 + 1) as usize).filter(|&member| member < self.disks.len());
+        self.trace.say(now, || format!("DISK {member:?} FORGETS"));
+        self.mischief.forgetful = member;
+    }
+
     /// Something that is not the volume writes junk over a row of every `step`-th stripe, as far as that may be; the victims
     /// turn over all members, beginning anywhere.
     pub fn plague(&mut self, now: Nanos, step: u64) {

@@ -172,6 +172,7 @@ impl<'a, S: Subject> World<'a, S> {
             }
             Act::Exchange => self.exchange(),
             Act::Spoil => drop(self.shelf.spoil(self.now)),
+            Act::Forget => self.shelf.forget(self.now),
             Act::Blight => self.shelf.blight(self.now),
             Act::Hang => drop(self.lose(|shelf, now, slot| shelf.hang(now, slot))),
             Act::Return(survival) => {
@@ -184,6 +185,7 @@ impl<'a, S: Subject> World<'a, S> {
                 self.fork();
                 self.open();
             }
+            Act::ReadAll => self.copy(),
             Act::Plague(step) => self.shelf.plague(self.now, step),
             Act::Verify => {
                 let stripes = self.setting.geometry.stripes;
@@ -405,11 +407,16 @@ impl<'a, S: Subject> World<'a, S> {
         self.shelf.atlas.note_verified(begin);
     }
 
-    fn read_all(&mut self) {
+    /// Asks for every byte at once.
+    fn copy(&mut self) {
         let size = self.setting.geometry.size();
         for start in (0..size).step_by(64 << 10) {
             self.client.read(self.now, start..(start + (64 << 10)).min(size), &mut self.subject);
         }
+    }
+
+    fn read_all(&mut self) {
+        self.copy();
         self.wait("a read never ends", |world| !world.client.is_waiting());
     }
 
