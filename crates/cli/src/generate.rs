@@ -1,10 +1,10 @@
 //! `scrubjay generate`: man pages and completions, from the same table as the help.
 
-use crate::args::{Cli, Generate, Generated};
+use crate::args::{self, Generate, Generated};
 use crate::exit::Exit;
 use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 use scrubjay_device::output::{self, Existing};
 use std::io::Write;
@@ -13,7 +13,7 @@ use std::{fs, io};
 
 /// Writes what is asked for.
 pub fn run(args: &Generate) -> Result<Exit> {
-    let mut command = Cli::command();
+    let mut command = args::table();
     match &args.what {
         Generated::Completions { shell } => {
             let mut text = Vec::new();

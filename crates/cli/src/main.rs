@@ -26,13 +26,12 @@ mod tune;
 mod unwritable;
 mod volume;
 
-use args::{Cli, Verb};
-use clap::Parser;
+use args::Verb;
 use exit::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().verb {
+    let result = match args::parse().verb {
         None => disks::run(),
         Some(Verb::Scrub(args)) => scrub::run(&args),
         Some(Verb::Probe(args)) => probe::run(&args),

@@ -25,7 +25,7 @@ pub use source::{Disk, Service, Traces};
 pub use study::{Out, Studied, Study, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
 pub use tune::{SIZE_STEP, Tune};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::path::PathBuf;
 
 /// The command.
@@ -90,13 +90,48 @@ pub enum Generated {
     },
 }
 
+/// The table, its paragraphs to be wrapped to the width of whoever reads them.
+pub fn table() -> Command {
+    flowing(Cli::command())
+}
+
+/// What the words of this process ask for; where they are wrong, or ask for help, it ends here.
+pub fn parse() -> Cli {
+    Cli::from_arg_matches(&table().get_matches()).unwrap_or_else(|error| error.exit())
+}
+
+fn flowing(command: Command) -> Command {
+    let text = command.get_after_help().map(|text| flow(&text.to_string()));
+    let command = if let Some(text) = text { command.after_help(text) } else { command };
+    command.mut_subcommands(flowing)
+}
+
+/// Puts each paragraph on a line of its own: lines that follow one another, not indented, none of them a heading.
+fn flow(text: &str) -> String {
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    let mut lines = text.lines().peekable();
+    let mut flowing = String::new();
+    while let Some(line) = lines.next() {
+        flowing.push_str(line);
+        let goes_on = is_prose(line) && !line.ends_with(':') && lines.peek().is_some_and(|next| is_prose(next));
+        flowing.push(if goes_on { ' ' } else { '\n' });
+    }
+    flowing.trim_end().to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_table_is_sound() {
-        Cli::command().debug_assert();
+        table().debug_assert();
+    }
+
+    #[test]
+    fn paragraphs_flow_and_examples_stay() {
+        let text =
+            "Examples:\n  one   does this\n  two   does that\n\nWhat is said\nof both.\n\nExit codes:\n  0  fine";
+        assert_eq!(flow(text), text.replace("said\nof", "said of"));
     }
 }

@@ -14,14 +14,16 @@ Examples:
   nbdfuse /mnt/photos.img --unix /tmp/photos.sock &      a file, for losetup and mount
   nbd-client -unix /tmp/photos.sock /dev/nbd0            a block device
 
-Members may be named in any order. Up to as many may be missing as the volume has parities, or be there and not
-to be opened or read (--degraded no refuses that): what they held is rebuilt when it is asked for. Ctrl-C stops in order, and its last line says how the volume was left: the exit code
-is 1 if anything that was acknowledged may be lost, a request failed, or a member was lost meanwhile.
-After a crash only what was being written is looked at.
-Whoever can reach the address can read and write the volume: of unix:PATH, those whom --socket-mode lets in, of a
-port of this machine, all its users; commands are taken of root and of the server's own user only. TLS keeps what goes over the network from being read
-or changed on its way; it keeps nobody out unless --tls-client-ca says whom to let in. An address that other
-machines reach needs --tls require, or --insecure where a firewall or a tunnel stands before it.
+Members may be named in any order. Up to as many may be missing as the volume has parities, or be there and not to be
+opened or read (--degraded no refuses that): what they held is rebuilt when it is asked for. After a crash only what was
+being written is looked at. Ctrl-C stops in order, and its last line says how the volume was left: the exit code is 1 if
+anything that was acknowledged may be lost, a request failed, or a member was lost meanwhile.
+
+Whoever can reach the address can read and write the volume: of unix:PATH, those whom --socket-mode lets in; of a port
+of this machine, all its users. Commands are taken of root and of the server's own user only. TLS keeps what goes over
+the network from being read or changed on its way; it keeps nobody out unless --tls-client-ca says whom to let in. An
+address that other machines reach needs --tls require, or --insecure where a firewall or a tunnel stands before it.
+
 32 clients are served at a time; what they send and have not read yet takes 256 MiB together, and 1 MiB more each.";
 
 const TLS: &str = "TLS";
