@@ -269,18 +269,6 @@ impl Session {
         bytes >= if self.has_begun { BYTES_IN_FLIGHT_MAX } else { HAGGLED_MAX } || bytes > self.limit
     }
 
-    /// Are options still being haggled about?
-    pub fn is_negotiating(&self) -> bool {
-        matches!(
-            self.phase,
-            Phase::Flags
-                | Phase::Option
-                | Phase::OptionData { .. }
-                | Phase::Tls
-                | Phase::Unwanted { then: Then::OptionTooBig { .. }, .. }
-        )
-    }
-
     /// Will nothing more come of it, once what is under way has been replied to and sent?
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over)

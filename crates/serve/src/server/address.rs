@@ -61,7 +61,10 @@ impl FromStr for Address {
         if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
             return Ok(Address::Unix(path.into()));
         }
-        let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port.parse::<u16>());
+        // Colons within a host are those of IPv6, in brackets.
+        let is_host =
+            |host: &str| !host.is_empty() && (!host.contains(':') || host.starts_with('[') && host.ends_with(']'));
+        let port = text.rsplit_once(':').filter(|(host, _)| is_host(host)).map(|(_, port)| port.parse::<u16>());
         match port {
             Some(Ok(_)) => Ok(Address::Tcp(text.to_owned())),
             _ => Err(AddressError(text.to_owned())),
@@ -190,7 +193,8 @@ mod tests {
         for text in ["unix:/run/x.sock", "unix:relative", "localhost:10809", "127.0.0.1:0", "[::1]:10809"] {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
         }
-        for text in ["", "unix:", "localhost", ":10809", "localhost:port", "localhost:70000", "/run/x.sock"] {
+        let wrong = ["", "unix:", "localhost", ":10809", "localhost:port", "localhost:70000", "/run/x.sock"];
+        for text in wrong.into_iter().chain(["tcp:127.0.0.1:10809", "::1:10809", "[::1:10809"]) {
             assert!(text.parse::<Address>().unwrap_err().to_string().contains("unix:PATH"), "{text}");
         }
     }

@@ -163,11 +163,6 @@ impl TlsSession {
         self.session.return_payload(buffer, count)
     }
 
-    /// Are options still being haggled about, or keys?
-    pub fn is_negotiating(&self) -> bool {
-        self.session.is_negotiating()
-    }
-
     /// Did the client come to an agreement, so that it could ask for bytes?
     pub fn has_begun(&self) -> bool {
         self.session.has_begun()
