@@ -1,5 +1,6 @@
 //! Verifying what lies beside the rows: all copies of the superblocks, the intents, what was written while a member was out,
-//! and both places of each page of the written map, on every member. What is wrong is written again, and counts as a fault of its member.
+//! and both places of each page of the written map, on every member. What is wrong is written again, and counts as a fault
+//! of its member.
 //!
 //! Small damages would add up unseen otherwise: a volume is started from these, and read for nothing else.
 
