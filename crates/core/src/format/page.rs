@@ -3,6 +3,7 @@
 use super::fields::{Reader, Writer};
 use super::geometry::PAGE_HEAD_BYTES;
 use crate::buffer::Buffer;
+use crate::integrity::tag::NUMBER_END;
 use scrubjay_code::{crc32c, crc32c_extend};
 use std::fmt;
 
@@ -35,6 +36,8 @@ pub enum PageError {
     Array,
     /// It is another page.
     Index,
+    /// Its generation is none that a volume comes to.
+    Number,
 }
 
 impl Head {
@@ -66,6 +69,7 @@ impl Head {
             () if sum != checksum(page) => Err(PageError::Damaged),
             () if array != self.array => Err(PageError::Array),
             () if index != self.index => Err(PageError::Index),
+            () if generation.max(since) >= NUMBER_END => Err(PageError::Number),
             () => Ok((generation, since, bits)),
         }
     }
@@ -83,6 +87,7 @@ impl fmt::Display for PageError {
             PageError::Damaged => "the page is damaged",
             PageError::Array => "the page is another array's",
             PageError::Index => "another page lies there",
+            PageError::Number => "no volume comes to such a number",
         })
     }
 }

@@ -17,6 +17,9 @@ pub const ENTRY_BYTES: usize = 12;
 /// until it is written again.
 const LOST_BIT: u64 = 1 << 63;
 
+/// Numbers of writes, and generations, stay below: no array lives to see it, and what says so was made up.
+pub const NUMBER_END: u64 = 1 << 62;
+
 const SELF_SUM: usize = 4;
 const BODY_SUM: usize = 8;
 const ROLE: usize = 12;

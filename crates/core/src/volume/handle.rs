@@ -49,11 +49,22 @@ impl Handle {
 
     /// Has disks do all this, at once and in any order; waits for all of it. The ends are in the order of the operations.
     pub async fn ops(&self, ops: Vec<(Slot, OpKind)>) -> Vec<Ended> {
+        // Writes that their disk may lose still (none), and flushes (what they cover).
+        let mut marks: Vec<(usize, Option<u64>)> = Vec::new();
         let group = self.with(|state| {
             let disks = ops.iter().map(|&(member, _)| state.disk(member)).collect();
             let group = state.groups.begin(state.now, state.current, disks);
             for (index, (member, kind)) in ops.into_iter().enumerate() {
                 let disk = state.disk(member);
+                let cache = &mut state.members[member].cache;
+                match kind {
+                    OpKind::Write { is_durable: false, .. } => {
+                        cache.begin();
+                        marks.push((index, None));
+                    }
+                    OpKind::Flush => marks.push((index, Some(cache.mark()))),
+                    _ => (),
+                }
                 state.out.push_back((disk, Op { id: Groups::id(group, index), member, kind }));
             }
             group
@@ -63,11 +74,23 @@ impl Handle {
             None => Poll::Pending,
         })
         .await;
+        self.with(|state| {
+            for (index, mark) in marks {
+                let (disk, done) = &done[index];
+                let cache = &mut state.members[disk.member].cache;
+                match mark {
+                    None => cache.end(),
+                    Some(mark) if done.result.is_ok() => cache.flushed(mark),
+                    Some(_) => (),
+                }
+            }
+        });
         let ended = |(disk, done): (Disk, Done)| Ended { disk, buffer: done.buffer, result: done.result };
         done.into_iter().map(ended).collect()
     }
 
-    /// The same; writes that their disk refuses are tried once more, as errors may pass.
+    /// The same; writes that their disk refuses are tried once more, as errors may pass. Not durable ones where others wait
+    /// for a flush: what failed may have been the flush that they bring with them, and nobody would hear of it again.
     pub async fn ops_twice(&self, ops: Vec<(Slot, OpKind)>) -> Vec<Ended> {
         let place = |kind: &OpKind| match kind {
             OpKind::Write { offset, is_durable, .. } => Some((*offset, *is_durable)),
@@ -78,7 +101,9 @@ impl Handle {
         let (mut refused, mut again) = (Vec::new(), Vec::new());
         for (index, (ended, place)) in done.iter_mut().zip(places).enumerate() {
             if let (Err(Fault::Medium), Some((offset, is_durable))) = (ended.result, place)
-                && self.with(|state| state.is_current(ended.disk))
+                && self.with(|state| {
+                    state.is_current(ended.disk) && (!is_durable || state.members[ended.disk.member].cache.is_empty())
+                })
                 && let Some(buffer) = ended.buffer.take()
             {
                 again.push((ended.disk.member, OpKind::Write { offset, buffer, is_durable }));

@@ -13,6 +13,7 @@
 //! before all its rows are written or their members are known, durably, to be out; no repair is called one before it
 //! was read back.
 
+mod cache;
 mod disk;
 mod handle;
 mod intents;
@@ -55,9 +56,11 @@ use crate::format::returns::NoReturn;
 use crate::format::superblock::{MemberState, Superblock, Why};
 use crate::format::uuid::Uuid;
 use crate::format::written;
+use crate::integrity::tag::NUMBER_END;
 use crate::member::{Array, Done, Fault, Op, Slot};
 use crate::slots::Slots;
 use crate::units::Nanos;
+use cache::Cache;
 use handle::Handle;
 use ops::End;
 pub use options::{Options, Planted};
@@ -132,6 +135,7 @@ impl Volume {
                 },
                 faults: VecDeque::new(),
                 fault_row: None,
+                cache: Cache::default(),
             })
             .collect();
         let state = State {
@@ -265,7 +269,11 @@ impl Volume {
 
     /// Is this member out, and may another disk be put into its place now? Not while the volume opens, or takes one in there.
     pub fn can_take_in(&self, member: Slot) -> bool {
-        self.handle.with(|state| state.is_serving() && !state.is_attached(member) && !state.joining.contains(member))
+        self.handle.with(|state| {
+            // A slot that had all the members that can be counted was made up.
+            let is_countable = state.superblock.members[member].term < u16::MAX;
+            state.is_serving() && !state.is_attached(member) && !state.joining.contains(member) && is_countable
+        })
     }
 
     fn take_in(&mut self, now: Nanos, member: Slot, uuid: Uuid, bytes: u64, is_back: bool) {
@@ -283,6 +291,8 @@ impl Volume {
     /// Writes nothing with a number below this any more. A disk that was a member before may have gone on without the
     /// others: told its write mark before it is taken in, nothing that it still holds looks newer than what is written here.
     pub fn skip_write_numbers(&mut self, below: u64) {
+        // There must be room for all that will ever be written, whatever a disk says.
+        let below = below.min(NUMBER_END / 2);
         self.handle.with(|state| state.write_number = state.write_number.max(below));
     }
 
@@ -396,7 +406,7 @@ impl Array for Volume {
     fn handle(&mut self, now: Nanos, done: Done) {
         self.handle.with(|state| {
             state.now = state.now.max(now);
-            match state.groups.end(done) {
+            match state.groups.end(now, done) {
                 End::Noted => {}
                 End::Last(task) => state.ready.push_back(task),
                 End::Late(buffer) => state.recycle(buffer),

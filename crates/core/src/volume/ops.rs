@@ -17,6 +17,8 @@ pub(super) const GROUP_OPS_MAX: usize = 1 << 16;
 pub(super) struct Groups {
     groups: Vec<Group>,
     free: Vec<usize>,
+    /// When each member ended something last.
+    answered: Vec<Nanos>,
 }
 
 #[derive(Default)]
@@ -64,7 +66,7 @@ impl Groups {
     }
 
     /// Takes note of an end.
-    pub fn end(&mut self, done: Done) -> End {
+    pub fn end(&mut self, now: Nanos, done: Done) -> End {
         let (group, index) = (done.id.0 as usize / GROUP_OPS_MAX, done.id.0 as usize % GROUP_OPS_MAX);
         let entry = &mut self.groups[group];
         if let Some(place) = entry.late.iter().position(|&(late, _)| late == index) {
@@ -75,6 +77,9 @@ impl Groups {
             return End::Late(done.buffer);
         }
         assert!(entry.done[index].is_none(), "an operation ends once");
+        let member = entry.disks[index].member;
+        self.answered.resize(self.answered.len().max(member + 1), Nanos::ZERO);
+        self.answered[member] = now;
         entry.done[index] = Some(done);
         entry.left -= 1;
         if entry.left == 0 { End::Last(entry.task) } else { End::Noted }
@@ -98,12 +103,15 @@ impl Groups {
         tasks
     }
 
-    /// The disks that were asked for something at `before` or earlier, and have not answered.
-    pub fn overdue(&self, before: Nanos) -> Vec<Disk> {
+    /// The disks that were asked for something at `before` or earlier and have not answered, nor anything else since; and those
+    /// that were asked at `long_before`.
+    pub fn overdue(&self, before: Nanos, long_before: Nanos) -> Vec<Disk> {
+        let is_silent = |disk: &Disk| self.answered.get(disk.member).is_none_or(|&answered| answered <= before);
         let mut disks: Vec<Disk> = Vec::new();
         for entry in self.groups.iter().filter(|entry| entry.left > 0 && entry.begun <= before) {
             let unanswered = entry.done.iter().zip(&entry.disks).filter(|(done, _)| done.is_none());
-            disks.extend(unanswered.map(|(_, disk)| *disk));
+            let overdue = unanswered.map(|(_, disk)| *disk);
+            disks.extend(overdue.filter(|disk| entry.begun <= long_before || is_silent(disk)));
         }
         disks.sort_unstable();
         disks.dedup();
@@ -154,15 +162,28 @@ mod tests {
         let (slow, quick) = (Disk { member: 0, term: 0 }, Disk { member: 1, term: 0 });
         let mut groups = Groups::default();
         let group = groups.begin(Nanos(5), 7, vec![slow, quick]);
-        assert!(matches!(groups.end(done(group, 1)), End::Noted));
-        assert_eq!((groups.overdue(Nanos(4)), groups.overdue(Nanos(5))), (vec![], vec![slow]));
+        assert!(matches!(groups.end(Nanos(5), done(group, 1)), End::Noted));
+        let overdue = |groups: &Groups, before| groups.overdue(Nanos(before), Nanos::ZERO);
+        assert_eq!((overdue(&groups, 4), overdue(&groups, 5)), (vec![], vec![slow]));
         assert_eq!((groups.give_up(quick), groups.give_up(slow)), (vec![], vec![7]));
         let ends: Vec<_> = groups.take(group).unwrap().into_iter().map(|(disk, done)| (disk, done.result)).collect();
         assert_eq!(ends, [(slow, Err(Fault::Gone)), (quick, Ok(()))]);
         let next = groups.begin(Nanos(6), 8, vec![slow]);
         assert!(next != group && groups.is_late(0) && !groups.is_late(1), "its number is not used again before");
-        assert!(matches!(groups.end(done(group, 0)), End::Late(None)));
-        assert!(matches!(groups.end(done(next, 0)), End::Last(8)) && !groups.is_late(0));
+        assert!(matches!(groups.end(Nanos(7), done(group, 0)), End::Late(None)));
+        assert!(matches!(groups.end(Nanos(7), done(next, 0)), End::Last(8)) && !groups.is_late(0));
         assert_eq!(groups.begin(Nanos(6), 9, vec![slow]), group);
+    }
+
+    #[test]
+    fn a_long_queue_is_no_disk_that_hangs() {
+        let disk = Disk { member: 0, term: 0 };
+        let mut groups = Groups::default();
+        let group = groups.begin(Nanos(5), 7, vec![disk, disk]);
+        assert_eq!(groups.overdue(Nanos(30), Nanos::ZERO), [disk]);
+        groups.end(Nanos(31), done(group, 1));
+        assert_eq!(groups.overdue(Nanos(30), Nanos::ZERO), []);
+        // It ends others, and never this one.
+        assert_eq!(groups.overdue(Nanos(30), Nanos(5)), [disk]);
     }
 }

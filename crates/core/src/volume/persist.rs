@@ -55,13 +55,18 @@ pub(super) async fn commit(handle: &Handle, change: impl FnOnce(&mut Superblock)
         state.superblock_rounds.wanted += 1;
         state.superblock_rounds.wanted
     });
+    known(handle, wanted).await;
+}
+
+/// Waits until this round of superblocks is over.
+async fn known(handle: &Handle, wanted: u64) {
     rounds(handle, wanted, |state| &mut state.superblock_rounds, Queue::Superblock, superblock_round).await;
 }
 
 /// Waits until it is durable which members are out by now: what is acknowledged without them rests on that.
 pub(super) async fn outs_known(handle: &Handle) {
     let wanted = handle.with(|state| state.superblock_rounds.wanted);
-    rounds(handle, wanted, |state| &mut state.superblock_rounds, Queue::Superblock, superblock_round).await;
+    known(handle, wanted).await;
 }
 
 /// Waits for round `wanted`, running rounds if nobody else does.
@@ -156,14 +161,22 @@ fn write(offset: u64, buffer: Buffer) -> OpKind {
     OpKind::Write { offset, buffer, is_durable: true }
 }
 
-/// Does writes to several members; those that fail are taken out, and that is made known by a later round. Who that is.
+/// Does writes to several members. Those that fail are out when this returns, and that is made known by a later round: whoever
+/// acknowledges anything waits for it ([`outs_known`]). Who that is.
 pub(super) async fn write_all(handle: &Handle, ops: Vec<(Slot, OpKind)>) -> Slots {
     let done = handle.ops_twice(ops).await;
     let failed = failed(handle, done);
     let members = failed.keys().map(|disk| disk.member).collect();
     for (disk, why) in failed {
-        let handle = handle.clone();
-        handle.clone().spawn(async move { take_out(&handle, disk, why).await });
+        let wanted = handle.with(|state| {
+            let is_to_be_told = let_go(state, disk, why);
+            state.superblock_rounds.wanted += u64::from(is_to_be_told);
+            is_to_be_told.then_some(state.superblock_rounds.wanted)
+        });
+        if let Some(wanted) = wanted {
+            let own = handle.clone();
+            handle.spawn(async move { known(&own, wanted).await });
+        }
     }
     members
 }
@@ -179,32 +192,34 @@ pub(super) fn failed(handle: &Handle, done: Vec<Ended>) -> BTreeMap<Disk, Why> {
 /// Takes a member out of the volume, and returns once the others know it durably. What it held is rebuilt from the
 /// others from now on. When that is too much to lose, the volume writes no more.
 pub(super) async fn take_out(handle: &Handle, disk: Disk, why: Why) {
-    let member = disk.member;
-    let is_here = handle.with(|state| {
-        if state.disk(member) != disk {
-            return false; // what an old disk says does not concern the one that is in its place now
-        }
-        if !state.is_attached(member) {
-            return true; // somebody else is at it: it is known when the next round is over
-        }
-        if state.can_spare(member) {
-            state.members[member].state = MemberState::Failed(why);
-            state.members[member].ahead.clear();
-            state.members[member].lacks = None;
-            state.superblock.members[member].left = state.members[member].generation_known;
-            if !state.is_planted(Planted::ForgetWhatWasUnderWay) {
-                state.intents.goes_away();
-            }
-            let tasks = state.groups.give_up(disk);
-            state.ready.extend(tasks);
-        } else {
-            state.is_broken = true; // it stays, to be read as far as it can be
-        }
-        true
-    });
-    if is_here {
+    if handle.with(|state| let_go(state, disk, why)) {
         commit(handle, |_| ()).await;
     }
+}
+
+/// From here on nobody counts on this disk. Is that to be made known?
+fn let_go(state: &mut State, disk: Disk, why: Why) -> bool {
+    let member = disk.member;
+    if state.disk(member) != disk {
+        return false; // what an old disk says does not concern the one that is in its place now
+    }
+    if !state.is_attached(member) {
+        return true; // somebody else is at it: it is known when the next round is over
+    }
+    if state.can_spare(member) {
+        state.members[member].state = MemberState::Failed(why);
+        state.members[member].ahead.clear();
+        state.members[member].lacks = None;
+        state.superblock.members[member].left = state.members[member].generation_known;
+        if !state.is_planted(Planted::ForgetWhatWasUnderWay) {
+            state.intents.goes_away();
+        }
+        let tasks = state.groups.give_up(disk);
+        state.ready.extend(tasks);
+    } else {
+        state.is_broken = true; // it stays, to be read as far as it can be
+    }
+    true
 }
 
 /// Makes a region dirty on all members before something is written into it; ended by [`State::intents`]' `end`.
@@ -360,7 +375,7 @@ async fn flush_round(handle: &Handle) {
             first.into_iter().map(|page| written_page(state, page)).collect()
         });
         flush_members(handle).await;
-        let is_last = pages.len() < PAGES_AT_ONCE;
+        let is_last = owed.len() == 0;
         write_pages(handle, pages).await;
         if is_last {
             break;

@@ -13,6 +13,11 @@ use crate::slots::Slots;
 pub(super) async fn put(handle: &Handle, stripe: u64, output: Output, is_durable: bool) -> Result<(), Failure> {
     let mut parts: Vec<(usize, bool, Buffer)> = output.rows.into_iter().map(|(slot, row)| (slot, true, row)).collect();
     parts.extend(output.appendices.into_iter().map(|(slot, appendix)| (slot, false, appendix)));
+    // What was announced may be on no member any more that counts.
+    if handle.with(|state| state.is_broken) {
+        handle.with(|state| state.recycle(parts.into_iter().map(|(_, _, buffer)| buffer)));
+        return Err(Failure::Io);
+    }
     let (written, ops) = handle.with(|state| {
         // All of them, not only those that somebody wrote to: the first write of a stripe lays zeros beside what it brings.
         let written: Slots = parts.iter().map(|(slot, ..)| *slot).filter(|slot| *slot < state.shape().data).collect();

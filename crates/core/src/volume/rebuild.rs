@@ -55,10 +55,8 @@ pub(super) async fn take_in(handle: Handle, slot: Slot, uuid: Uuid, is_back: boo
         state.members[slot].generation_known = 0;
         state.members[slot].ahead.clear();
         state.members[slot].lacks = is_back.then(|| state.intents.away.clone());
-        if is_back {
-            // What was read while it was out was not read of it.
-            state.read_status.clear_all();
-        }
+        // What was read before was not read of it; also of a new disk, which may be the old one, wiped at its ends only.
+        state.read_status.clear_all();
         state.members[slot].stripes_vouched = 0;
         state.members[slot].faults.clear();
         state.superblock.members[slot].uuid = uuid;
@@ -291,6 +289,10 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     }
     let mut resolved = marks::resolve(handle, stripe).await;
     if !resolved.lost.is_empty() {
+        if handle.with(|state| is_waited_for(state, stripe, mine)) {
+            resolved.recycle(handle);
+            return Run::Undecided;
+        }
         if handle.with(|state| state.geometry.scheme.checks_itself()) {
             resolved.recycle(handle);
             return given_up(handle, disk, stripe, mine).await;
@@ -331,9 +333,9 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
             };
             slots.iter().zip(&rows).map(write).collect::<Vec<_>>()
         });
-        let done = handle.ops(ops).await;
+        let done = handle.ops_twice(ops).await;
         if done.iter().any(|done| done.result.is_err()) {
-            continue;
+            break;
         }
         is_right = are_there(handle, disk, stripe, slots.iter().copied().zip(&rows)).await;
         if is_right {
@@ -348,6 +350,15 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
         state.members[member].ahead.insert(stripe);
         Run::Done
     })
+}
+
+/// Is another member of this stripe out, and not replaced, that may know what is lost now when it comes back? Where rows prove
+/// themselves nothing is destroyed by going on, and the stripes behind this one need it; unless none of them can be rebuilt.
+fn is_waited_for(state: &State, stripe: u64, mine: Slots) -> bool {
+    let is_out = |slot: usize| !state.is_attached(state.geometry.layout.place(stripe, slot).disk);
+    let is_anybody_out = (0..state.shape().slots()).any(|slot| !mine.contains(slot) && is_out(slot));
+    let can_go_on = state.geometry.scheme.checks_itself() && state.missing(stripe).count() <= state.shape().parity;
+    is_anybody_out && !can_go_on
 }
 
 /// Does the disk, which does not count as holding them, show these rows of a stripe?

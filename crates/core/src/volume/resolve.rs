@@ -89,8 +89,9 @@ pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
 fn fate(rows: &Rows, judgement: &Judgement, lost: Slots) -> Fate {
     let standing = |slot: usize| rows.evidence.rows[slot].standing;
     let is_silent = |slot: usize| !matches!(standing(slot), Standing::Missing | Standing::Unreadable);
-    let is_disputed = !(judgement.lost - judgement.erased).is_empty();
-    if is_disputed || judgement.erased.iter().all(is_silent) {
+    // One number of two contents stays one, whoever comes back. Of sums that contradict each other, a list more may decide.
+    let is_ambiguous = rows.evidence.scheme.has_versions() && !(judgement.lost - judgement.erased).is_empty();
+    if is_ambiguous || judgement.erased.iter().all(is_silent) {
         return Fate::Final;
     }
     let is_worthless = |&slot: &usize| match standing(slot) {

@@ -1,5 +1,6 @@
 //! What all tasks of a volume share: its numbers, its members, its maps, and the queues to and from its pump.
 
+use super::cache::Cache;
 use super::disk::Disk;
 use super::intents::Intents;
 use super::locks::Locks;
@@ -48,6 +49,9 @@ pub(super) enum Queue {
 
 const QUEUES: usize = 5;
 
+/// So many deadlines long one operation may take while the same disk ends others: a long queue is no disk that hangs.
+const PATIENCE: u64 = 10;
+
 /// Where the volume is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
@@ -90,6 +94,8 @@ pub(super) struct Member {
     pub faults: VecDeque<Nanos>,
     /// The row of the last one.
     pub fault_row: Option<u64>,
+    /// What may still be lost with its disk's cache.
+    pub cache: Cache,
 }
 
 pub(super) struct State {
@@ -272,10 +278,15 @@ impl State {
         self.looked_at.saturating_add(Nanos(self.options.op_deadline.0 / 4))
     }
 
-    /// Disks in use that owe an answer for longer than they may.
+    /// Disks in use that owe an answer for longer than they may, and gave none to anything else meanwhile.
     pub fn overdue(&self) -> Vec<Disk> {
         let Some(before) = self.now.0.checked_sub(self.options.op_deadline.0) else { return Vec::new() };
-        self.groups.overdue(Nanos(before)).into_iter().filter(|&disk| self.is_current(disk)).collect()
+        let long_before = self.now.0.saturating_sub(PATIENCE * self.options.op_deadline.0);
+        self.groups
+            .overdue(Nanos(before), Nanos(long_before))
+            .into_iter()
+            .filter(|&disk| self.is_current(disk))
+            .collect()
     }
 
     /// Disks that hang, and are to be let go; from time to time. When more of them hang at once than can be spared, it is

@@ -21,6 +21,7 @@ mod crashes;
 mod edges;
 mod mutants;
 mod promises;
+mod refusals;
 mod returns;
 
 const MEMBER_BYTES: u64 = 3 << 20;
@@ -37,6 +38,8 @@ struct Rig {
     holds_flushes: bool,
     /// Do members give what they have, and take nothing?
     is_full: bool,
+    /// Is it so beside the rows only?
+    is_full_beside: bool,
     /// The member whose next flush fails.
     is_unflushable: Option<usize>,
     geometry: Geometry,
@@ -92,6 +95,7 @@ impl Rig {
             holds_superblocks: false,
             holds_flushes: false,
             is_full: false,
+            is_full_beside: false,
             is_unflushable: None,
             geometry,
             next: 0,
@@ -173,6 +177,9 @@ impl Rig {
                 (Some(buffer), Ok(()))
             }
             OpKind::Write { buffer, .. } if self.is_full => (Some(buffer), Err(Fault::Medium)),
+            OpKind::Write { offset, buffer, .. } if self.is_full_beside && self.geometry.row_at(offset).is_none() => {
+                (Some(buffer), Err(Fault::Medium))
+            }
             OpKind::Write { offset, buffer, .. } if self.refuses == Some((op.member, offset)) => {
                 self.refuses = None;
                 (Some(buffer), Err(Fault::Medium))

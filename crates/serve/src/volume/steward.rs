@@ -275,6 +275,10 @@ impl Steward {
         }
         let array = self.volume.superblock().array;
         if let Some(before) = disk.superblock().ok().filter(|before| before.array == array) {
+            // By another path it may be the disk that hangs still, and what it was asked to write may yet come.
+            if self.volume.is_owed_by(before.slot) {
+                return Err(refusal(path, before.slot, NoReturn::Busy));
+            }
             self.volume.skip_write_numbers(before.write_mark);
         }
         let uuid = new_uuid().map_err(|error| error.to_string())?;

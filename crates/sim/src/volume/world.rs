@@ -351,7 +351,8 @@ impl<'a, S: Subject> World<'a, S> {
         self.wait("an operation never ends", |world| world.shelf.next_end().is_none());
         self.shelf.suspected.fill(Nanos::ZERO);
         for _ in 0..self.shelf.disks.len() {
-            self.exchange();
+            // All of them: a rebuild may wait for another member that is out.
+            (0..self.shelf.disks.len()).for_each(|_| self.exchange());
             self.wait("a rebuild never ends", |world| !world.is_rebuilding());
         }
         self.wait("a member never comes back", |world| !world.shelf.atlas.lacking.contains(&true));

@@ -152,7 +152,7 @@ impl Geometry {
         // Each of them lies before the next one, and the last one before the superblocks at the end.
         let ends = [
             (HEAD_BYTES + TAIL_BYTES, self.intent_offset),
-            (self.intent_offset.saturating_add(self.intent_pages * self.block_bytes), self.written_offset),
+            (self.away_page_offset(0).saturating_add(self.intent_pages * self.block_bytes), self.written_offset),
             (self.written_offset.saturating_add(2 * self.written_pages * WRITTEN_PAGE_BYTES), self.data_offset),
             (self.data_offset.saturating_add(self.rows.saturating_mul(self.row_bytes())), self.data_end_max()),
         ];

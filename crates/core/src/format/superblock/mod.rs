@@ -13,6 +13,7 @@ use super::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES};
 use super::uuid::Uuid;
 use crate::buffer::Buffer;
 use crate::integrity::scheme::Scheme;
+use crate::integrity::tag::NUMBER_END;
 use crate::layout::{DISKS_MAX, Layout, LayoutKind};
 use crate::plan::Shape;
 use crate::units::UnixSeconds;
@@ -211,7 +212,8 @@ impl Superblock {
             _ => true,
         };
         let rules = [
-            (self.generation > 0, "the generation"),
+            ((1..NUMBER_END).contains(&self.generation), "the generation"),
+            (self.write_mark < NUMBER_END, "the write mark"),
             (self.name.len() <= NAME_BYTES_MAX && !self.name.contains(char::is_control), "the name"),
             (self.members.len() == self.geometry.layout.disks(), "the number of members"),
             (self.slot < self.members.len(), "the slot"),
@@ -419,13 +421,13 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_comes_back(
-            name in "[ -~äé✓]{0,20}", numbers in any::<[u64; 4]>(), generation in 1u64.., is_clean in any::<bool>(),
+            name in "[ -~äé✓]{0,20}", numbers in any::<[u64; 4]>(), generation in 1..NUMBER_END, is_clean in any::<bool>(),
             members in prop::collection::vec((any::<[u8; 16]>(), any::<u16>(), states(), any::<u32>()), 6), slot in 0usize..6,
         ) {
             let members = members.into_iter().map(|(uuid, term, state, faults)| MemberRecord { uuid: Uuid(uuid), term, state, faults, left: 0 });
             let written = Superblock {
                 array: Uuid::of_random([numbers[3] as u8; 16]), name, created: UnixSeconds(numbers[0]), last_started: UnixSeconds(numbers[1]),
-                generation, write_mark: numbers[2], is_clean, slot, starts: [numbers[0]; STARTS_MAX], map_sum: numbers[1] as u32, members: members.collect(), ..superblock()
+                generation, write_mark: numbers[2] % NUMBER_END, is_clean, slot, starts: [numbers[0]; STARTS_MAX], map_sum: numbers[1] as u32, members: members.collect(), ..superblock()
             };
             prop_assert_eq!(Superblock::decode(&written.encode()), Ok(written));
         }

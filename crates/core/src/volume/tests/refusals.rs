@@ -1,0 +1,155 @@
+//! What members refuse, forget or lack while others rest on it: nothing is acknowledged before that is known, and nothing is
+//! destroyed that somebody who is away may still prove.
+
+use super::promises::{members_of, right, superblock};
+use super::*;
+use crate::format::returns::NoReturn;
+use crate::format::superblock::{MemberState, Why};
+
+fn state(rig: &Rig, member: usize) -> MemberState {
+    rig.volume.status().members[member].0
+}
+
+fn readd(rig: &mut Rig, member: usize) -> Result<(), NoReturn> {
+    let theirs = superblock(&rig.members[member]);
+    rig.volume.readd(Nanos(rig.now), &theirs, Uuid([77; 16]), MEMBER_BYTES)
+}
+
+fn row_of(rig: &Rig, stripe: u64, slot: usize) -> (usize, std::ops::Range<usize>) {
+    let (member, at) = rig.place(stripe, slot);
+    (member, at..at + rig.geometry.row_bytes() as usize)
+}
+
+#[test]
+fn nothing_is_acknowledged_that_rests_on_what_all_members_refused() {
+    for scheme in Scheme::ALL {
+        let mut rig = Rig::new(scheme, LayoutKind::Rotating, 2, 1);
+        rig.write(0, &vec![7; 2 * CHUNK as usize]);
+        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        // The intents are there, the rows are taken, the written map is not.
+        rig.is_full_beside = true;
+        let data = Buffer::copy_of(&vec![8; 2 * CHUNK as usize]);
+        let reply = rig.ask(Request::Write { offset: 2 * CHUNK, data, is_durable: true });
+        assert_eq!(reply, Reply::Failed(Failure::Io), "{scheme}");
+        assert!(rig.volume.status().is_broken, "{scheme}");
+    }
+}
+
+#[test]
+fn no_row_is_written_that_no_member_was_told_of() {
+    for scheme in Scheme::ALL {
+        let mut rig = Rig::new(scheme, LayoutKind::Rotating, 2, 1);
+        rig.write(0, &vec![7; 2 * CHUNK as usize]);
+        rig.wait(20_000_000_000);
+        let rows = rig.geometry.data_offset as usize;
+        let before: Vec<Vec<u8>> = rig.members.iter().map(|member| member[rows..].to_vec()).collect();
+        rig.is_full_beside = true;
+        let data = Buffer::copy_of(&[8; 100]);
+        let reply = rig.ask(Request::Write { offset: 0, data, is_durable: false });
+        assert_eq!(reply, Reply::Failed(Failure::Io), "{scheme}");
+        assert!(
+            rig.members
+                .iter()
+                .zip(&before)
+                .all(|(member, before)| member[rows..rows + before.len() - 32768] == before[..before.len() - 32768]),
+            "{scheme}"
+        );
+    }
+}
+
+#[test]
+fn a_durable_write_that_fails_beside_others_that_nobody_flushed_costs_its_member() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.write(0, &vec![7; 2 * CHUNK as usize]);
+    // Another region's intents, of the same page: the first are not flushed yet.
+    rig.refuses = Some((1, rig.geometry.intent_page_offset(0)));
+    let far = rig.geometry.region_stripes * 5 * 2 * CHUNK;
+    rig.write(far, &vec![8; 2 * CHUNK as usize]);
+    assert_eq!((rig.refuses, state(&rig, 1)), (None, MemberState::Failed(Why::Refused)));
+}
+
+#[test]
+fn a_rebuild_waits_for_a_member_that_may_know_what_is_lost_without_it() {
+    for scheme in Scheme::ALL {
+        let mut rig = Rig::new(scheme, LayoutKind::Rotating, 2, 1);
+        let size = rig.volume.size().min(200 * 2 * CHUNK);
+        rig.write(0, &vec![7; size as usize]);
+        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        rig.wait(20_000_000_000);
+        rig.volume.fail(Nanos(rig.now), 0);
+        rig.pump();
+        rig.members[0].fill(0);
+        rig.volume.replace(Nanos(rig.now), 0, Uuid([9; 16]), MEMBER_BYTES);
+        let first = row_of(&rig, 20, 0);
+        rig.pump_until(|rig| {
+            rig.members[0][first.1.clone()].iter().any(|byte| *byte != 0)
+                || matches!(state(rig, 0), MemberState::Rebuilding { stripes_done: 64.. })
+        });
+        // Killed; and started while the cable of another one is loose.
+        let (mut members, geometry) = members_of(&mut rig);
+        let away = std::mem::take(&mut members[1]);
+        let rows = geometry.data_offset as usize..(MEMBER_BYTES - 32768) as usize;
+        let before = members[2][rows.clone()].to_vec();
+        let mut rig = Rig::start(members, geometry);
+        rig.wait(60_000_000_000);
+        assert!(matches!(state(&rig, 0), MemberState::Rebuilding { .. }), "{scheme}: {:?}", state(&rig, 0));
+        assert!(rig.members[2][rows] == before, "{scheme}: something was written over");
+        // It is there again.
+        rig.members[1] = away;
+        assert_eq!(readd(&mut rig, 1), Ok(()), "{scheme}");
+        rig.pump();
+        rig.wait(60_000_000_000);
+        assert_eq!([0, 1, 2].map(|member| state(&rig, member)), [MemberState::Active; 3], "{scheme}");
+        assert!(rig.read(0, size) == right(7, size), "{scheme}");
+    }
+}
+
+#[test]
+fn what_was_read_of_a_disk_says_nothing_of_the_next_one_in_its_place() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; 4 * CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert!(rig.read(0, CHUNK) == right(7, CHUNK));
+    let (member, row) = row_of(&rig, 0, 0);
+    let old = rig.members[member][row.clone()].to_vec();
+    rig.volume.fail(Nanos(rig.now), member);
+    rig.pump();
+    rig.write(0, &vec![8; CHUNK as usize]);
+    rig.volume.replace(Nanos(rig.now), member, Uuid([9; 16]), MEMBER_BYTES);
+    rig.pump();
+    assert_eq!(state(&rig, member), MemberState::Active);
+    // Its cache showed what it never wrote: the same disk as before, its row is whole.
+    rig.members[member][row].copy_from_slice(&old);
+    assert!(rig.read(0, CHUNK) == right(8, CHUNK));
+}
+
+#[test]
+fn sums_that_contradict_each_other_wait_for_the_list_that_decides() {
+    let mut rig = Rig::new(Scheme::Hybrid2, LayoutKind::Rotating, 4, 1);
+    rig.write(0, &vec![7; 4 * CHUNK as usize]);
+    let (member, row) = row_of(&rig, 0, 2);
+    let old = rig.members[member][row.clone()].to_vec();
+    rig.write(2 * CHUNK, &vec![8; CHUNK as usize]);
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    rig.wait(20_000_000_000);
+    rig.members[member][row].copy_from_slice(&old);
+    let (parity, _) = row_of(&rig, 0, 4);
+    rig.volume.fail(Nanos(rig.now), parity);
+    rig.pump();
+    let chunk = 2 * CHUNK as usize..3 * CHUNK as usize;
+    assert!(rig.read(0, 4 * CHUNK)[chunk] == vec![None; CHUNK as usize], "nobody can tell now");
+    assert_eq!(readd(&mut rig, parity), Ok(()));
+    rig.pump();
+    assert!(rig.read(2 * CHUNK, CHUNK) == right(8, CHUNK));
+    assert!(rig.read(0, 4 * CHUNK)[..2 * CHUNK as usize] == right(7, 2 * CHUNK));
+}
+
+#[test]
+fn a_disk_that_says_it_wrote_without_end_leaves_room_for_more() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
+    rig.volume.skip_write_numbers(u64::MAX);
+    rig.write(0, &[7; 512]);
+    assert!(rig.read(0, 512) == right(7, 512));
+    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert!(superblock(&rig.members[0]).write_mark > 1 << 60);
+}
