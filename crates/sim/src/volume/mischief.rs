@@ -25,7 +25,7 @@ pub struct Chances {
     pub misread: f64,
     /// It returns bytes between two.
     pub misread_unaligned: f64,
-    /// A write cannot be done, and what was there cannot be read any more.
+    /// A write cannot be done, and what was there cannot be read any more; one beside the rows cannot; or a flush.
     pub refused: f64,
     /// A write of a superblock, the intents or the written map is lost, or torn.
     pub beside: f64,
@@ -193,6 +193,11 @@ impl Mischief {
             return Fate::HONEST;
         }
         Fate { stale_from: Some(self.rng.below(len / self.geometry.block_bytes)), is_latent: false }
+    }
+
+    /// Does a disk refuse to flush, or a write beside the rows? It may be taken out for that.
+    pub fn refuses(&mut self, member: usize, disks: &[MemberDisk], atlas: &Atlas) -> bool {
+        self.rng.uniform() < self.chances.refused && atlas.allows_loss(disks, member)
     }
 
     /// Where a read of `len` bytes at `offset` really reads; nothing when it does as it was told.

@@ -51,6 +51,8 @@ pub struct Shelf {
     /// The disk that ends nothing any more, and what it has begun since.
     hung: Option<usize>,
     held: Vec<usize>,
+    /// Does the volume wait for it?
+    is_held_up: bool,
     ends: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
     started: u64,
     trace: Trace,
@@ -102,6 +104,7 @@ impl Shelf {
             under_way: Vec::new(),
             hung: None,
             held: Vec::new(),
+            is_held_up: false,
             ends: BinaryHeap::new(),
             started: 0,
             trace,
@@ -171,10 +174,7 @@ impl Shelf {
                 (Some(buffer), result)
             }
             _ if is_gone => (None, Err(Fault::Gone)),
-            OpKind::Flush => {
-                self.disks[member].flushed(mark);
-                (None, Ok(()))
-            }
+            OpKind::Flush => (None, self.flush(now, member, mark)),
             OpKind::Discard { offset, len } => {
                 let outcomes = [Discarded::Kept, Discarded::Zeroed, Discarded::Junk];
                 self.disks[member].discard(offset, len, outcomes[self.rng.below(3) as usize]);
@@ -198,6 +198,11 @@ impl Shelf {
         self.trace.say(now, || format!("DISK {member} HANGS"));
         (self.hung, self.suspected[member]) = (Some(member), Nanos::MAX);
         self.atlas.lacks(&self.disks, member);
+    }
+
+    /// The disk that hangs, if one does.
+    pub fn hung(&self) -> Option<usize> {
+        self.hung
     }
 
     /// It ends all of it, at last.
@@ -410,8 +415,9 @@ impl Shelf {
         self.atlas.lacks(&self.disks, member);
     }
 
-    /// A disk is pulled and put in again: what is under way on it ends as gone.
+    /// A disk is pulled and put in again: what is under way on it ends as gone, and its cache was without power.
     pub fn put_back(&mut self, now: Nanos, member: usize) {
+        self.disks[member].crash(&[], Survival::Blocks(0.5), &mut self.rng);
         self.disks[member].incarnation += 1;
         if self.hung == Some(member) {
             self.release(now);
@@ -437,8 +443,48 @@ impl Shelf {
         self.disks[member].read(offset, buffer)
     }
 
+    /// What waits for a flush that fails may be lost: [`Shelf::put_back`].
+    fn flush(&mut self, now: Nanos, member: usize, mark: u64) -> Result<(), Fault> {
+        if !self.mischief.refuses(member, &self.disks, &self.atlas) {
+            self.disks[member].flushed(mark);
+            return Ok(());
+        }
+        self.suspect(now, member);
+        Err(Fault::Medium)
+    }
+
+    /// For a while this member may be taken out, for it refused something.
+    fn suspect(&mut self, now: Nanos, member: usize) {
+        self.suspected[member] = now + self.patience();
+        self.atlas.lacks(&self.disks, member);
+    }
+
+    /// So much later everybody has heard of what was refused.
+    fn patience(&self) -> Nanos {
+        let Latency { least, spread, .. } = self.latency;
+        Nanos(1000 * (least.0 + spread.0))
+    }
+
+    /// Nobody hears of anything that was asked together with what a disk that hangs was asked, not before that one is let go.
+    /// Is there one now?
+    pub fn hold_up(&mut self, now: Nanos, is_now: bool) {
+        if !std::mem::replace(&mut self.is_held_up, is_now) && !is_now {
+            return;
+        }
+        let until = now + self.patience();
+        for (slot, suspected) in self.suspected.iter_mut().enumerate() {
+            if *suspected != Nanos::ZERO && self.atlas.lacking[slot] {
+                *suspected = (*suspected).max(until);
+            }
+        }
+    }
+
     fn write(&mut self, now: Nanos, member: usize, offset: u64, data: &[u8], is_durable: bool) -> Result<(), Fault> {
         if self.geometry.row_at(offset).is_none() {
+            if self.mischief.refuses(member, &self.disks, &self.atlas) {
+                self.suspect(now, member);
+                return Err(Fault::Medium);
+            }
             let len = data.len() as u64;
             let fate = self.mischief.harm_beside(member, len, &self.disks, &self.atlas);
             self.disks[member].write(offset, data, is_durable, fate);
@@ -450,9 +496,7 @@ impl Shelf {
         let harm = self.mischief.harm((member, offset, data), is_durable, &self.disks, &self.atlas);
         if harm.is_refused {
             self.disks[member].spoil(offset, data.len() as u64);
-            let Latency { least, spread, .. } = self.latency;
-            self.suspected[member] = now + Nanos(1000 * (least.0 + spread.0));
-            self.atlas.lacks(&self.disks, member);
+            self.suspect(now, member);
         } else {
             self.disks[member].write(offset, data, is_durable, harm.fate);
         }

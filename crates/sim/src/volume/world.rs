@@ -489,6 +489,8 @@ impl<'a, S: Subject> World<'a, S> {
         let health = self.subject.health();
         let subject = &self.subject;
         self.shelf.atlas.settled(|stripe| subject.is_settled(stripe));
+        let is_held_up = self.shelf.hung().is_some_and(|slot| health.members[slot] == MemberState::Active);
+        self.shelf.hold_up(self.now, is_held_up);
         for (slot, state) in health.members.into_iter().enumerate() {
             let disk = &self.shelf.disks[slot];
             let is_sure = health.is_open && !disk.is_gone && self.shelf.suspected[slot] <= self.now;
