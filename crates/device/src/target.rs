@@ -116,6 +116,8 @@ pub enum TargetError {
 
 /// `_IO(0x12, 104)` of `linux/fs.h`: the logical block size. (`libc` has no name for it.)
 const BLKSSZGET: libc::c_ulong = 0x1268;
+/// `_IO(0x12, 123)` of `linux/fs.h`: the physical block size.
+const BLKPBSZGET: libc::c_ulong = 0x127b;
 /// `_IOR(0x12, 114, size_t)` of `linux/fs.h`: the size in bytes.
 const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
 
@@ -327,6 +329,14 @@ pub(crate) fn device_block(file: &File) -> io::Result<u32> {
     // SAFETY: BLKSSZGET writes one int to the pointer, which is to a live one; the descriptor is open.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKSSZGET as _, &mut block) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(block as u32) }
+}
+
+/// What the device writes at once, as far as it says: a power failure may spoil all of it.
+pub(crate) fn device_physical_block(file: &File) -> io::Result<u32> {
+    let mut block: libc::c_uint = 0;
+    // SAFETY: BLKPBSZGET writes one unsigned int to the pointer, which is to a live one; the descriptor is open.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKPBSZGET as _, &mut block) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(block) }
 }
 
 /// Major and minor number of a `dev_t`.

@@ -34,7 +34,10 @@ pub fn run(args: &Create) -> Result<Exit> {
     }
     let members = open(args)?;
     let smallest = members.iter().map(|member| member.bytes).min().expect("there is a member for each disk");
-    let block_bytes = members.iter().map(|member| member.block_bytes).max().expect("there is one");
+    let greatest = |block: fn(&Member) -> u64| members.iter().map(block).max().expect("there is one");
+    let wished = greatest(Member::block_to_make);
+    // Small chunks may be wished for on disks with great sectors.
+    let block_bytes = if args.chunk.0 < wished { greatest(|member| member.block_bytes) } else { wished };
     let parameters = Parameters { layout, scheme: args.scheme, chunk_bytes: args.chunk.0, block_bytes };
     let geometry = Geometry::fit(&parameters, smallest, args.size.map(|size| size.0)).map_err(Refused::from)?;
     let superblock = superblock(&args.name, geometry).context("cannot make up a name for the volume")?;

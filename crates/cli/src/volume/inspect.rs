@@ -96,7 +96,11 @@ fn print_together(given: &[Given], assembly: &Assembly, out: &mut impl Write) ->
         writeln!(out, "together: degraded: member {}", less.join(", "))?;
     }
     for stale in &assembly.stale {
-        let state = stale.state.map_or("replaced".to_owned(), |state| state.to_string());
+        let state = match stale.state {
+            None => "replaced".to_owned(),
+            Some(MemberState::Active) => "of an earlier time".to_owned(),
+            Some(state) => state.to_string(),
+        };
         print_line(out, format_args!("left out: {} ({state})", given[stale.given].label))?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use super::busy::{self, Busy};
 use super::error::MemberError;
 use crate::completion::MemberFile;
 use crate::sysfs::DiskNode;
-use crate::target::{device_block, device_bytes, what_it_is};
+use crate::target::{device_block, device_bytes, device_physical_block, what_it_is};
 use rustix::fs::OFlags;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::assemble::Given;
@@ -109,6 +109,14 @@ impl Member {
         }
         member.bytes -= bytes % member.block_bytes;
         Ok(member)
+    }
+
+    /// The block to make a volume with: what the disk writes at once, up to 4096. Where two rows share a physical sector, a
+    /// power failure in the middle of a write of one may spoil both. (Of a file nobody knows.)
+    pub fn block_to_make(&self) -> u64 {
+        let physical = if self.is_block_device { device_physical_block(&self.file).ok() } else { None };
+        let is_known = |physical: &u64| [512, 4096].contains(physical);
+        physical.map(|physical| u64::from(physical).min(4096)).filter(is_known).unwrap_or(0).max(self.block_bytes)
     }
 
     /// The smallest block that a file gives directly: what it says when it is asked for one.

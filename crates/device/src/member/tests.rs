@@ -155,7 +155,7 @@ fn a_file_that_moved_to_greater_blocks_goes_through_the_cache() {
     member.block_bytes = 4096;
     member.use_block(4096).unwrap();
     member.use_block(512).unwrap();
-    assert_eq!((member.block_bytes, member.is_direct), (512, false));
+    assert_eq!((member.block_bytes, member.is_direct, member.block_to_make()), (512, false, 512));
     member.write(512, &Buffer::zeroed(512)).unwrap();
     // At an address that no disk would take.
     member.file.read_exact_at(&mut [0; 100], 13).unwrap();

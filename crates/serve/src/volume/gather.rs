@@ -127,10 +127,19 @@ fn put_together(
         let why = match stale.state {
             Some(MemberState::Missing) => "it was missing when the volume was last written",
             Some(MemberState::Failed(_)) => "it was taken out",
-            Some(_) => "it is behind",
+            Some(_) => {
+                "it is of an earlier time than the others: a copy was put back, or it lost what was written to it"
+            }
             None => "another disk has its place",
         };
         notes.push(format!("{} is left out: {why} (slot {})", given[stale.given].label, stale.slot));
+    }
+    for slot in assembly.old().iter() {
+        let label = assembly.slots[slot].given().map_or("", |index| &given[index].label);
+        notes.push(format!(
+            "{label} is of an earlier time than the others, and cannot be done without: what was written since may read as it \
+             was before (slot {slot}): scrub the volume"
+        ));
     }
     let mut opened: Vec<Option<Member>> = opened.into_iter().map(Some).collect();
     let (mut members, mut names, mut member_bytes) = (Members::default(), Vec::new(), Vec::new());

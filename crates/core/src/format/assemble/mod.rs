@@ -1,10 +1,12 @@
 //! From what members say of themselves to an array: who is in, who is left out and why, or why there is none.
 //!
 //! The rules:
-//! - Nobody is in whom another one calls failed or missing, or replaced: a slot has terms, and a later one counts. (A member that is taken in again has another UUID, so nothing
-//!   that was said of it before counts.)
+//! - Nobody is in whom another one calls failed or missing, or replaced: a slot has terms, and a later one counts. (A
+//!   member that is taken in again has another UUID, so nothing that was said of it before counts.)
 //! - Of the others, the table of the newest generation decides. A member that it calls active holds all that it should,
-//!   whatever the generation of its own superblock is: a crash may have come between the writing of one and the next.
+//!   although its own superblock is older: a crash may have come between the writing of one and the next.
+//! - But one that is older than any crash can explain was put back from a copy, or lost what it was given: it is left out
+//!   if enough remain without all of its kind.
 //! - Who is left out is stale, and no error while enough remain. But who is left out and calls out one that is in has gone
 //!   on without it: those are never put together.
 //!
@@ -72,7 +74,7 @@ pub struct Stale {
     pub given: usize,
     /// The slot that it had.
     pub slot: usize,
-    /// How it is, as the array has it; nothing: another one has its place.
+    /// How it is, as the array has it; nothing: another one has its place. One that is active is of an earlier time.
     pub state: Option<MemberState>,
 }
 
@@ -87,6 +89,7 @@ pub fn assemble(given: &[Given]) -> Result<Assembly, AssembleError> {
     let speaker = speaker(&members)?;
     let assembly = settle(&speaker, &members);
     check_agreement(&speaker, &members, &assembly)?;
+    let assembly = assembly.without_old();
     for member in members.iter().filter(|member| assembly.has(member.index)) {
         let needed = speaker.says.geometry.member_bytes;
         if member.bytes < needed {
@@ -102,11 +105,36 @@ impl Assembly {
         self.slots.iter().any(|slot| slot.given() == Some(given))
     }
 
+    /// The slots of members that should hold all, and are of an earlier time than the others.
+    pub fn old(&self) -> Slots {
+        let is_old = |&slot: &usize| matches!(self.slots[slot], SlotState::Active(_)) && !self.abreast.contains(slot);
+        (0..self.slots.len()).filter(is_old).collect()
+    }
+
+    /// The same without those, if the others hold everything.
+    fn without_old(self) -> Assembly {
+        let old = self.old();
+        let is_sure = |&slot: &usize| matches!(self.slots[slot], SlotState::Active(_)) && !old.contains(slot);
+        if old.is_empty() || !self.are_enough((0..self.slots.len()).filter(is_sure).collect()) {
+            return self;
+        }
+        let mut rest = self;
+        for slot in old.iter() {
+            let given = std::mem::replace(&mut rest.slots[slot], SlotState::Absent).given().expect("it was active");
+            rest.stale.push(Stale { given, slot, state: Some(MemberState::Active) });
+        }
+        rest
+    }
+
     /// Is a chunk of every stripe for each of its data chunks there? (Of a member being rebuilt, all: what is not there
     /// yet is lost if the others do not make up for it.)
     fn is_readable(&self) -> bool {
+        self.are_enough((0..self.slots.len()).filter(|&slot| self.slots[slot].given().is_some()).collect())
+    }
+
+    /// The same, of these members.
+    fn are_enough(&self, here: Slots) -> bool {
         let layout = &self.superblock.geometry.layout;
-        let here: Slots = (0..self.slots.len()).filter(|&slot| self.slots[slot].given().is_some()).collect();
         let data = layout.shape().data;
         (0..layout.period()).all(|stripe| {
             let chunks = (0..layout.shape().slots()).filter(|&slot| here.contains(layout.place(stripe, slot).disk));
@@ -257,10 +285,12 @@ fn settle(speaker: &Member<'_>, members: &[Member<'_>]) -> Assembly {
     }
     let is_abreast = |member: &&Member<'_>| {
         let is_in = slots[member.says.slot].given() == Some(member.index);
-        let starts = starts_since(speaker.says, member.says);
-        // Crashes cut these starts short, each at its first round, and the round before them.
-        let behind = |starts| starts * START_GENERATIONS + 1;
-        is_in && (starts == 0 || member.says.generation + behind(starts) >= speaker.says.generation)
+        // All have one generation before the next one is written; but crashes may have cut these starts short, each at its
+        // first round. Not the last one, of those who stopped in order.
+        let starts = if speaker.says.is_clean { 0 } else { starts_since(speaker.says, member.says) };
+        let behind = starts * START_GENERATIONS + 1;
+        let was_started = speaker.says.starts[STARTS_MAX - 1] != 0;
+        is_in && (!was_started || member.says.generation + behind >= speaker.says.generation)
     };
     let abreast = members.iter().filter(is_abreast).map(|member| member.says.slot).collect();
     Assembly { superblock: speaker.says.clone(), slots, stale, abreast }

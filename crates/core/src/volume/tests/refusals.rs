@@ -153,3 +153,47 @@ fn a_disk_that_says_it_wrote_without_end_leaves_room_for_more() {
     assert_eq!(rig.ask(Request::Flush), Reply::Done);
     assert!(superblock(&rig.members[0]).write_mark > 1 << 60);
 }
+
+#[test]
+fn members_that_were_put_back_from_a_copy_are_left_out_as_long_as_the_others_hold_everything() {
+    let old = |stale: &[usize]| {
+        let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+        rig.write(0, &vec![7; 40 * CHUNK as usize]);
+        let geometry = rig.geometry;
+        let again =
+            |members, start_number| Rig::start_as(members, geometry, Options { start_number, ..Options::default() });
+        let copy = again(rig.stop(), 1).stop();
+        let mut rig = again(copy.clone(), 2);
+        rig.write(0, &vec![8; 16 * CHUNK as usize]);
+        let mut members = rig.stop();
+        stale.iter().for_each(|&member| members[member] = copy[member].clone());
+        assert_eq!(assemble(&given(&members)).unwrap().old().count(), if stale.len() > 2 { stale.len() } else { 0 });
+        again(members, 3)
+    };
+    let mut expected = right(8, 16 * CHUNK);
+    expected.extend(right(7, 24 * CHUNK));
+    for stale in [&[0][..], &[1, 5], &[2, 3]] {
+        let mut rig = old(stale);
+        assert_eq!(rig.kinds(), [], "{stale:?}");
+        let read = rig.read(0, 40 * CHUNK);
+        assert!(
+            read == expected,
+            "{stale:?} {:?}",
+            read.iter().zip(&expected).position(|(a, b)| a != b).map(|at| (at, read[at], expected[at]))
+        );
+        assert_eq!(rig.kinds(), [], "{stale:?}");
+        for &member in stale {
+            assert_eq!(state(&rig, member), MemberState::Missing);
+            assert_eq!(readd(&mut rig, member), Err(NoReturn::Older));
+            rig.volume.replace(Nanos(rig.now), member, Uuid([9; 16]), MEMBER_BYTES);
+            rig.pump();
+            assert_eq!(state(&rig, member), MemberState::Active);
+        }
+        assert!(rig.read(0, 40 * CHUNK) == expected && rig.kinds().is_empty(), "{stale:?}");
+    }
+    // Too many: they stay, and a verification says what it finds.
+    let mut rig = old(&[0, 1, 2]);
+    rig.volume.verify(Nanos(rig.now), RequestId(99), 0..4);
+    rig.pump();
+    assert!(!rig.kinds().is_empty());
+}
