@@ -19,6 +19,10 @@ sector), and replace the disk if there are more next time";
 const ADVICE_LOST: &str =
     "whoever reads what was lost gets an I/O error: restore it from a backup (the write heals it)";
 
+/// What to do where parities do not fit data that nothing proves.
+const ADVICE_UNDECIDED: &str = "data and parities do not fit each other there, and nothing tells which are wrong: reads give what lies there, compare it \
+     with a backup";
+
 /// Prints one paragraph a target.
 pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
     for outcome in outcomes {
@@ -52,7 +56,14 @@ pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
         }
         findings(outcome, out)?;
         if !report.unreadable.is_empty() {
-            writeln!(out, "  {}", if outcome.found.is_some() { ADVICE_LOST } else { ADVICE })?;
+            let mut lost = outcome.found.iter().flatten().filter(|finding| finding.end == "lost").peekable();
+            let is_undecided = lost.peek().is_some() && lost.all(|finding| finding.chunk.starts_with('P'));
+            let advice = match (outcome.found.is_some(), is_undecided) {
+                (true, true) => ADVICE_UNDECIDED,
+                (true, false) => ADVICE_LOST,
+                (false, _) => ADVICE,
+            };
+            writeln!(out, "  {advice}")?;
         }
         writeln!(out, "  {}", cost(outcome))?;
         for note in outcome.notes() {

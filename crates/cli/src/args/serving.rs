@@ -122,7 +122,7 @@ const VOLUME: &str =
 
 const STATUS_NOTES: &str = "\
 A server that does not answer is exit code 1: nobody knows how its volume is. A volume that is degraded, broken or being
-rebuilt is exit code 3. That no volume is being served is no problem by itself: name those that should be.";
+rebuilt, or in which something was found lost since its server was started, is exit code 3. That no volume is being served is no problem by itself: name those that should be.";
 
 /// Arguments of `volume status`.
 #[derive(Debug, Args)]

@@ -28,7 +28,7 @@ pub fn status(args: &Status) -> Result<Exit> {
     for socket in &sockets {
         match status_of(socket) {
             Ok(status) => {
-                is_well &= status.state == "open";
+                is_well &= status.state == "open" && status.lost == 0;
                 match args.json {
                     true => writeln!(out, "{}", serde_json::to_string(&status)?)?,
                     false => print(&status, &mut out)?,
@@ -81,12 +81,17 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
     let commands::Status { shape, layout, scheme, .. } = status;
     print_line(out, format_args!("{name}: {headline}, {size} in {shape}, {chunk} chunks, {layout}, {scheme}"))?;
     let share = 100.0 * status.stripes_written as f64 / status.stripes.max(1) as f64;
-    let findings = if status.findings == 0 { "nothing".to_owned() } else { format!("{} times", status.findings) };
+    let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{count} times") };
+    let findings = if status.findings == 0 { "nothing".to_owned() } else { times(status.findings) };
     writeln!(
         out,
         "  written {share:.1} %, dirty regions {}, found wrong since it was started: {findings}",
         status.regions_dirty
     )?;
+    if status.lost > 0 {
+        let lost = times(status.lost);
+        writeln!(out, "  LOST, in part or whole, since it was started: {lost} (`scrubjay volume findings` says what)")?;
+    }
     if status.regions_unsettled > 0 {
         writeln!(
             out,
@@ -241,12 +246,13 @@ mod tests {
             regions_dirty: 0,
             regions_unsettled: 1,
             findings: 1,
+            lost: 1,
             members: vec![member],
         };
         let mut out = Vec::new();
         print(&status, &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
-        assert_eq!((out.matches("\u{fffd}[2Jx").count(), out.lines().count()), (9, 5), "{out:?}");
+        assert_eq!((out.matches("\u{fffd}[2Jx").count(), out.lines().count()), (9, 6), "{out:?}");
         assert!(!out.contains('\u{1b}'), "{out:?}");
     }
 }

@@ -65,6 +65,7 @@ fn status(state: &str) -> Option<Answer> {
         regions_dirty: 0,
         regions_unsettled: 0,
         findings: 7,
+        lost: 0,
         members: Vec::new(),
     };
     Some(Answer::Status(Box::new(status)))

@@ -101,6 +101,9 @@ pub struct Status {
     pub regions_unsettled: u64,
     /// Findings since the server was started.
     pub findings: u64,
+    /// Those of them in which something was lost; what was lost may have been written again since.
+    #[serde(default)]
+    pub lost: u64,
     /// By slot.
     pub members: Vec<MemberStatus>,
 }

@@ -15,6 +15,7 @@ use scrubjay_core::format::superblock::{MemberState, Superblock, Why};
 use scrubjay_core::member::{Array, Done, Op, Slot};
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
+use scrubjay_core::volume::record::End;
 use scrubjay_device::member::{Access, Member, new_uuid};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
@@ -38,6 +39,8 @@ pub struct Steward {
     /// Members that were in at the start, or were put in since.
     were_in: BTreeSet<Slot>,
     findings: VecDeque<Finding>,
+    /// Of all that was found, so much was lost.
+    lost: u64,
     found: u64,
     verifications: Verifications,
     clients: Log,
@@ -68,6 +71,7 @@ impl Steward {
             left: None,
             were_in,
             findings: VecDeque::new(),
+            lost: 0,
             found: 0,
             verifications: Verifications::new(chunk_bytes),
             clients: Log::default(),
@@ -130,6 +134,7 @@ impl Steward {
             regions_dirty: status.regions_dirty,
             regions_unsettled: status.regions_unsettled,
             findings: self.found,
+            lost: self.lost,
             members: members.collect(),
         }
     }
@@ -163,6 +168,7 @@ impl Steward {
             self.findings.push_back(Finding::of(&record, path, data));
             self.verifications.found(&record);
             self.found += 1;
+            self.lost += u64::from(record.end == End::Lost);
             if self.findings.len() > FINDINGS_MAX {
                 self.findings.pop_front();
             }

@@ -41,7 +41,8 @@ pub(super) fn stopped(status: &Status, ended: &Ended, in_order: bool, lost: &[us
         if lost.contains(&slot) { &mut problems } else { &mut remarks }.push(words);
     }
     if status.findings > 0 {
-        remarks.push(format!("{} finding{}", status.findings, plural(status.findings)));
+        let lost = if status.lost == 0 { String::new() } else { format!(", of them LOST: {}", status.lost) };
+        remarks.push(format!("{} finding{}{lost}", status.findings, plural(status.findings)));
     }
     let name = if status.name.is_empty() { &status.array } else { &status.name };
     Stopped { name: name.clone(), problems, remarks }
@@ -91,6 +92,7 @@ mod tests {
             regions_dirty: 0,
             regions_unsettled: 0,
             findings,
+            lost: 0,
             members: members.map(member).to_vec(),
         }
     }
@@ -107,6 +109,8 @@ mod tests {
         assert_eq!(words(status("open", both, 0), fine, true, &[]), well);
         let found = (0, "stopped photos: 2 findings".to_owned());
         assert_eq!(words(status("open", both, 2), fine, true, &[]), found);
+        let gone = (0, "stopped photos: 2 findings, of them LOST: 1".to_owned());
+        assert_eq!(words(Status { lost: 1, ..status("open", both, 2) }, fine, true, &[]), gone);
         let degraded = (0, "stopped photos: member 1 is failed".to_owned());
         assert_eq!(words(status("degraded", ["active", "failed"], 0), fine, true, &[]), degraded);
         let lost = (1, "stopped photos: member 1 is failed; 1 finding".to_owned());
