@@ -94,19 +94,13 @@ pub fn status_of(socket: &Path) -> Result<Status> {
 /// The socket of the volume that the user means: by its name, its UUID or a path to the socket; the only one if nothing is
 /// said.
 pub fn find(volume: Option<&str>) -> Result<PathBuf> {
-    if let Some(path) = volume.map(Path::new).filter(|path| path.is_absolute()) {
-        return Ok(path.to_owned());
+    // Names have no slash.
+    if let Some(path) = volume.filter(|volume| volume.contains('/')) {
+        return Ok(std::path::absolute(path)?);
     }
     let all = sockets()?;
     let Some(volume) = volume else {
-        return match &all[..] {
-            [only] => Ok(only.clone()),
-            [] => Err(Usage("no volume is being served (`scrubjay volume serve`)".into()).into()),
-            many => {
-                let names: Vec<String> = many.iter().map(|socket| name_of(socket)).collect();
-                Err(Usage(format!("several volumes are being served: name one of {}", names.join(", "))).into())
-            }
-        };
+        return only(&all);
     };
     if let Some(socket) = all.iter().find(|socket| array_of(socket) == volume) {
         return Ok(socket.clone());
@@ -126,6 +120,26 @@ pub fn find(volume: Option<&str>) -> Result<PathBuf> {
         (several, _) => {
             let names: Vec<String> = several.iter().map(|socket| array_of(socket)).collect();
             Err(Usage(format!("several volumes are called {volume}: name one of {}", names.join(", "))).into())
+        }
+    }
+}
+
+/// The only one that is served. Servers that are gone serve nothing; where there are no others, one of them is meant.
+fn only(all: &[PathBuf]) -> Result<PathBuf> {
+    let is_there = |socket: &&PathBuf| !matches!(Client::connect(socket), Err(ClientError::Absent(_)));
+    let there: Vec<&PathBuf> = if all.len() > 1 { all.iter().filter(is_there).collect() } else { Vec::new() };
+    match (&there[..], all) {
+        ([only], _) => Ok((*only).clone()),
+        ([], [only]) => Ok(only.clone()),
+        ([], []) => Err(Usage("no volume is being served (`scrubjay volume serve`)".into()).into()),
+        _ => {
+            let mut names: Vec<String> = all.iter().map(|socket| name_of(socket)).collect();
+            let is_taken = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+            let taken: Vec<bool> = names.iter().map(is_taken).collect();
+            for (name, socket) in names.iter_mut().zip(all).zip(taken).filter_map(|(pair, is)| is.then_some(pair)) {
+                *name = array_of(socket);
+            }
+            Err(Usage(format!("several volumes are being served: name one of {}", names.join(", "))).into())
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::exit::{Exit, Usage};
 use crate::say::print_line;
 use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
+use scrubjay_serve::remote::client::{Client, ClientError};
 use scrubjay_serve::volume::commands::{self, Answer, Command, Finding};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -209,6 +210,11 @@ fn slot_of(socket: &Path, member: &str) -> Result<usize> {
 /// Stops a server, waits until it has ended, and says how it left its volume.
 pub fn stop(args: &Stop) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
+    if let Err(error @ ClientError::Absent(_)) = Client::connect(&socket) {
+        // Nobody else would ever take it away.
+        let end = if std::fs::remove_file(&socket).is_ok() { " (its socket is removed)" } else { "" };
+        bail!("{error}{end}");
+    }
     let Answer::Stopped(stopped) = tell(&socket, &Command::Stop)? else { bail!("another answer than expected") };
     let begun = Instant::now();
     while socket.exists() {

@@ -141,6 +141,21 @@ fn a_member_is_taken_out_and_replaced_while_the_volume_is_served() {
 }
 
 #[test]
+fn a_server_that_is_gone_serves_nothing_and_its_socket_can_be_taken_away() {
+    let mut served = Served::new();
+    served.serve(&["a", "b", "c", "d", "e", "f"]);
+    let gone = served.bench.folder.path().join("run/00000000-0000-4000-8000-000000000000.sock");
+    drop(std::os::unix::net::UnixListener::bind(&gone).unwrap());
+    let all = served.run(&["volume", "status"]);
+    assert!(all.code == Some(1) && all.stderr.contains("the server is gone") && all.stdout.contains("open"), "{all:?}");
+    assert_eq!(served.run(&["volume", "findings"]).code, Some(0), "there is but one");
+    let path = "run/00000000-0000-4000-8000-000000000000.sock";
+    served.run(&["volume", "stop", path]).refused(1, "its socket is removed");
+    assert_eq!(served.run(&["volume", "status"]).code, Some(0));
+    served.stop();
+}
+
+#[test]
 fn a_member_that_is_back_is_taken_back_under_any_path() {
     let mut served = Served::new();
     served.serve(&NAMES[..6]);

@@ -124,15 +124,21 @@ fn put_together(
     }
     let block_bytes = assembly.superblock.geometry.block_bytes;
     for stale in &assembly.stale {
+        let (label, slot) = (&given[stale.given].label, stale.slot);
         let why = match stale.state {
-            Some(MemberState::Missing) => "it was missing when the volume was last written",
-            Some(MemberState::Failed(_)) => "it was taken out",
-            Some(_) => {
-                "it is of an earlier time than the others: a copy was put back, or it lost what was written to it"
+            Some(MemberState::Missing) => {
+                format!(
+                    "it was missing when the volume was last written: `scrubjay volume readd {label}` takes it back"
+                )
             }
-            None => "another disk has its place",
+            Some(MemberState::Failed(_)) => format!("it was taken out: `scrubjay volume readd {label}` takes it back"),
+            Some(_) => format!(
+                "it is of an earlier time than the others (a copy was put back, or it lost what was written to it): \
+                 `scrubjay volume replace {slot} {label} --force {label}` rebuilds it"
+            ),
+            None => "another disk has its place".to_owned(),
         };
-        notes.push(format!("{} is left out: {why} (slot {})", given[stale.given].label, stale.slot));
+        notes.push(format!("{label} is left out: {why} (slot {slot})"));
     }
     for slot in assembly.old().iter() {
         let label = assembly.slots[slot].given().map_or("", |index| &given[index].label);
