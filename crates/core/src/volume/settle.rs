@@ -232,6 +232,8 @@ async fn write_zeros(handle: &Handle, stripe: u64) {
 
 /// Where rows do not prove themselves, and more of them are there than there are data chunks, the parities tell whether
 /// the stripe is whole: if those that are left over are what all others make of them, it is, and what is missing is known.
+/// Rows of two times may fit each other, too, where two chunks or more are free to be anything (of three data and three parity
+/// chunks: the first two chunks missing, and two of the parities one write ahead). What a list says of a chunk rules that out.
 fn decide_by_parity(state: &mut State, rows: &Rows, settlement: &mut Settlement) {
     let (shape, chunk_bytes) = (state.shape(), state.chunk_bytes());
     let sound = rows.evidence.sound();
@@ -257,9 +259,14 @@ fn decide_by_parity(state: &mut State, rows: &Rows, settlement: &mut Settlement)
         row == Some(&parities[slot - shape.data][..chunk_bytes])
     });
     let sum = |row: &Option<Buffer>| row.as_ref().map_or(0, |row| crc32c(&row[..chunk_bytes]));
+    let is_listed = |slot: usize| rows.evidence.lists().any(|(_, list)| list[slot].sum == sum(&all[slot]));
+    let is_proven = match state.geometry.scheme.lists_sums() {
+        true => gone.iter().all(is_listed),
+        false => gone.count() <= 1,
+    };
     let truth = all[..shape.data].iter().map(|row| Entry { sum: sum(row), ..Entry::default() }).collect();
     state.recycle(parities.into_iter().chain(all.into_iter().flatten()));
-    if is_whole {
+    if is_whole && is_proven {
         let parities = sound & shape.parity_slots();
         *settlement = Settlement { rebuilt: gone, parities, truth, resealed: Slots::NONE, lost: Slots::NONE };
     }

@@ -219,3 +219,25 @@ fn a_first_write_that_a_stray_read_hides_after_a_crash_does_not_rise_again_after
     let mut again = Rig::start(members, geometry);
     assert!(again.read(CHUNK, CHUNK) == bytes);
 }
+
+#[test]
+fn rows_of_two_times_that_fit_each_other_are_not_taken_for_a_whole_stripe() {
+    for scheme in [Scheme::None, Scheme::Pure] {
+        let mut rig = Rig::new(scheme, LayoutKind::Rotating, 3, 3);
+        rig.write(0, &vec![7; 2 * CHUNK as usize]);
+        rig.write(2 * CHUNK, &vec![5; CHUNK as usize]);
+        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        let before = rig.members.clone();
+        rig.write(2 * CHUNK, &vec![6; CHUNK as usize]);
+        let rows: Vec<(usize, usize)> = (0..6).map(|slot| rig.place(0, slot)).collect();
+        let row_bytes = rig.geometry.row_bytes() as usize;
+        let (mut members, geometry) = members_of(&mut rig);
+        // The chunk and one parity have not come to the medium, and the other two chunks' members are gone.
+        for (member, at) in [rows[2], rows[5]] {
+            members[member][at..at + row_bytes].copy_from_slice(&before[member][at..at + row_bytes]);
+        }
+        [rows[0].0, rows[1].0].into_iter().for_each(|member| members[member].clear());
+        let read = Rig::start(members, geometry).read(0, 2 * CHUNK);
+        assert!(read.iter().all(|byte| byte.is_none_or(|byte| byte == 7)), "{scheme}: {:?}", read[0]);
+    }
+}
