@@ -375,6 +375,8 @@ async fn flush_round(handle: &Handle) {
             first.into_iter().map(|page| written_page(state, page)).collect()
         });
         flush_members(handle).await;
+        // Who is out was not flushed: before that is known the map must not vouch for rows that such a member lacks.
+        outs_known(handle).await;
         let is_last = owed.len() == 0;
         write_pages(handle, pages).await;
         if is_last {

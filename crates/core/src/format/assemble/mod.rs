@@ -286,9 +286,9 @@ fn settle(speaker: &Member<'_>, members: &[Member<'_>]) -> Assembly {
     let is_abreast = |member: &&Member<'_>| {
         let is_in = slots[member.says.slot].given() == Some(member.index);
         // All have one generation before the next one is written; but crashes may have cut these starts short, each at its
-        // first round. Not the last one, of those who stopped in order.
+        // first round, and one more before it got its number. Not the last one, of those who stopped in order.
         let starts = if speaker.says.is_clean { 0 } else { starts_since(speaker.says, member.says) };
-        let behind = starts * START_GENERATIONS + 1;
+        let behind = (starts + 1) * START_GENERATIONS + 1;
         let was_started = speaker.says.starts[STARTS_MAX - 1] != 0;
         is_in && (!was_started || member.says.generation + behind >= speaker.says.generation)
     };
