@@ -94,8 +94,8 @@ pub fn status_of(socket: &Path) -> Result<Status> {
 /// The socket of the volume that the user means: by its name, its UUID or a path to the socket; the only one if nothing is
 /// said.
 pub fn find(volume: Option<&str>) -> Result<PathBuf> {
-    // Names have no slash.
-    if let Some(path) = volume.filter(|volume| volume.contains('/')) {
+    let is_path = |volume: &&str| Path::new(volume).is_absolute() || volume.contains('/') && Path::new(volume).exists();
+    if let Some(path) = volume.filter(is_path) {
         return Ok(std::path::absolute(path)?);
     }
     let all = sockets()?;
