@@ -9,7 +9,7 @@ use scrubjay_device::completion::own_uid;
 use scrubjay_serve::remote::client::{Client, ClientError};
 use scrubjay_serve::volume::commands::{Answer, Command, Status};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -76,6 +76,17 @@ pub fn sockets() -> Result<Vec<PathBuf>> {
         .collect();
     found.sort();
     Ok(found)
+}
+
+/// Removes the socket of a server that is gone; says whether. Nothing but sockets in the folder of sockets is ours to remove.
+pub fn remove_ours(socket: &Path) -> bool {
+    let which = |path: &Path| {
+        let about = path.symlink_metadata().ok().filter(|about| about.file_type().is_socket())?;
+        Some((about.dev(), about.ino()))
+    };
+    let wanted = which(socket);
+    let ours = sockets().unwrap_or_default();
+    ours.iter().find(|ours| wanted.is_some() && which(ours) == wanted).is_some_and(|ours| fs::remove_file(ours).is_ok())
 }
 
 /// The UUID that a socket is named by.

@@ -1,7 +1,7 @@
 //! `scrubjay volume status`, `findings`, `fail`, `replace`, `readd`, `stop`: commands to a volume that is being served.
 
 use super::document::document;
-use super::rendezvous::{find, sockets, status_of, tell};
+use super::rendezvous::{find, remove_ours, sockets, status_of, tell};
 use super::serve::last_words;
 use crate::args::volume::{Fail, Findings, Readd, Replace, Status, Stop};
 use crate::exit::{Exit, Usage};
@@ -211,8 +211,7 @@ fn slot_of(socket: &Path, member: &str) -> Result<usize> {
 pub fn stop(args: &Stop) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     if let Err(error @ ClientError::Absent(_)) = Client::connect(&socket) {
-        // Nobody else would ever take it away.
-        let end = if std::fs::remove_file(&socket).is_ok() { " (its socket is removed)" } else { "" };
+        let end = if remove_ours(&socket) { " (its socket is removed)" } else { "" };
         bail!("{error}{end}");
     }
     let Answer::Stopped(stopped) = tell(&socket, &Command::Stop)? else { bail!("another answer than expected") };

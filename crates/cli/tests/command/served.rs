@@ -150,6 +150,16 @@ fn a_server_that_is_gone_serves_nothing_and_its_socket_can_be_taken_away() {
     assert!(all.code == Some(1) && all.stderr.contains("the server is gone") && all.stdout.contains("open"), "{all:?}");
     assert_eq!(served.run(&["volume", "findings"]).code, Some(0), "there is but one");
     let path = "run/00000000-0000-4000-8000-000000000000.sock";
+    // Only what is ours: not a file, nor the socket of somebody else who is gone.
+    for other in ["photo.jpg", "other.sock", "run/photo.sock"].map(|name| served.bench.folder.path().join(name)) {
+        match other.ends_with("other.sock") {
+            true => drop(std::os::unix::net::UnixListener::bind(&other).unwrap()),
+            false => std::fs::write(&other, "precious").unwrap(),
+        }
+        let stopped = served.run(&["volume", "stop", other.to_str().unwrap()]);
+        assert!(stopped.code == Some(1) && !stopped.stderr.contains("removed") && other.exists(), "{stopped:?}");
+        std::fs::remove_file(&other).unwrap();
+    }
     served.run(&["volume", "stop", path]).refused(1, "its socket is removed");
     assert_eq!(served.run(&["volume", "status"]).code, Some(0));
     served.stop();
