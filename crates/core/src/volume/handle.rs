@@ -1,7 +1,7 @@
 //! What a task can do: start disk operations, take locks, wait, and start other tasks.
 
 use super::disk::Disk;
-use super::ops::Groups;
+use super::ops::{Asked, Groups};
 use super::state::{Queue, State};
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
@@ -52,8 +52,12 @@ impl Handle {
         // Writes that their disk may lose still (none), and flushes (what they cover).
         let mut marks: Vec<(usize, Option<u64>)> = Vec::new();
         let group = self.with(|state| {
-            let disks = ops.iter().map(|&(member, _)| state.disk(member)).collect();
-            let group = state.groups.begin(state.now, state.current, disks);
+            let asked = |(member, kind): &(Slot, OpKind)| Asked {
+                disk: state.disk(*member),
+                is_read: matches!(kind, OpKind::Read { .. }),
+            };
+            let asked = ops.iter().map(asked).collect();
+            let group = state.groups.begin(state.now, state.current, asked);
             for (index, (member, kind)) in ops.into_iter().enumerate() {
                 let disk = state.disk(member);
                 let cache = &mut state.members[member].cache;

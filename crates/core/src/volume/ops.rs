@@ -17,8 +17,17 @@ pub(super) const GROUP_OPS_MAX: usize = 1 << 16;
 pub(super) struct Groups {
     groups: Vec<Group>,
     free: Vec<usize>,
-    /// When each member ended something last.
-    answered: Vec<Nanos>,
+    /// When each member last ended a read, and when something else: one whose file system is frozen answers reads, and no writes.
+    answered: Vec<[Nanos; 2]>,
+}
+
+/// An operation that is asked of a disk.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// Of which.
+    pub disk: Disk,
+    /// Is it a read?
+    pub is_read: bool,
 }
 
 #[derive(Default)]
@@ -27,7 +36,7 @@ struct Group {
     /// When it was asked for.
     begun: Nanos,
     left: usize,
-    disks: Vec<Disk>,
+    asked: Vec<Asked>,
     done: Vec<Option<Done>>,
     /// Operations that were given up, and have not come back.
     late: Vec<(usize, Disk)>,
@@ -46,16 +55,16 @@ pub(super) enum End {
 }
 
 impl Groups {
-    /// A new group of operations, one for each of these disks, for which `task` waits.
-    pub fn begin(&mut self, now: Nanos, task: TaskId, disks: Vec<Disk>) -> usize {
-        let count = disks.len();
+    /// A new group of operations, for which `task` waits.
+    pub fn begin(&mut self, now: Nanos, task: TaskId, asked: Vec<Asked>) -> usize {
+        let count = asked.len();
         assert!(count <= GROUP_OPS_MAX, "a group of {count} operations");
         let group = self.free.pop().unwrap_or_else(|| {
             self.groups.push(Group::default());
             self.groups.len() - 1
         });
         let entry = &mut self.groups[group];
-        (entry.task, entry.begun, entry.left, entry.disks, entry.is_taken) = (task, now, count, disks, false);
+        (entry.task, entry.begun, entry.left, entry.asked, entry.is_taken) = (task, now, count, asked, false);
         entry.done.resize_with(count, || None);
         group
     }
@@ -77,9 +86,9 @@ impl Groups {
             return End::Late(done.buffer);
         }
         assert!(entry.done[index].is_none(), "an operation ends once");
-        let member = entry.disks[index].member;
-        self.answered.resize(self.answered.len().max(member + 1), Nanos::ZERO);
-        self.answered[member] = now;
+        let Asked { disk: Disk { member, .. }, is_read } = entry.asked[index];
+        self.answered.resize(self.answered.len().max(member + 1), [Nanos::ZERO; 2]);
+        self.answered[member][usize::from(is_read)] = now;
         entry.done[index] = Some(done);
         entry.left -= 1;
         if entry.left == 0 { End::Last(entry.task) } else { End::Noted }
@@ -90,7 +99,7 @@ impl Groups {
         let mut tasks = Vec::new();
         for (group, entry) in self.groups.iter_mut().enumerate().filter(|(_, entry)| entry.left > 0) {
             for (index, done) in entry.done.iter_mut().enumerate() {
-                if done.is_none() && entry.disks[index] == disk {
+                if done.is_none() && entry.asked[index].disk == disk {
                     *done = Some(Done { id: Groups::id(group, index), buffer: None, result: Err(Fault::Gone) });
                     entry.late.push((index, disk));
                     entry.left -= 1;
@@ -103,15 +112,19 @@ impl Groups {
         tasks
     }
 
-    /// The disks that were asked for something at `before` or earlier and have not answered, nor anything else since; and those
-    /// that were asked at `long_before`.
+    /// The disks that were asked for something at `before` or earlier and have not answered, nor anything of its kind since; and
+    /// those that were asked at `long_before`.
     pub fn overdue(&self, before: Nanos, long_before: Nanos) -> Vec<Disk> {
-        let is_silent = |disk: &Disk| self.answered.get(disk.member).is_none_or(|&answered| answered <= before);
+        let is_silent = |asked: &Asked| {
+            let answered = self.answered.get(asked.disk.member);
+            answered.is_none_or(|answered| answered[usize::from(asked.is_read)] <= before)
+        };
         let mut disks: Vec<Disk> = Vec::new();
         for entry in self.groups.iter().filter(|entry| entry.left > 0 && entry.begun <= before) {
-            let unanswered = entry.done.iter().zip(&entry.disks).filter(|(done, _)| done.is_none());
-            let overdue = unanswered.map(|(_, disk)| *disk);
-            disks.extend(overdue.filter(|disk| entry.begun <= long_before || is_silent(disk)));
+            let unanswered = entry.done.iter().zip(&entry.asked).filter(|(done, _)| done.is_none());
+            let overdue =
+                unanswered.map(|(_, asked)| asked).filter(|asked| entry.begun <= long_before || is_silent(asked));
+            disks.extend(overdue.map(|asked| asked.disk));
         }
         disks.sort_unstable();
         disks.dedup();
@@ -140,7 +153,7 @@ impl Groups {
             return None;
         }
         let done = entry.done.drain(..).map(|done| done.expect("all have ended"));
-        let done = std::mem::take(&mut entry.disks).into_iter().zip(done).collect();
+        let done = std::mem::take(&mut entry.asked).into_iter().map(|asked| asked.disk).zip(done).collect();
         entry.is_taken = true;
         if entry.late.is_empty() {
             self.free.push(group);
@@ -153,6 +166,10 @@ impl Groups {
 mod tests {
     use super::*;
 
+    fn read(disk: Disk) -> Asked {
+        Asked { disk, is_read: true }
+    }
+
     fn done(group: usize, index: usize) -> Done {
         Done { id: Groups::id(group, index), buffer: None, result: Ok(()) }
     }
@@ -161,29 +178,41 @@ mod tests {
     fn what_was_given_up_ends_at_once_and_comes_back_to_nobody() {
         let (slow, quick) = (Disk { member: 0, term: 0 }, Disk { member: 1, term: 0 });
         let mut groups = Groups::default();
-        let group = groups.begin(Nanos(5), 7, vec![slow, quick]);
+        let group = groups.begin(Nanos(5), 7, vec![read(slow), read(quick)]);
         assert!(matches!(groups.end(Nanos(5), done(group, 1)), End::Noted));
         let overdue = |groups: &Groups, before| groups.overdue(Nanos(before), Nanos::ZERO);
         assert_eq!((overdue(&groups, 4), overdue(&groups, 5)), (vec![], vec![slow]));
         assert_eq!((groups.give_up(quick), groups.give_up(slow)), (vec![], vec![7]));
         let ends: Vec<_> = groups.take(group).unwrap().into_iter().map(|(disk, done)| (disk, done.result)).collect();
         assert_eq!(ends, [(slow, Err(Fault::Gone)), (quick, Ok(()))]);
-        let next = groups.begin(Nanos(6), 8, vec![slow]);
+        let next = groups.begin(Nanos(6), 8, vec![read(slow)]);
         assert!(next != group && groups.is_late(0) && !groups.is_late(1), "its number is not used again before");
         assert!(matches!(groups.end(Nanos(7), done(group, 0)), End::Late(None)));
         assert!(matches!(groups.end(Nanos(7), done(next, 0)), End::Last(8)) && !groups.is_late(0));
-        assert_eq!(groups.begin(Nanos(6), 9, vec![slow]), group);
+        assert_eq!(groups.begin(Nanos(6), 9, vec![read(slow)]), group);
     }
 
     #[test]
     fn a_long_queue_is_no_disk_that_hangs() {
         let disk = Disk { member: 0, term: 0 };
         let mut groups = Groups::default();
-        let group = groups.begin(Nanos(5), 7, vec![disk, disk]);
+        let group = groups.begin(Nanos(5), 7, vec![read(disk), read(disk)]);
         assert_eq!(groups.overdue(Nanos(30), Nanos::ZERO), [disk]);
         groups.end(Nanos(31), done(group, 1));
         assert_eq!(groups.overdue(Nanos(30), Nanos::ZERO), []);
         // It ends others, and never this one.
         assert_eq!(groups.overdue(Nanos(30), Nanos(5)), [disk]);
+    }
+
+    #[test]
+    fn reads_that_are_answered_do_not_speak_for_writes_that_are_not() {
+        let disk = Disk { member: 0, term: 0 };
+        let mut groups = Groups::default();
+        let write = groups.begin(Nanos(5), 7, vec![Asked { disk, is_read: false }]);
+        let reads = groups.begin(Nanos(20), 7, vec![read(disk)]);
+        groups.end(Nanos(31), done(reads, 0));
+        assert_eq!(groups.overdue(Nanos(30), Nanos::ZERO), [disk]);
+        groups.end(Nanos(32), done(write, 0));
+        assert_eq!(groups.overdue(Nanos(30), Nanos::ZERO), []);
     }
 }

@@ -15,8 +15,8 @@ pub struct Options {
     pub faults_max: usize,
     /// See [`Options::faults_max`].
     pub faults_window: Nanos,
-    /// A member that owes an answer for longer and ends nothing else meanwhile hangs, or that owes one ten times as long: it is
-    /// taken out, if it can be spared.
+    /// A member that owes an answer for longer and ends nothing else of its kind (reads; all else) meanwhile hangs, or one that
+    /// owes it ten times as long: it is taken out, if it can be spared.
     pub op_deadline: Nanos,
     /// The sizes of the members' disks, by slot (superblocks lie at their ends); the least size where nothing is said.
     pub member_bytes: Vec<u64>,

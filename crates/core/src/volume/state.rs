@@ -278,7 +278,7 @@ impl State {
         self.looked_at.saturating_add(Nanos(self.options.op_deadline.0 / 4))
     }
 
-    /// Disks in use that owe an answer for longer than they may, and gave none to anything else meanwhile.
+    /// Disks in use that owe an answer for longer than they may, and gave none to anything of its kind meanwhile.
     pub fn overdue(&self) -> Vec<Disk> {
         let Some(before) = self.now.0.checked_sub(self.options.op_deadline.0) else { return Vec::new() };
         let long_before = self.now.0.saturating_sub(PATIENCE * self.options.op_deadline.0);

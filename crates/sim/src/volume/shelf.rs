@@ -51,6 +51,8 @@ pub struct Shelf {
     /// The disk that ends nothing any more, and what it has begun since.
     hung: Option<usize>,
     held: Vec<usize>,
+    /// Does it end reads?
+    still_reads: bool,
     /// Does the volume wait for it?
     is_held_up: bool,
     ends: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
@@ -104,6 +106,7 @@ impl Shelf {
             under_way: Vec::new(),
             hung: None,
             held: Vec::new(),
+            still_reads: false,
             is_held_up: false,
             ends: BinaryHeap::new(),
             started: 0,
@@ -133,7 +136,7 @@ impl Shelf {
             takes *= 50;
         }
         let (mark, incarnation) = (disk.flush_mark(), disk.incarnation);
-        let is_held = self.hung == Some(op.member);
+        let is_held = self.hung == Some(op.member) && !(self.still_reads && matches!(op.kind, OpKind::Read { .. }));
         let under_way = Some(UnderWay { op, mark, incarnation });
         let place = self.under_way.iter().position(Option::is_none).unwrap_or(self.under_way.len());
         match self.under_way.get_mut(place) {
@@ -192,10 +195,11 @@ impl Shelf {
         self.mischief.end();
     }
 
-    /// A disk ends nothing any more that it begins from now on.
+    /// A disk ends nothing any more that it begins from now on; or nothing but reads, as on a file system that is frozen.
     pub fn hang(&mut self, now: Nanos, member: usize) {
         self.release(now);
-        self.trace.say(now, || format!("DISK {member} HANGS"));
+        self.still_reads = self.rng.below(3) == 0;
+        self.trace.say(now, || format!("DISK {member} HANGS{}", if self.still_reads { ", but for reads" } else { "" }));
         (self.hung, self.suspected[member]) = (Some(member), Nanos::MAX);
         self.atlas.lacks(&self.disks, member);
     }
