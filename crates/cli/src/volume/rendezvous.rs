@@ -107,7 +107,14 @@ pub fn status_of(socket: &Path) -> Result<Status> {
 pub fn find(volume: Option<&str>) -> Result<PathBuf> {
     let is_path = |volume: &&str| Path::new(volume).is_absolute() || volume.contains('/') && Path::new(volume).exists();
     if let Some(path) = volume.filter(is_path) {
-        return Ok(std::path::absolute(path)?);
+        return match fs::metadata(path) {
+            Ok(about) if about.file_type().is_socket() => Ok(std::path::absolute(path)?),
+            Ok(_) => Err(Usage(format!("{path}: no control socket: name a volume that is being served")).into()),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Err(Usage(format!("no volume is being served at {path}: there is no control socket")).into())
+            }
+            Err(error) => Err(error).with_context(|| format!("cannot look at {path}")),
+        };
     }
     let all = sockets()?;
     let Some(volume) = volume else {

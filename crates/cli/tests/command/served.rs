@@ -152,12 +152,19 @@ fn a_server_that_is_gone_serves_nothing_and_its_socket_can_be_taken_away() {
     let path = "run/00000000-0000-4000-8000-000000000000.sock";
     // Only what is ours: not a file, nor the socket of somebody else who is gone.
     for other in ["photo.jpg", "other.sock", "run/photo.sock"].map(|name| served.bench.folder.path().join(name)) {
-        match other.ends_with("other.sock") {
-            true => drop(std::os::unix::net::UnixListener::bind(&other).unwrap()),
-            false => std::fs::write(&other, "precious").unwrap(),
+        let stop = ["volume", "stop", other.to_str().unwrap()];
+        served.run(&stop).refused(2, "there is no control socket");
+        let (code, words) = match other.ends_with("other.sock") {
+            true => (1, "the server is gone"),
+            false => (2, "no control socket: name a volume"),
+        };
+        match code {
+            1 => drop(std::os::unix::net::UnixListener::bind(&other).unwrap()),
+            _ => std::fs::write(&other, "precious").unwrap(),
         }
-        let stopped = served.run(&["volume", "stop", other.to_str().unwrap()]);
-        assert!(stopped.code == Some(1) && !stopped.stderr.contains("removed") && other.exists(), "{stopped:?}");
+        let stopped = served.run(&stop);
+        assert!(!stopped.stderr.contains("removed") && other.exists(), "{stopped:?}");
+        stopped.refused(code, words);
         std::fs::remove_file(&other).unwrap();
     }
     served.run(&["volume", "stop", path]).refused(1, "its socket is removed");
