@@ -194,11 +194,13 @@ fn the_truth_in_every_storm() {
     }
 }
 
-/// Random foregrounds, from sparse to dense: the mean goal is kept wherever there are requests enough for a mean to mean
-/// something, the max goal always, and idle time is never left alone.
+/// Random foregrounds, from sparse to dense: the mean goal is kept, at the end and, from the 300th request on, at all times
+/// but after a collision before a burst the like of which was not seen; the max goal is kept always; and idle time is never
+/// left alone.
 #[test]
 fn the_budget_in_every_weather() {
     let ms = Nanos::from_millis;
+    let mut above = 0;
     for seed in 0..60 {
         let mut rng = Rng::new(seed);
         let service = Span::Exponential { mean: ms(1 + rng.below(6)) };
@@ -218,8 +220,12 @@ fn the_budget_in_every_weather() {
         let disk = Disk::new(grid.disk().count(), ServiceModel::default());
         let run = Pump::new(disk, foreground).until(Nanos::from_secs(600)).run(&mut scrub).report;
         let mean = run.foreground.slowdown_mean_seconds() / goal.mean.as_secs_f64();
-        assert!(mean < 1.15, "seed {seed}: {mean} of the goal; {run:?}");
+        assert!(mean < 1.02, "seed {seed}: {mean} of the goal; {run:?}");
+        let worst = run.foreground.slowdown_mean_worst.as_secs_f64() / goal.mean.as_secs_f64();
+        assert!(worst < 1.5, "seed {seed}: {worst} of the goal at some time; {run:?}");
+        above += u32::from(worst > 1.05);
         assert!(run.foreground.slowdown_max <= goal.max, "seed {seed}: {run:?}");
         assert!(run.scrub_bytes_per_second() > 1e5, "seed {seed}: {run:?}");
     }
+    assert!(above <= 6, "{above} of 60 were above the goal for a while");
 }

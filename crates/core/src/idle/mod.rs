@@ -108,8 +108,8 @@ pub trait IdlePolicy: fmt::Debug + Send {
     fn turn(&self, view: &DiskView, seen: &Observed) -> Turn;
 
     /// What is known has changed; a policy that tunes itself does it here.
-    fn learn(&mut self, seen: &Observed) {
-        let _ = seen;
+    fn learn(&mut self, now: Nanos, seen: &Observed) {
+        let _ = (now, seen);
     }
 
     /// What it is set to.

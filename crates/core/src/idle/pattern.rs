@@ -109,7 +109,7 @@ impl<P: IntervalPolicy> IdlePolicy for Played<P> {
         Turn { not_before, size: pattern.next_size(view.own_size, idle_for) }
     }
 
-    fn learn(&mut self, seen: &Observed) {
+    fn learn(&mut self, _: Nanos, seen: &Observed) {
         if seen.workload.intervals > self.intervals_seen {
             self.intervals_seen = seen.workload.intervals;
             self.policy.ended(seen.workload.idle_last);

@@ -466,7 +466,7 @@ impl Machine for Scrub {
         if self.in_flight.is_empty() {
             self.foreground.settle_alone(&mut self.seen.slowdown);
         }
-        self.policy.learn(&self.seen);
+        self.policy.learn(now, &self.seen);
     }
 
     fn poll_op(&mut self, now: Nanos) -> Option<Op> {

@@ -4,6 +4,9 @@ use super::op::OpAtDisk;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_core::verdict::Outcome;
 
+/// A mean of fewer requests is chance.
+const MEAN_FROM: u64 = 300;
+
 /// The figures of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -42,6 +45,8 @@ pub struct Foreground {
     pub slowdown_total: Nanos,
     /// The greatest slowdown of one request.
     pub slowdown_max: Nanos,
+    /// The greatest that the mean of the slowdowns so far ever was, from the 300th request on.
+    pub slowdown_mean_worst: Nanos,
     /// The sum of the responses (queue and service) that the same requests would have had without the scrub.
     pub response_total: Nanos,
     /// Idle intervals that ended with an arrival, had there been no scrub.
@@ -57,6 +62,9 @@ impl Foreground {
         self.delayed += u64::from(slowdown > Nanos::ZERO);
         self.slowdown_total += slowdown;
         self.slowdown_max = self.slowdown_max.max(slowdown);
+        if self.requests >= MEAN_FROM {
+            self.slowdown_mean_worst = self.slowdown_mean_worst.max(Nanos(self.slowdown_total.0 / self.requests));
+        }
         self.response_total += response;
         self.idle_intervals += u64::from(idle > Nanos::ZERO);
         self.idle_total += idle;

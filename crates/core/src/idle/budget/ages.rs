@@ -25,11 +25,9 @@ pub(super) struct Ages {
 pub(super) struct Age {
     /// Where it begins, in seconds of idleness.
     pub(super) start: f64,
-    /// The time that all intervals together spend in it, in seconds.
-    pub(super) time: f64,
-    /// The same of those that were seen.
+    /// The time that all intervals seen spent in it, in seconds.
     pub(super) time_seen: f64,
-    /// How many intervals ended before it.
+    /// How many intervals end before it.
     ended: f64,
     /// The integral of that number over all ages before it.
     area: f64,
@@ -40,23 +38,46 @@ impl Ages {
     pub(super) fn new(lengths: &DurationHistogram) -> Ages {
         let is_imagined = |cell: &Cell| cell.low >= IMAGINED_MIN;
         let each = IMAGINED / lengths.cells().filter(is_imagined).count() as f64;
-        let mut cells: Vec<Age> = Vec::with_capacity(lengths.cells().len());
-        let (mut ended, mut area) = (0.0, 0.0);
-        for cell in lengths.cells() {
-            cells.push(Age { start: cell.low, time: 0.0, time_seen: 0.0, ended, area });
-            let count = cell.count + if is_imagined(&cell) { each } else { 0.0 };
-            area += (cell.high - cell.low) * (ended + 0.5 * count);
-            ended += count;
-        }
+        let (mut cells, mut ended, mut area) = (Vec::with_capacity(lengths.cells().len()), 0.0, 0.0);
         let mut alive = lengths.cells().map(|cell| cell.count).sum::<f64>();
-        for (index, seen) in lengths.cells().enumerate().take(cells.len() - 1) {
-            let next = cells[index + 1];
-            let (cell, width) = (&mut cells[index], seen.high - seen.low);
-            cell.time = width * ended - (next.area - cell.area);
-            cell.time_seen = width * (alive - 0.5 * seen.count);
-            alive -= seen.count;
+        for cell in lengths.cells() {
+            let width = cell.high - cell.low;
+            let time_seen = width * (alive - 0.5 * cell.count);
+            cells.push(Age { start: cell.low, time_seen, ended, area });
+            let count = cell.count + if is_imagined(&cell) { each } else { 0.0 };
+            area += width * (ended + 0.5 * count);
+            (ended, alive) = (ended + count, alive - cell.count);
         }
-        Ages { cells, count: ended }
+        let as_seen = Ages { cells, count: ended };
+        as_seen.smooth()
+    }
+
+    /// The same number of intervals, ended by what is seen at each age and around it.
+    fn smooth(&self) -> Ages {
+        let mut cells = self.cells.clone();
+        let (mut ended, mut area) = (0.0, 0.0);
+        for (index, cell) in cells.iter_mut().enumerate() {
+            (cell.ended, cell.area) = (ended, area);
+            let Some(next) = self.cells.get(index + 1) else { break };
+            let width = next.start - cell.start;
+            let ends = self.ending(index) * (self.count - ended);
+            area += width * (ended + 0.5 * ends);
+            ended += ends;
+        }
+        Ages { cells, ..*self }
+    }
+
+    /// Of the intervals that are as old as the start of a cell (not the last), what share ends in it.
+    fn ending(&self, cell: usize) -> f64 {
+        let (here, next) = (self.cells[cell], self.cells[cell + 1]);
+        let middle = 0.5 * (here.start + next.start);
+        let around = self.window(middle, middle.max(next.start - here.start));
+        let hazard = around.ends / around.time.max(f64::MIN_POSITIVE);
+        let smooth = 1.0 - (-hazard * (next.start - here.start)).exp();
+        if smooth <= 0.0 {
+            return 0.0;
+        }
+        (next.ended - here.ended + SHRINKAGE) / (self.count - here.ended + SHRINKAGE / smooth)
     }
 
     /// All cells, ascending.
@@ -69,25 +90,12 @@ impl Ages {
         self.cells.partition_point(|cell| cell.start <= age).saturating_sub(1)
     }
 
-    /// Of the intervals that are as old as the middle of a cell, what share ends in a second, over at least `width`
-    /// seconds around it.
-    pub(super) fn hazard(&self, cell: usize, width: f64) -> f64 {
-        let start = self.cells[cell].start;
-        let end = self.cells.get(cell + 1).map_or(start * 1.1, |next| next.start);
-        let middle = 0.5 * (start + end);
-        let near = self.window(middle, width.max(end - start));
-        let wide = self.window(middle, width.max(middle));
-        let smooth = wide.ends / wide.time.max(f64::MIN_POSITIVE);
-        (near.ends + SHRINKAGE) / (near.time + SHRINKAGE / smooth.max(f64::MIN_POSITIVE))
+    /// How many intervals reach an age.
+    pub(super) fn reach(&self, age: f64) -> f64 {
+        self.count - self.ended_by(age).0
     }
 
-    fn window(&self, middle: f64, width: f64) -> Window {
-        let (from, to) = ((middle - 0.5 * width).max(0.0), middle + 0.5 * width);
-        let (before, by) = (self.ended_by(from), self.ended_by(to));
-        Window { ends: by.0 - before.0, time: ((to - from) * self.count - (by.1 - before.1)).max(0.0) }
-    }
-
-    /// How many ended by `age`, and the integral of that from zero to `age`; within a cell they are taken to lie evenly.
+    /// How many end by `age`, and the integral of that from zero to `age`; within a cell they are taken to lie evenly.
     fn ended_by(&self, age: f64) -> (f64, f64) {
         let index = self.cell_of(age);
         let cell = self.cells[index];
@@ -95,6 +103,18 @@ impl Ages {
         let Some(next) = self.cells.get(index + 1) else { return (cell.ended, cell.area + into * cell.ended) };
         let slope = (next.ended - cell.ended) / (next.start - cell.start);
         (cell.ended + into * slope, cell.area + into * (cell.ended + 0.5 * into * slope))
+    }
+
+    /// What is left of `service` seconds from `age` on when an interval ends in them, summed up over all that do.
+    pub(super) fn rest(&self, age: f64, service: f64) -> f64 {
+        let (before, by) = (self.ended_by(age), self.ended_by(age + service));
+        (by.1 - before.1 - service * before.0).max(0.0)
+    }
+
+    fn window(&self, middle: f64, width: f64) -> Window {
+        let (from, to) = ((middle - 0.5 * width).max(0.0), middle + 0.5 * width);
+        let (before, by) = (self.ended_by(from), self.ended_by(to));
+        Window { ends: by.0 - before.0, time: ((to - from) * self.count - (by.1 - before.1)).max(0.0) }
     }
 }
 
@@ -117,36 +137,50 @@ mod tests {
         Ages::new(&histogram)
     }
 
+    /// Of the intervals that are as old as a cell, what share ends in a second.
+    fn hazard(ages: &Ages, age: f64) -> f64 {
+        let cell = ages.cell_of(age);
+        let [from, to] = [cell, cell + 1].map(|cell| ages.cells()[cell].start);
+        let window = ages.window(0.5 * (from + to), to - from);
+        window.ends / window.time
+    }
+
     #[test]
     fn an_exponential_has_one_hazard() {
         let ages = ages((0..100_000).map(|i| -0.2 * ((i as f64 + 0.5) / 100_000.0).ln()));
         for age in [0.01, 0.1, 0.5] {
-            let hazard = ages.hazard(ages.cell_of(age), 0.0);
-            assert!((hazard * 0.2 - 1.0).abs() < 0.05, "{hazard} at {age}");
+            assert!((hazard(&ages, age) * 0.2 - 1.0).abs() < 0.05, "{} at {age}", hazard(&ages, age));
         }
     }
 
     #[test]
     fn the_imagined_ones_have_a_falling_hazard() {
         let ages = ages([]);
-        let hazard = |age: f64| age * ages.hazard(ages.cell_of(age), 0.0);
         for age in [0.01, 1.0, 100.0] {
-            assert!((0.03..0.3).contains(&hazard(age)), "{} at {age}", hazard(age));
+            let product = age * hazard(&ages, age);
+            assert!((0.03..0.3).contains(&product), "{product} at {age}");
         }
     }
 
     #[test]
     fn an_age_at_which_many_end_stands_out() {
         let ages = ages((0..1000).map(|i| if i % 2 == 0 { 30.0 } else { 0.01 + i as f64 * 0.5 }));
-        let hazard = |age: f64| ages.hazard(ages.cell_of(age), 0.0);
+        let hazard = |age| hazard(&ages, age);
         assert!(hazard(30.0) > 10.0 * hazard(20.0) && hazard(30.0) > 10.0 * hazard(40.0));
     }
 
     #[test]
-    fn the_time_of_all_cells_is_the_time_of_all_intervals() {
-        let ages = ages([0.5, 2.0, 7.0]);
-        let empty = super::tests::ages([]);
-        let total = |ages: &Ages| ages.cells().iter().map(|cell| cell.time).sum::<f64>();
-        assert!((total(&ages) - total(&empty) - 9.5).abs() < 0.3, "{} {}", total(&ages), total(&empty));
+    fn nobody_is_left_where_all_have_ended() {
+        let ages = ages((0..2000).map(|i| 0.05005 + 0.0003 * f64::from(i) / 2000.0));
+        assert!(ages.reach(0.045) > 1970.0, "{}", ages.reach(0.045));
+        assert!(ages.reach(0.052) < 80.0, "{}", ages.reach(0.052));
+    }
+
+    #[test]
+    fn the_rest_is_what_is_left_when_an_interval_ends() {
+        // 3,000 ends spread evenly over 20 to 80 ms: 500 of them in 40 to 50 ms, which have to wait for 5 ms each.
+        let ages = ages((0..3000).map(|i| 0.02 + 0.06 * (f64::from(i) + 0.5) / 3000.0));
+        let rest = ages.rest(0.04, 0.01);
+        assert!((rest / (500.0 * 0.005) - 1.0).abs() < 0.05, "{rest}");
     }
 }

@@ -1,0 +1,227 @@
+//! The account: what the foreground was to lose so far, and what it lost.
+//!
+//! Every request of the foreground earns the goal, and every delay spends. Two things hang on it. The *rate* says how much
+//! the plan may spend in a second of idleness: what is being earned in one, and what was saved, spread over as long again
+//! as has passed; so a burst that earns much at a stroke is used up evenly over what follows, and not before it is earned
+//! (the causal form of the taut string: the greatest convex curve under what was earned). And the *fence*: whatever the
+//! plan believes, nothing is sent that could cost more than is left.
+
+use crate::units::Nanos;
+
+/// The share of the goal that is aimed at; the rest absorbs chance.
+const AIM: f64 = 0.97;
+/// Before that many requests were seen, the account is as if it were so many: else nothing could be sent until the first
+/// few have paid for it.
+const WARM_UP_REQUESTS: f64 = 100.0;
+/// Savings are spread over no less idle time than that, in seconds.
+const SPREAD_MIN: f64 = 60.0;
+/// What is overspent is to be made up in this share of the idle time so far.
+const MAKE_UP_SHARE: f64 = 0.25;
+/// However much was saved, no more is spent in a second than so many times what is earned in one.
+const RATE_MAX: f64 = 4.0;
+/// One collision may begin a burst that loses more than was left. Half of such a debt is forgiven in a day, or one misfortune
+/// would end the scrub.
+const HALF_LIFE: f64 = 86_400.0;
+/// Earnings by idle time: so many blocks.
+const BLOCKS: usize = 64;
+/// The shortest of them, in seconds of idleness.
+const BLOCK_MIN: f64 = 1.0;
+
+/// See the module's text. All amounts are seconds that the foreground loses.
+#[derive(Clone, Debug)]
+pub(super) struct Account {
+    /// For each request.
+    goal: f64,
+    earnings: Earnings,
+    /// Requests in a second of idleness: over all the time, and over the later half of it.
+    rates: [f64; 2],
+    requests: u64,
+    lost: f64,
+    forgiven: f64,
+    /// When `forgiven` was reckoned.
+    at: Nanos,
+}
+
+impl Account {
+    /// Nothing earned, nothing spent.
+    pub(super) fn new(goal: Nanos) -> Account {
+        let (earnings, goal) = (Earnings::default(), goal.as_secs_f64());
+        Account { goal, earnings, rates: [0.0; 2], requests: 0, lost: 0.0, forgiven: 0.0, at: Nanos::ZERO }
+    }
+
+    /// Takes note of how things stand: requests of the foreground, idle time that has ended, and what was lost, in all.
+    pub(super) fn update(&mut self, now: Nanos, requests: u64, idle: Nanos, lost: Nanos) {
+        self.forgiven = self.forgiven_by(now);
+        self.at = self.at.max(now);
+        if idle.as_secs_f64() > self.earnings.idle {
+            self.earnings.update(requests as f64, idle.as_secs_f64());
+            self.rates = self.earnings.rates();
+        }
+        (self.requests, self.lost) = (requests, lost.as_secs_f64());
+    }
+
+    fn forgiven_by(&self, now: Nanos) -> f64 {
+        let debt = (self.lost - self.forgiven - self.earned()).max(0.0);
+        let faded = 1.0 - (-now.since(self.at).as_secs_f64() / HALF_LIFE).exp2();
+        self.forgiven + debt * faded
+    }
+
+    fn earned(&self) -> f64 {
+        self.goal * (self.requests as f64).max(WARM_UP_REQUESTS)
+    }
+
+    /// May something be sent that can cost so much?
+    pub(super) fn allows(&self, now: Nanos, cost: f64) -> bool {
+        self.lost + cost <= self.earned() + self.forgiven_by(now)
+    }
+
+    /// What may be spent in a second of idleness when `reserve` is to be left.
+    pub(super) fn rate(&self, reserve: f64) -> f64 {
+        let time = self.earnings.idle;
+        let [all, late] = self.rates.map(|rate| self.goal * rate);
+        let saved = AIM * self.earned() + self.forgiven - self.lost - reserve;
+        let spread = time.max(SPREAD_MIN) * if saved < 0.0 { MAKE_UP_SHARE } else { 1.0 };
+        // A burst longer ago than half of the time is income no more, only savings; the first few requests are paid already.
+        let income = if self.requests as f64 <= WARM_UP_REQUESTS { 0.0 } else { AIM * all.min(late) };
+        (income + saved / spread).clamp(0.0, RATE_MAX * all)
+    }
+}
+
+/// Requests by idle time, in blocks that become longer as time goes on.
+#[derive(Clone, Debug)]
+struct Earnings {
+    /// The last one is being filled.
+    blocks: Vec<Block>,
+    /// The idle time after which a block is full, in seconds.
+    length: f64,
+    requests: f64,
+    idle: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    requests: f64,
+    idle: f64,
+}
+
+impl Default for Earnings {
+    fn default() -> Earnings {
+        Earnings { blocks: vec![Block::default()], length: BLOCK_MIN, requests: 0.0, idle: 0.0 }
+    }
+}
+
+impl Earnings {
+    /// Takes note of the sums so far.
+    fn update(&mut self, requests: f64, idle: f64) {
+        let last = self.blocks.last_mut().expect("one is being filled");
+        last.requests += requests - self.requests;
+        last.idle += idle - self.idle;
+        (self.requests, self.idle) = (requests, idle);
+        if last.idle < self.length {
+            return;
+        }
+        if self.blocks.len() == BLOCKS {
+            let join = |pair: &[Block]| Block {
+                requests: pair.iter().map(|block| block.requests).sum(),
+                idle: pair.iter().map(|block| block.idle).sum(),
+            };
+            self.blocks = self.blocks.chunks(2).map(join).collect();
+            self.length *= 2.0;
+        }
+        self.blocks.push(Block::default());
+    }
+
+    /// Requests in a second of idleness: over all the time, and over the later half of it.
+    fn rates(&self) -> [f64; 2] {
+        let mut left = 0.5 * self.idle;
+        let mut requests = 0.0;
+        for block in self.blocks.iter().rev() {
+            if block.idle >= left {
+                requests += if block.idle > 0.0 { block.requests * left / block.idle } else { 0.0 };
+                break;
+            }
+            requests += block.requests;
+            left -= block.idle;
+        }
+        let rate = |requests: f64, idle: f64| if idle > 0.0 { requests / idle } else { 0.0 };
+        [rate(self.requests, self.idle), rate(requests, 0.5 * self.idle)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOAL: Nanos = Nanos::from_millis(1);
+
+    /// Plays requests that come after idle times, spending what the rate says; gives the account and, after each, what was
+    /// lost as a share of what was earned.
+    fn played(loads: impl IntoIterator<Item = (u64, f64)>) -> (Account, Vec<f64>) {
+        let mut account = Account::new(GOAL);
+        let (mut requests, mut idle, mut lost, mut shares) = (0, 0.0, 0.0, Vec::new());
+        for (count, seconds) in loads {
+            lost += account.rate(0.0) * seconds;
+            requests += count;
+            idle += seconds;
+            let [idle, spent] = [idle, lost].map(Nanos::from_secs_f64);
+            account.update(idle, requests, idle, spent);
+            shares.push(lost / account.earned());
+        }
+        (account, shares)
+    }
+
+    #[test]
+    fn a_steady_income_is_spent() {
+        let (_, shares) = played((0..20_000).map(|_| (1, 0.05)));
+        assert!(shares.iter().all(|&share| share <= 1.0), "{:?}", shares.iter().copied().reduce(f64::max));
+        assert!((0.95..=0.98).contains(shares.last().unwrap()), "{:?}", shares.last());
+    }
+
+    #[test]
+    fn one_burst_is_spread_over_what_follows_and_never_overspent() {
+        let quiet = || (0..3000).map(|_| (1, 1.0));
+        let (account, shares) = played(quiet().chain((0..100).map(|_| (70, 0.001))).chain((0..7000).map(|_| (1, 1.0))));
+        assert!(shares.iter().all(|&share| share <= 1.0), "{:?}", shares.iter().copied().reduce(f64::max));
+        assert!(*shares.last().unwrap() > 0.6, "{:?}", shares.last());
+        assert!(account.rate(0.0) < 3.0 * account.goal * 1.7, "not more than three times the mean at its end");
+        let at_once = shares[3100..3200].iter().copied().fold(0.0, f64::max);
+        assert!(at_once < 0.5, "{at_once}");
+    }
+
+    #[test]
+    fn nothing_is_allowed_that_costs_more_than_is_left() {
+        let mut account = Account::new(GOAL);
+        let at = Nanos::from_secs(10);
+        assert!(account.allows(at, 0.1) && !account.allows(at, 0.101), "a hundred requests are imagined");
+        account.update(at, 1000, at, Nanos::from_millis(990));
+        assert!(account.allows(at, 0.010) && !account.allows(at, 0.011));
+        account.update(at, 1000, at, Nanos::from_secs(3));
+        assert!(!account.allows(at, 0.0) && account.rate(0.0) == 0.0);
+    }
+
+    #[test]
+    fn half_of_a_debt_is_forgiven_in_a_day() {
+        let mut account = Account::new(GOAL);
+        let day = |days: u64| Nanos::from_secs(86_400 * days);
+        account.update(day(0), 1000, day(0), Nanos::from_secs(3));
+        let debt = |account: &Account, now: Nanos| 3.0 - account.earned() - account.forgiven_by(now);
+        assert!((debt(&account, day(1)) - 1.0).abs() < 1e-6, "{}", debt(&account, day(1)));
+        for hour in 0..48 {
+            account.update(Nanos::from_secs(3600 * hour), 1000, day(0), Nanos::from_secs(3));
+        }
+        assert!((debt(&account, day(2)) - 0.5).abs() < 1e-3, "told or not: {}", debt(&account, day(2)));
+        account.update(day(2), 1500, day(0), Nanos::from_secs(3));
+        assert!(account.allows(day(2), 0.0) && !account.allows(day(2), 0.01), "and the rest was earned");
+    }
+
+    #[test]
+    fn earnings_take_a_bounded_number_of_blocks() {
+        let mut earnings = Earnings::default();
+        (1..100_000).for_each(|second| earnings.update(f64::from(second) * 2.0, f64::from(second)));
+        assert!(earnings.blocks.len() <= BLOCKS);
+        assert!(earnings.rates().iter().all(|rate| (rate - 2.0).abs() < 0.01), "{:?}", earnings.rates());
+        earnings.update(300_000.0, 100_000.0);
+        (100_001..250_000).for_each(|second| earnings.update(300_000.0, f64::from(second)));
+        assert!(earnings.rates()[0] > 1.1 && earnings.rates()[1] < 0.1, "{:?}", earnings.rates());
+    }
+}
