@@ -4,8 +4,9 @@
 #
 #   budget.sh [SECONDS [OPTIONS]...]    e.g. budget.sh 60 '--slowdown 1ms' '--policy none'
 #
-# The foreground is fio: bursts of 50 random 4 KiB reads, one at a time, then 400 ms of thought. First alone, then beside
-# a scrub with each of the OPTIONS. Needs root, fio, jq and what ./faulty-disk needs.
+# The foreground is fio: bursts of 50 random 4 KiB reads, one at a time, then 400 ms of thought; or of BLOCKS, then THINK
+# (BLOCKS=1 THINK=50ms: an even beat). First alone, then beside a scrub with each of the OPTIONS. Needs root, fio, jq and
+# what ./faulty-disk needs.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 scrubjay=${SCRUBJAY:-$here/../../target/release/scrubjay}
@@ -19,7 +20,8 @@ echo 1 >"/sys/block/${disk#/dev/}/queue/rotational"
 
 foreground() { # RESULT
   fio --name=foreground --filename="$disk" --readonly --rw=randread --bs=4k --direct=1 --ioengine=psync --iodepth=1 \
-    --time_based --runtime="$seconds" --thinktime=400ms --thinktime_blocks=50 --output-format=json >"$1"
+    --time_based --runtime="$seconds" --thinktime="${THINK:-400ms}" --thinktime_blocks="${BLOCKS:-50}" \
+    --output-format=json >"$1"
 }
 mean() { jq '.jobs[0].read.clat_ns.mean / 1e6' "$1"; }
 scrub() { # SECONDS RESULT OPTION...
