@@ -6,8 +6,8 @@
 const PRIOR_COLLISIONS: f64 = 30.0;
 /// Beyond so many collisions the past counts half.
 const COLLISIONS_MAX: f64 = 500.0;
-/// With each collision that costs less, the worst one seen counts by so much less.
-const FADING: f64 = 1.0 / 256.0;
+/// With each interval the worst collision seen counts by so much less.
+const FADING: f64 = 1.0 / 4096.0;
 
 /// What was lost beside what was foreseen, in seconds.
 #[derive(Clone, Debug)]
@@ -42,9 +42,8 @@ impl Followers {
     pub(super) fn update(&mut self, intervals: f64, foreseen: f64, lost: f64, service: f64, behind: f64) {
         let more = lost - self.told;
         (self.told, self.foreseen, self.lost) = (lost, self.foreseen + intervals * foreseen, self.lost + more);
-        if more > 0.0 {
-            self.worst = (more / intervals / service).max(self.worst * (1.0 - FADING)).clamp(1.0, 1000.0);
-        }
+        let faded = self.worst * (1.0 - FADING).powf(intervals);
+        self.worst = (more / intervals / service).max(faded).clamp(1.0, 1000.0);
         // One waits for half a request.
         if self.foreseen > COLLISIONS_MAX * service / 2.0 {
             self.foreseen *= 0.5;

@@ -6,7 +6,8 @@
 //! [`account`] keeps books: every request of the foreground earns the goal, every delay spends. It says how much the plan
 //! may spend in a second of idleness, and is a fence besides: whatever the plan believes, nothing is sent that could cost
 //! more than is left. So the mean *so far* keeps inside the goal, on any disk and under any load, once a hundred requests
-//! were seen, up to what one collision costs more than such a collision did before.
+//! were seen, up to what one collision costs more than such a collision did before. (Where nobody has come for twice as long
+//! as ever, small requests are sent whatever is left: a load that stops does not stop the scrub.)
 //!
 //! Waiting (Amvrosiadis et al., DSN'12, V-C) is the special case of one size from one age on. The plan reads about as much
 //! as the best such pair chosen in hindsight, and more where the age tells much (docs/papers.md); the paper's own attempts at
@@ -51,8 +52,7 @@ impl Default for Goal {
 const QUIET_SHARE: f64 = 0.02;
 /// So much longer than the longest idle interval seen is longer than ever.
 const QUIET_FACTOR: f64 = 2.0;
-/// Where no size is within the max goal, or when the disk is idle for longer than ever and nothing is left to spend, the
-/// smallest is sent for this share of the time.
+/// Where no size is within the max goal, the smallest is sent for this share of the time.
 const LAST_RESORT_SHARE: f64 = 0.002;
 /// Before anything is seen, so many foreground requests are imagined.
 const REQUESTS_IMAGINED: f64 = 8.0;
@@ -98,15 +98,14 @@ impl Budget {
         SIZES.into_iter().filter(move |&size| seen.service.high(size) <= limit)
     }
 
-    /// Nobody has come for longer than ever, or at all.
-    fn is_quiet(idle_for: f64, seen: &Observed) -> bool {
-        seen.workload.requests == 0 || idle_for > QUIET_FACTOR * seen.workload.idle.moments().max
-    }
-
-    /// The largest size that is short beside the time for which nobody has come.
-    fn quiet(&self, idle_for: f64, seen: &Observed) -> Option<Bytes> {
+    /// Nobody has come for longer than ever, or at all: the largest size that is short beside that time; with debts, the
+    /// smallest. It is not asked whether that could be paid for, or a load that stops would stop the scrub; nor can it happen
+    /// often that somebody comes then, for each time must be twice as long as the last one.
+    fn quiet(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Option<Bytes> {
+        let is_quiet = seen.workload.requests == 0 || idle_for > QUIET_FACTOR * seen.workload.idle.moments().max;
         let is_short = |size: &Bytes| seen.service.high(*size) <= idle_for * QUIET_SHARE;
-        self.sizes(seen).rfind(is_short).filter(|_| Budget::is_quiet(idle_for, seen))
+        let largest = self.sizes(seen).rfind(is_short).filter(|_| is_quiet)?;
+        Some(if self.account.allows(view.now, 0.0) { largest } else { SIZE_MIN })
     }
 
     /// What a request can cost all together, in seconds.
@@ -120,8 +119,8 @@ impl Budget {
         smaller.into_iter().find(|&one| self.account.allows(now, self.cost(one, seen)))
     }
 
-    /// The smallest, seldom: this disk cannot keep the max goal at any size, but it must be tried, or it would never be known
-    /// that the disk has become faster again. Or nothing is left to spend, but nobody comes.
+    /// This disk cannot keep the max goal at any size. The smallest must be tried now and then, or it would never be known
+    /// that the disk has become faster again.
     fn last_resort(&self, view: &DiskView, seen: &Observed) -> Turn {
         let wait = seen.service.high(SIZE_MIN).min(self.goal.max.as_secs_f64()) / LAST_RESORT_SHARE;
         let wait = Nanos::from_secs_f64(wait);
@@ -141,21 +140,11 @@ impl Budget {
         Turn { not_before: view.own_finished, size: request.size }
     }
 
-    /// What would be sent if the account could pay for it.
-    fn wanted(&self, view: &DiskView, idle_for: f64, largest: Bytes, seen: &Observed) -> Turn {
-        let planned = self.planned(view, idle_for, seen);
-        if let Some(size) =
-            self.quiet(idle_for, seen).filter(|&size| planned.not_before > view.now || size > planned.size)
-        {
-            return Turn { not_before: view.now, size };
-        }
-        // What was chosen may have become too long since.
-        let size = planned.size.min(largest);
-        // Now and then the next size up, if it is not known: by a cautious guess it never looks worth it.
+    /// Now and then the next size up, if it is not known: by a cautious guess it never looks worth it.
+    fn trial(&self, size: Bytes, seen: &Observed) -> Option<Bytes> {
         let is_trial = seen.service.completions().is_multiple_of(TRIAL_EVERY);
-        let trial = seen.service.unknown_above(size).filter(|_| is_trial);
         let limit = self.goal.max.as_secs_f64();
-        Turn { size: trial.filter(|&size| seen.service.mean(size) <= limit).unwrap_or(size), ..planned }
+        seen.service.unknown_above(size).filter(|&size| is_trial && seen.service.mean(size) <= limit)
     }
 
     /// Makes a new plan of what has been seen.
@@ -189,12 +178,17 @@ impl IdlePolicy for Budget {
     fn turn(&self, view: &DiskView, seen: &Observed) -> Turn {
         let Some(largest) = self.sizes(seen).next_back() else { return self.last_resort(view, seen) };
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
-        let turn = self.wanted(view, idle_for, largest, seen);
-        match self.affordable(turn.size, view.now, seen) {
-            Some(size) => Turn { size, ..turn },
-            None if Budget::is_quiet(idle_for, seen) => self.last_resort(view, seen),
-            None => Turn { not_before: turn.not_before.max(view.now + LOOK_AGAIN), ..turn },
-        }
+        let planned = self.planned(view, idle_for, seen);
+        // What was chosen may have become too long since.
+        let size = planned.size.min(largest);
+        let size = self.trial(size, seen).unwrap_or(size);
+        let turn = match self.affordable(size, view.now, seen) {
+            Some(size) => Turn { size, ..planned },
+            None => Turn { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
+        };
+        let is_more = |size: &Bytes| turn.not_before > view.now || *size > turn.size;
+        let quiet = self.quiet(view, idle_for, seen).filter(is_more);
+        quiet.map_or(turn, |size| Turn { not_before: view.now, size })
     }
 
     fn learn(&mut self, now: Nanos, seen: &Observed) {
@@ -355,6 +349,27 @@ mod tests {
         seen.slowdown.add(Nanos::from_secs(20));
         budget.learn(Nanos::ZERO, &seen);
         assert!(budget.turn(&view(500), &seen).not_before > Nanos::from_secs(100), "5 s were allowed");
-        assert!(budget.turn(&view(60_000), &seen).not_before <= Nanos::from_secs(100), "never for ever");
+        let quiet = budget.turn(&view(60_000), &seen);
+        assert_eq!((quiet.not_before, quiet.size), (Nanos::from_secs(100), SIZE_MIN), "never for ever");
+    }
+
+    #[test]
+    fn a_load_that_stops_does_not_stop_the_scrub() {
+        // All is spent, to the last request that could be paid for.
+        let mut seen = seen((0..300).map(|_| 0.05), 1);
+        seen.slowdown.total = Nanos::from_millis(299);
+        let mut budget = Budget::new(Goal::default());
+        budget.learn(Nanos::ZERO, &seen);
+        let view = |idle_ms| DiskView {
+            now: Nanos::from_secs(100),
+            outstanding: 0,
+            idle_since: Nanos::from_secs(100) - Nanos::from_millis(idle_ms),
+            own_finished: Nanos::from_secs(100) - Nanos::from_millis(idle_ms),
+            own_service: Nanos::from_millis(10),
+            own_size: None,
+        };
+        assert!(budget.turn(&view(40), &seen).not_before > Nanos::from_secs(100), "nothing is left");
+        let night = budget.turn(&view(60_000), &seen);
+        assert_eq!((night.not_before, night.size), (Nanos::from_secs(100), Bytes::mib(4)));
     }
 }
