@@ -5,9 +5,11 @@
 //! there. [`schedule`] turns that into a plan: which size at which age reads most for the delay it causes.
 //! [`account`] keeps books: every request of the foreground earns the goal, every delay spends. It says how much the plan
 //! may spend in a second of idleness, and is a fence besides: whatever the plan believes, nothing is sent that could cost
-//! more than is left. So the mean *so far* keeps inside the goal, on any disk and under any load, once a hundred requests
-//! were seen, up to what one collision costs more than such a collision did before. (Where nobody has come for twice as long
-//! as ever, small requests are sent whatever is left: a load that stops does not stop the scrub.)
+//! more than is left, by the worst collision of late. So the mean *so far* keeps inside the goal once a hundred requests were
+//! seen, but for what a collision costs more than any did before: a burst the like of which was not seen, that queues behind
+//! one of ours, can cost the goal of hours. And where completions are not seen (the stat detector), those who queue behind
+//! are not counted. (Where nobody has come for twice as long as ever, requests that are short beside that time are sent
+//! whatever is left, or a load that stops would stop the scrub.)
 //!
 //! Waiting (Amvrosiadis et al., DSN'12, V-C) is the special case of one size from one age on. The plan reads about as much
 //! as the best such pair chosen in hindsight, and more where the age tells much (docs/papers.md); the paper's own attempts at
@@ -244,6 +246,13 @@ mod tests {
         budget.setting()
     }
 
+    /// At 100 s, after so many milliseconds of idleness.
+    fn idle_for(millis: u64) -> DiskView {
+        let now = Nanos::from_secs(100);
+        let (idle_since, own_service) = (now - Nanos::from_millis(millis), Nanos::from_millis(10));
+        DiskView { now, outstanding: 0, idle_since, own_finished: idle_since, own_service, own_size: None }
+    }
+
     #[test]
     fn nothing_seen_is_cautious() {
         let setting = solved(1, Observed::default());
@@ -311,14 +320,7 @@ mod tests {
         let mut seen = seen((0..50).flat_map(|_| [0.0002, 0.0002, 1.0]), 33);
         let mut budget = Budget::new(Goal::default());
         budget.learn(Nanos::ZERO, &seen);
-        let view = DiskView {
-            now: Nanos::from_secs(100),
-            outstanding: 0,
-            idle_since: Nanos::from_millis(99_500),
-            own_finished: Nanos::from_millis(99_500),
-            own_service: Nanos::from_millis(10),
-            own_size: None,
-        };
+        let view = idle_for(500);
         let before = budget.turn(&view, &seen).size;
         assert!(before >= Bytes::mib(1));
         (0..8).for_each(|_| seen.service.add(before, Nanos::from_millis(300), Nanos::ZERO));
@@ -337,19 +339,11 @@ mod tests {
         let mut seen = seen((0..50).flat_map(|_| [0.0002, 1.0]), 50);
         let mut budget = Budget::new(Goal::default());
         budget.learn(Nanos::ZERO, &seen);
-        let view = |idle_ms| DiskView {
-            now: Nanos::from_secs(100),
-            outstanding: 0,
-            idle_since: Nanos::from_secs(100) - Nanos::from_millis(idle_ms),
-            own_finished: Nanos::from_secs(100) - Nanos::from_millis(idle_ms),
-            own_service: Nanos::from_millis(10),
-            own_size: None,
-        };
-        assert!(budget.turn(&view(500), &seen).not_before <= Nanos::from_secs(100));
+        assert!(budget.turn(&idle_for(500), &seen).not_before <= Nanos::from_secs(100));
         seen.slowdown.add(Nanos::from_secs(20));
         budget.learn(Nanos::ZERO, &seen);
-        assert!(budget.turn(&view(500), &seen).not_before > Nanos::from_secs(100), "5 s were allowed");
-        let quiet = budget.turn(&view(60_000), &seen);
+        assert!(budget.turn(&idle_for(500), &seen).not_before > Nanos::from_secs(100), "5 s were allowed");
+        let quiet = budget.turn(&idle_for(60_000), &seen);
         assert_eq!((quiet.not_before, quiet.size), (Nanos::from_secs(100), SIZE_MIN), "never for ever");
     }
 
@@ -360,16 +354,8 @@ mod tests {
         seen.slowdown.total = Nanos::from_millis(299);
         let mut budget = Budget::new(Goal::default());
         budget.learn(Nanos::ZERO, &seen);
-        let view = |idle_ms| DiskView {
-            now: Nanos::from_secs(100),
-            outstanding: 0,
-            idle_since: Nanos::from_secs(100) - Nanos::from_millis(idle_ms),
-            own_finished: Nanos::from_secs(100) - Nanos::from_millis(idle_ms),
-            own_service: Nanos::from_millis(10),
-            own_size: None,
-        };
-        assert!(budget.turn(&view(40), &seen).not_before > Nanos::from_secs(100), "nothing is left");
-        let night = budget.turn(&view(60_000), &seen);
+        assert!(budget.turn(&idle_for(40), &seen).not_before > Nanos::from_secs(100), "nothing is left");
+        let night = budget.turn(&idle_for(60_000), &seen);
         assert_eq!((night.not_before, night.size), (Nanos::from_secs(100), Bytes::mib(4)));
     }
 }
