@@ -1,5 +1,6 @@
 //! One modelled disk: a server, and latent errors.
 
+use scrubjay_core::rng::Rng;
 use scrubjay_core::server::{Server, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_core::verdict::{Cause, Outcome};
@@ -15,6 +16,31 @@ pub struct Disk {
     /// Ascending, disjoint, not empty.
     errors: Vec<SectorRange>,
     server: Server,
+    unsteady: Option<(Unsteady, Rng)>,
+}
+
+/// How the time that a disk works for us differs from its model's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unsteady {
+    /// So much more for the first request after a foreground request: the head was elsewhere.
+    pub seek: Nanos,
+    /// Each is longer or shorter by a factor up to this, 1 or more.
+    pub scatter: f64,
+    /// One in so many takes so much longer: a retry of the drive, or a thermal recalibration.
+    pub tail: (f64, Nanos),
+    /// All become slower by a factor up to this, and faster again, over twice the time. 1 or more.
+    pub drift: (f64, Nanos),
+}
+
+impl Unsteady {
+    fn service(&self, now: Nanos, service: Nanos, is_first: bool, rng: &mut Rng) -> Nanos {
+        let service = service + if is_first { self.seek } else { Nanos::ZERO };
+        let scatter = self.scatter.powf(2.0 * rng.uniform() - 1.0);
+        let phase = now.as_secs_f64() / self.drift.1.as_secs_f64().max(1e-9) % 2.0;
+        let drift = self.drift.0.powf(1.0 - (phase - 1.0).abs());
+        let tail = if rng.uniform() < self.tail.0 { self.tail.1 } else { Nanos::ZERO };
+        Nanos::from_secs_f64(service.as_secs_f64() * scatter * drift) + tail
+    }
 }
 
 impl Disk {
@@ -24,7 +50,7 @@ impl Disk {
     /// When it has no sectors.
     pub fn new(sectors: u64, model: ServiceModel) -> Disk {
         assert!(sectors > 0, "a disk holds something");
-        Disk { sectors, model, errors: Vec::new(), server: Server::default() }
+        Disk { sectors, model, errors: Vec::new(), server: Server::default(), unsteady: None }
     }
 
     /// The same disk with these latent errors, in any order, overlapping or not. Empty ranges are no errors.
@@ -45,14 +71,25 @@ impl Disk {
         self
     }
 
+    /// The same disk, no longer as steady as a model.
+    pub fn unsteady(self, unsteady: Unsteady, rng: Rng) -> Disk {
+        Disk { unsteady: Some((unsteady, rng)), ..self }
+    }
+
     /// Its size in sectors.
     pub fn sectors(&self) -> u64 {
         self.sectors
     }
 
-    /// How long it works on a request of that size.
+    /// How long it works on a request of that size by its model.
     pub fn service(&self, size: Bytes) -> Nanos {
         self.model.service(size)
+    }
+
+    /// How long it works on a request of ours that it is given now; is it the first one after a foreground request?
+    pub fn work(&mut self, now: Nanos, size: Bytes, is_first: bool) -> Nanos {
+        let service = self.service(size);
+        self.unsteady.as_mut().map_or(service, |(unsteady, rng)| unsteady.service(now, service, is_first, rng))
     }
 
     /// Its latent errors: ascending, disjoint, not empty.

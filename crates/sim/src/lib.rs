@@ -45,6 +45,7 @@ pub mod model;
 pub mod online;
 pub mod pump;
 pub mod replay;
+pub mod source;
 pub mod tune;
 pub mod volume;
 pub mod workload;

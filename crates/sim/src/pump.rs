@@ -10,16 +10,17 @@
 mod op;
 mod report;
 
+use report::Met;
 pub use report::{End, Foreground, Report, Scrubbed};
 
 use crate::disk::Disk;
+use crate::source::{Open, Source};
 use op::OpAtDisk;
 use scrubjay_core::journal::{Entry, Journal};
 use scrubjay_core::machine::{Event, Machine, Op};
 use scrubjay_core::server::{Request, Server};
 use scrubjay_core::units::Nanos;
 use std::collections::VecDeque;
-use std::iter::Peekable;
 
 /// The most operations a machine may have at the disk: above it the machine is broken, not busy.
 const OPS_MAX: usize = 1024;
@@ -47,9 +48,9 @@ impl Default for Sight {
 
 /// A disk, its foreground, and a machine to come.
 #[derive(Debug)]
-pub struct Pump<W: Iterator<Item = Request>> {
+pub struct Pump<S: Source> {
     disk: Disk,
-    foreground: Peekable<W>,
+    foreground: S,
     sight: Sight,
     until: Nanos,
     journal: Option<Journal>,
@@ -59,6 +60,9 @@ pub struct Pump<W: Iterator<Item = Request>> {
     /// Operations at the disk, in the order of their end.
     ops: VecDeque<OpAtDisk>,
     report: Report,
+    slowdowns: Vec<Nanos>,
+    /// Did the disk work for us last?
+    is_ours_last: bool,
 }
 
 /// What a run came to.
@@ -68,15 +72,24 @@ pub struct Run {
     pub report: Report,
     /// All that the machine was told and gave; empty unless the run was [`Pump::recorded`].
     pub journal: Journal,
+    /// What each foreground request lost, in the order of arrival; as empty.
+    pub slowdowns: Vec<Nanos>,
 }
 
-impl<W: Iterator<Item = Request>> Pump<W> {
+impl<I: Iterator<Item = Request>> Pump<Open<I>> {
     /// A run that ends when the machine is done, seen as the real pump sees it, not recorded. A machine that is never
     /// done among an endless foreground needs [`Pump::until`].
-    pub fn new(disk: Disk, foreground: impl IntoIterator<IntoIter = W>) -> Pump<W> {
+    pub fn new(disk: Disk, foreground: impl IntoIterator<IntoIter = I>) -> Pump<Open<I>> {
+        Pump::among(disk, Open::new(foreground))
+    }
+}
+
+impl<S: Source> Pump<S> {
+    /// As [`Pump::new`], with any foreground.
+    pub fn among(disk: Disk, foreground: S) -> Pump<S> {
         Pump {
             disk,
-            foreground: foreground.into_iter().peekable(),
+            foreground,
             sight: Sight::default(),
             until: Nanos::MAX,
             journal: None,
@@ -84,11 +97,13 @@ impl<W: Iterator<Item = Request>> Pump<W> {
             completions: VecDeque::new(),
             ops: VecDeque::new(),
             report: Report::default(),
+            slowdowns: Vec::new(),
+            is_ours_last: false,
         }
     }
 
     /// The same, but it ends at `until` if the machine is not done by then.
-    pub fn until(self, until: Nanos) -> Pump<W> {
+    pub fn until(self, until: Nanos) -> Pump<S> {
         Pump { until, ..self }
     }
 
@@ -96,13 +111,13 @@ impl<W: Iterator<Item = Request>> Pump<W> {
     ///
     /// # Panics
     /// When the period between two looks is zero.
-    pub fn sight(self, sight: Sight) -> Pump<W> {
+    pub fn sight(self, sight: Sight) -> Pump<S> {
         assert!(sight != Sight::Drained { period: Nanos::ZERO }, "time must pass between two looks");
         Pump { sight, ..self }
     }
 
     /// The same with a journal of the run. It grows with every event: for runs that are bounded otherwise.
-    pub fn recorded(self) -> Pump<W> {
+    pub fn recorded(self) -> Pump<S> {
         Pump { journal: Some(Journal::new()), ..self }
     }
 
@@ -131,7 +146,7 @@ impl<W: Iterator<Item = Request>> Pump<W> {
         self.settle(now);
         self.report.end = end;
         self.report.elapsed = now;
-        Run { report: self.report, journal: self.journal.unwrap_or_default() }
+        Run { report: self.report, journal: self.journal.unwrap_or_default(), slowdowns: self.slowdowns }
     }
 
     /// Tells all that happened up to `now`: the foreground, then our own completions, then a tick.
@@ -172,7 +187,8 @@ impl<W: Iterator<Item = Request>> Pump<W> {
             }
             let Op::Verify { id, range } = op;
             let outcome = self.disk.verify(range);
-            let service = self.disk.service(range.bytes());
+            let service = self.disk.work(now, range.bytes(), !self.is_ours_last);
+            self.is_ours_last = true;
             let served = self.disk.server().serve(now, service);
             let (started, finished) = (served.started, served.finished);
             self.ops.push_back(OpAtDisk { id, range, outcome, started, finished, hit: false });
@@ -198,30 +214,35 @@ impl<W: Iterator<Item = Request>> Pump<W> {
 
     /// When the foreground's next arrival or completion is.
     fn foreground_next(&mut self) -> Option<Nanos> {
-        let arrival = self.foreground.peek().map(|request| request.at);
+        let arrival = self.foreground.next_at();
         arrival.into_iter().chain(self.completions.front().copied()).min()
     }
 
     /// Lets the next foreground request into the queues of the disk and of its shadow.
     fn admit(&mut self) {
-        let Some(request) = self.foreground.next() else { return };
+        let Some(request) = self.foreground.take() else { return };
         let at = request.at;
-        if let Some(next) = self.foreground.peek() {
-            assert!(at <= next.at, "the foreground's arrivals run backwards at {} ns", next.at.0);
-        }
         let idle = at.since(self.shadow.free());
         let alone = self.shadow.serve(at, request.service).finished;
         let served = self.disk.server().serve(at, request.service).finished;
         self.completions.push_back(served);
+        self.foreground.answered(served);
+        self.is_ours_last = false;
+        if let Some(next) = self.foreground.next_at() {
+            assert!(at <= next, "the foreground's arrivals run backwards at {} ns", next.0);
+        }
 
         let mut hit = self.ops.iter_mut().filter(|op| op.started <= at && at < op.finished);
-        let collision = hit.next().map(|op| op.hit = true).is_some();
-        self.report.foreground.add(idle, alone - at, served - alone, collision);
+        let met = hit.next().map(|op| Met { is_first: !std::mem::replace(&mut op.hit, true) });
+        self.report.foreground.add(idle, alone - at, served - alone, met);
+        if self.journal.is_some() {
+            self.slowdowns.push(served - alone);
+        }
     }
 
     /// After the end: the foreground goes on until no request feels the scrub any more.
     fn settle(&mut self, end: Nanos) {
-        while let Some(at) = self.foreground.peek().map(|request| request.at) {
+        while let Some(at) = self.foreground.next_at() {
             let delayed = at < self.disk.server().free() && self.shadow.free() < self.disk.server().free();
             if at >= end && !delayed {
                 break;

@@ -1,7 +1,8 @@
 //! Foreground streams: the requests of others, as iterators.
 //!
 //! All streams are *open*: a request arrives when it arrives, however slow the disk is, so the run with the scrub and
-//! the run without it see the same arrivals, and their difference is the scrub's doing alone.
+//! the run without it see the same arrivals, and their difference is the scrub's doing alone. (Clients that wait for their
+//! answers: [`crate::source::Clients`].)
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::server::Request;
@@ -12,6 +13,8 @@ use scrubjay_core::units::Nanos;
 pub enum Span {
     /// Always the same.
     Fixed(Nanos),
+    /// Anything from the first to the second, alike.
+    Uniform(Nanos, Nanos),
     /// Exponential: no memory, so waiting for idleness teaches nothing.
     Exponential {
         /// Its mean.
@@ -34,6 +37,7 @@ impl Span {
     pub fn draw(self, rng: &mut Rng) -> Nanos {
         match self {
             Span::Fixed(span) => span,
+            Span::Uniform(low, high) => low + Nanos(rng.below(high.0 - low.0 + 1)),
             Span::Exponential { mean } => Nanos(rng.exponential(mean.0 as f64).round() as u64),
             Span::Pareto { minimum, shape, maximum } => {
                 Nanos(rng.pareto(minimum.0 as f64, shape).round() as u64).min(maximum)

@@ -54,6 +54,8 @@ impl Default for Goal {
 const QUIET_SHARE: f64 = 0.02;
 /// So much longer than the longest idle interval seen is longer than ever.
 const QUIET_FACTOR: f64 = 2.0;
+/// With debts it must be as long as that, too, in seconds.
+const QUIET_INDEBTED: f64 = 3600.0;
 /// Where no size is within the max goal, the smallest is sent for this share of the time.
 const LAST_RESORT_SHARE: f64 = 0.002;
 /// Before anything is seen, so many foreground requests are imagined.
@@ -101,13 +103,16 @@ impl Budget {
     }
 
     /// Nobody has come for longer than ever, or at all: the largest size that is short beside that time; with debts, the
-    /// smallest. It is not asked whether that could be paid for, or a load that stops would stop the scrub; nor can it happen
+    /// smallest, after an hour. It is not asked whether that could be paid for, or a load that stops would stop the scrub; nor can it happen
     /// often that somebody comes then, for each time must be twice as long as the last one.
     fn quiet(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Option<Bytes> {
         let is_quiet = seen.workload.requests == 0 || idle_for > QUIET_FACTOR * seen.workload.idle.moments().max;
         let is_short = |size: &Bytes| seen.service.high(*size) <= idle_for * QUIET_SHARE;
         let largest = self.sizes(seen).rfind(is_short).filter(|_| is_quiet)?;
-        Some(if self.account.allows(view.now, 0.0) { largest } else { SIZE_MIN })
+        if self.account.allows(view.now, 0.0) {
+            return Some(largest);
+        }
+        (idle_for > QUIET_INDEBTED).then_some(SIZE_MIN)
     }
 
     /// What a request can cost all together, in seconds.
@@ -343,8 +348,12 @@ mod tests {
         seen.slowdown.add(Nanos::from_secs(20));
         budget.learn(Nanos::ZERO, &seen);
         assert!(budget.turn(&idle_for(500), &seen).not_before > Nanos::from_secs(100), "5 s were allowed");
-        let quiet = budget.turn(&idle_for(60_000), &seen);
-        assert_eq!((quiet.not_before, quiet.size), (Nanos::from_secs(100), SIZE_MIN), "never for ever");
+        assert!(
+            budget.turn(&idle_for(60_000), &seen).not_before > Nanos::from_secs(100),
+            "longer than ever, and in debt"
+        );
+        let quiet = budget.turn(&DiskView { now: Nanos::from_secs(4000), ..idle_for(60_000) }, &seen);
+        assert_eq!((quiet.not_before, quiet.size), (Nanos::from_secs(4000), SIZE_MIN), "never for ever");
     }
 
     #[test]

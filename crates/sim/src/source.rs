@@ -1,0 +1,121 @@
+//! Where a pump's foreground comes from: a stream that never looks back, or clients that wait for their answers.
+//!
+//! An *open* stream arrives when it arrives, however slow the disk is ([`Open`]: any iterator). A *closed* one is made of
+//! clients who think only after they were answered ([`Clients`]): who is delayed comes later the next time, and nobody
+//! queues behind himself. Real programs are mostly closed, recorded traces are played open; a budget must hold in both.
+
+use crate::workload::Span;
+use scrubjay_core::rng::Rng;
+use scrubjay_core::server::Request;
+use scrubjay_core::units::Nanos;
+use std::iter::Peekable;
+
+/// Requests of others, one after the other.
+pub trait Source {
+    /// When the next one arrives; `None`: never.
+    fn next_at(&mut self) -> Option<Nanos>;
+
+    /// The next one. It never arrives before its predecessor.
+    fn take(&mut self) -> Option<Request>;
+
+    /// The one taken last will be answered at `finished`.
+    fn answered(&mut self, finished: Nanos) {
+        let _ = finished;
+    }
+}
+
+/// Any list or stream of requests.
+#[derive(Clone, Debug)]
+pub struct Open<I: Iterator<Item = Request>>(Peekable<I>);
+
+impl<I: Iterator<Item = Request>> Open<I> {
+    /// As they come.
+    pub fn new(requests: impl IntoIterator<IntoIter = I>) -> Open<I> {
+        Open(requests.into_iter().peekable())
+    }
+}
+
+impl<I: Iterator<Item = Request>> Source for Open<I> {
+    fn next_at(&mut self) -> Option<Nanos> {
+        self.0.peek().map(|request| request.at)
+    }
+
+    fn take(&mut self) -> Option<Request> {
+        self.0.next()
+    }
+}
+
+/// Clients that have one request at the disk each: bursts of requests, each sent when the one before was answered, then
+/// a time to think. Without end.
+#[derive(Clone, Debug)]
+pub struct Clients {
+    burst: u32,
+    gap: Span,
+    think: Span,
+    service: Span,
+    rng: Rng,
+    clients: Vec<Client>,
+    /// Whose request was taken last.
+    asking: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Client {
+    /// When it asks next.
+    next: Nanos,
+    /// What is left of its burst then.
+    left: u32,
+}
+
+impl Clients {
+    /// So many of them, that begin with a time to think. `gap` is from an answer to the next request of a burst.
+    ///
+    /// # Panics
+    /// When there are none, or a burst has no requests.
+    pub fn new(clients: usize, burst: u32, gap: Span, think: Span, service: Span, mut rng: Rng) -> Clients {
+        assert!(clients > 0 && burst > 0, "somebody asks for something");
+        let clients = (0..clients).map(|_| Client { next: think.draw(&mut rng), left: burst }).collect();
+        Clients { burst, gap, think, service, rng, clients, asking: 0 }
+    }
+
+    fn first(&self) -> usize {
+        (0..self.clients.len()).min_by_key(|&client| self.clients[client].next).expect("there is a client")
+    }
+}
+
+impl Source for Clients {
+    fn next_at(&mut self) -> Option<Nanos> {
+        Some(self.clients[self.first()].next)
+    }
+
+    fn take(&mut self) -> Option<Request> {
+        self.asking = self.first();
+        Some(Request { at: self.clients[self.asking].next, service: self.service.draw(&mut self.rng) })
+    }
+
+    fn answered(&mut self, finished: Nanos) {
+        let client = &mut self.clients[self.asking];
+        client.left -= 1;
+        let span = if client.left > 0 { self.gap } else { self.think };
+        client.left = if client.left > 0 { client.left } else { self.burst };
+        client.next = finished.saturating_add(span.draw(&mut self.rng));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_asks_again_when_it_was_answered() {
+        let [gap, think, service] = [2, 100, 10].map(|nanos| Span::Fixed(Nanos(nanos)));
+        let mut clients = Clients::new(1, 2, gap, think, service, Rng::new(0));
+        let mut times = Vec::new();
+        for delay in [0, 0, 7, 0] {
+            let request = clients.take().unwrap();
+            times.push(request.at.0);
+            clients.answered(request.at + request.service + Nanos(delay));
+        }
+        assert_eq!(times, [100, 112, 222, 241], "the third one was answered 7 ns later than it could have been");
+    }
+}
