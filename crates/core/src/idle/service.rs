@@ -56,6 +56,12 @@ struct Estimate {
 }
 
 impl Window {
+    /// Would one more like this, at this time, change nothing but the time?
+    fn is_all(&self, nanos: u64, at: Nanos) -> bool {
+        let is_fresh = self.recent.len() == WINDOW && at.since(self.latest) <= STALE;
+        is_fresh && self.sorted.first() == Some(&nanos) && self.sorted.last() == Some(&nanos)
+    }
+
     fn add(&mut self, nanos: u64, at: Nanos) {
         if at.since(self.latest) > STALE {
             *self = Window::default();
@@ -88,6 +94,12 @@ impl Line {
     fn at(self, size: Bytes) -> f64 {
         self.positioning + self.per_byte * size.0 as f64
     }
+
+    /// What is believed of a size that was not tried.
+    fn guess(self, size: Bytes) -> Estimate {
+        let mean = self.at(size);
+        Estimate { mean, high: mean * UNTRIED_MARGIN }
+    }
 }
 
 impl ServiceTimes {
@@ -101,12 +113,48 @@ impl ServiceTimes {
         let nearest = SIZES.iter().rposition(|step| size.0 * 4 >= step.0 * 3).unwrap_or(0);
         let scaled = u128::from(service.0.min(SERVICE_MAX.0)) * u128::from(SIZES[nearest].0) / u128::from(size.0);
         self.sizes[nearest].add(scaled as u64, at);
-        self.estimates = std::array::from_fn(|step| self.fresh(step).unwrap_or_else(|| self.guess(SIZES[step])));
+        self.estimates = self.estimated();
+    }
+
+    fn estimated(&self) -> [Estimate; SIZES.len()] {
+        let known: [Option<Estimate>; SIZES.len()] = std::array::from_fn(|step| self.fresh(step));
+        let line = if known.iter().all(Option::is_some) { PRIOR } else { self.line() };
+        std::array::from_fn(|step| known[step].unwrap_or_else(|| line.guess(SIZES[step])))
+    }
+
+    /// Takes note of `count` clean completions of one size that took as long, one right after the other, the first of
+    /// which ended at `first`.
+    pub fn add_run(&mut self, size: Bytes, service: Nanos, first: Nanos, count: u64) {
+        let mut at = first;
+        for left in (1..=count).rev() {
+            let step = SIZES.iter().position(|&step| step == size);
+            if let Some(window) = step.map(|step| &mut self.sizes[step]).filter(|window| window.is_all(service.0, at)) {
+                at += Nanos(service.0 * (left - 1));
+                window.latest = at;
+                self.latest = self.latest.max(at);
+                self.completions += left;
+                self.estimates = self.estimated();
+                return;
+            }
+            self.add(size, service, at);
+            at += service;
+        }
+    }
+
+    /// No later than this a size that is known may be so no more, because that was too long ago.
+    pub(super) fn fresh_until(&self) -> Nanos {
+        let fresh = (0..SIZES.len()).filter(|&step| self.fresh(step).is_some());
+        fresh.map(|step| self.sizes[step].latest.saturating_add(STALE)).min().unwrap_or(Nanos::MAX)
     }
 
     /// How many completions were noted.
     pub fn completions(&self) -> u64 {
         self.completions
+    }
+
+    /// Was this size tried of late, often enough?
+    pub(super) fn is_known(&self, size: Bytes) -> bool {
+        SIZES.iter().position(|&step| step == size).is_some_and(|step| self.fresh(step).is_some())
     }
 
     /// The next size up, if it was not tried of late.
@@ -134,15 +182,11 @@ impl ServiceTimes {
     fn estimate(&self, size: Bytes) -> Estimate {
         match SIZES.iter().position(|&step| step == size) {
             Some(step) if self.completions > 0 => self.estimates[step],
-            _ => self.guess(size),
+            _ => self.line().guess(size),
         }
     }
 
     /// By the line through what was measured.
-    fn guess(&self, size: Bytes) -> Estimate {
-        let mean = self.line().at(size);
-        Estimate { mean, high: mean * UNTRIED_MARGIN }
-    }
 
     /// Least squares through the measured sizes. With one only, that of the authors' drive, raised or lowered to meet it.
     fn line(&self) -> Line {

@@ -32,9 +32,9 @@ impl Slowdown {
         self.histogram.add(delay);
     }
 
-    /// Counts what one request lost in all, if anything: behind ours, and behind others that we delayed.
-    pub fn add_with_queue(&mut self, delay: Nanos) {
-        self.queue_total += delay;
+    /// Counts what each of `count` requests lost in all, if anything: behind ours, and behind others that we delayed.
+    pub fn add_with_queue(&mut self, delay: Nanos, count: u32) {
+        self.queue_total += Nanos(delay.0 * u64::from(count));
         self.max = self.max.max(delay);
         self.is_queue_seen = true;
     }

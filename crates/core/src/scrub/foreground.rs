@@ -180,7 +180,7 @@ impl Foreground {
         }
         self.free = self.free.max(end);
         self.shadow_free = self.shadow_free.max(arrived) + service;
-        slowdown.add_with_queue(end.since(self.shadow_free));
+        slowdown.add_with_queue(end.since(self.shadow_free), 1);
     }
 
     /// How long a foreground request takes by itself.

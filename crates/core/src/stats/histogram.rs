@@ -87,6 +87,11 @@ impl DurationHistogram {
         self.moments.add(seconds);
     }
 
+    /// So many buckets each time the duration doubles.
+    pub fn buckets_per_octave(&self) -> u32 {
+        self.scale.steps_per_octave()
+    }
+
     /// Their count, sum, squares and maximum.
     pub fn moments(&self) -> Moments {
         self.moments

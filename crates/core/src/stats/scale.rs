@@ -28,6 +28,11 @@ impl Scale {
         Scale { edges, steps_per_octave: steps }
     }
 
+    /// As it was made.
+    pub fn steps_per_octave(&self) -> u32 {
+        self.steps_per_octave as u32
+    }
+
     #[inline]
     /// The first step whose upper edge is not below `ratio` (at least 1): 0 for 1 alone, 1 up to the first edge.
     pub fn above(&self, ratio: f64) -> usize {

@@ -8,11 +8,13 @@
 
 mod closed;
 mod firing;
+mod learner;
 mod oracle;
 mod waiting;
 
 pub use closed::{ClosedForm, closed_form};
 pub use firing::Firing;
+pub use learner::learner;
 pub use oracle::{Lossless, Oracle};
 pub use waiting::waiting;
 

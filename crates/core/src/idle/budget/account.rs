@@ -70,6 +70,11 @@ impl Account {
         self.goal * (self.requests as f64).max(WARM_UP_REQUESTS)
     }
 
+    /// Is there a debt that is being forgiven? Then time alone changes what may be sent.
+    pub(super) fn is_fading(&self) -> bool {
+        self.lost - self.forgiven > self.earned()
+    }
+
     /// May something be sent that can cost so much?
     pub(super) fn allows(&self, now: Nanos, cost: f64) -> bool {
         self.lost + cost <= self.earned() + self.forgiven_by(now)

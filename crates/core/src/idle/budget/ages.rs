@@ -1,6 +1,6 @@
 //! What is known of idle intervals by age: how many reach it, and how likely they are to end there.
 
-use crate::stats::{Cell, DurationHistogram};
+use crate::stats::{Cell, DurationHistogram, Scale};
 
 /// Before anything is seen, so many idle intervals are imagined, with lengths spread evenly over the logarithm: a hazard
 /// of about 0.1/x at age x. They make the beginning cautious, and say what is to be expected beyond the longest interval
@@ -12,10 +12,15 @@ const IMAGINED_MIN: f64 = 1e-3;
 /// it, ages at which nothing happens to have ended yet look safe: 20 % more is read with it, on the traces studied.
 const SHRINKAGE: f64 = 3.0;
 
+/// Each cell has so many parts of equal ratio.
+pub(super) const PARTS: usize = 4;
+
 /// Idle intervals by age, in cells that grow with the age.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Ages {
     cells: Vec<Age>,
+    /// The parts of cells.
+    parts: Scale,
     /// Intervals in all, the imagined ones included.
     count: f64,
 }
@@ -48,7 +53,8 @@ impl Ages {
             area += width * (ended + 0.5 * count);
             (ended, alive) = (ended + count, alive - cell.count);
         }
-        let as_seen = Ages { cells, count: ended };
+        let parts = Scale::new(lengths.buckets_per_octave() * PARTS as u32);
+        let as_seen = Ages { cells, parts, count: ended };
         as_seen.smooth()
     }
 
@@ -64,7 +70,7 @@ impl Ages {
             area += width * (ended + 0.5 * ends);
             ended += ends;
         }
-        Ages { cells, ..*self }
+        Ages { cells, parts: self.parts.clone(), count: self.count }
     }
 
     /// Of the intervals that are as old as the start of a cell (not the last), what share ends in it.
@@ -87,7 +93,19 @@ impl Ages {
 
     /// The cell of an age in seconds; the first and the last hold what lies beyond them.
     pub(super) fn cell_of(&self, age: f64) -> usize {
-        self.cells.partition_point(|cell| cell.start <= age).saturating_sub(1)
+        (self.part_of(age) / PARTS).min(self.cells.len() - 1)
+    }
+
+    /// The part of an age in seconds, counted through all cells; the first and the last hold what lies beyond them.
+    pub(super) fn part_of(&self, age: f64) -> usize {
+        let ratio = age / self.cells[0].start;
+        let part = if ratio > 1.0 { self.parts.above(ratio) - 1 } else { 0 };
+        part.min(PARTS * self.cells.len() - 1)
+    }
+
+    /// Where a part begins, in seconds.
+    pub(super) fn part_start(&self, part: usize) -> f64 {
+        self.cells[0].start * self.parts.edge(part)
     }
 
     /// How many intervals reach an age.

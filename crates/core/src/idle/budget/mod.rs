@@ -26,12 +26,13 @@ mod followers;
 mod schedule;
 
 use super::service::{SIZE_MIN, SIZES};
-use super::{DiskView, IdlePolicy, Observed, Setting, Turn};
+use super::{DiskView, IdlePolicy, Observed, Setting, Stay, Turn};
+use crate::stats::DurationHistogram;
 use crate::units::{Bytes, Nanos};
 use account::Account;
 use ages::Ages;
 use followers::Followers;
-use schedule::{Request, Schedule};
+use schedule::{Act, Request, Schedule};
 
 /// What the foreground may lose at the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,7 @@ impl Budget {
     /// Starts cautious.
     pub fn new(goal: Goal) -> Budget {
         let setting = Setting { in_idle_only: true, cautious: true, ..Setting::back_to_back(SIZE_MIN) };
-        let schedule = Schedule::default();
+        let schedule = Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new());
         let (account, followers) = (Account::new(goal.mean), Followers::default());
         let (solved_at, intervals) = ((0, 0), 0);
         let mut budget = Budget { goal, setting, schedule, idle: 0.0, solved_at, intervals, followers, account };
@@ -136,15 +137,14 @@ impl Budget {
 
     /// What the plan says now.
     fn planned(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Turn {
-        let interval = seen.workload.intervals;
-        let now = if view.outstanding == 0 { self.schedule.at(idle_for, interval) } else { None };
-        let Some(request) = now else {
-            let next = self.schedule.next(idle_for, interval).unwrap_or(idle_for + LOOK_AGAIN.as_secs_f64());
-            // A nanosecond more: at that moment the age must be in the cell.
-            let wait = Nanos::from_secs_f64(next).saturating_add(Nanos(1));
-            return Turn { not_before: view.ready_after(wait), size: SIZE_MIN };
-        };
-        Turn { not_before: view.own_finished, size: request.size }
+        let Act { request, until } = self.schedule.at(idle_for, seen.workload.intervals);
+        if let Some(request) = request {
+            return Turn { not_before: view.ready_after(Nanos::ZERO).max(view.own_finished), size: request.size };
+        }
+        // A nanosecond more: at that moment the age must be in the next part.
+        let until = until.min(idle_for + LOOK_AGAIN.as_secs_f64());
+        let wait = Nanos::from_secs_f64(until).saturating_add(Nanos(1));
+        Turn { not_before: view.ready_after(wait), size: SIZE_MIN }
     }
 
     /// Now and then the next size up, if it is not known: by a cautious guess it never looks worth it.
@@ -165,6 +165,8 @@ impl Budget {
         self.setting = Setting { in_idle_only: true, cautious, ..self.setting };
         if let Some((wait, request, duty)) = self.schedule.summary() {
             self.setting = Setting { wait: Nanos::from_secs_f64(wait), size: request.size, duty, ..self.setting };
+            // What is to be left depends on the size.
+            self.spend(seen);
         }
     }
 
@@ -175,6 +177,11 @@ impl Budget {
         let is_spent = rate == 0.0 && seen.workload.requests > 0;
         self.schedule.spend(if is_spent { 0.0 } else { (rate * self.idle + imagined) / self.followers.factor() });
     }
+}
+
+/// What is so many now makes a new plan when it is so many.
+fn grown(now: u64, step_max: u64) -> u64 {
+    now + (now / 8).clamp(1, step_max)
 }
 
 impl IdlePolicy for Budget {
@@ -198,6 +205,29 @@ impl IdlePolicy for Budget {
         quiet.map_or(turn, |size| Turn { not_before: view.now, size })
     }
 
+    fn stays(&self, turn: Turn, view: &DiskView, seen: &Observed) -> Stay {
+        let Some(largest) = self.sizes(seen).next_back() else { return Stay { until: Nanos::MAX, requests: 1 } };
+        let idle_for = view.now.since(view.idle_since).as_secs_f64();
+        // The age at which the plan, or what is sent when nobody has come for longer than ever, may be another.
+        let Act { until, request } = self.schedule.at(idle_for, seen.workload.intervals);
+        let quiet = QUIET_FACTOR * seen.workload.idle.moments().max;
+        let quieter =
+            SIZES.into_iter().map(|size| seen.service.high(size) / QUIET_SHARE).chain([quiet, QUIET_INDEBTED]);
+        let until = quieter.filter(|&age| age > idle_for).fold(until, f64::min);
+        let until = view.idle_since.saturating_add(Nanos::from_secs_f64(until));
+        let completions = seen.service.completions();
+        let size = request.map_or(SIZE_MIN, |request| request.size.min(largest));
+        let trial = match seen.service.unknown_above(size) {
+            Some(_) => TRIAL_EVERY - completions % TRIAL_EVERY,
+            None => u64::MAX,
+        };
+        let is_trial = trial == TRIAL_EVERY;
+        let solved = grown(self.solved_at.1, u64::MAX).saturating_sub(completions);
+        let is_learning = is_trial || self.account.is_fading() || !seen.service.is_known(turn.size);
+        let requests = if is_learning { 1 } else { trial.min(solved).max(1) };
+        Stay { until: until.min(seen.service.fresh_until()), requests }
+    }
+
     fn learn(&mut self, now: Nanos, seen: &Observed) {
         let Observed { workload, slowdown, .. } = seen;
         self.account.update(now, workload.requests, workload.idle_total, slowdown.lost());
@@ -210,9 +240,9 @@ impl IdlePolicy for Budget {
             self.followers.update(ended, foreseen, slowdown.lost().as_secs_f64(), service, behind);
             self.intervals = workload.intervals;
         }
-        let grown = |now: u64, then: u64, step_max: u64| now >= then + (then / 8).clamp(1, step_max);
         let completions = seen.service.completions();
-        if grown(self.intervals, self.solved_at.0, INTERVALS_STEP) || grown(completions, self.solved_at.1, u64::MAX) {
+        let (by_intervals, by_completions) = self.solved_at;
+        if self.intervals >= grown(by_intervals, INTERVALS_STEP) || completions >= grown(by_completions, u64::MAX) {
             self.solved_at = (self.intervals, completions);
             self.solve(seen);
         } else {

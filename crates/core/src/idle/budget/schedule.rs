@@ -12,7 +12,7 @@
 //! this; Waiting(t, b) is the plan that would be best if the hazard only fell, in one step. Plans for a ladder of prices are
 //! made at once; between two of them intervals take turns, so that any amount can be spent.
 
-use super::ages::Ages;
+use super::ages::{Ages, PARTS};
 use crate::units::Bytes;
 
 /// The ladder of prices: from so many bytes for a second of delay, to 2^50 times that, in so many steps for each doubling; at
@@ -38,8 +38,17 @@ pub(super) struct Request {
     pub(super) service: f64,
 }
 
+/// What to do from an age on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Act {
+    /// This, again and again; or nothing.
+    pub(super) request: Option<Request>,
+    /// Until this age, in seconds; it may be infinite.
+    pub(super) until: f64,
+}
+
 /// Plans by age, from the cheapest delays to the dearest.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Schedule {
     ages: Ages,
     requests: Vec<Request>,
@@ -58,12 +67,22 @@ struct Plan {
     price: f64,
     /// By cell, for a request that is sent anywhere in it: an index of the requests, or [`NOTHING`].
     acts: Vec<u8>,
+    /// By part of a cell: who comes at the same age in each interval is not spread over a cell. Made when the plan is used.
+    turns: Vec<Turn>,
     /// By cell, from its middle on: what is read less what it costs. One more than there are cells.
     values: Vec<f64>,
     /// By cell: how long whoever ends an interval there is expected to wait, in seconds.
     rests: Vec<f64>,
     /// How long those who end all intervals wait together, in seconds.
     spent: f64,
+}
+
+/// What to do in a part of a cell.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    act: u8,
+    /// The first part thereafter in which something else is done.
+    until: u16,
 }
 
 /// What comes of a request that is sent in a cell: over all intervals, from its middle.
@@ -115,6 +134,12 @@ impl Schedule {
             Some(over) => high as f64 - (target - under) / (self.plan(over).spent - under),
             None => 0.0,
         };
+        for rung in [self.level.floor(), self.level.ceil()] {
+            let Schedule { ages, requests, plans, .. } = self;
+            if let Some(plan) = plans[rung as usize].as_mut().filter(|plan| plan.turns.is_empty()) {
+                plan.refine(ages, requests);
+            }
+        }
     }
 
     fn plan(&mut self, rung: usize) -> &Plan {
@@ -135,30 +160,14 @@ impl Schedule {
         self.plans.get(rung as usize)?.as_ref()
     }
 
-    /// What may be sent at an age of the interval of this number: the best at this very age, for who comes at the same age in
-    /// each interval is not spread over a cell.
-    pub(super) fn at(&self, age: f64, interval: u64) -> Option<Request> {
-        let plan = self.plan_of(interval).filter(|plan| plan.price.is_finite())?;
-        let cell = self.ages.cell_of(age);
-        // Or nothing, until the next cell begins.
-        let next = self.ages.cells().get(cell + 1)?.start;
-        let value = |age| place(&self.ages, age).of(|cell| plan.values[cell]);
-        let (reach, mut best) = (self.ages.reach(age), (value(next), None));
-        for &request in &self.requests {
-            let cost = self.ages.rest(age, request.service);
-            let worth = request.size.0 as f64 * reach - plan.price * cost + value(age + request.service);
-            if worth > best.0 {
-                best = (worth, Some(request));
-            }
-        }
-        best.1
-    }
-
-    /// The next age after the cell of `age` at which something may be sent.
-    pub(super) fn next(&self, age: f64, interval: u64) -> Option<f64> {
-        let later = self.ages.cell_of(age) + 1;
-        let next = later + self.plan_of(interval)?.acts.get(later..)?.iter().position(|&act| act != NOTHING)?;
-        Some(self.ages.cells()[next].start)
+    /// What to do at an age of the interval of this number.
+    pub(super) fn at(&self, age: f64, interval: u64) -> Act {
+        let never = Act { request: None, until: f64::INFINITY };
+        let Some(plan) = self.plan_of(interval).filter(|plan| !plan.turns.is_empty()) else { return never };
+        let Turn { act, until } = plan.turns[self.ages.part_of(age)];
+        let last = usize::from(until) >= plan.turns.len();
+        let until = if last { f64::INFINITY } else { self.ages.part_start(usize::from(until)) };
+        Act { request: self.requests.get(usize::from(act)).copied(), until }
     }
 
     /// How long the one who ends the interval of this number at `age` is expected to wait, in seconds.
@@ -236,7 +245,37 @@ fn outcomes(ages: &Ages, requests: &[Request]) -> Vec<Outcome> {
 
 impl Plan {
     fn nothing(cells: usize, price: f64) -> Plan {
-        Plan { price, acts: vec![NOTHING; cells], values: vec![0.0; cells + 1], rests: vec![0.0; cells], spent: 0.0 }
+        let (acts, turns) = (vec![NOTHING; cells], Vec::new());
+        Plan { price, acts, turns, values: vec![0.0; cells + 1], rests: vec![0.0; cells], spent: 0.0 }
+    }
+
+    /// Finds what is best in each part of a cell.
+    fn refine(&mut self, ages: &Ages, requests: &[Request]) {
+        let last = PARTS * (ages.cells().len() - 1);
+        let mut turn = Turn { act: NOTHING, until: last as u16 + PARTS as u16 };
+        self.turns = vec![turn; usize::from(turn.until)];
+        for part in (0..last).rev().filter(|_| self.price.is_finite()) {
+            let act = self.best(ages, requests, 0.5 * (ages.part_start(part) + ages.part_start(part + 1)));
+            if act != turn.act {
+                turn = Turn { act, until: part as u16 + 1 };
+            }
+            self.turns[part] = turn;
+        }
+    }
+
+    /// The best at an age: an index of the requests, or [`NOTHING`] until the next cell begins.
+    fn best(&self, ages: &Ages, requests: &[Request], age: f64) -> u8 {
+        let value = |age| place(ages, age).of(|cell| self.values[cell]);
+        let next = ages.cells()[ages.cell_of(age) + 1].start;
+        let (reach, mut best) = (ages.reach(age), (value(next), NOTHING));
+        for (index, request) in requests.iter().enumerate() {
+            let cost = ages.rest(age, request.service);
+            let worth = request.size.0 as f64 * reach - self.price * cost + value(age + request.service);
+            if worth > best.0 {
+                best = (worth, index as u8);
+            }
+        }
+        best.1
     }
 
     /// What reads most at a price.
@@ -326,9 +365,9 @@ mod tests {
         for (index, &length) in lengths.iter().enumerate() {
             let (interval, mut age) = (index as u64, 0.0);
             while age < length {
-                let Some(request) = schedule.at(age, interval) else {
-                    let Some(next) = schedule.next(age, interval) else { break };
-                    age = next;
+                let Act { request, until } = schedule.at(age, interval);
+                let Some(request) = request else {
+                    age = until * (1.0 + 1e-12);
                     continue;
                 };
                 tried.mib += share * request.size.as_mib_f64();

@@ -1,0 +1,101 @@
+//! A policy that learns as it goes, on the busy periods of a trace: what the pump and the shipped scrubber would do, without
+//! each of their events. Requests of ours that are alike are taken as one step ([`IdlePolicy::stays`]).
+
+use super::Outcome;
+use scrubjay_core::idle::{DiskView, IdlePolicy, Observed, Stay};
+use scrubjay_core::server::ServiceModel;
+use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_trace::Periods;
+
+/// Plays a policy that sends in idle intervals only, one request at a time; `disk` says how long a request of ours takes.
+///
+/// Busy periods are held without their lengths: each request in them is taken to be served for as long as the others.
+pub fn learner(periods: &Periods, disk: ServiceModel, policy: &mut dyn IdlePolicy) -> Outcome {
+    let mut player = Learner { disk, policy, seen: Observed::default(), own: None, outcome: Outcome::of(periods) };
+    let each = (periods.span() - periods.idle_total()).0 / periods.requests().max(1);
+    // When the disk becomes idle without us, and how much later it does with us.
+    let (mut alone, mut delay) = (Nanos::ZERO, Nanos::ZERO);
+    for (index, period) in periods.iter().enumerate() {
+        let arrival = alone + period.idle;
+        // The first of all ends an interval of nothing.
+        let is_noted = period.idle > delay || index == 0;
+        delay = if is_noted { player.fill(alone + delay, arrival) } else { delay - period.idle };
+        alone = arrival + Nanos(each * u64::from(period.requests));
+        player.served(alone + delay, delay, period.requests, u32::from(is_noted));
+    }
+    player.outcome
+}
+
+struct Learner<'a> {
+    disk: ServiceModel,
+    policy: &'a mut dyn IdlePolicy,
+    seen: Observed,
+    /// When our last request ended, how long it took, and its size.
+    own: Option<(Nanos, Nanos, Bytes)>,
+    outcome: Outcome,
+}
+
+impl Learner<'_> {
+    /// The disk is idle from `from` on, until somebody comes at `until`: who then waits for so long.
+    fn fill(&mut self, from: Nanos, until: Nanos) -> Nanos {
+        let mut now = from;
+        while now < until {
+            let (own_finished, own_service, own_size) = match self.own {
+                Some((finished, service, size)) => {
+                    (finished, service, Some(size).filter(|_| finished - service >= from))
+                }
+                None => Default::default(),
+            };
+            let view = DiskView { now, outstanding: 0, idle_since: from, own_finished, own_service, own_size };
+            let turn = self.policy.turn(&view, &self.seen);
+            if turn.not_before > now {
+                now = turn.not_before;
+                continue;
+            }
+            let service = self.disk.service(turn.size).max(Nanos(1));
+            let Stay { until: last, requests } = self.policy.stays(turn, &view, &self.seen);
+            let starts = |end: Nanos| end.since(now).0.div_ceil(service.0).max(1);
+            let count = requests.min(starts(last)).min(starts(until));
+            // The last one before somebody comes ends alone: who came is told of first.
+            let end = now + Nanos(service.0 * count);
+            let met = u64::from(end > until);
+            self.outcome.scrub_requests += count;
+            self.outcome.scrub_bytes += turn.size.0 * count;
+            self.outcome.used += end.min(until) - now;
+            if count > met {
+                self.completed(turn.size, service, now, count - met);
+            }
+            if met > 0 {
+                self.outcome.collisions += 1;
+                self.arrived(from, until);
+                self.completed(turn.size, service, end - service, 1);
+                return end - until;
+            }
+            now = end;
+        }
+        self.arrived(from, until);
+        Nanos::ZERO
+    }
+
+    /// So many of ours were served, the first of them from `from` on.
+    fn completed(&mut self, size: Bytes, service: Nanos, from: Nanos, count: u64) {
+        self.seen.service.add_run(size, service, from + service, count);
+        let finished = from + Nanos(service.0 * count);
+        self.own = Some((finished, service, size));
+        self.policy.learn(finished, &self.seen);
+    }
+
+    fn arrived(&mut self, from: Nanos, at: Nanos) {
+        self.seen.workload.add_idle(at - from);
+        self.seen.workload.add_requests(1);
+        self.policy.learn(at, &self.seen);
+    }
+
+    /// A busy period has ended: so many requests, some of which were noted when they came, were delayed for so long each.
+    fn served(&mut self, at: Nanos, delay: Nanos, requests: u32, noted: u32) {
+        self.outcome.delay(delay, requests);
+        self.seen.workload.add_requests(requests - noted);
+        self.seen.slowdown.add_with_queue(delay, requests);
+        self.policy.learn(at, &self.seen);
+    }
+}
