@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let requests = requests(millions * 1_000_000);
     let service = ServiceModel::ULTRASTAR_15K450.service(SIZE);
     let rate = |begin: Instant| requests.len() as f64 / begin.elapsed().as_secs_f64() / 1e6;
-    let play = |periods: &Periods, wait| black_box(exact::waiting(periods, wait, SIZE, service, u128::MAX));
+    let play = |periods: &Periods, wait| black_box(exact::waiting(periods, wait, SIZE, service, exact::Limit::None));
     for _ in 0..ROUNDS {
         let begin = Instant::now();
         let periods: Periods = requests.iter().copied().collect();

@@ -9,8 +9,9 @@
 //! intervals decide, such chance averages out; where few do, every threshold is tried. Thresholds above the smallest one
 //! that keeps the goal are tried as long as they could still read more.
 
+use crate::exact::Limit;
 use crate::exact::{self, Outcome};
-use scrubjay_core::idle::Goal;
+use scrubjay_core::idle::{Form, Goal};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
@@ -47,6 +48,8 @@ pub struct Tuner<'a> {
     disk: ServiceModel,
     /// By threshold: an upper bound, for a disk that nobody has touched.
     beyond: Vec<Beyond>,
+    /// By busy period: the requests until its end.
+    until: Vec<u64>,
 }
 
 /// Intervals above a threshold: how many, what they have beyond it, and the requests of the busy periods after them.
@@ -76,7 +79,11 @@ impl<'a> Tuner<'a> {
             let residual = sum - u128::from(count) * u128::from(threshold(slot).0);
             beyond[slot] = Beyond { count, residual, requests };
         }
-        Tuner { periods, disk, beyond }
+        let until = periods.iter().scan(0, |sum, period| {
+            *sum += u64::from(period.requests);
+            Some(*sum)
+        });
+        Tuner { periods, disk, beyond, until: until.collect() }
     }
 
     /// The best threshold for one size, if any keeps the goal. `None` also for sizes whose single request takes longer than
@@ -163,9 +170,11 @@ impl Search<'_, '_> {
     /// some requests are felt for several intervals, but of that not much changes from one threshold to the next: most
     /// often this saves half of the trials.
     fn measured(&mut self, near: usize) -> usize {
-        let Some(outcome) = self.play(near, u128::MAX) else { return near };
-        let lost_max = self.tuner.lost_max(self.goal);
-        self.note(near, Some(outcome).filter(|outcome| outcome.slowdown_total <= lost_max));
+        let Some(outcome) = self.play(near, Limit::None) else { return near };
+        if self.goal.form == Form::Average {
+            let lost_max = self.tuner.lost_max(self.goal);
+            self.note(near, Some(outcome).filter(|outcome| outcome.slowdown_total <= lost_max));
+        }
         let felt = u128::from(self.tuner.beyond[near].requests.max(1));
         u64::try_from(outcome.slowdown_total / felt).map_or(near, |each| self.tuner.estimate(each, self.goal))
     }
@@ -173,7 +182,11 @@ impl Search<'_, '_> {
     /// What the threshold comes to, if it keeps the goal.
     fn try_at(&mut self, slot: usize) -> Option<Outcome> {
         if self.tried[slot] == Tried::Not {
-            let outcome = self.play(slot, self.tuner.lost_max(self.goal));
+            let limit = match self.goal.form {
+                Form::Strict => Limit::SoFar { each: self.goal.mean, until: &self.tuner.until },
+                Form::Average => Limit::InAll(self.tuner.lost_max(self.goal)),
+            };
+            let outcome = self.play(slot, limit);
             self.note(slot, outcome);
         }
         match self.tried[slot] {
@@ -182,10 +195,10 @@ impl Search<'_, '_> {
         }
     }
 
-    /// What the threshold comes to; `None`: more than `lost_max`.
-    fn play(&self, slot: usize, lost_max: u128) -> Option<Outcome> {
+    /// What the threshold comes to, within a limit.
+    fn play(&self, slot: usize, limit: Limit) -> Option<Outcome> {
         let Tuner { periods, disk, .. } = *self.tuner;
-        exact::waiting(periods, threshold(slot), self.size, disk.service(self.size), lost_max)
+        exact::waiting(periods, threshold(slot), self.size, disk.service(self.size), limit)
     }
 
     /// Remembers an outcome that keeps the mean goal, or that there is none.
@@ -278,7 +291,7 @@ mod tests {
         /// Every threshold and every size, against the search.
         #[test]
         fn the_search_finds_what_trying_all_finds(periods in periods(), mean_us in 10u64..5000, max_ms in 5u64..60) {
-            let goal = Goal { mean: Nanos(mean_us * 1000), max: Nanos::from_millis(max_ms) };
+            let goal = Goal::new(Nanos(mean_us * 1000), Nanos::from_millis(max_ms)).form(Form::Average);
             let sizes = [1, 5, 16, 40, 64].map(|step| Bytes::kib(64 * step));
             let lost_max = u128::from(goal.mean.0) * u128::from(periods.requests());
             let all: Vec<Pair> = sizes

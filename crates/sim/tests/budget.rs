@@ -8,7 +8,7 @@ use scrubjay_core::server::{Request, ServiceModel};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
 use scrubjay_sim::disk::{Disk, Unsteady};
-use scrubjay_sim::exact::{self, Outcome};
+use scrubjay_sim::exact;
 use scrubjay_sim::online;
 use scrubjay_sim::pump::{Pump, Run};
 use scrubjay_sim::source::{Clients, Open, Source};
@@ -50,7 +50,7 @@ fn the_budget_in_every_weather() {
         };
         let gap = Span::Exponential { mean: ms(2 + rng.below(10)) };
         let foreground = Bursts::new(1 + rng.below(40) as u32, gap, think, service, Rng::new(seed + 1000));
-        let goal = Goal { mean: [ms(1), ms(4)][rng.below(2) as usize], max: [ms(20), ms(50)][rng.below(2) as usize] };
+        let goal = Goal::new([ms(1), ms(4)][rng.below(2) as usize], [ms(20), ms(50)][rng.below(2) as usize]);
         let run = Pump::new(disk(ServiceModel::default()), foreground)
             .until(Nanos::from_secs(600))
             .run(&mut scrub(goal))
@@ -102,7 +102,7 @@ fn what_is_lost_is_never_more_than_was_earned_and_one_collision() {
     }
     for seed in 0..100 {
         let mut rng = Rng::new(seed);
-        let goal = Goal { mean: Nanos(250_000 << rng.below(5)), max: ms(20 << rng.below(4)) };
+        let goal = Goal::new(Nanos(250_000 << rng.below(5)), ms(20 << rng.below(4)));
         let service = Span::Exponential { mean: ms(1 + rng.below(8)) };
         let (burst, gap) = (1 + rng.below(8).pow(2) as u32, Span::Exponential { mean: Nanos(rng.below(10_000_000)) });
         let (disk, think) = (any_disk(&mut rng), any_span(&mut rng));
@@ -130,7 +130,7 @@ fn what_is_lost_is_never_more_than_was_earned_and_one_collision() {
 fn skipping_ahead_is_the_same_to_the_nanosecond() {
     for seed in 0..32 {
         let mut rng = Rng::new(seed);
-        let goal = Goal { mean: Nanos(250_000 << rng.below(5)), max: ms(20 << rng.below(4)) };
+        let goal = Goal::new(Nanos(250_000 << rng.below(5)), ms(20 << rng.below(4)));
         let (burst, gap) = (1 + rng.below(8).pow(2) as u32, Span::Exponential { mean: Nanos(rng.below(10_000_000)) });
         let longest = Nanos::from_secs(1500); // long enough for what is known of a size to become stale
         let (burst, think) = match seed % 4 {
@@ -144,7 +144,7 @@ fn skipping_ahead_is_the_same_to_the_nanosecond() {
         let policy = || Choice::Budget(goal).policy();
         let played = online::play(&requests, ServiceModel::default(), policy());
         let periods = requests.iter().copied().collect();
-        let skipped = exact::learner(&periods, ServiceModel::default(), policy().as_mut());
+        let skipped = exact::learner(&periods, ServiceModel::default(), policy().as_mut()).outcome;
         if burst == 1 {
             assert_eq!(skipped.slowdown_total, played.slowdown_total, "seed {seed}, {think:?}");
             assert_eq!(skipped.slowdown_max, played.slowdown_max, "seed {seed}, {think:?}");

@@ -24,7 +24,7 @@ use std::thread;
 use std::time::Duration;
 
 const DISK: Bytes = Bytes::mib(256);
-const GOAL: Goal = Goal { mean: Nanos::from_millis(1), max: Nanos::from_millis(50) };
+const GOAL: Goal = Goal::new(Nanos::from_millis(1), Nanos::from_millis(50));
 /// The owner alone is watched for so many requests.
 const REQUESTS_ALONE: usize = 1000;
 /// The scrub is done long before so many; a bound, not an expectation.

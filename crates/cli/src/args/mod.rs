@@ -3,6 +3,7 @@
 mod array;
 mod bench;
 mod codes;
+mod goal;
 mod integrity;
 mod probe;
 mod scrub;
@@ -17,6 +18,7 @@ mod written;
 
 pub use array::{Noise as ArrayNoise, Queue as ArrayQueue, SimulateArray};
 pub use bench::{Bench, BenchCode, Benched};
+pub use goal::GoalForm;
 pub use integrity::{SimulateIntegrity, Synthetic};
 pub use probe::{How, Mode, Probe};
 pub use scrub::{Detector, Order, Policy, Scrub, Settings, Verify};

@@ -1,7 +1,7 @@
 //! The arguments of `scrub`.
 
 use super::codes::ALL as EXIT_CODES;
-use super::written;
+use super::{GoalForm, written};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use scrubjay_core::units::{Bytes, Nanos};
@@ -71,6 +71,10 @@ pub struct Settings {
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     #[serde(deserialize_with = "written::time")]
     pub max_slowdown: Option<Nanos>,
+    /// When the average is to be kept (policy budget) [default: strict]
+    #[arg(long, value_enum, value_name = "FORM", help_heading = "When")]
+    #[serde(deserialize_with = "written::name")]
+    pub goal: Option<GoalForm>,
     /// When to read [default: budget]
     #[arg(long, value_enum, help_heading = "When")]
     #[serde(deserialize_with = "written::name")]
@@ -121,6 +125,7 @@ impl Settings {
         Settings {
             slowdown: self.slowdown.or(others.slowdown),
             max_slowdown: self.max_slowdown.or(others.max_slowdown),
+            goal: self.goal.or(others.goal),
             policy: self.policy.or(others.policy),
             wait: self.wait.or(others.wait),
             delay: self.delay.or(others.delay),
@@ -139,6 +144,7 @@ impl Settings {
         Settings {
             slowdown: Some(Nanos::from_millis(1)),
             max_slowdown: Some(Nanos::from_millis(50)),
+            goal: Some(GoalForm::Strict),
             policy: Some(Policy::Budget),
             wait: Some(Nanos::from_millis(100)),
             delay: Some(Nanos::from_millis(16)),

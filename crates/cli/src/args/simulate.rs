@@ -3,7 +3,7 @@
 use super::array::SimulateArray;
 use super::codes::TRACES as EXIT_CODES;
 use super::integrity::SimulateIntegrity;
-use super::{Disk, Traces};
+use super::{Disk, GoalForm, Traces};
 use crate::quantity;
 use clap::{Args, Subcommand, ValueEnum};
 use scrubjay_core::units::{Bytes, Nanos};
@@ -60,6 +60,9 @@ pub struct SimulateScrub {
     /// What any one of them may lose (budget)
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = quantity::time, help_heading = "When")]
     pub max_slowdown: Nanos,
+    /// When the average is to be kept (budget)
+    #[arg(long, value_enum, value_name = "FORM", default_value = "strict", help_heading = "When")]
+    pub goal: GoalForm,
     /// The pause after each request (delay)
     #[arg(long, value_name = "TIME", default_value = "16ms", value_parser = quantity::time, help_heading = "When")]
     pub delay: Nanos,

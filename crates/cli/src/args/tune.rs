@@ -1,7 +1,7 @@
 //! The arguments of `tune`.
 
 use super::codes::TRACES as EXIT_CODES;
-use super::{Disk, Traces};
+use super::{Disk, GoalForm, Traces};
 use crate::quantity;
 use clap::Args;
 use scrubjay_core::units::{Bytes, Nanos};
@@ -41,6 +41,9 @@ pub struct Tune {
     /// What any one of them may lose
     #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, help_heading = "Goal")]
     pub max_slowdown: Nanos,
+    /// When the average is to be kept
+    #[arg(long, value_enum, value_name = "FORM", default_value = "average", help_heading = "Goal")]
+    pub goal: GoalForm,
     /// Try requests of these sizes, both ends included, in steps of 64 KiB
     #[arg(long, value_name = "A..B", default_value = "64KiB..4MiB", value_parser = sizes, help_heading = "Goal")]
     pub sizes: RangeInclusive<u64>,

@@ -68,8 +68,8 @@ fn play(args: &SimulateScrub, load: &Load, disk: ServiceModel) -> Outcome {
         }
         Name::Lossless => return exact::simulate(&load.periods, disk, &mut Lossless { wait, size }),
         Name::Budget => {
-            let mut budget = Budget::new(Goal { mean: args.slowdown, max: args.max_slowdown });
-            return exact::learner(&load.periods, disk, &mut budget);
+            let goal = Goal::new(args.slowdown, args.max_slowdown).form(args.goal.into());
+            return exact::learner(&load.periods, disk, &mut Budget::new(goal)).outcome;
         }
         Name::Delay => return shipped(Choice::Delay { delay: args.delay, size }),
         Name::None => return shipped(Choice::None { size }),
@@ -89,11 +89,12 @@ fn cutoff(args: &SimulateScrub) -> Cutoff {
 }
 
 /// A parameter of a policy.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Parameter {
     Time(&'static str, Nanos),
     Size(&'static str, Bytes),
     Number(&'static str, f64),
+    Name(&'static str, String),
 }
 
 impl Parameter {
@@ -103,6 +104,7 @@ impl Parameter {
             Parameter::Time(name, time) => (format!("{name}_seconds"), time.as_secs_f64().into()),
             Parameter::Size(name, size) => (format!("{name}_bytes"), size.0.into()),
             Parameter::Number(name, number) => (name.to_owned(), number.into()),
+            Parameter::Name(name, value) => (name.to_owned(), value.into()),
         }
     }
 
@@ -111,6 +113,7 @@ impl Parameter {
             Parameter::Time(name, time) => format!("{} {}", name.replace('_', " "), show_time(time)),
             Parameter::Size(name, size) => format!("{} {size}", name.replace('_', " ")),
             Parameter::Number(name, number) => format!("{} {number}", name.replace('_', " ")),
+            Parameter::Name(name, value) => format!("{} {value}", name.replace('_', " ")),
         }
     }
 }
@@ -138,7 +141,13 @@ fn parameters(args: &SimulateScrub) -> Vec<Parameter> {
         Name::ArWaiting => vec![wait, cutoff, request],
         Name::Oracle => vec![Parameter::Number("share", args.share), request],
         Name::Budget => {
-            vec![Parameter::Time("slowdown", args.slowdown), Parameter::Time("max_slowdown", args.max_slowdown)]
+            let times = [("slowdown", args.slowdown), ("max_slowdown", args.max_slowdown)];
+            let name = args.goal.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+            times
+                .map(|(name, time)| Parameter::Time(name, time))
+                .into_iter()
+                .chain([Parameter::Name("goal", name)])
+                .collect()
         }
         Name::Delay => vec![Parameter::Time("delay", args.delay), request],
         Name::None => vec![request],

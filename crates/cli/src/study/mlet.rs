@@ -9,14 +9,14 @@ use crate::exit::{Exit, Usage};
 use crate::load::Load;
 use crate::say::say;
 use anyhow::Result;
-use scrubjay_core::idle::Goal;
+use scrubjay_core::idle::{Form, Goal};
 use scrubjay_sim::experiment::mlet::{Driven, Setup, Sweep, page};
 
 /// Studies them.
 pub fn run(args: &StudyMlet) -> Result<Exit> {
     outlet::check(&args.out)?;
     let mut facts = Facts::new();
-    let goal = Goal { mean: args.slowdown, max: args.max_slowdown };
+    let goal = Goal::new(args.slowdown, args.max_slowdown).form(Form::Average);
     let setup = Setup { disk: args.disk_size, disks: args.disks, seed: args.seed };
     facts.add("seed", args.seed.to_string());
     let loads = if args.files.is_empty() {

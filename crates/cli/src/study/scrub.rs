@@ -7,7 +7,7 @@ use crate::args::StudyScrub;
 use crate::crew;
 use crate::exit::Exit;
 use anyhow::Result;
-use scrubjay_core::idle::Goal;
+use scrubjay_core::idle::{Form, Goal};
 use scrubjay_sim::experiment::scrub::{GOALS, page, study};
 
 /// Studies them.
@@ -15,7 +15,8 @@ pub fn run(args: &StudyScrub) -> Result<Exit> {
     outlet::check(&args.out)?;
     let mut facts = Facts::new();
     let loads = source::read(&args.traces, &args.disk, &mut facts)?;
-    let mut goals: Vec<Goal> = args.slowdown.iter().map(|&mean| Goal { mean, max: args.max_slowdown }).collect();
+    let mut goals: Vec<Goal> =
+        args.slowdown.iter().map(|&mean| Goal::new(mean, args.max_slowdown).form(Form::Average)).collect();
     if goals.is_empty() {
         goals = GOALS.iter().map(|goal| Goal { max: args.max_slowdown, ..*goal }).collect();
     }

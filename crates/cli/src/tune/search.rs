@@ -62,7 +62,8 @@ fn refusal(load: &Load, task: &Task) -> String {
         let (max, least) = (show_time(task.goal.max), show_time(service));
         return format!("a request of {size} takes the disk {least}: no foreground request can be promised {max}");
     }
-    let tried = tune::thresholds().filter_map(|wait| exact::waiting(&load.periods, wait, size, service, u128::MAX));
+    let tried =
+        tune::thresholds().filter_map(|wait| exact::waiting(&load.periods, wait, size, service, exact::Limit::None));
     let reading = tried.filter(|outcome| outcome.scrub_bytes > 0);
     match reading.min_by_key(|outcome| outcome.slowdown_total) {
         None => "the disk is never idle for long enough to read anything".to_owned(),

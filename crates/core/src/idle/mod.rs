@@ -19,7 +19,7 @@ mod waiting;
 
 pub use adaptive::Adaptive;
 pub use back_to_back::BackToBack;
-pub use budget::{Budget, Goal};
+pub use budget::{Budget, Form, Goal};
 pub use choice::Choice;
 pub use fixed_delay::FixedDelay;
 pub use idle_class::IdleClass;

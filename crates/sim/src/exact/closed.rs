@@ -38,7 +38,7 @@ pub fn closed_form(periods: &Periods, wait: Nanos, size: Bytes, service: Nanos) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::{Outcome, waiting};
+    use crate::exact::{Limit, Outcome, waiting};
     use crate::workload::{Bursts, Span};
     use proptest::prelude::*;
     use scrubjay_core::rng::Rng;
@@ -50,7 +50,7 @@ mod tests {
     /// Slowdown and throughput, reckoned over exact.
     fn ratios(periods: &Periods, wait: Nanos, size: Bytes) -> (f64, f64, Outcome) {
         let service = DISK.service(size);
-        let exact = waiting(periods, wait, size, service, u128::MAX).unwrap();
+        let exact = waiting(periods, wait, size, service, Limit::None).unwrap();
         let closed = closed_form(periods, wait, size, service);
         let slowdown = closed.slowdown_mean_seconds / exact.slowdown_mean_seconds();
         (slowdown, closed.bytes_per_second / exact.bytes_per_second(), exact)
@@ -99,7 +99,7 @@ mod tests {
         let gap = Span::Fixed(Nanos::ZERO);
         let periods: Periods = Bursts::new(1, gap, think, SERVICE, Rng::new(3)).take(1000).collect();
         let service = DISK.service(size);
-        let exact = waiting(&periods, Nanos::ZERO, size, service, u128::MAX).unwrap();
+        let exact = waiting(&periods, Nanos::ZERO, size, service, Limit::None).unwrap();
         let closed = closed_form(&periods, Nanos::ZERO, size, service);
         assert_eq!(exact.slowdown_total, 0);
         assert!((closed.slowdown_mean_seconds - service.as_secs_f64() / 2.0).abs() < 1e-4);

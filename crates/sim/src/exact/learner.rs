@@ -7,11 +7,24 @@ use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
+/// A mean of fewer requests is chance.
+const MEAN_FROM: u64 = 300;
+
+/// What a policy that learned came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Learned {
+    /// In all.
+    pub outcome: Outcome,
+    /// The greatest that the mean slowdown of all requests so far was, from the 300th request on.
+    pub slowdown_so_far: Nanos,
+}
+
 /// Plays a policy that sends in idle intervals only, one request at a time; `disk` says how long a request of ours takes.
 ///
 /// Busy periods are held without their lengths: each request in them is taken to be served for as long as the others.
-pub fn learner(periods: &Periods, disk: ServiceModel, policy: &mut dyn IdlePolicy) -> Outcome {
-    let mut player = Learner { disk, policy, seen: Observed::default(), own: None, outcome: Outcome::of(periods) };
+pub fn learner(periods: &Periods, disk: ServiceModel, policy: &mut dyn IdlePolicy) -> Learned {
+    let (outcome, slowdown_so_far) = (Outcome::of(periods), Nanos::ZERO);
+    let mut player = Learner { disk, policy, seen: Observed::default(), own: None, outcome, slowdown_so_far };
     let each = (periods.span() - periods.idle_total()).0 / periods.requests().max(1);
     // When the disk becomes idle without us, and how much later it does with us.
     let (mut alone, mut delay) = (Nanos::ZERO, Nanos::ZERO);
@@ -23,7 +36,7 @@ pub fn learner(periods: &Periods, disk: ServiceModel, policy: &mut dyn IdlePolic
         alone = arrival + Nanos(each * u64::from(period.requests));
         player.served(alone + delay, delay, period.requests, u32::from(is_noted));
     }
-    player.outcome
+    Learned { outcome: player.outcome, slowdown_so_far: player.slowdown_so_far }
 }
 
 struct Learner<'a> {
@@ -33,6 +46,7 @@ struct Learner<'a> {
     /// When our last request ended, how long it took, and its size.
     own: Option<(Nanos, Nanos, Bytes)>,
     outcome: Outcome,
+    slowdown_so_far: Nanos,
 }
 
 impl Learner<'_> {
@@ -96,6 +110,8 @@ impl Learner<'_> {
         self.outcome.delay(delay, requests);
         self.seen.workload.add_requests(requests - noted);
         self.seen.slowdown.add_with_queue(delay, requests);
+        let so_far = self.outcome.slowdown_total / u128::from(self.seen.workload.requests.max(MEAN_FROM));
+        self.slowdown_so_far = self.slowdown_so_far.max(Nanos(so_far as u64));
         self.policy.learn(at, &self.seen);
     }
 }

@@ -14,9 +14,9 @@ mod waiting;
 
 pub use closed::{ClosedForm, closed_form};
 pub use firing::Firing;
-pub use learner::learner;
+pub use learner::{Learned, learner};
 pub use oracle::{Lossless, Oracle};
-pub use waiting::waiting;
+pub use waiting::{Limit, waiting};
 
 use scrubjay_core::idle::{IntervalPolicy, Pattern};
 use scrubjay_core::server::ServiceModel;

@@ -78,10 +78,10 @@ proptest! {
         let periods: Periods = requests.into_iter().collect();
         let outcome = simulate(&periods, DISK, &mut Waiting { wait, size });
         let service = DISK.service(size);
-        prop_assert_eq!(waiting(&periods, wait, size, service, u128::MAX), Some(outcome));
-        prop_assert_eq!(waiting(&periods, wait, size, service, outcome.slowdown_total), Some(outcome));
+        prop_assert_eq!(waiting(&periods, wait, size, service, Limit::None), Some(outcome));
+        prop_assert_eq!(waiting(&periods, wait, size, service, Limit::InAll(outcome.slowdown_total)), Some(outcome));
         if outcome.slowdown_total > 0 {
-            prop_assert_eq!(waiting(&periods, wait, size, service, outcome.slowdown_total - 1), None);
+            prop_assert_eq!(waiting(&periods, wait, size, service, Limit::InAll(outcome.slowdown_total - 1)), None);
         }
     }
 }

@@ -7,9 +7,38 @@ use scrubjay_trace::Periods;
 /// So many intervals are compared with the threshold at once; most runs of them hold none that is longer.
 const STRIDE: usize = 16;
 
-/// Waits for `wait`, then requests of `size` that take `service` each. `None`: given up, because all requests together
-/// would lose more than `lost_max` nanoseconds.
-pub fn waiting(periods: &Periods, wait: Nanos, size: Bytes, service: Nanos, lost_max: u128) -> Option<Outcome> {
+/// A mean of fewer requests is chance.
+const MEAN_FROM: u64 = 300;
+
+/// What the foreground may lose.
+#[derive(Clone, Copy, Debug)]
+pub enum Limit<'a> {
+    /// Anything.
+    None,
+    /// So many nanoseconds, all requests together.
+    InAll(u128),
+    /// So much a request, at every moment from the 300th request on.
+    SoFar {
+        /// A request.
+        each: Nanos,
+        /// By busy period: the requests until its end.
+        until: &'a [u64],
+    },
+}
+
+impl Limit<'_> {
+    /// Is it kept, when so much is lost at the end of a busy period?
+    fn allows(self, lost: u128, period: usize) -> bool {
+        match self {
+            Limit::None => true,
+            Limit::InAll(most) => lost <= most,
+            Limit::SoFar { each, until } => lost <= u128::from(each.0) * u128::from(until[period].max(MEAN_FROM)),
+        }
+    }
+}
+
+/// Waits for `wait`, then requests of `size` that take `service` each. `None`: given up, because of the limit.
+pub fn waiting(periods: &Periods, wait: Nanos, size: Bytes, service: Nanos, limit: Limit) -> Option<Outcome> {
     let (idle, counts) = (periods.idle(), periods.counts());
     let each = service.0.max(1);
     let mut outcome = Outcome::of(periods);
@@ -35,13 +64,13 @@ pub fn waiting(periods: &Periods, wait: Nanos, size: Bytes, service: Nanos, lost
             }
             lost += u128::from(delay) * u128::from(counts[index]);
             outcome.slowdown_max = outcome.slowdown_max.max(Nanos(delay));
+            if delay > 0 && !limit.allows(lost, index) {
+                return None;
+            }
             index += 1;
             if delay == 0 || index == counts.len() {
                 break;
             }
-        }
-        if lost > lost_max {
-            return None;
         }
     }
     outcome.scrub_bytes = outcome.scrub_requests * size.0;

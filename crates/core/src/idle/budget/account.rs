@@ -6,6 +6,7 @@
 //! (the causal form of the taut string: the greatest convex curve under what was earned). And the *fence*: whatever the
 //! plan believes, nothing is sent that could cost more than is left.
 
+use super::Form;
 use crate::units::Nanos;
 
 /// The share of the goal that is aimed at; the rest absorbs chance.
@@ -22,6 +23,10 @@ const RATE_MAX: f64 = 4.0;
 /// One collision may begin a burst that loses more than was left. Half of such a debt is forgiven in a day, or one misfortune
 /// would end the scrub.
 const HALF_LIFE: f64 = 86_400.0;
+/// Where the mean is to be kept at the end only, a collision may cost this share of what was earned so far more than that.
+const CREDIT_SHARE: f64 = 0.1;
+/// And no less than so many requests earn.
+const CREDIT_REQUESTS: f64 = 500.0;
 /// Earnings by idle time: so many blocks.
 const BLOCKS: usize = 64;
 /// The shortest of them, in seconds of idleness.
@@ -32,6 +37,7 @@ const BLOCK_MIN: f64 = 1.0;
 pub(super) struct Account {
     /// For each request.
     goal: f64,
+    form: Form,
     earnings: Earnings,
     /// Requests in a second of idleness: over all the time, and over the later half of it.
     rates: [f64; 2],
@@ -44,9 +50,9 @@ pub(super) struct Account {
 
 impl Account {
     /// Nothing earned, nothing spent.
-    pub(super) fn new(goal: Nanos) -> Account {
+    pub(super) fn new(goal: Nanos, form: Form) -> Account {
         let (earnings, goal) = (Earnings::default(), goal.as_secs_f64());
-        Account { goal, earnings, rates: [0.0; 2], requests: 0, lost: 0.0, forgiven: 0.0, at: Nanos::ZERO }
+        Account { goal, form, earnings, rates: [0.0; 2], requests: 0, lost: 0.0, forgiven: 0.0, at: Nanos::ZERO }
     }
 
     /// Takes note of how things stand: requests of the foreground, idle time that has ended, and what was lost, in all.
@@ -77,7 +83,15 @@ impl Account {
 
     /// May something be sent that can cost so much?
     pub(super) fn allows(&self, now: Nanos, cost: f64) -> bool {
-        self.lost + cost <= self.earned() + self.forgiven_by(now)
+        self.lost + cost <= self.earned() + self.credit() + self.forgiven_by(now)
+    }
+
+    /// What may be lost before it is earned.
+    fn credit(&self) -> f64 {
+        match self.form {
+            Form::Strict => 0.0,
+            Form::Average => self.goal * (CREDIT_SHARE * self.requests as f64).max(CREDIT_REQUESTS),
+        }
     }
 
     /// What may be spent in a second of idleness when `reserve` is to be left.
@@ -87,7 +101,12 @@ impl Account {
         let saved = AIM * self.earned() + self.forgiven - self.lost - reserve;
         let spread = time.max(SPREAD_MIN) * if saved < 0.0 { MAKE_UP_SHARE } else { 1.0 };
         // A burst longer ago than half of the time is income no more, only savings; the first few requests are paid already.
-        let income = if self.requests as f64 <= WARM_UP_REQUESTS { 0.0 } else { AIM * all.min(late) };
+        let is_warm = self.requests as f64 > WARM_UP_REQUESTS;
+        let income = match self.form {
+            _ if !is_warm => 0.0,
+            Form::Strict => AIM * all.min(late),
+            Form::Average => AIM * all,
+        };
         (income + saved / spread).clamp(0.0, RATE_MAX * all)
     }
 }
@@ -162,7 +181,7 @@ mod tests {
     /// Plays requests that come after idle times, spending what the rate says; gives the account and, after each, what was
     /// lost as a share of what was earned.
     fn played(loads: impl IntoIterator<Item = (u64, f64)>) -> (Account, Vec<f64>) {
-        let mut account = Account::new(GOAL);
+        let mut account = Account::new(GOAL, Form::Strict);
         let (mut requests, mut idle, mut lost, mut shares) = (0, 0.0, 0.0, Vec::new());
         for (count, seconds) in loads {
             lost += account.rate(0.0) * seconds;
@@ -195,7 +214,7 @@ mod tests {
 
     #[test]
     fn nothing_is_allowed_that_costs_more_than_is_left() {
-        let mut account = Account::new(GOAL);
+        let mut account = Account::new(GOAL, Form::Strict);
         let at = Nanos::from_secs(10);
         assert!(account.allows(at, 0.1) && !account.allows(at, 0.101), "a hundred requests are imagined");
         account.update(at, 1000, at, Nanos::from_millis(990));
@@ -206,7 +225,7 @@ mod tests {
 
     #[test]
     fn half_of_a_debt_is_forgiven_in_a_day() {
-        let mut account = Account::new(GOAL);
+        let mut account = Account::new(GOAL, Form::Strict);
         let day = |days: u64| Nanos::from_secs(86_400 * days);
         account.update(day(0), 1000, day(0), Nanos::from_secs(3));
         let debt = |account: &Account, now: Nanos| 3.0 - account.earned() - account.forgiven_by(now);

@@ -41,12 +41,38 @@ pub struct Goal {
     pub mean: Nanos,
     /// Each of them.
     pub max: Nanos,
+    /// Of the mean: when it is to be kept.
+    pub form: Form,
+}
+
+/// When a mean goal is to be kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// The mean of all requests *so far*, at every moment from a warm-up of some hundred requests on: whoever stops the clock
+    /// at any time finds it kept.
+    #[default]
+    Strict,
+    /// The mean of all requests at the end. On the way what later requests will earn may be spent: up to a tenth of what was
+    /// earned so far.
+    Average,
+}
+
+impl Goal {
+    /// To be kept at every moment.
+    pub const fn new(mean: Nanos, max: Nanos) -> Goal {
+        Goal { mean, max, form: Form::Strict }
+    }
+
+    /// The same, kept in another form.
+    pub const fn form(self, form: Form) -> Goal {
+        Goal { form, ..self }
+    }
 }
 
 impl Default for Goal {
     /// 1 ms and 50 ms: the first row of the paper's Table III.
     fn default() -> Goal {
-        Goal { mean: Nanos::from_millis(1), max: Nanos::from_millis(50) }
+        Goal::new(Nanos::from_millis(1), Nanos::from_millis(50))
     }
 }
 
@@ -90,7 +116,7 @@ impl Budget {
     pub fn new(goal: Goal) -> Budget {
         let setting = Setting { in_idle_only: true, cautious: true, ..Setting::back_to_back(SIZE_MIN) };
         let schedule = Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new());
-        let (account, followers) = (Account::new(goal.mean), Followers::default());
+        let (account, followers) = (Account::new(goal.mean, goal.form), Followers::default());
         let (solved_at, intervals) = ((0, 0), 0);
         let mut budget = Budget { goal, setting, schedule, idle: 0.0, solved_at, intervals, followers, account };
         budget.solve(&Observed::default());
@@ -345,7 +371,7 @@ mod tests {
     #[test]
     fn the_max_goal_bounds_the_size() {
         let seen = seen((0..50).map(|_| 1.0), 100);
-        let mut budget = Budget::new(Goal { mean: Nanos::from_millis(1), max: Nanos::from_millis(20) });
+        let mut budget = Budget::new(Goal::new(Nanos::from_millis(1), Nanos::from_millis(20)));
         budget.learn(Nanos::ZERO, &seen);
         assert_eq!(budget.setting().size, Bytes::mib(1), "14.8 ms; 2 MiB would take 25.8 ms");
     }

@@ -7,7 +7,7 @@ use super::sizes::{self, Sizes};
 use crate::exact::{self, Outcome};
 use crate::online;
 use crate::tune::{Pair, Tuner};
-use scrubjay_core::idle::{Budget, Goal, IdleClass, IntervalPolicy};
+use scrubjay_core::idle::{Budget, Form, Goal, IdleClass, IntervalPolicy};
 use scrubjay_core::server::{Request, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
@@ -19,7 +19,7 @@ const MAX: Nanos = Nanos(50_400_000);
 pub const GOALS: [Goal; 4] = [goal(500), goal(1000), goal(2000), goal(4000)];
 
 const fn goal(mean_us: u64) -> Goal {
-    Goal { mean: Nanos(mean_us * 1000), max: MAX }
+    Goal::new(Nanos(mean_us * 1000), MAX).form(Form::Average)
 }
 
 /// What was found of one trace.
@@ -67,7 +67,7 @@ pub fn study(name: &str, requests: &[Request], periods: &Periods, disk: ServiceM
         Reached { goal, tuned: sizes::optimum(&tuner, goal), budget: (!requests.is_empty()).then(play) }
     };
     let goals: Vec<Reached> = goals.iter().map(reach).collect();
-    let par = Goal { mean: Nanos::from_secs_f64(idle_class.slowdown_mean_seconds()), max: MAX };
+    let par = Goal::new(Nanos::from_secs_f64(idle_class.slowdown_mean_seconds()), MAX).form(Form::Average);
     let predictors = Predictors::of(periods, disk);
     Findings {
         name: name.to_owned(),

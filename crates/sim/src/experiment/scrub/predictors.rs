@@ -58,7 +58,8 @@ impl Predictors {
         let service = disk.service(SIZE);
         let waits = waits(periods);
         let wait = |&wait: &Nanos| {
-            let outcome = exact::waiting(periods, wait, SIZE, service, u128::MAX).expect("nothing is too much");
+            let outcome =
+                exact::waiting(periods, wait, SIZE, service, exact::Limit::None).expect("nothing is too much");
             Point { label: label(wait), ..place(&outcome) }
         };
         let play = |player: &mut dyn Player| place(&exact::simulate(periods, disk, player));

@@ -9,7 +9,7 @@ use super::ladder::Ladder;
 use crate::exact::{self, Outcome};
 use crate::figure::{Point, Series, Style};
 use crate::tune::{self, Pair, SIZES, Tuner};
-use scrubjay_core::idle::{Goal, Growth, Pattern};
+use scrubjay_core::idle::{Form, Goal, Growth, Pattern};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
@@ -104,7 +104,7 @@ impl Sizes {
         let mut best: Vec<(Goal, Pair)> = reached.iter().filter_map(|one| Some((one.goal, one.tuned?))).collect();
         let adapted = best.iter().flat_map(|&(goal, pair)| adapt(periods, disk, goal, pair)).collect();
         if let Some(&Reached { goal: Goal { max, .. }, .. }) = reached.first() {
-            let between = BETWEEN_US.map(|us| Goal { mean: Nanos(us * 1000), max });
+            let between = BETWEEN_US.map(|us| Goal::new(Nanos(us * 1000), max).form(Form::Average));
             let new = between.into_iter().filter(|goal| reached.iter().all(|one| one.goal != *goal));
             best.extend(new.filter_map(|goal| Some((goal, optimum(tuner, goal)?))));
         }
@@ -115,9 +115,9 @@ impl Sizes {
 
 /// From the largest threshold down to the one that costs too much.
 fn fixed(periods: &Periods, disk: ServiceModel, size: Bytes) -> Series {
-    let lost_max = u128::from(SLOWDOWN_MAX.0) * u128::from(periods.requests());
+    let limit = exact::Limit::InAll(u128::from(SLOWDOWN_MAX.0) * u128::from(periods.requests()));
     let thresholds: Vec<Nanos> = tune::thresholds().step_by(CURVE_STEP).collect();
-    let played = thresholds.iter().rev().map(|&wait| exact::waiting(periods, wait, size, disk.service(size), lost_max));
+    let played = thresholds.iter().rev().map(|&wait| exact::waiting(periods, wait, size, disk.service(size), limit));
     let points = played.skip_while(|outcome| outcome.is_some_and(|outcome| outcome.scrub_requests == 0));
     let points = points.map_while(|outcome| outcome.map(|outcome| place(&outcome)));
     Series { name: format!("{} KiB fixed", size.0 >> 10), style: Style::Line, points: points.collect() }

@@ -2,7 +2,7 @@
 
 use super::super::Setup;
 use super::*;
-use scrubjay_core::idle::Goal;
+use scrubjay_core::idle::{Form, Goal};
 use scrubjay_core::server::{Request, ServiceModel};
 use scrubjay_core::units::Nanos;
 use scrubjay_trace::Periods;
@@ -17,7 +17,7 @@ fn days(days: u64) -> Vec<Request> {
 
 fn driven(requests: &[Request]) -> Option<Driven> {
     let periods: Periods = requests.iter().copied().collect();
-    let goal = Goal { mean: Nanos::from_millis(1), max: Nanos::from_millis(50) };
+    let goal = Goal::default().form(Form::Average);
     Driven::of("days", requests, &periods, ServiceModel::ULTRASTAR_15K450, goal, SETUP)
 }
 

@@ -1,0 +1,139 @@
+//! How much the budget reads beside the best fixed pair of a wait and a size chosen in hindsight, both kept to the same form of
+//! the same goal: `budget_trials [--form strict|average] [--only TEXT] [FILE[:DEVICE]]...` plays it on loads of every kind,
+//! and on the devices of traces.
+//!
+//! A line for each load and goal, of five goals around it: what the budget reads, as a share of what the pair does (the mean,
+//! and the least), the most that the mean so far was, as a share of the goal, and what both read in MB/s.
+
+use scrubjay_core::idle::{Budget, Form, Goal};
+use scrubjay_core::rng::Rng;
+use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_sim::exact;
+use scrubjay_sim::tune::{self, Tuner};
+use scrubjay_sim::workload::{Bursts, Span};
+use scrubjay_trace::{Input, Options, Periods, Queue, Record, Service, Source};
+use std::error::Error;
+use std::fs::File;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
+const GOALS_US: [u64; 4] = [500, 1000, 2000, 4000];
+/// One run is chance.
+const JITTER: [f64; 5] = [0.92, 0.96, 1.0, 1.04, 1.08];
+/// The pair's sizes, in steps of 64 KiB.
+const STEPS: [u64; 16] = [1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56, 64];
+const SERVICE: Span = Span::Exponential { mean: Nanos::from_millis(4) };
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut form, mut only, mut loads) = (Form::Strict, String::new(), Vec::new());
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--form" => form = if arguments.next().as_deref() == Some("average") { Form::Average } else { Form::Strict },
+            "--only" => only = arguments.next().unwrap_or_default(),
+            file => loads.push((file.rsplit('/').next().unwrap_or(file).to_owned(), recorded(file)?)),
+        }
+    }
+    loads.extend(made_up());
+    loads.retain(|(name, _)| name.contains(&only));
+    let cells: Vec<(usize, u64)> = (0..loads.len()).flat_map(|load| GOALS_US.map(|goal| (load, goal))).collect();
+    let (next, lines) = (AtomicUsize::new(0), Mutex::new(vec![String::new(); cells.len()]));
+    let sums = Mutex::new((0.0, 0u32));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, |cores| cores.get()) {
+            scope.spawn(|| {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&(load, goal)) = cells.get(place) else { break };
+                    let cell = cell(&loads[load].1, goal, form);
+                    let line = format!("{:34} {:4} ms  {}", loads[load].0, goal as f64 / 1e3, cell.line());
+                    lines.lock().expect("nobody panicked")[place] = line;
+                    let mut sums = sums.lock().expect("nobody panicked");
+                    *sums = (sums.0 + cell.ratio, sums.1 + 1);
+                }
+            });
+        }
+    });
+    lines.into_inner()?.iter().for_each(|line| println!("{line}"));
+    let (sum, count) = sums.into_inner()?;
+    println!("mean {:.3}", sum / f64::from(count));
+    Ok(())
+}
+
+struct Cell {
+    ratio: f64,
+    least: f64,
+    so_far: f64,
+    rates: [f64; 2],
+}
+
+impl Cell {
+    fn line(&self) -> String {
+        let Cell { ratio, least, so_far, rates: [budget, pair] } = self;
+        format!("{ratio:5.2} ({least:5.2})  {so_far:5.2} of the goal  {budget:6.1} of {pair:6.1} MB/s")
+    }
+}
+
+fn cell(periods: &Periods, goal_us: u64, form: Form) -> Cell {
+    let tuner = Tuner::new(periods, DISK);
+    let mut cell = Cell { ratio: 0.0, least: f64::INFINITY, so_far: 0.0, rates: [0.0; 2] };
+    for jitter in JITTER {
+        let mean = Nanos((goal_us as f64 * 1e3 * jitter) as u64);
+        let goal = Goal::new(mean, Nanos::from_millis(50)).form(form);
+        let pairs = tuner.candidates(STEPS.map(|step| Bytes::kib(64 * step)), goal);
+        let pair = tune::best(&pairs).map_or(0.0, |pair| pair.outcome.bytes_per_second());
+        let learned = exact::learner(periods, DISK, &mut Budget::new(goal));
+        let budget = learned.outcome.bytes_per_second();
+        let ratio = budget / pair.max(1.0);
+        let so_far = match form {
+            Form::Strict => learned.slowdown_so_far.as_secs_f64(),
+            Form::Average => learned.outcome.slowdown_mean_seconds(),
+        };
+        cell.ratio += ratio / JITTER.len() as f64;
+        cell.least = cell.least.min(ratio);
+        cell.so_far = cell.so_far.max(so_far / mean.as_secs_f64());
+        cell.rates = [cell.rates[0] + budget / 5e6, cell.rates[1] + pair / 5e6];
+    }
+    cell
+}
+
+fn recorded(file: &str) -> Result<Periods, Box<dyn Error>> {
+    let (path, device) = file.rsplit_once(':').map_or((file, None), |(path, device)| (path, Some(device)));
+    let source = Source::File(Box::new(File::open(path)?));
+    let mut trace = scrubjay_trace::open(vec![Input { name: path.to_owned(), source }], Options::default())?;
+    let (mut queue, mut periods) = (Queue::new(Service::Model(DISK)), Periods::default());
+    while trace.next_batch()?.is_some() {
+        let is_meant = |record: &&Record| device.is_none_or(|device| trace.devices().name(record.device) == device);
+        trace.records().iter().filter(is_meant).for_each(|record| periods.add(queue.request(record)));
+    }
+    Ok(periods)
+}
+
+/// Loads of every kind that a budget met trouble with, and some plain ones.
+fn made_up() -> Vec<(String, Periods)> {
+    let ms = Nanos::from_millis;
+    let bursts = |count: usize, burst: u32, gap: Span, think: Span, seed: u64| -> Vec<Request> {
+        Bursts::new(burst, gap, think, SERVICE, Rng::new(seed)).take(count).collect()
+    };
+    let gap = Span::Exponential { mean: ms(5) };
+    let pareto = |minimum: u64, shape: f64| Span::Pareto { minimum: ms(minimum), shape, maximum: Nanos::from_secs(3600) };
+    let mut one_burst = bursts(3000, 4, gap, pareto(50, 0.6), 1);
+    let middle = one_burst[900].at;
+    one_burst.extend(bursts(7000, 7000, Span::Exponential { mean: ms(3) }, Span::Fixed(ms(1)), 2).into_iter().map(
+        |request| Request { at: request.at + middle, ..request },
+    ));
+    one_burst.sort_by_key(|request| request.at);
+    let loads = [
+        ("one burst of 70 %", one_burst),
+        ("13,000 a week", bursts(13_000, 6, gap, pareto(100, 0.42), 3)),
+        ("even beat of 50 ms", bursts(20_000, 1, gap, Span::Uniform(ms(50), ms(50)), 4)),
+        ("beat of 25 to 75 ms", bursts(20_000, 1, gap, Span::Uniform(ms(25), ms(75)), 5)),
+        ("even beat of 1 s", bursts(5_000, 3, gap, Span::Fixed(ms(1000)), 6)),
+        ("no memory, 60 ms", bursts(20_000, 1, gap, Span::Exponential { mean: ms(60) }, 7)),
+        ("long tails", bursts(20_000, 3, gap, pareto(5, 0.8), 8)),
+        ("bursts of 200", bursts(40_000, 200, gap, pareto(400, 0.9), 9)),
+    ];
+    loads.into_iter().map(|(name, requests)| (name.to_owned(), requests.into_iter().collect())).collect()
+}
