@@ -24,6 +24,8 @@ const GOALS_US: [u64; 4] = [500, 1000, 2000, 4000];
 const JITTER: [f64; 5] = [0.92, 0.96, 1.0, 1.04, 1.08];
 /// The pair's sizes, in steps of 64 KiB.
 const STEPS: [u64; 16] = [1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56, 64];
+/// Where the pair reads next to nothing, the budget counts as so many times better.
+const RATIO_MAX: f64 = 2.0;
 const SERVICE: Span = Span::Exponential { mean: Nanos::from_millis(4) };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -31,7 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--form" => form = if arguments.next().as_deref() == Some("average") { Form::Average } else { Form::Strict },
+            "--form" => {
+                form = if arguments.next().as_deref() == Some("average") { Form::Average } else { Form::Strict }
+            }
             "--only" => only = arguments.next().unwrap_or_default(),
             file => loads.push((file.rsplit('/').next().unwrap_or(file).to_owned(), recorded(file)?)),
         }
@@ -91,8 +95,8 @@ fn cell(periods: &Periods, goal_us: u64, form: Form) -> Cell {
             Form::Strict => learned.slowdown_so_far.as_secs_f64(),
             Form::Average => learned.outcome.slowdown_mean_seconds(),
         };
-        cell.ratio += ratio / JITTER.len() as f64;
-        cell.least = cell.least.min(ratio);
+        cell.ratio += ratio.min(RATIO_MAX) / JITTER.len() as f64;
+        cell.least = cell.least.min(ratio.min(RATIO_MAX));
         cell.so_far = cell.so_far.max(so_far / mean.as_secs_f64());
         cell.rates = [cell.rates[0] + budget / 5e6, cell.rates[1] + pair / 5e6];
     }
@@ -118,15 +122,26 @@ fn made_up() -> Vec<(String, Periods)> {
         Bursts::new(burst, gap, think, SERVICE, Rng::new(seed)).take(count).collect()
     };
     let gap = Span::Exponential { mean: ms(5) };
-    let pareto = |minimum: u64, shape: f64| Span::Pareto { minimum: ms(minimum), shape, maximum: Nanos::from_secs(3600) };
+    let pareto =
+        |minimum: u64, shape: f64| Span::Pareto { minimum: ms(minimum), shape, maximum: Nanos::from_secs(3600) };
     let mut one_burst = bursts(3000, 4, gap, pareto(50, 0.6), 1);
     let middle = one_burst[900].at;
-    one_burst.extend(bursts(7000, 7000, Span::Exponential { mean: ms(3) }, Span::Fixed(ms(1)), 2).into_iter().map(
-        |request| Request { at: request.at + middle, ..request },
-    ));
+    one_burst.extend(
+        bursts(7000, 7000, Span::Exponential { mean: ms(3) }, Span::Fixed(ms(1)), 2)
+            .into_iter()
+            .map(|request| Request { at: request.at + middle, ..request }),
+    );
     one_burst.sort_by_key(|request| request.at);
+    let mut busy_burst = bursts(3000, 4, gap, pareto(50, 0.6), 1);
+    busy_burst.extend(
+        bursts(7000, 7000, Span::Exponential { mean: ms(7) }, Span::Fixed(ms(1)), 2)
+            .into_iter()
+            .map(|request| Request { at: request.at + middle + ms(100), ..request }),
+    );
+    busy_burst.sort_by_key(|request| request.at);
     let loads = [
         ("one burst of 70 %", one_burst),
+        ("one busy time of 70 %", busy_burst),
         ("13,000 a week", bursts(13_000, 6, gap, pareto(100, 0.42), 3)),
         ("even beat of 50 ms", bursts(20_000, 1, gap, Span::Uniform(ms(50), ms(50)), 4)),
         ("beat of 25 to 75 ms", bursts(20_000, 1, gap, Span::Uniform(ms(25), ms(75)), 5)),

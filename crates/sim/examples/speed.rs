@@ -1,9 +1,10 @@
 //! How fast traces are simulated: `speed [--millions N]` makes up N million requests (100) in memory, on one core.
 //!
 //! Prints one line for each round, of names and numbers: million requests a second for making busy periods of the
-//! requests and playing one scrub on them, for playing one more on the periods that are held, and the bytes held for each
-//! request.
+//! requests and playing one scrub on them, for playing one more on the periods that are held, the seconds that a policy takes
+//! that learns as it goes, and the bytes held for each request.
 
+use scrubjay_core::idle::{Budget, Goal};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::server::{Request, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos};
@@ -19,6 +20,8 @@ const ROUNDS: usize = 5;
 const MILLIONS: u64 = 100;
 /// In milliseconds: from "nearly every interval is used" to "only the longest".
 const WAITS: [u64; 5] = [1, 8, 32, 128, 1000];
+/// The budget is played on as many: some days of a busy disk.
+const BUDGET_REQUESTS: usize = 13_000_000;
 /// What the scrub reads at a time.
 const SIZE: Bytes = Bytes::mib(1);
 
@@ -44,6 +47,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             play(&periods, Nanos::from_millis(wait));
             print!(" | once more, wait {wait} ms {:.1}", rate(begin));
         }
+        let week: Periods = requests.iter().copied().take(BUDGET_REQUESTS).collect();
+        let begin = Instant::now();
+        black_box(exact::learner(&week, ServiceModel::ULTRASTAR_15K450, &mut Budget::new(Goal::default())));
+        print!(" | budget, {} million requests {:.2} s", BUDGET_REQUESTS / 1_000_000, begin.elapsed().as_secs_f64());
         // Without what the vectors have to spare: those pages are never touched.
         let held = periods.idle().len() * (size_of::<Nanos>() + size_of::<u32>());
         println!(" | held {:.2}", held as f64 / requests.len() as f64);

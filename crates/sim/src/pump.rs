@@ -240,11 +240,12 @@ impl<S: Source> Pump<S> {
         }
     }
 
-    /// After the end: the foreground goes on until no request feels the scrub any more.
+    /// After the end: the foreground goes on until no request feels the scrub any more, or, where it never leaves the disk idle,
+    /// for as long again.
     fn settle(&mut self, end: Nanos) {
         while let Some(at) = self.foreground.next_at() {
             let delayed = at < self.disk.server().free() && self.shadow.free() < self.disk.server().free();
-            if at >= end && !delayed {
+            if at >= end && (!delayed || at >= end + end) {
                 break;
             }
             self.admit();

@@ -163,7 +163,8 @@ fn the_budget_is_kept_and_its_reckoning_is_exact() {
         let own = machine.report(exact.elapsed);
         let own_mean = own.slowdown.mean_seconds(own.foreground_requests);
         let exact_mean = exact.foreground.slowdown_mean_seconds();
-        assert!((0.7e-3..1.05e-3).contains(&exact_mean), "{exact_mean}");
+        // Not for nothing; but the last tenth of what may be lost is left when it would buy next to nothing.
+        assert!((0.5e-3..1.0e-3).contains(&exact_mean), "{exact_mean}");
         assert!((own_mean / exact_mean - 1.0).abs() < 0.01, "{own_mean} {exact_mean}");
         assert!(exact.foreground.slowdown_max <= goal.max, "{exact:?}");
     }

@@ -1,6 +1,6 @@
 //! What the scrubber has seen of the disk and its users: the ground on which policies decide.
 
-use super::{ServiceTimes, Slowdown};
+use super::{Followers, ServiceTimes, Slowdown};
 use crate::stats::DurationHistogram;
 use crate::units::Nanos;
 
@@ -25,8 +25,6 @@ pub struct Observed {
 pub struct Workload {
     /// Foreground requests, in all.
     pub requests: u64,
-    /// Foreground requests belonging to the (faded) histogram.
-    pub requests_recent: f64,
     /// Lengths of the idle intervals that have ended.
     pub idle: DurationHistogram,
     /// The sum of all idle intervals that have ended.
@@ -35,13 +33,15 @@ pub struct Workload {
     pub intervals: u64,
     /// The length of the last of them.
     pub idle_last: Nanos,
+    /// Who came after them.
+    pub followers: Followers,
 }
 
 impl Workload {
     /// Counts arrivals.
     pub fn add_requests(&mut self, count: u32) {
         self.requests += u64::from(count);
-        self.requests_recent += f64::from(count);
+        self.followers.came(count);
     }
 
     /// Counts an idle interval that has ended.
@@ -50,9 +50,10 @@ impl Workload {
         self.idle_total += length;
         self.intervals += 1;
         self.idle_last = length;
+        self.followers.ended(length);
         if self.idle.moments().count > INTERVALS_MAX {
             self.idle.fade(0.5);
-            self.requests_recent *= 0.5;
+            self.followers.fade(0.5);
         }
     }
 }

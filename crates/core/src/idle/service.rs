@@ -36,6 +36,7 @@ pub struct ServiceTimes {
     /// By size; what [`ServiceTimes::mean`] and [`ServiceTimes::high`] say.
     estimates: [Estimate; SIZES.len()],
     completions: u64,
+    bytes: u64,
     latest: Nanos,
 }
 
@@ -110,6 +111,7 @@ impl ServiceTimes {
             return; // the last bit before something already verified: says nothing about the sizes we choose from
         }
         self.completions += 1;
+        self.bytes += size.0;
         let nearest = SIZES.iter().rposition(|step| size.0 * 4 >= step.0 * 3).unwrap_or(0);
         let scaled = u128::from(service.0.min(SERVICE_MAX.0)) * u128::from(SIZES[nearest].0) / u128::from(size.0);
         self.sizes[nearest].add(scaled as u64, at);
@@ -133,6 +135,7 @@ impl ServiceTimes {
                 window.latest = at;
                 self.latest = self.latest.max(at);
                 self.completions += left;
+                self.bytes += left * size.0;
                 self.estimates = self.estimated();
                 return;
             }
@@ -145,6 +148,11 @@ impl ServiceTimes {
     pub(super) fn fresh_until(&self) -> Nanos {
         let fresh = (0..SIZES.len()).filter(|&step| self.fresh(step).is_some());
         fresh.map(|step| self.sizes[step].latest.saturating_add(STALE)).min().unwrap_or(Nanos::MAX)
+    }
+
+    /// How many bytes they read.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.bytes)
     }
 
     /// How many completions were noted.
@@ -185,8 +193,6 @@ impl ServiceTimes {
             _ => self.line().guess(size),
         }
     }
-
-    /// By the line through what was measured.
 
     /// Least squares through the measured sizes. With one only, that of the authors' drive, raised or lowered to meet it.
     fn line(&self) -> Line {

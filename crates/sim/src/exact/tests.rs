@@ -86,6 +86,22 @@ proptest! {
     }
 }
 
+/// So far: the mean of all requests is inside the goal at the end of each busy period, from the 300th request on.
+#[test]
+fn a_limit_so_far_is_kept_on_the_way() {
+    let ms = Nanos::from_millis;
+    // Two requests meet ours and lose 5 ms each; then a thousand come that lose nothing.
+    let meet = [0, 100, 200].into_iter().chain((0..1000).map(|i| 205 + i));
+    let periods: Periods = meet.map(|at| Request { at: ms(at), service: Nanos(1000) }).collect();
+    let until: Vec<u64> = (1..=periods.counts().len() as u64).collect();
+    let played = |each: u64| {
+        let limit = Limit::SoFar { each: Nanos(each), until: &until };
+        waiting(&periods, ms(50), Bytes::mib(1), ms(11), limit).map(|outcome| outcome.slowdown_total)
+    };
+    let lost = waiting(&periods, ms(50), Bytes::mib(1), ms(11), Limit::None).unwrap().slowdown_total;
+    assert!(played((lost / 300) as u64 + 1) == Some(lost) && played((lost / 1003) as u64 + 1).is_none(), "{lost}");
+}
+
 /// Three intervals of 10, 100 and 1000 ms; requests of 25 ms.
 #[test]
 fn the_seers_use_what_they_foresee() {

@@ -6,11 +6,13 @@
 //! (the causal form of the taut string: the greatest convex curve under what was earned). And the *fence*: whatever the
 //! plan believes, nothing is sent that could cost more than is left.
 
-use super::Form;
+use super::goal::Form;
 use crate::units::Nanos;
 
 /// The share of the goal that is aimed at; the rest absorbs chance.
 const AIM: f64 = 0.97;
+/// Of so many requests no more than half of what they earn is spent: little is known yet of what is to come.
+const CAUTION: f64 = 200.0;
 /// Before that many requests were seen, the account is as if it were so many: else nothing could be sent until the first
 /// few have paid for it.
 const WARM_UP_REQUESTS: f64 = 100.0;
@@ -18,6 +20,9 @@ const WARM_UP_REQUESTS: f64 = 100.0;
 const SPREAD_MIN: f64 = 60.0;
 /// What is overspent is to be made up in this share of the idle time so far.
 const MAKE_UP_SHARE: f64 = 0.25;
+/// However much was overspent, the plan may spend this share of what is earned: in the longest idle intervals a delay is so
+/// unlikely that it should not be the plan that forbids it, only the fence.
+const RATE_MIN: f64 = 0.1;
 /// However much was saved, no more is spent in a second than so many times what is earned in one.
 const RATE_MAX: f64 = 4.0;
 /// One collision may begin a burst that loses more than was left. Half of such a debt is forgiven in a day, or one misfortune
@@ -72,7 +77,8 @@ impl Account {
         self.forgiven + debt * faded
     }
 
-    fn earned(&self) -> f64 {
+    /// What all requests so far were to lose, in seconds.
+    pub(super) fn earned(&self) -> f64 {
         self.goal * (self.requests as f64).max(WARM_UP_REQUESTS)
     }
 
@@ -98,16 +104,17 @@ impl Account {
     pub(super) fn rate(&self, reserve: f64) -> f64 {
         let time = self.earnings.idle;
         let [all, late] = self.rates.map(|rate| self.goal * rate);
-        let saved = AIM * self.earned() + self.forgiven - self.lost - reserve;
+        let aim = AIM * self.requests as f64 / (self.requests as f64 + CAUTION);
+        let saved = aim * self.earned() + self.forgiven - self.lost - reserve;
         let spread = time.max(SPREAD_MIN) * if saved < 0.0 { MAKE_UP_SHARE } else { 1.0 };
         // A burst longer ago than half of the time is income no more, only savings; the first few requests are paid already.
         let is_warm = self.requests as f64 > WARM_UP_REQUESTS;
         let income = match self.form {
             _ if !is_warm => 0.0,
-            Form::Strict => AIM * all.min(late),
-            Form::Average => AIM * all,
+            Form::Strict => aim * all.min(late),
+            Form::Average => aim * all,
         };
-        (income + saved / spread).clamp(0.0, RATE_MAX * all)
+        (income + saved / spread).clamp(RATE_MIN * all, RATE_MAX * all)
     }
 }
 
@@ -220,7 +227,7 @@ mod tests {
         account.update(at, 1000, at, Nanos::from_millis(990));
         assert!(account.allows(at, 0.010) && !account.allows(at, 0.011));
         account.update(at, 1000, at, Nanos::from_secs(3));
-        assert!(!account.allows(at, 0.0) && account.rate(0.0) == 0.0);
+        assert!(!account.allows(at, 0.0) && account.rate(0.0) <= 0.101 * account.goal * 100.0, "{}", account.rate(0.0));
     }
 
     #[test]

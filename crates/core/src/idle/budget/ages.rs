@@ -21,6 +21,8 @@ pub(super) struct Ages {
     cells: Vec<Age>,
     /// The parts of cells.
     parts: Scale,
+    /// Where each begins, in seconds.
+    starts: Vec<f64>,
     /// Intervals in all, the imagined ones included.
     count: f64,
 }
@@ -54,12 +56,17 @@ impl Ages {
             (ended, alive) = (ended + count, alive - cell.count);
         }
         let parts = Scale::new(lengths.buckets_per_octave() * PARTS as u32);
-        let as_seen = Ages { cells, parts, count: ended };
+        // Each octave begins where the one before ends.
+        let octave = parts.steps_per_octave() as usize;
+        let first: Vec<f64> = (0..octave).map(|part| cells[0].start * parts.edge(part)).collect();
+        let starts =
+            (0..=PARTS * cells.len()).map(|part| first[part % octave] * (1u64 << (part / octave)) as f64).collect();
+        let as_seen = Ages { cells, parts, starts, count: ended };
         as_seen.smooth()
     }
 
     /// The same number of intervals, ended by what is seen at each age and around it.
-    fn smooth(&self) -> Ages {
+    fn smooth(self) -> Ages {
         let mut cells = self.cells.clone();
         let (mut ended, mut area) = (0.0, 0.0);
         for (index, cell) in cells.iter_mut().enumerate() {
@@ -70,7 +77,7 @@ impl Ages {
             area += width * (ended + 0.5 * ends);
             ended += ends;
         }
-        Ages { cells, parts: self.parts.clone(), count: self.count }
+        Ages { cells, ..self }
     }
 
     /// Of the intervals that are as old as the start of a cell (not the last), what share ends in it.
@@ -105,7 +112,7 @@ impl Ages {
 
     /// Where a part begins, in seconds.
     pub(super) fn part_start(&self, part: usize) -> f64 {
-        self.cells[0].start * self.parts.edge(part)
+        self.starts[part]
     }
 
     /// How many intervals reach an age.
@@ -123,16 +130,57 @@ impl Ages {
         (cell.ended + into * slope, cell.area + into * (cell.ended + 0.5 * into * slope))
     }
 
+    /// The same ends, each counted `weight` times: a function of the age in seconds.
+    pub(super) fn weighted(&self, weight: impl Fn(f64) -> f64) -> Weighted {
+        let (mut sums, mut weights) = (Vec::with_capacity(self.cells.len()), Vec::with_capacity(self.cells.len()));
+        let (mut ended, mut area) = (0.0, 0.0);
+        for (index, cell) in self.cells.iter().enumerate() {
+            sums.push((ended, area));
+            weights.push(weight(cell.start));
+            let Some(next) = self.cells.get(index + 1) else { break };
+            let ends = (next.ended - cell.ended) * weights[index];
+            area += (next.start - cell.start) * (ended + 0.5 * ends);
+            ended += ends;
+        }
+        Weighted { sums, weights }
+    }
+
     /// What is left of `service` seconds from `age` on when an interval ends in them, summed up over all that do.
-    pub(super) fn rest(&self, age: f64, service: f64) -> f64 {
-        let (before, by) = (self.ended_by(age), self.ended_by(age + service));
+    pub(super) fn rest(&self, ends: &Weighted, age: f64, service: f64) -> f64 {
+        let (before, by) = (self.weighted_by(ends, age), self.weighted_by(ends, age + service));
         (by.1 - before.1 - service * before.0).max(0.0)
+    }
+
+    /// As [`Ages::ended_by`].
+    fn weighted_by(&self, ends: &Weighted, age: f64) -> (f64, f64) {
+        let index = self.cell_of(age);
+        let (start, (ended, area)) = (self.cells[index].start, ends.sums[index]);
+        let into = (age - start).max(0.0);
+        let Some(next) = ends.sums.get(index + 1) else { return (ended, area + into * ended) };
+        let slope = (next.0 - ended) / (self.cells[index + 1].start - start);
+        (ended + into * slope, area + into * (ended + 0.5 * into * slope))
     }
 
     fn window(&self, middle: f64, width: f64) -> Window {
         let (from, to) = ((middle - 0.5 * width).max(0.0), middle + 0.5 * width);
         let (before, by) = (self.ended_by(from), self.ended_by(to));
         Window { ends: by.0 - before.0, time: ((to - from) * self.count - (by.1 - before.1)).max(0.0) }
+    }
+}
+
+/// How many intervals end by an age, when not all ends count alike.
+#[derive(Clone, Debug)]
+pub(super) struct Weighted {
+    /// By cell: before it, and the integral of that over all ages before.
+    sums: Vec<(f64, f64)>,
+    /// By cell: how many times an end in it counts.
+    weights: Vec<f64>,
+}
+
+impl Weighted {
+    /// How many times an end in a cell counts.
+    pub(super) fn weight(&self, cell: usize) -> f64 {
+        self.weights[cell]
     }
 }
 
@@ -198,7 +246,8 @@ mod tests {
     fn the_rest_is_what_is_left_when_an_interval_ends() {
         // 3,000 ends spread evenly over 20 to 80 ms: 500 of them in 40 to 50 ms, which have to wait for 5 ms each.
         let ages = ages((0..3000).map(|i| 0.02 + 0.06 * (f64::from(i) + 0.5) / 3000.0));
-        let rest = ages.rest(0.04, 0.01);
-        assert!((rest / (500.0 * 0.005) - 1.0).abs() < 0.05, "{rest}");
+        let rest = |weight: f64| ages.rest(&ages.weighted(|_| weight), 0.04, 0.01);
+        assert!((rest(1.0) / (500.0 * 0.005) - 1.0).abs() < 0.05, "{}", rest(1.0));
+        assert!((rest(3.0) / rest(1.0) - 3.0).abs() < 1e-9, "three queue behind each");
     }
 }

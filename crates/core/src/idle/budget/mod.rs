@@ -2,14 +2,17 @@
 //! foreground is slowed down by no more than a stated mean and maximum.
 //!
 //! Three parts. [`ages`] tells from the lengths of the idle intervals seen so far how many reach an age, and how many end
-//! there. [`schedule`] turns that into a plan: which size at which age reads most for the delay it causes.
-//! [`account`] keeps books: every request of the foreground earns the goal, every delay spends. It says how much the plan
-//! may spend in a second of idleness, and is a fence besides: whatever the plan believes, nothing is sent that could cost
-//! more than is left, by the worst collision of late. So the mean *so far* keeps inside the goal once a hundred requests were
-//! seen, but for what a collision costs more than any did before: a burst the like of which was not seen, that queues behind
-//! one of ours, can cost the goal of hours. And where completions are not seen (the stat detector), those who queue behind
-//! are not counted. (Where nobody has come for twice as long as ever, requests that are short beside that time are sent
+//! there. [`schedule`] turns that into a plan: which size at which age reads most for the delay it causes, to whoever ends an
+//! interval and to those behind ([`super::Followers`]). [`account`] keeps books: every request of the foreground earns the goal,
+//! every delay spends. It says how much the plan may spend in a second of idleness, and is a fence besides: whatever the plan
+//! believes, nothing is sent that is likely to cost more than is left. So from some hundred requests on the mean *so far* is
+//! never above the goal by more than one request of ours has cost. That can be much: who is first in a burst the like of which
+//! was not seen, and is met, can cost the goal of hours. And where completions are not seen (the stat detector), those who queue
+//! behind are not counted. (Where nobody has come for twice as long as ever, requests that are short beside that time are sent
 //! whatever is left, or a load that stops would stop the scrub.)
+//!
+//! What may be lost is not lost for nothing: at the beginning half of it is kept for what is not known yet, and where a delay
+//! would buy a small part of what it usually does, it is not bought.
 //!
 //! Waiting (Amvrosiadis et al., DSN'12, V-C) is the special case of one size from one age on. The plan reads about as much
 //! as the best such pair chosen in hindsight, and more where the age tells much (docs/papers.md); the paper's own attempts at
@@ -22,7 +25,8 @@
 
 mod account;
 mod ages;
-mod followers;
+mod calibration;
+mod goal;
 mod schedule;
 
 use super::service::{SIZE_MIN, SIZES};
@@ -31,60 +35,26 @@ use crate::stats::DurationHistogram;
 use crate::units::{Bytes, Nanos};
 use account::Account;
 use ages::Ages;
-use followers::Followers;
+use calibration::Calibration;
+pub use goal::{Form, Goal};
 use schedule::{Act, Request, Schedule};
-
-/// What the foreground may lose at the most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Goal {
-    /// On average over all foreground requests.
-    pub mean: Nanos,
-    /// Each of them.
-    pub max: Nanos,
-    /// Of the mean: when it is to be kept.
-    pub form: Form,
-}
-
-/// When a mean goal is to be kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
-    /// The mean of all requests *so far*, at every moment from a warm-up of some hundred requests on: whoever stops the clock
-    /// at any time finds it kept.
-    #[default]
-    Strict,
-    /// The mean of all requests at the end. On the way what later requests will earn may be spent: up to a tenth of what was
-    /// earned so far.
-    Average,
-}
-
-impl Goal {
-    /// To be kept at every moment.
-    pub const fn new(mean: Nanos, max: Nanos) -> Goal {
-        Goal { mean, max, form: Form::Strict }
-    }
-
-    /// The same, kept in another form.
-    pub const fn form(self, form: Form) -> Goal {
-        Goal { form, ..self }
-    }
-}
-
-impl Default for Goal {
-    /// 1 ms and 50 ms: the first row of the paper's Table III.
-    fn default() -> Goal {
-        Goal::new(Nanos::from_millis(1), Nanos::from_millis(50))
-    }
-}
 
 /// When the disk is idle for longer than ever, a request lasts at most this share of the time that it has been idle. With
 /// long-tailed idleness (hazard about 1/x at age x) that makes a collision about as unlikely. A guess.
 const QUIET_SHARE: f64 = 0.02;
 /// So much longer than the longest idle interval seen is longer than ever.
 const QUIET_FACTOR: f64 = 2.0;
+/// But not less than that, in seconds.
+const QUIET_MIN: f64 = 60.0;
 /// With debts it must be as long as that, too, in seconds.
 const QUIET_INDEBTED: f64 = 3600.0;
 /// Where no size is within the max goal, the smallest is sent for this share of the time.
 const LAST_RESORT_SHARE: f64 = 0.002;
+/// No delay is bought for less than this share of what was read for the usual one. What is saved may be worth more later, when
+/// idle intervals are short or a burst has cost much.
+const PRICE_SHARE: f64 = 0.1;
+/// So much of what was earned is left for a burst like the worst of late.
+const RESERVE_SHARE: f64 = 0.1;
 /// Before anything is seen, so many foreground requests are imagined.
 const REQUESTS_IMAGINED: f64 = 8.0;
 /// Fewer requests than that make a cautious beginning.
@@ -94,7 +64,7 @@ const TRIAL_EVERY: u64 = 32;
 /// Where nothing is worth its price at any age, or nothing is left to spend, when to look again.
 const LOOK_AGAIN: Nanos = Nanos::from_secs(1);
 /// The plan is made anew whenever the intervals have grown by an eighth, or by so many.
-const INTERVALS_STEP: u64 = 1000;
+const INTERVALS_STEP: u64 = 4000;
 
 /// See the module's text.
 #[derive(Clone, Debug)]
@@ -107,7 +77,9 @@ pub struct Budget {
     solved_at: (u64, u64),
     /// Idle intervals whose end was seen.
     intervals: u64,
-    followers: Followers,
+    /// What had been lost when it was looked at last.
+    lost: Nanos,
+    calibration: Calibration,
     account: Account,
 }
 
@@ -115,10 +87,11 @@ impl Budget {
     /// Starts cautious.
     pub fn new(goal: Goal) -> Budget {
         let setting = Setting { in_idle_only: true, cautious: true, ..Setting::back_to_back(SIZE_MIN) };
-        let schedule = Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new());
-        let (account, followers) = (Account::new(goal.mean, goal.form), Followers::default());
-        let (solved_at, intervals) = ((0, 0), 0);
-        let mut budget = Budget { goal, setting, schedule, idle: 0.0, solved_at, intervals, followers, account };
+        let schedule = Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new(), 0.0, |_, _| 1.0);
+        let (account, calibration) = (Account::new(goal.mean, goal.form), Calibration::default());
+        let (solved_at, intervals, lost) = ((0, 0), 0, Nanos::ZERO);
+        let mut budget =
+            Budget { goal, setting, schedule, idle: 0.0, solved_at, intervals, lost, calibration, account };
         budget.solve(&Observed::default());
         budget
     }
@@ -133,7 +106,7 @@ impl Budget {
     /// smallest, after an hour. It is not asked whether that could be paid for, or a load that stops would stop the scrub; nor can it happen
     /// often that somebody comes then, for each time must be twice as long as the last one.
     fn quiet(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Option<Bytes> {
-        let is_quiet = seen.workload.requests == 0 || idle_for > QUIET_FACTOR * seen.workload.idle.moments().max;
+        let is_quiet = idle_for > QUIET_MIN.max(QUIET_FACTOR * seen.workload.idle.moments().max);
         let is_short = |size: &Bytes| seen.service.high(*size) <= idle_for * QUIET_SHARE;
         let largest = self.sizes(seen).rfind(is_short).filter(|_| is_quiet)?;
         if self.account.allows(view.now, 0.0) {
@@ -142,15 +115,20 @@ impl Budget {
         (idle_for > QUIET_INDEBTED).then_some(SIZE_MIN)
     }
 
-    /// What a request can cost all together, in seconds.
-    fn cost(&self, size: Bytes, seen: &Observed) -> f64 {
-        seen.service.high(size) * self.followers.worst()
+    /// What a request can cost all together that is met at an age, in seconds: as much as usual at this age, or as the most who
+    /// came together of late; but that shall not take more than a share of what was earned, or one burst would end the scrub.
+    fn cost(&self, size: Bytes, age: f64, seen: &Observed) -> f64 {
+        let service = seen.service.high(size);
+        let all = |behind: f64| service * (self.calibration.factor() * behind).max(1.0);
+        let followers = &seen.workload.followers;
+        all(followers.behind(age, service))
+            .max(all(followers.worst(service)).min(RESERVE_SHARE * self.account.earned()))
     }
 
     /// The largest size up to `size` that the account can pay for.
-    fn affordable(&self, size: Bytes, now: Nanos, seen: &Observed) -> Option<Bytes> {
+    fn affordable(&self, size: Bytes, now: Nanos, age: f64, seen: &Observed) -> Option<Bytes> {
         let smaller = SIZES.into_iter().rev().filter(|&one| one <= size);
-        smaller.into_iter().find(|&one| self.account.allows(now, self.cost(one, seen)))
+        smaller.into_iter().find(|&one| self.account.allows(now, self.cost(one, age, seen)))
     }
 
     /// This disk cannot keep the max goal at any size. The smallest must be tried now and then, or it would never be known
@@ -185,7 +163,8 @@ impl Budget {
         let request = |size| Request { size, service: seen.service.mean(size).max(1e-6) };
         let requests: Vec<Request> = self.sizes(seen).map(request).collect();
         self.idle = seen.workload.idle.moments().sum;
-        self.schedule = Schedule::new(Ages::new(&seen.workload.idle), requests);
+        let behind = |age, service| seen.workload.followers.behind(age, service);
+        self.schedule = Schedule::new(Ages::new(&seen.workload.idle), requests, self.schedule.level(), behind);
         self.spend(seen);
         let cautious = seen.workload.requests < REQUESTS_MIN;
         self.setting = Setting { in_idle_only: true, cautious, ..self.setting };
@@ -198,10 +177,12 @@ impl Budget {
 
     /// Plans for what may be spent now.
     fn spend(&mut self, seen: &Observed) {
-        let rate = self.account.rate(self.cost(self.setting.size, seen));
+        let rate = self.account.rate(self.cost(self.setting.size, self.setting.wait.as_secs_f64(), seen));
         let imagined = self.goal.mean.as_secs_f64() * REQUESTS_IMAGINED;
-        let is_spent = rate == 0.0 && seen.workload.requests > 0;
-        self.schedule.spend(if is_spent { 0.0 } else { (rate * self.idle + imagined) / self.followers.factor() });
+        let factor = self.calibration.factor();
+        let target = (rate * self.idle + imagined) / factor;
+        let price = seen.service.bytes().0 as f64 / self.account.earned();
+        self.schedule.spend(target, PRICE_SHARE * price * factor);
     }
 }
 
@@ -222,7 +203,7 @@ impl IdlePolicy for Budget {
         // What was chosen may have become too long since.
         let size = planned.size.min(largest);
         let size = self.trial(size, seen).unwrap_or(size);
-        let turn = match self.affordable(size, view.now, seen) {
+        let turn = match self.affordable(size, view.now, idle_for, seen) {
             Some(size) => Turn { size, ..planned },
             None => Turn { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
         };
@@ -237,8 +218,11 @@ impl IdlePolicy for Budget {
         // The age at which the plan, or what is sent when nobody has come for longer than ever, may be another.
         let Act { until, request } = self.schedule.at(idle_for, seen.workload.intervals);
         let quiet = QUIET_FACTOR * seen.workload.idle.moments().max;
-        let quieter =
-            SIZES.into_iter().map(|size| seen.service.high(size) / QUIET_SHARE).chain([quiet, QUIET_INDEBTED]);
+        let quieter = SIZES.into_iter().map(|size| seen.service.high(size) / QUIET_SHARE).chain([
+            quiet,
+            QUIET_MIN,
+            QUIET_INDEBTED,
+        ]);
         let until = quieter.filter(|&age| age > idle_for).fold(until, f64::min);
         let until = view.idle_since.saturating_add(Nanos::from_secs_f64(until));
         let completions = seen.service.completions();
@@ -257,13 +241,15 @@ impl IdlePolicy for Budget {
     fn learn(&mut self, now: Nanos, seen: &Observed) {
         let Observed { workload, slowdown, .. } = seen;
         self.account.update(now, workload.requests, workload.idle_total, slowdown.lost());
+        let is_news = workload.intervals > self.intervals || slowdown.lost() > self.lost;
+        self.lost = slowdown.lost();
         if seen.workload.intervals > self.intervals {
-            let ended = (workload.intervals - self.intervals) as f64;
             // The one that ended has the number of those before it.
             let foreseen = self.schedule.rest(workload.idle_last.as_secs_f64(), self.intervals);
-            let service = seen.service.mean(self.setting.size);
-            let behind = (workload.requests as f64 / workload.intervals as f64).max(1.0);
-            self.followers.update(ended, foreseen, slowdown.lost().as_secs_f64(), service, behind);
+            let ended = (workload.intervals - self.intervals) as f64;
+            let (service, wait) = (seen.service.mean(self.setting.size), self.setting.wait.as_secs_f64());
+            let usual = 0.5 * service * workload.followers.behind(wait, service);
+            self.calibration.update(ended * foreseen, slowdown.lost().as_secs_f64(), usual);
             self.intervals = workload.intervals;
         }
         let completions = seen.service.completions();
@@ -271,7 +257,7 @@ impl IdlePolicy for Budget {
         if self.intervals >= grown(by_intervals, INTERVALS_STEP) || completions >= grown(by_completions, u64::MAX) {
             self.solved_at = (self.intervals, completions);
             self.solve(seen);
-        } else {
+        } else if is_news {
             self.spend(seen);
         }
     }
@@ -284,6 +270,7 @@ impl IdlePolicy for Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Rng;
 
     /// A workload of idle intervals with `burst` requests between two of them, and the authors' drive.
     fn seen(intervals: impl IntoIterator<Item = f64>, burst: u32) -> Observed {
@@ -302,7 +289,8 @@ mod tests {
     /// When as much was lost as was to be.
     fn solved(goal_ms: u64, mut seen: Observed) -> Setting {
         let mut budget = Budget::new(Goal { mean: Nanos::from_millis(goal_ms), ..Goal::default() });
-        seen.slowdown.total = Nanos(970_000 * goal_ms * seen.workload.requests);
+        let spent = 970_000.0 * goal_ms as f64 * (seen.workload.requests as f64).powi(2);
+        seen.slowdown.total = Nanos((spent / (seen.workload.requests as f64 + 200.0)) as u64);
         budget.learn(Nanos::ZERO, &seen);
         budget.setting()
     }
@@ -345,12 +333,14 @@ mod tests {
         assert!(setting.size >= Bytes::mib(1), "{setting:?}");
     }
 
-    /// Idle intervals without memory, in a mixed order. Each collision costs all of them together twice what it costs the
+    /// Idle intervals without memory. Each collision costs all of them together twice what it costs the
     /// one who is hit.
     #[test]
     fn what_those_behind_lose_is_learned_and_planned_for() {
         const INTERVALS: u64 = 10_000;
-        let length = |interval: u64| -0.05 * (((interval * 6181 % INTERVALS) as f64 + 0.5) / INTERVALS as f64).ln();
+        let mut rng = Rng::new(1);
+        let lengths: Vec<f64> = (0..INTERVALS).map(|_| rng.exponential(0.05)).collect();
+        let length = |interval: u64| lengths[interval as usize];
         let lost = |budget: &Budget, interval: u64| 2.0 * budget.schedule.rest(length(interval), interval);
         let mut seen = seen([], 0);
         let mut budget = Budget::new(Goal::default());
@@ -361,9 +351,9 @@ mod tests {
             budget.learn(Nanos::ZERO, &seen);
             seen.slowdown.add(Nanos::from_secs_f64(delay));
         }
-        let followers = budget.followers.factor();
-        assert!((1.9..2.1).contains(&followers), "{followers}");
-        budget.schedule.spend(0.97e-3 * INTERVALS as f64 / followers);
+        let factor = budget.calibration.factor();
+        assert!((1.9..2.1).contains(&factor), "{factor}");
+        budget.schedule.spend(0.97e-3 * INTERVALS as f64 / factor, 0.0);
         let mean = (0..INTERVALS).map(|interval| lost(&budget, interval)).sum::<f64>() / INTERVALS as f64;
         assert!((0.9e-3..1.05e-3).contains(&mean), "inside the goal, and not for nothing: {mean} s a request");
     }
@@ -420,7 +410,7 @@ mod tests {
         let mut budget = Budget::new(Goal::default());
         budget.learn(Nanos::ZERO, &seen);
         assert!(budget.turn(&idle_for(40), &seen).not_before > Nanos::from_secs(100), "nothing is left");
-        let night = budget.turn(&idle_for(60_000), &seen);
+        let night = budget.turn(&idle_for(61_000), &seen);
         assert_eq!((night.not_before, night.size), (Nanos::from_secs(100), Bytes::mib(4)));
     }
 }

@@ -12,7 +12,7 @@
 //! this; Waiting(t, b) is the plan that would be best if the hazard only fell, in one step. Plans for a ladder of prices are
 //! made at once; between two of them intervals take turns, so that any amount can be spent.
 
-use super::ages::{Ages, PARTS};
+use super::ages::{Ages, PARTS, Weighted};
 use crate::units::Bytes;
 
 /// The ladder of prices: from so many bytes for a second of delay, to 2^50 times that, in so many steps for each doubling; at
@@ -25,6 +25,8 @@ const RUNGS: usize = DOUBLINGS * STEPS + 1;
 const NOTHING: u8 = u8::MAX;
 /// Requests are sent anywhere in a cell; these places, as shares of its width, stand for all.
 const PLACES: [f64; 3] = [1.0 / 6.0, 3.0 / 6.0, 5.0 / 6.0];
+/// From this age on, in seconds, an interval takes turns within: its requests are short beside a part of a cell.
+const LONG: f64 = 2.0;
 /// Which of two plans an interval takes is told by its number times this, modulo 1: the golden ratio spreads any share
 /// evenly.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -51,7 +53,11 @@ pub(super) struct Act {
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     ages: Ages,
+    /// The first part of the ages from [`LONG`] on.
+    long: usize,
     requests: Vec<Request>,
+    /// By request: the ends of intervals, each counted as often as somebody loses what its request costs.
+    ends: Vec<Weighted>,
     /// By cell and request; none for the last cell, in which nothing is sent.
     outcomes: Vec<Outcome>,
     /// By rung of the ladder; made when they are needed.
@@ -71,7 +77,7 @@ struct Plan {
     turns: Vec<Turn>,
     /// By cell, from its middle on: what is read less what it costs. One more than there are cells.
     values: Vec<f64>,
-    /// By cell: how long whoever ends an interval there is expected to wait, in seconds.
+    /// By cell: how long whoever ends an interval there and those behind are expected to wait together, in seconds.
     rests: Vec<f64>,
     /// How long those who end all intervals wait together, in seconds.
     spent: f64,
@@ -113,31 +119,57 @@ impl Place {
 
 impl Schedule {
     /// The plans that read most. Nothing is sent before [`Schedule::spend`] says how much.
-    pub(super) fn new(ages: Ages, requests: Vec<Request>) -> Schedule {
-        let outcomes = outcomes(&ages, &requests);
-        let mut schedule = Schedule { ages, requests, outcomes, plans: vec![None; RUNGS], level: 0.0 };
-        schedule.spend(0.0);
+    /// `behind` tells how many all together lose what the one loses who ends an interval of so many seconds by a request that
+    /// takes so many.
+    /// Near `level` is where to look first for what to spend.
+    pub(super) fn new(ages: Ages, requests: Vec<Request>, level: f64, behind: impl Fn(f64, f64) -> f64) -> Schedule {
+        let ends: Vec<Weighted> =
+            requests.iter().map(|request| ages.weighted(|age| behind(age, request.service))).collect();
+        let outcomes = outcomes(&ages, &requests, &ends);
+        let long = ages.part_of(LONG);
+        let mut schedule = Schedule { ages, long, requests, ends, outcomes, plans: vec![None; RUNGS], level };
+        schedule.plan(RUNGS - 1);
         schedule
+    }
+
+    /// Where on the ladder it is.
+    pub(super) fn level(&self) -> f64 {
+        self.level
     }
 
     /// From now on those who end all the intervals known would wait for `target` seconds together, or for as much less as there
     /// is to be had.
-    pub(super) fn spend(&mut self, target: f64) {
-        // The dearer delays are, the less is spent, and at last nothing.
-        let (mut low, mut high) = (0, RUNGS - 1);
+    /// But no delay is bought for fewer bytes a second than `price_min`.
+    pub(super) fn spend(&mut self, target: f64, price_min: f64) {
+        let level_min = (price_min / PRICE_MIN).max(1.0).log2() * STEPS as f64;
+        let level_min = level_min.min((RUNGS - 1) as f64);
+        // The dearer delays are, the less is spent, and at last nothing. Plans are made near the one in use, as few as can be.
+        let (mut low, mut high) = (level_min as usize, RUNGS - 1);
+        let (mut probe, mut step) = ((self.level as usize).clamp(low, high), 1);
         while low < high {
-            let middle = usize::midpoint(low, high);
-            if self.plan(middle).spent > target { low = middle + 1 } else { high = middle }
+            if self.plan(probe).spent > target {
+                low = probe + 1;
+                probe = (probe + step).min(high);
+            } else {
+                high = probe;
+                probe = probe.saturating_sub(step).max(low);
+            }
+            step *= 2;
+            if probe <= low || probe >= high {
+                probe = usize::midpoint(low, high);
+            }
         }
         let under = self.plan(high).spent;
-        self.level = match high.checked_sub(1) {
+        self.level = match high.checked_sub(1).filter(|&over| over as f64 >= level_min) {
             Some(over) => high as f64 - (target - under) / (self.plan(over).spent - under),
-            None => 0.0,
+            None => high as f64,
         };
+        self.level = self.level.max(level_min);
         for rung in [self.level.floor(), self.level.ceil()] {
-            let Schedule { ages, requests, plans, .. } = self;
+            self.plan(rung as usize);
+            let Schedule { ages, requests, ends, plans, .. } = self;
             if let Some(plan) = plans[rung as usize].as_mut().filter(|plan| plan.turns.is_empty()) {
-                plan.refine(ages, requests);
+                plan.refine(ages, requests, ends);
             }
         }
     }
@@ -147,15 +179,16 @@ impl Schedule {
             let is_last = rung + 1 == RUNGS;
             let price = if is_last { f64::INFINITY } else { PRICE_MIN * 2f64.powf(rung as f64 / STEPS as f64) };
             match &self.requests[..] {
-                [_, ..] if !is_last => Plan::new(&self.ages, &self.requests, &self.outcomes, price),
+                [_, ..] if !is_last => Plan::new(&self.ages, &self.requests, &self.ends, &self.outcomes, price),
                 _ => Plan::nothing(self.ages.cells().len(), price),
             }
         })
     }
 
-    /// The plan of the interval of this number.
-    fn plan_of(&self, interval: u64) -> Option<&Plan> {
-        let is_cheaper = (interval as f64 * GOLDEN).fract() < 1.0 - self.level.fract();
+    /// The plan of the interval of this number in a part of a cell. Long intervals are few: they take turns within.
+    fn plan_of(&self, interval: u64, part: usize) -> Option<&Plan> {
+        let turn = interval + part.saturating_sub(self.long) as u64;
+        let is_cheaper = (turn as f64 * GOLDEN).fract() < 1.0 - self.level.fract();
         let rung = if is_cheaper { self.level.floor() } else { self.level.ceil() };
         self.plans.get(rung as usize)?.as_ref()
     }
@@ -163,16 +196,19 @@ impl Schedule {
     /// What to do at an age of the interval of this number.
     pub(super) fn at(&self, age: f64, interval: u64) -> Act {
         let never = Act { request: None, until: f64::INFINITY };
-        let Some(plan) = self.plan_of(interval).filter(|plan| !plan.turns.is_empty()) else { return never };
-        let Turn { act, until } = plan.turns[self.ages.part_of(age)];
+        let part = self.ages.part_of(age);
+        let Some(plan) = self.plan_of(interval, part).filter(|plan| !plan.turns.is_empty()) else { return never };
+        let Turn { act, until } = plan.turns[part];
+        let is_shared = part >= self.long && self.level.fract() > 0.0;
+        let until = if is_shared { until.min(part as u16 + 1) } else { until.min(self.long.max(part + 1) as u16) };
         let last = usize::from(until) >= plan.turns.len();
         let until = if last { f64::INFINITY } else { self.ages.part_start(usize::from(until)) };
         Act { request: self.requests.get(usize::from(act)).copied(), until }
     }
 
-    /// How long the one who ends the interval of this number at `age` is expected to wait, in seconds.
+    /// How long those who come at `age` of the interval of this number are expected to wait together, in seconds.
     pub(super) fn rest(&self, age: f64, interval: u64) -> f64 {
-        self.plan_of(interval).map_or(0.0, |plan| plan.rests[self.ages.cell_of(age)])
+        self.plan_of(interval, self.ages.part_of(age)).map_or(0.0, |plan| plan.rests[self.ages.cell_of(age)])
     }
 
     /// The first age at which something may be sent, what is sent for most of the time, and in which share of it, if
@@ -219,21 +255,22 @@ fn place(ages: &Ages, age: f64) -> Place {
 }
 
 /// By cell and request.
-fn outcomes(ages: &Ages, requests: &[Request]) -> Vec<Outcome> {
+fn outcomes(ages: &Ages, requests: &[Request], ends: &[Weighted]) -> Vec<Outcome> {
     let cells = ages.cells();
     let mut outcomes = Vec::with_capacity(cells.len() * requests.len());
     // Nothing is known of ages beyond the last cell.
     for cell in 0..cells.len().saturating_sub(1) {
         let (start, width) = (cells[cell].start, cells[cell + 1].start - cells[cell].start);
         let next = Place { cell: cell + 1, share: 0.0 };
-        for request in requests {
+        for (request, ends) in requests.iter().zip(ends) {
             let (bytes, service) = (request.size.0 as f64 * ages.reach(middle(ages, cell)), request.service);
             outcomes.push(if service < width {
                 // As many as there is room for; who ends an interval meets one of them, on average in its middle.
-                let cost = (ages.reach(start) - ages.reach(start + width)) * service / 2.0;
+                let ended = ages.reach(start) - ages.reach(start + width);
+                let cost = ended * ends.weight(cell) * service / 2.0;
                 Outcome { gain: bytes * width / service, cost, then: next }
             } else {
-                let costs = PLACES.map(|place| ages.rest(start + place * width, service));
+                let costs = PLACES.map(|place| ages.rest(ends, start + place * width, service));
                 let cost = costs.iter().sum::<f64>() / PLACES.len() as f64;
                 let then = place(ages, middle(ages, cell) + service);
                 Outcome { gain: bytes, cost, then: if then.cell > cell { then } else { next } }
@@ -250,12 +287,21 @@ impl Plan {
     }
 
     /// Finds what is best in each part of a cell.
-    fn refine(&mut self, ages: &Ages, requests: &[Request]) {
+    fn refine(&mut self, ages: &Ages, requests: &[Request], ends: &[Weighted]) {
         let last = PARTS * (ages.cells().len() - 1);
+        let longest = requests.iter().map(|request| request.service).fold(0.0, f64::max);
         let mut turn = Turn { act: NOTHING, until: last as u16 + PARTS as u16 };
         self.turns = vec![turn; usize::from(turn.until)];
         for part in (0..last).rev().filter(|_| self.price.is_finite()) {
-            let act = self.best(ages, requests, 0.5 * (ages.part_start(part) + ages.part_start(part + 1)));
+            let (from, to) = (ages.part_start(part), ages.part_start(part + 1));
+            // Where a request is short beside a part, or cells around do the same, so does each part.
+            let cell = part / PARTS;
+            let here = self.acts[cell];
+            let is_alike = self.acts[cell.saturating_sub(1)..=cell + 1].iter().all(|&act| act == here);
+            let act = match is_alike || to - from > longest {
+                true => here,
+                false => self.best(ages, requests, ends, 0.5 * (from + to)),
+            };
             if act != turn.act {
                 turn = Turn { act, until: part as u16 + 1 };
             }
@@ -264,12 +310,12 @@ impl Plan {
     }
 
     /// The best at an age: an index of the requests, or [`NOTHING`] until the next cell begins.
-    fn best(&self, ages: &Ages, requests: &[Request], age: f64) -> u8 {
+    fn best(&self, ages: &Ages, requests: &[Request], ends: &[Weighted], age: f64) -> u8 {
         let value = |age| place(ages, age).of(|cell| self.values[cell]);
         let next = ages.cells()[ages.cell_of(age) + 1].start;
         let (reach, mut best) = (ages.reach(age), (value(next), NOTHING));
         for (index, request) in requests.iter().enumerate() {
-            let cost = ages.rest(age, request.service);
+            let cost = ages.rest(&ends[index], age, request.service);
             let worth = request.size.0 as f64 * reach - self.price * cost + value(age + request.service);
             if worth > best.0 {
                 best = (worth, index as u8);
@@ -279,7 +325,7 @@ impl Plan {
     }
 
     /// What reads most at a price.
-    fn new(ages: &Ages, requests: &[Request], outcomes: &[Outcome], price: f64) -> Plan {
+    fn new(ages: &Ages, requests: &[Request], ends: &[Weighted], outcomes: &[Outcome], price: f64) -> Plan {
         let inner = outcomes.len() / requests.len();
         let mut plan = Plan::nothing(inner + 1, price);
         // From each cell's middle on.
@@ -296,12 +342,12 @@ impl Plan {
             }
         }
         plan.spent = spent[0];
-        plan.foresee(ages, requests, outcomes);
+        plan.foresee(ages, requests, ends, outcomes);
         plan
     }
 
     /// Who will have to wait for how long.
-    fn foresee(&mut self, ages: &Ages, requests: &[Request], outcomes: &[Outcome]) {
+    fn foresee(&mut self, ages: &Ages, requests: &[Request], ends: &[Weighted], outcomes: &[Outcome]) {
         let inner = outcomes.len() / requests.len();
         // In which share of the intervals that become so old the plan decides in the middle of a cell.
         let mut shares = vec![0.0; inner + 2];
@@ -316,14 +362,15 @@ impl Plan {
             shares[then] += share * (1.0 - far);
             shares[then + 1] += share * far;
             let end = here + request.service;
+            let ends = &ends[usize::from(self.acts[cell])];
             if request.service < ages.cells()[cell + 1].start - ages.cells()[cell].start {
-                self.rests[cell] += share * request.service / 2.0;
+                self.rests[cell] += share * ends.weight(cell) * request.service / 2.0;
                 continue;
             }
             // Those in the first half of the cell came before.
-            self.rests[cell] += 0.5 * share * request.service;
+            self.rests[cell] += 0.5 * share * ends.weight(cell) * request.service;
             let met = (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
-            met.for_each(|(cell, middle)| self.rests[cell] += share * (end - middle));
+            met.for_each(|(cell, middle)| self.rests[cell] += share * ends.weight(cell) * (end - middle));
         }
     }
 }
@@ -354,8 +401,8 @@ mod tests {
     fn schedule(lengths: &[f64], goal: f64) -> Schedule {
         let mut seen = DurationHistogram::default();
         lengths.iter().for_each(|&length| seen.add(Nanos::from_secs_f64(length)));
-        let mut schedule = Schedule::new(Ages::new(&seen), requests());
-        schedule.spend(goal * lengths.len() as f64);
+        let mut schedule = Schedule::new(Ages::new(&seen), requests(), 0.0, |_, _| 1.0);
+        schedule.spend(goal * lengths.len() as f64, 0.0);
         schedule
     }
 
@@ -418,7 +465,7 @@ mod tests {
             let lengths: Vec<f64> = (0..INTERVALS).map(|_| length(&mut rng)).collect();
             let mut schedule = schedule(&lengths, 4.0 * GOAL);
             let mut lost = |goal| {
-                schedule.spend(goal * INTERVALS as f64);
+                schedule.spend(goal * INTERVALS as f64, 0.0);
                 play(&schedule, &lengths[..400]).lost
             };
             let lost: Vec<f64> = (0..12).map(|octave| lost(4.0 * GOAL * 0.5f64.powi(octave))).collect();

@@ -1,0 +1,45 @@
+//! The goal of a budget: how much the foreground may lose, and when that is to hold.
+
+use crate::units::Nanos;
+
+/// What the foreground may lose at the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Goal {
+    /// On average over all foreground requests.
+    pub mean: Nanos,
+    /// Each of them.
+    pub max: Nanos,
+    /// Of the mean: when it is to be kept.
+    pub form: Form,
+}
+
+/// When a mean goal is to be kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// The mean of all requests *so far*, at every moment from a warm-up of some hundred requests on: whoever stops the clock
+    /// at any time finds it kept.
+    #[default]
+    Strict,
+    /// The mean of all requests at the end. On the way what later requests will earn may be spent: up to a tenth of what was
+    /// earned so far.
+    Average,
+}
+
+impl Goal {
+    /// To be kept at every moment.
+    pub const fn new(mean: Nanos, max: Nanos) -> Goal {
+        Goal { mean, max, form: Form::Strict }
+    }
+
+    /// The same, kept in another form.
+    pub const fn form(self, form: Form) -> Goal {
+        Goal { form, ..self }
+    }
+}
+
+impl Default for Goal {
+    /// 1 ms and 50 ms: the first row of the paper's Table III.
+    fn default() -> Goal {
+        Goal::new(Nanos::from_millis(1), Nanos::from_millis(50))
+    }
+}
