@@ -33,6 +33,13 @@ use std::collections::BTreeMap;
 /// Between two attempts at a range that failed without a word about the medium.
 const RETRY_PAUSE: Nanos = Nanos::from_millis(500);
 
+/// While a request waits for its turn, the others are looked after so many times in an idle interval of the usual length,
+const LOOKS: f64 = 16.0;
+/// but no more often than that, for each look wakes the processor,
+const LOOK_MIN: Nanos = Nanos::from_millis(1);
+/// and no more seldom.
+const LOOK_MAX: Nanos = Nanos::from_millis(50);
+
 /// What to scrub and how. The policy and the order are given apart, being machines of their own.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
@@ -289,6 +296,16 @@ impl Scrub {
         }
     }
 
+    /// When to look what the others do: whoever sleeps through the end of this idle interval wakes late in the next one. Soon
+    /// beside the intervals that there are.
+    fn look_at(&self, now: Nanos) -> Nanos {
+        if !self.policy.setting().in_idle_only || self.seen.workload.intervals == 0 {
+            return Nanos::MAX;
+        }
+        let soon = Nanos::from_secs_f64(self.seen.workload.idle.moments().mean() / LOOKS);
+        now.saturating_add(soon.clamp(LOOK_MIN, LOOK_MAX))
+    }
+
     fn date(&self, now: Nanos) -> UnixSeconds {
         UnixSeconds(self.config.today.0 + now.since(self.config.started).0 / 1_000_000_000)
     }
@@ -499,7 +516,7 @@ impl Machine for Scrub {
             return None;
         }
         let turn = self.policy.turn(&self.view(now), &self.seen);
-        Some(turn.not_before.max(self.retry_at).max(now))
+        Some(turn.not_before.min(self.look_at(now)).max(self.retry_at).max(now))
     }
 
     fn is_done(&self) -> bool {

@@ -373,7 +373,12 @@ fn the_foreground_goes_first_and_what_it_lost_is_counted() {
     scrub.handle(ms(115), Event::Completed { id, outcome: Outcome::Clean, started: ms(100), finished: ms(115) });
     assert_eq!(scrub.poll_op(ms(115)), None, "the foreground is waiting");
     scrub.handle(ms(130), Event::ForegroundCompleted { at: ms(125), count: 1 });
-    assert_eq!(scrub.poll_timeout(ms(130)), Some(ms(225)));
+    assert_eq!(
+        scrub.poll_timeout(ms(130)),
+        Some(Nanos(136_750_000)),
+        "a sixteenth of 108 ms: has anybody come meanwhile?"
+    );
+    assert_eq!((scrub.poll_op(ms(224)), scrub.poll_timeout(ms(224))), (None, Some(ms(225))));
     let report = scrub.report(ms(130));
     assert_eq!((report.slowdown.total, report.slowdown.max, report.foreground_requests), (ms(7), ms(7), 1));
     assert_eq!(report.idle, ms(108 + 5));

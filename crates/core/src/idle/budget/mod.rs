@@ -102,17 +102,23 @@ impl Budget {
         SIZES.into_iter().filter(move |&size| seen.service.high(size) <= limit)
     }
 
+    /// From this age on, in seconds, nobody has come for longer than ever; with debts, that takes an hour.
+    fn quiet_from(&self, now: Nanos, seen: &Observed) -> f64 {
+        let longest = QUIET_FACTOR * seen.workload.idle.moments().max;
+        let least = if self.account.allows(now, 0.0) { QUIET_MIN } else { QUIET_INDEBTED };
+        longest.max(least).max(seen.service.high(SIZE_MIN) / QUIET_SHARE)
+    }
+
     /// Nobody has come for longer than ever, or at all: the largest size that is short beside that time; with debts, the
     /// smallest, after an hour. It is not asked whether that could be paid for, or a load that stops would stop the scrub; nor can it happen
     /// often that somebody comes then, for each time must be twice as long as the last one.
     fn quiet(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Option<Bytes> {
-        let is_quiet = idle_for > QUIET_MIN.max(QUIET_FACTOR * seen.workload.idle.moments().max);
-        let is_short = |size: &Bytes| seen.service.high(*size) <= idle_for * QUIET_SHARE;
-        let largest = self.sizes(seen).rfind(is_short).filter(|_| is_quiet)?;
-        if self.account.allows(view.now, 0.0) {
-            return Some(largest);
+        if idle_for <= self.quiet_from(view.now, seen) {
+            return None;
         }
-        (idle_for > QUIET_INDEBTED).then_some(SIZE_MIN)
+        let is_short = |size: &Bytes| seen.service.high(*size) <= idle_for * QUIET_SHARE;
+        let largest = self.sizes(seen).rfind(is_short)?;
+        Some(if self.account.allows(view.now, 0.0) { largest } else { SIZE_MIN })
     }
 
     /// What a request can cost all together that is met at an age, in seconds: as much as usual at this age, or as the most who
@@ -208,8 +214,16 @@ impl IdlePolicy for Budget {
             None => Turn { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
         };
         let is_more = |size: &Bytes| turn.not_before > view.now || *size > turn.size;
-        let quiet = self.quiet(view, idle_for, seen).filter(is_more);
-        quiet.map_or(turn, |size| Turn { not_before: view.now, size })
+        if let Some(size) = self.quiet(view, idle_for, seen).filter(is_more) {
+            return Turn { not_before: view.now, size };
+        }
+        let quiet = self.quiet_from(view.now, seen);
+        if view.outstanding > 0 || idle_for > quiet {
+            return turn;
+        }
+        // A nanosecond more: at that moment it must be longer than ever.
+        let quiet = view.idle_since.saturating_add(Nanos::from_secs_f64(quiet)).saturating_add(Nanos(1));
+        Turn { not_before: turn.not_before.min(quiet.max(view.own_finished)), ..turn }
     }
 
     fn stays(&self, turn: Turn, view: &DiskView, seen: &Observed) -> Stay {
