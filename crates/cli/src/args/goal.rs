@@ -8,7 +8,7 @@ use scrubjay_core::idle::Form;
 pub enum GoalForm {
     /// At every moment: the mean so far is inside the goal, from the first few hundred requests on
     Strict,
-    /// At the end: on the way a tenth more may be lost than the goal allows
+    /// At the end: on the way 4 % more may be lost than the goal allows
     Average,
 }
 

@@ -29,9 +29,9 @@ const RATE_MAX: f64 = 4.0;
 /// would end the scrub.
 const HALF_LIFE: f64 = 86_400.0;
 /// Where the mean is to be kept at the end only, a collision may cost this share of what was earned so far more than that.
-const CREDIT_SHARE: f64 = 0.1;
+const CREDIT_SHARE: f64 = 0.04;
 /// And no less than so many requests earn.
-const CREDIT_REQUESTS: f64 = 500.0;
+const CREDIT_REQUESTS: f64 = 100.0;
 /// Earnings by idle time: so many blocks.
 const BLOCKS: usize = 64;
 /// The shortest of them, in seconds of idleness.

@@ -20,8 +20,8 @@ pub enum Form {
     /// at any time finds it kept.
     #[default]
     Strict,
-    /// The mean of all requests at the end. On the way what later requests will earn may be spent: up to a tenth of what was
-    /// earned so far.
+    /// The mean of all requests at the end. On the way what later requests will earn may be spent: up to one part in 25 of
+    /// what was earned so far.
     Average,
 }
 
