@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn keys_are_the_long_options() {
-        let text = "[scrub]\nslowdown = '1ms'\nmax-slowdown = \"50ms\"\npolicy = \"waiting\"\nwait = \"205ms\"\n\
+        let text = "[scrub]\nslowdown = '1ms'\nmax-slowdown = \"50ms\"\ngoal = \"average\"\npolicy = \"waiting\"\nwait = \"205ms\"\n\
                     delay = \"1s\"\nrequest = \"1280KiB\"\norder = \"oldest\"\nregion = 1048576\nsegment = \"1MiB\"\n\
                     verify = \"ata\"\ndetector = \"stat\"\nstate = \"/tmp/x\"\n";
         let settings = parsed(text).unwrap();
