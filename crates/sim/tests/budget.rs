@@ -179,3 +179,47 @@ fn the_time_between_two_beats_is_used() {
         assert!(rate > least, "{think} ms: {rate} bytes/s");
     }
 }
+
+/// A scrub that begins among few requests of others, or none, reads from the first seconds on: it must not wait for knowledge
+/// that only reading gives, nor save what it may spend for an idle month.
+#[test]
+fn the_first_seconds_are_used() {
+    let (beat, instant) = (|millis| Span::Uniform(ms(millis), ms(millis + 40)), Span::Fixed(Nanos(100_000)));
+    let flash = ServiceModel { positioning: Nanos(50_000), per_mib: Nanos(800_000) };
+    // Requests that come together, milliseconds to the next, and what is read at least: MB in 10 s, from flash and disk.
+    let loads = [(1, 1_000_000, 10_000, 400), (12, 4000, 10_000, 250), (1, 1000, 10_000, 150), (1, 200, 10_000, 150)];
+    for (burst, think, from_flash, from_disk) in loads {
+        for (model, least) in [(flash, from_flash), (ServiceModel::default(), from_disk)] {
+            let source = Clients::new(1, burst, instant, beat(think), instant, Rng::new(1));
+            let run = Pump::among(disk(model), source).until(Nanos::from_secs(10)).run(&mut scrub(Goal::default()));
+            let megabytes = run.report.scrub.bytes.0 / 1_000_000;
+            assert!(megabytes >= least, "{burst} every {think} ms: {megabytes} MB");
+        }
+    }
+}
+
+/// What a delay bought in a quiet week is not asked of it in a busy day; nor is that paid for with what the week earned.
+#[test]
+fn a_quiet_week_does_not_starve_a_busy_day() {
+    let quiet = || {
+        Bursts::new(
+            3,
+            Span::Fixed(ms(5)),
+            Span::Exponential { mean: Nanos::from_secs(600) },
+            Span::Fixed(ms(4)),
+            Rng::new(1),
+        )
+    };
+    let week: Vec<Request> = quiet().take_while(|request| request.at < Nanos::from_secs(7 * 86_400)).collect();
+    let gap = Span::Exponential { mean: ms(60) };
+    let day: Vec<Request> = Bursts::new(1, gap, gap, Span::Fixed(ms(4)), Rng::new(2)).take(600_000).collect();
+    let after = |from: Nanos| day.iter().map(move |request| Request { at: request.at + from, ..*request });
+    let read = |requests: Vec<Request>| {
+        let mut policy = Choice::Budget(Goal::default()).policy();
+        exact::learner(&requests.into_iter().collect(), ServiceModel::default(), policy.as_mut()).outcome.scrub_bytes
+    };
+    let alone = read(after(Nanos::ZERO).collect());
+    let before = read(week.clone());
+    let both = read(week.iter().copied().chain(after(Nanos::from_secs(7 * 86_400))).collect());
+    assert!(both - before > alone * 6 / 10, "{} bytes after the week, {alone} without it", both - before);
+}

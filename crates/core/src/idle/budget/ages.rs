@@ -8,6 +8,11 @@ use crate::stats::{Cell, DurationHistogram, Scale};
 const IMAGINED: f64 = 6.0;
 /// The shortest imagined interval, in seconds.
 const IMAGINED_MIN: f64 = 1e-3;
+/// The longest is so many times all the idle time seen, for what is to come is thought to last about as long as what has
+/// passed. Were it a month from the beginning on, a plan with little to spend would save all of it for that month.
+const IMAGINED_MAX: f64 = 2.0;
+/// But no less than that, in seconds.
+const IMAGINED_MAX_MIN: f64 = 60.0;
 /// What is seen at one age is mixed with what is seen around it as if that had been seen in so many ends more. Without
 /// it, ages at which nothing happens to have ended yet look safe: 20 % more is read with it, on the traces studied.
 const SHRINKAGE: f64 = 3.0;
@@ -43,7 +48,8 @@ pub(super) struct Age {
 impl Ages {
     /// From the lengths seen.
     pub(super) fn new(lengths: &DurationHistogram) -> Ages {
-        let is_imagined = |cell: &Cell| cell.low >= IMAGINED_MIN;
+        let longest = (IMAGINED_MAX * lengths.moments().sum).max(IMAGINED_MAX_MIN);
+        let is_imagined = |cell: &Cell| (IMAGINED_MIN..longest).contains(&cell.low);
         let each = IMAGINED / lengths.cells().filter(is_imagined).count() as f64;
         let (mut cells, mut ended, mut area) = (Vec::with_capacity(lengths.cells().len()), 0.0, 0.0);
         let mut alive = lengths.cells().map(|cell| cell.count).sum::<f64>();
@@ -221,11 +227,12 @@ mod tests {
 
     #[test]
     fn the_imagined_ones_have_a_falling_hazard() {
-        let ages = ages([]);
-        for age in [0.01, 1.0, 100.0] {
-            let product = age * hazard(&ages, age);
-            assert!((0.03..0.3).contains(&product), "{product} at {age}");
+        let (none, long) = (ages([]), ages([40_000.0]));
+        for (ages, age) in [(&none, 0.01), (&none, 1.0), (&none, 10.0), (&long, 10.0), (&long, 10_000.0)] {
+            let product = age * hazard(ages, age);
+            assert!((0.03..0.6).contains(&product), "{product} at {age}");
         }
+        assert!(none.reach(100.0) < 0.1 && long.reach(70_000.0) > 0.1, "none is longer than twice all that was seen");
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl Calibration {
         self.factor
     }
 
-    /// An interval has ended: so much delay was foreseen for those who came; so much has been lost, in all, so far; a collision
+    /// Intervals have ended: so much delay was foreseen for those who came; so much has been lost, in all, so far; a collision
     /// costs `usual` seconds.
     pub(super) fn update(&mut self, foreseen: f64, lost: f64, usual: f64) {
         self.foreseen += foreseen;

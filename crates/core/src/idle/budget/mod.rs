@@ -27,6 +27,7 @@ mod account;
 mod ages;
 mod calibration;
 mod goal;
+mod price;
 mod schedule;
 
 use super::service::{SIZE_MIN, SIZES};
@@ -37,6 +38,7 @@ use account::Account;
 use ages::Ages;
 use calibration::Calibration;
 pub use goal::{Form, Goal};
+use price::Price;
 use schedule::{Act, Request, Schedule};
 
 /// When the disk is idle for longer than ever, a request lasts at most this share of the time that it has been idle. With
@@ -56,9 +58,14 @@ const PRICE_SHARE: f64 = 0.1;
 /// So much of what was earned is left for a burst like the worst of late.
 const RESERVE_SHARE: f64 = 0.1;
 /// Before anything is seen, so many foreground requests are imagined.
-const REQUESTS_IMAGINED: f64 = 8.0;
+const REQUESTS_IMAGINED: f64 = 16.0;
 /// Fewer requests than that make a cautious beginning.
 const REQUESTS_MIN: u64 = 32;
+/// Nothing can be planned before it is known how long a request takes. The first few are small ones, sent where the account
+/// can pay for them,
+const TRIES: u64 = 8;
+/// when one lasts at most this share of the time that the disk has been idle.
+const TRIES_SHARE: f64 = 0.1;
 /// One request in so many may be of a size not tried of late.
 const TRIAL_EVERY: u64 = 32;
 /// Where nothing is worth its price at any age, or nothing is left to spend, when to look again.
@@ -80,6 +87,7 @@ pub struct Budget {
     /// What had been lost when it was looked at last.
     lost: Nanos,
     calibration: Calibration,
+    price: Price,
     account: Account,
 }
 
@@ -89,9 +97,9 @@ impl Budget {
         let setting = Setting { in_idle_only: true, cautious: true, ..Setting::back_to_back(SIZE_MIN) };
         let schedule = Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new(), 0.0, |_, _| 1.0);
         let (account, calibration) = (Account::new(goal.mean, goal.form), Calibration::default());
-        let (solved_at, intervals, lost) = ((0, 0), 0, Nanos::ZERO);
+        let (solved_at, intervals, lost, price) = ((0, 0), 0, Nanos::ZERO, Price::default());
         let mut budget =
-            Budget { goal, setting, schedule, idle: 0.0, solved_at, intervals, lost, calibration, account };
+            Budget { goal, setting, schedule, idle: 0.0, solved_at, intervals, lost, calibration, price, account };
         budget.solve(&Observed::default());
         budget
     }
@@ -157,6 +165,13 @@ impl Budget {
         Turn { not_before: view.ready_after(wait), size: SIZE_MIN }
     }
 
+    /// The age, in seconds, from which on one of the first few requests may be sent whatever the plan says.
+    fn tries_from(&self, now: Nanos, seen: &Observed) -> Option<f64> {
+        let age = seen.service.high(SIZE_MIN) / TRIES_SHARE;
+        let is_try = seen.service.completions() < TRIES && seen.service.high(SIZE_MIN) <= self.goal.max.as_secs_f64();
+        (is_try && self.account.allows(now, self.cost(SIZE_MIN, age, seen))).then_some(age)
+    }
+
     /// Now and then the next size up, if it is not known: by a cautious guess it never looks worth it.
     fn trial(&self, size: Bytes, seen: &Observed) -> Option<Bytes> {
         let is_trial = seen.service.completions().is_multiple_of(TRIAL_EVERY);
@@ -187,7 +202,7 @@ impl Budget {
         let imagined = self.goal.mean.as_secs_f64() * REQUESTS_IMAGINED;
         let factor = self.calibration.factor();
         let target = (rate * self.idle + imagined) / factor;
-        let price = seen.service.bytes().0 as f64 / self.account.earned();
+        let price = self.price.usual(self.goal.mean.as_secs_f64());
         self.schedule.spend(target, PRICE_SHARE * price * factor);
     }
 }
@@ -217,13 +232,19 @@ impl IdlePolicy for Budget {
         if let Some(size) = self.quiet(view, idle_for, seen).filter(is_more) {
             return Turn { not_before: view.now, size };
         }
-        let quiet = self.quiet_from(view.now, seen);
-        if view.outstanding > 0 || idle_for > quiet {
+        if turn.not_before > view.now && self.tries_from(view.now, seen).is_some_and(|from| idle_for > from) {
+            return Turn { not_before: view.now, size: SIZE_MIN };
+        }
+        if view.outstanding > 0 {
             return turn;
         }
         // A nanosecond more: at that moment it must be longer than ever.
-        let quiet = view.idle_since.saturating_add(Nanos::from_secs_f64(quiet)).saturating_add(Nanos(1));
-        Turn { not_before: turn.not_before.min(quiet.max(view.own_finished)), ..turn }
+        let quiet = self.quiet_from(view.now, seen);
+        let exceptions = [Some(quiet), self.tries_from(view.now, seen)];
+        let exceptions = exceptions.into_iter().flatten().filter(|&from| idle_for <= from);
+        let at = |from| view.idle_since.saturating_add(Nanos::from_secs_f64(from)).saturating_add(Nanos(1));
+        let sooner = exceptions.map(|from| at(from).max(view.own_finished)).fold(turn.not_before, Nanos::min);
+        Turn { not_before: sooner, ..turn }
     }
 
     fn stays(&self, turn: Turn, view: &DiskView, seen: &Observed) -> Stay {
@@ -260,10 +281,11 @@ impl IdlePolicy for Budget {
         if seen.workload.intervals > self.intervals {
             // The one that ended has the number of those before it.
             let foreseen = self.schedule.rest(workload.idle_last.as_secs_f64(), self.intervals);
-            let ended = (workload.intervals - self.intervals) as f64;
+            let ended = workload.intervals - self.intervals;
             let (service, wait) = (seen.service.mean(self.setting.size), self.setting.wait.as_secs_f64());
             let usual = 0.5 * service * workload.followers.behind(wait, service);
-            self.calibration.update(ended * foreseen, slowdown.lost().as_secs_f64(), usual);
+            self.calibration.update(ended as f64 * foreseen, slowdown.lost().as_secs_f64(), usual);
+            self.price.update(ended, seen.service.bytes().0, workload.requests);
             self.intervals = workload.intervals;
         }
         let completions = seen.service.completions();
