@@ -10,7 +10,7 @@
 mod op;
 mod report;
 
-use report::Met;
+pub(crate) use report::MEAN_FROM;
 pub use report::{End, Foreground, Report, Scrubbed};
 
 use crate::disk::Disk;
@@ -61,6 +61,8 @@ pub struct Pump<S: Source> {
     ops: VecDeque<OpAtDisk>,
     report: Report,
     slowdowns: Vec<Nanos>,
+    /// What all lost since a request of ours was met last, by that one.
+    lost_by_last: Nanos,
     /// Did the disk work for us last?
     is_ours_last: bool,
 }
@@ -98,6 +100,7 @@ impl<S: Source> Pump<S> {
             ops: VecDeque::new(),
             report: Report::default(),
             slowdowns: Vec::new(),
+            lost_by_last: Nanos::ZERO,
             is_ours_last: false,
         }
     }
@@ -233,10 +236,13 @@ impl<S: Source> Pump<S> {
         }
 
         let mut hit = self.ops.iter_mut().filter(|op| op.started <= at && at < op.finished);
-        let met = hit.next().map(|op| Met { is_first: !std::mem::replace(&mut op.hit, true) });
-        self.report.foreground.add(idle, alone - at, served - alone, met);
+        let met = hit.next().map(|op| std::mem::replace(&mut op.hit, true));
+        let slowdown = served - alone;
+        self.lost_by_last = if met == Some(false) { slowdown } else { self.lost_by_last + slowdown };
+        self.report.foreground.add(idle, alone - at, slowdown, met.is_some());
+        self.report.foreground.slowdown_of_one = self.report.foreground.slowdown_of_one.max(self.lost_by_last);
         if self.journal.is_some() {
-            self.slowdowns.push(served - alone);
+            self.slowdowns.push(slowdown);
         }
     }
 

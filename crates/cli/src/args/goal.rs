@@ -6,7 +6,7 @@ use scrubjay_core::idle::Form;
 /// When the mean goal is to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GoalForm {
-    /// At every moment: the mean so far is inside the goal, from the first few hundred requests on
+    /// At every moment: nothing is sent that is likely to take the mean so far above the goal
     Strict,
     /// At the end: on the way 4 % more may be lost than the goal allows
     Average,

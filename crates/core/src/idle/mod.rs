@@ -118,8 +118,8 @@ pub trait IdlePolicy: fmt::Debug + Send {
     /// May a request start now? Pure: the same view and the same observations give the same turn.
     fn turn(&self, view: &DiskView, seen: &Observed) -> Turn;
 
-    /// The turn that was answered lets a request start now: for how long will it be the same again and again, while each is sent when the one
-    /// before has ended and nobody comes? Who plays a policy can then skip ahead.
+    /// The turn that was answered lets a request start now: for how long will it be the same again and again, while each is
+    /// sent when the one before has ended and nobody comes? Who plays a policy can then skip ahead.
     fn stays(&self, turn: Turn, view: &DiskView, seen: &Observed) -> Stay {
         let _ = (turn, view, seen);
         Stay { until: Nanos::MAX, requests: 1 }

@@ -2,13 +2,11 @@
 //! each of their events. Requests of ours that are alike are taken as one step ([`IdlePolicy::stays`]).
 
 use super::Outcome;
+use crate::pump::MEAN_FROM;
 use scrubjay_core::idle::{DiskView, IdlePolicy, Observed, Stay};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
-
-/// A mean of fewer requests is chance.
-const MEAN_FROM: u64 = 300;
 
 /// What a policy that learned came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,12 @@
 //! Waiting, the policy that is tried a thousand times to tune a trace: the same as the general simulator, faster.
 
 use super::Outcome;
+use crate::pump::MEAN_FROM;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
 /// So many intervals are compared with the threshold at once; most runs of them hold none that is longer.
 const STRIDE: usize = 16;
-
-/// A mean of fewer requests is chance.
-const MEAN_FROM: u64 = 300;
 
 /// What the foreground may lose.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_core::verdict::Outcome;
 
 /// A mean of fewer requests is chance.
-const MEAN_FROM: u64 = 300;
+pub(crate) const MEAN_FROM: u64 = 300;
 
 /// The figures of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,8 +47,6 @@ pub struct Foreground {
     pub slowdown_max: Nanos,
     /// The most that all together lost by one request of ours: who met it, and who queued behind.
     pub slowdown_of_one: Nanos,
-    /// What they lost so far by the last one that was met.
-    pub(super) slowdown_of_last: Nanos,
     /// The greatest that the mean of the slowdowns so far ever was, from the 300th request on.
     pub slowdown_mean_worst: Nanos,
     /// The sum of the responses (queue and service) that the same requests would have had without the scrub.
@@ -59,20 +57,10 @@ pub struct Foreground {
     pub idle_total: Nanos,
 }
 
-/// A foreground request arrived while the disk worked on one of ours.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Met {
-    /// Nobody had met it before.
-    pub(super) is_first: bool,
-}
-
 impl Foreground {
-    pub(super) fn add(&mut self, idle: Nanos, response: Nanos, slowdown: Nanos, met: Option<Met>) {
+    pub(super) fn add(&mut self, idle: Nanos, response: Nanos, slowdown: Nanos, is_collision: bool) {
         self.requests += 1;
-        self.collisions += u64::from(met.is_some());
-        let before = if met.is_some_and(|met| met.is_first) { Nanos::ZERO } else { self.slowdown_of_last };
-        self.slowdown_of_last = before + slowdown;
-        self.slowdown_of_one = self.slowdown_of_one.max(self.slowdown_of_last);
+        self.collisions += u64::from(is_collision);
         self.delayed += u64::from(slowdown > Nanos::ZERO);
         self.slowdown_total += slowdown;
         self.slowdown_max = self.slowdown_max.max(slowdown);

@@ -3,8 +3,8 @@
 //! Every request of the foreground earns the goal, and every delay spends. Two things hang on it. The *rate* says how much
 //! the plan may spend in a second of idleness: what is being earned in one, and what was saved, spread over as long again
 //! as has passed, a working day at most; so a burst that earns much at a stroke is used up evenly over what follows, and not
-//! before it is earned (the causal form of the taut string: the greatest convex curve under what was earned). And the *fence*: whatever the
-//! plan believes, nothing is sent that could cost more than is left.
+//! before it is earned (the causal form of the taut string: the greatest convex curve under what was earned). And the
+//! *fence*: whatever the plan believes, nothing is sent that could cost more than is left.
 
 use super::goal::Form;
 use crate::units::Nanos;

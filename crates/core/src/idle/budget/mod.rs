@@ -118,8 +118,8 @@ impl Budget {
     }
 
     /// Nobody has come for longer than ever, or at all: the largest size that is short beside that time; with debts, the
-    /// smallest, after an hour. It is not asked whether that could be paid for, or a load that stops would stop the scrub; nor can it happen
-    /// often that somebody comes then, for each time must be twice as long as the last one.
+    /// smallest, after an hour. It is not asked whether that could be paid for, or a load that stops would stop the scrub;
+    /// nor can it happen often that somebody comes then, for each time must be twice as long as the last one.
     fn quiet(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Option<Bytes> {
         if idle_for <= self.quiet_from(view.now, seen) {
             return None;
@@ -369,8 +369,7 @@ mod tests {
         assert!(setting.size >= Bytes::mib(1), "{setting:?}");
     }
 
-    /// Idle intervals without memory. Each collision costs all of them together twice what it costs the
-    /// one who is hit.
+    /// Idle intervals without memory. Each collision costs all who come twice what it costs the one who is hit.
     #[test]
     fn what_those_behind_lose_is_learned_and_planned_for() {
         const INTERVALS: u64 = 10_000;

@@ -2,8 +2,9 @@
 //!
 //! A request of b bytes that takes s and is sent at age x is met by every interval that ends before x + s, and delays
 //! whoever ends it by the rest: over all intervals that costs the sum of `x + s - L` over their lengths L in x..x+s. It
-//! reads b in each interval that reaches x, and the next request can be sent at x + s. So the plan that reads most less what it costs is found from the oldest age backwards: at
-//! each age the best of nothing, or of a size and what is best at the age at which it ends.
+//! reads b in each interval that reaches x, and the next request can be sent at x + s. So the plan that reads most less what
+//! it costs is found from the oldest age backwards: at each age the best of nothing, or of a size and what is best at the
+//! age at which it ends.
 //!
 //! It is the *end* of a request that meets an arrival: where intervals end at 50 ms, a request of 10 ms must not be sent
 //! from 40 ms on, though nothing ever ends there.
