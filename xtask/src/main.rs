@@ -54,6 +54,12 @@ const VERBS: &[Verb] = &[
         run: bench::scrub::run,
     },
     Verb {
+        name: "bench-budget",
+        arguments: "[--seconds N] [--disk WORD] [--load WORD] [--goal MS] [--detector NAME] [--busy]",
+        help: "what a scrub costs a program that reads the same disk, and what it reads meanwhile; as root",
+        run: bench::budget::run,
+    },
+    Verb {
         name: "bench-traces",
         arguments: "[--hours H] [--millions N] [--keep DIR]",
         help: "reading, simulating and tuning traces; reading beside polars",

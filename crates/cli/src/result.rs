@@ -4,7 +4,8 @@ use crate::outcome::Outcome;
 use crate::quantity::{show_count, show_time};
 use crate::say::{shown, shown_path};
 use crate::volume::steer::describe;
-use scrubjay_core::scrub::State;
+use scrubjay_core::idle::{Form, Goal};
+use scrubjay_core::scrub::{Report, State};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{self, Write};
 
@@ -157,19 +158,34 @@ fn cost(outcome: &Outcome) -> String {
     };
     let mean = Nanos::from_secs_f64(report.slowdown.mean_seconds(report.foreground_requests));
     let max = report.slowdown.max;
-    let verdict = outcome.facts.goal.map_or(String::new(), |goal| {
-        let is_kept = mean <= goal.mean && max <= goal.max;
-        let (mean, max) = (show_time(goal.mean), show_time(goal.max));
-        match (is_kept, outcome.ended.foreground_lost) {
-            (true, 0) => format!(": the budget of {mean} and {max} was kept"),
-            (true, _) => format!(": as far as was seen, the budget of {mean} and {max} was kept"),
-            (false, _) => format!(": the budget of {mean} and {max} was NOT kept"),
-        }
-    });
+    let verdict = outcome.facts.goal.map_or(String::new(), |goal| verdict(goal, report, outcome.ended.foreground_lost));
     if max == Nanos::ZERO && outcome.ended.foreground_lost == 0 {
         return format!("{took}; {requests} lost nothing");
     }
     let collisions = show_count(report.slowdown.collisions);
     let (mean, max) = (show_time(mean), show_time(max));
     format!("{took}; {requests} lost {mean} each on average, {max} at most ({collisions} met ours){verdict}")
+}
+
+/// Was the budget kept? `unseen`: so many events of the foreground were lost.
+fn verdict(goal: Goal, report: &Report, unseen: u64) -> String {
+    let (requests, slowdown) = (report.foreground_requests, &report.slowdown);
+    let mean = Nanos::from_secs_f64(slowdown.mean_seconds(requests));
+    let budget = format!("the budget of {} and {}", show_time(goal.mean), show_time(goal.max));
+    let is_mean_kept = mean <= goal.mean;
+    if slowdown.max <= goal.max && !is_mean_kept && requests < Goal::WARM_UP_REQUESTS {
+        return format!(": fewer than the {} requests from which on {budget} is kept", Goal::WARM_UP_REQUESTS);
+    }
+    if !is_mean_kept || slowdown.max > goal.max {
+        return format!(": {budget} was NOT kept");
+    }
+    let was_above = goal.form == Form::Strict && slowdown.mean_worst > goal.mean;
+    match (was_above, unseen) {
+        (true, _) => format!(
+            ": {budget} was kept in the end; for a while the mean so far was {}",
+            show_time(slowdown.mean_worst)
+        ),
+        (false, 0) => format!(": {budget} was kept"),
+        (false, _) => format!(": as far as was seen, {budget} was kept"),
+    }
 }

@@ -10,7 +10,6 @@
 mod op;
 mod report;
 
-pub(crate) use report::MEAN_FROM;
 pub use report::{End, Foreground, Report, Scrubbed};
 
 use crate::disk::Disk;

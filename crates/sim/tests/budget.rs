@@ -14,9 +14,6 @@ use scrubjay_sim::pump::{Pump, Run};
 use scrubjay_sim::source::{Clients, Open, Source};
 use scrubjay_sim::workload::{Bursts, Span};
 
-/// The requests that the account imagines, so that the first of all can be sent.
-const WARM_UP: u64 = 100;
-
 fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
 }
@@ -116,7 +113,7 @@ fn what_is_lost_is_never_more_than_was_earned_and_one_collision() {
         let mut lost = 0.0;
         for (before, slowdown) in run.slowdowns.iter().enumerate() {
             lost += slowdown.as_secs_f64();
-            let requests = (before as u64 + 1).max(WARM_UP);
+            let requests = (before as u64 + 1).max(Goal::WARM_UP_REQUESTS);
             let over = lost - goal.mean.as_secs_f64() * requests as f64;
             assert!(over <= one, "seed {seed}, request {requests}: {over} s above the goal, one request cost {one} s");
         }

@@ -1,5 +1,6 @@
 //! Benchmarks: what both have in common. Nothing here decides whether a test passes.
 
+pub mod budget;
 pub mod scrub;
 pub mod traces;
 

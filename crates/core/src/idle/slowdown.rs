@@ -21,9 +21,14 @@ pub struct Slowdown {
     pub collisions: u64,
     /// Their delays by length.
     pub histogram: DurationHistogram,
+    /// The greatest that the mean so far ever was, from the [`Slowdown::WARM_UP_REQUESTS`]th request on.
+    pub mean_worst: Nanos,
 }
 
 impl Slowdown {
+    /// The mean of fewer requests is chance.
+    pub const WARM_UP_REQUESTS: u64 = 300;
+
     /// Counts one request that was delayed.
     pub fn add(&mut self, delay: Nanos) {
         self.total += delay;
@@ -42,6 +47,13 @@ impl Slowdown {
     /// What the foreground lost in all: with the queue where that is seen. Budgets are held to this.
     pub fn lost(&self) -> Nanos {
         if self.is_queue_seen { self.queue_total } else { self.total }
+    }
+
+    /// Takes note of the mean so far, of so many requests.
+    pub(crate) fn note_mean(&mut self, requests: u64) {
+        if requests >= Slowdown::WARM_UP_REQUESTS {
+            self.mean_worst = self.mean_worst.max(Nanos(self.lost().0 / requests));
+        }
     }
 
     /// The mean of it over *all* foreground requests, in seconds; zero when there were none.

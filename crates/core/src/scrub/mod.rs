@@ -483,6 +483,7 @@ impl Machine for Scrub {
         if self.in_flight.is_empty() {
             self.foreground.settle_alone(&mut self.seen.slowdown);
         }
+        self.seen.slowdown.note_mean(self.seen.workload.requests);
         self.policy.learn(now, &self.seen);
     }
 

@@ -2,8 +2,7 @@
 //! each of their events. Requests of ours that are alike are taken as one step ([`IdlePolicy::stays`]).
 
 use super::Outcome;
-use crate::pump::MEAN_FROM;
-use scrubjay_core::idle::{DiskView, IdlePolicy, Observed, Stay};
+use scrubjay_core::idle::{DiskView, IdlePolicy, Observed, Slowdown, Stay};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
@@ -108,7 +107,8 @@ impl Learner<'_> {
         self.outcome.delay(delay, requests);
         self.seen.workload.add_requests(requests - noted);
         self.seen.slowdown.add_with_queue(delay, requests);
-        let so_far = self.outcome.slowdown_total / u128::from(self.seen.workload.requests.max(MEAN_FROM));
+        let so_far =
+            self.outcome.slowdown_total / u128::from(self.seen.workload.requests.max(Slowdown::WARM_UP_REQUESTS));
         self.slowdown_so_far = self.slowdown_so_far.max(Nanos(so_far as u64));
         self.policy.learn(at, &self.seen);
     }

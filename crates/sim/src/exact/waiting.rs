@@ -1,7 +1,7 @@
 //! Waiting, the policy that is tried a thousand times to tune a trace: the same as the general simulator, faster.
 
 use super::Outcome;
-use crate::pump::MEAN_FROM;
+use scrubjay_core::idle::Slowdown;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
@@ -30,7 +30,9 @@ impl Limit<'_> {
         match self {
             Limit::None => true,
             Limit::InAll(most) => lost <= most,
-            Limit::SoFar { each, until } => lost <= u128::from(each.0) * u128::from(until[period].max(MEAN_FROM)),
+            Limit::SoFar { each, until } => {
+                lost <= u128::from(each.0) * u128::from(until[period].max(Slowdown::WARM_UP_REQUESTS))
+            }
         }
     }
 }

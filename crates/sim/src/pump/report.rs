@@ -1,11 +1,9 @@
 //! What a run came to: what was verified, and what the foreground paid for it.
 
 use super::op::OpAtDisk;
+use scrubjay_core::idle::Slowdown;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_core::verdict::Outcome;
-
-/// A mean of fewer requests is chance.
-pub(crate) const MEAN_FROM: u64 = 300;
 
 /// The figures of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +62,7 @@ impl Foreground {
         self.delayed += u64::from(slowdown > Nanos::ZERO);
         self.slowdown_total += slowdown;
         self.slowdown_max = self.slowdown_max.max(slowdown);
-        if self.requests >= MEAN_FROM {
+        if self.requests >= Slowdown::WARM_UP_REQUESTS {
             self.slowdown_mean_worst = self.slowdown_mean_worst.max(Nanos(self.slowdown_total.0 / self.requests));
         }
         self.response_total += response;

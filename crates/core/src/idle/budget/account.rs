@@ -6,16 +6,15 @@
 //! before it is earned (the causal form of the taut string: the greatest convex curve under what was earned). And the
 //! *fence*: whatever the plan believes, nothing is sent that could cost more than is left.
 
-use super::goal::Form;
+use super::goal::{Form, Goal};
 use crate::units::Nanos;
 
 /// The share of the goal that is aimed at; the rest absorbs chance.
 const AIM: f64 = 0.97;
 /// Of so many requests no more than half of what they earn is spent: little is known yet of what is to come.
 const CAUTION: f64 = 200.0;
-/// Before that many requests were seen, the account is as if it were so many: else nothing could be sent until the first
-/// few have paid for it.
-const WARM_UP_REQUESTS: f64 = 100.0;
+/// Before that many requests were seen, the account is as if it were so many.
+const WARM_UP_REQUESTS: f64 = Goal::WARM_UP_REQUESTS as f64;
 /// Savings are spread over no less idle time than that, in seconds,
 const SPREAD_MIN: f64 = 60.0;
 /// and no more: a busy day after a quiet week goes by its own income. With a bound of half of that 51 MB/s are read of hplajw

@@ -26,6 +26,10 @@ pub enum Form {
 }
 
 impl Goal {
+    /// Before that many foreground requests the mean may be above the goal, but no more is lost than these would earn: else
+    /// nothing could be sent until the first few have paid for it.
+    pub const WARM_UP_REQUESTS: u64 = 100;
+
     /// To be kept at every moment.
     pub const fn new(mean: Nanos, max: Nanos) -> Goal {
         Goal { mean, max, form: Form::Strict }

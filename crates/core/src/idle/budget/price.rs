@@ -1,10 +1,12 @@
 //! What a delay usually buys: bytes read for each second that may be lost.
 
+use super::goal::Goal;
+
 /// With each interval what was before counts by so much less: half after 4,000. A disk that was quiet for a week and is busy
 /// now cannot have what a delay bought then.
 const FADING: f64 = std::f64::consts::LN_2 / 4000.0;
 /// It is reckoned as if so many requests had earned, until that many have.
-const REQUESTS_MIN: f64 = 100.0;
+const REQUESTS_MIN: f64 = Goal::WARM_UP_REQUESTS as f64;
 
 /// What was read, and how many requests of the foreground earned meanwhile.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,162 @@
+//! A foreground for the bench: one program that reads 4 KiB at random places, thinks, and notes how long each read took.
+
+use anyhow::{Context, Result};
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The size of a read, and what its buffer is aligned to.
+const BLOCK: usize = 4096;
+
+/// When the client asks.
+#[derive(Clone, Copy, Debug)]
+pub enum Think {
+    /// So long after each burst.
+    After(Duration),
+    /// As long on average, evenly spread over half of it to one and a half.
+    Around(Duration),
+    /// At each multiple of it.
+    Beat(Duration),
+}
+
+/// A load: bursts of reads, one after the other, and what comes between.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    pub name: &'static str,
+    pub burst: u32,
+    /// By parts of the time of equal length; none: nobody asks.
+    pub parts: &'static [Option<Think>],
+}
+
+/// What the client saw.
+#[derive(Clone, Debug, Default)]
+pub struct Latencies {
+    /// In seconds, ascending.
+    sorted: Vec<f64>,
+    mean: f64,
+    deviation: f64,
+    /// In seconds.
+    pub time: f64,
+}
+
+impl Latencies {
+    fn of(mut latencies: Vec<f64>, time: f64) -> Latencies {
+        let count = latencies.len().max(1) as f64;
+        let mean = latencies.iter().sum::<f64>() / count;
+        let variance = latencies.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / count;
+        latencies.sort_by(f64::total_cmp);
+        Latencies { sorted: latencies, mean, deviation: variance.sqrt(), time }
+    }
+
+    pub fn count(&self) -> usize {
+        self.sorted.len()
+    }
+
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// Of the mean: what it would scatter by.
+    pub fn error(&self) -> f64 {
+        self.deviation / (self.count().max(1) as f64).sqrt()
+    }
+
+    /// The greatest but for a share of them.
+    pub fn but(&self, share: f64) -> f64 {
+        let index = ((1.0 - share) * self.count() as f64).ceil() as usize;
+        self.sorted.get(index.saturating_sub(1)).copied().unwrap_or(0.0)
+    }
+
+    /// How many took longer.
+    pub fn above(&self, seconds: f64) -> usize {
+        self.count() - self.sorted.partition_point(|&one| one <= seconds)
+    }
+
+    /// The share of the time in which none was at the disk.
+    pub fn idle(&self) -> f64 {
+        1.0 - self.sorted.iter().sum::<f64>() / self.time.max(f64::MIN_POSITIVE)
+    }
+}
+
+/// Runs a load on a disk for so long.
+pub fn run(disk: &Path, load: Load, time: Duration, seed: u64) -> Result<Latencies> {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(OFlags::DIRECT.bits() as i32);
+    let file = options.open(disk).with_context(|| disk.display().to_string())?;
+    let blocks = std::io::Seek::seek(&mut &file, std::io::SeekFrom::End(0))? / BLOCK as u64;
+    let mut chance = Chance(seed);
+    let (begun, part) = (Instant::now(), time / load.parts.len() as u32);
+    let mut latencies = Vec::new();
+    for (index, think) in load.parts.iter().enumerate() {
+        let end = begun + part * (index as u32 + 1);
+        while Instant::now() < end {
+            match *think {
+                None => std::thread::sleep(end.saturating_duration_since(Instant::now())),
+                Some(think) => {
+                    pause(think, &mut chance, begun);
+                    burst(&file, load.burst, blocks, &mut chance, &mut latencies)?;
+                }
+            }
+        }
+    }
+    Ok(Latencies::of(latencies, begun.elapsed().as_secs_f64()))
+}
+
+fn pause(think: Think, chance: &mut Chance, begun: Instant) {
+    std::thread::sleep(match think {
+        Think::After(time) => time,
+        Think::Around(mean) => mean.mul_f64(0.5 + chance.share()),
+        Think::Beat(period) => {
+            let since = begun.elapsed();
+            period.mul_f64((since.as_secs_f64() / period.as_secs_f64()).floor() + 1.0).saturating_sub(since)
+        }
+    });
+}
+
+fn burst(file: &File, count: u32, blocks: u64, chance: &mut Chance, latencies: &mut Vec<f64>) -> Result<()> {
+    let mut room = vec![0; 2 * BLOCK];
+    let from = room.as_ptr().align_offset(BLOCK);
+    for _ in 0..count {
+        let place = chance.below(blocks) * BLOCK as u64;
+        let at = Instant::now();
+        file.read_exact_at(&mut room[from..from + BLOCK], place).context("a read of the foreground")?;
+        latencies.push(at.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+/// Splitmix64 (Steele, Lea and Flood, 2014).
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_are_summed_up() {
+        let seen = Latencies::of((1..=100).map(f64::from).collect(), 10_000.0);
+        assert_eq!((seen.count(), seen.mean(), seen.but(0.01), seen.but(0.0)), (100, 50.5, 99.0, 100.0));
+        assert_eq!((seen.above(98.0), seen.above(100.0)), (2, 0));
+        assert!((seen.idle() - 0.495).abs() < 1e-9 && (seen.error() - 2.887).abs() < 0.01);
+    }
+}

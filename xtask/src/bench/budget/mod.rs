@@ -1,0 +1,244 @@
+//! `cargo xtask bench-budget`: what a scrub costs a program that reads the same disk, and what it reads meanwhile, on disks
+//! with a hard disk's timing (tests/lab/faulty-disk). A table of docs/budget.md.
+//!
+//! Each run plays the load alone, then beside the scrub. "By the client" is the difference of the two means, with what chance
+//! makes of it; on a busy machine it says more about that than about the scrub.
+
+mod client;
+
+use super::{Scratch, build, number_after, output_of};
+use crate::place::{root, target_folder};
+use anyhow::{Context, Result, bail, ensure};
+use client::{Latencies, Load, Think};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// The loads.
+const LOADS: &[Load] = &[
+    Load { name: "5 ms", burst: 1, parts: &[Some(Think::After(ms(5)))] },
+    Load { name: "5 ms +-50 %", burst: 1, parts: &[Some(Think::Around(ms(5)))] },
+    Load { name: "20 ms", burst: 1, parts: &[Some(Think::After(ms(20)))] },
+    Load { name: "20 ms +-50 %", burst: 1, parts: &[Some(Think::Around(ms(20)))] },
+    Load { name: "50 ms", burst: 1, parts: &[Some(Think::After(ms(50)))] },
+    Load { name: "50 ms +-50 %", burst: 1, parts: &[Some(Think::Around(ms(50)))] },
+    Load { name: "200 ms", burst: 1, parts: &[Some(Think::After(ms(200)))] },
+    Load { name: "200 ms +-50 %", burst: 1, parts: &[Some(Think::Around(ms(200)))] },
+    Load { name: "bursts of 10", burst: 10, parts: &[Some(Think::After(ms(400)))] },
+    Load { name: "bursts of 200", burst: 200, parts: &[Some(Think::After(ms(400)))] },
+    Load {
+        name: "starts and stops",
+        burst: 1,
+        parts: &[None, Some(Think::After(ms(50))), None, Some(Think::After(ms(50)))],
+    },
+    Load { name: "doubles", burst: 1, parts: &[Some(Think::Around(ms(100))), Some(Think::Around(ms(50)))] },
+    Load { name: "beat of 1 s", burst: 1, parts: &[Some(Think::Beat(ms(1000)))] },
+];
+
+/// A disk: name, seek in microseconds, kB a second, does it turn?
+const DISKS: &[(&str, &str, &str, bool)] =
+    &[("8 ms", "8000", "100000", true), ("4 ms", "4000", "200000", true), ("flash", "100", "500000", false)];
+
+/// Goals for the mean, in milliseconds.
+const GOALS: &[&str] = &["0.5", "1", "3"];
+/// The goal for the maximum, in seconds: the default.
+const GOAL_MAX: f64 = 0.050;
+/// So long the scrub has the disk for itself, to see what it reads then.
+const ALONE: Duration = Duration::from_secs(4);
+/// The load alone runs for this part of the time.
+const CONTROL_SHARE: u32 = 3;
+
+/// What is asked for.
+struct Options {
+    time: Duration,
+    disk: String,
+    load: String,
+    goal: String,
+    detector: Option<String>,
+    busy: bool,
+}
+
+impl Options {
+    fn of(arguments: &[String]) -> Result<Options> {
+        let all = String::new;
+        let time = Duration::from_secs(60);
+        let mut options = Options { time, disk: all(), load: all(), goal: all(), detector: None, busy: false };
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            if word == "--busy" {
+                options.busy = true;
+                continue;
+            }
+            let value = words.next().with_context(|| format!("{word} needs a value"))?.clone();
+            match word.as_str() {
+                "--seconds" => options.time = Duration::from_secs(value.parse().context("--seconds")?),
+                "--disk" => options.disk = value,
+                "--load" => options.load = value,
+                "--goal" => options.goal = value,
+                "--detector" => options.detector = Some(value),
+                _ => bail!("{word} is unknown: --seconds N, --disk, --load, --goal, --detector WORD, --busy"),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Measures, and prints a row for each run.
+///
+/// # Errors
+/// When a disk cannot be made, or a run fails.
+pub fn run(arguments: &[String]) -> Result<bool> {
+    let options = Options::of(arguments)?;
+    build(&["--package", "scrubjay"])?;
+    let scratch = Scratch::folder("bench-budget")?;
+    let _busy = options.busy.then(Busy::new);
+    println!(
+        "| disk | load | goal | by the client | the scrub says | so far | longest | > 50 ms | read | of what idle time offers | processor | detector |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    for &(name, seek, rate, turns) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
+        let disk = Disk::new(seek, rate, turns)?;
+        let scrub = |goal: &[&str]| Scrub::start(&disk.device, &scratch.0, goal, options.detector.as_deref());
+        let alone = scrub(&["--policy", "none"])?;
+        std::thread::sleep(ALONE);
+        let alone = alone.stop()?.rate;
+        for load in LOADS.iter().filter(|load| load.name.contains(&options.load)) {
+            let control = client::run(&disk.device, *load, options.time / CONTROL_SHARE, 1)?;
+            for goal in GOALS.iter().filter(|goal| options.goal.is_empty() || **goal == options.goal) {
+                let running = scrub(&["--slowdown", &format!("{goal}ms")])?;
+                let beside = client::run(&disk.device, *load, options.time, 2)?;
+                println!("| {name} | {} | {goal} ms {}", load.name, row(&control, &beside, &running.stop()?, alone));
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// The rest of a line of the table.
+fn row(control: &Latencies, beside: &Latencies, scrub: &Seen, alone: f64) -> String {
+    let millis = |seconds: f64| seconds * 1e3;
+    let chance = 2.0 * control.error().hypot(beside.error());
+    format!(
+        "| {:+.2} +-{:.2} ms | {:.2} ms | {:.2} ms | {:.0} ms | {} of {} | {:.1} MB/s | {:.0} % | {:.1} % | {} |",
+        millis(beside.mean() - control.mean()),
+        millis(chance),
+        millis(scrub.mean),
+        millis(scrub.worst_mean),
+        millis(scrub.max),
+        beside.above(control.but(0.01) + GOAL_MAX),
+        beside.count(),
+        scrub.rate / 1e6,
+        100.0 * scrub.rate / (alone * control.idle()),
+        100.0 * scrub.processor,
+        scrub.detector,
+    )
+}
+
+/// A disk of the lab that goes when this does.
+struct Disk {
+    device: PathBuf,
+}
+
+impl Disk {
+    const NAME: &'static str = "bench-budget";
+
+    fn new(seek: &str, rate: &str, turns: bool) -> Result<Disk> {
+        let mut make = Command::new(root().join("tests/lab/faulty-disk"));
+        make.args(["create", Disk::NAME, "64G"]).arg(format!("seek_us={seek}")).arg(format!("kbps={rate}"));
+        let device = PathBuf::from(output_of(&mut make)?.trim());
+        let name = device.file_name().context("a device has a name")?;
+        let turning = Path::new("/sys/block").join(name).join("queue/rotational");
+        let disk = Disk { device };
+        fs::write(&turning, if turns { "1" } else { "0" }).with_context(|| turning.display().to_string())?;
+        Ok(disk)
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Best effort: the next one of this name replaces it.
+        let _ = Command::new(root().join("tests/lab/faulty-disk")).args(["destroy", Disk::NAME]).status();
+    }
+}
+
+/// A scrub at work.
+struct Scrub(Child);
+
+/// What it said, and took.
+struct Seen {
+    mean: f64,
+    worst_mean: f64,
+    max: f64,
+    /// Bytes a second.
+    rate: f64,
+    /// The share of one processor that it took.
+    processor: f64,
+    detector: String,
+}
+
+impl Scrub {
+    fn start(disk: &Path, state: &Path, words: &[&str], detector: Option<&str>) -> Result<Scrub> {
+        let mut scrub = Command::new(target_folder().join("release/scrubjay"));
+        scrub.arg("scrub").arg(disk).args(["--json", "--no-progress", "--fresh", "--state"]).arg(state).args(words);
+        if let Some(detector) = detector {
+            scrub.args(["--detector", detector]);
+        }
+        Ok(Scrub(scrub.stdout(Stdio::piped()).spawn().context("scrubjay")?))
+    }
+
+    fn stop(self) -> Result<Seen> {
+        let Scrub(child) = self;
+        let ticks = processor_ticks(child.id())?;
+        let pid = Pid::from_raw(child.id() as i32).context("a process has a number")?;
+        kill_process(pid, Signal::TERM).context("stopping the scrub")?;
+        let text = String::from_utf8(child.wait_with_output()?.stdout)?;
+        let number = |key: &str| number_after(&text, key).with_context(|| format!("no {key} in {text}"));
+        let seconds = number("\"seconds\":")?;
+        let detector = text.split_once("\"detector\":\"").and_then(|(_, rest)| rest.split('"').next());
+        let bytes = number("\"bytes_requested\":")?;
+        ensure!(bytes < number("\"bytes\":")?, "the disk was read to its end: the rate says nothing");
+        Ok(Seen {
+            mean: number("\"mean_seconds\":")?,
+            worst_mean: number("\"worst_mean_so_far_seconds\":")?,
+            max: number("\"max_seconds\":")?,
+            rate: bytes / seconds,
+            processor: ticks as f64 / rustix::param::clock_ticks_per_second() as f64 / seconds,
+            detector: detector.unwrap_or("?").to_owned(),
+        })
+    }
+}
+
+/// How much a process has computed: fields 14 and 15 of proc(5)'s stat, counted behind the name.
+fn processor_ticks(id: u32) -> Result<u64> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat"))?;
+    let fields = text.rsplit_once(')').context("a name in brackets")?.1;
+    let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse);
+    Ok(ticks.collect::<Result<Vec<u64>, _>>()?.iter().sum())
+}
+
+/// Two threads that compute until this goes.
+struct Busy(std::sync::Arc<AtomicBool>);
+
+impl Busy {
+    fn new() -> Busy {
+        let stop = std::sync::Arc::new(AtomicBool::new(false));
+        for _ in 0..2 {
+            let stop = stop.clone();
+            std::thread::spawn(move || while !stop.load(Ordering::Relaxed) {});
+        }
+        Busy(stop)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
