@@ -220,3 +220,21 @@ fn a_quiet_week_does_not_starve_a_busy_day() {
     let both = read(week.iter().copied().chain(after(Nanos::from_secs(7 * 86_400))).collect());
     assert!(both - before > alone * 6 / 10, "{} bytes after the week, {alone} without it", both - before);
 }
+
+/// The first request of an interval pays for the seek, those that follow it do not; and one in a hundred may take long. Both are
+/// priced: the goal is kept, and what idle time there is between the beats and bursts of a program is used.
+#[test]
+fn seeks_and_stray_long_times_are_priced() {
+    let model = ServiceModel { positioning: Nanos(600_000), per_mib: ms(10) };
+    let (none, stray) = ((0.0, Nanos::ZERO), (0.01, ms(100)));
+    // Milliseconds of thought, requests that come together, long times, and what is read at a goal of 1 ms, in MB/s.
+    for (think, burst, tail, least) in [(5, 1, none, 3), (50, 1, none, 60), (200, 1, stray, 15), (400, 200, none, 14)] {
+        let unsteady = Unsteady { seek: ms(8), scatter: 1.0, tail, drift: (1.0, Nanos::from_secs(1)) };
+        let thought = Span::Uniform(ms(think), ms(think + 1));
+        let clients = Clients::new(1, burst, Span::Fixed(Nanos::ZERO), thought, Span::Fixed(ms(8)), Rng::new(2));
+        let disk = disk(model).unsteady(unsteady, Rng::new(1));
+        let run = Pump::among(disk, clients).until(Nanos::from_secs(120)).run(&mut scrub(Goal::default())).report;
+        assert!(run.foreground.slowdown_mean_seconds() <= 1.02e-3, "{think} ms: {run:?}");
+        assert!(run.scrub_bytes_per_second() >= f64::from(least) * 1e6, "{think} ms: {run:?}");
+    }
+}

@@ -29,7 +29,7 @@ pub use observed::{Observed, Workload};
 pub use pattern::{Growth, IntervalPolicy, Pattern, Played};
 pub use predicted::{Cutoff, Predicted};
 pub use prediction::{Method, Prediction};
-pub use service::ServiceTimes;
+pub use service::{Sent, ServiceTimes};
 pub use slowdown::Slowdown;
 pub use waiting::Waiting;
 
@@ -57,6 +57,11 @@ pub struct DiskView {
 }
 
 impl DiskView {
+    /// Which request of the idle interval one is that is sent now.
+    pub fn sent(&self) -> Sent {
+        if self.outstanding > 0 || self.own_size.is_none() { Sent::First } else { Sent::Next }
+    }
+
     /// When the disk will have been idle for `wait`.
     fn ready_after(&self, wait: Nanos) -> Nanos {
         if self.outstanding > 0 {

@@ -10,16 +10,21 @@ pub(super) const SIZE_MIN: Bytes = Bytes::kib(64);
 /// 64 KiB to 4 MiB, the paper's span (V-C), in steps of 2.
 pub(super) const SIZES: [Bytes; 7] =
     [SIZE_MIN, Bytes::kib(128), Bytes::kib(256), Bytes::kib(512), Bytes::mib(1), Bytes::mib(2), Bytes::mib(4)];
-/// The estimate of a size rests on so many completions of late: enough to hold several first requests of idle intervals,
-/// which pay for a seek that the many behind them do not.
+/// The estimate of a size rests on so many completions of late.
 const WINDOW: usize = 128;
 /// One in so many of them is left out, the longest first: a disk that had to spin up, or to try again, says nothing about
 /// the next request.
 const OUTLIER_OF: usize = 64;
+/// The longest of them, one in so many, are priced by themselves, once there are two.
+const TAIL_OF: usize = 8;
+/// And count for no more than so many times the usual.
+const TAIL_MAX: f64 = 32.0;
 /// A size that was not tried for so long is known no better than one never tried: what made it slow may be over.
 const STALE: Nanos = Nanos::from_secs(600);
 /// No completion counts for longer: a year, so that sums have room.
 const SERVICE_MAX: Nanos = Nanos::from_secs(365 * 86_400);
+/// Nor for less than that: nothing is infinitely fast.
+const SERVICE_MIN: Nanos = Nanos(1000);
 /// Before anything is known: the authors' drive.
 const PRIOR: Line = Line {
     positioning: ServiceModel::ULTRASTAR_15K450.positioning.0 as f64 / 1e9,
@@ -29,12 +34,57 @@ const PRIOR: Line = Line {
 /// on the side of smaller requests.
 const UNTRIED_MARGIN: f64 = 1.25;
 
+/// Which request of an idle interval. The first one pays for the seek from where the foreground was; those that follow it do
+/// not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The first one.
+    First,
+    /// One that follows another.
+    Next,
+}
+
+/// What is believed of a request of one size. In seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Service {
+    /// The mean.
+    pub(super) mean: f64,
+    /// A cautious upper value.
+    pub(super) high: f64,
+    /// What most take, and what the longest do: those who come while one of them is at the disk lose as much as if these two
+    /// were all.
+    pub(super) cases: [Case; 2],
+}
+
+/// So many requests in all take so long.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Case {
+    /// In seconds.
+    pub(super) service: f64,
+    /// 0..=1.
+    pub(super) share: f64,
+}
+
+impl Service {
+    /// Always the same.
+    pub(super) fn steady(mean: f64, high: f64) -> Service {
+        Service { mean, high, cases: [Case { service: mean, share: 1.0 }, Case::default()] }
+    }
+
+    /// The same and `more` seconds, if any.
+    fn plus(self, more: f64) -> Service {
+        let cases = self.cases.map(|case| Case { service: case.service + more, ..case });
+        Service { mean: self.mean + more, high: self.high + more, cases }
+    }
+}
+
 /// Service times by request size.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceTimes {
-    sizes: [Window; SIZES.len()],
-    /// By size; what [`ServiceTimes::mean`] and [`ServiceTimes::high`] say.
-    estimates: [Estimate; SIZES.len()],
+    first: [Window; SIZES.len()],
+    next: [Window; SIZES.len()],
+    /// By size; what [`ServiceTimes::of`] says.
+    estimates: [[Service; SIZES.len()]; 2],
     completions: u64,
     bytes: u64,
     latest: Nanos,
@@ -47,13 +97,7 @@ struct Window {
     sorted: Vec<u64>,
     sum: u64,
     latest: Nanos,
-    estimate: Option<Estimate>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Estimate {
-    mean: f64,
-    high: f64,
+    estimate: Option<Service>,
 }
 
 impl Window {
@@ -80,8 +124,27 @@ impl Window {
         let (kept, left_out) = self.sorted.split_at(self.sorted.len() - self.sorted.len().div_ceil(OUTLIER_OF));
         self.estimate = kept.last().map(|&longest| {
             let sum = self.sum - left_out.iter().sum::<u64>();
-            Estimate { mean: sum as f64 / 1e9 / kept.len() as f64, high: longest as f64 / 1e9 }
+            let (mean, high) = (sum as f64 / 1e9 / kept.len() as f64, longest as f64 / 1e9);
+            let is_told = self.sorted.len() >= 2 * TAIL_OF;
+            if is_told { Service { mean, high, cases: self.cases() } } else { Service::steady(mean, high) }
         });
+    }
+
+    /// The longest by their first two moments: who comes while one of them is at the disk meets it in proportion to its
+    /// length, and loses half of that again.
+    fn cases(&self) -> [Case; 2] {
+        let (most, longest) = self.sorted.split_at(self.sorted.len() - self.sorted.len() / TAIL_OF);
+        let seconds = |nanos: &u64| *nanos as f64 / 1e9;
+        let usual = most.iter().map(seconds).sum::<f64>() / most.len() as f64;
+        let share = 1.0 / self.sorted.len() as f64;
+        let moments = longest.iter().map(|nanos| seconds(nanos).min(TAIL_MAX * usual));
+        let (sum, squares) = moments.fold((0.0, 0.0), |sums, one| (sums.0 + one, sums.1 + one * one));
+        let tail = if sum > 0.0 {
+            Case { service: squares / sum, share: share * sum * sum / squares }
+        } else {
+            Case::default()
+        };
+        [Case { service: usual, share: share * most.len() as f64 }, tail]
     }
 }
 
@@ -97,15 +160,15 @@ impl Line {
     }
 
     /// What is believed of a size that was not tried.
-    fn guess(self, size: Bytes) -> Estimate {
+    fn guess(self, size: Bytes) -> Service {
         let mean = self.at(size);
-        Estimate { mean, high: mean * UNTRIED_MARGIN }
+        Service::steady(mean, mean * UNTRIED_MARGIN)
     }
 }
 
 impl ServiceTimes {
     /// Takes note of one clean completion at `at`. Sizes between two steps count for the nearest one.
-    pub fn add(&mut self, size: Bytes, service: Nanos, at: Nanos) {
+    pub fn add(&mut self, size: Bytes, sent: Sent, service: Nanos, at: Nanos) {
         self.latest = self.latest.max(at);
         if size.0 * 4 < SIZE_MIN.0 * 3 {
             return; // the last bit before something already verified: says nothing about the sizes we choose from
@@ -114,23 +177,39 @@ impl ServiceTimes {
         self.bytes += size.0;
         let nearest = SIZES.iter().rposition(|step| size.0 * 4 >= step.0 * 3).unwrap_or(0);
         let scaled = u128::from(service.0.min(SERVICE_MAX.0)) * u128::from(SIZES[nearest].0) / u128::from(size.0);
-        self.sizes[nearest].add(scaled as u64, at);
+        self.windows(sent)[nearest].add((scaled as u64).max(SERVICE_MIN.0), at);
         self.estimates = self.estimated();
     }
 
-    fn estimated(&self) -> [Estimate; SIZES.len()] {
-        let known: [Option<Estimate>; SIZES.len()] = std::array::from_fn(|step| self.fresh(step));
-        let line = if known.iter().all(Option::is_some) { PRIOR } else { self.line() };
-        std::array::from_fn(|step| known[step].unwrap_or_else(|| line.guess(SIZES[step])))
+    fn windows(&mut self, sent: Sent) -> &mut [Window; SIZES.len()] {
+        match sent {
+            Sent::First => &mut self.first,
+            Sent::Next => &mut self.next,
+        }
     }
 
-    /// Takes note of `count` clean completions of one size that took as long, one right after the other, the first of
-    /// which ended at `first`.
-    pub fn add_run(&mut self, size: Bytes, service: Nanos, first: Nanos, count: u64) {
-        let mut at = first;
+    fn estimated(&self) -> [[Service; SIZES.len()]; 2] {
+        let [first, next] =
+            [&self.first, &self.next].map(|windows| windows.each_ref().map(|window| self.fresh(window)));
+        let is_all_known = next.iter().all(Option::is_some);
+        let line =
+            if is_all_known { PRIOR } else { line(if next.iter().any(Option::is_some) { &next } else { &first }) };
+        let usual: [Service; SIZES.len()] =
+            std::array::from_fn(|step| next[step].unwrap_or_else(|| line.guess(SIZES[step])));
+        // What the first one pays more is the same for all sizes.
+        let more = first.iter().zip(&next).filter_map(|(first, next)| Some(((*first)?.mean - (*next)?.mean).max(0.0)));
+        let (count, sum) = more.fold((0.0, 0.0), |sums, one| (sums.0 + 1.0, sums.1 + one));
+        let seek = if count > 0.0 { sum / count } else { 0.0 };
+        [std::array::from_fn(|step| first[step].unwrap_or_else(|| usual[step].plus(seek))), usual]
+    }
+
+    /// Takes note of `count` clean completions of one size that took as long, one right after the other, the earliest of
+    /// which ended at `at`.
+    pub fn add_run(&mut self, size: Bytes, sent: Sent, service: Nanos, mut at: Nanos, count: u64) {
         for left in (1..=count).rev() {
             let step = SIZES.iter().position(|&step| step == size);
-            if let Some(window) = step.map(|step| &mut self.sizes[step]).filter(|window| window.is_all(service.0, at)) {
+            let window = step.map(|step| &mut self.windows(sent)[step]);
+            if let Some(window) = window.filter(|window| window.is_all(service.0, at)) {
                 at += Nanos(service.0 * (left - 1));
                 window.latest = at;
                 self.latest = self.latest.max(at);
@@ -139,15 +218,15 @@ impl ServiceTimes {
                 self.estimates = self.estimated();
                 return;
             }
-            self.add(size, service, at);
+            self.add(size, sent, service, at);
             at += service;
         }
     }
 
     /// No later than this a size that is known may be so no more, because that was too long ago.
     pub(super) fn fresh_until(&self) -> Nanos {
-        let fresh = (0..SIZES.len()).filter(|&step| self.fresh(step).is_some());
-        fresh.map(|step| self.sizes[step].latest.saturating_add(STALE)).min().unwrap_or(Nanos::MAX)
+        let fresh = self.first.iter().chain(&self.next).filter(|window| self.fresh(window).is_some());
+        fresh.map(|window| window.latest.saturating_add(STALE)).min().unwrap_or(Nanos::MAX)
     }
 
     /// How many bytes they read.
@@ -161,58 +240,59 @@ impl ServiceTimes {
     }
 
     /// Was this size tried of late, often enough?
-    pub(super) fn is_known(&self, size: Bytes) -> bool {
-        SIZES.iter().position(|&step| step == size).is_some_and(|step| self.fresh(step).is_some())
+    pub(super) fn is_known(&self, size: Bytes, sent: Sent) -> bool {
+        let windows = if sent == Sent::First { &self.first } else { &self.next };
+        SIZES.iter().position(|&step| step == size).is_some_and(|step| self.fresh(&windows[step]).is_some())
     }
 
     /// The next size up, if it was not tried of late.
-    pub(super) fn unknown_above(&self, size: Bytes) -> Option<Bytes> {
-        let step = SIZES.iter().position(|&step| step > size)?;
-        self.fresh(step).is_none().then_some(SIZES[step])
+    pub(super) fn unknown_above(&self, size: Bytes, sent: Sent) -> Option<Bytes> {
+        let &above = SIZES.iter().find(|&&step| step > size)?;
+        (!self.is_known(above, sent)).then_some(above)
     }
 
-    /// The mean service time of a request of `size`, in seconds: measured, else by the line through what was measured.
+    /// The mean service time of a request of `size` that follows another, in seconds: measured, else by the line through
+    /// what was measured.
     pub fn mean(&self, size: Bytes) -> f64 {
-        self.estimate(size).mean
+        self.of(size, Sent::Next).mean
     }
 
-    /// A cautious upper value of it, in seconds.
-    pub fn high(&self, size: Bytes) -> f64 {
-        self.estimate(size).high
-    }
-
-    /// What is known of a size, unless that is long ago.
-    fn fresh(&self, step: usize) -> Option<Estimate> {
-        let window = &self.sizes[step];
-        window.estimate.filter(|_| self.latest.since(window.latest) <= STALE)
-    }
-
-    fn estimate(&self, size: Bytes) -> Estimate {
+    /// What is believed of a request of `size`.
+    pub(super) fn of(&self, size: Bytes, sent: Sent) -> Service {
         match SIZES.iter().position(|&step| step == size) {
-            Some(step) if self.completions > 0 => self.estimates[step],
-            _ => self.line().guess(size),
+            Some(step) if self.completions > 0 => self.estimates[sent as usize][step],
+            _ => line(&self.next.each_ref().map(|window| self.fresh(window))).guess(size),
         }
     }
 
-    /// Least squares through the measured sizes. With one only, that of the authors' drive, raised or lowered to meet it.
-    fn line(&self) -> Line {
-        let points: Vec<(f64, f64)> =
-            (0..SIZES.len()).filter_map(|step| Some((SIZES[step].0 as f64, self.fresh(step)?.mean))).collect();
-        match points[..] {
-            [] => PRIOR,
-            [(x, y)] => {
-                let scale = y / (PRIOR.positioning + PRIOR.per_byte * x);
-                Line { positioning: PRIOR.positioning * scale, per_byte: PRIOR.per_byte * scale }
-            }
-            _ => {
-                let count = points.len() as f64;
-                let (mean_x, mean_y) =
-                    points.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0 / count, sum.1 + p.1 / count));
-                let spread: f64 = points.iter().map(|p| (p.0 - mean_x).powi(2)).sum();
-                let slope = points.iter().map(|p| (p.0 - mean_x) * (p.1 - mean_y)).sum::<f64>() / spread;
-                let per_byte = slope.clamp(0.0, mean_y / mean_x);
-                Line { positioning: mean_y - per_byte * mean_x, per_byte }
-            }
+    /// A cautious upper value of it, in seconds.
+    pub(super) fn high(&self, size: Bytes, sent: Sent) -> f64 {
+        self.of(size, sent).high
+    }
+
+    /// What is known of a size, unless that is long ago.
+    fn fresh(&self, window: &Window) -> Option<Service> {
+        window.estimate.filter(|_| self.latest.since(window.latest) <= STALE)
+    }
+}
+
+/// Least squares through the measured sizes. With one only, that of the authors' drive, raised or lowered to meet it.
+fn line(known: &[Option<Service>; SIZES.len()]) -> Line {
+    let points: Vec<(f64, f64)> =
+        SIZES.iter().zip(known).filter_map(|(size, known)| Some((size.0 as f64, (*known)?.mean))).collect();
+    match points[..] {
+        [] => PRIOR,
+        [(x, y)] => {
+            let scale = y / (PRIOR.positioning + PRIOR.per_byte * x);
+            Line { positioning: PRIOR.positioning * scale, per_byte: PRIOR.per_byte * scale }
+        }
+        _ => {
+            let count = points.len() as f64;
+            let (mean_x, mean_y) = points.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0 / count, sum.1 + p.1 / count));
+            let spread: f64 = points.iter().map(|p| (p.0 - mean_x).powi(2)).sum();
+            let slope = points.iter().map(|p| (p.0 - mean_x) * (p.1 - mean_y)).sum::<f64>() / spread;
+            let per_byte = slope.clamp(0.0, mean_y / mean_x);
+            Line { positioning: mean_y - per_byte * mean_x, per_byte }
         }
     }
 }
@@ -223,7 +303,7 @@ mod tests {
 
     fn seen(completions: &[(Bytes, u64)]) -> ServiceTimes {
         let mut times = ServiceTimes::default();
-        completions.iter().for_each(|&(size, micros)| times.add(size, Nanos(micros * 1000), Nanos::ZERO));
+        completions.iter().for_each(|&(size, micros)| times.add(size, Sent::Next, Nanos(micros * 1000), Nanos::ZERO));
         times
     }
 
@@ -233,7 +313,7 @@ mod tests {
         let (small, large) = ((Bytes::kib(64), micros(Bytes::kib(64))), (Bytes::mib(1), micros(Bytes::mib(1))));
         let times = seen(&[small, small, large, large]);
         assert!((times.mean(Bytes::mib(4)) - PRIOR.at(Bytes::mib(4))).abs() < 1e-4);
-        assert!(times.high(Bytes::mib(4)) > times.mean(Bytes::mib(4)));
+        assert!(times.high(Bytes::mib(4), Sent::Next) > times.mean(Bytes::mib(4)));
     }
 
     #[test]
@@ -242,34 +322,63 @@ mod tests {
         for size in SIZES {
             assert!((times.mean(size) / PRIOR.at(size) / 2.0 - 1.0).abs() < 1e-3, "twice as slow at {size}");
         }
-        assert!(times.high(Bytes::mib(1)) > 1.2 * times.mean(Bytes::mib(1)), "a guess");
+        assert!(times.high(Bytes::mib(1), Sent::Next) > 1.2 * times.mean(Bytes::mib(1)), "a guess");
     }
 
     #[test]
     fn a_disk_that_had_to_spin_up_is_forgiven() {
         let mut times = seen(&[(Bytes::kib(64), 8_000_000)]);
-        assert!(times.high(Bytes::kib(64)) < 0.01, "one completion says nothing");
-        times.add(Bytes::kib(64), Nanos::from_millis(5), Nanos::ZERO);
-        assert!((times.high(Bytes::kib(64)) - 0.005).abs() < 1e-9);
+        assert!(times.high(Bytes::kib(64), Sent::Next) < 0.01, "one completion says nothing");
+        times.add(Bytes::kib(64), Sent::Next, Nanos::from_millis(5), Nanos::ZERO);
+        assert!((times.high(Bytes::kib(64), Sent::Next) - 0.005).abs() < 1e-9);
     }
 
     #[test]
     fn what_is_seldom_but_happens_is_held_against_the_max_goal() {
         let mut times = ServiceTimes::default();
-        (0..1000)
-            .for_each(|i| times.add(Bytes::mib(1), Nanos::from_millis(if i % 35 == 0 { 20 } else { 12 }), Nanos::ZERO));
-        assert!((times.high(Bytes::mib(1)) - 0.020).abs() < 1e-9, "the seek of the first one of each idle interval");
-        (0..200).for_each(|_| times.add(Bytes::mib(1), Nanos::from_millis(12), Nanos::ZERO));
-        assert!((times.high(Bytes::mib(1)) - 0.012).abs() < 1e-9, "until it is long ago");
+        (0..1000).for_each(|i| {
+            times.add(Bytes::mib(1), Sent::Next, Nanos::from_millis(if i % 35 == 0 { 20 } else { 12 }), Nanos::ZERO)
+        });
+        assert!((times.high(Bytes::mib(1), Sent::Next) - 0.020).abs() < 1e-9, "one in 35");
+        (0..200).for_each(|_| times.add(Bytes::mib(1), Sent::Next, Nanos::from_millis(12), Nanos::ZERO));
+        assert!((times.high(Bytes::mib(1), Sent::Next) - 0.012).abs() < 1e-9, "until it is long ago");
     }
 
     #[test]
     fn a_size_that_was_slow_long_ago_is_given_another_chance() {
         let mut times =
             seen(&[(Bytes::kib(64), 4000), (Bytes::kib(64), 4000), (Bytes::mib(4), 900_000), (Bytes::mib(4), 900_000)]);
-        assert!(times.high(Bytes::mib(4)) > 0.8);
-        times.add(Bytes::kib(64), Nanos::from_millis(4), Nanos::from_secs(601));
-        times.add(Bytes::kib(64), Nanos::from_millis(4), Nanos::from_secs(602));
-        assert!(times.high(Bytes::mib(4)) < 0.4, "by the line: 64 times as long as 64 KiB, and a quarter more");
+        assert!(times.high(Bytes::mib(4), Sent::Next) > 0.8);
+        times.add(Bytes::kib(64), Sent::Next, Nanos::from_millis(4), Nanos::from_secs(601));
+        times.add(Bytes::kib(64), Sent::Next, Nanos::from_millis(4), Nanos::from_secs(602));
+        assert!(
+            times.high(Bytes::mib(4), Sent::Next) < 0.4,
+            "by the line: 64 times as long as 64 KiB, and a quarter more"
+        );
+    }
+
+    #[test]
+    fn the_first_one_pays_for_the_seek_whatever_its_size() {
+        let mut times =
+            seen(&[(Bytes::kib(64), 1000), (Bytes::kib(64), 1000), (Bytes::mib(4), 40_000), (Bytes::mib(4), 40_000)]);
+        (0..2).for_each(|_| times.add(Bytes::kib(64), Sent::First, Nanos::from_millis(9), Nanos::ZERO));
+        assert!(
+            (times.of(Bytes::mib(4), Sent::First).mean - 0.048).abs() < 1e-6
+                && (times.mean(Bytes::mib(4)) - 0.040).abs() < 1e-9
+        );
+        assert!((times.high(Bytes::mib(4), Sent::First) - 0.048).abs() < 1e-6);
+    }
+
+    #[test]
+    fn stray_long_times_keep_their_weight() {
+        let mut times = ServiceTimes::default();
+        (0..128).for_each(|i| {
+            times.add(SIZE_MIN, Sent::Next, Nanos::from_millis(if i == 64 { 100 } else { 5 }), Nanos::ZERO)
+        });
+        let Service { mean, cases, .. } = times.of(SIZE_MIN, Sent::Next);
+        let moment = |power: i32| cases.iter().map(|case| case.share * case.service.powi(power)).sum::<f64>();
+        assert!((mean - 0.005).abs() < 1e-9, "what most take");
+        assert!((moment(1) - (127.0 * 0.005 + 0.1) / 128.0).abs() < 1e-9);
+        assert!((moment(2) - (127.0 * 0.005f64.powi(2) + 0.1f64.powi(2)) / 128.0).abs() < 1e-9);
     }
 }

@@ -19,7 +19,7 @@ pub use forecast::Forecast;
 pub use report::{Activity, Report, State};
 
 use crate::coverage::Coverage;
-use crate::idle::{DiskView, IdlePolicy, Observed, Setting};
+use crate::idle::{DiskView, IdlePolicy, Observed, Sent, Setting};
 use crate::machine::{Event, Machine, Op, OpId};
 use crate::range_set::RangeSet;
 use crate::tour::ScanOrder;
@@ -152,6 +152,7 @@ pub struct Scrub {
 struct InFlight {
     id: OpId,
     range: SectorRange,
+    sent: Sent,
     issued: Nanos,
 }
 
@@ -348,12 +349,12 @@ impl Scrub {
 
     fn on_completed(&mut self, now: Nanos, id: OpId, outcome: Outcome, started: Nanos, finished: Nanos) {
         let at = self.in_flight.iter().position(|op| op.id == id).expect("only operations that were given complete");
-        let range = self.in_flight.swap_remove(at).range;
+        let InFlight { range, sent, .. } = self.in_flight.swap_remove(at);
         self.foreground.settle(started, finished, &mut self.seen.slowdown);
         self.last = Some((finished, finished.since(started)));
         match outcome {
             Outcome::Clean => {
-                self.seen.service.add(range.bytes(), finished.since(started), finished);
+                self.seen.service.add(range.bytes(), sent, finished.since(started), finished);
                 self.on_verified(now, range);
             }
             // How long these took says nothing about the next one.
@@ -491,7 +492,8 @@ impl Machine for Scrub {
         if self.state != State::Running || self.in_flight.len() >= self.config.depth || now < self.retry_at {
             return None;
         }
-        let turn = self.policy.turn(&self.view(now), &self.seen);
+        let view = self.view(now);
+        let turn = self.policy.turn(&view, &self.seen);
         if turn.not_before > now {
             return None;
         }
@@ -507,7 +509,7 @@ impl Machine for Scrub {
         let id = OpId(self.next_id);
         self.next_id += 1;
         self.requested += range.count();
-        self.in_flight.push(InFlight { id, range, issued: now });
+        self.in_flight.push(InFlight { id, range, sent: view.sent(), issued: now });
         Some(Op::Verify { id, range })
     }
 

@@ -2,7 +2,7 @@
 //! each of their events. Requests of ours that are alike are taken as one step ([`IdlePolicy::stays`]).
 
 use super::Outcome;
-use scrubjay_core::idle::{DiskView, IdlePolicy, Observed, Slowdown, Stay};
+use scrubjay_core::idle::{DiskView, IdlePolicy, Observed, Sent, Slowdown, Stay};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
@@ -74,12 +74,13 @@ impl Learner<'_> {
             self.outcome.scrub_bytes += turn.size.0 * count;
             self.outcome.used += end.min(until) - now;
             if count > met {
-                self.completed(turn.size, service, now, count - met);
+                self.completed(turn.size, view.sent(), service, now, count - met);
             }
             if met > 0 {
                 self.outcome.collisions += 1;
                 self.arrived(from, until);
-                self.completed(turn.size, service, end - service, 1);
+                let sent = if count > 1 { Sent::Next } else { view.sent() };
+                self.completed(turn.size, sent, service, end - service, 1);
                 return end - until;
             }
             now = end;
@@ -89,8 +90,8 @@ impl Learner<'_> {
     }
 
     /// So many of ours were served, the first of them from `from` on.
-    fn completed(&mut self, size: Bytes, service: Nanos, from: Nanos, count: u64) {
-        self.seen.service.add_run(size, service, from + service, count);
+    fn completed(&mut self, size: Bytes, sent: Sent, service: Nanos, from: Nanos, count: u64) {
+        self.seen.service.add_run(size, sent, service, from + service, count);
         let finished = from + Nanos(service.0 * count);
         self.own = Some((finished, service, size));
         self.policy.learn(finished, &self.seen);

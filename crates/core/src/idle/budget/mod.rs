@@ -31,7 +31,7 @@ mod price;
 mod schedule;
 
 use super::service::{SIZE_MIN, SIZES};
-use super::{DiskView, IdlePolicy, Observed, Setting, Stay, Turn};
+use super::{DiskView, IdlePolicy, Observed, Sent, Setting, Stay, Turn};
 use crate::stats::DurationHistogram;
 use crate::units::{Bytes, Nanos};
 use account::Account;
@@ -105,16 +105,16 @@ impl Budget {
     }
 
     /// The sizes whose requests take no longer than any may, by all that is known.
-    fn sizes<'a>(&self, seen: &'a Observed) -> impl DoubleEndedIterator<Item = Bytes> + use<'a> {
+    fn sizes<'a>(&self, sent: Sent, seen: &'a Observed) -> impl DoubleEndedIterator<Item = Bytes> + use<'a> {
         let limit = self.goal.max.as_secs_f64();
-        SIZES.into_iter().filter(move |&size| seen.service.high(size) <= limit)
+        SIZES.into_iter().filter(move |&size| seen.service.high(size, sent) <= limit)
     }
 
     /// From this age on, in seconds, nobody has come for longer than ever; with debts, that takes an hour.
     fn quiet_from(&self, now: Nanos, seen: &Observed) -> f64 {
         let longest = QUIET_FACTOR * seen.workload.idle.moments().max;
         let least = if self.account.allows(now, 0.0) { QUIET_MIN } else { QUIET_INDEBTED };
-        longest.max(least).max(seen.service.high(SIZE_MIN) / QUIET_SHARE)
+        longest.max(least).max(seen.service.high(SIZE_MIN, Sent::First) / QUIET_SHARE)
     }
 
     /// Nobody has come for longer than ever, or at all: the largest size that is short beside that time; with debts, the
@@ -124,15 +124,15 @@ impl Budget {
         if idle_for <= self.quiet_from(view.now, seen) {
             return None;
         }
-        let is_short = |size: &Bytes| seen.service.high(*size) <= idle_for * QUIET_SHARE;
-        let largest = self.sizes(seen).rfind(is_short)?;
+        let is_short = |size: &Bytes| seen.service.high(*size, view.sent()) <= idle_for * QUIET_SHARE;
+        let largest = self.sizes(view.sent(), seen).rfind(is_short)?;
         Some(if self.account.allows(view.now, 0.0) { largest } else { SIZE_MIN })
     }
 
     /// What a request can cost all together that is met at an age, in seconds: as much as usual at this age, or as the most who
     /// came together of late; but that shall not take more than a share of what was earned, or one burst would end the scrub.
-    fn cost(&self, size: Bytes, age: f64, seen: &Observed) -> f64 {
-        let service = seen.service.high(size);
+    fn cost(&self, size: Bytes, sent: Sent, age: f64, seen: &Observed) -> f64 {
+        let service = seen.service.high(size, sent);
         let all = |behind: f64| service * (self.calibration.factor() * behind).max(1.0);
         let followers = &seen.workload.followers;
         all(followers.behind(age, service))
@@ -140,24 +140,24 @@ impl Budget {
     }
 
     /// The largest size up to `size` that the account can pay for.
-    fn affordable(&self, size: Bytes, now: Nanos, age: f64, seen: &Observed) -> Option<Bytes> {
+    fn affordable(&self, size: Bytes, view: &DiskView, age: f64, seen: &Observed) -> Option<Bytes> {
         let smaller = SIZES.into_iter().rev().filter(|&one| one <= size);
-        smaller.into_iter().find(|&one| self.account.allows(now, self.cost(one, age, seen)))
+        smaller.into_iter().find(|&one| self.account.allows(view.now, self.cost(one, view.sent(), age, seen)))
     }
 
     /// This disk cannot keep the max goal at any size. The smallest must be tried now and then, or it would never be known
     /// that the disk has become faster again.
     fn last_resort(&self, view: &DiskView, seen: &Observed) -> Turn {
-        let wait = seen.service.high(SIZE_MIN).min(self.goal.max.as_secs_f64()) / LAST_RESORT_SHARE;
+        let wait = seen.service.high(SIZE_MIN, view.sent()).min(self.goal.max.as_secs_f64()) / LAST_RESORT_SHARE;
         let wait = Nanos::from_secs_f64(wait);
         Turn { not_before: view.ready_after(wait).max(view.own_finished.saturating_add(wait)), size: SIZE_MIN }
     }
 
     /// What the plan says now.
     fn planned(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Turn {
-        let Act { request, until } = self.schedule.at(idle_for, seen.workload.intervals);
-        if let Some(request) = request {
-            return Turn { not_before: view.ready_after(Nanos::ZERO).max(view.own_finished), size: request.size };
+        let Act { size, until } = self.schedule.at(idle_for, seen.workload.intervals, view.sent());
+        if let Some(size) = size {
+            return Turn { not_before: view.ready_after(Nanos::ZERO).max(view.own_finished), size };
         }
         // A nanosecond more: at that moment the age must be in the next part.
         let until = until.min(idle_for + LOOK_AGAIN.as_secs_f64());
@@ -167,30 +167,35 @@ impl Budget {
 
     /// The age, in seconds, from which on one of the first few requests may be sent whatever the plan says.
     fn tries_from(&self, now: Nanos, seen: &Observed) -> Option<f64> {
-        let age = seen.service.high(SIZE_MIN) / TRIES_SHARE;
-        let is_try = seen.service.completions() < TRIES && seen.service.high(SIZE_MIN) <= self.goal.max.as_secs_f64();
-        (is_try && self.account.allows(now, self.cost(SIZE_MIN, age, seen))).then_some(age)
+        let service = seen.service.high(SIZE_MIN, Sent::First);
+        let age = service / TRIES_SHARE;
+        let is_try = seen.service.completions() < TRIES && service <= self.goal.max.as_secs_f64();
+        (is_try && self.account.allows(now, self.cost(SIZE_MIN, Sent::First, age, seen))).then_some(age)
     }
 
     /// Now and then the next size up, if it is not known: by a cautious guess it never looks worth it.
-    fn trial(&self, size: Bytes, seen: &Observed) -> Option<Bytes> {
+    fn trial(&self, size: Bytes, sent: Sent, seen: &Observed) -> Option<Bytes> {
         let is_trial = seen.service.completions().is_multiple_of(TRIAL_EVERY);
         let limit = self.goal.max.as_secs_f64();
-        seen.service.unknown_above(size).filter(|&size| is_trial && seen.service.mean(size) <= limit)
+        seen.service.unknown_above(size, sent).filter(|&size| is_trial && seen.service.of(size, sent).mean <= limit)
     }
 
     /// Makes a new plan of what has been seen.
     fn solve(&mut self, seen: &Observed) {
-        let request = |size| Request { size, service: seen.service.mean(size).max(1e-6) };
-        let requests: Vec<Request> = self.sizes(seen).map(request).collect();
+        let limit = self.goal.max.as_secs_f64();
+        let services = |size| [Sent::First, Sent::Next].map(|sent| seen.service.of(size, sent));
+        let requests = SIZES.map(|size| Request {
+            size,
+            services: services(size).map(|service| Some(service).filter(|service| service.high <= limit)),
+        });
         self.idle = seen.workload.idle.moments().sum;
         let behind = |age, service| seen.workload.followers.behind(age, service);
-        self.schedule = Schedule::new(Ages::new(&seen.workload.idle), requests, self.schedule.level(), behind);
+        self.schedule = Schedule::new(Ages::new(&seen.workload.idle), requests.to_vec(), self.schedule.level(), behind);
         self.spend(seen);
         let cautious = seen.workload.requests < REQUESTS_MIN;
         self.setting = Setting { in_idle_only: true, cautious, ..self.setting };
-        if let Some((wait, request, duty)) = self.schedule.summary() {
-            self.setting = Setting { wait: Nanos::from_secs_f64(wait), size: request.size, duty, ..self.setting };
+        if let Some((wait, size, duty)) = self.schedule.summary() {
+            self.setting = Setting { wait: Nanos::from_secs_f64(wait), size, duty, ..self.setting };
             // What is to be left depends on the size.
             self.spend(seen);
         }
@@ -198,7 +203,7 @@ impl Budget {
 
     /// Plans for what may be spent now.
     fn spend(&mut self, seen: &Observed) {
-        let rate = self.account.rate(self.cost(self.setting.size, self.setting.wait.as_secs_f64(), seen));
+        let rate = self.account.rate(self.cost(self.setting.size, Sent::First, self.setting.wait.as_secs_f64(), seen));
         let imagined = self.goal.mean.as_secs_f64() * REQUESTS_IMAGINED;
         let factor = self.calibration.factor();
         let target = (rate * self.idle + imagined) / factor;
@@ -218,13 +223,13 @@ impl IdlePolicy for Budget {
     }
 
     fn turn(&self, view: &DiskView, seen: &Observed) -> Turn {
-        let Some(largest) = self.sizes(seen).next_back() else { return self.last_resort(view, seen) };
+        let Some(largest) = self.sizes(view.sent(), seen).next_back() else { return self.last_resort(view, seen) };
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
         let planned = self.planned(view, idle_for, seen);
         // What was chosen may have become too long since.
         let size = planned.size.min(largest);
-        let size = self.trial(size, seen).unwrap_or(size);
-        let turn = match self.affordable(size, view.now, idle_for, seen) {
+        let size = self.trial(size, view.sent(), seen).unwrap_or(size);
+        let turn = match self.affordable(size, view, idle_for, seen) {
             Some(size) => Turn { size, ..planned },
             None => Turn { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
         };
@@ -248,12 +253,14 @@ impl IdlePolicy for Budget {
     }
 
     fn stays(&self, turn: Turn, view: &DiskView, seen: &Observed) -> Stay {
-        let Some(largest) = self.sizes(seen).next_back() else { return Stay { until: Nanos::MAX, requests: 1 } };
+        let Some(largest) = self.sizes(view.sent(), seen).next_back() else {
+            return Stay { until: Nanos::MAX, requests: 1 };
+        };
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
         // The age at which the plan, or what is sent when nobody has come for longer than ever, may be another.
-        let Act { until, request } = self.schedule.at(idle_for, seen.workload.intervals);
+        let Act { until, size } = self.schedule.at(idle_for, seen.workload.intervals, view.sent());
         let quiet = QUIET_FACTOR * seen.workload.idle.moments().max;
-        let quieter = SIZES.into_iter().map(|size| seen.service.high(size) / QUIET_SHARE).chain([
+        let quieter = SIZES.into_iter().map(|size| seen.service.high(size, view.sent()) / QUIET_SHARE).chain([
             quiet,
             QUIET_MIN,
             QUIET_INDEBTED,
@@ -261,14 +268,15 @@ impl IdlePolicy for Budget {
         let until = quieter.filter(|&age| age > idle_for).fold(until, f64::min);
         let until = view.idle_since.saturating_add(Nanos::from_secs_f64(until));
         let completions = seen.service.completions();
-        let size = request.map_or(SIZE_MIN, |request| request.size.min(largest));
-        let trial = match seen.service.unknown_above(size) {
+        let size = size.map_or(SIZE_MIN, |size| size.min(largest));
+        let trial = match seen.service.unknown_above(size, Sent::Next) {
             Some(_) => TRIAL_EVERY - completions % TRIAL_EVERY,
             None => u64::MAX,
         };
         let is_trial = trial == TRIAL_EVERY;
         let solved = grown(self.solved_at.1, u64::MAX).saturating_sub(completions);
-        let is_learning = is_trial || self.account.is_fading() || !seen.service.is_known(turn.size);
+        let is_learning = is_trial || self.account.is_fading() || !seen.service.is_known(turn.size, Sent::Next);
+        let is_learning = is_learning || view.sent() == Sent::First;
         let requests = if is_learning { 1 } else { trial.min(solved).max(1) };
         Stay { until: until.min(seen.service.fresh_until()), requests }
     }
@@ -282,7 +290,8 @@ impl IdlePolicy for Budget {
             // The one that ended has the number of those before it.
             let foreseen = self.schedule.rest(workload.idle_last.as_secs_f64(), self.intervals);
             let ended = workload.intervals - self.intervals;
-            let (service, wait) = (seen.service.mean(self.setting.size), self.setting.wait.as_secs_f64());
+            let first = seen.service.of(self.setting.size, Sent::First).mean;
+            let (service, wait) = (first, self.setting.wait.as_secs_f64());
             let usual = 0.5 * service * workload.followers.behind(wait, service);
             self.calibration.update(ended as f64 * foreseen, slowdown.lost().as_secs_f64(), usual);
             self.price.update(ended, seen.service.bytes().0, workload.requests);
@@ -317,7 +326,7 @@ mod tests {
         }
         for size in SIZES {
             let service = 3.7e-3 + 11.07e-3 * size.as_mib_f64();
-            (0..50).for_each(|_| seen.service.add(size, Nanos::from_secs_f64(service), Nanos::ZERO));
+            (0..50).for_each(|_| seen.service.add(size, Sent::Next, Nanos::from_secs_f64(service), Nanos::ZERO));
         }
         seen
     }
@@ -357,7 +366,8 @@ mod tests {
         // Quantiles of an exponential distribution with a mean of 50 ms: age says nothing, so any ages will do, and small
         // requests cost least.
         let setting = solved(1, seen((1..1000).map(|i| -0.05 * (i as f64 / 1000.0).ln()), 1));
-        assert!(setting.size <= Bytes::kib(512) && setting.duty < 0.5, "{setting:?}");
+        let reached = (-setting.wait.as_secs_f64() / 0.05).exp();
+        assert!(setting.size <= Bytes::kib(512) && setting.duty * reached < 0.5, "{setting:?}");
     }
 
     #[test]
@@ -409,11 +419,11 @@ mod tests {
         let view = idle_for(500);
         let before = budget.turn(&view, &seen).size;
         assert!(before >= Bytes::mib(1));
-        (0..8).for_each(|_| seen.service.add(before, Nanos::from_millis(300), Nanos::ZERO));
+        (0..8).for_each(|_| seen.service.add(before, Sent::Next, Nanos::from_millis(300), Nanos::ZERO));
         let after = budget.turn(&view, &seen).size;
-        assert!(after < before && seen.service.high(after) <= 0.05, "{before} {after}");
+        assert!(after < before && seen.service.high(after, Sent::Next) <= 0.05, "{before} {after}");
         for size in SIZES {
-            (0..200).for_each(|_| seen.service.add(size, Nanos::from_millis(400), Nanos::ZERO));
+            (0..200).for_each(|_| seen.service.add(size, Sent::Next, Nanos::from_millis(400), Nanos::ZERO));
         }
         budget.learn(Nanos::ZERO, &seen);
         let turn = budget.turn(&view, &seen);

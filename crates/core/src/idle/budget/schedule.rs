@@ -6,6 +6,9 @@
 //! it costs is found from the oldest age backwards: at each age the best of nothing, or of a size and what is best at the
 //! age at which it ends.
 //!
+//! The first request of an interval pays for a seek, those that follow it do not: so there are two plans, one for an interval in
+//! which nothing was sent yet, which goes on with the other.
+//!
 //! It is the *end* of a request that meets an arrival: where intervals end at 50 ms, a request of 10 ms must not be sent
 //! from 40 ms on, though nothing ever ends there.
 //!
@@ -14,6 +17,8 @@
 //! made at once; between two of them intervals take turns, so that any amount can be spent.
 
 use super::ages::{Ages, PARTS, Weighted};
+use crate::idle::Sent;
+use crate::idle::service::{Case, Service};
 use crate::units::Bytes;
 
 /// The ladder of prices: from so many bytes for a second of delay, to 2^50 times that, in so many steps for each doubling; at
@@ -37,15 +42,15 @@ const GOLDEN: f64 = 0.618_033_988_749_894_9;
 pub(super) struct Request {
     /// Its size.
     pub(super) size: Bytes,
-    /// How long it takes, in seconds.
-    pub(super) service: f64,
+    /// How long it takes, the first one of an interval and one that follows another; none: it must not be sent.
+    pub(super) services: [Option<Service>; 2],
 }
 
 /// What to do from an age on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Act {
-    /// This, again and again; or nothing.
-    pub(super) request: Option<Request>,
+    /// A request of this size, again and again if it is not the first; or nothing.
+    pub(super) size: Option<Bytes>,
     /// Until this age, in seconds; it may be infinite.
     pub(super) until: f64,
 }
@@ -57,14 +62,31 @@ pub(super) struct Schedule {
     /// The first part of the ages from [`LONG`] on.
     long: usize,
     requests: Vec<Request>,
-    /// By request: the ends of intervals, each counted as often as somebody loses what its request costs.
-    ends: Vec<Weighted>,
-    /// By cell and request; none for the last cell, in which nothing is sent.
-    outcomes: Vec<Outcome>,
+    /// For the first request of an interval, and for those that follow it.
+    sides: [Side; 2],
     /// By rung of the ladder; made when they are needed.
     plans: Vec<Option<Plan>>,
     /// Where on the ladder what may be spent is spent: intervals take turns between the plans of the two rungs next to it.
     level: f64,
+}
+
+/// What can be sent.
+#[derive(Clone, Debug)]
+struct Side {
+    choices: Vec<Choice>,
+    /// By cell and choice; none for the last cell, in which nothing is sent.
+    outcomes: Vec<Outcome>,
+}
+
+/// A request that may be sent.
+#[derive(Clone, Debug)]
+struct Choice {
+    /// Of the requests.
+    index: u8,
+    bytes: f64,
+    service: Service,
+    /// The ends of intervals, each counted as often as somebody loses what the request costs.
+    ends: Weighted,
 }
 
 /// What to do at one price.
@@ -72,16 +94,23 @@ pub(super) struct Schedule {
 struct Plan {
     /// In bytes for a second of delay.
     price: f64,
-    /// By cell, for a request that is sent anywhere in it: an index of the requests, or [`NOTHING`].
+    /// For the first request of an interval, and for those that follow it.
+    sides: [Acts; 2],
+    /// By cell: how long whoever ends an interval there and those behind are expected to wait together, in seconds.
+    rests: Vec<f64>,
+    /// How long those who end all intervals wait together, in seconds.
+    spent: f64,
+}
+
+/// What to send.
+#[derive(Clone, Debug)]
+struct Acts {
+    /// By cell, for a request that is sent anywhere in it: an index of the choices, or [`NOTHING`].
     acts: Vec<u8>,
     /// By part of a cell: who comes at the same age in each interval is not spread over a cell. Made when the plan is used.
     turns: Vec<Turn>,
     /// By cell, from its middle on: what is read less what it costs. One more than there are cells.
     values: Vec<f64>,
-    /// By cell: how long whoever ends an interval there and those behind are expected to wait together, in seconds.
-    rests: Vec<f64>,
-    /// How long those who end all intervals wait together, in seconds.
-    spent: f64,
 }
 
 /// What to do in a part of a cell.
@@ -124,11 +153,9 @@ impl Schedule {
     /// takes so many.
     /// Near `level` is where to look first for what to spend.
     pub(super) fn new(ages: Ages, requests: Vec<Request>, level: f64, behind: impl Fn(f64, f64) -> f64) -> Schedule {
-        let ends: Vec<Weighted> =
-            requests.iter().map(|request| ages.weighted(|age| behind(age, request.service))).collect();
-        let outcomes = outcomes(&ages, &requests, &ends);
+        let sides = [Sent::First, Sent::Next].map(|sent| Side::new(&ages, &requests, sent, &behind));
         let long = ages.part_of(LONG);
-        let mut schedule = Schedule { ages, long, requests, ends, outcomes, plans: vec![None; RUNGS], level };
+        let mut schedule = Schedule { ages, long, requests, sides, plans: vec![None; RUNGS], level };
         schedule.plan(RUNGS - 1);
         schedule
     }
@@ -168,9 +195,10 @@ impl Schedule {
         self.level = self.level.max(level_min);
         for rung in [self.level.floor(), self.level.ceil()] {
             self.plan(rung as usize);
-            let Schedule { ages, requests, ends, plans, .. } = self;
-            if let Some(plan) = plans[rung as usize].as_mut().filter(|plan| plan.turns.is_empty()) {
-                plan.refine(ages, requests, ends);
+            let Schedule { ages, sides, plans, .. } = self;
+            if let Some(plan) = plans[rung as usize].as_mut().filter(|plan| plan.sides[0].turns.is_empty()) {
+                let [first, next] = [Sent::First, Sent::Next].map(|sent| plan.refined(ages, sides, sent));
+                [plan.sides[0].turns, plan.sides[1].turns] = [first, next];
             }
         }
     }
@@ -179,9 +207,9 @@ impl Schedule {
         self.plans[rung].get_or_insert_with(|| {
             let is_last = rung + 1 == RUNGS;
             let price = if is_last { f64::INFINITY } else { PRICE_MIN * 2f64.powf(rung as f64 / STEPS as f64) };
-            match &self.requests[..] {
-                [_, ..] if !is_last => Plan::new(&self.ages, &self.requests, &self.ends, &self.outcomes, price),
-                _ => Plan::nothing(self.ages.cells().len(), price),
+            match is_last {
+                false => Plan::new(&self.ages, &self.sides, price),
+                true => Plan::nothing(self.ages.cells().len(), price),
             }
         })
     }
@@ -195,16 +223,18 @@ impl Schedule {
     }
 
     /// What to do at an age of the interval of this number.
-    pub(super) fn at(&self, age: f64, interval: u64) -> Act {
-        let never = Act { request: None, until: f64::INFINITY };
+    pub(super) fn at(&self, age: f64, interval: u64, sent: Sent) -> Act {
+        let never = Act { size: None, until: f64::INFINITY };
         let part = self.ages.part_of(age);
-        let Some(plan) = self.plan_of(interval, part).filter(|plan| !plan.turns.is_empty()) else { return never };
+        let plan = self.plan_of(interval, part).map(|plan| &plan.sides[sent as usize]);
+        let Some(plan) = plan.filter(|plan| !plan.turns.is_empty()) else { return never };
         let Turn { act, until } = plan.turns[part];
         let is_shared = part >= self.long && self.level.fract() > 0.0;
         let until = if is_shared { until.min(part as u16 + 1) } else { until.min(self.long.max(part + 1) as u16) };
         let last = usize::from(until) >= plan.turns.len();
         let until = if last { f64::INFINITY } else { self.ages.part_start(usize::from(until)) };
-        Act { request: self.requests.get(usize::from(act)).copied(), until }
+        let choice = self.sides[sent as usize].choices.get(usize::from(act));
+        Act { size: choice.map(|choice| self.requests[usize::from(choice.index)].size), until }
     }
 
     /// How long those who come at `age` of the interval of this number are expected to wait together, in seconds.
@@ -212,29 +242,34 @@ impl Schedule {
         self.plan_of(interval, self.ages.part_of(age)).map_or(0.0, |plan| plan.rests[self.ages.cell_of(age)])
     }
 
-    /// The first age at which something may be sent, what is sent for most of the time, and in which share of it, if
-    /// anything ever is.
-    pub(super) fn summary(&self) -> Option<(f64, Request, f64)> {
-        let sides = [(self.level.floor(), 1.0 - self.level.fract()), (self.level.ceil(), self.level.fract())];
+    /// The first age at which something may be sent, the size that is sent for most of the time, and in which share of it
+    /// anything is, if anything ever is.
+    pub(super) fn summary(&self) -> Option<(f64, Bytes, f64)> {
+        let levels = [(self.level.floor(), 1.0 - self.level.fract()), (self.level.ceil(), self.level.fract())];
         let mut times = vec![0.0; self.requests.len()];
         let (mut first, mut time) = (None, 0.0);
         for (index, cell) in self.ages.cells().iter().enumerate() {
             let mut is_used = false;
-            for (level, share) in sides.into_iter().filter(|&(_, share)| share > 0.0) {
-                let act = self.plans.get(level as usize)?.as_ref()?.acts[index];
-                if let Some(sum) = times.get_mut(usize::from(act)) {
-                    *sum += cell.time_seen * share;
+            for (level, share) in levels.into_iter().filter(|&(_, share)| share > 0.0) {
+                let plan = self.plans.get(level as usize)?.as_ref()?;
+                let of = |side: usize| self.sides[side].choices.get(usize::from(plan.sides[side].acts[index]));
+                if of(Sent::First as usize).is_some() {
+                    first.get_or_insert(cell.start);
+                }
+                // What follows, if anything does.
+                let choice = of(Sent::Next as usize).or(of(Sent::First as usize));
+                if let Some(choice) = choice.filter(|_| first.is_some()) {
+                    times[usize::from(choice.index)] += cell.time_seen * share;
                     is_used = true;
                 }
             }
             if is_used {
-                first.get_or_insert(cell.start);
                 time += cell.time_seen;
             }
         }
         let most = (0..times.len()).max_by(|&one, &two| times[one].total_cmp(&times[two]))?;
         let share = if time > 0.0 { times.iter().sum::<f64>() / time } else { 1.0 };
-        Some((first?, self.requests[most], share))
+        Some((first?, self.requests[most].size, share))
     }
 }
 
@@ -255,124 +290,192 @@ fn place(ages: &Ages, age: f64) -> Place {
     Place { cell, share: ((age - near) / (far - near)).clamp(0.0, 1.0) }
 }
 
-/// By cell and request.
-fn outcomes(ages: &Ages, requests: &[Request], ends: &[Weighted]) -> Vec<Outcome> {
-    let cells = ages.cells();
-    let mut outcomes = Vec::with_capacity(cells.len() * requests.len());
-    // Nothing is known of ages beyond the last cell.
-    for cell in 0..cells.len().saturating_sub(1) {
+impl Side {
+    fn new(ages: &Ages, requests: &[Request], sent: Sent, behind: &impl Fn(f64, f64) -> f64) -> Side {
+        let choices = (0..).zip(requests).filter_map(|(index, request)| {
+            let service = request.services[sent as usize]?;
+            let ends = ages.weighted(|age| behind(age, service.mean));
+            Some(Choice { index, bytes: request.size.0 as f64, service, ends })
+        });
+        let choices: Vec<Choice> = choices.collect();
+        // Nothing is known of ages beyond the last cell.
+        let cells = 0..ages.cells().len().saturating_sub(1);
+        let of = |cell| choices.iter().map(move |choice| Outcome::of(ages, cell, choice, sent));
+        Side { outcomes: cells.flat_map(of).collect(), choices }
+    }
+
+    /// Of the choices in a cell.
+    fn outcomes(&self, cell: usize) -> &[Outcome] {
+        &self.outcomes[cell * self.choices.len()..][..self.choices.len()]
+    }
+
+    /// What becomes of a choice in a cell, if one is made.
+    fn outcome(&self, cell: usize, act: u8) -> Option<(&Choice, &Outcome)> {
+        Some((self.choices.get(usize::from(act))?, &self.outcomes(cell)[usize::from(act)]))
+    }
+}
+
+impl Choice {
+    /// What is lost when it is sent at an age, summed up over all intervals.
+    fn cost(&self, ages: &Ages, age: f64) -> f64 {
+        let cost = |case: Case| case.share * ages.rest(&self.ends, age, case.service);
+        self.service.cases.into_iter().filter(|case| case.share > 0.0).map(cost).sum()
+    }
+
+    /// What one who meets it loses on average, wherever in it he comes: longer ones are met more often.
+    fn rest(&self) -> f64 {
+        let moment =
+            |power: i32| -> f64 { self.service.cases.iter().map(|case| case.share * case.service.powi(power)).sum() };
+        0.5 * moment(2) / moment(1)
+    }
+}
+
+impl Outcome {
+    fn of(ages: &Ages, cell: usize, choice: &Choice, sent: Sent) -> Outcome {
+        let cells = ages.cells();
         let (start, width) = (cells[cell].start, cells[cell + 1].start - cells[cell].start);
         let next = Place { cell: cell + 1, share: 0.0 };
-        for (request, ends) in requests.iter().zip(ends) {
-            let (bytes, service) = (request.size.0 as f64 * ages.reach(middle(ages, cell)), request.service);
-            outcomes.push(if service < width {
-                // As many as there is room for; who ends an interval meets one of them, on average in its middle.
-                let ended = ages.reach(start) - ages.reach(start + width);
-                let cost = ended * ends.weight(cell) * service / 2.0;
-                Outcome { gain: bytes * width / service, cost, then: next }
-            } else {
-                let costs = PLACES.map(|place| ages.rest(ends, start + place * width, service));
-                let cost = costs.iter().sum::<f64>() / PLACES.len() as f64;
-                let then = place(ages, middle(ages, cell) + service);
-                Outcome { gain: bytes, cost, then: if then.cell > cell { then } else { next } }
-            });
+        let (bytes, service) = (choice.bytes * ages.reach(middle(ages, cell)), choice.service.mean);
+        if sent == Sent::Next && service < width {
+            // As many as there is room for; who ends an interval meets one of them.
+            let ended = ages.reach(start) - ages.reach(start + width);
+            let cost = ended * choice.ends.weight(cell) * choice.rest();
+            return Outcome { gain: bytes * width / service, cost, then: next };
         }
+        let costs = PLACES.map(|place| choice.cost(ages, start + place * width));
+        let cost = costs.iter().sum::<f64>() / PLACES.len() as f64;
+        let then = place(ages, middle(ages, cell) + service);
+        // One that follows another makes way, or it would follow itself for ever.
+        let then = if sent == Sent::First || then.cell > cell { then } else { next };
+        Outcome { gain: bytes, cost, then }
     }
-    outcomes
+}
+
+impl Acts {
+    fn nothing(cells: usize) -> Acts {
+        Acts { acts: vec![NOTHING; cells], turns: Vec::new(), values: vec![0.0; cells + 1] }
+    }
+
+    /// What is best from an age on.
+    fn value(&self, ages: &Ages, age: f64) -> f64 {
+        place(ages, age).of(|cell| self.values[cell])
+    }
 }
 
 impl Plan {
     fn nothing(cells: usize, price: f64) -> Plan {
-        let (acts, turns) = (vec![NOTHING; cells], Vec::new());
-        Plan { price, acts, turns, values: vec![0.0; cells + 1], rests: vec![0.0; cells], spent: 0.0 }
+        let sides = [Acts::nothing(cells), Acts::nothing(cells)];
+        Plan { price, sides, rests: vec![0.0; cells], spent: 0.0 }
     }
 
-    /// Finds what is best in each part of a cell.
-    fn refine(&mut self, ages: &Ages, requests: &[Request], ends: &[Weighted]) {
+    /// What is best in each part of a cell.
+    fn refined(&self, ages: &Ages, sides: &[Side; 2], sent: Sent) -> Vec<Turn> {
+        let (Side { choices, .. }, acts) = (&sides[sent as usize], &self.sides[sent as usize].acts);
         let last = PARTS * (ages.cells().len() - 1);
-        let longest = requests.iter().map(|request| request.service).fold(0.0, f64::max);
+        let longest = choices.iter().map(|choice| choice.service.mean).fold(0.0, f64::max);
         let mut turn = Turn { act: NOTHING, until: last as u16 + PARTS as u16 };
-        self.turns = vec![turn; usize::from(turn.until)];
+        let mut turns = vec![turn; usize::from(turn.until)];
         for part in (0..last).rev().filter(|_| self.price.is_finite()) {
             let (from, to) = (ages.part_start(part), ages.part_start(part + 1));
             // Where a request is short beside a part, or cells around do the same, so does each part.
             let cell = part / PARTS;
-            let here = self.acts[cell];
-            let is_alike = self.acts[cell.saturating_sub(1)..=cell + 1].iter().all(|&act| act == here);
+            let here = acts[cell];
+            let is_alike = acts[cell.saturating_sub(1)..=cell + 1].iter().all(|&act| act == here);
             let act = match is_alike || to - from > longest {
                 true => here,
-                false => self.best(ages, requests, ends, 0.5 * (from + to)),
+                false => self.best(ages, choices, sent, 0.5 * (from + to)),
             };
             if act != turn.act {
                 turn = Turn { act, until: part as u16 + 1 };
             }
-            self.turns[part] = turn;
+            turns[part] = turn;
         }
+        turns
     }
 
-    /// The best at an age: an index of the requests, or [`NOTHING`] until the next cell begins.
-    fn best(&self, ages: &Ages, requests: &[Request], ends: &[Weighted], age: f64) -> u8 {
-        let value = |age| place(ages, age).of(|cell| self.values[cell]);
+    /// The best at an age: an index of the choices, or [`NOTHING`] until the next cell begins.
+    fn best(&self, ages: &Ages, choices: &[Choice], sent: Sent, age: f64) -> u8 {
+        let [mine, then] = [&self.sides[sent as usize], &self.sides[Sent::Next as usize]];
         let next = ages.cells()[ages.cell_of(age) + 1].start;
-        let (reach, mut best) = (ages.reach(age), (value(next), NOTHING));
-        for (index, request) in requests.iter().enumerate() {
-            let cost = ages.rest(&ends[index], age, request.service);
-            let worth = request.size.0 as f64 * reach - self.price * cost + value(age + request.service);
+        let (reach, mut best) = (ages.reach(age), (mine.value(ages, next), NOTHING));
+        for (index, choice) in (0..).zip(choices) {
+            let cost = choice.cost(ages, age);
+            let worth = choice.bytes * reach - self.price * cost + then.value(ages, age + choice.service.mean);
             if worth > best.0 {
-                best = (worth, index as u8);
+                best = (worth, index);
             }
         }
         best.1
     }
 
     /// What reads most at a price.
-    fn new(ages: &Ages, requests: &[Request], ends: &[Weighted], outcomes: &[Outcome], price: f64) -> Plan {
-        let inner = outcomes.len() / requests.len();
+    fn new(ages: &Ages, sides: &[Side; 2], price: f64) -> Plan {
+        let inner = ages.cells().len().saturating_sub(1);
         let mut plan = Plan::nothing(inner + 1, price);
         // From each cell's middle on.
-        let mut spent = vec![0.0; inner + 2];
+        let mut spent = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
         for cell in (0..inner).rev() {
-            (plan.values[cell], spent[cell]) = (plan.values[cell + 1], spent[cell + 1]);
-            for (index, outcome) in outcomes[cell * requests.len()..][..requests.len()].iter().enumerate() {
-                let value = outcome.gain - price * outcome.cost + outcome.then.of(|cell| plan.values[cell]);
-                if value > plan.values[cell] {
-                    plan.values[cell] = value;
-                    spent[cell] = outcome.cost + outcome.then.of(|cell| spent[cell]);
-                    plan.acts[cell] = index as u8;
+            // The first one is followed by others, perhaps in the same cell: these are chosen before it.
+            for side in [Sent::Next as usize, Sent::First as usize] {
+                let mut best = (plan.sides[side].values[cell + 1], spent[side][cell + 1], NOTHING);
+                let then = &plan.sides[Sent::Next as usize].values;
+                for (index, outcome) in (0..).zip(sides[side].outcomes(cell)) {
+                    let value = outcome.gain - price * outcome.cost + outcome.then.of(|cell| then[cell]);
+                    if value > best.0 {
+                        let lost = outcome.cost + outcome.then.of(|cell| spent[Sent::Next as usize][cell]);
+                        best = (value, lost, index);
+                    }
                 }
+                (plan.sides[side].values[cell], spent[side][cell], plan.sides[side].acts[cell]) = best;
             }
         }
-        plan.spent = spent[0];
-        plan.foresee(ages, requests, ends, outcomes);
+        plan.spent = spent[Sent::First as usize][0];
+        plan.foresee(ages, sides);
         plan
     }
 
     /// Who will have to wait for how long.
-    fn foresee(&mut self, ages: &Ages, requests: &[Request], ends: &[Weighted], outcomes: &[Outcome]) {
-        let inner = outcomes.len() / requests.len();
-        // In which share of the intervals that become so old the plan decides in the middle of a cell.
-        let mut shares = vec![0.0; inner + 2];
-        shares[0] = 1.0;
+    fn foresee(&mut self, ages: &Ages, sides: &[Side; 2]) {
+        let inner = ages.cells().len().saturating_sub(1);
+        // In which share of the intervals that become so old the plan decides in the middle of a cell: about the first one,
+        // or about one that follows.
+        let mut shares = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
+        shares[Sent::First as usize][0] = 1.0;
         for cell in 0..inner {
-            let (here, share) = (middle(ages, cell), shares[cell]);
-            let Some(request) = requests.get(usize::from(self.acts[cell])) else {
-                shares[cell + 1] += share;
-                continue;
-            };
-            let Place { cell: then, share: far } = outcomes[cell * requests.len() + usize::from(self.acts[cell])].then;
-            shares[then] += share * (1.0 - far);
-            shares[then + 1] += share * far;
-            let end = here + request.service;
-            let ends = &ends[usize::from(self.acts[cell])];
-            if request.service < ages.cells()[cell + 1].start - ages.cells()[cell].start {
-                self.rests[cell] += share * ends.weight(cell) * request.service / 2.0;
-                continue;
+            for sent in [Sent::First, Sent::Next] {
+                let share = shares[sent as usize][cell];
+                let act = self.sides[sent as usize].acts[cell];
+                let Some((choice, outcome)) = sides[sent as usize].outcome(cell, act) else {
+                    shares[sent as usize][cell + 1] += share;
+                    continue;
+                };
+                let Place { cell: then, share: far } = outcome.then;
+                shares[Sent::Next as usize][then] += share * (1.0 - far);
+                shares[Sent::Next as usize][then + 1] += share * far;
+                self.foresee_one(ages, cell, share, choice, sent);
             }
-            // Those in the first half of the cell came before.
-            self.rests[cell] += 0.5 * share * ends.weight(cell) * request.service;
-            let met = (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
-            met.for_each(|(cell, middle)| self.rests[cell] += share * ends.weight(cell) * (end - middle));
         }
+    }
+
+    /// The same for a choice that is made in a cell, in a share of the intervals.
+    fn foresee_one(&mut self, ages: &Ages, cell: usize, share: f64, choice: &Choice, sent: Sent) {
+        let (cells, inner) = (ages.cells(), ages.cells().len() - 1);
+        let service = choice.service.mean;
+        let width = cells[cell + 1].start - cells[cell].start;
+        if service < width && sent == Sent::Next {
+            self.rests[cell] += share * choice.ends.weight(cell) * choice.rest();
+            return;
+        }
+        if service < width {
+            // Only those few meet it who come in these seconds.
+            self.rests[cell] += share * choice.ends.weight(cell) * choice.rest() * service / width;
+            return;
+        }
+        let end = middle(ages, cell) + service;
+        // Those in the first half of the cell came before.
+        self.rests[cell] += 0.5 * share * choice.ends.weight(cell) * service;
+        let met = (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
+        met.for_each(|(cell, middle)| self.rests[cell] += share * choice.ends.weight(cell) * (end - middle));
     }
 }
 
@@ -387,9 +490,14 @@ mod tests {
     const GOAL: f64 = 1e-3;
     const INTERVALS: usize = 2000;
 
+    fn service(size: Bytes) -> Service {
+        let seconds = 0.6e-3 + 10e-3 * size.as_mib_f64();
+        Service::steady(seconds, seconds)
+    }
+
     /// A disk that reads 100 MiB a second.
     fn requests() -> Vec<Request> {
-        SIZES.map(|size| Request { size, service: 0.6e-3 + 10e-3 * size.as_mib_f64() }).to_vec()
+        SIZES.map(|size| Request { size, services: [Some(service(size)); 2] }).to_vec()
     }
 
     /// What each interval loses and reads when the same lengths come again as those that the plan was made of.
@@ -411,15 +519,16 @@ mod tests {
         let mut tried = Tried { lost: 0.0, foreseen: 0.0, mib: 0.0 };
         let share = 1.0 / lengths.len() as f64;
         for (index, &length) in lengths.iter().enumerate() {
-            let (interval, mut age) = (index as u64, 0.0);
+            let (interval, mut age, mut sent) = (index as u64, 0.0, Sent::First);
             while age < length {
-                let Act { request, until } = schedule.at(age, interval);
-                let Some(request) = request else {
+                let Act { size, until } = schedule.at(age, interval, sent);
+                let Some(size) = size else {
                     age = until * (1.0 + 1e-12);
                     continue;
                 };
-                tried.mib += share * request.size.as_mib_f64();
-                age += request.service;
+                tried.mib += share * size.as_mib_f64();
+                age += service(size).mean;
+                sent = Sent::Next;
                 tried.lost += share * (age - length).max(0.0);
             }
             tried.foreseen += share * schedule.rest(length, interval);
