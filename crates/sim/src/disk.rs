@@ -22,7 +22,7 @@ pub struct Disk {
 /// How the time that a disk works for us differs from its model's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unsteady {
-    /// So much more for the first request after a foreground request: the head was elsewhere.
+    /// So much more for a request that does not begin where the last one of all ended.
     pub seek: Nanos,
     /// Each is longer or shorter by a factor up to this, 1 or more.
     pub scatter: f64,
@@ -33,8 +33,8 @@ pub struct Unsteady {
 }
 
 impl Unsteady {
-    fn service(&self, now: Nanos, service: Nanos, is_first: bool, rng: &mut Rng) -> Nanos {
-        let service = service + if is_first { self.seek } else { Nanos::ZERO };
+    fn service(&self, now: Nanos, service: Nanos, is_away: bool, rng: &mut Rng) -> Nanos {
+        let service = service + if is_away { self.seek } else { Nanos::ZERO };
         let scatter = self.scatter.powf(2.0 * rng.uniform() - 1.0);
         let phase = now.as_secs_f64() / self.drift.1.as_secs_f64().max(1e-9) % 2.0;
         let drift = self.drift.0.powf(1.0 - (phase - 1.0).abs());
@@ -86,10 +86,10 @@ impl Disk {
         self.model.service(size)
     }
 
-    /// How long it works on a request of ours that it is given now; is it the first one after a foreground request?
-    pub fn work(&mut self, now: Nanos, size: Bytes, is_first: bool) -> Nanos {
+    /// How long it works on a request of ours that it is given now; is the head elsewhere?
+    pub fn work(&mut self, now: Nanos, size: Bytes, is_away: bool) -> Nanos {
         let service = self.service(size);
-        self.unsteady.as_mut().map_or(service, |(unsteady, rng)| unsteady.service(now, service, is_first, rng))
+        self.unsteady.as_mut().map_or(service, |(unsteady, rng)| unsteady.service(now, service, is_away, rng))
     }
 
     /// Its latent errors: ascending, disjoint, not empty.

@@ -18,7 +18,7 @@ use op::OpAtDisk;
 use scrubjay_core::journal::{Entry, Journal};
 use scrubjay_core::machine::{Event, Machine, Op};
 use scrubjay_core::server::{Request, Server};
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{Nanos, Sector};
 use std::collections::VecDeque;
 
 /// The most operations a machine may have at the disk: above it the machine is broken, not busy.
@@ -64,6 +64,8 @@ pub struct Pump<S: Source> {
     lost_by_last: Nanos,
     /// Did the disk work for us last?
     is_ours_last: bool,
+    /// Where our last request ended.
+    ends_at: Sector,
 }
 
 /// What a run came to.
@@ -101,6 +103,7 @@ impl<S: Source> Pump<S> {
             slowdowns: Vec::new(),
             lost_by_last: Nanos::ZERO,
             is_ours_last: false,
+            ends_at: Sector(0),
         }
     }
 
@@ -189,7 +192,9 @@ impl<S: Source> Pump<S> {
             }
             let Op::Verify { id, range } = op;
             let outcome = self.disk.verify(range);
-            let service = self.disk.work(now, range.bytes(), !self.is_ours_last);
+            let is_away = !self.is_ours_last || range.start != self.ends_at;
+            let service = self.disk.work(now, range.bytes(), is_away);
+            self.ends_at = range.end;
             self.is_ours_last = true;
             let served = self.disk.server().serve(now, service);
             let (started, finished) = (served.started, served.finished);

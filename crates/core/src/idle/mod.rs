@@ -29,7 +29,7 @@ pub use observed::{Observed, Workload};
 pub use pattern::{Growth, IntervalPolicy, Pattern, Played};
 pub use predicted::{Cutoff, Predicted};
 pub use prediction::{Method, Prediction};
-pub use service::{Sent, ServiceTimes};
+pub use service::{Head, ServiceTimes};
 pub use slowdown::Slowdown;
 pub use waiting::Waiting;
 
@@ -54,14 +54,11 @@ pub struct DiskView {
     pub own_service: Nanos,
     /// How long our last request of this idle interval was to be; `None` before the first.
     pub own_size: Option<Bytes>,
+    /// Where the head is for our next request.
+    pub head: Head,
 }
 
 impl DiskView {
-    /// Which request of the idle interval one is that is sent now.
-    pub fn sent(&self) -> Sent {
-        if self.outstanding > 0 || self.own_size.is_none() { Sent::First } else { Sent::Next }
-    }
-
     /// When the disk will have been idle for `wait`.
     fn ready_after(&self, wait: Nanos) -> Nanos {
         if self.outstanding > 0 {

@@ -34,14 +34,13 @@ const PRIOR: Line = Line {
 /// on the side of smaller requests.
 const UNTRIED_MARGIN: f64 = 1.25;
 
-/// Which request of an idle interval. The first one pays for the seek from where the foreground was; those that follow it do
-/// not.
+/// Where a disk's head is when a request of ours is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    /// The first one.
-    First,
-    /// One that follows another.
-    Next,
+pub enum Head {
+    /// Elsewhere: the foreground was at the disk since our last request, or that ended elsewhere. The request pays for a seek.
+    Away,
+    /// Where it begins, as far as is known.
+    There,
 }
 
 /// What is believed of a request of one size. In seconds.
@@ -168,7 +167,7 @@ impl Line {
 
 impl ServiceTimes {
     /// Takes note of one clean completion at `at`. Sizes between two steps count for the nearest one.
-    pub fn add(&mut self, size: Bytes, sent: Sent, service: Nanos, at: Nanos) {
+    pub fn add(&mut self, size: Bytes, head: Head, service: Nanos, at: Nanos) {
         self.latest = self.latest.max(at);
         if size.0 * 4 < SIZE_MIN.0 * 3 {
             return; // the last bit before something already verified: says nothing about the sizes we choose from
@@ -177,14 +176,14 @@ impl ServiceTimes {
         self.bytes += size.0;
         let nearest = SIZES.iter().rposition(|step| size.0 * 4 >= step.0 * 3).unwrap_or(0);
         let scaled = u128::from(service.0.min(SERVICE_MAX.0)) * u128::from(SIZES[nearest].0) / u128::from(size.0);
-        self.windows(sent)[nearest].add((scaled as u64).max(SERVICE_MIN.0), at);
+        self.windows(head)[nearest].add((scaled as u64).max(SERVICE_MIN.0), at);
         self.estimates = self.estimated();
     }
 
-    fn windows(&mut self, sent: Sent) -> &mut [Window; SIZES.len()] {
-        match sent {
-            Sent::First => &mut self.first,
-            Sent::Next => &mut self.next,
+    fn windows(&mut self, head: Head) -> &mut [Window; SIZES.len()] {
+        match head {
+            Head::Away => &mut self.first,
+            Head::There => &mut self.next,
         }
     }
 
@@ -196,7 +195,7 @@ impl ServiceTimes {
             if is_all_known { PRIOR } else { line(if next.iter().any(Option::is_some) { &next } else { &first }) };
         let usual: [Service; SIZES.len()] =
             std::array::from_fn(|step| next[step].unwrap_or_else(|| line.guess(SIZES[step])));
-        // What the first one pays more is the same for all sizes.
+        // The seek is the same for all sizes.
         let more = first.iter().zip(&next).filter_map(|(first, next)| Some(((*first)?.mean - (*next)?.mean).max(0.0)));
         let (count, sum) = more.fold((0.0, 0.0), |sums, one| (sums.0 + 1.0, sums.1 + one));
         let seek = if count > 0.0 { sum / count } else { 0.0 };
@@ -205,10 +204,10 @@ impl ServiceTimes {
 
     /// Takes note of `count` clean completions of one size that took as long, one right after the other, the earliest of
     /// which ended at `at`.
-    pub fn add_run(&mut self, size: Bytes, sent: Sent, service: Nanos, mut at: Nanos, count: u64) {
+    pub fn add_run(&mut self, size: Bytes, head: Head, service: Nanos, mut at: Nanos, count: u64) {
         for left in (1..=count).rev() {
             let step = SIZES.iter().position(|&step| step == size);
-            let window = step.map(|step| &mut self.windows(sent)[step]);
+            let window = step.map(|step| &mut self.windows(head)[step]);
             if let Some(window) = window.filter(|window| window.is_all(service.0, at)) {
                 at += Nanos(service.0 * (left - 1));
                 window.latest = at;
@@ -218,7 +217,7 @@ impl ServiceTimes {
                 self.estimates = self.estimated();
                 return;
             }
-            self.add(size, sent, service, at);
+            self.add(size, head, service, at);
             at += service;
         }
     }
@@ -240,34 +239,34 @@ impl ServiceTimes {
     }
 
     /// Was this size tried of late, often enough?
-    pub(super) fn is_known(&self, size: Bytes, sent: Sent) -> bool {
-        let windows = if sent == Sent::First { &self.first } else { &self.next };
+    pub(super) fn is_known(&self, size: Bytes, head: Head) -> bool {
+        let windows = if head == Head::Away { &self.first } else { &self.next };
         SIZES.iter().position(|&step| step == size).is_some_and(|step| self.fresh(&windows[step]).is_some())
     }
 
-    /// The next size up, if it was not tried of late.
-    pub(super) fn unknown_above(&self, size: Bytes, sent: Sent) -> Option<Bytes> {
+    /// The next size up, if it was not tried of late, or took more than `max` seconds then.
+    pub(super) fn unknown_above(&self, size: Bytes, head: Head, max: f64) -> Option<Bytes> {
         let &above = SIZES.iter().find(|&&step| step > size)?;
-        (!self.is_known(above, sent)).then_some(above)
+        (!self.is_known(above, head) || self.high(above, head) > max).then_some(above)
     }
 
     /// The mean service time of a request of `size` that follows another, in seconds: measured, else by the line through
     /// what was measured.
     pub fn mean(&self, size: Bytes) -> f64 {
-        self.of(size, Sent::Next).mean
+        self.of(size, Head::There).mean
     }
 
     /// What is believed of a request of `size`.
-    pub(super) fn of(&self, size: Bytes, sent: Sent) -> Service {
+    pub(super) fn of(&self, size: Bytes, head: Head) -> Service {
         match SIZES.iter().position(|&step| step == size) {
-            Some(step) if self.completions > 0 => self.estimates[sent as usize][step],
+            Some(step) if self.completions > 0 => self.estimates[head as usize][step],
             _ => line(&self.next.each_ref().map(|window| self.fresh(window))).guess(size),
         }
     }
 
     /// A cautious upper value of it, in seconds.
-    pub(super) fn high(&self, size: Bytes, sent: Sent) -> f64 {
-        self.of(size, sent).high
+    pub(super) fn high(&self, size: Bytes, head: Head) -> f64 {
+        self.of(size, head).high
     }
 
     /// What is known of a size, unless that is long ago.
@@ -303,7 +302,7 @@ mod tests {
 
     fn seen(completions: &[(Bytes, u64)]) -> ServiceTimes {
         let mut times = ServiceTimes::default();
-        completions.iter().for_each(|&(size, micros)| times.add(size, Sent::Next, Nanos(micros * 1000), Nanos::ZERO));
+        completions.iter().for_each(|&(size, micros)| times.add(size, Head::There, Nanos(micros * 1000), Nanos::ZERO));
         times
     }
 
@@ -313,7 +312,7 @@ mod tests {
         let (small, large) = ((Bytes::kib(64), micros(Bytes::kib(64))), (Bytes::mib(1), micros(Bytes::mib(1))));
         let times = seen(&[small, small, large, large]);
         assert!((times.mean(Bytes::mib(4)) - PRIOR.at(Bytes::mib(4))).abs() < 1e-4);
-        assert!(times.high(Bytes::mib(4), Sent::Next) > times.mean(Bytes::mib(4)));
+        assert!(times.high(Bytes::mib(4), Head::There) > times.mean(Bytes::mib(4)));
     }
 
     #[test]
@@ -322,37 +321,37 @@ mod tests {
         for size in SIZES {
             assert!((times.mean(size) / PRIOR.at(size) / 2.0 - 1.0).abs() < 1e-3, "twice as slow at {size}");
         }
-        assert!(times.high(Bytes::mib(1), Sent::Next) > 1.2 * times.mean(Bytes::mib(1)), "a guess");
+        assert!(times.high(Bytes::mib(1), Head::There) > 1.2 * times.mean(Bytes::mib(1)), "a guess");
     }
 
     #[test]
     fn a_disk_that_had_to_spin_up_is_forgiven() {
         let mut times = seen(&[(Bytes::kib(64), 8_000_000)]);
-        assert!(times.high(Bytes::kib(64), Sent::Next) < 0.01, "one completion says nothing");
-        times.add(Bytes::kib(64), Sent::Next, Nanos::from_millis(5), Nanos::ZERO);
-        assert!((times.high(Bytes::kib(64), Sent::Next) - 0.005).abs() < 1e-9);
+        assert!(times.high(Bytes::kib(64), Head::There) < 0.01, "one completion says nothing");
+        times.add(Bytes::kib(64), Head::There, Nanos::from_millis(5), Nanos::ZERO);
+        assert!((times.high(Bytes::kib(64), Head::There) - 0.005).abs() < 1e-9);
     }
 
     #[test]
     fn what_is_seldom_but_happens_is_held_against_the_max_goal() {
         let mut times = ServiceTimes::default();
         (0..1000).for_each(|i| {
-            times.add(Bytes::mib(1), Sent::Next, Nanos::from_millis(if i % 35 == 0 { 20 } else { 12 }), Nanos::ZERO)
+            times.add(Bytes::mib(1), Head::There, Nanos::from_millis(if i % 35 == 0 { 20 } else { 12 }), Nanos::ZERO)
         });
-        assert!((times.high(Bytes::mib(1), Sent::Next) - 0.020).abs() < 1e-9, "one in 35");
-        (0..200).for_each(|_| times.add(Bytes::mib(1), Sent::Next, Nanos::from_millis(12), Nanos::ZERO));
-        assert!((times.high(Bytes::mib(1), Sent::Next) - 0.012).abs() < 1e-9, "until it is long ago");
+        assert!((times.high(Bytes::mib(1), Head::There) - 0.020).abs() < 1e-9, "one in 35");
+        (0..200).for_each(|_| times.add(Bytes::mib(1), Head::There, Nanos::from_millis(12), Nanos::ZERO));
+        assert!((times.high(Bytes::mib(1), Head::There) - 0.012).abs() < 1e-9, "until it is long ago");
     }
 
     #[test]
     fn a_size_that_was_slow_long_ago_is_given_another_chance() {
         let mut times =
             seen(&[(Bytes::kib(64), 4000), (Bytes::kib(64), 4000), (Bytes::mib(4), 900_000), (Bytes::mib(4), 900_000)]);
-        assert!(times.high(Bytes::mib(4), Sent::Next) > 0.8);
-        times.add(Bytes::kib(64), Sent::Next, Nanos::from_millis(4), Nanos::from_secs(601));
-        times.add(Bytes::kib(64), Sent::Next, Nanos::from_millis(4), Nanos::from_secs(602));
+        assert!(times.high(Bytes::mib(4), Head::There) > 0.8);
+        times.add(Bytes::kib(64), Head::There, Nanos::from_millis(4), Nanos::from_secs(601));
+        times.add(Bytes::kib(64), Head::There, Nanos::from_millis(4), Nanos::from_secs(602));
         assert!(
-            times.high(Bytes::mib(4), Sent::Next) < 0.4,
+            times.high(Bytes::mib(4), Head::There) < 0.4,
             "by the line: 64 times as long as 64 KiB, and a quarter more"
         );
     }
@@ -361,21 +360,21 @@ mod tests {
     fn the_first_one_pays_for_the_seek_whatever_its_size() {
         let mut times =
             seen(&[(Bytes::kib(64), 1000), (Bytes::kib(64), 1000), (Bytes::mib(4), 40_000), (Bytes::mib(4), 40_000)]);
-        (0..2).for_each(|_| times.add(Bytes::kib(64), Sent::First, Nanos::from_millis(9), Nanos::ZERO));
+        (0..2).for_each(|_| times.add(Bytes::kib(64), Head::Away, Nanos::from_millis(9), Nanos::ZERO));
         assert!(
-            (times.of(Bytes::mib(4), Sent::First).mean - 0.048).abs() < 1e-6
+            (times.of(Bytes::mib(4), Head::Away).mean - 0.048).abs() < 1e-6
                 && (times.mean(Bytes::mib(4)) - 0.040).abs() < 1e-9
         );
-        assert!((times.high(Bytes::mib(4), Sent::First) - 0.048).abs() < 1e-6);
+        assert!((times.high(Bytes::mib(4), Head::Away) - 0.048).abs() < 1e-6);
     }
 
     #[test]
     fn stray_long_times_keep_their_weight() {
         let mut times = ServiceTimes::default();
         (0..128).for_each(|i| {
-            times.add(SIZE_MIN, Sent::Next, Nanos::from_millis(if i == 64 { 100 } else { 5 }), Nanos::ZERO)
+            times.add(SIZE_MIN, Head::There, Nanos::from_millis(if i == 64 { 100 } else { 5 }), Nanos::ZERO)
         });
-        let Service { mean, cases, .. } = times.of(SIZE_MIN, Sent::Next);
+        let Service { mean, cases, .. } = times.of(SIZE_MIN, Head::There);
         let moment = |power: i32| cases.iter().map(|case| case.share * case.service.powi(power)).sum::<f64>();
         assert!((mean - 0.005).abs() < 1e-9, "what most take");
         assert!((moment(1) - (127.0 * 0.005 + 0.1) / 128.0).abs() < 1e-9);

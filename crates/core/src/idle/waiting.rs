@@ -26,12 +26,21 @@ impl IntervalPolicy for Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::idle::Head;
     use crate::idle::{DiskView, IdlePolicy, Observed, Played};
 
     fn view(now: u64, outstanding: u64, idle_since: u64) -> DiskView {
         let at = Nanos::from_millis;
         let (own_finished, own_service) = (at(now), at(5));
-        DiskView { now: at(now), outstanding, idle_since: at(idle_since), own_finished, own_service, own_size: None }
+        DiskView {
+            now: at(now),
+            outstanding,
+            idle_since: at(idle_since),
+            own_finished,
+            own_service,
+            own_size: None,
+            head: Head::Away,
+        }
     }
 
     #[test]

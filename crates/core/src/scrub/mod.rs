@@ -19,11 +19,11 @@ pub use forecast::Forecast;
 pub use report::{Activity, Report, State};
 
 use crate::coverage::Coverage;
-use crate::idle::{DiskView, IdlePolicy, Observed, Sent, Setting};
+use crate::idle::{DiskView, Head, IdlePolicy, Observed, Setting};
 use crate::machine::{Event, Machine, Op, OpId};
 use crate::range_set::RangeSet;
 use crate::tour::ScanOrder;
-use crate::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
+use crate::units::{Bytes, Nanos, SECTOR_BYTES, Sector, SectorRange, UnixSeconds};
 use crate::verdict::{Cause, Outcome, Unreadable};
 use escalate::Escalation;
 use failures::{Failures, Step};
@@ -145,6 +145,10 @@ pub struct Scrub {
     is_handed_out: bool,
     /// What the policy allowed for the last request.
     size_allowed: Option<Bytes>,
+    /// Where the last request ended.
+    ends_at: Option<Sector>,
+    /// Is the next one to begin there?
+    goes_on: bool,
     roots: Vec<Root>,
 }
 
@@ -152,7 +156,7 @@ pub struct Scrub {
 struct InFlight {
     id: OpId,
     range: SectorRange,
-    sent: Sent,
+    head: Head,
     issued: Nanos,
 }
 
@@ -213,6 +217,8 @@ impl Scrub {
             verified: 0,
             is_handed_out: false,
             size_allowed: None,
+            ends_at: None,
+            goes_on: false,
             roots: Vec::new(),
         }
     }
@@ -316,7 +322,9 @@ impl Scrub {
         let (outstanding, idle_since) = (self.foreground.outstanding(), self.foreground.idle_since());
         let is_of_interval = self.last.is_some() && own_finished.since(own_service) >= idle_since;
         let own_size = self.size_allowed.filter(|_| is_of_interval);
-        DiskView { now, outstanding, idle_since, own_finished, own_service, own_size }
+        let is_there = outstanding == 0 && own_size.is_some() && self.goes_on;
+        let head = if is_there { Head::There } else { Head::Away };
+        DiskView { now, outstanding, idle_since, own_finished, own_service, own_size, head }
     }
 
     /// What to verify next, at most `sectors_max` long: suspects, escalated regions, the tour, what was put off.
@@ -349,12 +357,12 @@ impl Scrub {
 
     fn on_completed(&mut self, now: Nanos, id: OpId, outcome: Outcome, started: Nanos, finished: Nanos) {
         let at = self.in_flight.iter().position(|op| op.id == id).expect("only operations that were given complete");
-        let InFlight { range, sent, .. } = self.in_flight.swap_remove(at);
+        let InFlight { range, head, .. } = self.in_flight.swap_remove(at);
         self.foreground.settle(started, finished, &mut self.seen.slowdown);
         self.last = Some((finished, finished.since(started)));
         match outcome {
             Outcome::Clean => {
-                self.seen.service.add(range.bytes(), sent, finished.since(started), finished);
+                self.seen.service.add(range.bytes(), head, finished.since(started), finished);
                 self.on_verified(now, range);
             }
             // How long these took says nothing about the next one.
@@ -509,7 +517,12 @@ impl Machine for Scrub {
         let id = OpId(self.next_id);
         self.next_id += 1;
         self.requested += range.count();
-        self.in_flight.push(InFlight { id, range, sent: view.sent(), issued: now });
+        let is_there = view.head == Head::There && self.ends_at == Some(range.start);
+        let head = if is_there { Head::There } else { Head::Away };
+        self.in_flight.push(InFlight { id, range, head, issued: now });
+        // Suspects and what was put off are elsewhere, but few.
+        self.ends_at = Some(range.end);
+        self.goes_on = self.next_of_tour().is_some_and(|gap| gap.start == range.end);
         Some(Op::Verify { id, range })
     }
 

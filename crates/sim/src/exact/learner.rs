@@ -2,7 +2,7 @@
 //! each of their events. Requests of ours that are alike are taken as one step ([`IdlePolicy::stays`]).
 
 use super::Outcome;
-use scrubjay_core::idle::{DiskView, IdlePolicy, Observed, Sent, Slowdown, Stay};
+use scrubjay_core::idle::{DiskView, Head, IdlePolicy, Observed, Slowdown, Stay};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
@@ -57,7 +57,8 @@ impl Learner<'_> {
                 }
                 None => Default::default(),
             };
-            let view = DiskView { now, outstanding: 0, idle_since: from, own_finished, own_service, own_size };
+            let head = if own_size.is_some() { Head::There } else { Head::Away };
+            let view = DiskView { now, outstanding: 0, idle_since: from, own_finished, own_service, own_size, head };
             let turn = self.policy.turn(&view, &self.seen);
             if turn.not_before > now {
                 now = turn.not_before;
@@ -74,13 +75,13 @@ impl Learner<'_> {
             self.outcome.scrub_bytes += turn.size.0 * count;
             self.outcome.used += end.min(until) - now;
             if count > met {
-                self.completed(turn.size, view.sent(), service, now, count - met);
+                self.completed(turn.size, view.head, service, now, count - met);
             }
             if met > 0 {
                 self.outcome.collisions += 1;
                 self.arrived(from, until);
-                let sent = if count > 1 { Sent::Next } else { view.sent() };
-                self.completed(turn.size, sent, service, end - service, 1);
+                let head = if count > 1 { Head::There } else { view.head };
+                self.completed(turn.size, head, service, end - service, 1);
                 return end - until;
             }
             now = end;
@@ -90,8 +91,8 @@ impl Learner<'_> {
     }
 
     /// So many of ours were served, the first of them from `from` on.
-    fn completed(&mut self, size: Bytes, sent: Sent, service: Nanos, from: Nanos, count: u64) {
-        self.seen.service.add_run(size, sent, service, from + service, count);
+    fn completed(&mut self, size: Bytes, head: Head, service: Nanos, from: Nanos, count: u64) {
+        self.seen.service.add_run(size, head, service, from + service, count);
         let finished = from + Nanos(service.0 * count);
         self.own = Some((finished, service, size));
         self.policy.learn(finished, &self.seen);

@@ -30,8 +30,8 @@ mod goal;
 mod price;
 mod schedule;
 
-use super::service::{SIZE_MIN, SIZES};
-use super::{DiskView, IdlePolicy, Observed, Sent, Setting, Stay, Turn};
+use super::service::{SIZE_MIN, SIZES, Service};
+use super::{DiskView, Head, IdlePolicy, Observed, Setting, Stay, Turn};
 use crate::stats::DurationHistogram;
 use crate::units::{Bytes, Nanos};
 use account::Account;
@@ -105,16 +105,16 @@ impl Budget {
     }
 
     /// The sizes whose requests take no longer than any may, by all that is known.
-    fn sizes<'a>(&self, sent: Sent, seen: &'a Observed) -> impl DoubleEndedIterator<Item = Bytes> + use<'a> {
-        let limit = self.goal.max.as_secs_f64();
-        SIZES.into_iter().filter(move |&size| seen.service.high(size, sent) <= limit)
+    fn sizes<'a>(&self, head: Head, seen: &'a Observed) -> impl DoubleEndedIterator<Item = Bytes> + use<'a> {
+        let max = self.goal.max;
+        SIZES.into_iter().filter(move |&size| is_allowed(size, &seen.service.of(size, head), max))
     }
 
     /// From this age on, in seconds, nobody has come for longer than ever; with debts, that takes an hour.
     fn quiet_from(&self, now: Nanos, seen: &Observed) -> f64 {
         let longest = QUIET_FACTOR * seen.workload.idle.moments().max;
         let least = if self.account.allows(now, 0.0) { QUIET_MIN } else { QUIET_INDEBTED };
-        longest.max(least).max(seen.service.high(SIZE_MIN, Sent::First) / QUIET_SHARE)
+        longest.max(least).max(seen.service.high(SIZE_MIN, Head::Away) / QUIET_SHARE)
     }
 
     /// Nobody has come for longer than ever, or at all: the largest size that is short beside that time; with debts, the
@@ -124,15 +124,15 @@ impl Budget {
         if idle_for <= self.quiet_from(view.now, seen) {
             return None;
         }
-        let is_short = |size: &Bytes| seen.service.high(*size, view.sent()) <= idle_for * QUIET_SHARE;
-        let largest = self.sizes(view.sent(), seen).rfind(is_short)?;
+        let is_short = |size: &Bytes| seen.service.high(*size, view.head) <= idle_for * QUIET_SHARE;
+        let largest = self.sizes(view.head, seen).rfind(is_short)?;
         Some(if self.account.allows(view.now, 0.0) { largest } else { SIZE_MIN })
     }
 
     /// What a request can cost all together that is met at an age, in seconds: as much as usual at this age, or as the most who
     /// came together of late; but that shall not take more than a share of what was earned, or one burst would end the scrub.
-    fn cost(&self, size: Bytes, sent: Sent, age: f64, seen: &Observed) -> f64 {
-        let service = seen.service.high(size, sent);
+    fn cost(&self, size: Bytes, head: Head, age: f64, seen: &Observed) -> f64 {
+        let service = seen.service.high(size, head);
         let all = |behind: f64| service * (self.calibration.factor() * behind).max(1.0);
         let followers = &seen.workload.followers;
         all(followers.behind(age, service))
@@ -142,20 +142,20 @@ impl Budget {
     /// The largest size up to `size` that the account can pay for.
     fn affordable(&self, size: Bytes, view: &DiskView, age: f64, seen: &Observed) -> Option<Bytes> {
         let smaller = SIZES.into_iter().rev().filter(|&one| one <= size);
-        smaller.into_iter().find(|&one| self.account.allows(view.now, self.cost(one, view.sent(), age, seen)))
+        smaller.into_iter().find(|&one| self.account.allows(view.now, self.cost(one, view.head, age, seen)))
     }
 
     /// This disk cannot keep the max goal at any size. The smallest must be tried now and then, or it would never be known
     /// that the disk has become faster again.
     fn last_resort(&self, view: &DiskView, seen: &Observed) -> Turn {
-        let wait = seen.service.high(SIZE_MIN, view.sent()).min(self.goal.max.as_secs_f64()) / LAST_RESORT_SHARE;
+        let wait = seen.service.high(SIZE_MIN, view.head).min(self.goal.max.as_secs_f64()) / LAST_RESORT_SHARE;
         let wait = Nanos::from_secs_f64(wait);
         Turn { not_before: view.ready_after(wait).max(view.own_finished.saturating_add(wait)), size: SIZE_MIN }
     }
 
     /// What the plan says now.
     fn planned(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Turn {
-        let Act { size, until } = self.schedule.at(idle_for, seen.workload.intervals, view.sent());
+        let Act { size, until } = self.schedule.at(idle_for, seen.workload.intervals, view.head);
         if let Some(size) = size {
             return Turn { not_before: view.ready_after(Nanos::ZERO).max(view.own_finished), size };
         }
@@ -167,26 +167,27 @@ impl Budget {
 
     /// The age, in seconds, from which on one of the first few requests may be sent whatever the plan says.
     fn tries_from(&self, now: Nanos, seen: &Observed) -> Option<f64> {
-        let service = seen.service.high(SIZE_MIN, Sent::First);
+        let service = seen.service.high(SIZE_MIN, Head::Away);
         let age = service / TRIES_SHARE;
         let is_try = seen.service.completions() < TRIES && service <= self.goal.max.as_secs_f64();
-        (is_try && self.account.allows(now, self.cost(SIZE_MIN, Sent::First, age, seen))).then_some(age)
+        (is_try && self.account.allows(now, self.cost(SIZE_MIN, Head::Away, age, seen))).then_some(age)
     }
 
-    /// Now and then the next size up, if it is not known: by a cautious guess it never looks worth it.
-    fn trial(&self, size: Bytes, sent: Sent, seen: &Observed) -> Option<Bytes> {
+    /// Now and then the next size up, if it is not known: by a cautious guess it never looks worth it. Or if some of late took
+    /// longer than any may, for that may be over.
+    fn trial(&self, size: Bytes, head: Head, seen: &Observed) -> Option<Bytes> {
         let is_trial = seen.service.completions().is_multiple_of(TRIAL_EVERY);
-        let limit = self.goal.max.as_secs_f64();
-        seen.service.unknown_above(size, sent).filter(|&size| is_trial && seen.service.of(size, sent).mean <= limit)
+        let max = self.goal.max.as_secs_f64();
+        seen.service.unknown_above(size, head, max).filter(|&size| is_trial && seen.service.of(size, head).mean <= max)
     }
 
     /// Makes a new plan of what has been seen.
     fn solve(&mut self, seen: &Observed) {
-        let limit = self.goal.max.as_secs_f64();
-        let services = |size| [Sent::First, Sent::Next].map(|sent| seen.service.of(size, sent));
+        let services = |size| [Head::Away, Head::There].map(|head| seen.service.of(size, head));
         let requests = SIZES.map(|size| Request {
             size,
-            services: services(size).map(|service| Some(service).filter(|service| service.high <= limit)),
+            services: services(size)
+                .map(|service| Some(service).filter(|service| is_allowed(size, service, self.goal.max))),
         });
         self.idle = seen.workload.idle.moments().sum;
         let behind = |age, service| seen.workload.followers.behind(age, service);
@@ -203,13 +204,20 @@ impl Budget {
 
     /// Plans for what may be spent now.
     fn spend(&mut self, seen: &Observed) {
-        let rate = self.account.rate(self.cost(self.setting.size, Sent::First, self.setting.wait.as_secs_f64(), seen));
+        let rate = self.account.rate(self.cost(self.setting.size, Head::Away, self.setting.wait.as_secs_f64(), seen));
         let imagined = self.goal.mean.as_secs_f64() * REQUESTS_IMAGINED;
         let factor = self.calibration.factor();
         let target = (rate * self.idle + imagined) / factor;
         let price = self.price.usual(self.goal.mean.as_secs_f64());
         self.schedule.spend(target, PRICE_SHARE * price * factor);
     }
+}
+
+/// May a request of this size be sent at all, when none may take longer than `max`? The smallest may, if it does only now and
+/// then: any request of anybody does on such a disk.
+fn is_allowed(size: Bytes, service: &Service, max: Nanos) -> bool {
+    let usual = if size == SIZE_MIN { service.mean } else { service.high };
+    usual <= max.as_secs_f64()
 }
 
 /// What is so many now makes a new plan when it is so many.
@@ -223,12 +231,12 @@ impl IdlePolicy for Budget {
     }
 
     fn turn(&self, view: &DiskView, seen: &Observed) -> Turn {
-        let Some(largest) = self.sizes(view.sent(), seen).next_back() else { return self.last_resort(view, seen) };
+        let Some(largest) = self.sizes(view.head, seen).next_back() else { return self.last_resort(view, seen) };
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
         let planned = self.planned(view, idle_for, seen);
         // What was chosen may have become too long since.
         let size = planned.size.min(largest);
-        let size = self.trial(size, view.sent(), seen).unwrap_or(size);
+        let size = self.trial(size, view.head, seen).unwrap_or(size);
         let turn = match self.affordable(size, view, idle_for, seen) {
             Some(size) => Turn { size, ..planned },
             None => Turn { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
@@ -253,14 +261,14 @@ impl IdlePolicy for Budget {
     }
 
     fn stays(&self, turn: Turn, view: &DiskView, seen: &Observed) -> Stay {
-        let Some(largest) = self.sizes(view.sent(), seen).next_back() else {
+        let Some(largest) = self.sizes(view.head, seen).next_back() else {
             return Stay { until: Nanos::MAX, requests: 1 };
         };
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
         // The age at which the plan, or what is sent when nobody has come for longer than ever, may be another.
-        let Act { until, size } = self.schedule.at(idle_for, seen.workload.intervals, view.sent());
+        let Act { until, size } = self.schedule.at(idle_for, seen.workload.intervals, view.head);
         let quiet = QUIET_FACTOR * seen.workload.idle.moments().max;
-        let quieter = SIZES.into_iter().map(|size| seen.service.high(size, view.sent()) / QUIET_SHARE).chain([
+        let quieter = SIZES.into_iter().map(|size| seen.service.high(size, view.head) / QUIET_SHARE).chain([
             quiet,
             QUIET_MIN,
             QUIET_INDEBTED,
@@ -269,14 +277,14 @@ impl IdlePolicy for Budget {
         let until = view.idle_since.saturating_add(Nanos::from_secs_f64(until));
         let completions = seen.service.completions();
         let size = size.map_or(SIZE_MIN, |size| size.min(largest));
-        let trial = match seen.service.unknown_above(size, Sent::Next) {
+        let trial = match seen.service.unknown_above(size, Head::There, self.goal.max.as_secs_f64()) {
             Some(_) => TRIAL_EVERY - completions % TRIAL_EVERY,
             None => u64::MAX,
         };
         let is_trial = trial == TRIAL_EVERY;
         let solved = grown(self.solved_at.1, u64::MAX).saturating_sub(completions);
-        let is_learning = is_trial || self.account.is_fading() || !seen.service.is_known(turn.size, Sent::Next);
-        let is_learning = is_learning || view.sent() == Sent::First;
+        let is_learning = is_trial || self.account.is_fading() || !seen.service.is_known(turn.size, Head::There);
+        let is_learning = is_learning || view.head == Head::Away;
         let requests = if is_learning { 1 } else { trial.min(solved).max(1) };
         Stay { until: until.min(seen.service.fresh_until()), requests }
     }
@@ -290,9 +298,8 @@ impl IdlePolicy for Budget {
             // The one that ended has the number of those before it.
             let foreseen = self.schedule.rest(workload.idle_last.as_secs_f64(), self.intervals);
             let ended = workload.intervals - self.intervals;
-            let first = seen.service.of(self.setting.size, Sent::First).mean;
-            let (service, wait) = (first, self.setting.wait.as_secs_f64());
-            let usual = 0.5 * service * workload.followers.behind(wait, service);
+            let service = seen.service.of(self.setting.size, Head::Away).mean;
+            let usual = 0.5 * service * workload.followers.behind(self.setting.wait.as_secs_f64(), service);
             self.calibration.update(ended as f64 * foreseen, slowdown.lost().as_secs_f64(), usual);
             self.price.update(ended, seen.service.bytes().0, workload.requests);
             self.intervals = workload.intervals;
@@ -326,7 +333,7 @@ mod tests {
         }
         for size in SIZES {
             let service = 3.7e-3 + 11.07e-3 * size.as_mib_f64();
-            (0..50).for_each(|_| seen.service.add(size, Sent::Next, Nanos::from_secs_f64(service), Nanos::ZERO));
+            (0..50).for_each(|_| seen.service.add(size, Head::There, Nanos::from_secs_f64(service), Nanos::ZERO));
         }
         seen
     }
@@ -344,7 +351,15 @@ mod tests {
     fn idle_for(millis: u64) -> DiskView {
         let now = Nanos::from_secs(100);
         let (idle_since, own_service) = (now - Nanos::from_millis(millis), Nanos::from_millis(10));
-        DiskView { now, outstanding: 0, idle_since, own_finished: idle_since, own_service, own_size: None }
+        DiskView {
+            now,
+            outstanding: 0,
+            idle_since,
+            own_finished: idle_since,
+            own_service,
+            own_size: None,
+            head: Head::There,
+        }
     }
 
     #[test]
@@ -419,11 +434,11 @@ mod tests {
         let view = idle_for(500);
         let before = budget.turn(&view, &seen).size;
         assert!(before >= Bytes::mib(1));
-        (0..8).for_each(|_| seen.service.add(before, Sent::Next, Nanos::from_millis(300), Nanos::ZERO));
+        (0..8).for_each(|_| seen.service.add(before, Head::There, Nanos::from_millis(300), Nanos::ZERO));
         let after = budget.turn(&view, &seen).size;
-        assert!(after < before && seen.service.high(after, Sent::Next) <= 0.05, "{before} {after}");
+        assert!(after < before && seen.service.high(after, Head::There) <= 0.05, "{before} {after}");
         for size in SIZES {
-            (0..200).for_each(|_| seen.service.add(size, Sent::Next, Nanos::from_millis(400), Nanos::ZERO));
+            (0..200).for_each(|_| seen.service.add(size, Head::There, Nanos::from_millis(400), Nanos::ZERO));
         }
         budget.learn(Nanos::ZERO, &seen);
         let turn = budget.turn(&view, &seen);

@@ -6,8 +6,8 @@
 //! it costs is found from the oldest age backwards: at each age the best of nothing, or of a size and what is best at the
 //! age at which it ends.
 //!
-//! The first request of an interval pays for a seek, those that follow it do not: so there are two plans, one for an interval in
-//! which nothing was sent yet, which goes on with the other.
+//! A request pays for a seek if the head is elsewhere, as it is at the beginning of an interval. So there are two plans: one for
+//! a head that is away, which goes on with the other.
 //!
 //! It is the *end* of a request that meets an arrival: where intervals end at 50 ms, a request of 10 ms must not be sent
 //! from 40 ms on, though nothing ever ends there.
@@ -17,7 +17,7 @@
 //! made at once; between two of them intervals take turns, so that any amount can be spent.
 
 use super::ages::{Ages, PARTS, Weighted};
-use crate::idle::Sent;
+use crate::idle::Head;
 use crate::idle::service::{Case, Service};
 use crate::units::Bytes;
 
@@ -42,14 +42,14 @@ const GOLDEN: f64 = 0.618_033_988_749_894_9;
 pub(super) struct Request {
     /// Its size.
     pub(super) size: Bytes,
-    /// How long it takes, the first one of an interval and one that follows another; none: it must not be sent.
+    /// How long it takes, by where the head is; none: it must not be sent.
     pub(super) services: [Option<Service>; 2],
 }
 
 /// What to do from an age on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Act {
-    /// A request of this size, again and again if it is not the first; or nothing.
+    /// A request of this size, again and again where the head is there; or nothing.
     pub(super) size: Option<Bytes>,
     /// Until this age, in seconds; it may be infinite.
     pub(super) until: f64,
@@ -62,7 +62,7 @@ pub(super) struct Schedule {
     /// The first part of the ages from [`LONG`] on.
     long: usize,
     requests: Vec<Request>,
-    /// For the first request of an interval, and for those that follow it.
+    /// By where the head is.
     sides: [Side; 2],
     /// By rung of the ladder; made when they are needed.
     plans: Vec<Option<Plan>>,
@@ -94,7 +94,7 @@ struct Choice {
 struct Plan {
     /// In bytes for a second of delay.
     price: f64,
-    /// For the first request of an interval, and for those that follow it.
+    /// By where the head is.
     sides: [Acts; 2],
     /// By cell: how long whoever ends an interval there and those behind are expected to wait together, in seconds.
     rests: Vec<f64>,
@@ -153,7 +153,7 @@ impl Schedule {
     /// takes so many.
     /// Near `level` is where to look first for what to spend.
     pub(super) fn new(ages: Ages, requests: Vec<Request>, level: f64, behind: impl Fn(f64, f64) -> f64) -> Schedule {
-        let sides = [Sent::First, Sent::Next].map(|sent| Side::new(&ages, &requests, sent, &behind));
+        let sides = [Head::Away, Head::There].map(|head| Side::new(&ages, &requests, head, &behind));
         let long = ages.part_of(LONG);
         let mut schedule = Schedule { ages, long, requests, sides, plans: vec![None; RUNGS], level };
         schedule.plan(RUNGS - 1);
@@ -197,7 +197,7 @@ impl Schedule {
             self.plan(rung as usize);
             let Schedule { ages, sides, plans, .. } = self;
             if let Some(plan) = plans[rung as usize].as_mut().filter(|plan| plan.sides[0].turns.is_empty()) {
-                let [first, next] = [Sent::First, Sent::Next].map(|sent| plan.refined(ages, sides, sent));
+                let [first, next] = [Head::Away, Head::There].map(|head| plan.refined(ages, sides, head));
                 [plan.sides[0].turns, plan.sides[1].turns] = [first, next];
             }
         }
@@ -223,17 +223,17 @@ impl Schedule {
     }
 
     /// What to do at an age of the interval of this number.
-    pub(super) fn at(&self, age: f64, interval: u64, sent: Sent) -> Act {
+    pub(super) fn at(&self, age: f64, interval: u64, head: Head) -> Act {
         let never = Act { size: None, until: f64::INFINITY };
         let part = self.ages.part_of(age);
-        let plan = self.plan_of(interval, part).map(|plan| &plan.sides[sent as usize]);
+        let plan = self.plan_of(interval, part).map(|plan| &plan.sides[head as usize]);
         let Some(plan) = plan.filter(|plan| !plan.turns.is_empty()) else { return never };
         let Turn { act, until } = plan.turns[part];
         let is_shared = part >= self.long && self.level.fract() > 0.0;
         let until = if is_shared { until.min(part as u16 + 1) } else { until.min(self.long.max(part + 1) as u16) };
         let last = usize::from(until) >= plan.turns.len();
         let until = if last { f64::INFINITY } else { self.ages.part_start(usize::from(until)) };
-        let choice = self.sides[sent as usize].choices.get(usize::from(act));
+        let choice = self.sides[head as usize].choices.get(usize::from(act));
         Act { size: choice.map(|choice| self.requests[usize::from(choice.index)].size), until }
     }
 
@@ -253,11 +253,11 @@ impl Schedule {
             for (level, share) in levels.into_iter().filter(|&(_, share)| share > 0.0) {
                 let plan = self.plans.get(level as usize)?.as_ref()?;
                 let of = |side: usize| self.sides[side].choices.get(usize::from(plan.sides[side].acts[index]));
-                if of(Sent::First as usize).is_some() {
+                if of(Head::Away as usize).is_some() {
                     first.get_or_insert(cell.start);
                 }
                 // What follows, if anything does.
-                let choice = of(Sent::Next as usize).or(of(Sent::First as usize));
+                let choice = of(Head::There as usize).or(of(Head::Away as usize));
                 if let Some(choice) = choice.filter(|_| first.is_some()) {
                     times[usize::from(choice.index)] += cell.time_seen * share;
                     is_used = true;
@@ -291,16 +291,16 @@ fn place(ages: &Ages, age: f64) -> Place {
 }
 
 impl Side {
-    fn new(ages: &Ages, requests: &[Request], sent: Sent, behind: &impl Fn(f64, f64) -> f64) -> Side {
+    fn new(ages: &Ages, requests: &[Request], head: Head, behind: &impl Fn(f64, f64) -> f64) -> Side {
         let choices = (0..).zip(requests).filter_map(|(index, request)| {
-            let service = request.services[sent as usize]?;
+            let service = request.services[head as usize]?;
             let ends = ages.weighted(|age| behind(age, service.mean));
             Some(Choice { index, bytes: request.size.0 as f64, service, ends })
         });
         let choices: Vec<Choice> = choices.collect();
         // Nothing is known of ages beyond the last cell.
         let cells = 0..ages.cells().len().saturating_sub(1);
-        let of = |cell| choices.iter().map(move |choice| Outcome::of(ages, cell, choice, sent));
+        let of = |cell| choices.iter().map(move |choice| Outcome::of(ages, cell, choice, head));
         Side { outcomes: cells.flat_map(of).collect(), choices }
     }
 
@@ -331,12 +331,12 @@ impl Choice {
 }
 
 impl Outcome {
-    fn of(ages: &Ages, cell: usize, choice: &Choice, sent: Sent) -> Outcome {
+    fn of(ages: &Ages, cell: usize, choice: &Choice, head: Head) -> Outcome {
         let cells = ages.cells();
         let (start, width) = (cells[cell].start, cells[cell + 1].start - cells[cell].start);
         let next = Place { cell: cell + 1, share: 0.0 };
         let (bytes, service) = (choice.bytes * ages.reach(middle(ages, cell)), choice.service.mean);
-        if sent == Sent::Next && service < width {
+        if head == Head::There && service < width {
             // As many as there is room for; who ends an interval meets one of them.
             let ended = ages.reach(start) - ages.reach(start + width);
             let cost = ended * choice.ends.weight(cell) * choice.rest();
@@ -345,8 +345,8 @@ impl Outcome {
         let costs = PLACES.map(|place| choice.cost(ages, start + place * width));
         let cost = costs.iter().sum::<f64>() / PLACES.len() as f64;
         let then = place(ages, middle(ages, cell) + service);
-        // One that follows another makes way, or it would follow itself for ever.
-        let then = if sent == Sent::First || then.cell > cell { then } else { next };
+        // One after which the head is where it was makes way, or it would follow itself for ever.
+        let then = if head == Head::Away || then.cell > cell { then } else { next };
         Outcome { gain: bytes, cost, then }
     }
 }
@@ -369,8 +369,8 @@ impl Plan {
     }
 
     /// What is best in each part of a cell.
-    fn refined(&self, ages: &Ages, sides: &[Side; 2], sent: Sent) -> Vec<Turn> {
-        let (Side { choices, .. }, acts) = (&sides[sent as usize], &self.sides[sent as usize].acts);
+    fn refined(&self, ages: &Ages, sides: &[Side; 2], head: Head) -> Vec<Turn> {
+        let (Side { choices, .. }, acts) = (&sides[head as usize], &self.sides[head as usize].acts);
         let last = PARTS * (ages.cells().len() - 1);
         let longest = choices.iter().map(|choice| choice.service.mean).fold(0.0, f64::max);
         let mut turn = Turn { act: NOTHING, until: last as u16 + PARTS as u16 };
@@ -383,7 +383,7 @@ impl Plan {
             let is_alike = acts[cell.saturating_sub(1)..=cell + 1].iter().all(|&act| act == here);
             let act = match is_alike || to - from > longest {
                 true => here,
-                false => self.best(ages, choices, sent, 0.5 * (from + to)),
+                false => self.best(ages, choices, head, 0.5 * (from + to)),
             };
             if act != turn.act {
                 turn = Turn { act, until: part as u16 + 1 };
@@ -394,8 +394,8 @@ impl Plan {
     }
 
     /// The best at an age: an index of the choices, or [`NOTHING`] until the next cell begins.
-    fn best(&self, ages: &Ages, choices: &[Choice], sent: Sent, age: f64) -> u8 {
-        let [mine, then] = [&self.sides[sent as usize], &self.sides[Sent::Next as usize]];
+    fn best(&self, ages: &Ages, choices: &[Choice], head: Head, age: f64) -> u8 {
+        let [mine, then] = [&self.sides[head as usize], &self.sides[Head::There as usize]];
         let next = ages.cells()[ages.cell_of(age) + 1].start;
         let (reach, mut best) = (ages.reach(age), (mine.value(ages, next), NOTHING));
         for (index, choice) in (0..).zip(choices) {
@@ -415,21 +415,21 @@ impl Plan {
         // From each cell's middle on.
         let mut spent = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
         for cell in (0..inner).rev() {
-            // The first one is followed by others, perhaps in the same cell: these are chosen before it.
-            for side in [Sent::Next as usize, Sent::First as usize] {
+            // A head that was away is there thereafter, perhaps in the same cell: what is sent then is chosen before.
+            for side in [Head::There as usize, Head::Away as usize] {
                 let mut best = (plan.sides[side].values[cell + 1], spent[side][cell + 1], NOTHING);
-                let then = &plan.sides[Sent::Next as usize].values;
+                let then = &plan.sides[Head::There as usize].values;
                 for (index, outcome) in (0..).zip(sides[side].outcomes(cell)) {
                     let value = outcome.gain - price * outcome.cost + outcome.then.of(|cell| then[cell]);
                     if value > best.0 {
-                        let lost = outcome.cost + outcome.then.of(|cell| spent[Sent::Next as usize][cell]);
+                        let lost = outcome.cost + outcome.then.of(|cell| spent[Head::There as usize][cell]);
                         best = (value, lost, index);
                     }
                 }
                 (plan.sides[side].values[cell], spent[side][cell], plan.sides[side].acts[cell]) = best;
             }
         }
-        plan.spent = spent[Sent::First as usize][0];
+        plan.spent = spent[Head::Away as usize][0];
         plan.foresee(ages, sides);
         plan
     }
@@ -437,32 +437,32 @@ impl Plan {
     /// Who will have to wait for how long.
     fn foresee(&mut self, ages: &Ages, sides: &[Side; 2]) {
         let inner = ages.cells().len().saturating_sub(1);
-        // In which share of the intervals that become so old the plan decides in the middle of a cell: about the first one,
-        // or about one that follows.
+        // In which share of the intervals that become so old the plan decides in the middle of a cell, with the head here or
+        // there.
         let mut shares = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
-        shares[Sent::First as usize][0] = 1.0;
+        shares[Head::Away as usize][0] = 1.0;
         for cell in 0..inner {
-            for sent in [Sent::First, Sent::Next] {
-                let share = shares[sent as usize][cell];
-                let act = self.sides[sent as usize].acts[cell];
-                let Some((choice, outcome)) = sides[sent as usize].outcome(cell, act) else {
-                    shares[sent as usize][cell + 1] += share;
+            for head in [Head::Away, Head::There] {
+                let share = shares[head as usize][cell];
+                let act = self.sides[head as usize].acts[cell];
+                let Some((choice, outcome)) = sides[head as usize].outcome(cell, act) else {
+                    shares[head as usize][cell + 1] += share;
                     continue;
                 };
                 let Place { cell: then, share: far } = outcome.then;
-                shares[Sent::Next as usize][then] += share * (1.0 - far);
-                shares[Sent::Next as usize][then + 1] += share * far;
-                self.foresee_one(ages, cell, share, choice, sent);
+                shares[Head::There as usize][then] += share * (1.0 - far);
+                shares[Head::There as usize][then + 1] += share * far;
+                self.foresee_one(ages, cell, share, choice, head);
             }
         }
     }
 
     /// The same for a choice that is made in a cell, in a share of the intervals.
-    fn foresee_one(&mut self, ages: &Ages, cell: usize, share: f64, choice: &Choice, sent: Sent) {
+    fn foresee_one(&mut self, ages: &Ages, cell: usize, share: f64, choice: &Choice, head: Head) {
         let (cells, inner) = (ages.cells(), ages.cells().len() - 1);
         let service = choice.service.mean;
         let width = cells[cell + 1].start - cells[cell].start;
-        if service < width && sent == Sent::Next {
+        if service < width && head == Head::There {
             self.rests[cell] += share * choice.ends.weight(cell) * choice.rest();
             return;
         }
@@ -519,16 +519,16 @@ mod tests {
         let mut tried = Tried { lost: 0.0, foreseen: 0.0, mib: 0.0 };
         let share = 1.0 / lengths.len() as f64;
         for (index, &length) in lengths.iter().enumerate() {
-            let (interval, mut age, mut sent) = (index as u64, 0.0, Sent::First);
+            let (interval, mut age, mut head) = (index as u64, 0.0, Head::Away);
             while age < length {
-                let Act { size, until } = schedule.at(age, interval, sent);
+                let Act { size, until } = schedule.at(age, interval, head);
                 let Some(size) = size else {
                     age = until * (1.0 + 1e-12);
                     continue;
                 };
                 tried.mib += share * size.as_mib_f64();
                 age += service(size).mean;
-                sent = Sent::Next;
+                head = Head::There;
                 tried.lost += share * (age - length).max(0.0);
             }
             tried.foreseen += share * schedule.rest(length, interval);
