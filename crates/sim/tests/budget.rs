@@ -158,22 +158,30 @@ fn skipping_ahead_is_the_same_to_the_nanosecond() {
     }
 }
 
-/// A program that asks once in a while, always after the same time to think, on a disk with seeks: the scrub reads in between,
-/// although it looks after the program only now and then.
+/// A program that asks once in a while, after the same time to think or about that, on a disk with seeks: the scrub reads in
+/// between, although it looks after the program only now and then.
 #[test]
 fn the_time_between_two_beats_is_used() {
     let model = ServiceModel { positioning: Nanos(400_000), per_mib: ms(10) };
     let (tail, drift) = ((0.0, Nanos::ZERO), (1.0, Nanos::from_secs(1)));
     let unsteady = Unsteady { seek: ms(8), scatter: 1.05, tail, drift };
-    for (think, least) in [(20, 25e6), (50, 40e6), (200, 45e6)] {
+    let (even, half) = (|think| think + Nanos(300_000), |think: Nanos| Nanos(think.0 * 3));
+    let thoughts = [
+        (Span::Uniform(ms(20), even(ms(20))), 30e6),
+        (Span::Uniform(ms(50), even(ms(50))), 50e6),
+        (Span::Uniform(ms(200), even(ms(200))), 50e6),
+        (Span::Uniform(ms(10), half(ms(10))), 25e6),
+        (Span::Uniform(ms(25), half(ms(25))), 40e6),
+        (Span::Uniform(ms(100), half(ms(100))), 45e6),
+    ];
+    for (think, least) in thoughts {
         let goal = Goal::default();
-        let jitter = Span::Uniform(ms(think), ms(think) + Nanos(300_000));
-        let clients = Clients::new(1, 1, Span::Fixed(Nanos::ZERO), jitter, Span::Fixed(ms(8)), Rng::new(2));
+        let clients = Clients::new(1, 1, Span::Fixed(Nanos::ZERO), think, Span::Fixed(ms(8)), Rng::new(2));
         let disk = disk(model).unsteady(unsteady, Rng::new(1));
         let run = Pump::among(disk, clients).until(Nanos::from_secs(60)).run(&mut scrub(goal)).report;
         let rate = run.scrub_bytes_per_second();
-        assert!(run.foreground.slowdown_mean_seconds() <= 1.02e-3, "{think} ms: {run:?}");
-        assert!(rate > least, "{think} ms: {rate} bytes/s");
+        assert!(run.foreground.slowdown_mean_seconds() <= 1.02e-3, "{think:?}: {run:?}");
+        assert!(rate > least, "{think:?}: {rate} bytes/s");
     }
 }
 

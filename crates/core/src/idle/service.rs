@@ -80,8 +80,8 @@ impl Service {
 /// Service times by request size.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceTimes {
-    first: [Window; SIZES.len()],
-    next: [Window; SIZES.len()],
+    away: [Window; SIZES.len()],
+    there: [Window; SIZES.len()],
     /// By size; what [`ServiceTimes::of`] says.
     estimates: [[Service; SIZES.len()]; 2],
     completions: u64,
@@ -182,24 +182,29 @@ impl ServiceTimes {
 
     fn windows(&mut self, head: Head) -> &mut [Window; SIZES.len()] {
         match head {
-            Head::Away => &mut self.first,
-            Head::There => &mut self.next,
+            Head::Away => &mut self.away,
+            Head::There => &mut self.there,
         }
     }
 
     fn estimated(&self) -> [[Service; SIZES.len()]; 2] {
-        let [first, next] =
-            [&self.first, &self.next].map(|windows| windows.each_ref().map(|window| self.fresh(window)));
-        let is_all_known = next.iter().all(Option::is_some);
-        let line =
-            if is_all_known { PRIOR } else { line(if next.iter().any(Option::is_some) { &next } else { &first }) };
+        let [away, there] =
+            [&self.away, &self.there].map(|windows| windows.each_ref().map(|window| self.fresh(window)));
+        let is_any = |known: &[Option<Service>]| known.iter().any(Option::is_some);
+        let is_all_known = there.iter().all(Option::is_some);
+        let line = match (is_all_known, is_any(&there), is_any(&away)) {
+            (true, ..) | (_, false, false) => PRIOR,
+            (_, true, _) => line(&there),
+            // Nothing tells how long it takes where the head is: if not less than elsewhere, trying it will tell.
+            (_, false, true) => Line { positioning: 0.0, ..line(&away) },
+        };
         let usual: [Service; SIZES.len()] =
-            std::array::from_fn(|step| next[step].unwrap_or_else(|| line.guess(SIZES[step])));
+            std::array::from_fn(|step| there[step].unwrap_or_else(|| line.guess(SIZES[step])));
         // The seek is the same for all sizes.
-        let more = first.iter().zip(&next).filter_map(|(first, next)| Some(((*first)?.mean - (*next)?.mean).max(0.0)));
-        let (count, sum) = more.fold((0.0, 0.0), |sums, one| (sums.0 + 1.0, sums.1 + one));
+        let seeks = away.iter().zip(&usual).filter_map(|(away, there)| Some(((*away)?.mean - there.mean).max(0.0)));
+        let (count, sum) = seeks.fold((0.0, 0.0), |sums, one| (sums.0 + 1.0, sums.1 + one));
         let seek = if count > 0.0 { sum / count } else { 0.0 };
-        [std::array::from_fn(|step| first[step].unwrap_or_else(|| usual[step].plus(seek))), usual]
+        [std::array::from_fn(|step| away[step].unwrap_or_else(|| usual[step].plus(seek))), usual]
     }
 
     /// Takes note of `count` clean completions of one size that took as long, one right after the other, the earliest of
@@ -224,7 +229,7 @@ impl ServiceTimes {
 
     /// No later than this a size that is known may be so no more, because that was too long ago.
     pub(super) fn fresh_until(&self) -> Nanos {
-        let fresh = self.first.iter().chain(&self.next).filter(|window| self.fresh(window).is_some());
+        let fresh = self.away.iter().chain(&self.there).filter(|window| self.fresh(window).is_some());
         fresh.map(|window| window.latest.saturating_add(STALE)).min().unwrap_or(Nanos::MAX)
     }
 
@@ -240,7 +245,7 @@ impl ServiceTimes {
 
     /// Was this size tried of late, often enough?
     pub(super) fn is_known(&self, size: Bytes, head: Head) -> bool {
-        let windows = if head == Head::Away { &self.first } else { &self.next };
+        let windows = if head == Head::Away { &self.away } else { &self.there };
         SIZES.iter().position(|&step| step == size).is_some_and(|step| self.fresh(&windows[step]).is_some())
     }
 
@@ -260,7 +265,7 @@ impl ServiceTimes {
     pub(super) fn of(&self, size: Bytes, head: Head) -> Service {
         match SIZES.iter().position(|&step| step == size) {
             Some(step) if self.completions > 0 => self.estimates[head as usize][step],
-            _ => line(&self.next.each_ref().map(|window| self.fresh(window))).guess(size),
+            _ => line(&self.there.each_ref().map(|window| self.fresh(window))).guess(size),
         }
     }
 
