@@ -107,6 +107,10 @@ impl Window {
     }
 
     fn add(&mut self, nanos: u64, at: Nanos) {
+        if self.is_all(nanos, at) {
+            self.latest = at;
+            return;
+        }
         if at.since(self.latest) > STALE {
             *self = Window::default();
         }
@@ -124,7 +128,7 @@ impl Window {
         self.estimate = kept.last().map(|&longest| {
             let sum = self.sum - left_out.iter().sum::<u64>();
             let (mean, high) = (sum as f64 / 1e9 / kept.len() as f64, longest as f64 / 1e9);
-            let is_told = self.sorted.len() >= 2 * TAIL_OF;
+            let is_told = self.sorted.len() >= 2 * TAIL_OF && self.sorted.first() < self.sorted.last();
             if is_told { Service { mean, high, cases: self.cases() } } else { Service::steady(mean, high) }
         });
     }

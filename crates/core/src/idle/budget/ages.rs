@@ -151,19 +151,24 @@ impl Ages {
         Weighted { sums, weights }
     }
 
-    /// What is left of `service` seconds from `age` on when an interval ends in them, summed up over all that do.
-    pub(super) fn rest(&self, ends: &Weighted, age: f64, service: f64) -> f64 {
-        let (before, by) = (self.weighted_by(ends, age), self.weighted_by(ends, age + service));
+    /// An age, found among the cells.
+    pub(super) fn spot(&self, age: f64) -> Spot {
+        let cell = self.cell_of(age);
+        Spot { age, cell, into: (age - self.cells[cell].start).max(0.0) }
+    }
+
+    /// What is left of `service` seconds from an age on when an interval ends in them, summed up over all that do.
+    pub(super) fn rest(&self, ends: &Weighted, from: Spot, service: f64) -> f64 {
+        let (before, by) = (self.weighted_by(ends, from), self.weighted_by(ends, self.spot(from.age + service)));
         (by.1 - before.1 - service * before.0).max(0.0)
     }
 
     /// As [`Ages::ended_by`].
-    fn weighted_by(&self, ends: &Weighted, age: f64) -> (f64, f64) {
-        let index = self.cell_of(age);
-        let (start, (ended, area)) = (self.cells[index].start, ends.sums[index]);
-        let into = (age - start).max(0.0);
-        let Some(next) = ends.sums.get(index + 1) else { return (ended, area + into * ended) };
-        let slope = (next.0 - ended) / (self.cells[index + 1].start - start);
+    fn weighted_by(&self, ends: &Weighted, at: Spot) -> (f64, f64) {
+        let Spot { cell, into, .. } = at;
+        let (ended, area) = ends.sums[cell];
+        let Some(next) = ends.sums.get(cell + 1) else { return (ended, area + into * ended) };
+        let slope = (next.0 - ended) / (self.cells[cell + 1].start - self.cells[cell].start);
         (ended + into * slope, area + into * (ended + 0.5 * into * slope))
     }
 
@@ -172,6 +177,14 @@ impl Ages {
         let (before, by) = (self.ended_by(from), self.ended_by(to));
         Window { ends: by.0 - before.0, time: ((to - from) * self.count - (by.1 - before.1)).max(0.0) }
     }
+}
+
+/// An age in seconds: in which cell, and how far into it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    age: f64,
+    cell: usize,
+    into: f64,
 }
 
 /// How many intervals end by an age, when not all ends count alike.
@@ -253,7 +266,7 @@ mod tests {
     fn the_rest_is_what_is_left_when_an_interval_ends() {
         // 3,000 ends spread evenly over 20 to 80 ms: 500 of them in 40 to 50 ms, which have to wait for 5 ms each.
         let ages = ages((0..3000).map(|i| 0.02 + 0.06 * (f64::from(i) + 0.5) / 3000.0));
-        let rest = |weight: f64| ages.rest(&ages.weighted(|_| weight), 0.04, 0.01);
+        let rest = |weight: f64| ages.rest(&ages.weighted(|_| weight), ages.spot(0.04), 0.01);
         assert!((rest(1.0) / (500.0 * 0.005) - 1.0).abs() < 0.05, "{}", rest(1.0));
         assert!((rest(3.0) / rest(1.0) - 3.0).abs() < 1e-9, "three queue behind each");
     }

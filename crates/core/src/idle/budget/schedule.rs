@@ -16,7 +16,7 @@
 //! this; Waiting(t, b) is the plan that would be best if the hazard only fell, in one step. Plans for a ladder of prices are
 //! made at once; between two of them intervals take turns, so that any amount can be spent.
 
-use super::ages::{Ages, PARTS, Weighted};
+use super::ages::{Ages, PARTS, Spot, Weighted};
 use crate::idle::Head;
 use crate::idle::service::{Case, Service};
 use crate::units::Bytes;
@@ -317,8 +317,8 @@ impl Side {
 
 impl Choice {
     /// What is lost when it is sent at an age, summed up over all intervals.
-    fn cost(&self, ages: &Ages, age: f64) -> f64 {
-        let cost = |case: Case| case.share * ages.rest(&self.ends, age, case.service);
+    fn cost(&self, ages: &Ages, at: Spot) -> f64 {
+        let cost = |case: Case| case.share * ages.rest(&self.ends, at, case.service);
         self.service.cases.into_iter().filter(|case| case.share > 0.0).map(cost).sum()
     }
 
@@ -336,17 +336,22 @@ impl Outcome {
         let (start, width) = (cells[cell].start, cells[cell + 1].start - cells[cell].start);
         let next = Place { cell: cell + 1, share: 0.0 };
         let (bytes, service) = (choice.bytes * ages.reach(middle(ages, cell)), choice.service.mean);
-        if head == Head::There && service < width {
-            // As many as there is room for; who ends an interval meets one of them.
-            let ended = ages.reach(start) - ages.reach(start + width);
-            let cost = ended * choice.ends.weight(cell) * choice.rest();
-            return Outcome { gain: bytes * width / service, cost, then: next };
+        if service < width {
+            // Who ends an interval in the cell meets one of as many as there is room for; or perhaps the only one.
+            let met = (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * choice.rest();
+            return match head {
+                Head::There => Outcome { gain: bytes * width / service, cost: met, then: next },
+                Head::Away => {
+                    let then = place(ages, middle(ages, cell) + service);
+                    Outcome { gain: bytes, cost: met * service / width, then }
+                }
+            };
         }
-        let costs = PLACES.map(|place| choice.cost(ages, start + place * width));
+        let costs = PLACES.map(|place| choice.cost(ages, ages.spot(start + place * width)));
         let cost = costs.iter().sum::<f64>() / PLACES.len() as f64;
         let then = place(ages, middle(ages, cell) + service);
-        // One after which the head is where it was makes way, or it would follow itself for ever.
-        let then = if head == Head::Away || then.cell > cell { then } else { next };
+        // A request makes way, or it would follow itself for ever.
+        let then = if then.cell > cell { then } else { next };
         Outcome { gain: bytes, cost, then }
     }
 }
@@ -397,9 +402,9 @@ impl Plan {
     fn best(&self, ages: &Ages, choices: &[Choice], head: Head, age: f64) -> u8 {
         let [mine, then] = [&self.sides[head as usize], &self.sides[Head::There as usize]];
         let next = ages.cells()[ages.cell_of(age) + 1].start;
-        let (reach, mut best) = (ages.reach(age), (mine.value(ages, next), NOTHING));
+        let (at, reach, mut best) = (ages.spot(age), ages.reach(age), (mine.value(ages, next), NOTHING));
         for (index, choice) in (0..).zip(choices) {
-            let cost = choice.cost(ages, age);
+            let cost = choice.cost(ages, at);
             let worth = choice.bytes * reach - self.price * cost + then.value(ages, age + choice.service.mean);
             if worth > best.0 {
                 best = (worth, index);
