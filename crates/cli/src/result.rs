@@ -4,8 +4,8 @@ use crate::outcome::Outcome;
 use crate::quantity::{show_count, show_time};
 use crate::say::{shown, shown_path};
 use crate::volume::steer::describe;
-use scrubjay_core::idle::{Form, Goal};
-use scrubjay_core::scrub::{Report, State};
+use scrubjay_core::idle::{Form, Goal, Slowdown};
+use scrubjay_core::scrub::State;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{self, Write};
 
@@ -158,7 +158,9 @@ fn cost(outcome: &Outcome) -> String {
     };
     let mean = Nanos::from_secs_f64(report.slowdown.mean_seconds(report.foreground_requests));
     let max = report.slowdown.max;
-    let verdict = outcome.facts.goal.map_or(String::new(), |goal| verdict(goal, report, outcome.ended.foreground_lost));
+    let (requests_seen, unseen) = (report.foreground_requests, outcome.ended.foreground_lost);
+    let verdict = |goal| verdict(goal, requests_seen, &report.slowdown, unseen);
+    let verdict = outcome.facts.goal.map_or(String::new(), verdict);
     if max == Nanos::ZERO && outcome.ended.foreground_lost == 0 {
         return format!("{took}; {requests} lost nothing");
     }
@@ -167,9 +169,8 @@ fn cost(outcome: &Outcome) -> String {
     format!("{took}; {requests} lost {mean} each on average, {max} at most ({collisions} met ours){verdict}")
 }
 
-/// Was the budget kept? `unseen`: so many events of the foreground were lost.
-fn verdict(goal: Goal, report: &Report, unseen: u64) -> String {
-    let (requests, slowdown) = (report.foreground_requests, &report.slowdown);
+/// Was the budget kept, among so many requests? `unseen`: so many events of the foreground were lost.
+fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, unseen: u64) -> String {
     let mean = Nanos::from_secs_f64(slowdown.mean_seconds(requests));
     let budget = format!("the budget of {} and {}", show_time(goal.mean), show_time(goal.max));
     let is_mean_kept = mean <= goal.mean;
@@ -179,13 +180,36 @@ fn verdict(goal: Goal, report: &Report, unseen: u64) -> String {
     if !is_mean_kept || slowdown.max > goal.max {
         return format!(": {budget} was NOT kept");
     }
+    let worst = show_time(slowdown.mean_worst);
     let was_above = goal.form == Form::Strict && slowdown.mean_worst > goal.mean;
     match (was_above, unseen) {
-        (true, _) => format!(
-            ": {budget} was kept in the end; for a while the mean so far was {}",
-            show_time(slowdown.mean_worst)
-        ),
+        (true, _) => format!(": {budget} was kept in the end; for a while the mean so far was {worst}"),
         (false, 0) => format!(": {budget} was kept"),
         (false, _) => format!(": as far as was seen, {budget} was kept"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verdict_says_no_more_than_was_seen() {
+        let goal = Goal::default();
+        let of = |goal: Goal, requests: u64, lost: u64, worst: u64, max: u64, unseen: u64| {
+            let (total, mean_worst) = (Nanos::from_millis(lost), Nanos::from_millis(worst));
+            let slowdown = Slowdown { total, mean_worst, max: Nanos::from_millis(max), ..Slowdown::default() };
+            verdict(goal, requests, &slowdown, unseen)
+        };
+        let budget = "the budget of 1.00 ms and 50 ms";
+        assert_eq!(of(goal, 500, 400, 1, 20, 0), format!(": {budget} was kept"));
+        assert_eq!(of(goal, 500, 400, 1, 20, 7), format!(": as far as was seen, {budget} was kept"));
+        assert_eq!(of(goal, 500, 600, 2, 20, 0), format!(": {budget} was NOT kept"));
+        assert_eq!(of(goal, 500, 400, 1, 51, 0), format!(": {budget} was NOT kept"), "the longest");
+        let while_ = of(goal, 500, 400, 3, 20, 0);
+        assert!(while_.ends_with("was kept in the end; for a while the mean so far was 3.00 ms"), "{while_}");
+        assert_eq!(of(goal.form(Form::Average), 500, 400, 3, 20, 0), format!(": {budget} was kept"));
+        assert!(of(goal, 50, 70, 0, 20, 0).starts_with(": fewer than the 100 requests"));
+        assert!(of(goal, 50, 70, 0, 60, 0).ends_with("was NOT kept"));
     }
 }
