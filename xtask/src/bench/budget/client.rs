@@ -50,6 +50,11 @@ impl Latencies {
         Latencies { sorted: latencies, mean, deviation: variance.sqrt(), time }
     }
 
+    /// Those of both.
+    pub fn and(self, other: Latencies) -> Latencies {
+        Latencies::of([self.sorted, other.sorted].concat(), self.time + other.time)
+    }
+
     pub fn count(&self) -> usize {
         self.sorted.len()
     }

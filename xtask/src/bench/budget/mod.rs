@@ -1,8 +1,8 @@
 //! `cargo xtask bench-budget`: what a scrub costs a program that reads the same disk, and what it reads meanwhile, on disks
 //! with a hard disk's timing (tests/lab/faulty-disk). A table of docs/budget.md.
 //!
-//! Each run plays the load alone, then beside the scrub. "By the client" is the difference of the two means, with what chance
-//! makes of it; on a busy machine it says more about that than about the scrub.
+//! Each load is played alone, beside the scrub at each goal, and alone again. "By the client" is the difference of the means,
+//! with what chance makes of it; on a busy machine it says more about that than about the scrub.
 
 mod client;
 
@@ -52,8 +52,8 @@ const GOALS: &[&str] = &["0.5", "1", "3"];
 const GOAL_MAX: f64 = 0.050;
 /// So long the scrub has the disk for itself, to see what it reads then.
 const ALONE: Duration = Duration::from_secs(4);
-/// The load alone runs for this part of the time.
-const CONTROL_SHARE: u32 = 3;
+/// The load alone runs for this part of the time, before and after.
+const CONTROL_SHARE: u32 = 6;
 
 /// What is asked for.
 struct Options {
@@ -110,11 +110,17 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         std::thread::sleep(ALONE);
         let alone = alone.stop()?.rate;
         for load in LOADS.iter().filter(|load| load.name.contains(&options.load)) {
-            let control = client::run(&disk.device, *load, options.time / CONTROL_SHARE, 1)?;
+            let control = |seed| client::run(&disk.device, *load, options.time / CONTROL_SHARE, seed);
+            let before = control(1)?;
+            let mut runs = Vec::new();
             for goal in GOALS.iter().filter(|goal| options.goal.is_empty() || **goal == options.goal) {
                 let running = scrub(&["--slowdown", &format!("{goal}ms")])?;
                 let beside = client::run(&disk.device, *load, options.time, 2)?;
-                println!("| {name} | {} | {goal} ms {}", load.name, row(&control, &beside, &running.stop()?, alone));
+                runs.push((goal, beside, running.stop()?));
+            }
+            let control = before.and(control(3)?);
+            for (goal, beside, seen) in runs {
+                println!("| {name} | {} | {goal} ms {}", load.name, row(&control, &beside, &seen, alone));
             }
         }
     }
