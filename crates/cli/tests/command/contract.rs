@@ -37,7 +37,14 @@ fn the_json_has_every_promised_field() {
     for field in ["seconds", "wait_seconds", "request_bytes", "idle_seconds", "oldest_unread_seconds"] {
         assert!(target[field].is_number(), "{field}: {}", target[field]);
     }
-    for field in ["goal_mean_seconds", "mean_seconds", "max_seconds", "foreground_requests", "collisions"] {
+    for field in [
+        "goal_mean_seconds",
+        "mean_seconds",
+        "worst_mean_so_far_seconds",
+        "max_seconds",
+        "foreground_requests",
+        "collisions",
+    ] {
         assert!(target["slowdown"][field].is_number(), "{field}: {}", target["slowdown"][field]);
     }
     assert!(target["detector"].is_string());

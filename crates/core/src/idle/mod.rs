@@ -29,7 +29,7 @@ pub use observed::{Observed, Workload};
 pub use pattern::{Growth, IntervalPolicy, Pattern, Played};
 pub use predicted::{Cutoff, Predicted};
 pub use prediction::{Method, Prediction};
-pub use service::{Head, ServiceTimes};
+pub use service::{DiskHead, ServiceTimes};
 pub use slowdown::Slowdown;
 pub use waiting::Waiting;
 
@@ -55,7 +55,7 @@ pub struct DiskView {
     /// How long our last request of this idle interval was to be; `None` before the first.
     pub own_size: Option<Bytes>,
     /// Where the head is for our next request.
-    pub head: Head,
+    pub head: DiskHead,
 }
 
 impl DiskView {

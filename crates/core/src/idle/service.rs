@@ -36,7 +36,7 @@ const UNTRIED_MARGIN: f64 = 1.25;
 
 /// Where a disk's head is when a request of ours is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Head {
+pub enum DiskHead {
     /// Elsewhere: the foreground was at the disk since our last request, or that ended elsewhere. The request pays for a seek.
     Away,
     /// Where it begins, as far as is known.
@@ -171,7 +171,7 @@ impl Line {
 
 impl ServiceTimes {
     /// Takes note of one clean completion at `at`. Sizes between two steps count for the nearest one.
-    pub fn add(&mut self, size: Bytes, head: Head, service: Nanos, at: Nanos) {
+    pub fn add(&mut self, size: Bytes, head: DiskHead, service: Nanos, at: Nanos) {
         self.latest = self.latest.max(at);
         if size.0 * 4 < SIZE_MIN.0 * 3 {
             return; // the last bit before something already verified: says nothing about the sizes we choose from
@@ -184,10 +184,10 @@ impl ServiceTimes {
         self.estimates = self.estimated();
     }
 
-    fn windows(&mut self, head: Head) -> &mut [Window; SIZES.len()] {
+    fn windows(&mut self, head: DiskHead) -> &mut [Window; SIZES.len()] {
         match head {
-            Head::Away => &mut self.away,
-            Head::There => &mut self.there,
+            DiskHead::Away => &mut self.away,
+            DiskHead::There => &mut self.there,
         }
     }
 
@@ -213,7 +213,7 @@ impl ServiceTimes {
 
     /// Takes note of `count` clean completions of one size that took as long, one right after the other, the earliest of
     /// which ended at `at`.
-    pub fn add_run(&mut self, size: Bytes, head: Head, service: Nanos, mut at: Nanos, count: u64) {
+    pub fn add_run(&mut self, size: Bytes, head: DiskHead, service: Nanos, mut at: Nanos, count: u64) {
         for left in (1..=count).rev() {
             let step = SIZES.iter().position(|&step| step == size);
             let window = step.map(|step| &mut self.windows(head)[step]);
@@ -248,13 +248,13 @@ impl ServiceTimes {
     }
 
     /// Was this size tried of late, often enough?
-    pub(super) fn is_known(&self, size: Bytes, head: Head) -> bool {
-        let windows = if head == Head::Away { &self.away } else { &self.there };
+    pub(super) fn is_known(&self, size: Bytes, head: DiskHead) -> bool {
+        let windows = if head == DiskHead::Away { &self.away } else { &self.there };
         SIZES.iter().position(|&step| step == size).is_some_and(|step| self.fresh(&windows[step]).is_some())
     }
 
     /// The next size up, if it was not tried of late, or took more than `max` seconds then.
-    pub(super) fn unknown_above(&self, size: Bytes, head: Head, max: f64) -> Option<Bytes> {
+    pub(super) fn unknown_above(&self, size: Bytes, head: DiskHead, max: f64) -> Option<Bytes> {
         let &above = SIZES.iter().find(|&&step| step > size)?;
         (!self.is_known(above, head) || self.high(above, head) > max).then_some(above)
     }
@@ -262,11 +262,11 @@ impl ServiceTimes {
     /// The mean service time of a request of `size` that follows another, in seconds: measured, else by the line through
     /// what was measured.
     pub fn mean(&self, size: Bytes) -> f64 {
-        self.of(size, Head::There).mean
+        self.of(size, DiskHead::There).mean
     }
 
     /// What is believed of a request of `size`.
-    pub(super) fn of(&self, size: Bytes, head: Head) -> Service {
+    pub(super) fn of(&self, size: Bytes, head: DiskHead) -> Service {
         match SIZES.iter().position(|&step| step == size) {
             Some(step) if self.completions > 0 => self.estimates[head as usize][step],
             _ => line(&self.there.each_ref().map(|window| self.fresh(window))).guess(size),
@@ -274,7 +274,7 @@ impl ServiceTimes {
     }
 
     /// A cautious upper value of it, in seconds.
-    pub(super) fn high(&self, size: Bytes, head: Head) -> f64 {
+    pub(super) fn high(&self, size: Bytes, head: DiskHead) -> f64 {
         self.of(size, head).high
     }
 
@@ -311,7 +311,9 @@ mod tests {
 
     fn seen(completions: &[(Bytes, u64)]) -> ServiceTimes {
         let mut times = ServiceTimes::default();
-        completions.iter().for_each(|&(size, micros)| times.add(size, Head::There, Nanos(micros * 1000), Nanos::ZERO));
+        completions
+            .iter()
+            .for_each(|&(size, micros)| times.add(size, DiskHead::There, Nanos(micros * 1000), Nanos::ZERO));
         times
     }
 
@@ -321,7 +323,7 @@ mod tests {
         let (small, large) = ((Bytes::kib(64), micros(Bytes::kib(64))), (Bytes::mib(1), micros(Bytes::mib(1))));
         let times = seen(&[small, small, large, large]);
         assert!((times.mean(Bytes::mib(4)) - PRIOR.at(Bytes::mib(4))).abs() < 1e-4);
-        assert!(times.high(Bytes::mib(4), Head::There) > times.mean(Bytes::mib(4)));
+        assert!(times.high(Bytes::mib(4), DiskHead::There) > times.mean(Bytes::mib(4)));
     }
 
     #[test]
@@ -330,37 +332,42 @@ mod tests {
         for size in SIZES {
             assert!((times.mean(size) / PRIOR.at(size) / 2.0 - 1.0).abs() < 1e-3, "twice as slow at {size}");
         }
-        assert!(times.high(Bytes::mib(1), Head::There) > 1.2 * times.mean(Bytes::mib(1)), "a guess");
+        assert!(times.high(Bytes::mib(1), DiskHead::There) > 1.2 * times.mean(Bytes::mib(1)), "a guess");
     }
 
     #[test]
     fn a_disk_that_had_to_spin_up_is_forgiven() {
         let mut times = seen(&[(Bytes::kib(64), 8_000_000)]);
-        assert!(times.high(Bytes::kib(64), Head::There) < 0.01, "one completion says nothing");
-        times.add(Bytes::kib(64), Head::There, Nanos::from_millis(5), Nanos::ZERO);
-        assert!((times.high(Bytes::kib(64), Head::There) - 0.005).abs() < 1e-9);
+        assert!(times.high(Bytes::kib(64), DiskHead::There) < 0.01, "one completion says nothing");
+        times.add(Bytes::kib(64), DiskHead::There, Nanos::from_millis(5), Nanos::ZERO);
+        assert!((times.high(Bytes::kib(64), DiskHead::There) - 0.005).abs() < 1e-9);
     }
 
     #[test]
     fn what_is_seldom_but_happens_is_held_against_the_max_goal() {
         let mut times = ServiceTimes::default();
         (0..1000).for_each(|i| {
-            times.add(Bytes::mib(1), Head::There, Nanos::from_millis(if i % 35 == 0 { 20 } else { 12 }), Nanos::ZERO)
+            times.add(
+                Bytes::mib(1),
+                DiskHead::There,
+                Nanos::from_millis(if i % 35 == 0 { 20 } else { 12 }),
+                Nanos::ZERO,
+            )
         });
-        assert!((times.high(Bytes::mib(1), Head::There) - 0.020).abs() < 1e-9, "one in 35");
-        (0..200).for_each(|_| times.add(Bytes::mib(1), Head::There, Nanos::from_millis(12), Nanos::ZERO));
-        assert!((times.high(Bytes::mib(1), Head::There) - 0.012).abs() < 1e-9, "until it is long ago");
+        assert!((times.high(Bytes::mib(1), DiskHead::There) - 0.020).abs() < 1e-9, "one in 35");
+        (0..200).for_each(|_| times.add(Bytes::mib(1), DiskHead::There, Nanos::from_millis(12), Nanos::ZERO));
+        assert!((times.high(Bytes::mib(1), DiskHead::There) - 0.012).abs() < 1e-9, "until it is long ago");
     }
 
     #[test]
     fn a_size_that_was_slow_long_ago_is_given_another_chance() {
         let mut times =
             seen(&[(Bytes::kib(64), 4000), (Bytes::kib(64), 4000), (Bytes::mib(4), 900_000), (Bytes::mib(4), 900_000)]);
-        assert!(times.high(Bytes::mib(4), Head::There) > 0.8);
-        times.add(Bytes::kib(64), Head::There, Nanos::from_millis(4), Nanos::from_secs(601));
-        times.add(Bytes::kib(64), Head::There, Nanos::from_millis(4), Nanos::from_secs(602));
+        assert!(times.high(Bytes::mib(4), DiskHead::There) > 0.8);
+        times.add(Bytes::kib(64), DiskHead::There, Nanos::from_millis(4), Nanos::from_secs(601));
+        times.add(Bytes::kib(64), DiskHead::There, Nanos::from_millis(4), Nanos::from_secs(602));
         assert!(
-            times.high(Bytes::mib(4), Head::There) < 0.4,
+            times.high(Bytes::mib(4), DiskHead::There) < 0.4,
             "by the line: 64 times as long as 64 KiB, and a quarter more"
         );
     }
@@ -369,21 +376,21 @@ mod tests {
     fn the_first_one_pays_for_the_seek_whatever_its_size() {
         let mut times =
             seen(&[(Bytes::kib(64), 1000), (Bytes::kib(64), 1000), (Bytes::mib(4), 40_000), (Bytes::mib(4), 40_000)]);
-        (0..2).for_each(|_| times.add(Bytes::kib(64), Head::Away, Nanos::from_millis(9), Nanos::ZERO));
+        (0..2).for_each(|_| times.add(Bytes::kib(64), DiskHead::Away, Nanos::from_millis(9), Nanos::ZERO));
         assert!(
-            (times.of(Bytes::mib(4), Head::Away).mean - 0.048).abs() < 1e-6
+            (times.of(Bytes::mib(4), DiskHead::Away).mean - 0.048).abs() < 1e-6
                 && (times.mean(Bytes::mib(4)) - 0.040).abs() < 1e-9
         );
-        assert!((times.high(Bytes::mib(4), Head::Away) - 0.048).abs() < 1e-6);
+        assert!((times.high(Bytes::mib(4), DiskHead::Away) - 0.048).abs() < 1e-6);
     }
 
     #[test]
     fn stray_long_times_keep_their_weight() {
         let mut times = ServiceTimes::default();
         (0..128).for_each(|i| {
-            times.add(SIZE_MIN, Head::There, Nanos::from_millis(if i == 64 { 100 } else { 5 }), Nanos::ZERO)
+            times.add(SIZE_MIN, DiskHead::There, Nanos::from_millis(if i == 64 { 100 } else { 5 }), Nanos::ZERO)
         });
-        let Service { mean, cases, .. } = times.of(SIZE_MIN, Head::There);
+        let Service { mean, cases, .. } = times.of(SIZE_MIN, DiskHead::There);
         let moment = |power: i32| cases.iter().map(|case| case.share * case.service.powi(power)).sum::<f64>();
         assert!((mean - 0.005).abs() < 1e-9, "what most take");
         assert!((moment(1) - (127.0 * 0.005 + 0.1) / 128.0).abs() < 1e-9);

@@ -26,7 +26,7 @@ impl IntervalPolicy for Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::idle::Head;
+    use crate::idle::DiskHead;
     use crate::idle::{DiskView, IdlePolicy, Observed, Played};
 
     fn view(now: u64, outstanding: u64, idle_since: u64) -> DiskView {
@@ -39,7 +39,7 @@ mod tests {
             own_finished,
             own_service,
             own_size: None,
-            head: Head::Away,
+            head: DiskHead::Away,
         }
     }
 

@@ -91,7 +91,7 @@ impl Forecast {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::idle::{FixedDelay, Head, IdlePolicy, Played, Waiting};
+    use crate::idle::{DiskHead, FixedDelay, IdlePolicy, Played, Waiting};
 
     fn setting() -> Setting {
         Played::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }).setting()
@@ -99,7 +99,7 @@ mod tests {
 
     fn seen(idle_seconds: &[f64]) -> Observed {
         let mut seen = Observed::default();
-        (0..8).for_each(|_| seen.service.add(Bytes::mib(1), Head::There, Nanos::from_millis(10), Nanos::ZERO));
+        (0..8).for_each(|_| seen.service.add(Bytes::mib(1), DiskHead::There, Nanos::from_millis(10), Nanos::ZERO));
         idle_seconds.iter().for_each(|&s| seen.workload.add_idle(Nanos::from_secs_f64(s)));
         seen
     }

@@ -19,7 +19,7 @@ pub use forecast::Forecast;
 pub use report::{Activity, Report, State};
 
 use crate::coverage::Coverage;
-use crate::idle::{DiskView, Head, IdlePolicy, Observed, Setting};
+use crate::idle::{DiskHead, DiskView, IdlePolicy, Observed, Setting};
 use crate::machine::{Event, Machine, Op, OpId};
 use crate::range_set::RangeSet;
 use crate::tour::ScanOrder;
@@ -156,7 +156,7 @@ pub struct Scrub {
 struct InFlight {
     id: OpId,
     range: SectorRange,
-    head: Head,
+    head: DiskHead,
     issued: Nanos,
 }
 
@@ -323,7 +323,7 @@ impl Scrub {
         let is_of_interval = self.last.is_some() && own_finished.since(own_service) >= idle_since;
         let own_size = self.size_allowed.filter(|_| is_of_interval);
         let is_there = outstanding == 0 && own_size.is_some() && self.goes_on;
-        let head = if is_there { Head::There } else { Head::Away };
+        let head = if is_there { DiskHead::There } else { DiskHead::Away };
         DiskView { now, outstanding, idle_since, own_finished, own_service, own_size, head }
     }
 
@@ -517,8 +517,8 @@ impl Machine for Scrub {
         let id = OpId(self.next_id);
         self.next_id += 1;
         self.requested += range.count();
-        let is_there = view.head == Head::There && self.ends_at == Some(range.start);
-        let head = if is_there { Head::There } else { Head::Away };
+        let is_there = view.head == DiskHead::There && self.ends_at == Some(range.start);
+        let head = if is_there { DiskHead::There } else { DiskHead::Away };
         self.in_flight.push(InFlight { id, range, head, issued: now });
         // Suspects and what was put off are elsewhere, but few.
         self.ends_at = Some(range.end);

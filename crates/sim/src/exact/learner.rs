@@ -2,7 +2,7 @@
 //! each of their events. Requests of ours that are alike are taken as one step ([`IdlePolicy::stays`]).
 
 use super::Outcome;
-use scrubjay_core::idle::{DiskView, Head, IdlePolicy, Observed, Slowdown, Stay};
+use scrubjay_core::idle::{DiskHead, DiskView, IdlePolicy, Observed, Slowdown, Stay};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
@@ -57,7 +57,7 @@ impl Learner<'_> {
                 }
                 None => Default::default(),
             };
-            let head = if own_size.is_some() { Head::There } else { Head::Away };
+            let head = if own_size.is_some() { DiskHead::There } else { DiskHead::Away };
             let view = DiskView { now, outstanding: 0, idle_since: from, own_finished, own_service, own_size, head };
             let turn = self.policy.turn(&view, &self.seen);
             if turn.not_before > now {
@@ -80,7 +80,7 @@ impl Learner<'_> {
             if met > 0 {
                 self.outcome.collisions += 1;
                 self.arrived(from, until);
-                let head = if count > 1 { Head::There } else { view.head };
+                let head = if count > 1 { DiskHead::There } else { view.head };
                 self.completed(turn.size, head, service, end - service, 1);
                 return end - until;
             }
@@ -91,7 +91,7 @@ impl Learner<'_> {
     }
 
     /// So many of ours were served, the first of them from `from` on.
-    fn completed(&mut self, size: Bytes, head: Head, service: Nanos, from: Nanos, count: u64) {
+    fn completed(&mut self, size: Bytes, head: DiskHead, service: Nanos, from: Nanos, count: u64) {
         self.seen.service.add_run(size, head, service, from + service, count);
         let finished = from + Nanos(service.0 * count);
         self.own = Some((finished, service, size));

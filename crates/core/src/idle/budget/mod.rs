@@ -31,7 +31,7 @@ mod price;
 mod schedule;
 
 use super::service::{SIZE_MIN, SIZES, Service};
-use super::{DiskView, Head, IdlePolicy, Observed, Setting, Stay, Turn};
+use super::{DiskHead, DiskView, IdlePolicy, Observed, Setting, Stay, Turn};
 use crate::stats::DurationHistogram;
 use crate::units::{Bytes, Nanos};
 use account::Account;
@@ -68,6 +68,8 @@ const TRIES: u64 = 8;
 const TRIES_SHARE: f64 = 0.1;
 /// One request in so many may be of a size not tried of late.
 const TRIAL_EVERY: u64 = 32;
+/// If some of that size took longer than any may, only where no more than this share of the intervals ends meanwhile.
+const TRIAL_RISK: f64 = 0.01;
 /// Where nothing is worth its price at any age, or nothing is left to spend, when to look again.
 const LOOK_AGAIN: Nanos = Nanos::from_secs(1);
 /// The plan is made anew whenever the intervals have grown by an eighth, or by so many.
@@ -105,7 +107,7 @@ impl Budget {
     }
 
     /// The sizes whose requests take no longer than any may, by all that is known.
-    fn sizes<'a>(&self, head: Head, seen: &'a Observed) -> impl DoubleEndedIterator<Item = Bytes> + use<'a> {
+    fn sizes<'a>(&self, head: DiskHead, seen: &'a Observed) -> impl DoubleEndedIterator<Item = Bytes> + use<'a> {
         let max = self.goal.max;
         SIZES.into_iter().filter(move |&size| is_allowed(size, &seen.service.of(size, head), max))
     }
@@ -114,7 +116,7 @@ impl Budget {
     fn quiet_from(&self, now: Nanos, seen: &Observed) -> f64 {
         let longest = QUIET_FACTOR * seen.workload.idle.moments().max;
         let least = if self.account.allows(now, 0.0) { QUIET_MIN } else { QUIET_INDEBTED };
-        longest.max(least).max(seen.service.high(SIZE_MIN, Head::Away) / QUIET_SHARE)
+        longest.max(least).max(seen.service.high(SIZE_MIN, DiskHead::Away) / QUIET_SHARE)
     }
 
     /// Nobody has come for longer than ever, or at all: the largest size that is short beside that time; with debts, the
@@ -131,7 +133,7 @@ impl Budget {
 
     /// What a request can cost all together that is met at an age, in seconds: as much as usual at this age, or as the most who
     /// came together of late; but that shall not take more than a share of what was earned, or one burst would end the scrub.
-    fn cost(&self, size: Bytes, head: Head, age: f64, seen: &Observed) -> f64 {
+    fn cost(&self, size: Bytes, head: DiskHead, age: f64, seen: &Observed) -> f64 {
         let service = seen.service.high(size, head);
         let all = |behind: f64| service * (self.calibration.factor() * behind).max(1.0);
         let followers = &seen.workload.followers;
@@ -167,23 +169,26 @@ impl Budget {
 
     /// The age, in seconds, from which on one of the first few requests may be sent whatever the plan says.
     fn tries_from(&self, now: Nanos, seen: &Observed) -> Option<f64> {
-        let service = seen.service.high(SIZE_MIN, Head::Away);
+        let service = seen.service.high(SIZE_MIN, DiskHead::Away);
         let age = service / TRIES_SHARE;
         let is_try = seen.service.completions() < TRIES && service <= self.goal.max.as_secs_f64();
-        (is_try && self.account.allows(now, self.cost(SIZE_MIN, Head::Away, age, seen))).then_some(age)
+        (is_try && self.account.allows(now, self.cost(SIZE_MIN, DiskHead::Away, age, seen))).then_some(age)
     }
 
     /// Now and then the next size up, if it is not known: by a cautious guess it never looks worth it. Or if some of late took
-    /// longer than any may, for that may be over.
-    fn trial(&self, size: Bytes, head: Head, seen: &Observed) -> Option<Bytes> {
+    /// longer than any may, for that may be over; but only where hardly anybody comes.
+    fn trial(&self, size: Bytes, head: DiskHead, age: f64, seen: &Observed) -> Option<Bytes> {
         let is_trial = seen.service.completions().is_multiple_of(TRIAL_EVERY);
         let max = self.goal.max.as_secs_f64();
-        seen.service.unknown_above(size, head, max).filter(|&size| is_trial && seen.service.of(size, head).mean <= max)
+        let above = seen.service.unknown_above(size, head, max).filter(|_| is_trial)?;
+        let service = seen.service.of(above, head);
+        let is_safe = !seen.service.is_known(above, head) || self.schedule.ending(age, service.high) <= TRIAL_RISK;
+        (service.mean <= max && is_safe).then_some(above)
     }
 
     /// Makes a new plan of what has been seen.
     fn solve(&mut self, seen: &Observed) {
-        let services = |size| [Head::Away, Head::There].map(|head| seen.service.of(size, head));
+        let services = |size| [DiskHead::Away, DiskHead::There].map(|head| seen.service.of(size, head));
         let requests = SIZES.map(|size| Request {
             size,
             services: services(size)
@@ -204,7 +209,8 @@ impl Budget {
 
     /// Plans for what may be spent now.
     fn spend(&mut self, seen: &Observed) {
-        let rate = self.account.rate(self.cost(self.setting.size, Head::Away, self.setting.wait.as_secs_f64(), seen));
+        let rate =
+            self.account.rate(self.cost(self.setting.size, DiskHead::Away, self.setting.wait.as_secs_f64(), seen));
         let imagined = self.goal.mean.as_secs_f64() * REQUESTS_IMAGINED;
         let factor = self.calibration.factor();
         let target = (rate * self.idle + imagined) / factor;
@@ -236,7 +242,7 @@ impl IdlePolicy for Budget {
         let planned = self.planned(view, idle_for, seen);
         // What was chosen may have become too long since.
         let size = planned.size.min(largest);
-        let size = self.trial(size, view.head, seen).unwrap_or(size);
+        let size = self.trial(size, view.head, idle_for, seen).unwrap_or(size);
         let turn = match self.affordable(size, view, idle_for, seen) {
             Some(size) => Turn { size, ..planned },
             None => Turn { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
@@ -277,14 +283,14 @@ impl IdlePolicy for Budget {
         let until = view.idle_since.saturating_add(Nanos::from_secs_f64(until));
         let completions = seen.service.completions();
         let size = size.map_or(SIZE_MIN, |size| size.min(largest));
-        let trial = match seen.service.unknown_above(size, Head::There, self.goal.max.as_secs_f64()) {
+        let trial = match seen.service.unknown_above(size, DiskHead::There, self.goal.max.as_secs_f64()) {
             Some(_) => TRIAL_EVERY - completions % TRIAL_EVERY,
             None => u64::MAX,
         };
         let is_trial = trial == TRIAL_EVERY;
         let solved = grown(self.solved_at.1, u64::MAX).saturating_sub(completions);
-        let is_learning = is_trial || self.account.is_fading() || !seen.service.is_known(turn.size, Head::There);
-        let is_learning = is_learning || view.head == Head::Away;
+        let is_learning = is_trial || self.account.is_fading() || !seen.service.is_known(turn.size, DiskHead::There);
+        let is_learning = is_learning || view.head == DiskHead::Away;
         let requests = if is_learning { 1 } else { trial.min(solved).max(1) };
         Stay { until: until.min(seen.service.fresh_until()), requests }
     }
@@ -298,7 +304,7 @@ impl IdlePolicy for Budget {
             // The one that ended has the number of those before it.
             let foreseen = self.schedule.rest(workload.idle_last.as_secs_f64(), self.intervals);
             let ended = workload.intervals - self.intervals;
-            let service = seen.service.of(self.setting.size, Head::Away).mean;
+            let service = seen.service.of(self.setting.size, DiskHead::Away).mean;
             let usual = 0.5 * service * workload.followers.behind(self.setting.wait.as_secs_f64(), service);
             self.calibration.update(ended as f64 * foreseen, slowdown.lost().as_secs_f64(), usual);
             self.price.update(ended, seen.service.bytes().0, workload.requests);
@@ -333,7 +339,7 @@ mod tests {
         }
         for size in SIZES {
             let service = 3.7e-3 + 11.07e-3 * size.as_mib_f64();
-            (0..50).for_each(|_| seen.service.add(size, Head::There, Nanos::from_secs_f64(service), Nanos::ZERO));
+            (0..50).for_each(|_| seen.service.add(size, DiskHead::There, Nanos::from_secs_f64(service), Nanos::ZERO));
         }
         seen
     }
@@ -358,7 +364,7 @@ mod tests {
             own_finished: idle_since,
             own_service,
             own_size: None,
-            head: Head::There,
+            head: DiskHead::There,
         }
     }
 
@@ -434,11 +440,11 @@ mod tests {
         let view = idle_for(500);
         let before = budget.turn(&view, &seen).size;
         assert!(before >= Bytes::mib(1));
-        (0..8).for_each(|_| seen.service.add(before, Head::There, Nanos::from_millis(300), Nanos::ZERO));
+        (0..8).for_each(|_| seen.service.add(before, DiskHead::There, Nanos::from_millis(300), Nanos::ZERO));
         let after = budget.turn(&view, &seen).size;
-        assert!(after < before && seen.service.high(after, Head::There) <= 0.05, "{before} {after}");
+        assert!(after < before && seen.service.high(after, DiskHead::There) <= 0.05, "{before} {after}");
         for size in SIZES {
-            (0..200).for_each(|_| seen.service.add(size, Head::There, Nanos::from_millis(400), Nanos::ZERO));
+            (0..200).for_each(|_| seen.service.add(size, DiskHead::There, Nanos::from_millis(400), Nanos::ZERO));
         }
         budget.learn(Nanos::ZERO, &seen);
         let turn = budget.turn(&view, &seen);

@@ -17,7 +17,7 @@
 //! made at once; between two of them intervals take turns, so that any amount can be spent.
 
 use super::ages::{Ages, PARTS, Spot, Weighted};
-use crate::idle::Head;
+use crate::idle::DiskHead;
 use crate::idle::service::{Case, Service};
 use crate::units::Bytes;
 
@@ -153,7 +153,7 @@ impl Schedule {
     /// takes so many.
     /// Near `level` is where to look first for what to spend.
     pub(super) fn new(ages: Ages, requests: Vec<Request>, level: f64, behind: impl Fn(f64, f64) -> f64) -> Schedule {
-        let sides = [Head::Away, Head::There].map(|head| Side::new(&ages, &requests, head, &behind));
+        let sides = [DiskHead::Away, DiskHead::There].map(|head| Side::new(&ages, &requests, head, &behind));
         let long = ages.part_of(LONG);
         let mut schedule = Schedule { ages, long, requests, sides, plans: vec![None; RUNGS], level };
         schedule.plan(RUNGS - 1);
@@ -197,7 +197,7 @@ impl Schedule {
             self.plan(rung as usize);
             let Schedule { ages, sides, plans, .. } = self;
             if let Some(plan) = plans[rung as usize].as_mut().filter(|plan| plan.sides[0].turns.is_empty()) {
-                let [first, next] = [Head::Away, Head::There].map(|head| plan.refined(ages, sides, head));
+                let [first, next] = [DiskHead::Away, DiskHead::There].map(|head| plan.refined(ages, sides, head));
                 [plan.sides[0].turns, plan.sides[1].turns] = [first, next];
             }
         }
@@ -223,7 +223,7 @@ impl Schedule {
     }
 
     /// What to do at an age of the interval of this number.
-    pub(super) fn at(&self, age: f64, interval: u64, head: Head) -> Act {
+    pub(super) fn at(&self, age: f64, interval: u64, head: DiskHead) -> Act {
         let never = Act { size: None, until: f64::INFINITY };
         let part = self.ages.part_of(age);
         let plan = self.plan_of(interval, part).map(|plan| &plan.sides[head as usize]);
@@ -235,6 +235,12 @@ impl Schedule {
         let until = if last { f64::INFINITY } else { self.ages.part_start(usize::from(until)) };
         let choice = self.sides[head as usize].choices.get(usize::from(act));
         Act { size: choice.map(|choice| self.requests[usize::from(choice.index)].size), until }
+    }
+
+    /// Of the intervals that are as old as `age`, what share ends in the next `time` seconds.
+    pub(super) fn ending(&self, age: f64, time: f64) -> f64 {
+        let [now, then] = [age, age + time].map(|age| self.ages.reach(age));
+        if now > 0.0 { 1.0 - then / now } else { 1.0 }
     }
 
     /// How long those who come at `age` of the interval of this number are expected to wait together, in seconds.
@@ -253,11 +259,11 @@ impl Schedule {
             for (level, share) in levels.into_iter().filter(|&(_, share)| share > 0.0) {
                 let plan = self.plans.get(level as usize)?.as_ref()?;
                 let of = |side: usize| self.sides[side].choices.get(usize::from(plan.sides[side].acts[index]));
-                if of(Head::Away as usize).is_some() {
+                if of(DiskHead::Away as usize).is_some() {
                     first.get_or_insert(cell.start);
                 }
                 // What follows, if anything does.
-                let choice = of(Head::There as usize).or(of(Head::Away as usize));
+                let choice = of(DiskHead::There as usize).or(of(DiskHead::Away as usize));
                 if let Some(choice) = choice.filter(|_| first.is_some()) {
                     times[usize::from(choice.index)] += cell.time_seen * share;
                     is_used = true;
@@ -291,7 +297,7 @@ fn place(ages: &Ages, age: f64) -> Place {
 }
 
 impl Side {
-    fn new(ages: &Ages, requests: &[Request], head: Head, behind: &impl Fn(f64, f64) -> f64) -> Side {
+    fn new(ages: &Ages, requests: &[Request], head: DiskHead, behind: &impl Fn(f64, f64) -> f64) -> Side {
         let choices = (0..).zip(requests).filter_map(|(index, request)| {
             let service = request.services[head as usize]?;
             let ends = ages.weighted(|age| behind(age, service.mean));
@@ -331,7 +337,7 @@ impl Choice {
 }
 
 impl Outcome {
-    fn of(ages: &Ages, cell: usize, choice: &Choice, head: Head) -> Outcome {
+    fn of(ages: &Ages, cell: usize, choice: &Choice, head: DiskHead) -> Outcome {
         let cells = ages.cells();
         let (start, width) = (cells[cell].start, cells[cell + 1].start - cells[cell].start);
         let next = Place { cell: cell + 1, share: 0.0 };
@@ -340,8 +346,8 @@ impl Outcome {
             // Who ends an interval in the cell meets one of as many as there is room for; or perhaps the only one.
             let met = (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * choice.rest();
             return match head {
-                Head::There => Outcome { gain: bytes * width / service, cost: met, then: next },
-                Head::Away => {
+                DiskHead::There => Outcome { gain: bytes * width / service, cost: met, then: next },
+                DiskHead::Away => {
                     let then = place(ages, middle(ages, cell) + service);
                     Outcome { gain: bytes, cost: met * service / width, then }
                 }
@@ -374,7 +380,7 @@ impl Plan {
     }
 
     /// What is best in each part of a cell.
-    fn refined(&self, ages: &Ages, sides: &[Side; 2], head: Head) -> Vec<Turn> {
+    fn refined(&self, ages: &Ages, sides: &[Side; 2], head: DiskHead) -> Vec<Turn> {
         let (Side { choices, .. }, acts) = (&sides[head as usize], &self.sides[head as usize].acts);
         let last = PARTS * (ages.cells().len() - 1);
         let longest = choices.iter().map(|choice| choice.service.mean).fold(0.0, f64::max);
@@ -399,8 +405,8 @@ impl Plan {
     }
 
     /// The best at an age: an index of the choices, or [`NOTHING`] until the next cell begins.
-    fn best(&self, ages: &Ages, choices: &[Choice], head: Head, age: f64) -> u8 {
-        let [mine, then] = [&self.sides[head as usize], &self.sides[Head::There as usize]];
+    fn best(&self, ages: &Ages, choices: &[Choice], head: DiskHead, age: f64) -> u8 {
+        let [mine, then] = [&self.sides[head as usize], &self.sides[DiskHead::There as usize]];
         let next = ages.cells()[ages.cell_of(age) + 1].start;
         let (at, reach, mut best) = (ages.spot(age), ages.reach(age), (mine.value(ages, next), NOTHING));
         for (index, choice) in (0..).zip(choices) {
@@ -421,20 +427,20 @@ impl Plan {
         let mut spent = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
         for cell in (0..inner).rev() {
             // A head that was away is there thereafter, perhaps in the same cell: what is sent then is chosen before.
-            for side in [Head::There as usize, Head::Away as usize] {
+            for side in [DiskHead::There as usize, DiskHead::Away as usize] {
                 let mut best = (plan.sides[side].values[cell + 1], spent[side][cell + 1], NOTHING);
-                let then = &plan.sides[Head::There as usize].values;
+                let then = &plan.sides[DiskHead::There as usize].values;
                 for (index, outcome) in (0..).zip(sides[side].outcomes(cell)) {
                     let value = outcome.gain - price * outcome.cost + outcome.then.of(|cell| then[cell]);
                     if value > best.0 {
-                        let lost = outcome.cost + outcome.then.of(|cell| spent[Head::There as usize][cell]);
+                        let lost = outcome.cost + outcome.then.of(|cell| spent[DiskHead::There as usize][cell]);
                         best = (value, lost, index);
                     }
                 }
                 (plan.sides[side].values[cell], spent[side][cell], plan.sides[side].acts[cell]) = best;
             }
         }
-        plan.spent = spent[Head::Away as usize][0];
+        plan.spent = spent[DiskHead::Away as usize][0];
         plan.foresee(ages, sides);
         plan
     }
@@ -445,9 +451,9 @@ impl Plan {
         // In which share of the intervals that become so old the plan decides in the middle of a cell, with the head here or
         // there.
         let mut shares = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
-        shares[Head::Away as usize][0] = 1.0;
+        shares[DiskHead::Away as usize][0] = 1.0;
         for cell in 0..inner {
-            for head in [Head::Away, Head::There] {
+            for head in [DiskHead::Away, DiskHead::There] {
                 let share = shares[head as usize][cell];
                 let act = self.sides[head as usize].acts[cell];
                 let Some((choice, outcome)) = sides[head as usize].outcome(cell, act) else {
@@ -455,19 +461,19 @@ impl Plan {
                     continue;
                 };
                 let Place { cell: then, share: far } = outcome.then;
-                shares[Head::There as usize][then] += share * (1.0 - far);
-                shares[Head::There as usize][then + 1] += share * far;
+                shares[DiskHead::There as usize][then] += share * (1.0 - far);
+                shares[DiskHead::There as usize][then + 1] += share * far;
                 self.foresee_one(ages, cell, share, choice, head);
             }
         }
     }
 
     /// The same for a choice that is made in a cell, in a share of the intervals.
-    fn foresee_one(&mut self, ages: &Ages, cell: usize, share: f64, choice: &Choice, head: Head) {
+    fn foresee_one(&mut self, ages: &Ages, cell: usize, share: f64, choice: &Choice, head: DiskHead) {
         let (cells, inner) = (ages.cells(), ages.cells().len() - 1);
         let service = choice.service.mean;
         let width = cells[cell + 1].start - cells[cell].start;
-        if service < width && head == Head::There {
+        if service < width && head == DiskHead::There {
             self.rests[cell] += share * choice.ends.weight(cell) * choice.rest();
             return;
         }
@@ -524,7 +530,7 @@ mod tests {
         let mut tried = Tried { lost: 0.0, foreseen: 0.0, mib: 0.0 };
         let share = 1.0 / lengths.len() as f64;
         for (index, &length) in lengths.iter().enumerate() {
-            let (interval, mut age, mut head) = (index as u64, 0.0, Head::Away);
+            let (interval, mut age, mut head) = (index as u64, 0.0, DiskHead::Away);
             while age < length {
                 let Act { size, until } = schedule.at(age, interval, head);
                 let Some(size) = size else {
@@ -533,7 +539,7 @@ mod tests {
                 };
                 tried.mib += share * size.as_mib_f64();
                 age += service(size).mean;
-                head = Head::There;
+                head = DiskHead::There;
                 tried.lost += share * (age - length).max(0.0);
             }
             tried.foreseen += share * schedule.rest(length, interval);
