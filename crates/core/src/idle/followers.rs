@@ -114,9 +114,11 @@ impl Followers {
 
     /// So many have come.
     pub(super) fn came(&mut self, count: u32) {
+        let count = f64::from(count);
         for one in &mut self.open {
             for (sum, service) in one.sums.iter_mut().zip(SERVICES) {
-                *sum += f64::from(count) * (1.0 - one.gap / service).max(0.0).powi(2);
+                let left = (1.0 - one.gap * (1.0 / service)).max(0.0);
+                *sum += count * left * left;
             }
         }
     }

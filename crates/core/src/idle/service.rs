@@ -84,6 +84,8 @@ pub struct ServiceTimes {
     there: [Window; SIZES.len()],
     /// By size; what [`ServiceTimes::of`] says.
     estimates: [[Service; SIZES.len()]; 2],
+    /// Up to when they hold if nothing is added.
+    estimates_until: Nanos,
     completions: u64,
     bytes: u64,
     latest: Nanos,
@@ -181,7 +183,13 @@ impl ServiceTimes {
         let nearest = SIZES.iter().rposition(|step| size.0 * 4 >= step.0 * 3).unwrap_or(0);
         let scaled = u128::from(service.0.min(SERVICE_MAX.0)) * u128::from(SIZES[nearest].0) / u128::from(size.0);
         self.windows(head)[nearest].add((scaled as u64).max(SERVICE_MIN.0), at);
+        self.estimate();
+    }
+
+    fn estimate(&mut self) {
         self.estimates = self.estimated();
+        let fresh = self.away.iter().chain(&self.there).filter(|window| self.fresh(window).is_some());
+        self.estimates_until = fresh.map(|window| window.latest.saturating_add(STALE)).min().unwrap_or(Nanos::MAX);
     }
 
     fn windows(&mut self, head: DiskHead) -> &mut [Window; SIZES.len()] {
@@ -215,15 +223,16 @@ impl ServiceTimes {
     /// which ended at `at`.
     pub fn add_run(&mut self, size: Bytes, head: DiskHead, service: Nanos, mut at: Nanos, count: u64) {
         for left in (1..=count).rev() {
-            let step = SIZES.iter().position(|&step| step == size);
-            let window = step.map(|step| &mut self.windows(head)[step]);
+            let window = step_of(size).map(|step| &mut self.windows(head)[step]);
             if let Some(window) = window.filter(|window| window.is_all(service.0, at)) {
                 at += Nanos(service.0 * (left - 1));
                 window.latest = at;
                 self.latest = self.latest.max(at);
                 self.completions += left;
                 self.bytes += left * size.0;
-                self.estimates = self.estimated();
+                if self.latest > self.estimates_until {
+                    self.estimate();
+                }
                 return;
             }
             self.add(size, head, service, at);
@@ -233,8 +242,7 @@ impl ServiceTimes {
 
     /// No later than this a size that is known may be so no more, because that was too long ago.
     pub(super) fn fresh_until(&self) -> Nanos {
-        let fresh = self.away.iter().chain(&self.there).filter(|window| self.fresh(window).is_some());
-        fresh.map(|window| window.latest.saturating_add(STALE)).min().unwrap_or(Nanos::MAX)
+        self.estimates_until
     }
 
     /// How many bytes they read.
@@ -250,7 +258,7 @@ impl ServiceTimes {
     /// Was this size tried of late, often enough?
     pub(super) fn is_known(&self, size: Bytes, head: DiskHead) -> bool {
         let windows = if head == DiskHead::Away { &self.away } else { &self.there };
-        SIZES.iter().position(|&step| step == size).is_some_and(|step| self.fresh(&windows[step]).is_some())
+        step_of(size).is_some_and(|step| self.fresh(&windows[step]).is_some())
     }
 
     /// The next size up, if it was not tried of late, or took more than `max` seconds then.
@@ -267,7 +275,7 @@ impl ServiceTimes {
 
     /// What is believed of a request of `size`.
     pub(super) fn of(&self, size: Bytes, head: DiskHead) -> Service {
-        match SIZES.iter().position(|&step| step == size) {
+        match step_of(size) {
             Some(step) if self.completions > 0 => self.estimates[head as usize][step],
             _ => line(&self.there.each_ref().map(|window| self.fresh(window))).guess(size),
         }
@@ -282,6 +290,12 @@ impl ServiceTimes {
     fn fresh(&self, window: &Window) -> Option<Service> {
         window.estimate.filter(|_| self.latest.since(window.latest) <= STALE)
     }
+}
+
+/// Which of [`SIZES`] it is: each is twice the one before.
+fn step_of(size: Bytes) -> Option<usize> {
+    let step = size.0.trailing_zeros().wrapping_sub(SIZE_MIN.0.trailing_zeros()) as usize;
+    (SIZES.get(step) == Some(&size)).then_some(step)
 }
 
 /// Least squares through the measured sizes. With one only, that of the authors' drive, raised or lowered to meet it.

@@ -1,11 +1,8 @@
 //! A logarithmic scale: which step a number falls on, without a logarithm.
 
-/// An estimate of log2(1 + x) for x in 0..1, by powers of x: a fit at Chebyshev's nodes, rounded.
-const ESTIMATE: [f64; 4] = [0.0007, 1.4173, -0.5729, 0.1554];
-/// It is never off by more.
-const ESTIMATE_ERROR: f64 = 0.001;
-/// So many steps per octave are told apart with two comparisons: 2 * 256 * 0.001 is less than 1.
+/// No step is narrower than an entry of the table: 2^(1/256) - 1 is more than 1/1024.
 const STEPS_MAX: u32 = 256;
+const TABLE_BITS: u32 = 10;
 /// The bits of a double's fraction, and those of 1.0 above them.
 const FRACTION_BITS: u32 = 52;
 const ONE: u64 = 1.0f64.to_bits();
@@ -15,6 +12,8 @@ const ONE: u64 = 1.0f64.to_bits();
 pub struct Scale {
     /// The edges within an octave, from 1 to 2, both included.
     edges: Vec<f64>,
+    /// By the first bits of a fraction: the step on which those that begin so begin; the next step may begin among them.
+    table: Vec<u16>,
     steps_per_octave: f64,
 }
 
@@ -24,8 +23,17 @@ impl Scale {
     pub fn new(steps_per_octave: u32) -> Scale {
         assert!((1..=STEPS_MAX).contains(&steps_per_octave), "1 to {STEPS_MAX} steps per octave");
         let steps = f64::from(steps_per_octave);
-        let edges = (0..=steps_per_octave).map(|step| (f64::from(step) / steps).exp2()).collect();
-        Scale { edges, steps_per_octave: steps }
+        let edges: Vec<f64> = (0..=steps_per_octave).map(|step| (f64::from(step) / steps).exp2()).collect();
+        let mut step = 0;
+        let entries = (0..1 << TABLE_BITS).map(|entry| 1.0 + f64::from(entry) / f64::from(1 << TABLE_BITS));
+        let table = entries.map(|from| {
+            while from > edges[step] {
+                step += 1;
+            }
+            step as u16
+        });
+        let table = table.collect();
+        Scale { edges, table, steps_per_octave: steps }
     }
 
     /// As it was made.
@@ -39,11 +47,8 @@ impl Scale {
         let bits = ratio.to_bits();
         let octave = (bits - ONE) >> FRACTION_BITS;
         let fraction = f64::from_bits(bits & ((1 << FRACTION_BITS) - 1) | ONE);
-        let x = fraction - 1.0;
-        let [a, b, c, d] = ESTIMATE;
-        let low = ((a + x * (b + x * (c + x * d)) - ESTIMATE_ERROR) * self.steps_per_octave) as i32 as usize;
-        let (first, second) = (self.edges[low], self.edges[low + 1]);
-        let step = low + usize::from(fraction > first) + usize::from(fraction > second);
+        let first = usize::from(self.table[(bits >> (FRACTION_BITS - TABLE_BITS)) as usize & ((1 << TABLE_BITS) - 1)]);
+        let step = first + usize::from(fraction > self.edges[first]);
         octave as usize * (self.edges.len() - 1) + step
     }
 
@@ -57,16 +62,6 @@ impl Scale {
 mod tests {
     use super::*;
     use crate::rng::Rng;
-    use std::f64::consts::LOG2_E;
-
-    #[test]
-    fn the_estimate_is_as_good_as_it_says() {
-        let [a, b, c, d] = ESTIMATE;
-        for x in (0..100_000).map(|i| f64::from(i) / 100_000.0) {
-            let error = a + x * (b + x * (c + x * d)) - x.ln_1p() * LOG2_E;
-            assert!(error.abs() < ESTIMATE_ERROR, "{x}: {error}");
-        }
-    }
 
     #[test]
     fn every_number_finds_the_step_that_the_logarithm_says() {

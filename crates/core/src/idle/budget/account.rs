@@ -34,6 +34,8 @@ const HALF_LIFE: f64 = 86_400.0;
 const CREDIT_SHARE: f64 = 0.04;
 /// And no less than so many requests earn.
 const CREDIT_REQUESTS: f64 = 100.0;
+/// The rates are reckoned anew whenever there was so much more idle time.
+const RATES_STEP: f64 = 0.002;
 /// Earnings by idle time: so many blocks.
 const BLOCKS: usize = 64;
 /// The shortest of them, in seconds of idleness.
@@ -49,6 +51,8 @@ pub(super) struct Account {
     /// Requests in a second of idleness: over all the time, the last two [`SPREAD_MAX`] of it at most, and over the later
     /// half of that.
     rates: [f64; 2],
+    /// The idle time, in seconds, from which on they are reckoned anew.
+    rates_until: f64,
     requests: u64,
     lost: f64,
     forgiven: f64,
@@ -60,7 +64,17 @@ impl Account {
     /// Nothing earned, nothing spent.
     pub(super) fn new(goal: Nanos, form: Form) -> Account {
         let (earnings, goal) = (Earnings::default(), goal.as_secs_f64());
-        Account { goal, form, earnings, rates: [0.0; 2], requests: 0, lost: 0.0, forgiven: 0.0, at: Nanos::ZERO }
+        Account {
+            goal,
+            form,
+            earnings,
+            rates: [0.0; 2],
+            rates_until: 0.0,
+            requests: 0,
+            lost: 0.0,
+            forgiven: 0.0,
+            at: Nanos::ZERO,
+        }
     }
 
     /// Takes note of how things stand: requests of the foreground, idle time that has ended, and what was lost, in all.
@@ -69,13 +83,19 @@ impl Account {
         self.at = self.at.max(now);
         if idle.as_secs_f64() > self.earnings.idle {
             self.earnings.update(requests as f64, idle.as_secs_f64());
-            self.rates = self.earnings.rates();
+            if self.earnings.idle >= self.rates_until {
+                self.rates = self.earnings.rates();
+                self.rates_until = self.earnings.idle + RATES_STEP * self.earnings.idle.min(SPREAD_MAX);
+            }
         }
         (self.requests, self.lost) = (requests, lost.as_secs_f64());
     }
 
     fn forgiven_by(&self, now: Nanos) -> f64 {
-        let debt = (self.lost - self.forgiven - self.earned()).max(0.0);
+        let debt = self.lost - self.forgiven - self.earned();
+        if debt <= 0.0 {
+            return self.forgiven;
+        }
         let faded = 1.0 - (-now.since(self.at).as_secs_f64() / HALF_LIFE).exp2();
         self.forgiven + debt * faded
     }

@@ -123,14 +123,21 @@ impl Ages {
 
     /// How many intervals reach an age.
     pub(super) fn reach(&self, age: f64) -> f64 {
-        self.count - self.ended_by(age).0
+        self.reach_spot(self.spot(age))
+    }
+
+    /// The same of an age that was found.
+    pub(super) fn reach_spot(&self, at: Spot) -> f64 {
+        self.count - self.ended_at(at).0
     }
 
     /// How many end by `age`, and the integral of that from zero to `age`; within a cell they are taken to lie evenly.
     fn ended_by(&self, age: f64) -> (f64, f64) {
-        let index = self.cell_of(age);
+        self.ended_at(self.spot(age))
+    }
+
+    fn ended_at(&self, Spot { cell: index, into, .. }: Spot) -> (f64, f64) {
         let cell = self.cells[index];
-        let into = (age - cell.start).max(0.0);
         let Some(next) = self.cells.get(index + 1) else { return (cell.ended, cell.area + into * cell.ended) };
         let slope = (next.ended - cell.ended) / (next.start - cell.start);
         (cell.ended + into * slope, cell.area + into * (cell.ended + 0.5 * into * slope))
@@ -153,14 +160,29 @@ impl Ages {
 
     /// An age, found among the cells.
     pub(super) fn spot(&self, age: f64) -> Spot {
-        let cell = self.cell_of(age);
+        self.spot_in(age, self.cell_of(age))
+    }
+
+    /// The same, looked for from the cell on at which `hint` stands; then it stands at that of the age.
+    pub(super) fn spot_near(&self, age: f64, hint: &mut usize) -> Spot {
+        while self.cells.get(*hint + 1).is_some_and(|next| next.start <= age) {
+            *hint += 1;
+        }
+        while *hint > 0 && self.cells[*hint].start > age {
+            *hint -= 1;
+        }
+        self.spot_in(age, *hint)
+    }
+
+    fn spot_in(&self, age: f64, cell: usize) -> Spot {
         Spot { age, cell, into: (age - self.cells[cell].start).max(0.0) }
     }
 
-    /// What is left of `service` seconds from an age on when an interval ends in them, summed up over all that do.
-    pub(super) fn rest(&self, ends: &Weighted, from: Spot, service: f64) -> f64 {
-        let (before, by) = (self.weighted_by(ends, from), self.weighted_by(ends, self.spot(from.age + service)));
-        (by.1 - before.1 - service * before.0).max(0.0)
+    /// What is left of a request of ours when an interval ends between two ages, summed up over all that do; it takes from the
+    /// one to the other.
+    pub(super) fn rest(&self, ends: &Weighted, from: Spot, to: Spot) -> f64 {
+        let (before, by) = (self.weighted_by(ends, from), self.weighted_by(ends, to));
+        (by.1 - before.1 - (to.age - from.age) * before.0).max(0.0)
     }
 
     /// As [`Ages::ended_by`].
@@ -182,9 +204,9 @@ impl Ages {
 /// An age in seconds: in which cell, and how far into it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
-    age: f64,
-    cell: usize,
-    into: f64,
+    pub(super) age: f64,
+    pub(super) cell: usize,
+    pub(super) into: f64,
 }
 
 /// How many intervals end by an age, when not all ends count alike.
@@ -266,7 +288,7 @@ mod tests {
     fn the_rest_is_what_is_left_when_an_interval_ends() {
         // 3,000 ends spread evenly over 20 to 80 ms: 500 of them in 40 to 50 ms, which have to wait for 5 ms each.
         let ages = ages((0..3000).map(|i| 0.02 + 0.06 * (f64::from(i) + 0.5) / 3000.0));
-        let rest = |weight: f64| ages.rest(&ages.weighted(|_| weight), ages.spot(0.04), 0.01);
+        let rest = |weight: f64| ages.rest(&ages.weighted(|_| weight), ages.spot(0.04), ages.spot(0.05));
         assert!((rest(1.0) / (500.0 * 0.005) - 1.0).abs() < 0.05, "{}", rest(1.0));
         assert!((rest(3.0) / rest(1.0) - 3.0).abs() < 1e-9, "three queue behind each");
     }

@@ -39,7 +39,7 @@ use ages::Ages;
 use calibration::Calibration;
 pub use goal::{Form, Goal};
 use price::Price;
-use schedule::{Act, Request, Schedule};
+use schedule::{Act, Level, Request, Schedule};
 
 /// When the disk is idle for longer than ever, a request lasts at most this share of the time that it has been idle. With
 /// long-tailed idleness (hazard about 1/x at age x) that makes a collision about as unlikely. A guess.
@@ -73,7 +73,9 @@ const TRIAL_RISK: f64 = 0.01;
 /// Where nothing is worth its price at any age, or nothing is left to spend, when to look again.
 const LOOK_AGAIN: Nanos = Nanos::from_secs(1);
 /// The plan is made anew whenever the intervals have grown by an eighth, or by so many.
-const INTERVALS_STEP: u64 = 4000;
+const INTERVALS_STEP: u64 = 8000;
+/// What may be spent is reckoned anew after each delay, and whenever the intervals have grown by such a part, or by so many.
+const SPEND_STEP: u64 = 64;
 
 /// See the module's text.
 #[derive(Clone, Debug)]
@@ -84,6 +86,8 @@ pub struct Budget {
     /// The idle time that the schedule knows of, in seconds.
     idle: f64,
     solved_at: (u64, u64),
+    /// When so many intervals have ended, it is reckoned anew what may be spent.
+    spend_at: u64,
     /// Idle intervals whose end was seen.
     intervals: u64,
     /// What had been lost when it was looked at last.
@@ -97,11 +101,13 @@ impl Budget {
     /// Starts cautious.
     pub fn new(goal: Goal) -> Budget {
         let setting = Setting { in_idle_only: true, cautious: true, ..Setting::back_to_back(SIZE_MIN) };
-        let schedule = Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new(), 0.0, |_, _| 1.0);
+        let schedule =
+            Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new(), Level::default(), |_, _| 1.0);
         let (account, calibration) = (Account::new(goal.mean, goal.form), Calibration::default());
-        let (solved_at, intervals, lost, price) = ((0, 0), 0, Nanos::ZERO, Price::default());
+        let (solved_at, spend_at, lost, price) = ((0, 0), 0, Nanos::ZERO, Price::default());
+        let (idle, intervals) = (0.0, 0);
         let mut budget =
-            Budget { goal, setting, schedule, idle: 0.0, solved_at, intervals, lost, calibration, price, account };
+            Budget { goal, setting, schedule, idle, solved_at, spend_at, intervals, lost, calibration, price, account };
         budget.solve(&Observed::default());
         budget
     }
@@ -119,13 +125,10 @@ impl Budget {
         longest.max(least).max(seen.service.high(SIZE_MIN, DiskHead::Away) / QUIET_SHARE)
     }
 
-    /// Nobody has come for longer than ever, or at all: the largest size that is short beside that time; with debts, the
+    /// When nobody has come for longer than ever, or at all: the largest size that is short beside that time; with debts, the
     /// smallest, after an hour. It is not asked whether that could be paid for, or a load that stops would stop the scrub;
     /// nor can it happen often that somebody comes then, for each time must be twice as long as the last one.
     fn quiet(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Option<Bytes> {
-        if idle_for <= self.quiet_from(view.now, seen) {
-            return None;
-        }
         let is_short = |size: &Bytes| seen.service.high(*size, view.head) <= idle_for * QUIET_SHARE;
         let largest = self.sizes(view.head, seen).rfind(is_short)?;
         Some(if self.account.allows(view.now, 0.0) { largest } else { SIZE_MIN })
@@ -169,18 +172,23 @@ impl Budget {
 
     /// The age, in seconds, from which on one of the first few requests may be sent whatever the plan says.
     fn tries_from(&self, now: Nanos, seen: &Observed) -> Option<f64> {
+        if seen.service.completions() >= TRIES {
+            return None;
+        }
         let service = seen.service.high(SIZE_MIN, DiskHead::Away);
         let age = service / TRIES_SHARE;
-        let is_try = seen.service.completions() < TRIES && service <= self.goal.max.as_secs_f64();
+        let is_try = service <= self.goal.max.as_secs_f64();
         (is_try && self.account.allows(now, self.cost(SIZE_MIN, DiskHead::Away, age, seen))).then_some(age)
     }
 
     /// Now and then the next size up, if it is not known: by a cautious guess it never looks worth it. Or if some of late took
     /// longer than any may, for that may be over; but only where hardly anybody comes.
     fn trial(&self, size: Bytes, head: DiskHead, age: f64, seen: &Observed) -> Option<Bytes> {
-        let is_trial = seen.service.completions().is_multiple_of(TRIAL_EVERY);
+        if !seen.service.completions().is_multiple_of(TRIAL_EVERY) {
+            return None;
+        }
         let max = self.goal.max.as_secs_f64();
-        let above = seen.service.unknown_above(size, head, max).filter(|_| is_trial)?;
+        let above = seen.service.unknown_above(size, head, max)?;
         let service = seen.service.of(above, head);
         let is_safe = !seen.service.is_known(above, head) || self.schedule.ending(age, service.high) <= TRIAL_RISK;
         (service.mean <= max && is_safe).then_some(above)
@@ -209,6 +217,7 @@ impl Budget {
 
     /// Plans for what may be spent now.
     fn spend(&mut self, seen: &Observed) {
+        self.spend_at = self.intervals + (self.intervals / SPEND_STEP).clamp(1, SPEND_STEP);
         let rate =
             self.account.rate(self.cost(self.setting.size, DiskHead::Away, self.setting.wait.as_secs_f64(), seen));
         let imagined = self.goal.mean.as_secs_f64() * REQUESTS_IMAGINED;
@@ -247,19 +256,21 @@ impl IdlePolicy for Budget {
             Some(size) => Turn { size, ..planned },
             None => Turn { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
         };
+        let (quiet, tries) = (self.quiet_from(view.now, seen), self.tries_from(view.now, seen));
         let is_more = |size: &Bytes| turn.not_before > view.now || *size > turn.size;
-        if let Some(size) = self.quiet(view, idle_for, seen).filter(is_more) {
+        if idle_for > quiet
+            && let Some(size) = self.quiet(view, idle_for, seen).filter(is_more)
+        {
             return Turn { not_before: view.now, size };
         }
-        if turn.not_before > view.now && self.tries_from(view.now, seen).is_some_and(|from| idle_for > from) {
+        if turn.not_before > view.now && tries.is_some_and(|from| idle_for > from) {
             return Turn { not_before: view.now, size: SIZE_MIN };
         }
         if view.outstanding > 0 {
             return turn;
         }
         // A nanosecond more: at that moment it must be longer than ever.
-        let quiet = self.quiet_from(view.now, seen);
-        let exceptions = [Some(quiet), self.tries_from(view.now, seen)];
+        let exceptions = [Some(quiet), tries];
         let exceptions = exceptions.into_iter().flatten().filter(|&from| idle_for <= from);
         let at = |from| view.idle_since.saturating_add(Nanos::from_secs_f64(from)).saturating_add(Nanos(1));
         let sooner = exceptions.map(|from| at(from).max(view.own_finished)).fold(turn.not_before, Nanos::min);
@@ -273,13 +284,15 @@ impl IdlePolicy for Budget {
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
         // The age at which the plan, or what is sent when nobody has come for longer than ever, may be another.
         let Act { until, size } = self.schedule.at(idle_for, seen.workload.intervals, view.head);
-        let quiet = QUIET_FACTOR * seen.workload.idle.moments().max;
-        let quieter = SIZES.into_iter().map(|size| seen.service.high(size, view.head) / QUIET_SHARE).chain([
-            quiet,
-            QUIET_MIN,
-            QUIET_INDEBTED,
-        ]);
-        let until = quieter.filter(|&age| age > idle_for).fold(until, f64::min);
+        let quiet = self.quiet_from(view.now, seen);
+        let until = match until > quiet {
+            true if idle_for <= quiet => quiet,
+            true => {
+                let sizes = SIZES.into_iter().map(|size| seen.service.high(size, view.head) / QUIET_SHARE);
+                sizes.filter(|&age| age > idle_for).fold(until, f64::min)
+            }
+            false => until,
+        };
         let until = view.idle_since.saturating_add(Nanos::from_secs_f64(until));
         let completions = seen.service.completions();
         let size = size.map_or(SIZE_MIN, |size| size.min(largest));
@@ -298,7 +311,7 @@ impl IdlePolicy for Budget {
     fn learn(&mut self, now: Nanos, seen: &Observed) {
         let Observed { workload, slowdown, .. } = seen;
         self.account.update(now, workload.requests, workload.idle_total, slowdown.lost());
-        let is_news = workload.intervals > self.intervals || slowdown.lost() > self.lost;
+        let is_lost = slowdown.lost() > self.lost;
         self.lost = slowdown.lost();
         if seen.workload.intervals > self.intervals {
             // The one that ended has the number of those before it.
@@ -315,7 +328,7 @@ impl IdlePolicy for Budget {
         if self.intervals >= grown(by_intervals, INTERVALS_STEP) || completions >= grown(by_completions, u64::MAX) {
             self.solved_at = (self.intervals, completions);
             self.solve(seen);
-        } else if is_news {
+        } else if is_lost || self.intervals >= self.spend_at {
             self.spend(seen);
         }
     }

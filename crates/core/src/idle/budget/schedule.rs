@@ -31,8 +31,13 @@ const RUNGS: usize = DOUBLINGS * STEPS + 1;
 const NOTHING: u8 = u8::MAX;
 /// Requests are sent anywhere in a cell; these places, as shares of its width, stand for all.
 const PLACES: [f64; 3] = [1.0 / 6.0, 3.0 / 6.0, 5.0 / 6.0];
+/// But one place does where a request lasts for longer than so many widths of the cell.
+const MIDDLE: [f64; 1] = [1.0 / 2.0];
+const NARROW: f64 = 8.0;
 /// From this age on, in seconds, an interval takes turns within: its requests are short beside a part of a cell.
 const LONG: f64 = 2.0;
+/// What may be spent is spent anew when it has changed by this share.
+const NEAR: f64 = 0.005;
 /// Which of two plans an interval takes is told by its number times this, modulo 1: the golden ratio spreads any share
 /// evenly.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -66,8 +71,37 @@ pub(super) struct Schedule {
     sides: [Side; 2],
     /// By rung of the ladder; made when they are needed.
     plans: Vec<Option<Plan>>,
-    /// Where on the ladder what may be spent is spent: intervals take turns between the plans of the two rungs next to it.
-    level: f64,
+    /// Where on the ladder what may be spent is spent.
+    level: Level,
+    /// What may be spent, and the least that a delay is to buy, when the level was found.
+    asked: Option<[f64; 2]>,
+}
+
+/// A place on the ladder of prices: intervals take turns between the plans of the two rungs next to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Level {
+    rung: usize,
+    /// Of the intervals, so many take the next rung.
+    share: f64,
+}
+
+impl Level {
+    fn of(level: f64) -> Level {
+        Level { rung: level as usize, share: level - level.floor() }
+    }
+
+    /// The rungs that are in use, and in which share of the intervals.
+    fn rungs(self) -> impl Iterator<Item = (usize, f64)> {
+        let both = [(self.rung, 1.0 - self.share), (self.rung + 1, self.share)];
+        both.into_iter().filter(|&(_, share)| share > 0.0)
+    }
+
+    /// Which rung the interval of this number takes.
+    fn rung(self, interval: u64) -> usize {
+        let turns = interval as f64 * GOLDEN;
+        let turn = turns - (turns as u64) as f64;
+        if turn < 1.0 - self.share { self.rung } else { self.rung + 1 }
+    }
 }
 
 /// What can be sent.
@@ -132,6 +166,15 @@ struct Outcome {
     then: Place,
 }
 
+/// In which cells what was sent at an age ended: what is sent at the next ends near them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hints {
+    /// On average.
+    then: usize,
+    /// By place and case.
+    ends: [[usize; 2]; PLACES.len()],
+}
+
 /// An age as told by cells: in the middle of one, or so far from it to the middle of the next, as a share of the way.
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -152,16 +195,16 @@ impl Schedule {
     /// `behind` tells how many all together lose what the one loses who ends an interval of so many seconds by a request that
     /// takes so many.
     /// Near `level` is where to look first for what to spend.
-    pub(super) fn new(ages: Ages, requests: Vec<Request>, level: f64, behind: impl Fn(f64, f64) -> f64) -> Schedule {
+    pub(super) fn new(ages: Ages, requests: Vec<Request>, level: Level, behind: impl Fn(f64, f64) -> f64) -> Schedule {
         let sides = [DiskHead::Away, DiskHead::There].map(|head| Side::new(&ages, &requests, head, &behind));
         let long = ages.part_of(LONG);
-        let mut schedule = Schedule { ages, long, requests, sides, plans: vec![None; RUNGS], level };
+        let mut schedule = Schedule { ages, long, requests, sides, plans: vec![None; RUNGS], level, asked: None };
         schedule.plan(RUNGS - 1);
         schedule
     }
 
     /// Where on the ladder it is.
-    pub(super) fn level(&self) -> f64 {
+    pub(super) fn level(&self) -> Level {
         self.level
     }
 
@@ -169,11 +212,16 @@ impl Schedule {
     /// is to be had.
     /// But no delay is bought for fewer bytes a second than `price_min`.
     pub(super) fn spend(&mut self, target: f64, price_min: f64) {
+        let is_near = |(was, now): (f64, f64)| (now - was).abs() <= NEAR * was.abs();
+        if self.asked.is_some_and(|asked| asked.into_iter().zip([target, price_min]).all(is_near)) {
+            return;
+        }
+        self.asked = Some([target, price_min]);
         let level_min = (price_min / PRICE_MIN).max(1.0).log2() * STEPS as f64;
         let level_min = level_min.min((RUNGS - 1) as f64);
         // The dearer delays are, the less is spent, and at last nothing. Plans are made near the one in use, as few as can be.
         let (mut low, mut high) = (level_min as usize, RUNGS - 1);
-        let (mut probe, mut step) = ((self.level as usize).clamp(low, high), 1);
+        let (mut probe, mut step) = (self.level.rung.clamp(low, high), 1);
         while low < high {
             if self.plan(probe).spent > target {
                 low = probe + 1;
@@ -188,15 +236,15 @@ impl Schedule {
             }
         }
         let under = self.plan(high).spent;
-        self.level = match high.checked_sub(1).filter(|&over| over as f64 >= level_min) {
+        let level = match high.checked_sub(1).filter(|&over| over as f64 >= level_min) {
             Some(over) => high as f64 - (target - under) / (self.plan(over).spent - under),
             None => high as f64,
         };
-        self.level = self.level.max(level_min);
-        for rung in [self.level.floor(), self.level.ceil()] {
-            self.plan(rung as usize);
+        self.level = Level::of(level.max(level_min));
+        for (rung, _) in self.level.rungs() {
+            self.plan(rung);
             let Schedule { ages, sides, plans, .. } = self;
-            if let Some(plan) = plans[rung as usize].as_mut().filter(|plan| plan.sides[0].turns.is_empty()) {
+            if let Some(plan) = plans[rung].as_mut().filter(|plan| plan.sides[0].turns.is_empty()) {
                 let [first, next] = [DiskHead::Away, DiskHead::There].map(|head| plan.refined(ages, sides, head));
                 [plan.sides[0].turns, plan.sides[1].turns] = [first, next];
             }
@@ -217,9 +265,7 @@ impl Schedule {
     /// The plan of the interval of this number in a part of a cell. Long intervals are few: they take turns within.
     fn plan_of(&self, interval: u64, part: usize) -> Option<&Plan> {
         let turn = interval + part.saturating_sub(self.long) as u64;
-        let is_cheaper = (turn as f64 * GOLDEN).fract() < 1.0 - self.level.fract();
-        let rung = if is_cheaper { self.level.floor() } else { self.level.ceil() };
-        self.plans.get(rung as usize)?.as_ref()
+        self.plans.get(self.level.rung(turn))?.as_ref()
     }
 
     /// What to do at an age of the interval of this number.
@@ -229,7 +275,7 @@ impl Schedule {
         let plan = self.plan_of(interval, part).map(|plan| &plan.sides[head as usize]);
         let Some(plan) = plan.filter(|plan| !plan.turns.is_empty()) else { return never };
         let Turn { act, until } = plan.turns[part];
-        let is_shared = part >= self.long && self.level.fract() > 0.0;
+        let is_shared = part >= self.long && self.level.share > 0.0;
         let until = if is_shared { until.min(part as u16 + 1) } else { until.min(self.long.max(part + 1) as u16) };
         let last = usize::from(until) >= plan.turns.len();
         let until = if last { f64::INFINITY } else { self.ages.part_start(usize::from(until)) };
@@ -245,19 +291,19 @@ impl Schedule {
 
     /// How long those who come at `age` of the interval of this number are expected to wait together, in seconds.
     pub(super) fn rest(&self, age: f64, interval: u64) -> f64 {
-        self.plan_of(interval, self.ages.part_of(age)).map_or(0.0, |plan| plan.rests[self.ages.cell_of(age)])
+        let part = self.ages.part_of(age);
+        self.plan_of(interval, part).map_or(0.0, |plan| plan.rests[part / PARTS])
     }
 
     /// The first age at which something may be sent, the size that is sent for most of the time, and in which share of it
     /// anything is, if anything ever is.
     pub(super) fn summary(&self) -> Option<(f64, Bytes, f64)> {
-        let levels = [(self.level.floor(), 1.0 - self.level.fract()), (self.level.ceil(), self.level.fract())];
         let mut times = vec![0.0; self.requests.len()];
         let (mut first, mut time) = (None, 0.0);
         for (index, cell) in self.ages.cells().iter().enumerate() {
             let mut is_used = false;
-            for (level, share) in levels.into_iter().filter(|&(_, share)| share > 0.0) {
-                let plan = self.plans.get(level as usize)?.as_ref()?;
+            for (rung, share) in self.level.rungs() {
+                let plan = self.plans.get(rung)?.as_ref()?;
                 let of = |side: usize| self.sides[side].choices.get(usize::from(plan.sides[side].acts[index]));
                 if of(DiskHead::Away as usize).is_some() {
                     first.get_or_insert(cell.start);
@@ -286,8 +332,7 @@ fn middle(ages: &Ages, cell: usize) -> f64 {
 }
 
 /// Where an age lies.
-fn place(ages: &Ages, age: f64) -> Place {
-    let at = ages.cell_of(age);
+fn place(ages: &Ages, Spot { age, cell: at, .. }: Spot) -> Place {
     let cell = if age < middle(ages, at) { at.saturating_sub(1) } else { at };
     if cell + 1 >= ages.cells().len() {
         return Place { cell, share: 0.0 };
@@ -304,10 +349,15 @@ impl Side {
             Some(Choice { index, bytes: request.size.0 as f64, service, ends })
         });
         let choices: Vec<Choice> = choices.collect();
+        let mut hints = vec![Hints::default(); choices.len()];
         // Nothing is known of ages beyond the last cell.
-        let cells = 0..ages.cells().len().saturating_sub(1);
-        let of = |cell| choices.iter().map(move |choice| Outcome::of(ages, cell, choice, head));
-        Side { outcomes: cells.flat_map(of).collect(), choices }
+        let inner = ages.cells().len().saturating_sub(1);
+        let mut outcomes = Vec::with_capacity(inner * choices.len());
+        for cell in 0..inner {
+            let of = |(choice, hints)| Outcome::of(ages, cell, choice, head, hints);
+            outcomes.extend(choices.iter().zip(&mut hints).map(of));
+        }
+        Side { outcomes, choices }
     }
 
     /// Of the choices in a cell.
@@ -323,9 +373,12 @@ impl Side {
 
 impl Choice {
     /// What is lost when it is sent at an age, summed up over all intervals.
-    fn cost(&self, ages: &Ages, at: Spot) -> f64 {
-        let cost = |case: Case| case.share * ages.rest(&self.ends, at, case.service);
-        self.service.cases.into_iter().filter(|case| case.share > 0.0).map(cost).sum()
+    fn cost(&self, ages: &Ages, at: Spot, hints: &mut [usize; 2]) -> f64 {
+        let cases = self.service.cases.iter().zip(hints).filter(|(case, _)| case.share > 0.0);
+        let cost = |(case, hint): (&Case, &mut usize)| {
+            case.share * ages.rest(&self.ends, at, ages.spot_near(at.age + case.service, hint))
+        };
+        cases.map(cost).sum()
     }
 
     /// What one who meets it loses on average, wherever in it he comes: longer ones are met more often.
@@ -337,25 +390,27 @@ impl Choice {
 }
 
 impl Outcome {
-    fn of(ages: &Ages, cell: usize, choice: &Choice, head: DiskHead) -> Outcome {
+    fn of(ages: &Ages, cell: usize, choice: &Choice, head: DiskHead, hints: &mut Hints) -> Outcome {
         let cells = ages.cells();
         let (start, width) = (cells[cell].start, cells[cell + 1].start - cells[cell].start);
         let next = Place { cell: cell + 1, share: 0.0 };
         let (bytes, service) = (choice.bytes * ages.reach(middle(ages, cell)), choice.service.mean);
+        let then = place(ages, ages.spot_near(middle(ages, cell) + service, &mut hints.then));
         if service < width {
             // Who ends an interval in the cell meets one of as many as there is room for; or perhaps the only one.
             let met = (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * choice.rest();
             return match head {
                 DiskHead::There => Outcome { gain: bytes * width / service, cost: met, then: next },
-                DiskHead::Away => {
-                    let then = place(ages, middle(ages, cell) + service);
-                    Outcome { gain: bytes, cost: met * service / width, then }
-                }
+                DiskHead::Away => Outcome { gain: bytes, cost: met * service / width, then },
             };
         }
-        let costs = PLACES.map(|place| choice.cost(ages, ages.spot(start + place * width)));
-        let cost = costs.iter().sum::<f64>() / PLACES.len() as f64;
-        let then = place(ages, middle(ages, cell) + service);
+        // Where the cell is narrow beside the request, its middle stands for all of it.
+        let places = if service > NARROW * width { &MIDDLE[..] } else { &PLACES };
+        let costs = places.iter().zip(&mut hints.ends).map(|(place, hints)| {
+            let at = Spot { age: start + place * width, cell, into: place * width };
+            choice.cost(ages, at, hints)
+        });
+        let cost = costs.sum::<f64>() / places.len() as f64;
         // A request makes way, or it would follow itself for ever.
         let then = if then.cell > cell { then } else { next };
         Outcome { gain: bytes, cost, then }
@@ -365,11 +420,6 @@ impl Outcome {
 impl Acts {
     fn nothing(cells: usize) -> Acts {
         Acts { acts: vec![NOTHING; cells], turns: Vec::new(), values: vec![0.0; cells + 1] }
-    }
-
-    /// What is best from an age on.
-    fn value(&self, ages: &Ages, age: f64) -> f64 {
-        place(ages, age).of(|cell| self.values[cell])
     }
 }
 
@@ -384,6 +434,7 @@ impl Plan {
         let (Side { choices, .. }, acts) = (&sides[head as usize], &self.sides[head as usize].acts);
         let last = PARTS * (ages.cells().len() - 1);
         let longest = choices.iter().map(|choice| choice.service.mean).fold(0.0, f64::max);
+        let mut hints = vec![Hints::default(); choices.len()];
         let mut turn = Turn { act: NOTHING, until: last as u16 + PARTS as u16 };
         let mut turns = vec![turn; usize::from(turn.until)];
         for part in (0..last).rev().filter(|_| self.price.is_finite()) {
@@ -394,7 +445,10 @@ impl Plan {
             let is_alike = acts[cell.saturating_sub(1)..=cell + 1].iter().all(|&act| act == here);
             let act = match is_alike || to - from > longest {
                 true => here,
-                false => self.best(ages, choices, head, 0.5 * (from + to)),
+                false => {
+                    let at = Spot { age: 0.5 * (from + to), cell, into: 0.5 * (from + to) - ages.cells()[cell].start };
+                    self.best(ages, choices, head, at, &mut hints)
+                }
             };
             if act != turn.act {
                 turn = Turn { act, until: part as u16 + 1 };
@@ -405,15 +459,18 @@ impl Plan {
     }
 
     /// The best at an age: an index of the choices, or [`NOTHING`] until the next cell begins.
-    fn best(&self, ages: &Ages, choices: &[Choice], head: DiskHead, age: f64) -> u8 {
+    fn best(&self, ages: &Ages, choices: &[Choice], head: DiskHead, at: Spot, hints: &mut [Hints]) -> u8 {
         let [mine, then] = [&self.sides[head as usize], &self.sides[DiskHead::There as usize]];
-        let next = ages.cells()[ages.cell_of(age) + 1].start;
-        let (at, reach, mut best) = (ages.spot(age), ages.reach(age), (mine.value(ages, next), NOTHING));
-        for (index, choice) in (0..).zip(choices) {
-            let cost = choice.cost(ages, at);
-            let worth = choice.bytes * reach - self.price * cost + then.value(ages, age + choice.service.mean);
-            if worth > best.0 {
-                best = (worth, index);
+        let next = place(ages, Spot { age: ages.cells()[at.cell + 1].start, cell: at.cell + 1, into: 0.0 });
+        let (reach, mut best) = (ages.reach_spot(at), (next.of(|cell| mine.values[cell]), NOTHING));
+        for ((index, choice), hints) in (0..).zip(choices).zip(hints) {
+            let end = place(ages, ages.spot_near(at.age + choice.service.mean, &mut hints.then));
+            let most = choice.bytes * reach + end.of(|cell| then.values[cell]);
+            if most > best.0 {
+                let worth = most - self.price * choice.cost(ages, at, &mut hints.ends[0]);
+                if worth > best.0 {
+                    best = (worth, index);
+                }
             }
         }
         best.1
@@ -521,7 +578,7 @@ mod tests {
     fn schedule(lengths: &[f64], goal: f64) -> Schedule {
         let mut seen = DurationHistogram::default();
         lengths.iter().for_each(|&length| seen.add(Nanos::from_secs_f64(length)));
-        let mut schedule = Schedule::new(Ages::new(&seen), requests(), 0.0, |_, _| 1.0);
+        let mut schedule = Schedule::new(Ages::new(&seen), requests(), Level::default(), |_, _| 1.0);
         schedule.spend(goal * lengths.len() as f64, 0.0);
         schedule
     }
