@@ -19,6 +19,13 @@ const OUTLIER_OF: usize = 64;
 const TAIL_OF: usize = 8;
 /// And count for no more than so many times the usual.
 const TAIL_MAX: f64 = 32.0;
+/// A size takes too long if more than one in so many does.
+const MOST_OF: usize = 16;
+/// What takes so many times as long as most is a stray: it says nothing about the size.
+const STRAY: f64 = 2.0;
+/// So many of them are remembered, of so many completions.
+const STRAYS: usize = 64;
+const STRAYS_OF: u64 = 4096;
 /// A size that was not tried for so long is known no better than one never tried: what made it slow may be over.
 const STALE: Nanos = Nanos::from_secs(600);
 /// No completion counts for longer: a year, so that sums have room.
@@ -50,6 +57,8 @@ pub(super) struct Service {
     pub(super) mean: f64,
     /// A cautious upper value.
     pub(super) high: f64,
+    /// Most take no longer.
+    pub(super) most: f64,
     /// What most take, and what the longest do: those who come while one of them is at the disk lose as much as if these two
     /// were all.
     pub(super) cases: [Case; 2],
@@ -67,13 +76,13 @@ pub(super) struct Case {
 impl Service {
     /// Always the same.
     pub(super) fn steady(mean: f64, high: f64) -> Service {
-        Service { mean, high, cases: [Case { service: mean, share: 1.0 }, Case::default()] }
+        Service { mean, high, most: high, cases: [Case { service: mean, share: 1.0 }, Case::default()] }
     }
 
     /// The same and `more` seconds, if any.
     fn plus(self, more: f64) -> Service {
         let cases = self.cases.map(|case| Case { service: case.service + more, ..case });
-        Service { mean: self.mean + more, high: self.high + more, cases }
+        Service { mean: self.mean + more, high: self.high + more, most: self.most + more, cases }
     }
 }
 
@@ -84,6 +93,7 @@ pub struct ServiceTimes {
     there: [Window; SIZES.len()],
     /// By size; what [`ServiceTimes::of`] says.
     estimates: [[Service; SIZES.len()]; 2],
+    strays: Strays,
     /// Up to when they hold if nothing is added.
     estimates_until: Nanos,
     completions: u64,
@@ -131,8 +141,16 @@ impl Window {
             let sum = self.sum - left_out.iter().sum::<u64>();
             let (mean, high) = (sum as f64 / 1e9 / kept.len() as f64, longest as f64 / 1e9);
             let is_told = self.sorted.len() >= 2 * TAIL_OF && self.sorted.first() < self.sorted.last();
-            if is_told { Service { mean, high, cases: self.cases() } } else { Service::steady(mean, high) }
+            let most = self.sorted[self.sorted.len() - 1 - self.sorted.len() / MOST_OF] as f64 / 1e9;
+            let (most, steady) = (most.min(high), Service::steady(mean, high));
+            if is_told { Service { most, cases: self.cases(), ..steady } } else { steady }
         });
+    }
+
+    /// Which of them took longer than `max` seconds, and by how much on average.
+    fn over(&self, max: f64) -> Case {
+        let over = &self.sorted[self.sorted.partition_point(|&nanos| nanos as f64 <= max * 1e9)..];
+        mean_over(over.iter().map(|&nanos| nanos as f64 / 1e9), max, self.sorted.len() as f64)
     }
 
     /// The longest by their first two moments: who comes while one of them is at the disk meets it in proportion to its
@@ -151,6 +169,38 @@ impl Window {
         };
         [Case { service: usual, share: share * most.len() as f64 }, tail]
     }
+}
+
+/// How much longer the strays took than is usual: a disk that tries again does so whatever the size.
+#[derive(Clone, Debug, Default)]
+struct Strays {
+    /// After how many completions, and seconds. The latest at the end.
+    recent: VecDeque<(u64, f64)>,
+    count: u64,
+}
+
+impl Strays {
+    fn add(&mut self, completions: u64, seconds: f64) {
+        if self.recent.len() == STRAYS {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((completions, seconds));
+        self.count += 1;
+    }
+
+    /// Of all requests, which take more than `more` seconds longer than is usual.
+    fn over(&self, more: f64, completions: u64) -> Case {
+        let first = self.recent.front().filter(|_| self.recent.len() == STRAYS).map_or(0, |&(at, _)| at);
+        let since = completions.saturating_sub(STRAYS_OF).max(first);
+        let late = self.recent.iter().filter(|&&(at, seconds)| at > since && seconds > more);
+        mean_over(late.map(|&(_, seconds)| seconds), more, (completions - since) as f64)
+    }
+}
+
+/// Of `of`, how many these are, and by how much they are above `limit` on average.
+fn mean_over(values: impl Iterator<Item = f64>, limit: f64, of: f64) -> Case {
+    let (count, sum) = values.fold((0.0, 0.0), |sums, value| (sums.0 + 1.0, sums.1 + value - limit));
+    if count > 0.0 { Case { service: sum / count, share: count / of } } else { Case::default() }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +232,12 @@ impl ServiceTimes {
         self.bytes += size.0;
         let nearest = SIZES.iter().rposition(|step| size.0 * 4 >= step.0 * 3).unwrap_or(0);
         let scaled = u128::from(service.0.min(SERVICE_MAX.0)) * u128::from(SIZES[nearest].0) / u128::from(size.0);
-        self.windows(head)[nearest].add((scaled as u64).max(SERVICE_MIN.0), at);
+        let scaled = (scaled as u64).max(SERVICE_MIN.0);
+        let usual = self.of(SIZES[nearest], head);
+        if self.is_known(SIZES[nearest], head) && scaled as f64 / 1e9 > STRAY * usual.most {
+            self.strays.add(self.completions, scaled as f64 / 1e9 - usual.mean);
+        }
+        self.windows(head)[nearest].add(scaled, at);
         self.estimate();
     }
 
@@ -255,6 +310,21 @@ impl ServiceTimes {
         self.completions
     }
 
+    /// Of the requests of `size`, which take longer than `max` seconds, and by how much: by those of this size, or by the
+    /// strays of any.
+    pub(super) fn over(&self, size: Bytes, head: DiskHead, max: f64) -> Case {
+        let windows = if head == DiskHead::Away { &self.away } else { &self.there };
+        let window = step_of(size).map(|step| &windows[step]).filter(|window| self.fresh(window).is_some());
+        let of_size = window.map_or(Case::default(), |window| window.over(max));
+        let strays = self.strays.over(max - self.of(size, head).mean, self.completions);
+        if strays.share * strays.service > of_size.share * of_size.service { strays } else { of_size }
+    }
+
+    /// How many strays there were.
+    pub(super) fn strays(&self) -> u64 {
+        self.strays.count
+    }
+
     /// Was this size tried of late, often enough?
     pub(super) fn is_known(&self, size: Bytes, head: DiskHead) -> bool {
         let windows = if head == DiskHead::Away { &self.away } else { &self.there };
@@ -264,7 +334,7 @@ impl ServiceTimes {
     /// The next size up, if it was not tried of late, or took more than `max` seconds then.
     pub(super) fn unknown_above(&self, size: Bytes, head: DiskHead, max: f64) -> Option<Bytes> {
         let &above = SIZES.iter().find(|&&step| step > size)?;
-        (!self.is_known(above, head) || self.high(above, head) > max).then_some(above)
+        (!self.is_known(above, head) || self.of(above, head).most > max).then_some(above)
     }
 
     /// The mean service time of a request of `size` that follows another, in seconds: measured, else by the line through

@@ -49,6 +49,11 @@ impl Slowdown {
         if self.is_queue_seen { self.queue_total } else { self.total }
     }
 
+    /// How many arrived while one of ours was at the disk and lost more than `max` seconds, to a bucket of the histogram.
+    pub(super) fn longer_than(&self, max: f64) -> f64 {
+        self.histogram.buckets().filter(|&(upper, _)| upper > max).map(|(_, count)| count).sum()
+    }
+
     /// Takes note of the mean so far, of so many requests.
     pub(crate) fn note_mean(&mut self, requests: u64) {
         if requests >= Slowdown::WARM_UP_REQUESTS {

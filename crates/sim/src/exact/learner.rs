@@ -81,6 +81,7 @@ impl Learner<'_> {
                 self.outcome.collisions += 1;
                 self.arrived(from, until);
                 let head = if count > 1 { DiskHead::There } else { view.head };
+                self.seen.slowdown.add(end - until);
                 self.completed(turn.size, head, service, end - service, 1);
                 return end - until;
             }

@@ -185,6 +185,11 @@ impl Ages {
         (by.1 - before.1 - (to.age - from.age) * before.0).max(0.0)
     }
 
+    /// How many end between two ages, counted as often as they count.
+    pub(super) fn ends(&self, ends: &Weighted, from: Spot, to: Spot) -> f64 {
+        (self.weighted_by(ends, to).0 - self.weighted_by(ends, from).0).max(0.0)
+    }
+
     /// As [`Ages::ended_by`].
     fn weighted_by(&self, ends: &Weighted, at: Spot) -> (f64, f64) {
         let Spot { cell, into, .. } = at;

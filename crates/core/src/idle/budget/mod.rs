@@ -20,8 +20,11 @@
 //! have no memory there is nothing to tell ages apart, and what comes out is that a share of them is used (Mi et al., TOS
 //! 5(2): wait only if idle times vary).
 //!
-//! The max goal is a fence of its own: no request is sent of a size that has lately taken longer; where even the smallest
-//! has, that one is tried seldom, for how else would it be known that it no longer does?
+//! The max goal is a price and a fence. Of the requests of some size so many take longer than any of the foreground may lose,
+//! be it by the size or by chance (a disk that tries again); whoever meets one of those in its first moments loses too much.
+//! How likely that is at each age is known, and what it counts for in the plan makes it happen to one request in ten thousand.
+//! The fence: no request is sent of a size of which more than one in sixteen has lately taken longer; where even the smallest
+//! usually has, that one is tried seldom, for how else would it be known that it no longer does?
 
 mod account;
 mod ages;
@@ -50,13 +53,16 @@ const QUIET_FACTOR: f64 = 2.0;
 const QUIET_MIN: f64 = 60.0;
 /// With debts it must be as long as that, too, in seconds.
 const QUIET_INDEBTED: f64 = 3600.0;
+/// No more than this share of the requests is to lose more than any may. Each counts as if it lost what so many may: the goal,
+/// divided by this share.
+const BROKEN_SHARE: f64 = 1e-4;
 /// Where no size is within the max goal, the smallest is sent for this share of the time.
 const LAST_RESORT_SHARE: f64 = 0.002;
 /// No delay is bought for less than this share of what was read for the usual one. What is saved may be worth more later, when
 /// idle intervals are short or a burst has cost much.
 const PRICE_SHARE: f64 = 0.1;
 /// So much of what was earned is left for a burst like the worst of late.
-const RESERVE_SHARE: f64 = 0.1;
+const RESERVE_SHARE: f64 = 0.3;
 /// Before anything is seen, so many foreground requests are imagined.
 const REQUESTS_IMAGINED: f64 = 16.0;
 /// Fewer requests than that make a cautious beginning.
@@ -85,7 +91,8 @@ pub struct Budget {
     schedule: Schedule,
     /// The idle time that the schedule knows of, in seconds.
     idle: f64,
-    solved_at: (u64, u64),
+    /// When it was made: intervals, completions, strays.
+    solved_at: [u64; 3],
     /// When so many intervals have ended, it is reckoned anew what may be spent.
     spend_at: u64,
     /// Idle intervals whose end was seen.
@@ -102,9 +109,9 @@ impl Budget {
     pub fn new(goal: Goal) -> Budget {
         let setting = Setting { in_idle_only: true, cautious: true, ..Setting::back_to_back(SIZE_MIN) };
         let schedule =
-            Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new(), Level::default(), |_, _| 1.0);
+            Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new(), 0.0, Level::default(), |_, _| 1.0);
         let (account, calibration) = (Account::new(goal.mean, goal.form), Calibration::default());
-        let (solved_at, spend_at, lost, price) = ((0, 0), 0, Nanos::ZERO, Price::default());
+        let (solved_at, spend_at, lost, price) = ([0; 3], 0, Nanos::ZERO, Price::default());
         let (idle, intervals) = (0.0, 0);
         let mut budget =
             Budget { goal, setting, schedule, idle, solved_at, spend_at, intervals, lost, calibration, price, account };
@@ -196,15 +203,22 @@ impl Budget {
 
     /// Makes a new plan of what has been seen.
     fn solve(&mut self, seen: &Observed) {
-        let services = |size| [DiskHead::Away, DiskHead::There].map(|head| seen.service.of(size, head));
+        let heads = [DiskHead::Away, DiskHead::There];
+        let service =
+            |size, head| Some(seen.service.of(size, head)).filter(|service| is_allowed(size, service, self.goal.max));
         let requests = SIZES.map(|size| Request {
             size,
-            services: services(size)
-                .map(|service| Some(service).filter(|service| is_allowed(size, service, self.goal.max))),
+            services: heads.map(|head| service(size, head)),
+            over: heads.map(|head| seen.service.over(size, head, self.goal.max.as_secs_f64())),
         });
         self.idle = seen.workload.idle.moments().sum;
         let behind = |age, service| seen.workload.followers.behind(age, service);
-        self.schedule = Schedule::new(Ages::new(&seen.workload.idle), requests.to_vec(), self.schedule.level(), behind);
+        // The dearer, the more have lost so much already.
+        let broken = seen.slowdown.longer_than(self.goal.max.as_secs_f64());
+        let broken = broken / (1.0 + BROKEN_SHARE * seen.workload.requests as f64);
+        let each = self.goal.mean.as_secs_f64() / BROKEN_SHARE * (1.0 + broken);
+        let ages = Ages::new(&seen.workload.idle);
+        self.schedule = Schedule::new(ages, requests.to_vec(), each, self.schedule.level(), behind);
         self.spend(seen);
         let cautious = seen.workload.requests < REQUESTS_MIN;
         self.setting = Setting { in_idle_only: true, cautious, ..self.setting };
@@ -231,7 +245,7 @@ impl Budget {
 /// May a request of this size be sent at all, when none may take longer than `max`? The smallest may, if it does only now and
 /// then: any request of anybody does on such a disk.
 fn is_allowed(size: Bytes, service: &Service, max: Nanos) -> bool {
-    let usual = if size == SIZE_MIN { service.mean } else { service.high };
+    let usual = if size == SIZE_MIN { service.mean } else { service.most };
     usual <= max.as_secs_f64()
 }
 
@@ -301,16 +315,16 @@ impl IdlePolicy for Budget {
             None => u64::MAX,
         };
         let is_trial = trial == TRIAL_EVERY;
-        let solved = grown(self.solved_at.1, u64::MAX).saturating_sub(completions);
+        let solved = grown(self.solved_at[1], u64::MAX).saturating_sub(completions);
         let is_learning = is_trial || self.account.is_fading() || !seen.service.is_known(turn.size, DiskHead::There);
         let is_learning = is_learning || view.head == DiskHead::Away;
         let requests = if is_learning { 1 } else { trial.min(solved).max(1) };
         Stay { until: until.min(seen.service.fresh_until()), requests }
     }
 
-    fn learn(&mut self, now: Nanos, seen: &Observed) {
+    fn learn(&mut self, at: Nanos, seen: &Observed) {
         let Observed { workload, slowdown, .. } = seen;
-        self.account.update(now, workload.requests, workload.idle_total, slowdown.lost());
+        self.account.update(at, workload.requests, workload.idle_total, slowdown.lost());
         let is_lost = slowdown.lost() > self.lost;
         self.lost = slowdown.lost();
         if seen.workload.intervals > self.intervals {
@@ -323,10 +337,11 @@ impl IdlePolicy for Budget {
             self.price.update(ended, seen.service.bytes().0, workload.requests);
             self.intervals = workload.intervals;
         }
-        let completions = seen.service.completions();
-        let (by_intervals, by_completions) = self.solved_at;
-        if self.intervals >= grown(by_intervals, INTERVALS_STEP) || completions >= grown(by_completions, u64::MAX) {
-            self.solved_at = (self.intervals, completions);
+        let now = [self.intervals, seen.service.completions(), seen.service.strays()];
+        let steps = [INTERVALS_STEP, u64::MAX, u64::MAX];
+        let mut counts = now.into_iter().zip(self.solved_at).zip(steps);
+        if counts.any(|((now, then), step)| now >= grown(then, step)) {
+            self.solved_at = now;
             self.solve(seen);
         } else if is_lost || self.intervals >= self.spend_at {
             self.spend(seen);

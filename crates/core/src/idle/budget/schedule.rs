@@ -49,6 +49,8 @@ pub(super) struct Request {
     pub(super) size: Bytes,
     /// How long it takes, by where the head is; none: it must not be sent.
     pub(super) services: [Option<Service>; 2],
+    /// Which of them take longer than anybody may lose, and by how much, likewise.
+    pub(super) over: [Case; 2],
 }
 
 /// What to do from an age on.
@@ -119,6 +121,8 @@ struct Choice {
     index: u8,
     bytes: f64,
     service: Service,
+    /// Which take longer than anybody may lose; `share` is in seconds, what that counts for included.
+    over: Case,
     /// The ends of intervals, each counted as often as somebody loses what the request costs.
     ends: Weighted,
 }
@@ -132,7 +136,7 @@ struct Plan {
     sides: [Acts; 2],
     /// By cell: how long whoever ends an interval there and those behind are expected to wait together, in seconds.
     rests: Vec<f64>,
-    /// How long those who end all intervals wait together, in seconds.
+    /// How long those who end all intervals wait together, and what counts for such time, in seconds.
     spent: f64,
 }
 
@@ -160,7 +164,7 @@ struct Turn {
 struct Outcome {
     /// Bytes read.
     gain: f64,
-    /// Seconds for which those wait who end an interval.
+    /// Seconds for which those wait who end an interval, and what it counts for if that is longer than anybody may.
     cost: f64,
     /// Where the next one is sent.
     then: Place,
@@ -194,9 +198,16 @@ impl Schedule {
     /// The plans that read most. Nothing is sent before [`Schedule::spend`] says how much.
     /// `behind` tells how many all together lose what the one loses who ends an interval of so many seconds by a request that
     /// takes so many.
+    /// Who loses more than anybody may counts as if he lost `each` seconds besides.
     /// Near `level` is where to look first for what to spend.
-    pub(super) fn new(ages: Ages, requests: Vec<Request>, level: Level, behind: impl Fn(f64, f64) -> f64) -> Schedule {
-        let sides = [DiskHead::Away, DiskHead::There].map(|head| Side::new(&ages, &requests, head, &behind));
+    pub(super) fn new(
+        ages: Ages,
+        requests: Vec<Request>,
+        each: f64,
+        level: Level,
+        behind: impl Fn(f64, f64) -> f64,
+    ) -> Schedule {
+        let sides = [DiskHead::Away, DiskHead::There].map(|head| Side::new(&ages, &requests, each, head, &behind));
         let long = ages.part_of(LONG);
         let mut schedule = Schedule { ages, long, requests, sides, plans: vec![None; RUNGS], level, asked: None };
         schedule.plan(RUNGS - 1);
@@ -342,11 +353,13 @@ fn place(ages: &Ages, Spot { age, cell: at, .. }: Spot) -> Place {
 }
 
 impl Side {
-    fn new(ages: &Ages, requests: &[Request], head: DiskHead, behind: &impl Fn(f64, f64) -> f64) -> Side {
+    fn new(ages: &Ages, requests: &[Request], each: f64, head: DiskHead, behind: &impl Fn(f64, f64) -> f64) -> Side {
         let choices = (0..).zip(requests).filter_map(|(index, request)| {
             let service = request.services[head as usize]?;
             let ends = ages.weighted(|age| behind(age, service.mean));
-            Some(Choice { index, bytes: request.size.0 as f64, service, ends })
+            let Case { service: by, share } = request.over[head as usize];
+            let over = Case { service: by, share: share * each };
+            Some(Choice { index, bytes: request.size.0 as f64, service, over, ends })
         });
         let choices: Vec<Choice> = choices.collect();
         let mut hints = vec![Hints::default(); choices.len()];
@@ -372,13 +385,21 @@ impl Side {
 }
 
 impl Choice {
-    /// What is lost when it is sent at an age, summed up over all intervals.
+    /// What is lost when it is sent at an age, summed up over all intervals, and what counts as that.
     fn cost(&self, ages: &Ages, at: Spot, hints: &mut [usize; 2]) -> f64 {
         let cases = self.service.cases.iter().zip(hints).filter(|(case, _)| case.share > 0.0);
         let cost = |(case, hint): (&Case, &mut usize)| {
             case.share * ages.rest(&self.ends, at, ages.spot_near(at.age + case.service, hint))
         };
-        cases.map(cost).sum()
+        cases.map(cost).sum::<f64>() + self.broken(ages, at)
+    }
+
+    /// What it counts for that some lose more than anybody may.
+    fn broken(&self, ages: &Ages, at: Spot) -> f64 {
+        match self.over.share > 0.0 {
+            true => self.over.share * ages.ends(&self.ends, at, ages.spot(at.age + self.over.service)),
+            false => 0.0,
+        }
     }
 
     /// What one who meets it loses on average, wherever in it he comes: longer ones are met more often.
@@ -398,7 +419,8 @@ impl Outcome {
         let then = place(ages, ages.spot_near(middle(ages, cell) + service, &mut hints.then));
         if service < width {
             // Who ends an interval in the cell meets one of as many as there is room for; or perhaps the only one.
-            let met = (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * choice.rest();
+            let each = choice.rest() + choice.over.share * choice.over.service / service;
+            let met = (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * each;
             return match head {
                 DiskHead::There => Outcome { gain: bytes * width / service, cost: met, then: next },
                 DiskHead::Away => Outcome { gain: bytes, cost: met * service / width, then },
@@ -565,7 +587,7 @@ mod tests {
 
     /// A disk that reads 100 MiB a second.
     fn requests() -> Vec<Request> {
-        SIZES.map(|size| Request { size, services: [Some(service(size)); 2] }).to_vec()
+        SIZES.map(|size| Request { size, services: [Some(service(size)); 2], over: [Case::default(); 2] }).to_vec()
     }
 
     /// What each interval loses and reads when the same lengths come again as those that the plan was made of.
@@ -578,7 +600,7 @@ mod tests {
     fn schedule(lengths: &[f64], goal: f64) -> Schedule {
         let mut seen = DurationHistogram::default();
         lengths.iter().for_each(|&length| seen.add(Nanos::from_secs_f64(length)));
-        let mut schedule = Schedule::new(Ages::new(&seen), requests(), Level::default(), |_, _| 1.0);
+        let mut schedule = Schedule::new(Ages::new(&seen), requests(), 0.0, Level::default(), |_, _| 1.0);
         schedule.spend(goal * lengths.len() as f64, 0.0);
         schedule
     }
