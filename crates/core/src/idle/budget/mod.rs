@@ -30,6 +30,7 @@ mod account;
 mod ages;
 mod calibration;
 mod goal;
+mod phase;
 mod price;
 mod schedule;
 
@@ -41,6 +42,7 @@ use account::Account;
 use ages::Ages;
 use calibration::Calibration;
 pub use goal::{Form, Goal};
+use phase::Phases;
 use price::Price;
 use schedule::{Act, Level, Request, Schedule};
 
@@ -100,6 +102,7 @@ pub struct Budget {
     /// What had been lost when it was looked at last.
     lost: Nanos,
     calibration: Calibration,
+    phases: Phases,
     price: Price,
     account: Account,
 }
@@ -113,8 +116,20 @@ impl Budget {
         let (account, calibration) = (Account::new(goal.mean, goal.form), Calibration::default());
         let (solved_at, spend_at, lost, price) = ([0; 3], 0, Nanos::ZERO, Price::default());
         let (idle, intervals) = (0.0, 0);
-        let mut budget =
-            Budget { goal, setting, schedule, idle, solved_at, spend_at, intervals, lost, calibration, price, account };
+        let mut budget = Budget {
+            goal,
+            setting,
+            schedule,
+            idle,
+            solved_at,
+            spend_at,
+            intervals,
+            lost,
+            calibration,
+            phases: Phases::default(),
+            price,
+            account,
+        };
         budget.solve(&Observed::default());
         budget
     }
@@ -165,9 +180,17 @@ impl Budget {
         Turn { not_before: view.ready_after(wait).max(view.own_finished.saturating_add(wait)), size: SIZE_MIN }
     }
 
+    /// What the plan says, and the clock.
+    fn act(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Act {
+        match self.phases.clock(view.now) {
+            Some(clock) => self.schedule.at_clock(idle_for, seen.workload.intervals, view.head, clock),
+            None => self.schedule.at(idle_for, seen.workload.intervals, view.head),
+        }
+    }
+
     /// What the plan says now.
     fn planned(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Turn {
-        let Act { size, until } = self.schedule.at(idle_for, seen.workload.intervals, view.head);
+        let Act { size, until } = self.act(view, idle_for, seen);
         if let Some(size) = size {
             return Turn { not_before: view.ready_after(Nanos::ZERO).max(view.own_finished), size };
         }
@@ -296,8 +319,19 @@ impl IdlePolicy for Budget {
             return Stay { until: Nanos::MAX, requests: 1 };
         };
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
+        let intervals = seen.workload.intervals;
         // The age at which the plan, or what is sent when nobody has come for longer than ever, may be another.
-        let Act { until, size } = self.schedule.at(idle_for, seen.workload.intervals, view.head);
+        let (size, until) = match self.phases.clock(view.now) {
+            None => {
+                let Act { size, until } = self.schedule.at(idle_for, intervals, view.head);
+                (size, until)
+            }
+            Some(clock) => {
+                let service = seen.service.high(turn.size, view.head);
+                let until = self.schedule.until_clock(idle_for, intervals, view.head, service, clock);
+                (Some(turn.size), until)
+            }
+        };
         let quiet = self.quiet_from(view.now, seen);
         let until = match until > quiet {
             true if idle_for <= quiet => quiet,
@@ -334,6 +368,12 @@ impl IdlePolicy for Budget {
             let service = seen.service.of(self.setting.size, DiskHead::Away).mean;
             let usual = 0.5 * service * workload.followers.behind(self.setting.wait.as_secs_f64(), service);
             self.calibration.update(ended as f64 * foreseen, slowdown.lost().as_secs_f64(), usual);
+            self.phases.update(
+                self.schedule.ages(),
+                at,
+                self.setting.wait.as_secs_f64(),
+                workload.idle_last.as_secs_f64(),
+            );
             self.price.update(ended, seen.service.bytes().0, workload.requests);
             self.intervals = workload.intervals;
         }

@@ -17,8 +17,9 @@
 //! made at once; between two of them intervals take turns, so that any amount can be spent.
 
 use super::ages::{Ages, PARTS, Spot, Weighted};
+use super::phase::Clock;
 use crate::idle::DiskHead;
-use crate::idle::service::{Case, Service};
+use crate::idle::service::{Case, SIZES, Service};
 use crate::units::Bytes;
 
 /// The ladder of prices: from so many bytes for a second of delay, to 2^50 times that, in so many steps for each doubling; at
@@ -38,6 +39,10 @@ const NARROW: f64 = 8.0;
 const LONG: f64 = 2.0;
 /// What may be spent is spent anew when it has changed by this share.
 const NEAR: f64 = 0.005;
+/// So many times it is looked for when the clock will allow what it does not now.
+const LOOKS: usize = 128;
+/// No sooner than after so many seconds.
+const LOOK_MIN: f64 = 1e-3;
 /// Which of two plans an interval takes is told by its number times this, modulo 1: the golden ratio spreads any share
 /// evenly.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -214,6 +219,11 @@ impl Schedule {
         schedule
     }
 
+    /// What it was made of.
+    pub(super) fn ages(&self) -> &Ages {
+        &self.ages
+    }
+
     /// Where on the ladder it is.
     pub(super) fn level(&self) -> Level {
         self.level
@@ -292,6 +302,68 @@ impl Schedule {
         let until = if last { f64::INFINITY } else { self.ages.part_start(usize::from(until)) };
         let choice = self.sides[head as usize].choices.get(usize::from(act));
         Act { size: choice.map(|choice| self.requests[usize::from(choice.index)].size), until }
+    }
+
+    /// The same when the clock tells more than the age: what to send now, or when to look again.
+    pub(super) fn at_clock(&self, age: f64, interval: u64, head: DiskHead, clock: Clock) -> Act {
+        let mut from = age;
+        for _ in 0..LOOKS {
+            let then = clock.after(from - age);
+            let Some((act, until)) = self.look(from, interval, head, then.width(), |time| then.multiplier(time)) else {
+                return Act { size: None, until: f64::INFINITY };
+            };
+            let size = self.sides[head as usize].choices.get(usize::from(act));
+            let size = size.map(|choice| self.requests[usize::from(choice.index)].size);
+            match size {
+                Some(_) if from > age => return Act { size: None, until: from },
+                Some(_) => return Act { size, until },
+                // A nanosecond more: then it is the next part.
+                None => from = until.min(from + then.until()) + 1e-9,
+            }
+        }
+        Act { size: None, until: from }
+    }
+
+    /// Up to this age the same is sent again, whatever the clock says, or until a request that takes `service` seconds would not
+    /// end in the same part of its period.
+    pub(super) fn until_clock(&self, age: f64, interval: u64, head: DiskHead, service: f64, clock: Clock) -> f64 {
+        let part_ends = self.ages.part_start(self.ages.part_of(age) + 1);
+        let acts = clock.range().map(|multiplier| self.look(age, interval, head, clock.width(), |_| multiplier));
+        match acts {
+            [Some((least, _)), Some((most, _))] if least == most => part_ends,
+            _ => part_ends.min(age + (clock.until() - service).max(0.0)),
+        }
+    }
+
+    /// What to do in the part of this age, and until when, at most so many seconds later; none for ever. It is so many times more
+    /// likely than the age says that an interval ends in so many seconds.
+    fn look(
+        &self,
+        age: f64,
+        interval: u64,
+        head: DiskHead,
+        step: f64,
+        multiplier: impl Fn(f64) -> f64,
+    ) -> Option<(u8, f64)> {
+        let part = self.ages.part_of(age);
+        let plan = self.plan_of(interval, part).filter(|plan| plan.price.is_finite())?;
+        let [from, to] = [part, part + 1].map(|part| self.ages.part_start(part));
+        let at = self.ages.spot(0.5 * (from + to));
+        if at.cell + 1 >= self.ages.cells().len() {
+            return None;
+        }
+        let choices = &self.sides[head as usize].choices;
+        let mut hints = [Hints::default(); SIZES.len()];
+        for (hints, choice) in hints.iter_mut().zip(choices) {
+            let cell = |service: f64| self.ages.cell_of(at.age + service);
+            *hints = Hints {
+                then: cell(choice.service.mean),
+                ends: [choice.service.cases.map(|case| cell(case.service)); PLACES.len()],
+            };
+        }
+        let next = at.age + step.min((to - from).max(LOOK_MIN));
+        let act = plan.best(&self.ages, choices, head, at, next, multiplier, &mut hints);
+        Some((act, (age + step).min(to.max(age + LOOK_MIN))))
     }
 
     /// Of the intervals that are as old as `age`, what share ends in the next `time` seconds.
@@ -469,7 +541,7 @@ impl Plan {
                 true => here,
                 false => {
                     let at = Spot { age: 0.5 * (from + to), cell, into: 0.5 * (from + to) - ages.cells()[cell].start };
-                    self.best(ages, choices, head, at, &mut hints)
+                    self.best(ages, choices, head, at, ages.cells()[cell + 1].start, |_| 1.0, &mut hints)
                 }
             };
             if act != turn.act {
@@ -480,16 +552,28 @@ impl Plan {
         turns
     }
 
-    /// The best at an age: an index of the choices, or [`NOTHING`] until the next cell begins.
-    fn best(&self, ages: &Ages, choices: &[Choice], head: DiskHead, at: Spot, hints: &mut [Hints]) -> u8 {
+    /// The best at an age: an index of the choices, or [`NOTHING`] until the age of `until`; so many times more likely than the
+    /// age says is it that an interval ends in so many seconds.
+    #[expect(clippy::too_many_arguments)]
+    fn best(
+        &self,
+        ages: &Ages,
+        choices: &[Choice],
+        head: DiskHead,
+        at: Spot,
+        until: f64,
+        multiplier: impl Fn(f64) -> f64,
+        hints: &mut [Hints],
+    ) -> u8 {
         let [mine, then] = [&self.sides[head as usize], &self.sides[DiskHead::There as usize]];
-        let next = place(ages, Spot { age: ages.cells()[at.cell + 1].start, cell: at.cell + 1, into: 0.0 });
+        let next = place(ages, ages.spot_near(until, &mut at.cell.clone()));
         let (reach, mut best) = (ages.reach_spot(at), (next.of(|cell| mine.values[cell]), NOTHING));
         for ((index, choice), hints) in (0..).zip(choices).zip(hints) {
             let end = place(ages, ages.spot_near(at.age + choice.service.mean, &mut hints.then));
             let most = choice.bytes * reach + end.of(|cell| then.values[cell]);
             if most > best.0 {
-                let worth = most - self.price * choice.cost(ages, at, &mut hints.ends[0]);
+                let cost = choice.cost(ages, at, &mut hints.ends[0]) * multiplier(choice.service.mean);
+                let worth = most - self.price * cost;
                 if worth > best.0 {
                     best = (worth, index);
                 }
