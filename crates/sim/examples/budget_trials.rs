@@ -86,7 +86,8 @@ fn cell(periods: &Periods, goal_us: u64, form: Form) -> Cell {
     for jitter in JITTER {
         let mean = Nanos((goal_us as f64 * 1e3 * jitter) as u64);
         let goal = Goal::new(mean, Nanos::from_millis(50)).form(form);
-        let pairs = tuner.candidates(STEPS.map(|step| Bytes::kib(64 * step)), goal);
+        let mut pairs = tuner.candidates(STEPS.map(|step| Bytes::kib(64 * step)), goal);
+        tune::most(&pairs).into_iter().for_each(|place| pairs[place] = tuner.refined(pairs[place], goal));
         let pair = tune::best(&pairs).map_or(0.0, |pair| pair.outcome.bytes_per_second());
         let learned = exact::learner(periods, DISK, &mut Budget::new(goal));
         let budget = learned.outcome.bytes_per_second();

@@ -8,6 +8,12 @@
 //! of one request, and that depends on how the interval's length happens to divide by the request's time. Where many
 //! intervals decide, such chance averages out; where few do, every threshold is tried. Thresholds above the smallest one
 //! that keeps the goal are tried as long as they could still read more.
+//!
+//! Where the lengths themselves keep a grid (the clock of whoever recorded the trace), it does not average out: the slowdown
+//! over the wait is a saw whose teeth repeat with the time of a request. So the best few sizes are searched once more, finely,
+//! over the length of some requests ([`Tuner::refined`]); and because tomorrow's intervals fall otherwise, an answer can be
+//! asked what a wait nearby would have cost ([`Tuner::spread`]), and for a pair that keeps the goal with any wait nearby
+//! ([`Tuner::steady`]).
 
 use crate::exact::Limit;
 use crate::exact::{self, Outcome};
@@ -27,6 +33,16 @@ const THRESHOLDS: usize = 1 + (((BITS_MAX - BITS_MIN) as usize) << STEPS_LOG2);
 /// Where fewer intervals than this are longer than the threshold, chance rules, and every threshold is tried.
 const INTERVALS_FEW: u64 = 1000;
 
+/// The finer search tries so many waits, twice, over so many teeth below the best,
+const WAITS_FINE: u64 = 256;
+const TEETH: u64 = 2;
+/// for so many of the sizes that read most.
+pub const SIZES_FINE: usize = 8;
+/// A wait is near if it is no further than half of one request; so many such are tried.
+const WAITS_NEAR: u64 = 8;
+/// A wait that loses less than this share of what those near it do is lucky.
+const LUCKY_SHARE: f64 = 0.9;
+
 /// The sizes that are tried by default: 64 KiB to 4 MiB in steps of 64 KiB, the paper's.
 pub const SIZES: std::ops::RangeInclusive<u64> = 1..=64;
 
@@ -39,6 +55,24 @@ pub struct Pair {
     pub size: Bytes,
     /// What a scrub with them would have done.
     pub outcome: Outcome,
+}
+
+/// What the foreground loses on average with waits near the one that was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// With the gentlest of them.
+    pub least: Nanos,
+    /// On average over all.
+    pub mean: Nanos,
+    /// With the worst.
+    pub most: Nanos,
+}
+
+impl Spread {
+    /// Does a pair that loses so much on average owe that to its very wait?
+    pub fn is_lucky(&self, slowdown_mean: Nanos) -> bool {
+        (slowdown_mean.0 as f64) < LUCKY_SHARE * self.mean.0 as f64
+    }
 }
 
 /// One trace, prepared to be tuned to any goal and any size.
@@ -117,6 +151,61 @@ impl<'a> Tuner<'a> {
         sizes.into_iter().filter_map(|size| self.best_wait(size, goal)).collect()
     }
 
+    /// The wait that reads most for the size of `pair`, of many around its own: over the length of some requests below it, and up
+    /// to the next threshold above; and of as many around the best of these.
+    pub fn refined(&self, pair: Pair, goal: Goal) -> Pair {
+        let slot = slot_of(pair.wait);
+        let below =
+            Nanos(TEETH * self.disk.service(pair.size).0).max(pair.wait.since(threshold(slot.saturating_sub(2))));
+        let (from, to) = (Nanos(pair.wait.0.saturating_sub(below.0)), threshold((slot + 1).min(THRESHOLDS - 1)));
+        let pair = self.best_between(from, to, pair, goal);
+        let step = (to.0 - from.0) / WAITS_FINE;
+        let (from, to) = (Nanos(pair.wait.0.saturating_sub(step)), pair.wait.saturating_add(Nanos(step)));
+        self.best_between(from, to, pair, goal)
+    }
+
+    /// The best of `pair` and of some waits between two.
+    fn best_between(&self, from: Nanos, to: Nanos, pair: Pair, goal: Goal) -> Pair {
+        let waits = (0..=WAITS_FINE).map(|step| Nanos(from.0 + (to.0 - from.0) * step / WAITS_FINE));
+        let tried = waits.filter_map(|wait| {
+            let outcome = self.keeps(wait, pair.size, goal)?;
+            Some(Pair { wait, outcome, ..pair })
+        });
+        tried.fold(pair, |best, one| if one.outcome.scrub_bytes > best.outcome.scrub_bytes { one } else { best })
+    }
+
+    /// What those lose who would have chosen a wait near that of `pair`.
+    pub fn spread(&self, pair: &Pair) -> Spread {
+        let service = self.disk.service(pair.size);
+        let lost = near(pair.wait, service).filter_map(|wait| {
+            let outcome = exact::waiting(self.periods, wait, pair.size, service, Limit::None)?;
+            Some((outcome.slowdown_total / u128::from(outcome.requests.max(1))) as u64)
+        });
+        let (least, most, sum, count) = lost.fold((u64::MAX, 0, 0, 0), |(least, most, sum, count), one| {
+            (least.min(one), most.max(one), sum + one, count + 1)
+        });
+        Spread { least: Nanos(least), mean: Nanos(sum / count.max(1)), most: Nanos(most) }
+    }
+
+    /// The shortest threshold from that of `pair` on that keeps the goal with any wait near it.
+    pub fn steady(&self, pair: &Pair, goal: Goal) -> Option<Pair> {
+        let service = self.disk.service(pair.size);
+        let keeps = |wait: &Nanos| near(*wait, service).all(|wait| self.keeps(wait, pair.size, goal).is_some());
+        let wait = (slot_of(pair.wait)..THRESHOLDS).map(threshold).find(keeps)?;
+        let outcome = self.keeps(wait, pair.size, goal)?;
+        Some(Pair { wait, outcome, ..*pair })
+    }
+
+    /// What a wait and a size come to, if they keep the goal.
+    fn keeps(&self, wait: Nanos, size: Bytes, goal: Goal) -> Option<Outcome> {
+        let limit = match goal.form {
+            Form::Strict => Limit::SoFar { each: goal.mean, until: &self.until },
+            Form::Average => Limit::InAll(self.lost_max(goal)),
+        };
+        let outcome = exact::waiting(self.periods, wait, size, self.disk.service(size), limit)?;
+        Some(outcome).filter(|outcome| outcome.slowdown_max <= goal.max)
+    }
+
     /// Where to begin: the first threshold that keeps the mean goal if every interval above it ends in a collision, and
     /// those who come then lose `each` nanoseconds; half a request of ours, as long as nothing better is known.
     fn estimate(&self, each: u64, goal: Goal) -> usize {
@@ -140,8 +229,24 @@ impl<'a> Tuner<'a> {
 
 /// Of several pairs the one that reads most, the gentlest of equals.
 pub fn best(pairs: &[Pair]) -> Option<Pair> {
-    let gentle = |pair: &Pair| (pair.outcome.scrub_bytes, std::cmp::Reverse(pair.outcome.slowdown_total));
-    pairs.iter().copied().max_by_key(gentle)
+    pairs.iter().copied().max_by_key(merit)
+}
+
+/// The places of the [`SIZES_FINE`] best of several pairs.
+pub fn most(pairs: &[Pair]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..pairs.len()).collect();
+    places.sort_by_key(|&place| std::cmp::Reverse(merit(&pairs[place])));
+    places.truncate(SIZES_FINE);
+    places
+}
+
+fn merit(pair: &Pair) -> (u64, std::cmp::Reverse<u128>) {
+    (pair.outcome.scrub_bytes, std::cmp::Reverse(pair.outcome.slowdown_total))
+}
+
+/// Waits no further from one than half of a request.
+fn near(wait: Nanos, service: Nanos) -> impl Iterator<Item = Nanos> {
+    (0..=WAITS_NEAR).map(move |step| Nanos((wait.0 + service.0 * step / WAITS_NEAR).saturating_sub(service.0 / 2)))
 }
 
 /// All thresholds that are tried, ascending.
@@ -170,7 +275,10 @@ impl Search<'_, '_> {
     /// some requests are felt for several intervals, but of that not much changes from one threshold to the next: most
     /// often this saves half of the trials.
     fn measured(&mut self, near: usize) -> usize {
-        let Some(outcome) = self.play(near, Limit::None) else { return near };
+        let Tuner { periods, disk, .. } = *self.tuner;
+        let service = disk.service(self.size);
+        let outcome = exact::waiting(periods, threshold(near), self.size, service, Limit::None);
+        let Some(outcome) = outcome else { return near };
         if self.goal.form == Form::Average {
             let lost_max = self.tuner.lost_max(self.goal);
             self.note(near, Some(outcome).filter(|outcome| outcome.slowdown_total <= lost_max));
@@ -182,23 +290,13 @@ impl Search<'_, '_> {
     /// What the threshold comes to, if it keeps the goal.
     fn try_at(&mut self, slot: usize) -> Option<Outcome> {
         if self.tried[slot] == Tried::Not {
-            let limit = match self.goal.form {
-                Form::Strict => Limit::SoFar { each: self.goal.mean, until: &self.tuner.until },
-                Form::Average => Limit::InAll(self.tuner.lost_max(self.goal)),
-            };
-            let outcome = self.play(slot, limit);
+            let outcome = self.tuner.keeps(threshold(slot), self.size, self.goal);
             self.note(slot, outcome);
         }
         match self.tried[slot] {
             Tried::Keeps(outcome) => Some(outcome),
             Tried::Not | Tried::Breaks => None,
         }
-    }
-
-    /// What the threshold comes to, within a limit.
-    fn play(&self, slot: usize, limit: Limit) -> Option<Outcome> {
-        let Tuner { periods, disk, .. } = *self.tuner;
-        exact::waiting(periods, threshold(slot), self.size, disk.service(self.size), limit)
     }
 
     /// Remembers an outcome that keeps the mean goal, or that there is none.
@@ -284,6 +382,51 @@ mod tests {
             });
             requests.collect()
         })
+    }
+
+    /// Requests by a clock of so many microseconds (0: none), with long tails between them.
+    fn recorded(grid: u64, seed: u64) -> Periods {
+        let mut rng = scrubjay_core::rng::Rng::new(seed);
+        let mut at = Nanos::ZERO;
+        let requests = (0..3000).map(|_| {
+            let gap = Nanos::from_secs_f64(0.02 * rng.uniform().max(1e-4).powf(-1.0 / 1.2));
+            at += gap + Nanos::from_millis(2);
+            let ticks = at.0.checked_div(grid * 1000).map_or(at, |ticks| Nanos(ticks * grid * 1000));
+            Request { at: ticks, service: Nanos(500_000) }
+        });
+        requests.collect()
+    }
+
+    /// What reads most of all waits up to `until`, 5,000 of them, within the goal at the end.
+    fn brute(tuner: &Tuner, sizes: &[Bytes], goal: Goal, until: Nanos) -> u64 {
+        let waits = (0..=5000).map(|step| Nanos(until.0 * step / 5000));
+        let tried = waits.flat_map(|wait| sizes.iter().filter_map(move |&size| tuner.keeps(wait, size, goal)));
+        tried.map(|outcome| outcome.scrub_bytes).max().unwrap_or(0)
+    }
+
+    #[test]
+    fn the_answer_is_as_good_as_trying_all_waits_or_says_that_those_are_lucky() {
+        let goal = Goal::new(Nanos::from_millis(1), Nanos::from_millis(50)).form(Form::Average);
+        let sizes = [4, 16, 48].map(|step| Bytes::kib(64 * step));
+        let mut lucky = 0;
+        for seed in 0..20 {
+            let periods = recorded(if seed % 4 == 3 { 6550 } else { 0 }, seed);
+            let tuner = Tuner::new(&periods, DISK);
+            let coarse = tuner.candidates(sizes, goal);
+            let pairs: Vec<Pair> = coarse.iter().map(|&pair| tuner.refined(pair, goal)).collect();
+            let found = best(&pairs).expect("some pair keeps the goal");
+            let mean = Nanos::from_secs_f64(found.outcome.slowdown_mean_seconds());
+            let (spread, all) = (tuner.spread(&found), brute(&tuner, &sizes, goal, found.wait + found.wait));
+            let share = found.outcome.scrub_bytes as f64 / all as f64;
+            lucky += u32::from(spread.is_lucky(mean));
+            assert!(share >= 0.99 || spread.is_lucky(mean), "{seed}: {share} of brute force, {mean:?} of {spread:?}");
+            if spread.is_lucky(mean) {
+                let steady = tuner.steady(&found, goal).expect("the longest of all waits loses nothing");
+                let spread = tuner.spread(&steady);
+                assert!(spread.most <= goal.mean && !spread.is_lucky(spread.mean), "{seed}: {steady:?} {spread:?}");
+            }
+        }
+        assert!(lucky <= 5, "{lucky} of the 5 with a clock and 15 without");
     }
 
     proptest! {

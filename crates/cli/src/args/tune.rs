@@ -16,8 +16,10 @@ Examples:
   scrubjay tune usr.csv --config sda.toml             keep the answer in a file, then:
   scrubjay scrub /dev/sda --config sda.toml
 
-Every pair of a wait and a request size is played against the trace, to the nanosecond; the one
-that reads most inside the goal is the answer.";
+Waits of 0 to 39 h, 32 to each doubling, are played against the trace with each request size, to the
+nanosecond, and for the best sizes many more around the best wait; what reads most inside the goal is
+the answer. If waits a little shorter or longer would lose much more, it says so, and names the pair
+that keeps the goal with all of them: that one goes into --config.";
 
 /// Sizes are multiples of this.
 pub const SIZE_STEP: Bytes = Bytes::kib(64);

@@ -4,7 +4,7 @@ use scrubjay_core::idle::Goal;
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::exact::Outcome;
-use scrubjay_sim::tune::Pair;
+use scrubjay_sim::tune::{Pair, Spread};
 use std::time::Duration;
 
 /// What to tune for.
@@ -22,11 +22,30 @@ pub struct Tuned {
     /// The best pair of each size that has one, by size.
     pub candidates: Vec<Pair>,
     /// The best of these, or why there is none.
-    pub best: Result<Pair, String>,
+    pub best: Result<Answer, String>,
     /// What the paper's baseline would have done.
     pub idle_class: Outcome,
     /// What the disk reads with nobody else there, in bytes a second.
     pub alone: f64,
+}
+
+/// The best pair.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    pub pair: Pair,
+    /// What waits near its own cost.
+    pub spread: Spread,
+    /// Its very wait happens to suit this trace: near it much more is lost.
+    pub is_lucky: bool,
+    /// If so: the best pair that keeps the goal with any wait near it.
+    pub steady: Option<Pair>,
+}
+
+impl Answer {
+    /// What is likely to keep the goal tomorrow, too.
+    pub fn usable(&self) -> &Pair {
+        self.steady.as_ref().unwrap_or(&self.pair)
+    }
 }
 
 /// How long it took: reading all traces, and tuning all of them.

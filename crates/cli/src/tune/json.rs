@@ -1,8 +1,9 @@
 //! The JSON of `tune --json`: schema 1, one object a load.
 
-use super::found::{Task, Took, Tuned};
+use super::found::{Answer, Task, Took, Tuned};
 use crate::load::Load;
 use crate::tally::{Ground, Tally};
+use scrubjay_core::units::Nanos;
 use scrubjay_sim::tune::Pair;
 use serde::Serialize;
 
@@ -20,6 +21,8 @@ pub struct Document<'a> {
     request_bytes: Option<u64>,
     #[serde(flatten)]
     tally: Option<Tally>,
+    /// What waits up to half a request shorter or longer come to.
+    near: Option<Near>,
     /// Why there is no answer.
     error: Option<&'a str>,
     /// What the disk reads with nobody else there.
@@ -30,6 +33,31 @@ pub struct Document<'a> {
     /// Of all traces together.
     read_seconds: f64,
     tune_seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Near {
+    least_slowdown_seconds: f64,
+    mean_slowdown_seconds: f64,
+    most_slowdown_seconds: f64,
+    /// The answer's very wait happens to suit this trace.
+    is_lucky: bool,
+    /// If so: the best pair that keeps the goal with any wait near it.
+    steady: Option<Candidate>,
+}
+
+impl From<&Answer> for Near {
+    fn from(answer: &Answer) -> Near {
+        let Answer { spread, is_lucky, steady, .. } = answer;
+        let [least, mean, most] = [spread.least, spread.mean, spread.most].map(Nanos::as_secs_f64);
+        Near {
+            least_slowdown_seconds: least,
+            mean_slowdown_seconds: mean,
+            most_slowdown_seconds: most,
+            is_lucky: *is_lucky,
+            steady: steady.as_ref().map(Candidate::from),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -50,9 +78,10 @@ impl Document<'_> {
             ground: Ground::from(&tuned.idle_class),
             goal_mean_seconds: task.goal.mean.as_secs_f64(),
             goal_max_seconds: task.goal.max.as_secs_f64(),
-            wait_seconds: best.map(|pair| pair.wait.as_secs_f64()),
-            request_bytes: best.map(|pair| pair.size.0),
-            tally: best.map(|pair| Tally::from(&pair.outcome)),
+            wait_seconds: best.map(|best| best.pair.wait.as_secs_f64()),
+            request_bytes: best.map(|best| best.pair.size.0),
+            tally: best.map(|best| Tally::from(&best.pair.outcome)),
+            near: best.map(Near::from),
             error: tuned.best.as_ref().err().map(String::as_str),
             disk_bytes_per_second: tuned.alone,
             idle_class: Tally::from(&tuned.idle_class),

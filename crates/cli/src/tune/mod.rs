@@ -51,8 +51,8 @@ pub fn run(args: &Tune) -> Result<Exit> {
     for (load, tuned) in loads.iter().zip(&tuned) {
         match (&tuned.best, &args.config) {
             (Err(reason), _) => say(format_args!("scrubjay: {}: {reason}", load.name)),
-            (Ok(pair), Some(path)) => {
-                let text = snippet::snippet(load, &task, pair);
+            (Ok(answer), Some(path)) => {
+                let text = snippet::snippet(load, &task, answer.usable());
                 output::write(path, existing, text.as_bytes()).map_err(unwritable)?;
             }
             (Ok(_), None) => {}
@@ -95,12 +95,12 @@ fn print(args: &Tune, task: &Task, loads: &[Load], tuned: &[Tuned], took: Took) 
         return Ok(());
     }
     match (loads, tuned, &args.config) {
-        ([load], [Tuned { best: Ok(pair), .. }], None) => {
+        ([load], [Tuned { best: Ok(answer), .. }], None) => {
             writeln!(
                 out,
                 "Keep this in a file (or say --config FILE), for `scrubjay scrub /dev/sdX --config FILE`:\n"
             )?;
-            writeln!(out, "{}", snippet::snippet(load, task, pair))?;
+            writeln!(out, "{}", snippet::snippet(load, task, answer.usable()))?;
         }
         (_, _, Some(path)) if tuned.iter().all(|tuned| tuned.best.is_ok()) => {
             writeln!(out, "Next: scrubjay scrub /dev/sdX --config {}", shown_path(path))?;

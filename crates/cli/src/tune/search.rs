@@ -1,9 +1,10 @@
 //! The search, on all cores: the sizes of one load are tuned for independently.
 
-use super::found::{Task, Tuned};
+use super::found::{Answer, Task, Tuned};
 use crate::crew;
 use crate::load::Load;
 use crate::quantity::show_time;
+use crate::tally;
 use scrubjay_core::idle::IdleClass;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact::{self, Outcome};
@@ -39,13 +40,35 @@ pub fn tune(loads: &[Load], task: &Task) -> Vec<Tuned> {
             Found::IdleClass(at, outcome) => idle_class[at] = outcome,
         }
     }
-    let all = loads.iter().zip(candidates).zip(idle_class);
-    all.map(|((load, candidates), idle_class)| {
-        let best = tune::best(&candidates).filter(|pair| pair.outcome.scrub_bytes > 0);
-        let best = best.ok_or_else(|| refusal(load, task));
-        Tuned { candidates, best, idle_class, alone: alone(task) }
-    })
-    .collect()
+    refine(&tuners, &mut candidates, task);
+    let best = crew::share(&(0..loads.len()).collect::<Vec<usize>>(), |&at| {
+        let best = tune::best(&candidates[at]).filter(|pair| pair.outcome.scrub_bytes > 0);
+        best.map(|pair| answer(&tuners[at], &candidates[at], pair, task)).ok_or_else(|| refusal(&loads[at], task))
+    });
+    let all = best.into_iter().zip(candidates).zip(idle_class);
+    all.map(|((best, candidates), idle_class)| Tuned { candidates, best, idle_class, alone: alone(task) }).collect()
+}
+
+/// Searches around the best few pairs of each load once more, finely.
+fn refine(tuners: &[Tuner], candidates: &mut [Vec<Pair>], task: &Task) {
+    let places = candidates.iter().enumerate();
+    let places: Vec<(usize, usize)> =
+        places.flat_map(|(at, pairs)| tune::most(pairs).into_iter().map(move |place| (at, place))).collect();
+    let finer = crew::share(&places, |&(at, place)| tuners[at].refined(candidates[at][place], task.goal));
+    for ((at, place), pair) in places.into_iter().zip(finer) {
+        candidates[at][place] = pair;
+    }
+}
+
+/// The best pair, what a wait near it costs, and if that is much more, the pair to take instead.
+fn answer(tuner: &Tuner, candidates: &[Pair], pair: Pair, task: &Task) -> Answer {
+    let spread = tuner.spread(&pair);
+    let is_lucky = spread.is_lucky(tally::slowdown_mean(&pair.outcome));
+    let steady = is_lucky.then(|| {
+        let steady = tune::most(candidates).into_iter().filter_map(|place| tuner.steady(&candidates[place], task.goal));
+        tune::best(&steady.collect::<Vec<Pair>>()).filter(|pair| pair.outcome.scrub_bytes > 0)
+    });
+    Answer { pair, spread, is_lucky, steady: steady.flatten() }
 }
 
 /// What the disk reads with nobody else there, in the best of the sizes.

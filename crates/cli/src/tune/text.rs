@@ -1,6 +1,6 @@
 //! The result for people: the pair, what it promises, and how much the size matters.
 
-use super::found::{Task, Took, Tuned};
+use super::found::{Answer, Task, Took, Tuned};
 use super::snippet::exact_millis;
 use crate::load::Load;
 use crate::quantity::show_time;
@@ -11,7 +11,8 @@ use scrubjay_sim::tune::Pair;
 use std::io::{self, Write};
 
 /// One paragraph.
-pub fn print(out: &mut impl Write, load: &Load, task: &Task, tuned: &Tuned, best: &Pair) -> io::Result<()> {
+pub fn print(out: &mut impl Write, load: &Load, task: &Task, tuned: &Tuned, answer: &Answer) -> io::Result<()> {
+    let best = &answer.pair;
     let outcome = &best.outcome;
     let ours = outcome.bytes_per_second();
     writeln!(out, "{}: {}", shown(&load.name), tally::ground(outcome))?;
@@ -27,6 +28,24 @@ pub fn print(out: &mut impl Write, load: &Load, task: &Task, tuned: &Tuned, best
         "  collisions in {collisions} of the idle intervals; {} of the idle time used",
         percent(outcome.used_ratio())
     )?;
+    if answer.is_lucky {
+        let Answer { spread, steady, .. } = answer;
+        let [least, most] = [spread.least, spread.most].map(show_time);
+        writeln!(
+            out,
+            "  luck       waits up to half a request shorter or longer lose {least} to {most}: this one suits this trace"
+        )?;
+        match steady {
+            Some(Pair { wait, size, outcome }) => {
+                let (wait, reads) = (show_time(*wait), rate(outcome.bytes_per_second()));
+                writeln!(
+                    out,
+                    "             to use: wait {wait}, then requests of {size}, keeps the goal with all of these and reads {reads}"
+                )?;
+            }
+            None => writeln!(out, "             no pair keeps the goal with every wait near it")?,
+        }
+    }
     let idle = &tuned.idle_class;
     let theirs = idle.bytes_per_second();
     let times =

@@ -86,6 +86,10 @@ fn the_file_that_tune_writes_is_one_that_scrub_takes() {
     assert!(written.contains("[scrub]\npolicy = \"waiting\"\nwait = \""), "{written}");
 
     let tuned = &documents(&bench.run(&["tune", "usr.csv", "--device", "usr_0", "--json"]))[0];
+    // Waits near the best one lose more: another pair is the one to use.
+    let steady = &tuned["near"]["steady"];
+    assert_eq!(tuned["near"]["is_lucky"], !steady.is_null(), "{tuned}");
+    let tuned = if steady.is_null() { tuned } else { steady };
     // An image nobody else uses: the wait is over before long, if it is a short one.
     let quick = ["--wait", "1ms", "--detector", "none"];
     let scrub = |more: &[&str]| bench.run(&[&["scrub", "disk.img", "--fresh", "--json"], more].concat()).target();

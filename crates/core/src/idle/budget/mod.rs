@@ -1,9 +1,10 @@
 //! Budget: chooses when to send and how much at a time from the live histogram of idle intervals, so that the
 //! foreground is slowed down by no more than a stated mean and maximum.
 //!
-//! Three parts. [`ages`] tells from the lengths of the idle intervals seen so far how many reach an age, and how many end
+//! Four parts. [`ages`] tells from the lengths of the idle intervals seen so far how many reach an age, and how many end
 //! there. [`schedule`] turns that into a plan: which size at which age reads most for the delay it causes, to whoever ends an
-//! interval and to those behind ([`super::Followers`]). [`account`] keeps books: every request of the foreground earns the goal,
+//! interval and to those behind ([`super::Followers`]). [`phase`] tells when programs that work by the clock end them.
+//! [`account`] keeps books: every request of the foreground earns the goal,
 //! every delay spends. It says how much the plan may spend in a second of idleness, and is a fence besides: whatever the plan
 //! believes, nothing is sent that is likely to cost more than is left. So from some hundred requests on the mean *so far* is
 //! never above the goal by more than one request of ours has cost. That can be much: who is first in a burst the like of which
