@@ -229,6 +229,38 @@ fn a_quiet_week_does_not_starve_a_busy_day() {
     assert!(both - before > alone * 6 / 10, "{} bytes after the week, {alone} without it", both - before);
 }
 
+/// A daemon writes each second among requests that come at any time: the scrub stops before it does. One whose seconds are a
+/// little longer drifts through all parts of ours, and only the age tells.
+#[test]
+fn the_beat_of_a_clock_is_left_alone() {
+    let read = |second: f64, seed: u64| {
+        let mut rng = Rng::new(seed);
+        let mut at = 0.0;
+        let any = std::iter::from_fn(|| {
+            at += rng.exponential(0.5);
+            (at < 1800.0).then_some(at)
+        });
+        let mut arrivals: Vec<f64> = any.collect();
+        let ticks = 1..(1800.0 / second) as u32;
+        arrivals.extend(ticks.flat_map(|tick| {
+            let at = f64::from(tick) * second + rng.uniform() * 0.008;
+            [at, at + 0.001, at + 0.002]
+        }));
+        arrivals.sort_by(f64::total_cmp);
+        let request = |at: f64| Request { at: Nanos::from_secs_f64(at), service: ms(4) };
+        let mut policy = Choice::Budget(Goal::default()).policy();
+        let requests = arrivals.into_iter().map(request).collect();
+        exact::learner(&requests, ServiceModel::default(), policy.as_mut())
+    };
+    for seed in 1..=3 {
+        let [steady, drifting] = [1.0, 1.003].map(|second| read(second, seed));
+        let [clock, age] = [steady, drifting].map(|learned| learned.outcome.bytes_per_second() / 1e6);
+        assert!(clock > 1.1 * age, "{seed}: {clock} MB/s by the clock, {age} without");
+        let mean = steady.outcome.slowdown_mean_seconds();
+        assert!(mean <= 1.05e-3, "{seed}: {mean} s");
+    }
+}
+
 /// One request of the scrub in a hundred takes twice as long as anybody may lose, whatever its size. One of the foreground in ten
 /// thousand loses so much, and a few until that is known; and where the clock tells when they come, the disk is read.
 #[test]

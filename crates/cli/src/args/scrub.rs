@@ -67,7 +67,7 @@ pub struct Settings {
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     #[serde(deserialize_with = "written::time")]
     pub slowdown: Option<Nanos>,
-    /// What any one of them may lose (policy budget) [default: 50ms]
+    /// What any one of them may lose, but for one in 10,000 (policy budget) [default: 50ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     #[serde(deserialize_with = "written::time")]
     pub max_slowdown: Option<Nanos>,
