@@ -328,8 +328,7 @@ impl IdlePolicy for Budget {
                 (size, until)
             }
             Some(clock) => {
-                let service = seen.service.high(turn.size, view.head);
-                let until = self.schedule.until_clock(idle_for, intervals, view.head, service, clock);
+                let until = self.schedule.until_clock(idle_for, intervals, view.head, turn.size, clock);
                 (Some(turn.size), until)
             }
         };

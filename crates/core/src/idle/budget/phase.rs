@@ -140,7 +140,7 @@ impl Phase {
     }
 
     fn update(&mut self, ages: &Ages, now: Nanos, first: f64, length: f64) {
-        let begin = Nanos(now.since(Nanos::from_secs_f64(length - first)).0);
+        let begin = Nanos(now.0.saturating_sub(Nanos::from_secs_f64(length - first).0));
         let width = self.period.as_secs_f64() / BINS as f64;
         let followed = length.min(first + FOLLOWED as f64 * self.period.as_secs_f64());
         let (mut bin, mut age, mut until) = (self.bin_of(begin), first, first + self.left(begin));

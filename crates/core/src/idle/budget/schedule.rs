@@ -41,7 +41,7 @@ const LONG: f64 = 2.0;
 const NEAR: f64 = 0.005;
 /// So many times it is looked for when the clock will allow what it does not now.
 const LOOKS: usize = 128;
-/// No sooner than after so many seconds.
+/// Ages are told apart by no less, in seconds.
 const LOOK_MIN: f64 = 1e-3;
 /// Which of two plans an interval takes is told by its number times this, modulo 1: the golden ratio spreads any share
 /// evenly.
@@ -324,19 +324,24 @@ impl Schedule {
         Act { size: None, until: from }
     }
 
-    /// Up to this age the same is sent again, whatever the clock says, or until a request that takes `service` seconds would not
-    /// end in the same part of its period.
-    pub(super) fn until_clock(&self, age: f64, interval: u64, head: DiskHead, service: f64, clock: Clock) -> f64 {
-        let part_ends = self.ages.part_start(self.ages.part_of(age) + 1);
-        let acts = clock.range().map(|multiplier| self.look(age, interval, head, clock.width(), |_| multiplier));
-        match acts {
-            [Some((least, _)), Some((most, _))] if least == most => part_ends,
-            _ => part_ends.min(age + (clock.until() - service).max(0.0)),
-        }
+    /// Up to this age requests of `size` are sent again: whatever the clock says, or while all that could be sent would end in the
+    /// same part of its period.
+    pub(super) fn until_clock(&self, age: f64, interval: u64, head: DiskHead, size: Bytes, clock: Clock) -> f64 {
+        let [_, part_ends] = self.around(age);
+        let choices = &self.sides[head as usize].choices;
+        let longest = choices.iter().map(|choice| choice.service.mean).fold(0.0, f64::max);
+        let sent = (0..).zip(choices).find(|(_, choice)| self.requests[usize::from(choice.index)].size == size);
+        // Were it the worst moment for this size, and the best for all others.
+        let is_sure = sent.is_some_and(|(act, choice)| {
+            let [least, most] = clock.range();
+            let multiplier = |time: f64| if time == choice.service.mean { most } else { least };
+            self.look(age, interval, head, clock.width(), multiplier).is_some_and(|(best, _)| best == act)
+        });
+        if is_sure { part_ends } else { part_ends.min(age + (clock.until() - longest).max(0.0)) }
     }
 
-    /// What to do in the part of this age, and until when, at most so many seconds later; none for ever. It is so many times more
-    /// likely than the age says that an interval ends in so many seconds.
+    /// What to do at about this age, which is until when; none for ever. It is so many times more likely than the age says that an
+    /// interval ends in so many seconds; nothing means nothing for `step` seconds at the most.
     fn look(
         &self,
         age: f64,
@@ -347,7 +352,7 @@ impl Schedule {
     ) -> Option<(u8, f64)> {
         let part = self.ages.part_of(age);
         let plan = self.plan_of(interval, part).filter(|plan| plan.price.is_finite())?;
-        let [from, to] = [part, part + 1].map(|part| self.ages.part_start(part));
+        let [from, to] = self.around(age);
         let at = self.ages.spot(0.5 * (from + to));
         if at.cell + 1 >= self.ages.cells().len() {
             return None;
@@ -361,9 +366,16 @@ impl Schedule {
                 ends: [choice.service.cases.map(|case| cell(case.service)); PLACES.len()],
             };
         }
-        let next = at.age + step.min((to - from).max(LOOK_MIN));
-        let act = plan.best(&self.ages, choices, head, at, next, multiplier, &mut hints);
-        Some((act, (age + step).min(to.max(age + LOOK_MIN))))
+        let act = plan.best(&self.ages, choices, head, at, at.age + step.min(to - from), multiplier, &mut hints);
+        Some((act, to))
+    }
+
+    /// The ages that are taken to be one: a part, or where those are short some.
+    fn around(&self, age: f64) -> [f64; 2] {
+        let part = self.ages.part_of(age);
+        let [from, to] = [part, part + 1].map(|part| self.ages.part_start(part));
+        let slot = (age / LOOK_MIN).floor();
+        if to - from < LOOK_MIN { [slot * LOOK_MIN, (slot + 1.0) * LOOK_MIN] } else { [from, to] }
     }
 
     /// Of the intervals that are as old as `age`, what share ends in the next `time` seconds.
