@@ -183,7 +183,8 @@ impl Budget {
 
     /// What the plan says, and the clock.
     fn act(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Act {
-        match self.phases.clock(view.now) {
+        // While somebody is at the disk the plan will do: it is asked again when he leaves.
+        match self.phases.clock(view.now).filter(|_| view.outstanding == 0) {
             Some(clock) => self.schedule.at_clock(idle_for, seen.workload.intervals, view.head, clock),
             None => self.schedule.at(idle_for, seen.workload.intervals, view.head),
         }

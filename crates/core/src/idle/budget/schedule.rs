@@ -40,7 +40,7 @@ const LONG: f64 = 2.0;
 /// What may be spent is spent anew when it has changed by this share.
 const NEAR: f64 = 0.005;
 /// So many times it is looked for when the clock will allow what it does not now.
-const LOOKS: usize = 128;
+const LOOKS: usize = 32;
 /// Ages are told apart by no less, in seconds.
 const LOOK_MIN: f64 = 1e-3;
 /// Which of two plans an interval takes is told by its number times this, modulo 1: the golden ratio spreads any share
@@ -306,6 +306,10 @@ impl Schedule {
 
     /// The same when the clock tells more than the age: what to send now, or when to look again.
     pub(super) fn at_clock(&self, age: f64, interval: u64, head: DiskHead, clock: Clock) -> Act {
+        // Most intervals of a busy disk end before the first look.
+        if age < LOOK_MIN && self.at(age, interval, head).size.is_none() {
+            return Act { size: None, until: LOOK_MIN };
+        }
         let mut from = age;
         for _ in 0..LOOKS {
             let then = clock.after(from - age);
