@@ -3,13 +3,14 @@
 //! and on the devices of traces.
 //!
 //! A line for each load and goal, of five goals around it: what the budget reads, as a share of what the pair does (the mean,
-//! and the least), the most that the mean so far was, as a share of the goal, and what both read in MB/s.
+//! and the least); as shares of the goal the most that the mean so far was, and the most that it was at the end; and what the
+//! budget reads in MB/s, the pair, and an Oracle that uses the longest idle intervals from their beginning.
 
 use scrubjay_core::idle::{Budget, Form, Goal};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::server::{Request, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_sim::exact;
+use scrubjay_sim::exact::{self, Oracle};
 use scrubjay_sim::tune::{self, Tuner};
 use scrubjay_sim::workload::{Bursts, Span};
 use scrubjay_trace::{Input, Options, Periods, Queue, Record, Service, Source};
@@ -70,19 +71,23 @@ struct Cell {
     ratio: f64,
     least: f64,
     so_far: f64,
-    rates: [f64; 2],
+    at_end: f64,
+    /// The budget, the pair, the Oracle.
+    rates: [f64; 3],
 }
 
 impl Cell {
     fn line(&self) -> String {
-        let Cell { ratio, least, so_far, rates: [budget, pair] } = self;
-        format!("{ratio:5.2} ({least:5.2})  {so_far:5.2} of the goal  {budget:6.1} of {pair:6.1} MB/s")
+        let Cell { ratio, least, so_far, at_end, rates: [budget, pair, oracle] } = self;
+        format!(
+            "{ratio:5.2} ({least:5.2})  {so_far:5.2} {at_end:5.2} of the goal  {budget:6.1} {pair:6.1} {oracle:6.1} MB/s"
+        )
     }
 }
 
 fn cell(periods: &Periods, goal_us: u64, form: Form) -> Cell {
     let tuner = Tuner::new(periods, DISK);
-    let mut cell = Cell { ratio: 0.0, least: f64::INFINITY, so_far: 0.0, rates: [0.0; 2] };
+    let mut cell = Cell { ratio: 0.0, least: f64::INFINITY, so_far: 0.0, at_end: 0.0, rates: [0.0; 3] };
     for jitter in JITTER {
         let mean = Nanos((goal_us as f64 * 1e3 * jitter) as u64);
         let goal = Goal::new(mean, Nanos::from_millis(50)).form(form);
@@ -92,14 +97,16 @@ fn cell(periods: &Periods, goal_us: u64, form: Form) -> Cell {
         let learned = exact::learner(periods, DISK, &mut Budget::new(goal));
         let budget = learned.outcome.bytes_per_second();
         let ratio = budget / pair.max(1.0);
-        let so_far = match form {
-            Form::Strict => learned.slowdown_so_far.as_secs_f64(),
-            Form::Average => learned.outcome.slowdown_mean_seconds(),
-        };
+        let oracle = STEPS.map(|step| {
+            let size = Bytes::kib(64 * step);
+            exact::simulate(periods, DISK, &mut Oracle::within(goal, periods, DISK, size)).bytes_per_second()
+        });
         cell.ratio += ratio.min(RATIO_MAX) / JITTER.len() as f64;
         cell.least = cell.least.min(ratio.min(RATIO_MAX));
-        cell.so_far = cell.so_far.max(so_far / mean.as_secs_f64());
-        cell.rates = [cell.rates[0] + budget / 5e6, cell.rates[1] + pair / 5e6];
+        cell.so_far = cell.so_far.max(learned.slowdown_so_far.as_secs_f64() / mean.as_secs_f64());
+        cell.at_end = cell.at_end.max(learned.outcome.slowdown_mean_seconds() / mean.as_secs_f64());
+        let rates = [budget, pair, oracle.into_iter().fold(0.0, f64::max)];
+        cell.rates.iter_mut().zip(rates).for_each(|(sum, rate)| *sum += rate / 1e6 / JITTER.len() as f64);
     }
     cell
 }

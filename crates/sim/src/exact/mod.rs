@@ -26,15 +26,26 @@ use scrubjay_trace::Periods;
 /// Somebody who settles what happens in an idle interval, knowing how long it will be. Policies that could exist do not
 /// look.
 pub trait Player {
-    /// What is done in an idle interval that begins now and will last for `idle`.
-    fn pattern(&mut self, idle: Nanos) -> Pattern;
+    /// What is done in an idle interval that begins now.
+    fn pattern(&mut self, interval: Interval) -> Pattern;
 
     /// It has ended.
     fn ended(&mut self, idle: Nanos);
 }
 
+/// An idle interval, with what will become of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Its place in [`Periods::idle`].
+    pub number: usize,
+    /// For how long the disk will be idle.
+    pub idle: Nanos,
+    /// For how long it would be if nobody had been delayed.
+    pub alone: Nanos,
+}
+
 impl<P: IntervalPolicy + ?Sized> Player for P {
-    fn pattern(&mut self, _: Nanos) -> Pattern {
+    fn pattern(&mut self, _: Interval) -> Pattern {
         IntervalPolicy::pattern(self)
     }
 
@@ -108,7 +119,8 @@ pub fn simulate(periods: &Periods, disk: ServiceModel, player: &mut (impl Player
     for (index, period) in periods.iter().enumerate() {
         if period.idle > delay && index > 0 {
             let idle = period.idle - delay;
-            let firing = Firing::of(&player.pattern(idle), idle, |size: Bytes| disk.service(size));
+            let interval = Interval { number: index, idle, alone: period.idle };
+            let firing = Firing::of(&player.pattern(interval), idle, |size: Bytes| disk.service(size));
             player.ended(idle);
             outcome.add(&firing);
             delay = firing.residual;

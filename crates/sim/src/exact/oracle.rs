@@ -1,17 +1,28 @@
 //! Two players who know the future: the bounds that the paper measures policies by (Amvrosiadis et al., DSN'12, Fig. 14).
 
-use super::Player;
-use scrubjay_core::idle::{Growth, Pattern};
+use super::{Interval, Player};
+use scrubjay_core::idle::{Form, Goal, Growth, Pattern, Slowdown};
+use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_trace::Periods;
 
-/// Uses the x % longest intervals, from their beginning: for whoever knows them.
-#[derive(Clone, Copy, Debug)]
+/// Uses the longest intervals, from their beginning: for whoever knows them. It goes by how long they are without a scrub.
+#[derive(Clone, Debug)]
 pub struct Oracle {
+    /// In their order.
+    stretches: Vec<Stretch>,
+    size: Bytes,
+}
+
+/// Some intervals in a row.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    /// The first that is no longer one of them.
+    until: usize,
     /// All longer intervals are used.
     idle_min: Nanos,
     /// And so many of those that last as long.
     alike: usize,
-    size: Bytes,
 }
 
 impl Oracle {
@@ -24,16 +35,85 @@ impl Oracle {
             _ => Nanos::MAX,
         };
         let longer = intervals.iter().filter(|&&idle| idle > idle_min).count();
-        Oracle { idle_min, alike: count.saturating_sub(longer), size }
+        let stretch = Stretch { until: usize::MAX, idle_min, alike: count.saturating_sub(longer) };
+        Oracle { stretches: vec![stretch], size }
+    }
+
+    /// Using as many of the longest as the mean goal allows, in its form.
+    ///
+    /// Where the mean so far must be kept, what may be lost by an interval is what was earned until then, so what is spent
+    /// over the trace is at best the greatest convex curve below what is earned (a taut string): the threshold falls from
+    /// stretch to stretch, wherever all is spent.
+    pub fn within(goal: Goal, periods: &Periods, disk: ServiceModel, size: Bytes) -> Oracle {
+        let (idle, service) = (periods.idle(), disk.service(size).max(Nanos(1)));
+        let mut requests = 0;
+        let earned = periods.counts().iter().map(|&count| {
+            requests += u64::from(count);
+            let counted = match goal.form {
+                Form::Strict => requests.max(Slowdown::WARM_UP_REQUESTS),
+                Form::Average => periods.requests(),
+            };
+            u128::from(goal.mean.0) * u128::from(counted)
+        });
+        let earned: Vec<u128> = earned.collect();
+        let mut thresholds: Vec<Nanos> = idle.iter().copied().chain([Nanos::MAX]).collect();
+        thresholds.sort_unstable();
+        thresholds.dedup();
+        let (mut stretches, mut from, mut books) = (Vec::new(), 1, Books::default());
+        while from < idle.len() {
+            let overspent = |idle_min: Nanos| {
+                let mut books = books;
+                (from..idle.len()).find(|&one| books.spend(periods, one, idle_min, service) > earned[one])
+            };
+            let place = thresholds.partition_point(|&idle_min| overspent(idle_min).is_some());
+            // Later ones are not higher.
+            thresholds.truncate(place + 1);
+            let idle_min = thresholds.last().copied().unwrap_or(Nanos::MAX);
+            let lower = place.checked_sub(1).and_then(|lower| overspent(thresholds[lower]));
+            let until = lower.map_or(idle.len(), |all_is_spent| all_is_spent + 1);
+            for one in from..until {
+                books.spend(periods, one, idle_min, service);
+            }
+            stretches.push(Stretch { until, idle_min, alike: usize::MAX });
+            from = until;
+        }
+        Oracle { stretches, size }
+    }
+}
+
+/// What was lost so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Books {
+    spent: u128,
+    /// How late the foreground is.
+    delay: Nanos,
+}
+
+impl Books {
+    /// Uses the next interval if it is as long as `idle_min`, as [`super::simulate`] does, and tells what was lost until the end of
+    /// the busy period after it.
+    fn spend(&mut self, periods: &Periods, interval: usize, idle_min: Nanos, service: Nanos) -> u128 {
+        let alone = periods.idle()[interval];
+        self.delay = match alone > self.delay && alone >= idle_min {
+            true => {
+                let idle = alone - self.delay;
+                Nanos(idle.0.next_multiple_of(service.0)) - idle
+            }
+            false => self.delay.since(alone),
+        };
+        self.spent += u128::from(self.delay.0) * u128::from(periods.counts()[interval]);
+        self.spent
     }
 }
 
 impl Player for Oracle {
-    fn pattern(&mut self, idle: Nanos) -> Pattern {
-        if idle < self.idle_min || (idle == self.idle_min && self.alike == 0) {
+    fn pattern(&mut self, interval: Interval) -> Pattern {
+        let stretch = self.stretches.partition_point(|stretch| stretch.until <= interval.number);
+        let Some(stretch) = self.stretches.get_mut(stretch) else { return Pattern::NEVER };
+        if interval.alone < stretch.idle_min || (interval.alone == stretch.idle_min && stretch.alike == 0) {
             return Pattern::NEVER;
         }
-        self.alike -= usize::from(idle == self.idle_min);
+        stretch.alike -= usize::from(interval.alone == stretch.idle_min);
         Pattern { wait: Nanos::ZERO, first: self.size, growth: Growth::Fixed }
     }
 
@@ -50,8 +130,8 @@ pub struct Lossless {
 }
 
 impl Player for Lossless {
-    fn pattern(&mut self, idle: Nanos) -> Pattern {
-        if idle <= self.wait {
+    fn pattern(&mut self, interval: Interval) -> Pattern {
+        if interval.idle <= self.wait {
             return Pattern::NEVER;
         }
         Pattern { wait: Nanos::ZERO, first: self.size, growth: Growth::Fixed }

@@ -3,9 +3,11 @@
 use super::*;
 use crate::disk::Disk;
 use crate::pump::{Pump, Sight};
+use crate::workload::{Bursts, Span};
 use proptest::prelude::*;
 use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Adaptive, Growth, Played, Waiting};
+use scrubjay_core::idle::{Adaptive, Form, Goal, Growth, Played, Waiting};
+use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::server::Request;
 use scrubjay_core::tour::{Grid, OrderKind};
@@ -117,4 +119,41 @@ fn the_seers_use_what_they_foresee() {
     assert_eq!((third.used, third.collisions), (ms(300), 0), "three of ten alike");
     assert_eq!(used(&mut Lossless { wait: ms(50), size }), ms(1100));
     assert_eq!(used(&mut Waiting { wait: ms(50), size }), ms(1000));
+}
+
+/// With the goal of the mean at the end it reads as much as the best share of the longest intervals; with that of the mean so far, none is
+/// spent before it is earned, and all that is earned until a burst is spent by then.
+#[test]
+fn the_oracle_spends_what_is_earned() {
+    let think = Span::Pareto { minimum: Nanos::from_millis(30), shape: 1.1, maximum: Nanos::from_secs(100) };
+    let gap = Span::Exponential { mean: Nanos::from_millis(10) };
+    let load = |count, seed| Bursts::new(4, gap, think, Span::Fixed(Nanos::from_millis(2)), Rng::new(seed)).take(count);
+    let mut requests: Vec<Request> = load(8000, 1).collect();
+    let (middle, size) = (requests[4000].at, Bytes::mib(1));
+    requests
+        .extend((0..20_000).map(|i| Request { at: middle + Nanos::from_millis(i), service: Nanos::from_millis(2) }));
+    requests.sort_by_key(|request| request.at);
+    let periods: Periods = requests.into_iter().collect();
+    for goal in [200, 1000, 3000] {
+        let goal = Goal::new(Nanos(goal * 1000), Nanos::from_millis(50));
+        let play = |form| {
+            let mut oracle = Oracle::within(goal.form(form), &periods, DISK, size);
+            simulate(&periods, DISK, &mut oracle)
+        };
+        let (average, strict) = (play(Form::Average), play(Form::Strict));
+        let most = |outcome: &Outcome| outcome.slowdown_mean_seconds() / goal.mean.as_secs_f64();
+        assert!(most(&average) <= 1.0, "{goal:?}: {}", most(&average));
+        let shares = (0..=100).map(|percent| {
+            let mut longest = Oracle::longest(f64::from(percent) / 100.0, periods.intervals(), size);
+            simulate(&periods, DISK, &mut longest)
+        });
+        let best = shares.filter(|outcome| most(outcome) <= 1.0).map(|outcome| outcome.scrub_bytes).max();
+        let best = best.expect("nobody loses by nothing") as f64;
+        assert!(average.scrub_bytes as f64 > 0.97 * best, "{goal:?}: {best} and {average:?}");
+        assert!(
+            strict.scrub_bytes < average.scrub_bytes && most(&strict) < 1.0,
+            "{goal:?}: {strict:?} and {average:?}"
+        );
+        assert!(strict.scrub_bytes > average.scrub_bytes / 2, "{goal:?}: {strict:?} and {average:?}");
+    }
 }

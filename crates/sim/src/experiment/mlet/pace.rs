@@ -1,6 +1,7 @@
 //! How a tour really advances: in the idle intervals of a trace, by a scrub that somebody plays there.
 
-use crate::exact::{Firing, Player};
+use crate::exact::Firing;
+use scrubjay_core::idle::IntervalPolicy;
 use scrubjay_core::server::{Request, ServiceModel};
 use scrubjay_core::units::Nanos;
 
@@ -17,17 +18,17 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Plays `player` in the idle intervals of a trace, as [`crate::exact::simulate`] does. `None`: it reads nothing.
-    pub fn of(requests: &[Request], disk: ServiceModel, player: &mut (impl Player + ?Sized)) -> Option<Pace> {
+    /// Plays `policy` in the idle intervals of a trace, as [`crate::exact::simulate`] does. `None`: it reads nothing.
+    pub fn of(requests: &[Request], disk: ServiceModel, policy: &mut (impl IntervalPolicy + ?Sized)) -> Option<Pace> {
         let began = requests.first()?.at;
         let (mut free, mut delay) = (began, Nanos::ZERO);
         let (mut fired, mut bytes) = (Vec::new(), 0.0);
         for request in requests {
             let idle = request.at.since(free);
             if idle > delay {
-                let pattern = player.pattern(idle - delay);
+                let pattern = policy.pattern();
                 let firing = Firing::of(&pattern, idle - delay, |size| disk.service(size));
-                player.ended(idle - delay);
+                policy.ended(idle - delay);
                 if firing.bytes > 0 {
                     let begin = (free + delay + pattern.wait).since(began).as_secs_f64();
                     let end = (request.at + firing.residual).since(began).as_secs_f64();

@@ -7,7 +7,7 @@
 //! the trace without a scrub in it, and cutoffs are percentiles of all predictions, in hindsight, as in the paper: a
 //! predictor does better here than in service.
 
-use crate::exact::{self, Firing, Lossless, Oracle, Outcome, Player};
+use crate::exact::{self, Interval, Lossless, Oracle, Outcome, Player};
 use crate::figure::{Point, Series, Style};
 use scrubjay_core::idle::{Growth, Method, Pattern, Prediction};
 use scrubjay_core::server::ServiceModel;
@@ -67,12 +67,12 @@ impl Predictors {
         let acd = Foreseen::by(Method::Acd, periods);
         let alone = |foreseen: &Foreseen| {
             let cutoffs = CUTOFFS_PCT.iter().map(|&pct| foreseen.percentile(pct));
-            let points = cutoffs.map(|cutoff| play(&mut foreseen.player(periods, cutoff, Nanos::ZERO, service)));
+            let points = cutoffs.map(|cutoff| play(&mut foreseen.player(cutoff, Nanos::ZERO)));
             points.collect()
         };
         let mix = |&pct: &f64| {
             let cutoff = regression.percentile(pct);
-            let points = waits.iter().map(|&wait| play(&mut regression.player(periods, cutoff, wait, service)));
+            let points = waits.iter().map(|&wait| play(&mut regression.player(cutoff, wait)));
             curve(&format!("AR ({pct:.0}th) + Waiting"), Style::Dashed, points.collect())
         };
         let oracles = shares().map(|share| play(&mut Oracle::longest(share, periods.intervals(), SIZE)));
@@ -173,10 +173,8 @@ impl Foreseen {
         self.ascending.get(rank.round() as usize).copied().unwrap_or(f64::INFINITY)
     }
 
-    fn player<'a>(&'a self, periods: &'a Periods, cutoff: f64, wait: Nanos, service: Nanos) -> Foreteller<'a> {
-        let fire = Pattern { wait, first: SIZE, growth: Growth::Fixed };
-        let (expected, idle) = (&self.seconds[..], periods.idle());
-        Foreteller { expected, idle, cutoff, fire, service, index: 1, delay: Nanos::ZERO, is_firing: false }
+    fn player(&self, cutoff: f64, wait: Nanos) -> Foreteller<'_> {
+        Foreteller { expected: &self.seconds, cutoff, fire: Pattern { wait, first: SIZE, growth: Growth::Fixed } }
     }
 
     /// The correlation of what was expected with what came.
@@ -198,36 +196,19 @@ impl Foreseen {
     }
 }
 
-/// Fires where more than the cutoff is expected. It keeps count of the intervals that its own requests swallow whole,
-/// which the simulator does not ask it about.
+/// Fires where more than the cutoff is expected.
 struct Foreteller<'a> {
     expected: &'a [f64],
-    idle: &'a [Nanos],
     cutoff: f64,
     fire: Pattern,
-    service: Nanos,
-    index: usize,
-    delay: Nanos,
-    is_firing: bool,
 }
 
 impl Player for Foreteller<'_> {
-    fn pattern(&mut self, _: Nanos) -> Pattern {
-        while self.idle[self.index] <= self.delay {
-            self.delay = self.delay - self.idle[self.index];
-            self.index += 1;
-        }
-        self.is_firing = self.expected[self.index] > self.cutoff;
-        if self.is_firing { self.fire } else { Pattern::NEVER }
+    fn pattern(&mut self, interval: Interval) -> Pattern {
+        if self.expected[interval.number] > self.cutoff { self.fire } else { Pattern::NEVER }
     }
 
-    fn ended(&mut self, idle: Nanos) {
-        self.index += 1;
-        self.delay = Nanos::ZERO;
-        if self.is_firing {
-            self.delay = Firing::of(&self.fire, idle, |_| self.service).residual;
-        }
-    }
+    fn ended(&mut self, _: Nanos) {}
 }
 
 #[cfg(test)]
