@@ -184,7 +184,7 @@ impl Budget {
     /// What the plan says, and the clock.
     fn act(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Act {
         // While somebody is at the disk the plan will do: it is asked again when he leaves.
-        match self.phases.clock(view.now).filter(|_| view.outstanding == 0) {
+        match self.phases.clock(view.now, idle_for).filter(|_| view.outstanding == 0) {
             Some(clock) => self.schedule.at_clock(idle_for, seen.workload.intervals, view.head, clock),
             None => self.schedule.at(idle_for, seen.workload.intervals, view.head),
         }
@@ -323,7 +323,7 @@ impl IdlePolicy for Budget {
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
         let intervals = seen.workload.intervals;
         // The age at which the plan, or what is sent when nobody has come for longer than ever, may be another.
-        let (size, until) = match self.phases.clock(view.now) {
+        let (size, until) = match self.phases.clock(view.now, idle_for) {
             None => {
                 let Act { size, until } = self.schedule.at(idle_for, intervals, view.head);
                 (size, until)

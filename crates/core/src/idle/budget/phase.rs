@@ -1,7 +1,9 @@
 //! The clock: programs that work by it end idle intervals at the same moments of each second, or minute.
 //!
 //! The age of an interval says when it is likely to end; beside that each part of a period ends more or fewer than it is told
-//! to. For some periods that daemons like, the ends in each part are counted, and how many were expected there by age alone.
+//! to. For some periods that daemons like, the ends in each part are counted, and how many were expected there by age alone:
+//! apart for intervals younger and older than half a period, for where nobody else has come for so long the clock is most of
+//! what is left.
 //! A period is believed when it has *foretold* the ends better than age alone did: each end is scored by what was known before
 //! it (a prequential likelihood), so that chance has nothing to fit.
 
@@ -12,8 +14,10 @@ use crate::units::Nanos;
 const PERIODS: [u64; 6] = [1, 2, 5, 10, 30, 60];
 /// Parts of each.
 const BINS: usize = 128;
-/// Each part is believed to be like the others as if that had been seen so often.
+/// Each part is believed to be like the others as if that had been seen so often, and the same at all ages likewise.
 const PRIOR: f64 = 2.0;
+/// An interval of so many periods is old.
+const OLD: f64 = 0.5;
 /// A period is believed from so many nats on, in all and for each end: chance makes few, and few are of no use.
 const OPEN: [f64; 2] = [15.0, 0.4];
 /// Until so few are left.
@@ -45,11 +49,8 @@ pub(super) struct Phases {
 #[derive(Clone, Debug)]
 struct Phase {
     period: Nanos,
-    bins: Vec<Bin>,
-    /// How many times more likely it is that an interval ends there than its age says.
-    multipliers: Vec<f64>,
-    /// Their sums before each part; one more.
-    sums: Vec<f64>,
+    /// Of young intervals, and of old ones.
+    rows: [Row; 2],
     /// What one end counts for; it grows, so that what was before counts for less.
     weight: f64,
     score: f64,
@@ -58,10 +59,27 @@ struct Phase {
     is_open: bool,
 }
 
+/// By part of the period.
+#[derive(Clone, Debug)]
+struct Row {
+    bins: Vec<Bin>,
+    /// How many times more likely it is that an interval ends there than its age says.
+    multipliers: Vec<f64>,
+    /// Their sums before each part; one more.
+    sums: Vec<f64>,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin {
     ends: f64,
     expected: f64,
+}
+
+impl Default for Row {
+    fn default() -> Row {
+        let sums = (0..=BINS as u32).map(f64::from).collect();
+        Row { bins: vec![Bin::default(); BINS], multipliers: vec![1.0; BINS], sums }
+    }
 }
 
 /// A period that is believed.
@@ -69,15 +87,15 @@ struct Bin {
 pub(super) struct Clock<'a> {
     phase: &'a Phase,
     now: Nanos,
+    /// Of the interval, in seconds.
+    age: f64,
 }
 
 impl Default for Phases {
     fn default() -> Phases {
         let phase = |period| Phase {
             period: Nanos::from_secs(period),
-            bins: vec![Bin::default(); BINS],
-            multipliers: vec![1.0; BINS],
-            sums: (0..=BINS as u32).map(f64::from).collect(),
+            rows: Default::default(),
             weight: 1.0,
             score: 0.0,
             ends: 0.0,
@@ -110,9 +128,9 @@ impl Phases {
         self.open = open.max_by(|&one, &two| self.phases[one].score.total_cmp(&self.phases[two].score));
     }
 
-    /// The period that foretells most, if any is believed.
-    pub(super) fn clock(&self, now: Nanos) -> Option<Clock<'_>> {
-        self.open.map(|open| Clock { phase: &self.phases[open], now })
+    /// The period that foretells most, if any is believed, for an interval of so many seconds.
+    pub(super) fn clock(&self, now: Nanos, age: f64) -> Option<Clock<'_>> {
+        self.open.map(|open| Clock { phase: &self.phases[open], now, age })
     }
 }
 
@@ -132,11 +150,14 @@ impl Phase {
         ((bins.floor() + 1.0 - bins) * self.period.as_secs_f64() / BINS as f64).max(1e-9)
     }
 
-    /// The sum of the multipliers of the first so many parts, from one period on to the next.
-    fn sum_to(&self, bins: f64) -> f64 {
-        let (periods, within) = ((bins / BINS as f64).floor(), bins % BINS as f64);
-        let bin = within as usize;
-        periods * self.sums[BINS] + self.sums[bin] + (within - bin as f64) * self.multipliers[bin]
+    /// The age from which on an interval is old, in seconds.
+    fn old(&self) -> f64 {
+        OLD * self.period.as_secs_f64()
+    }
+
+    /// Which of the rows is of intervals of this age.
+    fn row(&self, age: f64) -> usize {
+        usize::from(age >= self.old())
     }
 
     fn update(&mut self, ages: &Ages, now: Nanos, first: f64, length: f64) {
@@ -146,26 +167,27 @@ impl Phase {
         let (mut bin, mut age, mut until) = (self.bin_of(begin), first, first + self.left(begin));
         let (mut hint, mut expected_all) = (0, 0.0);
         let mut reach = ages.reach(first);
-        let mut add = |phase: &mut Phase, bin: usize, expected: f64| {
-            expected_all += (phase.multipliers[bin] - 1.0) * expected;
-            phase.bins[bin].expected += phase.weight * expected;
+        let mut add = |phase: &mut Phase, age: f64, bin: usize, expected: f64| {
+            let row = phase.row(age);
+            expected_all += (phase.rows[row].multipliers[bin] - 1.0) * expected;
+            phase.rows[row].bins[bin].expected += phase.weight * expected;
         };
         while age < followed {
             let to = until.min(followed);
             let then = ages.reach_spot(ages.spot_near(to, &mut hint)).max(0.5).min(reach);
-            add(self, bin, (reach / then).ln());
+            add(self, age, bin, (reach / then).ln());
             (age, until, reach, bin) = (to, to + width, then, (bin + 1) % BINS);
         }
         if followed < length {
             let then = ages.reach(length).max(0.5).min(reach);
             let each = (reach / then).ln() / BINS as f64;
-            (0..BINS).for_each(|bin| add(self, bin, each));
+            (0..BINS).for_each(|bin| add(self, length, bin, each));
         }
-        let end = self.bin_of(now);
+        let (row, end) = (self.row(length), self.bin_of(now));
         let fade = 2f64.powf((length / HALF_LIFE).min(1.0 / HALF_LIFE_ENDS));
-        self.score = (self.score / fade + self.multipliers[end].ln() - expected_all).max(LEAST);
+        self.score = (self.score / fade + self.rows[row].multipliers[end].ln() - expected_all).max(LEAST);
         self.ends = self.ends / fade + 1.0;
-        self.bins[end].ends += self.weight;
+        self.rows[row].bins[end].ends += self.weight;
         self.weight *= fade;
         let [all, each] = if self.is_open { CLOSE } else { OPEN };
         self.is_open = self.score > all && self.score > each * self.ends;
@@ -173,17 +195,37 @@ impl Phase {
 
     fn reckon(&mut self) {
         if self.weight > 1e6 {
-            let weight = self.weight;
-            self.bins.iter_mut().for_each(|bin| (bin.ends, bin.expected) = (bin.ends / weight, bin.expected / weight));
+            let (weight, bins) = (self.weight, self.rows.iter_mut().flat_map(|row| &mut row.bins));
+            bins.for_each(|bin| (bin.ends, bin.expected) = (bin.ends / weight, bin.expected / weight));
             self.weight = 1.0;
         }
         let prior = PRIOR * self.weight;
+        // As likely as `else_` says, until more is seen.
+        let likely = |seen: Bin, else_: f64| (seen.ends + prior * else_) / (seen.expected + prior);
         for bin in 0..BINS {
-            let near = [(bin + BINS - 1) % BINS, bin, (bin + 1) % BINS].map(|bin| self.bins[bin]);
-            let of = |value: fn(Bin) -> f64| 0.25 * value(near[0]) + 0.5 * value(near[1]) + 0.25 * value(near[2]);
-            self.multipliers[bin] = (of(|bin| bin.ends) + prior) / (of(|bin| bin.expected) + prior);
-            self.sums[bin + 1] = self.sums[bin] + self.multipliers[bin];
+            let [young, old] = [0, 1].map(|row| self.rows[row].around(bin));
+            let all = likely(Bin { ends: young.ends + old.ends, expected: young.expected + old.expected }, 1.0);
+            for (row, seen) in self.rows.iter_mut().zip([young, old]) {
+                row.multipliers[bin] = likely(seen, all);
+                row.sums[bin + 1] = row.sums[bin] + row.multipliers[bin];
+            }
         }
+    }
+}
+
+impl Row {
+    /// What was seen in a part, and in those beside it.
+    fn around(&self, bin: usize) -> Bin {
+        let near = [(bin + BINS - 1) % BINS, bin, (bin + 1) % BINS].map(|bin| self.bins[bin]);
+        let of = |value: fn(Bin) -> f64| 0.25 * value(near[0]) + 0.5 * value(near[1]) + 0.25 * value(near[2]);
+        Bin { ends: of(|bin| bin.ends), expected: of(|bin| bin.expected) }
+    }
+
+    /// The sum of the multipliers of the first so many parts, from one period on to the next.
+    fn sum_to(&self, bins: f64) -> f64 {
+        let (periods, within) = ((bins / BINS as f64).floor(), bins % BINS as f64);
+        let bin = within as usize;
+        periods * self.sums[BINS] + self.sums[bin] + (within - bin as f64) * self.multipliers[bin]
     }
 }
 
@@ -192,18 +234,20 @@ impl Clock<'_> {
     pub(super) fn multiplier(&self, time: f64) -> f64 {
         let from = self.phase.bins_at(self.now);
         let bins = time / self.phase.period.as_secs_f64() * BINS as f64;
-        if bins > 0.0 { (self.phase.sum_to(from + bins) - self.phase.sum_to(from)) / bins } else { 1.0 }
+        let row = &self.phase.rows[self.phase.row(self.age)];
+        if bins > 0.0 { (row.sum_to(from + bins) - row.sum_to(from)) / bins } else { 1.0 }
     }
 
     /// It is never less, and never more.
     pub(super) fn range(&self) -> [f64; 2] {
-        let multipliers = self.phase.multipliers.iter();
+        let multipliers = self.phase.rows.iter().flat_map(|row| &row.multipliers);
         multipliers.fold([f64::INFINITY, 0.0], |[least, most], &one| [least.min(one), most.max(one)])
     }
 
     /// In how many seconds that may be another.
     pub(super) fn until(&self) -> f64 {
-        self.phase.left(self.now)
+        let (left, old) = (self.phase.left(self.now), self.phase.old() - self.age);
+        if old > 0.0 { left.min(old) } else { left }
     }
 
     /// How long a part of the period is, in seconds.
@@ -213,7 +257,7 @@ impl Clock<'_> {
 
     /// So many seconds later.
     pub(super) fn after(self, time: f64) -> Self {
-        Clock { now: self.now.saturating_add(Nanos::from_secs_f64(time)), ..self }
+        Clock { now: self.now.saturating_add(Nanos::from_secs_f64(time)), age: self.age + time, ..self }
     }
 }
 
@@ -236,6 +280,10 @@ mod tests {
             arrivals.extend((1..count).map(|tick| f64::from(tick) * beat + (rng.uniform() - 0.5) * 0.008));
         }
         arrivals.sort_by(f64::total_cmp);
+        learned(arrivals)
+    }
+
+    fn learned(arrivals: Vec<f64>) -> Phases {
         let lengths = || arrivals.windows(2).map(|pair| (pair[1], pair[1] - pair[0] - 1e-3)).filter(|one| one.1 > 0.0);
         let mut histogram = DurationHistogram::default();
         lengths().for_each(|(_, length)| histogram.add(Nanos::from_secs_f64(length)));
@@ -247,23 +295,45 @@ mod tests {
     #[test]
     fn a_daemon_that_works_by_the_clock_is_foretold() {
         let phases = told(2.0, Some(1.0), 600.0, 1);
-        let clock = |millis: u64| phases.clock(Nanos::from_millis(millis)).expect("it is believed");
+        let clock = |millis: u64| phases.clock(Nanos::from_millis(millis), 0.2).expect("it is believed");
         assert!(clock(700_990).multiplier(0.02) > 3.0, "{}", clock(700_990).multiplier(0.02));
         assert!(clock(700_300).multiplier(0.02) < 0.8, "{}", clock(700_300).multiplier(0.02));
         assert!((clock(700_000).multiplier(3.0) - 1.0).abs() < 0.5, "over whole periods it tells nothing");
         let of_five = told(2.0, Some(5.0), 3000.0, 1);
-        assert_eq!(of_five.clock(Nanos::ZERO).map(|clock| clock.phase.period), None, "too seldom to be of use");
+        assert_eq!(of_five.clock(Nanos::ZERO, 0.0).map(|clock| clock.phase.period), None, "too seldom to be of use");
         let alone = told(0.1, Some(5.0), 3000.0, 1);
-        assert!(alone.clock(Nanos::ZERO).is_some(), "alone it is");
+        assert!(alone.clock(Nanos::ZERO, 0.0).is_some(), "alone it is");
+    }
+
+    /// Somebody comes by the clock each second, and somebody else at any time, ten times within a second or two: where the other
+    /// has been away for longer, hardly anybody comes but by the clock.
+    #[test]
+    fn old_intervals_go_by_the_clock() {
+        let mut rng = Rng::new(1);
+        let (mut arrivals, mut at) = ((1..3000).map(f64::from).collect::<Vec<f64>>(), 0.0);
+        while at < 3000.0 {
+            at += rng.exponential(10.0);
+            arrivals.extend((0..10).map(|_| {
+                at += rng.exponential(0.15);
+                at
+            }));
+        }
+        arrivals.sort_by(f64::total_cmp);
+        let phases = learned(arrivals);
+        let clock = |age| phases.clock(Nanos::from_millis(2_900_600), age).expect("it is believed");
+        let [young, old] = [0.2, 0.6].map(|age| clock(age).multiplier(0.02));
+        assert!(old < 0.5 * young, "{young} and {old}");
+        assert!((clock(0.499).until() - 0.001).abs() < 1e-9, "it becomes old: {}", clock(0.499).until());
+        assert!((clock(0.499).after(0.0011).multiplier(0.02) - old).abs() < 0.2 * old, "it is old");
     }
 
     #[test]
     fn chance_is_not_believed() {
         for seed in 0..20 {
             let phases = told(10.0, None, 5000.0, seed);
-            assert!(phases.clock(Nanos::ZERO).is_none(), "{seed}");
+            assert!(phases.clock(Nanos::ZERO, 0.0).is_none(), "{seed}");
         }
-        assert!(told(2.0, Some(1.003), 3000.0, 1).clock(Nanos::ZERO).is_none(), "it drifts through all parts");
+        assert!(told(2.0, Some(1.003), 3000.0, 1).clock(Nanos::ZERO, 0.0).is_none(), "it drifts through all parts");
     }
 
     #[test]
