@@ -18,7 +18,7 @@ use crate::clock;
 use crate::detector::Refusal;
 use crate::detector::kernel::{self, PerfEvent};
 use crate::detector::ring::Ring;
-use crate::detector::tracepoint::{Field, Tracepoint, events_folder};
+use crate::detector::tracepoint::{Events, Field, Tracepoint};
 use crate::ioprio::IDLE_MIN;
 use crate::sysfs::DiskNode;
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
@@ -135,7 +135,9 @@ impl Capture {
         let refused = |refusal: Refusal| {
             let (path, why) = (path.to_owned(), refusal.to_string());
             match refusal {
-                Refusal::Needs { .. } | Refusal::Tracefs(_) => CaptureError::Permission { path, why },
+                Refusal::Needs { .. } | Refusal::Tracefs(_) | Refusal::NoTracefs(_) => {
+                    CaptureError::Permission { path, why }
+                }
                 _ => CaptureError::Failed { path, why },
             }
         };
@@ -222,8 +224,8 @@ struct Points {
 
 impl Points {
     fn choose(disk: &DiskNode) -> Result<Points, Refusal> {
-        let folder = events_folder()?;
-        let find = |name: &str| Point::read(folder, name).ok_or(Refusal::NoTracepoint);
+        let events = Events::open()?;
+        let find = |name: &str| Point::read(events.folder(), name).ok_or(Refusal::NoTracepoint);
         if !disk.folder().join("mq").exists() {
             let (arrivals, completion) = (vec![find("block_bio_queue")?], find("block_bio_complete")?);
             return Ok(Points { arrivals, completion, tells_class: false });

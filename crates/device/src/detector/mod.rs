@@ -160,8 +160,8 @@ impl Detector for Blind {
 /// Why a detector does not work here. Reads on after its name: `bpf needs ...`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
-    #[error("needs tracefs at /sys/kernel/tracing or /sys/kernel/debug/tracing")]
-    NoTracefs,
+    #[error("needs tracefs, which is not mounted at /sys/kernel/tracing and cannot be mounted ({})", name(.0))]
+    NoTracefs(io::Error),
     #[error("may not read tracefs ({})", name(.0))]
     Tracefs(io::Error),
     #[error("finds no tracepoint of the block layer")]

@@ -11,7 +11,7 @@ use std::{io, thread};
 use scrubjay_core::machine::Event;
 use scrubjay_core::units::Nanos;
 
-use super::tracepoint::{Probes, Tracepoint, events_folder};
+use super::tracepoint::{Events, Probes, Tracepoint};
 use super::*;
 use crate::{clock, ioprio};
 
@@ -174,9 +174,9 @@ fn perf_tells_the_foreground_from_ours_exactly() {
 /// What older kernels offer: an arrival without the class, and no completions.
 fn arrivals_are_told_by_process<D: Detector>(open: fn(&DiskNode, &Probes) -> Result<D, Refusal>) {
     let Some(disk) = Loop::new() else { return };
-    let Ok(arrival) = events_folder()
-        .and_then(|events| Tracepoint::read(events, "block_getrq").map_err(Refusal::failed("has no block_getrq")))
-    else {
+    let Ok(arrival) = Events::open().and_then(|events| {
+        Tracepoint::read(events.folder(), "block_getrq").map_err(Refusal::failed("has no block_getrq"))
+    }) else {
         return skip("not run: needs tracefs and block_getrq");
     };
     let probes = Probes { arrival: Tracepoint { ioprio: None, ..arrival }, completion: None };

@@ -15,8 +15,11 @@
 //! `block_io_start` better, but it comes when the request has lost its bio, and with it the class: on 6.18 it said
 //! "none" of 300 out of 300 idle-class reads.
 
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
 use super::Refusal;
 use crate::sysfs::DiskNode;
@@ -34,10 +37,10 @@ impl Probes {
     /// The best that this kernel offers for `disk`.
     ///
     /// # Errors
-    /// When tracefs is not mounted or may not be read, or has no tracepoint of ours.
+    /// When tracefs can neither be found nor mounted, may not be read, or has no tracepoint of ours.
     pub(super) fn choose(disk: &DiskNode) -> Result<Probes, Refusal> {
-        let events = events_folder()?;
-        let find = |names: &[&'static str]| names.iter().find_map(|name| Tracepoint::read(events, name).ok());
+        let events = Events::open()?;
+        let find = |names: &[&'static str]| names.iter().find_map(|name| Tracepoint::read(events.folder(), name).ok());
         if !disk.folder().join("mq").exists() {
             let arrival = find(&["block_bio_queue"]).ok_or(Refusal::NoTracepoint)?;
             return Ok(Probes { arrival, completion: None });
@@ -95,20 +98,51 @@ impl Tracepoint {
 }
 
 /// The folder of the block layer's tracepoints.
-///
-/// # Errors
-/// When tracefs is not mounted at either usual place, or may not be read. It is never mounted here.
-pub(crate) fn events_folder() -> Result<&'static Path, Refusal> {
-    const FOLDERS: [&str; 2] = ["/sys/kernel/tracing/events/block", "/sys/kernel/debug/tracing/events/block"];
-    let mut refusal = Refusal::NoTracefs;
-    for folder in FOLDERS.map(Path::new) {
-        match fs::read_dir(folder) {
-            Ok(_) => return Ok(folder),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => refusal = Refusal::Tracefs(error),
-            Err(_) => {}
+#[derive(Debug)]
+pub(crate) struct Events {
+    folder: PathBuf,
+    /// Where tracefs was not mounted: a mount that nobody else sees. It ends with this.
+    _mount: Option<OwnedFd>,
+}
+
+impl Events {
+    /// Finds it where it is usually mounted, or mounts it for this process alone (Linux 5.2, CAP_SYS_ADMIN).
+    ///
+    /// # Errors
+    /// When that is not possible, or it may not be read.
+    pub(crate) fn open() -> Result<Events, Refusal> {
+        const FOLDERS: [&str; 2] = ["/sys/kernel/tracing/events/block", "/sys/kernel/debug/tracing/events/block"];
+        let mut refusal = None;
+        for folder in FOLDERS.map(PathBuf::from) {
+            match fs::read_dir(&folder) {
+                Ok(_) => return Ok(Events { folder, _mount: None }),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    refusal = Some(Refusal::Tracefs(error));
+                }
+                Err(_) => {}
+            }
+        }
+        match (refusal, Events::mount()) {
+            (_, Ok(events)) => Ok(events),
+            (Some(refusal), Err(_)) => Err(refusal),
+            (None, Err(error)) => Err(Refusal::NoTracefs(error)),
         }
     }
-    Err(refusal)
+
+    /// Mounts it at no path: it is reached through the descriptor.
+    fn mount() -> io::Result<Events> {
+        let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_create(context.as_fd())?;
+        let mount = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::MOUNT_ATTR_RDONLY)?;
+        let folder = PathBuf::from(format!("/proc/self/fd/{}/events/block", mount.as_raw_fd()));
+        fs::read_dir(&folder)?;
+        Ok(Events { folder, _mount: Some(mount) })
+    }
+
+    /// A folder for each tracepoint, with its `format` file.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
 }
 
 /// Where a field lies in the record of a tracepoint.
@@ -137,6 +171,22 @@ impl Field {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Mounted for us alone it tells the same, and nobody else sees it.
+    #[test]
+    fn tracefs_is_mounted_where_nobody_sees_it() {
+        let mounts = || fs::read_to_string("/proc/self/mounts").expect("proc(5)").matches(" tracefs ").count();
+        let before = mounts();
+        let events = match Events::mount() {
+            Ok(events) => events,
+            Err(error) => {
+                eprintln!("not run: mounting tracefs: {error}");
+                return;
+            }
+        };
+        Tracepoint::read(events.folder(), "block_rq_complete").expect("every kernel has it");
+        assert_eq!(mounts(), before);
+    }
 
     /// Linux 6.18, `block_io_start`.
     const IO_START: &str = "name: block_io_start\nID: 2102\nformat:
