@@ -71,7 +71,7 @@ pub fn check_format(name: &str, data: &[u8]) {
 /// As [`open`] and [`Trace::next_batch`].
 pub fn check_open(inputs: Vec<Input>, format: Option<&'static Format>) -> Result<Option<Tally>, InputError> {
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
-    let mut trace = open(inputs, Options { format }).inspect_err(told)?;
+    let mut trace = open(inputs, Options { format, ..Options::default() }).inspect_err(told)?;
     assert_eq!(trace.input_names(), names);
     if let Some(format) = format {
         assert_eq!(trace.format().name, format.name);

@@ -2,10 +2,11 @@
 
 use crate::args::{Disk, Service as From, Traces};
 use crate::exit::Usage;
-use crate::quantity::show_count;
+use crate::quantity::{show_count, show_time};
 use crate::say::say;
 use anyhow::{Context, Error, Result};
 use scrubjay_core::server::Request;
+use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 use scrubjay_trace::formats::{self, Format};
 use scrubjay_trace::{DeviceId, Devices, Input, Options, Periods, Queue, Record, Service, Source, Trace};
 use std::collections::HashMap;
@@ -33,9 +34,19 @@ pub enum Hold {
     Requests,
 }
 
+/// How the traces named are to be taken.
+pub fn options(traces: &Traces) -> Result<Options> {
+    let options = of_format(traces.format.as_deref())?;
+    Ok(Options { time_unit: traces.time_unit, block: traces.block, ..options })
+}
+
+/// Traces of the format of that name; told by their content unless given.
+pub fn of_format(name: Option<&str>) -> Result<Options> {
+    Ok(Options { format: name.map(named).transpose()?, ..Options::default() })
+}
+
 /// Opens the files of one trace.
-pub fn open(files: &[impl AsRef<Path>], format: Option<&str>) -> Result<Trace> {
-    let format = format.map(named).transpose()?;
+pub fn open(files: &[impl AsRef<Path>], options: Options) -> Result<Trace> {
     let mut inputs = Vec::with_capacity(files.len());
     for path in files.iter().map(AsRef::as_ref) {
         let name = path.display().to_string();
@@ -51,7 +62,7 @@ pub fn open(files: &[impl AsRef<Path>], format: Option<&str>) -> Result<Trace> {
         };
         inputs.push(Input { name, source });
     }
-    scrubjay_trace::open(inputs, Options { format }).map_err(|error| Usage(error.to_string()).into())
+    scrubjay_trace::open(inputs, options).map_err(|error| Usage(error.to_string()).into())
 }
 
 /// What is said when a file that was named cannot be opened: a matter of rights, or of a wrong name.
@@ -114,13 +125,63 @@ const DEVICES_SHOWN: usize = 12;
 /// Calls `each` with every wanted record, in order of arrival, and says what could not be understood.
 pub fn for_each(mut trace: Trace, devices: &[String], mut each: impl FnMut(&Record)) -> Result<Trace> {
     let mut filter = Filter::new(devices);
+    let mut sizes = Sizes::default();
     while trace.next_batch().map_err(|error| Usage(error.to_string()))?.is_some() {
         let wanted = |record: &&Record| filter.wants(record.device, trace.devices());
-        trace.records().iter().filter(wanted).for_each(&mut each);
+        trace.records().iter().filter(wanted).for_each(|record| {
+            sizes.add(record);
+            each(record);
+        });
     }
     filter.check(&trace)?;
     say_malformed(&trace);
+    sizes.judge(trace.format());
     Ok(trace)
+}
+
+/// Are the sizes of a trace whole multiples of what only sizes in bytes are?
+#[derive(Debug, Default)]
+struct Sizes {
+    records: u64,
+    odd: u64,
+}
+
+/// Fewer records are no ground for doubt.
+const DOUBTED_MIN: u64 = 100;
+
+impl Sizes {
+    fn add(&mut self, record: &Record) {
+        self.records += 1;
+        self.odd += u64::from(!record.length.0.is_multiple_of(512 * SECTOR_BYTES));
+    }
+
+    /// Says so where the format leaves it in doubt.
+    fn judge(&self, format: &Format) {
+        if format.units.is_some() && self.records >= DOUBTED_MIN && self.odd == 0 {
+            say(format_args!(
+                "scrubjay: warning: every size in this trace is a multiple of 256 KiB when it is read as {}: if it counts bytes, \
+                 say --block 1",
+                format.name
+            ));
+        }
+    }
+}
+
+/// Says that the model disk cannot keep up, if it cannot: what comes out then says nothing about the disk traced.
+fn judge_pace(load: &Load, [first, last]: [Nanos; 2], disk: &Disk, format: &Format) {
+    let (traced, played) = (last.since(first), load.periods.span());
+    let is_behind = played.0 > traced.0.saturating_mul(2) && load.periods.requests() >= DOUBTED_MIN;
+    if disk.service != From::Model || !is_behind {
+        return;
+    }
+    let units = if format.units.is_some() { ", --time-unit if its times count something else" } else { "" };
+    say(format_args!(
+        "scrubjay: warning: {}: the requests of {} keep the model disk busy for {}: choose a faster one with --disk, or --service \
+         recorded{units}",
+        load.name,
+        show_time(traced),
+        show_time(played)
+    ));
 }
 
 /// Says what could not be understood, if anything.
@@ -147,8 +208,8 @@ pub fn service(disk: &Disk) -> Service {
 pub fn load(traces: &Traces, disk: &Disk, hold: Hold) -> Result<Vec<Load>> {
     let mut loads = Vec::new();
     for file in &traces.files {
-        let trace = open(std::slice::from_ref(file), traces.format.as_deref())?;
-        let mut held: Vec<(DeviceId, Queue, Load)> = Vec::new();
+        let trace = open(std::slice::from_ref(file), options(traces)?)?;
+        let mut held: Vec<(DeviceId, Queue, Load, [Nanos; 2])> = Vec::new();
         let mut places: HashMap<DeviceId, usize> = HashMap::new();
         let mut last: Option<(DeviceId, usize)> = None;
         let trace = for_each(trace, &traces.device, |record| {
@@ -156,12 +217,13 @@ pub fn load(traces: &Traces, disk: &Disk, hold: Hold) -> Result<Vec<Load>> {
                 Some((device, place)) if device == record.device => place,
                 _ => *places.entry(record.device).or_insert_with(|| {
                     let load = Load { name: String::new(), periods: Periods::default(), requests: Vec::new() };
-                    held.push((record.device, Queue::new(service(disk)), load));
+                    held.push((record.device, Queue::new(service(disk)), load, [record.arrival; 2]));
                     held.len() - 1
                 }),
             };
             last = Some((record.device, place));
-            let (_, queue, load) = &mut held[place];
+            let (_, queue, load, times) = &mut held[place];
+            times[1] = record.arrival;
             let request = queue.request(record);
             load.periods.add(request);
             if hold == Hold::Requests {
@@ -170,11 +232,13 @@ pub fn load(traces: &Traces, disk: &Disk, hold: Hold) -> Result<Vec<Load>> {
         })?;
         // With `--device`, too, the name tells which device of several it is.
         let is_alone = trace.devices().names().len() == 1;
-        held.sort_by_key(|(_, _, load)| std::cmp::Reverse(load.periods.requests()));
-        loads.extend(held.into_iter().map(|(device, _, load)| {
+        held.sort_by_key(|(_, _, load, _)| std::cmp::Reverse(load.periods.requests()));
+        loads.extend(held.into_iter().map(|(device, _, load, times)| {
             let file = file.display();
             let name = if is_alone { file.to_string() } else { format!("{file}:{}", trace.devices().name(device)) };
-            Load { name, ..load }
+            let load = Load { name, ..load };
+            judge_pace(&load, times, disk, trace.format());
+            load
         }));
     }
     if loads.is_empty() {

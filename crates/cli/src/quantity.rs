@@ -43,6 +43,19 @@ pub fn time(text: &str) -> Result<Nanos, String> {
     if value < 1e19 { Ok(Nanos(value.round() as u64)) } else { Err(what()) }
 }
 
+/// `s`, `ms`, `us`, `ns`, `100ns`: what one of something is, more than nothing.
+pub fn time_unit(text: &str) -> Result<Nanos, String> {
+    let one = if text.starts_with(|c: char| c.is_ascii_digit()) { time(text) } else { time(&format!("1{text}")) };
+    one.ok()
+        .filter(|&unit| unit > Nanos::ZERO)
+        .ok_or_else(|| format!("`{text}` is no unit of time: write us, ms or 100ns"))
+}
+
+/// The size of a block: more than nothing.
+pub fn block(text: &str) -> Result<Bytes, String> {
+    bytes(text).and_then(|size| if size.0 > 0 { Ok(size) } else { Err("a block has at least one byte".to_owned()) })
+}
+
 /// `A..B`, `A..`, `..B`: bytes from A up to, but not including, B.
 pub fn range(text: &str) -> Result<Range<Option<u64>>, String> {
     let what = || format!("`{text}` is no range: write 1GiB..2GiB, 1GiB.. or ..2GiB");

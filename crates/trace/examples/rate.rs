@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let format = match name {
         "open" => None,
-        name => Some(formats::by_name(name).ok_or(TraceError::UnknownFormat)?),
+        name => Some(formats::by_name(name).ok_or_else(|| format!("`{name}` is no format"))?),
     };
     let mut rows = 0;
     let mut seconds = Vec::new();

@@ -32,8 +32,8 @@ pub enum TraceError {
     #[error("{0}")]
     Io(#[from] io::Error),
     /// Nothing in the table of formats looks like this.
-    #[error("not a trace in any format known; name it with --format")]
-    UnknownFormat,
+    #[error("not a trace in any format known (`scrubjay trace formats`): it looks like {0}")]
+    UnknownFormat(String),
     /// The bytes cannot be what they were said to be.
     #[error("{place}: {what}")]
     Corrupt {

@@ -14,6 +14,7 @@ mod error;
 mod fields;
 pub mod formats;
 pub mod generate;
+mod guess;
 pub mod idleness;
 mod intake;
 mod open;

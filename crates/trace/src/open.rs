@@ -6,16 +6,20 @@
 mod error;
 mod join;
 mod lane;
+mod scale;
 
 use crate::compressed::{decompressed, head};
 use crate::error::TraceError;
 use crate::formats::{self, Format, Open};
+use crate::guess;
 use crate::intake::{Devices, Malformed};
 use crate::reader::{Seekable, Stream};
 use crate::record::Record;
 use crate::sorted::WINDOW;
 use join::Join;
 use lane::Lane;
+use scale::Scale;
+use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{Cursor, Read, SeekFrom};
 
 pub use error::InputError;
@@ -44,6 +48,10 @@ pub enum Source {
 pub struct Options {
     /// Their format; `None`: told by their beginnings.
     pub format: Option<&'static Format>,
+    /// What one of a time is, if not what the format usually means.
+    pub time_unit: Option<Nanos>,
+    /// What one of an offset or a length is, likewise.
+    pub block: Option<Bytes>,
 }
 
 /// A trace: the records of all inputs in the order of their arrival, and what is known of them so far.
@@ -111,11 +119,15 @@ impl Trace {
 /// When there is no input, one is empty or cannot be read, is in no format known (or in no format of its own: then name
 /// it in [`Options`]), or they are in different ones. A trace without records is no error.
 pub fn open(inputs: Vec<Input>, options: Options) -> Result<Trace, InputError> {
-    open_with(inputs, |head| options.format.or_else(|| formats::by_content(head)))
+    open_with(inputs, options, |head| options.format.or_else(|| formats::by_content(head)))
 }
 
 /// The same, with some other table of formats.
-fn open_with(inputs: Vec<Input>, tell: impl Fn(&[u8]) -> Option<&'static Format>) -> Result<Trace, InputError> {
+fn open_with(
+    inputs: Vec<Input>,
+    options: Options,
+    tell: impl Fn(&[u8]) -> Option<&'static Format>,
+) -> Result<Trace, InputError> {
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let mut opened: Vec<(String, &'static Format, Source)> = Vec::with_capacity(inputs.len());
     for Input { name, source } in inputs {
@@ -135,7 +147,13 @@ fn open_with(inputs: Vec<Input>, tell: impl Fn(&[u8]) -> Option<&'static Format>
     let Some(&(_, format, _)) = opened.first() else {
         return Err(InputError::Nothing);
     };
+    let scale = match format.units {
+        Some(units) => Scale::between(units, options.time_unit, options.block),
+        None if options.time_unit.is_none() && options.block.is_none() => Scale::default(),
+        None => return Err(InputError::Units { format: format.name }),
+    };
     let mut lanes = lanes(format, opened)?;
+    lanes.iter_mut().for_each(|lane| lane.scale(scale));
     let lanes = match lanes.len() {
         1 => Lanes::One(Box::new(lanes.remove(0))),
         _ => Lanes::Several(Join::new(format.clock, lanes)),
@@ -163,7 +181,7 @@ fn sniff(
     if head.is_empty() {
         return Ok(None);
     }
-    let format = tell(&head).ok_or(TraceError::UnknownFormat)?;
+    let format = tell(&head).ok_or_else(|| TraceError::UnknownFormat(guess::looks(&head)))?;
     let source = match file {
         Some(file) => Source::File(file),
         None => Source::Pipe(Box::new(Cursor::new(head).chain(stream))),

@@ -82,7 +82,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("blkparse", "  8,0    1        1     0.000000000   100  Q   R 8 + 8 [fio]\n"),
     ("iolog", "fio version 3 iolog\n0 /dev/sda add\n1 /dev/sda read 0 4096\n"),
     ("fiu", "89966011 4892 syslogd 904265560 8 W 6 0 531e779ca3c3a8bb\n"),
-    ("nexus5", "10 8 4096 1 0.5 0.6 0.7 0.8\n"),
+    ("biotracer", "10 8 4096 1 1397498442.5 1397498442.6 1397498442.7 1397498442.8\n"),
     ("prose", "It is a truth universally acknowledged\n"),
     ("none", ""),
     ("lines", "\n\n\n"),

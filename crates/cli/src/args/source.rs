@@ -3,7 +3,7 @@
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use scrubjay_core::server::ServiceModel;
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{Bytes, Nanos};
 use std::path::PathBuf;
 
 /// Which traces, and what of them.
@@ -15,6 +15,12 @@ pub struct Traces {
     /// The format, if it is not to be told from the content
     #[arg(long, value_name = "NAME", help_heading = "Trace")]
     pub format: Option<String>,
+    /// What one of its times is, where traces of a format do not agree (mqsim, disksim): `us`, `100ns`
+    #[arg(long, value_name = "UNIT", value_parser = quantity::time_unit, help_heading = "Trace")]
+    pub time_unit: Option<Nanos>,
+    /// What one of its offsets and sizes is, likewise: `1` for bytes, `4KiB`
+    #[arg(long, value_name = "SIZE", value_parser = quantity::block, help_heading = "Trace")]
+    pub block: Option<Bytes>,
     /// Only this device of the traces; may be given more than once
     #[arg(long, value_name = "NAME", help_heading = "Trace")]
     pub device: Vec<String>,

@@ -79,7 +79,7 @@ fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<Counted>> {
     for file in &args.files {
         let mut counters: Vec<(DeviceId, Counter)> = Vec::new();
         let mut places: HashMap<DeviceId, usize> = HashMap::new();
-        let trace = load::open(std::slice::from_ref(file), args.format.as_deref())?;
+        let trace = load::open(std::slice::from_ref(file), load::of_format(args.format.as_deref())?)?;
         let trace = load::for_each(trace, &args.device, |record| {
             let place = *places.entry(record.device).or_insert_with(|| {
                 counters.push((record.device, counter(args, shape)));

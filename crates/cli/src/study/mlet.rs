@@ -23,7 +23,7 @@ pub fn run(args: &StudyMlet) -> Result<Exit> {
         Vec::new()
     } else {
         let (files, format, device) = (args.files.clone(), args.format.clone(), args.device.clone());
-        source::read(&Traces { files, format, device }, &args.disk, &mut facts)?
+        source::read(&Traces { files, format, device, time_unit: None, block: None }, &args.disk, &mut facts)?
     };
 
     let busy = Busy::with(format!("drawing {} disks with errors, again and again", args.disks));

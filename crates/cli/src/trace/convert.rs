@@ -16,7 +16,7 @@ pub fn run(args: &Convert) -> Result<Exit> {
     let Some((out, files)) = args.traces.files.split_last().filter(|(_, files)| !files.is_empty()) else {
         return Err(Usage("name at least one trace, and last of all where to write".to_owned()).into());
     };
-    let trace = load::open(files, args.traces.format.as_deref())?;
+    let trace = load::open(files, load::options(&args.traces)?)?;
     let output = Output::create(out, &args.destination)?;
     let progress = Progress::new("converted");
     let mut losses = Losses::new(output.format());

@@ -92,7 +92,7 @@ fn model(args: &Generate) -> Result<Model> {
     let Some(first) = args.like.first() else {
         return Err(Usage("say what it is to be like: --model, --like or --params".to_owned()).into());
     };
-    let trace = load::open(&args.like, args.format.as_deref())?;
+    let trace = load::open(&args.like, load::of_format(args.format.as_deref())?)?;
     let mut fit = Fit::default();
     let (mut seen, progress) = (0, Progress::new("learnt from"));
     load::for_each(trace, &args.device, |record| {

@@ -24,7 +24,7 @@ const NO_OUTPUT: &str = "cannot write the figures to standard output";
 /// Reads the trace once, and prints what is in it.
 pub fn run(args: &Info) -> Result<Exit> {
     let files = &args.traces.files;
-    let trace = load::open(files, args.traces.format.as_deref())?;
+    let trace = load::open(files, load::options(&args.traces)?)?;
     let mut walk = Walk { args, beginning: Vec::new(), seen: None };
     let trace = load::for_each(trace, &args.traces.device, |record| walk.add(record))?;
     let seen = walk.finish();

@@ -1,6 +1,7 @@
 //! The table of formats. A new one is one file here and one line in [`FORMATS`].
 
 mod alibaba;
+mod biotracer;
 mod blkparse;
 mod blktrace;
 mod disksim;
@@ -16,6 +17,7 @@ mod vscsi;
 
 use crate::error::TraceError;
 use crate::reader::{Reader, Seekable, Sink, Stream, Writer};
+use scrubjay_core::units::{Bytes, Nanos};
 
 /// What a format's clock counts from: says how several files are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,17 @@ pub struct Format {
     pub writer: Option<NewWriter>,
     /// What of a record is lost in writing; empty if nothing is.
     pub loses: &'static str,
+    /// What its numbers count, where programs that write it do not agree on that.
+    pub units: Option<Units>,
+}
+
+/// What plain numbers of a trace count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units {
+    /// One of a time.
+    pub time: Nanos,
+    /// One of an offset or a length.
+    pub block: Bytes,
 }
 
 /// All formats.
@@ -73,6 +86,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Seekable(parquet::open),
         writer: Some(parquet::writer),
         loses: "",
+        units: None,
     },
     Format {
         name: "srt",
@@ -82,6 +96,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Stream(srt::open),
         writer: None,
         loses: "",
+        units: None,
     },
     Format {
         name: "blktrace",
@@ -91,6 +106,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Parts(blktrace::open),
         writer: None,
         loses: "",
+        units: None,
     },
     Format {
         name: "vscsi",
@@ -100,6 +116,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Stream(vscsi::open),
         writer: None,
         loses: "",
+        units: None,
     },
     Format {
         name: "msr",
@@ -109,6 +126,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Stream(msr::open),
         writer: Some(msr::writer),
         loses: "discards and flushes; times below 100 ns; unknown responses become 0; a NAME without _N gets _0",
+        units: None,
     },
     Format {
         name: "systor",
@@ -118,6 +136,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Stream(systor::open),
         writer: None,
         loses: "",
+        units: None,
     },
     Format {
         name: "alibaba",
@@ -127,6 +146,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Stream(alibaba::open),
         writer: None,
         loses: "",
+        units: None,
     },
     Format {
         name: "tencent",
@@ -136,6 +156,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Stream(tencent::open),
         writer: None,
         loses: "",
+        units: None,
     },
     Format {
         name: "blkparse",
@@ -145,6 +166,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Stream(blkparse::open),
         writer: Some(blkparse::writer),
         loses: "bytes beyond whole 512-byte sectors; ranges of flushes; which of overlapping requests in flight was completed first; names of devices other than MAJOR,MINOR",
+        units: None,
     },
     Format {
         name: "iolog",
@@ -154,6 +176,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Stream(iolog::open),
         writer: Some(iolog::writer),
         loses: "when the trace began; responses; times below 1 us; requests of no bytes but flushes; white space in names of devices; requests above 1 GiB become several",
+        units: None,
     },
     Format {
         name: "etw",
@@ -163,6 +186,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Stream(etw::open),
         writer: None,
         loses: "",
+        units: None,
     },
     Format {
         name: "spc",
@@ -172,6 +196,17 @@ pub const FORMATS: &[Format] = &[
         open: Open::Stream(spc::open),
         writer: None,
         loses: "",
+        units: None,
+    },
+    Format {
+        name: "biotracer",
+        about: "BIOtracer: a telephone's requests (Nexus 5), with responses",
+        clock: Clock::Absolute,
+        looks_like: biotracer::looks_like,
+        open: Open::Stream(biotracer::open),
+        writer: None,
+        loses: "",
+        units: None,
     },
     Format {
         name: "mqsim",
@@ -181,6 +216,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Stream(disksim::open_mqsim),
         writer: None,
         loses: "",
+        units: Some(Units { time: Nanos(1), block: Bytes(512) }),
     },
     Format {
         name: "disksim",
@@ -190,6 +226,7 @@ pub const FORMATS: &[Format] = &[
         open: Open::Stream(disksim::open_disksim),
         writer: None,
         loses: "",
+        units: Some(Units { time: Nanos::from_millis(1), block: Bytes(512) }),
     },
 ];
 

@@ -26,6 +26,14 @@ pub enum InputError {
         /// Its format.
         format_other: &'static str,
     },
+    /// Units were named, but the format leaves no doubt about them.
+    #[error(
+        "the numbers of {format} leave no doubt about their units: --time-unit and --block are for mqsim and disksim"
+    )]
+    Units {
+        /// The format.
+        format: &'static str,
+    },
     /// An input is not what it should be.
     #[error("{name}: {error}")]
     Trace {

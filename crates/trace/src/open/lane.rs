@@ -1,7 +1,8 @@
 //! One input being read: its reader, what the reader fills, and the order of its records.
 
 use super::error::InputError;
-use crate::error::TraceError;
+use super::scale::Scale;
+use crate::error::{Place, TraceError};
 use crate::intake::{Devices, Intake, Malformed};
 use crate::reader::Reader;
 use crate::record::Record;
@@ -16,13 +17,22 @@ pub(super) struct Lane {
     reader: Box<dyn Reader>,
     intake: Intake,
     sorter: Sorter,
+    scale: Scale,
+    /// Records read so far.
+    read: u64,
     is_ended: bool,
 }
 
 impl Lane {
     /// An input called `name`, whose records are sorted within a window.
     pub(super) fn new(name: String, reader: Box<dyn Reader>, window: usize) -> Lane {
-        Lane { name, reader, intake: Intake::default(), sorter: Sorter::new(window), is_ended: false }
+        let (intake, sorter) = (Intake::default(), Sorter::new(window));
+        Lane { name, reader, intake, sorter, scale: Scale::default(), read: 0, is_ended: false }
+    }
+
+    /// Takes its numbers for others than its format does.
+    pub(super) fn scale(&mut self, scale: Scale) {
+        self.scale = scale;
     }
 
     /// Puts the next records, in the order of their arrival, in the place of whatever `batch` held. False: there are
@@ -42,6 +52,12 @@ impl Lane {
     fn fill(&mut self) -> Result<(), TraceError> {
         while self.intake.records.len() < BATCH_MIN && !self.is_ended {
             self.is_ended = !self.reader.read(&mut self.intake)?;
+        }
+        for record in &mut self.intake.records {
+            self.read += 1;
+            let corrupt =
+                || TraceError::Corrupt { place: Place::Row(self.read), what: "too large in these units".into() };
+            *record = self.scale.applied(*record).ok_or_else(corrupt)?;
         }
         self.sorter.push(&mut self.intake.records)
     }

@@ -48,7 +48,7 @@ impl Reader for Counted {
 }
 
 const fn format(name: &'static str, clock: Clock, looks_like: fn(&[u8]) -> bool, open: Open) -> Format {
-    Format { name, about: "", clock, looks_like, open, writer: None, loses: "" }
+    Format { name, about: "", clock, looks_like, open, writer: None, loses: "", units: None }
 }
 
 fn words(source: Stream) -> Box<dyn Reader> {
@@ -63,7 +63,7 @@ static FORMATS: [Format; 4] = [
 ];
 
 fn open_all(inputs: Vec<Input>) -> Result<Trace, InputError> {
-    open_with(inputs, |head| FORMATS.iter().find(|format| (format.looks_like)(head)))
+    open_with(inputs, Options::default(), |head| FORMATS.iter().find(|format| (format.looks_like)(head)))
 }
 
 fn file(name: &str, text: impl Into<Vec<u8>>) -> Input {
@@ -160,7 +160,10 @@ fn errors_name_their_input() {
     assert_eq!(error(vec![]), "no trace is named");
     assert_eq!(error(vec![file("x", "#abs"), file("y", "")]), "y: is empty");
     assert_eq!(error(vec![pipe("y", gzip(b""))]), "y: is empty");
-    assert_eq!(error(vec![file("x", "hm")]), "x: not a trace in any format known; name it with --format");
+    assert_eq!(
+        error(vec![file("x", "hm")]),
+        "x: not a trace in any format known (`scrubjay trace formats`): it looks like text without columns"
+    );
     let mixed = vec![file("x", "#abs"), file("y", "#rel")];
     assert_eq!(error(mixed), "y: is in format relative, but x is in format absolute");
     let cut = gzip(b"#abs\n1 a 1\n");
@@ -195,4 +198,24 @@ fn no_records_are_no_error() {
         let mut trace = open_all(names.iter().map(|name| file(name, "#abs\n")).collect()).unwrap();
         assert_eq!(read(&mut trace).unwrap(), []);
     }
+}
+
+/// What a program that counts microseconds and bytes wrote in the form of MQSim.
+#[test]
+fn plain_numbers_count_what_they_are_said_to() {
+    let text = b"1000 0 4096 8192 1\n3000 0 0 4096 0\n";
+    let trace = |options: Options| {
+        let mut trace =
+            super::open(vec![Input { name: "m".into(), source: Source::Pipe(Box::new(&text[..])) }], options)?;
+        trace.next_batch()?;
+        let found = trace.records().iter().map(|record| (record.arrival.0, record.offset.0, record.length.0));
+        Ok::<_, InputError>(found.collect::<Vec<_>>())
+    };
+    assert_eq!(trace(Options::default()).unwrap(), [(1000, 4096 * 512, 8192 * 512), (3000, 0, 4096 * 512)]);
+    let micros = Options { time_unit: Some(Nanos(1000)), block: Some(Bytes(1)), ..Options::default() };
+    assert_eq!(trace(micros).unwrap(), [(1_000_000, 4096, 8192), (3_000_000, 0, 4096)]);
+    let huge = Options { time_unit: Some(Nanos(u64::MAX)), ..Options::default() };
+    assert!(trace(huge).unwrap_err().to_string().contains("row 1: too large in these units"));
+    let msr = Options { format: crate::formats::by_name("msr"), ..micros };
+    assert!(trace(msr).unwrap_err().to_string().contains("for mqsim and disksim"));
 }
