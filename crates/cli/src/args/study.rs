@@ -89,9 +89,6 @@ pub struct StudyScrub {
     /// What any one of them may lose
     #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, help_heading = "Goal")]
     pub max_slowdown: Nanos,
-    /// Leave out the policy budget, which is played request by request
-    #[arg(long, help_heading = "Goal")]
-    pub quick: bool,
     /// Where the page goes
     #[command(flatten)]
     pub out: Out,

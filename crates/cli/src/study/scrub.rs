@@ -23,10 +23,7 @@ pub fn run(args: &StudyScrub) -> Result<Exit> {
     goals.sort_by_key(|goal| goal.mean);
     goals.dedup();
     let busy = Busy::with("trying every policy");
-    let findings = crew::share(&loads, |load| {
-        let requests = if args.quick { &[] } else { &load.requests[..] };
-        study(&load.name, requests, &load.periods, args.disk.disk, &goals)
-    });
+    let findings = crew::share(&loads, |load| study(&load.name, &load.periods, args.disk.disk, &goals));
     drop(busy);
     outlet::write(&page(&findings), &args.out, &facts, &["scrub-goals", "scrub-predictors", "scrub-ranking"])
 }

@@ -5,10 +5,9 @@ use super::predictors::Predictors;
 use super::ranking::{self, Ranking};
 use super::sizes::{self, Sizes};
 use crate::exact::{self, Outcome};
-use crate::online;
 use crate::tune::{Pair, Tuner};
 use scrubjay_core::idle::{Budget, Form, Goal, IdleClass, IntervalPolicy};
-use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
@@ -29,6 +28,8 @@ pub struct Findings {
     pub name: String,
     /// The disk that scrubs.
     pub disk: ServiceModel,
+    /// How many idle intervals are long enough for a request of 64 KiB.
+    pub usable: usize,
     /// Figure 14.
     pub predictors: Predictors,
     /// The paper's ranking, pair by pair and collision rate by collision rate.
@@ -43,7 +44,15 @@ pub struct Findings {
     pub at_par: Option<Pair>,
 }
 
+/// Fewer usable idle intervals say nothing about policies: one collision more or less decides.
+const USABLE_MIN: usize = 100;
+
 impl Findings {
+    /// Is there too little to tell policies apart?
+    pub fn is_little(&self) -> bool {
+        self.usable < USABLE_MIN
+    }
+
     /// How many times as much as the idle class any scrub can read in the same idle time: requests of 4 MiB instead of
     /// 64 KiB.
     pub fn ceiling(&self) -> f64 {
@@ -57,21 +66,22 @@ impl Findings {
     }
 }
 
-/// Studies one trace: its `requests`, and the `periods` made of them. Without requests (an empty slice) `budget`, which
-/// is played request by request, is left out; the rest needs the periods alone.
-pub fn study(name: &str, requests: &[Request], periods: &Periods, disk: ServiceModel, goals: &[Goal]) -> Findings {
+/// Studies one trace.
+pub fn study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal]) -> Findings {
     let idle_class = exact::simulate(periods, disk, &mut IdleClass);
     let tuner = Tuner::new(periods, disk);
     let reach = |&goal: &Goal| {
-        let play = || online::play(requests, disk, Box::new(Budget::new(goal)));
-        Reached { goal, tuned: sizes::optimum(&tuner, goal), budget: (!requests.is_empty()).then(play) }
+        let budget = exact::learner(periods, disk, &mut Budget::new(goal)).outcome;
+        Reached { goal, tuned: sizes::optimum(&tuner, goal), budget }
     };
     let goals: Vec<Reached> = goals.iter().map(reach).collect();
     let par = Goal::new(Nanos::from_secs_f64(idle_class.slowdown_mean_seconds()), MAX).form(Form::Average);
     let predictors = Predictors::of(periods, disk);
+    let shortest = disk.service(IdleClass.pattern().first);
     Findings {
         name: name.to_owned(),
         disk,
+        usable: periods.intervals().iter().filter(|&&idle| idle > shortest).count(),
         ranking: ranking::check(&predictors),
         predictors,
         sizes: Sizes::of(periods, disk, &tuner, &goals),

@@ -11,8 +11,8 @@ pub struct Reached {
     pub goal: Goal,
     /// The best wait and size, tuned on the whole trace beforehand; `None`: none keeps the goal.
     pub tuned: Option<Pair>,
-    /// The shipped policy, which learns as it goes; `None`: not played.
-    pub budget: Option<Outcome>,
+    /// The shipped policy, which learns as it goes.
+    pub budget: Outcome,
 }
 
 /// Megabytes (10^6) a second.

@@ -4,7 +4,7 @@
 //! [`study`] reckons one trace, without threads; [`page`] says what was found of some:
 //!
 //! ```text
-//! study(name: &str, requests: &[Request], periods: &Periods, disk: ServiceModel, goals: &[Goal]) -> Findings
+//! study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal]) -> Findings
 //! page(findings: &[Findings]) -> figure::Page
 //! ```
 

@@ -16,6 +16,9 @@ const VARIATION_LOW: f64 = 1.25;
 /// What a scrub at a mean slowdown of 1 ms is measured by: so many times what the idle class reads.
 const TIMES_AIMED: f64 = 3.0;
 
+/// A disk as people buy them.
+const DISK_BYTES: f64 = 4e12;
+
 /// So many traces are told of in the table's caption; the others' numbers speak for themselves.
 const TOLD_MAX: usize = 4;
 
@@ -30,29 +33,50 @@ pub fn page(findings: &[Findings]) -> Page {
     exhibits.push(Exhibit::Table(ranking(findings)));
     let about = "Every policy is simulated on every idle interval of the trace, on a disk that serves first come, first \
                  served; who is queued behind a delayed request is delayed too, and counts. MB are 10^6 bytes.";
-    let claims = findings
-        .iter()
-        .map(|found| format!("{}: {} {} {}", found.name, ranking_told(found), sizes_told(found), times_told(found)));
+    let claims = findings.iter().map(|found| match found.is_little() {
+        true => format!("{}: {}", found.name, little_told(found)),
+        false => format!("{}: {} {} {}", found.name, ranking_told(found), sizes_told(found), times_told(found)),
+    });
     Page {
         title: "Scrubbing in idle time".into(),
-        paragraphs: std::iter::once(about.to_owned()).chain(claims).collect(),
+        paragraphs: findings.iter().map(advice).chain([about.to_owned()]).chain(claims).collect(),
         exhibits,
     }
+}
+
+/// What to do: how long a disk like this takes at each goal.
+fn advice(found: &Findings) -> String {
+    let Findings { name, goals, .. } = found;
+    let times = goals.iter().map(|reached| {
+        let rate = reached.budget.bytes_per_second();
+        let time = match DISK_BYTES / rate.max(1.0) / 3600.0 {
+            hours if hours > 24.0 * 365.0 => "not in a year".to_owned(),
+            hours if hours > 72.0 => format!("in {:.0} days", hours / 24.0),
+            hours => format!("in {hours:.0} h"),
+        };
+        format!("{time} inside {0} ms (scrubjay scrub --slowdown {0}ms)", millis(reached.goal))
+    });
+    format!("{name}: a disk of 4 TB under this load is read {}.", times.collect::<Vec<_>>().join(", "))
+}
+
+fn little_told(found: &Findings) -> String {
+    let Findings { usable, .. } = found;
+    format!("too little to tell which policy is better: {usable} idle intervals are long enough for a request.")
 }
 
 /// Figure 14 of one trace.
 fn predictors(found: &Findings, suffix: &str) -> Figure {
     let mut series: Vec<Series> = found.predictors.all().map(clipped).collect();
-    let budgets = found.goals.iter().filter_map(|reached| {
+    let budgets = found.goals.iter().map(|reached| {
         let label = format!("{} ms", millis(reached.goal));
-        Some(Point { label, ..place_14(reached.budget.as_ref()?) })
+        Point { label, ..place_14(&reached.budget) }
     });
     series.push(Series { name: "budget (by goal)".into(), style: Style::Points, points: budgets.collect() });
     series.retain(|series| !series.points.is_empty());
     Figure {
         name: format!("scrub-predictors{suffix}"),
         title: format!("Which idle intervals to use: {}", found.name),
-        caption: ranking_told(found),
+        caption: if found.is_little() { little_told(found) } else { ranking_told(found) },
         x: Axis::linear("collisions for each idle interval"),
         y: Axis::linear("share of the idle time used"),
         series,
@@ -79,13 +103,13 @@ fn sizes(found: &Findings, suffix: &str) -> Figure {
         let points = sizes.adapted.iter().filter(|adapted| adapted.kind == kind).map(|one| place_15(&one.outcome));
         series.push(Series { name: kind.name().into(), style: Style::Dashed, points: points.collect() });
     }
-    let budgets = found.goals.iter().filter_map(|reached| reached.budget.as_ref()).map(place_15);
+    let budgets = found.goals.iter().map(|reached| place_15(&reached.budget));
     series.push(Series { name: "budget".into(), style: Style::Line, points: budgets.collect() });
     series.retain(|series| !series.points.is_empty());
     Figure {
         name: format!("scrub-sizes{suffix}"),
         title: format!("How large requests should be: {}", found.name),
-        caption: sizes_told(found),
+        caption: if found.is_little() { little_told(found) } else { sizes_told(found) },
         x: Axis::linear("mean slowdown (ms)"),
         y: Axis::linear("scrubbed (MB/s)"),
         series,
@@ -134,9 +158,7 @@ fn goal_rows(found: &Findings) -> Vec<Vec<String>> {
             let wait = format!("{:.1}", pair.wait.as_millis_f64());
             rows.push(row("tuned", Some(*goal), &pair.outcome, wait, (pair.size.0 >> 10).to_string()));
         }
-        if let Some(outcome) = budget {
-            rows.push(row("budget", Some(*goal), outcome, "learnt".into(), "learnt".into()));
-        }
+        rows.push(row("budget", Some(*goal), budget, "learnt".into(), "learnt".into()));
     }
     if let Some(pair) = &found.at_par {
         let wait = format!("{:.1}", pair.wait.as_millis_f64());
@@ -161,11 +183,8 @@ fn goals_told(found: &Findings) -> String {
             continue;
         };
         text += &format!(" At {mean} ms a tuned wait reads {:.2} times as much", found.times_idle_class(&pair.outcome));
-        if let Some(budget) = budget {
-            let share = budget.scrub_bytes as f64 / pair.outcome.scrub_bytes.max(1) as f64;
-            text += &format!("; budget, which has to learn, reads {:.0} % of that", share * 100.0);
-        }
-        text.push('.');
+        let share = budget.scrub_bytes as f64 / pair.outcome.scrub_bytes.max(1) as f64;
+        text += &format!("; budget, which has to learn, reads {:.0} % of that.", share * 100.0);
     }
     text
 }
