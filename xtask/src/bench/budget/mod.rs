@@ -106,9 +106,10 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     for &(name, seek, rate, turns) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
         let disk = Disk::new(seek, rate, turns)?;
         let scrub = |goal: &[&str]| Scrub::start(&disk.device, &scratch.0, goal, options.detector.as_deref());
-        let alone = scrub(&["--policy", "none"])?;
+        let alone = scrub(&["--policy", "none", "--request", "4MiB"])?;
         std::thread::sleep(ALONE);
         let alone = alone.stop()?.rate;
+        let seek = seek.parse::<f64>().context("a seek in microseconds")? / 1e6;
         for load in LOADS.iter().filter(|load| load.name.contains(&options.load)) {
             let control = |seed| client::run(&disk.device, *load, options.time / CONTROL_SHARE, seed);
             let before = control(1)?;
@@ -119,16 +120,19 @@ pub fn run(arguments: &[String]) -> Result<bool> {
                 runs.push((goal, beside, running.stop()?));
             }
             let control = before.and(control(3)?);
+            // Whoever reads in an idle interval begins it with a seek.
+            let pauses = control.count() as f64 / f64::from(load.burst) / control.time;
+            let offered = alone * (control.idle() - pauses * seek).max(0.0);
             for (goal, beside, seen) in runs {
-                println!("| {name} | {} | {goal} ms {}", load.name, row(&control, &beside, &seen, alone));
+                println!("| {name} | {} | {goal} ms {}", load.name, row(&control, &beside, &seen, offered));
             }
         }
     }
     Ok(true)
 }
 
-/// The rest of a line of the table.
-fn row(control: &Latencies, beside: &Latencies, scrub: &Seen, alone: f64) -> String {
+/// The rest of a line of the table. In idle time so many bytes a second could be read.
+fn row(control: &Latencies, beside: &Latencies, scrub: &Seen, offered: f64) -> String {
     let millis = |seconds: f64| seconds * 1e3;
     let chance = 2.0 * control.error().hypot(beside.error());
     format!(
@@ -141,7 +145,7 @@ fn row(control: &Latencies, beside: &Latencies, scrub: &Seen, alone: f64) -> Str
         beside.above(control.but(0.01) + GOAL_MAX),
         beside.count(),
         scrub.rate / 1e6,
-        100.0 * scrub.rate / (alone * control.idle()),
+        100.0 * scrub.rate / offered.max(1.0),
         100.0 * scrub.processor,
         scrub.detector,
     )
