@@ -2,6 +2,7 @@
 
 use crate::outcome::Outcome;
 use scrubjay_core::scrub::State;
+use scrubjay_core::stats::DurationHistogram;
 use scrubjay_serve::volume::commands::Finding;
 use serde::Serialize;
 
@@ -27,6 +28,8 @@ struct Target {
     seconds: f64,
     unreadable: Vec<Run>,
     slowdown: Slowdown,
+    /// Of foreground requests; nothing where completions are not seen.
+    latency: Option<Latency>,
     wait_seconds: f64,
     request_bytes: u64,
     idle_seconds: f64,
@@ -70,6 +73,30 @@ struct Slowdown {
     collisions: u64,
 }
 
+/// How long foreground requests took.
+#[derive(Debug, Serialize)]
+struct Latency {
+    /// Beside the scrub.
+    beside: Times,
+    /// Less what they lost by waiting for it: by reckoning, not by trial.
+    alone: Times,
+}
+
+#[derive(Debug, Serialize)]
+struct Times {
+    mean_seconds: f64,
+    p50_seconds: f64,
+    p99_seconds: f64,
+    max_seconds: f64,
+}
+
+impl Times {
+    fn of(times: &DurationHistogram) -> Times {
+        let (mean_seconds, max_seconds) = (times.moments().mean(), times.moments().max);
+        Times { mean_seconds, p50_seconds: times.quantile(0.5), p99_seconds: times.quantile(0.99), max_seconds }
+    }
+}
+
 impl Document {
     /// Of these outcomes.
     pub fn new(outcomes: &[Outcome]) -> Document {
@@ -108,6 +135,10 @@ impl Target {
                 foreground_requests: report.foreground_requests,
                 collisions: report.slowdown.collisions,
             },
+            latency: report
+                .latency
+                .as_ref()
+                .map(|latency| Latency { beside: Times::of(&latency.beside), alone: Times::of(&latency.alone) }),
             wait_seconds: report.setting.wait.as_secs_f64(),
             request_bytes: report.setting.size.0,
             idle_seconds: report.idle.as_secs_f64(),

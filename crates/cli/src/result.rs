@@ -6,6 +6,7 @@ use crate::say::{shown, shown_path};
 use crate::volume::steer::describe;
 use scrubjay_core::idle::{Form, Goal, Slowdown};
 use scrubjay_core::scrub::State;
+use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{self, Write};
 
@@ -67,6 +68,18 @@ pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "  {advice}")?;
         }
         writeln!(out, "  {}", cost(outcome))?;
+        if let Some(latency) = &report.latency {
+            writeln!(out, "  they took {} beside this scrub", times(&latency.beside))?;
+            writeln!(out, "  and {} without it, as far as can be told", times(&latency.alone))?;
+            if let Some([first, last]) = latency.stretched() {
+                let (first, last) = (show_time(first), show_time(last));
+                writeln!(
+                    out,
+                    "  of late most took {last} even without it, {first} at first: the disk or the machine has become busier, \
+                     which is not counted as lost to the scrub"
+                )?;
+            }
+        }
         for note in outcome.notes() {
             writeln!(out, "  note: {}", shown(&note))?;
         }
@@ -167,6 +180,13 @@ fn cost(outcome: &Outcome) -> String {
     let collisions = show_count(report.slowdown.collisions);
     let (mean, max) = (show_time(mean), show_time(max));
     format!("{took}; {requests} lost {mean} each on average, {max} at most ({collisions} met ours){verdict}")
+}
+
+/// How long requests took.
+fn times(times: &DurationHistogram) -> String {
+    let show = |seconds: f64| show_time(Nanos::from_secs_f64(seconds));
+    let (mean, max) = (show(times.moments().mean()), show(times.moments().max));
+    format!("{mean} on average (p50 {}, p99 {}, max {max})", show(times.quantile(0.5)), show(times.quantile(0.99)))
 }
 
 /// Was the budget kept, among so many requests? `unseen`: so many events of the foreground were lost.

@@ -4,6 +4,7 @@
 //! is busy, a save of that class would wait for all others.
 
 use crate::store::Store;
+use scrubjay_core::idle::Learnt;
 use scrubjay_core::saved::Saved;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -21,10 +22,37 @@ pub enum How {
     InHaste,
 }
 
+/// What is to be saved.
+#[derive(Debug)]
+pub struct Job {
+    /// The state.
+    pub saved: Saved,
+    /// What the run has learnt, if that is to be kept. Nothing is said if that fails.
+    pub learnt: Option<Learnt>,
+    /// How it is saved.
+    pub how: How,
+}
+
+impl Job {
+    /// Saves it.
+    ///
+    /// # Errors
+    /// What the kernel says of the state.
+    pub fn save(&self, store: &Store) -> io::Result<()> {
+        if let Some(learnt) = &self.learnt {
+            let _ = store.save_learnt(learnt);
+        }
+        match self.how {
+            How::Durably => store.save(&self.saved),
+            How::InHaste => store.save_in_haste(&self.saved),
+        }
+    }
+}
+
 /// The thread's other side. The thread ends with it.
 #[derive(Debug)]
 pub struct Saver {
-    jobs: Sender<(Saved, How)>,
+    jobs: Sender<Job>,
     ends: Receiver<io::Result<()>>,
     is_busy: bool,
 }
@@ -35,15 +63,11 @@ impl Saver {
     /// # Errors
     /// When there can be no more threads.
     pub fn new(store: Store) -> io::Result<Saver> {
-        let (jobs, todo) = channel::<(Saved, How)>();
+        let (jobs, todo) = channel::<Job>();
         let (done, ends) = channel();
         let work = move || {
-            for (saved, how) in todo {
-                let ended = match how {
-                    How::Durably => store.save(&saved),
-                    How::InHaste => store.save_in_haste(&saved),
-                };
-                if done.send(ended).is_err() {
+            for job in todo {
+                if done.send(job.save(&store)).is_err() {
                     return;
                 }
             }
@@ -61,10 +85,10 @@ impl Saver {
     ///
     /// # Panics
     /// When one is under way.
-    pub fn start(&mut self, saved: Saved, how: How) {
+    pub fn start(&mut self, job: Job) {
         assert!(!self.is_busy, "one save at a time");
         // A thread that is gone shows when its answer is asked for.
-        let _ = self.jobs.send((saved, how));
+        let _ = self.jobs.send(job);
         self.is_busy = true;
     }
 
@@ -105,7 +129,7 @@ mod tests {
     use crate::target::Target;
     use crate::verify;
     use scrubjay_core::coverage::Coverage;
-    use scrubjay_core::idle::Choice;
+    use scrubjay_core::idle::{Choice, Observed};
     use scrubjay_core::tour::{Grid, OrderKind};
     use scrubjay_core::units::{Bytes, UnixSeconds};
     use std::fs;
@@ -119,13 +143,16 @@ mod tests {
         assert!(saver.poll().is_none() && saver.wait().is_none());
         for (at, how) in [(10, How::Durably), (12, How::InHaste), (14, How::Durably)] {
             let coverage = Coverage::new(Grid::new(1000, 100, 10));
-            saver.start(Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(at), coverage, pass: None }, how);
+            let saved = Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(at), coverage, pass: None };
+            saver.start(Job { saved, learnt: Some(Learnt::of(&Observed::default(), UnixSeconds(at))), how });
             saver.wait().expect("one is under way").unwrap();
             assert_eq!(store.load("wwn-1", 1000).unwrap().unwrap().at, UnixSeconds(at));
+            assert_eq!(store.load_learnt().unwrap().at, UnixSeconds(at));
         }
         fs::remove_dir_all(folder.path()).unwrap();
         let coverage = Coverage::new(Grid::new(1000, 100, 10));
-        saver.start(Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(16), coverage, pass: None }, How::Durably);
+        let saved = Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(16), coverage, pass: None };
+        saver.start(Job { saved, learnt: None, how: How::Durably });
         assert!(saver.wait().expect("one is under way").is_err());
     }
 

@@ -4,13 +4,13 @@ use crate::claim::{Claim, ClaimError};
 use crate::detector::{self, Detector};
 use crate::output::{Existing, Output, OutputError};
 use crate::pump::{self, Watcher};
-use crate::saver::{How, Saver};
+use crate::saver::{How, Job, Saver};
 use crate::store::{self, Store, StoreError};
 use crate::subject::Subject;
 use crate::verify::{self, VerifierError};
 use crate::{clock, ioprio};
 use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Choice, Goal};
+use scrubjay_core::idle::{Choice, Goal, Learnt};
 use scrubjay_core::journal::Entry;
 use scrubjay_core::machine::{Event, Op};
 use scrubjay_core::saved::Saved;
@@ -131,6 +131,7 @@ pub struct Session {
     verifier: verify::Opened,
     detector: Box<dyn Detector>,
     store: Store,
+    learnt: Option<Learnt>,
     record: Option<BufWriter<Output>>,
     _claims: Vec<Claim>,
 }
@@ -206,7 +207,10 @@ impl Session {
         };
         let scrub_setup = (config, options.order, options.policy, coverage, pass);
         let detector = watched.detector;
-        Ok(Session { facts, subject, scrub_setup, verifier, detector, store, record, _claims: claims })
+        // A record is to be replayed from itself alone.
+        let is_recalled = !options.fresh && record.is_none() && subject.id().is_certain;
+        let learnt = is_recalled.then(|| store.load_learnt()).flatten();
+        Ok(Session { facts, subject, scrub_setup, verifier, detector, store, learnt, record, _claims: claims })
     }
 
     /// What is known before it runs.
@@ -225,6 +229,9 @@ impl Session {
         let record_head = record_head(&self.facts.id, &config, order, policy, coverage.grid());
         let order = order.order(&coverage.verified());
         let mut scrub = Scrub::new(config, order, policy.policy(), coverage, pass);
+        if let Some(learnt) = &self.learnt {
+            scrub.recall(learnt);
+        }
         let mut warden = Warden {
             subject: &*self.subject,
             store: &self.store,
@@ -388,10 +395,11 @@ impl Warden<'_> {
         let coverage = scrub.coverage().clone();
         let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass };
         self.saved_count = scrub.pass().done.count();
-        match (&mut self.saver, how) {
-            (Some(saver), _) => saver.start(saved, how),
-            (None, How::Durably) => self.note_saved(self.store.save(&saved)),
-            (None, How::InHaste) => self.note_saved(self.store.save_in_haste(&saved)),
+        let learnt = (how == How::Durably).then(|| scrub.learnt(clock::now())).filter(Learnt::is_any);
+        let job = Job { saved, learnt, how };
+        match &mut self.saver {
+            Some(saver) => saver.start(job),
+            None => self.note_saved(job.save(self.store)),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::output::{self, Existing, Output};
 use crate::owner::{self, Meddler};
 use rustix::fs::OFlags;
+use scrubjay_core::idle::{LEARNT_BYTES_MAX, Learnt};
 use scrubjay_core::saved::{Saved, SavedError};
 use scrubjay_core::units::SectorRange;
 use std::fs::{self, OpenOptions};
@@ -98,7 +99,7 @@ impl Store {
             owner::meddler(folder).map_err(fail)?.map_or(Ok(()), |meddler| Err(meddled(meddler)))?;
         }
         let store = Store::at(folder, disk, part);
-        for path in [store.path.clone(), store.beside("hasty")] {
+        for path in [store.path.clone(), store.beside("hasty"), store.beside("learnt")] {
             output::sweep(&path);
         }
         Output::create(&store.beside("probe"), Existing::Replaced).map_err(|error| fail(error.into()))?;
@@ -129,7 +130,7 @@ impl Store {
     }
 
     fn load_from(&self, path: &Path, disk: &str, sectors: u64) -> Result<Option<Saved>, StoreError> {
-        let text = match read_bounded(path) {
+        let text = match read_bounded(path, STATE_BYTES_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(StoreError::Read { path: path.into(), source }),
@@ -169,8 +170,22 @@ impl Store {
         Ok(self.written(&self.beside("hasty"), saved)?.commit_in_haste()?)
     }
 
+    /// What an earlier run has learnt, if that is there and whole. Nothing is lost where it is not.
+    pub fn load_learnt(&self) -> Option<Learnt> {
+        let text = read_bounded(&self.beside("learnt"), LEARNT_BYTES_MAX).ok()?;
+        text.parse().ok()
+    }
+
+    /// Replaces what was learnt, without waiting for the disk.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn save_learnt(&self, learnt: &Learnt) -> io::Result<()> {
+        Ok(self.written(&self.beside("learnt"), learnt)?.commit_in_haste()?)
+    }
+
     /// Complete, but not yet in its place.
-    fn written(&self, path: &Path, saved: &Saved) -> io::Result<Output> {
+    fn written(&self, path: &Path, saved: &impl ToString) -> io::Result<Output> {
         let mut output = Output::create(path, Existing::Replaced)?;
         output.write_all(saved.to_string().as_bytes())?;
         Ok(output)
@@ -200,14 +215,15 @@ impl Store {
 /// No state is longer: a million regions, each with a line of its own.
 const STATE_BYTES_MAX: usize = 128 << 20;
 
-fn read_bounded(path: &Path) -> io::Result<String> {
+/// So many bytes of a file at most, and one more if it is longer.
+fn read_bounded(path: &Path, bytes_max: usize) -> io::Result<String> {
     let mut bytes = Vec::new();
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is no file"));
     }
-    file.take(STATE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    file.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -1,7 +1,7 @@
 //! The budget's promises, on any disk and among any foreground that chance makes.
 
 use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Choice, Goal};
+use scrubjay_core::idle::{Choice, Goal, Learnt};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::server::{Request, ServiceModel};
@@ -325,4 +325,33 @@ fn seeks_and_stray_long_times_are_priced() {
         assert!(over * run.foreground.requests as f64 <= one, "{think} ms: {run:?}");
         assert!(run.scrub_bytes_per_second() >= f64::from(least) * 1e6, "{think} ms: {run:?}");
     }
+}
+
+/// After a stop the plan goes by what was learnt from the first second on, and the goal is kept, whoever has come meanwhile.
+#[test]
+fn what_was_learnt_is_used_after_a_stop() {
+    let service = Span::Exponential { mean: ms(4) };
+    let load = |think, seed| Bursts::new(1, Span::Fixed(ms(1)), think, service, Rng::new(seed));
+    let (usual, other) = (Span::Uniform(ms(250), ms(750)), Span::Exponential { mean: ms(40) });
+    let play = |mut scrub: Scrub, think, seconds, seed| {
+        let pump = Pump::new(disk(ServiceModel::default()), load(think, seed));
+        let report = pump.until(Nanos::from_secs(seconds)).run(&mut scrub).report;
+        (report, scrub.learnt(Nanos::from_secs(seconds)))
+    };
+    let (_, learnt) = play(scrub(Goal::default()), usual, 600, 1);
+    let learnt: Learnt = learnt.to_string().parse().expect("it is whole");
+    let recalling = || {
+        let mut scrub = scrub(Goal::default());
+        scrub.recall(&learnt);
+        scrub
+    };
+    let (mut fresh, mut again) = (0, 0);
+    for seed in 10..20 {
+        fresh += play(scrub(Goal::default()), usual, 20, seed).0.scrub.bytes.0;
+        again += play(recalling(), usual, 20, seed).0.scrub.bytes.0;
+        let among_others = play(recalling(), other, 300, seed).0.foreground;
+        let worst = among_others.slowdown_mean_worst.as_secs_f64() / 1e-3;
+        assert!(worst < 1.05, "seed {seed}: {worst} of the goal");
+    }
+    assert!(again as f64 > 1.5 * fresh as f64, "{again} and {fresh} bytes in the first 20 s");
 }

@@ -44,7 +44,7 @@ pub struct Scrub {
     /// Take settings from the table `scrub` of this TOML file; its keys are the options, and options given here win
     #[arg(long, value_name = "FILE", help_heading = "State and output")]
     pub config: Option<PathBuf>,
-    /// Begin a new pass, whatever was done before
+    /// Begin a new pass, whatever was done and learnt before
     #[arg(long, help_heading = "State and output")]
     pub fresh: bool,
     /// The result as one JSON object

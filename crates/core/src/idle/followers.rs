@@ -24,6 +24,9 @@ const OPEN_MAX: usize = 8;
 /// What is seen of one octave is mixed with what is seen of all, as if that had been seen in so many ends more.
 const SHRINKAGE: f64 = 3.0;
 
+/// What an earlier run has seen counts for no more ends than that.
+const RECALLED_MAX: f64 = 30.0;
+
 /// Before anything is seen, so many are imagined to come together.
 const WORST_IMAGINED: f64 = 10.0;
 /// With each interval the most who came together counts by so much less.
@@ -129,6 +132,32 @@ impl Followers {
             octave.ends *= keep;
             octave.sums.iter_mut().for_each(|sum| *sum *= keep);
         }
+    }
+
+    /// All of it but the intervals under way, as lists of numbers: by octave, and the most.
+    pub(super) fn kept(&self) -> (Vec<(usize, Vec<f64>)>, Vec<f64>) {
+        let octaves = self.octaves.iter().enumerate().filter(|(_, octave)| octave.ends > 0.0);
+        let numbers = |octave: &Octave| [octave.ends].into_iter().chain(octave.sums).collect();
+        (octaves.map(|(place, octave)| (place, numbers(octave))).collect(), self.worst.to_vec())
+    }
+
+    /// Takes note of what was kept: of few ends, for a wrong guess of who comes with the first is dear. What is not of this form
+    /// is left out.
+    pub(super) fn recall(&mut self, octaves: &[(usize, Vec<f64>)], worst: &[f64], keep: f64) {
+        let all: f64 = octaves.iter().filter_map(|(_, numbers)| numbers.first()).sum();
+        let keep = keep.min(RECALLED_MAX / all.max(1.0));
+        for (place, numbers) in octaves {
+            let Some((octave, (ends, sums))) = self.octaves.get_mut(*place).zip(numbers.split_first()) else {
+                continue;
+            };
+            let Ok(sums) = <[f64; SERVICES.len()]>::try_from(sums) else { continue };
+            for octave in [octave, &mut self.all] {
+                octave.ends += keep * ends;
+                octave.sums.iter_mut().zip(sums).for_each(|(sum, one)| *sum += keep * one);
+            }
+        }
+        // A load that sends bursts may have come since.
+        self.worst.iter_mut().zip(worst).for_each(|(known, &kept)| *known = known.max(kept));
     }
 
     /// The same for the most who came together of late, whatever the length.

@@ -21,6 +21,8 @@ const TAIL_OF: usize = 8;
 const TAIL_MAX: f64 = 32.0;
 /// A size takes too long if more than one in so many does.
 const MOST_OF: usize = 16;
+/// So many service times of a size are kept for the next run.
+const KEPT: usize = 16;
 /// What takes so many times as long as most is a stray: it says nothing about the size.
 const STRAY: f64 = 2.0;
 /// So many of them are remembered, of so many completions.
@@ -293,6 +295,25 @@ impl ServiceTimes {
             self.add(size, head, service, at);
             at += service;
         }
+    }
+
+    /// Of each size that is known, by where the head is, [`KEPT`] service times that stand for all of late, in nanoseconds.
+    pub(super) fn kept(&self) -> Vec<(DiskHead, usize, Vec<u64>)> {
+        let sides = [(DiskHead::Away, &self.away), (DiskHead::There, &self.there)];
+        let windows = sides.into_iter().flat_map(|(head, windows)| (0..).zip(windows).map(move |one| (head, one)));
+        let known = windows.filter(|(_, (_, window))| self.fresh(window).is_some());
+        let quantiles =
+            |sorted: &[u64]| (0..KEPT).map(|place| sorted[(2 * place + 1) * sorted.len() / (2 * KEPT)]).collect();
+        known.map(|(head, (step, window))| (head, step, quantiles(&window.sorted))).collect()
+    }
+
+    /// Takes note of one that was kept, as if it had been seen at `now`. There may be no such size.
+    pub(super) fn recall(&mut self, head: DiskHead, step: usize, nanos: u64, now: Nanos) {
+        let Some(window) = self.windows(head).get_mut(step) else { return };
+        window.add(nanos.clamp(SERVICE_MIN.0, SERVICE_MAX.0), now);
+        self.latest = self.latest.max(now);
+        self.completions += 1;
+        self.estimate();
     }
 
     /// No later than this a size that is known may be so no more, because that was too long ago.

@@ -1,5 +1,6 @@
 //! The foreground as the scrubber follows it: is the disk idle, since when, and whom did we delay?
 
+use super::latency::Latency;
 use crate::idle::{Observed, Slowdown};
 use crate::units::Nanos;
 use std::collections::VecDeque;
@@ -27,6 +28,7 @@ pub(super) struct Foreground {
     shadow_free: Nanos,
     /// How long foreground requests took of late, counted from the end of what they had to wait for.
     services: VecDeque<Nanos>,
+    latency: Latency,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +70,7 @@ impl Foreground {
             free: now,
             shadow_free: now,
             services: VecDeque::new(),
+            latency: Latency::default(),
         }
     }
 
@@ -180,7 +183,14 @@ impl Foreground {
         }
         self.free = self.free.max(end);
         self.shadow_free = self.shadow_free.max(arrived) + service;
-        slowdown.add_with_queue(end.since(self.shadow_free), 1);
+        let lost = end.since(self.shadow_free);
+        slowdown.add_with_queue(lost, 1);
+        self.latency.add(end.since(arrived), lost);
+    }
+
+    /// How long foreground requests took, if completions are seen.
+    pub(super) fn latency(&self) -> Option<Latency> {
+        Some(&self.latency).filter(|latency| latency.beside.moments().count > 0.0).cloned()
     }
 
     /// How long a foreground request takes by itself.

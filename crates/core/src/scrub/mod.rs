@@ -13,13 +13,15 @@ mod escalate;
 mod failures;
 mod forecast;
 mod foreground;
+mod latency;
 mod report;
 
 pub use forecast::Forecast;
+pub use latency::Latency;
 pub use report::{Activity, Report, State};
 
 use crate::coverage::Coverage;
-use crate::idle::{DiskHead, DiskView, IdlePolicy, Observed, Setting};
+use crate::idle::{DiskHead, DiskView, IdlePolicy, Learnt, Observed, Setting};
 use crate::machine::{Event, Machine, Op, OpId};
 use crate::range_set::RangeSet;
 use crate::tour::ScanOrder;
@@ -238,6 +240,18 @@ impl Scrub {
         &self.seen
     }
 
+    /// What is to be remembered of it for the next run.
+    pub fn learnt(&self, now: Nanos) -> Learnt {
+        Learnt::of(&self.seen, self.date(now))
+    }
+
+    /// Begins with what an earlier run has learnt; to be told before anything else.
+    pub fn recall(&mut self, learnt: &Learnt) {
+        let Config { started, today, .. } = self.config;
+        self.seen = learnt.recalled(started, today);
+        self.policy.learn(started, &self.seen);
+    }
+
     /// Running, or why not.
     pub fn state(&self) -> State {
         self.state
@@ -293,6 +307,7 @@ impl Scrub {
             elapsed,
             foreground_requests: self.seen.workload.requests,
             slowdown: self.seen.slowdown.clone(),
+            latency: self.foreground.latency(),
             idle: self.seen.workload.idle_total + idle_now,
             setting,
             forecast: {

@@ -2,6 +2,7 @@
 
 use crate::idle::{Setting, Slowdown};
 use crate::scrub::forecast::Forecast;
+use crate::scrub::latency::Latency;
 use crate::units::{Bytes, Nanos};
 use crate::verdict::{Cause, Unreadable};
 
@@ -61,6 +62,8 @@ pub struct Report {
     pub foreground_requests: u64,
     /// What they lost.
     pub slowdown: Slowdown,
+    /// How long they took, where completions are seen.
+    pub latency: Option<Latency>,
     /// How long the disk was free of foreground requests, as far as was seen.
     pub idle: Nanos,
     /// What the policy is set to.

@@ -87,6 +87,24 @@ impl DurationHistogram {
         self.moments.add(seconds);
     }
 
+    /// By bucket, how many durations; the empty ones left out: what [`DurationHistogram::recall`] takes.
+    pub fn kept(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let counts = self.buckets.iter().map(|bucket| bucket.count).enumerate();
+        counts.filter(|&(_, count)| count > 0.0)
+    }
+
+    /// Adds so many durations of a bucket, as if all of them lay in its middle. There may be no such bucket.
+    pub fn recall(&mut self, bucket: usize, count: f64) {
+        let seconds = if bucket > 0 { (self.edge(bucket - 1) * self.edge(bucket)).sqrt() } else { self.edge(0) / 2.0 };
+        let Some(bucket) = self.buckets.get_mut(bucket).filter(|_| count > 0.0) else { return };
+        bucket.count += count;
+        bucket.sum += count * seconds;
+        self.moments.count += count;
+        self.moments.sum += count * seconds;
+        self.moments.squares += count * seconds * seconds;
+        self.moments.max = self.moments.max.max(seconds);
+    }
+
     /// So many buckets each time the duration doubles.
     pub fn buckets_per_octave(&self) -> u32 {
         self.scale.steps_per_octave()

@@ -1,0 +1,240 @@
+//! What a run has learnt of a disk and of those who use it, for the next one: its text form, there and back. No file is
+//! touched here.
+//!
+//! ```text
+//! scrubjay learnt 1               the format's version
+//! at 1763722222                   unix seconds
+//! idle 214 33.000                 so many idle intervals of this bucket of a `DurationHistogram`
+//! followers 12 40.000 44.1 ...    of this octave of lengths so many ended; by service, how many lost by that
+//! worst 10 10 12.5 ...            the most who lost by one collision, by service
+//! service there 3 5100000 ...     of this size, by where the head is: sixteen service times of late, in nanoseconds
+//! checksum 1c291ca3               CRC-32C of all lines above
+//! ```
+//!
+//! It tells how a plan begins, and never what may be lost: each run keeps its own account. What was learnt a week ago counts
+//! half, and all of it no more than two hundred intervals do: what is seen now soon outweighs it. (With a thousand the mean so
+//! far came to 1.2 of the goal where another load had come meanwhile; with two hundred, to 1.01.)
+
+use super::{DiskHead, Observed};
+use crate::units::{Nanos, UnixSeconds};
+use scrubjay_code::crc32c;
+use std::fmt::{self, Write};
+use std::str::FromStr;
+
+const MAGIC: &str = "scrubjay learnt 1";
+/// What was learnt so long ago counts half, in seconds.
+const HALF_LIFE: f64 = 7.0 * 86_400.0;
+/// No more than so many idle intervals are remembered.
+const INTERVALS_MAX: f64 = 200.0;
+/// No count is higher, nor any number of those who queue.
+const COUNT_MAX: f64 = 1e12;
+
+/// The longest text that is one, in bytes.
+pub const BYTES_MAX: usize = 128 << 10;
+
+/// See the module's text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Learnt {
+    /// When.
+    pub at: UnixSeconds,
+    idle: Vec<(usize, f64)>,
+    followers: Vec<(usize, Vec<f64>)>,
+    worst: Vec<f64>,
+    services: Vec<(DiskHead, usize, Vec<u64>)>,
+}
+
+impl Learnt {
+    /// What `seen` tells.
+    pub fn of(seen: &Observed, at: UnixSeconds) -> Learnt {
+        let (followers, worst) = seen.workload.followers.kept();
+        Learnt { at, idle: seen.workload.idle.kept().collect(), followers, worst, services: seen.service.kept() }
+    }
+
+    /// Is there something to be remembered?
+    pub fn is_any(&self) -> bool {
+        !self.idle.is_empty() || !self.services.is_empty()
+    }
+
+    /// What is still believed of it at `now`, which is the date `today`.
+    pub fn recalled(&self, now: Nanos, today: UnixSeconds) -> Observed {
+        let mut seen = Observed::default();
+        let age = today.0.saturating_sub(self.at.0) as f64;
+        let all: f64 = self.idle.iter().map(|&(_, count)| count).sum();
+        let keep = (-age / HALF_LIFE).exp2() * (INTERVALS_MAX / all.max(INTERVALS_MAX));
+        self.idle.iter().for_each(|&(bucket, count)| seen.workload.idle.recall(bucket, keep * count));
+        seen.workload.followers.recall(&self.followers, &self.worst, keep);
+        for (head, step, nanos) in &self.services {
+            nanos.iter().for_each(|&nanos| seen.service.recall(*head, *step, nanos, now));
+        }
+        seen
+    }
+
+    fn encode(&self, text: &mut String) -> fmt::Result {
+        let joined = |numbers: &[f64]| numbers.iter().map(|one| format!(" {one:.3}")).collect::<String>();
+        writeln!(text, "{MAGIC}\nat {}", self.at.0)?;
+        for (bucket, count) in &self.idle {
+            writeln!(text, "idle {bucket} {count:.3}")?;
+        }
+        for (octave, numbers) in &self.followers {
+            writeln!(text, "followers {octave}{}", joined(numbers))?;
+        }
+        writeln!(text, "worst{}", joined(&self.worst))?;
+        for (head, step, nanos) in &self.services {
+            let nanos: String = nanos.iter().map(|one| format!(" {one}")).collect();
+            writeln!(text, "service {} {step}{nanos}", name(*head))?;
+        }
+        Ok(())
+    }
+}
+
+fn name(head: DiskHead) -> &'static str {
+    match head {
+        DiskHead::Away => "away",
+        DiskHead::There => "there",
+    }
+}
+
+impl fmt::Display for Learnt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.encode(&mut text)?;
+        writeln!(f, "{text}checksum {:08x}", crc32c(text.as_bytes()))
+    }
+}
+
+/// A text is not what a run has learnt: it is cut short, damaged, or of another version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotLearnt;
+
+impl fmt::Display for NotLearnt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cut short, damaged, or of another version")
+    }
+}
+
+impl std::error::Error for NotLearnt {}
+
+impl FromStr for Learnt {
+    type Err = NotLearnt;
+
+    fn from_str(text: &str) -> Result<Learnt, NotLearnt> {
+        parse(text).ok_or(NotLearnt)
+    }
+}
+
+fn parse(text: &str) -> Option<Learnt> {
+    let body_end = text.trim_end_matches('\n').rfind('\n')? + 1;
+    let (body, last) = text.split_at(body_end);
+    let is_whole = text.len() <= BYTES_MAX && last.trim_end() == format!("checksum {:08x}", crc32c(body.as_bytes()));
+    let mut lines = body.lines();
+    if !is_whole || lines.next() != Some(MAGIC) {
+        return None;
+    }
+    let mut learnt = Learnt { at: UnixSeconds(lines.next()?.strip_prefix("at ")?.parse().ok()?), ..Learnt::default() };
+    for line in lines {
+        let mut words = line.split(' ');
+        match words.next()? {
+            "idle" => {
+                let place = words.next()?.parse().ok()?;
+                let [count] = *numbers(words)? else { return None };
+                learnt.idle.push((place, count));
+            }
+            "followers" => learnt.followers.push((words.next()?.parse().ok()?, numbers(words)?)),
+            "worst" => learnt.worst = numbers(words)?,
+            "service" => {
+                let head = match words.next()? {
+                    "away" => DiskHead::Away,
+                    "there" => DiskHead::There,
+                    _ => return None,
+                };
+                let step = words.next()?.parse().ok()?;
+                let nanos: Option<Vec<u64>> = words.map(|word| word.parse().ok()).collect();
+                learnt.services.push((head, step, nanos?));
+            }
+            _ => return None,
+        }
+    }
+    Some(learnt)
+}
+
+fn numbers<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec<f64>> {
+    words.map(|word| word.parse().ok().filter(|one| (0.0..=COUNT_MAX).contains(one))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use crate::units::Bytes;
+
+    /// A disk with seeks of 8 ms, idle for 10 to 500 ms, then three come 20 ms apart.
+    fn seen() -> Observed {
+        let (mut seen, mut rng) = (Observed::default(), Rng::new(1));
+        let ms = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
+        for round in 0..3000u64 {
+            seen.workload.add_idle(ms(10.0 * 50f64.powf(rng.uniform())));
+            seen.workload.add_requests(1);
+            for _ in 0..2 {
+                seen.workload.add_idle(ms(20.0));
+                seen.workload.add_requests(1);
+            }
+            let (size, at) = ([Bytes::kib(64), Bytes::kib(512)][round as usize % 2], Nanos::from_millis(round));
+            let service = ms(rng.exponential(1.0) + size.as_mib_f64() * 10.0);
+            seen.service.add(size, DiskHead::There, service, at);
+            seen.service.add(size, DiskHead::Away, service + ms(8.0), at);
+        }
+        seen
+    }
+
+    #[test]
+    fn what_was_learnt_is_recalled_and_fades() {
+        let (seen, at) = (seen(), UnixSeconds(1_763_722_222));
+        let learnt = Learnt::of(&seen, at);
+        let text = learnt.to_string();
+        assert!(text.len() < BYTES_MAX / 4, "{}", text.len());
+        let read: Learnt = text.parse().unwrap();
+        assert_eq!(read.to_string(), text);
+        let now = Nanos::from_secs(5);
+        let recalled = read.recalled(now, at);
+        assert!((recalled.workload.idle.moments().count - INTERVALS_MAX).abs() < 1.0);
+        assert_eq!((recalled.workload.requests, recalled.workload.intervals), (0, 0), "no account is kept");
+        let survival = |seen: &Observed, seconds: f64| {
+            let longer = seen.workload.idle.survival().into_iter().find(|one| one.threshold >= seconds);
+            longer.unwrap().longer / seen.workload.idle.moments().count
+        };
+        for seconds in [0.015, 0.05, 0.2, 0.4] {
+            let (was, is) = (survival(&seen, seconds), survival(&recalled, seconds));
+            assert!((was - is).abs() < 0.001, "{seconds}: {was} and {is}");
+        }
+        let behind = |seen: &Observed| seen.workload.followers.behind(0.3, 0.064);
+        let (was, is) = (behind(&seen), behind(&recalled));
+        assert!(was > 1.5 && (is / was - 1.0).abs() < 0.2, "few ends are recalled: {was} and {is}");
+        for (size, head) in
+            [64, 512, 1024].into_iter().flat_map(|kib| [DiskHead::Away, DiskHead::There].map(|h| (kib, h)))
+        {
+            let of = |seen: &Observed| seen.service.of(Bytes::kib(size), head);
+            let (was, is) = (of(&seen), of(&recalled));
+            assert!((was.mean / is.mean - 1.0).abs() < 0.1 && (was.most / is.most - 1.0).abs() < 0.2, "{was:?} {is:?}");
+        }
+        let later = read.recalled(now, UnixSeconds(at.0 + 7 * 86_400)).workload.idle.moments().count;
+        assert!((later - INTERVALS_MAX / 2.0).abs() < 1.0, "{later}");
+    }
+
+    #[test]
+    fn what_is_damaged_is_not_recalled() {
+        let text = Learnt::of(&seen(), UnixSeconds(1)).to_string();
+        let sealed = |body: &str| format!("{body}checksum {:08x}\n", crc32c(body.as_bytes())).parse::<Learnt>();
+        let body = &text[..text.rfind("checksum").unwrap()];
+        assert!(sealed(body).is_ok());
+        assert_eq!(text.replacen("idle", "idlf", 1).parse::<Learnt>(), Err(NotLearnt));
+        for (was, is) in [("idle ", "idle -1 "), ("idle ", "idle 3 nan\nidle "), ("there", "where"), ("at 1", "at x")] {
+            assert!(sealed(&body.replacen(was, is, 1)).is_err(), "{is}");
+        }
+        assert!(["", "checksum 00000000", MAGIC].iter().all(|text| text.parse::<Learnt>().is_err()));
+        // What lies outside of what there is is left out.
+        let odd =
+            format!("{MAGIC}\nat 5\nidle 99999 5\nfollowers 99 1\nworst 1\nservice there 99 5 5\nservice away 0\n");
+        let recalled = sealed(&odd).unwrap().recalled(Nanos::ZERO, UnixSeconds(5));
+        assert_eq!((recalled.workload.idle.moments().count, recalled.service.completions()), (0.0, 0));
+    }
+}

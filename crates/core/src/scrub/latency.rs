@@ -1,0 +1,69 @@
+//! How long requests of the foreground take, beside the scrub and, as far as can be told, without it.
+
+use crate::stats::DurationHistogram;
+use crate::units::Nanos;
+use std::collections::VecDeque;
+
+/// The first so many requests are compared with the last.
+const COMPARED: usize = 300;
+/// Times have stretched when they are so many times as long.
+const STRETCHED: f64 = 1.25;
+
+/// From the arrival of each request to its completion.
+#[derive(Clone, Debug, Default)]
+pub struct Latency {
+    /// As it was.
+    pub beside: DurationHistogram,
+    /// Less what it lost by waiting for requests of ours, those included that we delayed: by reckoning, not by trial.
+    pub alone: DurationHistogram,
+    first: Vec<Nanos>,
+    last: VecDeque<Nanos>,
+}
+
+impl Latency {
+    /// Counts a request that took so long and lost so much of it by us.
+    pub(super) fn add(&mut self, taken: Nanos, lost: Nanos) {
+        let alone = taken.since(lost);
+        self.beside.add(taken);
+        self.alone.add(alone);
+        if self.first.len() < COMPARED {
+            self.first.push(alone);
+            return;
+        }
+        if self.last.len() == COMPARED {
+            self.last.pop_front();
+        }
+        self.last.push_back(alone);
+    }
+
+    /// The median without us at first, and of late, if it is longer by a quarter or more: the disk or the machine has become
+    /// slower, or what is asked of it has become harder.
+    pub fn stretched(&self) -> Option<[Nanos; 2]> {
+        if self.last.len() < COMPARED {
+            return None;
+        }
+        let median = |times: &mut dyn Iterator<Item = Nanos>| {
+            let mut times: Vec<Nanos> = times.collect();
+            *times.select_nth_unstable(COMPARED / 2).1
+        };
+        let [first, last] = [median(&mut self.first.iter().copied()), median(&mut self.last.iter().copied())];
+        (last.0 as f64 >= STRETCHED * first.0 as f64).then_some([first, last])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_lost_by_us_is_no_stretching() {
+        let (mut latency, ms) = (Latency::default(), Nanos::from_millis);
+        (0..600).for_each(|_| latency.add(ms(8), Nanos::ZERO));
+        (0..600).for_each(|_| latency.add(ms(13), ms(5)));
+        assert_eq!(latency.stretched(), None);
+        let [beside, alone] = [&latency.beside, &latency.alone].map(|times| times.moments().mean());
+        assert!((beside - 0.0105).abs() < 1e-9 && (alone - 0.008).abs() < 1e-9, "{beside} {alone}");
+        (0..300).for_each(|_| latency.add(ms(13), ms(1)));
+        assert_eq!(latency.stretched(), Some([ms(8), ms(12)]));
+    }
+}
