@@ -50,8 +50,6 @@ const DISKS: &[(&str, &str, &str, bool)] =
 const GOALS: &[&str] = &["0.5", "1", "3"];
 /// The goal for the maximum, in seconds: the default.
 const GOAL_MAX: f64 = 0.050;
-/// So long the scrub has the disk for itself, to see what it reads then.
-const ALONE: Duration = Duration::from_secs(4);
 /// The load alone runs for this part of the time, before and after.
 const CONTROL_SHARE: u32 = 6;
 
@@ -106,10 +104,8 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     for &(name, seek, rate, turns) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
         let disk = Disk::new(seek, rate, turns)?;
         let scrub = |goal: &[&str]| Scrub::start(&disk.device, &scratch.0, goal, options.detector.as_deref());
-        let alone = scrub(&["--policy", "none", "--request", "4MiB"])?;
-        std::thread::sleep(ALONE);
-        let alone = alone.stop()?.rate;
         let seek = seek.parse::<f64>().context("a seek in microseconds")? / 1e6;
+        let rate = rate.parse::<f64>().context("a rate in kB/s")? * 1e3;
         for load in LOADS.iter().filter(|load| load.name.contains(&options.load)) {
             let control = |seed| client::run(&disk.device, *load, options.time / CONTROL_SHARE, seed);
             let before = control(1)?;
@@ -122,7 +118,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
             let control = before.and(control(3)?);
             // Whoever reads in an idle interval begins it with a seek.
             let pauses = control.count() as f64 / f64::from(load.burst) / control.time;
-            let offered = alone * (control.idle() - pauses * seek).max(0.0);
+            let offered = rate * (control.idle() - pauses * seek).max(0.0);
             for (goal, beside, seen) in runs {
                 println!("| {name} | {} | {goal} ms {}", load.name, row(&control, &beside, &seen, offered));
             }
@@ -136,7 +132,7 @@ fn row(control: &Latencies, beside: &Latencies, scrub: &Seen, offered: f64) -> S
     let millis = |seconds: f64| seconds * 1e3;
     let chance = 2.0 * control.error().hypot(beside.error());
     format!(
-        "| {:+.2} +-{:.2} ms | {:.2} ms | {:.2} ms | {:.0} ms | {} of {} | {:.1} MB/s | {:.0} % | {:.1} % | {} |",
+        "| {:+.2} +-{:.2} ms | {:.2} ms | {:.2} ms | {:.0} ms | {} of {} | {:.1} MB/s | {} | {:.1} % | {} |",
         millis(beside.mean() - control.mean()),
         millis(chance),
         millis(scrub.mean),
@@ -145,7 +141,7 @@ fn row(control: &Latencies, beside: &Latencies, scrub: &Seen, offered: f64) -> S
         beside.above(control.but(0.01) + GOAL_MAX),
         beside.count(),
         scrub.rate / 1e6,
-        100.0 * scrub.rate / offered.max(1.0),
+        if offered > 0.0 { format!("{:.0} %", 100.0 * scrub.rate / offered) } else { "-".to_owned() },
         100.0 * scrub.processor,
         scrub.detector,
     )
