@@ -3,6 +3,7 @@
 use crate::outcome::Outcome;
 use scrubjay_core::scrub::State;
 use scrubjay_core::stats::DurationHistogram;
+use scrubjay_core::units::Nanos;
 use scrubjay_serve::volume::commands::Finding;
 use serde::Serialize;
 
@@ -65,10 +66,13 @@ struct Run {
 #[derive(Debug, Serialize)]
 struct Slowdown {
     goal_mean_seconds: Option<f64>,
+    goal_p99_seconds: Option<f64>,
     goal_max_seconds: Option<f64>,
     mean_seconds: f64,
     worst_mean_so_far_seconds: f64,
     max_seconds: f64,
+    /// How many lost more than `goal_p99_seconds`.
+    above_goal_p99: Option<u64>,
     foreground_requests: u64,
     collisions: u64,
 }
@@ -108,6 +112,7 @@ impl Target {
     fn new(outcome: &Outcome) -> Target {
         let Outcome { facts, ended, .. } = outcome;
         let report = &ended.report;
+        let p99 = facts.goal.and_then(|goal| goal.p99);
         let runs = report.unreadable.iter().map(|found| Run {
             start: found.range.start.0,
             count: found.range.count(),
@@ -128,10 +133,12 @@ impl Target {
             unreadable: runs.collect(),
             slowdown: Slowdown {
                 goal_mean_seconds: facts.goal.map(|goal| goal.mean.as_secs_f64()),
+                goal_p99_seconds: p99.map(Nanos::as_secs_f64),
                 goal_max_seconds: facts.goal.map(|goal| goal.max.as_secs_f64()),
                 mean_seconds: report.slowdown.mean_seconds(report.foreground_requests),
                 worst_mean_so_far_seconds: report.slowdown.mean_worst.as_secs_f64(),
                 max_seconds: report.slowdown.max.as_secs_f64(),
+                above_goal_p99: p99.map(|p99| report.slowdown.longer_than(p99)),
                 foreground_requests: report.foreground_requests,
                 collisions: report.slowdown.collisions,
             },

@@ -192,10 +192,16 @@ fn times(times: &DurationHistogram) -> String {
 /// Was the budget kept, among so many requests? `unseen`: so many events of the foreground were lost.
 fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, unseen: u64) -> String {
     let mean = Nanos::from_secs_f64(slowdown.mean_seconds(requests));
-    let budget = format!("the budget of {} and {}", show_time(goal.mean), show_time(goal.max));
+    let p99 = goal.p99.map_or(String::new(), |p99| format!(", {} for 99 of 100", show_time(p99)));
+    let budget = format!("the budget of {}{p99} and {}", show_time(goal.mean), show_time(goal.max));
     let is_mean_kept = mean <= goal.mean;
-    if slowdown.max <= goal.max && !is_mean_kept && requests < Goal::WARM_UP_REQUESTS {
+    let late = goal.p99.map_or(0, |p99| slowdown.longer_than(p99));
+    let is_p99_kept = late as f64 <= Goal::P99_SHARE * requests.max(Goal::WARM_UP_REQUESTS) as f64;
+    if slowdown.max <= goal.max && is_p99_kept && !is_mean_kept && requests < Goal::WARM_UP_REQUESTS {
         return format!(": fewer than the {} requests from which on {budget} is kept", Goal::WARM_UP_REQUESTS);
+    }
+    if !is_p99_kept {
+        return format!(": {budget} was NOT kept: {} of them lost more than the second", show_count(late));
     }
     if !is_mean_kept || slowdown.max > goal.max {
         return format!(": {budget} was NOT kept");
@@ -231,5 +237,10 @@ mod tests {
         assert_eq!(of(goal.form(Form::Average), 500, 400, 3, 20, 0), format!(": {budget} was kept"));
         assert!(of(goal, 50, 70, 0, 20, 0).starts_with(": fewer than the 100 requests"));
         assert!(of(goal, 50, 70, 0, 60, 0).ends_with("was NOT kept"));
+        let mut late = Slowdown::default();
+        (0..6).for_each(|_| late.add_with_queue(Nanos::from_millis(8), 1));
+        let p99 = |millis| verdict(goal.p99(Some(Nanos::from_millis(millis))), 500, &late, 0);
+        assert_eq!(p99(9), ": the budget of 1.00 ms, 9.00 ms for 99 of 100 and 50 ms was kept");
+        assert!(p99(5).ends_with("was NOT kept: 6 of them lost more than the second"), "{}", p99(5));
     }
 }

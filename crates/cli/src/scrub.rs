@@ -208,7 +208,8 @@ fn policy(settings: &Settings, block: Bytes) -> Choice {
     match settings.policy.expect(SETTLED) {
         args::Policy::Budget => {
             let (mean, max) = (settings.slowdown.expect(SETTLED), settings.max_slowdown.expect(SETTLED));
-            Choice::Budget(Goal::new(mean, max).form(settings.goal.expect(SETTLED).into()))
+            let form = settings.goal.expect(SETTLED).into();
+            Choice::Budget(Goal::new(mean, max).p99(settings.p99_slowdown).form(form))
         }
         args::Policy::Waiting => Choice::Waiting { wait: settings.wait.expect(SETTLED), size },
         args::Policy::Delay => Choice::Delay { delay: settings.delay.expect(SETTLED), size },

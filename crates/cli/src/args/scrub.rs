@@ -71,6 +71,10 @@ pub struct Settings {
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     #[serde(deserialize_with = "written::time")]
     pub max_slowdown: Option<Nanos>,
+    /// What they may lose, but for one in 100 (policy budget; without this option there is no such goal)
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
+    #[serde(deserialize_with = "written::time")]
+    pub p99_slowdown: Option<Nanos>,
     /// When the average is to be kept (policy budget) [default: strict]
     #[arg(long, value_enum, value_name = "FORM", help_heading = "When")]
     #[serde(deserialize_with = "written::name")]
@@ -125,6 +129,7 @@ impl Settings {
         Settings {
             slowdown: self.slowdown.or(others.slowdown),
             max_slowdown: self.max_slowdown.or(others.max_slowdown),
+            p99_slowdown: self.p99_slowdown.or(others.p99_slowdown),
             goal: self.goal.or(others.goal),
             policy: self.policy.or(others.policy),
             wait: self.wait.or(others.wait),
@@ -139,11 +144,13 @@ impl Settings {
         }
     }
 
-    /// What is given nowhere. The state folder and the detector depend on the machine.
+    /// What is given nowhere. The state folder and the detector depend on the machine, and without `p99_slowdown` there is no
+    /// such goal.
     pub fn defaults() -> Settings {
         Settings {
             slowdown: Some(Nanos::from_millis(1)),
             max_slowdown: Some(Nanos::from_millis(50)),
+            p99_slowdown: None,
             goal: Some(GoalForm::Strict),
             policy: Some(Policy::Budget),
             wait: Some(Nanos::from_millis(100)),

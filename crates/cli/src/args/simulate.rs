@@ -60,6 +60,9 @@ pub struct SimulateScrub {
     /// What any one of them may lose (budget)
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = quantity::time, help_heading = "When")]
     pub max_slowdown: Nanos,
+    /// What they may lose, but for one in 100 (budget)
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
+    pub p99_slowdown: Option<Nanos>,
     /// When the average is to be kept (budget)
     #[arg(long, value_enum, value_name = "FORM", default_value = "strict", help_heading = "When")]
     pub goal: GoalForm,

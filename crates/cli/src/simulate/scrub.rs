@@ -26,14 +26,14 @@ const PERCENTILE: f64 = 80.0;
 /// Simulates.
 pub fn run(args: &SimulateScrub) -> Result<Exit> {
     let loads = load::load(&args.traces, &args.disk, hold(args.policy))?;
-    let outcomes = crew::share(&loads, |load| play(args, load, args.disk.disk));
+    let played = crew::share(&loads, |load| play(args, load, args.disk.disk));
     let mut out = io::stdout().lock();
-    for (load, outcome) in loads.iter().zip(&outcomes) {
+    for (load, played) in loads.iter().zip(&played) {
         let printed = if args.json {
-            let document = serde_json::to_string(&Document::new(load, args, outcome)).context("the result as JSON")?;
+            let document = serde_json::to_string(&Document::new(load, args, played)).context("the result as JSON")?;
             writeln!(out, "{document}")
         } else {
-            print(&mut out, load, args, outcome)
+            print(&mut out, load, args, played)
         };
         printed.context("cannot write the result to standard output")?;
     }
@@ -46,8 +46,25 @@ fn hold(policy: Name) -> Hold {
     if matches!(policy, Name::Delay | Name::None) { Hold::Requests } else { Hold::Periods }
 }
 
-/// Plays the policy against one load. All but the shipped ones settle an idle interval when it begins.
-fn play(args: &SimulateScrub, load: &Load, disk: ServiceModel) -> Outcome {
+/// What a policy came to.
+struct Played {
+    outcome: Outcome,
+    /// How many lost more than all but one in a hundred were to; `None` without such a goal.
+    above_p99: Option<u64>,
+}
+
+/// Plays the policy against one load.
+fn play(args: &SimulateScrub, load: &Load, disk: ServiceModel) -> Played {
+    if args.policy != Name::Budget {
+        return Played { outcome: play_fixed(args, load, disk), above_p99: None };
+    }
+    let goal = Goal::new(args.slowdown, args.max_slowdown).p99(args.p99_slowdown).form(args.goal.into());
+    let learned = exact::learner(&load.periods, disk, &mut Budget::new(goal));
+    Played { outcome: learned.outcome, above_p99: goal.p99.map(|p99| learned.slowdown.longer_than(p99)) }
+}
+
+/// One that does not learn. All but the shipped ones settle an idle interval when it begins.
+fn play_fixed(args: &SimulateScrub, load: &Load, disk: ServiceModel) -> Outcome {
     let (wait, size, max) = (args.wait, size(args), args.max_request);
     let growing = |plus| Growth::By { factor: args.factor, plus, max };
     let adaptive = |growth| Box::new(Adaptive { pattern: Pattern { wait, first: size, growth } });
@@ -67,10 +84,7 @@ fn play(args: &SimulateScrub, load: &Load, disk: ServiceModel) -> Outcome {
             return exact::simulate(&load.periods, disk, &mut oracle);
         }
         Name::Lossless => return exact::simulate(&load.periods, disk, &mut Lossless { wait, size }),
-        Name::Budget => {
-            let goal = Goal::new(args.slowdown, args.max_slowdown).form(args.goal.into());
-            return exact::learner(&load.periods, disk, &mut Budget::new(goal)).outcome;
-        }
+        Name::Budget => unreachable!("it learns"),
         Name::Delay => return shipped(Choice::Delay { delay: args.delay, size }),
         Name::None => return shipped(Choice::None { size }),
     };
@@ -141,13 +155,11 @@ fn parameters(args: &SimulateScrub) -> Vec<Parameter> {
         Name::ArWaiting => vec![wait, cutoff, request],
         Name::Oracle => vec![Parameter::Number("share", args.share), request],
         Name::Budget => {
-            let times = [("slowdown", args.slowdown), ("max_slowdown", args.max_slowdown)];
+            let times = [("slowdown", Some(args.slowdown)), ("max_slowdown", Some(args.max_slowdown))];
             let name = args.goal.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
-            times
-                .map(|(name, time)| Parameter::Time(name, time))
-                .into_iter()
-                .chain([Parameter::Name("goal", name)])
-                .collect()
+            let times = times.into_iter().chain([("p99_slowdown", args.p99_slowdown)]);
+            let times = times.filter_map(|(name, time)| Some(Parameter::Time(name, time?)));
+            times.chain([Parameter::Name("goal", name)]).collect()
         }
         Name::Delay => vec![Parameter::Time("delay", args.delay), request],
         Name::None => vec![request],
@@ -169,10 +181,13 @@ struct Document<'a> {
     ground: Ground,
     #[serde(flatten)]
     tally: Tally,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    above_goal_p99: Option<u64>,
 }
 
 impl Document<'_> {
-    fn new<'a>(load: &'a Load, args: &SimulateScrub, outcome: &Outcome) -> Document<'a> {
+    fn new<'a>(load: &'a Load, args: &SimulateScrub, played: &Played) -> Document<'a> {
+        let Played { outcome, above_p99 } = played;
         Document {
             schema: 1,
             trace: &load.name,
@@ -180,17 +195,23 @@ impl Document<'_> {
             parameters: parameters(args).into_iter().map(Parameter::json).collect(),
             ground: Ground::from(outcome),
             tally: Tally::from(outcome),
+            above_goal_p99: *above_p99,
         }
     }
 }
 
-fn print(out: &mut impl Write, load: &Load, args: &SimulateScrub, outcome: &Outcome) -> io::Result<()> {
+fn print(out: &mut impl Write, load: &Load, args: &SimulateScrub, played: &Played) -> io::Result<()> {
+    let Played { outcome, above_p99 } = played;
     let parameters: Vec<String> = parameters(args).into_iter().map(Parameter::text).collect();
     writeln!(out, "{}: {}", shown(&load.name), tally::ground(outcome))?;
     writeln!(out, "  {}: {}", policy_name(args), parameters.join(", "))?;
     let (read, used) = (Bytes(outcome.scrub_bytes), percent(outcome.used_ratio()));
     writeln!(out, "  reads      {} ({read}), in {used} of the idle time", rate(outcome.bytes_per_second()))?;
     let (mean, max) = (show_time(tally::slowdown_mean(outcome)), show_time(outcome.slowdown_max));
-    writeln!(out, "  slowdown   {mean} on average, {max} at most")?;
+    let late = above_p99.map_or(String::new(), |late| {
+        let share = percent(late as f64 / outcome.requests.max(1) as f64);
+        format!(", more than {} for {share}", show_time(args.p99_slowdown.unwrap_or_default()))
+    });
+    writeln!(out, "  slowdown   {mean} on average{late}, {max} at most")?;
     writeln!(out, "  collisions in {} of the idle intervals", percent(outcome.collision_rate()))
 }

@@ -21,6 +21,8 @@ pub struct Slowdown {
     pub collisions: u64,
     /// Their delays by length.
     pub histogram: DurationHistogram,
+    /// The delays of all requests that were delayed, those queued behind included; empty where completions are not seen.
+    pub queue_histogram: DurationHistogram,
     /// The greatest that the mean so far ever was, from the [`Slowdown::WARM_UP_REQUESTS`]th request on.
     pub mean_worst: Nanos,
 }
@@ -42,6 +44,9 @@ impl Slowdown {
         self.queue_total += Nanos(delay.0 * u64::from(count));
         self.max = self.max.max(delay);
         self.is_queue_seen = true;
+        if delay > Nanos::ZERO && count > 0 {
+            self.queue_histogram.add_times(delay, count);
+        }
     }
 
     /// What the foreground lost in all: with the queue where that is seen. Budgets are held to this.
@@ -49,9 +54,15 @@ impl Slowdown {
         if self.is_queue_seen { self.queue_total } else { self.total }
     }
 
-    /// How many arrived while one of ours was at the disk and lost more than `max` seconds, to a bucket of the histogram.
-    pub(super) fn longer_than(&self, max: f64) -> f64 {
-        self.histogram.buckets().filter(|&(upper, _)| upper > max).map(|(_, count)| count).sum()
+    /// How many lost more than this, with the queue where that is seen. Those are counted too that lost less by no more than a
+    /// bucket of the histogram is wide (4.4 %).
+    pub fn longer_than(&self, most: Nanos) -> u64 {
+        above(if self.is_queue_seen { &self.queue_histogram } else { &self.histogram }, most)
+    }
+
+    /// Of those who arrived while one of ours was at the disk, likewise.
+    pub(super) fn met_longer_than(&self, most: Nanos) -> u64 {
+        above(&self.histogram, most)
     }
 
     /// Takes note of the mean so far, of so many requests.
@@ -65,4 +76,9 @@ impl Slowdown {
     pub fn mean_seconds(&self, requests: u64) -> f64 {
         if requests == 0 { 0.0 } else { self.lost().as_secs_f64() / requests as f64 }
     }
+}
+
+fn above(delays: &DurationHistogram, most: Nanos) -> u64 {
+    let longer = delays.buckets().filter(|&(upper, _)| upper > most.as_secs_f64());
+    longer.map(|(_, count)| count).sum::<f64>() as u64
 }

@@ -80,11 +80,16 @@ impl DurationHistogram {
 
     /// Adds one duration.
     pub fn add(&mut self, span: Nanos) {
-        let seconds = span.as_secs_f64();
+        self.add_times(span, 1);
+    }
+
+    /// Adds the same duration `times` times, once at least.
+    pub fn add_times(&mut self, span: Nanos, times: u32) {
+        let (seconds, times) = (span.as_secs_f64(), f64::from(times));
         let bucket = self.bucket_of(span);
-        self.buckets[bucket].count += 1.0;
-        self.buckets[bucket].sum += seconds;
-        self.moments.add(seconds);
+        self.buckets[bucket].count += times;
+        self.buckets[bucket].sum += times * seconds;
+        self.moments.add_times(seconds, times);
     }
 
     /// By bucket, how many durations; the empty ones left out: what [`DurationHistogram::recall`] takes.

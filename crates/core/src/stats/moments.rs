@@ -17,9 +17,15 @@ impl Moments {
     /// Adds one duration.
     #[inline]
     pub fn add(&mut self, seconds: f64) {
-        self.count += 1.0;
-        self.sum += seconds;
-        self.squares += seconds * seconds;
+        self.add_times(seconds, 1.0);
+    }
+
+    /// Adds the same duration `times` times, once at least.
+    #[inline]
+    pub fn add_times(&mut self, seconds: f64, times: f64) {
+        self.count += times;
+        self.sum += times * seconds;
+        self.squares += times * seconds * seconds;
         self.max = self.max.max(seconds);
     }
 

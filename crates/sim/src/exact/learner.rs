@@ -8,12 +8,14 @@ use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
 /// What a policy that learned came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Learned {
     /// In all.
     pub outcome: Outcome,
     /// The greatest that the mean slowdown of all requests so far was, from the 300th request on.
     pub slowdown_so_far: Nanos,
+    /// How much how many of them lost.
+    pub slowdown: Slowdown,
 }
 
 /// Plays a policy that sends in idle intervals only, one request at a time; `disk` says how long a request of ours takes.
@@ -33,7 +35,7 @@ pub fn learner(periods: &Periods, disk: ServiceModel, policy: &mut dyn IdlePolic
         alone = arrival + Nanos(each * u64::from(period.requests));
         player.served(alone + delay, delay, period.requests, u32::from(is_noted));
     }
-    Learned { outcome: player.outcome, slowdown_so_far: player.slowdown_so_far }
+    Learned { outcome: player.outcome, slowdown_so_far: player.slowdown_so_far, slowdown: player.seen.slowdown }
 }
 
 struct Learner<'a> {

@@ -9,6 +9,8 @@ pub struct Goal {
     pub mean: Nanos,
     /// Each of them.
     pub max: Nanos,
+    /// If given: all but one in a hundred of them.
+    pub p99: Option<Nanos>,
     /// Of the mean: when it is to be kept.
     pub form: Form,
 }
@@ -30,9 +32,17 @@ impl Goal {
     /// nothing could be sent until the first few have paid for it.
     pub const WARM_UP_REQUESTS: u64 = 100;
 
+    /// Of the requests so far, so many may lose more than `p99`.
+    pub const P99_SHARE: f64 = 0.01;
+
     /// To be kept at every moment.
     pub const fn new(mean: Nanos, max: Nanos) -> Goal {
-        Goal { mean, max, form: Form::Strict }
+        Goal { mean, max, p99: None, form: Form::Strict }
+    }
+
+    /// The same, and no more than one in a hundred is to lose more than this.
+    pub const fn p99(self, p99: Option<Nanos>) -> Goal {
+        Goal { p99, ..self }
     }
 
     /// The same, kept in another form.

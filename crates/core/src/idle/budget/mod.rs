@@ -21,6 +21,9 @@
 //! have no memory there is nothing to tell ages apart, and what comes out is that a share of them is used (Mi et al., TOS
 //! 5(2): wait only if idle times vary).
 //!
+//! The goal of the 99th percentile is a fence alone: a request that takes longer than that is sent only where, with all who
+//! are likely to meet it, no more than one in a hundred will have lost so much. What is sent else is shorter.
+//!
 //! The max goal is a price and a fence. Of the requests of some size so many take longer than any of the foreground may lose,
 //! be it by the size or by chance (a disk that tries again); whoever meets one of those in its first moments loses too much.
 //! How likely that is at each age is known, and what it counts for in the plan makes it happen to one request in ten thousand.
@@ -102,6 +105,8 @@ pub struct Budget {
     intervals: u64,
     /// What had been lost when it was looked at last.
     lost: Nanos,
+    /// And how many had lost more than all but one in a hundred may.
+    late: u64,
     calibration: Calibration,
     phases: Phases,
     price: Price,
@@ -115,7 +120,7 @@ impl Budget {
         let schedule =
             Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new(), 0.0, Level::default(), |_, _| 1.0);
         let (account, calibration) = (Account::new(goal.mean, goal.form), Calibration::default());
-        let (solved_at, spend_at, lost, price) = ([0; 3], 0, Nanos::ZERO, Price::default());
+        let (solved_at, spend_at, lost, late, price) = ([0; 3], 0, Nanos::ZERO, 0, Price::default());
         let (idle, intervals) = (0.0, 0);
         let mut budget = Budget {
             goal,
@@ -126,6 +131,7 @@ impl Budget {
             spend_at,
             intervals,
             lost,
+            late,
             calibration,
             phases: Phases::default(),
             price,
@@ -167,10 +173,23 @@ impl Budget {
             .max(all(followers.worst(service)).min(RESERVE_SHARE * self.account.earned()))
     }
 
+    /// May a request be sent that can cost so much, seconds in all, without more than one in a hundred losing too much? None of
+    /// a size that takes no longer than that; else as many as lose all of it if that makes up the cost.
+    fn keeps_p99(&self, size: Bytes, head: DiskHead, cost: f64, seen: &Observed) -> bool {
+        let Some(p99) = self.goal.p99.map(Nanos::as_secs_f64) else { return true };
+        let service = seen.service.high(size, head);
+        let long = if service > p99 { 1.0 } else { seen.service.over(size, head, p99).share };
+        let requests = seen.workload.requests.max(Goal::WARM_UP_REQUESTS) as f64;
+        self.late as f64 + long * cost / service <= Goal::P99_SHARE * requests
+    }
+
     /// The largest size up to `size` that the account can pay for.
     fn affordable(&self, size: Bytes, view: &DiskView, age: f64, seen: &Observed) -> Option<Bytes> {
         let smaller = SIZES.into_iter().rev().filter(|&one| one <= size);
-        smaller.into_iter().find(|&one| self.account.allows(view.now, self.cost(one, view.head, age, seen)))
+        smaller.into_iter().find(|&one| {
+            let cost = self.cost(one, view.head, age, seen);
+            self.account.allows(view.now, cost) && self.keeps_p99(one, view.head, cost, seen)
+        })
     }
 
     /// This disk cannot keep the max goal at any size. The smallest must be tried now and then, or it would never be known
@@ -239,7 +258,7 @@ impl Budget {
         self.idle = seen.workload.idle.moments().sum;
         let behind = |age, service| seen.workload.followers.behind(age, service);
         // The dearer, the more have lost so much already.
-        let broken = seen.slowdown.longer_than(self.goal.max.as_secs_f64());
+        let broken = seen.slowdown.met_longer_than(self.goal.max) as f64;
         let broken = broken / (1.0 + BROKEN_SHARE * seen.workload.requests as f64);
         let each = self.goal.mean.as_secs_f64() / BROKEN_SHARE * (1.0 + broken);
         let ages = Ages::new(&seen.workload.idle);
@@ -362,6 +381,9 @@ impl IdlePolicy for Budget {
         self.account.update(at, workload.requests, workload.idle_total, slowdown.lost());
         let is_lost = slowdown.lost() > self.lost;
         self.lost = slowdown.lost();
+        if let Some(p99) = self.goal.p99.filter(|_| is_lost) {
+            self.late = slowdown.longer_than(p99);
+        }
         if seen.workload.intervals > self.intervals {
             // The one that ended has the number of those before it.
             let foreseen = self.schedule.rest(workload.idle_last.as_secs_f64(), self.intervals);
