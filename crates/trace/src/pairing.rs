@@ -15,11 +15,12 @@ const QUEUED_MAX: usize = 1 << 16;
 /// arrival stay so, and nobody has to sort. A record whose completion does not come (lost by the tracer, or after the
 /// end of the trace) comes out without a response as soon as 65,536 more were queued, or at the end.
 ///
-/// The kernel does not complete what was queued, but requests made from it. A completion is taken
+/// The kernel does not complete what was queued, but requests made from it. Where the trace tells that one was merged with
+/// another, the two come out as one, with the arrival of the first: the disk positions once for both. A completion is taken
 ///
 /// 1. for the oldest request of its device and kind with exactly its range; if there is none,
-/// 2. for all that lie in its range side by side (several were merged into one: of two for the same bytes, each has a
-///    completion of its own); and what then remains of its range,
+/// 2. for all that lie in its range side by side (several were merged into one, and the trace does not tell: of two for the
+///    same bytes, each has a completion of its own); and what then remains of its range,
 /// 3. for those that reach beyond it (one was split into several, or completed piece by piece): they are complete with
 ///    the last of their bytes.
 ///
@@ -29,6 +30,7 @@ const QUEUED_MAX: usize = 1 << 16;
 /// ```text
 /// let mut pairing = Pairing::default();
 /// pairing.queued(record, &mut intake.records);                          // Q
+/// pairing.merged(device, kind, offset, length, Side::Behind);                 // M
 /// pairing.completed(device, kind, offset, length, now, &mut intake.records);  // C
 /// pairing.drain(&mut intake.records);                                   // the end
 /// ```
@@ -46,8 +48,27 @@ struct Slot {
     record: Record,
     /// So many of its bytes are not yet completed.
     left: u64,
+    stage: Stage,
+}
+
+/// What a request waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Its completion.
+    Completion,
     /// It is complete, and only waits for those before it.
-    is_settled: bool,
+    Turn,
+    /// Nothing: it is part of one before it.
+    Nothing,
+}
+
+/// On which side of another a request was merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// It begins where the other ended.
+    Behind,
+    /// It ends where the other began.
+    Before,
 }
 
 /// The requests of one device and kind that wait.
@@ -75,7 +96,33 @@ impl Pairing {
         let number = self.first + self.queue.len() as u64;
         let lane = self.lanes.entry((record.device, record.kind)).or_default();
         lane.insert(record.offset.0, number, record.length.0);
-        self.queue.push_back(Slot { record, left: record.length.0, is_settled: false });
+        self.queue.push_back(Slot { record, left: record.length.0, stage: Stage::Completion });
+    }
+
+    /// The request last queued with this range was merged with one that waits on that side. Where there are no such two, nothing
+    /// happens: the trace has lost what came before.
+    pub fn merged(&mut self, device: DeviceId, kind: Kind, offset: Bytes, length: Bytes, side: Side) {
+        let Some((one, other)) = self.lanes.get(&(device, kind)).and_then(|lane| lane.pair(offset.0, length.0, side))
+        else {
+            return;
+        };
+        let place = |number: u64| (number - self.first) as usize;
+        let (keeps, goes) = (place(one.min(other)), place(one.max(other)));
+        let [kept, gone] = [keeps, goes].map(|place| self.queue[place].record);
+        // What was completed in part is not merged any more.
+        let is_whole = |place: usize| self.queue[place].left == self.queue[place].record.length.0;
+        let Some(length) = kept.length.0.checked_add(gone.length.0).filter(|_| is_whole(keeps) && is_whole(goes))
+        else {
+            return;
+        };
+        self.forget((device, kind), (gone.offset.0, one.max(other)));
+        self.queue[goes].stage = Stage::Nothing;
+        self.forget((device, kind), (kept.offset.0, one.min(other)));
+        let slot = &mut self.queue[keeps];
+        slot.record.offset = kept.offset.min(gone.offset);
+        (slot.record.length, slot.left) = (Bytes(length), length);
+        let (start, lane) = (slot.record.offset.0, self.lanes.entry((device, kind)).or_default());
+        lane.insert(start, one.min(other), length);
     }
 
     /// The bytes from `offset` on were completed at `time`, on the clock of the arrivals. A completion without bytes
@@ -100,7 +147,8 @@ impl Pairing {
 
     /// The trace has ended: everything comes out. The pairing is then as new.
     pub fn drain(&mut self, out: &mut Vec<Record>) {
-        out.extend(self.queue.drain(..).map(|slot| slot.record));
+        let own = self.queue.drain(..).filter(|slot| slot.stage != Stage::Nothing);
+        out.extend(own.map(|slot| slot.record));
         self.lanes.clear();
         self.first = 0;
     }
@@ -111,7 +159,7 @@ impl Pairing {
         slot.left = slot.left.saturating_sub(bytes);
         if slot.left == 0 {
             slot.record.response = Some(time.since(slot.record.arrival));
-            slot.is_settled = true;
+            slot.stage = Stage::Turn;
             self.forget(lane, key);
         }
     }
@@ -121,7 +169,7 @@ impl Pairing {
         let Some(slot) = self.queue.front_mut() else {
             return;
         };
-        slot.is_settled = true;
+        slot.stage = Stage::Turn;
         let record = slot.record;
         self.forget((record.device, record.kind), (record.offset.0, self.first));
     }
@@ -136,8 +184,9 @@ impl Pairing {
     }
 
     fn emit_settled(&mut self, out: &mut Vec<Record>) {
-        while self.queue.front().is_some_and(|slot| slot.is_settled) {
-            out.extend(self.queue.pop_front().map(|slot| slot.record));
+        while self.queue.front().is_some_and(|slot| slot.stage != Stage::Completion) {
+            let own = self.queue.pop_front().filter(|slot| slot.stage == Stage::Turn);
+            out.extend(own.map(|slot| slot.record));
             self.first += 1;
         }
     }
@@ -151,6 +200,27 @@ impl Lane {
 
     fn remove(&mut self, key: (u64, u64)) {
         self.waiting.remove(&key);
+    }
+
+    /// The numbers of the last request of this range, and of the last that it adjoins on that side.
+    fn pair(&self, start: u64, length: u64, side: Side) -> Option<(u64, u64)> {
+        let mut same = self.waiting.range((start, 0)..=(start, u64::MAX)).rev();
+        let (&(_, number), _) = same.find(|&(_, &its_length)| its_length == length && length > 0)?;
+        let adjoins = |(&(its_start, its_number), &its_length): (&(u64, u64), &u64)| {
+            (its_start.checked_add(its_length) == Some(start) && its_length > 0).then_some(its_number)
+        };
+        let other = match side {
+            Side::Behind => {
+                let near = self.waiting.range((start.saturating_sub(self.longest), 0)..(start, 0));
+                near.filter_map(adjoins).max()?
+            }
+            Side::Before => {
+                let end = start.checked_add(length)?;
+                let (&(_, its_number), _) = self.waiting.range((end, 0)..=(end, u64::MAX)).next_back()?;
+                its_number
+            }
+        };
+        Some((number, other))
     }
 
     /// Which requests a completion of this range is for, and how many bytes of each.
@@ -228,6 +298,34 @@ mod tests {
     }
 
     #[test]
+    fn what_the_trace_says_was_merged_is_one_request() {
+        let (mut pairing, mut out) = (Pairing::default(), Vec::new());
+        // The second behind the first; the fourth before the third, and then all of it behind the two; the fifth adjoins nothing.
+        for (time, (offset, merged)) in
+            [(0, None), (8, Some(Side::Behind)), (24, None), (16, Some(Side::Before)), (80, Some(Side::Behind))]
+                .into_iter()
+                .enumerate()
+        {
+            pairing.queued(request(time as u64, offset, 8), &mut out);
+            if let Some(side) = merged {
+                pairing.merged(DEVICE, Kind::Read, Bytes(offset), Bytes(8), side);
+            }
+        }
+        pairing.merged(DEVICE, Kind::Read, Bytes(16), Bytes(16), Side::Behind);
+        pairing.completed(DEVICE, Kind::Read, Bytes(80), Bytes(8), Nanos(50), &mut out);
+        assert!(out.is_empty(), "the first still waits");
+        pairing.completed(DEVICE, Kind::Read, Bytes(0), Bytes(16), Nanos(60), &mut out);
+        pairing.completed(DEVICE, Kind::Read, Bytes(16), Bytes(16), Nanos(70), &mut out);
+        let seen: Vec<_> = out.iter().map(|one| (one.arrival.0, one.offset.0, one.length.0, one.response)).collect();
+        assert_eq!(seen, [(0, 0, 32, Some(Nanos(70))), (4, 80, 8, Some(Nanos(46)))]);
+        pairing.queued(request(80, 0, 8), &mut out);
+        pairing.merged(DeviceId(0), Kind::Read, Bytes(0), Bytes(8), Side::Behind);
+        pairing.merged(DEVICE, Kind::Read, Bytes(64), Bytes(8), Side::Before);
+        pairing.drain(&mut out);
+        assert_eq!(out.len(), 3, "what was never queued merges nothing");
+    }
+
+    #[test]
     fn the_same_bytes_twice_are_completed_twice() {
         assert_eq!(responses(&[(0, 8), (0, 8), (0, 8)], &[(0, 8), (0, 8)]), [100, 100, -1]);
     }
@@ -281,28 +379,33 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the events, each request comes out once, in order, and nothing panics at the ends of the world.
+        /// Whatever the events, all that was queued comes out once, in order, and nothing panics at the ends of the world.
         #[test]
         fn every_request_comes_out_once(
-            events in proptest::collection::vec((any::<bool>(), 0u64..40, 0u64..20, any::<bool>()), 0..300),
+            events in proptest::collection::vec((0u8..8, 0u64..40, 0u64..20, any::<bool>()), 0..300),
             queued_max in 1usize..20,
         ) {
             let (mut pairing, mut out) = (Pairing { queued_max, ..Pairing::default() }, Vec::new());
-            let mut queued = 0;
-            for (time, &(is_queued, offset, length, is_far)) in events.iter().enumerate() {
+            let (mut queued, mut bytes) = (0, 0);
+            for (time, &(what, offset, length, is_far)) in events.iter().enumerate() {
                 let (offset, time) = (if is_far { u64::MAX - offset } else { offset }, time as u64);
-                if is_queued {
-                    queued += 1;
-                    pairing.queued(request(time, offset, length), &mut out);
-                } else {
-                    pairing.completed(DEVICE, Kind::Read, Bytes(offset), Bytes(length), Nanos(time), &mut out);
+                match what {
+                    0..4 => {
+                        queued += 1;
+                        bytes += length;
+                        pairing.queued(request(time, offset, length), &mut out);
+                    }
+                    4 => pairing.merged(DEVICE, Kind::Read, Bytes(offset), Bytes(length), Side::Behind),
+                    5 => pairing.merged(DEVICE, Kind::Read, Bytes(offset), Bytes(length), Side::Before),
+                    _ => pairing.completed(DEVICE, Kind::Read, Bytes(offset), Bytes(length), Nanos(time), &mut out),
                 }
                 prop_assert!(pairing.queue.len() <= queued_max);
                 let waiting: usize = pairing.lanes.values().map(|lane| lane.waiting.len()).sum();
                 prop_assert!(waiting <= pairing.queue.len());
             }
             pairing.drain(&mut out);
-            prop_assert_eq!(out.len(), queued);
+            prop_assert!(out.len() <= queued);
+            prop_assert_eq!(out.iter().map(|record| record.length.0).sum::<u64>(), bytes);
             prop_assert!(out.is_sorted_by_key(|record| record.arrival));
         }
 

@@ -7,14 +7,15 @@
 //! ```
 //!
 //! A request arrives when it is queued (Q); its response is the time to the completion (C) of the same device, kind and
-//! sectors. Other actions are skipped, and so is the summary at the end. Sectors have 512 bytes.
+//! sectors. One that was merged with another (M behind it, F before it) is part of that. Other actions are skipped, and so is
+//! the summary at the end. Sectors have 512 bytes.
 //!
 //! Source: `process_default` in blktrace's `blkparse_fmt.c`; RWBS: `blk_fill_rwbs` in Linux's `kernel/trace/blktrace.c`.
 
 use crate::columns::number;
 use crate::fields::{sectors, time, words};
 use crate::intake::{Devices, Intake};
-use crate::pairing::Pairing;
+use crate::pairing::{Pairing, Side};
 use crate::reader::{Reader, Sink, Stream, Writer};
 use crate::record::{DeviceId, Kind, Record};
 use crate::text::{Line, TextFormat, TextReader};
@@ -118,15 +119,19 @@ struct Blkparse {
 impl Blkparse {
     fn event(&mut self, line: &[u8], devices: &mut Devices) -> Result<(), &'static str> {
         let event = Event::parse(line)?;
-        let (Some(kind), Some((offset, length)), b"Q" | b"C") = (event.kind(), event.range, event.action) else {
+        let (Some(kind), Some((offset, length)), b"Q" | b"M" | b"F" | b"C") = (event.kind(), event.range, event.action)
+        else {
             return Ok(());
         };
         let device = devices.id(event.device).ok_or("too many devices")?;
-        if event.action == b"C" {
-            self.pairing.completed(device, kind, offset, length, event.at, &mut self.paired);
-        } else {
-            let record = Record { arrival: event.at, response: None, offset, length, device, kind };
-            self.pairing.queued(record, &mut self.paired);
+        match event.action {
+            b"M" => self.pairing.merged(device, kind, offset, length, Side::Behind),
+            b"F" => self.pairing.merged(device, kind, offset, length, Side::Before),
+            b"C" => self.pairing.completed(device, kind, offset, length, event.at, &mut self.paired),
+            _ => {
+                let record = Record { arrival: event.at, response: None, offset, length, device, kind };
+                self.pairing.queued(record, &mut self.paired);
+            }
         }
         Ok(())
     }
@@ -295,6 +300,25 @@ Input file s.blktrace.1 added
         assert_eq!((second.kind, second.response), (Kind::Flush, Some(Nanos(1_000))));
         assert_eq!((third.kind, third.response), (Kind::Write, Some(Nanos(60_900))), "FUA is a write");
         assert_eq!((fourth.kind, fourth.response, fourth.length), (Kind::Discard, None, Bytes(1024 * 512)));
+    }
+
+    #[test]
+    fn what_was_merged_is_one_request() {
+        let event = |at: u64, action: &str, range: &str| format!("8,0 1 1 0.{at:09} 7 {action} R {range} [dd]\n");
+        let lines = [
+            event(0, "Q", "64 + 8"),
+            event(10, "G", "64 + 8"),
+            event(20, "Q", "72 + 8"),
+            event(21, "M", "72 + 8"),
+            event(30, "Q", "56 + 8"),
+            event(31, "F", "56 + 8"),
+            event(40, "D", "56 + 24"),
+            event(90, "C", "56 + 24"),
+        ];
+        let intake = read(open, lines.concat()).unwrap();
+        let [one] = intake.records[..] else { panic!("{:?}", intake.records) };
+        assert_eq!((one.arrival, one.response), (Nanos(0), Some(Nanos(90))));
+        assert_eq!((one.offset, one.length), (Bytes(56 * 512), Bytes(24 * 512)));
     }
 
     #[test]

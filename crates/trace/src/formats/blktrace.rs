@@ -2,8 +2,9 @@
 //!
 //! Each event is the kernel's `struct blk_io_trace` of 48 bytes (`include/uapi/linux/blktrace_api.h`) and the bytes of
 //! its own that it announces. The files are merged by time. A request arrives when it is queued (Q) and responds when
-//! it is completed (C); [`Pairing`] tells which completion is whose when requests were merged (M), split (X) or put
-//! back (requeued): those events themselves, and all others, are skipped. A device is named `major,minor`.
+//! it is completed (C); one that was merged with another (M behind it, F before it) is part of that. [`Pairing`] tells which
+//! completion is whose when requests were split (X) or put back (requeued): those events themselves, and all others, are
+//! skipped. A device is named `major,minor`.
 //!
 //! Times count from the start of the trace, as `blkparse` shows them: the clock is that of the traced host since it
 //! was booted, and the first request is at zero.
@@ -11,7 +12,7 @@
 use crate::binary::BinarySource;
 use crate::error::TraceError;
 use crate::intake::Intake;
-use crate::pairing::Pairing;
+use crate::pairing::{Pairing, Side};
 use crate::reader::{Reader, Stream};
 use crate::record::{DeviceId, Kind, Record};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
@@ -31,6 +32,10 @@ const BATCH: usize = 16_384;
 const ACTION_MASK: u32 = 0xff;
 /// `__BLK_TA_QUEUE`.
 const QUEUE: u32 = 1;
+/// `__BLK_TA_BACKMERGE`.
+const BACK_MERGE: u32 = 2;
+/// `__BLK_TA_FRONTMERGE`.
+const FRONT_MERGE: u32 = 3;
 /// `__BLK_TA_COMPLETE`.
 const COMPLETE: u32 = 8;
 
@@ -101,16 +106,23 @@ impl Endian {
     }
 }
 
-/// A queued or completed request.
+/// What became of a request.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     time: Nanos,
-    is_queued: bool,
+    action: Action,
     /// major << 20 | minor.
     device: u32,
     kind: Kind,
     offset: Bytes,
     length: Bytes,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Queued,
+    Merged(Side),
+    Completed,
 }
 
 /// The events of one CPU.
@@ -172,10 +184,15 @@ impl Cpu {
 /// Reads one event; none if it does not matter.
 fn event(raw: &[u8], endian: Endian) -> Result<Option<Event>, &'static str> {
     let action = endian.u32(raw, 28);
-    let (code, categories) = (action & ACTION_MASK, action >> 16);
-    if categories & NOTIFY != 0 || !matches!(code, QUEUE | COMPLETE) {
-        return Ok(None);
-    }
+    let categories = action >> 16;
+    let action = match action & ACTION_MASK {
+        _ if categories & NOTIFY != 0 => return Ok(None),
+        QUEUE => Action::Queued,
+        BACK_MERGE => Action::Merged(Side::Behind),
+        FRONT_MERGE => Action::Merged(Side::Before),
+        COMPLETE => Action::Completed,
+        _ => return Ok(None),
+    };
     let length = u64::from(endian.u32(raw, 24));
     let Some(kind) = kind(categories, length) else {
         return Ok(None);
@@ -183,7 +200,7 @@ fn event(raw: &[u8], endian: Endian) -> Result<Option<Event>, &'static str> {
     let offset = endian.u64(raw, 16).checked_mul(SECTOR_BYTES).filter(|offset| offset.checked_add(length).is_some());
     let offset = Bytes(offset.ok_or("an address beyond all disks")?);
     let (time, device) = (Nanos(endian.u64(raw, 8)), endian.u32(raw, 36));
-    Ok(Some(Event { time, is_queued: code == QUEUE, device, kind, offset, length: Bytes(length) }))
+    Ok(Some(Event { time, action, device, kind, offset, length: Bytes(length) }))
 }
 
 /// What a request does. A write may ask for a flush too: it is a write, unless there is nothing to be written.
@@ -258,11 +275,13 @@ impl Blktrace {
         let Event { device, kind, offset, length, .. } = event;
         let time = event.time.since(*self.began.get_or_insert(event.time));
         let device = self.device_id(device, intake)?;
-        if event.is_queued {
-            let record = Record { arrival: time, response: None, offset, length, device, kind };
-            self.pairing.queued(record, &mut intake.records);
-        } else {
-            self.pairing.completed(device, kind, offset, length, time, &mut intake.records);
+        match event.action {
+            Action::Queued => {
+                let record = Record { arrival: time, response: None, offset, length, device, kind };
+                self.pairing.queued(record, &mut intake.records);
+            }
+            Action::Merged(side) => self.pairing.merged(device, kind, offset, length, side),
+            Action::Completed => self.pairing.completed(device, kind, offset, length, time, &mut intake.records),
         }
         Ok(())
     }
@@ -357,16 +376,16 @@ mod tests {
 
     #[test]
     fn a_completion_covers_what_was_merged_into_it() {
-        let events = [
-            little(0, 0, Q_READ),
-            little(1, 8, Q_READ),
-            encode(Endian::Little, 2, 8, 4096, READ << 16 | 2, SDA, 0),
-            encode(Endian::Little, 10, 0, 8192, C_READ, SDA, 0),
-            little(11, 100, Q_READ),
-        ];
-        let (intake, _) = read(vec![events.concat()]);
-        let responses: Vec<_> = intake.records.iter().map(|record| record.response.map(|time| time.0)).collect();
-        assert_eq!(responses, [Some(10), Some(9), None]);
+        let events = |merged: &[u8]| {
+            let [first, second, last] = [(0, 0), (1, 8), (11, 100)].map(|(time, sector)| little(time, sector, Q_READ));
+            let completed = encode(Endian::Little, 10, 0, 8192, C_READ, SDA, 0);
+            let (intake, _) = read(vec![[&first, &second, merged, &completed, &last].concat()]);
+            let seen = |record: &Record| (record.length.0, record.response.map(|time| time.0));
+            intake.records.iter().map(seen).collect::<Vec<_>>()
+        };
+        assert_eq!(events(&[]), [(4096, Some(10)), (4096, Some(9)), (4096, None)], "the trace does not tell");
+        let merged = little(2, 8, READ << 16 | BACK_MERGE);
+        assert_eq!(events(&merged), [(8192, Some(10)), (4096, None)]);
     }
 
     #[test]
