@@ -131,6 +131,9 @@ fn figure(html: &mut String, number: &str, figure: &Figure) {
         let why = "not a number, or zero or below on a logarithmic axis";
         let _ = writeln!(html, "<p class=\"hidden\">{count} {points} cannot be shown ({why}); the CSV has all.</p>");
     }
+    for (line, other) in &wide.covered {
+        let _ = writeln!(html, "<p class=\"hidden\">{} and {} coincide.</p>", escape(line), escape(other));
+    }
     files(html, &figure.name);
 }
 

@@ -9,6 +9,7 @@ use super::curve::{self, Frame, Slot};
 use super::label::{Area, Ground};
 use super::sheet::{LEADING, MARGIN, Paper, Sheet, TEXT};
 use super::text::{coordinate as px, cut, escape, width};
+use super::thin::Place;
 use scrubjay_sim::figure::{Figure, Point, Scale, Series, Style};
 use std::fmt::Write as _;
 
@@ -19,6 +20,8 @@ pub struct Drawing {
     pub svg: String,
     /// How many points the axes could not show: those that are not numbers, and on a logarithmic axis zero and below.
     pub hidden: usize,
+    /// Lines that another covers: which, and by which.
+    pub covered: Vec<(String, String)>,
 }
 
 /// From a tick to its number.
@@ -36,7 +39,34 @@ pub fn draw(figure: &Figure, sheet: Sheet) -> Drawing {
     let points = figure.series.iter().flat_map(|series| &series.points);
     let hidden = points.filter(|point| frame.place(point).is_none()).count();
     let foot = paper.y + MARGIN;
-    Drawing { svg: paper.end(foot), hidden }
+    Drawing { svg: paper.end(foot), hidden, covered: covered(&figure.series, &frame) }
+}
+
+/// Lines of which nothing is seen, because one drawn later lies on them.
+fn covered(series: &[Series], frame: &Frame) -> Vec<(String, String)> {
+    let lines = series.iter().filter(|one| matches!(one.style, Style::Line | Style::Dashed));
+    let lines: Vec<(&str, Vec<Place>)> = lines
+        .map(|one| (one.name.as_str(), one.points.iter().filter_map(|point| frame.place(point)).collect()))
+        .collect();
+    let pair = |(number, (name, places)): (usize, &(&str, Vec<Place>))| {
+        let later = lines[number + 1..].iter().find(|(_, others)| lies_on(places, others));
+        later.map(|(other, _)| ((*name).to_owned(), (*other).to_owned()))
+    };
+    lines.iter().enumerate().filter_map(pair).collect()
+}
+
+/// Are these places on that line, all of some of them that stand for all? A single place covers nothing.
+fn lies_on(places: &[Place], line: &[Place]) -> bool {
+    const LOOKED_AT: usize = 64;
+    const NEAR: f64 = 1.0;
+    let is_near = |&(x, y): &Place| {
+        let mut parts = line.windows(2).filter(|part| part[0].0 <= x && x <= part[1].0);
+        parts.any(|part| {
+            let share = if part[1].0 > part[0].0 { (x - part[0].0) / (part[1].0 - part[0].0) } else { 0.0 };
+            (part[0].1 + share * (part[1].1 - part[0].1) - y).abs() <= NEAR
+        })
+    };
+    places.len() > 1 && places.iter().step_by(places.len().div_ceil(LOOKED_AT)).all(is_near)
 }
 
 /// The names of the series in columns above the plot, where they cover nothing.

@@ -258,3 +258,18 @@ fn names_cannot_leave_the_folder_nor_clash() {
     }
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn lines_that_coincide_are_named() {
+    let place = tempfile::tempdir().unwrap();
+    let line =
+        |name, bend: f64| Series::new(name, Style::Line, (0..9).map(|x| (f64::from(x), f64::from(x).powf(bend))));
+    let parts = Series::new("part of it", Style::Dashed, [(2.0, 2.0), (4.0, 4.0)]);
+    let dots = Series::new("dots", Style::Points, [(2.0, 2.0), (4.0, 4.0)]);
+    let series = vec![line("straight", 1.0), line("bent", 1.2), line("the <same>", 1.0), parts, dots];
+    let exhibits = vec![figure("x", "", "", (Axis::linear("x"), Axis::linear("y")), series)];
+    write(&Page { exhibits, ..Page::default() }, place.path(), &[]).unwrap();
+    let page = read(place.path(), "index.html");
+    assert!(page.contains("straight and the &lt;same&gt; coincide."), "{page}");
+    assert_eq!(page.matches("coincide").count(), 1, "neither the bent one, nor what covers a part");
+}

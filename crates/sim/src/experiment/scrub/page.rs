@@ -7,7 +7,8 @@ use super::ranking::{RATES, Ranking};
 use super::sizes::{Kind, place as place_15};
 use crate::exact::Outcome;
 use crate::figure::{Axis, Exhibit, Figure, Page, Point, Series, Style, Table};
-use scrubjay_core::idle::Goal;
+use scrubjay_core::idle::{Goal, IdleClass, IntervalPolicy};
+use scrubjay_core::units::Nanos;
 
 /// A correlation of predictions with what came, above which the intervals are called predictable.
 const FORESIGHT_MIN: f64 = 0.3;
@@ -68,8 +69,10 @@ fn little_told(found: &Findings) -> String {
 fn predictors(found: &Findings, suffix: &str) -> Figure {
     let mut series: Vec<Series> = found.predictors.all().map(clipped).collect();
     let budgets = found.goals.iter().map(|reached| {
-        let label = format!("{} ms", millis(reached.goal));
-        Point { label, ..place_14(&reached.budget) }
+        let (place, goal) = (place_14(&reached.budget), millis(reached.goal));
+        // It is drawn at the end of the axis, not the axis longer for it.
+        let beyond = if place.x > RATE_MAX { format!(", at {:.2}", place.x) } else { String::new() };
+        Point { x: place.x.min(RATE_MAX), label: format!("{goal} ms{beyond}"), ..place }
     });
     series.push(Series { name: "budget (by goal)".into(), style: Style::Points, points: budgets.collect() });
     series.retain(|series| !series.points.is_empty());
@@ -98,13 +101,13 @@ fn sizes(found: &Findings, suffix: &str) -> Figure {
     let mut series = sizes.fixed.clone();
     let labelled = |label: String, outcome: &Outcome| Point { label, ..place_15(outcome) };
     let best = sizes.best.iter().map(|(_, pair)| labelled(format!("{} KiB", pair.size.0 >> 10), &pair.outcome));
-    series.push(Series { name: "best size".into(), style: Style::Line, points: best.collect() });
+    series.push(joined("best size", Style::Line, best));
     for kind in [Kind::Exponential, Kind::Linear, Kind::Swapping] {
         let points = sizes.adapted.iter().filter(|adapted| adapted.kind == kind).map(|one| place_15(&one.outcome));
-        series.push(Series { name: kind.name().into(), style: Style::Dashed, points: points.collect() });
+        series.push(joined(kind.name(), Style::Dashed, points));
     }
     let budgets = found.goals.iter().map(|reached| place_15(&reached.budget));
-    series.push(Series { name: "budget".into(), style: Style::Line, points: budgets.collect() });
+    series.push(joined("budget", Style::Line, budgets));
     series.retain(|series| !series.points.is_empty());
     Figure {
         name: format!("scrub-sizes{suffix}"),
@@ -114,6 +117,13 @@ fn sizes(found: &Findings, suffix: &str) -> Figure {
         y: Axis::linear("scrubbed (MB/s)"),
         series,
     }
+}
+
+/// A curve from left to right: what costs more need not have been given more to spend.
+fn joined(name: &str, style: Style, points: impl Iterator<Item = Point>) -> Series {
+    let mut points: Vec<Point> = points.collect();
+    points.sort_by(|one, two| one.x.total_cmp(&two.x));
+    Series { name: name.into(), style, points }
 }
 
 /// Table III.
@@ -126,7 +136,7 @@ fn goals(findings: &[Findings]) -> Table {
         "max slowdown (ms)",
         "MB/s",
         "x idle class",
-        "wait (ms)",
+        "wait (s)",
         "request (KiB)",
     ];
     Table {
@@ -155,16 +165,16 @@ fn goal_rows(found: &Findings) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for Reached { goal, tuned, budget } in &found.goals {
         if let Some(pair) = tuned {
-            let wait = format!("{:.1}", pair.wait.as_millis_f64());
+            let wait = seconds(pair.wait);
             rows.push(row("tuned", Some(*goal), &pair.outcome, wait, (pair.size.0 >> 10).to_string()));
         }
         rows.push(row("budget", Some(*goal), budget, "learnt".into(), "learnt".into()));
     }
     if let Some(pair) = &found.at_par {
-        let wait = format!("{:.1}", pair.wait.as_millis_f64());
+        let wait = seconds(pair.wait);
         rows.push(row("tuned, as idle class", None, &pair.outcome, wait, (pair.size.0 >> 10).to_string()));
     }
-    rows.push(row("idle class", None, &found.idle_class, "10.0".into(), "64".into()));
+    rows.push(row("idle class", None, &found.idle_class, seconds(IdleClass.pattern().wait), "64".into()));
     rows
 }
 
@@ -295,4 +305,9 @@ fn ranking(findings: &[Findings]) -> Table {
 
 fn millis(goal: Goal) -> f64 {
     goal.mean.as_millis_f64()
+}
+
+/// To a tenth of a millisecond.
+fn seconds(wait: Nanos) -> String {
+    format!("{:.4}", wait.as_secs_f64())
 }
