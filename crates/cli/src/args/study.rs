@@ -104,6 +104,12 @@ pub struct StudyMlet {
     /// The format, if it is not to be told from the content
     #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
     pub format: Option<String>,
+    /// What one of its times is, where traces of a format do not agree (mqsim, disksim): `us`, `100ns`
+    #[arg(long, value_name = "UNIT", value_parser = quantity::time_unit, requires = "files", help_heading = "Trace")]
+    pub time_unit: Option<Nanos>,
+    /// What one of its offsets and sizes is, likewise: `1` for bytes, `4KiB`
+    #[arg(long, value_name = "SIZE", value_parser = quantity::block, requires = "files", help_heading = "Trace")]
+    pub block: Option<Bytes>,
     /// Only this device of the traces; may be given more than once
     #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
     pub device: Vec<String>,

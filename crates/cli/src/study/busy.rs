@@ -1,55 +1,112 @@
-//! A word on standard error while something takes longer than a second.
+//! A word on standard error while something takes longer than a second, and how far it is where that can be counted.
 
+use crate::quantity::show_time;
 use crate::say::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use scrubjay_core::units::Nanos;
 use std::io::IsTerminal;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Whoever is done by then has not made anybody wait.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// A terminal is drawn on so often, and elsewhere a line is written so often.
+const DRAWN_EVERY: Duration = Duration::from_millis(100);
+const SAID_EVERY: Duration = Duration::from_secs(30);
+/// It is not said how long it will take before this share of it is done.
+const TOLD_FROM: f64 = 0.05;
 
 /// Something that is being done until this is dropped.
 pub struct Busy {
-    done: Option<Sender<()>>,
+    ended: Option<Sender<()>>,
     watcher: Option<JoinHandle<()>>,
+    done: Arc<AtomicU64>,
 }
 
 impl Busy {
     /// With `what` we are busy: "reading the traces".
     pub fn with(what: impl Into<String>) -> Busy {
-        let (done, is_done) = mpsc::channel();
-        let what = what.into();
-        let watch = move || {
-            if is_done.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
-                return;
-            }
-            if !std::io::stderr().is_terminal() {
-                say(format_args!("scrubjay: {what} ..."));
-                return;
-            }
-            let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})").expect("a constant template");
-            let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
-            spinner.set_style(style);
-            spinner.set_message(what);
-            spinner.enable_steady_tick(Duration::from_millis(100));
-            // Until the sender is gone.
-            let _ = is_done.recv();
-            spinner.finish_and_clear();
+        Busy::counting(what, 0)
+    }
+
+    /// The same, of so many steps that take about as long; none: they cannot be counted.
+    pub fn counting(what: impl Into<String>, steps: u64) -> Busy {
+        let (ended, is_ended) = mpsc::channel();
+        let (what, begun, done) = (what.into(), Instant::now(), Arc::new(AtomicU64::new(0)));
+        let watched = done.clone();
+        let how_far = move || {
+            let share = watched.load(Ordering::Relaxed) as f64 / steps as f64;
+            told(&what, share, begun.elapsed())
         };
         // Without a watcher nothing is said: no reason not to do the work.
-        let watcher = thread::Builder::new().name("progress".to_owned()).spawn(watch).ok();
-        Busy { done: Some(done), watcher }
+        let watcher = thread::Builder::new().name("progress".to_owned()).spawn(move || watch(&is_ended, &how_far)).ok();
+        Busy { ended: Some(ended), watcher, done }
+    }
+
+    /// So many steps more are done.
+    pub fn step(&self, steps: u64) {
+        self.done.fetch_add(steps, Ordering::Relaxed);
+    }
+}
+
+/// How far it is, until it is ended.
+fn watch(is_ended: &Receiver<()>, how_far: &dyn Fn() -> String) {
+    let lasts = |time| is_ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+    if !lasts(PATIENCE) {
+        return;
+    }
+    if !std::io::stderr().is_terminal() {
+        loop {
+            say(format_args!("scrubjay: {} ...", how_far()));
+            if !lasts(SAID_EVERY) {
+                return;
+            }
+        }
+    }
+    let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+    spinner.set_style(ProgressStyle::with_template("{spinner} {msg} ({elapsed})").expect("a constant template"));
+    while lasts(DRAWN_EVERY) {
+        spinner.set_message(how_far());
+        spinner.tick();
+    }
+    spinner.finish_and_clear();
+}
+
+/// `trying every policy: 37 %, about 12 s left`.
+fn told(what: &str, share: f64, elapsed: Duration) -> String {
+    match share {
+        share if share.is_nan() => what.to_owned(),
+        share if !(TOLD_FROM..1.0).contains(&share) => format!("{what}: {:.0} %", share.min(1.0) * 100.0),
+        share => {
+            let left = Nanos::from_secs_f64((elapsed.as_secs_f64() * (1.0 / share - 1.0)).round());
+            format!("{what}: {:.0} %, about {} left", share * 100.0, show_time(left))
+        }
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        drop(self.done.take());
+        drop(self.ended.take());
         // The line must be gone before anything else is printed.
         if let Some(watcher) = self.watcher.take() {
             let _ = watcher.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_said_how_long_it_takes_when_enough_is_done() {
+        let seconds = Duration::from_secs;
+        assert_eq!(told("reading", f64::NAN, seconds(9)), "reading", "nothing is counted");
+        assert_eq!(told("reading", 0.02, seconds(9)), "reading: 2 %");
+        assert_eq!(told("reading", 0.25, seconds(10)), "reading: 25 %, about 30 s left");
+        assert_eq!(told("reading", 2.0, seconds(10)), "reading: 100 %", "steps are a guess");
     }
 }

@@ -23,7 +23,8 @@ pub fn run(args: &StudyMlet) -> Result<Exit> {
         Vec::new()
     } else {
         let (files, format, device) = (args.files.clone(), args.format.clone(), args.device.clone());
-        source::read(&Traces { files, format, device, time_unit: None, block: None }, &args.disk, &mut facts)?
+        let traces = Traces { files, format, time_unit: args.time_unit, block: args.block, device };
+        source::read(&traces, &args.disk, &mut facts)?
     };
 
     let busy = Busy::with(format!("drawing {} disks with errors, again and again", args.disks));

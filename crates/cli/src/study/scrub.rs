@@ -6,9 +6,10 @@ use super::{outlet, source};
 use crate::args::StudyScrub;
 use crate::crew;
 use crate::exit::Exit;
+use crate::load::Load;
 use anyhow::Result;
 use scrubjay_core::idle::{Form, Goal};
-use scrubjay_sim::experiment::scrub::{GOALS, page, study};
+use scrubjay_sim::experiment::scrub::{GOALS, page, steps, study};
 
 /// Studies them.
 pub fn run(args: &StudyScrub) -> Result<Exit> {
@@ -22,8 +23,13 @@ pub fn run(args: &StudyScrub) -> Result<Exit> {
     }
     goals.sort_by_key(|goal| goal.mean);
     goals.dedup();
-    let busy = Busy::with("trying every policy");
-    let findings = crew::share(&loads, |load| study(&load.name, &load.periods, args.disk.disk, &goals));
+    // A step of a trace takes as long as the trace has intervals.
+    let weight = |load: &Load| load.periods.intervals().len() as u64;
+    let busy = Busy::counting("trying every policy", loads.iter().map(|load| weight(load) * steps(goals.len())).sum());
+    let findings = crew::share(&loads, |load| {
+        let step = |steps| busy.step(steps * weight(load));
+        study(&load.name, &load.periods, args.disk.disk, &goals, &step)
+    });
     drop(busy);
     outlet::write(&page(&findings), &args.out, &facts, &["scrub-goals", "scrub-predictors", "scrub-ranking"])
 }

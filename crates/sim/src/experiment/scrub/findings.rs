@@ -44,6 +44,10 @@ pub struct Findings {
     pub at_par: Option<Pair>,
 }
 
+/// One step is the search for one threshold; the tuner and the budget, and all predictors, take as long as so many.
+const REACH_STEPS: u64 = 10;
+const PREDICTORS_STEPS: u64 = 20;
+
 /// Fewer usable idle intervals say nothing about policies: one collision more or less decides.
 const USABLE_MIN: usize = 100;
 
@@ -66,17 +70,25 @@ impl Findings {
     }
 }
 
-/// Studies one trace.
-pub fn study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal]) -> Findings {
+/// In how many steps a trace is studied; one step takes about as long as another.
+pub fn steps(goals: usize) -> u64 {
+    goals as u64 * (REACH_STEPS + sizes::STEPS) + PREDICTORS_STEPS
+}
+
+/// Studies one trace; `step` is told of so many steps more that are done.
+pub fn study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal], step: &dyn Fn(u64)) -> Findings {
     let idle_class = exact::simulate(periods, disk, &mut IdleClass);
     let tuner = Tuner::new(periods, disk);
     let reach = |&goal: &Goal| {
         let budget = exact::learner(periods, disk, &mut Budget::new(goal)).outcome;
-        Reached { goal, tuned: sizes::optimum(&tuner, goal), budget }
+        let tuned = sizes::optimum(&tuner, goal);
+        step(REACH_STEPS);
+        Reached { goal, tuned, budget }
     };
     let goals: Vec<Reached> = goals.iter().map(reach).collect();
     let par = Goal::new(Nanos::from_secs_f64(idle_class.slowdown_mean_seconds()), MAX).form(Form::Average);
     let predictors = Predictors::of(periods, disk);
+    step(PREDICTORS_STEPS);
     let shortest = disk.service(IdleClass.pattern().first);
     Findings {
         name: name.to_owned(),
@@ -84,7 +96,7 @@ pub fn study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal]) 
         usable: periods.intervals().iter().filter(|&&idle| idle > shortest).count(),
         ranking: ranking::check(&predictors),
         predictors,
-        sizes: Sizes::of(periods, disk, &tuner, &goals),
+        sizes: Sizes::of(periods, disk, &tuner, &goals, step),
         goals,
         idle_class,
         at_par: sizes::optimum(&tuner, par),

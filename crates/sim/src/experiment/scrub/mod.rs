@@ -4,7 +4,7 @@
 //! [`study`] reckons one trace, without threads; [`page`] says what was found of some:
 //!
 //! ```text
-//! study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal]) -> Findings
+//! study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal], step: &dyn Fn(u64)) -> Findings
 //! page(findings: &[Findings]) -> figure::Page
 //! ```
 
@@ -18,7 +18,7 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
-pub use findings::{Findings, GOALS, study};
+pub use findings::{Findings, GOALS, steps, study};
 pub use goals::Reached;
 pub use page::page;
 pub use predictors::Predictors;

@@ -28,6 +28,12 @@ const FACTORS: [f64; 5] = [1.05, 1.2, 1.5, 2.0, 4.0];
 const PLUS: [Bytes; 3] = [Bytes::kib(64), Bytes::kib(256), Bytes::mib(1)];
 /// Swapping's t', in milliseconds since the beginning of the interval.
 const SWAP_AFTER_MS: [u64; 9] = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
+/// Sizes to start with.
+const STARTS: usize = 4;
+/// Of them those that are swapped.
+const SWAPPED: usize = 2;
+/// So many thresholds are looked for at each goal.
+pub const STEPS: u64 = (STARTS * (FACTORS.len() + 2 * PLUS.len()) + SWAPPED * SWAP_AFTER_MS.len()) as u64;
 /// Around the bisected threshold so many others are tried: where few intervals decide, chance rules.
 const AROUND: usize = 6;
 
@@ -100,9 +106,17 @@ pub fn optimum(tuner: &Tuner<'_>, goal: Goal) -> Option<Pair> {
 
 impl Sizes {
     /// Reckons them, with the best pairs of the table's goals at hand.
-    pub fn of(periods: &Periods, disk: ServiceModel, tuner: &Tuner<'_>, reached: &[Reached]) -> Sizes {
+    pub fn of(
+        periods: &Periods,
+        disk: ServiceModel,
+        tuner: &Tuner<'_>,
+        reached: &[Reached],
+        step: &dyn Fn(u64),
+    ) -> Sizes {
         let mut best: Vec<(Goal, Pair)> = reached.iter().filter_map(|one| Some((one.goal, one.tuned?))).collect();
-        let adapted = best.iter().flat_map(|&(goal, pair)| adapt(periods, disk, goal, pair)).collect();
+        step((reached.len() - best.len()) as u64 * STEPS);
+        let adapt = |&(goal, pair): &(Goal, Pair)| adapt(&Search { periods, disk, goal, near: pair.wait, step }, pair);
+        let adapted = best.iter().flat_map(adapt).collect();
         if let Some(&Reached { goal: Goal { max, .. }, .. }) = reached.first() {
             let between = BETWEEN_US.map(|us| Goal::new(Nanos(us * 1000), max).form(Form::Average));
             let new = between.into_iter().filter(|goal| reached.iter().all(|one| one.goal != *goal));
@@ -129,11 +143,11 @@ pub fn place(outcome: &Outcome) -> Point {
 }
 
 /// The best of each approach inside a goal, given the best fixed size.
-fn adapt(periods: &Periods, disk: ServiceModel, goal: Goal, pair: Pair) -> Vec<Adapted> {
+fn adapt(search: &Search<'_>, pair: Pair) -> Vec<Adapted> {
+    let Search { disk, goal, .. } = *search;
     let largest = SIZES.rev().map(|step| Bytes::kib(64 * step)).find(|&size| disk.service(size) <= goal.max);
     let max = largest.unwrap_or(pair.size);
-    let search = Search { periods, disk, goal, near: pair.wait };
-    let mut starts = [1, 4, 2, 0].map(|shift| Bytes((pair.size.0 >> shift >> 16 << 16).max(1 << 16)));
+    let mut starts: [Bytes; STARTS] = [1, 4, 2, 0].map(|shift| Bytes((pair.size.0 >> shift >> 16 << 16).max(1 << 16)));
     starts[1] = Bytes::kib(64);
     let grow = |factor: f64, plus: Bytes| Growth::By { factor, plus, max };
     let exponential = search.best(&starts, FACTORS.map(|factor| grow(factor, Bytes(0))));
@@ -146,7 +160,7 @@ fn adapt(periods: &Periods, disk: ServiceModel, goal: Goal, pair: Pair) -> Vec<A
     let found = [
         (Kind::Exponential, exponential),
         (Kind::Linear, search.best(&starts, linear)),
-        (Kind::Swapping, search.best(&starts[2..], swaps)),
+        (Kind::Swapping, search.best(&starts[STARTS - SWAPPED..], swaps)),
     ];
     let adapted = found.into_iter().filter_map(|(kind, best)| {
         let (pattern, outcome) = best?;
@@ -161,14 +175,20 @@ struct Search<'a> {
     disk: ServiceModel,
     goal: Goal,
     near: Nanos,
+    /// Is told of each threshold that was looked for.
+    step: &'a dyn Fn(u64),
 }
 
 impl Search<'_> {
     /// The one that reads most.
     fn best(&self, starts: &[Bytes], growths: impl IntoIterator<Item = Growth>) -> Option<(Pattern, Outcome)> {
         let tried = growths.into_iter().flat_map(|growth| starts.iter().map(move |&first| (first, growth)));
-        let kept = tried.filter_map(|(first, growth)| self.best_wait(first, growth));
-        kept.max_by_key(|(_, outcome)| outcome.scrub_bytes)
+        let found = tried.map(|(first, growth)| {
+            let found = self.best_wait(first, growth);
+            (self.step)(1);
+            found
+        });
+        found.flatten().max_by_key(|(_, outcome)| outcome.scrub_bytes)
     }
 
     fn best_wait(&self, first: Bytes, growth: Growth) -> Option<(Pattern, Outcome)> {

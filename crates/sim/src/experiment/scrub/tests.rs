@@ -7,6 +7,7 @@ use scrubjay_core::rng::Rng;
 use scrubjay_core::server::{Request, ServiceModel};
 use scrubjay_core::units::Nanos;
 use scrubjay_trace::{Periods, Queue, Service, generate};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -26,7 +27,7 @@ fn generated(model: &str, hours: f64) -> Vec<Request> {
 }
 
 fn studied(name: &str, requests: &[Request]) -> Findings {
-    study(name, &requests.iter().copied().collect(), DISK, &GOALS[1..3])
+    study(name, &requests.iter().copied().collect(), DISK, &GOALS[1..3], &|_| {})
 }
 
 static HEAVY: LazyLock<Findings> = LazyLock::new(|| studied("heavy", &heavy_tailed()));
@@ -104,7 +105,7 @@ fn budget_keeps_its_goals_and_reads_most_of_what_could_be_read() {
 
 #[test]
 fn a_page_shows_each_trace_and_says_what_holds() {
-    let none = study("none", &Periods::default(), DISK, &GOALS);
+    let none = study("none", &Periods::default(), DISK, &GOALS, &|_| {});
     let page = page(&[HEAVY.clone(), MID_READ.clone(), none]);
     let names: BTreeSet<&str> = page.exhibits.iter().map(Exhibit::name).collect();
     assert_eq!((names.len(), page.exhibits.len()), (8, 8), "two tables and two figures each");
@@ -127,5 +128,14 @@ fn a_page_shows_each_trace_and_says_what_holds() {
                 assert!(points.all(|point| point.x.is_finite() && point.y.is_finite()), "{}", figure.name);
             }
         }
+    }
+}
+
+#[test]
+fn as_many_steps_are_told_as_were_announced() {
+    for requests in [0, 2000] {
+        let (told, periods) = (Cell::new(0), heavy_tailed().into_iter().take(requests).collect());
+        study("some", &periods, DISK, &GOALS[..2], &|steps| told.set(told.get() + steps));
+        assert_eq!(told.get(), steps(2), "{requests} requests");
     }
 }
