@@ -144,7 +144,7 @@ mod tests {
         for (at, how) in [(10, How::Durably), (12, How::InHaste), (14, How::Durably)] {
             let coverage = Coverage::new(Grid::new(1000, 100, 10));
             let saved = Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(at), coverage, pass: None };
-            saver.start(Job { saved, learnt: Some(Learnt::of(&Observed::default(), UnixSeconds(at))), how });
+            saver.start(Job { saved, learnt: Some(Learnt::of(&Observed::default(), None, UnixSeconds(at))), how });
             saver.wait().expect("one is under way").unwrap();
             assert_eq!(store.load("wwn-1", 1000).unwrap().unwrap().at, UnixSeconds(at));
             assert_eq!(store.load_learnt().unwrap().at, UnixSeconds(at));

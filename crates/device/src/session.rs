@@ -209,7 +209,7 @@ impl Session {
         let detector = watched.detector;
         // A record is to be replayed from itself alone.
         let is_recalled = !options.fresh && record.is_none() && subject.id().is_certain;
-        let learnt = is_recalled.then(|| store.load_learnt()).flatten();
+        let learnt = is_recalled.then(|| store.load_learnt()).flatten().map(|learnt| learnt.by(&clock::name()));
         Ok(Session { facts, subject, scrub_setup, verifier, detector, store, learnt, record, _claims: claims })
     }
 
@@ -395,7 +395,8 @@ impl Warden<'_> {
         let coverage = scrub.coverage().clone();
         let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass };
         self.saved_count = scrub.pass().done.count();
-        let learnt = (how == How::Durably).then(|| scrub.learnt(clock::now())).filter(Learnt::is_any);
+        let learnt = (how == How::Durably).then(|| scrub.learnt(clock::now()).told_by(&clock::name()));
+        let learnt = learnt.filter(Learnt::is_any);
         let job = Job { saved, learnt, how };
         match &mut self.saver {
             Some(saver) => saver.start(job),

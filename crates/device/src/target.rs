@@ -1,5 +1,6 @@
 //! Targets: a path that a user named, opened read-only, and all that must be known before it is read.
 
+use crate::clock;
 use crate::sysfs::DiskNode;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use std::fs::{self, File, OpenOptions};
@@ -258,8 +259,8 @@ pub fn disk_id(disk: &DiskNode) -> Identity {
 
 /// Tells this appearance of a disk from any other: the kernel numbers them, anew at each boot (Linux 5.15 and later).
 fn appearance(disk: &DiskNode) -> Option<String> {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(format!("boot {} number {}", boot.trim(), disk.number("diskseq")?))
+    let boot = Some(clock::name()).filter(|boot| !boot.is_empty())?;
+    Some(format!("boot {boot} number {}", disk.number("diskseq")?))
 }
 
 /// What udev found out by asking the disk: older SATA disks and some bridges show their serial nowhere else.

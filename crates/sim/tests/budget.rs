@@ -286,28 +286,32 @@ fn a_quiet_week_does_not_starve_a_busy_day() {
     assert!(both - before > alone * 6 / 10, "{} bytes after the week, {alone} without it", both - before);
 }
 
+/// For half an hour requests come at any time, two a second, and three together by a clock with this second.
+fn beating(second: f64, seed: u64) -> Vec<Request> {
+    let mut rng = Rng::new(seed);
+    let mut at = 0.0;
+    let any = std::iter::from_fn(|| {
+        at += rng.exponential(0.5);
+        (at < 1800.0).then_some(at)
+    });
+    let mut arrivals: Vec<f64> = any.collect();
+    let ticks = 1..(1800.0 / second) as u32;
+    arrivals.extend(ticks.flat_map(|tick| {
+        let at = f64::from(tick) * second + rng.uniform() * 0.008;
+        [at, at + 0.001, at + 0.002]
+    }));
+    arrivals.sort_by(f64::total_cmp);
+    let request = |at: f64| Request { at: Nanos::from_secs_f64(at), service: ms(4) };
+    arrivals.into_iter().map(request).collect()
+}
+
 /// A daemon writes each second among requests that come at any time: the scrub stops before it does. One whose seconds are a
 /// little longer drifts through all parts of ours, and only the age tells.
 #[test]
 fn the_beat_of_a_clock_is_left_alone() {
     let read = |second: f64, seed: u64| {
-        let mut rng = Rng::new(seed);
-        let mut at = 0.0;
-        let any = std::iter::from_fn(|| {
-            at += rng.exponential(0.5);
-            (at < 1800.0).then_some(at)
-        });
-        let mut arrivals: Vec<f64> = any.collect();
-        let ticks = 1..(1800.0 / second) as u32;
-        arrivals.extend(ticks.flat_map(|tick| {
-            let at = f64::from(tick) * second + rng.uniform() * 0.008;
-            [at, at + 0.001, at + 0.002]
-        }));
-        arrivals.sort_by(f64::total_cmp);
-        let request = |at: f64| Request { at: Nanos::from_secs_f64(at), service: ms(4) };
         let mut policy = Choice::Budget(Goal::default()).policy();
-        let requests = arrivals.into_iter().map(request).collect();
-        exact::learner(&requests, ServiceModel::default(), policy.as_mut())
+        exact::learner(&beating(second, seed).into_iter().collect(), ServiceModel::default(), policy.as_mut())
     };
     for seed in 1..=3 {
         let [steady, drifting] = [1.0, 1.003].map(|second| read(second, seed).outcome);
@@ -389,4 +393,26 @@ fn what_was_learnt_is_used_after_a_stop() {
         assert!(worst < 1.05, "seed {seed}: {worst} of the goal");
     }
     assert!(again as f64 > 1.5 * fresh as f64, "{again} and {fresh} bytes in the first 20 s");
+}
+
+/// And so does a clock: the first minute after a stop is read by it, where it is still the same one.
+#[test]
+fn a_beat_is_remembered_after_a_stop() {
+    let play = |mut scrub: Scrub, seconds: u64, seed: u64| {
+        let pump = Pump::new(disk(ServiceModel::default()), beating(1.0, seed));
+        let report = pump.until(Nanos::from_secs(seconds)).run(&mut scrub).report;
+        (report, scrub.learnt(Nanos::from_secs(seconds)))
+    };
+    let (_, learnt) = play(scrub(Goal::default()), 1700, 1);
+    let learnt: Learnt = learnt.told_by("this-boot").to_string().parse().expect("it is whole");
+    let mut read = [0, 0];
+    for seed in 10..20 {
+        for (bytes, clock) in read.iter_mut().zip(["this-boot", "another"]) {
+            let mut scrub = scrub(Goal::default());
+            scrub.recall(&learnt.clone().by(clock));
+            let report = play(scrub, 60, seed).0;
+            *bytes += report.scrub.bytes.0;
+        }
+    }
+    assert!(read[0] as f64 > 1.1 * read[1] as f64, "{read:?} bytes in the first minute");
 }

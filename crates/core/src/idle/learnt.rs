@@ -8,6 +8,10 @@
 //! followers 12 40.000 44.1 ...    of this octave of lengths so many ended; by service, how many lost by that
 //! worst 10 10 12.5 ...            the most who lost by one collision, by service
 //! service there 3 5100000 ...     of this size, by where the head is: sixteen service times of late, in nanoseconds
+//! clock 5c1f5e0e-...              the clock that tells the times of the next three: the boot, on Linux
+//! beat 1 30.100 75.000            others work by a period of so many seconds: the evidence in nats, and of how many ends
+//! young 0.000 0.612 ...           by part of the period: how many intervals ended there, and how many its age let expect
+//! old 3.000 0.311 ...             the same of intervals older than half a period
 //! checksum 1c291ca3               CRC-32C of all lines above
 //! ```
 //!
@@ -26,6 +30,8 @@ const MAGIC: &str = "scrubjay learnt 1";
 const HALF_LIFE: f64 = 7.0 * 86_400.0;
 /// No more than so many idle intervals are remembered.
 const INTERVALS_MAX: f64 = 200.0;
+/// The longest name of a clock, in bytes.
+const CLOCK_MAX: usize = 64;
 /// No count is higher, nor any number of those who queue.
 const COUNT_MAX: f64 = 1e12;
 
@@ -37,17 +43,52 @@ pub const BYTES_MAX: usize = 128 << 10;
 pub struct Learnt {
     /// When.
     pub at: UnixSeconds,
+    clock: String,
+    beat: Option<Beat>,
     idle: Vec<(usize, f64)>,
     followers: Vec<(usize, Vec<f64>)>,
     worst: Vec<f64>,
     services: Vec<(DiskHead, usize, Vec<u64>)>,
 }
 
+/// A period by which others work.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beat {
+    /// How long it is.
+    pub period: Nanos,
+    /// How much better than age alone it has foretold the ends of idle intervals, in nats.
+    pub score: f64,
+    /// How many ends that were.
+    pub ends: f64,
+    /// Of young intervals and of old ones, by part of the period: how many ended there, and how many were expected to.
+    pub parts: [Vec<[f64; 2]>; 2],
+}
+
 impl Learnt {
-    /// What `seen` tells.
-    pub fn of(seen: &Observed, at: UnixSeconds) -> Learnt {
+    /// What `seen` tells, and the beat that the policy believes.
+    pub fn of(seen: &Observed, beat: Option<Beat>, at: UnixSeconds) -> Learnt {
         let (followers, worst) = seen.workload.followers.kept();
-        Learnt { at, idle: seen.workload.idle.kept().collect(), followers, worst, services: seen.service.kept() }
+        let (idle, services) = (seen.workload.idle.kept().collect(), seen.service.kept());
+        Learnt { at, clock: String::new(), beat, idle, followers, worst, services }
+    }
+
+    /// The same, with the name of the clock that told the times: without one no beat is written. Up to 64 letters, digits and
+    /// hyphens.
+    pub fn told_by(self, clock: &str) -> Learnt {
+        let is_name =
+            clock.len() <= CLOCK_MAX && clock.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        Learnt { clock: if is_name { clock.to_owned() } else { String::new() }, ..self }
+    }
+
+    /// What of it holds by the clock of this name: a beat only if that has told it.
+    pub fn by(self, clock: &str) -> Learnt {
+        let beat = self.beat.filter(|_| self.clock == clock);
+        Learnt { beat, ..self }
+    }
+
+    /// The beat, if it is remembered.
+    pub fn beat(&self) -> Option<&Beat> {
+        self.beat.as_ref()
     }
 
     /// Is there something to be remembered?
@@ -83,9 +124,18 @@ impl Learnt {
             let nanos: String = nanos.iter().map(|one| format!(" {one}")).collect();
             writeln!(text, "service {} {step}{nanos}", name(*head))?;
         }
+        if let Some(Beat { period, score, ends, parts }) = self.beat.as_ref().filter(|_| !self.clock.is_empty()) {
+            writeln!(text, "clock {}\nbeat {} {score:.3} {ends:.3}", self.clock, period.as_secs_f64())?;
+            for (age, parts) in AGES.iter().zip(parts) {
+                writeln!(text, "{age}{}", joined(parts.as_flattened()))?;
+            }
+        }
         Ok(())
     }
 }
+
+/// Of idle intervals, by the rows of a [`Beat`].
+const AGES: [&str; 2] = ["young", "old"];
 
 fn name(head: DiskHead) -> &'static str {
     match head {
@@ -151,7 +201,18 @@ fn parse(text: &str) -> Option<Learnt> {
                 let nanos: Option<Vec<u64>> = words.map(|word| word.parse().ok()).collect();
                 learnt.services.push((head, step, nanos?));
             }
-            _ => return None,
+            "clock" => learnt = learnt.told_by(words.next()?),
+            "beat" => {
+                let [period, score, ends] = *numbers(words)? else { return None };
+                let period = Nanos::from_secs_f64(period);
+                learnt.beat = Some(Beat { period, score, ends, ..Beat::default() });
+            }
+            age => {
+                let row = AGES.iter().position(|one| *one == age)?;
+                let numbers = numbers(words)?;
+                let (parts, []) = numbers.as_chunks::<2>() else { return None };
+                learnt.beat.as_mut()?.parts[row] = parts.to_vec();
+            }
         }
     }
     Some(learnt)
@@ -189,7 +250,7 @@ mod tests {
     #[test]
     fn what_was_learnt_is_recalled_and_fades() {
         let (seen, at) = (seen(), UnixSeconds(1_763_722_222));
-        let learnt = Learnt::of(&seen, at);
+        let learnt = Learnt::of(&seen, None, at);
         let text = learnt.to_string();
         assert!(text.len() < BYTES_MAX / 4, "{}", text.len());
         let read: Learnt = text.parse().unwrap();
@@ -221,8 +282,30 @@ mod tests {
     }
 
     #[test]
+    fn a_beat_is_written_with_its_clock_and_holds_by_no_other() {
+        let parts = [vec![[3.0, 0.5], [0.0, 0.25]], vec![[1.0, 0.125], [2.0, 4.0]]];
+        let beat = Beat { period: Nanos::from_secs(30), score: 31.5, ends: 75.0, parts };
+        let learnt = Learnt::of(&seen(), Some(beat.clone()), UnixSeconds(1)).told_by("5c1f-0e");
+        let read: Learnt = learnt.to_string().parse().unwrap();
+        assert_eq!(read.clone().by("5c1f-0e").beat(), Some(&beat));
+        assert_eq!(read.clone().by("another").beat(), None);
+        assert_eq!(read.by("").beat(), None);
+        for clock in ["", "two words", "a\nb"] {
+            let read: Learnt = learnt.clone().told_by(clock).to_string().parse().unwrap();
+            assert_eq!(read.by(clock).beat(), None, "{clock:?}");
+        }
+        let text = learnt.to_string();
+        let sealed = |body: &str| format!("{body}checksum {:08x}\n", crc32c(body.as_bytes())).parse::<Learnt>();
+        let body = &text[..text.rfind("checksum").unwrap()];
+        assert!(sealed(body).is_ok());
+        for (was, is) in [("beat 30", "beat x"), ("young 3", "young 3 3"), ("old", "older"), ("beat", "worst")] {
+            assert!(sealed(&body.replacen(was, is, 1)).is_err(), "{is}");
+        }
+    }
+
+    #[test]
     fn what_is_damaged_is_not_recalled() {
-        let text = Learnt::of(&seen(), UnixSeconds(1)).to_string();
+        let text = Learnt::of(&seen(), None, UnixSeconds(1)).to_string();
         let sealed = |body: &str| format!("{body}checksum {:08x}\n", crc32c(body.as_bytes())).parse::<Learnt>();
         let body = &text[..text.rfind("checksum").unwrap()];
         assert!(sealed(body).is_ok());

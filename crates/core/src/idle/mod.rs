@@ -26,7 +26,7 @@ pub use choice::Choice;
 pub use fixed_delay::FixedDelay;
 pub use followers::Followers;
 pub use idle_class::IdleClass;
-pub use learnt::{BYTES_MAX as LEARNT_BYTES_MAX, Learnt, NotLearnt};
+pub use learnt::{BYTES_MAX as LEARNT_BYTES_MAX, Beat, Learnt, NotLearnt};
 pub use observed::{Observed, Workload};
 pub use pattern::{Growth, IntervalPolicy, Pattern, Played};
 pub use predicted::{Cutoff, Predicted};
@@ -136,4 +136,14 @@ pub trait IdlePolicy: fmt::Debug + Send {
 
     /// What it is set to.
     fn setting(&self) -> Setting;
+
+    /// The period by which others work, if one is believed: all that a policy knows and [`Observed`] does not hold.
+    fn beat(&self) -> Option<Beat> {
+        None
+    }
+
+    /// Begins with that of an earlier run, on the same clock.
+    fn recall(&mut self, beat: &Beat) {
+        let _ = beat;
+    }
 }

@@ -242,13 +242,16 @@ impl Scrub {
 
     /// What is to be remembered of it for the next run.
     pub fn learnt(&self, now: Nanos) -> Learnt {
-        Learnt::of(&self.seen, self.date(now))
+        Learnt::of(&self.seen, self.policy.beat(), self.date(now))
     }
 
     /// Begins with what an earlier run has learnt; to be told before anything else.
     pub fn recall(&mut self, learnt: &Learnt) {
         let Config { started, today, .. } = self.config;
         self.seen = learnt.recalled(started, today);
+        if let Some(beat) = learnt.beat() {
+            self.policy.recall(beat);
+        }
         self.policy.learn(started, &self.seen);
     }
 

@@ -39,7 +39,7 @@ mod price;
 mod schedule;
 
 use super::service::{SIZE_MIN, SIZES, Service};
-use super::{DiskHead, DiskView, IdlePolicy, Observed, Setting, Stay, Turn};
+use super::{Beat, DiskHead, DiskView, IdlePolicy, Observed, Setting, Stay, Turn};
 use crate::stats::DurationHistogram;
 use crate::units::{Bytes, Nanos};
 use account::Account;
@@ -413,6 +413,14 @@ impl IdlePolicy for Budget {
 
     fn setting(&self) -> Setting {
         self.setting
+    }
+
+    fn beat(&self) -> Option<Beat> {
+        self.phases.kept()
+    }
+
+    fn recall(&mut self, beat: &Beat) {
+        self.phases.recall(beat);
     }
 }
 

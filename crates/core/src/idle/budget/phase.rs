@@ -8,6 +8,7 @@
 //! it (a prequential likelihood), so that chance has nothing to fit.
 
 use super::ages::Ages;
+use crate::idle::Beat;
 use crate::units::Nanos;
 
 /// In seconds.
@@ -126,6 +127,33 @@ impl Phases {
         self.is_promising = self.phases.iter().any(|phase| phase.score > CLOSE[0]);
         let open = (0..PERIODS.len()).filter(|&index| self.phases[index].is_open);
         self.open = open.max_by(|&one, &two| self.phases[one].score.total_cmp(&self.phases[two].score));
+    }
+
+    /// What is to be remembered of the period that is believed.
+    pub(super) fn kept(&self) -> Option<Beat> {
+        let phase = &self.phases[self.open?];
+        let kept =
+            |row: &Row| row.bins.iter().map(|bin| [bin.ends, bin.expected].map(|one| one / phase.weight)).collect();
+        let Phase { period, score, ends, .. } = *phase;
+        Some(Beat { period, score, ends, parts: phase.rows.each_ref().map(kept) })
+    }
+
+    /// Begins with what was remembered. It is doubted soon if it does not hold any more.
+    pub(super) fn recall(&mut self, beat: &Beat) {
+        let parts = |row: &[[f64; 2]]| row.iter().map(|&[ends, expected]| Bin { ends, expected }).collect::<Vec<Bin>>();
+        let is_whole = beat.parts.iter().all(|row| row.len() == BINS);
+        let index = self.phases.iter().position(|phase| phase.period == beat.period).filter(|_| is_whole);
+        let Some(index) = index else { return };
+        let keep = (2.0 * OPEN[0] / beat.score.max(1.0)).min(1.0);
+        let phase = &mut self.phases[index];
+        (phase.score, phase.ends) = (keep * beat.score, keep * beat.ends);
+        phase.is_open = phase.score > CLOSE[0] && phase.score > CLOSE[1] * phase.ends;
+        for (row, kept) in phase.rows.iter_mut().zip(&beat.parts) {
+            row.bins = parts(kept);
+        }
+        phase.reckon();
+        self.is_promising = phase.is_open;
+        self.open = phase.is_open.then_some(index);
     }
 
     /// The period that foretells most, if any is believed, for an interval of so many seconds.
@@ -325,6 +353,32 @@ mod tests {
         assert!(old < 0.5 * young, "{young} and {old}");
         assert!((clock(0.499).until() - 0.001).abs() < 1e-9, "it becomes old: {}", clock(0.499).until());
         assert!((clock(0.499).after(0.0011).multiplier(0.02) - old).abs() < 0.2 * old, "it is old");
+    }
+
+    #[test]
+    fn a_beat_is_remembered_and_left_where_it_is_gone() {
+        let beat = told(2.0, Some(1.0), 600.0, 1).kept().expect("it is believed");
+        let mut phases = Phases::default();
+        phases.recall(&beat);
+        let clock = |millis: u64| phases.clock(Nanos::from_millis(millis), 0.2).expect("it is believed");
+        assert!(clock(990).multiplier(0.02) > 3.0 && clock(300).multiplier(0.02) < 0.8);
+        assert!(told(10.0, None, 5000.0, 1).kept().is_none(), "nothing is remembered of chance");
+        let mut rng = Rng::new(3);
+        let (lengths, mut at) = ((0..200).map(|_| rng.exponential(0.5)).collect::<Vec<f64>>(), 1000.0);
+        let mut histogram = DurationHistogram::default();
+        lengths.iter().for_each(|&length| histogram.add(Nanos::from_secs_f64(length)));
+        let ages = Ages::new(&histogram);
+        let ended = lengths.iter().position(|&length| {
+            at += length;
+            phases.update(&ages, Nanos::from_secs_f64(at), 0.01, length);
+            phases.clock(Nanos::ZERO, 0.0).is_none()
+        });
+        assert!(ended.is_some_and(|ends| ends < 100), "{ended:?}");
+        for odd in [Beat { period: Nanos(7), ..beat.clone() }, Beat { parts: Default::default(), ..beat }] {
+            let mut phases = Phases::default();
+            phases.recall(&odd);
+            assert!(phases.clock(Nanos::ZERO, 0.0).is_none());
+        }
     }
 
     #[test]
