@@ -51,6 +51,8 @@ pub struct Pump<S: Source> {
     disk: Disk,
     foreground: S,
     sight: Sight,
+    /// How long every request is on its way to the disk, and back.
+    path: [Nanos; 2],
     until: Nanos,
     journal: Option<Journal>,
     shadow: Server,
@@ -94,6 +96,7 @@ impl<S: Source> Pump<S> {
             disk,
             foreground,
             sight: Sight::default(),
+            path: [Nanos::ZERO; 2],
             until: Nanos::MAX,
             journal: None,
             shadow: Server::default(),
@@ -119,6 +122,11 @@ impl<S: Source> Pump<S> {
     pub fn sight(self, sight: Sight) -> Pump<S> {
         assert!(sight != Sight::Drained { period: Nanos::ZERO }, "time must pass between two looks");
         Pump { sight, ..self }
+    }
+
+    /// The same, but every request, ours too, is so long on its way to the disk, and back: while one is, the disk serves others.
+    pub fn behind(self, there: Nanos, back: Nanos) -> Pump<S> {
+        Pump { path: [there, back], ..self }
     }
 
     /// The same with a journal of the run. It grows with every event: for runs that are bounded otherwise.
@@ -196,8 +204,9 @@ impl<S: Source> Pump<S> {
             let service = self.disk.work(now, range.bytes(), is_away);
             self.ends_at = range.end;
             self.is_ours_last = true;
-            let served = self.disk.server().serve(now, service);
-            let (started, finished) = (served.started, served.finished);
+            let [there, back] = self.path;
+            let served = self.disk.server().serve(now + there, service);
+            let (started, finished) = (served.started - there, served.finished + back);
             self.ops.push_back(OpAtDisk { id, range, outcome, started, finished, hit: false });
             assert!(self.ops.len() <= OPS_MAX, "the machine floods the disk");
         }
@@ -230,8 +239,9 @@ impl<S: Source> Pump<S> {
         let Some(request) = self.foreground.take() else { return };
         let at = request.at;
         let idle = at.since(self.shadow.free());
-        let alone = self.shadow.serve(at, request.service).finished;
-        let served = self.disk.server().serve(at, request.service).finished;
+        let [there, back] = self.path;
+        let alone = self.shadow.serve(at + there, request.service).finished + back;
+        let served = self.disk.server().serve(at + there, request.service).finished + back;
         self.completions.push_back(served);
         self.foreground.answered(served);
         self.is_ours_last = false;

@@ -416,3 +416,29 @@ fn a_beat_is_remembered_after_a_stop() {
     }
     assert!(read[0] as f64 > 1.1 * read[1] as f64, "{read:?} bytes in the first minute");
 }
+
+/// A disk behind a server, as over FUSE and NBD: each request is on its way for half a millisecond, while the disk may serve
+/// another. What the scrub says that requests lose is what they lose, at 16, 60 and 160 a second, even and not; and where the
+/// goal is small, that is what makes the difference.
+#[test]
+fn the_way_to_the_disk_is_not_counted_as_lost() {
+    let model = ServiceModel { positioning: Nanos(600_000), per_mib: ms(10) };
+    let unsteady = Unsteady { seek: ms(8), scatter: 1.0, tail: (0.0, Nanos::ZERO), drift: (1.0, Nanos::from_secs(1)) };
+    let [there, back] = [Nanos(300_000), Nanos(200_000)];
+    for (think, service) in [(50, 8), (8, 8), (4, 2)] {
+        let even = Span::Uniform(ms(think), Nanos(ms(think).0 + 200_000));
+        for think in [even, Span::Uniform(ms(think / 2), ms(think * 3 / 2))] {
+            for goal in [Nanos(500_000), ms(1), ms(3)] {
+                let service = Span::Uniform(ms(service), Nanos(ms(service).0 + 100_000));
+                let clients = Clients::new(1, 1, Span::Fixed(Nanos::ZERO), think, service, Rng::new(2));
+                let mut scrub = scrub(Goal::new(goal, ms(50)));
+                let pump = Pump::among(disk(model).unsteady(unsteady, Rng::new(1)), clients).behind(there, back);
+                let run = pump.until(Nanos::from_secs(120)).run(&mut scrub).report;
+                let told = scrub.report(run.elapsed);
+                let told = told.slowdown.mean_seconds(told.foreground_requests) * 1e3;
+                let lost = run.foreground.slowdown_mean_seconds() * 1e3;
+                assert!((told - lost).abs() <= 0.03 + 0.02 * lost, "{think:?} {goal:?}: {told} ms told, {lost} lost");
+            }
+        }
+    }
+}

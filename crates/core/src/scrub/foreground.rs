@@ -1,6 +1,7 @@
 //! The foreground as the scrubber follows it: is the disk idle, since when, and whom did we delay?
 
 use super::latency::Latency;
+use super::overlap::Overlap;
 use crate::idle::{Observed, Slowdown};
 use crate::units::Nanos;
 use std::collections::VecDeque;
@@ -28,6 +29,7 @@ pub(super) struct Foreground {
     shadow_free: Nanos,
     /// How long foreground requests took of late, counted from the end of what they had to wait for.
     services: VecDeque<Nanos>,
+    overlap: Overlap,
     latency: Latency,
 }
 
@@ -70,6 +72,7 @@ impl Foreground {
             free: now,
             shadow_free: now,
             services: VecDeque::new(),
+            overlap: Overlap::default(),
             latency: Latency::default(),
         }
     }
@@ -127,7 +130,7 @@ impl Foreground {
         self.reckon(Some(own), slowdown);
         for request in self.at_disk.iter_mut().filter(|request| request.behind.is_none() && own.met(request.arrived)) {
             request.behind = Some(finished);
-            slowdown.add(finished - request.arrived);
+            slowdown.add((finished - request.arrived).since(self.overlap.known()));
         }
     }
 
@@ -163,10 +166,11 @@ impl Foreground {
         // A request of ours that began after this one was not in its way.
         let own = own.filter(|own| behind.is_none() && own.met(arrived));
         if let Some(own) = own.filter(|own| own.finished <= end) {
-            slowdown.add(own.finished - arrived);
+            slowdown.add((own.finished - arrived).since(self.overlap.known()));
             behind = Some(own.finished);
         }
-        let mut service = end.since(self.free.max(arrived).max(behind.unwrap_or_default()));
+        let begun = self.free.max(arrived).max(behind.unwrap_or_default());
+        let mut service = end.since(begun);
         if own.is_some_and(|own| end < own.finished) {
             // Served in the midst of ours: between two pieces of it, or beside it. What it lost is what it took longer
             // than such a request takes.
@@ -176,6 +180,13 @@ impl Foreground {
                 slowdown.add(lost);
             }
         } else {
+            if self.free <= arrived || behind == Some(begun) {
+                self.overlap.add(service, behind.is_some());
+            }
+            if begun > arrived && self.shadow_free <= arrived {
+                // It would have found the disk idle: its way there would have taken time, too.
+                service = (service + self.overlap.known()).min(end.since(self.free.max(arrived)));
+            }
             if self.services.len() == TYPICAL_OF {
                 self.services.pop_front();
             }

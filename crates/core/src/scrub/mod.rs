@@ -14,6 +14,7 @@ mod failures;
 mod forecast;
 mod foreground;
 mod latency;
+mod overlap;
 mod report;
 
 pub use forecast::Forecast;
