@@ -1,5 +1,6 @@
 //! A foreground for the bench: one program that reads 4 KiB at random places, thinks, and notes how long each read took.
 
+use super::witness::{Stall, Witness};
 use anyhow::{Context, Result};
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
@@ -39,20 +40,30 @@ pub struct Latencies {
     deviation: f64,
     /// In seconds.
     pub time: f64,
+    /// So many reads more are left out, because the machine stood still during them.
+    pub left_out: usize,
 }
 
 impl Latencies {
+    /// Of reads by when they began, without those during which the machine stood still.
+    fn of_reads(reads: &[(Instant, Duration)], stalls: &[Stall], time: f64) -> Latencies {
+        let is_kept = |&&(at, took): &&(Instant, Duration)| !stalls.iter().any(|stall| stall.is_in(at, took));
+        let kept: Vec<f64> = reads.iter().filter(is_kept).map(|(_, took)| took.as_secs_f64()).collect();
+        Latencies { left_out: reads.len() - kept.len(), ..Latencies::of(kept, time) }
+    }
+
     fn of(mut latencies: Vec<f64>, time: f64) -> Latencies {
         let count = latencies.len().max(1) as f64;
         let mean = latencies.iter().sum::<f64>() / count;
         let variance = latencies.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / count;
         latencies.sort_by(f64::total_cmp);
-        Latencies { sorted: latencies, mean, deviation: variance.sqrt(), time }
+        Latencies { sorted: latencies, mean, deviation: variance.sqrt(), time, left_out: 0 }
     }
 
     /// Those of both.
     pub fn and(self, other: Latencies) -> Latencies {
-        Latencies::of([self.sorted, other.sorted].concat(), self.time + other.time)
+        let left_out = self.left_out + other.left_out;
+        Latencies { left_out, ..Latencies::of([self.sorted, other.sorted].concat(), self.time + other.time) }
     }
 
     pub fn count(&self) -> usize {
@@ -93,7 +104,7 @@ pub fn run(disk: &Path, load: Load, time: Duration, seed: u64) -> Result<Latenci
     let blocks = std::io::Seek::seek(&mut &file, std::io::SeekFrom::End(0))? / BLOCK as u64;
     let mut chance = Chance(seed);
     let (begun, part) = (Instant::now(), time / load.parts.len() as u32);
-    let mut latencies = Vec::new();
+    let (mut reads, witness) = (Vec::new(), Witness::new());
     for (index, think) in load.parts.iter().enumerate() {
         let end = begun + part * (index as u32 + 1);
         while Instant::now() < end {
@@ -101,12 +112,12 @@ pub fn run(disk: &Path, load: Load, time: Duration, seed: u64) -> Result<Latenci
                 None => std::thread::sleep(end.saturating_duration_since(Instant::now())),
                 Some(think) => {
                     pause(think, &mut chance, begun);
-                    burst(&file, load.burst, blocks, &mut chance, &mut latencies)?;
+                    burst(&file, load.burst, blocks, &mut chance, &mut reads)?;
                 }
             }
         }
     }
-    Ok(Latencies::of(latencies, begun.elapsed().as_secs_f64()))
+    Ok(Latencies::of_reads(&reads, &witness.ask(), begun.elapsed().as_secs_f64()))
 }
 
 fn pause(think: Think, chance: &mut Chance, begun: Instant) {
@@ -120,14 +131,20 @@ fn pause(think: Think, chance: &mut Chance, begun: Instant) {
     });
 }
 
-fn burst(file: &File, count: u32, blocks: u64, chance: &mut Chance, latencies: &mut Vec<f64>) -> Result<()> {
+fn burst(
+    file: &File,
+    count: u32,
+    blocks: u64,
+    chance: &mut Chance,
+    reads: &mut Vec<(Instant, Duration)>,
+) -> Result<()> {
     let mut room = vec![0; 2 * BLOCK];
     let from = room.as_ptr().align_offset(BLOCK);
     for _ in 0..count {
         let place = chance.below(blocks) * BLOCK as u64;
         let at = Instant::now();
         file.read_exact_at(&mut room[from..from + BLOCK], place).context("a read of the foreground")?;
-        latencies.push(at.elapsed().as_secs_f64());
+        reads.push((at, at.elapsed()));
     }
     Ok(())
 }

@@ -2,9 +2,10 @@
 //! with a hard disk's timing (tests/lab/faulty-disk). A table of docs/budget.md.
 //!
 //! Each load is played alone, beside the scrub at each goal, and alone again. "By the client" is the difference of the means,
-//! with what chance makes of it; on a busy machine it says more about that than about the scrub.
+//! with what chance makes of it. Reads during which the machine stood still (`witness`) are left out of both, and counted.
 
 mod client;
+mod witness;
 
 use super::{Scratch, build, number_after, output_of};
 use crate::place::{root, target_folder};
@@ -98,9 +99,9 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let scratch = Scratch::folder("bench-budget")?;
     let _busy = options.busy.then(Busy::new);
     println!(
-        "| disk | load | goal | by the client | the scrub says | so far | longest | > 50 ms | read | of what idle time offers | processor | detector |"
+        "| disk | load | goal | by the client | the scrub says | so far | longest | > 50 ms | left out | read | of what idle time offers | processor | detector |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for &(name, seek, rate, turns) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
         let disk = Disk::new(seek, rate, turns)?;
         let scrub = |goal: &[&str]| Scrub::start(&disk.device, &scratch.0, goal, options.detector.as_deref());
@@ -132,7 +133,7 @@ fn row(control: &Latencies, beside: &Latencies, scrub: &Seen, offered: f64) -> S
     let millis = |seconds: f64| seconds * 1e3;
     let chance = 2.0 * control.error().hypot(beside.error());
     format!(
-        "| {:+.2} +-{:.2} ms | {:.2} ms | {:.2} ms | {:.0} ms | {} of {} | {:.1} MB/s | {} | {:.1} % | {} |",
+        "| {:+.2} +-{:.2} ms | {:.2} ms | {:.2} ms | {:.0} ms | {} of {} | {} | {:.1} MB/s | {} | {:.1} % | {} |",
         millis(beside.mean() - control.mean()),
         millis(chance),
         millis(scrub.mean),
@@ -140,6 +141,7 @@ fn row(control: &Latencies, beside: &Latencies, scrub: &Seen, offered: f64) -> S
         millis(scrub.max),
         beside.above(control.but(0.01) + GOAL_MAX),
         beside.count(),
+        beside.left_out,
         scrub.rate / 1e6,
         if offered > 0.0 { format!("{:.0} %", 100.0 * scrub.rate / offered) } else { "-".to_owned() },
         100.0 * scrub.processor,

@@ -1,0 +1,84 @@
+//! Threads that only sleep, to tell when the machine stood still: what a client waited for then is nobody's fault on it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// So many: a virtual processor that its host does not run keeps those that slept on it.
+const THREADS: usize = 4;
+
+/// How long each sleeps at a time.
+const NAP: Duration = Duration::from_millis(10);
+
+/// Woken so much later than asked, the machine stood still. Beside two threads that compute, one in a hundred is woken 4 ms
+/// late.
+const LATE: Duration = Duration::from_millis(20);
+
+/// Sleeps until it is asked.
+pub struct Witness {
+    is_over: Arc<AtomicBool>,
+    stalls: Arc<Mutex<Vec<Stall>>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// From when to when the machine stood still.
+#[derive(Clone, Copy, Debug)]
+pub struct Stall {
+    from: Instant,
+    to: Instant,
+}
+
+impl Stall {
+    /// Did it fall into a time that began then and was so long?
+    pub fn is_in(&self, at: Instant, time: Duration) -> bool {
+        self.from < at + time && at < self.to
+    }
+}
+
+impl Witness {
+    /// From now on.
+    pub fn new() -> Witness {
+        let (is_over, stalls) = (Arc::new(AtomicBool::new(false)), Arc::default());
+        let threads = (0..THREADS).map(|_| {
+            let (is_over, stalls) = (Arc::clone(&is_over), Arc::clone(&stalls));
+            thread::spawn(move || watch(&is_over, &stalls))
+        });
+        Witness { threads: threads.collect(), is_over, stalls }
+    }
+
+    /// What it saw.
+    pub fn ask(self) -> Vec<Stall> {
+        self.is_over.store(true, Ordering::Relaxed);
+        for thread in self.threads {
+            // One that died of a fault of ours saw nothing more.
+            let _ = thread.join();
+        }
+        std::mem::take(&mut *self.stalls.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn watch(is_over: &AtomicBool, stalls: &Mutex<Vec<Stall>>) {
+    while !is_over.load(Ordering::Relaxed) {
+        let due = Instant::now() + NAP;
+        thread::sleep(NAP);
+        let now = Instant::now();
+        if now.saturating_duration_since(due) > LATE {
+            stalls.lock().unwrap_or_else(PoisonError::into_inner).push(Stall { from: due, to: now });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_falls_into_what_it_overlaps() {
+        let start = Instant::now();
+        let ms = Duration::from_millis;
+        let stall = Stall { from: start + ms(10), to: start + ms(40) };
+        assert!(stall.is_in(start, ms(11)) && stall.is_in(start + ms(39), ms(1)) && stall.is_in(start + ms(20), ms(1)));
+        assert!(!stall.is_in(start, ms(10)) && !stall.is_in(start + ms(40), ms(5)));
+    }
+}
