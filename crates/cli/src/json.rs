@@ -68,6 +68,8 @@ struct Slowdown {
     goal_mean_seconds: Option<f64>,
     goal_p99_seconds: Option<f64>,
     goal_max_seconds: Option<f64>,
+    /// The foreground was told of by counters: the figures are about so.
+    is_estimate: bool,
     mean_seconds: f64,
     worst_mean_so_far_seconds: f64,
     max_seconds: f64,
@@ -135,6 +137,7 @@ impl Target {
                 goal_mean_seconds: facts.goal.map(|goal| goal.mean.as_secs_f64()),
                 goal_p99_seconds: p99.map(Nanos::as_secs_f64),
                 goal_max_seconds: facts.goal.map(|goal| goal.max.as_secs_f64()),
+                is_estimate: report.slowdown.is_estimate,
                 mean_seconds: report.slowdown.mean_seconds(report.foreground_requests),
                 worst_mean_so_far_seconds: report.slowdown.mean_worst.as_secs_f64(),
                 max_seconds: report.slowdown.max.as_secs_f64(),

@@ -179,7 +179,8 @@ fn cost(outcome: &Outcome) -> String {
     }
     let collisions = show_count(report.slowdown.collisions);
     let (mean, max) = (show_time(mean), show_time(max));
-    format!("{took}; {requests} lost {mean} each on average, {max} at most ({collisions} met ours){verdict}")
+    let about = if report.slowdown.is_estimate { "about " } else { "" };
+    format!("{took}; {requests} lost {about}{mean} each on average, {max} at most ({collisions} met ours){verdict}")
 }
 
 /// How long requests took.
@@ -210,6 +211,7 @@ fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, unseen: u64) -> Strin
     let was_above = goal.form == Form::Strict && slowdown.mean_worst > goal.mean;
     match (was_above, unseen) {
         (true, _) => format!(": {budget} was kept in the end; for a while the mean so far was {worst}"),
+        (false, 0) if slowdown.is_estimate => format!(": as far as counters tell, {budget} was kept"),
         (false, 0) => format!(": {budget} was kept"),
         (false, _) => format!(": as far as was seen, {budget} was kept"),
     }
@@ -229,6 +231,8 @@ mod tests {
         };
         let budget = "the budget of 1.00 ms and 50 ms";
         assert_eq!(of(goal, 500, 400, 1, 20, 0), format!(": {budget} was kept"));
+        let counted = Slowdown { is_estimate: true, ..Slowdown::default() };
+        assert_eq!(verdict(goal, 500, &counted, 0), format!(": as far as counters tell, {budget} was kept"));
         assert_eq!(of(goal, 500, 400, 1, 20, 7), format!(": as far as was seen, {budget} was kept"));
         assert_eq!(of(goal, 500, 600, 2, 20, 0), format!(": {budget} was NOT kept"));
         assert_eq!(of(goal, 500, 400, 1, 51, 0), format!(": {budget} was NOT kept"), "the longest");

@@ -1,22 +1,22 @@
 //! `scrubjay scrub`: one session a target, side by side; progress while they run, the result at the end.
 
-use crate::args::{self, Scrub, Settings};
+use crate::args::{Scrub, Settings};
 use crate::exit::Exit;
 use crate::outcome::Outcome;
 use crate::progress::{Progress, Update};
 use crate::say::say;
 use crate::target::{Named, NamedError};
-use crate::{config, json, result};
+use crate::{config, heed, json, result, signals};
 use anyhow::{Context, Result};
-use scrubjay_core::idle::{Choice, Goal};
+use scrubjay_core::idle::PolicyKind;
 use scrubjay_core::scrub::Report;
-use scrubjay_core::tour::OrderKind;
-use scrubjay_core::units::{Bytes, SECTOR_BYTES};
+use scrubjay_core::tour::{REGION_BYTES, SEGMENT_BYTES};
+use scrubjay_core::units::SECTOR_BYTES;
 use scrubjay_device::output::OutputError;
 use scrubjay_device::session::{Facts, Options, Session, SessionError};
 use scrubjay_device::store::{self, StoreError};
 use scrubjay_device::subject::Subject;
-use scrubjay_device::{detector, verify};
+use scrubjay_device::verify;
 use scrubjay_serve::remote::Finds;
 use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
@@ -26,9 +26,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Why a setting is there.
-const SETTLED: &str = "it has a default";
-
 /// Scrubs all targets.
 pub fn run(args: &Scrub) -> Result<Exit> {
     if args.record.is_some() && args.targets.len() > 1 {
@@ -36,7 +33,9 @@ pub fn run(args: &Scrub) -> Result<Exit> {
         return Ok(Exit::Usage);
     }
     let file = args.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
-    let settings = args.settings.clone().or(file).or(Settings::defaults());
+    let settings = args.settings.clone().or(file);
+    let PolicyKind { name, heeds, .. } = settings.kind();
+    heed::check(name, heeds, &args.settings.given())?;
     let stop = Stop::on_signals()?;
     let mut prepared = Vec::new();
     for path in &args.targets {
@@ -141,7 +140,7 @@ fn lock(update: &Mutex<Option<Update>>) -> MutexGuard<'_, Option<Update>> {
     update.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The first SIGINT or SIGTERM pauses; a later one ends the process on the spot (the state is a few seconds old then).
+/// The first SIGINT, SIGTERM or SIGHUP pauses; a later one ends the process on the spot (the state is a few seconds old then).
 #[derive(Default)]
 struct Stop {
     is_asked: Arc<AtomicBool>,
@@ -154,7 +153,7 @@ const SAME_SIGNAL: Duration = Duration::from_millis(500);
 impl Stop {
     fn on_signals() -> Result<Stop> {
         let stop = Stop::default();
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        for signal in signals::stopping() {
             let is_over = Arc::clone(&stop.is_patience_over);
             signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, is_over)?;
             signal_hook::flag::register(signal, Arc::clone(&stop.is_asked))?;
@@ -167,53 +166,21 @@ impl Stop {
     }
 }
 
-/// What the arguments mean for one target; `settings` leave nothing open that has a default.
+/// What the arguments mean for one target.
 fn options(args: &Scrub, settings: &Settings, subject: &dyn Subject) -> Options {
     let whole = subject.sectors() * SECTOR_BYTES;
     let range = args.range.as_ref().map(|Range { start, end }| start.unwrap_or(0)..end.unwrap_or(whole));
     Options {
-        policy: policy(settings, subject.block()),
-        order: match settings.order.expect(SETTLED) {
-            args::Order::Sequential => OrderKind::Sequential,
-            args::Order::Staggered => OrderKind::Staggered,
-            args::Order::Oldest => OrderKind::Oldest,
-        },
-        region: settings.region.expect(SETTLED),
-        segment: settings.segment.expect(SETTLED),
-        verify: match settings.verify.expect(SETTLED) {
-            args::Verify::Auto => verify::Kind::Auto,
-            args::Verify::Read => verify::Kind::Read,
-            args::Verify::Scsi => verify::Kind::Scsi,
-            args::Verify::Ata => verify::Kind::Ata,
-            args::Verify::Nvme => verify::Kind::Nvme,
-        },
+        policy: settings.policy(subject.block()),
+        order: settings.order.unwrap_or_default(),
+        region: settings.region.unwrap_or(REGION_BYTES),
+        segment: settings.segment.unwrap_or(SEGMENT_BYTES),
+        verify: settings.verify.unwrap_or_default(),
         range,
         state_folder: settings.state.clone().unwrap_or_else(store::default_folder),
         fresh: args.fresh,
-        detector: settings.detector.map(|detector| match detector {
-            args::Detector::Bpf => detector::Kind::Bpf,
-            args::Detector::Perf => detector::Kind::Perf,
-            args::Detector::Stat => detector::Kind::Stat,
-            args::Detector::None => detector::Kind::Blind,
-        }),
+        detector: settings.detector,
         record: args.record.clone(),
-    }
-}
-
-fn policy(settings: &Settings, block: Bytes) -> Choice {
-    let mut size = settings.request.expect(SETTLED);
-    if settings.request == Settings::defaults().request {
-        size = size.max(block); // a volume's chunk may be greater
-    }
-    match settings.policy.expect(SETTLED) {
-        args::Policy::Budget => {
-            let (mean, max) = (settings.slowdown.expect(SETTLED), settings.max_slowdown.expect(SETTLED));
-            let form = settings.goal.expect(SETTLED).into();
-            Choice::Budget(Goal::new(mean, max).p99(settings.p99_slowdown).form(form))
-        }
-        args::Policy::Waiting => Choice::Waiting { wait: settings.wait.expect(SETTLED), size },
-        args::Policy::Delay => Choice::Delay { delay: settings.delay.expect(SETTLED), size },
-        args::Policy::None => Choice::None { size },
     }
 }
 

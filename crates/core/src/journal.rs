@@ -7,6 +7,7 @@
 //! told 2000000 arrived 1950000 1
 //! told 2000000 completed 1990000 1
 //! told 2000000 drained 1990000
+//! told 2000000 counted 1990000
 //! told 2000000 done 7 unreadable sense:3/11/0@2048 1000000 1900000
 //! told 2000000 tick
 //! gave 2000000 verify 8 4096+2048
@@ -114,6 +115,7 @@ fn write_event(f: &mut fmt::Formatter<'_>, event: Event) -> fmt::Result {
         Event::ForegroundArrived { at, count } => write!(f, "arrived {} {count}", at.0),
         Event::ForegroundCompleted { at, count } => write!(f, "completed {} {count}", at.0),
         Event::ForegroundDrained { at } => write!(f, "drained {}", at.0),
+        Event::ForegroundCounted { at } => write!(f, "counted {}", at.0),
         Event::Completed { id, outcome, started, finished } => {
             write!(f, "done {} ", id.0)?;
             write_outcome(f, outcome)?;
@@ -217,6 +219,7 @@ fn read_event(words: &mut Words) -> Result<Event, Fault> {
         "arrived" => Event::ForegroundArrived { at: words.nanos()?, count: words.count()? },
         "completed" => Event::ForegroundCompleted { at: words.nanos()?, count: words.count()? },
         "drained" => Event::ForegroundDrained { at: words.nanos()? },
+        "counted" => Event::ForegroundCounted { at: words.nanos()? },
         "done" => {
             let (id, outcome) = (OpId(words.number()?), read_outcome(words)?);
             Event::Completed { id, outcome, started: words.nanos()?, finished: words.nanos()? }
@@ -310,6 +313,7 @@ mod tests {
             (at(), 1u32..).prop_map(|(at, count)| Event::ForegroundArrived { at, count }),
             (at(), 1u32..).prop_map(|(at, count)| Event::ForegroundCompleted { at, count }),
             at().prop_map(|at| Event::ForegroundDrained { at }),
+            at().prop_map(|at| Event::ForegroundCounted { at }),
             (any::<u64>(), outcome, at(), at()).prop_map(|(id, outcome, started, finished)| Event::Completed {
                 id: OpId(id),
                 outcome,

@@ -49,6 +49,12 @@ pub enum Event {
         /// When the last of them was completed, as far as is known.
         at: Nanos,
     },
+    /// What is told of the foreground from now on comes from counters: it is dated by the looks at them, and so are all figures
+    /// made of it.
+    ForegroundCounted {
+        /// When they were first looked at.
+        at: Nanos,
+    },
     /// An operation ended.
     Completed {
         /// Which.

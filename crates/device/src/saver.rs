@@ -129,7 +129,7 @@ mod tests {
     use crate::target::Target;
     use crate::verify;
     use scrubjay_core::coverage::Coverage;
-    use scrubjay_core::idle::{Choice, Observed};
+    use scrubjay_core::idle::{Observed, PolicyConfig};
     use scrubjay_core::tour::{Grid, OrderKind};
     use scrubjay_core::units::{Bytes, UnixSeconds};
     use std::fs;
@@ -170,8 +170,8 @@ mod tests {
         let image = folder.path().join("disk.img");
         fs::write(&image, vec![0; 1 << 20]).unwrap();
         let options = Options {
-            policy: Choice::None { size: Bytes::kib(64) },
-            order: OrderKind::Sequential,
+            policy: PolicyConfig::full_speed(Bytes::kib(64)),
+            order: OrderKind::SEQUENTIAL,
             region: Bytes::mib(1),
             segment: Bytes::mib(1),
             verify: verify::Kind::Auto,

@@ -10,7 +10,7 @@ use crate::subject::Subject;
 use crate::verify::{self, VerifierError};
 use crate::{clock, ioprio};
 use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Choice, Goal, Learnt};
+use scrubjay_core::idle::{Goal, Learnt, PolicyConfig, Regard};
 use scrubjay_core::journal::Entry;
 use scrubjay_core::machine::{Event, Op};
 use scrubjay_core::saved::Saved;
@@ -36,7 +36,7 @@ const PUBLISH_EVERY: Nanos = Nanos::from_millis(200);
 #[derive(Clone, Debug)]
 pub struct Options {
     /// When to read.
-    pub policy: Choice,
+    pub policy: PolicyConfig,
     /// In which order.
     pub order: OrderKind,
     /// The size of a region.
@@ -127,7 +127,7 @@ pub struct Facts {
 pub struct Session {
     facts: Facts,
     subject: Box<dyn Subject>,
-    scrub_setup: (Config, OrderKind, Choice, Coverage, Pass),
+    scrub_setup: (Config, OrderKind, PolicyConfig, Coverage, Pass),
     verifier: verify::Opened,
     detector: Box<dyn Detector>,
     store: Store,
@@ -180,7 +180,7 @@ impl Session {
         let record = options.record.as_ref().map(|file| Output::create(file, Existing::Kept)).transpose()?;
         let record = record.map(BufWriter::new);
         notes.extend(subject.notes());
-        if watched.kind == detector::Kind::Blind && options.policy.heeds_foreground() {
+        if watched.kind == detector::Kind::Blind && options.policy.kind().regard == Regard::Idleness {
             notes.push(
                 "the foreground cannot be seen here, so it cannot be spared: --policy delay limits the rate".into(),
             );
@@ -200,8 +200,8 @@ impl Session {
             detector: watched.why,
             detector_kind: watched.kind,
             order: options.order.name(),
-            policy: options.policy.policy().name(),
-            goal: if let Choice::Budget(goal) = options.policy { Some(goal) } else { None },
+            policy: options.policy.kind().name,
+            goal: options.policy.goal(),
             resumed: pass.done.count() > 0,
             notes,
         };
@@ -350,7 +350,7 @@ fn open_verifier(subject: &dyn Subject, options: &Options) -> Result<verify::Ope
 }
 
 /// What a machine must be made of to replay a record: comments to the journal that follows.
-fn record_head(id: &str, config: &Config, order: OrderKind, policy: Choice, grid: &Grid) -> String {
+fn record_head(id: &str, config: &Config, order: OrderKind, policy: PolicyConfig, grid: &Grid) -> String {
     let Config { range, granule, depth, started, today } = config;
     let (disk, region, segment) = (grid.disk(), grid.region_sectors(), grid.segment_sectors());
     format!(

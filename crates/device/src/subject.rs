@@ -5,7 +5,7 @@
 use crate::detector;
 use crate::target::{Identity, Target};
 use crate::verify::{self, VerifierError};
-use scrubjay_core::idle::Choice;
+use scrubjay_core::idle::{PolicyConfig, Regard};
 use scrubjay_core::units::Bytes;
 use std::path::Path;
 
@@ -33,7 +33,7 @@ pub trait Subject: Send {
     ///
     /// # Errors
     /// When it cannot be verified in this way.
-    fn open_verifier(&self, kind: verify::Kind, policy: &Choice) -> Result<verify::Opened, VerifierError>;
+    fn open_verifier(&self, kind: verify::Kind, policy: &PolicyConfig) -> Result<verify::Opened, VerifierError>;
 
     /// Opens a detector of its other users, at most as good as `wish`. Never fails; it may see nothing.
     fn open_detector(&self, wish: Option<detector::Kind>) -> detector::Opened;
@@ -72,12 +72,12 @@ impl Subject for Target {
         disk.map(|disk| format!("number/{}:{}", disk.major, disk.minor)).into_iter().collect()
     }
 
-    fn open_verifier(&self, kind: verify::Kind, policy: &Choice) -> Result<verify::Opened, VerifierError> {
+    fn open_verifier(&self, kind: verify::Kind, policy: &PolicyConfig) -> Result<verify::Opened, VerifierError> {
         let setup = verify::Setup {
             file: self.file.try_clone().map_err(VerifierError::Handle)?,
             is_block_device: self.is_block_device,
             logical_block: self.logical_block,
-            depth: if self.is_rotational || policy.is_considerate() { 1 } else { 2 },
+            depth: if self.is_rotational || policy.kind().regard != Regard::None { 1 } else { 2 },
             request_max: policy.size_max(),
         };
         verify::open(kind, setup)

@@ -9,7 +9,6 @@
 //!                                            |  +-> Report (exact slowdown) and Journal
 //! a journal's text -> replay::replay --------+-> any Machine                   what it would have done
 //! volume::setting (a seed) --------- volume::world <-> the volume               faults, crashes, an oracle
-//! experiment::*                                                                the papers' figures, one file each
 //! ```
 //!
 //! The shipped scrubber, waiting for 50 ms of idleness, on the paper's disk with one bad sector, among strangers:
@@ -21,7 +20,7 @@
 //! let grid = Grid::new(Bytes::gib(1).sectors(), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
 //! let config = Config { range: grid.disk(), granule: 8, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
 //! let policy = Box::new(Played::new(Waiting { wait: Nanos::from_millis(50), size: Bytes::mib(1) }));
-//! let mut scrub = Scrub::new(config, OrderKind::Staggered.order(&[]), policy, Coverage::new(grid), Pass::default());
+//! let mut scrub = Scrub::new(config, OrderKind::STAGGERED.order(&[]), policy, Coverage::new(grid), Pass::default());
 //!
 //! let disk = Disk::new(grid.disk().count(), ServiceModel::ULTRASTAR_15K450).with_errors([SectorRange::at(4711, 1)]);
 //! let service = Span::Fixed(disk.service(Bytes::kib(64)));
@@ -37,12 +36,11 @@
 pub mod array;
 pub mod disk;
 pub mod exact;
-pub mod experiment;
-pub mod figure;
 pub mod integrity;
 pub mod lse;
 pub mod model;
 pub mod online;
+pub mod play;
 pub mod pump;
 pub mod replay;
 pub mod source;

@@ -21,7 +21,7 @@ pub fn play(requests: &[Request], disk: ServiceModel, policy: Box<dyn IdlePolicy
     let periods: Periods = requests.iter().copied().collect();
     let grid = Grid::new(DISK.sectors(), REGION.sectors(), REGION.sectors());
     let config = Config { range: grid.disk(), granule: 8, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
-    let order = OrderKind::Sequential.order(&[]);
+    let order = OrderKind::SEQUENTIAL.order(&[]);
     let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
     // From time zero on, so that nothing is scrubbed before the first of them.
     let foreground = requests.iter().map(|request| Request { at: request.at - first, ..*request });

@@ -1,7 +1,7 @@
 //! The budget's promises, on any disk and among any foreground that chance makes.
 
 use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Choice, Goal, Learnt};
+use scrubjay_core::idle::{Goal, Learnt, PolicyConfig};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::server::{Request, ServiceModel};
@@ -23,7 +23,7 @@ fn scrub(goal: Goal) -> Scrub {
     let grid = Grid::new(Bytes::gib(200).sectors(), Bytes::mib(128).sectors(), Bytes::mib(8).sectors());
     let (started, today) = (Nanos::ZERO, UnixSeconds(1));
     let config = Config { range: grid.disk(), granule: 8, depth: 1, started, today };
-    let (order, policy) = (OrderKind::Staggered.order(&[]), Choice::Budget(goal).policy());
+    let (order, policy) = (OrderKind::STAGGERED.order(&[]), PolicyConfig::budget(goal).policy());
     Scrub::new(config, order, policy, Coverage::new(grid), Pass::default())
 }
 
@@ -174,7 +174,7 @@ fn skipping_ahead_is_the_same_to_the_nanosecond() {
         };
         let stream = Bursts::new(burst, gap, think, Span::Fixed(ms(4)), Rng::new(seed + 1000));
         let requests: Vec<Request> = stream.take(500).collect();
-        let policy = || Choice::Budget(goal).policy();
+        let policy = || PolicyConfig::budget(goal).policy();
         let played = online::play(&requests, ServiceModel::default(), policy());
         let periods = requests.iter().copied().collect();
         let skipped = exact::learner(&periods, ServiceModel::default(), policy().as_mut()).outcome;
@@ -204,7 +204,7 @@ fn skipping_ahead_by_the_clock_is_nearly_the_same() {
         arrivals.sort_by(f64::total_cmp);
         let request = |at: f64| Request { at: Nanos::from_secs_f64(at), service: ms(4) };
         let requests: Vec<Request> = arrivals.into_iter().map(request).collect();
-        let policy = || Choice::Budget(Goal::default()).policy();
+        let policy = || PolicyConfig::budget(Goal::default()).policy();
         let played = online::play(&requests, ServiceModel::default(), policy());
         let periods = requests.iter().copied().collect();
         let skipped = exact::learner(&periods, ServiceModel::default(), policy().as_mut()).outcome;
@@ -277,7 +277,7 @@ fn a_quiet_week_does_not_starve_a_busy_day() {
     let day: Vec<Request> = Bursts::new(1, gap, gap, Span::Fixed(ms(4)), Rng::new(2)).take(600_000).collect();
     let after = |from: Nanos| day.iter().map(move |request| Request { at: request.at + from, ..*request });
     let read = |requests: Vec<Request>| {
-        let mut policy = Choice::Budget(Goal::default()).policy();
+        let mut policy = PolicyConfig::budget(Goal::default()).policy();
         exact::learner(&requests.into_iter().collect(), ServiceModel::default(), policy.as_mut()).outcome.scrub_bytes
     };
     let alone = read(after(Nanos::ZERO).collect());
@@ -310,7 +310,7 @@ fn beating(second: f64, seed: u64) -> Vec<Request> {
 #[test]
 fn the_beat_of_a_clock_is_left_alone() {
     let read = |second: f64, seed: u64| {
-        let mut policy = Choice::Budget(Goal::default()).policy();
+        let mut policy = PolicyConfig::budget(Goal::default()).policy();
         exact::learner(&beating(second, seed).into_iter().collect(), ServiceModel::default(), policy.as_mut())
     };
     for seed in 1..=3 {

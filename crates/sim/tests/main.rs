@@ -4,7 +4,6 @@
 mod budget;
 mod model;
 mod probe;
-mod shear;
 mod shipped;
 mod storm;
 mod volume;

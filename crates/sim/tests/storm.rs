@@ -87,7 +87,7 @@ impl Storm {
             today: UnixSeconds(1_000_000 + self.now.0 / 1_000_000_000),
         };
         let size = Bytes((1 + self.rng.below(40)) * self.granule * 512);
-        let (kind, _) = OrderKind::ALL[self.rng.below(3) as usize];
+        let kind = OrderKind::ALL[self.rng.below(3) as usize];
         let (coverage, pass) = match saved {
             Some(saved) => (saved.coverage.onto(grid), saved.pass.unwrap_or_default()),
             None => (Coverage::new(grid), Pass::default()),

@@ -30,6 +30,18 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     crates.into_values().flat_map(|files| Graph::of(&files).findings()).collect()
 }
 
+/// Of each crate (its folder) the groups of modules of the top level that use each other in a circle, though none of their
+/// files does.
+pub fn of_modules(tree: &Tree) -> BTreeMap<String, Vec<Vec<String>>> {
+    let mut crates: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
+    for file in tree.rust() {
+        if let Some((root, _)) = file.path.split_once("/src/").filter(|(_, rest)| !rest.starts_with("bin/")) {
+            crates.entry(root).or_default().push(file);
+        }
+    }
+    crates.into_iter().map(|(root, files)| (root.to_owned(), Graph::of(&files).circles_of_modules())).collect()
+}
+
 /// The files of one crate, by index, and who uses whom.
 struct Graph<'a> {
     modules: Vec<Module<'a>>,
@@ -144,6 +156,38 @@ impl<'a> Graph<'a> {
         findings
     }
 
+    /// Modules of the top level that reach each other; the root, which declares them all, does not count.
+    fn circles_of_modules(&self) -> Vec<Vec<String>> {
+        let top = |index: usize| self.modules[index].path.first().map(String::as_str);
+        let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for &(from, to) in self.edges.keys() {
+            if let (Some(from), Some(to)) = (top(from), top(to))
+                && from != to
+            {
+                uses.entry(from).or_default().insert(to);
+            }
+        }
+        let reached = |start: &str| {
+            let mut reached: BTreeSet<&str> = BTreeSet::new();
+            let mut next: Vec<&str> = uses.get(start).into_iter().flatten().copied().collect();
+            while let Some(module) = next.pop() {
+                if reached.insert(module) {
+                    next.extend(uses.get(module).into_iter().flatten());
+                }
+            }
+            reached
+        };
+        let mut circles: BTreeSet<Vec<String>> = BTreeSet::new();
+        for &module in uses.keys() {
+            let reached_here = reached(module);
+            if reached_here.contains(module) {
+                let circle = reached_here.iter().filter(|other| reached(other).contains(module));
+                circles.insert(circle.map(|other| (*other).to_owned()).collect());
+            }
+        }
+        circles.into_iter().collect()
+    }
+
     /// A circle that starts with the forgiven use of `parent` by `child`, and leaves the family on its way back.
     fn stranger_circle(&self, child: usize, parent: usize) -> Option<Vec<usize>> {
         let family = &self.modules[parent].path;
@@ -222,6 +266,20 @@ mod tests {
             ("crates/x/tests/t.rs", "mod a;\nuse crate::b;\n"),
         ];
         assert_eq!(findings(check, &files), [""; 0]);
+    }
+
+    #[test]
+    fn modules_can_use_each_other_where_files_do_not() {
+        let tree = Tree::of(&[
+            ("crates/x/src/lib.rs", "mod a;\nmod b;\nmod c;\n"),
+            ("crates/x/src/a/mod.rs", "mod low;\nmod high;\n"),
+            ("crates/x/src/a/low.rs", "\n"),
+            ("crates/x/src/a/high.rs", "use crate::b::B;\n"),
+            ("crates/x/src/b.rs", "use crate::a::low;\n"),
+            ("crates/x/src/c.rs", "use crate::a::high;\n"),
+        ]);
+        assert!(check(&tree).is_empty());
+        assert_eq!(of_modules(&tree)["crates/x"], [["a", "b"]]);
     }
 
     #[test]

@@ -6,8 +6,18 @@ use crate::tree::Tree;
 use std::collections::BTreeMap;
 
 /// The floor of each crate in `crates/`. `xtask` is no floor: it stands beside the house, and nothing may lean on it.
-const FLOORS: &[(&str, u32)] =
-    &[("code", 1), ("core", 2), ("trace", 3), ("device", 3), ("sim", 4), ("serve", 4), ("watch", 4), ("cli", 5)];
+const FLOORS: &[(&str, u32)] = &[
+    ("code", 1),
+    ("chart", 1),
+    ("core", 2),
+    ("trace", 3),
+    ("device", 3),
+    ("sim", 4),
+    ("serve", 4),
+    ("study", 5),
+    ("watch", 6),
+    ("cli", 7),
+];
 
 /// The crate that stands on nothing but the one named with it: what decides is pure.
 const PURE: (&str, &str) = ("core", "scrubjay-code");
@@ -42,6 +52,31 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     }
     findings.extend(circles(&rooms));
     findings
+}
+
+/// A crate, its floor, and those of ours that what ships of it depends on.
+pub struct Place {
+    /// Its folder's name.
+    pub name: String,
+    /// From 1, at the ground.
+    pub floor: u32,
+    /// Their folders' names.
+    pub uses: Vec<String>,
+}
+
+/// The crates, from the top floor down.
+pub fn places(tree: &Tree) -> Vec<Place> {
+    let rooms = rooms(tree);
+    let mut places: Vec<Place> = rooms
+        .iter()
+        .filter_map(|(name, room)| {
+            let ours = room.manifest.dependencies.iter().filter(|dependency| !dependency.is_dev);
+            let uses = ours.filter_map(|dependency| room_of(&rooms, &dependency.package)).map(str::to_owned);
+            Some(Place { name: name.clone(), floor: floor(name)?, uses: uses.collect() })
+        })
+        .collect();
+    places.sort_by_key(|place| std::cmp::Reverse(place.floor));
+    places
 }
 
 fn rooms(tree: &Tree) -> Rooms {

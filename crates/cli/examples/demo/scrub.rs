@@ -6,7 +6,7 @@
 
 use anyhow::{Context, Result, ensure};
 use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Choice, Goal};
+use scrubjay_core::idle::{Goal, PolicyConfig};
 use scrubjay_core::machine::Event;
 use scrubjay_core::range_set::RangeSet;
 use scrubjay_core::rng::Rng;
@@ -131,8 +131,8 @@ fn scrub_beside_the_owner(path: &std::path::Path, planted: &RangeSet) -> Result<
     let head = Head::new(Timing::ULTRASTAR_15K450);
     let grid = Grid::new(DISK.sectors(), Bytes::mib(16).sectors(), Bytes::mib(4).sectors());
     let config = Config { range: grid.disk(), granule: 1, depth: 1, started: clock::now(), today: clock::today() };
-    let policy = Choice::Budget(GOAL).policy();
-    let order = OrderKind::Staggered.order(&[]);
+    let policy = PolicyConfig::budget(GOAL).policy();
+    let order = OrderKind::STAGGERED.order(&[]);
     let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
 
     let file = std::fs::File::open(path)?;

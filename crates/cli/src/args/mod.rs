@@ -3,8 +3,8 @@
 mod array;
 mod bench;
 mod codes;
-mod goal;
 mod integrity;
+mod named;
 mod probe;
 mod scrub;
 mod serving;
@@ -18,11 +18,10 @@ mod written;
 
 pub use array::{Noise as ArrayNoise, Queue as ArrayQueue, SimulateArray};
 pub use bench::{Bench, BenchCode, Benched};
-pub use goal::GoalForm;
 pub use integrity::{SimulateIntegrity, Synthetic};
 pub use probe::{How, Mode, Probe};
-pub use scrub::{Detector, Order, Policy, Scrub, Settings, Verify};
-pub use simulate::{Simulate, SimulateScrub, Simulated, SimulatedPolicy};
+pub use scrub::{Scrub, Settings};
+pub use simulate::{Simulate, SimulateScrub, Simulated};
 pub use source::{Disk, Service, Traces};
 pub use study::{Out, Studied, Study, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
 pub use tune::{SIZE_STEP, Tune};

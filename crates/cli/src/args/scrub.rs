@@ -1,10 +1,15 @@
 //! The arguments of `scrub`.
 
 use super::codes::ALL as EXIT_CODES;
-use super::{GoalForm, written};
+use super::named::parser;
+use super::written;
+use crate::heed::Given;
 use crate::quantity;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use scrubjay_core::idle::{Form, Goal, Parameter, Parameters, PolicyConfig, PolicyKind};
+use scrubjay_core::tour::OrderKind;
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_device::{detector, verify};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -76,13 +81,13 @@ pub struct Settings {
     #[serde(deserialize_with = "written::time")]
     pub p99_slowdown: Option<Nanos>,
     /// When the average is to be kept (policy budget) [default: strict]
-    #[arg(long, value_enum, value_name = "FORM", help_heading = "When")]
+    #[arg(long, value_parser = parser::<Form>(), value_name = "FORM", help_heading = "When")]
     #[serde(deserialize_with = "written::name")]
-    pub goal: Option<GoalForm>,
+    pub goal: Option<Form>,
     /// When to read [default: budget]
-    #[arg(long, value_enum, help_heading = "When")]
+    #[arg(long, value_parser = parser::<&PolicyKind>(), help_heading = "When")]
     #[serde(deserialize_with = "written::name")]
-    pub policy: Option<Policy>,
+    pub policy: Option<&'static PolicyKind>,
     /// How long the disk must have been idle (policy waiting) [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     #[serde(deserialize_with = "written::time")]
@@ -97,9 +102,9 @@ pub struct Settings {
     pub request: Option<Bytes>,
 
     /// In which order to read [default: staggered]
-    #[arg(long, value_enum, help_heading = "What")]
+    #[arg(long, value_parser = parser::<OrderKind>(), help_heading = "What")]
     #[serde(deserialize_with = "written::name")]
-    pub order: Option<Order>,
+    pub order: Option<OrderKind>,
     /// The size of a region: what is read at once around an error [default: 128MiB]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "What")]
     #[serde(deserialize_with = "written::bytes")]
@@ -109,18 +114,18 @@ pub struct Settings {
     #[serde(deserialize_with = "written::bytes")]
     pub segment: Option<Bytes>,
     /// How to verify; auto reads, which is the only way to know [default: auto]
-    #[arg(long, value_enum, help_heading = "What")]
+    #[arg(long, value_parser = parser::<verify::Kind>(), help_heading = "What")]
     #[serde(deserialize_with = "written::name")]
-    pub verify: Option<Verify>,
+    pub verify: Option<verify::Kind>,
 
     /// Where to keep the state; for root, a folder in which nobody else has a say [default: $XDG_STATE_HOME/scrubjay, or
     /// /var/lib/scrubjay for root]
     #[arg(long, value_name = "DIR", help_heading = "State and output")]
     pub state: Option<PathBuf>,
     /// Watch the foreground with this detector, not the best one that works
-    #[arg(long, value_enum, help_heading = "State and output")]
+    #[arg(long, value_parser = parser::<detector::Kind>(), help_heading = "State and output")]
     #[serde(deserialize_with = "written::name")]
-    pub detector: Option<Detector>,
+    pub detector: Option<detector::Kind>,
 }
 
 impl Settings {
@@ -144,78 +149,40 @@ impl Settings {
         }
     }
 
-    /// What is given nowhere. The state folder and the detector depend on the machine, and without `p99_slowdown` there is no
-    /// such goal.
-    pub fn defaults() -> Settings {
-        Settings {
-            slowdown: Some(Nanos::from_millis(1)),
-            max_slowdown: Some(Nanos::from_millis(50)),
-            p99_slowdown: None,
-            goal: Some(GoalForm::Strict),
-            policy: Some(Policy::Budget),
-            wait: Some(Nanos::from_millis(100)),
-            delay: Some(Nanos::from_millis(16)),
-            request: Some(Bytes::mib(1)),
-            order: Some(Order::Staggered),
-            region: Some(Bytes::mib(128)),
-            segment: Some(Bytes::mib(8)),
-            verify: Some(Verify::Auto),
-            state: None,
-            detector: None,
-        }
+    /// The policy, and what it is set to; `block` is the least that can be verified at once.
+    pub fn policy(&self, block: Bytes) -> PolicyConfig {
+        let usual = Parameters::default();
+        let kind = self.kind();
+        let (mean, max) = (self.slowdown.unwrap_or(usual.goal.mean), self.max_slowdown.unwrap_or(usual.goal.max));
+        let form = self.goal.unwrap_or(usual.goal.form);
+        let parameters = Parameters {
+            goal: Goal::new(mean, max).p99(self.p99_slowdown).form(form),
+            wait: self.wait.unwrap_or(usual.wait),
+            delay: self.delay.unwrap_or(usual.delay),
+            // A volume's chunk may be greater.
+            request: self.request.or(Some(kind.request.max(block))),
+            ..usual
+        };
+        PolicyConfig::new(kind, parameters)
     }
-}
 
-/// Policies by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Policy {
-    /// Tune wait, size and pace to the slowdown goals
-    Budget,
-    /// Wait for idleness, then read until somebody comes
-    Waiting,
-    /// Pause after each request, whoever uses the disk
-    Delay,
-    /// As fast as it goes
-    None,
-}
+    /// The policy.
+    pub fn kind(&self) -> &'static PolicyKind {
+        self.policy.unwrap_or_else(|| PolicyConfig::budget(Goal::default()).kind())
+    }
 
-/// Orders by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Order {
-    /// Ascending addresses
-    Sequential,
-    /// One segment of every region, then the next of every region: finds clusters of errors early
-    Staggered,
-    /// What was read longest ago comes first
-    Oldest,
-}
-
-/// Verifiers by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Verify {
-    /// Whatever is known to read the medium: today, read
-    Auto,
-    /// Read past the page cache
-    Read,
-    /// SCSI VERIFY
-    Scsi,
-    /// ATA READ VERIFY SECTORS EXT
-    Ata,
-    /// NVMe Verify
-    Nvme,
-}
-
-/// Detectors by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Detector {
-    /// BPF programs on the block layer's tracepoints
-    Bpf,
-    /// The same tracepoints through perf
-    Perf,
-    /// Counters in /sys/block
-    Stat,
-    /// None: see nobody
-    None,
+    /// The options that set a parameter of policies.
+    pub fn given(&self) -> [Given; 7] {
+        [
+            ("--slowdown", Parameter::Slowdown, self.slowdown.is_some()),
+            ("--max-slowdown", Parameter::SlowdownMax, self.max_slowdown.is_some()),
+            ("--p99-slowdown", Parameter::SlowdownP99, self.p99_slowdown.is_some()),
+            ("--goal", Parameter::GoalForm, self.goal.is_some()),
+            ("--wait", Parameter::Wait, self.wait.is_some()),
+            ("--delay", Parameter::Delay, self.delay.is_some()),
+            ("--request", Parameter::Request, self.request.is_some()),
+        ]
+    }
 }
 
 #[cfg(test)]
@@ -223,12 +190,36 @@ mod tests {
     use super::super::{Cli, Verb};
     use super::*;
     use clap::{CommandFactory, Parser};
+    use scrubjay_core::tour::{REGION_BYTES, SEGMENT_BYTES};
 
     fn parsed(arguments: &[String]) -> Settings {
         let fixed = ["scrubjay", "scrub", "disk"].map(str::to_owned);
         match Cli::try_parse_from(fixed.iter().chain(arguments)).unwrap().verb {
             Some(Verb::Scrub(scrub)) => scrub.settings,
             _ => panic!("a scrub"),
+        }
+    }
+
+    /// What is done where nothing is given. The state folder and the detector depend on the machine, and without
+    /// `p99_slowdown` there is no such goal.
+    fn defaults() -> Settings {
+        let Parameters { goal, wait, delay, .. } = Parameters::default();
+        let kind = Settings::default().kind();
+        Settings {
+            slowdown: Some(goal.mean),
+            max_slowdown: Some(goal.max),
+            p99_slowdown: None,
+            goal: Some(goal.form),
+            policy: Some(kind),
+            wait: Some(wait),
+            delay: Some(delay),
+            request: Some(kind.request),
+            order: Some(OrderKind::default()),
+            region: Some(REGION_BYTES),
+            segment: Some(SEGMENT_BYTES),
+            verify: Some(verify::Kind::default()),
+            state: None,
+            detector: None,
         }
     }
 
@@ -243,15 +234,15 @@ mod tests {
                 told.extend((name != "state").then(|| format!("--{name}={}", default.trim_end_matches(']'))));
             }
         }
-        assert_eq!(parsed(&told), Settings::defaults());
+        assert_eq!(parsed(&told), defaults());
     }
 
     #[test]
     fn what_is_given_first_wins() {
         let given = parsed(&["--wait=2ms", "--order=oldest"].map(str::to_owned));
         let file = Settings { wait: Some(Nanos(1)), request: Some(Bytes(2)), ..Settings::default() };
-        let both = given.or(file).or(Settings::defaults());
+        let both = given.or(file);
         assert_eq!((both.wait, both.request), (Some(Nanos::from_millis(2)), Some(Bytes(2))));
-        assert_eq!((both.order, both.region), (Some(Order::Oldest), Some(Bytes::mib(128))));
+        assert_eq!((both.order, both.region), (Some(OrderKind::OLDEST), None));
     }
 }

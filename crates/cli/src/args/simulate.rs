@@ -3,10 +3,14 @@
 use super::array::SimulateArray;
 use super::codes::TRACES as EXIT_CODES;
 use super::integrity::SimulateIntegrity;
-use super::{Disk, GoalForm, Traces};
+use super::named::parser;
+use super::{Disk, Traces};
+use crate::heed::Given;
 use crate::quantity;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+use scrubjay_core::idle::{Cutoff, Form, Goal, Parameter, Parameters};
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_sim::play::Playable;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,29 +50,29 @@ pub struct SimulateScrub {
     pub disk: Disk,
 
     /// When to read
-    #[arg(long, value_enum, help_heading = "When")]
-    pub policy: SimulatedPolicy,
-    /// How long the disk must have been idle (waiting, ar-waiting, exponential, linear, swapping, lossless)
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = quantity::time, help_heading = "When")]
-    pub wait: Nanos,
+    #[arg(long, value_parser = parser::<Playable>(), help_heading = "When")]
+    pub policy: Playable,
+    /// How long the disk must have been idle (waiting, ar-waiting, exponential, linear, swapping, lossless) [default: 100ms]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
+    pub wait: Option<Nanos>,
     /// The size of a request, or of the first one (exponential, linear, swapping) [default: 1MiB, or 64KiB if it grows]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "When")]
     pub request: Option<Bytes>,
-    /// What foreground requests may lose on average (budget)
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantity::time, help_heading = "When")]
-    pub slowdown: Nanos,
-    /// What any one of them may lose (budget)
-    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = quantity::time, help_heading = "When")]
-    pub max_slowdown: Nanos,
+    /// What foreground requests may lose on average (budget) [default: 1ms]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
+    pub slowdown: Option<Nanos>,
+    /// What any one of them may lose (budget) [default: 50ms]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
+    pub max_slowdown: Option<Nanos>,
     /// What they may lose, but for one in 100 (budget)
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     pub p99_slowdown: Option<Nanos>,
-    /// When the average is to be kept (budget)
-    #[arg(long, value_enum, value_name = "FORM", default_value = "strict", help_heading = "When")]
-    pub goal: GoalForm,
-    /// The pause after each request (delay)
-    #[arg(long, value_name = "TIME", default_value = "16ms", value_parser = quantity::time, help_heading = "When")]
-    pub delay: Nanos,
+    /// When the average is to be kept (budget) [default: strict]
+    #[arg(long, value_parser = parser::<Form>(), value_name = "FORM", help_heading = "When")]
+    pub goal: Option<Form>,
+    /// The pause after each request (delay) [default: 16ms]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
+    pub delay: Option<Nanos>,
 
     /// Use idle intervals that are predicted to be longer than this (ar, ar-waiting, acd)
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "Prediction")]
@@ -76,57 +80,67 @@ pub struct SimulateScrub {
     /// Use idle intervals whose prediction exceeds so many percent of all predictions [default: 80]
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "cutoff", help_heading = "Prediction")]
     pub percentile: Option<f64>,
-    /// Use this share of the idle intervals, the longest (oracle): 0 to 1
-    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share, help_heading = "Prediction")]
-    pub share: f64,
+    /// Use this share of the idle intervals, the longest (oracle): 0 to 1 [default: 0.1]
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Prediction")]
+    pub share: Option<f64>,
 
-    /// Each request is so many times as large as the last (exponential, linear)
-    #[arg(long, value_name = "X", default_value = "2", value_parser = factor, help_heading = "Growth")]
-    pub factor: f64,
-    /// And so much larger (linear)
-    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = quantity::bytes, help_heading = "Growth")]
-    pub plus: Bytes,
-    /// The size from this idle time on is the largest (swapping)
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = quantity::time, help_heading = "Growth")]
-    pub swap_after: Nanos,
-    /// The largest request (exponential, linear, swapping)
-    #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = size, help_heading = "Growth")]
-    pub max_request: Bytes,
+    /// Each request is so many times as large as the last (exponential, linear) [default: 2]
+    #[arg(long, value_name = "X", value_parser = factor, help_heading = "Growth")]
+    pub factor: Option<f64>,
+    /// And so much larger (linear) [default: 64KiB]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "Growth")]
+    pub plus: Option<Bytes>,
+    /// The size from this idle time on is the largest (swapping) [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "Growth")]
+    pub swap_after: Option<Nanos>,
+    /// The largest request (exponential, linear, swapping) [default: 4MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Growth")]
+    pub max_request: Option<Bytes>,
 
     /// One JSON object for each device, one to a line
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
 
-/// Every policy there is, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SimulatedPolicy {
-    /// Wait for idleness, then read until somebody comes
-    Waiting,
-    /// What Linux's CFQ did: 10 ms, 64 KiB
-    IdleClass,
-    /// Wait; then requests that grow by a factor
-    Exponential,
-    /// Wait; then requests that grow by a factor and a fixed amount
-    Linear,
-    /// Wait; then small requests, and large ones after a while
-    Swapping,
-    /// Predict each idle interval by auto-regression; use the long ones at once
-    Ar,
-    /// The same, after a wait
-    ArWaiting,
-    /// Predict by an autoregressive conditional duration model
-    Acd,
-    /// Know the longest idle intervals, and use them
-    Oracle,
-    /// Waiting that gets back the time it waited
-    Lossless,
-    /// Tune wait, size and pace to the slowdown goals: the scrubber as it ships
-    Budget,
-    /// Pause after each request, whoever uses the disk
-    Delay,
-    /// As fast as it goes
-    None,
+impl SimulateScrub {
+    /// What the policy is set to.
+    pub fn parameters(&self) -> Parameters {
+        let usual = Parameters::default();
+        let (mean, max) = (self.slowdown.unwrap_or(usual.goal.mean), self.max_slowdown.unwrap_or(usual.goal.max));
+        let percentile = self.percentile.map(|percent| Cutoff::Percentile((percent * 100.0).round() as u16));
+        Parameters {
+            wait: self.wait.unwrap_or(usual.wait),
+            request: self.request,
+            request_max: self.max_request.unwrap_or(usual.request_max),
+            goal: Goal::new(mean, max).p99(self.p99_slowdown).form(self.goal.unwrap_or(usual.goal.form)),
+            delay: self.delay.unwrap_or(usual.delay),
+            cutoff: self.cutoff.map(Cutoff::Length).or(percentile).unwrap_or(usual.cutoff),
+            factor: self.factor.unwrap_or(usual.factor),
+            plus: self.plus.unwrap_or(usual.plus),
+            swap_after: self.swap_after.unwrap_or(usual.swap_after),
+            share: self.share.unwrap_or(usual.share),
+        }
+    }
+
+    /// The options that set a parameter of policies.
+    pub fn given(&self) -> [Given; 14] {
+        [
+            ("--wait", Parameter::Wait, self.wait.is_some()),
+            ("--request", Parameter::Request, self.request.is_some()),
+            ("--slowdown", Parameter::Slowdown, self.slowdown.is_some()),
+            ("--max-slowdown", Parameter::SlowdownMax, self.max_slowdown.is_some()),
+            ("--p99-slowdown", Parameter::SlowdownP99, self.p99_slowdown.is_some()),
+            ("--goal", Parameter::GoalForm, self.goal.is_some()),
+            ("--delay", Parameter::Delay, self.delay.is_some()),
+            ("--cutoff", Parameter::Cutoff, self.cutoff.is_some()),
+            ("--percentile", Parameter::Cutoff, self.percentile.is_some()),
+            ("--share", Parameter::Share, self.share.is_some()),
+            ("--factor", Parameter::Factor, self.factor.is_some()),
+            ("--plus", Parameter::Plus, self.plus.is_some()),
+            ("--swap-after", Parameter::SwapAfter, self.swap_after.is_some()),
+            ("--max-request", Parameter::RequestMax, self.max_request.is_some()),
+        ]
+    }
 }
 
 /// Whole sectors, up to what a disk could take.
@@ -157,7 +171,35 @@ fn factor(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Cli, Verb};
     use super::*;
+    use clap::{CommandFactory, Parser};
+
+    fn parsed(arguments: &[String]) -> SimulateScrub {
+        let fixed = ["scrubjay", "simulate", "scrub", "t", "--policy", "none"].map(str::to_owned);
+        match Cli::try_parse_from(fixed.iter().chain(arguments)).unwrap().verb {
+            Some(Verb::Simulate(Simulate { what: Simulated::Scrub(scrub) })) => *scrub,
+            _ => panic!("a simulated scrub"),
+        }
+    }
+
+    #[test]
+    fn the_help_tells_the_defaults() {
+        let command = Cli::command();
+        let scrub = command.find_subcommand("simulate").and_then(|simulate| simulate.find_subcommand("scrub")).unwrap();
+        let options = parsed(&[]).given().map(|(option, ..)| option);
+        let mut told = Vec::new();
+        for argument in scrub.get_arguments() {
+            let help = argument.get_help().unwrap_or_default().to_string();
+            let Some(name) = argument.get_long().map(|name| format!("--{name}")) else { continue };
+            if let (true, Some((_, default))) = (options.contains(&name.as_str()), help.split_once("[default: ")) {
+                let default = default.split(',').next().unwrap_or(default).trim_end_matches(']');
+                told.push(format!("{name}={default}"));
+            }
+        }
+        let usual = Parameters { request: Some(Bytes::mib(1)), ..Parameters::default() };
+        assert_eq!((told.len(), parsed(&told).parameters()), (12, usual), "{told:?}");
+    }
 
     #[test]
     fn numbers_keep_their_bounds() {

@@ -6,7 +6,7 @@ use super::{Disk, Traces};
 use crate::quantity;
 use clap::{Args, Subcommand};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_sim::experiment::mlet::Setup;
+use scrubjay_study::mlet::Setup;
 use std::path::PathBuf;
 
 const IDLE_EXAMPLES: &str = "\

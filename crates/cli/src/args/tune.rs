@@ -1,9 +1,11 @@
 //! The arguments of `tune`.
 
 use super::codes::TRACES as EXIT_CODES;
-use super::{Disk, GoalForm, Traces};
+use super::named::parser;
+use super::{Disk, Traces};
 use crate::quantity;
 use clap::Args;
+use scrubjay_core::idle::Form;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -44,8 +46,8 @@ pub struct Tune {
     #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, help_heading = "Goal")]
     pub max_slowdown: Nanos,
     /// When the average is to be kept
-    #[arg(long, value_enum, value_name = "FORM", default_value = "average", help_heading = "Goal")]
-    pub goal: GoalForm,
+    #[arg(long, value_parser = parser::<Form>(), value_name = "FORM", default_value = "average", help_heading = "Goal")]
+    pub goal: Form,
     /// Try requests of these sizes, both ends included, in steps of 64 KiB
     #[arg(long, value_name = "A..B", default_value = "64KiB..4MiB", value_parser = sizes, help_heading = "Goal")]
     pub sizes: RangeInclusive<u64>,

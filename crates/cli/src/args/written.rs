@@ -1,7 +1,7 @@
 //! Settings as they are written in a file: read by the parsers of the command line.
 
+use super::named::{Named, named};
 use crate::quantity;
-use clap::ValueEnum;
 use scrubjay_core::units::{Bytes, Nanos};
 use serde::de::{Deserializer, Error, Visitor};
 use std::fmt;
@@ -17,14 +17,13 @@ pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Err
 }
 
 /// The name of one of a few things.
-pub fn name<'de, D: Deserializer<'de>, T: ValueEnum>(from: D) -> Result<Option<T>, D::Error> {
-    from.deserialize_any(Written { what: "a name", parse: named }).map(Some)
+pub fn name<'de, D: Deserializer<'de>, T: Named>(from: D) -> Result<Option<T>, D::Error> {
+    from.deserialize_any(Written { what: "a name", parse: one }).map(Some)
 }
 
-fn named<T: ValueEnum>(text: &str) -> Result<T, String> {
-    T::from_str(text, false).map_err(|_| {
-        let known = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
-        let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
+fn one<T: Named>(text: &str) -> Result<T, String> {
+    named(text).ok_or_else(|| {
+        let known: Vec<&str> = T::all().into_iter().map(T::name).collect();
         format!("`{text}` is not one of {}", known.join(", "))
     })
 }

@@ -10,7 +10,7 @@ use scrubjay_code::bench::{Contender, Rival, Stripe};
 use scrubjay_code::{Code, Path, path, paths};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::units::Bytes;
-use scrubjay_sim::experiment::integrity::speed::Sums;
+use scrubjay_study::integrity::speed::Sums;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;

@@ -16,7 +16,7 @@ use scrubjay_code::Code;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::plan::Shape;
 use scrubjay_core::units::Bytes;
-use scrubjay_sim::experiment::integrity::speed::{Speed, Sums, curves, points};
+use scrubjay_study::integrity::speed::{Speed, Sums, curves, points};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;

@@ -5,7 +5,7 @@ use scrubjay_code::{Code, Path};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::integrity::tag::{self, Entry, Identity, Version};
 use scrubjay_core::units::SECTOR_BYTES;
-use scrubjay_sim::experiment::integrity::speed::Sums;
+use scrubjay_study::integrity::speed::Sums;
 
 /// Of which array the stripes are: of none that exists.
 const ARRAY: u64 = 0x7363_7275_626a_6179;

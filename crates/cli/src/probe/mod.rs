@@ -17,6 +17,7 @@ use crate::args::Probe;
 use crate::exit::{Exit, Usage};
 use crate::quantity::{show_count, show_exact, show_time};
 use crate::say::say;
+use crate::signals;
 use crate::study::check_folder;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -30,20 +31,14 @@ use scrubjay_device::probing::{ProbingError, Shared, Subject};
 use scrubjay_device::target::TargetError;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Of one block, so many are saved in one folder.
 const SAVED_MAX: usize = 100;
 
 /// Probes a device.
 pub fn run(args: &Probe) -> Result<Exit> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // The second one ends it on the spot.
-        signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, Arc::clone(&stop))?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = signals::flag()?;
     if let Some(why) = args.how.refusal() {
         return Err(Usage(why).into());
     }

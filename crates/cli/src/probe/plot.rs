@@ -4,9 +4,9 @@ use super::text;
 use crate::page;
 use crate::study::Facts;
 use anyhow::{Context, Result};
+use scrubjay_chart::{Axis, Exhibit, Figure, Maps, Page, Panel, Series, Style};
 use scrubjay_core::probe::bench::Budget;
 use scrubjay_core::probe::known::Known;
-use scrubjay_sim::figure::{Axis, Exhibit, Figure, Maps, Page, Panel, Series, Style};
 use std::path::{Path, PathBuf};
 
 /// Draws what is known into a folder, and gives the files, the page first. Nothing is written where there is nothing to

@@ -8,7 +8,7 @@ use crate::crew;
 use crate::exit::Exit;
 use crate::load::Load;
 use anyhow::Result;
-use scrubjay_sim::experiment::idleness::{Study, page};
+use scrubjay_study::idleness::{Study, page};
 use scrubjay_trace::idleness::{Counts, Idleness};
 
 /// Studies them.

@@ -9,8 +9,8 @@ use crate::crew;
 use crate::exit::Exit;
 use anyhow::Result;
 use scrubjay_core::units::Bytes;
-use scrubjay_sim::experiment::integrity::{CHUNKS, Case, page, speed};
 use scrubjay_sim::integrity::table3::{WORKLOADS, Workload};
+use scrubjay_study::integrity::{CHUNKS, Case, page, speed};
 
 /// What is said of the page: the captions of these exhibits.
 const FINDINGS: [&str; 4] = ["integrity-volume", "integrity-table2", "integrity-workloads-8k", "integrity-chooser"];

@@ -10,7 +10,7 @@ use crate::load::Load;
 use crate::say::say;
 use anyhow::Result;
 use scrubjay_core::idle::{Form, Goal};
-use scrubjay_sim::experiment::mlet::{Driven, Setup, Sweep, page};
+use scrubjay_study::mlet::{Driven, Setup, Sweep, page};
 
 /// Studies them.
 pub fn run(args: &StudyMlet) -> Result<Exit> {

@@ -6,9 +6,13 @@ use crate::exit::{Exit, Usage};
 use crate::page;
 use crate::say::{shown, shown_path};
 use anyhow::{Context, Result};
-use scrubjay_sim::figure::Page;
+use scrubjay_chart::{Exhibit, Page, Table};
 use std::io::{self, Write};
 use std::path::Path;
+
+/// A table is printed if it is not wider than a terminal and not longer than a screen or two.
+const COLUMNS_MAX: usize = 80;
+const ROWS_MAX: usize = 60;
 
 /// Complains about a folder that cannot be one before anything is reckoned.
 pub fn check(out: &Out) -> Result<()> {
@@ -23,7 +27,8 @@ pub fn check_folder(option: &str, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the page, and says what was written and what was found: the captions of the exhibits `findings`.
+/// Writes the page, and says what was written, the page's first sentence, and what was found: the captions of the exhibits
+/// `findings`, and the rows of tables that fit a terminal.
 pub fn write(page: &Page, out: &Out, facts: &Facts, findings: &[&str]) -> Result<Exit> {
     let written = page::write(page, &out.folder, facts.all())?;
     report(page, &written, findings).context("cannot write the findings to standard output")?;
@@ -41,14 +46,58 @@ fn report(page: &Page, written: &[impl AsRef<Path>], findings: &[&str]) -> io::R
             shown(&page.title)
         )?;
     }
+    if let Some(first) = page.paragraphs.first() {
+        writeln!(stdout, "\n{}", shown(first))?;
+    }
     for wanted in findings {
-        let told = page.exhibits.iter().find_map(|exhibit| {
-            // Of several traces' exhibits of one kind, the first.
-            exhibit.name().starts_with(wanted).then_some((exhibit.title(), exhibit.caption()))
-        });
-        if let Some((title, caption)) = told {
-            writeln!(stdout, "\n{}:\n  {}", shown(title), shown(caption))?;
+        // Of several traces' exhibits of one kind, the first.
+        let Some(exhibit) = page.exhibits.iter().find(|exhibit| exhibit.name().starts_with(wanted)) else { continue };
+        writeln!(stdout, "\n{}:\n  {}", shown(exhibit.title()), shown(exhibit.caption()))?;
+        if let Exhibit::Table(table) = exhibit {
+            for line in lines(table) {
+                writeln!(stdout, "  {}", shown(&line))?;
+            }
         }
     }
     Ok(())
+}
+
+/// The head and the rows in columns: the first to the left, numbers to the right. Nothing, if the table is too large.
+fn lines(table: &Table) -> Vec<String> {
+    let all: Vec<&Vec<String>> = std::iter::once(&table.head).chain(&table.rows).collect();
+    let cell = |row: &[String], column: usize| row.get(column).map_or(0, |cell| cell.chars().count());
+    let widths: Vec<usize> =
+        (0..table.head.len()).map(|column| all.iter().map(|row| cell(row, column)).max().unwrap_or(0)).collect();
+    if table.rows.len() > ROWS_MAX || widths.iter().map(|width| width + 2).sum::<usize>() > COLUMNS_MAX {
+        return Vec::new();
+    }
+    let line = |row: &&Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column {
+            0 => format!("{cell:<width$}"),
+            _ => format!("  {cell:>width$}"),
+        });
+        cells.collect::<String>().trim_end().to_owned()
+    };
+    all.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: Vec<Vec<&str>>) -> Table {
+        let rows = rows.into_iter().map(|row| row.into_iter().map(str::to_owned).collect()).collect();
+        let head = ["trace", "1 ms"].map(str::to_owned).to_vec();
+        Table { name: String::new(), title: String::new(), caption: String::new(), head, rows }
+    }
+
+    #[test]
+    fn a_table_that_fits_is_printed_in_columns() {
+        assert_eq!(
+            lines(&table(vec![vec!["a", "22 h"], vec!["a.spc:0", "3 days"]])),
+            ["trace      1 ms", "a          22 h", "a.spc:0  3 days",]
+        );
+        assert!(lines(&table(vec![vec![&"a".repeat(80), "1 h"]])).is_empty(), "too wide");
+        assert!(lines(&table(vec![vec!["a", "1 h"]; 61])).is_empty(), "too long");
+    }
 }

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::load::Load;
 use anyhow::Result;
 use scrubjay_core::idle::{Form, Goal};
-use scrubjay_sim::experiment::scrub::{GOALS, page, steps, study};
+use scrubjay_study::scrub::{GOALS, page, steps, study};
 
 /// Studies them.
 pub fn run(args: &StudyScrub) -> Result<Exit> {
@@ -31,5 +31,5 @@ pub fn run(args: &StudyScrub) -> Result<Exit> {
         study(&load.name, &load.periods, args.disk.disk, &goals, &step)
     });
     drop(busy);
-    outlet::write(&page(&findings), &args.out, &facts, &["scrub-goals", "scrub-predictors", "scrub-ranking"])
+    outlet::write(&page(&findings), &args.out, &facts, &["scrub-times", "scrub-goals", "scrub-predictors"])
 }

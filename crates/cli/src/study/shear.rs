@@ -7,7 +7,7 @@ use crate::args::StudyShear;
 use crate::crew;
 use crate::exit::Exit;
 use anyhow::Result;
-use scrubjay_sim::experiment::shear::{Effort, PIECES, page};
+use scrubjay_study::shear::{Effort, PIECES, page};
 
 /// What is said of the page: the captions of these exhibits.
 const FINDINGS: [&str; 3] = ["shear-verdicts", "shear-fig07-counts", "shear-versus"];

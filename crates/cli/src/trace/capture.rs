@@ -7,13 +7,12 @@ use crate::args::trace::Capture as Arguments;
 use crate::exit::{Exit, Usage};
 use crate::quantity::{show_count, show_rest, show_time};
 use crate::say::say;
+use crate::signals;
 use anyhow::Result;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::capture::{self, Capture, CaptureError, Event, Step};
 use scrubjay_device::clock;
 use scrubjay_trace::{DeviceId, Devices, Kind, Pairing, Record};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SyncSender};
 use std::thread;
@@ -36,12 +35,7 @@ pub fn run(args: &Arguments) -> Result<Exit> {
         Err(error) => return Err(error.into()),
     };
     let output = Output::create(&args.out, &args.destination)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // The second one ends the process on the spot, without a trace.
-        signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, Arc::clone(&stop))?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = signals::flag()?;
     for note in capture.notes() {
         say(format_args!("scrubjay: note: {note}"));
     }

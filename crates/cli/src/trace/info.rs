@@ -8,7 +8,7 @@ use crate::say::shown_path;
 use crate::{load, page};
 use anyhow::{Context, Result};
 use scrubjay_core::units::Nanos;
-use scrubjay_sim::experiment::idleness::{self, Study};
+use scrubjay_study::idleness::{self, Study};
 use scrubjay_trace::idleness::{Counts, Idleness};
 use scrubjay_trace::summary::Summary;
 use scrubjay_trace::{Periods, Queue, Record, Service};

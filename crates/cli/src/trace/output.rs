@@ -1,15 +1,14 @@
 //! Where a trace is written to: a file that appears when it is complete, or standard output; compressed by its ending.
 
 use crate::args::trace::Destination;
-use crate::exit::{Exit, Usage};
-use crate::load;
+use crate::exit::Usage;
 use crate::unwritable::unwritable;
+use crate::{load, signals};
 use anyhow::{Context, Result, ensure};
 use flate2::write::GzEncoder;
 use scrubjay_device::output::{self, Existing};
 use scrubjay_trace::formats::{FORMATS, Format};
 use scrubjay_trace::{Devices, Record, Writer};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,12 +39,7 @@ impl Stop {
     /// # Errors
     /// When the signals cannot be listened to.
     pub fn on_signals() -> io::Result<Stop> {
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, Arc::clone(&stop))?;
-            signal_hook::flag::register(signal, Arc::clone(&stop))?;
-        }
-        Ok(Stop(stop))
+        signals::flag().map(Stop)
     }
 
     /// Goes on, unless there was a signal.

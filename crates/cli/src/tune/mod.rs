@@ -37,7 +37,7 @@ pub fn run(args: &Tune) -> Result<Exit> {
         output::check(path, existing).map_err(unwritable)?;
     }
     let task = Task {
-        goal: Goal::new(args.slowdown, args.max_slowdown).form(args.goal.into()),
+        goal: Goal::new(args.slowdown, args.max_slowdown).form(args.goal),
         disk: args.disk.disk,
         sizes: args.sizes.clone().map(|step| Bytes(step * crate::args::SIZE_STEP.0)).collect(),
     };

@@ -5,6 +5,7 @@ use super::steer::describe;
 use crate::args::volume::Check;
 use crate::exit::Exit;
 use crate::say::print_line;
+use crate::signals;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use scrubjay_serve::volume::commands::Finding;
@@ -36,7 +37,7 @@ struct Document<'a> {
 pub fn run(args: &Check) -> Result<Exit> {
     let mut gathered = members(&args.members, !args.repair)?;
     let is_asked = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    for signal in signals::stopping() {
         signal_hook::flag::register(signal, Arc::clone(&is_asked))?;
     }
     let bar = ProgressBar::new(gathered.assembly.superblock.geometry.stripes);

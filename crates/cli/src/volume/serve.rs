@@ -5,6 +5,7 @@ use super::rendezvous;
 use crate::args::volume::{DegradedChoice, Serve, TlsChoice};
 use crate::exit::{Exit, Usage};
 use crate::say::say;
+use crate::signals;
 use anyhow::{Context, Result, ensure};
 use scrubjay_core::units::{Bytes, UnixSeconds};
 use scrubjay_device::completion::own_uid;
@@ -147,18 +148,9 @@ pub fn today() -> UnixSeconds {
     UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
 
-/// Was this process started with SIGHUP ignored? (`SigIgn` of `proc(5)`: a bit for each signal, the first one's lowest.)
-fn is_hangup_ignored() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).is_some_and(|bits| bits & 1 != 0)
-}
-
 fn stop_on_signals() -> Result<Stop> {
     let stop = Stop::new().context("no file descriptors left")?;
-    // The terminal that it was started from goes: an end like any other, unless that is not to matter (nohup).
-    let hangup = (!is_hangup_ignored()).then_some(signal_hook::consts::SIGHUP);
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].into_iter().chain(hangup) {
+    for signal in signals::stopping() {
         signal_hook::flag::register(signal, stop.flag())?;
         signal_hook::low_level::pipe::register(signal, stop.waker()?)?;
     }

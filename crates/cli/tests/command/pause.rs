@@ -6,11 +6,17 @@ use std::fs;
 
 #[test]
 fn a_signal_pauses_and_the_same_command_goes_on() {
+    for signal in ["-TERM", "-INT", "-HUP"] {
+        pauses(signal);
+    }
+}
+
+fn pauses(signal: &str) {
     let bench = Bench::with_image(16);
     let child = bench.start_slowly();
-    kill(&child, "-TERM");
+    kill(&child, signal);
     let ran = Ran::new(child.wait_with_output().unwrap());
-    assert_eq!(ran.code, Some(130), "{ran:?}");
+    assert_eq!(ran.code, Some(130), "{signal}: {ran:?}");
     let first = ran.target();
     assert_eq!(first["complete"], false);
     let ran = bench.run(&["scrub", "disk.img", "--policy", "none", "--json"]);

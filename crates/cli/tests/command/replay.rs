@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Choice, Goal};
+use scrubjay_core::idle::{Goal, PolicyConfig};
 use scrubjay_core::journal::Journal;
 use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::tour::{Grid, OrderKind, REGION_BYTES, SEGMENT_BYTES};
@@ -18,7 +18,7 @@ fn number(record: &str, word: &str) -> u64 {
 }
 
 /// The machine that a record's head describes.
-fn machine(record: &str, policy: Choice) -> Scrub {
+fn machine(record: &str, policy: PolicyConfig) -> Scrub {
     let grid = Grid::new(number(record, "sectors"), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
     let config = Config {
         range: grid.disk(),
@@ -27,7 +27,7 @@ fn machine(record: &str, policy: Choice) -> Scrub {
         started: Nanos(number(record, "started")),
         today: UnixSeconds(number(record, "today")),
     };
-    let order = OrderKind::Staggered.order(&[]);
+    let order = OrderKind::STAGGERED.order(&[]);
     Scrub::new(config, order, policy.policy(), Coverage::new(grid), Pass::default())
 }
 
@@ -50,14 +50,14 @@ fn a_recorded_run_gives_the_same_operations_in_the_simulator() {
     let record = fs::read_to_string(bench.folder.path().join("run.journal")).unwrap();
     let recorded: Journal = record.parse().unwrap();
     assert!(recorded.ops().count() > 6, "several operations were given");
-    let replayed = replay(&mut machine(&record, Choice::Budget(Goal::default())), &recorded);
+    let replayed = replay(&mut machine(&record, PolicyConfig::budget(Goal::default())), &recorded);
     assert_eq!(replayed.difference(&recorded), None);
 
     // The test can fail: a machine of another mind gives another first operation. (Later ones it could not even be told
     // of: they complete what it never gave.)
     let beginning: Vec<&str> = record.lines().take_while(|line| !line.contains(" done ")).collect();
     let beginning: Journal = beginning.join("\n").parse().unwrap();
-    let back_to_back = Choice::None { size: Bytes::kib(128) };
+    let back_to_back = PolicyConfig::full_speed(Bytes::kib(128));
     let other = replay(&mut machine(&record, back_to_back), &beginning);
     assert!(other.difference(&beginning).is_some());
 }

@@ -11,15 +11,15 @@ pub struct BackToBack {
 }
 
 impl IdlePolicy for BackToBack {
-    fn name(&self) -> &'static str {
-        "none"
-    }
-
     fn turn(&self, _: &DiskView, _: &Observed) -> Turn {
         Turn { not_before: Nanos::ZERO, size: self.size }
     }
 
     fn setting(&self) -> Setting {
         Setting::back_to_back(self.size)
+    }
+
+    fn size_max(&self) -> Bytes {
+        self.size
     }
 }

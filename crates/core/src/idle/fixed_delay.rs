@@ -13,15 +13,15 @@ pub struct FixedDelay {
 }
 
 impl IdlePolicy for FixedDelay {
-    fn name(&self) -> &'static str {
-        "delay"
-    }
-
     fn turn(&self, view: &DiskView, _: &Observed) -> Turn {
         Turn { not_before: view.own_finished.saturating_add(self.delay), size: self.size }
     }
 
     fn setting(&self) -> Setting {
         Setting { pause: self.delay, ..Setting::back_to_back(self.size) }
+    }
+
+    fn size_max(&self) -> Bytes {
+        self.size
     }
 }

@@ -9,10 +9,6 @@ use crate::units::{Bytes, Nanos};
 pub struct IdleClass;
 
 impl IntervalPolicy for IdleClass {
-    fn name(&self) -> &'static str {
-        "idle-class"
-    }
-
     fn pattern(&self) -> Pattern {
         Pattern { wait: Nanos::from_millis(10), first: Bytes::kib(64), growth: Growth::Fixed }
     }

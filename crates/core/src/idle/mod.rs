@@ -1,38 +1,39 @@
 //! Idle policies: when may the next background request start, and how long may it be?
 //!
-//! The scrubber observes ([`Observed`]); a policy only decides. A new policy is one file here and one line in the
-//! command's table.
+//! The scrubber observes ([`Observed`]); a policy only decides. A new policy is one file here and one row of [`POLICIES`].
 
 mod adaptive;
 mod back_to_back;
 mod budget;
-mod choice;
 mod fixed_delay;
 mod followers;
 mod idle_class;
 mod learnt;
 mod observed;
+mod parameters;
 mod pattern;
 mod predicted;
 mod prediction;
 mod service;
 mod slowdown;
+mod table;
 mod waiting;
 
 pub use adaptive::Adaptive;
 pub use back_to_back::BackToBack;
 pub use budget::{Budget, Form, Goal};
-pub use choice::Choice;
 pub use fixed_delay::FixedDelay;
 pub use followers::Followers;
 pub use idle_class::IdleClass;
 pub use learnt::{BYTES_MAX as LEARNT_BYTES_MAX, Beat, Learnt, NotLearnt};
 pub use observed::{Observed, Workload};
+pub use parameters::{Parameter, Parameters, Value};
 pub use pattern::{Growth, IntervalPolicy, Pattern, Played};
 pub use predicted::{Cutoff, Predicted};
 pub use prediction::{Method, Prediction};
 pub use service::{DiskHead, ServiceTimes};
 pub use slowdown::Slowdown;
+pub use table::{Made, POLICIES, PolicyConfig, PolicyKind, Regard};
 pub use waiting::Waiting;
 
 use crate::units::{Bytes, Nanos};
@@ -116,9 +117,6 @@ impl Setting {
 
 /// Decides when the next background request may start and how long it may be.
 pub trait IdlePolicy: fmt::Debug + Send {
-    /// Its name on the command line and in reports.
-    fn name(&self) -> &'static str;
-
     /// May a request start now? Pure: the same view and the same observations give the same turn.
     fn turn(&self, view: &DiskView, seen: &Observed) -> Turn;
 
@@ -136,6 +134,9 @@ pub trait IdlePolicy: fmt::Debug + Send {
 
     /// What it is set to.
     fn setting(&self) -> Setting;
+
+    /// The largest request that it will ask for.
+    fn size_max(&self) -> Bytes;
 
     /// The period by which others work, if one is believed: all that a policy knows and [`Observed`] does not hold.
     fn beat(&self) -> Option<Beat> {

@@ -59,6 +59,14 @@ impl Pattern {
         }
     }
 
+    /// The largest request.
+    pub fn size_max(&self) -> Bytes {
+        match self.growth {
+            Growth::Fixed => self.first,
+            Growth::By { max, .. } | Growth::Swap { to: max, .. } => self.first.max(max),
+        }
+    }
+
     /// Will the size stay `size` for the rest of the interval, the disk having been idle for `idle_for`?
     pub fn is_steady(&self, size: Bytes, idle_for: Nanos) -> bool {
         match self.growth {
@@ -71,15 +79,31 @@ impl Pattern {
 
 /// A policy that settles what it does in an idle interval when that begins.
 pub trait IntervalPolicy: fmt::Debug + Send {
-    /// Its name on the command line and in reports.
-    fn name(&self) -> &'static str;
-
     /// What it does in the idle interval that begins now. Pure.
     fn pattern(&self) -> Pattern;
 
     /// An idle interval has ended. A policy that learns does it here.
     fn ended(&mut self, idle: Nanos) {
         let _ = idle;
+    }
+
+    /// The largest request of any pattern.
+    fn size_max(&self) -> Bytes {
+        self.pattern().size_max()
+    }
+}
+
+impl IntervalPolicy for Box<dyn IntervalPolicy> {
+    fn pattern(&self) -> Pattern {
+        (**self).pattern()
+    }
+
+    fn ended(&mut self, idle: Nanos) {
+        (**self).ended(idle);
+    }
+
+    fn size_max(&self) -> Bytes {
+        (**self).size_max()
     }
 }
 
@@ -98,10 +122,6 @@ impl<P> Played<P> {
 }
 
 impl<P: IntervalPolicy> IdlePolicy for Played<P> {
-    fn name(&self) -> &'static str {
-        self.policy.name()
-    }
-
     fn turn(&self, view: &DiskView, _: &Observed) -> Turn {
         let pattern = self.policy.pattern();
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since) } else { Nanos::ZERO };
@@ -119,6 +139,10 @@ impl<P: IntervalPolicy> IdlePolicy for Played<P> {
     fn setting(&self) -> Setting {
         let Pattern { wait, first, .. } = self.policy.pattern();
         Setting { wait, in_idle_only: true, ..Setting::back_to_back(first) }
+    }
+
+    fn size_max(&self) -> Bytes {
+        self.policy.size_max()
     }
 }
 

@@ -20,7 +20,6 @@ pub enum Cutoff {
 #[derive(Clone, Debug)]
 pub struct Predicted {
     prediction: Prediction,
-    method: Method,
     cutoff: Cutoff,
     wait: Nanos,
     size: Bytes,
@@ -33,7 +32,7 @@ impl Predicted {
     /// When a percentile is above 100 %.
     pub fn new(method: Method, cutoff: Cutoff, wait: Nanos, size: Bytes) -> Predicted {
         assert!(!matches!(cutoff, Cutoff::Percentile(10_001..)), "a percentile");
-        Predicted { prediction: Prediction::new(method), method, cutoff, wait, size }
+        Predicted { prediction: Prediction::new(method), cutoff, wait, size }
     }
 
     /// Is the coming interval predicted to be long enough?
@@ -50,15 +49,6 @@ impl Predicted {
 }
 
 impl IntervalPolicy for Predicted {
-    fn name(&self) -> &'static str {
-        match (self.method, self.wait) {
-            (Method::AutoRegressive, Nanos::ZERO) => "ar",
-            (Method::AutoRegressive, _) => "ar+waiting",
-            (Method::Acd, Nanos::ZERO) => "acd",
-            (Method::Acd, _) => "acd+waiting",
-        }
-    }
-
     fn pattern(&self) -> Pattern {
         if !self.is_long() {
             return Pattern::NEVER;
@@ -68,6 +58,10 @@ impl IntervalPolicy for Predicted {
 
     fn ended(&mut self, idle: Nanos) {
         self.prediction.add(idle);
+    }
+
+    fn size_max(&self) -> Bytes {
+        self.size
     }
 }
 
@@ -109,12 +103,5 @@ mod tests {
             let count = fired[1000..].iter().filter(|(_, is_fired)| *is_fired).count();
             assert!(count.abs_diff(expected) < 40, "{hundredths}: {count}");
         }
-    }
-
-    #[test]
-    fn names_tell_the_method_and_the_wait() {
-        let name = |method, wait| Predicted::new(method, Cutoff::Percentile(0), wait, SIZE).name();
-        assert_eq!([Nanos::ZERO, Nanos(1)].map(|wait| name(Method::AutoRegressive, wait)), ["ar", "ar+waiting"]);
-        assert_eq!([Nanos::ZERO, Nanos(1)].map(|wait| name(Method::Acd, wait)), ["acd", "acd+waiting"]);
     }
 }

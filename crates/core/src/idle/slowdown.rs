@@ -13,6 +13,8 @@ pub struct Slowdown {
     pub total: Nanos,
     /// Of all requests, the ones queued behind those included.
     pub queue_total: Nanos,
+    /// The foreground is told of by counters, which date it by the looks at them: all that is here is about so.
+    pub is_estimate: bool,
     /// Are completions seen at all, so that `queue_total` means something?
     pub is_queue_seen: bool,
     /// Of the most delayed one, queue included.

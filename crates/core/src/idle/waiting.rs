@@ -14,10 +14,6 @@ pub struct Waiting {
 }
 
 impl IntervalPolicy for Waiting {
-    fn name(&self) -> &'static str {
-        "waiting"
-    }
-
     fn pattern(&self) -> Pattern {
         Pattern { wait: self.wait, first: self.size, growth: Growth::Fixed }
     }

@@ -21,6 +21,8 @@ const TYPICAL_OF: usize = 64;
 pub(super) struct Foreground {
     outstanding: u64,
     idle_since: Nanos,
+    /// Its times are those of looks at counters.
+    is_counted: bool,
     unreckoned: VecDeque<Told>,
     at_disk: VecDeque<Request>,
     /// When the last foreground request left.
@@ -67,6 +69,7 @@ impl Foreground {
         Foreground {
             outstanding: 0,
             idle_since: now,
+            is_counted: false,
             unreckoned: VecDeque::new(),
             at_disk: VecDeque::new(),
             free: now,
@@ -75,6 +78,11 @@ impl Foreground {
             overlap: Overlap::default(),
             latency: Latency::default(),
         }
+    }
+
+    /// The times told from now on are those of looks at counters: how long a request took is not known by them.
+    pub(super) fn counted(&mut self) {
+        self.is_counted = true;
     }
 
     /// Requests at the disk.
@@ -180,7 +188,7 @@ impl Foreground {
                 slowdown.add(lost);
             }
         } else {
-            if self.free <= arrived || behind == Some(begun) {
+            if !self.is_counted && (self.free <= arrived || behind == Some(begun)) {
                 self.overlap.add(service, behind.is_some());
             }
             if begun > arrived && self.shadow_free <= arrived {
@@ -196,7 +204,9 @@ impl Foreground {
         self.shadow_free = self.shadow_free.max(arrived) + service;
         let lost = end.since(self.shadow_free);
         slowdown.add_with_queue(lost, 1);
-        self.latency.add(end.since(arrived), lost);
+        if !self.is_counted {
+            self.latency.add(end.since(arrived), lost);
+        }
     }
 
     /// How long foreground requests took, if completions are seen.
@@ -287,6 +297,23 @@ mod tests {
         foreground.completed(ms(160), 1);
         foreground.settle_alone(&mut seen.slowdown);
         assert_eq!((seen.slowdown.total, seen.slowdown.queue_total, seen.slowdown.max), (ms(0), ms(0), ms(0)));
+    }
+
+    #[test]
+    fn what_counters_tell_says_nothing_of_latency() {
+        let (mut foreground, mut seen) = bench();
+        foreground.counted();
+        for start in (0..10_000).step_by(100) {
+            foreground.arrived(ms(start + 10), 1, &mut seen);
+            foreground.completed(ms(start + 40), 1);
+            foreground.settle_alone(&mut seen.slowdown);
+            foreground.arrived(ms(start + 55), 1, &mut seen);
+            foreground.settle(ms(start + 50), ms(start + 60), &mut seen.slowdown);
+            foreground.completed(ms(start + 70), 1);
+            foreground.settle_alone(&mut seen.slowdown);
+        }
+        assert!(foreground.latency().is_none());
+        assert_eq!(seen.slowdown.lost(), ms(5 * 100), "the rest of ours is lost, as far as is known");
     }
 
     #[test]

@@ -502,6 +502,10 @@ impl Machine for Scrub {
             }
             Event::ForegroundCompleted { at, count } => self.foreground.completed(at, count),
             Event::ForegroundDrained { at } => self.foreground.drained(at),
+            Event::ForegroundCounted { .. } => {
+                self.foreground.counted();
+                self.seen.slowdown.is_estimate = true;
+            }
             Event::Completed { id, outcome, started, finished } => {
                 self.is_handed_out = false;
                 self.on_completed(now, id, outcome, started, finished);

@@ -71,7 +71,7 @@ fn runs(sectors: &[u64]) -> Vec<(u64, u64)> {
 #[test]
 fn what_was_made_up_for_and_what_is_vacant_is_verified() {
     let grid = Grid::new(64, 64, 16);
-    let mut bench = Bench::new(grid, OrderKind::Sequential, &[]);
+    let mut bench = Bench::new(grid, OrderKind::SEQUENTIAL, &[]);
     for outcome in [Outcome::Flawed(2), Outcome::Vacant, Outcome::Flawed(3), Outcome::Clean] {
         let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("there is more") };
         assert_eq!(bench.scrub.seen().service.completions(), 0);
@@ -85,7 +85,8 @@ fn what_was_made_up_for_and_what_is_vacant_is_verified() {
 #[test]
 fn names_exactly_the_unreadable_sectors_in_every_order() {
     let bad = [0, 17, 18, 19, 300, 511, 512, 999];
-    for (kind, name) in OrderKind::ALL {
+    for kind in OrderKind::ALL {
+        let name = kind.name();
         let mut bench = Bench::new(Grid::new(1000, 128, 32), kind, &bad);
         let report = bench.run();
         assert_eq!(report.state, State::Complete, "{name}");
@@ -105,7 +106,7 @@ proptest! {
         region in 1u64..200,
         segments in 1u64..8,
         granule in prop::sample::select(vec![1u64, 2, 8]),
-        order in prop::sample::select(vec![OrderKind::Sequential, OrderKind::Staggered, OrderKind::Oldest]),
+        order in prop::sample::select(vec![OrderKind::SEQUENTIAL, OrderKind::STAGGERED, OrderKind::OLDEST]),
         bad in prop::collection::vec(0u64..600, 0..30),
     ) {
         let (disk, region) = (disk * granule, region * granule);
@@ -126,10 +127,10 @@ proptest! {
     #[test]
     fn a_stop_is_a_pause(stop in 0usize..60, bad in prop::collection::vec(0u64..512, 0..6)) {
         let grid = Grid::new(512, 128, 32);
-        let mut first = Bench::new(grid, OrderKind::Staggered, &bad);
+        let mut first = Bench::new(grid, OrderKind::STAGGERED, &bad);
         (0..stop).for_each(|_| { first.step(); });
         let saved = first.scrub.pass().clone();
-        let scrub = machine(grid, grid.disk(), 1, OrderKind::Sequential, saved.clone());
+        let scrub = machine(grid, grid.disk(), 1, OrderKind::SEQUENTIAL, saved.clone());
         let mut second = Bench { scrub, bad: bad.clone(), now: Nanos::ZERO, asked: Vec::new() };
         let report = second.run();
         prop_assert_eq!(Bench::found(&report), runs(&bad));
@@ -143,7 +144,7 @@ proptest! {
 #[test]
 fn an_error_pulls_its_region_forward_then_the_neighbours_then_the_tour_goes_on() {
     let grid = Grid::new(640, 128, 32);
-    let mut bench = Bench::new(grid, OrderKind::Staggered, &[260]);
+    let mut bench = Bench::new(grid, OrderKind::STAGGERED, &[260]);
     let report = bench.run();
     assert_eq!(report.state, State::Complete);
     let mut regions: Vec<u64> = bench.asked.iter().map(|range| grid.region_of(range.start)).collect();
@@ -154,7 +155,7 @@ fn an_error_pulls_its_region_forward_then_the_neighbours_then_the_tour_goes_on()
 
 #[test]
 fn bisection_asks_few_questions() {
-    let mut bench = Bench::new(Grid::new(16, 16, 16), OrderKind::Sequential, &[11]);
+    let mut bench = Bench::new(Grid::new(16, 16, 16), OrderKind::SEQUENTIAL, &[11]);
     bench.run();
     // 16 sectors: [0,16) fails; [0,8) is clean, so [8,16) need not be asked; [8,12) fails; [8,10) clean; 10, 11; [12,16).
     let asked: Vec<_> = bench.asked.iter().map(|range| (range.start.0, range.count())).collect();
@@ -176,7 +177,7 @@ fn neighbours_are_one_run_only_if_the_drive_said_the_same_of_them() {
 
 #[test]
 fn an_error_that_goes_away_blames_no_sector() {
-    let mut bench = Bench::new(Grid::new(64, 64, 64), OrderKind::Sequential, &[]);
+    let mut bench = Bench::new(Grid::new(64, 64, 64), OrderKind::SEQUENTIAL, &[]);
     let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("an op") };
     bench.complete(id, Outcome::Unreadable(EIO));
     let report = bench.run();
@@ -199,7 +200,7 @@ fn run_with_failing(bench: &mut Bench, sector: impl Fn(SectorRange) -> bool, out
 #[test]
 fn what_says_nothing_of_the_medium_is_tried_again_then_left_out_and_the_rest_is_done() {
     let timeout = Outcome::Failed(Cause::Errno(110));
-    let mut bench = Bench::new(Grid::new(256, 64, 64), OrderKind::Sequential, &[]);
+    let mut bench = Bench::new(Grid::new(256, 64, 64), OrderKind::SEQUENTIAL, &[]);
     let report = run_with_failing(&mut bench, |range| range.contains(Sector(20)), timeout);
     assert_eq!(report.state, State::Failed(Cause::Errno(110)));
     assert_eq!(report.bytes_verified, Bytes(240 * 512), "all but the one request");
@@ -212,7 +213,7 @@ fn what_says_nothing_of_the_medium_is_tried_again_then_left_out_and_the_rest_is_
 fn a_zone_of_time_outs_does_not_keep_the_scrub_from_the_rest() {
     let timeout = Outcome::Failed(Cause::Errno(110));
     let zone = SectorRange::new(5000, 5048);
-    let mut bench = Bench::new(Grid::new(1 << 17, 1 << 13, 1 << 10), OrderKind::Sequential, &[]);
+    let mut bench = Bench::new(Grid::new(1 << 17, 1 << 13, 1 << 10), OrderKind::SEQUENTIAL, &[]);
     let report = loop {
         let report = run_with_failing(&mut bench, |range| !range.intersection(zone).is_empty(), timeout);
         if report.state != State::Running {
@@ -226,7 +227,7 @@ fn a_zone_of_time_outs_does_not_keep_the_scrub_from_the_rest() {
 #[test]
 fn a_device_that_answers_nothing_is_given_up() {
     let timeout = Outcome::Failed(Cause::Errno(110));
-    let mut bench = Bench::new(Grid::new(1 << 20, 1 << 16, 1 << 14), OrderKind::Sequential, &[]);
+    let mut bench = Bench::new(Grid::new(1 << 20, 1 << 16, 1 << 14), OrderKind::SEQUENTIAL, &[]);
     let report = run_with_failing(&mut bench, |_| true, timeout);
     assert_eq!((report.state, bench.asked.len()), (State::Failed(Cause::Errno(110)), 64));
 }
@@ -234,7 +235,7 @@ fn a_device_that_answers_nothing_is_given_up() {
 #[test]
 fn a_device_that_answers_in_between_is_not_given_up() {
     let timeout = Outcome::Failed(Cause::Errno(110));
-    let mut bench = Bench::new(Grid::new(24 * 64, 256, 64), OrderKind::Sequential, &[]);
+    let mut bench = Bench::new(Grid::new(24 * 64, 256, 64), OrderKind::SEQUENTIAL, &[]);
     let report = run_with_failing(&mut bench, |range| range.start.0 % 64 == 32, timeout);
     assert_eq!(report.state, State::Failed(Cause::Errno(110)));
     assert_eq!(report.bytes_verified, Bytes(24 * 48 * 512), "all but the one request of each segment");
@@ -243,10 +244,10 @@ fn a_device_that_answers_in_between_is_not_given_up() {
 #[test]
 fn an_attempt_is_not_taken_back_by_another_requests_success() {
     let grid = Grid::new(1 << 12, 1 << 12, 1 << 12);
-    let mut bench = Bench::new(grid, OrderKind::Sequential, &[]);
+    let mut bench = Bench::new(grid, OrderKind::SEQUENTIAL, &[]);
     let config = Config { range: grid.disk(), granule: 1, depth: 2, started: Nanos::ZERO, today: UnixSeconds(1) };
     let policy = Box::new(BackToBack { size: Bytes(16 * SECTOR_BYTES) });
-    bench.scrub = Scrub::new(config, OrderKind::Sequential.order(&[]), policy, Coverage::new(grid), Pass::default());
+    bench.scrub = Scrub::new(config, OrderKind::SEQUENTIAL.order(&[]), policy, Coverage::new(grid), Pass::default());
     let mut failed = 0;
     while !bench.scrub.is_done() {
         bench.now += RETRY_PAUSE;
@@ -270,8 +271,8 @@ fn a_pass_of_smaller_blocks_goes_on_in_whole_ones() {
         if pass.done.covers(SectorRange::at(bad, 1)) {
             pass.unreadable.insert(bad, (1, EIO));
         }
-        let mut bench = Bench::new(grid, OrderKind::Sequential, &[bad]);
-        bench.scrub = machine(grid, grid.disk(), 8, OrderKind::Sequential, pass);
+        let mut bench = Bench::new(grid, OrderKind::SEQUENTIAL, &[bad]);
+        bench.scrub = machine(grid, grid.disk(), 8, OrderKind::SEQUENTIAL, pass);
         let report = bench.run();
         assert_eq!((report.state, Bench::found(&report)), (State::Complete, vec![(bad / 8 * 8, 8)]), "{bad}");
         assert!(bench.asked.iter().all(|range| range.start.0 % 8 == 0 && range.count() % 8 == 0), "{:?}", bench.asked);
@@ -283,8 +284,8 @@ fn a_resumed_pass_is_as_old_as_its_beginning() {
     let grid = Grid::new(256, 64, 32);
     let done = [SectorRange::at(0, 100)].into_iter().collect();
     let pass = Pass { begun: UnixSeconds(400), done, ..Pass::default() };
-    let mut bench = Bench::new(grid, OrderKind::Sequential, &[]);
-    bench.scrub = machine(grid, grid.disk(), 1, OrderKind::Sequential, pass);
+    let mut bench = Bench::new(grid, OrderKind::SEQUENTIAL, &[]);
+    bench.scrub = machine(grid, grid.disk(), 1, OrderKind::SEQUENTIAL, pass);
     let report = bench.run();
     assert_eq!(report.oldest_unread_seconds, Some(600), "the coverage map was new, the pass was not");
 }
@@ -306,8 +307,8 @@ fn a_region_partly_done_is_as_old_as_the_pass_whenever_it_was_last_verified() {
 #[test]
 fn a_part_that_cuts_regions_is_complete_too() {
     let grid = Grid::new(256, 64, 32);
-    let mut bench = Bench::new(grid, OrderKind::Staggered, &[]);
-    bench.scrub = machine(grid, SectorRange::new(40, 200), 1, OrderKind::Staggered, Pass::default());
+    let mut bench = Bench::new(grid, OrderKind::STAGGERED, &[]);
+    bench.scrub = machine(grid, SectorRange::new(40, 200), 1, OrderKind::STAGGERED, Pass::default());
     let report = bench.run();
     assert_eq!((report.state, report.oldest_unread_seconds), (State::Complete, Some(0)));
 }
@@ -315,13 +316,13 @@ fn a_part_that_cuts_regions_is_complete_too() {
 #[test]
 fn a_transient_error_survives_a_stop() {
     let grid = Grid::new(64, 64, 64);
-    let mut bench = Bench::new(grid, OrderKind::Sequential, &[]);
+    let mut bench = Bench::new(grid, OrderKind::SEQUENTIAL, &[]);
     let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("an op") };
     bench.complete(id, Outcome::Unreadable(EIO));
     (0..5).for_each(|_| assert!(bench.step()));
     let pass = bench.scrub.pass().clone();
     assert_eq!((pass.transient_errors, pass.transient_cause), (1, Some(EIO)));
-    bench.scrub = machine(grid, grid.disk(), 1, OrderKind::Sequential, pass);
+    bench.scrub = machine(grid, grid.disk(), 1, OrderKind::SEQUENTIAL, pass);
     assert_eq!(bench.run().transient_errors, 1);
 }
 
@@ -329,7 +330,7 @@ fn a_transient_error_survives_a_stop() {
 fn a_dead_area_is_put_off_until_all_else_is_done() {
     let dead: Vec<u64> = (1000..3000).collect();
     for (region, segment) in [(4096, 1024), (1024, 256), (700, 300)] {
-        let mut bench = Bench::new(Grid::new(8192, region, segment), OrderKind::Sequential, &dead);
+        let mut bench = Bench::new(Grid::new(8192, region, segment), OrderKind::SEQUENTIAL, &dead);
         let report = bench.run();
         assert_eq!(Bench::found(&report), runs(&dead), "and still every sector of it is named");
         let last_good = bench.asked.iter().rposition(|range| range.start.0 >= 8000).unwrap();
@@ -341,7 +342,7 @@ fn a_dead_area_is_put_off_until_all_else_is_done() {
 #[test]
 fn many_bad_spots_far_apart_are_no_dead_area() {
     let spots: Vec<u64> = (0..100).map(|segment| segment * 64 + 40).collect();
-    let mut bench = Bench::new(Grid::new(100 * 64, 640, 64), OrderKind::Sequential, &spots);
+    let mut bench = Bench::new(Grid::new(100 * 64, 640, 64), OrderKind::SEQUENTIAL, &spots);
     let report = bench.run();
     assert_eq!(Bench::found(&report), runs(&spots));
     assert!(bench.asked.is_sorted_by_key(|range| range.start), "nothing is put off to the end");
@@ -349,7 +350,7 @@ fn many_bad_spots_far_apart_are_no_dead_area() {
 
 #[test]
 fn a_vanished_disk_ends_the_scrub_without_findings() {
-    let mut bench = Bench::new(Grid::new(64, 64, 64), OrderKind::Sequential, &[]);
+    let mut bench = Bench::new(Grid::new(64, 64, 64), OrderKind::SEQUENTIAL, &[]);
     assert!(bench.step());
     let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("an op") };
     bench.complete(id, Outcome::Gone);
@@ -363,7 +364,7 @@ fn the_foreground_goes_first_and_what_it_lost_is_counted() {
     let grid = Grid::new(1 << 20, 1 << 18, 1 << 14);
     let config = Config { range: grid.disk(), granule: 1, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
     let policy = Box::new(Played::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }));
-    let order = OrderKind::Sequential.order(&[]);
+    let order = OrderKind::SEQUENTIAL.order(&[]);
     let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
     let ms = Nanos::from_millis;
     assert_eq!(scrub.poll_op(ms(50)), None);
@@ -386,7 +387,7 @@ fn the_foreground_goes_first_and_what_it_lost_is_counted() {
 
 #[test]
 fn credit_is_not_read_again() {
-    let mut bench = Bench::new(Grid::new(256, 64, 32), OrderKind::Sequential, &[]);
+    let mut bench = Bench::new(Grid::new(256, 64, 32), OrderKind::SEQUENTIAL, &[]);
     bench.scrub.credit(Nanos::ZERO, SectorRange::at(40, 60));
     let report = bench.run();
     assert_eq!((report.state, report.bytes_verified), (State::Complete, Bytes(256 * 512)));

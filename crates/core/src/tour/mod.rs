@@ -2,7 +2,7 @@
 //!
 //! A disk is divided into *regions*, each region into *segments* ([`Grid`]). An order is a permutation of the segments,
 //! total in both directions, and nothing else: what was already verified, escalation and request sizes are the
-//! scrubber's business. A new order is one file here and one line in [`OrderKind`].
+//! scrubber's business. A new order is one file here and one row in [`OrderKind::ALL`].
 
 mod oldest;
 mod sequential;
@@ -122,35 +122,69 @@ pub trait ScanOrder: fmt::Debug + Send {
     fn step_of(&self, grid: &Grid, place: SegmentPlace) -> u64;
 }
 
-/// The table of orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum OrderKind {
-    /// Ascending addresses.
-    Sequential,
-    /// Segment s of every region, then segment s+1 of every region.
-    #[default]
-    Staggered,
-    /// The regions whose last complete verification is longest ago first.
-    Oldest,
+/// A scan order as users know it: a row of the table [`OrderKind::ALL`].
+#[derive(Clone, Copy)]
+pub struct OrderKind {
+    name: &'static str,
+    about: &'static str,
+    make: fn(&[UnixSeconds]) -> Box<dyn ScanOrder>,
 }
 
 impl OrderKind {
-    /// Every order with its name on the command line and in reports.
-    pub const ALL: [(OrderKind, &'static str); 3] =
-        [(OrderKind::Sequential, "sequential"), (OrderKind::Staggered, "staggered"), (OrderKind::Oldest, "oldest")];
+    /// Ascending addresses.
+    pub const SEQUENTIAL: OrderKind =
+        OrderKind { name: "sequential", about: "Ascending addresses", make: |_| Box::new(Sequential) };
+
+    /// Segment s of every region, then segment s+1 of every region.
+    pub const STAGGERED: OrderKind = OrderKind {
+        name: "staggered",
+        about: "One segment of every region, then the next of every region: finds clusters of errors early",
+        make: |_| Box::new(Staggered),
+    };
+
+    /// The regions whose last complete verification is longest ago first.
+    pub const OLDEST: OrderKind = OrderKind {
+        name: "oldest",
+        about: "What was read longest ago comes first",
+        make: |verified| Box::new(OldestFirst::new(verified)),
+    };
+
+    /// Every order there is.
+    pub const ALL: [OrderKind; 3] = [OrderKind::SEQUENTIAL, OrderKind::STAGGERED, OrderKind::OLDEST];
 
     /// The order itself. `verified` says of each region when it was last verified completely (zero: never).
     pub fn order(self, verified: &[UnixSeconds]) -> Box<dyn ScanOrder> {
-        match self {
-            OrderKind::Sequential => Box::new(Sequential),
-            OrderKind::Staggered => Box::new(Staggered),
-            OrderKind::Oldest => Box::new(OldestFirst::new(verified)),
-        }
+        (self.make)(verified)
     }
 
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        OrderKind::ALL.iter().find(|(kind, _)| *kind == self).expect("the table is complete").1
+    /// Its name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// A line of help.
+    pub const fn about(self) -> &'static str {
+        self.about
+    }
+}
+
+impl Default for OrderKind {
+    fn default() -> OrderKind {
+        OrderKind::STAGGERED
+    }
+}
+
+impl PartialEq for OrderKind {
+    fn eq(&self, other: &OrderKind) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for OrderKind {}
+
+impl fmt::Debug for OrderKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
     }
 }
 
@@ -162,7 +196,8 @@ mod tests {
     /// Every order over every small grid: each sector exactly once, both directions agree.
     #[test]
     fn every_order_is_a_permutation_of_every_small_grid() {
-        for (kind, name) in OrderKind::ALL {
+        for kind in OrderKind::ALL {
+            let name = kind.name();
             for disk in 1..40 {
                 for region in 1..=disk + 2 {
                     for segment in 1..=region {
@@ -189,7 +224,7 @@ mod tests {
     #[test]
     fn staggered_is_the_papers_double_loop() {
         let grid = Grid::new(10, 4, 2);
-        let order = OrderKind::Staggered.order(&[]);
+        let order = OrderKind::STAGGERED.order(&[]);
         let starts: Vec<_> = (0..grid.step_count()).map(|s| grid.segment(order.place_at(&grid, s)).start.0).collect();
         assert_eq!(starts, [0, 4, 8, 2, 6, 10], "the last step is clipped to nothing at the end of the disk");
     }
@@ -198,7 +233,7 @@ mod tests {
     fn oldest_first_begins_with_the_never_verified() {
         let ages = [50, 0, 70, 0].map(UnixSeconds);
         let grid = Grid::new(8, 2, 1);
-        let order = OrderKind::Oldest.order(&ages);
+        let order = OrderKind::OLDEST.order(&ages);
         let regions: Vec<_> = (0..8).map(|step| order.place_at(&grid, step).region).collect();
         assert_eq!(regions, [1, 1, 3, 3, 0, 0, 2, 2]);
     }

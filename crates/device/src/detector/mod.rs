@@ -28,7 +28,6 @@ mod tests;
 
 use std::fmt;
 use std::io;
-use std::str::FromStr;
 
 use scrubjay_core::machine::Event;
 
@@ -39,7 +38,8 @@ pub trait Detector: Send {
     /// Appends all that has happened since the last call to `events`, in the order of `at`: only `Foreground*` events.
     ///
     /// Ends with [`Event::ForegroundDrained`] when nothing of the foreground is outstanding and there was any since the
-    /// last such event. An idle disk yields no events at all. No event is dated earlier than one handed out before.
+    /// last such event. One that can only count says so once, with [`Event::ForegroundCounted`]; otherwise an idle disk yields no events
+    /// at all. No event is dated earlier than one handed out before.
     fn drain(&mut self, own: OwnTraffic, events: &mut Vec<Event>);
 
     /// How many foreground requests went by unseen (a ring that was full), so far. Arrivals and completions both count.
@@ -79,26 +79,33 @@ impl Kind {
     pub const ALL: [Kind; 4] = [Kind::Bpf, Kind::Perf, Kind::Stat, Kind::Blind];
 }
 
-/// As on the command line: `bpf`, `perf`, `stat`, `none`; and `server`.
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+impl Kind {
+    /// Its name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
             Kind::Bpf => "bpf",
             Kind::Perf => "perf",
             Kind::Stat => "stat",
             Kind::Server => "server",
             Kind::Blind => "none",
-        })
+        }
+    }
+
+    /// A line of help.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Kind::Bpf => "BPF programs at the block layer's tracepoints",
+            Kind::Perf => "The same tracepoints through perf",
+            Kind::Stat => "Counters in /sys/block",
+            Kind::Server => "The server of a volume, which knows its clients",
+            Kind::Blind => "Do not watch other I/O",
+        }
     }
 }
 
-/// The reverse of [`Display`](fmt::Display), for those that can be chosen.
-impl FromStr for Kind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Kind, String> {
-        let found = Kind::ALL.into_iter().find(|kind| kind.to_string() == text);
-        found.ok_or_else(|| format!("no such detector: {text} (there are bpf, perf, stat, none)"))
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

@@ -68,7 +68,10 @@ impl Detector for Stat {
         let Some(counters) = self.look() else { return };
         match &mut self.judge {
             Some(judge) => judge.judge(now, counters, own, events),
-            None => self.judge = Some(Judge::new(now, counters, own, self.split)),
+            None => {
+                self.judge = Some(Judge::new(now, counters, own, self.split));
+                events.push(Event::ForegroundCounted { at: now });
+            }
         }
     }
 }

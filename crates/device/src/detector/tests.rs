@@ -111,7 +111,8 @@ fn at(event: &Event) -> Nanos {
     match *event {
         Event::ForegroundArrived { at, .. }
         | Event::ForegroundCompleted { at, .. }
-        | Event::ForegroundDrained { at } => at,
+        | Event::ForegroundDrained { at }
+        | Event::ForegroundCounted { at } => at,
         _ => panic!("a detector only tells of the foreground: {event:?}"),
     }
 }
@@ -121,7 +122,8 @@ fn count(events: &[Event]) -> (u32, u32, u32) {
     events.iter().fold((0, 0, 0), |(arrived, completed, drained), event| match *event {
         Event::ForegroundArrived { count, .. } => (arrived + count, completed, drained),
         Event::ForegroundCompleted { count, .. } => (arrived, completed + count, drained),
-        _ => (arrived, completed, drained + 1),
+        Event::ForegroundDrained { .. } => (arrived, completed, drained + 1),
+        _ => (arrived, completed, drained),
     })
 }
 
@@ -230,7 +232,8 @@ fn perf_counts_what_does_not_fit() {
 fn stat_sees_others_and_not_us() {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, Kind::Stat) else { return };
-    assert_eq!(drain(&mut *detector, OwnTraffic::default(), false), []);
+    let first = drain(&mut *detector, OwnTraffic::default(), false);
+    assert!(matches!(first[..], [Event::ForegroundCounted { .. }]), "{first:?}");
     let mut own = OwnTraffic::default();
     for _ in 0..200 {
         disk.read(ioprio::IDLE_CLASS, 1, 1 << 20);
@@ -246,7 +249,8 @@ fn stat_sees_others_and_not_us() {
 fn stat_sees_nothing_while_our_read_is_at_the_disk() {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, Kind::Stat) else { return };
-    assert_eq!(drain(&mut *detector, OwnTraffic::default(), false), []);
+    let first = drain(&mut *detector, OwnTraffic::default(), false);
+    assert!(matches!(first[..], [Event::ForegroundCounted { .. }]), "{first:?}");
     let own = OwnTraffic { sectors: 0, requests: 0, in_flight: 1 };
     thread::scope(|scope| {
         let reader = scope.spawn(|| disk.read(ioprio::IDLE_CLASS, 1, 16 << 20));
@@ -287,12 +291,4 @@ fn reasons_read_as_sentences() {
     let failed = Refusal::of_call("CAP_BPF", "cannot load its program", io::Error::from_raw_os_error(libc::EINVAL));
     assert_eq!(failed.to_string(), "cannot load its program (EINVAL)");
     assert_eq!(because(&["bpf x".into(), "perf y".into()]), ", because bpf x and perf y");
-}
-
-#[test]
-fn kinds_read_as_they_are_written() {
-    for kind in Kind::ALL {
-        assert_eq!(kind.to_string().parse(), Ok(kind));
-    }
-    assert!("ebpf".parse::<Kind>().is_err());
 }

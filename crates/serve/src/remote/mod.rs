@@ -19,7 +19,7 @@ mod watch;
 use crate::volume::commands::{Answer, Command, Status};
 use client::{Client, ClientError};
 pub use finds::Finds;
-use scrubjay_core::idle::Choice;
+use scrubjay_core::idle::PolicyConfig;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_device::subject::Subject;
 use scrubjay_device::target::Identity;
@@ -105,7 +105,7 @@ impl Subject for Remote {
         Vec::new()
     }
 
-    fn open_verifier(&self, kind: verify::Kind, _policy: &Choice) -> Result<verify::Opened, VerifierError> {
+    fn open_verifier(&self, kind: verify::Kind, _policy: &PolicyConfig) -> Result<verify::Opened, VerifierError> {
         if !matches!(kind, verify::Kind::Auto | verify::Kind::Read) {
             return Err(VerifierError::Served(kind));
         }

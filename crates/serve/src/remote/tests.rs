@@ -6,7 +6,7 @@ use super::verifier::Server;
 use super::watch::{Told, Watch};
 use super::{Remote, RemoteError};
 use crate::volume::commands::{Activity, Answer, Command, Findings, Mark, Status, Verified};
-use scrubjay_core::idle::{Choice, Goal};
+use scrubjay_core::idle::{Goal, PolicyConfig};
 use scrubjay_core::machine::{Event, OpId};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_core::verdict::{Cause, Outcome};
@@ -145,7 +145,7 @@ fn a_volume_has_the_addresses_of_one_member_and_the_identity_of_its_array() {
     assert_eq!((remote.path(), remote.sectors(), remote.block()), (Path::new("tank"), 800, Bytes::kib(4)));
     assert_eq!((remote.id().key().as_str(), remote.id().is_certain), ("volume 6f1c", true));
     assert!(remote.notes()[0].contains("degraded"));
-    let policy = Choice::Budget(Goal::default());
+    let policy = PolicyConfig::budget(Goal::default());
     let refused = remote.open_verifier(Kind::Scsi, &policy).err().expect("it is no disk").to_string();
     assert!(refused.contains("this is a volume"), "{refused}");
     let opened = remote.open_verifier(Kind::Auto, &policy).unwrap();

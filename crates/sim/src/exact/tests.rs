@@ -53,7 +53,7 @@ fn played(requests: &[Request], pattern: Pattern) -> crate::pump::Report {
     let grid = Grid::new(Bytes::gib(64).sectors(), Bytes::gib(64).sectors(), Bytes::gib(64).sectors());
     let config = Config { range: grid.disk(), granule: 1, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
     let policy = Box::new(Played::new(Adaptive { pattern }));
-    let mut scrub = Scrub::new(config, OrderKind::Sequential.order(&[]), policy, Coverage::new(grid), Pass::default());
+    let mut scrub = Scrub::new(config, OrderKind::SEQUENTIAL.order(&[]), policy, Coverage::new(grid), Pass::default());
     let periods: Periods = requests.iter().copied().collect();
     let until = periods.span() - Nanos::from_secs(5);
     let disk = Disk::new(grid.disk().count(), DISK);

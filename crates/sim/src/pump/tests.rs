@@ -43,7 +43,7 @@ impl Machine for Plain {
                 self.idle_since = at;
             }
             Event::Completed { .. } => self.at_disk = false,
-            Event::ForegroundDrained { .. } | Event::Tick => {}
+            Event::ForegroundDrained { .. } | Event::ForegroundCounted { .. } | Event::Tick => {}
         }
     }
 

@@ -299,10 +299,6 @@ fn grown(now: u64, step_max: u64) -> u64 {
 }
 
 impl IdlePolicy for Budget {
-    fn name(&self) -> &'static str {
-        "budget"
-    }
-
     fn turn(&self, view: &DiskView, seen: &Observed) -> Turn {
         let Some(largest) = self.sizes(view.head, seen).next_back() else { return self.last_resort(view, seen) };
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
@@ -413,6 +409,10 @@ impl IdlePolicy for Budget {
 
     fn setting(&self) -> Setting {
         self.setting
+    }
+
+    fn size_max(&self) -> Bytes {
+        SIZES[SIZES.len() - 1]
     }
 
     fn beat(&self) -> Option<Beat> {

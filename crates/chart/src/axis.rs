@@ -1,0 +1,270 @@
+//! Axes: which range is shown, where a value lies on it, and where its ticks are.
+
+use crate::figure::Scale;
+
+/// A range of values along one axis, kept as positions: the value itself, or its power of ten.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    scale: Scale,
+    from: f64,
+    to: f64,
+}
+
+/// A mark on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tick {
+    /// Where.
+    pub value: f64,
+    /// What is written beside it; `None` for a short mark between two that have their number.
+    pub label: Option<Number>,
+}
+
+/// A number as it is set: `text`, or `text` and a power of ten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Number {
+    /// On the line.
+    pub text: String,
+    /// Raised, smaller.
+    pub exponent: Option<i32>,
+}
+
+/// Rounding of sums of steps must not lose the tick at the end of an axis.
+const HAIR: f64 = 1e-9;
+
+impl Span {
+    /// The range of the values that can be shown; something harmless if there is none.
+    pub fn of(scale: Scale, values: impl IntoIterator<Item = f64>) -> Span {
+        let positions = values.into_iter().filter_map(|value| position(scale, value));
+        let (from, to) =
+            positions.fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), at| (from.min(at), to.max(at)));
+        let (from, to) = match (from > to, scale) {
+            (true, Scale::Linear) => (0.0, 1.0),
+            (true, Scale::Log) => (-1.0, 0.0),
+            (false, _) => (from, to),
+        };
+        let span = Span { scale, from, to };
+        if to - from <= from.abs().max(to.abs()) * HAIR { span.widened() } else { span }
+    }
+
+    /// A range with some width around a single position.
+    fn widened(self) -> Span {
+        let half = match self.scale {
+            Scale::Linear if self.from != 0.0 => self.from.abs() / 2.0,
+            Scale::Linear => 1.0,
+            Scale::Log => 2f64.log10(),
+        };
+        Span { from: self.from - half, to: self.to + half, ..self }
+    }
+
+    /// The range with zero in it, on an even axis.
+    pub fn zeroed(self) -> Span {
+        match self.scale {
+            Scale::Linear => Span { from: self.from.min(0.0), to: self.to.max(0.0), ..self },
+            Scale::Log => self,
+        }
+    }
+
+    /// The range with zero in it if that costs less than half as much room again: an axis that starts just above zero
+    /// tells lies about proportions.
+    pub fn zeroed_if_near(self) -> Span {
+        let near = self.from > 0.0 && self.from <= self.to / 2.0 || self.to < 0.0 && self.to >= self.from / 2.0;
+        if near { self.zeroed() } else { self }
+    }
+
+    /// The range, longer at both ends by this much (in positions).
+    pub fn padded(self, by: f64) -> Span {
+        Span { from: self.from - by, to: self.to + by, ..self }
+    }
+
+    /// Its length in positions.
+    pub fn length(self) -> f64 {
+        self.to - self.from
+    }
+
+    /// The range out to the next tick at both ends, for an axis with room for `ticks` numbers.
+    pub fn snapped(self, ticks: usize) -> Span {
+        match self.scale {
+            Scale::Linear => {
+                let step = step(self.length(), ticks);
+                let from = (self.from / step + HAIR).floor() * step;
+                Span { from, to: (self.to / step - HAIR).ceil() * step, ..self }
+            }
+            Scale::Log => {
+                Span { from: -half_decade_above(-self.from, true), to: half_decade_above(self.to, false), ..self }
+            }
+        }
+    }
+
+    /// How far along the axis the value lies, from 0 to 1; `None` if the axis cannot show it.
+    pub fn share(self, value: f64) -> Option<f64> {
+        position(self.scale, value).map(|at| (at - self.from) / self.length())
+    }
+
+    /// The ticks, in order, of an axis with room for `count_max` numbers.
+    pub fn ticks(self, count_max: usize) -> Vec<Tick> {
+        match self.scale {
+            Scale::Linear => self.ticks_every(step(self.length(), count_max)),
+            Scale::Log => self.ticks_log(count_max),
+        }
+    }
+
+    /// The ticks at the multiples of `step` on an even axis.
+    pub fn ticks_every(self, step: f64) -> Vec<Tick> {
+        let (first, last) = ((self.from / step - HAIR).ceil() as i64, (self.to / step + HAIR).floor() as i64);
+        let value_max = self.from.abs().max(self.to.abs());
+        let tick = |n: i64| Tick { value: n as f64 * step, label: Some(plain(n as f64 * step, step, value_max)) };
+        (first..=last).map(tick).collect()
+    }
+
+    /// Numbers at the decades, or at 1, 2 and 5 of each, or, on an axis too short for that, at even steps.
+    fn ticks_log(self, count_max: usize) -> Vec<Tick> {
+        let decades = self.length();
+        if decades < 0.7 {
+            let (from, to) = (10f64.powf(self.from), 10f64.powf(self.to));
+            return Span { scale: Scale::Linear, from, to }.ticks(count_max);
+        }
+        let every = (decades / count_max as f64).ceil().max(1.0) as i32;
+        // Numbers of axes from a ten-thousandth to ten thousand are read faster in full.
+        let full = self.from >= -4.0 - HAIR && self.to <= 5.0;
+        let between = decades * 3.0 <= count_max as f64 && (full || decades < 2.0);
+        let numbered: &[i32] = if between { &[1, 2, 5] } else { &[1] };
+        let mut ticks = Vec::new();
+        for exponent in self.from.floor() as i32..=self.to.floor() as i32 {
+            for digit in 1..=9 {
+                let value = f64::from(digit) * 10f64.powi(exponent);
+                let at = value.log10();
+                let inside = at >= self.from - HAIR && at <= self.to + HAIR;
+                let shown = numbered.contains(&digit) && exponent % every == 0;
+                // Short marks are a help only where the decades are not skipped.
+                if inside && (shown || every == 1) {
+                    ticks.push(Tick { value, label: shown.then(|| power(digit, exponent, full)) });
+                }
+            }
+        }
+        ticks
+    }
+}
+
+/// Where a value lies: itself, or its power of ten; `None` if the scale cannot show it.
+pub fn position(scale: Scale, value: f64) -> Option<f64> {
+    match scale {
+        // Lengths of axes must be finite too.
+        Scale::Linear => (value.abs() < f64::MAX / 4.0).then_some(value),
+        Scale::Log => (value.is_finite() && value > 0.0).then(|| value.log10()),
+    }
+}
+
+/// The least of 1, 2 and 5 times a power of ten that divides the length into at most `count_max` steps.
+fn step(length: f64, count_max: usize) -> f64 {
+    let raw = length / count_max.max(1) as f64;
+    let decade = 10f64.powf(raw.log10().floor());
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * decade >= raw * (1.0 - HAIR));
+    factor.unwrap_or(10.0) * decade
+}
+
+/// The next power of ten at or above `at`, or 2 or 5 times one (for a mirrored axis: the mirror image of that).
+fn half_decade_above(at: f64, mirrored: bool) -> f64 {
+    let (two, five) = (2f64.log10(), 5f64.log10());
+    let marks = if mirrored { [0.0, 1.0 - five, 1.0 - two, 1.0] } else { [0.0, two, five, 1.0] };
+    let floor = (at + HAIR).floor();
+    let mark = marks.into_iter().find(|mark| floor + mark >= at - HAIR);
+    floor + mark.unwrap_or(1.0)
+}
+
+/// A number of an even axis, with the digits that its step needs.
+fn plain(value: f64, step: f64, value_max: f64) -> Number {
+    let decimals = |step: f64| (-(step * (1.0 + HAIR)).log10().floor()).max(0.0) as usize;
+    if value_max < 1e7 && step >= 1e-4 {
+        return Number { text: grouped(&format!("{value:.*}", decimals(step))), exponent: None };
+    }
+    if value == 0.0 {
+        return Number { text: "0".to_owned(), exponent: None };
+    }
+    let exponent = value_max.log10().floor();
+    let unit = 10f64.powf(exponent);
+    let text = format!("{:.*}×10", decimals(step / unit), value / unit);
+    Number { text: text.replace('-', "−"), exponent: Some(exponent as i32) }
+}
+
+/// A number of a logarithmic axis.
+fn power(digit: i32, exponent: i32, full: bool) -> Number {
+    if full {
+        let decimals = usize::try_from(-exponent).unwrap_or(0);
+        return Number {
+            text: grouped(&format!("{:.decimals$}", f64::from(digit) * 10f64.powi(exponent))),
+            exponent: None,
+        };
+    }
+    let text = if digit == 1 { "10".to_owned() } else { format!("{digit}×10") };
+    Number { text, exponent: Some(exponent) }
+}
+
+/// The number with a true minus, and with thin spaces between thousands from five digits on.
+fn grouped(number: &str) -> String {
+    let number = number.replace('-', "−");
+    let end = number.find('.').unwrap_or(number.len());
+    let digits = number[..end].chars().filter(char::is_ascii_digit).count();
+    if digits < 5 {
+        return number;
+    }
+    let start = end - digits;
+    let mut text = number[..start].to_owned();
+    for (n, digit) in number[start..end].chars().enumerate() {
+        if n > 0 && (digits - n).is_multiple_of(3) {
+            text.push('\u{2009}');
+        }
+        text.push(digit);
+    }
+    text + &number[end..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(ticks: &[Tick]) -> Vec<String> {
+        let set = |number: &Number| match number.exponent {
+            Some(exponent) => format!("{}^{exponent}", number.text),
+            None => number.text.clone(),
+        };
+        ticks.iter().filter_map(|tick| tick.label.as_ref().map(set)).collect()
+    }
+
+    #[test]
+    fn even_axes_step_by_1_2_or_5() {
+        let span = Span::of(Scale::Linear, [0.0, 0.93]).snapped(5);
+        assert_eq!(labels(&span.ticks(5)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        let span = Span::of(Scale::Linear, [-12_000.0, 31_000.0]).snapped(5);
+        assert_eq!(labels(&span.ticks(5)), ["−20\u{2009}000", "0", "20\u{2009}000", "40\u{2009}000"]);
+        let span = Span::of(Scale::Linear, [0.0, 4e9]).snapped(4);
+        assert_eq!(labels(&span.ticks(4)), ["0", "1×10^9", "2×10^9", "3×10^9", "4×10^9"]);
+    }
+
+    #[test]
+    fn logarithmic_axes_number_decades() {
+        let span = Span::of(Scale::Log, [1e-3, 1.0]).snapped(6);
+        assert_eq!(labels(&span.ticks(6)), ["0.001", "0.01", "0.1", "1"]);
+        let span = Span::of(Scale::Log, [3e-7, 40.0]).snapped(5);
+        assert_eq!(labels(&span.ticks(5)), ["10^-6", "10^-4", "10^-2", "10^0"]);
+        let span = Span::of(Scale::Log, [1.1, 47.0]).snapped(8);
+        assert_eq!(labels(&span.ticks(8)), ["1", "2", "5", "10", "20", "50"]);
+        let span = Span::of(Scale::Log, [20.5, 29.0]);
+        assert_eq!(labels(&span.ticks(5)), ["22", "24", "26", "28"]);
+    }
+
+    #[test]
+    fn what_an_axis_cannot_show_does_not_stretch_it() {
+        let values = [0.0, -5.0, f64::NAN, f64::INFINITY, 1.0, 100.0];
+        assert_eq!(Span::of(Scale::Log, values), Span { scale: Scale::Log, from: 0.0, to: 2.0 });
+        assert_eq!(Span::of(Scale::Log, values).share(0.0), None);
+        assert_eq!(Span::of(Scale::Log, values).share(10.0), Some(0.5));
+        assert_eq!(Span::of(Scale::Linear, [f64::NAN]), Span { scale: Scale::Linear, from: 0.0, to: 1.0 });
+    }
+
+    #[test]
+    fn a_single_value_gets_an_axis_around_it() {
+        assert_eq!(Span::of(Scale::Linear, [8.0]).share(8.0), Some(0.5));
+        assert_eq!(Span::of(Scale::Linear, [0.0]).share(0.0), Some(0.5));
+        assert_eq!(Span::of(Scale::Log, [8.0]).share(8.0), Some(0.5));
+    }
+}

@@ -1,0 +1,190 @@
+//! Figures and tables as plain values: what a study returns and this crate draws.
+
+/// A page: what a study found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    /// The heading.
+    pub title: String,
+    /// What was done with what, in sentences; one paragraph each.
+    pub paragraphs: Vec<String>,
+    /// What was found, in the order in which it is read.
+    pub exhibits: Vec<Exhibit>,
+}
+
+/// A figure, a row of maps, or a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Exhibit {
+    /// A figure.
+    Figure(Figure),
+    /// Maps.
+    Maps(Maps),
+    /// A table.
+    Table(Table),
+}
+
+/// Curves over one pair of axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// The stem of its files: lower case, digits and `-`.
+    pub name: String,
+    /// The heading.
+    pub title: String,
+    /// What is to be seen in it, and what it says; a sentence or two.
+    pub caption: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The curves.
+    pub series: Vec<Series>,
+}
+
+/// One axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// Quantity and unit.
+    pub label: String,
+    /// Its scale.
+    pub scale: Scale,
+    /// It begins at zero, wherever the values do: for ratios. Only an even one can.
+    pub is_from_zero: bool,
+}
+
+/// How an axis is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By powers of ten; values of zero and below cannot be shown on it.
+    Log,
+}
+
+/// One curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// How it is drawn.
+    pub style: Style,
+    /// Its points, in the order in which they are joined.
+    pub points: Vec<Point>,
+}
+
+/// How a curve is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// A line.
+    Line,
+    /// A dashed line.
+    Dashed,
+    /// Points that are not joined.
+    Points,
+    /// Bars from zero.
+    Bars,
+}
+
+/// One point of a curve.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Along the horizontal axis.
+    pub x: f64,
+    /// Along the vertical axis.
+    pub y: f64,
+    /// What is written beside it; empty for nothing.
+    pub label: String,
+}
+
+/// Matrices as squares of shades, side by side: the lighter, the larger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Maps {
+    /// The stem of its files: lower case, digits and `-`.
+    pub name: String,
+    /// The heading.
+    pub title: String,
+    /// What is to be seen in it, and what it says; a sentence or two.
+    pub caption: String,
+    /// What rows and columns are.
+    pub axis: String,
+    /// What the shades are: quantity and unit.
+    pub value: String,
+    /// The matrices.
+    pub panels: Vec<Panel>,
+}
+
+/// One matrix; its shades go from its least to its greatest value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// What is written above it.
+    pub title: String,
+    /// Its values, the upper row first.
+    pub rows: Vec<Vec<f64>>,
+}
+
+/// Rows under a heading.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The stem of its files: lower case, digits and `-`.
+    pub name: String,
+    /// The heading.
+    pub title: String,
+    /// What is to be seen in it, and what it says; a sentence or two.
+    pub caption: String,
+    /// The names of the columns, with units.
+    pub head: Vec<String>,
+    /// The cells, as many in each row as there are columns.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Exhibit {
+    /// The stem of its files.
+    pub fn name(&self) -> &str {
+        match self {
+            Exhibit::Figure(figure) => &figure.name,
+            Exhibit::Maps(maps) => &maps.name,
+            Exhibit::Table(table) => &table.name,
+        }
+    }
+
+    /// Its heading.
+    pub fn title(&self) -> &str {
+        match self {
+            Exhibit::Figure(figure) => &figure.title,
+            Exhibit::Maps(maps) => &maps.title,
+            Exhibit::Table(table) => &table.title,
+        }
+    }
+
+    /// What is to be seen in it.
+    pub fn caption(&self) -> &str {
+        match self {
+            Exhibit::Figure(figure) => &figure.caption,
+            Exhibit::Maps(maps) => &maps.caption,
+            Exhibit::Table(table) => &table.caption,
+        }
+    }
+}
+
+impl Axis {
+    /// An even axis.
+    pub fn linear(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), scale: Scale::Linear, is_from_zero: false }
+    }
+
+    /// An even axis that begins at zero.
+    pub fn from_zero(label: impl Into<String>) -> Axis {
+        Axis { is_from_zero: true, ..Axis::linear(label) }
+    }
+
+    /// An axis of powers of ten.
+    pub fn log(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), scale: Scale::Log, is_from_zero: false }
+    }
+}
+
+impl Series {
+    /// A curve through unlabelled points.
+    pub fn new(name: impl Into<String>, style: Style, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
+        let points = points.into_iter().map(|(x, y)| Point { x, y, label: String::new() }).collect();
+        Series { name: name.into(), style, points }
+    }
+}

@@ -1,0 +1,252 @@
+//! The page itself: one HTML file with everything in it, for screens, phones and paper. No scripts; its only links lead
+//! to the files beside it.
+
+use crate::figure::{Exhibit, Figure, Maps, Page, Table};
+use crate::map;
+use crate::sheet::Sheet;
+use crate::style;
+use crate::svg;
+use crate::text::{escape, tied};
+use std::fmt::Write as _;
+
+/// What marks a page as written by this program.
+const MARK: &str = "<meta name=\"generator\" content=\"scrubjay\">";
+
+/// From so many exhibits on, the page has a list of them.
+const CONTENTS_MIN: usize = 4;
+
+/// Above so many, the list is folded: what was found comes before it.
+const CONTENTS_MAX: usize = 12;
+
+/// The rules of the page around the figures.
+const STYLE: &str = "\
+:root{color-scheme:light dark}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:784px;padding:40px 32px 64px;background:#fff;color:#1c2024;\
+font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;overflow-wrap:break-word}
+h1{font-size:30px;line-height:1.2;letter-spacing:-.015em;margin:0 0 16px}
+h2{font-size:18px;line-height:1.35;margin:0 0 6px}
+h2 span{color:#59626b;font-weight:400;margin-right:.45em}
+p{margin:0 0 12px}
+a{color:#00588a;text-underline-offset:2px}
+nav ol{margin:20px 0 0;padding:14px 0 0;border-top:1px solid #e3e6e9;list-style:none}
+nav summary{cursor:pointer;margin:20px 0 0;padding:14px 0 0;border-top:1px solid #e3e6e9}nav summary+ol{margin:0;border:0}
+nav li{margin:2px 0}nav span{display:inline-block;min-width:5.2em;color:#59626b}
+figure{margin:44px 0 0}
+figcaption{margin:0 0 14px;max-width:68ch}
+.plot{display:block;max-width:100%;height:auto;overflow:visible}
+.plot.narrow{display:none}
+.files,.hidden{margin:8px 0 0;font-size:13px;color:#59626b}
+.files a{margin-right:14px}
+.scroll{--paper:#fff;--shade:rgba(0,0,0,.28);overflow-x:auto;width:fit-content;max-width:100%;\
+background:linear-gradient(to right,var(--paper) 40%,transparent) left/44px 100% no-repeat local,\
+linear-gradient(to left,var(--paper) 40%,transparent) right/44px 100% no-repeat local,\
+radial-gradient(farthest-side at 0 50%,var(--shade),transparent) left/12px 100% no-repeat scroll,\
+radial-gradient(farthest-side at 100% 50%,var(--shade),transparent) right/12px 100% no-repeat scroll}
+table{border-collapse:collapse;font-size:14px;line-height:1.4;font-variant-numeric:tabular-nums;\
+border-top:1.5px solid #1c2024;border-bottom:1.5px solid #1c2024}
+th{font-weight:600;text-align:left;vertical-align:bottom;border-bottom:1px solid #767f88}
+th,td{padding:5px 20px 5px 0}
+th:last-child,td:last-child{padding-right:4px}
+td{white-space:nowrap;vertical-align:top;border-bottom:1px solid #e3e6e9}
+tr:last-child td{border-bottom:0}
+.number{text-align:right}
+.method{margin:56px 0 0;padding:18px 20px;background:#f6f7f8;border-radius:6px;font-size:14px}
+.method h2{font-size:15px}
+.method dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:3px 18px;margin:0}
+.method dt{color:#59626b}.method dd{margin:0;font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px;white-space:pre-wrap}
+@media screen and (min-width:785px){.scroll{max-width:calc(50vw + 328px)}}
+@media screen and (max-width:640px){
+body{padding:24px 16px 40px}h1{font-size:25px}
+.scroll th,.scroll td{padding-right:12px}.plot.wide{display:none}.plot.narrow{display:block;width:100%}
+.method dl{display:block}.method dd{margin:0 0 8px}
+}
+@media screen and (prefers-color-scheme:dark){
+body{background:#15181b;color:#e4e7ea}a{color:#6cb5e3}
+h2 span,nav span,.files,.hidden,.method dt{color:#a3abb3}
+nav ol,nav summary{border-color:#2b3035}.scroll{--paper:#15181b;--shade:rgba(255,255,255,.3)}.method{background:#1d2125}
+table{border-color:#c9ced3}th{border-color:#7b848c}td{border-color:#2b3035}
+}
+@media print{
+@page{margin:18mm 16mm}
+body{padding:0;max-width:none;font-size:10.5pt}a{color:inherit;text-decoration:none}
+figure,.method{break-inside:avoid}.tall{break-inside:auto}h2{break-after:avoid}tr{break-inside:avoid}thead{display:table-header-group}
+.scroll{overflow:visible;max-width:none;background:none}td{white-space:normal}table{font-size:8.5pt}th,td{padding:3px 14px 3px 0}.plot{max-width:600px}figure{margin-top:28px}
+nav,.files{display:none}.method{background:none;border:1px solid #767f88}
+}
+";
+
+/// Was this text of an [`INDEX`](crate::INDEX) written by this program, so that it may write it again?
+pub fn is_ours(text: &str) -> bool {
+    text.contains(MARK)
+}
+
+/// Writes the page; `facts` tell how it was made.
+pub fn page(page: &Page, facts: &[(&str, String)]) -> String {
+    let title = escape(&page.title);
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{MARK}\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <title>{title}</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n",
+        style::FIGURE
+    );
+    for paragraph in &page.paragraphs {
+        let _ = writeln!(html, "<p>{}</p>", escape(&tied(paragraph)));
+    }
+    let exhibits = numbered(&page.exhibits);
+    contents(&mut html, &exhibits);
+    for (number, exhibit) in &exhibits {
+        match exhibit {
+            Exhibit::Figure(exhibit) => figure(&mut html, number, exhibit),
+            Exhibit::Maps(exhibit) => maps(&mut html, number, exhibit),
+            Exhibit::Table(exhibit) => table(&mut html, number, exhibit),
+        }
+    }
+    method(&mut html, facts);
+    html.push_str("</body>\n</html>\n");
+    html
+}
+
+/// Each with its number: figures and tables are counted apart.
+fn numbered(exhibits: &[Exhibit]) -> Vec<(String, &Exhibit)> {
+    let (mut figures, mut tables) = (0, 0);
+    let mut numbered = Vec::new();
+    for exhibit in exhibits {
+        let (kind, count) = match exhibit {
+            Exhibit::Figure(_) | Exhibit::Maps(_) => ("Figure", &mut figures),
+            Exhibit::Table(_) => ("Table", &mut tables),
+        };
+        *count += 1;
+        numbered.push((format!("{kind}\u{a0}{count}"), exhibit));
+    }
+    numbered
+}
+
+fn contents(html: &mut String, exhibits: &[(String, &Exhibit)]) {
+    if exhibits.len() < CONTENTS_MIN {
+        return;
+    }
+    let is_long = exhibits.len() > CONTENTS_MAX;
+    html.push_str("<nav>");
+    if is_long {
+        let _ = write!(html, "<details><summary>All {} figures and tables</summary>", exhibits.len());
+    }
+    html.push_str("<ol>\n");
+    for (number, exhibit) in exhibits {
+        let (name, title) = (escape(exhibit.name()), escape(&tied(exhibit.title())));
+        let _ = writeln!(html, "<li><span>{number}</span> <a href=\"#{name}\">{title}</a></li>");
+    }
+    html.push_str(if is_long { "</ol></details></nav>\n" } else { "</ol></nav>\n" });
+}
+
+fn figure(html: &mut String, number: &str, figure: &Figure) {
+    begin(html, "", &figure.name, number, &figure.title, &figure.caption);
+    let wide = svg::draw(figure, Sheet::Wide);
+    html.push_str(&wide.svg);
+    html.push_str(&svg::draw(figure, Sheet::Narrow).svg);
+    if wide.hidden > 0 {
+        let (count, points) = (wide.hidden, if wide.hidden == 1 { "point" } else { "points" });
+        let why = "not a number, or zero or below on a logarithmic axis";
+        let _ = writeln!(html, "<p class=\"hidden\">{count} {points} cannot be shown ({why}); the CSV has all.</p>");
+    }
+    for (line, other) in &wide.covered {
+        let _ = writeln!(html, "<p class=\"hidden\">{} and {} coincide.</p>", escape(line), escape(other));
+    }
+    files(html, &figure.name);
+}
+
+fn maps(html: &mut String, number: &str, maps: &Maps) {
+    begin(html, "", &maps.name, number, &maps.title, &maps.caption);
+    html.push_str(&map::draw(maps, Sheet::Wide));
+    html.push_str(&map::draw(maps, Sheet::Narrow));
+    files(html, &maps.name);
+}
+
+/// Closes a figure with its files.
+fn files(html: &mut String, name: &str) {
+    let name = escape(name);
+    let _ = writeln!(
+        html,
+        "<p class=\"files\"><a href=\"{name}.svg\">{name}.svg</a> <a href=\"{name}.csv\">{name}.csv</a></p>"
+    );
+    html.push_str("</figure>\n");
+}
+
+fn table(html: &mut String, number: &str, table: &Table) {
+    // A long table may be broken between pages of paper; a figure may not.
+    begin(
+        html,
+        if table.rows.len() > 12 { " class=\"tall\"" } else { "" },
+        &table.name,
+        number,
+        &table.title,
+        &table.caption,
+    );
+    let numeric: Vec<bool> = (0..table.head.len()).map(|column| is_numeric(table, column)).collect();
+    let class = |column: usize| if numeric.get(column) == Some(&true) { " class=\"number\"" } else { "" };
+    html.push_str("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>");
+    for (column, cell) in table.head.iter().enumerate() {
+        let _ = write!(html, "<th{} scope=\"col\">{}</th>", class(column), escape(&tied(cell)));
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for (above, row) in std::iter::once(None).chain(table.rows.iter().map(Some)).zip(&table.rows) {
+        html.push_str("<tr>");
+        for (column, cell) in row.iter().enumerate() {
+            // What a group of rows has in common, such as the trace, stands beside the first of them.
+            let is_same = column == 0 && !numeric[0] && above.and_then(|above| above.first()) == Some(cell);
+            let _ = write!(html, "<td{}>{}</td>", class(column), escape(if is_same { "" } else { cell }));
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody></table></div>\n");
+    let name = escape(&table.name);
+    let _ = writeln!(html, "<p class=\"files\"><a href=\"{name}.csv\">{name}.csv</a></p>\n</figure>");
+}
+
+/// Opens an exhibit with its heading and its caption.
+fn begin(html: &mut String, class: &str, name: &str, number: &str, title: &str, caption: &str) {
+    let (name, title, caption) = (escape(name), escape(&tied(title)), escape(&tied(caption)));
+    let _ = writeln!(html, "<figure{class} id=\"{name}\">\n<h2><span>{number}</span>{title}</h2>");
+    if !caption.is_empty() {
+        let _ = writeln!(html, "<figcaption>{caption}</figcaption>");
+    }
+}
+
+/// Whether a column holds numbers, with units or without, or dashes for those that are missing.
+fn is_numeric(table: &Table, column: usize) -> bool {
+    let cells = table.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.trim());
+    let mut cells = cells.filter(|cell| !matches!(*cell, "" | "-" | "–" | "—")).peekable();
+    let number = |cell: &str| {
+        let digits = cell.trim_start_matches(['-', '−', '+', '<', '>', '≤', '≥', '~', '.', ' ']);
+        digits.starts_with(|char: char| char.is_ascii_digit()) || matches!(digits, "NaN" | "inf" | "∞")
+    };
+    cells.peek().is_some() && cells.all(number)
+}
+
+fn method(html: &mut String, facts: &[(&str, String)]) {
+    if facts.is_empty() {
+        return;
+    }
+    html.push_str("<section class=\"method\">\n<h2>How this was made</h2>\n<dl>\n");
+    for (name, value) in facts {
+        let _ = writeln!(html, "<dt>{}</dt><dd>{}</dd>", escape(name), escape(value));
+    }
+    html.push_str("</dl>\n</section>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_numbers_are_told_by_their_cells() {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let rows =
+            vec![row(["sda", "12", "−0.5 ms", "-"]), row(["1st", "-", "≤ 64KiB", ""]), row(["x", "", "1e9", "-"])];
+        let head = row(["disk", "reads", "time", "none"]);
+        let (name, title, caption) = (String::new(), String::new(), String::new());
+        let table = Table { name, title, caption, head, rows };
+        assert_eq!([0, 1, 2, 3].map(|column| is_numeric(&table, column)), [false, true, true, false]);
+    }
+}

@@ -1,0 +1,99 @@
+//! Figures and tables as values, and a page of them as files: SVG, CSV, and one HTML file that holds all.
+//!
+//! **Never:** I/O. [`files`] returns names and text; the caller writes them.
+//!
+//! ```
+//! use scrubjay_chart::{Axis, Exhibit, Figure, Page, Series, Style};
+//!
+//! let curve = Series::new("Waiting", Style::Line, [(0.001, 0.2), (0.01, 0.5), (0.1, 0.9)]);
+//! let figure = Figure {
+//!     name: "trade-off".to_owned(),
+//!     title: "What idle time costs".to_owned(),
+//!     caption: "More of it is used where more collisions are accepted.".to_owned(),
+//!     x: Axis::log("collisions per foreground request"),
+//!     y: Axis::from_zero("share of the idle time used"),
+//!     series: vec![curve],
+//! };
+//! let page = Page { title: "A study".to_owned(), exhibits: vec![Exhibit::Figure(figure)], ..Page::default() };
+//! let files = scrubjay_chart::files(&page, &[("date", "2026-11-21".to_owned())])?;
+//!
+//! let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+//! assert_eq!(names, ["index.html", "trade-off.svg", "trade-off.csv"]);
+//! assert!(files[2].text.starts_with("series,x,y,label\nWaiting,0.001,0.2,\n"));
+//! # Ok::<(), scrubjay_chart::NameError>(())
+//! ```
+
+mod axis;
+mod csv;
+mod curve;
+mod figure;
+mod html;
+mod label;
+mod map;
+mod sheet;
+mod style;
+mod svg;
+mod text;
+mod thin;
+
+#[cfg(test)]
+mod tests;
+
+pub use figure::{Axis, Exhibit, Figure, Maps, Page, Panel, Point, Scale, Series, Style, Table};
+pub use html::is_ours;
+
+use sheet::Sheet;
+use std::collections::HashSet;
+use thiserror::Error;
+
+/// The name of the file that holds the whole page.
+pub const INDEX: &str = "index.html";
+
+/// A file of a page, not yet written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name within the page's folder.
+    pub name: String,
+    /// All of its text.
+    pub text: String,
+}
+
+/// Why the files of an exhibit cannot have its name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NameError {
+    /// It is empty or has other characters than lower case ASCII letters, digits and `-`.
+    #[error("{0:?} cannot be the name of an exhibit's files")]
+    Characters(String),
+    /// Another exhibit of the page has it.
+    #[error("two exhibits have the name {0:?}")]
+    Repeated(String),
+}
+
+/// Draws the page: [`INDEX`] first, then an SVG and a CSV file for each figure, a CSV file for each table, in the order of the
+/// exhibits. `facts` (name and value: version, command line, date) stand at the end of the page.
+///
+/// # Errors
+///
+/// Two exhibits share a name, or a name has other characters than lower case ASCII letters, digits and `-`.
+pub fn files(page: &Page, facts: &[(&str, String)]) -> Result<Vec<File>, NameError> {
+    let mut names = HashSet::new();
+    let mut files = vec![File { name: INDEX.to_owned(), text: html::page(page, facts) }];
+    for exhibit in &page.exhibits {
+        let name = exhibit.name();
+        let plain = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(NameError::Characters(name.to_owned()));
+        }
+        if !names.insert(name) {
+            return Err(NameError::Repeated(name.to_owned()));
+        }
+        let (svg, csv) = match exhibit {
+            Exhibit::Figure(figure) => (Some(svg::draw(figure, Sheet::Alone).svg), csv::figure(figure)),
+            Exhibit::Maps(maps) => (Some(map::draw(maps, Sheet::Alone)), csv::maps(maps)),
+            Exhibit::Table(table) => (None, csv::table(table)),
+        };
+        files.extend(svg.map(|text| File { name: format!("{name}.svg"), text }));
+        files.push(File { name: format!("{name}.csv"), text: csv });
+    }
+    Ok(files)
+}

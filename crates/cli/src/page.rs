@@ -1,0 +1,59 @@
+//! A page as a folder: writes its files, and replaces only those that an earlier run wrote.
+
+#[cfg(test)]
+mod tests;
+
+use crate::unwritable::unwritable;
+use anyhow::{Context, ensure};
+use scrubjay_chart::{File, INDEX, Page};
+use scrubjay_device::output::{Existing, Output};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Draws the page into a folder, which is created if it is missing, and gives the files written: `index.html` first,
+/// then those of each exhibit. `facts` (name and value: version, command line, date) tell how the page was made.
+///
+/// A folder that was written before is written again: files of the same names are replaced, each in one step, others
+/// stay. Nothing is replaced in a folder that somebody else filled.
+///
+/// # Errors
+///
+/// The path is a file or cannot be written to; a file of one of the names exists, but no `index.html` of ours; two
+/// exhibits share a name, or a name has other characters than lower case letters, digits and `-`.
+pub fn write(page: &Page, folder: &Path, facts: &[(&str, String)]) -> anyhow::Result<Vec<PathBuf>> {
+    let files = scrubjay_chart::files(page, facts)?;
+    ensure!(!folder.exists() || folder.is_dir(), "{} is a file, not a folder", folder.display());
+    fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    refuse_foreign(folder, &files)?;
+    let written: Vec<(PathBuf, Output)> =
+        files.iter().map(|file| stage(file, folder)).collect::<anyhow::Result<_>>()?;
+    // All are complete before the first is in its place, and the page, which marks the folder as ours, is the first.
+    written.into_iter().map(|(path, output)| output.commit().map_err(unwritable).map(|()| path)).collect()
+}
+
+/// Writes all of a file, but not yet in its place.
+fn stage(file: &File, folder: &Path) -> anyhow::Result<(PathBuf, Output)> {
+    let path = folder.join(&file.name);
+    let mut output = Output::create(&path, Existing::Replaced).map_err(unwritable)?;
+    output.write_all(file.text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok((path, output))
+}
+
+/// Refuses a folder in which a file would be replaced that this program has not written.
+fn refuse_foreign(folder: &Path, files: &[File]) -> anyhow::Result<()> {
+    let index = folder.join(INDEX);
+    let ours = match fs::read(&index) {
+        Ok(bytes) => scrubjay_chart::is_ours(&String::from_utf8_lossy(&bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", index.display())),
+    };
+    let foreign =
+        files.iter().map(|file| folder.join(&file.name)).find(|path| !ours && path.symlink_metadata().is_ok());
+    match foreign {
+        None => Ok(()),
+        Some(path) => {
+            anyhow::bail!("{} exists and is not part of a study's page: choose another folder", path.display())
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The signals that ask a command to stop: Ctrl-C, `kill`, and the terminal that goes away.
+
+use crate::exit::Exit;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// SIGINT and SIGTERM; SIGHUP too, unless this process was started with it ignored (`nohup`).
+pub fn stopping() -> impl Iterator<Item = i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    [SIGINT, SIGTERM].into_iter().chain((!is_hangup_ignored(&status)).then_some(SIGHUP))
+}
+
+/// A flag that the first of them sets; the second ends the process on the spot.
+///
+/// # Errors
+/// When the signals cannot be listened to.
+pub fn flag() -> io::Result<Arc<AtomicBool>> {
+    let is_asked = Arc::new(AtomicBool::new(false));
+    for signal in stopping() {
+        signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, Arc::clone(&is_asked))?;
+        signal_hook::flag::register(signal, Arc::clone(&is_asked))?;
+    }
+    Ok(is_asked)
+}
+
+/// `SigIgn` of `proc(5)`: a bit for each signal, the first one's lowest; SIGHUP is the first.
+fn is_hangup_ignored(status: &str) -> bool {
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).is_some_and(|bits| bits & 1 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nohup_is_told_by_the_lowest_bit() {
+        assert!(is_hangup_ignored("Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\t0\n"));
+        assert!(!is_hangup_ignored("Name:\tx\nSigIgn:\t0000000000001000\nSigCgt:\t1\n"));
+        assert!(!is_hangup_ignored(""));
+    }
+}

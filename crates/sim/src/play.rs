@@ -1,0 +1,169 @@
+//! Every policy that can be simulated, by name: those of the scrubber, and two that know the future.
+
+use crate::exact::{self, Lossless, Oracle, Outcome};
+use crate::online;
+use scrubjay_core::idle::{Made, POLICIES, Parameter, Parameters, PolicyConfig, PolicyKind, Regard, Slowdown, Value};
+use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::units::Bytes;
+use scrubjay_trace::Periods;
+use std::fmt;
+
+/// A policy that knows how long each idle interval will be.
+#[derive(Clone, Copy)]
+pub struct Clairvoyant {
+    name: &'static str,
+    about: &'static str,
+    heeds: &'static [Parameter],
+    play: fn(&Parameters, Bytes, &Periods, ServiceModel) -> Outcome,
+}
+
+/// Both that there are (Amvrosiadis et al., DSN'12, V-B).
+pub const CLAIRVOYANTS: &[Clairvoyant] = &[
+    Clairvoyant {
+        name: "oracle",
+        about: "Know the longest idle intervals, and use them",
+        heeds: &[Parameter::Share, Parameter::Request],
+        play: |with, size, periods, disk| {
+            exact::simulate(periods, disk, &mut Oracle::longest(with.share, periods.intervals(), size))
+        },
+    },
+    Clairvoyant {
+        name: "lossless",
+        about: "Waiting that gets back the time it waited",
+        heeds: &[Parameter::Wait, Parameter::Request],
+        play: |with, size, periods, disk| exact::simulate(periods, disk, &mut Lossless { wait: with.wait, size }),
+    },
+];
+
+/// The size of a request of theirs where none is given.
+const REQUEST: Bytes = Bytes::mib(1);
+
+impl PartialEq for Clairvoyant {
+    fn eq(&self, other: &Clairvoyant) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for Clairvoyant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// One that can be simulated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Playable {
+    /// One of the scrubber's, which knows the past only.
+    Policy(&'static PolicyKind),
+    /// One that knows the future.
+    Clairvoyant(&'static Clairvoyant),
+}
+
+/// What a policy came to.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// In all.
+    pub outcome: Outcome,
+    /// How much how many requests lost, of policies that go by it.
+    pub slowdown: Option<Slowdown>,
+}
+
+impl Playable {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Playable> {
+        POLICIES.iter().map(Playable::Policy).chain(CLAIRVOYANTS.iter().map(Playable::Clairvoyant))
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Playable> {
+        Playable::all().find(|playable| playable.name() == name)
+    }
+
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Playable::Policy(kind) => kind.name,
+            Playable::Clairvoyant(kind) => kind.name,
+        }
+    }
+
+    /// A line of help.
+    pub fn about(self) -> &'static str {
+        match self {
+            Playable::Policy(kind) => kind.about,
+            Playable::Clairvoyant(kind) => kind.about,
+        }
+    }
+
+    /// The parameters that change what it does.
+    pub fn heeds(self) -> &'static [Parameter] {
+        match self {
+            Playable::Policy(kind) => kind.heeds,
+            Playable::Clairvoyant(kind) => kind.heeds,
+        }
+    }
+
+    /// Must each request of the trace be held for it, not only the busy periods?
+    pub fn needs_requests(self) -> bool {
+        matches!(self, Playable::Policy(kind) if kind.regard != Regard::Idleness)
+    }
+
+    /// What it is set to, by the names of the parameters.
+    pub fn told(self, parameters: &Parameters) -> Vec<(&'static str, Value)> {
+        match self {
+            Playable::Policy(kind) => PolicyConfig::new(kind, *parameters).told(),
+            Playable::Clairvoyant(kind) => {
+                let set = Parameters { request: Some(parameters.request.unwrap_or(REQUEST)), ..*parameters };
+                kind.heeds.iter().filter_map(|&parameter| set.get(parameter)).collect()
+            }
+        }
+    }
+
+    /// Plays it on the busy periods of a trace, or on its `requests` if it needs them.
+    ///
+    /// # Panics
+    /// When a percentile is above 100 %.
+    pub fn play(self, parameters: &Parameters, periods: &Periods, requests: &[Request], disk: ServiceModel) -> Played {
+        let (outcome, slowdown) = match self {
+            Playable::Clairvoyant(kind) => {
+                ((kind.play)(parameters, parameters.request.unwrap_or(REQUEST), periods, disk), None)
+            }
+            Playable::Policy(kind) => match PolicyConfig::new(kind, *parameters).make() {
+                Made::Interval(mut policy) => (exact::simulate(periods, disk, policy.as_mut()), None),
+                Made::Turns(policy) if self.needs_requests() => (online::play(requests, disk, policy), None),
+                Made::Turns(mut policy) => {
+                    let learned = exact::learner(periods, disk, policy.as_mut());
+                    (learned.outcome, Some(learned.slowdown))
+                }
+            },
+        };
+        Played { outcome, slowdown }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::units::Nanos;
+
+    /// A request every second for a minute.
+    fn requests() -> Vec<Request> {
+        let service = Nanos::from_millis(5);
+        (0..60).map(|second| Request { at: Nanos::from_secs(second), service }).collect()
+    }
+
+    #[test]
+    fn each_has_a_name_of_its_own_and_reads_something() {
+        let (requests, disk) = (requests(), ServiceModel::default());
+        let periods: Periods = requests.iter().copied().collect();
+        for playable in Playable::all() {
+            assert_eq!(Playable::named(playable.name()), Some(playable));
+            let played = playable.play(&Parameters::default(), &periods, &requests, disk).outcome;
+            // Nothing can be predicted from intervals that are all alike and few.
+            let is_predicting = playable.heeds().contains(&Parameter::Cutoff);
+            assert!(is_predicting || played.scrub_bytes > 0, "{playable:?}");
+            assert_eq!(played.requests, 60, "{playable:?}");
+            assert!(!playable.told(&Parameters::default()).is_empty());
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Figure 8's cases: twelve workloads with three sizes of chunk, on RAID-6 of eight disks.
+
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::plan::{Shape, chooser};
+use scrubjay_core::units::Bytes;
+use scrubjay_sim::integrity::table3::Workload;
+use scrubjay_sim::integrity::{Accounting, Counter};
+
+/// The array of the figure.
+pub const RAID6: Shape = Shape { data: 6, parity: 2 };
+
+/// The chunks of the figure.
+pub const CHUNKS: [Bytes; 3] = [Bytes::kib(2), Bytes::kib(4), Bytes::kib(8)];
+
+/// One case, counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The workload.
+    pub workload: Workload,
+    /// The chunk.
+    pub chunk: Bytes,
+    /// How many more disk I/Os than a bare array, as a share, in the order of [`Scheme::ALL`].
+    pub increases: [f64; Scheme::ALL.len()],
+    /// Of the reads under Hybrid-2, those of a chunk not read since it was written.
+    pub first_reads: f64,
+    /// What the paper's rule chooses, of the hybrids.
+    pub by_rule: Scheme,
+    /// What the chunks touched say.
+    pub by_histogram: Scheme,
+}
+
+impl Case {
+    /// Counts so many requests of a workload, as the paper counts.
+    pub fn count(workload: Workload, chunk: Bytes, requests: usize, seed: u64) -> Case {
+        let mut counter = Counter::new(RAID6, chunk, Accounting::Paper);
+        for request in workload.requests(seed).take(requests) {
+            counter.add(request.kind, request.offset, request.length);
+        }
+        let tally = counter.tally(Scheme::Hybrid2);
+        Case {
+            workload,
+            chunk,
+            increases: Scheme::ALL.map(|scheme| counter.increase(scheme)),
+            first_reads: tally.first_reads as f64 / tally.reads.max(1) as f64,
+            by_rule: chooser::by_mean_size(RAID6, chunk.0, workload.write_kib * 1024.0),
+            by_histogram: counter.histogram().best(&[Scheme::Hybrid1, Scheme::Hybrid2]),
+        }
+    }
+
+    /// How many more disk I/Os this scheme took than a bare array, as a share.
+    pub fn increase(&self, scheme: Scheme) -> f64 {
+        let place = Scheme::ALL.into_iter().position(|other| other == scheme).expect("the table is complete");
+        self.increases[place]
+    }
+
+    /// The hybrid that took less; of two alike, Hybrid-1.
+    pub fn by_count(&self) -> Scheme {
+        match self.increase(Scheme::Hybrid2) < self.increase(Scheme::Hybrid1) {
+            true => Scheme::Hybrid2,
+            false => Scheme::Hybrid1,
+        }
+    }
+
+    /// By how much the hybrids differ, as a share of the bare array's I/Os.
+    pub fn difference(&self) -> f64 {
+        (self.increase(Scheme::Hybrid1) - self.increase(Scheme::Hybrid2)).abs()
+    }
+}

@@ -1,0 +1,74 @@
+//! Figure 6: how many more disk I/Os a read or a write takes, by the number of data chunks it touches.
+
+use scrubjay_chart::{Axis, Figure, Series, Style};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::plan::{Shape, State, Want, plan};
+use scrubjay_core::slots::Slots;
+
+/// The paper's n.
+const SLOTS: usize = 8;
+
+/// Writes and reads, RAID-5 and RAID-6.
+pub(super) fn figures() -> Vec<Figure> {
+    [1, 2].into_iter().flat_map(|parity| [figure(parity, true), figure(parity, false)]).collect()
+}
+
+fn figure(parity: usize, is_write: bool) -> Figure {
+    let shape = Shape { data: SLOTS - parity, parity };
+    let (raid, kind) = (parity + 4, if is_write { "write" } else { "read" });
+    let mut series: Vec<Series> = Vec::new();
+    for scheme in Scheme::ALL.into_iter().skip(1) {
+        let [first, later] = [true, false].map(|is_first| curve(scheme, shape, is_write, is_first));
+        if first == later {
+            add(&mut series, Series::new(scheme.name(), Style::Line, first));
+        } else {
+            add(&mut series, Series::new(format!("{scheme}, first"), Style::Dashed, first));
+            add(&mut series, Series::new(format!("{scheme}, later"), Style::Line, later));
+        }
+    }
+    Figure {
+        name: format!("integrity-{kind}s-raid{raid}"),
+        title: format!("What a {kind} takes more, RAID-{raid} of {SLOTS} disks"),
+        caption: caption(shape, is_write),
+        x: Axis::linear(format!("data chunks touched by a {kind}, of {}", shape.data)),
+        y: Axis::linear("more disk I/Os than a bare array (%)"),
+        series,
+    }
+}
+
+/// Curves that would lie on each other are one, with all their names.
+fn add(series: &mut Vec<Series>, curve: Series) {
+    match series.iter_mut().find(|other| other.points == curve.points) {
+        Some(other) => other.name = format!("{} = {}", other.name, curve.name),
+        None => series.push(curve),
+    }
+}
+
+/// Formulas (2) to (4), from the plans.
+pub(super) fn curve(scheme: Scheme, shape: Shape, is_write: bool, is_first: bool) -> Vec<(f64, f64)> {
+    let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
+    let percent = |touched: usize| {
+        let slots = Slots::range(0, touched);
+        let want = if is_write { Want::Write { touched: slots, partial: Slots::NONE } } else { Want::Read(slots) };
+        let state = State { is_read, ..State::default() };
+        let [bare, ios] =
+            [Scheme::None, scheme].map(|scheme| plan(scheme, shape, want, state).expect("nothing is missing").ios());
+        (touched as f64, 100.0 * (ios as f64 / bare as f64 - 1.0))
+    };
+    (1..=shape.data).map(percent).collect()
+}
+
+/// The worst of each scheme.
+fn caption(shape: Shape, is_write: bool) -> String {
+    let most = |scheme| {
+        let all = [true, false].into_iter().flat_map(|is_first| curve(scheme, shape, is_write, is_first));
+        all.map(|(_, percent)| percent).fold(0.0, f64::max)
+    };
+    let worst: Vec<String> = Scheme::ALL[1..].iter().map(|&scheme| format!("{scheme} {:.1} %", most(scheme))).collect();
+    let first = if is_write {
+        "the chunks that stay had not been read since they were written"
+    } else {
+        "a chunk had not been read since it was written"
+    };
+    format!("At most: {}. \"First\": {first}.", worst.join(", "))
+}

@@ -1,0 +1,243 @@
+//! What the schemes find: Table I on rows, the check of all states of small stripes, and the ways to wrong answers.
+
+use super::kinds;
+use scrubjay_chart::Table;
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_sim::model::{
+    Crashes, Finding, Increment, Kind, Lists, Outcome, Primitive, Setup, check, crash, table_one,
+};
+
+/// Stripes up to this many chunks are checked for a page; the tests check larger ones.
+const SLOTS_MAX: usize = 5;
+/// Pure rows do not check themselves, so there are far more states.
+const PURE_SLOTS_MAX: usize = 4;
+/// Literal versions can lag ever further behind: there is no end of states.
+const LITERAL_STEPS_MAX: usize = 5;
+
+/// The paper's Table I: by [`Primitive::ALL`], then by [`Kind::ALL`]; `Y` is detected.
+const PAPER: [&str; 4] = ["-Y-YY-Y", "--Y-YYY", "Y------", "YYYYYYY"];
+
+/// Table I: what each primitive alone detects of a data chunk.
+pub(super) fn primitives() -> Table {
+    let found = table_one().primitives;
+    let letters = |found: [bool; 7]| found.map(|is_found| if is_found { 'Y' } else { '-' }).iter().collect::<String>();
+    let agrees = match found.map(letters) == PAPER {
+        true => "Every cell is the paper's.",
+        false => "Not every cell is the paper's.",
+    };
+    let row = |(at, kind): (usize, &Kind)| {
+        let cells = found.iter().map(|found| if found[at] { "detected" } else { "-" });
+        std::iter::once(kind.name()).chain(cells).map(str::to_owned).collect()
+    };
+    Table {
+        name: "integrity-table1".into(),
+        title: "What each primitive detects".into(),
+        caption: format!(
+            "A data chunk was broken in every variant of each kind of silent corruption, and its row opened by the code that \
+             ships. Stray rows carry the version that the right row has. {agrees}"
+        ),
+        head: std::iter::once("").chain(Primitive::ALL.map(Primitive::name)).map(str::to_owned).collect(),
+        rows: Kind::ALL.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// The same of whole schemes.
+pub(super) fn schemes() -> Table {
+    let found = table_one().schemes;
+    let name = |finding| match finding {
+        Finding::Missed => "-",
+        Finding::Detected => "detected",
+        Finding::Located => "located",
+    };
+    Table {
+        name: "integrity-schemes".into(),
+        title: "What each scheme finds in a stripe".into(),
+        caption:
+            "Rows of a stripe 4+2 were broken in the same ways, data chunks and parities, and judged by the code that \
+                  ships. Located: the broken row is named, and no other."
+                .into(),
+        head: kinds::head(),
+        rows: kinds::rows(|scheme, is_parity, at| {
+            let row = found.iter().find(|row| (row.scheme, row.is_parity) == (scheme, is_parity));
+            name(row.expect("all schemes are in it").found[at])
+        }),
+    }
+}
+
+/// How many states there are, and what is wrong in them.
+pub(super) fn states() -> Table {
+    let greatest = |setup: Setup| Setup { increment: Increment::Greatest, ..setup };
+    let checked = [
+        row(Setup::all(Scheme::Pure, PURE_SLOTS_MAX)),
+        row(Setup::all(Scheme::Hybrid1, SLOTS_MAX).map(greatest)),
+        row(Setup::all(Scheme::Hybrid2, SLOTS_MAX)),
+        row(Setup::all(Scheme::Stamp, SLOTS_MAX)),
+    ];
+    Table {
+        name: "integrity-states".into(),
+        title: "All states of small stripes".into(),
+        caption: format!(
+            "Every state that a stripe of up to {SLOTS_MAX} chunks can reach (reads, writes in either mode, scrubs, failing \
+             and rebuilt members), with one silently corrupt row at a time and up to m - 1 others missing; under pure, up to \
+             {PURE_SLOTS_MAX} chunks. hybrid1 takes its versions from all lists here. Crash: every way in which one write of \
+             a stripe 2+2 can be cut off, nothing else being wrong."
+        ),
+        head: [
+            "scheme",
+            "stripes",
+            "states",
+            "steps",
+            "wrong answers",
+            "needless errors",
+            "crashes",
+            "lost in a crash",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        rows: checked.into_iter().collect(),
+    }
+}
+
+fn row(setups: impl Iterator<Item = Setup>) -> Vec<String> {
+    let setups: Vec<Setup> = setups.collect();
+    let outcomes: Vec<Outcome> = setups.iter().map(check).collect();
+    let sum = |count: fn(&Outcome) -> u64| outcomes.iter().map(count).sum::<u64>().to_string();
+    let Crashes { cases, wrong, errors, .. } = crash(&Setup::new(setups[0].scheme, 2, 2), 1, 0);
+    vec![
+        setups[0].scheme.name().to_owned(),
+        setups.len().to_string(),
+        sum(|outcome| outcome.states as u64),
+        sum(|outcome| outcome.steps),
+        sum(|outcome| outcome.wrong),
+        sum(|outcome| outcome.errors + outcome.unplanned),
+        cases.to_string(),
+        (wrong + errors).to_string(),
+    ]
+}
+
+/// The first hole: what is missing is rebuilt by one list.
+pub(super) fn one_list() -> Table {
+    let setup = |scheme| Setup { lists: Lists::One, steps_max: Some(LITERAL_STEPS_MAX), ..Setup::new(scheme, 2, 2) };
+    let schemes = [Scheme::Hybrid1, Scheme::Stamp, Scheme::Hybrid2];
+    Table {
+        name: "integrity-hole-list".into(),
+        title: "A hole: rebuilt by one list".into(),
+        caption: "The shortest ways to a wrong answer on 2+2 if what is missing is rebuilt by a parity whose list was not \
+                  compared with the others'. (Where checksums are mirrored, a neighbour contradicts it, and nothing decides: \
+                  an error that need not be.) As shipped, all lists are compared."
+            .into(),
+        head: head("scheme, step"),
+        rows: schemes.into_iter().flat_map(|scheme| story(scheme.name(), &setup(scheme))).collect(),
+    }
+}
+
+/// The second: Hybrid-1 takes a new version from the chunk that is written.
+pub(super) fn versions() -> Table {
+    let setup = |data| Setup {
+        writes_degraded: false,
+        steps_max: Some(LITERAL_STEPS_MAX),
+        ..Setup::new(Scheme::Hybrid1, data, 2)
+    };
+    let degraded = Setup { every_mode: false, writes_degraded: true, ..setup(4) };
+    let cases = [("2+2", setup(2)), ("3+2", setup(3)), ("degraded 4+2", degraded)];
+    Table {
+        name: "integrity-hole-version".into(),
+        title: "A hole: one version of two contents".into(),
+        caption: "The shortest ways to a wrong answer of hybrid1 if a new version is the one found on the chunk, plus 1: after \
+                  a lost write the same number is given twice. Degraded: written while a member is missing; with \
+                  all members 4+2 has none so short. stamp numbers the writes of the whole array."
+            .into(),
+        head: head("stripe, step"),
+        rows: cases.iter().flat_map(|(name, setup)| story(name, setup)).collect(),
+    }
+}
+
+fn head(first: &str) -> Vec<String> {
+    [first, "what happens", "how", "reads", "appendices"].map(str::to_owned).to_vec()
+}
+
+/// The shortest way to a wrong answer, a row a step.
+fn story(name: &str, setup: &Setup) -> Vec<Vec<String>> {
+    let story = check(setup).stories.into_iter().next().unwrap_or_default();
+    let row = |(at, step): (usize, &String)| {
+        let [what, how, reads, appendices] = columns(step);
+        vec![format!("{name}, {}", at + 1), what, how, reads, appendices]
+    };
+    story.iter().enumerate().map(row).collect()
+}
+
+/// A step in words, by what happens, in which mode, and what is read: `write D0 (reconstruct-write, reads D1 and
+/// appendices of P0); the write of P0 is lost`.
+fn columns(step: &str) -> [String; 4] {
+    let parted = step.split_once(" (").and_then(|(before, rest)| Some((before, rest.split_once(')')?)));
+    let Some((before, (plan, after))) = parted else { return [step.to_owned(), "".into(), "".into(), "".into()] };
+    let (mode, reads) = plan.split_once("reads ").unwrap_or((plan, ""));
+    let (chunks, appendices) = reads.split_once(" and appendices of ").unwrap_or((reads, ""));
+    [format!("{before}{after}"), mode.trim_end_matches(", ").to_owned(), chunks.to_owned(), appendices.to_owned()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_1_is_the_papers() {
+        let table = primitives();
+        let column = |at: usize| table.rows.iter().map(move |row| if row[at] == "detected" { 'Y' } else { '-' });
+        assert_eq!([1, 2, 3, 4].map(|at| column(at).collect::<String>()), PAPER);
+        assert!(table.caption.contains("Every cell is the paper's."));
+    }
+
+    #[test]
+    fn schemes_locate_every_kind_but_in_pures_parities() {
+        for row in schemes().rows {
+            let [none, pure, others @ ..] = &row[1..] else { panic!("five schemes") };
+            // What is in a parity is not protected under pure; the list beside it is.
+            let is_open = ["torn write, parity", "misdirected write, front, parity"].contains(&&row[0][..]);
+            assert_eq!((&none[..], &pure[..]), ("-", if is_open { "-" } else { "located" }), "{row:?}");
+            assert!(others.len() == 3 && others.iter().all(|cell| cell == "located"), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_falls_into_columns() {
+        let step = "write D0 (reconstruct-write, reads D1 D2 and appendices of D0 P0); the write of D0 is lost";
+        assert_eq!(columns(step), ["write D0; the write of D0 is lost", "reconstruct-write", "D1 D2", "D0 P0"]);
+        assert_eq!(columns("read D0 (reads D0): ERROR"), ["read D0: ERROR", "", "D0", ""]);
+        assert_eq!(columns("the member of D0 fails"), ["the member of D0 fails", "", "", ""]);
+    }
+
+    #[test]
+    fn every_mistake_has_its_story_and_what_ships_has_none() {
+        let ends = |table: Table| {
+            let is_last = |at: &usize| table.rows.get(at + 1).is_none_or(|next| next[0].ends_with(", 1"));
+            let rows = (0..table.rows.len()).filter(is_last);
+            rows.map(|at| format!("{}: {}", table.rows[at][0], table.rows[at][1])).collect::<Vec<_>>()
+        };
+        let expected = [
+            "hybrid1, 3: read D0: WRONG CONTENT of D0",
+            "stamp, 3: read D0: WRONG CONTENT of D0",
+            "hybrid2, 3: rebuild D0 on a new member: ERROR",
+        ];
+        assert_eq!(ends(one_list()), expected);
+        let expected = [
+            "2+2, 4: read D1: WRONG CONTENT of D1",
+            "3+2, 4: read D1: WRONG CONTENT of D1",
+            "degraded 4+2, 4: read D0: WRONG CONTENT of D0",
+        ];
+        assert_eq!(ends(versions()), expected);
+        let whole = Setup { every_mode: false, writes_degraded: false, ..Setup::new(Scheme::Hybrid1, 4, 2) };
+        let outcome = check(&Setup { steps_max: Some(LITERAL_STEPS_MAX), ..whole });
+        assert_eq!((outcome.wrong, outcome.states > 1000), (0, true), "what the caption says of 4+2: {outcome:?}");
+    }
+
+    #[test]
+    fn what_ships_answers_rightly_in_every_state() {
+        for row in states().rows {
+            let [_, _, states, _, wrong, errors, crashes, lost] = &row[..] else { panic!("eight columns") };
+            assert!(states.parse::<u64>().unwrap() > 1000 && crashes.parse::<u64>().unwrap() > 10, "{row:?}");
+            assert_eq!((&wrong[..], &lost[..]), ("0", "0"), "{row:?}");
+            assert_eq!(errors == "0", row[0] != "pure", "its parities do not check themselves: {row:?}");
+        }
+    }
+}

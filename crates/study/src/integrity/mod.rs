@@ -1,0 +1,28 @@
+//! The study of integrity protection: what finding silent corruption costs an array in disk I/Os, and which scheme to
+//! choose. Li & Lee, "Integrity Protection for RAID" (MSST 2014), and the scheme `stamp` beside theirs.
+//!
+//! | of the paper | here | exhibit |
+//! |---|---|---|
+//! | Table I: what is detected, on rows | `holes`, of [`scrubjay_sim::model`] | `integrity-table1`, `integrity-schemes` |
+//! | the same, on the volume | [`volume_table`] | `integrity-volume` |
+//! | Table II: additional disk I/Os by case | [`table2`] | `integrity-table2` |
+//! | Figure 6: by the number of chunks touched | `figure6` | `integrity-writes-*`, `integrity-reads-*` |
+//! | Figure 7: how fast a stripe is encoded | [`speed`] | `integrity-speed-*` |
+//! | Figure 8: on twelve workloads | [`Case`] | `integrity-workloads-*` |
+//! | section VII-C: the right choice in 36 cases | [`Case`] | `integrity-chooser` |
+//! | not in it: all states of small stripes, and its two holes | `holes`, of [`scrubjay_sim::model`] | `integrity-states`, `integrity-hole-*` |
+
+mod cases;
+mod figure6;
+mod holes;
+mod kinds;
+mod page;
+mod rig;
+pub mod speed;
+pub mod table2;
+#[cfg(test)]
+mod tests;
+pub mod volume_table;
+
+pub use cases::{CHUNKS, Case, RAID6};
+pub use page::page;

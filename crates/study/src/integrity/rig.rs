@@ -1,0 +1,218 @@
+//! A volume 4+2 on disks in memory, whose every operation is done at once: to damage its rows one at a time.
+
+use scrubjay_core::block::{Failure, Part, Reply, Request, RequestId};
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::layout::{Layout, LayoutKind, Place};
+use scrubjay_core::member::{Array, Done, Op, OpKind};
+use scrubjay_core::plan::Shape;
+use scrubjay_core::rng::Rng;
+use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::Volume;
+use scrubjay_core::volume::record::Record;
+use scrubjay_sim::volume::disk::{Discarded, Fate, MemberDisk};
+use scrubjay_sim::volume::setting::{Narrowed, Setting};
+use scrubjay_sim::volume::subject::Subject;
+
+/// Six disks that survive two failures: the smallest stripe in which every scheme has all its copies apart.
+pub const SHAPE: Shape = Shape { data: 4, parity: 2 };
+/// A sector of these disks, in bytes.
+pub const SECTOR: u64 = 512;
+/// A chunk, in bytes.
+pub const CHUNK: u64 = 8 * SECTOR;
+/// Stripes of the volume: one layout period, and what lies around a victim in the next one.
+pub const STRIPES: u64 = 10;
+/// What each member has: superblocks, maps and these stripes take less.
+const MEMBER_BYTES: u64 = 2 << 20;
+/// An operation takes so long; no figure rests on it.
+const OP: Nanos = Nanos(1000);
+
+/// Reads of one row that show what lies elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Astray {
+    /// Whose reads.
+    pub place: Place,
+    /// How far off they are, in bytes.
+    pub by: i64,
+    /// The next one only; else all of them until the row is written.
+    pub is_once: bool,
+}
+
+/// The volume, its disks, and what it should hold.
+pub struct Rig {
+    /// Where its rows lie.
+    pub geometry: Geometry,
+    disks: Vec<MemberDisk>,
+    /// What a client wrote.
+    right: Vec<u8>,
+    astray: Option<Astray>,
+    volume: Volume,
+    rng: Rng,
+    now: Nanos,
+    requests: u64,
+}
+
+impl Rig {
+    /// A volume that was written all over, flushed, and read once: whatever need not be compared again is not.
+    pub fn new(scheme: Scheme) -> Rig {
+        let layout = Layout::new(LayoutKind::Rotating, SHAPE, SHAPE.slots()).expect("a shape that the layout takes");
+        let parameters = Parameters { layout, scheme, chunk_bytes: CHUNK, block_bytes: SECTOR };
+        let size = STRIPES * SHAPE.data as u64 * CHUNK;
+        let geometry = Geometry::fit(&parameters, MEMBER_BYTES, Some(size)).expect("the members are large enough");
+        let setting = Setting { geometry, faults_max: usize::MAX, ..Setting::new(0, Narrowed::default()) };
+        let disk = |slot| MemberDisk::new(slot as u64, SECTOR as usize, MEMBER_BYTES);
+        let mut disks: Vec<MemberDisk> = (0..SHAPE.slots()).map(disk).collect();
+        <Volume as Subject>::create(&setting, &mut disks);
+        let volume = <Volume as Subject>::open(&setting, &disks);
+        let right = vec![0; size as usize];
+        let (rng, now, requests) = (Rng::new(1), Nanos::ZERO, 0);
+        let mut rig = Rig { geometry, disks, right, astray: None, volume, rng, now, requests };
+        (0..STRIPES).for_each(|stripe| rig.write(stripe, 0, SHAPE.data));
+        rig.ask(Request::Flush);
+        assert!(rig.is_right(0, rig.right.len()), "what was written is read");
+        rig
+    }
+
+    /// A client writes so many chunks, from a data slot of a stripe on.
+    pub fn write(&mut self, stripe: u64, slot: usize, chunks: usize) {
+        let (start, len) = (self.offset(stripe, slot), chunks * CHUNK as usize);
+        let bytes: Vec<u8> = (0..len / 8).flat_map(|_| self.rng.bits().to_le_bytes()).collect();
+        self.right[start..start + len].copy_from_slice(&bytes);
+        let request = Request::Write { offset: start as u64, data: Buffer::copy_of(&bytes), is_durable: false };
+        assert_eq!(self.ask(request), Reply::Done, "nothing is wrong yet");
+    }
+
+    /// A client reads one chunk: is it what was written?
+    pub fn reads_right(&mut self, stripe: u64, slot: usize) -> bool {
+        self.is_right(self.offset(stripe, slot), CHUNK as usize)
+    }
+
+    /// A client reads everything: is it what was written?
+    pub fn reads_all_right(&mut self) -> bool {
+        self.is_right(0, self.right.len())
+    }
+
+    /// Verifies these stripes.
+    pub fn verify(&mut self, stripes: std::ops::Range<u64>) {
+        let id = self.next_id();
+        self.volume.verify(self.now, id, stripes);
+        let reply = self.reply(id);
+        assert_ne!(reply, Reply::Failed(Failure::Stopping), "nobody stops it");
+    }
+
+    /// What was found since this was last asked.
+    pub fn records(&mut self) -> Vec<Record> {
+        std::iter::from_fn(|| self.volume.poll_record()).collect()
+    }
+
+    /// What lies in a row, appendix and all.
+    pub fn row(&self, place: Place) -> Vec<u8> {
+        let mut bytes = vec![0; self.geometry.row_bytes() as usize];
+        self.disks[place.disk]
+            .read(self.geometry.chunk_offset(place.row), &mut bytes)
+            .expect("a disk that can be read");
+        bytes
+    }
+
+    /// These bytes come to lie so many bytes behind the beginning of a row.
+    pub fn strike(&mut self, place: Place, by: i64, bytes: &[u8]) {
+        let start = self.geometry.chunk_offset(place.row).checked_add_signed(by).expect("rows around it");
+        self.disks[place.disk].strike(start, bytes);
+    }
+
+    /// Reads of a row go astray from now on.
+    pub fn lead_astray(&mut self, astray: Astray) {
+        self.astray = Some(astray);
+    }
+
+    /// Does any row show anything else than what was last written to it?
+    pub fn is_damaged(&self) -> bool {
+        let (start, len) = (self.geometry.data_offset, self.geometry.rows * self.geometry.row_bytes());
+        self.astray.is_some() || self.disks.iter().any(|disk| disk.is_corrupt(start, len))
+    }
+
+    /// Where a chunk lies in the volume.
+    fn offset(&self, stripe: u64, slot: usize) -> usize {
+        (stripe * self.geometry.stripe_bytes() + slot as u64 * CHUNK) as usize
+    }
+
+    fn is_right(&mut self, start: usize, len: usize) -> bool {
+        let Reply::Read(parts) = self.ask(Request::Read { offset: start as u64, len: len as u64 }) else {
+            return false;
+        };
+        let mut at = start;
+        parts.iter().all(|part| {
+            let right = &self.right[at..at + part.len() as usize];
+            at += right.len();
+            match part {
+                Part::Data(buffer, range) => buffer[range.clone()] == *right,
+                Part::Zeros(_) => right.iter().all(|&byte| byte == 0),
+                Part::Lost(_) => false,
+            }
+        })
+    }
+
+    fn next_id(&mut self) -> RequestId {
+        self.requests += 1;
+        RequestId(self.requests)
+    }
+
+    fn ask(&mut self, request: Request) -> Reply {
+        let id = self.next_id();
+        self.volume.submit(self.now, id, request);
+        self.reply(id)
+    }
+
+    /// Does what the volume asks of its disks, until it answers.
+    fn reply(&mut self, id: RequestId) -> Reply {
+        while let Some(op) = self.volume.poll_op(self.now) {
+            self.now.0 += OP.0;
+            let done = self.done(op);
+            self.volume.handle(self.now, done);
+        }
+        let (answered, reply) = self.volume.poll_reply().expect("nothing is left to do but to answer");
+        assert_eq!(answered, id, "one request at a time");
+        reply
+    }
+
+    fn done(&mut self, Op { id, member, kind }: Op) -> Done {
+        let (buffer, result) = match kind {
+            OpKind::Read { offset, mut buffer } => {
+                let from = self.read_from(member, offset);
+                let result = self.disks[member].read(from, &mut buffer);
+                (Some(buffer), result)
+            }
+            OpKind::Write { offset, buffer, is_durable } => {
+                self.astray = self.astray.filter(|astray| !self.is_in(astray.place, member, offset));
+                self.disks[member].write(offset, &buffer, is_durable, Fate::HONEST);
+                (Some(buffer), Ok(()))
+            }
+            OpKind::Flush => {
+                let mark = self.disks[member].flush_mark();
+                self.disks[member].flushed(mark);
+                (None, Ok(()))
+            }
+            OpKind::Discard { offset, len } => {
+                self.disks[member].discard(offset, len, Discarded::Kept);
+                (None, Ok(()))
+            }
+        };
+        Done { id, buffer, result }
+    }
+
+    /// Where a read of these bytes really reads.
+    fn read_from(&mut self, member: usize, offset: u64) -> u64 {
+        let Some(astray) = self.astray.filter(|astray| self.is_in(astray.place, member, offset)) else {
+            return offset;
+        };
+        if astray.is_once {
+            self.astray = None;
+        }
+        offset.checked_add_signed(astray.by).expect("rows around it")
+    }
+
+    fn is_in(&self, place: Place, member: usize, offset: u64) -> bool {
+        place.disk == member && self.geometry.row_at(offset) == Some(place.row)
+    }
+}

@@ -1,0 +1,219 @@
+//! Figure 7: how fast all that a stripe needs is made, bare and under each scheme. Others measure; here it is drawn.
+
+use scrubjay_chart::{Axis, Figure, Series, Style};
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::plan::Shape;
+use scrubjay_core::units::Bytes;
+
+/// The disks of a stripe, with chunks of [`CHUNK`]. (The paper's text names none but 8.)
+pub const DISKS: [usize; 7] = [4, 6, 8, 10, 12, 14, 16];
+
+/// The chunks, with [`SLOTS`] disks, in KiB. (The paper's text names none but 4.)
+pub const CHUNKS_KIB: [u64; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/// The paper's chunk where the disks vary.
+pub const CHUNK: Bytes = Bytes::kib(4);
+
+/// The paper's n where the chunk varies.
+pub const SLOTS: usize = 8;
+
+/// RAID-5 and RAID-6.
+const PARITIES: [usize; 2] = [1, 2];
+
+/// One point of a curve, as it was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed {
+    /// The chunks of a stripe.
+    pub shape: Shape,
+    /// Data of a chunk.
+    pub chunk: Bytes,
+    /// Whose appendices were made.
+    pub scheme: Scheme,
+    /// By what their checksums were made.
+    pub sums: Sums,
+    /// Bytes of data, parities and appendices not counted.
+    pub bytes_per_second: f64,
+}
+
+/// By what checksums are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sums {
+    /// The instructions of the processor, together with the parities (in the paper: after them).
+    Instructions,
+    /// Tables, after the parities.
+    Tables,
+}
+
+/// Every shape and chunk that the figure shows.
+pub fn points() -> Vec<(Shape, Bytes)> {
+    let shape = |slots: usize, parity: usize| Shape { data: slots - parity, parity };
+    let by_disks = |parity| DISKS.into_iter().map(move |slots| (shape(slots, parity), CHUNK));
+    let by_chunk = |parity| CHUNKS_KIB.into_iter().map(move |kib| (shape(SLOTS, parity), Bytes::kib(kib)));
+    let all = PARITIES.into_iter().flat_map(|parity| by_disks(parity).chain(by_chunk(parity)));
+    let mut points: Vec<(Shape, Bytes)> = Vec::new();
+    for point in all {
+        if !points.contains(&point) {
+            points.push(point);
+        }
+    }
+    points
+}
+
+/// Every curve: the bare array, and each scheme with either kind of checksum.
+pub fn curves() -> Vec<(Scheme, Sums)> {
+    let protected = |sums| Scheme::ALL.into_iter().skip(1).map(move |scheme| (scheme, sums));
+    let bare = std::iter::once((Scheme::None, Sums::Instructions));
+    bare.chain(protected(Sums::Instructions)).chain(protected(Sums::Tables)).collect()
+}
+
+/// As it is called in the legend.
+fn curve_name(scheme: Scheme, sums: Sums) -> String {
+    match sums {
+        Sums::Instructions => scheme.name().to_owned(),
+        Sums::Tables => format!("{scheme}, tables"),
+    }
+}
+
+/// By the disks and by the chunk, RAID-5 and RAID-6, as it was measured on `machine`.
+pub fn figures(speeds: &[Speed], machine: &str) -> Vec<Figure> {
+    PARITIES
+        .into_iter()
+        .flat_map(|parity| [by_disks(speeds, parity, machine), by_chunk(speeds, parity, machine)])
+        .collect()
+}
+
+fn by_disks(speeds: &[Speed], parity: usize, machine: &str) -> Figure {
+    let speeds: Vec<Speed> =
+        speeds.iter().filter(|one| one.shape.parity == parity && one.chunk == CHUNK).copied().collect();
+    Figure {
+        name: format!("integrity-speed-disks-raid{}", parity + 4),
+        title: format!("How fast a stripe is encoded, RAID-{}, chunks of {CHUNK}", parity + 4),
+        caption: caption(&speeds, parity, machine),
+        x: Axis::linear("disks of a stripe"),
+        y: Axis::linear("data encoded (GB/s)"),
+        series: series(&speeds, |one| one.shape.slots() as f64),
+    }
+}
+
+fn by_chunk(speeds: &[Speed], parity: usize, machine: &str) -> Figure {
+    let speeds: Vec<Speed> =
+        speeds.iter().filter(|one| one.shape == Shape { data: SLOTS - parity, parity }).copied().collect();
+    Figure {
+        name: format!("integrity-speed-chunk-raid{}", parity + 4),
+        title: format!("How fast a stripe is encoded, RAID-{} of {SLOTS} disks", parity + 4),
+        caption: caption(&speeds, parity, machine),
+        x: Axis::log("chunk (KiB)"),
+        y: Axis::linear("data encoded (GB/s)"),
+        series: series(&speeds, |one| one.chunk.0 as f64 / 1024.0),
+    }
+}
+
+fn series(speeds: &[Speed], x: impl Fn(&Speed) -> f64) -> Vec<Series> {
+    let curve = |(scheme, sums)| {
+        let mut points: Vec<(f64, f64)> = speeds
+            .iter()
+            .filter(|one| (one.scheme, one.sums) == (scheme, sums))
+            .map(|one| (x(one), one.bytes_per_second / 1e9))
+            .collect();
+        points.sort_by(|one, two| one.0.total_cmp(&two.0));
+        let style = if sums == Sums::Tables { Style::Dashed } else { Style::Line };
+        Series::new(curve_name(scheme, sums), style, points)
+    };
+    curves().into_iter().map(curve).collect()
+}
+
+/// What protection takes of the speed, beside what it takes in the paper.
+fn caption(speeds: &[Speed], parity: usize, machine: &str) -> String {
+    let paper = ["37.76", "27.05"][parity - 1];
+    format!(
+        "Measured on {machine}: another machine, or a busier minute, gives another figure. {} (In the paper, on a Xeon \
+         of 2009: up to {paper} % less than bare, and two to three times as fast as without the instruction.)",
+        told(speeds).unwrap_or_else(|| "Nothing was measured.".to_owned())
+    )
+}
+
+fn told(speeds: &[Speed]) -> Option<String> {
+    let at = |one: &Speed, scheme, sums| {
+        let same = |other: &&Speed| (other.shape, other.chunk) == (one.shape, one.chunk);
+        let found = speeds.iter().filter(same).find(|other| (other.scheme, other.sums) == (scheme, sums))?;
+        Some(found.bytes_per_second)
+    };
+    let protected: Vec<&Speed> =
+        speeds.iter().filter(|one| one.scheme != Scheme::None && one.sums == Sums::Instructions).collect();
+    let ratios = |other: fn(Scheme) -> (Scheme, Sums)| -> Vec<f64> {
+        let ratio = |one: &&Speed| {
+            let (scheme, sums) = other(one.scheme);
+            Some(one.bytes_per_second / at(one, scheme, sums)?)
+        };
+        protected.iter().filter_map(ratio).collect()
+    };
+    let least = |ratios: &[f64]| ratios.iter().copied().reduce(f64::min);
+    let most = |ratios: &[f64]| ratios.iter().copied().reduce(f64::max);
+    let (to_bare, to_tables) =
+        (ratios(|_| (Scheme::None, Sums::Instructions)), ratios(|scheme| (scheme, Sums::Tables)));
+    let slowest = least(&protected.iter().map(|one| one.bytes_per_second).collect::<Vec<f64>>())?;
+    Some(format!(
+        "With checksums by instructions the schemes take up to {:.1} % of the bare array's speed, and leave {:.1} GB/s at \
+         least; they are {:.1} to {:.1} times as fast as with checksums by tables.",
+        100.0 * (1.0 - least(&to_bare)?).max(0.0),
+        slowest / 1e9,
+        least(&to_tables)?,
+        most(&to_tables)?
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Made up: bare 10 GB/s, schemes 8 with instructions (7.5 with two parities of 16 disks), and 2 with tables.
+    fn speeds() -> Vec<Speed> {
+        let speed = |(shape, chunk): (Shape, Bytes), (scheme, sums)| {
+            let is_slow = shape == Shape { data: 14, parity: 2 };
+            let gb = match (scheme, sums) {
+                (Scheme::None, _) => 10.0,
+                (_, Sums::Tables) => 2.0,
+                _ => {
+                    if is_slow {
+                        7.5
+                    } else {
+                        8.0
+                    }
+                }
+            };
+            Speed { shape, chunk, scheme, sums, bytes_per_second: gb * 1e9 }
+        };
+        points().into_iter().flat_map(|point| curves().into_iter().map(move |curve| speed(point, curve))).collect()
+    }
+
+    #[test]
+    fn every_point_is_in_its_figure() {
+        assert_eq!((points().len(), curves().len()), (2 * 15, 9));
+        let figures = figures(&speeds(), "a machine");
+        let sizes: Vec<(&str, usize)> =
+            figures.iter().map(|figure| (figure.name.as_str(), figure.series[0].points.len())).collect();
+        let expected = [
+            ("integrity-speed-disks-raid5", 7),
+            ("integrity-speed-chunk-raid5", 9),
+            ("integrity-speed-disks-raid6", 7),
+            ("integrity-speed-chunk-raid6", 9),
+        ];
+        assert_eq!(sizes, expected);
+        for figure in &figures {
+            assert_eq!(figure.series.len(), 9);
+            let is_rising = |series: &Series| series.points.windows(2).all(|pair| pair[0].x < pair[1].x);
+            assert!(figure.series.iter().all(is_rising));
+        }
+        let last = &figures[2].series[4];
+        assert_eq!((last.name.as_str(), last.points[6].x, last.points[6].y), ("stamp", 16.0, 7.5));
+    }
+
+    #[test]
+    fn captions_tell_what_was_measured_where() {
+        let figures = figures(&speeds(), "a machine");
+        assert!(figures[0].caption.contains("on a machine") && figures[0].caption.contains("up to 20.0 %"));
+        assert!(figures[2].caption.contains("up to 25.0 %") && figures[2].caption.contains("7.5 GB/s at least"));
+        assert!(figures[2].caption.contains("3.8 to 4.0 times"), "{}", figures[2].caption);
+        assert!(super::figures(&[], "a machine")[0].caption.contains("Nothing was measured"));
+    }
+}

@@ -1,0 +1,157 @@
+//! Table II, counted: the additional disk I/Os of every plan of many arrays, and the one formula that fits them all.
+
+use scrubjay_chart::Table;
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::plan::{Mode, Shape, State, Want, plan};
+use scrubjay_core::slots::Slots;
+
+/// Stripes of so many slots at most, and so many parities, are counted.
+const SLOTS_MAX: usize = 16;
+const PARITY_MAX: usize = 4;
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+struct Scenario {
+    name: &'static str,
+    mode: Mode,
+    /// All data chunks of the stripe.
+    is_full: bool,
+    /// Not read since they were written: what is read; `None`: either way.
+    is_first: Option<bool>,
+    /// The paper's cells: Pure, Hybrid-1, Hybrid-2.
+    paper: [&'static str; 3],
+}
+
+const SCENARIOS: [Scenario; 8] = [
+    scenario("read of some chunks, first", Mode::Read, false, Some(true), ["1", "1", "1"]),
+    scenario("read of some chunks, later", Mode::Read, false, Some(false), ["1", "0", "0"]),
+    scenario("write of some chunks, read-modify-write", Mode::ReadModifyWrite, false, None, ["1", "0", "2"]),
+    scenario(
+        "write of some chunks, reconstruct-write, first",
+        Mode::ReconstructWrite,
+        false,
+        Some(true),
+        ["2", "tau + 1", "2"],
+    ),
+    scenario(
+        "write of some chunks, reconstruct-write, later",
+        Mode::ReconstructWrite,
+        false,
+        Some(false),
+        ["2", "tau", "1"],
+    ),
+    scenario("read of the full stripe, first", Mode::Read, true, Some(true), ["0", "1", "0"]),
+    scenario("read of the full stripe, later", Mode::Read, true, Some(false), ["0", "0", "0"]),
+    scenario("write of the full stripe", Mode::FullStripe, true, None, ["0", "k", "0"]),
+];
+
+const fn scenario(
+    name: &'static str,
+    mode: Mode,
+    is_full: bool,
+    is_first: Option<bool>,
+    paper: [&'static str; 3],
+) -> Scenario {
+    Scenario { name, mode, is_full, is_first, paper }
+}
+
+/// What some plans of one kind took.
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    /// Chunks touched, and the I/Os more than the bare array's in the same mode.
+    plans: Vec<(usize, usize)>,
+}
+
+/// The table.
+pub fn table() -> Table {
+    let mut plans = 0;
+    let mut differs = Vec::new();
+    let mut rows = Vec::new();
+    for scenario in &SCENARIOS {
+        let mut row = vec![scenario.name.to_owned()];
+        for (at, scheme) in Scheme::ALL.into_iter().skip(1).enumerate() {
+            let counted = Counted::of(scheme, scenario);
+            plans += counted.plans.len();
+            let cell = counted.formula(scenario.is_full);
+            if scenario.paper.get(at).is_some_and(|paper| *paper != cell) {
+                differs.push(format!("{scheme}, {}: {cell}, not {}", scenario.name, scenario.paper[at]));
+            }
+            row.push(cell);
+        }
+        rows.push(row);
+    }
+    let agrees = match differs.is_empty() {
+        true => "Every cell is the paper's.".to_owned(),
+        false => format!("Not as in the paper: {}.", differs.join("; ")),
+    };
+    Table {
+        name: "integrity-table2".into(),
+        title: "Additional disk I/Os".into(),
+        caption: format!(
+            "By case, counted on {plans} plans of arrays of up to {SLOTS_MAX} disks and {PARITY_MAX} parities; tau is the \
+             number of data chunks touched, k that of the stripe. {agrees} stamp is ours."
+        ),
+        head: std::iter::once("case")
+            .chain(Scheme::ALL[1..].iter().map(|scheme| scheme.name()))
+            .map(String::from)
+            .collect(),
+        rows,
+    }
+}
+
+impl Counted {
+    /// All plans of this kind.
+    fn of(scheme: Scheme, scenario: &Scenario) -> Counted {
+        let mut counted = Counted::default();
+        let shapes =
+            (1..=PARITY_MAX).flat_map(|parity| (2..=SLOTS_MAX - parity).map(move |data| Shape { data, parity }));
+        for shape in shapes {
+            let touched = if scenario.is_full { shape.data..=shape.data } else { 1..=shape.data - 1 };
+            for (touched, is_first) in touched.flat_map(|touched| [(touched, false), (touched, true)]) {
+                if scenario.is_first.is_none_or(|wanted| wanted == is_first) {
+                    counted.add(scheme, scenario.mode, shape, touched, is_first);
+                }
+            }
+        }
+        counted
+    }
+
+    fn add(&mut self, scheme: Scheme, mode: Mode, shape: Shape, touched: usize, is_first: bool) {
+        let slots = Slots::range(0, touched);
+        let want = match mode {
+            Mode::Read => Want::Read(slots),
+            _ => Want::Write { touched: slots, partial: Slots::NONE },
+        };
+        let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
+        let plan = plan(scheme, shape, want, State { is_read, ..State::default() }).expect("nothing is missing");
+        // A scheme may take the other way to write, where that is cheaper for it.
+        if plan.mode == mode {
+            self.plans.push((touched, plan.ios() - bare(mode, shape, touched)));
+        }
+    }
+
+    /// The one formula that fits all of them.
+    fn formula(&self, is_full: bool) -> String {
+        let Some(&(tau, more)) = self.plans.first() else { return "-".to_owned() };
+        if self.plans.iter().all(|&(_, other)| other == more) {
+            return more.to_string();
+        }
+        let name = if is_full { "k" } else { "tau" };
+        match more.checked_sub(tau) {
+            Some(rest) if self.plans.iter().all(|&(tau, more)| more == tau + rest) => match rest {
+                0 => name.to_owned(),
+                _ => format!("{name} + {rest}"),
+            },
+            _ => "?".to_owned(),
+        }
+    }
+}
+
+/// The disk I/Os of a bare array; section II-A, formula (1).
+fn bare(mode: Mode, shape: Shape, touched: usize) -> usize {
+    match mode {
+        Mode::Read | Mode::Reconstruct => touched,
+        Mode::ReadModifyWrite => 2 * (touched + shape.parity),
+        Mode::ReconstructWrite | Mode::FullStripe => shape.slots(),
+    }
+}

@@ -1,0 +1,276 @@
+//! Table I once more, on the volume itself: rows of its disks are damaged in each of the seven ways, and what does the
+//! volume find, name, and heal?
+//!
+//! Stray writes are complete: what hits the victim was meant for another row of the disk, which misses it, and an
+//! unaligned one hits the row beside the victim, too. All of that must be healed.
+
+use super::kinds;
+use super::rig::{Astray, CHUNK, Rig, SECTOR, SHAPE, STRIPES};
+use scrubjay_chart::Table;
+use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::layout::Place;
+use scrubjay_core::volume::record;
+use scrubjay_sim::model::Kind;
+
+/// The stripe of the victims.
+const STRIPE: u64 = 8;
+/// The stripe in which their disk has the same slot: stray writes were meant for it.
+const TARGET: u64 = STRIPE - SHAPE.slots() as u64;
+/// The data chunk that is damaged. The rows before and after it on its disk hold data, too.
+const DATA_VICTIM: usize = 2;
+/// The parity that is damaged.
+const PARITY_VICTIM: usize = SHAPE.data;
+/// What is written to make a parity be written.
+const BESIDE_PARITY: usize = 0;
+
+/// What became of a damaged row; each takes in what is above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Nothing was said.
+    Missed,
+    /// Something is wrong.
+    Detected,
+    /// It was this row of this member: what was said names it, and nothing that is whole.
+    Located,
+    /// Everything reads right, no disk shows anything wrong any more, and another look at everything finds nothing.
+    Healed,
+}
+
+/// A scheme's row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VolumeRow {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// Was a parity damaged (and its stripe verified), or a data chunk (and read by a client)?
+    pub is_parity: bool,
+    /// What became of each of [`Kind::ALL`], in its worst variant.
+    pub verdicts: [Verdict; 7],
+}
+
+/// One way to damage a row. Counts are sectors.
+#[derive(Clone, Copy, Debug)]
+enum Damage {
+    /// Of its last write these were not written, the others were.
+    Stale { from: u64, to: u64 },
+    /// A write that was meant for another row lies so many behind (before) its beginning.
+    Stray { by: i64 },
+    /// Its reads show what lies so many behind it.
+    Misread { by: i64, is_once: bool },
+}
+
+/// Damages rows of every scheme.
+pub fn volume_table() -> Vec<VolumeRow> {
+    let rows = Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, false), (scheme, true)]);
+    let row = |(scheme, is_parity)| {
+        let worst = |kind: Kind| {
+            let verdicts = damages(kind, scheme).into_iter().map(|damage| verdict(scheme, is_parity, damage));
+            verdicts.min().expect("a kind has a variant")
+        };
+        VolumeRow { scheme, is_parity, verdicts: Kind::ALL.map(worst) }
+    };
+    rows.map(row).collect()
+}
+
+/// The table.
+pub(super) fn table() -> Table {
+    let name = |verdict| match verdict {
+        Verdict::Missed => "-",
+        Verdict::Detected => "detected",
+        Verdict::Located => "located",
+        Verdict::Healed => "healed",
+    };
+    let table = volume_table();
+    Table {
+        name: "integrity-volume".into(),
+        title: "What the volume finds and heals".into(),
+        caption: format!(
+            "All seven are located and healed under {}. Rows of a volume 4+2 were damaged on its disks in every variant of each kind. A damaged chunk was then read by \
+             a client, the stripe of a damaged parity verified. Detected: something was said. Located: what was said names \
+             the damaged row and member, and none that is whole. Healed: the client got the right bytes, all of them are \
+             on the disks again, and verifying everything once more finds nothing. {}",
+            whole_told(&table),
+            once_told()
+        ),
+        head: kinds::head(),
+        rows: kinds::rows(|scheme, is_parity, at| {
+            let row = table.iter().find(|row| (row.scheme, row.is_parity) == (scheme, is_parity));
+            name(row.expect("all schemes are in it").verdicts[at])
+        }),
+    }
+}
+
+/// The schemes under which everything is healed: `pure (data), stamp`.
+fn whole_told(table: &[VolumeRow]) -> String {
+    let is_whole = |row: &VolumeRow| row.verdicts == [Verdict::Healed; 7];
+    let told = table.chunks(2).filter_map(|rows| match [is_whole(&rows[0]), is_whole(&rows[1])] {
+        [true, true] => Some(rows[0].scheme.name().to_owned()),
+        [true, false] => Some(format!("{} (data)", rows[0].scheme)),
+        [false, true] => Some(format!("{} (parities)", rows[0].scheme)),
+        [false, false] => None,
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// What comes of a read that goes astray once: there is nothing to heal.
+fn once_told() -> String {
+    let names = |is_so: fn(Once) -> bool| {
+        let schemes = Scheme::ALL.into_iter().filter(|&scheme| is_so(once(scheme)));
+        schemes.map(Scheme::name).collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "(Misdirected reads go on until the row is written. One that goes astray once is answered right under {}, and told \
+         of under {}.)",
+        names(|once| once.is_right),
+        names(|once| once.is_told)
+    )
+}
+
+/// What came of a read that went astray once, and did not the second time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Once {
+    is_right: bool,
+    is_told: bool,
+}
+
+fn once(scheme: Scheme) -> Once {
+    let mut once = Once { is_right: true, is_told: true };
+    for kind in [Kind::MisdirectedRead, Kind::MisdirectedReadUnaligned] {
+        for damage in damages(kind, scheme) {
+            let Damage::Misread { by, .. } = damage else { continue };
+            let mut rig = Rig::new(scheme);
+            injure(&mut rig, DATA_VICTIM, Damage::Misread { by, is_once: true });
+            once.is_right &= rig.reads_right(STRIPE, DATA_VICTIM);
+            once.is_told &= !rig.records().is_empty();
+        }
+    }
+    once
+}
+
+/// Every variant of a kind: wherever a write was cut, however far a stray one was off, as long as the content is hit.
+fn damages(kind: Kind, scheme: Scheme) -> Vec<Damage> {
+    let content = (CHUNK / SECTOR) as i64;
+    let row = content + i64::from(scheme.has_appendix());
+    let other = (TARGET as i64 - STRIPE as i64) * row;
+    match kind {
+        Kind::LostWrite => vec![Damage::Stale { from: 0, to: row as u64 }],
+        Kind::TornWrite => {
+            let cut = (1..content).map(|from| (from, row));
+            // Disks write sectors in the order that suits them: the appendix may be written when others are not.
+            let all = cut.chain([(content - 1, content)]);
+            all.map(|(from, to)| Damage::Stale { from: from as u64, to: to as u64 }).collect()
+        }
+        Kind::MisdirectedWrite => vec![Damage::Stray { by: 0 }],
+        Kind::MisdirectedWriteFront => (1..row).map(|hit| Damage::Stray { by: hit - row }).collect(),
+        Kind::MisdirectedWriteEnd => (1..content).map(|by| Damage::Stray { by }).collect(),
+        Kind::MisdirectedRead => vec![Damage::Misread { by: other, is_once: false }],
+        Kind::MisdirectedReadUnaligned => (1..row).map(|by| Damage::Misread { by, is_once: false }).collect(),
+    }
+}
+
+/// Damages a row, and looks what becomes of it.
+fn verdict(scheme: Scheme, is_parity: bool, damage: Damage) -> Verdict {
+    let mut rig = Rig::new(scheme);
+    let slot = if is_parity { PARITY_VICTIM } else { DATA_VICTIM };
+    let damaged = injure(&mut rig, slot, damage);
+    let is_right = if is_parity {
+        rig.verify(STRIPE..STRIPE + 1);
+        true
+    } else {
+        rig.reads_right(STRIPE, slot)
+    };
+    let records = rig.records();
+    if records.is_empty() {
+        return Verdict::Missed;
+    }
+    let names = |record: &record::Record, place: &Place| {
+        record.kind != record::Kind::Mismatch
+            && record.member == place.disk
+            && rig.geometry.row_at(record.offset) == Some(place.row)
+    };
+    let is_named = records.iter().any(|record| names(record, &damaged[0]));
+    if !is_named || !records.iter().all(|record| damaged.iter().any(|place| names(record, place))) {
+        return Verdict::Detected;
+    }
+    match is_right && is_healed(&mut rig) {
+        true => Verdict::Healed,
+        false => Verdict::Located,
+    }
+}
+
+/// After a look at all that nobody has asked for yet: is everything as it should be?
+fn is_healed(rig: &mut Rig) -> bool {
+    rig.verify(0..STRIPES);
+    rig.records();
+    rig.verify(0..STRIPES);
+    rig.records().is_empty() && rig.reads_all_right() && rig.records().is_empty() && !rig.is_damaged()
+}
+
+/// Damages the row of a slot of [`STRIPE`]; the rows that are not as they should be now, that one first.
+fn injure(rig: &mut Rig, slot: usize, damage: Damage) -> Vec<Place> {
+    let layout = rig.geometry.layout;
+    let (victim, target) = (layout.place(STRIPE, slot), layout.place(TARGET, slot));
+    assert_eq!(victim.disk, target.disk, "one disk");
+    let written = if slot < SHAPE.data { slot } else { BESIDE_PARITY };
+    match damage {
+        Damage::Stale { from, to } => {
+            let old = rig.row(victim);
+            rig.write(STRIPE, written, 1);
+            let (from, to) = (from * SECTOR, to * SECTOR);
+            rig.strike(victim, from as i64, &old[from as usize..to as usize]);
+            vec![victim]
+        }
+        Damage::Stray { by } => {
+            let old = rig.row(target);
+            rig.write(TARGET, written, 1);
+            let stray = rig.row(target);
+            rig.strike(target, 0, &old);
+            rig.strike(victim, by * SECTOR as i64, &stray);
+            let beside = (by != 0).then(|| Place { row: victim.row.saturating_add_signed(by.signum()), ..victim });
+            [victim, target].into_iter().chain(beside).collect()
+        }
+        Damage::Misread { by, is_once } => {
+            rig.lead_astray(Astray { place: victim, by: by * SECTOR as i64, is_once });
+            vec![victim]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Verdict::{Detected, Healed, Located, Missed};
+    use super::*;
+
+    #[test]
+    fn every_kind_is_located_and_healed_on_the_volume_but_in_a_bare_array() {
+        for row in volume_table() {
+            let expected = match (row.scheme, row.is_parity) {
+                (Scheme::None, false) => [Missed; 7],
+                // Of data and parities that do not fit, either may be wrong.
+                (Scheme::None, true) => [Detected; 7],
+                // Its content is not protected, its list is. (The row behind the fifth one's victim is a parity, too.)
+                (Scheme::Pure, true) => [Healed, Detected, Healed, Detected, Located, Healed, Healed],
+                _ => [Healed; 7],
+            };
+            assert_eq!(row.verdicts, expected, "{}, parity: {}", row.scheme, row.is_parity);
+        }
+    }
+
+    /// What is injected is there: who does not look gets wrong bytes.
+    #[test]
+    fn a_bare_array_returns_what_was_damaged() {
+        for damage in Kind::ALL.into_iter().flat_map(|kind| damages(kind, Scheme::None)) {
+            let mut rig = Rig::new(Scheme::None);
+            let damaged = injure(&mut rig, DATA_VICTIM, damage);
+            assert!(rig.is_damaged() && !rig.reads_right(STRIPE, DATA_VICTIM), "{damage:?} of {damaged:?}");
+        }
+    }
+
+    #[test]
+    fn a_read_that_goes_astray_once_is_answered_right_and_told_of_where_rows_check_themselves() {
+        for scheme in Scheme::ALL {
+            let expected = Once { is_right: scheme.has_appendix(), is_told: scheme.checks_itself() };
+            assert_eq!(once(scheme), expected, "{scheme}");
+        }
+        assert!(once_told().contains("under pure, hybrid1, hybrid2, stamp, and told of under hybrid1, hybrid2, stamp"));
+    }
+}

@@ -1,0 +1,114 @@
+//! The latent error time by order, by size of the region and by size of the segment: the tour advances evenly.
+
+use super::sample::{Escalation, Mlet};
+use scrubjay_core::tour::{Grid, OrderKind};
+use scrubjay_core::units::Bytes;
+use scrubjay_sim::lse::ClusterModel;
+
+/// Schroeder, Damouras & Gill (FAST'10): regions of 128 MB ...
+pub(super) const REGION: Bytes = Bytes::mib(128);
+/// ... of segments of 1 MB.
+pub(super) const SEGMENT: Bytes = Bytes::mib(1);
+/// Amvrosiadis et al. (DSN'12, IV-B) divide a disk into so many regions, whatever its size.
+const REGIONS: u64 = 128;
+
+/// Both models of clusters, with their names.
+pub(super) const MODELS: [(ClusterModel, &str); 2] =
+    [(ClusterModel::NEARLINE, "nearline"), (ClusterModel::ENTERPRISE, "enterprise")];
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// The size of a disk: at least [`Setup::DISK_MIN`], at most [`Setup::DISK_MAX`].
+    pub disk: Bytes,
+    /// How many disks.
+    pub disks: u32,
+    /// Of all chance.
+    pub seed: u64,
+}
+
+impl Setup {
+    /// A smaller disk is no more than a few regions.
+    pub const DISK_MIN: Bytes = Bytes::gib(1);
+    /// A larger disk has more regions of 128 MiB than are kept.
+    pub const DISK_MAX: Bytes = Bytes(Grid::REGIONS_MAX * REGION.0);
+
+    pub(super) fn grid(&self, region: Bytes, segment: Bytes) -> Grid {
+        Grid::new(self.disk.sectors(), region.sectors(), segment.sectors())
+    }
+
+    /// The region that divides the disk into 128.
+    pub(super) fn region_128(&self) -> Bytes {
+        Bytes(self.disk.sectors().div_ceil(REGIONS).max(SEGMENT.sectors()) * 512)
+    }
+}
+
+/// One way to scan, and what it comes to with each model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Case {
+    /// In which order.
+    pub order: OrderKind,
+    /// The size of a region.
+    pub region: Bytes,
+    /// The size of a segment.
+    pub segment: Bytes,
+    /// What an error that is found leads to.
+    pub escalation: Escalation,
+    /// On nearline disks.
+    pub nearline: Mlet,
+    /// On enterprise disks.
+    pub enterprise: Mlet,
+}
+
+impl Case {
+    /// By model, in the order of their names.
+    pub(super) fn models(&self) -> [Mlet; 2] {
+        [self.nearline, self.enterprise]
+    }
+}
+
+/// Every way that is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// What was drawn.
+    pub setup: Setup,
+    /// Every order with every escalation, at 128 MiB and 1 MiB.
+    pub orders: Vec<Case>,
+    /// Staggered, regions of 32 MiB to 8 GiB and of a 128th of the disk (the last two cases), segments of 1 MiB.
+    pub regions: Vec<Case>,
+    /// Staggered, regions of 128 MiB, segments of 64 KiB to 64 MiB.
+    pub segments: Vec<Case>,
+}
+
+impl Sweep {
+    /// Draws all of them.
+    ///
+    /// # Panics
+    /// When the setup is out of its bounds.
+    pub fn of(setup: Setup) -> Sweep {
+        let case = |order, region, segment, escalation| {
+            let grid = setup.grid(region, segment);
+            let mlet = |model| Mlet::sample(order, &grid, model, escalation, setup.disks, setup.seed);
+            let (nearline, enterprise) = (mlet(&MODELS[0].0), mlet(&MODELS[1].0));
+            Case { order, region, segment, escalation, nearline, enterprise }
+        };
+        let staggered = |(region, segment)| {
+            let escalations = [Escalation::Region, Escalation::RegionAndNeighbours];
+            escalations.map(|escalation| case(OrderKind::STAGGERED, region, segment, escalation))
+        };
+        let orders = OrderKind::ALL.iter().flat_map(|&order| {
+            Escalation::ALL.iter().map(move |&(escalation, _)| case(order, REGION, SEGMENT, escalation))
+        });
+        let regions = (5..=13)
+            .map(|log2| Bytes::mib(1 << log2))
+            .filter(|&region| region <= setup.disk && setup.disk.0.div_ceil(region.0) <= Grid::REGIONS_MAX);
+        let regions = regions.chain([setup.region_128()]).map(|region| (region, SEGMENT));
+        let segments = (6..=16).map(|log2| (REGION, Bytes::kib(1 << log2)));
+        Sweep {
+            setup,
+            orders: orders.collect(),
+            regions: regions.flat_map(staggered).collect(),
+            segments: segments.flat_map(staggered).collect(),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What is found of one trace.
+
+use super::goals::Reached;
+use super::predictors::Predictors;
+use super::ranking::{self, Ranking};
+use super::sizes::{self, Sizes};
+use scrubjay_core::idle::{Budget, Form, Goal, IdleClass, IntervalPolicy};
+use scrubjay_core::server::ServiceModel;
+use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_sim::exact::{self, Outcome};
+use scrubjay_sim::tune::{Pair, Tuner};
+use scrubjay_trace::Periods;
+
+/// The greatest slowdown of one request: what limits the paper's sizes to 4 MiB (Table III, footnote 6).
+const MAX: Nanos = Nanos(50_400_000);
+
+/// The goals of Table III, and one below them.
+pub const GOALS: [Goal; 4] = [goal(500), goal(1000), goal(2000), goal(4000)];
+
+const fn goal(mean_us: u64) -> Goal {
+    Goal::new(Nanos(mean_us * 1000), MAX).form(Form::Average)
+}
+
+/// What was found of one trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Findings {
+    /// Its name.
+    pub name: String,
+    /// The disk that scrubs.
+    pub disk: ServiceModel,
+    /// How many idle intervals are long enough for a request of 64 KiB.
+    pub usable: usize,
+    /// Figure 14.
+    pub predictors: Predictors,
+    /// The paper's ranking, pair by pair and collision rate by collision rate.
+    pub ranking: Vec<Ranking>,
+    /// Figure 15.
+    pub sizes: Sizes,
+    /// Table III: one for each goal.
+    pub goals: Vec<Reached>,
+    /// The paper's baseline: requests of 64 KiB after 10 ms.
+    pub idle_class: Outcome,
+    /// The best wait and size that cost no more than the idle class does, in the mean.
+    pub at_par: Option<Pair>,
+}
+
+/// One step is the search for one threshold; the tuner and the budget, and all predictors, take as long as so many.
+const REACH_STEPS: u64 = 10;
+const PREDICTORS_STEPS: u64 = 20;
+
+/// Fewer usable idle intervals say nothing about policies: one collision more or less decides.
+const USABLE_MIN: usize = 100;
+
+impl Findings {
+    /// Is there too little to tell policies apart?
+    pub fn is_little(&self) -> bool {
+        self.usable < USABLE_MIN
+    }
+
+    /// How many times as much as the idle class any scrub can read in the same idle time: requests of 4 MiB instead of
+    /// 64 KiB.
+    pub fn ceiling(&self) -> f64 {
+        let rate = |size: Bytes| size.0 as f64 / self.disk.service(size).as_secs_f64().max(1e-9);
+        rate(Bytes::mib(4)) / rate(IdleClass.pattern().first)
+    }
+
+    /// How many times as much as the idle class.
+    pub fn times_idle_class(&self, outcome: &Outcome) -> f64 {
+        outcome.scrub_bytes as f64 / self.idle_class.scrub_bytes.max(1) as f64
+    }
+}
+
+/// In how many steps a trace is studied; one step takes about as long as another.
+pub fn steps(goals: usize) -> u64 {
+    goals as u64 * (REACH_STEPS + sizes::STEPS) + PREDICTORS_STEPS
+}
+
+/// Studies one trace; `step` is told of so many steps more that are done.
+pub fn study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal], step: &dyn Fn(u64)) -> Findings {
+    let idle_class = exact::simulate(periods, disk, &mut IdleClass);
+    let tuner = Tuner::new(periods, disk);
+    let reach = |&goal: &Goal| {
+        let budget = exact::learner(periods, disk, &mut Budget::new(goal)).outcome;
+        let tuned = sizes::optimum(&tuner, goal);
+        step(REACH_STEPS);
+        Reached { goal, tuned, budget }
+    };
+    let goals: Vec<Reached> = goals.iter().map(reach).collect();
+    let par = Goal::new(Nanos::from_secs_f64(idle_class.slowdown_mean_seconds()), MAX).form(Form::Average);
+    let predictors = Predictors::of(periods, disk);
+    step(PREDICTORS_STEPS);
+    let shortest = disk.service(IdleClass.pattern().first);
+    Findings {
+        name: name.to_owned(),
+        disk,
+        usable: periods.intervals().iter().filter(|&&idle| idle > shortest).count(),
+        ranking: ranking::check(&predictors),
+        predictors,
+        sizes: Sizes::of(periods, disk, &tuner, &goals, step),
+        goals,
+        idle_class,
+        at_par: sizes::optimum(&tuner, par),
+    }
+}

@@ -1,0 +1,362 @@
+//! What was found, as a page: figures, tables, and in plain words which of the paper's claims hold, and why not.
+
+use super::findings::Findings;
+use super::goals::{Reached, megabytes};
+use super::predictors::{RATE_MAX, place as place_14, used_within};
+use super::ranking::{RATES, Ranking};
+use super::sizes::{Adapted, Kind, place as place_15};
+use scrubjay_chart::{Axis, Exhibit, Figure, Page, Point, Series, Style, Table};
+use scrubjay_core::idle::{Goal, IdleClass, IntervalPolicy};
+use scrubjay_core::units::Nanos;
+use scrubjay_sim::exact::Outcome;
+
+/// A correlation of predictions with what came, above which the intervals are called predictable.
+const FORESIGHT_MIN: f64 = 0.3;
+/// The coefficient of variation up to which having waited says little (1 if exponential).
+const VARIATION_LOW: f64 = 1.25;
+/// What a scrub at a mean slowdown of 1 ms is measured by: so many times what the idle class reads.
+const TIMES_AIMED: f64 = 3.0;
+
+/// A disk as people buy them.
+const DISK_BYTES: f64 = 4e12;
+
+/// The goal that the page proposes, if it was studied: what Table III begins with.
+const GOAL_PROPOSED_MS: f64 = 1.0;
+
+/// The page of some traces.
+pub fn page(findings: &[Findings]) -> Page {
+    let mut exhibits = vec![Exhibit::Table(times(findings)), Exhibit::Table(goals(findings))];
+    for (index, found) in findings.iter().enumerate() {
+        let suffix = if findings.len() > 1 { format!("-{}", index + 1) } else { String::new() };
+        exhibits.push(Exhibit::Figure(predictors(found, &suffix)));
+        exhibits.push(Exhibit::Figure(sizes(found, &suffix)));
+    }
+    exhibits.push(Exhibit::Table(ranking(findings)));
+    let about = "Every policy is simulated on every idle interval of the trace, on a disk that serves first come, first \
+                 served; who is queued behind a delayed request is delayed too, and counts. MB are 10^6 bytes.";
+    Page {
+        title: "Scrubbing in idle time".into(),
+        paragraphs: vec![advice(findings), about.to_owned(), claims(findings)],
+        exhibits,
+    }
+}
+
+/// What to do.
+fn advice(findings: &[Findings]) -> String {
+    let goals = findings.first().map_or(&[][..], |found| &found.goals);
+    let proposed = goals.iter().position(|reached| millis(reached.goal) == GOAL_PROPOSED_MS).unwrap_or(0);
+    let mut hours: Vec<f64> = findings.iter().filter_map(|found| found.goals.get(proposed)).map(pass_hours).collect();
+    hours.sort_by(f64::total_cmp);
+    let (Some(&least), Some(&most)) = (hours.first(), hours.last()) else { return "No goal was studied.".to_owned() };
+    let goal = millis(goals[proposed].goal);
+    let (loads, time) = match findings.len() {
+        1 => ("this load".to_owned(), duration(most)),
+        count => (format!("these {count} loads"), format!("{} to {}", duration(least), duration(most))),
+    };
+    format!("Use \"scrubjay scrub --slowdown {goal}ms\": under {loads} it reads a disk of 4 TB in {time}.")
+}
+
+/// The hours in which the shipped policy reads a disk of 4 TB.
+fn pass_hours(reached: &Reached) -> f64 {
+    DISK_BYTES / reached.budget.bytes_per_second().max(1.0) / 3600.0
+}
+
+fn duration(hours: f64) -> String {
+    match hours {
+        hours if hours > 24.0 * 365.0 => "more than a year".to_owned(),
+        hours if hours > 72.0 => format!("{:.0} days", hours / 24.0),
+        hours => format!("{hours:.0} h"),
+    }
+}
+
+/// How long a pass takes at each goal.
+fn times(findings: &[Findings]) -> Table {
+    let goals = findings.first().map_or(&[][..], |found| &found.goals);
+    let head = goals.iter().map(|reached| format!("{} ms", millis(reached.goal)));
+    let row = |found: &Findings| {
+        let times = found.goals.iter().map(|reached| duration(pass_hours(reached)));
+        [found.name.clone()].into_iter().chain(times).collect()
+    };
+    Table {
+        name: "scrub-times".into(),
+        title: "How long a disk of 4 TB takes".into(),
+        caption: "At each mean slowdown, by the policy that ships, which learns the load as it goes.".into(),
+        head: ["trace".to_owned()].into_iter().chain(head).collect(),
+        rows: findings.iter().map(row).collect(),
+    }
+}
+
+/// Which of the paper's claims hold: in full for one trace; for more, how often. The captions have the rest.
+fn claims(findings: &[Findings]) -> String {
+    let told: Vec<&Findings> = findings.iter().filter(|found| !found.is_little()).collect();
+    match (findings, &told[..]) {
+        ([found], []) => format!("There is {}", little_told(found)),
+        ([found], _) => format!("{} {} {}", ranking_told(found), sizes_told(found), times_told(found)),
+        _ => {
+            let (all, count) = (findings.len(), told.len());
+            let ranked = told.iter().filter(|found| found.ranking.iter().all(Ranking::holds)).count();
+            let growing = told.iter().filter(|found| found.sizes.adapted.iter().any(Adapted::wins)).count();
+            format!(
+                "{count} of {all} traces have enough idle intervals to tell policies apart. On {ranked} of these the paper's \
+                 ranking holds (Oracle, Lossless Waiting, Waiting, AR + Waiting, Auto-Regression); on {growing} a size \
+                 that grows while the disk stays idle reads more than one fixed size."
+            )
+        }
+    }
+}
+
+fn little_told(found: &Findings) -> String {
+    let Findings { usable, .. } = found;
+    format!("too little to tell which policy is better: {usable} idle intervals are long enough for a request.")
+}
+
+/// Figure 14 of one trace.
+fn predictors(found: &Findings, suffix: &str) -> Figure {
+    let mut series: Vec<Series> = found.predictors.all().map(clipped).collect();
+    let budgets = found.goals.iter().map(|reached| {
+        let (place, goal) = (place_14(&reached.budget), millis(reached.goal));
+        // It is drawn at the end of the axis, not the axis longer for it.
+        let beyond = if place.x > RATE_MAX { format!(", at {:.2}", place.x) } else { String::new() };
+        Point { x: place.x.min(RATE_MAX), label: format!("{goal} ms{beyond}"), ..place }
+    });
+    series.push(Series { name: "budget (by goal)".into(), style: Style::Points, points: budgets.collect() });
+    series.retain(|series| !series.points.is_empty());
+    Figure {
+        name: format!("scrub-predictors{suffix}"),
+        title: format!("Which idle intervals to use: {}", found.name),
+        caption: if found.is_little() { little_told(found) } else { ranking_told(found) },
+        x: Axis::linear("collisions for each idle interval"),
+        y: Axis::linear("share of the idle time used"),
+        series,
+    }
+}
+
+/// What lies on the paper's axis, and one point at its end.
+fn clipped(curve: &Series) -> Series {
+    let mut points: Vec<Point> = curve.points.iter().filter(|point| point.x <= RATE_MAX).cloned().collect();
+    if points.len() < curve.points.len() {
+        points.push(Point { x: RATE_MAX, y: used_within(curve, RATE_MAX), label: String::new() });
+    }
+    Series { points, ..curve.clone() }
+}
+
+/// Figure 15 of one trace.
+fn sizes(found: &Findings, suffix: &str) -> Figure {
+    let sizes = &found.sizes;
+    let mut series = sizes.fixed.clone();
+    let labelled = |label: String, outcome: &Outcome| Point { label, ..place_15(outcome) };
+    let best = sizes.best.iter().map(|(_, pair)| labelled(format!("{} KiB", pair.size.0 >> 10), &pair.outcome));
+    series.push(joined("best size", Style::Line, best));
+    for kind in [Kind::Exponential, Kind::Linear, Kind::Swapping] {
+        let points = sizes.adapted.iter().filter(|adapted| adapted.kind == kind).map(|one| place_15(&one.outcome));
+        series.push(joined(kind.name(), Style::Dashed, points));
+    }
+    let budgets = found.goals.iter().map(|reached| place_15(&reached.budget));
+    series.push(joined("budget", Style::Line, budgets));
+    series.retain(|series| !series.points.is_empty());
+    Figure {
+        name: format!("scrub-sizes{suffix}"),
+        title: format!("How large requests should be: {}", found.name),
+        caption: if found.is_little() { little_told(found) } else { sizes_told(found) },
+        x: Axis::linear("mean slowdown (ms)"),
+        y: Axis::linear("scrubbed (MB/s)"),
+        series,
+    }
+}
+
+/// A curve from left to right: what costs more need not have been given more to spend.
+fn joined(name: &str, style: Style, points: impl Iterator<Item = Point>) -> Series {
+    let mut points: Vec<Point> = points.collect();
+    points.sort_by(|one, two| one.x.total_cmp(&two.x));
+    Series { name: name.into(), style, points }
+}
+
+/// Table III.
+fn goals(findings: &[Findings]) -> Table {
+    let head = [
+        "trace",
+        "policy",
+        "goal (ms)",
+        "mean slowdown (ms)",
+        "max slowdown (ms)",
+        "MB/s",
+        "x idle class",
+        "wait (s)",
+        "request (KiB)",
+    ];
+    Table {
+        name: "scrub-goals".into(),
+        title: "Throughput inside slowdown goals".into(),
+        caption: match findings {
+            [found] => goals_told(found),
+            _ => "The idle class, the paper's baseline, sends 64 KiB after 10 ms of idleness. A tuned wait knows the whole trace \
+                  beforehand; the budget learns as it goes."
+                .into(),
+        },
+        head: head.map(String::from).to_vec(),
+        rows: findings.iter().flat_map(goal_rows).collect(),
+    }
+}
+
+fn goal_rows(found: &Findings) -> Vec<Vec<String>> {
+    let row = |policy: &str, goal: Option<Goal>, outcome: &Outcome, wait: String, size: String| {
+        vec![
+            found.name.clone(),
+            policy.to_owned(),
+            goal.map_or("-".into(), |goal| millis(goal).to_string()),
+            format!("{:.3}", outcome.slowdown_mean_seconds() * 1e3),
+            format!("{:.1}", outcome.slowdown_max.as_millis_f64()),
+            format!("{:.2}", megabytes(outcome)),
+            format!("{:.2}", found.times_idle_class(outcome)),
+            wait,
+            size,
+        ]
+    };
+    let mut rows = Vec::new();
+    for Reached { goal, tuned, budget } in &found.goals {
+        if let Some(pair) = tuned {
+            let wait = seconds(pair.wait);
+            rows.push(row("tuned", Some(*goal), &pair.outcome, wait, (pair.size.0 >> 10).to_string()));
+        }
+        rows.push(row("budget", Some(*goal), budget, "learnt".into(), "learnt".into()));
+    }
+    if let Some(pair) = &found.at_par {
+        let wait = seconds(pair.wait);
+        rows.push(row("tuned, as idle class", None, &pair.outcome, wait, (pair.size.0 >> 10).to_string()));
+    }
+    rows.push(row("idle class", None, &found.idle_class, seconds(IdleClass.pattern().wait), "64".into()));
+    rows
+}
+
+/// How far a trace comes at each goal.
+fn goals_told(found: &Findings) -> String {
+    let mut text = format!(
+        "The idle class reads {:.2} MB/s at a mean slowdown of {:.2} ms.",
+        megabytes(&found.idle_class),
+        found.idle_class.slowdown_mean_seconds() * 1e3
+    );
+    for Reached { goal, tuned, budget } in &found.goals {
+        let mean = millis(*goal);
+        let Some(pair) = tuned else {
+            text += &format!(" No wait keeps {mean} ms.");
+            continue;
+        };
+        text += &format!(" At {mean} ms a tuned wait reads {:.2} times as much", found.times_idle_class(&pair.outcome));
+        let share = budget.scrub_bytes as f64 / pair.outcome.scrub_bytes.max(1) as f64;
+        text += &format!("; budget, which has to learn, reads {:.0} % of that.", share * 100.0);
+    }
+    text
+}
+
+/// Throughput at 1 ms against the idle class, and at the slowdown of the idle class.
+fn times_told(found: &Findings) -> String {
+    let ceiling = found.ceiling();
+    let mut text = String::new();
+    let at_1_ms = found.goals.iter().find(|reached| millis(reached.goal) == 1.0).and_then(|reached| reached.tuned);
+    if let Some(pair) = at_1_ms {
+        let times = found.times_idle_class(&pair.outcome);
+        let how = if times >= TIMES_AIMED { "more" } else { "less" };
+        text = format!(
+            "At a mean slowdown of 1 ms a tuned wait reads {times:.2} times as much as the idle class, {how} than three \
+             times; {ceiling:.2} times is what requests of 4 MiB come to in the same idle time."
+        );
+    }
+    if let Some(pair) = found.at_par {
+        let (times, cost) = (found.times_idle_class(&pair.outcome), found.idle_class.slowdown_mean_seconds() * 1e3);
+        text +=
+            &format!(" At the slowdown that the idle class itself causes, {cost:.2} ms, it reads {times:.2} times.");
+    }
+    text
+}
+
+/// Whether a fixed size beats the adaptive ones, and if not, which one wins and by how much.
+fn sizes_told(found: &Findings) -> String {
+    let wins = found.sizes.adapted.iter().filter(|adapted| adapted.wins());
+    let wins: Vec<String> = wins
+        .map(|one| format!("{} reads {:.1} % more at {} ms", one.kind.name(), one.gain() * 100.0, millis(one.goal)))
+        .collect();
+    if !wins.is_empty() {
+        return format!(
+            "Sizes that grow while the disk stays idle beat one fixed size in places: {}.",
+            wins.join(", ")
+        );
+    }
+    let most = found.sizes.adapted.iter().max_by(|one, two| one.gain().total_cmp(&two.gain()));
+    let but = most.filter(|most| most.gain() > 0.0).map_or(String::new(), |most| {
+        format!(" ({} comes to {:.2} % more at {} ms)", most.kind.name(), most.gain() * 100.0, millis(most.goal))
+    });
+    format!("No size that grows while the disk stays idle reads more than one fixed size, well chosen{but}.")
+}
+
+/// Whether the ranking holds, and if not, where and why.
+fn ranking_told(found: &Findings) -> String {
+    let failing: Vec<&Ranking> = found.ranking.iter().filter(|ranking| !ranking.holds()).collect();
+    if failing.is_empty() {
+        return "The paper's ranking holds: Oracle, Lossless Waiting, Waiting, AR + Waiting, Auto-Regression.".into();
+    }
+    let pairs = failing.chunk_by(|one, two| (one.better, one.worse) == (two.better, two.worse)).map(|pair| {
+        let places: Vec<String> = pair.iter().map(|one| format!("{} %", one.rate * 100.0)).collect();
+        let most = pair.iter().map(|one| one.worse_used - one.better_used).fold(0.0, f64::max);
+        let (worse, better, places) = (pair[0].worse, pair[0].better, places.join(", "));
+        format!(
+            "{worse} uses more than {better} at {places} collisions, by up to {:.1} % of the idle time",
+            most * 100.0
+        )
+    });
+    let places = pairs.collect::<Vec<_>>().join("; ");
+    format!("The paper's ranking holds but for this: {places}. {}", why(found, &failing))
+}
+
+fn why(found: &Findings, failing: &[&Ranking]) -> String {
+    let (foresight, variation) = (found.predictors.foresight, found.predictors.variation);
+    let waited = failing.iter().map(|one| {
+        used_within(&found.predictors.lossless, one.rate) - used_within(&found.predictors.waiting, one.rate)
+    });
+    let waited = waited.fold(0.0, f64::max) * 100.0;
+    let cost = format!("waiting alone costs up to {waited:.0} % of the idle time there");
+    if foresight > FORESIGHT_MIN {
+        return format!(
+            "Here an interval can be told from those before (predictions correlate with what comes by {foresight:.2}), \
+             and {cost}."
+        );
+    }
+    if variation < VARIATION_LOW {
+        return format!(
+            "Here intervals hardly differ (coefficient of variation {variation:.2}), so having waited says little, and \
+             {cost}."
+        );
+    }
+    format!(
+        "Predictions tell little (they correlate with what comes by {foresight:.2}), but {cost}, and a prediction costs \
+         nothing."
+    )
+}
+
+/// The numbers behind the ranking: one row for each trace and policy.
+fn ranking(findings: &[Findings]) -> Table {
+    let rates = RATES.iter().map(|rate| format!("used at {} %", rate * 100.0));
+    let rows = findings.iter().flat_map(|found| {
+        found.predictors.all().map(|curve| {
+            let cells = RATES.iter().map(|&rate| format!("{:.1} %", used_within(curve, rate) * 100.0));
+            [found.name.clone(), curve.name.clone()].into_iter().chain(cells).collect()
+        })
+    });
+    Table {
+        name: "scrub-ranking".into(),
+        title: "Idle time used at equal collision rates".into(),
+        caption: "The share of the idle time that each policy uses when so many of a hundred idle intervals end in a \
+                  collision."
+            .into(),
+        head: ["trace".to_owned(), "policy".to_owned()].into_iter().chain(rates).collect(),
+        rows: rows.collect(),
+    }
+}
+
+fn millis(goal: Goal) -> f64 {
+    goal.mean.as_millis_f64()
+}
+
+/// To a tenth of a millisecond.
+fn seconds(wait: Nanos) -> String {
+    format!("{:.4}", wait.as_secs_f64())
+}

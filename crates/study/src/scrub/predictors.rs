@@ -1,0 +1,251 @@
+//! Which idle intervals to use: figure 14, the share of the idle time that each policy uses for the collisions it causes.
+//!
+//! The size is 64 KiB throughout, the smallest: then the question is which intervals are used and nothing else.
+//! Collisions hardly depend on it, for nearly each interval that is used ends in one.
+//!
+//! Predictions come from the intervals before, as those of [`Prediction`] always do, but of
+//! the trace without a scrub in it, and cutoffs are percentiles of all predictions, in hindsight, as in the paper: a
+//! predictor does better here than in service.
+
+use scrubjay_chart::{Point, Series, Style};
+use scrubjay_core::idle::{Growth, Method, Pattern, Prediction};
+use scrubjay_core::server::ServiceModel;
+use scrubjay_core::stats::Moments;
+use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_sim::exact::{self, Interval, Lossless, Oracle, Outcome, Player};
+use scrubjay_trace::Periods;
+
+/// See the module's text.
+pub const SIZE: Bytes = Bytes::kib(64);
+/// The paper's axis ends here.
+pub const RATE_MAX: f64 = 0.10;
+/// The percentiles of predictions above which AR and ACD fire.
+const CUTOFFS_PCT: [f64; 25] = [
+    0.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.0, 94.0, 95.0, 96.0, 97.0, 98.0,
+    99.0, 99.3, 99.6, 99.8, 99.9, 99.97,
+];
+/// The paper's four mixes.
+const MIXES_PCT: [f64; 4] = [20.0, 40.0, 60.0, 80.0];
+/// Thresholds are 1 ms times powers of the eighth root of two; whole powers from here on are labelled, as the paper's.
+const LABELLED_MIN: Nanos = Nanos::from_millis(8);
+const PER_OCTAVE: u32 = 8;
+
+/// The curves of figure 14, each a list of (collisions for each idle interval, share of the idle time used).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predictors {
+    /// The x % longest intervals from their beginning, for all x.
+    pub oracle: Series,
+    /// What Waiting uses, and the time that it waited.
+    pub lossless: Series,
+    /// For all thresholds.
+    pub waiting: Series,
+    /// For all cutoffs.
+    pub auto_regression: Series,
+    /// For all cutoffs.
+    pub acd: Series,
+    /// For all thresholds, one curve for each percentile of the predictions: 20, 40, 60, 80.
+    pub mixes: Vec<Series>,
+    /// How well the next interval can be told from those before: the correlation of AR's predictions with what came,
+    /// -1..=1. Zero if one of them never changes.
+    pub foresight: f64,
+    /// The coefficient of variation of the intervals; 1 if they are exponential.
+    pub variation: f64,
+}
+
+impl Predictors {
+    /// Plays all of them on a trace.
+    pub fn of(periods: &Periods, disk: ServiceModel) -> Predictors {
+        let service = disk.service(SIZE);
+        let waits = waits(periods);
+        let wait = |&wait: &Nanos| {
+            let outcome =
+                exact::waiting(periods, wait, SIZE, service, exact::Limit::None).expect("nothing is too much");
+            Point { label: label(wait), ..place(&outcome) }
+        };
+        let play = |player: &mut dyn Player| place(&exact::simulate(periods, disk, player));
+        let regression = Foreseen::by(Method::AutoRegressive, periods);
+        let acd = Foreseen::by(Method::Acd, periods);
+        let alone = |foreseen: &Foreseen| {
+            let cutoffs = CUTOFFS_PCT.iter().map(|&pct| foreseen.percentile(pct));
+            let points = cutoffs.map(|cutoff| play(&mut foreseen.player(cutoff, Nanos::ZERO)));
+            points.collect()
+        };
+        let mix = |&pct: &f64| {
+            let cutoff = regression.percentile(pct);
+            let points = waits.iter().map(|&wait| play(&mut regression.player(cutoff, wait)));
+            curve(&format!("AR ({pct:.0}th) + Waiting"), Style::Dashed, points.collect())
+        };
+        let oracles = shares().map(|share| play(&mut Oracle::longest(share, periods.intervals(), SIZE)));
+        let lossless = waits.iter().map(|&wait| play(&mut Lossless { wait, size: SIZE }));
+        let mut moments = Moments::default();
+        periods.intervals().iter().for_each(|idle| moments.add(idle.as_secs_f64()));
+        Predictors {
+            oracle: curve("Oracle", Style::Line, oracles.collect()),
+            lossless: curve("Lossless Waiting", Style::Dashed, lossless.collect()),
+            waiting: curve("Waiting", Style::Line, waits.iter().map(wait).collect()),
+            auto_regression: curve("Auto-Regression", Style::Line, alone(&regression)),
+            acd: curve("ACD", Style::Dashed, alone(&acd)),
+            mixes: MIXES_PCT.iter().map(mix).collect(),
+            foresight: regression.foresight(periods),
+            variation: moments.variation(),
+        }
+    }
+
+    /// All curves, in the order of the paper's ranking.
+    pub fn all(&self) -> impl Iterator<Item = &Series> {
+        let first = [&self.oracle, &self.lossless, &self.waiting].into_iter();
+        first.chain(&self.mixes).chain([&self.auto_regression, &self.acd])
+    }
+}
+
+/// The share of the idle time that a policy can use with at most `rate` collisions: the best of its points, and between
+/// two of them in proportion (which a coin for each interval would come to).
+pub fn used_within(curve: &Series, rate: f64) -> f64 {
+    let mut best = (0.0, 0.0);
+    for point in &curve.points {
+        if point.y <= best.1 {
+            continue;
+        }
+        if point.x > rate {
+            let part = (rate - best.0) / (point.x - best.0);
+            return best.1 + part * (point.y - best.1);
+        }
+        best = (point.x, point.y);
+    }
+    best.1
+}
+
+/// Where a policy lies in the figure.
+pub fn place(outcome: &Outcome) -> Point {
+    Point { x: outcome.collision_rate(), y: outcome.used_ratio(), label: String::new() }
+}
+
+/// Sorted by collisions, for [`used_within`].
+fn curve(name: &str, style: Style, mut points: Vec<Point>) -> Series {
+    points.sort_by(|one, two| one.x.total_cmp(&two.x).then(one.y.total_cmp(&two.y)));
+    Series { name: name.to_owned(), style, points }
+}
+
+/// From 1 ms on until no interval is longer; and zero.
+fn waits(periods: &Periods) -> Vec<Nanos> {
+    let longest = periods.intervals().iter().copied().max().unwrap_or_default();
+    let steps = (0..).map(|step| Nanos::from_secs_f64(1e-3 * (f64::from(step) / f64::from(PER_OCTAVE)).exp2()));
+    std::iter::once(Nanos::ZERO).chain(steps.take_while(|&wait| wait < longest)).collect()
+}
+
+/// `16 ms` beside the thresholds that the paper tells.
+fn label(wait: Nanos) -> String {
+    let millis = wait.0 / 1_000_000;
+    if wait < LABELLED_MIN || !wait.0.is_multiple_of(1_000_000) || !millis.is_power_of_two() {
+        return String::new();
+    }
+    format!("{millis} ms")
+}
+
+/// From one in 100 000 to all of them: 24 to the decade.
+fn shares() -> impl Iterator<Item = f64> {
+    (0..=120).map(|step| 10f64.powf(-5.0 + f64::from(step) / 24.0))
+}
+
+/// What was expected of each idle interval just before it began.
+struct Foreseen {
+    /// By busy period, in seconds; nothing before the first.
+    seconds: Vec<f64>,
+    ascending: Vec<f64>,
+}
+
+impl Foreseen {
+    fn by(method: Method, periods: &Periods) -> Foreseen {
+        let mut prediction = Prediction::new(method);
+        let mut seconds = vec![f64::NEG_INFINITY; periods.idle().len().min(1)];
+        for &idle in periods.intervals() {
+            seconds.push(prediction.next().unwrap_or(f64::NEG_INFINITY));
+            prediction.add(idle);
+        }
+        let mut ascending: Vec<f64> = seconds.iter().copied().filter(|seconds| seconds.is_finite()).collect();
+        ascending.sort_by(f64::total_cmp);
+        Foreseen { seconds, ascending }
+    }
+
+    /// Of all predictions made, in seconds; infinite when there were none.
+    fn percentile(&self, pct: f64) -> f64 {
+        let rank = pct / 100.0 * self.ascending.len().saturating_sub(1) as f64;
+        self.ascending.get(rank.round() as usize).copied().unwrap_or(f64::INFINITY)
+    }
+
+    fn player(&self, cutoff: f64, wait: Nanos) -> Foreteller<'_> {
+        Foreteller { expected: &self.seconds, cutoff, fire: Pattern { wait, first: SIZE, growth: Growth::Fixed } }
+    }
+
+    /// The correlation of what was expected with what came.
+    fn foresight(&self, periods: &Periods) -> f64 {
+        let pairs = || {
+            let came = periods.idle().iter().map(|idle| idle.as_secs_f64());
+            self.seconds.iter().copied().zip(came).filter(|(expected, _)| expected.is_finite())
+        };
+        let count = pairs().count().max(1) as f64;
+        let (sum_x, sum_y) = pairs().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+        let (mean_x, mean_y) = (sum_x / count, sum_y / count);
+        let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
+        for (x, y) in pairs() {
+            xx += (x - mean_x).powi(2);
+            xy += (x - mean_x) * (y - mean_y);
+            yy += (y - mean_y).powi(2);
+        }
+        if xx > 0.0 && yy > 0.0 { xy / (xx * yy).sqrt() } else { 0.0 }
+    }
+}
+
+/// Fires where more than the cutoff is expected.
+struct Foreteller<'a> {
+    expected: &'a [f64],
+    cutoff: f64,
+    fire: Pattern,
+}
+
+impl Player for Foreteller<'_> {
+    fn pattern(&mut self, interval: Interval) -> Pattern {
+        if self.expected[interval.number] > self.cutoff { self.fire } else { Pattern::NEVER }
+    }
+
+    fn ended(&mut self, _: Nanos) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::idle::{Cutoff, Predicted};
+    use scrubjay_core::rng::Rng;
+    use scrubjay_sim::workload::{Bursts, Span};
+
+    #[test]
+    fn the_best_within_a_rate_is_between_points_in_proportion() {
+        let points = [(0.02, 0.4), (0.03, 0.3), (0.04, 0.6)].map(|(x, y)| Point { x, y, label: String::new() });
+        let curve = curve("", Style::Line, points.to_vec());
+        let used = [0.0, 0.01, 0.02, 0.03, 0.04, 1.0].map(|rate| used_within(&curve, rate));
+        let expected = [0.0, 0.2, 0.4, 0.5, 0.6, 0.6];
+        assert!(used.iter().zip(expected).all(|(used, expected)| (used - expected).abs() < 1e-9), "{used:?}");
+    }
+
+    /// In service a predictor sees the intervals as its own requests leave them: the same cutoff fires more often, and at
+    /// the same collision rate it uses about as much, and not more.
+    #[test]
+    fn what_is_foreseen_once_is_at_least_as_good_as_in_service() {
+        let think = Span::Pareto { minimum: Nanos::from_millis(30), shape: 1.2, maximum: Nanos::from_secs(100) };
+        let gap = Span::Exponential { mean: Nanos::from_millis(10) };
+        let requests = Bursts::new(4, gap, think, Span::Fixed(Nanos::from_millis(2)), Rng::new(5)).take(8000);
+        let (periods, disk): (Periods, _) = (requests.collect(), ServiceModel::ULTRASTAR_15K450);
+        let predictors = Predictors::of(&periods, disk);
+        let methods = [(Method::AutoRegressive, &predictors.auto_regression), (Method::Acd, &predictors.acd)];
+        for (method, once) in methods {
+            let foreseen = Foreseen::by(method, &periods);
+            for pct in [50.0, 80.0, 95.0] {
+                let cutoff = Cutoff::Length(Nanos::from_secs_f64(foreseen.percentile(pct)));
+                let live = exact::simulate(&periods, disk, &mut Predicted::new(method, cutoff, Nanos::ZERO, SIZE));
+                let (used, used_once) = (live.used_ratio(), used_within(once, live.collision_rate()));
+                assert!(live.collisions > 0 && used < used_once + 0.03, "{method:?} {pct}: {used} {used_once}");
+                assert!(used > used_once - 0.15, "{method:?} {pct}: {used} {used_once}");
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Figure 7: how many requests each step takes, by formula and by run.
+
+use super::effort::Effort;
+use super::rig::{all_steps, array, one_disk, pattern_bytes};
+use scrubjay_chart::{Axis, Exhibit, Figure, Series, Style, Table};
+use scrubjay_core::layout::LayoutKind;
+use scrubjay_core::probe::paper::{Cost, Parameters};
+use scrubjay_sim::array::setup::Setup;
+
+/// The arrays of the figure, in its order.
+pub const ARRAYS: [(LayoutKind, usize); 9] = [
+    (LayoutKind::Raid0, 4),
+    (LayoutKind::Raid0, 8),
+    (LayoutKind::Raid0, 16),
+    (LayoutKind::Raid1, 4),
+    (LayoutKind::Raid1, 8),
+    (LayoutKind::Raid1, 16),
+    (LayoutKind::Raid5La, 4),
+    (LayoutKind::Raid5La, 8),
+    (LayoutKind::Raid5La, 16),
+];
+
+/// Arrays that take more requests are reckoned only.
+const RUN_MAX: u64 = 5_000_000;
+
+/// The chunk of all of them.
+const CHUNK_KIB: u64 = 32;
+
+/// A step's name, and its requests.
+type Step = (&'static str, fn(&Cost) -> u64);
+
+/// One array, reckoned and, where that is not too much, run.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// The array.
+    pub array: (LayoutKind, usize),
+    /// By formula.
+    pub cost: Cost,
+    /// As run: requests, and seconds at the array.
+    pub run: Option<(u64, f64)>,
+}
+
+/// What the prober is given: sizes up to twice the pattern, which it must not know; the largest pattern of the table would do.
+pub fn parameters(setup: &Setup, effort: Effort) -> Parameters {
+    Parameters { pattern_bytes_max: 2 * pattern_bytes(setup), ..effort.parameters() }
+}
+
+/// Reckons all, and runs those of up to so many requests.
+pub fn counted(effort: Effort, run_max: u64) -> Vec<Counted> {
+    let count = |&(kind, disks): &(LayoutKind, usize)| {
+        let setup = array(kind, disks, CHUNK_KIB);
+        let parameters = parameters(&setup, effort);
+        let cost = Cost::of(&parameters, pattern_bytes(&setup), setup.chunk_bytes);
+        let run = (cost.total() <= run_max).then(|| {
+            let (_, requests, seconds) = all_steps(&setup, parameters);
+            (requests, seconds)
+        });
+        Counted { array: (kind, disks), cost, run }
+    };
+    ARRAYS.iter().map(count).collect()
+}
+
+/// How long step 3 takes, in days: a trial of two chunks of one disk is 2 N reads of it, any other N reads of each of two.
+pub fn layout_days(setup: &Setup, effort: Effort) -> f64 {
+    let [apart, together] = [1, 2].map(|times| one_disk(setup, Effort { requests: times * effort.requests, ..effort }));
+    let disks = setup.map.pattern();
+    let pairs = (0..disks.len()).flat_map(|one| (one..disks.len()).map(move |other| (one, other)));
+    let seconds: f64 = pairs.map(|(one, other)| if disks[one] == disks[other] { together } else { apart }).sum();
+    seconds * effort.repeats as f64 / 86_400.0
+}
+
+/// Figure 7.
+pub fn figure_7(effort: Effort) -> Vec<Exhibit> {
+    let all = counted(effort, RUN_MAX);
+    let steps: [Step; 4] = [
+        ("pattern", |cost| cost.pattern),
+        ("boundary", |cost| cost.boundary),
+        ("layout", |cost| cost.layout),
+        ("total", Cost::total),
+    ];
+    let series = |(name, of): Step| {
+        let points = all.iter().enumerate().map(|(at, one)| (at as f64 + 1.0, of(&one.cost) as f64 / 1e6));
+        Series::new(name, Style::Bars, points)
+    };
+    let names: Vec<String> =
+        all.iter().enumerate().map(|(at, one)| format!("{}\u{a0}{} of {}", at + 1, one.array.0, one.array.1)).collect();
+    let last = all.last().expect("nine arrays");
+    let days = layout_days(&array(last.array.0, last.array.1, CHUNK_KIB), effort);
+    let caption = format!(
+        "RAID-0 and RAID-1 take few millions. Sixteen disks left-asymmetric take {:.0} million, nearly all for the layout: about \
+         {days:.0} days (there \"a few days\"). N = {}, R = {}, sizes up to twice the pattern, which makes step 1 cost as much as \
+         step 2. Arrays: {}.",
+        last.cost.total() as f64 / 1e6,
+        effort.requests,
+        effort.repeats,
+        names.join(", ")
+    );
+    let figure = |name: &str, title: &str, caption: String, y: Axis| {
+        let (name, title) = (name.to_owned(), title.to_owned());
+        Exhibit::Figure(Figure { name, title, caption, x: Axis::linear("array"), y, series: steps.map(series).into() })
+    };
+    let (by_powers, evenly) = (Axis::log("requests (millions)"), Axis::linear("requests (millions)"));
+    let same = "The same, as the paper has it beside: next to the last array, all others are small.".to_owned();
+    vec![
+        figure("shear-fig07", "Requests by step, chunks of 32 KiB (its Figure 7)", caption, by_powers),
+        figure("shear-fig07-even", "Requests by step, on an even scale (its Figure 7)", same, evenly),
+        Exhibit::Table(table(&all)),
+    ]
+}
+
+fn table(all: &[Counted]) -> Table {
+    let row = |one: &Counted| {
+        let (requests, seconds) = match one.run {
+            Some((requests, seconds)) => (requests.to_string(), format!("{seconds:.0}")),
+            None => ("-".to_owned(), "-".to_owned()),
+        };
+        let cost = &one.cost;
+        let counts = [cost.pattern, cost.boundary, cost.layout, cost.total()].map(|count| count.to_string());
+        let name = format!("{} of {}", one.array.0, one.array.1);
+        [name].into_iter().chain(counts).chain([requests, seconds]).collect()
+    };
+    let exact = all.iter().filter_map(|one| one.run.map(|(run, _)| run == one.cost.total()));
+    let (ran, same) = exact.fold((0, 0), |(ran, same), is_same| (ran + 1, same + usize::from(is_same)));
+    Table {
+        name: "shear-fig07-counts".into(),
+        title: "Requests by formula and by run (its Figure 7)".into(),
+        caption: format!(
+            "{same} of {ran} runs took just what the formula says; the largest arrays were not run. Seconds are at the array."
+        ),
+        head: ["array", "pattern", "boundary", "layout", "total", "as run", "seconds"].map(String::from).into(),
+        rows: all.iter().map(row).collect(),
+    }
+}

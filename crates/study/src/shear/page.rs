@@ -1,0 +1,87 @@
+//! The figures in the order of the paper, each a piece of work of its own, and the page of them.
+
+use super::effort::Effort;
+use super::{align, bounds, counts, layouts, patterns, verdicts, versus, writes};
+use scrubjay_chart::{Exhibit, Page};
+use scrubjay_core::layout::LayoutKind;
+
+/// A piece of the study, which needs nothing of the others.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// Its place on the page.
+    place: usize,
+    work: fn(Effort) -> Vec<Exhibit>,
+}
+
+/// All pieces, the longest first.
+pub const PIECES: [Piece; 18] = [
+    Piece { place: 16, work: verdicts::table },
+    Piece { place: 17, work: |effort| vec![versus::table(&versus::rows(effort))] },
+    Piece { place: 6, work: layouts::figure_10 },
+    Piece { place: 3, work: counts::figure_7 },
+    Piece { place: 12, work: layouts::figure_17 },
+    Piece { place: 5, work: patterns::figure_9 },
+    Piece { place: 14, work: bounds::figure_19 },
+    Piece { place: 2, work: layouts::figure_6 },
+    Piece { place: 13, work: layouts::figure_18 },
+    Piece {
+        place: 9,
+        work: |effort| [six("13", LayoutKind::Chained, "chained", effort), vec![layouts::figure_13(effort)]].concat(),
+    },
+    Piece { place: 0, work: patterns::figure_3 },
+    Piece { place: 1, work: bounds::figure_5 },
+    Piece { place: 4, work: |effort| six("08", LayoutKind::Raid0, "RAID-0", effort) },
+    Piece { place: 7, work: |effort| six("11", LayoutKind::Raid6Pq, "P+Q", effort) },
+    Piece { place: 8, work: |effort| six("12", LayoutKind::Raid1, "RAID-1", effort) },
+    Piece { place: 10, work: writes::figure_14 },
+    Piece { place: 11, work: |effort| [writes::figure_15(effort), writes::figure_16(effort)].concat() },
+    Piece { place: 15, work: align::figure_20 },
+];
+
+impl Piece {
+    /// Does it.
+    pub fn work(&self, effort: Effort) -> Vec<Exhibit> {
+        (self.work)(effort)
+    }
+}
+
+/// The first two graphs of Figures 8, 11, 12 and 13.
+fn six(figure: &str, kind: LayoutKind, name: &str, effort: Effort) -> Vec<Exhibit> {
+    vec![patterns::of_six(figure, kind, name, effort), bounds::of_six(figure, kind, name, effort)]
+}
+
+/// The page of what each of [`PIECES`] gave, in their order.
+///
+/// # Panics
+/// When there is not one for each.
+pub fn page(found: Vec<Vec<Exhibit>>, effort: Effort) -> Page {
+    assert_eq!(found.len(), PIECES.len(), "one for each piece");
+    let mut placed: Vec<(usize, Vec<Exhibit>)> = PIECES.iter().map(|piece| piece.place).zip(found).collect();
+    placed.sort_by_key(|&(place, _)| place);
+    let what = format!(
+        "The figures of Denehy et al., \"Deconstructing Storage Arrays\" (2004), by the prober as it was published, on modelled \
+         arrays of modelled disks: IBM 9LZX, 6 ms a turn, behind an elevator. N = {} requests a trial, R = {} trials a point, \
+         which the paper leaves out. \"Its Figure\" is the paper's, and \"there\" is in it.",
+        effort.requests, effort.repeats
+    );
+    let how = "The idea: reads of one disk wait for each other, reads of two do not. So a size is the pattern's if reads that \
+               far apart are slow; a place is a boundary if it and its neighbour are fast; two chunks lie together if they \
+               are slow; and what a write costs tells the redundancy.";
+    Page {
+        title: "How an unknown array is laid out".into(),
+        paragraphs: vec![how.to_owned(), what],
+        exhibits: placed.into_iter().flat_map(|(_, exhibits)| exhibits).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_piece_has_its_own_place() {
+        let mut places: Vec<usize> = PIECES.iter().map(|piece| piece.place).collect();
+        places.sort_unstable();
+        assert_eq!(places, (0..PIECES.len()).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,103 @@
+//! What all four steps say of each array: right or wrong.
+
+use super::effort::Effort;
+use super::rig::{KIB, all_steps, array, pattern_bytes};
+use scrubjay_chart::{Exhibit, Table};
+use scrubjay_core::layout::LayoutKind;
+use scrubjay_core::probe::known::{Claim, Known, Level};
+use scrubjay_core::probe::paper::Parameters;
+use scrubjay_sim::array::map::Map;
+use scrubjay_sim::array::setup::Setup;
+use scrubjay_sim::array::truth::Truth;
+
+/// The arrays of section 3, and Linux' RAID-6: six disks, 8 KiB.
+pub const KINDS: [LayoutKind; 10] = [
+    LayoutKind::Raid0,
+    LayoutKind::Raid5Ls,
+    LayoutKind::Raid5La,
+    LayoutKind::Raid5Rs,
+    LayoutKind::Raid5Ra,
+    LayoutKind::Raid6Pq,
+    LayoutKind::Raid6Md,
+    LayoutKind::Raid1,
+    LayoutKind::Chained,
+    LayoutKind::ZigZag,
+];
+
+/// Does what is known of an array say the truth: pattern, chunk, phase and classes, and the layout, as far as it was asked?
+pub fn is_right(setup: &Setup, known: &Known) -> bool {
+    is_layout_right(setup, known)
+        && match (&setup.map, &known.level) {
+            (Map::Layout(layout), Some(_)) => {
+                known.fits.as_ref().is_some_and(|fits| fits.value.iter().any(|fit| fit.layout == *layout))
+            }
+            _ => known.write_ratio.is_none(),
+        }
+}
+
+/// The same without the redundancy: what reads alone say.
+pub fn is_layout_right(setup: &Setup, known: &Known) -> bool {
+    let found = Truth::of(setup).agreement(setup, known);
+    found.pattern && found.chunk && found.classes
+}
+
+fn said(claim: &Option<Claim<u64>>) -> Option<u64> {
+    claim.as_ref().map(|claim| claim.value)
+}
+
+/// The table.
+pub fn table(effort: Effort) -> Vec<Exhibit> {
+    let found: Vec<(LayoutKind, Setup, Known, u64)> = KINDS
+        .iter()
+        .map(|&kind| {
+            let setup = array(kind, 6, 8);
+            let parameters = Parameters { pattern_bytes_max: 512 * KIB, ..effort.parameters() };
+            let (known, requests, _) = all_steps(&setup, parameters);
+            (kind, setup, known, requests)
+        })
+        .collect();
+    let right = found.iter().filter(|(_, setup, known, ..)| is_right(setup, known)).count();
+    let head = ["array", "pattern (KiB)", "truth", "chunk (KiB)", "ratio", "level", "known as", "right", "requests"];
+    vec![Exhibit::Table(Table {
+        name: "shear-verdicts".into(),
+        title: "All four steps on arrays of six disks, 8 KiB".into(),
+        caption: format!(
+            "{right} of {} arrays are told right, with nothing looked at by eye: pattern, chunk, classes and level. Linux' RAID-6 has a \
+             pattern of 24 chunks, not the six of the paper's P+Q.",
+            found.len()
+        ),
+        head: head.map(String::from).into(),
+        rows: found.iter().map(row).collect(),
+    })]
+}
+
+fn row((kind, setup, known, requests): &(LayoutKind, Setup, Known, u64)) -> Vec<String> {
+    let kib = |claim: &Option<Claim<u64>>| said(claim).map_or("-".into(), |bytes| (bytes / KIB).to_string());
+    let fits = known
+        .fits
+        .iter()
+        .flat_map(|claim| &claim.value)
+        .map(|fit| format!("{} of {}", fit.layout.kind(), fit.layout.disks()));
+    let mut fits: Vec<String> = fits.collect();
+    fits.dedup();
+    vec![
+        kind.name().to_owned(),
+        kib(&known.pattern_bytes),
+        (pattern_bytes(setup) / KIB).to_string(),
+        kib(&known.chunk_bytes),
+        known.write_ratio.as_ref().map_or("-".into(), |claim| format!("{:.2}", claim.value)),
+        known.level.as_ref().map_or("-".into(), |claim| name(claim.value)),
+        fits.join(", "),
+        if is_right(setup, known) { "yes" } else { "no" }.to_owned(),
+        requests.to_string(),
+    ]
+}
+
+fn name(level: Level) -> String {
+    match level {
+        Level::Raid0 => "RAID-0".to_owned(),
+        Level::Mirror(copies) => format!("{copies} copies"),
+        Level::Raid5 => "RAID-5".to_owned(),
+        Level::Raid6 => "RAID-6".to_owned(),
+    }
+}

@@ -1,0 +1,146 @@
+//! Shear as published against another prober: requests, seconds, and how often each is right, under three noises.
+
+use super::effort::Effort;
+use super::rig::{KIB, array};
+use super::verdicts::is_layout_right;
+use scrubjay_chart::{Exhibit, Table};
+use scrubjay_core::layout::LayoutKind;
+use scrubjay_core::probe::bench::{Budget, Device, Prober};
+use scrubjay_core::probe::fast::{Options, fast};
+use scrubjay_core::probe::known::Known;
+use scrubjay_core::probe::paper::{Parameters, paper};
+use scrubjay_sim::array::Array;
+use scrubjay_sim::array::noise::Noise;
+use scrubjay_sim::array::setup::Setup;
+
+/// How one prober did on some arrays.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tried {
+    /// Runs in which it was right: pattern, chunk, phase and classes.
+    pub right: usize,
+    /// All runs.
+    pub total: usize,
+    /// Requests of all runs.
+    pub requests: u64,
+    /// Seconds at the arrays of all runs.
+    pub seconds: f64,
+}
+
+/// One row of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Versus {
+    /// Which arrays.
+    pub name: String,
+    /// Under which noise.
+    pub noise: Noise,
+    /// As published.
+    pub paper: Tried,
+    /// The fast one, if it was tried.
+    pub fast: Option<Tried>,
+}
+
+/// Runs a prober on each of these arrays; it is made for the device and the array's seed.
+pub fn tried(setups: &[Setup], prober: impl Fn(Device, u64) -> Prober<Known>) -> Tried {
+    let mut tried = Tried::default();
+    for setup in setups {
+        let mut array = Array::new(setup.clone());
+        let mut prober = prober(array.device(), setup.seed);
+        array.serve(&mut prober);
+        tried.total += 1;
+        tried.right += usize::from(is_layout_right(setup, &prober.known()));
+        tried.requests += prober.spent().requests;
+        tried.seconds += prober.spent().time.as_secs_f64();
+    }
+    tried
+}
+
+/// The same array with several seeds, under a noise.
+pub fn arrays(setup: &Setup, noise: Noise, effort: Effort, count: u64) -> Vec<Setup> {
+    (0..count).map(|index| Setup { noise, seed: effort.seed.wrapping_add(index), ..setup.clone() }).collect()
+}
+
+/// The published prober without step 4, for sizes up to so many bytes.
+pub fn published(effort: Effort, pattern_bytes_max: u64) -> impl Fn(Device, u64) -> Prober<Known> {
+    move |device, seed| {
+        let parameters = Parameters { pattern_bytes_max, writes: None, ..Effort { seed, ..effort }.parameters() };
+        paper(device, parameters, Budget::UNLIMITED)
+    }
+}
+
+/// Runs of each array under each noise.
+const RUNS: u64 = 3;
+
+/// The rows: four disks, 32 KiB.
+pub fn rows(effort: Effort) -> Vec<Versus> {
+    let kinds = [LayoutKind::Raid0, LayoutKind::Raid1, LayoutKind::Raid5La];
+    let row = |kind: LayoutKind, noise: Noise| {
+        let setups = arrays(&array(kind, 4, 32), noise, effort, RUNS);
+        let paper = tried(&setups, published(effort, 768 * KIB));
+        let fast = tried(&setups, |device, seed| fast(device, Options { seed, ..Options::default() }));
+        Versus { name: format!("{kind} of 4"), noise, paper, fast: Some(fast) }
+    };
+    kinds.into_iter().flat_map(|kind| Noise::ALL.map(|noise| row(kind, noise))).collect()
+}
+
+/// The table of these rows.
+pub fn table(rows: &[Versus]) -> Exhibit {
+    let cells = |tried: &Tried| {
+        let runs = tried.total.max(1) as f64;
+        [
+            format!("{:.0}", tried.requests as f64 / runs),
+            format!("{:.0}", tried.seconds / runs),
+            format!("{} of {}", tried.right, tried.total),
+        ]
+    };
+    let row = |one: &Versus| {
+        let fast = one.fast.as_ref().map_or(["-", "-", "-"].map(String::from), cells);
+        [one.name.clone(), one.noise.name().to_owned()].into_iter().chain(cells(&one.paper)).chain(fast).collect()
+    };
+    let head = ["array", "noise", "paper: requests", "seconds", "right", "fast: requests", "seconds", "right"];
+    Exhibit::Table(Table {
+        name: "shear-versus".into(),
+        title: "As published, and fast: pattern, chunk and layout under noise".into(),
+        caption: caption(rows),
+        head: head.map(String::from).into(),
+        rows: rows.iter().map(row).collect(),
+    })
+}
+
+fn caption(rows: &[Versus]) -> String {
+    let told = |noise: Noise| {
+        let of = rows.iter().filter(|row| row.noise == noise);
+        let (right, total) = of.fold((0, 0), |(right, total), row| (right + row.paper.right, total + row.paper.total));
+        format!("{right} of {total} {noise}")
+    };
+    let mut caption = format!(
+        "As published it is right in {}. Its weak point is the divisor of the slowest cluster: one slow outlier, or one multiple \
+         that falls out of the cluster, and the pattern collapses.",
+        Noise::ALL.map(told).join(", ")
+    );
+    let fewer = rows.iter().filter_map(|row| {
+        let fast = row.fast.as_ref().filter(|fast| fast.requests > 0)?;
+        Some(row.paper.requests as f64 / row.paper.total.max(1) as f64 * fast.total as f64 / fast.requests as f64)
+    });
+    let (least, most) =
+        fewer.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), one| (least.min(one), most.max(one)));
+    if least <= most {
+        caption.push_str(&format!(" The fast way takes {least:.0} to {most:.0} times fewer requests."));
+    }
+    caption
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_a_place_for_the_fast_way() {
+        let paper = Tried { right: 2, total: 3, requests: 3_000_000, seconds: 3000.0 };
+        let fast = Some(Tried { right: 3, total: 3, requests: 9000, seconds: 90.0 });
+        let row = |fast| Versus { name: "raid0 of 4".into(), noise: Noise::Clean, paper, fast };
+        let Exhibit::Table(table) = table(&[row(None), row(fast)]) else { panic!("a table") };
+        assert_eq!(table.rows[0][2..].join("|"), "1000000|1000|2 of 3|-|-|-");
+        assert_eq!(table.rows[1][5..].join("|"), "3000|30|3 of 3");
+        assert!(table.caption.contains("333 to 333 times fewer"), "{}", table.caption);
+    }
+}
