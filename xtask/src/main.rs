@@ -22,7 +22,12 @@ struct Verb {
 }
 
 const VERBS: &[Verb] = &[
-    Verb { name: "tidy", arguments: "", help: "checks the rules of the house that no compiler checks", run: tidy::run },
+    Verb {
+        name: "tidy",
+        arguments: "[--map]",
+        help: "checks the rules of the house that no compiler checks; --map: its floors and their arrows",
+        run: tidy::run,
+    },
     Verb {
         name: "test",
         arguments: "[smoke] [WORD]",

@@ -2,10 +2,13 @@
 
 mod circles;
 mod code;
+mod extension;
 mod finding;
 mod floors;
 mod length;
 mod manifest;
+mod map;
+mod names;
 mod opening;
 mod paths;
 mod text;
@@ -13,28 +16,38 @@ mod unsafety;
 mod words;
 
 use crate::tree::Tree;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use finding::Finding;
 
 /// Looks at the whole tree, says all that is against the rule.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
-    floors::check,   // arrows between crates point down
-    circles::check,  // no circles between the files of a crate
-    length::check,   // no file that nobody can read in one go
-    words::check,    // nothing left undone
-    unsafety::check, // `unsafe` where it belongs, and explained
-    opening::check,  // every source says first what it is
-    text::check,     // no stray white space, nothing that points out of the repository
+    floors::check,    // arrows between crates point down
+    circles::check,   // no circles between the files of a crate
+    length::check,    // no file that nobody can read in one go
+    words::check,     // nothing left undone
+    unsafety::check,  // `unsafe` where it belongs, and explained
+    opening::check,   // every source says first what it is
+    names::check,     // few types bear the name of another
+    extension::check, // where ARCHITECTURE.md says that the next one goes, there it goes
+    text::check,      // no stray white space, nothing that points out of the repository
 ];
 
-/// Prints every finding, one a line; true when there is none.
+/// Prints every finding, one a line; true when there is none. With `--map`: how the house stands, instead.
 ///
 /// # Errors
 /// When the tree cannot be read.
-pub fn run(_arguments: &[String]) -> Result<bool> {
+pub fn run(arguments: &[String]) -> Result<bool> {
     let tree = Tree::of_git()?;
+    match arguments {
+        [] => {}
+        [option] if option == "--map" => {
+            print!("{}", map::of(&tree));
+            return Ok(true);
+        }
+        _ => bail!("what is {}? There is only --map", arguments.join(" ")),
+    }
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
     findings.sort();
     for finding in &findings {

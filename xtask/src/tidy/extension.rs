@@ -1,0 +1,88 @@
+//! Rule: what ARCHITECTURE.md says of where the next one goes is so: the folders and the tables that it names are there.
+
+use super::code;
+use super::finding::Finding;
+use crate::tree::Tree;
+
+/// The heading above the table.
+const HEADING: &str = "## Where the next one goes";
+
+/// What declares a table: `const POLICIES`, `enum Command`, `struct`.
+const KINDS: [&str; 5] = ["const", "static", "enum", "struct", "trait"];
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let Some(map) = tree.files.iter().find(|file| file.path == "ARCHITECTURE.md") else { return Vec::new() };
+    let rows =
+        map.lines().skip_while(|(_, line)| *line != HEADING).skip(1).take_while(|(_, line)| !line.starts_with("## "));
+    let mut findings = Vec::new();
+    for (number, line) in rows.filter(|(_, line)| line.starts_with("| ")) {
+        for word in line.split('`').skip(1).step_by(2) {
+            let complaint = match (word.contains('/'), word.contains("::")) {
+                (true, _) => (!is_there(tree, word)).then(|| format!("there is no `{word}`")),
+                (_, true) => (!is_declared(tree, word)).then(|| format!("nothing declares `{word}`")),
+                _ => None,
+            };
+            findings.extend(complaint.map(|what| Finding::at(&map.path, number, what)));
+        }
+    }
+    findings
+}
+
+/// A file of this path, below `crates/` or not; for `NAME`, any in its place.
+fn is_there(tree: &Tree, path: &str) -> bool {
+    let (start, rest) = path.split_once("NAME").unwrap_or((path, ""));
+    tree.files.iter().any(|file| {
+        let below = file.path.strip_prefix("crates/").unwrap_or(&file.path);
+        below.starts_with(start) && (rest.is_empty() || below[start.len()..].contains(rest.trim_end_matches('/')))
+    })
+}
+
+/// The last name of the path is declared in a file whose path has the first.
+fn is_declared(tree: &Tree, path: &str) -> bool {
+    let names: Vec<&str> = path.split("::").collect();
+    let (module, mut name) = (names[0], names[names.len() - 1]);
+    // `Type::ALL` is a table of its type.
+    if names.len() > 2 && name == "ALL" {
+        name = names[names.len() - 2];
+    }
+    tree.rust().filter(|file| file.path.contains(module)).any(|file| {
+        let code = code::without_prose(&file.text);
+        let words: Vec<&str> =
+            code.split(|char: char| !char.is_alphanumeric() && char != '_').filter(|word| !word.is_empty()).collect();
+        words.windows(2).any(|pair| KINDS.contains(&pair[0]) && pair[1] == name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::findings;
+    use super::*;
+
+    #[test]
+    fn what_the_table_names_must_be_there() {
+        let table = |rows: &str| {
+            format!("# A\n{HEADING}\n| you want | write | row |\n|---|---|---|\n{rows}\n## More\n| `no/x` |\n")
+        };
+        let found = |rows: &str| {
+            let map = table(rows);
+            findings(
+                check,
+                &[
+                    ("ARCHITECTURE.md", &map),
+                    ("crates/core/src/idle/waiting.rs", "struct Waiting;"),
+                    ("crates/core/src/idle/table.rs", "pub const POLICIES: &[Kind] = &[];"),
+                ],
+            )
+        };
+        assert_eq!(found("| a policy | `core/src/idle/NAME.rs` | `idle::POLICIES` |"), [""; 0]);
+        assert_eq!(found("| a policy | `core/src/idle/` | `idle::Kind::ALL` |").len(), 1, "the table is another");
+        let gone = found("| a policy | `core/src/policy/NAME.rs` | `idle::CHOICES` |");
+        assert_eq!(
+            gone,
+            [
+                "ARCHITECTURE.md:5: there is no `core/src/policy/NAME.rs`",
+                "ARCHITECTURE.md:5: nothing declares `idle::CHOICES`"
+            ]
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! `cargo xtask tidy --map`: the house as it stands, in lines: floors, arrows, circles, lengths and names.
+
+use super::{circles, floors, names};
+use crate::tree::Tree;
+use std::fmt::Write as _;
+
+/// The map, to be printed.
+pub fn of(tree: &Tree) -> String {
+    let mut map = String::new();
+    let places = floors::places(tree);
+    for place in &places {
+        let _ = writeln!(map, "floor {}  {:<8} -> {}", place.floor, place.name, place.uses.join(" "));
+    }
+    let floor = |name: &str| places.iter().find(|place| place.name == name).map_or(0, |place| place.floor);
+    let arrows: Vec<(u32, u32)> =
+        places.iter().flat_map(|place| place.uses.iter().map(move |to| (place.floor, floor(to)))).collect();
+    let up = arrows.iter().filter(|(from, to)| to >= from).count();
+    let _ = writeln!(map, "arrows between crates: {}, of which up or level: {up}", arrows.len());
+
+    let circles: Vec<String> = circles::of_modules(tree)
+        .into_iter()
+        .flat_map(|(root, groups)| groups.into_iter().map(move |group| format!("{root}: {}", group.join(" <-> "))))
+        .collect();
+    let _ = writeln!(map, "circles between files: {}", circles::check(tree).len());
+    let _ = writeln!(map, "circles between modules of the top level: {}", circles.len());
+    for circle in circles {
+        let _ = writeln!(map, "  {circle}");
+    }
+
+    let mut lengths: Vec<(usize, &str)> = tree.rust().map(|file| (file.lines().count(), file.path.as_str())).collect();
+    lengths.sort_unstable();
+    if let (Some((longest, path)), Some((median, _))) = (lengths.last(), lengths.get(lengths.len() / 2)) {
+        let _ = writeln!(map, "Rust files: {}, median {median} lines, longest {longest} ({path})", lengths.len());
+    }
+    let types = names::types(tree);
+    let shared = names::shared(&types);
+    let percent = names::percent(shared.len(), types.len());
+    let _ = writeln!(map, "types: {}, of which {} ({percent:.1} %) bear another's name", types.len(), shared.len());
+    map
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_map_tells_floors_arrows_and_names() {
+        let package = |name: &str, uses: &str| format!("[package]\nname = \"{name}\"\n[dependencies]\n{uses}");
+        let (core, device) = (package("scrubjay-core", ""), package("scrubjay-device", "scrubjay-core = \"1\"\n"));
+        let tree = Tree::of(&[
+            ("crates/core/Cargo.toml", &core),
+            ("crates/core/src/lib.rs", "pub struct Kind;\n"),
+            ("crates/device/Cargo.toml", &device),
+            ("crates/device/src/lib.rs", "pub enum Kind {}\npub struct Device;\n\n"),
+        ]);
+        let map = of(&tree);
+        assert!(map.starts_with("floor 3  device   -> core\nfloor 2  core     -> \n"), "{map}");
+        assert!(map.contains("arrows between crates: 1, of which up or level: 0\n"), "{map}");
+        assert!(map.contains("Rust files: 2, median 3 lines, longest 3 (crates/device/src/lib.rs)\n"), "{map}");
+        assert!(map.ends_with("types: 3, of which 2 (66.7 %) bear another's name\n"), "{map}");
+    }
+}
