@@ -1,5 +1,5 @@
 # Scrubjay's doors: `make demo` shows it, `make test` proves it, `make smoke` a little of it. All the rest is cargo's.
-.PHONY: help demo test smoke linker cargo
+.PHONY: help demo binary test smoke linker cargo
 
 # Where rustup puts cargo, for shells that were not told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -9,6 +9,11 @@ help: ## lists the targets
 
 demo: cargo ## a disk with bad sectors and a busy owner, scrubbed before your eyes; needs no root and no disk
 	@cargo run --quiet --release --package scrubjay --example demo
+
+binary: export RUSTFLAGS := -C target-feature=+crt-static
+binary: export CARGO_PROFILE_DIST_STRIP := symbols
+binary: cargo ## one file that runs on any Linux of this architecture: target/*-linux-gnu/dist/scrubjay
+	@cargo build --locked --profile dist --package scrubjay --target "$$(rustc -vV | sed -n 's/^host: //p')"
 
 test: cargo ## everything that must hold; as root it also installs the Debian packages that the lab needs
 	@cargo xtask test

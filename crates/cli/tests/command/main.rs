@@ -11,6 +11,7 @@ mod nbd;
 mod outputs;
 mod pause;
 mod probed;
+mod readme;
 mod replay;
 mod scrubbed;
 mod served;

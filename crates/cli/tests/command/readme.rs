@@ -1,0 +1,68 @@
+//! The commands that README.md prints are commands that this binary takes.
+
+use crate::bench::Bench;
+use std::io::{BufRead, BufReader};
+
+const README: &str = include_str!("../../../../README.md");
+
+/// The words of each `scrubjay` command in a fenced block, without prompt, `sudo`, comment and `&`.
+fn commands() -> Vec<Vec<&'static str>> {
+    let blocks = README.split("```").skip(1).step_by(2);
+    let lines = blocks.filter(|block| !block.starts_with("text")).flat_map(str::lines);
+    let commands = lines.filter_map(|line| {
+        let line = line.trim_start_matches("$ ").trim_start_matches("sudo ");
+        let words = line.strip_prefix("scrubjay").filter(|rest| rest.is_empty() || rest.starts_with(' '))?;
+        let words = words.split(" #").next().unwrap_or_default().trim().trim_end_matches('&');
+        Some(words.split_whitespace().collect())
+    });
+    commands.collect()
+}
+
+#[test]
+fn every_command_of_the_readme_is_taken() {
+    let (bench, commands) = (Bench::with_image(1), commands());
+    assert!(commands.len() > 20, "{commands:?}");
+    for command in commands {
+        // Words that are wrong are complained about before the help is given.
+        let ran = bench.run(&[&command[..], &["--help"]].concat());
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{command:?}");
+    }
+    let wrong = bench.run(&["scrub", "/dev/sda", "--slowdwn", "1ms", "--help"]);
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+    let wrong = bench.run(&["scrub", "/dev/sda", "--slowdown", "soon", "--help"]);
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+}
+
+/// The volume's commands, one after the other, on files: what the README says works when it is typed.
+#[test]
+fn the_volume_of_the_readme_comes_to_its_end() {
+    let bench = Bench::with_image(1);
+    for name in ["a.img", "b.img", "c.img", "d.img", "e.img", "f.img", "new.img"] {
+        std::fs::File::create(bench.folder.path().join(name)).unwrap().set_len(64 << 20).unwrap();
+    }
+    let run = bench.folder.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    let block = README.split("```").find(|block| block.contains("volume create")).expect("a block");
+    let mut server = None;
+    for line in block.lines().filter_map(|line| line.strip_prefix("scrubjay ")) {
+        let words: Vec<&str> = line.split(" #").next().unwrap().trim_end_matches(" &").split_whitespace().collect();
+        let mut command = bench.command(&words);
+        command.env("SCRUBJAY_RUN", &run);
+        if words[1] == "serve" {
+            let mut child = command.spawn().unwrap();
+            let mut said = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+            let first = said.next().expect("it says what it serves").unwrap();
+            assert!(first.starts_with("serving photos"), "{first}");
+            server = Some((child, said));
+            continue;
+        }
+        let output = command.output().unwrap();
+        // A volume that is degraded, or was, is a problem found; nothing else may go wrong.
+        let code = output.status.code();
+        let text = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
+        assert!(code == Some(0) || words[0] == "scrub" && code == Some(3), "{words:?}: {code:?} {text}");
+    }
+    let (mut server, said) = server.expect("it was served");
+    let code = server.wait().unwrap().code();
+    assert_eq!(code, Some(0), "{:?}", said.map(Result::unwrap).collect::<Vec<_>>());
+}
