@@ -3,7 +3,7 @@
 #![no_main]
 
 use scrubjay_core::format::assemble::{Assembly, Given, assemble};
-use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::geometry::{Geometry, ArrayParameters};
 use scrubjay_core::format::superblock::{Features, MemberRecord, MemberState, Superblock, SuperblockError, Why};
 use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::integrity::scheme::Scheme;
@@ -33,7 +33,7 @@ fn member(index: usize, byte: &mut impl FnMut() -> u8) -> Given {
         _ => (LayoutKind::Rotating, 2, 1, 3),
     };
     let layout = Layout::new(kind, Shape { data, parity }, disks).expect("it takes them");
-    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 };
+    let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 };
     let record = |slot: usize, byte: &mut dyn FnMut() -> u8| MemberRecord {
         uuid: Uuid([slot as u8 + 8 * (byte() % 2); 16]),
         term: u16::from(byte() % 3),

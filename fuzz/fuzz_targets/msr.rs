@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use scrubjay_trace::formats::{Open, by_name};
+use scrubjay_trace::formats::{FormatOpener, by_name};
 use scrubjay_trace::{Intake, TraceError};
 use std::io::Cursor;
 
@@ -35,7 +35,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 });
 
 fn read(text: Vec<u8>) -> Result<Intake, TraceError> {
-    let Open::Stream(open) = by_name("msr").expect("it is in the table").open else { panic!("it is a stream") };
+    let FormatOpener::Stream(open) = by_name("msr").expect("it is in the table").open else { panic!("it is a stream") };
     let (mut reader, mut intake) = (open(Box::new(Cursor::new(text))), Intake::default());
     while reader.read(&mut intake)? {}
     Ok(intake)

@@ -4,11 +4,11 @@
 
 use scrubjay_core::block::RequestId;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::Array;
+use scrubjay_core::member::ArrayMachine;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::Outgoing;
 use scrubjay_serve::memory::MemoryArray;
-use scrubjay_serve::nbd::{BYTES_IN_FLIGHT_MAX, Export, PAYLOAD_MAX, Session, TlsMode};
+use scrubjay_serve::nbd::{BYTES_IN_FLIGHT_MAX, Export, NbdSession, PAYLOAD_MAX, TlsMode};
 use std::sync::Arc;
 
 /// The size of the device.
@@ -37,7 +37,7 @@ fn answered(mode: u8, client: &[u8], piece: usize, lends: bool) -> Vec<u8> {
     let export = Export::new("vol", SIZE, 4096, mode & 8 != 0);
     let mut array = MemoryArray::new(SIZE);
     array.lose(8192..9000);
-    let mut session = Session::new(Arc::new(export), tls);
+    let mut session = NbdSession::new(Arc::new(export), tls);
     let mut answered = Vec::new();
     reply(&mut array, &mut session, &mut answered);
     for piece in client.chunks(piece) {
@@ -75,7 +75,7 @@ fn used(len: usize, lends: bool) -> Buffer {
 }
 
 /// Passes on replies, and takes what is to be sent.
-fn reply(array: &mut MemoryArray, session: &mut Session, answered: &mut Vec<u8>) {
+fn reply(array: &mut MemoryArray, session: &mut NbdSession, answered: &mut Vec<u8>) {
     while let Some((id, reply)) = array.poll_reply() {
         session.reply(id.0 as usize, reply);
     }

@@ -6,7 +6,7 @@
 #![no_main]
 
 use scrubjay_trace::formats::FORMATS;
-use scrubjay_trace::{Input, Source};
+use scrubjay_trace::{Input, TraceSource};
 use std::io::{Cursor, Read};
 
 const SEPARATOR: &[u8] = b"<next>";
@@ -18,8 +18,8 @@ libfuzzer_sys::fuzz_target!(init: scrubjay_fuzz::allow_caught_panics(), |data: &
     let inputs = split(data).into_iter().enumerate().map(|(index, bytes)| {
         let file = Cursor::new(bytes.to_vec());
         let source = match how >> index & 1 {
-            0 => Source::File(Box::new(file)),
-            _ => Source::Pipe(Box::new(Drops(file))),
+            0 => TraceSource::File(Box::new(file)),
+            _ => TraceSource::Pipe(Box::new(Drops(file))),
         };
         Input { name: format!("input {index}"), source }
     });

@@ -3,7 +3,7 @@
 #![no_main]
 
 use scrubjay_core::format::bits::Bits;
-use scrubjay_core::format::geometry::{Geometry, Parameters, WRITTEN_PAGE_BYTES};
+use scrubjay_core::format::geometry::{ArrayParameters, Geometry, WRITTEN_PAGE_BYTES};
 use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::format::{intent, written};
 use scrubjay_core::integrity::scheme::Scheme;
@@ -22,7 +22,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 /// Of 40,000 stripes: several pages of either kind, the last one not full.
 fn geometry() -> Geometry {
     let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).expect("any shape");
-    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4 << 20, block_bytes: 512 };
+    let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4 << 20, block_bytes: 512 };
     Geometry::fit(&parameters, 1 << 40, Some(40_000 * (8 << 20))).expect("room for them")
 }
 
@@ -37,31 +37,35 @@ fn page(magic: [u8; 8], data: &[u8], page_bytes: usize) -> Vec<u8> {
 }
 
 fn check_intents(geometry: &Geometry, data: &[u8]) {
-    assert!(intent::Page::decode(data, ARRAY, intent::Told::Dirty, 0).is_err() || data.starts_with(&intent::MAGIC));
+    assert!(
+        intent::IntentPage::decode(data, ARRAY, intent::IntentBit::Dirty, 0).is_err()
+            || data.starts_with(&intent::MAGIC)
+    );
     let block = page(intent::MAGIC, data, geometry.block_bytes as usize);
     let mut union = intent::Union::new(geometry);
     for index in 0..geometry.intent_pages {
-        let Ok(page) = intent::Page::decode(&block, ARRAY, intent::Told::Dirty, index) else { continue };
+        let Ok(page) = intent::IntentPage::decode(&block, ARRAY, intent::IntentBit::Dirty, index) else { continue };
         union.add(&page);
         // Those of the page are as it says, all others dirty.
         let dirty = union.clone().dirty();
-        let again = intent::encode(geometry, ARRAY, intent::Told::Dirty, index, &dirty);
-        let written = intent::Page::decode(&again, ARRAY, intent::Told::Dirty, index).expect("it was just written");
+        let again = intent::encode(geometry, ARRAY, intent::IntentBit::Dirty, index, &dirty);
+        let written =
+            intent::IntentPage::decode(&again, ARRAY, intent::IntentBit::Dirty, index).expect("it was just written");
         let mut other = intent::Union::new(geometry);
         other.add(&written);
         assert_eq!(other.dirty(), dirty);
     }
-    let page = intent::Page::decode(&block, ARRAY, intent::Told::Dirty, u64::MAX);
+    let page = intent::IntentPage::decode(&block, ARRAY, intent::IntentBit::Dirty, u64::MAX);
     page.iter().for_each(|page| union.add(page));
     assert_eq!(union.dirty().len(), geometry.regions());
 }
 
 fn check_written(geometry: &Geometry, data: &[u8]) {
-    assert!(written::Page::decode(data, ARRAY, 0).is_err() || data.starts_with(&written::MAGIC));
+    assert!(written::WrittenPage::decode(data, ARRAY, 0).is_err() || data.starts_with(&written::MAGIC));
     let block = page(written::MAGIC, data, WRITTEN_PAGE_BYTES as usize);
     for index in 0..geometry.written_pages {
-        let mut map = written::Map::new(geometry);
-        let Ok(page) = written::Page::decode(&block, ARRAY, index) else { continue };
+        let mut map = written::WrittenMap::new(geometry);
+        let Ok(page) = written::WrittenPage::decode(&block, ARRAY, index) else { continue };
         map.add(geometry, &page);
         if page.generation == 0 {
             assert_eq!(map.stripes, Bits::ones(geometry.stripes), "no version is older than the first");
@@ -69,8 +73,8 @@ fn check_written(geometry: &Geometry, data: &[u8]) {
         }
         assert_eq!(map.generations[index as usize], page.generation);
         let again = written::encode(geometry, ARRAY, index, page.generation, page.since, &map.stripes);
-        let mut other = written::Map::new(geometry);
-        other.add(geometry, &written::Page::decode(&again, ARRAY, index).expect("it was just written"));
+        let mut other = written::WrittenMap::new(geometry);
+        other.add(geometry, &written::WrittenPage::decode(&again, ARRAY, index).expect("it was just written"));
         assert_eq!(other, map);
     }
 }

@@ -2,10 +2,10 @@
 
 pub use scrubjay_code::crc32c;
 use scrubjay_code::crc32c_extend;
-use scrubjay_trace::formats::{self, Format, Open};
+use scrubjay_trace::formats::{self, Format, FormatOpener};
 use scrubjay_trace::{
-    Compression, Devices, Input, InputError, Intake, Malformed, Options, Reader, Record, Source, Trace, TraceError,
-    open,
+    Compression, Devices, Input, InputError, Intake, Malformed, OpenOptions, Reader, Record, Trace, TraceError,
+    TraceSource, open,
 };
 use std::io::Cursor;
 use std::sync::Arc;
@@ -51,14 +51,14 @@ pub fn check_format(name: &str, data: &[u8]) {
     let data: Arc<[u8]> = data.into();
     (format.looks_like)(&data[..data.len().min(HEAD_BYTES)]);
     let alone = match format.open {
-        Open::Stream(open) => drive(&mut *open(Box::new(Cursor::new(data.clone())))),
-        Open::Parts(open) => drive(&mut *open(vec![Box::new(Cursor::new(data.clone()))])),
-        Open::Seekable(open) => match open(Box::new(Cursor::new(data.clone()))) {
+        FormatOpener::Stream(open) => drive(&mut *open(Box::new(Cursor::new(data.clone())))),
+        FormatOpener::Parts(open) => drive(&mut *open(vec![Box::new(Cursor::new(data.clone()))])),
+        FormatOpener::Seekable(open) => match open(Box::new(Cursor::new(data.clone()))) {
             Ok(mut reader) => drive(&mut *reader),
             Err(error) => Err(error),
         },
     };
-    let input = Input { name: "input".to_owned(), source: Source::File(Box::new(Cursor::new(data.clone()))) };
+    let input = Input { name: "input".to_owned(), source: TraceSource::File(Box::new(Cursor::new(data.clone()))) };
     let whole = check_open(vec![input], Some(format));
     if !data.is_empty() && Compression::of(&data).is_none() {
         same(alone, whole);
@@ -71,7 +71,7 @@ pub fn check_format(name: &str, data: &[u8]) {
 /// As [`open`] and [`Trace::next_batch`].
 pub fn check_open(inputs: Vec<Input>, format: Option<&'static Format>) -> Result<Option<Tally>, InputError> {
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
-    let mut trace = open(inputs, Options { format, ..Options::default() }).inspect_err(told)?;
+    let mut trace = open(inputs, OpenOptions { format, ..OpenOptions::default() }).inspect_err(told)?;
     assert_eq!(trace.input_names(), names);
     if let Some(format) = format {
         assert_eq!(trace.format().name, format.name);

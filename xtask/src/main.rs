@@ -13,7 +13,7 @@ use anyhow::{Result, bail};
 use std::process::ExitCode;
 
 /// One chore.
-struct Verb {
+struct Chore {
     name: &'static str,
     arguments: &'static str,
     help: &'static str,
@@ -21,56 +21,56 @@ struct Verb {
     run: fn(&[String]) -> Result<bool>,
 }
 
-const VERBS: &[Verb] = &[
-    Verb {
+const VERBS: &[Chore] = &[
+    Chore {
         name: "tidy",
         arguments: "[--map]",
         help: "checks the rules of the house that no compiler checks; --map: its floors and their arrows",
         run: tidy::run,
     },
-    Verb {
+    Chore {
         name: "test",
         arguments: "[smoke] [WORD]",
         help: "everything that must hold, or the steps with WORD in their name; smoke: of it, the daily loop",
         run: test::run,
     },
-    Verb {
+    Chore {
         name: "licences",
         arguments: "",
         help: "what we are made of may be used, comes from crates.io, and is in NOTICES",
         run: licences::run,
     },
-    Verb {
+    Chore {
         name: "msrv",
         arguments: "",
         help: "checks what ships with the oldest Rust that is promised",
         run: msrv::run,
     },
-    Verb {
+    Chore {
         name: "notices",
         arguments: "",
         help: "writes NOTICES: the licences of what is shipped",
         run: licences::write,
     },
-    Verb {
+    Chore {
         name: "bench",
         arguments: "[FILE]",
         help: "scrub speed beside fio's, on FILE, a block device, or 4 GiB made for it",
         run: bench::scrub::run,
     },
-    Verb {
+    Chore {
         name: "bench-budget",
         arguments: "[--seconds N] [--disk WORD] [--load WORD] [--goal MS] [--detector NAME] [--busy]",
         help: "what a scrub costs a program that reads the same disk, and what it reads meanwhile; as root",
         run: bench::budget::run,
     },
-    Verb {
+    Chore {
         name: "bench-traces",
         arguments: "[--hours H] [--millions N] [--keep DIR]",
         help: "reading, simulating and tuning traces; reading beside polars",
         run: bench::traces::run,
     },
-    Verb {
+    Chore {
         name: "seeds",
         arguments: "[--profile NAME] N | --seed S [--trace] | --planted",
         help: "the volume in N simulated storms, or in one of them",

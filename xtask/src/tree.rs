@@ -6,11 +6,11 @@ use std::process::Command;
 /// Text files, by path.
 pub struct Tree {
     /// In the order of their paths.
-    pub files: Vec<File>,
+    pub files: Vec<SourceFile>,
 }
 
 /// One text file.
-pub struct File {
+pub struct SourceFile {
     /// From the root of the repository, with `/`.
     pub path: String,
     /// All of it.
@@ -35,7 +35,7 @@ impl Tree {
         for path in paths.split_terminator('\0') {
             let Ok(bytes) = std::fs::read(path) else { continue };
             if let Some(text) = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')) {
-                files.push(File { path: path.to_owned(), text });
+                files.push(SourceFile { path: path.to_owned(), text });
             }
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -46,19 +46,19 @@ impl Tree {
     /// A tree out of (path, text) pairs.
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Tree {
-        let mut files: Vec<File> =
-            files.iter().map(|&(path, text)| File { path: path.to_owned(), text: text.to_owned() }).collect();
+        let mut files: Vec<SourceFile> =
+            files.iter().map(|&(path, text)| SourceFile { path: path.to_owned(), text: text.to_owned() }).collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Tree { files }
     }
 
     /// The Rust sources.
-    pub fn rust(&self) -> impl Iterator<Item = &File> {
+    pub fn rust(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.path.ends_with(".rs"))
     }
 }
 
-impl File {
+impl SourceFile {
     /// Its lines with their numbers, from 1.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text.lines().enumerate().map(|(index, line)| (index + 1, line))

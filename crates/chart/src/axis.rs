@@ -1,11 +1,11 @@
 //! Axes: which range is shown, where a value lies on it, and where its ticks are.
 
-use crate::figure::Scale;
+use crate::figure::AxisScale;
 
 /// A range of values along one axis, kept as positions: the value itself, or its power of ten.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Span {
-    scale: Scale,
+pub struct AxisSpan {
+    scale: AxisScale,
     from: f64,
     to: f64,
 }
@@ -31,49 +31,49 @@ pub struct Number {
 /// Rounding of sums of steps must not lose the tick at the end of an axis.
 const HAIR: f64 = 1e-9;
 
-impl Span {
+impl AxisSpan {
     /// The range of the values that can be shown; something harmless if there is none.
-    pub fn of(scale: Scale, values: impl IntoIterator<Item = f64>) -> Span {
+    pub fn of(scale: AxisScale, values: impl IntoIterator<Item = f64>) -> AxisSpan {
         let positions = values.into_iter().filter_map(|value| position(scale, value));
         let (from, to) =
             positions.fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), at| (from.min(at), to.max(at)));
         let (from, to) = match (from > to, scale) {
-            (true, Scale::Linear) => (0.0, 1.0),
-            (true, Scale::Log) => (-1.0, 0.0),
+            (true, AxisScale::Linear) => (0.0, 1.0),
+            (true, AxisScale::Log) => (-1.0, 0.0),
             (false, _) => (from, to),
         };
-        let span = Span { scale, from, to };
+        let span = AxisSpan { scale, from, to };
         if to - from <= from.abs().max(to.abs()) * HAIR { span.widened() } else { span }
     }
 
     /// A range with some width around a single position.
-    fn widened(self) -> Span {
+    fn widened(self) -> AxisSpan {
         let half = match self.scale {
-            Scale::Linear if self.from != 0.0 => self.from.abs() / 2.0,
-            Scale::Linear => 1.0,
-            Scale::Log => 2f64.log10(),
+            AxisScale::Linear if self.from != 0.0 => self.from.abs() / 2.0,
+            AxisScale::Linear => 1.0,
+            AxisScale::Log => 2f64.log10(),
         };
-        Span { from: self.from - half, to: self.to + half, ..self }
+        AxisSpan { from: self.from - half, to: self.to + half, ..self }
     }
 
     /// The range with zero in it, on an even axis.
-    pub fn zeroed(self) -> Span {
+    pub fn zeroed(self) -> AxisSpan {
         match self.scale {
-            Scale::Linear => Span { from: self.from.min(0.0), to: self.to.max(0.0), ..self },
-            Scale::Log => self,
+            AxisScale::Linear => AxisSpan { from: self.from.min(0.0), to: self.to.max(0.0), ..self },
+            AxisScale::Log => self,
         }
     }
 
     /// The range with zero in it if that costs less than half as much room again: an axis that starts just above zero
     /// tells lies about proportions.
-    pub fn zeroed_if_near(self) -> Span {
+    pub fn zeroed_if_near(self) -> AxisSpan {
         let near = self.from > 0.0 && self.from <= self.to / 2.0 || self.to < 0.0 && self.to >= self.from / 2.0;
         if near { self.zeroed() } else { self }
     }
 
     /// The range, longer at both ends by this much (in positions).
-    pub fn padded(self, by: f64) -> Span {
-        Span { from: self.from - by, to: self.to + by, ..self }
+    pub fn padded(self, by: f64) -> AxisSpan {
+        AxisSpan { from: self.from - by, to: self.to + by, ..self }
     }
 
     /// Its length in positions.
@@ -82,15 +82,15 @@ impl Span {
     }
 
     /// The range out to the next tick at both ends, for an axis with room for `ticks` numbers.
-    pub fn snapped(self, ticks: usize) -> Span {
+    pub fn snapped(self, ticks: usize) -> AxisSpan {
         match self.scale {
-            Scale::Linear => {
+            AxisScale::Linear => {
                 let step = step(self.length(), ticks);
                 let from = (self.from / step + HAIR).floor() * step;
-                Span { from, to: (self.to / step - HAIR).ceil() * step, ..self }
+                AxisSpan { from, to: (self.to / step - HAIR).ceil() * step, ..self }
             }
-            Scale::Log => {
-                Span { from: -half_decade_above(-self.from, true), to: half_decade_above(self.to, false), ..self }
+            AxisScale::Log => {
+                AxisSpan { from: -half_decade_above(-self.from, true), to: half_decade_above(self.to, false), ..self }
             }
         }
     }
@@ -103,8 +103,8 @@ impl Span {
     /// The ticks, in order, of an axis with room for `count_max` numbers.
     pub fn ticks(self, count_max: usize) -> Vec<Tick> {
         match self.scale {
-            Scale::Linear => self.ticks_every(step(self.length(), count_max)),
-            Scale::Log => self.ticks_log(count_max),
+            AxisScale::Linear => self.ticks_every(step(self.length(), count_max)),
+            AxisScale::Log => self.ticks_log(count_max),
         }
     }
 
@@ -121,7 +121,7 @@ impl Span {
         let decades = self.length();
         if decades < 0.7 {
             let (from, to) = (10f64.powf(self.from), 10f64.powf(self.to));
-            return Span { scale: Scale::Linear, from, to }.ticks(count_max);
+            return AxisSpan { scale: AxisScale::Linear, from, to }.ticks(count_max);
         }
         let every = (decades / count_max as f64).ceil().max(1.0) as i32;
         // Numbers of axes from a ten-thousandth to ten thousand are read faster in full.
@@ -146,11 +146,11 @@ impl Span {
 }
 
 /// Where a value lies: itself, or its power of ten; `None` if the scale cannot show it.
-pub fn position(scale: Scale, value: f64) -> Option<f64> {
+pub fn position(scale: AxisScale, value: f64) -> Option<f64> {
     match scale {
         // Lengths of axes must be finite too.
-        Scale::Linear => (value.abs() < f64::MAX / 4.0).then_some(value),
-        Scale::Log => (value.is_finite() && value > 0.0).then(|| value.log10()),
+        AxisScale::Linear => (value.abs() < f64::MAX / 4.0).then_some(value),
+        AxisScale::Log => (value.is_finite() && value > 0.0).then(|| value.log10()),
     }
 }
 
@@ -232,39 +232,42 @@ mod tests {
 
     #[test]
     fn even_axes_step_by_1_2_or_5() {
-        let span = Span::of(Scale::Linear, [0.0, 0.93]).snapped(5);
+        let span = AxisSpan::of(AxisScale::Linear, [0.0, 0.93]).snapped(5);
         assert_eq!(labels(&span.ticks(5)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
-        let span = Span::of(Scale::Linear, [-12_000.0, 31_000.0]).snapped(5);
+        let span = AxisSpan::of(AxisScale::Linear, [-12_000.0, 31_000.0]).snapped(5);
         assert_eq!(labels(&span.ticks(5)), ["−20\u{2009}000", "0", "20\u{2009}000", "40\u{2009}000"]);
-        let span = Span::of(Scale::Linear, [0.0, 4e9]).snapped(4);
+        let span = AxisSpan::of(AxisScale::Linear, [0.0, 4e9]).snapped(4);
         assert_eq!(labels(&span.ticks(4)), ["0", "1×10^9", "2×10^9", "3×10^9", "4×10^9"]);
     }
 
     #[test]
     fn logarithmic_axes_number_decades() {
-        let span = Span::of(Scale::Log, [1e-3, 1.0]).snapped(6);
+        let span = AxisSpan::of(AxisScale::Log, [1e-3, 1.0]).snapped(6);
         assert_eq!(labels(&span.ticks(6)), ["0.001", "0.01", "0.1", "1"]);
-        let span = Span::of(Scale::Log, [3e-7, 40.0]).snapped(5);
+        let span = AxisSpan::of(AxisScale::Log, [3e-7, 40.0]).snapped(5);
         assert_eq!(labels(&span.ticks(5)), ["10^-6", "10^-4", "10^-2", "10^0"]);
-        let span = Span::of(Scale::Log, [1.1, 47.0]).snapped(8);
+        let span = AxisSpan::of(AxisScale::Log, [1.1, 47.0]).snapped(8);
         assert_eq!(labels(&span.ticks(8)), ["1", "2", "5", "10", "20", "50"]);
-        let span = Span::of(Scale::Log, [20.5, 29.0]);
+        let span = AxisSpan::of(AxisScale::Log, [20.5, 29.0]);
         assert_eq!(labels(&span.ticks(5)), ["22", "24", "26", "28"]);
     }
 
     #[test]
     fn what_an_axis_cannot_show_does_not_stretch_it() {
         let values = [0.0, -5.0, f64::NAN, f64::INFINITY, 1.0, 100.0];
-        assert_eq!(Span::of(Scale::Log, values), Span { scale: Scale::Log, from: 0.0, to: 2.0 });
-        assert_eq!(Span::of(Scale::Log, values).share(0.0), None);
-        assert_eq!(Span::of(Scale::Log, values).share(10.0), Some(0.5));
-        assert_eq!(Span::of(Scale::Linear, [f64::NAN]), Span { scale: Scale::Linear, from: 0.0, to: 1.0 });
+        assert_eq!(AxisSpan::of(AxisScale::Log, values), AxisSpan { scale: AxisScale::Log, from: 0.0, to: 2.0 });
+        assert_eq!(AxisSpan::of(AxisScale::Log, values).share(0.0), None);
+        assert_eq!(AxisSpan::of(AxisScale::Log, values).share(10.0), Some(0.5));
+        assert_eq!(
+            AxisSpan::of(AxisScale::Linear, [f64::NAN]),
+            AxisSpan { scale: AxisScale::Linear, from: 0.0, to: 1.0 }
+        );
     }
 
     #[test]
     fn a_single_value_gets_an_axis_around_it() {
-        assert_eq!(Span::of(Scale::Linear, [8.0]).share(8.0), Some(0.5));
-        assert_eq!(Span::of(Scale::Linear, [0.0]).share(0.0), Some(0.5));
-        assert_eq!(Span::of(Scale::Log, [8.0]).share(8.0), Some(0.5));
+        assert_eq!(AxisSpan::of(AxisScale::Linear, [8.0]).share(8.0), Some(0.5));
+        assert_eq!(AxisSpan::of(AxisScale::Linear, [0.0]).share(0.0), Some(0.5));
+        assert_eq!(AxisSpan::of(AxisScale::Log, [8.0]).share(8.0), Some(0.5));
     }
 }

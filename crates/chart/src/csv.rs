@@ -64,12 +64,12 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Axis, Point, Series, Style};
+    use crate::figure::{Axis, CurvePoint, Series, Style};
 
     #[test]
     fn points_are_written_in_full() {
         let mut series = Series::new("a, \"b\"", Style::Line, [(0.1 + 0.2, 1e-300), (1e20, f64::NAN)]);
-        series.points.push(Point { x: -4.0, y: 0.0, label: "64 ms\nand more".to_owned() });
+        series.points.push(CurvePoint { x: -4.0, y: 0.0, label: "64 ms\nand more".to_owned() });
         let (x, y) = (Axis::log("x"), Axis::log("y"));
         let (name, title, caption) = (String::new(), String::new(), String::new());
         let csv = figure(&Figure { name, title, caption, x, y, series: vec![series] });

@@ -1,8 +1,8 @@
 //! One series on the sheet: its line, marks, bars, labels, and its sign in the legend.
 
-use crate::axis::Span;
-use crate::figure::{Point, Series, Style};
-use crate::label::{Area, Ground};
+use crate::axis::AxisSpan;
+use crate::figure::{CurvePoint, Series, Style};
+use crate::label::{Area, LabelledSheet};
 use crate::style::COLOURS;
 use crate::text::{coordinate as px, escape, width};
 use crate::thin::{self, Place};
@@ -14,14 +14,14 @@ pub struct Frame {
     /// The rectangle between the axes.
     pub area: Area,
     /// What the horizontal axis shows.
-    pub x: Span,
+    pub x: AxisSpan,
     /// What the vertical axis shows.
-    pub y: Span,
+    pub y: AxisSpan,
 }
 
 /// Which of the bars at one place these are.
 #[derive(Clone, Copy, Debug)]
-pub struct Slot {
+pub struct BarSlot {
     /// The width of one bar, in pixels.
     pub width: f64,
     /// From the place to the middle of the bar, in pixels.
@@ -30,7 +30,7 @@ pub struct Slot {
 
 /// A label that looks for room.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub struct WantedLabel<'a> {
     series: usize,
     rank: usize,
     at: Place,
@@ -54,7 +54,7 @@ const LABEL: (f64, f64) = (11.0, 13.0);
 
 impl Frame {
     /// Where a point lies; `None` if an axis cannot show it.
-    pub fn place(&self, point: &Point) -> Option<Place> {
+    pub fn place(&self, point: &CurvePoint) -> Option<Place> {
         let (across, up) = (self.x.share(point.x)?, self.y.share(point.y)?);
         Some((self.area.x + across * self.area.width, self.area.y + (1.0 - up) * self.area.height))
     }
@@ -70,11 +70,11 @@ impl Frame {
 pub fn draw<'a>(
     svg: &mut String,
     frame: &Frame,
-    ground: &mut Ground,
+    ground: &mut LabelledSheet,
     number: usize,
     series: &'a Series,
-    slot: Slot,
-) -> Vec<Wanted<'a>> {
+    slot: BarSlot,
+) -> Vec<WantedLabel<'a>> {
     let _ = writeln!(svg, "<g class=\"c{}\">", number % COLOURS);
     match series.style {
         Style::Bars => bars(svg, frame, ground, series, slot),
@@ -92,7 +92,7 @@ pub fn draw<'a>(
 
 /// Writes the labels, ends of curves first, each where there is room; one without room stays in the note for the
 /// pointer and in the CSV.
-pub fn labels(svg: &mut String, ground: &mut Ground, mut wanted: Vec<Wanted<'_>>) {
+pub fn labels(svg: &mut String, ground: &mut LabelledSheet, mut wanted: Vec<WantedLabel<'_>>) {
     wanted.sort_by_key(|label| (label.rank, label.series));
     wanted.truncate(LABELS_MAX);
     for label in wanted {
@@ -152,7 +152,7 @@ pub fn sign(svg: &mut String, number: usize, series: &Series, x: f64, y: f64) {
 }
 
 /// The stroke of a line. A point that cannot be shown breaks it: nothing is claimed about what lies there.
-fn line(svg: &mut String, frame: &Frame, ground: &mut Ground, series: &Series) {
+fn line(svg: &mut String, frame: &Frame, ground: &mut LabelledSheet, series: &Series) {
     let mut path = String::new();
     let places: Vec<Option<Place>> = series.points.iter().map(|point| frame.place(point)).collect();
     for run in places.split(Option::is_none) {
@@ -180,13 +180,14 @@ fn dash(style: Style) -> &'static str {
 fn points(
     svg: &mut String,
     frame: &Frame,
-    ground: &mut Ground,
+    ground: &mut LabelledSheet,
     number: usize,
     series: &Series,
-    asked: impl Fn(&Point) -> bool,
+    asked: impl Fn(&CurvePoint) -> bool,
 ) {
     let placed = |point| frame.place(point).map(|place| (point, place));
-    let asked: Vec<(&Point, Place)> = series.points.iter().filter(|point| asked(point)).filter_map(placed).collect();
+    let asked: Vec<(&CurvePoint, Place)> =
+        series.points.iter().filter(|point| asked(point)).filter_map(placed).collect();
     let places: Vec<Place> = asked.iter().map(|(_, place)| *place).collect();
     let kept = thin::points(&places, DOT_CELL, |index| !asked[index].0.label.is_empty());
     let shapes = kept.len() <= SHAPES_MAX;
@@ -226,9 +227,9 @@ fn mark(svg: &mut String, number: usize, at: Place, note: &str) {
 }
 
 /// The bars of a series beside those of the others.
-fn bars(svg: &mut String, frame: &Frame, ground: &mut Ground, series: &Series, slot: Slot) {
+fn bars(svg: &mut String, frame: &Frame, ground: &mut LabelledSheet, series: &Series, slot: BarSlot) {
     let placed = |point| frame.place(point).map(|place: Place| (point, (place.0 + slot.shift, place.1)));
-    let placed: Vec<(&Point, Place)> = series.points.iter().filter_map(placed).collect();
+    let placed: Vec<(&CurvePoint, Place)> = series.points.iter().filter_map(placed).collect();
     let ends: Vec<Place> = placed.iter().map(|(_, place)| *place).collect();
     let base = frame.base();
     for index in thin::bars(&ends, base) {
@@ -256,7 +257,7 @@ fn end(svg: &mut String, element: &str, note: &str) {
     }
 }
 
-fn note(series: &Series, point: &Point) -> String {
+fn note(series: &Series, point: &CurvePoint) -> String {
     let label = if point.label.is_empty() { String::new() } else { format!(", {}", point.label) };
     format!("{}{label}: {}, {}", series.name, short(point.x), short(point.y))
 }
@@ -274,11 +275,11 @@ fn short(value: f64) -> String {
 }
 
 /// The labels of a series: the last point, the first, then those between.
-fn wanted<'a>(frame: &Frame, number: usize, series: &'a Series, shift: f64) -> Vec<Wanted<'a>> {
-    let mut wanted: Vec<Wanted<'a>> = Vec::new();
+fn wanted<'a>(frame: &Frame, number: usize, series: &'a Series, shift: f64) -> Vec<WantedLabel<'a>> {
+    let mut wanted: Vec<WantedLabel<'a>> = Vec::new();
     for point in series.points.iter().filter(|point| !point.label.is_empty()) {
         if let Some((x, y)) = frame.place(point) {
-            wanted.push(Wanted { series: number, rank: 0, at: (x + shift, y), text: &point.label });
+            wanted.push(WantedLabel { series: number, rank: 0, at: (x + shift, y), text: &point.label });
         }
     }
     let last = wanted.len().saturating_sub(1);

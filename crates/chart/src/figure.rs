@@ -45,14 +45,14 @@ pub struct Axis {
     /// Quantity and unit.
     pub label: String,
     /// Its scale.
-    pub scale: Scale,
+    pub scale: AxisScale,
     /// It begins at zero, wherever the values do: for ratios. Only an even one can.
     pub is_from_zero: bool,
 }
 
 /// How an axis is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub enum AxisScale {
     /// Evenly.
     Linear,
     /// By powers of ten; values of zero and below cannot be shown on it.
@@ -67,7 +67,7 @@ pub struct Series {
     /// How it is drawn.
     pub style: Style,
     /// Its points, in the order in which they are joined.
-    pub points: Vec<Point>,
+    pub points: Vec<CurvePoint>,
 }
 
 /// How a curve is drawn.
@@ -85,7 +85,7 @@ pub enum Style {
 
 /// One point of a curve.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Point {
+pub struct CurvePoint {
     /// Along the horizontal axis.
     pub x: f64,
     /// Along the vertical axis.
@@ -167,7 +167,7 @@ impl Exhibit {
 impl Axis {
     /// An even axis.
     pub fn linear(label: impl Into<String>) -> Axis {
-        Axis { label: label.into(), scale: Scale::Linear, is_from_zero: false }
+        Axis { label: label.into(), scale: AxisScale::Linear, is_from_zero: false }
     }
 
     /// An even axis that begins at zero.
@@ -177,14 +177,14 @@ impl Axis {
 
     /// An axis of powers of ten.
     pub fn log(label: impl Into<String>) -> Axis {
-        Axis { label: label.into(), scale: Scale::Log, is_from_zero: false }
+        Axis { label: label.into(), scale: AxisScale::Log, is_from_zero: false }
     }
 }
 
 impl Series {
     /// A curve through unlabelled points.
     pub fn new(name: impl Into<String>, style: Style, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
-        let points = points.into_iter().map(|(x, y)| Point { x, y, label: String::new() }).collect();
+        let points = points.into_iter().map(|(x, y)| CurvePoint { x, y, label: String::new() }).collect();
         Series { name: name.into(), style, points }
     }
 }

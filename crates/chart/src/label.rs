@@ -15,7 +15,7 @@ pub struct Area {
 
 /// What already lies on the sheet, and what may still be written.
 #[derive(Debug)]
-pub struct Ground {
+pub struct LabelledSheet {
     room: Area,
     columns: usize,
     cells: Vec<u8>,
@@ -42,12 +42,12 @@ const COST_MAX: f64 = 9.0;
 const SIDES: [(f64, f64); 8] =
     [(1.0, 0.0), (-1.0, 0.0), (0.0, -1.0), (0.0, 1.0), (0.8, -0.8), (-0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)];
 
-impl Ground {
+impl LabelledSheet {
     /// An empty ground; labels stay inside `room`.
-    pub fn new(room: Area) -> Ground {
+    pub fn new(room: Area) -> LabelledSheet {
         let columns = (room.width / CELL).ceil() as usize + 1;
         let rows = (room.height / CELL).ceil() as usize + 1;
-        Ground { room, columns, cells: vec![0; columns * rows], taken: Vec::new() }
+        LabelledSheet { room, columns, cells: vec![0; columns * rows], taken: Vec::new() }
     }
 
     /// Puts down a straight line.
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn labels_never_cover_each_other_nor_leave_the_room() {
-        let mut ground = Ground::new(ROOM);
+        let mut ground = LabelledSheet::new(ROOM);
         let placed: Vec<Area> = (0..60).filter_map(|n| ground.place((f64::from(n) * 3.4, 50.0), 30.0, 12.0)).collect();
         assert!(placed.len() >= 10, "{}", placed.len());
         for (n, label) in placed.iter().enumerate() {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_label_avoids_a_line() {
-        let mut ground = Ground::new(ROOM);
+        let mut ground = LabelledSheet::new(ROOM);
         ground.line((0.0, 50.0), (200.0, 50.0));
         let label = ground.place((100.0, 50.0), 30.0, 12.0).unwrap();
         assert!(label.y + label.height <= 50.0, "above the line: {label:?}");
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_label_without_room_is_left_out() {
-        let mut ground = Ground::new(ROOM);
+        let mut ground = LabelledSheet::new(ROOM);
         ground.fill(ROOM);
         assert_eq!(ground.place((100.0, 50.0), 30.0, 12.0), None);
     }

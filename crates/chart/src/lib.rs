@@ -39,7 +39,7 @@ mod thin;
 #[cfg(test)]
 mod tests;
 
-pub use figure::{Axis, Exhibit, Figure, Maps, Page, Panel, Point, Scale, Series, Style, Table};
+pub use figure::{Axis, AxisScale, CurvePoint, Exhibit, Figure, Maps, Page, Panel, Series, Style, Table};
 pub use html::is_ours;
 
 use sheet::Sheet;
@@ -51,7 +51,7 @@ pub const INDEX: &str = "index.html";
 
 /// A file of a page, not yet written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct PageFile {
     /// Its name within the page's folder.
     pub name: String,
     /// All of its text.
@@ -75,9 +75,9 @@ pub enum NameError {
 /// # Errors
 ///
 /// Two exhibits share a name, or a name has other characters than lower case ASCII letters, digits and `-`.
-pub fn files(page: &Page, facts: &[(&str, String)]) -> Result<Vec<File>, NameError> {
+pub fn files(page: &Page, facts: &[(&str, String)]) -> Result<Vec<PageFile>, NameError> {
     let mut names = HashSet::new();
-    let mut files = vec![File { name: INDEX.to_owned(), text: html::page(page, facts) }];
+    let mut files = vec![PageFile { name: INDEX.to_owned(), text: html::page(page, facts) }];
     for exhibit in &page.exhibits {
         let name = exhibit.name();
         let plain = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
@@ -92,8 +92,8 @@ pub fn files(page: &Page, facts: &[(&str, String)]) -> Result<Vec<File>, NameErr
             Exhibit::Maps(maps) => (Some(map::draw(maps, Sheet::Alone)), csv::maps(maps)),
             Exhibit::Table(table) => (None, csv::table(table)),
         };
-        files.extend(svg.map(|text| File { name: format!("{name}.svg"), text }));
-        files.push(File { name: format!("{name}.csv"), text: csv });
+        files.extend(svg.map(|text| PageFile { name: format!("{name}.svg"), text }));
+        files.push(PageFile { name: format!("{name}.csv"), text: csv });
     }
     Ok(files)
 }

@@ -4,10 +4,10 @@
 //! next, writes `1e-2`, `0.020` and `1` on one axis and knows bars by category only; plotters 0.3 fixes colours in each
 //! element too, and the placing of labels, legend and powers of ten would still be ours.
 
-use crate::axis::{Number, Span, Tick, position};
-use crate::curve::{self, Frame, Slot};
-use crate::figure::{Figure, Point, Scale, Series, Style};
-use crate::label::{Area, Ground};
+use crate::axis::{AxisSpan, Number, Tick, position};
+use crate::curve::{self, BarSlot, Frame};
+use crate::figure::{AxisScale, CurvePoint, Figure, Series, Style};
+use crate::label::{Area, LabelledSheet};
 use crate::sheet::{LEADING, MARGIN, Paper, Sheet, TEXT};
 use crate::text::{coordinate as px, cut, escape, width};
 use crate::thin::Place;
@@ -94,13 +94,13 @@ fn legend(paper: &mut Paper, series: &[Series]) {
 /// The rectangle between the axes, below what is on the sheet, and what they show.
 fn frame(figure: &Figure, paper: &Paper) -> Frame {
     let height = if paper.sheet == Sheet::Narrow { 260.0 } else { 340.0 };
-    let values = |of: fn(&Point) -> f64| figure.series.iter().flat_map(|series| &series.points).map(of);
-    let y = Span::of(figure.y.scale, values(|point| point.y));
+    let values = |of: fn(&CurvePoint) -> f64| figure.series.iter().flat_map(|series| &series.points).map(of);
+    let y = AxisSpan::of(figure.y.scale, values(|point| point.y));
     let y = if has_bars(figure) || figure.y.is_from_zero { y.zeroed() } else { y.zeroed_if_near() }
         .snapped(y_ticks(height));
     let width = paper.width;
     let left = paper.left + widest(&y.ticks(y_ticks(height))) + TICK + 3.0;
-    let x = Span::of(figure.x.scale, values(|point| point.x));
+    let x = AxisSpan::of(figure.x.scale, values(|point| point.x));
     let x = match bar_gap(figure) {
         Some(gap) => x.padded(gap / 2.0),
         None => x.zeroed_if_near().snapped(x_ticks(width - left)),
@@ -138,7 +138,7 @@ fn ticks_across(figure: &Figure, frame: &Frame) -> Vec<Tick> {
     let count = x_ticks(frame.area.width);
     let bars = figure.series.iter().filter(|series| series.style == Style::Bars);
     let whole = bars.flat_map(|series| &series.points).all(|point| point.x.fract() == 0.0);
-    if has_bars(figure) && figure.x.scale == Scale::Linear && whole && frame.x.length() <= 32.0 {
+    if has_bars(figure) && figure.x.scale == AxisScale::Linear && whole && frame.x.length() <= 32.0 {
         let fits = |step: &f64| frame.area.width / frame.x.length() * step >= 24.0;
         return frame.x.ticks_every([1.0, 2.0, 3.0, 4.0, 6.0].into_iter().find(fits).unwrap_or(8.0));
     }
@@ -203,7 +203,7 @@ fn raised(exponent: i32) -> String {
 /// All series, then all labels on top of them.
 fn curves(svg: &mut String, figure: &Figure, frame: &Frame, width: f64) {
     let Area { x, y, height, .. } = frame.area;
-    let mut ground = Ground::new(Area { x: x + 2.0, y: y - 8.0, width: width - x - 4.0, height: height + 6.0 });
+    let mut ground = LabelledSheet::new(Area { x: x + 2.0, y: y - 8.0, width: width - x - 4.0, height: height + 6.0 });
     let rows = figure.series.iter().filter(|series| series.style == Style::Bars).count().max(1) as f64;
     let gap = bar_gap(figure).unwrap_or(1.0) / frame.x.length() * frame.area.width;
     // Bars take four fifths of their gap, and never so much that they look like areas.
@@ -213,7 +213,7 @@ fn curves(svg: &mut String, figure: &Figure, frame: &Frame, width: f64) {
     let mut order: Vec<(usize, &Series)> = figure.series.iter().enumerate().collect();
     order.sort_by_key(|(_, series)| series.style != Style::Bars);
     for (number, series) in order {
-        let slot = Slot { width: bar, shift: (bars - (rows - 1.0) / 2.0) * bar };
+        let slot = BarSlot { width: bar, shift: (bars - (rows - 1.0) / 2.0) * bar };
         if series.style == Style::Bars {
             bars += 1.0;
         }

@@ -1,6 +1,6 @@
 //! The files of the page of an invented study.
 
-use crate::{Axis, Exhibit, Figure, File, NameError, Page, Point, Series, Style, Table, files};
+use crate::{Axis, CurvePoint, Exhibit, Figure, NameError, Page, PageFile, Series, Style, Table, files};
 
 /// A trade-off of eight policies, a survival function, an hourly profile and a table of twenty disks.
 fn study() -> Page {
@@ -28,7 +28,7 @@ fn trade_off() -> Exhibit {
         let points = (0..7).map(|k| {
             let rate = 0.0008 * 2.3f64.powi(k) / (1.0 + n as f64 * 0.35);
             let used = good * (rate / 0.12).powf(bend).min(1.0) + 0.03 * n as f64;
-            Point { x: rate, y: used, label: format!("{} ms", 2048 >> k) }
+            CurvePoint { x: rate, y: used, label: format!("{} ms", 2048 >> k) }
         });
         Series { name: (*name).to_owned(), style, points: points.collect() }
     };
@@ -51,7 +51,7 @@ fn survival() -> Exhibit {
         })
     };
     let mut measured = Series::new("src1_1 <measured> & more", Style::Line, tail(0.02, 1.1));
-    measured.points.push(Point { x: 800.0, y: 0.0, label: String::new() });
+    measured.points.push(CurvePoint { x: 800.0, y: 0.0, label: String::new() });
     let fitted = Series::new("Pareto, fitted", Style::Dashed, tail(0.03, 1.2));
     let axes = (Axis::log("idle interval x (s)"), Axis::log("P(interval > x)"));
     figure(
@@ -126,7 +126,7 @@ fn facts() -> Vec<(&'static str, String)> {
 }
 
 /// The text of one of the files.
-fn text<'a>(files: &'a [File], name: &str) -> &'a str {
+fn text<'a>(files: &'a [PageFile], name: &str) -> &'a str {
     &files.iter().find(|file| file.name == name).unwrap().text
 }
 

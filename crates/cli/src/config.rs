@@ -10,7 +10,7 @@ use std::path::Path;
 /// All that a file may hold.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct File {
+struct ConfigFile {
     scrub: Settings,
 }
 
@@ -26,7 +26,7 @@ pub fn read(path: &Path) -> Result<Settings> {
 
 /// Complaints are `:LINE: KEY: WHAT`, in one line.
 fn parsed(text: &str) -> Result<Settings, String> {
-    let file: File = toml::from_str(text).map_err(|error| {
+    let file: ConfigFile = toml::from_str(text).map_err(|error| {
         let what = error.message().replace('\n', "; ");
         let Some(span) = error.span() else { return format!(": {what}") };
         let before = text.get(..span.start).unwrap_or_default();

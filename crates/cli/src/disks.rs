@@ -5,8 +5,8 @@ use crate::quantity::{show_count, show_time};
 use crate::say::{shown, shown_path};
 use anyhow::{Context, Result};
 use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_device::inventory::{self, Disk};
-use scrubjay_device::store::{self, Store};
+use scrubjay_device::inventory::{self, InventoryDisk};
+use scrubjay_device::store::{self, StateStore};
 use scrubjay_device::{clock, target::TargetError};
 use std::io::{self, Write};
 
@@ -53,7 +53,7 @@ pub fn run() -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-fn row(disk: &Disk) -> [String; 7] {
+fn row(disk: &InventoryDisk) -> [String; 7] {
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
     [
         disk.path.display().to_string(),
@@ -71,9 +71,9 @@ fn row(disk: &Disk) -> [String; 7] {
 }
 
 /// How long ago the oldest sector was read, as far as the saved state says, and how many are known to be unreadable.
-fn oldest_unread(disk: &Disk) -> String {
+fn oldest_unread(disk: &InventoryDisk) -> String {
     let sectors = disk.bytes.sectors();
-    let Ok(saved) = Store::at(&store::default_folder(), &disk.id.key(), None).load(&disk.id.key(), sectors) else {
+    let Ok(saved) = StateStore::at(&store::default_folder(), &disk.id.key(), None).load(&disk.id.key(), sectors) else {
         return "unknown (state not readable)".to_owned();
     };
     let Some(saved) = saved.filter(|_| disk.id.is_certain) else { return "never read".to_owned() };

@@ -1,6 +1,6 @@
 //! `scrubjay generate`: man pages and completions, from the same table as the help.
 
-use crate::args::{self, Generate, Generated};
+use crate::args::{self, GenerateArgs, Generated};
 use crate::exit::Exit;
 use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Writes what is asked for.
-pub fn run(args: &Generate) -> Result<Exit> {
+pub fn run(args: &GenerateArgs) -> Result<Exit> {
     let mut command = args::table();
     match &args.what {
         Generated::Completions { shell } => {

@@ -1,7 +1,7 @@
 //! The JSON of `--json`: schema 1. Fields are added, never renamed or taken away, within a schema.
 
-use crate::outcome::Outcome;
-use scrubjay_core::scrub::State;
+use crate::outcome::TargetOutcome;
+use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::Nanos;
 use scrubjay_serve::volume::commands::Finding;
@@ -9,13 +9,13 @@ use serde::Serialize;
 
 /// The one object that is printed.
 #[derive(Debug, Serialize)]
-pub struct Document {
+pub struct ScrubDocument {
     schema: u32,
-    targets: Vec<Target>,
+    targets: Vec<TargetDocument>,
 }
 
 #[derive(Debug, Serialize)]
-struct Target {
+struct TargetDocument {
     target: String,
     id: String,
     bytes: u64,
@@ -27,10 +27,10 @@ struct Target {
     order: &'static str,
     policy: &'static str,
     seconds: f64,
-    unreadable: Vec<Run>,
-    slowdown: Slowdown,
+    unreadable: Vec<SectorRun>,
+    slowdown: SlowdownDocument,
     /// Of foreground requests; nothing where completions are not seen.
-    latency: Option<Latency>,
+    latency: Option<LatencyDocument>,
     wait_seconds: f64,
     request_bytes: u64,
     idle_seconds: f64,
@@ -57,14 +57,14 @@ struct Target {
 
 /// In 512-byte sectors.
 #[derive(Debug, Serialize)]
-struct Run {
+struct SectorRun {
     start: u64,
     count: u64,
     cause: String,
 }
 
 #[derive(Debug, Serialize)]
-struct Slowdown {
+struct SlowdownDocument {
     goal_mean_seconds: Option<f64>,
     goal_p99_seconds: Option<f64>,
     goal_max_seconds: Option<f64>,
@@ -81,7 +81,7 @@ struct Slowdown {
 
 /// How long foreground requests took.
 #[derive(Debug, Serialize)]
-struct Latency {
+struct LatencyDocument {
     /// Beside the scrub.
     beside: Times,
     /// Less what they lost by waiting for it: by reckoning, not by trial.
@@ -103,29 +103,29 @@ impl Times {
     }
 }
 
-impl Document {
+impl ScrubDocument {
     /// Of these outcomes.
-    pub fn new(outcomes: &[Outcome]) -> Document {
-        Document { schema: 1, targets: outcomes.iter().map(Target::new).collect() }
+    pub fn new(outcomes: &[TargetOutcome]) -> ScrubDocument {
+        ScrubDocument { schema: 1, targets: outcomes.iter().map(TargetDocument::new).collect() }
     }
 }
 
-impl Target {
-    fn new(outcome: &Outcome) -> Target {
-        let Outcome { facts, ended, .. } = outcome;
+impl TargetDocument {
+    fn new(outcome: &TargetOutcome) -> TargetDocument {
+        let TargetOutcome { facts, ended, .. } = outcome;
         let report = &ended.report;
         let p99 = facts.goal.and_then(|goal| goal.p99);
-        let runs = report.unreadable.iter().map(|found| Run {
+        let runs = report.unreadable.iter().map(|found| SectorRun {
             start: found.range.start.0,
             count: found.range.count(),
             cause: found.cause.to_string(),
         });
-        Target {
+        TargetDocument {
             target: facts.path.display().to_string(),
             id: facts.id.clone(),
             bytes: report.bytes.0,
             bytes_verified: report.bytes_verified.0,
-            complete: report.state == State::Complete,
+            complete: report.state == ScrubState::Complete,
             resumed: facts.resumed,
             verifier: facts.verifier,
             detector: facts.detector_kind.to_string(),
@@ -133,7 +133,7 @@ impl Target {
             policy: facts.policy,
             seconds: report.elapsed.as_secs_f64(),
             unreadable: runs.collect(),
-            slowdown: Slowdown {
+            slowdown: SlowdownDocument {
                 goal_mean_seconds: facts.goal.map(|goal| goal.mean.as_secs_f64()),
                 goal_p99_seconds: p99.map(Nanos::as_secs_f64),
                 goal_max_seconds: facts.goal.map(|goal| goal.max.as_secs_f64()),
@@ -145,10 +145,10 @@ impl Target {
                 foreground_requests: report.foreground_requests,
                 collisions: report.slowdown.collisions,
             },
-            latency: report
-                .latency
-                .as_ref()
-                .map(|latency| Latency { beside: Times::of(&latency.beside), alone: Times::of(&latency.alone) }),
+            latency: report.latency.as_ref().map(|latency| LatencyDocument {
+                beside: Times::of(&latency.beside),
+                alone: Times::of(&latency.alone),
+            }),
             wait_seconds: report.setting.wait.as_secs_f64(),
             request_bytes: report.setting.size.0,
             idle_seconds: report.idle.as_secs_f64(),

@@ -1,14 +1,16 @@
 //! Traces from files: opened, filtered by device, and held as the simulator wants them.
 
-use crate::args::{Disk, Service as From, Traces};
+use crate::args::{DiskModelArgs, ServiceArg as From, Traces};
 use crate::exit::Usage;
 use crate::quantity::{show_count, show_time};
 use crate::say::say;
 use anyhow::{Context, Error, Result};
-use scrubjay_core::server::Request;
+use scrubjay_core::server::ForegroundRequest;
 use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 use scrubjay_trace::formats::{self, Format};
-use scrubjay_trace::{DeviceId, Devices, Input, Options, Periods, Queue, Record, Service, Source, Trace};
+use scrubjay_trace::{
+    DeviceId, Devices, Input, OpenOptions, Periods, Record, ServiceQueue, ServiceSource, Trace, TraceSource,
+};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -16,13 +18,13 @@ use std::path::Path;
 
 /// One device of a trace, as the simulator wants it: at most 16 bytes a request.
 #[derive(Debug)]
-pub struct Load {
+pub struct DeviceLoad {
     /// What to call it: the file, and the device where there are several.
     pub name: String,
     /// Its busy periods.
     pub periods: Periods,
     /// Its requests, if they were asked for.
-    pub requests: Vec<Request>,
+    pub requests: Vec<ForegroundRequest>,
 }
 
 /// What is held of a trace.
@@ -35,30 +37,30 @@ pub enum Hold {
 }
 
 /// How the traces named are to be taken.
-pub fn options(traces: &Traces) -> Result<Options> {
+pub fn options(traces: &Traces) -> Result<OpenOptions> {
     let options = of_format(traces.format.as_deref())?;
-    Ok(Options { time_unit: traces.time_unit, block: traces.block, ..options })
+    Ok(OpenOptions { time_unit: traces.time_unit, block: traces.block, ..options })
 }
 
 /// Traces of the format of that name; told by their content unless given.
-pub fn of_format(name: Option<&str>) -> Result<Options> {
-    Ok(Options { format: name.map(named).transpose()?, ..Options::default() })
+pub fn of_format(name: Option<&str>) -> Result<OpenOptions> {
+    Ok(OpenOptions { format: name.map(named).transpose()?, ..OpenOptions::default() })
 }
 
 /// Opens the files of one trace.
-pub fn open(files: &[impl AsRef<Path>], options: Options) -> Result<Trace> {
+pub fn open(files: &[impl AsRef<Path>], options: OpenOptions) -> Result<Trace> {
     let mut inputs = Vec::with_capacity(files.len());
     for path in files.iter().map(AsRef::as_ref) {
         let name = path.display().to_string();
         let source = if path == Path::new("-") {
-            Source::Pipe(Box::new(std::io::stdin()))
+            TraceSource::Pipe(Box::new(std::io::stdin()))
         } else {
             let file = File::open(path).map_err(|error| inaccessible(name.clone(), error))?;
             let kind = file.metadata().with_context(|| name.clone())?.file_type();
             if kind.is_dir() {
                 return Err(Usage(format!("{name}: is a folder, not a trace")).into());
             }
-            if kind.is_file() { Source::File(Box::new(file)) } else { Source::Pipe(Box::new(file)) }
+            if kind.is_file() { TraceSource::File(Box::new(file)) } else { TraceSource::Pipe(Box::new(file)) }
         };
         inputs.push(Input { name, source });
     }
@@ -81,15 +83,15 @@ pub fn named(name: &str) -> Result<&'static Format> {
 
 /// Which devices are wanted, by id.
 #[derive(Debug)]
-pub struct Filter<'a> {
+pub struct DeviceFilter<'a> {
     names: &'a [String],
     wanted: Vec<Option<bool>>,
 }
 
-impl<'a> Filter<'a> {
+impl<'a> DeviceFilter<'a> {
     /// Those named; all, if none is.
-    pub fn new(names: &'a [String]) -> Filter<'a> {
-        Filter { names, wanted: Vec::new() }
+    pub fn new(names: &'a [String]) -> DeviceFilter<'a> {
+        DeviceFilter { names, wanted: Vec::new() }
     }
 
     /// Is it wanted?
@@ -124,8 +126,8 @@ const DEVICES_SHOWN: usize = 12;
 
 /// Calls `each` with every wanted record, in order of arrival, and says what could not be understood.
 pub fn for_each(mut trace: Trace, devices: &[String], mut each: impl FnMut(&Record)) -> Result<Trace> {
-    let mut filter = Filter::new(devices);
-    let mut sizes = Sizes::default();
+    let mut filter = DeviceFilter::new(devices);
+    let mut sizes = SizeCheck::default();
     while trace.next_batch().map_err(|error| Usage(error.to_string()))?.is_some() {
         let wanted = |record: &&Record| filter.wants(record.device, trace.devices());
         trace.records().iter().filter(wanted).for_each(|record| {
@@ -141,7 +143,7 @@ pub fn for_each(mut trace: Trace, devices: &[String], mut each: impl FnMut(&Reco
 
 /// Are the sizes of a trace whole multiples of what only sizes in bytes are?
 #[derive(Debug, Default)]
-struct Sizes {
+struct SizeCheck {
     records: u64,
     odd: u64,
 }
@@ -149,7 +151,7 @@ struct Sizes {
 /// Fewer records are no ground for doubt.
 const DOUBTED_MIN: u64 = 100;
 
-impl Sizes {
+impl SizeCheck {
     fn add(&mut self, record: &Record) {
         self.records += 1;
         self.odd += u64::from(!record.length.0.is_multiple_of(512 * SECTOR_BYTES));
@@ -168,7 +170,7 @@ impl Sizes {
 }
 
 /// Says that the model disk cannot keep up, if it cannot: what comes out then says nothing about the disk traced.
-fn judge_pace(load: &Load, [first, last]: [Nanos; 2], disk: &Disk, format: &Format) {
+fn judge_pace(load: &DeviceLoad, [first, last]: [Nanos; 2], disk: &DiskModelArgs, format: &Format) {
     let (traced, played) = (last.since(first), load.periods.span());
     let is_behind = played.0 > traced.0.saturating_mul(2) && load.periods.requests() >= DOUBTED_MIN;
     if disk.service != From::Model || !is_behind {
@@ -197,27 +199,27 @@ pub fn say_malformed(trace: &Trace) {
 }
 
 /// The service times that the arguments ask for.
-pub fn service(disk: &Disk) -> Service {
+pub fn service(disk: &DiskModelArgs) -> ServiceSource {
     match disk.service {
-        From::Model => Service::Model(disk.disk),
-        From::Recorded => Service::Recorded(disk.disk),
+        From::Model => ServiceSource::Model(disk.disk),
+        From::Recorded => ServiceSource::Recorded(disk.disk),
     }
 }
 
 /// Reads each file as a trace of its own; one load for each device of it, the busiest first.
-pub fn load(traces: &Traces, disk: &Disk, hold: Hold) -> Result<Vec<Load>> {
+pub fn load(traces: &Traces, disk: &DiskModelArgs, hold: Hold) -> Result<Vec<DeviceLoad>> {
     let mut loads = Vec::new();
     for file in &traces.files {
         let trace = open(std::slice::from_ref(file), options(traces)?)?;
-        let mut held: Vec<(DeviceId, Queue, Load, [Nanos; 2])> = Vec::new();
+        let mut held: Vec<(DeviceId, ServiceQueue, DeviceLoad, [Nanos; 2])> = Vec::new();
         let mut places: HashMap<DeviceId, usize> = HashMap::new();
         let mut last: Option<(DeviceId, usize)> = None;
         let trace = for_each(trace, &traces.device, |record| {
             let place = match last {
                 Some((device, place)) if device == record.device => place,
                 _ => *places.entry(record.device).or_insert_with(|| {
-                    let load = Load { name: String::new(), periods: Periods::default(), requests: Vec::new() };
-                    held.push((record.device, Queue::new(service(disk)), load, [record.arrival; 2]));
+                    let load = DeviceLoad { name: String::new(), periods: Periods::default(), requests: Vec::new() };
+                    held.push((record.device, ServiceQueue::new(service(disk)), load, [record.arrival; 2]));
                     held.len() - 1
                 }),
             };
@@ -236,7 +238,7 @@ pub fn load(traces: &Traces, disk: &Disk, hold: Hold) -> Result<Vec<Load>> {
         loads.extend(held.into_iter().map(|(device, _, load, times)| {
             let file = file.display();
             let name = if is_alone { file.to_string() } else { format!("{file}:{}", trace.devices().name(device)) };
-            let load = Load { name, ..load };
+            let load = DeviceLoad { name, ..load };
             judge_pace(&load, times, disk, trace.format());
             load
         }));

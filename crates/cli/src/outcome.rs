@@ -1,9 +1,9 @@
 //! What became of one target: what the JSON and the text both tell.
 
 use crate::exit::Exit;
-use scrubjay_core::scrub::State;
+use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
-use scrubjay_device::session::{Ended, Facts};
+use scrubjay_device::session::{SessionEnded, SessionInfo};
 use scrubjay_serve::remote::Finds;
 use scrubjay_serve::volume::commands::Finding;
 
@@ -12,11 +12,11 @@ const LOST: &str = "lost";
 
 /// What became of one target.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct TargetOutcome {
     /// What was known before.
-    pub facts: Facts,
+    pub facts: SessionInfo,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: SessionEnded,
     /// Of a volume: what it found wrong since this run began, by the scrub or by others.
     pub found: Option<Vec<Finding>>,
     /// And how it is now, if its server says so.
@@ -25,13 +25,13 @@ pub struct Outcome {
     unfetched: Option<String>,
 }
 
-impl Outcome {
+impl TargetOutcome {
     /// Of a session that has ended; asks a volume's server for the last of its findings.
-    pub fn new(facts: Facts, ended: Ended, finds: Option<&Finds>) -> Outcome {
+    pub fn new(facts: SessionInfo, ended: SessionEnded, finds: Option<&Finds>) -> TargetOutcome {
         let error = finds.and_then(|finds| finds.fetch().err());
         let unfetched = error.map(|error| format!("what was found wrong may be more than is told: {error}"));
         let volume_state = finds.and_then(|finds| finds.state().ok());
-        Outcome { facts, ended, found: finds.map(Finds::all), volume_state, unfetched }
+        TargetOutcome { facts, ended, found: finds.map(Finds::all), volume_state, unfetched }
     }
 
     /// Does the volume do without a member? What was verified is then less than it should be.
@@ -58,19 +58,21 @@ impl Outcome {
     pub fn error(&self) -> Option<String> {
         let report = &self.ended.report;
         match self.ended.report.state {
-            State::Gone if self.found.is_some() => {
+            ScrubState::Gone if self.found.is_some() => {
                 Some("the volume is no longer served, or is broken; what was verified is saved".to_owned())
             }
-            State::Gone => Some("the device is gone; what was verified is saved".to_owned()),
-            State::Failed(cause) => {
+            ScrubState::Gone => Some("the device is gone; what was verified is saved".to_owned()),
+            ScrubState::Failed(cause) => {
                 let left = report.bytes.0 - report.bytes_verified.0 - report.unreadable_sectors() * SECTOR_BYTES;
                 Some(format!("{} could not be judged: the device does not answer as it should ({cause})", Bytes(left)))
             }
-            State::Running if !self.ended.is_saved => Some("paused, but its progress could not be saved".to_owned()),
-            State::Running | State::Complete if !self.ended.is_recorded => {
+            ScrubState::Running if !self.ended.is_saved => {
+                Some("paused, but its progress could not be saved".to_owned())
+            }
+            ScrubState::Running | ScrubState::Complete if !self.ended.is_recorded => {
                 Some("the record could not be written".to_owned())
             }
-            State::Running | State::Complete => None,
+            ScrubState::Running | ScrubState::Complete => None,
         }
     }
 
@@ -88,15 +90,15 @@ impl Outcome {
         let report = &self.ended.report;
         let is_spotless = report.unreadable.is_empty() && report.transient_errors == 0 && report.flaws == 0;
         match report.state {
-            State::Gone | State::Failed(_) => Exit::Failed,
-            State::Running if !self.ended.is_saved => Exit::Failed,
-            State::Running => Exit::Paused,
-            State::Complete
+            ScrubState::Gone | ScrubState::Failed(_) => Exit::Failed,
+            ScrubState::Running if !self.ended.is_saved => Exit::Failed,
+            ScrubState::Running => Exit::Paused,
+            ScrubState::Complete
                 if is_spotless && self.found.iter().flatten().next().is_none() && self.reduced().is_none() =>
             {
                 if self.ended.is_recorded { Exit::Clean } else { Exit::Failed }
             }
-            State::Complete => Exit::Found,
+            ScrubState::Complete => Exit::Found,
         }
     }
 }

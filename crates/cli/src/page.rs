@@ -5,8 +5,8 @@ mod tests;
 
 use crate::unwritable::unwritable;
 use anyhow::{Context, ensure};
-use scrubjay_chart::{File, INDEX, Page};
-use scrubjay_device::output::{Existing, Output};
+use scrubjay_chart::{INDEX, Page, PageFile};
+use scrubjay_device::output::{Existing, OutputFile};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -26,22 +26,22 @@ pub fn write(page: &Page, folder: &Path, facts: &[(&str, String)]) -> anyhow::Re
     ensure!(!folder.exists() || folder.is_dir(), "{} is a file, not a folder", folder.display());
     fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
     refuse_foreign(folder, &files)?;
-    let written: Vec<(PathBuf, Output)> =
+    let written: Vec<(PathBuf, OutputFile)> =
         files.iter().map(|file| stage(file, folder)).collect::<anyhow::Result<_>>()?;
     // All are complete before the first is in its place, and the page, which marks the folder as ours, is the first.
     written.into_iter().map(|(path, output)| output.commit().map_err(unwritable).map(|()| path)).collect()
 }
 
 /// Writes all of a file, but not yet in its place.
-fn stage(file: &File, folder: &Path) -> anyhow::Result<(PathBuf, Output)> {
+fn stage(file: &PageFile, folder: &Path) -> anyhow::Result<(PathBuf, OutputFile)> {
     let path = folder.join(&file.name);
-    let mut output = Output::create(&path, Existing::Replaced).map_err(unwritable)?;
+    let mut output = OutputFile::create(&path, Existing::Replaced).map_err(unwritable)?;
     output.write_all(file.text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
     Ok((path, output))
 }
 
 /// Refuses a folder in which a file would be replaced that this program has not written.
-fn refuse_foreign(folder: &Path, files: &[File]) -> anyhow::Result<()> {
+fn refuse_foreign(folder: &Path, files: &[PageFile]) -> anyhow::Result<()> {
     let index = folder.join(INDEX);
     let ours = match fs::read(&index) {
         Ok(bytes) => scrubjay_chart::is_ours(&String::from_utf8_lossy(&bytes)),

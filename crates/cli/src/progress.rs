@@ -3,9 +3,9 @@
 use crate::quantity::{show_count, show_rest};
 use crate::say::{say, shown, shown_path};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use scrubjay_core::scrub::{Activity, Report, State};
+use scrubjay_core::scrub::{ScrubActivity, ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_device::session::Facts;
+use scrubjay_device::session::SessionInfo;
 use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -19,9 +19,9 @@ const PLAIN_EVERY: Nanos = Nanos::from_secs(10);
 const ANSWER_LATE: Nanos = Nanos::from_secs(10);
 
 /// Draws progress.
-pub struct Progress {
-    lines: Vec<Line>,
-    kind: Kind,
+pub struct ScrubProgress {
+    lines: Vec<ProgressLine>,
+    kind: ProgressKind,
     has_said_stopping: bool,
 }
 
@@ -29,18 +29,18 @@ pub struct Progress {
 #[derive(Clone, Debug)]
 pub struct Update {
     /// How far it is.
-    pub report: Report,
+    pub report: ScrubReport,
     /// What went wrong on our side, so far.
     pub troubles: Vec<String>,
 }
 
-enum Kind {
+enum ProgressKind {
     Silent,
     Plain,
     Live(MultiProgress, Vec<ProgressBar>),
 }
 
-struct Line {
+struct ProgressLine {
     name: String,
     goal: Option<Nanos>,
     troubles_said: usize,
@@ -49,12 +49,12 @@ struct Line {
     printed_at: Nanos,
 }
 
-impl Progress {
+impl ScrubProgress {
     /// For these targets. Says first which detector watches each, and why.
-    pub fn new(facts: &[Facts], show: bool) -> Progress {
+    pub fn new(facts: &[SessionInfo], show: bool) -> ScrubProgress {
         let lines = facts
             .iter()
-            .map(|facts| Line {
+            .map(|facts| ProgressLine {
                 name: shown_path(&facts.path),
                 goal: facts.goal.map(|goal| goal.mean),
                 troubles_said: 0,
@@ -64,7 +64,7 @@ impl Progress {
             })
             .collect();
         if !show {
-            return Progress { lines, kind: Kind::Silent, has_said_stopping: false };
+            return ScrubProgress { lines, kind: ProgressKind::Silent, has_said_stopping: false };
         }
         for facts in facts {
             let resumed = if facts.resumed { "going on with" } else { "scrubbing" };
@@ -76,17 +76,17 @@ impl Progress {
             facts.notes.iter().for_each(|note| say(format_args!("{path}: note: {note}")));
         }
         if !std::io::stderr().is_terminal() {
-            return Progress { lines, kind: Kind::Plain, has_said_stopping: false };
+            return ScrubProgress { lines, kind: ProgressKind::Plain, has_said_stopping: false };
         }
         let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(5));
         let style = ProgressStyle::with_template("{wide_msg}").expect("a constant template");
         let bars = facts.iter().map(|_| all.add(ProgressBar::new(0).with_style(style.clone()))).collect();
-        Progress { lines, kind: Kind::Live(all, bars), has_said_stopping: false }
+        ScrubProgress { lines, kind: ProgressKind::Live(all, bars), has_said_stopping: false }
     }
 
     /// How often to draw.
     pub fn period(&self) -> Duration {
-        if matches!(self.kind, Kind::Live(..)) { Duration::from_millis(200) } else { Duration::from_millis(20) }
+        if matches!(self.kind, ProgressKind::Live(..)) { Duration::from_millis(200) } else { Duration::from_millis(20) }
     }
 
     /// Draws the latest, one a target in order.
@@ -97,16 +97,16 @@ impl Progress {
                 troubles.iter().skip(line.troubles_said).map(|news| format!("{}: {news}", line.name)).collect();
             line.troubles_said = troubles.len();
             let text = line.text(&report);
-            let has_ended = report.activity == Activity::Ended && !std::mem::replace(&mut line.is_ended, true);
-            line.is_ended = report.activity == Activity::Ended;
+            let has_ended = report.activity == ScrubActivity::Ended && !std::mem::replace(&mut line.is_ended, true);
+            line.is_ended = report.activity == ScrubActivity::Ended;
             let is_due = report.elapsed.since(line.printed_at) >= PLAIN_EVERY && !line.is_ended;
             match &self.kind {
-                Kind::Silent => news.iter().for_each(|news| say(format_args!("{news}"))),
-                Kind::Live(all, bars) => {
+                ProgressKind::Silent => news.iter().for_each(|news| say(format_args!("{news}"))),
+                ProgressKind::Live(all, bars) => {
                     news.into_iter().for_each(|news| drop(all.println(shown(&news))));
                     bars[index].set_message(text);
                 }
-                Kind::Plain => {
+                ProgressKind::Plain => {
                     news.iter().for_each(|news| say(format_args!("{news}")));
                     if is_due || has_ended {
                         line.printed_at = report.elapsed;
@@ -124,24 +124,24 @@ impl Progress {
             return;
         }
         match &self.kind {
-            Kind::Silent => {}
-            Kind::Plain => say(format_args!("{TEXT}")),
-            Kind::Live(all, _) => drop(all.println(TEXT)),
+            ProgressKind::Silent => {}
+            ProgressKind::Plain => say(format_args!("{TEXT}")),
+            ProgressKind::Live(all, _) => drop(all.println(TEXT)),
         }
     }
 
     /// Takes the live lines away: the result follows.
     pub fn finish(&mut self) {
-        if let Kind::Live(all, _) = &self.kind {
+        if let ProgressKind::Live(all, _) = &self.kind {
             let _ = all.clear();
         }
     }
 }
 
-impl Line {
+impl ProgressLine {
     /// `/dev/sda  43.2 %  0 unreadable  slowdown 0.40 of 1 ms  ETA 3 h 10 min (2 h 40 min to 4 h)  61 MiB/s  waiting`:
     /// what matters most comes first, since narrow terminals cut the end.
-    fn text(&mut self, report: &Report) -> String {
+    fn text(&mut self, report: &ScrubReport) -> String {
         let mean = report.slowdown.mean_seconds(report.foreground_requests) * 1e3;
         let slowdown = match self.goal {
             Some(goal) => format!("slowdown {mean:.2} of {} ms", goal.as_millis_f64()),
@@ -154,16 +154,16 @@ impl Line {
         }
         let rate = self.rate(report);
         let doing = match (report.state, report.activity) {
-            (State::Complete, _) => return format!("{}  done  {unreadable} unreadable  {slowdown}", self.name),
-            (State::Gone, _) => return format!("{}  {percent:.1} %  GONE  {unreadable} unreadable", self.name),
-            (State::Failed(_), _) => {
+            (ScrubState::Complete, _) => return format!("{}  done  {unreadable} unreadable  {slowdown}", self.name),
+            (ScrubState::Gone, _) => return format!("{}  {percent:.1} %  GONE  {unreadable} unreadable", self.name),
+            (ScrubState::Failed(_), _) => {
                 return format!("{}  {percent:.1} %  NOT DONE  {unreadable} unreadable", self.name);
             }
             _ if report.in_flight_for > ANSWER_LATE => {
                 format!("NO ANSWER from the disk for {}", show_rest(report.in_flight_for))
             }
-            (State::Running, Activity::Reading) => format!("{rate}/s  reading"),
-            (State::Running, _) => format!("{rate}/s  waiting"),
+            (ScrubState::Running, ScrubActivity::Reading) => format!("{rate}/s  reading"),
+            (ScrubState::Running, _) => format!("{rate}/s  waiting"),
         };
         let eta = match report.forecast {
             None => "ETA not known yet".to_owned(),
@@ -172,7 +172,7 @@ impl Line {
         format!("{}  {percent:.1} %  {unreadable} unreadable  {slowdown}  {eta}  {doing}", self.name)
     }
 
-    fn rate(&mut self, report: &Report) -> Bytes {
+    fn rate(&mut self, report: &ScrubReport) -> Bytes {
         self.recent.push_back((report.elapsed, report.bytes_verified));
         while self.recent.len() > 2 && report.elapsed.since(self.recent[0].0) > RATE_WINDOW {
             self.recent.pop_front();

@@ -1,11 +1,11 @@
 //! The result for people: what was found, what it cost, what to do.
 
-use crate::outcome::Outcome;
+use crate::outcome::TargetOutcome;
 use crate::quantity::{show_count, show_time};
 use crate::say::{shown, shown_path};
 use crate::volume::steer::describe;
-use scrubjay_core::idle::{Form, Goal, Slowdown};
-use scrubjay_core::scrub::State;
+use scrubjay_core::idle::{Goal, GoalForm, Slowdown};
+use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ const ADVICE_UNDECIDED: &str = "data and parities do not fit each other there, a
      with a backup";
 
 /// Prints one paragraph a target.
-pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
+pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()> {
     for outcome in outcomes {
         let report = &outcome.ended.report;
         writeln!(out, "{}: {}", shown_path(&outcome.facts.path), shown(&headline(outcome)))?;
@@ -88,7 +88,7 @@ pub fn print(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
 }
 
 /// What a volume found wrong in this run.
-fn findings(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
+fn findings(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     let all = outcome.found.iter().flatten();
     for finding in all.clone().take(RUNS_SHOWN) {
         writeln!(out, "  {}", shown(&describe(finding)))?;
@@ -103,7 +103,7 @@ fn stripes(count: u64) -> String {
     if count == 1 { "one stripe".to_owned() } else { format!("{} stripes", show_count(count)) }
 }
 
-fn headline(outcome: &Outcome) -> String {
+fn headline(outcome: &TargetOutcome) -> String {
     let report = &outcome.ended.report;
     let verified = format!("{} of {} verified", report.bytes_verified, report.bytes);
     let healed = match outcome.rows_healed() {
@@ -117,15 +117,15 @@ fn headline(outcome: &Outcome) -> String {
         None => healed,
     };
     match report.state {
-        State::Complete if report.unreadable.is_empty() && healed.is_empty() => {
+        ScrubState::Complete if report.unreadable.is_empty() && healed.is_empty() => {
             format!("clean: all of {} verified", report.bytes)
         }
-        State::Complete if report.unreadable.is_empty() => format!("{healed}all of {} verified", report.bytes),
-        State::Complete if outcome.found.is_some() => {
+        ScrubState::Complete if report.unreadable.is_empty() => format!("{healed}all of {} verified", report.bytes),
+        ScrubState::Complete if outcome.found.is_some() => {
             let lost = stripes(report.unreadable_sectors() / outcome.facts.block.sectors());
             format!("{lost} LOST, in part or whole; {healed}all the rest of {} verified", report.bytes)
         }
-        State::Complete => {
+        ScrubState::Complete => {
             let places = report.unreadable.len();
             let places =
                 if places == 1 { "one place".to_owned() } else { format!("{} places", show_count(places as u64)) };
@@ -133,19 +133,19 @@ fn headline(outcome: &Outcome) -> String {
             let sectors = if count == 1 { "sector" } else { "sectors" };
             format!("{} UNREADABLE {sectors} in {places}; all the rest of {} verified", show_count(count), report.bytes)
         }
-        State::Running if !outcome.ended.is_saved => {
+        ScrubState::Running if !outcome.ended.is_saved => {
             format!("NOT DONE: {}; {verified}{}", outcome.error().unwrap_or_default(), found_so_far(outcome))
         }
-        State::Running => {
+        ScrubState::Running => {
             format!("paused: {verified}{}; the same command goes on from here", found_so_far(outcome))
         }
-        State::Gone | State::Failed(_) => {
+        ScrubState::Gone | ScrubState::Failed(_) => {
             format!("NOT DONE: {}; {verified}{}", outcome.error().unwrap_or_default(), found_so_far(outcome))
         }
     }
 }
 
-fn found_so_far(outcome: &Outcome) -> String {
+fn found_so_far(outcome: &TargetOutcome) -> String {
     let (sectors, healed) = (outcome.ended.report.unreadable_sectors(), outcome.rows_healed());
     let unreadable = match sectors {
         0 => String::new(),
@@ -159,7 +159,7 @@ fn found_so_far(outcome: &Outcome) -> String {
 }
 
 /// What it cost: time, and what others lost.
-fn cost(outcome: &Outcome) -> String {
+fn cost(outcome: &TargetOutcome) -> String {
     let report = &outcome.ended.report;
     let seconds = report.elapsed.as_secs_f64().max(1e-9);
     let rate = Bytes((report.bytes_verified_now.0 as f64 / seconds) as u64);
@@ -208,7 +208,7 @@ fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, unseen: u64) -> Strin
         return format!(": {budget} was NOT kept");
     }
     let worst = show_time(slowdown.mean_worst);
-    let was_above = goal.form == Form::Strict && slowdown.mean_worst > goal.mean;
+    let was_above = goal.form == GoalForm::Strict && slowdown.mean_worst > goal.mean;
     match (was_above, unseen) {
         (true, _) => format!(": {budget} was kept in the end; for a while the mean so far was {worst}"),
         (false, 0) if slowdown.is_estimate => format!(": as far as counters tell, {budget} was kept"),
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(of(goal, 500, 400, 1, 51, 0), format!(": {budget} was NOT kept"), "the longest");
         let while_ = of(goal, 500, 400, 3, 20, 0);
         assert!(while_.ends_with("was kept in the end; for a while the mean so far was 3.00 ms"), "{while_}");
-        assert_eq!(of(goal.form(Form::Average), 500, 400, 3, 20, 0), format!(": {budget} was kept"));
+        assert_eq!(of(goal.form(GoalForm::Average), 500, 400, 3, 20, 0), format!(": {budget} was kept"));
         assert!(of(goal, 50, 70, 0, 20, 0).starts_with(": fewer than the 100 requests"));
         assert!(of(goal, 50, 70, 0, 60, 0).ends_with("was NOT kept"));
         let mut late = Slowdown::default();

@@ -1,19 +1,19 @@
 //! `scrubjay scrub`: one session a target, side by side; progress while they run, the result at the end.
 
-use crate::args::{Scrub, Settings};
+use crate::args::{ScrubArgs, Settings};
 use crate::exit::Exit;
-use crate::outcome::Outcome;
-use crate::progress::{Progress, Update};
+use crate::outcome::TargetOutcome;
+use crate::progress::{ScrubProgress, Update};
 use crate::say::say;
-use crate::target::{Named, NamedError};
+use crate::target::{NamedError, ResolvedTarget};
 use crate::{config, heed, json, result, signals};
 use anyhow::{Context, Result};
 use scrubjay_core::idle::PolicyKind;
-use scrubjay_core::scrub::Report;
+use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::tour::{REGION_BYTES, SEGMENT_BYTES};
 use scrubjay_core::units::SECTOR_BYTES;
 use scrubjay_device::output::OutputError;
-use scrubjay_device::session::{Facts, Options, Session, SessionError};
+use scrubjay_device::session::{ScrubSession, SessionError, SessionInfo, SessionOptions};
 use scrubjay_device::store::{self, StoreError};
 use scrubjay_device::subject::Subject;
 use scrubjay_device::verify;
@@ -27,7 +27,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Scrubs all targets.
-pub fn run(args: &Scrub) -> Result<Exit> {
+pub fn run(args: &ScrubArgs) -> Result<Exit> {
     if args.record.is_some() && args.targets.len() > 1 {
         say(format_args!("scrubjay: --record takes one target"));
         return Ok(Exit::Usage);
@@ -36,7 +36,7 @@ pub fn run(args: &Scrub) -> Result<Exit> {
     let settings = args.settings.clone().or(file);
     let PolicyKind { name, heeds, .. } = settings.kind();
     heed::check(name, heeds, &args.settings.given())?;
-    let stop = Stop::on_signals()?;
+    let stop = PauseSignal::on_signals()?;
     let mut prepared = Vec::new();
     for path in &args.targets {
         match prepare(args, &settings, path) {
@@ -49,17 +49,17 @@ pub fn run(args: &Scrub) -> Result<Exit> {
     }
     let ended = run_all(prepared, &stop, !args.no_progress);
     let all_ended = ended.iter().all(Option::is_some);
-    let outcomes: Vec<Outcome> = ended.into_iter().flatten().collect();
+    let outcomes: Vec<TargetOutcome> = ended.into_iter().flatten().collect();
     let mut out = io::stdout().lock();
     let printed = if args.json {
-        let document = serde_json::to_string(&json::Document::new(&outcomes)).context("the result as JSON")?;
+        let document = serde_json::to_string(&json::ScrubDocument::new(&outcomes)).context("the result as JSON")?;
         writeln!(out, "{document}")
     } else {
         result::print(&outcomes, &mut out)
     };
     printed.context("cannot write the result to standard output")?;
     // The worst one decides: not done, then to be continued, then problems.
-    let exits: Vec<Exit> = outcomes.iter().map(Outcome::exit).collect();
+    let exits: Vec<Exit> = outcomes.iter().map(TargetOutcome::exit).collect();
     if !all_ended {
         return Ok(Exit::Failed);
     }
@@ -69,7 +69,7 @@ pub fn run(args: &Scrub) -> Result<Exit> {
 
 /// A session that is ready to run; of a volume, with what is found meanwhile.
 struct Prepared {
-    session: Session,
+    session: ScrubSession,
     finds: Option<Finds>,
 }
 
@@ -91,17 +91,17 @@ impl From<SessionError> for NotReady {
     }
 }
 
-fn prepare(args: &Scrub, settings: &Settings, path: &Path) -> Result<Prepared, NotReady> {
-    let Named { subject, finds } = Named::open(path)?;
+fn prepare(args: &ScrubArgs, settings: &Settings, path: &Path) -> Result<Prepared, NotReady> {
+    let ResolvedTarget { subject, finds } = ResolvedTarget::open(path)?;
     let options = options(args, settings, &*subject);
-    Ok(Prepared { session: Session::prepare(subject, &options)?, finds })
+    Ok(Prepared { session: ScrubSession::prepare(subject, &options)?, finds })
 }
 
 /// One thread a target; this one draws.
-fn run_all(prepared: Vec<Prepared>, stop: &Stop, show: bool) -> Vec<Option<Outcome>> {
-    let (sessions, finds): (Vec<Session>, Vec<Option<Finds>>) =
+fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Option<TargetOutcome>> {
+    let (sessions, finds): (Vec<ScrubSession>, Vec<Option<Finds>>) =
         prepared.into_iter().map(|Prepared { session, finds }| (session, finds)).unzip();
-    let facts: Vec<Facts> = sessions.iter().map(|session| session.facts().clone()).collect();
+    let facts: Vec<SessionInfo> = sessions.iter().map(|session| session.facts().clone()).collect();
     let latest: Vec<Mutex<Option<Update>>> = sessions.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
         let threads: Vec<_> = sessions
@@ -109,14 +109,14 @@ fn run_all(prepared: Vec<Prepared>, stop: &Stop, show: bool) -> Vec<Option<Outco
             .zip(&latest)
             .map(|(session, latest)| {
                 scope.spawn(move || {
-                    let mut publish = |report: &Report, troubles: &[String]| {
+                    let mut publish = |report: &ScrubReport, troubles: &[String]| {
                         *lock(latest) = Some(Update { report: report.clone(), troubles: troubles.to_vec() });
                     };
                     session.run(&stop.is_asked, &mut publish)
                 })
             })
             .collect();
-        let mut progress = Progress::new(&facts, show);
+        let mut progress = ScrubProgress::new(&facts, show);
         let mut asked_at: Option<Instant> = None;
         while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
             progress.draw(latest.iter().map(|update| lock(update).clone()));
@@ -132,7 +132,8 @@ fn run_all(prepared: Vec<Prepared>, stop: &Stop, show: bool) -> Vec<Option<Outco
         // A thread that died of a fault of ours takes no other target's result with it.
         let ended = threads.into_iter().map(|thread| thread.join().ok());
         let told = facts.into_iter().zip(finds).zip(ended);
-        told.map(|((facts, finds), ended)| ended.map(|ended| Outcome::new(facts, ended, finds.as_ref()))).collect()
+        told.map(|((facts, finds), ended)| ended.map(|ended| TargetOutcome::new(facts, ended, finds.as_ref())))
+            .collect()
     })
 }
 
@@ -142,7 +143,7 @@ fn lock(update: &Mutex<Option<Update>>) -> MutexGuard<'_, Option<Update>> {
 
 /// The first SIGINT, SIGTERM or SIGHUP pauses; a later one ends the process on the spot (the state is a few seconds old then).
 #[derive(Default)]
-struct Stop {
+struct PauseSignal {
     is_asked: Arc<AtomicBool>,
     is_patience_over: Arc<AtomicBool>,
 }
@@ -150,9 +151,9 @@ struct Stop {
 /// A signal so soon after the first is the same one: `timeout` sends it to the process, and then to its group.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
 
-impl Stop {
-    fn on_signals() -> Result<Stop> {
-        let stop = Stop::default();
+impl PauseSignal {
+    fn on_signals() -> Result<PauseSignal> {
+        let stop = PauseSignal::default();
         for signal in signals::stopping() {
             let is_over = Arc::clone(&stop.is_patience_over);
             signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, is_over)?;
@@ -167,10 +168,10 @@ impl Stop {
 }
 
 /// What the arguments mean for one target.
-fn options(args: &Scrub, settings: &Settings, subject: &dyn Subject) -> Options {
+fn options(args: &ScrubArgs, settings: &Settings, subject: &dyn Subject) -> SessionOptions {
     let whole = subject.sectors() * SECTOR_BYTES;
     let range = args.range.as_ref().map(|Range { start, end }| start.unwrap_or(0)..end.unwrap_or(whole));
-    Options {
+    SessionOptions {
         policy: settings.policy(subject.block()),
         order: settings.order.unwrap_or_default(),
         region: settings.region.unwrap_or(REGION_BYTES),

@@ -2,12 +2,12 @@
 
 use crate::quantity::{show_count, show_time};
 use scrubjay_core::units::Nanos;
-use scrubjay_sim::exact::Outcome;
+use scrubjay_sim::exact::ScrubFigures;
 use serde::Serialize;
 
 /// What it read and what it cost, as JSON.
 #[derive(Debug, Serialize)]
-pub struct Tally {
+pub struct CostDocument {
     scrub_requests: u64,
     scrub_bytes: u64,
     scrub_bytes_per_second: f64,
@@ -18,9 +18,9 @@ pub struct Tally {
     idle_used_ratio: f64,
 }
 
-impl From<&Outcome> for Tally {
-    fn from(outcome: &Outcome) -> Tally {
-        Tally {
+impl From<&ScrubFigures> for CostDocument {
+    fn from(outcome: &ScrubFigures) -> CostDocument {
+        CostDocument {
             scrub_requests: outcome.scrub_requests,
             scrub_bytes: outcome.scrub_bytes,
             scrub_bytes_per_second: outcome.bytes_per_second(),
@@ -35,16 +35,16 @@ impl From<&Outcome> for Tally {
 
 /// The trace itself, as JSON.
 #[derive(Debug, Serialize)]
-pub struct Ground {
+pub struct TraceSummaryDocument {
     requests: u64,
     span_seconds: f64,
     intervals: u64,
     idle_seconds: f64,
 }
 
-impl From<&Outcome> for Ground {
-    fn from(outcome: &Outcome) -> Ground {
-        Ground {
+impl From<&ScrubFigures> for TraceSummaryDocument {
+    fn from(outcome: &ScrubFigures) -> TraceSummaryDocument {
+        TraceSummaryDocument {
             requests: outcome.requests,
             span_seconds: outcome.span.as_secs_f64(),
             intervals: outcome.intervals,
@@ -54,7 +54,7 @@ impl From<&Outcome> for Ground {
 }
 
 /// `12,345 requests in 2 h 5 min, idle for 90.0 % of it in 1,234 intervals`.
-pub fn ground(outcome: &Outcome) -> String {
+pub fn ground(outcome: &ScrubFigures) -> String {
     let idle = outcome.idle_total.as_secs_f64() / outcome.span.as_secs_f64().max(1e-9);
     let (requests, intervals) = (show_count(outcome.requests), show_count(outcome.intervals));
     format!(
@@ -65,7 +65,7 @@ pub fn ground(outcome: &Outcome) -> String {
 }
 
 /// What foreground requests lost on average.
-pub fn slowdown_mean(outcome: &Outcome) -> Nanos {
+pub fn slowdown_mean(outcome: &ScrubFigures) -> Nanos {
     Nanos::from_secs_f64(outcome.slowdown_mean_seconds())
 }
 

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// What a name stands for.
-pub struct Named {
+pub struct ResolvedTarget {
     /// It.
     pub subject: Box<dyn Subject>,
     /// Of a volume: what it finds wrong from now on.
@@ -56,15 +56,15 @@ pub enum NamedError {
     },
 }
 
-impl Named {
+impl ResolvedTarget {
     /// Opens what the user calls `path`.
     ///
     /// # Errors
     /// [`NamedError`].
-    pub fn open(path: &Path) -> Result<Named, NamedError> {
+    pub fn open(path: &Path) -> Result<ResolvedTarget, NamedError> {
         let kind = fs::metadata(path).map(|metadata| metadata.file_type());
         if kind.as_ref().is_ok_and(FileTypeExt::is_socket) {
-            return Named::volume(path, path);
+            return ResolvedTarget::volume(path, path);
         }
         // A name is one word; `./word` is a path.
         let is_word = path.components().count() == 1 && !path.to_string_lossy().contains('/');
@@ -77,19 +77,19 @@ impl Named {
         let is_target = kind.as_ref().is_ok_and(|kind| kind.is_file() || kind.is_block_device());
         match (socket, kind) {
             (Some(socket), _) if is_target => Err(NamedError::Both { path: path.to_owned(), socket }),
-            (Some(socket), _) => Named::volume(path, &socket),
+            (Some(socket), _) => ResolvedTarget::volume(path, &socket),
             (None, Err(error)) if is_word && error.kind() == ErrorKind::NotFound => {
                 Err(NamedError::Absent(path.to_owned()))
             }
-            (None, _) => Ok(Named { subject: Box::new(Target::open(path)?), finds: None }),
+            (None, _) => Ok(ResolvedTarget { subject: Box::new(Target::open(path)?), finds: None }),
         }
     }
 
-    fn volume(path: &Path, socket: &Path) -> Result<Named, NamedError> {
+    fn volume(path: &Path, socket: &Path) -> Result<ResolvedTarget, NamedError> {
         let failed = |source| NamedError::Remote { path: path.to_owned(), source };
         let remote = Remote::open(path, socket).map_err(failed)?;
         let finds = Some(remote.finds());
-        Ok(Named { subject: Box::new(remote), finds })
+        Ok(ResolvedTarget { subject: Box::new(remote), finds })
     }
 }
 

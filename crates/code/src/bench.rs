@@ -51,7 +51,7 @@ impl Contender {
     ///
     /// # Panics
     /// When it takes ISA-L, and there is none, or two parities, and there are not.
-    pub fn work(self, rival: Option<&Rival>, stripe: &mut Stripe) {
+    pub fn work(self, rival: Option<&Rival>, stripe: &mut BenchStripe) {
         let rival = || rival.expect("ISA-L is there");
         if self == Contender::Copy {
             let (first, second) = stripe.rows.split_at_mut(stripe.rows.len() / 2);
@@ -175,7 +175,7 @@ pub struct Stripes<'m> {
 }
 
 /// One stripe to be worked on.
-pub struct Stripe<'s, 'm> {
+pub struct BenchStripe<'s, 'm> {
     /// Its code.
     pub code: &'s Code,
     /// Bytes of a chunk.
@@ -196,7 +196,7 @@ impl Stripes<'_> {
     }
 
     /// Does `work` to the next `stripes`, in a circle.
-    pub fn run(&mut self, stripes: usize, mut work: impl FnMut(&mut Stripe)) {
+    pub fn run(&mut self, stripes: usize, mut work: impl FnMut(&mut BenchStripe)) {
         let stripe_pitch = self.pitch * self.code.slots();
         for _ in 0..stripes {
             let index = *self.next / stripe_pitch % self.count;
@@ -204,13 +204,13 @@ impl Stripes<'_> {
             let mut pitches = stripe.chunks_exact_mut(self.pitch);
             let mut rows: [&mut [u8]; DATA_MAX + PARITY_MAX] =
                 std::array::from_fn(|_| pitches.next().map(|row| &mut row[..self.row]).unwrap_or_default());
-            work(&mut Stripe { code: &self.code, chunk: self.chunk, rows: &mut rows[..self.code.slots()] });
+            work(&mut BenchStripe { code: &self.code, chunk: self.chunk, rows: &mut rows[..self.code.slots()] });
             *self.next = (index + 1) * stripe_pitch;
         }
     }
 }
 
-impl Stripe<'_, '_> {
+impl BenchStripe<'_, '_> {
     /// Does `work` with the code, the data chunks and the parity chunks.
     pub fn with_chunks(&mut self, work: impl FnOnce(&Code, &[&[u8]], &mut [&mut [u8]])) {
         let (data, parity) = self.rows.split_at_mut(self.code.data());

@@ -38,7 +38,7 @@ pub fn self_test() -> Result<(), SelfTestError> {
         check(sum(path, b"123456789") == 0xe306_9283, "the sum of a known message")?;
         check(is_syndrome_known(path), "the parity of a known stripe")?;
         for (data, parity, length) in SHAPES {
-            let stripe = Stripe::new(data, parity, length);
+            let stripe = SelfTestStripe::new(data, parity, length);
             let (right, ours) = (stripe.work(Path::Scalar), stripe.work(path));
             check(ours.parity == right.parity, "encoding")?;
             check(ours.sums == right.sums, "encoding with sums")?;
@@ -64,13 +64,13 @@ fn is_syndrome_known(path: Path) -> bool {
 }
 
 /// A stripe of data without a pattern, always the same.
-struct Stripe {
+struct SelfTestStripe {
     data: Vec<Vec<u8>>,
     parity: usize,
 }
 
 /// What a path makes of it.
-struct Work {
+struct SelfTestResult {
     parity: Vec<Vec<u8>>,
     sums: Vec<u32>,
     updated: Vec<Vec<u8>>,
@@ -78,15 +78,15 @@ struct Work {
     decoded_sums: Vec<u32>,
 }
 
-impl Stripe {
-    fn new(data: usize, parity: usize, length: usize) -> Stripe {
+impl SelfTestStripe {
+    fn new(data: usize, parity: usize, length: usize) -> SelfTestStripe {
         let mut state = (data * 1000 + length) as u64;
         let mut byte = || {
             // A linear congruential generator (D. Knuth, MMIX); its high bits are good enough to tell kernels apart.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 56) as u8
         };
-        Stripe { data: (0..data).map(|_| (0..length).map(|_| byte()).collect()).collect(), parity }
+        SelfTestStripe { data: (0..data).map(|_| (0..length).map(|_| byte()).collect()).collect(), parity }
     }
 
     /// The data slots that `work` decodes.
@@ -94,11 +94,11 @@ impl Stripe {
         &self.data[..self.parity.min(self.data.len())]
     }
 
-    fn work(&self, path: Path) -> Work {
+    fn work(&self, path: Path) -> SelfTestResult {
         let (data, length) = (self.data.len(), self.data[0].len());
         let code = Code::new(data, self.parity).expect("in range").with_path(path);
         let blank = |count| vec![vec![0; length]; count];
-        let mut work = Work {
+        let mut work = SelfTestResult {
             parity: blank(self.parity),
             sums: vec![0; code.slots()],
             updated: blank(self.parity),

@@ -9,7 +9,7 @@ pub struct RequestId(pub u64);
 
 /// Something a client wants done. Offsets and lengths are bytes, inside the device; of any alignment.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum BlockRequest {
     /// Read `len` bytes.
     Read {
         /// From here on.
@@ -53,22 +53,22 @@ pub enum Request {
     },
 }
 
-/// The answer to one [`Request`].
+/// The answer to one [`BlockRequest`].
 #[derive(Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum BlockReply {
     /// What was read: parts in order, without gaps, from the request's offset to its end.
-    Read(Vec<Part>),
+    Read(Vec<ReadPart>),
     /// A write, flush, trim or zeroing was done.
     Done,
     /// Runs in order, without gaps, over the request's range (perhaps less of it than asked, at least one run).
-    Allocation(Vec<Run>),
+    Allocation(Vec<AllocationRun>),
     /// It could not be done; nothing that was acknowledged before is lost.
-    Failed(Failure),
+    Failed(BlockFailure),
 }
 
 /// A piece of what was read.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ReadPart {
     /// These bytes of a buffer, proven right.
     Data(Buffer, Range<usize>),
     /// So many zeros: never written, or trimmed.
@@ -77,12 +77,12 @@ pub enum Part {
     Lost(u64),
 }
 
-impl Part {
+impl ReadPart {
     /// How many bytes of the request it answers.
     pub fn len(&self) -> u64 {
         match self {
-            Part::Data(_, range) => range.len() as u64,
-            Part::Zeros(len) | Part::Lost(len) => *len,
+            ReadPart::Data(_, range) => range.len() as u64,
+            ReadPart::Zeros(len) | ReadPart::Lost(len) => *len,
         }
     }
 
@@ -94,7 +94,7 @@ impl Part {
 
 /// A run of bytes that were all written, or all not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct AllocationRun {
     /// How many bytes.
     pub len: u64,
     /// Were they ever written? What was not reads as zeros.
@@ -103,7 +103,7 @@ pub struct Run {
 
 /// Why a request was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum BlockFailure {
     /// Bytes are lost, or members are: EIO.
     Io,
     /// The range is not inside the device: EINVAL for reads, ENOSPC for writes.

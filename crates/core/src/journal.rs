@@ -18,19 +18,19 @@
 
 use crate::machine::{Event, Op, OpId};
 use crate::units::{Nanos, SectorRange};
-use crate::verdict::{Cause, Outcome};
+use crate::verdict::{Cause, VerifyOutcome};
 use std::fmt;
 use std::str::{FromStr, SplitAsciiWhitespace};
 
 /// All that a machine was told and gave. Its times never run backwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
-    entries: Vec<Entry>,
+    entries: Vec<JournalEntry>,
 }
 
 /// One moment of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum JournalEntry {
     /// The machine was told of an event. A [`Event::Tick`] also says: then it was asked for operations until it had
     /// none.
     Told {
@@ -58,21 +58,21 @@ impl Journal {
     ///
     /// # Panics
     /// When it happened before the last entry.
-    pub fn push(&mut self, entry: Entry) {
+    pub fn push(&mut self, entry: JournalEntry) {
         assert!(self.entries.last().is_none_or(|last| last.now() <= entry.now()), "a journal runs forwards");
         self.entries.push(entry);
     }
 
     /// What happened, in order.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[JournalEntry] {
         &self.entries
     }
 
     /// The operations that the machine gave, and when.
     pub fn ops(&self) -> impl Iterator<Item = (Nanos, Op)> {
         self.entries.iter().filter_map(|entry| match *entry {
-            Entry::Gave { now, op } => Some((now, op)),
-            Entry::Told { .. } => None,
+            JournalEntry::Gave { now, op } => Some((now, op)),
+            JournalEntry::Told { .. } => None,
         })
     }
 
@@ -83,11 +83,11 @@ impl Journal {
     }
 }
 
-impl Entry {
+impl JournalEntry {
     /// The pump's time.
     pub fn now(&self) -> Nanos {
         match *self {
-            Entry::Told { now, .. } | Entry::Gave { now, .. } => now,
+            JournalEntry::Told { now, .. } | JournalEntry::Gave { now, .. } => now,
         }
     }
 }
@@ -98,14 +98,16 @@ impl fmt::Display for Journal {
     }
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for JournalEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Entry::Told { now, event } => {
+            JournalEntry::Told { now, event } => {
                 write!(f, "told {} ", now.0)?;
                 write_event(f, event)
             }
-            Entry::Gave { now, op: Op::Verify { id, range } } => write!(f, "gave {} verify {} {range}", now.0, id.0),
+            JournalEntry::Gave { now, op: Op::Verify { id, range } } => {
+                write!(f, "gave {} verify {} {range}", now.0, id.0)
+            }
         }
     }
 }
@@ -125,14 +127,14 @@ fn write_event(f: &mut fmt::Formatter<'_>, event: Event) -> fmt::Result {
     }
 }
 
-fn write_outcome(f: &mut fmt::Formatter<'_>, outcome: Outcome) -> fmt::Result {
+fn write_outcome(f: &mut fmt::Formatter<'_>, outcome: VerifyOutcome) -> fmt::Result {
     let (word, cause) = match outcome {
-        Outcome::Clean => return f.write_str("clean"),
-        Outcome::Vacant => return f.write_str("vacant"),
-        Outcome::Flawed(rows) => return write!(f, "flawed {rows}"),
-        Outcome::Gone => return f.write_str("gone"),
-        Outcome::Unreadable(cause) => ("unreadable", cause),
-        Outcome::Failed(cause) => ("failed", cause),
+        VerifyOutcome::Clean => return f.write_str("clean"),
+        VerifyOutcome::Vacant => return f.write_str("vacant"),
+        VerifyOutcome::Flawed(rows) => return write!(f, "flawed {rows}"),
+        VerifyOutcome::Gone => return f.write_str("gone"),
+        VerifyOutcome::Unreadable(cause) => ("unreadable", cause),
+        VerifyOutcome::Failed(cause) => ("failed", cause),
     };
     write!(f, "{word} {}", cause.code())
 }
@@ -143,12 +145,12 @@ pub struct JournalError {
     /// The line, from 1.
     pub line: usize,
     /// What is wrong with it.
-    pub fault: Fault,
+    pub fault: JournalFault,
 }
 
 /// What is wrong with a line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum JournalFault {
     /// It ends too early.
     Missing,
     /// This word means nothing here, or its number is out of range.
@@ -165,17 +167,17 @@ impl fmt::Display for JournalError {
 
 impl std::error::Error for JournalError {}
 
-impl fmt::Display for Fault {
+impl fmt::Display for JournalFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Missing => f.write_str("it ends too early"),
-            Fault::Word(word) => write!(f, "\"{}\" is not expected here", word.escape_debug()),
-            Fault::Backwards => f.write_str("it is earlier than the line above"),
+            JournalFault::Missing => f.write_str("it ends too early"),
+            JournalFault::Word(word) => write!(f, "\"{}\" is not expected here", word.escape_debug()),
+            JournalFault::Backwards => f.write_str("it is earlier than the line above"),
         }
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for JournalFault {}
 
 impl FromStr for Journal {
     type Err = JournalError;
@@ -187,9 +189,9 @@ impl FromStr for Journal {
                 continue;
             }
             let fail = |fault| JournalError { line: index + 1, fault };
-            let entry: Entry = line.parse().map_err(fail)?;
+            let entry: JournalEntry = line.parse().map_err(fail)?;
             if journal.entries.last().is_some_and(|last| entry.now() < last.now()) {
-                return Err(fail(Fault::Backwards));
+                return Err(fail(JournalFault::Backwards));
             }
             journal.entries.push(entry);
         }
@@ -197,24 +199,24 @@ impl FromStr for Journal {
     }
 }
 
-impl FromStr for Entry {
-    type Err = Fault;
+impl FromStr for JournalEntry {
+    type Err = JournalFault;
 
-    fn from_str(line: &str) -> Result<Entry, Fault> {
+    fn from_str(line: &str) -> Result<JournalEntry, JournalFault> {
         let mut words = Words(line.split_ascii_whitespace());
         let entry = match words.word()? {
-            "told" => Entry::Told { now: words.nanos()?, event: read_event(&mut words)? },
-            "gave" => Entry::Gave { now: words.nanos()?, op: read_op(&mut words)? },
-            other => return Err(Fault::Word(other.to_owned())),
+            "told" => JournalEntry::Told { now: words.nanos()?, event: read_event(&mut words)? },
+            "gave" => JournalEntry::Gave { now: words.nanos()?, op: read_op(&mut words)? },
+            other => return Err(JournalFault::Word(other.to_owned())),
         };
         match words.0.next() {
             None => Ok(entry),
-            Some(extra) => Err(Fault::Word(extra.to_owned())),
+            Some(extra) => Err(JournalFault::Word(extra.to_owned())),
         }
     }
 }
 
-fn read_event(words: &mut Words) -> Result<Event, Fault> {
+fn read_event(words: &mut Words) -> Result<Event, JournalFault> {
     Ok(match words.word()? {
         "arrived" => Event::ForegroundArrived { at: words.nanos()?, count: words.count()? },
         "completed" => Event::ForegroundCompleted { at: words.nanos()?, count: words.count()? },
@@ -225,26 +227,26 @@ fn read_event(words: &mut Words) -> Result<Event, Fault> {
             Event::Completed { id, outcome, started: words.nanos()?, finished: words.nanos()? }
         }
         "tick" => Event::Tick,
-        other => return Err(Fault::Word(other.to_owned())),
+        other => return Err(JournalFault::Word(other.to_owned())),
     })
 }
 
-fn read_op(words: &mut Words) -> Result<Op, Fault> {
+fn read_op(words: &mut Words) -> Result<Op, JournalFault> {
     match words.word()? {
         "verify" => Ok(Op::Verify { id: OpId(words.number()?), range: words.parsed(range_of)? }),
-        other => Err(Fault::Word(other.to_owned())),
+        other => Err(JournalFault::Word(other.to_owned())),
     }
 }
 
-fn read_outcome(words: &mut Words) -> Result<Outcome, Fault> {
+fn read_outcome(words: &mut Words) -> Result<VerifyOutcome, JournalFault> {
     Ok(match words.word()? {
-        "clean" => Outcome::Clean,
-        "vacant" => Outcome::Vacant,
-        "flawed" => Outcome::Flawed(words.count()?),
-        "gone" => Outcome::Gone,
-        "unreadable" => Outcome::Unreadable(words.parsed(Cause::of_code)?),
-        "failed" => Outcome::Failed(words.parsed(Cause::of_code)?),
-        other => return Err(Fault::Word(other.to_owned())),
+        "clean" => VerifyOutcome::Clean,
+        "vacant" => VerifyOutcome::Vacant,
+        "flawed" => VerifyOutcome::Flawed(words.count()?),
+        "gone" => VerifyOutcome::Gone,
+        "unreadable" => VerifyOutcome::Unreadable(words.parsed(Cause::of_code)?),
+        "failed" => VerifyOutcome::Failed(words.parsed(Cause::of_code)?),
+        other => return Err(JournalFault::Word(other.to_owned())),
     })
 }
 
@@ -260,25 +262,25 @@ fn range_of(word: &str) -> Option<SectorRange> {
 struct Words<'a>(SplitAsciiWhitespace<'a>);
 
 impl<'a> Words<'a> {
-    fn word(&mut self) -> Result<&'a str, Fault> {
-        self.0.next().ok_or(Fault::Missing)
+    fn word(&mut self) -> Result<&'a str, JournalFault> {
+        self.0.next().ok_or(JournalFault::Missing)
     }
 
-    fn parsed<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Fault> {
+    fn parsed<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, JournalFault> {
         let word = self.word()?;
-        parse(word).ok_or_else(|| Fault::Word(word.to_owned()))
+        parse(word).ok_or_else(|| JournalFault::Word(word.to_owned()))
     }
 
-    fn number<T: FromStr>(&mut self) -> Result<T, Fault> {
+    fn number<T: FromStr>(&mut self) -> Result<T, JournalFault> {
         self.parsed(|word| word.parse().ok())
     }
 
-    fn nanos(&mut self) -> Result<Nanos, Fault> {
+    fn nanos(&mut self) -> Result<Nanos, JournalFault> {
         self.number().map(Nanos)
     }
 
     /// How many requests: at least one.
-    fn count(&mut self) -> Result<u32, Fault> {
+    fn count(&mut self) -> Result<u32, JournalFault> {
         self.parsed(|word| word.parse().ok().filter(|&count| count > 0))
     }
 }
@@ -301,12 +303,12 @@ mod tests {
 
     fn entries() -> impl Strategy<Value = (u64, Result<Event, Op>)> {
         let outcome = prop_oneof![
-            Just(Outcome::Clean),
-            Just(Outcome::Vacant),
-            (1u32..).prop_map(Outcome::Flawed),
-            Just(Outcome::Gone),
-            causes().prop_map(Outcome::Unreadable),
-            causes().prop_map(Outcome::Failed),
+            Just(VerifyOutcome::Clean),
+            Just(VerifyOutcome::Vacant),
+            (1u32..).prop_map(VerifyOutcome::Flawed),
+            Just(VerifyOutcome::Gone),
+            causes().prop_map(VerifyOutcome::Unreadable),
+            causes().prop_map(VerifyOutcome::Failed),
         ];
         let at = || any::<u64>().prop_map(Nanos);
         let event = prop_oneof![
@@ -334,8 +336,8 @@ mod tests {
             for (span, what) in steps {
                 now += Nanos(span);
                 journal.push(match what {
-                    Ok(event) => Entry::Told { now, event },
-                    Err(op) => Entry::Gave { now, op },
+                    Ok(event) => JournalEntry::Told { now, event },
+                    Err(op) => JournalEntry::Gave { now, op },
                 });
             }
             prop_assert_eq!(journal.to_string().parse::<Journal>(), Ok(journal));
@@ -364,9 +366,9 @@ mod tests {
     #[test]
     fn a_bad_line_is_named() {
         let fault_of = |line: &str| format!("# a run\n\ntold 9 tick\n{line}\n").parse::<Journal>().map(drop);
-        let word = |word: &str| Err(JournalError { line: 4, fault: Fault::Word(word.to_owned()) });
-        assert_eq!(fault_of("told 9 arrived 3"), Err(JournalError { line: 4, fault: Fault::Missing }));
-        assert_eq!(fault_of("told 8 tick"), Err(JournalError { line: 4, fault: Fault::Backwards }));
+        let word = |word: &str| Err(JournalError { line: 4, fault: JournalFault::Word(word.to_owned()) });
+        assert_eq!(fault_of("told 9 arrived 3"), Err(JournalError { line: 4, fault: JournalFault::Missing }));
+        assert_eq!(fault_of("told 8 tick"), Err(JournalError { line: 4, fault: JournalFault::Backwards }));
         assert_eq!(fault_of("said 9 tick"), word("said"));
         assert_eq!(fault_of("told 9 tick tock"), word("tock"));
         assert_eq!(fault_of("told 9 arrived 3 0"), word("0"));

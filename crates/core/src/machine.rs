@@ -5,7 +5,7 @@
 //! obey the same contract, so what the simulator studies is what ships.
 
 use crate::units::{Nanos, SectorRange};
-use crate::verdict::Outcome;
+use crate::verdict::VerifyOutcome;
 
 /// Names one operation of one machine, from its start to its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,7 +60,7 @@ pub enum Event {
         /// Which.
         id: OpId,
         /// What was found.
-        outcome: Outcome,
+        outcome: VerifyOutcome,
         /// When the disk got it.
         started: Nanos,
         /// When it was done.

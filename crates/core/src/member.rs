@@ -4,22 +4,22 @@
 //! back with the outcome. Operations on the same bytes are never under way together. A write is volatile until a flush
 //! of its member that was asked for after the write's end has ended, unless it was asked to be durable.
 
-use crate::block::{Reply, Request, RequestId};
+use crate::block::{BlockReply, BlockRequest, RequestId};
 use crate::buffer::Buffer;
 use crate::units::Nanos;
 
 /// Names one operation of one volume, from its start to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OpId(pub u64);
+pub struct MemberOpId(pub u64);
 
 /// The place of a member in its array: 0 to disks - 1.
 pub type Slot = usize;
 
 /// Something a volume wants done by one member's disk. Offsets and lengths are bytes, multiples of the volume's block.
 #[derive(Debug)]
-pub struct Op {
-    /// Comes back in [`Done`].
-    pub id: OpId,
+pub struct MemberOp {
+    /// Comes back in [`MemberOpDone`].
+    pub id: MemberOpId,
     /// Whose disk.
     pub member: Slot,
     /// What to do.
@@ -68,18 +68,18 @@ impl OpKind {
 
 /// The end of an operation.
 #[derive(Debug)]
-pub struct Done {
+pub struct MemberOpDone {
     /// Which.
-    pub id: OpId,
+    pub id: MemberOpId,
     /// The buffer it was given; nothing for flushes and discards.
     pub buffer: Option<Buffer>,
     /// How it went.
-    pub result: Result<(), Fault>,
+    pub result: Result<(), DiskFault>,
 }
 
 /// What a disk says when it cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum DiskFault {
     /// The medium cannot give or take these bytes; others may be well.
     Medium,
     /// The disk does not answer any more: gone, offline, no longer ours.
@@ -90,29 +90,29 @@ pub enum Fault {
 /// never runs backwards.
 ///
 /// The pump's loop: give it requests and ends of operations, then take operations until it has none, then replies
-/// until it has none, then wait, but no longer than [`Array::poll_timeout`].
-pub trait Array {
+/// until it has none, then wait, but no longer than [`ArrayMachine::poll_timeout`].
+pub trait ArrayMachine {
     /// The device's size in bytes.
     fn size(&self) -> u64;
 
-    /// Something a client wants. Its reply comes by [`Array::poll_reply`], with the same id.
-    fn submit(&mut self, now: Nanos, id: RequestId, request: Request);
+    /// Something a client wants. Its reply comes by [`ArrayMachine::poll_reply`], with the same id.
+    fn submit(&mut self, now: Nanos, id: RequestId, request: BlockRequest);
 
     /// An operation ended.
-    fn handle(&mut self, now: Nanos, done: Done);
+    fn handle(&mut self, now: Nanos, done: MemberOpDone);
 
     /// The next operation to start, if any.
-    fn poll_op(&mut self, now: Nanos) -> Option<Op>;
+    fn poll_op(&mut self, now: Nanos) -> Option<MemberOp>;
 
-    /// Time passes, and there is no room for another operation: does what is due without one. ([`Array::poll_op`] does it, too.)
+    /// Time passes, and there is no room for another operation: does what is due without one. ([`ArrayMachine::poll_op`] does it, too.)
     fn tick(&mut self, now: Nanos) {
         let _ = now;
     }
 
     /// The next reply to give, if any.
-    fn poll_reply(&mut self) -> Option<(RequestId, Reply)>;
+    fn poll_reply(&mut self) -> Option<(RequestId, BlockReply)>;
 
-    /// When to call [`Array::poll_op`] again although nothing has happened.
+    /// When to call [`ArrayMachine::poll_op`] again although nothing has happened.
     fn poll_timeout(&self) -> Option<Nanos>;
 
     /// A buffer of `len` bytes for what a client is going to write, their values unspecified. (Of memory that was used
@@ -130,7 +130,7 @@ pub trait Array {
         let _ = now;
     }
 
-    /// After [`Array::stop`]: is there nothing left to do?
+    /// After [`ArrayMachine::stop`]: is there nothing left to do?
     fn is_stopped(&self) -> bool {
         true
     }

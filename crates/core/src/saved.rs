@@ -126,16 +126,16 @@ impl FromStr for Saved {
         if sum != format!("{:08x}", crc32c(body.as_bytes())) {
             return Err(fail("the checksum does not match: the file was changed or damaged"));
         }
-        Reader { lines: body.lines().enumerate().peekable(), line: 0 }.read()
+        SavedReader { lines: body.lines().enumerate().peekable(), line: 0 }.read()
     }
 }
 
-struct Reader<'a> {
+struct SavedReader<'a> {
     lines: std::iter::Peekable<std::iter::Enumerate<std::str::Lines<'a>>>,
     line: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SavedReader<'a> {
     fn read(mut self) -> Result<Saved, SavedError> {
         if self.lines.next().map(|(_, line)| line) != Some(MAGIC) {
             self.line = 1;

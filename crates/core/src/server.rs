@@ -4,7 +4,7 @@ use crate::units::{Bytes, Nanos};
 
 /// One foreground request as the disk sees it: 16 bytes. A recorded list of them (`Vec`, `.into_iter()`) is a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct ForegroundRequest {
     /// When it reaches the disk. Never before its predecessor.
     pub at: Nanos,
     /// How long the disk works on it: `disk.service(size)`, a measured time, or a drawn one.
@@ -51,11 +51,11 @@ pub struct Served {
 
 /// One first-come-first-served, non-preemptible server: a request at the disk cannot be recalled.
 #[derive(Clone, Debug, Default)]
-pub struct Server {
+pub struct DiskServer {
     free: Nanos,
 }
 
-impl Server {
+impl DiskServer {
     /// When all that was queued so far is done.
     pub fn free(&self) -> Nanos {
         self.free
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn requests_are_served_one_after_the_other() {
-        let mut server = Server::default();
+        let mut server = DiskServer::default();
         let served = [(0, 10), (3, 5), (40, 1)].map(|(at, service)| server.serve(Nanos(at), Nanos(service)));
         assert_eq!(served.map(|one| (one.started.0, one.finished.0)), [(0, 10), (10, 15), (40, 41)]);
     }

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// The answer to one verification of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum VerifyOutcome {
     /// Every sector of the range was read (or verified by the drive) without complaint.
     Clean,
     /// Nothing was ever written there, so there was nothing to read. Only a volume knows that of itself.
@@ -66,24 +66,24 @@ const ENOMEDIUM: i32 = 123;
 /// The word for [`Cause::Lost`].
 const LOST: &str = "lost";
 
-impl Outcome {
+impl VerifyOutcome {
     /// Judges an errno of a read. EIO, ENODATA and EILSEQ mean the same thing: this data cannot be had.
-    pub fn of_errno(errno: i32) -> Outcome {
+    pub fn of_errno(errno: i32) -> VerifyOutcome {
         match errno {
-            EIO | ENODATA | EILSEQ => Outcome::Unreadable(Cause::Errno(errno)),
-            ENXIO | ENODEV | ENOMEDIUM => Outcome::Gone,
-            _ => Outcome::Failed(Cause::Errno(errno)),
+            EIO | ENODATA | EILSEQ => VerifyOutcome::Unreadable(Cause::Errno(errno)),
+            ENXIO | ENODEV | ENOMEDIUM => VerifyOutcome::Gone,
+            _ => VerifyOutcome::Failed(Cause::Errno(errno)),
         }
     }
 
     /// Judges the SCSI sense data of a command that did not end well: only MEDIUM ERROR (3) and a blank or miscompared
     /// block blame the medium, and only RECOVERED ERROR (1) is as good as none. NO SENSE (0) explains nothing.
-    pub fn of_sense(sense: Sense) -> Outcome {
+    pub fn of_sense(sense: Sense) -> VerifyOutcome {
         match sense.key {
-            0x1 => Outcome::Clean,
-            0x3 | 0x8 | 0xe => Outcome::Unreadable(Cause::Sense(sense)),
-            0x2 if sense.asc == 0x3a => Outcome::Gone,
-            _ => Outcome::Failed(Cause::Sense(sense)),
+            0x1 => VerifyOutcome::Clean,
+            0x3 | 0x8 | 0xe => VerifyOutcome::Unreadable(Cause::Sense(sense)),
+            0x2 if sense.asc == 0x3a => VerifyOutcome::Gone,
+            _ => VerifyOutcome::Failed(Cause::Sense(sense)),
         }
     }
 }
@@ -191,10 +191,10 @@ mod tests {
     #[test]
     fn three_errnos_mean_unreadable_and_no_other() {
         for errno in 1..200 {
-            let blamed = matches!(Outcome::of_errno(errno), Outcome::Unreadable(_));
+            let blamed = matches!(VerifyOutcome::of_errno(errno), VerifyOutcome::Unreadable(_));
             assert_eq!(blamed, [5, 61, 84].contains(&errno), "errno {errno}");
         }
-        assert_eq!(Outcome::of_errno(19), Outcome::Gone);
+        assert_eq!(VerifyOutcome::of_errno(19), VerifyOutcome::Gone);
     }
 
     #[test]
@@ -205,12 +205,12 @@ mod tests {
 
     #[test]
     fn only_the_medium_is_blamed_for_medium_errors() {
-        let sense = |key, asc| Outcome::of_sense(Sense { key, asc, ascq: 0, block: None });
-        assert!(matches!(sense(3, 0x11), Outcome::Unreadable(_)));
-        assert!(matches!(sense(0xb, 0), Outcome::Failed(_)));
-        assert!(matches!(sense(5, 0x20), Outcome::Failed(_)));
-        assert_eq!(sense(2, 0x3a), Outcome::Gone);
-        assert_eq!(sense(1, 0x17), Outcome::Clean);
-        assert!(matches!(sense(0, 0), Outcome::Failed(_)), "an error without a reason is not clean");
+        let sense = |key, asc| VerifyOutcome::of_sense(Sense { key, asc, ascq: 0, block: None });
+        assert!(matches!(sense(3, 0x11), VerifyOutcome::Unreadable(_)));
+        assert!(matches!(sense(0xb, 0), VerifyOutcome::Failed(_)));
+        assert!(matches!(sense(5, 0x20), VerifyOutcome::Failed(_)));
+        assert_eq!(sense(2, 0x3a), VerifyOutcome::Gone);
+        assert_eq!(sense(1, 0x17), VerifyOutcome::Clean);
+        assert!(matches!(sense(0, 0), VerifyOutcome::Failed(_)), "an error without a reason is not clean");
     }
 }

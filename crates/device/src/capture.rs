@@ -17,7 +17,7 @@
 use crate::clock;
 use crate::detector::Refusal;
 use crate::detector::kernel::{self, PerfEvent};
-use crate::detector::ring::Ring;
+use crate::detector::ring::PerfRing;
 use crate::detector::tracepoint::{Events, Field, Tracepoint};
 use crate::ioprio::IDLE_MIN;
 use crate::sysfs::DiskNode;
@@ -52,13 +52,13 @@ const RECORD_SAMPLE: u32 = 9;
 
 /// What the capture saw: one request, or the completion of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct CaptureEvent {
     /// When (`CLOCK_MONOTONIC`).
     pub at: Nanos,
     /// Whether it came or was completed.
-    pub step: Step,
+    pub step: RequestStep,
     /// What it does.
-    pub kind: Kind,
+    pub kind: CapturedKind,
     /// The first byte.
     pub offset: Bytes,
     /// How many bytes.
@@ -67,7 +67,7 @@ pub struct Event {
 
 /// Where in its life a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub enum RequestStep {
     /// It came.
     Arrived,
     /// It was completed, alone, in part, or with what it was merged with.
@@ -76,7 +76,7 @@ pub enum Step {
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CapturedKind {
     /// It reads.
     Read,
     /// It writes.
@@ -120,8 +120,8 @@ pub enum CaptureError {
 pub struct Capture {
     disk: DiskNode,
     notes: Vec<String>,
-    cpus: Vec<Cpu>,
-    held: Vec<Event>,
+    cpus: Vec<CaptureCpu>,
+    held: Vec<CaptureEvent>,
     lost: u64,
 }
 
@@ -143,7 +143,8 @@ impl Capture {
         };
         let points = Points::choose(&disk).map_err(refused)?;
         let cpus = kernel::cpus_online().map_err(Refusal::failed("finds no list of CPUs")).map_err(refused)?;
-        let cpus = cpus.into_iter().map(|cpu| Cpu::open(cpu, &disk, &points)).collect::<io::Result<Vec<Cpu>>>();
+        let cpus =
+            cpus.into_iter().map(|cpu| CaptureCpu::open(cpu, &disk, &points)).collect::<io::Result<Vec<CaptureCpu>>>();
         let cpus = cpus.map_err(|error| refused(Refusal::of_call("CAP_PERFMON", "cannot open its events", error)))?;
         let mut notes = Vec::new();
         if is_part {
@@ -167,7 +168,7 @@ impl Capture {
 
     /// Appends what has happened since the last call, in the order of time, but for the last 50 ms. Must be called
     /// often enough for the rings: they hold at least 5000 events for each CPU.
-    pub fn drain(&mut self, events: &mut Vec<Event>) {
+    pub fn drain(&mut self, events: &mut Vec<CaptureEvent>) {
         let until = Nanos(clock::now().0.saturating_sub(SETTLE.0));
         self.take();
         let ripe = self.held.partition_point(|event| event.at <= until);
@@ -175,7 +176,7 @@ impl Capture {
     }
 
     /// Ends it, and appends what is left.
-    pub fn finish(mut self, events: &mut Vec<Event>) -> u64 {
+    pub fn finish(mut self, events: &mut Vec<CaptureEvent>) -> u64 {
         self.take();
         events.append(&mut self.held);
         self.lost
@@ -189,10 +190,10 @@ impl Capture {
     /// Empties the rings into `held`, which is in the order of time afterwards.
     fn take(&mut self) {
         for cpu in &self.cpus {
-            cpu.ring.take(Record::decode, |record| match record {
-                Record::Lost(count) => self.lost += count,
-                Record::Sample(sample) => self.held.extend(cpu.event(&sample)),
-                Record::Other => {}
+            cpu.ring.take(RingRecord::decode, |record| match record {
+                RingRecord::Lost(count) => self.lost += count,
+                RingRecord::Sample(sample) => self.held.extend(cpu.event(&sample)),
+                RingRecord::Other => {}
             });
         }
         self.held.sort_by_key(|event| (event.at, event.step));
@@ -216,8 +217,8 @@ fn disk_of(path: &Path) -> Result<(DiskNode, bool), String> {
 
 /// The tracepoints of one disk.
 struct Points {
-    arrivals: Vec<Point>,
-    completion: Point,
+    arrivals: Vec<CapturePoint>,
+    completion: CapturePoint,
     /// Do both tell the I/O class?
     tells_class: bool,
 }
@@ -225,7 +226,7 @@ struct Points {
 impl Points {
     fn choose(disk: &DiskNode) -> Result<Points, Refusal> {
         let events = Events::open()?;
-        let find = |name: &str| Point::read(events.folder(), name).ok_or(Refusal::NoTracepoint);
+        let find = |name: &str| CapturePoint::read(events.folder(), name).ok_or(Refusal::NoTracepoint);
         if !disk.folder().join("mq").exists() {
             let (arrivals, completion) = (vec![find("block_bio_queue")?], find("block_bio_complete")?);
             return Ok(Points { arrivals, completion, tells_class: false });
@@ -238,7 +239,7 @@ impl Points {
     }
 
     /// What the kernel must match for a sample: our disk and, where it is told, not the idle class.
-    fn filter(&self, point: &Point, disk: &DiskNode) -> CString {
+    fn filter(&self, point: &CapturePoint, disk: &DiskNode) -> CString {
         let dev = disk.major << 20 | disk.minor;
         let filter = match point.point.ioprio {
             Some(_) if self.tells_class => format!("dev == {dev} && ioprio < {IDLE_MIN}"),
@@ -250,14 +251,14 @@ impl Points {
 
 /// One tracepoint, and where its fields lie.
 #[derive(Clone, Debug)]
-struct Point {
+struct CapturePoint {
     point: Tracepoint,
-    fields: Fields,
+    fields: TracepointFields,
 }
 
 /// The offsets of fields in a tracepoint's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fields {
+struct TracepointFields {
     /// The first 512-byte sector, 8 bytes.
     sector: usize,
     /// How many, 4 bytes.
@@ -266,23 +267,23 @@ struct Fields {
     rwbs: usize,
 }
 
-impl Point {
-    fn read(folder: &Path, name: &str) -> Option<Point> {
+impl CapturePoint {
+    fn read(folder: &Path, name: &str) -> Option<CapturePoint> {
         let point = Tracepoint::read(folder, name).ok()?;
-        let fields = Fields::parse(&fs::read_to_string(folder.join(name).join("format")).ok()?)?;
-        Some(Point { point, fields })
+        let fields = TracepointFields::parse(&fs::read_to_string(folder.join(name).join("format")).ok()?)?;
+        Some(CapturePoint { point, fields })
     }
 }
 
-impl Fields {
+impl TracepointFields {
     /// Reads a `format` file. `None` when a field is missing, of another size, or beyond what is looked at.
-    fn parse(text: &str) -> Option<Fields> {
+    fn parse(text: &str) -> Option<TracepointFields> {
         let field = |name, size: Option<u16>| {
             let field = Field::find(text, name).filter(|field| size.is_none_or(|size| field.size == size))?;
             let offset = usize::try_from(field.offset).ok()?;
             (RAW_AT + offset + usize::from(field.size) <= LOOKED_AT).then_some(offset)
         };
-        Some(Fields {
+        Some(TracepointFields {
             sector: field("sector", Some(8))?,
             sectors: field("nr_sector", Some(4))?,
             rwbs: field("rwbs", None)?,
@@ -291,69 +292,69 @@ impl Fields {
 }
 
 /// The events of one CPU, which share a ring.
-struct Cpu {
-    ring: Ring,
+struct CaptureCpu {
+    ring: PerfRing,
     /// By the number that marks their samples.
-    points: Vec<(u64, Step, Fields)>,
+    points: Vec<(u64, RequestStep, TracepointFields)>,
     /// What keeps them alive.
     _events: Vec<PerfEvent>,
 }
 
-impl Cpu {
-    fn open(cpu: u32, disk: &DiskNode, points: &Points) -> io::Result<Cpu> {
-        let open = |point: &Point| {
+impl CaptureCpu {
+    fn open(cpu: u32, disk: &DiskNode, points: &Points) -> io::Result<CaptureCpu> {
+        let open = |point: &CapturePoint| {
             let event = PerfEvent::open(point.point.id, cpu, SAMPLE)?;
             event.filter(&points.filter(point, disk))?;
             io::Result::Ok(event)
         };
         let completion = open(&points.completion)?;
-        let ring = Ring::new(&completion, RING_BYTES).or_else(|_| Ring::new(&completion, RING_BYTES_MIN))?;
-        let mut marks = vec![(completion.id()?, Step::Completed, points.completion.fields)];
+        let ring = PerfRing::new(&completion, RING_BYTES).or_else(|_| PerfRing::new(&completion, RING_BYTES_MIN))?;
+        let mut marks = vec![(completion.id()?, RequestStep::Completed, points.completion.fields)];
         // Completions first: one of what was under way before is passed over, a missing one would leave a request open.
         completion.enable()?;
         let mut events = Vec::new();
         for point in &points.arrivals {
             let event = open(point)?;
-            marks.push((event.id()?, Step::Arrived, point.fields));
+            marks.push((event.id()?, RequestStep::Arrived, point.fields));
             event.redirect(&completion)?;
             event.enable()?;
             events.push(event);
         }
         events.push(completion);
-        Ok(Cpu { ring, points: marks, _events: events })
+        Ok(CaptureCpu { ring, points: marks, _events: events })
     }
 
     /// A sample as an event; `None` of what is neither read nor written by an application (pass-through commands).
-    fn event(&self, sample: &Sample) -> Option<Event> {
+    fn event(&self, sample: &TracepointHit) -> Option<CaptureEvent> {
         let &(_, step, fields) = self.points.iter().find(|(id, ..)| *id == sample.id)?;
         let sector = u64::from_ne_bytes(sample.field(fields.sector));
         let sectors = u64::from(u32::from_ne_bytes(sample.field(fields.sectors)));
-        let kind = Kind::of(sample.field::<3>(fields.rwbs), sectors)?;
+        let kind = CapturedKind::of(sample.field::<3>(fields.rwbs), sectors)?;
         // An empty flush has no place; what stands there differs between arrival and completion.
-        let offset = if kind == Kind::Flush { 0 } else { sector.saturating_mul(SECTOR_BYTES) };
-        let length = if kind == Kind::Flush { 0 } else { sectors * SECTOR_BYTES };
-        Some(Event { at: sample.at, step, kind, offset: Bytes(offset), length: Bytes(length) })
+        let offset = if kind == CapturedKind::Flush { 0 } else { sector.saturating_mul(SECTOR_BYTES) };
+        let length = if kind == CapturedKind::Flush { 0 } else { sectors * SECTOR_BYTES };
+        Some(CaptureEvent { at: sample.at, step, kind, offset: Bytes(offset), length: Bytes(length) })
     }
 }
 
-impl Kind {
+impl CapturedKind {
     /// From the first letters of `rwbs` (`blk_fill_rwbs` in `kernel/trace/blktrace.c`): `F` first for a flush before the
     /// request, then the operation: `R`, `W`, `D` (and `DE` to erase), `F`; `N` for anything else.
-    fn of(rwbs: [u8; 3], sectors: u64) -> Option<Kind> {
+    fn of(rwbs: [u8; 3], sectors: u64) -> Option<CapturedKind> {
         match rwbs {
-            [b'F', ..] if sectors == 0 => Some(Kind::Flush),
-            [b'R', ..] | [b'F', b'R', _] => Some(Kind::Read),
-            [b'W', ..] | [b'F', b'W', _] => Some(Kind::Write),
-            [b'D', ..] => Some(Kind::Discard),
+            [b'F', ..] if sectors == 0 => Some(CapturedKind::Flush),
+            [b'R', ..] | [b'F', b'R', _] => Some(CapturedKind::Read),
+            [b'W', ..] | [b'F', b'W', _] => Some(CapturedKind::Write),
+            [b'D', ..] => Some(CapturedKind::Discard),
             _ => None,
         }
     }
 }
 
 /// One record of a ring, as far as we need it.
-enum Record {
+enum RingRecord {
     /// A hit of a tracepoint.
-    Sample(Sample),
+    Sample(TracepointHit),
     /// So many records did not fit.
     Lost(u64),
     /// Something else.
@@ -361,14 +362,14 @@ enum Record {
 }
 
 /// A hit of the tracepoint whose event is `id`.
-struct Sample {
+struct TracepointHit {
     id: u64,
     at: Nanos,
     /// The beginning of the sample; zero beyond its end.
     bytes: [u8; LOOKED_AT],
 }
 
-impl Sample {
+impl TracepointHit {
     /// The `N` bytes at this offset of the tracepoint's record.
     fn field<const N: usize>(&self, offset: usize) -> [u8; N] {
         let mut field = [0; N];
@@ -377,10 +378,10 @@ impl Sample {
     }
 }
 
-impl Record {
+impl RingRecord {
     /// Reads the record whose words `word` gives by their number, and says how many bytes it has. Its header is a `u32`
     /// with the kind, then two `u16`: flags and length. `None` when the length cannot be true.
-    fn decode(word: &dyn Fn(usize) -> u64) -> Option<(Record, u64)> {
+    fn decode(word: &dyn Fn(usize) -> u64) -> Option<(RingRecord, u64)> {
         let [k0, k1, k2, k3, _, _, l0, l1] = word(0).to_ne_bytes();
         let length = u16::from_ne_bytes([l0, l1]);
         let record = match u32::from_ne_bytes([k0, k1, k2, k3]) {
@@ -390,10 +391,10 @@ impl Record {
                 for (index, chunk) in bytes.chunks_exact_mut(8).enumerate().take(words) {
                     chunk.copy_from_slice(&word(index).to_ne_bytes());
                 }
-                Record::Sample(Sample { id: word(1), at: Nanos(word(2)), bytes })
+                RingRecord::Sample(TracepointHit { id: word(1), at: Nanos(word(2)), bytes })
             }
-            RECORD_LOST if length >= 24 => Record::Lost(word(2)),
-            _ => Record::Other,
+            RECORD_LOST if length >= 24 => RingRecord::Lost(word(2)),
+            _ => RingRecord::Other,
         };
         (length >= 8 && length.is_multiple_of(8)).then_some((record, u64::from(length)))
     }
@@ -409,9 +410,9 @@ mod tests {
 
     #[test]
     fn fields_are_where_the_format_file_says() {
-        assert_eq!(Fields::parse(FORMAT), Some(Fields { sector: 16, sectors: 24, rwbs: 34 }));
-        assert_eq!(Fields::parse(&FORMAT.replace("size:8", "size:4")), None);
-        assert_eq!(Fields::parse(&FORMAT.replace("offset:34", "offset:300")), None);
+        assert_eq!(TracepointFields::parse(FORMAT), Some(TracepointFields { sector: 16, sectors: 24, rwbs: 34 }));
+        assert_eq!(TracepointFields::parse(&FORMAT.replace("size:8", "size:4")), None);
+        assert_eq!(TracepointFields::parse(&FORMAT.replace("offset:34", "offset:300")), None);
     }
 
     #[test]
@@ -424,7 +425,9 @@ mod tests {
         raw[RAW_AT + 16..][..8].copy_from_slice(&2048_u64.to_ne_bytes());
         raw[RAW_AT + 34..][..3].copy_from_slice(b"WS\0");
         let word = |index: usize| u64::from_ne_bytes(raw[8 * index..][..8].try_into().expect("eight bytes"));
-        let Some((Record::Sample(sample), 104)) = Record::decode(&word) else { panic!("a sample of 104 bytes") };
+        let Some((RingRecord::Sample(sample), 104)) = RingRecord::decode(&word) else {
+            panic!("a sample of 104 bytes")
+        };
         assert_eq!((sample.id, sample.at), (17, Nanos(123_456)));
         assert_eq!(u64::from_ne_bytes(sample.field(16)), 2048);
         assert_eq!(sample.field::<3>(34), *b"WS\0");
@@ -433,15 +436,15 @@ mod tests {
     #[test]
     fn the_letters_tell_what_a_request_does() {
         for (letters, sectors, kind) in [
-            (b"RA\0", 8, Some(Kind::Read)),
-            (b"WFS", 8, Some(Kind::Write)),
-            (b"FWS", 8, Some(Kind::Write)),
-            (b"FWS", 0, Some(Kind::Flush)),
-            (b"FF\0", 0, Some(Kind::Flush)),
-            (b"DS\0", 8, Some(Kind::Discard)),
+            (b"RA\0", 8, Some(CapturedKind::Read)),
+            (b"WFS", 8, Some(CapturedKind::Write)),
+            (b"FWS", 8, Some(CapturedKind::Write)),
+            (b"FWS", 0, Some(CapturedKind::Flush)),
+            (b"FF\0", 0, Some(CapturedKind::Flush)),
+            (b"DS\0", 8, Some(CapturedKind::Discard)),
             (b"N\0\0", 0, None),
         ] {
-            assert_eq!(Kind::of(*letters, sectors), kind, "{letters:?}");
+            assert_eq!(CapturedKind::of(*letters, sectors), kind, "{letters:?}");
         }
     }
 

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// Holds the disk until it is dropped.
 #[derive(Debug)]
-pub struct Claim {
+pub struct DiskClaim {
     folder: OwnedFd,
     name: String,
     _file: File,
@@ -68,16 +68,16 @@ const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// A file that was removed between opening and locking it is made again, so often.
 const TRIES_MAX: usize = 100;
 
-impl Claim {
+impl DiskClaim {
     /// Claims what `name` stands for, one holder at a time. Never waits.
     ///
     /// # Errors
     /// [`ClaimError::Held`] when somebody does already.
-    pub fn take(name: &str) -> Result<Claim, ClaimError> {
-        Claim::take_in(&folder(), name)
+    pub fn take(name: &str) -> Result<DiskClaim, ClaimError> {
+        DiskClaim::take_in(&folder(), name)
     }
 
-    fn take_in(path: &Path, name: &str) -> Result<Claim, ClaimError> {
+    fn take_in(path: &Path, name: &str) -> Result<DiskClaim, ClaimError> {
         let name = store::file_name(name);
         let fail = |source: Errno| ClaimError::Io { path: path.join(&name), source: source.into() };
         let folder = open(path)?;
@@ -95,13 +95,13 @@ impl Claim {
             }
             // For whoever is refused. Without it he is told less.
             let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-            return Ok(Claim { folder, name, _file: file });
+            return Ok(DiskClaim { folder, name, _file: file });
         }
         Err(fail(Errno::AGAIN))
     }
 }
 
-impl Drop for Claim {
+impl Drop for DiskClaim {
     fn drop(&mut self) {
         // While it is locked, nobody else believes to hold it.
         let _ = rustix::fs::unlinkat(&self.folder, &self.name, rustix::fs::AtFlags::empty());
@@ -186,16 +186,16 @@ mod tests {
     #[test]
     fn one_holder_at_a_time() {
         let name = format!("test/{}", std::process::id());
-        let claim = Claim::take(&name).unwrap();
-        assert!(matches!(Claim::take(&name), Err(ClaimError::HeldByUs)));
+        let claim = DiskClaim::take(&name).unwrap();
+        assert!(matches!(DiskClaim::take(&name), Err(ClaimError::HeldByUs)));
         drop(claim);
-        Claim::take(&name).unwrap();
+        DiskClaim::take(&name).unwrap();
     }
 
     #[test]
     fn a_claim_is_ours_alone_and_leaves_nothing_behind() {
         let (_folder, path) = claims();
-        let claim = Claim::take_in(&path, "../../number/8:0").unwrap();
+        let claim = DiskClaim::take_in(&path, "../../number/8:0").unwrap();
         let names: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap()).collect();
         assert_eq!(names.len(), 1);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -210,23 +210,23 @@ mod tests {
         let (folder, path) = claims();
         fs::create_dir_all(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(matches!(Claim::take_in(&path, "a"), Err(ClaimError::Meddled { .. })));
+        assert!(matches!(DiskClaim::take_in(&path, "a"), Err(ClaimError::Meddled { .. })));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
-        Claim::take_in(&path, "a").unwrap();
+        DiskClaim::take_in(&path, "a").unwrap();
         let elsewhere = folder.path().join("elsewhere");
         fs::rename(&path, &elsewhere).unwrap();
         symlink(&elsewhere, &path).unwrap();
-        assert!(matches!(Claim::take_in(&path, "a"), Err(ClaimError::Io { .. })), "a link");
+        assert!(matches!(DiskClaim::take_in(&path, "a"), Err(ClaimError::Io { .. })), "a link");
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     }
 
     #[test]
     fn what_a_killed_holder_left_is_taken_over() {
         let (_folder, path) = claims();
-        drop(Claim::take_in(&path, "a").unwrap());
+        drop(DiskClaim::take_in(&path, "a").unwrap());
         fs::write(path.join(store::file_name("a")), "4242424242\n").unwrap();
-        let claim = Claim::take_in(&path, "a").unwrap();
-        assert!(matches!(Claim::take_in(&path, "a"), Err(ClaimError::HeldByUs)));
+        let claim = DiskClaim::take_in(&path, "a").unwrap();
+        assert!(matches!(DiskClaim::take_in(&path, "a"), Err(ClaimError::HeldByUs)));
         drop(claim);
     }
 
@@ -238,7 +238,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..500 {
-                        let Ok(claim) = Claim::take_in(&path, "a") else { continue };
+                        let Ok(claim) = DiskClaim::take_in(&path, "a") else { continue };
                         assert_eq!(holders.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
                         holders.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
                         drop(claim);

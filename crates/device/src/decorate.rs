@@ -2,24 +2,24 @@
 //! stand for disks.
 //!
 //! ## The model
-//! A disk has **one head** ([`Head`]), shared by all who use the disk: verifiers ([`HardDisk`]) and a foreground
-//! ([`Head::serve`]). It serves requests one after the other in the order of their arrival, whatever their priority,
+//! A disk has **one head** ([`SharedHead`]), shared by all who use the disk: verifiers ([`HardDisk`]) and a foreground
+//! ([`SharedHead::serve`]). It serves requests one after the other in the order of their arrival, whatever their priority,
 //! as a disk behind the `none` scheduler does. A request takes a fixed time to position the head plus a time in
-//! proportion to its length ([`Timing`]). There is no read-ahead, no cache, and no gain from neighbouring requests;
+//! proportion to its length ([`DiskTiming`]). There is no read-ahead, no cache, and no gain from neighbouring requests;
 //! an unreadable range takes no longer than a readable one. A request that has begun cannot be recalled. These are
 //! the assumptions under which the cost of a scrub is the greatest, so a budget that holds here is not flattered.
 //!
-//! A **planted fault** ([`Planted`]) is a run of sectors that cannot be read. Every verification that touches one
-//! comes back [`Outcome::Unreadable`] with EIO, as a whole and every time, as a read of a real disk does; no other
+//! A **planted fault** ([`FaultyVerifier`]) is a run of sectors that cannot be read. Every verification that touches one
+//! comes back [`VerifyOutcome::Unreadable`] with EIO, as a whole and every time, as a read of a real disk does; no other
 //! verification is affected. Nothing heals, and nothing is silently corrupt.
 //!
 //! A fault belongs *below* the head: `HardDisk::new(Box::new(Planted::new(verifier, bad)), head)`.
 
 use crate::clock::now;
-use crate::verify::{Answer, Verifier};
+use crate::verify::{Verifier, VerifyCompletion};
 use scrubjay_core::machine::OpId;
 use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_core::verdict::{Cause, Outcome};
+use scrubjay_core::verdict::{Cause, VerifyOutcome};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -27,17 +27,17 @@ use std::time::Duration;
 
 /// What a request costs: `positioning` plus `per_mib` for each MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
+pub struct DiskTiming {
     /// To move the head and wait for the sector.
     pub positioning: Nanos,
     /// To transfer 1 MiB.
     pub per_mib: Nanos,
 }
 
-impl Timing {
+impl DiskTiming {
     /// A Hitachi Ultrastar 15K450: 3.70 ms + 11.07 ms/MiB, fitted within 5 % from 64 KiB to 16 MiB to the SCSI VERIFY
     /// times measured by Amvrosiadis et al. (DSN 2012, section IV-A; their artefact's `hitscsi_nocache.m`).
-    pub const ULTRASTAR_15K450: Timing = Timing { positioning: Nanos(3_700_000), per_mib: Nanos(11_070_000) };
+    pub const ULTRASTAR_15K450: DiskTiming = DiskTiming { positioning: Nanos(3_700_000), per_mib: Nanos(11_070_000) };
 
     /// How long a request for `range` keeps the head.
     pub fn service(self, range: SectorRange) -> Nanos {
@@ -49,16 +49,16 @@ impl Timing {
 
 /// The one head of a disk. Clones are handles on the same head.
 #[derive(Clone, Debug)]
-pub struct Head {
-    timing: Timing,
+pub struct SharedHead {
+    timing: DiskTiming,
     /// When the last request that was accepted will be over.
     free_at: Arc<Mutex<Nanos>>,
 }
 
-impl Head {
+impl SharedHead {
     /// A head at rest.
-    pub fn new(timing: Timing) -> Head {
-        Head { timing, free_at: Arc::new(Mutex::new(Nanos::ZERO)) }
+    pub fn new(timing: DiskTiming) -> SharedHead {
+        SharedHead { timing, free_at: Arc::new(Mutex::new(Nanos::ZERO)) }
     }
 
     /// Does one request for `range`: waits for its turn and for its end. Returns when it reached the disk and when
@@ -81,22 +81,22 @@ impl Head {
 /// A verifier that takes the time of a disk with one head. The answers come in the order of the requests.
 pub struct HardDisk {
     inner: Box<dyn Verifier>,
-    head: Head,
+    head: SharedHead,
     /// What is under the head or waits for it, first come first.
-    requests: VecDeque<Request>,
+    requests: VecDeque<DelayedRequest>,
 }
 
-struct Request {
+struct DelayedRequest {
     id: OpId,
     started: Nanos,
     due: Nanos,
-    answer: Option<Answer>,
+    answer: Option<VerifyCompletion>,
 }
 
 impl HardDisk {
     /// Around `inner`, with a handle on the disk's head. `inner` ought to be quicker than the head: what it takes
     /// longer shows, but does not keep the head.
-    pub fn new(inner: Box<dyn Verifier>, head: Head) -> HardDisk {
+    pub fn new(inner: Box<dyn Verifier>, head: SharedHead) -> HardDisk {
         HardDisk { inner, head, requests: VecDeque::new() }
     }
 
@@ -112,11 +112,11 @@ impl Verifier for HardDisk {
     fn submit(&mut self, id: OpId, range: SectorRange) {
         let started = now();
         let due = self.head.accept(started, range);
-        self.requests.push_back(Request { id, started, due, answer: None });
+        self.requests.push_back(DelayedRequest { id, started, due, answer: None });
         self.inner.submit(id, range);
     }
 
-    fn wait(&mut self, timeout: Nanos) -> Option<Answer> {
+    fn wait(&mut self, timeout: Nanos) -> Option<VerifyCompletion> {
         let deadline = now().saturating_add(timeout);
         while self.requests.front()?.answer.is_none() {
             let left = deadline.since(now());
@@ -125,30 +125,30 @@ impl Verifier for HardDisk {
                 break;
             }
         }
-        let Request { started, due, answer, .. } = *self.requests.front()?;
+        let DelayedRequest { started, due, answer, .. } = *self.requests.front()?;
         sleep_until(due.min(deadline));
         let answer = answer.filter(|_| due <= now())?;
         self.requests.pop_front();
-        Some(Answer { started, finished: now(), ..answer })
+        Some(VerifyCompletion { started, finished: now(), ..answer })
     }
 }
 
 /// A verifier over a medium with unreadable sectors.
-pub struct Planted {
+pub struct FaultyVerifier {
     inner: Box<dyn Verifier>,
     bad: Vec<SectorRange>,
     /// The verifications that are out and touch a bad sector.
     touched: Vec<OpId>,
 }
 
-impl Planted {
+impl FaultyVerifier {
     /// Around `inner`; every verification that touches a sector of `bad` finds it unreadable.
-    pub fn new(inner: Box<dyn Verifier>, bad: Vec<SectorRange>) -> Planted {
-        Planted { inner, bad, touched: Vec::new() }
+    pub fn new(inner: Box<dyn Verifier>, bad: Vec<SectorRange>) -> FaultyVerifier {
+        FaultyVerifier { inner, bad, touched: Vec::new() }
     }
 }
 
-impl Verifier for Planted {
+impl Verifier for FaultyVerifier {
     fn submit(&mut self, id: OpId, range: SectorRange) {
         if self.bad.iter().any(|bad| !bad.intersection(range).is_empty()) {
             self.touched.push(id);
@@ -156,11 +156,11 @@ impl Verifier for Planted {
         self.inner.submit(id, range);
     }
 
-    fn wait(&mut self, timeout: Nanos) -> Option<Answer> {
+    fn wait(&mut self, timeout: Nanos) -> Option<VerifyCompletion> {
         let mut answer = self.inner.wait(timeout)?;
         if let Some(index) = self.touched.iter().position(|id| *id == answer.id) {
             self.touched.swap_remove(index);
-            answer.outcome = Outcome::Unreadable(Cause::Errno(libc::EIO));
+            answer.outcome = VerifyOutcome::Unreadable(Cause::Errno(libc::EIO));
         }
         Some(answer)
     }
@@ -183,26 +183,32 @@ mod tests {
 
     /// Answers at once that all is clean, last request first.
     #[derive(Default)]
-    struct Instant(Vec<Answer>);
+    struct Instant(Vec<VerifyCompletion>);
 
     impl Verifier for Instant {
         fn submit(&mut self, id: OpId, range: SectorRange) {
             let at = now();
-            self.0.push(Answer { id, outcome: Outcome::Clean, started: at, finished: at, counted: range.count() });
+            self.0.push(VerifyCompletion {
+                id,
+                outcome: VerifyOutcome::Clean,
+                started: at,
+                finished: at,
+                counted: range.count(),
+            });
         }
 
-        fn wait(&mut self, _timeout: Nanos) -> Option<Answer> {
+        fn wait(&mut self, _timeout: Nanos) -> Option<VerifyCompletion> {
             self.0.pop()
         }
     }
 
     /// 100 us + 1 ms/MiB: quick enough for tests, slow against the clock.
-    const QUICK: Timing = Timing { positioning: Nanos(100_000), per_mib: Nanos(1_000_000) };
+    const QUICK: DiskTiming = DiskTiming { positioning: Nanos(100_000), per_mib: Nanos(1_000_000) };
     const SOON: Nanos = Nanos::from_secs(60);
 
     #[test]
     fn the_published_disk_takes_its_published_times() {
-        let millis = |bytes: u64| Timing::ULTRASTAR_15K450.service(SectorRange::at(0, bytes / 512)).as_millis_f64();
+        let millis = |bytes: u64| DiskTiming::ULTRASTAR_15K450.service(SectorRange::at(0, bytes / 512)).as_millis_f64();
         for (kib, measured) in [(64, 4.61), (256, 6.72), (1024, 14.75), (4096, 47.54), (16384, 181.2)] {
             let error = (millis(kib << 10) - measured).abs() / measured;
             assert!(error < 0.06, "{kib} KiB: {error}");
@@ -211,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_head_serves_in_turn() {
-        let head = Head::new(QUICK);
+        let head = SharedHead::new(QUICK);
         let range = SectorRange::at(0, 2048);
         assert_eq!(head.accept(Nanos(1000), range), Nanos(1_101_000));
         assert_eq!(head.clone().accept(Nanos(2000), range), Nanos(2_201_000), "behind the first, on another handle");
@@ -220,7 +226,7 @@ mod tests {
 
     #[test]
     fn answers_come_in_turn_and_not_before_their_time() {
-        let head = Head::new(QUICK);
+        let head = SharedHead::new(QUICK);
         let mut disk = HardDisk::new(Box::new(Instant::default()), head.clone());
         for id in 0..3 {
             disk.submit(OpId(id), SectorRange::at(0, 2048));
@@ -238,8 +244,8 @@ mod tests {
 
     #[test]
     fn a_wait_gives_up_before_the_head_is_done() {
-        let slow = Timing { positioning: Nanos::from_secs(3600), per_mib: Nanos::ZERO };
-        let mut disk = HardDisk::new(Box::new(Instant::default()), Head::new(slow));
+        let slow = DiskTiming { positioning: Nanos::from_secs(3600), per_mib: Nanos::ZERO };
+        let mut disk = HardDisk::new(Box::new(Instant::default()), SharedHead::new(slow));
         disk.submit(OpId(1), SectorRange::at(0, 8));
         assert_eq!(disk.wait(Nanos::ZERO), None);
         assert_eq!(disk.wait(Nanos::from_millis(1)), None);
@@ -248,28 +254,28 @@ mod tests {
     #[test]
     fn only_what_touches_a_fault_is_unreadable() {
         let bad = vec![SectorRange::at(100, 2), SectorRange::at(300, 1)];
-        let mut disk = Planted::new(Box::new(Instant::default()), bad);
+        let mut disk = FaultyVerifier::new(Box::new(Instant::default()), bad);
         let mut outcome = |start, count| {
             disk.submit(OpId(start), SectorRange::at(start, count));
             disk.wait(Nanos::ZERO).unwrap().outcome
         };
-        let eio = Outcome::Unreadable(Cause::Errno(5));
-        assert_eq!(outcome(92, 8), Outcome::Clean);
+        let eio = VerifyOutcome::Unreadable(Cause::Errno(5));
+        assert_eq!(outcome(92, 8), VerifyOutcome::Clean);
         assert_eq!(outcome(93, 8), eio);
         assert_eq!(outcome(101, 1), eio);
-        assert_eq!(outcome(102, 100), Outcome::Clean);
+        assert_eq!(outcome(102, 100), VerifyOutcome::Clean);
         assert_eq!(outcome(0, 1000), eio);
-        assert_eq!(outcome(301, 8), Outcome::Clean);
+        assert_eq!(outcome(301, 8), VerifyOutcome::Clean);
     }
 
     #[test]
     fn faults_are_told_apart_when_several_are_out() {
-        let mut disk = Planted::new(Box::new(Instant::default()), vec![SectorRange::at(8, 1)]);
+        let mut disk = FaultyVerifier::new(Box::new(Instant::default()), vec![SectorRange::at(8, 1)]);
         for id in 0..3 {
             disk.submit(OpId(id), SectorRange::at(id * 8, 8));
         }
         while let Some(answer) = disk.wait(Nanos::ZERO) {
-            assert_eq!(answer.outcome == Outcome::Clean, answer.id != OpId(1));
+            assert_eq!(answer.outcome == VerifyOutcome::Clean, answer.id != OpId(1));
         }
     }
 }

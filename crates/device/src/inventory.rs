@@ -1,14 +1,14 @@
 //! Which disks are there, and what stops us from reading each? Nothing is written, no medium is touched.
 
 use crate::sysfs::DiskNode;
-use crate::target::{self, Identity, Target, TargetError};
+use crate::target::{self, Target, TargetError, TargetIdentity};
 use scrubjay_core::units::Bytes;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// A disk of this machine.
 #[derive(Debug)]
-pub struct Disk {
+pub struct InventoryDisk {
     /// `/dev/sda`.
     pub path: PathBuf,
     /// Vendor and model, where the disk says so.
@@ -16,7 +16,7 @@ pub struct Disk {
     /// Serial number, where the disk says so.
     pub serial: Option<String>,
     /// What its saved state is filed under.
-    pub id: Identity,
+    pub id: TargetIdentity,
     /// Its size.
     pub bytes: Bytes,
     /// A device of its own, not one made of others (loop, dm, md)?
@@ -31,7 +31,7 @@ pub struct Disk {
 ///
 /// # Errors
 /// When `/sys/block` cannot be read.
-pub fn disks() -> io::Result<Vec<Disk>> {
+pub fn disks() -> io::Result<Vec<InventoryDisk>> {
     let mut disks = Vec::new();
     for entry in fs::read_dir("/sys/block")? {
         let Ok(node) = DiskNode::of_folder(&entry?.path()) else { continue };
@@ -44,7 +44,7 @@ pub fn disks() -> io::Result<Vec<Disk>> {
     Ok(disks)
 }
 
-fn describe(node: DiskNode) -> Option<Disk> {
+fn describe(node: DiskNode) -> Option<InventoryDisk> {
     let sectors = node.number("size").filter(|&sectors| sectors > 0)?;
     let path = Path::new("/dev").join(&node.name);
     let first = |paths: &[&str]| paths.iter().find_map(|path| node.attribute(path));
@@ -54,7 +54,7 @@ fn describe(node: DiskNode) -> Option<Disk> {
     ];
     let model = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let model = if model.is_empty() { first(&["loop/backing_file", "dm/name", "md/level"]) } else { Some(model) };
-    Some(Disk {
+    Some(InventoryDisk {
         serial: node.serial(),
         id: target::disk_id(&node),
         bytes: Bytes(sectors * 512),

@@ -62,7 +62,7 @@ impl From<OutputError> for io::Error {
 
 /// A file in the writing. Nothing remains of it unless it is committed.
 #[derive(Debug)]
-pub struct Output {
+pub struct OutputFile {
     path: PathBuf,
     existing: Existing,
     /// Held, so that nobody exchanges it meanwhile.
@@ -79,24 +79,24 @@ const ENDING: &str = ".new";
 /// Readable for whom the umask lets.
 const OPEN: Mode = Mode::from_raw_mode(0o666);
 
-impl Output {
+impl OutputFile {
     /// Begins to write what will be `path`.
     ///
     /// # Errors
     /// [`OutputError`]; nothing is there then that was not there before.
-    pub fn create(path: &Path, existing: Existing) -> Result<Output, OutputError> {
-        Output::create_with(path, existing, OPEN)
+    pub fn create(path: &Path, existing: Existing) -> Result<OutputFile, OutputError> {
+        OutputFile::create_with(path, existing, OPEN)
     }
 
     /// The same of a file that only its owner may read.
     ///
     /// # Errors
-    /// As [`Output::create`].
-    pub fn create_private(path: &Path, existing: Existing) -> Result<Output, OutputError> {
-        Output::create_with(path, existing, Mode::RUSR | Mode::WUSR)
+    /// As [`OutputFile::create`].
+    pub fn create_private(path: &Path, existing: Existing) -> Result<OutputFile, OutputError> {
+        OutputFile::create_with(path, existing, Mode::RUSR | Mode::WUSR)
     }
 
-    fn create_with(path: &Path, existing: Existing, mode: Mode) -> Result<Output, OutputError> {
+    fn create_with(path: &Path, existing: Existing, mode: Mode) -> Result<OutputFile, OutputError> {
         let fail = |source: Errno| OutputError::Io { path: path.to_owned(), source: source.into() };
         let (folder, name) = parts(path)?;
         let folder = rustix::fs::openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
@@ -107,7 +107,7 @@ impl Output {
         temporary.push(format!("{:016x}{ENDING}", RandomState::new().hash_one(std::process::id())));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::openat(&folder, &temporary, flags, mode).map_err(fail)?);
-        Ok(Output { path: path.to_owned(), existing, folder, name, temporary: Some(temporary), file })
+        Ok(OutputFile { path: path.to_owned(), existing, folder, name, temporary: Some(temporary), file })
     }
 
     /// The file, for whoever needs one of its own to write to.
@@ -135,7 +135,7 @@ impl Output {
     /// Puts it in its place without waiting for the disk: enough to survive the death of this process.
     ///
     /// # Errors
-    /// As [`Output::commit`].
+    /// As [`OutputFile::commit`].
     pub fn commit_in_haste(mut self) -> Result<(), OutputError> {
         self.put_in_place()
     }
@@ -166,7 +166,7 @@ impl Output {
     }
 }
 
-impl Write for Output {
+impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -176,7 +176,7 @@ impl Write for Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for OutputFile {
     fn drop(&mut self) {
         // What is left under this name is of no use to anybody.
         let _ = self.temporary.take().map(|name| rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()));
@@ -188,7 +188,7 @@ impl Drop for Output {
 /// # Errors
 /// [`OutputError`]; what was there before is still there.
 pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), OutputError> {
-    complete(Output::create(path, existing)?, bytes)
+    complete(OutputFile::create(path, existing)?, bytes)
 }
 
 /// Writes a whole file that only its owner may read.
@@ -196,10 +196,10 @@ pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), Output
 /// # Errors
 /// As [`write()`].
 pub fn write_private(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), OutputError> {
-    complete(Output::create_private(path, existing)?, bytes)
+    complete(OutputFile::create_private(path, existing)?, bytes)
 }
 
-fn complete(mut output: Output, bytes: &[u8]) -> Result<(), OutputError> {
+fn complete(mut output: OutputFile, bytes: &[u8]) -> Result<(), OutputError> {
     output.write_all(bytes).map_err(|source| OutputError::Io { path: output.path.clone(), source })?;
     output.commit()
 }
@@ -283,7 +283,7 @@ mod tests {
     fn a_file_appears_when_it_is_complete_and_leaves_nothing_beside() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let mut output = Output::create(&path, Existing::Kept).unwrap();
+        let mut output = OutputFile::create(&path, Existing::Kept).unwrap();
         output.write_all(b"half").unwrap();
         assert!(!path.exists());
         drop(output);
@@ -301,7 +301,7 @@ mod tests {
     fn who_came_first_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let output = Output::create(&path, Existing::Kept).unwrap();
+        let output = OutputFile::create(&path, Existing::Kept).unwrap();
         fs::write(&path, "theirs").unwrap();
         assert!(matches!(output.commit(), Err(OutputError::Exists { .. })));
         assert_eq!((fs::read(&path).unwrap(), names(folder.path()).len()), (b"theirs".to_vec(), 1));
@@ -345,7 +345,7 @@ mod tests {
         let victim = folder.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         for existing in [Existing::Kept, Existing::Replaced] {
-            let mut output = Output::create(&path, existing).unwrap();
+            let mut output = OutputFile::create(&path, existing).unwrap();
             output.write_all(b"x").unwrap();
             symlink(&victim, &path).unwrap();
             output.commit().unwrap_err();
@@ -366,8 +366,8 @@ mod tests {
     fn what_the_killed_left_is_swept_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        std::mem::forget(Output::create(&path, Existing::Kept).unwrap());
-        std::mem::forget(Output::create(&folder.path().join("b"), Existing::Kept).unwrap());
+        std::mem::forget(OutputFile::create(&path, Existing::Kept).unwrap());
+        std::mem::forget(OutputFile::create(&folder.path().join("b"), Existing::Kept).unwrap());
         fs::write(&path, "a").unwrap();
         sweep(&path);
         let left = names(folder.path());

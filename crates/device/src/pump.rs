@@ -5,10 +5,10 @@
 
 use crate::clock;
 use crate::detector::{Detector, OwnTraffic};
-use crate::verify::{Answer, Verifier};
+use crate::verify::{Verifier, VerifyCompletion};
 use scrubjay_core::machine::{Event, Machine, Op};
 use scrubjay_core::units::Nanos;
-use scrubjay_core::verdict::Outcome;
+use scrubjay_core::verdict::VerifyOutcome;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// No wait is longer: so often the detector is drained, the watcher told, and the stop flag seen.
@@ -43,9 +43,9 @@ pub fn run<M: Machine>(
     watcher: &mut dyn Watcher<M>,
     stop: &AtomicBool,
 ) {
-    let mut pump = Pump { machine, watcher, own: OwnTraffic::default() };
+    let mut pump = DevicePump { machine, watcher, own: OwnTraffic::default() };
     let mut events = Vec::new();
-    let mut answer: Option<Answer> = None;
+    let mut answer: Option<VerifyCompletion> = None;
     let mut stopping: Option<Nanos> = None;
     loop {
         events.clear();
@@ -78,29 +78,29 @@ pub fn run<M: Machine>(
     }
 }
 
-struct Pump<'a, M> {
+struct DevicePump<'a, M> {
     machine: &'a mut M,
     watcher: &'a mut dyn Watcher<M>,
     own: OwnTraffic,
 }
 
-impl<M: Machine> Pump<'_, M> {
+impl<M: Machine> DevicePump<'_, M> {
     fn tell(&mut self, now: Nanos, event: Event) {
         self.watcher.told(now, &event);
         self.machine.handle(now, event);
     }
 
     /// Notes that a request of ours is no longer at the disk: before the detector looks, so that it can tell.
-    fn account(&mut self, answer: &Answer) {
+    fn account(&mut self, answer: &VerifyCompletion) {
         self.own.in_flight -= 1;
         self.own.requests += 1;
         self.own.sectors += answer.counted;
     }
 
-    fn tell_answer(&mut self, now: Nanos, answer: Answer) {
-        let Answer { id, outcome, started, finished, .. } = answer;
-        let is_bad = matches!(outcome, Outcome::Unreadable(_) | Outcome::Failed(_));
-        let outcome = if is_bad && !self.watcher.is_present() { Outcome::Gone } else { outcome };
+    fn tell_answer(&mut self, now: Nanos, answer: VerifyCompletion) {
+        let VerifyCompletion { id, outcome, started, finished, .. } = answer;
+        let is_bad = matches!(outcome, VerifyOutcome::Unreadable(_) | VerifyOutcome::Failed(_));
+        let outcome = if is_bad && !self.watcher.is_present() { VerifyOutcome::Gone } else { outcome };
         self.tell(now, Event::Completed { id, outcome, started, finished });
     }
 

@@ -3,7 +3,7 @@
 //! The thread is started before the scrub enters the idle I/O class, which threads inherit: where the disk of the state
 //! is busy, a save of that class would wait for all others.
 
-use crate::store::Store;
+use crate::store::StateStore;
 use scrubjay_core::idle::Learnt;
 use scrubjay_core::saved::Saved;
 use std::io;
@@ -15,7 +15,7 @@ const NAME: &str = "scrubjay-saver";
 
 /// How it is saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum SaveMethod {
     /// So that it survives a loss of power.
     Durably,
     /// So that it survives the death of this process.
@@ -24,27 +24,27 @@ pub enum How {
 
 /// What is to be saved.
 #[derive(Debug)]
-pub struct Job {
+pub struct SaveJob {
     /// The state.
     pub saved: Saved,
     /// What the run has learnt, if that is to be kept. Nothing is said if that fails.
     pub learnt: Option<Learnt>,
     /// How it is saved.
-    pub how: How,
+    pub how: SaveMethod,
 }
 
-impl Job {
+impl SaveJob {
     /// Saves it.
     ///
     /// # Errors
     /// What the kernel says of the state.
-    pub fn save(&self, store: &Store) -> io::Result<()> {
+    pub fn save(&self, store: &StateStore) -> io::Result<()> {
         if let Some(learnt) = &self.learnt {
             let _ = store.save_learnt(learnt);
         }
         match self.how {
-            How::Durably => store.save(&self.saved),
-            How::InHaste => store.save_in_haste(&self.saved),
+            SaveMethod::Durably => store.save(&self.saved),
+            SaveMethod::InHaste => store.save_in_haste(&self.saved),
         }
     }
 }
@@ -52,7 +52,7 @@ impl Job {
 /// The thread's other side. The thread ends with it.
 #[derive(Debug)]
 pub struct Saver {
-    jobs: Sender<Job>,
+    jobs: Sender<SaveJob>,
     ends: Receiver<io::Result<()>>,
     is_busy: bool,
 }
@@ -62,8 +62,8 @@ impl Saver {
     ///
     /// # Errors
     /// When there can be no more threads.
-    pub fn new(store: Store) -> io::Result<Saver> {
-        let (jobs, todo) = channel::<Job>();
+    pub fn new(store: StateStore) -> io::Result<Saver> {
+        let (jobs, todo) = channel::<SaveJob>();
         let (done, ends) = channel();
         let work = move || {
             for job in todo {
@@ -85,7 +85,7 @@ impl Saver {
     ///
     /// # Panics
     /// When one is under way.
-    pub fn start(&mut self, job: Job) {
+    pub fn start(&mut self, job: SaveJob) {
         assert!(!self.is_busy, "one save at a time");
         // A thread that is gone shows when its answer is asked for.
         let _ = self.jobs.send(job);
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::detector;
     use crate::ioprio;
-    use crate::session::{Options, Session};
+    use crate::session::{ScrubSession, SessionOptions};
     use crate::target::Target;
     use crate::verify;
     use scrubjay_core::coverage::Coverage;
@@ -138,13 +138,13 @@ mod tests {
     #[test]
     fn what_is_saved_is_there_when_it_is_told() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path(), "wwn-1", None).unwrap();
+        let store = StateStore::open(folder.path(), "wwn-1", None).unwrap();
         let mut saver = Saver::new(store.clone()).unwrap();
         assert!(saver.poll().is_none() && saver.wait().is_none());
-        for (at, how) in [(10, How::Durably), (12, How::InHaste), (14, How::Durably)] {
+        for (at, how) in [(10, SaveMethod::Durably), (12, SaveMethod::InHaste), (14, SaveMethod::Durably)] {
             let coverage = Coverage::new(Grid::new(1000, 100, 10));
             let saved = Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(at), coverage, pass: None };
-            saver.start(Job { saved, learnt: Some(Learnt::of(&Observed::default(), None, UnixSeconds(at))), how });
+            saver.start(SaveJob { saved, learnt: Some(Learnt::of(&Observed::default(), None, UnixSeconds(at))), how });
             saver.wait().expect("one is under way").unwrap();
             assert_eq!(store.load("wwn-1", 1000).unwrap().unwrap().at, UnixSeconds(at));
             assert_eq!(store.load_learnt().unwrap().at, UnixSeconds(at));
@@ -152,7 +152,7 @@ mod tests {
         fs::remove_dir_all(folder.path()).unwrap();
         let coverage = Coverage::new(Grid::new(1000, 100, 10));
         let saved = Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(16), coverage, pass: None };
-        saver.start(Job { saved, learnt: None, how: How::Durably });
+        saver.start(SaveJob { saved, learnt: None, how: SaveMethod::Durably });
         assert!(saver.wait().expect("one is under way").is_err());
     }
 
@@ -169,19 +169,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let image = folder.path().join("disk.img");
         fs::write(&image, vec![0; 1 << 20]).unwrap();
-        let options = Options {
+        let options = SessionOptions {
             policy: PolicyConfig::full_speed(Bytes::kib(64)),
             order: OrderKind::SEQUENTIAL,
             region: Bytes::mib(1),
             segment: Bytes::mib(1),
-            verify: verify::Kind::Auto,
+            verify: verify::VerifierKind::Auto,
             range: None,
             state_folder: folder.path().join("state"),
             fresh: false,
-            detector: Some(detector::Kind::Blind),
+            detector: Some(detector::DetectorKind::Blind),
             record: None,
         };
-        let session = Session::prepare(Box::new(Target::open(&image).unwrap()), &options).unwrap();
+        let session = ScrubSession::prepare(Box::new(Target::open(&image).unwrap()), &options).unwrap();
         // On its own thread: the class must not stick to one that the test harness uses again.
         let seen = thread::spawn(move || {
             let mut seen = Vec::new();

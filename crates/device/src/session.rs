@@ -1,20 +1,20 @@
 //! A scrub session: one subject, claimed, with its state loaded, and run to its end or to a stop.
 
-use crate::claim::{Claim, ClaimError};
+use crate::claim::{ClaimError, DiskClaim};
 use crate::detector::{self, Detector};
-use crate::output::{Existing, Output, OutputError};
+use crate::output::{Existing, OutputError, OutputFile};
 use crate::pump::{self, Watcher};
-use crate::saver::{How, Job, Saver};
-use crate::store::{self, Store, StoreError};
+use crate::saver::{SaveJob, SaveMethod, Saver};
+use crate::store::{self, StateStore, StoreError};
 use crate::subject::Subject;
 use crate::verify::{self, VerifierError};
 use crate::{clock, ioprio};
 use scrubjay_core::coverage::Coverage;
 use scrubjay_core::idle::{Goal, Learnt, PolicyConfig, Regard};
-use scrubjay_core::journal::Entry;
+use scrubjay_core::journal::JournalEntry;
 use scrubjay_core::machine::{Event, Op};
 use scrubjay_core::saved::Saved;
-use scrubjay_core::scrub::{Config, Pass, Report, Scrub, State};
+use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubReport, ScrubState};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange};
 use std::fmt;
@@ -34,7 +34,7 @@ const PUBLISH_EVERY: Nanos = Nanos::from_millis(200);
 
 /// What is asked of a scrub, the same for each target of a command.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SessionOptions {
     /// When to read.
     pub policy: PolicyConfig,
     /// In which order.
@@ -44,7 +44,7 @@ pub struct Options {
     /// The size of a segment.
     pub segment: Bytes,
     /// How.
-    pub verify: verify::Kind,
+    pub verify: verify::VerifierKind,
     /// Which bytes of the target; all unless given.
     pub range: Option<Range<u64>>,
     /// Where the state is kept.
@@ -52,7 +52,7 @@ pub struct Options {
     /// Forget the pass that was under way.
     pub fresh: bool,
     /// Which detector; the best that works unless given.
-    pub detector: Option<detector::Kind>,
+    pub detector: Option<detector::DetectorKind>,
     /// Write all that happens to this file, to be replayed in the simulator.
     pub record: Option<PathBuf>,
 }
@@ -94,7 +94,7 @@ pub enum SessionError {
 
 /// What is known of a session before it runs.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct SessionInfo {
     /// The target as named.
     pub path: PathBuf,
     /// What it is, whatever it is called today.
@@ -110,7 +110,7 @@ pub struct Facts {
     /// Which detector, and what it sees.
     pub detector: String,
     /// Its name alone.
-    pub detector_kind: detector::Kind,
+    pub detector_kind: detector::DetectorKind,
     /// The order's name.
     pub order: &'static str,
     /// The policy's name.
@@ -124,23 +124,23 @@ pub struct Facts {
 }
 
 /// A session that is ready to run.
-pub struct Session {
-    facts: Facts,
+pub struct ScrubSession {
+    facts: SessionInfo,
     subject: Box<dyn Subject>,
     scrub_setup: (Config, OrderKind, PolicyConfig, Coverage, Pass),
-    verifier: verify::Opened,
+    verifier: verify::OpenedVerifier,
     detector: Box<dyn Detector>,
-    store: Store,
+    store: StateStore,
     learnt: Option<Learnt>,
-    record: Option<BufWriter<Output>>,
-    _claims: Vec<Claim>,
+    record: Option<BufWriter<OutputFile>>,
+    _claims: Vec<DiskClaim>,
 }
 
 /// How a session ended.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct SessionEnded {
     /// The last report.
-    pub report: Report,
+    pub report: ScrubReport,
     /// Stopped by the flag, with something left to do?
     pub paused: bool,
     /// What went wrong on our side, such as a state that could not be saved.
@@ -153,16 +153,16 @@ pub struct Ended {
     pub foreground_lost: u64,
 }
 
-impl Session {
+impl ScrubSession {
     /// Claims the subject and opens all that is needed. Reads nothing of it but what a verifier tries.
     ///
     /// # Errors
     /// [`SessionError`]: nothing has been read or written then.
-    pub fn prepare(subject: Box<dyn Subject>, options: &Options) -> Result<Session, SessionError> {
+    pub fn prepare(subject: Box<dyn Subject>, options: &SessionOptions) -> Result<ScrubSession, SessionError> {
         let range = check_sizes(&*subject, options)?;
         let claims = claim(&*subject)?;
         let part = options.range.as_ref().map(|_| range);
-        let store = Store::open(&options.state_folder, &subject.id().key(), part)?;
+        let store = StateStore::open(&options.state_folder, &subject.id().key(), part)?;
         let mut notes = Vec::new();
         let grid = Grid::new(subject.sectors(), options.region.sectors(), options.segment.sectors());
         let (coverage, pass) = load(&store, &*subject, grid, options.fresh, &mut notes)?;
@@ -177,10 +177,10 @@ impl Session {
             today: scrubjay_core::units::UnixSeconds(0),
         };
         // A new file, never one that is there: it might be somebody's data, or the target itself.
-        let record = options.record.as_ref().map(|file| Output::create(file, Existing::Kept)).transpose()?;
+        let record = options.record.as_ref().map(|file| OutputFile::create(file, Existing::Kept)).transpose()?;
         let record = record.map(BufWriter::new);
         notes.extend(subject.notes());
-        if watched.kind == detector::Kind::Blind && options.policy.kind().regard == Regard::Idleness {
+        if watched.kind == detector::DetectorKind::Blind && options.policy.kind().regard == Regard::Idleness {
             notes.push(
                 "the foreground cannot be seen here, so it cannot be spared: --policy delay limits the rate".into(),
             );
@@ -190,7 +190,7 @@ impl Session {
             ("read", _) => (),
             _ => notes.push(format!("{}: the medium was not seen to be read", verifier.note)),
         }
-        let facts = Facts {
+        let facts = SessionInfo {
             path: subject.path().to_owned(),
             id: subject.id().name.clone(),
             bytes: range.bytes(),
@@ -210,17 +210,17 @@ impl Session {
         // A record is to be replayed from itself alone.
         let is_recalled = !options.fresh && record.is_none() && subject.id().is_certain;
         let learnt = is_recalled.then(|| store.load_learnt()).flatten().map(|learnt| learnt.by(&clock::name()));
-        Ok(Session { facts, subject, scrub_setup, verifier, detector, store, learnt, record, _claims: claims })
+        Ok(ScrubSession { facts, subject, scrub_setup, verifier, detector, store, learnt, record, _claims: claims })
     }
 
     /// What is known before it runs.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &SessionInfo {
         &self.facts
     }
 
     /// Runs until all is verified, the disk is gone, or `stop` is set (a stop is a pause). Puts the calling thread into
     /// the idle I/O class. `publish` gets a report and the troubles so far, several times a second and at the end.
-    pub fn run(mut self, stop: &AtomicBool, publish: &mut dyn FnMut(&Report, &[String])) -> Ended {
+    pub fn run(mut self, stop: &AtomicBool, publish: &mut dyn FnMut(&ScrubReport, &[String])) -> SessionEnded {
         let saver = Saver::new(self.store.clone());
         let class = ioprio::enter_idle_class();
         let (mut config, order, policy, coverage, pass) = self.scrub_setup;
@@ -259,8 +259,8 @@ impl Session {
         warden.save_last(&scrub);
         warden.end_record();
         (warden.publish)(&report, &warden.troubles);
-        Ended {
-            paused: report.state == State::Running,
+        SessionEnded {
+            paused: report.state == ScrubState::Running,
             report,
             troubles: warden.troubles,
             is_saved: warden.is_saved,
@@ -271,7 +271,7 @@ impl Session {
 }
 
 /// Checks that all sizes fit the subject; returns the range to scrub.
-fn check_sizes(subject: &dyn Subject, options: &Options) -> Result<SectorRange, SessionError> {
+fn check_sizes(subject: &dyn Subject, options: &SessionOptions) -> Result<SectorRange, SessionError> {
     let (block, kind) = (subject.block(), subject.block_name());
     let usage = |what: String| Err(SessionError::Usage { path: subject.path().to_owned(), what });
     let size = options.policy.size_max();
@@ -311,7 +311,7 @@ fn check_sizes(subject: &dyn Subject, options: &Options) -> Result<SectorRange, 
 
 /// The coverage map and the pass to go on with, if there is one.
 fn load(
-    store: &Store,
+    store: &StateStore,
     subject: &dyn Subject,
     grid: Grid,
     fresh: bool,
@@ -337,14 +337,14 @@ fn load(
 }
 
 /// Claims the subject by what it is, and by the ways that lead to it.
-fn claim(subject: &dyn Subject) -> Result<Vec<Claim>, SessionError> {
+fn claim(subject: &dyn Subject) -> Result<Vec<DiskClaim>, SessionError> {
     let by_name = format!("name/{}", store::short_name(&subject.id().key()));
     let path = || subject.path().to_owned();
-    let take = |name: String| Claim::take(&name).map_err(|source| SessionError::Claim { path: path(), source });
+    let take = |name: String| DiskClaim::take(&name).map_err(|source| SessionError::Claim { path: path(), source });
     subject.ways().into_iter().chain([by_name]).map(take).collect()
 }
 
-fn open_verifier(subject: &dyn Subject, options: &Options) -> Result<verify::Opened, SessionError> {
+fn open_verifier(subject: &dyn Subject, options: &SessionOptions) -> Result<verify::OpenedVerifier, SessionError> {
     let opened = subject.open_verifier(options.verify, &options.policy);
     opened.map_err(|source| SessionError::Verifier { path: subject.path().to_owned(), source })
 }
@@ -366,11 +366,11 @@ fn record_head(id: &str, config: &Config, order: OrderKind, policy: PolicyConfig
 /// Saves, publishes and records while the pump runs.
 struct Warden<'a> {
     subject: &'a dyn Subject,
-    store: &'a Store,
+    store: &'a StateStore,
     /// Nothing where there can be no more threads.
     saver: Option<Saver>,
-    record: Option<BufWriter<Output>>,
-    publish: &'a mut dyn FnMut(&Report, &[String]),
+    record: Option<BufWriter<OutputFile>>,
+    publish: &'a mut dyn FnMut(&ScrubReport, &[String]),
     saved_at: Nanos,
     hasty_at: Nanos,
     saved_count: u64,
@@ -389,15 +389,15 @@ impl Warden<'_> {
     }
 
     /// Begins to save. Nothing else is being saved.
-    fn save(&mut self, scrub: &Scrub, how: How) {
-        let is_complete = scrub.state() == State::Complete;
+    fn save(&mut self, scrub: &Scrub, how: SaveMethod) {
+        let is_complete = scrub.state() == ScrubState::Complete;
         let pass = (!is_complete).then(|| scrub.pass().clone());
         let coverage = scrub.coverage().clone();
         let saved = Saved { disk: self.subject.id().key(), at: clock::today(), coverage, pass };
         self.saved_count = scrub.pass().done.count();
-        let learnt = (how == How::Durably).then(|| scrub.learnt(clock::now()).told_by(&clock::name()));
+        let learnt = (how == SaveMethod::Durably).then(|| scrub.learnt(clock::now()).told_by(&clock::name()));
         let learnt = learnt.filter(Learnt::is_any);
-        let job = Job { saved, learnt, how };
+        let job = SaveJob { saved, learnt, how };
         match &mut self.saver {
             Some(saver) => saver.start(job),
             None => self.note_saved(job.save(self.store)),
@@ -407,7 +407,7 @@ impl Warden<'_> {
     /// Saves what is known at the end, and waits for it.
     fn save_last(&mut self, scrub: &Scrub) {
         self.await_save();
-        self.save(scrub, How::Durably);
+        self.save(scrub, SaveMethod::Durably);
         self.await_save();
     }
 
@@ -449,11 +449,11 @@ impl Warden<'_> {
 
 impl Watcher<Scrub> for Warden<'_> {
     fn told(&mut self, now: Nanos, event: &Event) {
-        self.record(&Entry::Told { now, event: *event });
+        self.record(&JournalEntry::Told { now, event: *event });
     }
 
     fn gave(&mut self, now: Nanos, op: &Op) {
-        self.record(&Entry::Gave { now, op: *op });
+        self.record(&JournalEntry::Gave { now, op: *op });
     }
 
     fn turned(&mut self, now: Nanos, scrub: &Scrub) {
@@ -470,10 +470,10 @@ impl Watcher<Scrub> for Warden<'_> {
         let new = scrub.pass().done.count() - self.saved_count;
         if now.since(self.saved_at) >= SAVE_EVERY {
             (self.saved_at, self.hasty_at) = (now, now);
-            self.save(scrub, How::Durably);
+            self.save(scrub, SaveMethod::Durably);
         } else if new > self.subject.sectors() / HASTE_SHARE && now.since(self.hasty_at) >= SAVE_IN_HASTE_EVERY {
             self.hasty_at = now;
-            self.save(scrub, How::InHaste);
+            self.save(scrub, SaveMethod::InHaste);
         }
     }
 

@@ -4,14 +4,14 @@
 //! and `scsi/scsi_status.h`.
 
 use scrubjay_core::units::Nanos;
-use scrubjay_core::verdict::{Cause, Outcome, Sense};
+use scrubjay_core::verdict::{Cause, Sense, VerifyOutcome};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
 /// What came back for one command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reply {
+pub struct SgReply {
     /// The SCSI status byte: 0 is GOOD, 2 is CHECK CONDITION.
     pub status: u8,
     /// What the host adapter's driver says (`DID_*`): 0 is fine.
@@ -50,7 +50,7 @@ pub trait Transport: Send {
     ///
     /// # Errors
     /// When the command was not sent at all, with the errno of the ioctl.
-    fn send(&mut self, cdb: &[u8]) -> io::Result<Reply>;
+    fn send(&mut self, cdb: &[u8]) -> io::Result<SgReply>;
 }
 
 /// GOOD.
@@ -70,22 +70,22 @@ const DRIVER_SENSE: u16 = 0x08;
 /// UNIT ATTENTION: something happened to the disk since the last command, which was not executed for that reason.
 const UNIT_ATTENTION: u8 = 0x6;
 
-impl Reply {
+impl SgReply {
     /// Its sense data, if there are any that can be read.
     pub fn sense_data(&self) -> Option<SenseData> {
         parse_sense(&self.sense)
     }
 
     /// What the reply says of the medium. Only a CHECK CONDITION that arrived whole can blame it; a time-out, a lost
-    /// path, a busy or reserved disk and a deferred error are [`Outcome::Failed`].
-    pub fn judge(&self) -> Outcome {
+    /// path, a busy or reserved disk and a deferred error are [`VerifyOutcome::Failed`].
+    pub fn judge(&self) -> VerifyOutcome {
         if let Some(failed) = self.transport_failure() {
             return failed;
         }
         match (self.status, self.sense_data()) {
-            (GOOD | CONDITION_MET, _) => Outcome::Clean,
-            (CHECK_CONDITION, Some(data)) if data.deferred => Outcome::Failed(Cause::Sense(data.sense)),
-            (CHECK_CONDITION, Some(data)) => Outcome::of_sense(data.sense),
+            (GOOD | CONDITION_MET, _) => VerifyOutcome::Clean,
+            (CHECK_CONDITION, Some(data)) if data.deferred => VerifyOutcome::Failed(Cause::Sense(data.sense)),
+            (CHECK_CONDITION, Some(data)) => VerifyOutcome::of_sense(data.sense),
             // A remote I/O error: what Linux calls an answer that makes no sense.
             (CHECK_CONDITION, None) => failed(libc::EREMOTEIO),
             // BUSY, RESERVATION CONFLICT, TASK SET FULL, TASK ABORTED.
@@ -94,7 +94,7 @@ impl Reply {
     }
 
     /// The failure of the way to the disk and back, if it failed.
-    pub fn transport_failure(&self) -> Option<Outcome> {
+    pub fn transport_failure(&self) -> Option<VerifyOutcome> {
         // The upper half of the byte was once a suggestion to the SCSI layer.
         let driver = self.driver_status & 0x0f;
         match (self.host_status, driver) {
@@ -116,16 +116,16 @@ impl Reply {
 ///
 /// # Errors
 /// As [`Transport::send`].
-pub fn send(transport: &mut impl Transport, cdb: &[u8]) -> io::Result<Reply> {
+pub fn send(transport: &mut impl Transport, cdb: &[u8]) -> io::Result<SgReply> {
     let reply = transport.send(cdb)?;
     if reply.wants_repeat() { transport.send(cdb) } else { Ok(reply) }
 }
 
 /// Judges an errno of a pass-through ioctl. Other than an errno of `read(2)`, it never blames the medium.
-pub fn of_ioctl_error(error: &io::Error) -> Outcome {
+pub fn of_ioctl_error(error: &io::Error) -> VerifyOutcome {
     let errno = error.raw_os_error().unwrap_or(libc::EINVAL);
-    match Outcome::of_errno(errno) {
-        Outcome::Gone => Outcome::Gone,
+    match VerifyOutcome::of_errno(errno) {
+        VerifyOutcome::Gone => VerifyOutcome::Gone,
         _ => failed(errno),
     }
 }
@@ -189,27 +189,27 @@ fn big_endian(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
-fn failed(errno: i32) -> Outcome {
-    Outcome::Failed(Cause::Errno(errno))
+fn failed(errno: i32) -> VerifyOutcome {
+    VerifyOutcome::Failed(Cause::Errno(errno))
 }
 
 /// A real disk behind SG_IO.
 #[derive(Debug)]
-pub struct Device {
+pub struct SgDevice {
     file: File,
     timeout: Nanos,
 }
 
-impl Device {
+impl SgDevice {
     /// Sends commands to the disk `file`, each of which is given up after `timeout` (whole milliseconds, at least 1).
-    pub fn new(file: File, timeout: Nanos) -> Device {
-        Device { file, timeout }
+    pub fn new(file: File, timeout: Nanos) -> SgDevice {
+        SgDevice { file, timeout }
     }
 }
 
 /// `struct sg_io_hdr` of `scsi/sg.h`.
 #[repr(C)]
-struct Header {
+struct SgIoHdr {
     interface_id: i32,
     dxfer_direction: i32,
     cmd_len: u8,
@@ -241,11 +241,11 @@ const NO_DATA: i32 = -1;
 /// The longest sense data there is: 252 bytes (SPC-5).
 const SENSE_MAX: usize = 252;
 
-impl Transport for Device {
-    fn send(&mut self, cdb: &[u8]) -> io::Result<Reply> {
+impl Transport for SgDevice {
+    fn send(&mut self, cdb: &[u8]) -> io::Result<SgReply> {
         let mut sense = [0u8; SENSE_MAX];
         // SAFETY: all zeroes is a valid header: numbers and null pointers.
-        let mut header: Header = unsafe { std::mem::zeroed() };
+        let mut header: SgIoHdr = unsafe { std::mem::zeroed() };
         header.interface_id = i32::from(b'S');
         header.dxfer_direction = NO_DATA;
         header.cmd_len = u8::try_from(cdb.len()).expect("a command block is short");
@@ -260,8 +260,8 @@ impl Transport for Device {
             return Err(io::Error::last_os_error());
         }
         let sense = sense[..usize::from(header.sb_len_wr).min(SENSE_MAX)].to_vec();
-        let Header { status, host_status, driver_status, .. } = header;
-        Ok(Reply { status, host_status, driver_status, sense })
+        let SgIoHdr { status, host_status, driver_status, .. } = header;
+        Ok(SgReply { status, host_status, driver_status, sense })
     }
 }
 
@@ -276,22 +276,22 @@ mod tests {
     /// libata for READ VERIFY EXT over a bad sector: MEDIUM ERROR 11/04, ERR and UNC, LBA 0x0102_0304_0506.
     const ATA_MEDIUM: [u8; 22] = [0x72, 3, 0x11, 4, 0, 0, 0, 14, 9, 12, 1, 0x40, 0, 8, 3, 6, 2, 5, 1, 4, 0x40, 0x51];
 
-    fn check(sense: &[u8]) -> Reply {
-        Reply { status: CHECK_CONDITION, driver_status: DRIVER_SENSE, sense: sense.to_vec(), ..Reply::default() }
+    fn check(sense: &[u8]) -> SgReply {
+        SgReply { status: CHECK_CONDITION, driver_status: DRIVER_SENSE, sense: sense.to_vec(), ..SgReply::default() }
     }
 
     #[test]
     fn the_header_is_as_long_as_the_kernels() {
-        assert_eq!(size_of::<Header>(), if cfg!(target_pointer_width = "64") { 88 } else { 64 });
+        assert_eq!(size_of::<SgIoHdr>(), if cfg!(target_pointer_width = "64") { 88 } else { 64 });
     }
 
     #[test]
     fn both_formats_name_the_block() {
         let fixed = Sense { key: 3, asc: 0x11, ascq: 0, block: Some(0x123456) };
         assert_eq!(parse_sense(&FIXED_MEDIUM).unwrap().sense, fixed);
-        assert_eq!(check(&FIXED_MEDIUM).judge(), Outcome::Unreadable(Cause::Sense(fixed)));
+        assert_eq!(check(&FIXED_MEDIUM).judge(), VerifyOutcome::Unreadable(Cause::Sense(fixed)));
         let long = Sense { key: 3, asc: 0x11, ascq: 1, block: Some(0x1_2345_6789) };
-        assert_eq!(check(&LONG_MEDIUM).judge(), Outcome::Unreadable(Cause::Sense(long)));
+        assert_eq!(check(&LONG_MEDIUM).judge(), VerifyOutcome::Unreadable(Cause::Sense(long)));
     }
 
     #[test]
@@ -328,15 +328,15 @@ mod tests {
 
     #[test]
     fn recovered_is_clean_and_the_transport_never_blames_the_medium() {
-        assert_eq!(check(&[0x70, 0, 1, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x17, 1, 0, 0, 0, 0]).judge(), Outcome::Clean);
+        assert_eq!(check(&[0x70, 0, 1, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x17, 1, 0, 0, 0, 0]).judge(), VerifyOutcome::Clean);
         for (host_status, driver_status) in [(1, 0), (3, 0), (7, 0), (0x0e, 0), (0, 6), (0, 4)] {
-            let reply = Reply { host_status, driver_status, ..check(&FIXED_MEDIUM) };
-            assert!(matches!(reply.judge(), Outcome::Failed(Cause::Errno(_))), "{host_status} {driver_status}");
+            let reply = SgReply { host_status, driver_status, ..check(&FIXED_MEDIUM) };
+            assert!(matches!(reply.judge(), VerifyOutcome::Failed(Cause::Errno(_))), "{host_status} {driver_status}");
         }
-        let old_kernel = Reply { host_status: HOST_MEDIUM_ERROR, ..check(&FIXED_MEDIUM) };
-        assert!(matches!(old_kernel.judge(), Outcome::Unreadable(_)));
+        let old_kernel = SgReply { host_status: HOST_MEDIUM_ERROR, ..check(&FIXED_MEDIUM) };
+        assert!(matches!(old_kernel.judge(), VerifyOutcome::Unreadable(_)));
         for status in [0x08, 0x18, 0x28, 0x40] {
-            assert_eq!(Reply { status, ..Reply::default() }.judge(), failed(libc::EBUSY));
+            assert_eq!(SgReply { status, ..SgReply::default() }.judge(), failed(libc::EBUSY));
         }
         assert_eq!(check(&[]).judge(), failed(libc::EREMOTEIO));
     }
@@ -346,14 +346,14 @@ mod tests {
         let mut deferred = FIXED_MEDIUM;
         deferred[0] = 0xf1;
         assert!(check(&deferred).wants_repeat());
-        assert!(matches!(check(&deferred).judge(), Outcome::Failed(_)));
+        assert!(matches!(check(&deferred).judge(), VerifyOutcome::Failed(_)));
     }
 
     #[test]
     fn an_ioctl_that_fails_is_not_a_medium_that_fails() {
         let judge = |errno| of_ioctl_error(&io::Error::from_raw_os_error(errno));
         assert_eq!(judge(libc::EIO), failed(libc::EIO));
-        assert_eq!(judge(libc::ENODEV), Outcome::Gone);
+        assert_eq!(judge(libc::ENODEV), VerifyOutcome::Gone);
         assert_eq!(judge(libc::ENOTTY), failed(libc::ENOTTY));
     }
 
@@ -361,9 +361,9 @@ mod tests {
     struct Startled(u32);
 
     impl Transport for Startled {
-        fn send(&mut self, _cdb: &[u8]) -> io::Result<Reply> {
+        fn send(&mut self, _cdb: &[u8]) -> io::Result<SgReply> {
             if self.0 == 0 {
-                return Ok(Reply::default());
+                return Ok(SgReply::default());
             }
             self.0 -= 1;
             Ok(check(&[0x70, 0, 6, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x29, 0, 0, 0, 0, 0]))
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn unit_attention_is_retried_once() {
-        assert_eq!(send(&mut Startled(1), &[0]).unwrap().judge(), Outcome::Clean);
-        assert!(matches!(send(&mut Startled(2), &[0]).unwrap().judge(), Outcome::Failed(_)));
+        assert_eq!(send(&mut Startled(1), &[0]).unwrap().judge(), VerifyOutcome::Clean);
+        assert!(matches!(send(&mut Startled(2), &[0]).unwrap().judge(), VerifyOutcome::Failed(_)));
     }
 }

@@ -1,6 +1,6 @@
 //! The state folder: one file a scrub, replaced as a whole or not at all.
 
-use crate::output::{self, Existing, Output};
+use crate::output::{self, Existing, OutputFile};
 use crate::owner::{self, Meddler};
 use rustix::fs::OFlags;
 use scrubjay_core::idle::{LEARNT_BYTES_MAX, Learnt};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// Where the state of one scrub is kept.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct StateStore {
     path: PathBuf,
 }
 
@@ -81,13 +81,13 @@ pub fn default_folder() -> PathBuf {
     }
 }
 
-impl Store {
+impl StateStore {
     /// The place for the state of `disk`, or of a part of it, which nobody else uses now. Makes the folder, and proves that
     /// it can be written. For root it must be root's alone: others would have it read, and count as read, what they like.
     ///
     /// # Errors
     /// [`StoreError::Folder`], [`StoreError::Meddled`].
-    pub fn open(folder: &Path, disk: &str, part: Option<SectorRange>) -> Result<Store, StoreError> {
+    pub fn open(folder: &Path, disk: &str, part: Option<SectorRange>) -> Result<StateStore, StoreError> {
         let fail = |source| StoreError::Folder { folder: folder.to_owned(), source };
         let meddled = |meddler| StoreError::Meddled { folder: folder.to_owned(), meddler };
         if owner::is_root() {
@@ -98,18 +98,18 @@ impl Store {
         if owner::is_root() {
             owner::meddler(folder).map_err(fail)?.map_or(Ok(()), |meddler| Err(meddled(meddler)))?;
         }
-        let store = Store::at(folder, disk, part);
+        let store = StateStore::at(folder, disk, part);
         for path in [store.path.clone(), store.beside("hasty"), store.beside("learnt")] {
             output::sweep(&path);
         }
-        Output::create(&store.beside("probe"), Existing::Replaced).map_err(|error| fail(error.into()))?;
+        OutputFile::create(&store.beside("probe"), Existing::Replaced).map_err(|error| fail(error.into()))?;
         Ok(store)
     }
 
     /// The same place, for reading only: nothing is made, nothing is proven.
-    pub fn at(folder: &Path, disk: &str, part: Option<SectorRange>) -> Store {
+    pub fn at(folder: &Path, disk: &str, part: Option<SectorRange>) -> StateStore {
         let part = part.map_or(String::new(), |range| format!("@{}-{}", range.start, range.end));
-        Store { path: folder.join(format!("{}{part}.scrub", file_name(disk))) }
+        StateStore { path: folder.join(format!("{}{part}.scrub", file_name(disk))) }
     }
 
     /// Where it is.
@@ -162,7 +162,7 @@ impl Store {
     }
 
     /// Saves without waiting for the disk: enough to survive the death of this process. A loss of power takes it back
-    /// to the last [`Store::save`].
+    /// to the last [`StateStore::save`].
     ///
     /// # Errors
     /// What the kernel says.
@@ -185,8 +185,8 @@ impl Store {
     }
 
     /// Complete, but not yet in its place.
-    fn written(&self, path: &Path, saved: &impl ToString) -> io::Result<Output> {
-        let mut output = Output::create(path, Existing::Replaced)?;
+    fn written(&self, path: &Path, saved: &impl ToString) -> io::Result<OutputFile> {
+        let mut output = OutputFile::create(path, Existing::Replaced)?;
         output.write_all(saved.to_string().as_bytes())?;
         Ok(output)
     }
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn what_is_saved_is_loaded_and_only_for_its_own_disk() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path(), "wwn-1", None).unwrap();
+        let store = StateStore::open(folder.path(), "wwn-1", None).unwrap();
         assert!(store.load("wwn-1", 1000).unwrap().is_none());
         store.save(&saved("wwn-1")).unwrap();
         assert_eq!(store.load("wwn-1", 1000).unwrap(), Some(saved("wwn-1")));
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn what_was_saved_in_haste_counts_if_it_is_whole_and_newer() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path(), "wwn-1", None).unwrap();
+        let store = StateStore::open(folder.path(), "wwn-1", None).unwrap();
         let at = |seconds| Saved { at: UnixSeconds(seconds), ..saved("wwn-1") };
         let loaded = || store.load("wwn-1", 1000).unwrap().map(|saved| saved.at.0);
         store.save(&at(10)).unwrap();
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn damage_is_told_with_its_place_and_put_aside() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path(), "wwn-1", None).unwrap();
+        let store = StateStore::open(folder.path(), "wwn-1", None).unwrap();
         fs::write(store.path(), "scrubjay scrub state 1\nrubbish\n").unwrap();
         let error = store.load("wwn-1", 1000).unwrap_err().to_string();
         assert!(error.contains("line 2") && error.contains("--fresh"), "{error}");

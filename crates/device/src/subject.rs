@@ -3,7 +3,7 @@
 //! Disks and files are here; a served volume is one in the crate that serves volumes.
 
 use crate::detector;
-use crate::target::{Identity, Target};
+use crate::target::{Target, TargetIdentity};
 use crate::verify::{self, VerifierError};
 use scrubjay_core::idle::{PolicyConfig, Regard};
 use scrubjay_core::units::Bytes;
@@ -15,7 +15,7 @@ pub trait Subject: Send {
     fn path(&self) -> &Path;
 
     /// What it is, whatever it is called today.
-    fn id(&self) -> &Identity;
+    fn id(&self) -> &TargetIdentity;
 
     /// Its size in 512-byte sectors, at least 1; a multiple of [`Subject::block`].
     fn sectors(&self) -> u64;
@@ -33,10 +33,14 @@ pub trait Subject: Send {
     ///
     /// # Errors
     /// When it cannot be verified in this way.
-    fn open_verifier(&self, kind: verify::Kind, policy: &PolicyConfig) -> Result<verify::Opened, VerifierError>;
+    fn open_verifier(
+        &self,
+        kind: verify::VerifierKind,
+        policy: &PolicyConfig,
+    ) -> Result<verify::OpenedVerifier, VerifierError>;
 
     /// Opens a detector of its other users, at most as good as `wish`. Never fails; it may see nothing.
-    fn open_detector(&self, wish: Option<detector::Kind>) -> detector::Opened;
+    fn open_detector(&self, wish: Option<detector::DetectorKind>) -> detector::OpenedDetector;
 
     /// Is it still there? Asked when a verification ended badly: a vanished disk answers like a bad sector.
     fn is_present(&self) -> bool;
@@ -50,7 +54,7 @@ impl Subject for Target {
         &self.path
     }
 
-    fn id(&self) -> &Identity {
+    fn id(&self) -> &TargetIdentity {
         &self.id
     }
 
@@ -72,8 +76,12 @@ impl Subject for Target {
         disk.map(|disk| format!("number/{}:{}", disk.major, disk.minor)).into_iter().collect()
     }
 
-    fn open_verifier(&self, kind: verify::Kind, policy: &PolicyConfig) -> Result<verify::Opened, VerifierError> {
-        let setup = verify::Setup {
+    fn open_verifier(
+        &self,
+        kind: verify::VerifierKind,
+        policy: &PolicyConfig,
+    ) -> Result<verify::OpenedVerifier, VerifierError> {
+        let setup = verify::VerifierSetup {
             file: self.file.try_clone().map_err(VerifierError::Handle)?,
             is_block_device: self.is_block_device,
             logical_block: self.logical_block,
@@ -83,7 +91,7 @@ impl Subject for Target {
         verify::open(kind, setup)
     }
 
-    fn open_detector(&self, wish: Option<detector::Kind>) -> detector::Opened {
+    fn open_detector(&self, wish: Option<detector::DetectorKind>) -> detector::OpenedDetector {
         detector::open(self.disk.as_ref(), wish)
     }
 

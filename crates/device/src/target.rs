@@ -15,7 +15,7 @@ pub struct Target {
     /// As the user named it.
     pub path: PathBuf,
     /// What it is, whatever it is called today: serial number or WWN of a disk, the path of a file.
-    pub id: Identity,
+    pub id: TargetIdentity,
     /// Open for reading only, past the page cache where possible.
     pub file: File,
     /// Do reads bypass the page cache? If not, they prove little.
@@ -34,7 +34,7 @@ pub struct Target {
 
 /// What a target is, whatever it is called today.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct TargetIdentity {
     /// For people and reports: `naa.5000c500a1b2c3d4`, `/home/disk.img`. No line breaks.
     pub name: String,
     /// What tells it from another of the same name: the inode of a file. Part of what a state is filed under.
@@ -43,17 +43,17 @@ pub struct Identity {
     pub is_certain: bool,
 }
 
-impl Identity {
+impl TargetIdentity {
     /// Of these parts; control characters of the name become spaces.
-    pub fn new(name: &str, instance: String, is_certain: bool) -> Identity {
+    pub fn new(name: &str, instance: String, is_certain: bool) -> TargetIdentity {
         let name = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        Identity { name, instance, is_certain }
+        TargetIdentity { name, instance, is_certain }
     }
 
     /// Certain if there is something to tell it by.
-    fn known_by(name: &str, instance: Option<String>) -> Identity {
+    fn known_by(name: &str, instance: Option<String>) -> TargetIdentity {
         let is_certain = instance.is_some();
-        Identity::new(name, instance.unwrap_or_default(), is_certain)
+        TargetIdentity::new(name, instance.unwrap_or_default(), is_certain)
     }
 
     /// What its state is filed under.
@@ -152,7 +152,7 @@ impl Target {
             path: path.to_owned(),
             id: match &disk {
                 Some(disk) => device_id(disk, major, minor),
-                None => Identity::new(&path.display().to_string(), String::new(), false),
+                None => TargetIdentity::new(&path.display().to_string(), String::new(), false),
             },
             file,
             is_direct,
@@ -180,7 +180,7 @@ impl Target {
         let canonical = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         Ok(Target {
             path: path.to_owned(),
-            id: Identity::known_by(&canonical.display().to_string(), birth(metadata)),
+            id: TargetIdentity::known_by(&canonical.display().to_string(), birth(metadata)),
             file,
             is_direct,
             is_block_device: false,
@@ -229,7 +229,7 @@ pub(crate) fn permission_advice(path: &Path) -> &'static str {
 
 /// A name that stays with the disk: WWN and serial number, else the file below a loop device. A disk that says nothing of
 /// itself has its name of today, which another may bear tomorrow, and the number of its appearance.
-pub fn disk_id(disk: &DiskNode) -> Identity {
+pub fn disk_id(disk: &DiskNode) -> TargetIdentity {
     const ATTRIBUTES: [&str; 4] = ["wwid", "device/wwid", "dm/uuid", "md/uuid"];
     let known = ATTRIBUTES.iter().find_map(|path| disk.attribute(path));
     // Some bridges have the same WWN or serial for every disk behind them; both together tell more of them apart.
@@ -240,9 +240,9 @@ pub fn disk_id(disk: &DiskNode) -> Identity {
         // What a card reader says of itself it says of every card.
         let is_fixed = disk.number("removable") != Some(1);
         return if is_fixed {
-            Identity::new(&name, String::new(), true)
+            TargetIdentity::new(&name, String::new(), true)
         } else {
-            Identity::known_by(&name, appearance(disk))
+            TargetIdentity::known_by(&name, appearance(disk))
         };
     }
     match disk.attribute("loop/backing_file") {
@@ -251,9 +251,9 @@ pub fn disk_id(disk: &DiskNode) -> Identity {
             let part = part.collect::<Vec<_>>().join("+");
             let born = fs::metadata(&file).ok().and_then(|metadata| birth(&metadata));
             let instance = born.map(|born| format!("{born} at {part}")).or_else(|| appearance(disk));
-            Identity::known_by(&format!("loop on {file}"), instance)
+            TargetIdentity::known_by(&format!("loop on {file}"), instance)
         }
-        None => Identity::known_by(&format!("named {}", disk.name), appearance(disk)),
+        None => TargetIdentity::known_by(&format!("named {}", disk.name), appearance(disk)),
     }
 }
 
@@ -269,10 +269,10 @@ fn serial_by_udev(disk: &DiskNode) -> Option<String> {
     text.lines().find_map(|line| line.strip_prefix("E:ID_SERIAL=")).map(str::to_owned)
 }
 
-fn device_id(disk: &DiskNode, major: u32, minor: u32) -> Identity {
+fn device_id(disk: &DiskNode, major: u32, minor: u32) -> TargetIdentity {
     let id = disk_id(disk);
     match fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/partition")) {
-        Ok(number) => Identity { name: format!("{} part {}", id.name, number.trim()), ..id },
+        Ok(number) => TargetIdentity { name: format!("{} part {}", id.name, number.trim()), ..id },
         Err(_) => id,
     }
 }

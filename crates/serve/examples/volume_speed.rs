@@ -2,21 +2,21 @@
 //!
 //! `cargo run --release -p scrubjay-serve --example volume_speed [CHUNK_KIB]`
 
-use scrubjay_core::block::{Part, Reply, Request, RequestId};
+use scrubjay_core::block::{BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::assemble::{Assembly, SlotState};
 use scrubjay_core::format::blank;
-use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::format::superblock::Superblock;
 use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::member::{Array, Done, OpKind};
+use scrubjay_core::member::{ArrayMachine, MemberOpDone, OpKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::slots::Slots;
 use scrubjay_core::units::{Nanos, UnixSeconds};
-use scrubjay_core::volume::{Options, Volume};
+use scrubjay_core::volume::{Volume, VolumeOptions};
 use std::time::Instant;
 
 const MEMBER_BYTES: u64 = 64 << 20;
@@ -28,20 +28,20 @@ fn main() {
         let mut rig = Rig::new(scheme, chunk_kib << 10);
         let size = rig.volume.size() / 2 / 4096 * 4096;
         for offset in (0..size).step_by(1 << 20) {
-            rig.ask(Request::Write {
+            rig.ask(BlockRequest::Write {
                 offset,
                 data: Buffer::zeroed((size - offset).min(1 << 20) as usize),
                 is_durable: false,
             });
         }
-        rig.ask(Request::Flush);
+        rig.ask(BlockRequest::Flush);
         let mut rng = Rng::new(1);
         let mut offset = || rng.below(size / 4096) * 4096;
         for offset in (0..size).step_by(4096) {
-            rig.ask(Request::Read { offset, len: 4096 });
+            rig.ask(BlockRequest::Read { offset, len: 4096 });
         }
-        rig.time(&format!("{scheme}: reads of 4 KiB"), || Request::Read { offset: offset(), len: 4096 });
-        rig.time(&format!("{scheme}: writes of 4 KiB"), || Request::Write {
+        rig.time(&format!("{scheme}: reads of 4 KiB"), || BlockRequest::Read { offset: offset(), len: 4096 });
+        rig.time(&format!("{scheme}: writes of 4 KiB"), || BlockRequest::Write {
             offset: offset(),
             data: Buffer::zeroed(4096),
             is_durable: false,
@@ -59,13 +59,13 @@ impl Rig {
     fn new(scheme: Scheme, chunk_bytes: u64) -> Rig {
         let shape = Shape { data: 4, parity: 2 };
         let layout = Layout::new(LayoutKind::Rotating, shape, 6).expect("a layout of six");
-        let parameters = Parameters { layout, scheme, chunk_bytes, block_bytes: 512 };
+        let parameters = ArrayParameters { layout, scheme, chunk_bytes, block_bytes: 512 };
         let geometry = Geometry::fit(&parameters, MEMBER_BYTES, None).expect("it fits");
         let (members, superblock) = blank(&geometry);
         let slots = (0..6).map(SlotState::Active).collect();
         let volume = Volume::start(
             Assembly { superblock, slots, stale: Vec::new(), abreast: Slots::range(0, 6) },
-            Options::default(),
+            VolumeOptions::default(),
         );
         let mut rig = Rig { volume, members, next: 0 };
         rig.pump();
@@ -88,25 +88,25 @@ impl Rig {
                 }
                 OpKind::Flush | OpKind::Discard { .. } => None,
             };
-            self.volume.handle(Nanos(self.next), Done { id: op.id, buffer, result: Ok(()) });
+            self.volume.handle(Nanos(self.next), MemberOpDone { id: op.id, buffer, result: Ok(()) });
         }
     }
 
-    fn ask(&mut self, request: Request) {
+    fn ask(&mut self, request: BlockRequest) {
         self.next += 1;
         self.volume.submit(Nanos(self.next), RequestId(self.next), request);
         self.pump();
         match self.volume.poll_reply().expect("an answer").1 {
-            Reply::Read(parts) => parts.into_iter().for_each(|part| match part {
-                Part::Data(buffer, _) => self.volume.recycle(buffer),
-                Part::Zeros(_) | Part::Lost(_) => panic!("it was written"),
+            BlockReply::Read(parts) => parts.into_iter().for_each(|part| match part {
+                ReadPart::Data(buffer, _) => self.volume.recycle(buffer),
+                ReadPart::Zeros(_) | ReadPart::Lost(_) => panic!("it was written"),
             }),
-            Reply::Done => (),
+            BlockReply::Done => (),
             reply => panic!("{reply:?}"),
         }
     }
 
-    fn time(&mut self, what: &str, mut request: impl FnMut() -> Request) {
+    fn time(&mut self, what: &str, mut request: impl FnMut() -> BlockRequest) {
         let start = Instant::now();
         (0..REQUESTS).for_each(|_| self.ask(request()));
         println!("{what}: {:.2} us", start.elapsed().as_secs_f64() * 1e6 / REQUESTS as f64);

@@ -3,8 +3,8 @@
 //! A client sends a command, one line, and gets its answer, one line; the next command is looked at after that. So a
 //! command that takes long keeps its own connection waiting, and nobody else's.
 
-use crate::ended::Ended;
-use crate::members::Members;
+use crate::ended::ServerEnded;
+use crate::members::MemberTable;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::Outgoing;
 
@@ -16,17 +16,17 @@ pub const LINE_BYTES_MAX: usize = 64 << 10;
 pub struct CommandId(pub u64);
 
 /// What understands the commands.
-pub trait Controller {
+pub trait CommandHandler {
     /// A command, without its line break. `Some`: its answer, which has no line break either. `None`: it takes long, and
-    /// the answer will come by [`Controller::poll_answer`] with this id. A command may put disks in and out of
+    /// the answer will come by [`CommandHandler::poll_answer`] with this id. A command may put disks in and out of
     /// `members`.
-    fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut Members) -> Option<String> {
+    fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut MemberTable) -> Option<String> {
         let _ = (now, id, line, members);
         Some(r#"{"error":"unknown command"}"#.to_owned())
     }
 
     /// The server is about to end, and this is how. Who waits for that is answered now; there is no later.
-    fn ended(&mut self, ended: &Ended) {
+    fn ended(&mut self, ended: &ServerEnded) {
         let _ = ended;
     }
 

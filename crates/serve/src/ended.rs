@@ -14,7 +14,7 @@ pub enum Flushed {
 
 /// How a server's run ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct ServerEnded {
     /// The flush at the end.
     pub flush: Flushed,
     /// Did the volume end what it had begun, and leave itself in order, before no more was waited for?

@@ -3,13 +3,13 @@
 use scrubjay_core::member::Slot;
 use scrubjay_device::completion::MemberFile;
 
-/// The table. Where no disk is, every operation ends with `Fault::Gone`.
+/// The table. Where no disk is, every operation ends with `DiskFault::Gone`.
 #[derive(Debug, Default)]
-pub struct Members {
+pub struct MemberTable {
     files: Vec<Option<MemberFile>>,
 }
 
-impl Members {
+impl MemberTable {
     /// Puts a disk in its place, or takes one out. Operations under way go on with the disk that they were begun on.
     pub fn set(&mut self, slot: Slot, file: Option<MemberFile>) {
         if slot >= self.files.len() {

@@ -1,9 +1,9 @@
 //! A volume that is nothing but memory, on which bytes can be lost at will: for tests and measurements.
 
-use crate::control::Controller;
-use scrubjay_core::block::{Failure, Part, Reply, Request, RequestId, Run};
+use crate::control::CommandHandler;
+use scrubjay_core::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::{Buffer, Pool};
-use scrubjay_core::member::{Array, Done, Op};
+use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use std::collections::{BTreeSet, VecDeque};
@@ -19,7 +19,7 @@ pub struct MemoryArray {
     /// By block; those that were never written, and those that are lost.
     unwritten: Vec<bool>,
     lost: BTreeSet<u64>,
-    replies: VecDeque<(RequestId, Reply)>,
+    replies: VecDeque<(RequestId, BlockReply)>,
     pool: Pool,
     /// Draws the next reply, where they come in any order.
     order: Option<Rng>,
@@ -60,7 +60,7 @@ impl MemoryArray {
         self.lost.extend(range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES));
     }
 
-    fn read(&mut self, range: Range<u64>) -> Vec<Part> {
+    fn read(&mut self, range: Range<u64>) -> Vec<ReadPart> {
         let mut parts = Vec::new();
         let mut at = range.start;
         while at < range.end {
@@ -72,12 +72,12 @@ impl MemoryArray {
             let end = end.min(range.end);
             let len = end - at;
             parts.push(match state {
-                State::Lost => Part::Lost(len),
-                State::Unwritten => Part::Zeros(len),
-                State::Written => {
+                BlockState::Lost => ReadPart::Lost(len),
+                BlockState::Unwritten => ReadPart::Zeros(len),
+                BlockState::Written => {
                     let mut buffer = self.pool.take(len as usize);
                     buffer.copy_from_slice(&self.bytes[at as usize..end as usize]);
-                    Part::Data(buffer, 0..len as usize)
+                    ReadPart::Data(buffer, 0..len as usize)
                 }
             });
             at = end;
@@ -85,12 +85,12 @@ impl MemoryArray {
         parts
     }
 
-    fn state(&self, at: u64) -> State {
+    fn state(&self, at: u64) -> BlockState {
         let block = at / BLOCK_BYTES;
         match self.unwritten[block as usize] {
-            _ if self.lost.contains(&block) => State::Lost,
-            true => State::Unwritten,
-            false => State::Written,
+            _ if self.lost.contains(&block) => BlockState::Lost,
+            true => BlockState::Unwritten,
+            false => BlockState::Written,
         }
     }
 
@@ -114,72 +114,76 @@ impl MemoryArray {
         self.mark(range, true);
     }
 
-    fn runs(&self, range: Range<u64>) -> Vec<Run> {
-        let mut runs: Vec<Run> = Vec::new();
+    fn runs(&self, range: Range<u64>) -> Vec<AllocationRun> {
+        let mut runs: Vec<AllocationRun> = Vec::new();
         let mut at = range.start;
         while at < range.end {
             let end = range.end.min((at / BLOCK_BYTES + 1) * BLOCK_BYTES);
-            let is_written = self.state(at) != State::Unwritten;
+            let is_written = self.state(at) != BlockState::Unwritten;
             match runs.last_mut() {
                 Some(run) if run.is_written == is_written => run.len += end - at,
-                _ => runs.push(Run { len: end - at, is_written }),
+                _ => runs.push(AllocationRun { len: end - at, is_written }),
             }
             at = end;
         }
         runs
     }
 
-    fn answer(&mut self, request: Request) -> Reply {
+    fn answer(&mut self, request: BlockRequest) -> BlockReply {
         let size = self.size();
         let inside = |offset: u64, len: u64| {
-            offset.checked_add(len).filter(|end| *end <= size).map(|end| offset..end).ok_or(Failure::OutOfRange)
+            offset.checked_add(len).filter(|end| *end <= size).map(|end| offset..end).ok_or(BlockFailure::OutOfRange)
         };
         let reply = match request {
-            Request::Read { offset, len } => inside(offset, len).map(|range| Reply::Read(self.read(range))),
-            Request::Write { offset, data, .. } => inside(offset, data.len() as u64).map(|range| {
+            BlockRequest::Read { offset, len } => inside(offset, len).map(|range| BlockReply::Read(self.read(range))),
+            BlockRequest::Write { offset, data, .. } => inside(offset, data.len() as u64).map(|range| {
                 self.bytes[range.start as usize..range.end as usize].copy_from_slice(&data);
                 self.mark(range, false);
                 self.pool.give(data);
-                Reply::Done
+                BlockReply::Done
             }),
-            Request::Flush => Ok(Reply::Done),
-            Request::Trim { offset, len } | Request::Zero { offset, len, .. } => inside(offset, len).map(|range| {
-                self.zero(range);
-                Reply::Done
-            }),
-            Request::Allocation { offset, len } => inside(offset, len).map(|range| Reply::Allocation(self.runs(range))),
+            BlockRequest::Flush => Ok(BlockReply::Done),
+            BlockRequest::Trim { offset, len } | BlockRequest::Zero { offset, len, .. } => {
+                inside(offset, len).map(|range| {
+                    self.zero(range);
+                    BlockReply::Done
+                })
+            }
+            BlockRequest::Allocation { offset, len } => {
+                inside(offset, len).map(|range| BlockReply::Allocation(self.runs(range)))
+            }
         };
-        reply.unwrap_or_else(Reply::Failed)
+        reply.unwrap_or_else(BlockReply::Failed)
     }
 }
 
 /// What there is to say of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum BlockState {
     Lost,
     Unwritten,
     Written,
 }
 
-impl Array for MemoryArray {
+impl ArrayMachine for MemoryArray {
     fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
 
-    fn submit(&mut self, _now: Nanos, id: RequestId, request: Request) {
+    fn submit(&mut self, _now: Nanos, id: RequestId, request: BlockRequest) {
         let reply = self.answer(request);
         self.replies.push_back((id, reply));
     }
 
-    fn handle(&mut self, _now: Nanos, done: Done) {
+    fn handle(&mut self, _now: Nanos, done: MemberOpDone) {
         panic!("{done:?}: memory has no members");
     }
 
-    fn poll_op(&mut self, _now: Nanos) -> Option<Op> {
+    fn poll_op(&mut self, _now: Nanos) -> Option<MemberOp> {
         None
     }
 
-    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+    fn poll_reply(&mut self) -> Option<(RequestId, BlockReply)> {
         if let Some(order) = self.order.as_mut().filter(|_| !self.replies.is_empty()) {
             let drawn = order.below(self.replies.len() as u64) as usize;
             self.replies.swap(0, drawn);
@@ -200,13 +204,13 @@ impl Array for MemoryArray {
     }
 }
 
-impl Controller for MemoryArray {}
+impl CommandHandler for MemoryArray {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ask(array: &mut MemoryArray, request: Request) -> Reply {
+    fn ask(array: &mut MemoryArray, request: BlockRequest) -> BlockReply {
         array.submit(Nanos::ZERO, RequestId(1), request);
         array.poll_reply().expect("a reply at once").1
     }
@@ -215,26 +219,31 @@ mod tests {
     fn parts_tell_written_unwritten_and_lost_apart() {
         let mut array = MemoryArray::new(8 * BLOCK_BYTES);
         let data = Buffer::copy_of(&[7; 700]);
-        assert_eq!(ask(&mut array, Request::Write { offset: 1000, data, is_durable: false }), Reply::Done);
+        assert_eq!(ask(&mut array, BlockRequest::Write { offset: 1000, data, is_durable: false }), BlockReply::Done);
         array.lose(3000..3001);
-        let Reply::Read(parts) = ask(&mut array, Request::Read { offset: 500, len: 3000 }) else { panic!("no parts") };
-        assert_eq!(parts.iter().map(Part::len).collect::<Vec<_>>(), [12, 1536, 512, 512, 428]);
-        assert!(matches!(parts[..], [Part::Zeros(_), Part::Data(..), Part::Zeros(_), Part::Lost(_), Part::Zeros(_)]));
-        let Part::Data(buffer, range) = &parts[1] else { panic!("no data") };
+        let BlockReply::Read(parts) = ask(&mut array, BlockRequest::Read { offset: 500, len: 3000 }) else {
+            panic!("no parts")
+        };
+        assert_eq!(parts.iter().map(ReadPart::len).collect::<Vec<_>>(), [12, 1536, 512, 512, 428]);
+        assert!(matches!(
+            parts[..],
+            [ReadPart::Zeros(_), ReadPart::Data(..), ReadPart::Zeros(_), ReadPart::Lost(_), ReadPart::Zeros(_)]
+        ));
+        let ReadPart::Data(buffer, range) = &parts[1] else { panic!("no data") };
         let expected: Vec<u8> = (512..2048).map(|at| if (1000..1700).contains(&at) { 7 } else { 0 }).collect();
         assert_eq!(buffer[range.clone()], expected);
 
-        let runs = ask(&mut array, Request::Allocation { offset: 0, len: 4096 });
-        let run = |len, is_written| Run { len, is_written };
+        let runs = ask(&mut array, BlockRequest::Allocation { offset: 0, len: 4096 });
+        let run = |len, is_written| AllocationRun { len, is_written };
         let expected = [run(512, false), run(1536, true), run(512, false), run(512, true), run(1024, false)];
-        assert_eq!(runs, Reply::Allocation(expected.to_vec()));
-        assert_eq!(ask(&mut array, Request::Zero { offset: 0, len: 4096, is_durable: true }), Reply::Done);
+        assert_eq!(runs, BlockReply::Allocation(expected.to_vec()));
+        assert_eq!(ask(&mut array, BlockRequest::Zero { offset: 0, len: 4096, is_durable: true }), BlockReply::Done);
         assert_eq!(
-            ask(&mut array, Request::Read { offset: 0, len: 4096 }),
-            Reply::Read(vec![Part::Zeros(4096)]),
+            ask(&mut array, BlockRequest::Read { offset: 0, len: 4096 }),
+            BlockReply::Read(vec![ReadPart::Zeros(4096)]),
             "what is written in full is no longer lost"
         );
-        let beyond = ask(&mut array, Request::Read { offset: 4095, len: 2 });
-        assert_eq!(beyond, Reply::Failed(Failure::OutOfRange));
+        let beyond = ask(&mut array, BlockRequest::Read { offset: 4095, len: 2 });
+        assert_eq!(beyond, BlockReply::Failed(BlockFailure::OutOfRange));
     }
 }

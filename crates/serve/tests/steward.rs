@@ -1,23 +1,23 @@
 //! Commands to a volume on files, at the wrong moment.
 
-use scrubjay_core::block::{Part, Reply, Request, RequestId};
+use scrubjay_core::block::{BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::blank;
-use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::format::superblock::Superblock;
 use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::member::{Array, Done, Fault, OpKind};
+use scrubjay_core::member::{ArrayMachine, DiskFault, MemberOpDone, OpKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::units::{Nanos, UnixSeconds};
-use scrubjay_device::member::{Access, Member, make};
-use scrubjay_serve::control::{CommandId, Controller};
-use scrubjay_serve::ended::{Ended, Flushed};
-use scrubjay_serve::members::Members;
-use scrubjay_serve::server::Stop;
+use scrubjay_device::member::{Access, OpenMember, make};
+use scrubjay_serve::control::{CommandHandler, CommandId};
+use scrubjay_serve::ended::{Flushed, ServerEnded};
+use scrubjay_serve::members::MemberTable;
+use scrubjay_serve::server::ServerStop;
 use scrubjay_serve::volume::Steward;
-use scrubjay_serve::volume::commands::{Answer, Command, Stopped};
+use scrubjay_serve::volume::commands::{CommandAnswer, Stopped, VolumeCommand};
 use scrubjay_serve::volume::gather::gather;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -31,12 +31,12 @@ fn make_volume(paths: &[PathBuf]) {
 
 fn make_volume_called(paths: &[PathBuf], array: Uuid) {
     let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).unwrap();
-    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 512 };
+    let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 512 };
     let geometry = Geometry::fit(&parameters, 4 << 20, None).unwrap();
     let superblock = blank::superblock(geometry, array, "", UnixSeconds(1), &[10, 11, 12].map(|n| Uuid([n; 16])));
     let member = |path: &PathBuf| {
         File::create(path).unwrap().set_len(4 << 20).unwrap();
-        Member::open(path, Access::ReadWrite).unwrap()
+        OpenMember::open(path, Access::ReadWrite).unwrap()
     };
     make(&paths.iter().map(member).collect::<Vec<_>>(), &superblock).unwrap();
 }
@@ -44,21 +44,21 @@ fn make_volume_called(paths: &[PathBuf], array: Uuid) {
 #[test]
 fn a_member_that_a_broken_volume_needs_is_not_overwritten() {
     let mut rig = Rig::new();
-    assert_eq!(rig.ask(a_write()), Reply::Done);
+    assert_eq!(rig.ask(a_write()), BlockReply::Done);
     rig.gone = vec![0, 1];
-    assert!(matches!(rig.ask(a_write()), Reply::Failed(_)));
+    assert!(matches!(rig.ask(a_write()), BlockReply::Failed(_)));
 
     rig.gone = vec![0];
     let path = rig.paths[1].display().to_string();
-    let answer = rig.tell(&Command::Replace { member: 1, path, force: true }).0;
-    assert!(Member::open(&rig.paths[1], Access::Look).unwrap().superblock().is_ok(), "{answer:?}");
+    let answer = rig.tell(&VolumeCommand::Replace { member: 1, path, force: true }).0;
+    assert!(OpenMember::open(&rig.paths[1], Access::Look).unwrap().superblock().is_ok(), "{answer:?}");
     let Rig { folder: _folder, paths, steward, members, .. } = rig;
     drop((steward, members));
     assert!(gather(&paths, false).is_ok(), "all is well again");
 }
 
-fn a_write() -> Request {
-    Request::Write { offset: 0, data: Buffer::copy_of(&[7; 8192]), is_durable: true }
+fn a_write() -> BlockRequest {
+    BlockRequest::Write { offset: 0, data: Buffer::copy_of(&[7; 8192]), is_durable: true }
 }
 
 /// Serves a volume, writes to it without the members in `gone`, and stops it.
@@ -68,11 +68,16 @@ fn left_after(gone: &[usize], does_fail: bool) -> Stopped {
         rig.fail(2);
     }
     rig.gone = gone.to_vec();
-    let writes_failed = u64::from(matches!(rig.ask(a_write()), Reply::Failed(_)));
+    let writes_failed = u64::from(matches!(rig.ask(a_write()), BlockReply::Failed(_)));
     rig.steward.stop(rig.now);
     rig.pump();
     assert!(rig.steward.is_stopped());
-    rig.steward.stopped(&Ended { flush: Flushed::Done, is_stopped: true, writes_failed, ..Ended::default() })
+    rig.steward.stopped(&ServerEnded {
+        flush: Flushed::Done,
+        is_stopped: true,
+        writes_failed,
+        ..ServerEnded::default()
+    })
 }
 
 #[test]
@@ -98,7 +103,7 @@ struct Rig {
     folder: TempDir,
     paths: Vec<PathBuf>,
     steward: Steward,
-    members: Members,
+    members: MemberTable,
     /// Members that do not answer.
     gone: Vec<usize>,
     now: Nanos,
@@ -112,7 +117,7 @@ impl Rig {
         std::fs::copy(&paths[2], folder.path().join("older")).unwrap();
         let gathered = gather(&paths, false).unwrap();
         let volume = gathered.start(false, UnixSeconds(2)).unwrap();
-        let steward = Steward::new(volume, gathered.paths.clone(), Stop::new().unwrap());
+        let steward = Steward::new(volume, gathered.paths.clone(), ServerStop::new().unwrap());
         let mut rig = Rig { folder, paths, steward, members: gathered.members, gone: Vec::new(), now: Nanos(0) };
         rig.pump();
         rig
@@ -133,14 +138,14 @@ impl Rig {
                     written[op.member] += buffer.len();
                     (Some(buffer), Ok(()))
                 }
-                (kind, file) => (kind.buffer(), if file.is_some() { Ok(()) } else { Err(Fault::Gone) }),
+                (kind, file) => (kind.buffer(), if file.is_some() { Ok(()) } else { Err(DiskFault::Gone) }),
             };
-            self.steward.handle(self.now, Done { id: op.id, buffer, result });
+            self.steward.handle(self.now, MemberOpDone { id: op.id, buffer, result });
         }
         written
     }
 
-    fn ask(&mut self, request: Request) -> Reply {
+    fn ask(&mut self, request: BlockRequest) -> BlockReply {
         self.steward.submit(self.now, RequestId(1), request);
         self.pump();
         self.steward.poll_reply().expect("it was answered").1
@@ -158,42 +163,42 @@ impl Rig {
     fn fill(&mut self, offset: u64, len: u64, byte: u8) {
         for offset in (offset..offset + len).step_by(8192) {
             let data = Buffer::copy_of(&[byte; 8192]);
-            assert_eq!(self.ask(Request::Write { offset, data, is_durable: false }), Reply::Done);
+            assert_eq!(self.ask(BlockRequest::Write { offset, data, is_durable: false }), BlockReply::Done);
         }
-        assert_eq!(self.ask(Request::Flush), Reply::Done);
+        assert_eq!(self.ask(BlockRequest::Flush), BlockReply::Done);
     }
 
     /// Is each byte of this range this one?
     fn holds(&mut self, offset: u64, len: u64, byte: u8) -> bool {
         (offset..offset + len).step_by(8192).all(|offset| {
-            let Reply::Read(parts) = self.ask(Request::Read { offset, len: 8192 }) else {
+            let BlockReply::Read(parts) = self.ask(BlockRequest::Read { offset, len: 8192 }) else {
                 return false;
             };
-            parts
-                .iter()
-                .all(|part| matches!(part, Part::Data(data, at) if data[at.clone()].iter().all(|found| *found == byte)))
+            parts.iter().all(
+                |part| matches!(part, ReadPart::Data(data, at) if data[at.clone()].iter().all(|found| *found == byte)),
+            )
         })
     }
 
     /// Why not, if not; and bytes written, by member.
-    fn tell(&mut self, command: &Command) -> (Result<(), String>, [usize; 3]) {
+    fn tell(&mut self, command: &VolumeCommand) -> (Result<(), String>, [usize; 3]) {
         let line = serde_json::to_string(command).unwrap();
         let answer = self.steward.command(self.now, CommandId(0), &line, &mut self.members).unwrap();
         let written = self.pump();
         let result = match serde_json::from_str(&answer).unwrap() {
-            Answer::Done => Ok(()),
-            Answer::Error(why) => Err(why),
+            CommandAnswer::Done => Ok(()),
+            CommandAnswer::Error(why) => Err(why),
             answer => panic!("{answer:?}"),
         };
         (result, written)
     }
 
     fn fail(&mut self, member: usize) {
-        assert_eq!(self.tell(&Command::Fail { member }).0, Ok(()));
+        assert_eq!(self.tell(&VolumeCommand::Fail { member }).0, Ok(()));
     }
 
     fn readd(&mut self, path: &Path) -> (Result<(), String>, [usize; 3]) {
-        self.tell(&Command::Readd { path: path.display().to_string() })
+        self.tell(&VolumeCommand::Readd { path: path.display().to_string() })
     }
 
     /// It is refused with these words, and nobody writes to it, or has it, then.
@@ -227,7 +232,7 @@ fn a_member_that_was_out_is_taken_back_with_what_it_had() {
     // It has all that the one without whom it does now had.
     rig.fail(0);
     assert!(rig.holds(0, 16384, 7) && rig.holds(16384, 8192, 8) && rig.holds(24576, size - 24576, 7));
-    assert!(Member::open(&path, Access::ReadWrite).is_err(), "the volume has it alone");
+    assert!(OpenMember::open(&path, Access::ReadWrite).is_err(), "the volume has it alone");
 }
 
 #[test]
@@ -255,11 +260,11 @@ fn who_is_not_the_one_that_left_as_it_left_is_refused_and_not_touched() {
         ),
     );
     for free in [&stranger, &blank, &older] {
-        assert!(Member::open(free, Access::ReadWrite).is_ok(), "nobody has it");
+        assert!(OpenMember::open(free, Access::ReadWrite).is_ok(), "nobody has it");
     }
 
     // Another disk takes its place, and leaves again.
-    let replace = Command::Replace { member: 2, path: blank.display().to_string(), force: false };
+    let replace = VolumeCommand::Replace { member: 2, path: blank.display().to_string(), force: false };
     assert_eq!(rig.tell(&replace).0, Ok(()));
     rig.refuses(&own[2], "another disk has its place (member 2)");
     rig.fail(2);
@@ -276,11 +281,11 @@ fn what_lies_beside_the_rows_is_verified_though_the_first_stripe_was_never_writt
     let copy = Superblock::offsets(4 << 20).unwrap()[0];
     let file = File::options().write(true).open(&rig.paths[1]).unwrap();
     file.write_all_at(&[0xaa; 200], copy + 8).unwrap();
-    let verify = serde_json::to_string(&Command::Verify { start: 0, end: 8 }).unwrap();
+    let verify = serde_json::to_string(&VolumeCommand::Verify { start: 0, end: 8 }).unwrap();
     let answer = rig.steward.command(rig.now, CommandId(3), &verify, &mut rig.members);
     assert_eq!(answer, None, "it takes a while");
     rig.pump();
     let (id, answer) = rig.steward.poll_answer().expect("it was answered");
-    let Answer::Verified(verified) = serde_json::from_str(&answer).unwrap() else { panic!("{answer}") };
+    let CommandAnswer::Verified(verified) = serde_json::from_str(&answer).unwrap() else { panic!("{answer}") };
     assert_eq!((id, verified.read, verified.flaws), (CommandId(3), 0, 1));
 }

@@ -6,14 +6,14 @@
 //! and the least); as shares of the goal the most that the mean so far was, and the most that it was at the end; and what the
 //! budget reads in MB/s, the pair, and an Oracle that uses the longest idle intervals from their beginning.
 
-use scrubjay_core::idle::{Budget, Form, Goal};
+use scrubjay_core::idle::{Budget, Goal, GoalForm};
 use scrubjay_core::rng::Rng;
-use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact::{self, Oracle};
 use scrubjay_sim::tune::{self, Tuner};
-use scrubjay_sim::workload::{Bursts, Span};
-use scrubjay_trace::{Input, Options, Periods, Queue, Record, Service, Source};
+use scrubjay_sim::workload::{Bursts, TimeSpan};
+use scrubjay_trace::{Input, OpenOptions, Periods, Record, ServiceQueue, ServiceSource, TraceSource};
 use std::error::Error;
 use std::fs::File;
 use std::sync::Mutex;
@@ -27,15 +27,15 @@ const JITTER: [f64; 5] = [0.92, 0.96, 1.0, 1.04, 1.08];
 const STEPS: [u64; 16] = [1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56, 64];
 /// Where the pair reads next to nothing, the budget counts as so many times better.
 const RATIO_MAX: f64 = 2.0;
-const SERVICE: Span = Span::Exponential { mean: Nanos::from_millis(4) };
+const SERVICE: TimeSpan = TimeSpan::Exponential { mean: Nanos::from_millis(4) };
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut form, mut only, mut loads) = (Form::Strict, String::new(), Vec::new());
+    let (mut form, mut only, mut loads) = (GoalForm::Strict, String::new(), Vec::new());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--form" => {
-                form = if arguments.next().as_deref() == Some("average") { Form::Average } else { Form::Strict }
+                form = if arguments.next().as_deref() == Some("average") { GoalForm::Average } else { GoalForm::Strict }
             }
             "--only" => only = arguments.next().unwrap_or_default(),
             file => loads.push((file.rsplit('/').next().unwrap_or(file).to_owned(), recorded(file)?)),
@@ -85,7 +85,7 @@ impl Cell {
     }
 }
 
-fn cell(periods: &Periods, goal_us: u64, form: Form) -> Cell {
+fn cell(periods: &Periods, goal_us: u64, form: GoalForm) -> Cell {
     let tuner = Tuner::new(periods, DISK);
     let mut cell = Cell { ratio: 0.0, least: f64::INFINITY, so_far: 0.0, at_end: 0.0, rates: [0.0; 3] };
     for jitter in JITTER {
@@ -113,9 +113,9 @@ fn cell(periods: &Periods, goal_us: u64, form: Form) -> Cell {
 
 fn recorded(file: &str) -> Result<Periods, Box<dyn Error>> {
     let (path, device) = file.rsplit_once(':').map_or((file, None), |(path, device)| (path, Some(device)));
-    let source = Source::File(Box::new(File::open(path)?));
-    let mut trace = scrubjay_trace::open(vec![Input { name: path.to_owned(), source }], Options::default())?;
-    let (mut queue, mut periods) = (Queue::new(Service::Model(DISK)), Periods::default());
+    let source = TraceSource::File(Box::new(File::open(path)?));
+    let mut trace = scrubjay_trace::open(vec![Input { name: path.to_owned(), source }], OpenOptions::default())?;
+    let (mut queue, mut periods) = (ServiceQueue::new(ServiceSource::Model(DISK)), Periods::default());
     while trace.next_batch()?.is_some() {
         let is_meant = |record: &&Record| device.is_none_or(|device| trace.devices().name(record.device) == device);
         trace.records().iter().filter(is_meant).for_each(|record| periods.add(queue.request(record)));
@@ -126,35 +126,35 @@ fn recorded(file: &str) -> Result<Periods, Box<dyn Error>> {
 /// Loads of every kind that a budget met trouble with, and some plain ones.
 fn made_up() -> Vec<(String, Periods)> {
     let ms = Nanos::from_millis;
-    let bursts = |count: usize, burst: u32, gap: Span, think: Span, seed: u64| -> Vec<Request> {
+    let bursts = |count: usize, burst: u32, gap: TimeSpan, think: TimeSpan, seed: u64| -> Vec<ForegroundRequest> {
         Bursts::new(burst, gap, think, SERVICE, Rng::new(seed)).take(count).collect()
     };
-    let gap = Span::Exponential { mean: ms(5) };
+    let gap = TimeSpan::Exponential { mean: ms(5) };
     let pareto =
-        |minimum: u64, shape: f64| Span::Pareto { minimum: ms(minimum), shape, maximum: Nanos::from_secs(3600) };
+        |minimum: u64, shape: f64| TimeSpan::Pareto { minimum: ms(minimum), shape, maximum: Nanos::from_secs(3600) };
     let mut one_burst = bursts(3000, 4, gap, pareto(50, 0.6), 1);
     let middle = one_burst[900].at;
     one_burst.extend(
-        bursts(7000, 7000, Span::Exponential { mean: ms(3) }, Span::Fixed(ms(1)), 2)
+        bursts(7000, 7000, TimeSpan::Exponential { mean: ms(3) }, TimeSpan::Fixed(ms(1)), 2)
             .into_iter()
-            .map(|request| Request { at: request.at + middle, ..request }),
+            .map(|request| ForegroundRequest { at: request.at + middle, ..request }),
     );
     one_burst.sort_by_key(|request| request.at);
     let mut busy_burst = bursts(3000, 4, gap, pareto(50, 0.6), 1);
     busy_burst.extend(
-        bursts(7000, 7000, Span::Exponential { mean: ms(7) }, Span::Fixed(ms(1)), 2)
+        bursts(7000, 7000, TimeSpan::Exponential { mean: ms(7) }, TimeSpan::Fixed(ms(1)), 2)
             .into_iter()
-            .map(|request| Request { at: request.at + middle + ms(100), ..request }),
+            .map(|request| ForegroundRequest { at: request.at + middle + ms(100), ..request }),
     );
     busy_burst.sort_by_key(|request| request.at);
     let loads = [
         ("one burst of 70 %", one_burst),
         ("one busy time of 70 %", busy_burst),
         ("13,000 a week", bursts(13_000, 6, gap, pareto(100, 0.42), 3)),
-        ("even beat of 50 ms", bursts(20_000, 1, gap, Span::Uniform(ms(50), ms(50)), 4)),
-        ("beat of 25 to 75 ms", bursts(20_000, 1, gap, Span::Uniform(ms(25), ms(75)), 5)),
-        ("even beat of 1 s", bursts(5_000, 3, gap, Span::Fixed(ms(1000)), 6)),
-        ("no memory, 60 ms", bursts(20_000, 1, gap, Span::Exponential { mean: ms(60) }, 7)),
+        ("even beat of 50 ms", bursts(20_000, 1, gap, TimeSpan::Uniform(ms(50), ms(50)), 4)),
+        ("beat of 25 to 75 ms", bursts(20_000, 1, gap, TimeSpan::Uniform(ms(25), ms(75)), 5)),
+        ("even beat of 1 s", bursts(5_000, 3, gap, TimeSpan::Fixed(ms(1000)), 6)),
+        ("no memory, 60 ms", bursts(20_000, 1, gap, TimeSpan::Exponential { mean: ms(60) }, 7)),
         ("long tails", bursts(20_000, 3, gap, pareto(5, 0.8), 8)),
         ("bursts of 200", bursts(40_000, 200, gap, pareto(400, 0.9), 9)),
     ];

@@ -5,7 +5,7 @@
 //! statement, how many were wrong of those that were that sure. What was wrong goes to standard error, beside the truth.
 
 use scrubjay_sim::array::noise::Noise;
-use scrubjay_sim::array::trials::{Case, Outcome, layouts, misconfigured, odd, sizes};
+use scrubjay_sim::array::trials::{TrialCase, TrialOutcome, layouts, misconfigured, odd, sizes};
 use scrubjay_sim::array::truth::{Statement, Truth};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => return Err(format!("there is no {name}").into()),
         }
     }
-    let cases: Vec<Case> = [sizes(), layouts(), misconfigured(), odd()].into_iter().flatten().collect();
+    let cases: Vec<TrialCase> = [sizes(), layouts(), misconfigured(), odd()].into_iter().flatten().collect();
     // A line's seeds are the same whether others are left out or not.
     let jobs: Vec<(usize, usize)> = (0..cases.len())
         .filter(|case| cases[*case].name.contains(&only))
@@ -66,8 +66,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn try_one(case: &Case, seed: u64) -> Trial {
-    let Outcome { setup, known, spent, is_right } = case.probe(seed);
+fn try_one(case: &TrialCase, seed: u64) -> Trial {
+    let TrialOutcome { setup, known, spent, is_right } = case.probe(seed);
     let truth = Truth::of(&setup);
     if !is_right {
         eprintln!("{} seed {seed}: {known:?}\n  truth {truth:?}", case.name);
@@ -86,7 +86,7 @@ fn try_one(case: &Case, seed: u64) -> Trial {
     }
 }
 
-fn print_cases(cases: &[Case], done: &BTreeMap<(usize, usize), Trial>) {
+fn print_cases(cases: &[TrialCase], done: &BTreeMap<(usize, usize), Trial>) {
     println!("{:44} {:>8} {:>7}  pattern chunk classes  all  of  wrong layouts", "array", "I/Os", "seconds");
     for (index, case) in cases.iter().enumerate() {
         print_line(&case.name, done.range((index, 0)..(index + 1, 0)).map(|(_, trial)| trial).collect());

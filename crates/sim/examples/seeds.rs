@@ -4,10 +4,10 @@
 //! A seed that fails is made smaller first: fewer requests, then without faults, crashes or losses if it still fails.
 
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::volume::{Planted, Volume};
-use scrubjay_sim::volume::setting::{Narrowed, Setting};
-use scrubjay_sim::volume::trace::Trace;
-use scrubjay_sim::volume::world::{self, Outcome};
+use scrubjay_core::volume::{SeededBug, Volume};
+use scrubjay_sim::volume::setting::{Narrowed, StormConfig};
+use scrubjay_sim::volume::trace::StormLog;
+use scrubjay_sim::volume::world::{self, StormOutcome};
 use std::cell::RefCell;
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
@@ -96,7 +96,7 @@ fn run(arguments: &Arguments) -> bool {
         }
         (None, true) => {
             let seeds = arguments.count.unwrap_or(PLANTED_SEEDS);
-            Planted::ALL
+            SeededBug::ALL
                 .into_iter()
                 .map(|mistake| is_found(mistake, arguments.from, seeds, threads))
                 .fold(true, |all, is| all & is)
@@ -107,8 +107,8 @@ fn run(arguments: &Arguments) -> bool {
 
 /// Runs one seed, with a trace if it is wished.
 fn one(seed: u64, arguments: &Arguments) -> bool {
-    let setting = Setting::new(seed, arguments.narrowed);
-    let trace = if arguments.is_traced { Trace::to(|line| println!("{line}")) } else { Trace::default() };
+    let setting = StormConfig::new(seed, arguments.narrowed);
+    let trace = if arguments.is_traced { StormLog::to(|line| println!("{line}")) } else { StormLog::default() };
     match attempt(&setting, trace) {
         Ok(outcome) => {
             println!("seed {seed}: all is well. {outcome:?}");
@@ -124,13 +124,13 @@ fn one(seed: u64, arguments: &Arguments) -> bool {
 /// Runs many seeds; true when none fails.
 fn many(arguments: &Arguments, threads: usize) -> bool {
     let (from, count) = (arguments.from, arguments.count.unwrap_or(1));
-    let (begin, sums) = (Instant::now(), Mutex::new((Outcome::default(), 0u64, 0u64)));
+    let (begin, sums) = (Instant::now(), Mutex::new((StormOutcome::default(), 0u64, 0u64)));
     let failures = search(from, count, threads, FAILURES_MAX, |seed| {
-        let setting = Setting::new(seed, arguments.narrowed);
+        let setting = StormConfig::new(seed, arguments.narrowed);
         if arguments.scheme.is_some_and(|scheme| scheme != setting.geometry.scheme) {
             return Ok(());
         }
-        let outcome = attempt(&setting, Trace::default())?;
+        let outcome = attempt(&setting, StormLog::default())?;
         let mut sums = sums.lock().expect("no panic leaves it");
         add(&mut sums.0, &outcome);
         sums.1 += u64::from(outcome.client.bytes_lost > 0);
@@ -142,7 +142,7 @@ fn many(arguments: &Arguments, threads: usize) -> bool {
         println!("{}\n    {cause}\n    cargo xtask seeds --seed {seed}{options} --trace", told(*seed));
     }
     let seconds = begin.elapsed().as_secs_f64();
-    let (Outcome { client, shelf, runs, records, .. }, lossy, well) = *sums.lock().expect("no panic leaves it");
+    let (StormOutcome { client, shelf, runs, records, .. }, lossy, well) = *sums.lock().expect("no panic leaves it");
     println!(
         "{well} seeds from {from} passed, {} failed, {seconds:.1} s, {:.0} a second on each of {threads} threads; {} replies, \
          {} ops, {} faults, {runs} starts, {records} records; {lossy} seeds lost {} of {} bytes, legally",
@@ -158,13 +158,13 @@ fn many(arguments: &Arguments, threads: usize) -> bool {
 }
 
 /// Is a planted mistake found?
-fn is_found(mistake: Planted, from: u64, count: u64, threads: usize) -> bool {
+fn is_found(mistake: SeededBug, from: u64, count: u64, threads: usize) -> bool {
     let failures = search(from, count, threads, 1, |seed| {
-        let setting = Setting::new(seed, Narrowed::default());
-        let mistaken = Setting { planted: Some(mistake), ..setting.clone() };
-        let failure = attempt(&mistaken, Trace::default()).err();
+        let setting = StormConfig::new(seed, Narrowed::default());
+        let mistaken = StormConfig { planted: Some(mistake), ..setting.clone() };
+        let failure = attempt(&mistaken, StormLog::default()).err();
         // It counts if it is the mistake's.
-        failure.filter(|_| attempt(&setting, Trace::default()).is_ok()).map_or(Ok(()), Err)
+        failure.filter(|_| attempt(&setting, StormLog::default()).is_ok()).map_or(Ok(()), Err)
     });
     match failures.first() {
         Some((seed, cause)) => println!("{mistake:?}: found by seed {seed}: {cause}"),
@@ -203,7 +203,7 @@ fn search(
     failures
 }
 
-fn attempt(setting: &Setting, trace: Trace) -> Result<Outcome, String> {
+fn attempt(setting: &StormConfig, trace: StormLog) -> Result<StormOutcome, String> {
     catch_unwind(AssertUnwindSafe(|| world::run::<Volume>(setting, trace)))
         .map_err(|_| LAST_PANIC.with(|last| last.borrow().clone()))
 }
@@ -212,7 +212,7 @@ fn attempt(setting: &Setting, trace: Trace) -> Result<Outcome, String> {
 fn smaller(seed: u64, from: Narrowed, cause: &str) -> (String, String) {
     let mut best = (from, cause.to_owned());
     let mut consider = |narrowed: Narrowed| {
-        let failure = attempt(&Setting::new(seed, narrowed), Trace::default()).err();
+        let failure = attempt(&StormConfig::new(seed, narrowed), StormLog::default()).err();
         let is_worse = failure.is_none();
         failure.into_iter().for_each(|cause| best = (narrowed, cause));
         (best.0, !is_worse)
@@ -228,7 +228,7 @@ fn smaller(seed: u64, from: Narrowed, cause: &str) -> (String, String) {
         now = consider(narrowed).0;
     }
     // The fewest requests that still fail; a failure need not stay one with more of them, so this is but a try.
-    let (mut low, mut high) = (0, Setting::new(seed, now).habits.requests);
+    let (mut low, mut high) = (0, StormConfig::new(seed, now).habits.requests);
     while high - low > 1 {
         let middle = (low + high) / 2;
         let (is, fails) = consider(Narrowed { requests: Some(middle), ..now });
@@ -245,11 +245,11 @@ fn smaller(seed: u64, from: Narrowed, cause: &str) -> (String, String) {
 
 /// What tells most of a seed, but for its script.
 fn told(seed: u64) -> String {
-    let told = Setting::new(seed, Narrowed::default()).to_string();
+    let told = StormConfig::new(seed, Narrowed::default()).to_string();
     told.split_once("; script").map_or(told.clone(), |(head, _)| head.to_owned())
 }
 
-fn add(sum: &mut Outcome, one: &Outcome) {
+fn add(sum: &mut StormOutcome, one: &StormOutcome) {
     sum.client.replies += one.client.replies;
     sum.client.bytes_right += one.client.bytes_right;
     sum.client.bytes_lost += one.client.bytes_lost;

@@ -6,7 +6,7 @@
 
 use scrubjay_core::idle::{Budget, Goal};
 use scrubjay_core::rng::Rng;
-use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact;
 use scrubjay_trace::Periods;
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Bursts with heavy-tailed gaps between them: about four requests to the burst, each of 0.2 to 2.3 ms. The disk is busy
 /// for a twentieth of the time, and one request in five ends an idle interval.
-fn requests(count: u64) -> Vec<Request> {
+fn requests(count: u64) -> Vec<ForegroundRequest> {
     let mut rng = Rng::new(1);
     let mut at = Nanos::ZERO;
     let requests = (0..count).map(|_| {
@@ -72,7 +72,7 @@ fn requests(count: u64) -> Vec<Request> {
         } else {
             Nanos(100_000)
         };
-        Request { at, service: Nanos(200_000 + (bits >> 32 & 0x1f_ffff)) }
+        ForegroundRequest { at, service: Nanos(200_000 + (bits >> 32 & 0x1f_ffff)) }
     });
     requests.collect()
 }

@@ -1,21 +1,21 @@
 //! One modelled disk: a server, and latent errors.
 
 use scrubjay_core::rng::Rng;
-use scrubjay_core::server::{Server, ServiceModel};
+use scrubjay_core::server::{DiskServer, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
-use scrubjay_core::verdict::{Cause, Outcome};
+use scrubjay_core::verdict::{Cause, VerifyOutcome};
 
 /// Linux: input/output error, what a read of a bad sector says.
 const EIO: i32 = 5;
 
 /// A disk of so many sectors, with latent errors that a verification finds and nothing heals.
 #[derive(Clone, Debug)]
-pub struct Disk {
+pub struct SimulatedDisk {
     sectors: u64,
     model: ServiceModel,
     /// Ascending, disjoint, not empty.
     errors: Vec<SectorRange>,
-    server: Server,
+    server: DiskServer,
     unsteady: Option<(Unsteady, Rng)>,
 }
 
@@ -43,21 +43,21 @@ impl Unsteady {
     }
 }
 
-impl Disk {
+impl SimulatedDisk {
     /// A flawless disk.
     ///
     /// # Panics
     /// When it has no sectors.
-    pub fn new(sectors: u64, model: ServiceModel) -> Disk {
+    pub fn new(sectors: u64, model: ServiceModel) -> SimulatedDisk {
         assert!(sectors > 0, "a disk holds something");
-        Disk { sectors, model, errors: Vec::new(), server: Server::default(), unsteady: None }
+        SimulatedDisk { sectors, model, errors: Vec::new(), server: DiskServer::default(), unsteady: None }
     }
 
     /// The same disk with these latent errors, in any order, overlapping or not. Empty ranges are no errors.
     ///
     /// # Panics
     /// When one lies beyond the end of the disk.
-    pub fn with_errors(mut self, errors: impl IntoIterator<Item = SectorRange>) -> Disk {
+    pub fn with_errors(mut self, errors: impl IntoIterator<Item = SectorRange>) -> SimulatedDisk {
         let mut errors: Vec<_> = errors.into_iter().filter(|range| !range.is_empty()).collect();
         errors.sort_unstable();
         self.errors.clear();
@@ -72,8 +72,8 @@ impl Disk {
     }
 
     /// The same disk, no longer as steady as a model.
-    pub fn unsteady(self, unsteady: Unsteady, rng: Rng) -> Disk {
-        Disk { unsteady: Some((unsteady, rng)), ..self }
+    pub fn unsteady(self, unsteady: Unsteady, rng: Rng) -> SimulatedDisk {
+        SimulatedDisk { unsteady: Some((unsteady, rng)), ..self }
     }
 
     /// Its size in sectors.
@@ -98,7 +98,7 @@ impl Disk {
     }
 
     /// The queue at the disk.
-    pub fn server(&mut self) -> &mut Server {
+    pub fn server(&mut self) -> &mut DiskServer {
         &mut self.server
     }
 
@@ -106,12 +106,12 @@ impl Disk {
     ///
     /// # Panics
     /// When `range` is empty or beyond the end of the disk: a pump's machine must not ask that.
-    pub fn verify(&self, range: SectorRange) -> Outcome {
+    pub fn verify(&self, range: SectorRange) -> VerifyOutcome {
         assert!(!range.is_empty() && range.end.0 <= self.sectors, "verify {range} of {} sectors", self.sectors);
         let next = self.errors.partition_point(|error| error.end <= range.start);
         match self.errors.get(next) {
-            Some(error) if error.start < range.end => Outcome::Unreadable(Cause::Errno(EIO)),
-            _ => Outcome::Clean,
+            Some(error) if error.start < range.end => VerifyOutcome::Unreadable(Cause::Errno(EIO)),
+            _ => VerifyOutcome::Clean,
         }
     }
 }
@@ -124,12 +124,13 @@ mod tests {
     #[test]
     fn a_verify_finds_an_error_exactly_when_it_touches_one() {
         let planted = [(20, 4), (3, 1), (4, 2), (21, 5), (39, 1), (7, 0)];
-        let disk = Disk::new(40, ServiceModel::default()).with_errors(planted.map(|(at, n)| SectorRange::at(at, n)));
+        let disk =
+            SimulatedDisk::new(40, ServiceModel::default()).with_errors(planted.map(|(at, n)| SectorRange::at(at, n)));
         assert_eq!(disk.errors(), [SectorRange::new(3, 6), SectorRange::new(20, 26), SectorRange::new(39, 40)]);
         let bad = |sector: u64| planted.iter().any(|&(at, n)| at <= sector && sector < at + n);
         for start in 0..40 {
             for end in start + 1..=40 {
-                let found = disk.verify(SectorRange::new(start, end)) != Outcome::Clean;
+                let found = disk.verify(SectorRange::new(start, end)) != VerifyOutcome::Clean;
                 assert_eq!(found, (start..end).any(bad), "{start}..{end}");
             }
         }

@@ -1,12 +1,12 @@
 //! The shipped scrubber on a trace: policies that learn as they go, played request by request.
 
-use crate::disk::Disk;
-use crate::exact::Outcome;
-use crate::pump::{Pump, Sight};
+use crate::disk::SimulatedDisk;
+use crate::exact::ScrubFigures;
+use crate::pump::{ForegroundSight, SimulatedPump};
 use scrubjay_core::coverage::Coverage;
 use scrubjay_core::idle::IdlePolicy;
 use scrubjay_core::scrub::{Config, Pass, Scrub};
-use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
 use scrubjay_trace::Periods;
@@ -16,18 +16,19 @@ const DISK: Bytes = Bytes::gib(4 << 20);
 const REGION: Bytes = Bytes::gib(4 << 10);
 
 /// Plays `policy` with the shipped scrubber from the first request to the end of the last one.
-pub fn play(requests: &[Request], disk: ServiceModel, policy: Box<dyn IdlePolicy>) -> Outcome {
-    let Some(first) = requests.first().map(|request| request.at) else { return Outcome::default() };
+pub fn play(requests: &[ForegroundRequest], disk: ServiceModel, policy: Box<dyn IdlePolicy>) -> ScrubFigures {
+    let Some(first) = requests.first().map(|request| request.at) else { return ScrubFigures::default() };
     let periods: Periods = requests.iter().copied().collect();
     let grid = Grid::new(DISK.sectors(), REGION.sectors(), REGION.sectors());
     let config = Config { range: grid.disk(), granule: 8, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
     let order = OrderKind::SEQUENTIAL.order(&[]);
     let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
     // From time zero on, so that nothing is scrubbed before the first of them.
-    let foreground = requests.iter().map(|request| Request { at: request.at - first, ..*request });
-    let pump = Pump::new(Disk::new(grid.disk().count(), disk), foreground).sight(Sight::Live);
+    let foreground = requests.iter().map(|request| ForegroundRequest { at: request.at - first, ..*request });
+    let pump =
+        SimulatedPump::new(SimulatedDisk::new(grid.disk().count(), disk), foreground).sight(ForegroundSight::Live);
     let report = pump.until(periods.span()).run(&mut scrub).report;
-    Outcome {
+    ScrubFigures {
         requests: periods.requests(),
         span: periods.span(),
         intervals: periods.intervals().len() as u64,

@@ -1,9 +1,11 @@
 //! Every policy that can be simulated, by name: those of the scrubber, and two that know the future.
 
-use crate::exact::{self, Lossless, Oracle, Outcome};
+use crate::exact::{self, Lossless, Oracle, ScrubFigures};
 use crate::online;
-use scrubjay_core::idle::{Made, POLICIES, Parameter, Parameters, PolicyConfig, PolicyKind, Regard, Slowdown, Value};
-use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::idle::{
+    MadePolicy, POLICIES, Parameter, ParameterValue, PolicyConfig, PolicyKind, PolicyParameters, Regard, Slowdown,
+};
+use scrubjay_core::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::Bytes;
 use scrubjay_trace::Periods;
 use std::fmt;
@@ -14,7 +16,7 @@ pub struct Clairvoyant {
     name: &'static str,
     about: &'static str,
     heeds: &'static [Parameter],
-    play: fn(&Parameters, Bytes, &Periods, ServiceModel) -> Outcome,
+    play: fn(&PolicyParameters, Bytes, &Periods, ServiceModel) -> ScrubFigures,
 }
 
 /// Both that there are (Amvrosiadis et al., DSN'12, V-B).
@@ -61,9 +63,9 @@ pub enum Playable {
 
 /// What a policy came to.
 #[derive(Clone, Debug)]
-pub struct Played {
+pub struct PlayedPolicy {
     /// In all.
-    pub outcome: Outcome,
+    pub outcome: ScrubFigures,
     /// How much how many requests lost, of policies that go by it.
     pub slowdown: Option<Slowdown>,
 }
@@ -109,11 +111,11 @@ impl Playable {
     }
 
     /// What it is set to, by the names of the parameters.
-    pub fn told(self, parameters: &Parameters) -> Vec<(&'static str, Value)> {
+    pub fn told(self, parameters: &PolicyParameters) -> Vec<(&'static str, ParameterValue)> {
         match self {
             Playable::Policy(kind) => PolicyConfig::new(kind, *parameters).told(),
             Playable::Clairvoyant(kind) => {
-                let set = Parameters { request: Some(parameters.request.unwrap_or(REQUEST)), ..*parameters };
+                let set = PolicyParameters { request: Some(parameters.request.unwrap_or(REQUEST)), ..*parameters };
                 kind.heeds.iter().filter_map(|&parameter| set.get(parameter)).collect()
             }
         }
@@ -123,21 +125,27 @@ impl Playable {
     ///
     /// # Panics
     /// When a percentile is above 100 %.
-    pub fn play(self, parameters: &Parameters, periods: &Periods, requests: &[Request], disk: ServiceModel) -> Played {
+    pub fn play(
+        self,
+        parameters: &PolicyParameters,
+        periods: &Periods,
+        requests: &[ForegroundRequest],
+        disk: ServiceModel,
+    ) -> PlayedPolicy {
         let (outcome, slowdown) = match self {
             Playable::Clairvoyant(kind) => {
                 ((kind.play)(parameters, parameters.request.unwrap_or(REQUEST), periods, disk), None)
             }
             Playable::Policy(kind) => match PolicyConfig::new(kind, *parameters).make() {
-                Made::Interval(mut policy) => (exact::simulate(periods, disk, policy.as_mut()), None),
-                Made::Turns(policy) if self.needs_requests() => (online::play(requests, disk, policy), None),
-                Made::Turns(mut policy) => {
+                MadePolicy::Interval(mut policy) => (exact::simulate(periods, disk, policy.as_mut()), None),
+                MadePolicy::Turns(policy) if self.needs_requests() => (online::play(requests, disk, policy), None),
+                MadePolicy::Turns(mut policy) => {
                     let learned = exact::learner(periods, disk, policy.as_mut());
                     (learned.outcome, Some(learned.slowdown))
                 }
             },
         };
-        Played { outcome, slowdown }
+        PlayedPolicy { outcome, slowdown }
     }
 }
 
@@ -147,9 +155,9 @@ mod tests {
     use scrubjay_core::units::Nanos;
 
     /// A request every second for a minute.
-    fn requests() -> Vec<Request> {
+    fn requests() -> Vec<ForegroundRequest> {
         let service = Nanos::from_millis(5);
-        (0..60).map(|second| Request { at: Nanos::from_secs(second), service }).collect()
+        (0..60).map(|second| ForegroundRequest { at: Nanos::from_secs(second), service }).collect()
     }
 
     #[test]
@@ -158,12 +166,12 @@ mod tests {
         let periods: Periods = requests.iter().copied().collect();
         for playable in Playable::all() {
             assert_eq!(Playable::named(playable.name()), Some(playable));
-            let played = playable.play(&Parameters::default(), &periods, &requests, disk).outcome;
+            let played = playable.play(&PolicyParameters::default(), &periods, &requests, disk).outcome;
             // Nothing can be predicted from intervals that are all alike and few.
             let is_predicting = playable.heeds().contains(&Parameter::Cutoff);
             assert!(is_predicting || played.scrub_bytes > 0, "{playable:?}");
             assert_eq!(played.requests, 60, "{playable:?}");
-            assert!(!playable.told(&Parameters::default()).is_empty());
+            assert!(!playable.told(&PolicyParameters::default()).is_empty());
         }
     }
 }

@@ -10,14 +10,14 @@
 mod op;
 mod report;
 
-pub use report::{End, Foreground, Report, Scrubbed};
+pub use report::{ForegroundFigures, RunEnd, RunReport, Scrubbed};
 
-use crate::disk::Disk;
-use crate::source::{Open, Source};
+use crate::disk::SimulatedDisk;
+use crate::source::{OpenLoop, RequestSource};
 use op::OpAtDisk;
-use scrubjay_core::journal::{Entry, Journal};
+use scrubjay_core::journal::{Journal, JournalEntry};
 use scrubjay_core::machine::{Event, Machine, Op};
-use scrubjay_core::server::{Request, Server};
+use scrubjay_core::server::{DiskServer, ForegroundRequest};
 use scrubjay_core::units::{Nanos, Sector};
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ const IDLE_ROUNDS_MAX: u32 = 1000;
 
 /// When the machine is told of the foreground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sight {
+pub enum ForegroundSight {
     /// At once: every arrival and completion wakes it. What a scrubber inside the kernel could do.
     Live,
     /// Just before its next decision, and once in `period` while there is something to see. What the real pump does.
@@ -38,29 +38,29 @@ pub enum Sight {
     },
 }
 
-impl Default for Sight {
+impl Default for ForegroundSight {
     /// As the real pump: every 100 ms at least.
-    fn default() -> Sight {
-        Sight::Drained { period: Nanos::from_millis(100) }
+    fn default() -> ForegroundSight {
+        ForegroundSight::Drained { period: Nanos::from_millis(100) }
     }
 }
 
 /// A disk, its foreground, and a machine to come.
 #[derive(Debug)]
-pub struct Pump<S: Source> {
-    disk: Disk,
+pub struct SimulatedPump<S: RequestSource> {
+    disk: SimulatedDisk,
     foreground: S,
-    sight: Sight,
+    sight: ForegroundSight,
     /// How long every request is on its way to the disk, and back.
     path: [Nanos; 2],
     until: Nanos,
     journal: Option<Journal>,
-    shadow: Server,
+    shadow: DiskServer,
     /// When each foreground request at the disk will be done: ascending.
     completions: VecDeque<Nanos>,
     /// Operations at the disk, in the order of their end.
     ops: VecDeque<OpAtDisk>,
-    report: Report,
+    report: RunReport,
     slowdowns: Vec<Nanos>,
     /// What all lost since a request of ours was met last, by that one.
     lost_by_last: Nanos,
@@ -72,37 +72,37 @@ pub struct Pump<S: Source> {
 
 /// What a run came to.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct PumpRun {
     /// What was done and what it cost.
-    pub report: Report,
-    /// All that the machine was told and gave; empty unless the run was [`Pump::recorded`].
+    pub report: RunReport,
+    /// All that the machine was told and gave; empty unless the run was [`SimulatedPump::recorded`].
     pub journal: Journal,
     /// What each foreground request lost, in the order of arrival; as empty.
     pub slowdowns: Vec<Nanos>,
 }
 
-impl<I: Iterator<Item = Request>> Pump<Open<I>> {
+impl<I: Iterator<Item = ForegroundRequest>> SimulatedPump<OpenLoop<I>> {
     /// A run that ends when the machine is done, seen as the real pump sees it, not recorded. A machine that is never
-    /// done among an endless foreground needs [`Pump::until`].
-    pub fn new(disk: Disk, foreground: impl IntoIterator<IntoIter = I>) -> Pump<Open<I>> {
-        Pump::among(disk, Open::new(foreground))
+    /// done among an endless foreground needs [`SimulatedPump::until`].
+    pub fn new(disk: SimulatedDisk, foreground: impl IntoIterator<IntoIter = I>) -> SimulatedPump<OpenLoop<I>> {
+        SimulatedPump::among(disk, OpenLoop::new(foreground))
     }
 }
 
-impl<S: Source> Pump<S> {
-    /// As [`Pump::new`], with any foreground.
-    pub fn among(disk: Disk, foreground: S) -> Pump<S> {
-        Pump {
+impl<S: RequestSource> SimulatedPump<S> {
+    /// As [`SimulatedPump::new`], with any foreground.
+    pub fn among(disk: SimulatedDisk, foreground: S) -> SimulatedPump<S> {
+        SimulatedPump {
             disk,
             foreground,
-            sight: Sight::default(),
+            sight: ForegroundSight::default(),
             path: [Nanos::ZERO; 2],
             until: Nanos::MAX,
             journal: None,
-            shadow: Server::default(),
+            shadow: DiskServer::default(),
             completions: VecDeque::new(),
             ops: VecDeque::new(),
-            report: Report::default(),
+            report: RunReport::default(),
             slowdowns: Vec::new(),
             lost_by_last: Nanos::ZERO,
             is_ours_last: false,
@@ -111,27 +111,27 @@ impl<S: Source> Pump<S> {
     }
 
     /// The same, but it ends at `until` if the machine is not done by then.
-    pub fn until(self, until: Nanos) -> Pump<S> {
-        Pump { until, ..self }
+    pub fn until(self, until: Nanos) -> SimulatedPump<S> {
+        SimulatedPump { until, ..self }
     }
 
-    /// The same with another [`Sight`].
+    /// The same with another [`ForegroundSight`].
     ///
     /// # Panics
     /// When the period between two looks is zero.
-    pub fn sight(self, sight: Sight) -> Pump<S> {
-        assert!(sight != Sight::Drained { period: Nanos::ZERO }, "time must pass between two looks");
-        Pump { sight, ..self }
+    pub fn sight(self, sight: ForegroundSight) -> SimulatedPump<S> {
+        assert!(sight != ForegroundSight::Drained { period: Nanos::ZERO }, "time must pass between two looks");
+        SimulatedPump { sight, ..self }
     }
 
     /// The same, but every request, ours too, is so long on its way to the disk, and back: while one is, the disk serves others.
-    pub fn behind(self, there: Nanos, back: Nanos) -> Pump<S> {
-        Pump { path: [there, back], ..self }
+    pub fn behind(self, there: Nanos, back: Nanos) -> SimulatedPump<S> {
+        SimulatedPump { path: [there, back], ..self }
     }
 
     /// The same with a journal of the run. It grows with every event: for runs that are bounded otherwise.
-    pub fn recorded(self) -> Pump<S> {
-        Pump { journal: Some(Journal::new()), ..self }
+    pub fn recorded(self) -> SimulatedPump<S> {
+        SimulatedPump { journal: Some(Journal::new()), ..self }
     }
 
     /// Runs the machine, from time zero to the end.
@@ -139,18 +139,18 @@ impl<S: Source> Pump<S> {
     /// # Panics
     /// When the foreground's arrivals run backwards, or the machine breaks its contract: it asks for sectors that are
     /// not there, for more than 1024 operations at once, or to be woken again and again without time passing.
-    pub fn run(mut self, machine: &mut impl Machine) -> Run {
+    pub fn run(mut self, machine: &mut impl Machine) -> PumpRun {
         let (mut now, mut idle_rounds) = (Nanos::ZERO, 0);
         let end = loop {
             self.tell(machine, now);
             let given = self.take(machine, now);
             if machine.is_done() && self.ops.is_empty() {
-                break End::Done;
+                break RunEnd::Done;
             }
-            let Some(wake) = self.wake(machine, now) else { break End::Stuck };
+            let Some(wake) = self.wake(machine, now) else { break RunEnd::Stuck };
             if wake >= self.until {
                 now = self.until;
-                break End::TimeUp;
+                break RunEnd::TimeUp;
             }
             idle_rounds = if wake > now || given > 0 { 0 } else { idle_rounds + 1 };
             assert!(idle_rounds <= IDLE_ROUNDS_MAX, "the machine spins at {} ns", now.0);
@@ -159,7 +159,7 @@ impl<S: Source> Pump<S> {
         self.settle(now);
         self.report.end = end;
         self.report.elapsed = now;
-        Run { report: self.report, journal: self.journal.unwrap_or_default(), slowdowns: self.slowdowns }
+        PumpRun { report: self.report, journal: self.journal.unwrap_or_default(), slowdowns: self.slowdowns }
     }
 
     /// Tells all that happened up to `now`: the foreground, then our own completions, then a tick.
@@ -186,7 +186,7 @@ impl<S: Source> Pump<S> {
 
     fn told(&mut self, machine: &mut impl Machine, now: Nanos, event: Event) {
         if let Some(journal) = &mut self.journal {
-            journal.push(Entry::Told { now, event });
+            journal.push(JournalEntry::Told { now, event });
         }
         machine.handle(now, event);
     }
@@ -196,7 +196,7 @@ impl<S: Source> Pump<S> {
         let before = self.ops.len();
         while let Some(op) = machine.poll_op(now) {
             if let Some(journal) = &mut self.journal {
-                journal.push(Entry::Gave { now, op });
+                journal.push(JournalEntry::Gave { now, op });
             }
             let Op::Verify { id, range } = op;
             let outcome = self.disk.verify(range);
@@ -218,9 +218,9 @@ impl<S: Source> Pump<S> {
         let completion = self.ops.front().map(|op| op.finished);
         let timeout = machine.poll_timeout(now).filter(|&at| at < Nanos::MAX).map(|at| at.max(now));
         let seen = self.foreground_next().map(|at| match self.sight {
-            Sight::Live => at,
+            ForegroundSight::Live => at,
             // Looks that would see nothing are left out.
-            Sight::Drained { period } => {
+            ForegroundSight::Drained { period } => {
                 let looks = at.since(now).0.div_ceil(period.0).max(1);
                 now.saturating_add(Nanos(period.0.saturating_mul(looks)))
             }

@@ -4,7 +4,7 @@
 //! until it had none. The same machine gives the same operations; a different one shows where it would have acted
 //! otherwise ([`Journal::difference`]).
 
-use scrubjay_core::journal::{Entry, Journal};
+use scrubjay_core::journal::{Journal, JournalEntry};
 use scrubjay_core::machine::{Event, Machine};
 
 /// Tells the machine all that `recorded` was told, and returns the journal of *this* run: the same events, and the
@@ -19,13 +19,13 @@ pub fn replay(machine: &mut impl Machine, recorded: &Journal) -> Journal {
     const OPS_MAX: usize = 1024;
     let mut journal = Journal::new();
     for entry in recorded.entries() {
-        let Entry::Told { now, event } = *entry else { continue };
+        let JournalEntry::Told { now, event } = *entry else { continue };
         journal.push(*entry);
         machine.handle(now, event);
         if event == Event::Tick {
             let before = journal.entries().len();
             while let Some(op) = machine.poll_op(now) {
-                journal.push(Entry::Gave { now, op });
+                journal.push(JournalEntry::Gave { now, op });
                 assert!(journal.entries().len() - before <= OPS_MAX, "the machine floods the disk");
             }
         }

@@ -1,22 +1,22 @@
 //! Where a pump's foreground comes from: a stream that never looks back, or clients that wait for their answers.
 //!
-//! An *open* stream arrives when it arrives, however slow the disk is ([`Open`]: any iterator). A *closed* one is made of
+//! An *open* stream arrives when it arrives, however slow the disk is ([`OpenLoop`]: any iterator). A *closed* one is made of
 //! clients who think only after they were answered ([`Clients`]): who is delayed comes later the next time, and nobody
 //! queues behind himself. Real programs are mostly closed, recorded traces are played open; a budget must hold in both.
 
-use crate::workload::Span;
+use crate::workload::TimeSpan;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::server::Request;
+use scrubjay_core::server::ForegroundRequest;
 use scrubjay_core::units::Nanos;
 use std::iter::Peekable;
 
 /// Requests of others, one after the other.
-pub trait Source {
+pub trait RequestSource {
     /// When the next one arrives; `None`: never.
     fn next_at(&mut self) -> Option<Nanos>;
 
     /// The next one. It never arrives before its predecessor.
-    fn take(&mut self) -> Option<Request>;
+    fn take(&mut self) -> Option<ForegroundRequest>;
 
     /// The one taken last will be answered at `finished`.
     fn answered(&mut self, finished: Nanos) {
@@ -26,21 +26,21 @@ pub trait Source {
 
 /// Any list or stream of requests.
 #[derive(Clone, Debug)]
-pub struct Open<I: Iterator<Item = Request>>(Peekable<I>);
+pub struct OpenLoop<I: Iterator<Item = ForegroundRequest>>(Peekable<I>);
 
-impl<I: Iterator<Item = Request>> Open<I> {
+impl<I: Iterator<Item = ForegroundRequest>> OpenLoop<I> {
     /// As they come.
-    pub fn new(requests: impl IntoIterator<IntoIter = I>) -> Open<I> {
-        Open(requests.into_iter().peekable())
+    pub fn new(requests: impl IntoIterator<IntoIter = I>) -> OpenLoop<I> {
+        OpenLoop(requests.into_iter().peekable())
     }
 }
 
-impl<I: Iterator<Item = Request>> Source for Open<I> {
+impl<I: Iterator<Item = ForegroundRequest>> RequestSource for OpenLoop<I> {
     fn next_at(&mut self) -> Option<Nanos> {
         self.0.peek().map(|request| request.at)
     }
 
-    fn take(&mut self) -> Option<Request> {
+    fn take(&mut self) -> Option<ForegroundRequest> {
         self.0.next()
     }
 }
@@ -50,17 +50,17 @@ impl<I: Iterator<Item = Request>> Source for Open<I> {
 #[derive(Clone, Debug)]
 pub struct Clients {
     burst: u32,
-    gap: Span,
-    think: Span,
-    service: Span,
+    gap: TimeSpan,
+    think: TimeSpan,
+    service: TimeSpan,
     rng: Rng,
-    clients: Vec<Client>,
+    clients: Vec<SourceClient>,
     /// Whose request was taken last.
     asking: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Client {
+struct SourceClient {
     /// When it asks next.
     next: Nanos,
     /// What is left of its burst then.
@@ -72,9 +72,9 @@ impl Clients {
     ///
     /// # Panics
     /// When there are none, or a burst has no requests.
-    pub fn new(clients: usize, burst: u32, gap: Span, think: Span, service: Span, mut rng: Rng) -> Clients {
+    pub fn new(clients: usize, burst: u32, gap: TimeSpan, think: TimeSpan, service: TimeSpan, mut rng: Rng) -> Clients {
         assert!(clients > 0 && burst > 0, "somebody asks for something");
-        let clients = (0..clients).map(|_| Client { next: think.draw(&mut rng), left: burst }).collect();
+        let clients = (0..clients).map(|_| SourceClient { next: think.draw(&mut rng), left: burst }).collect();
         Clients { burst, gap, think, service, rng, clients, asking: 0 }
     }
 
@@ -83,14 +83,14 @@ impl Clients {
     }
 }
 
-impl Source for Clients {
+impl RequestSource for Clients {
     fn next_at(&mut self) -> Option<Nanos> {
         Some(self.clients[self.first()].next)
     }
 
-    fn take(&mut self) -> Option<Request> {
+    fn take(&mut self) -> Option<ForegroundRequest> {
         self.asking = self.first();
-        Some(Request { at: self.clients[self.asking].next, service: self.service.draw(&mut self.rng) })
+        Some(ForegroundRequest { at: self.clients[self.asking].next, service: self.service.draw(&mut self.rng) })
     }
 
     fn answered(&mut self, finished: Nanos) {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_client_asks_again_when_it_was_answered() {
-        let [gap, think, service] = [2, 100, 10].map(|nanos| Span::Fixed(Nanos(nanos)));
+        let [gap, think, service] = [2, 100, 10].map(|nanos| TimeSpan::Fixed(Nanos(nanos)));
         let mut clients = Clients::new(1, 2, gap, think, service, Rng::new(0));
         let mut times = Vec::new();
         for delay in [0, 0, 7, 0] {

@@ -16,8 +16,8 @@
 //! ([`Tuner::steady`]).
 
 use crate::exact::Limit;
-use crate::exact::{self, Outcome};
-use scrubjay_core::idle::{Form, Goal};
+use crate::exact::{self, ScrubFigures};
+use scrubjay_core::idle::{Goal, GoalForm};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
@@ -54,12 +54,12 @@ pub struct Pair {
     /// The size of one request.
     pub size: Bytes,
     /// What a scrub with them would have done.
-    pub outcome: Outcome,
+    pub outcome: ScrubFigures,
 }
 
 /// What the foreground loses on average with waits near the one that was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spread {
+pub struct WaitSpread {
     /// With the gentlest of them.
     pub least: Nanos,
     /// On average over all.
@@ -68,7 +68,7 @@ pub struct Spread {
     pub most: Nanos,
 }
 
-impl Spread {
+impl WaitSpread {
     /// Does a pair that loses so much on average owe that to its very wait?
     pub fn is_lucky(&self, slowdown_mean: Nanos) -> bool {
         (slowdown_mean.0 as f64) < LUCKY_SHARE * self.mean.0 as f64
@@ -81,14 +81,14 @@ pub struct Tuner<'a> {
     periods: &'a Periods,
     disk: ServiceModel,
     /// By threshold: an upper bound, for a disk that nobody has touched.
-    beyond: Vec<Beyond>,
+    beyond: Vec<IntervalTail>,
     /// By busy period: the requests until its end.
     until: Vec<u64>,
 }
 
 /// Intervals above a threshold: how many, what they have beyond it, and the requests of the busy periods after them.
 #[derive(Clone, Copy, Debug, Default)]
-struct Beyond {
+struct IntervalTail {
     count: u64,
     residual: u128,
     requests: u64,
@@ -104,14 +104,14 @@ impl<'a> Tuner<'a> {
             slot.1 += u128::from(period.idle.0);
             slot.2 += u64::from(period.requests);
         }
-        let mut beyond = vec![Beyond::default(); THRESHOLDS];
+        let mut beyond = vec![IntervalTail::default(); THRESHOLDS];
         let (mut count, mut sum, mut requests) = (0, 0, 0);
         for slot in (0..THRESHOLDS).rev() {
             count += counts[slot].0;
             sum += counts[slot].1;
             requests += counts[slot].2;
             let residual = sum - u128::from(count) * u128::from(threshold(slot).0);
-            beyond[slot] = Beyond { count, residual, requests };
+            beyond[slot] = IntervalTail { count, residual, requests };
         }
         let until = periods.iter().scan(0, |sum, period| {
             *sum += u64::from(period.requests);
@@ -126,7 +126,7 @@ impl<'a> Tuner<'a> {
         if self.disk.service(size) > goal.max {
             return None;
         }
-        let mut search = Search { tuner: self, size, goal, tried: vec![Tried::Not; THRESHOLDS] };
+        let mut search = SizeSearch { tuner: self, size, goal, tried: vec![TriedThreshold::Not; THRESHOLDS] };
         let near = search.measured(self.estimate(self.disk.service(size).0 / 2, goal));
         let first = search.first_that_keeps(near)?;
         let mut best = search.try_at(first)?;
@@ -142,7 +142,7 @@ impl<'a> Tuner<'a> {
             }
             best = search.better_of(best, slot);
         }
-        let slot = (0..THRESHOLDS).find(|&slot| search.tried[slot] == Tried::Keeps(best)).unwrap_or(first);
+        let slot = (0..THRESHOLDS).find(|&slot| search.tried[slot] == TriedThreshold::Keeps(best)).unwrap_or(first);
         Some(Pair { wait: threshold(slot), size, outcome: best })
     }
 
@@ -175,7 +175,7 @@ impl<'a> Tuner<'a> {
     }
 
     /// What those lose who would have chosen a wait near that of `pair`.
-    pub fn spread(&self, pair: &Pair) -> Spread {
+    pub fn spread(&self, pair: &Pair) -> WaitSpread {
         let service = self.disk.service(pair.size);
         let lost = near(pair.wait, service).filter_map(|wait| {
             let outcome = exact::waiting(self.periods, wait, pair.size, service, Limit::None)?;
@@ -184,7 +184,7 @@ impl<'a> Tuner<'a> {
         let (least, most, sum, count) = lost.fold((u64::MAX, 0, 0, 0), |(least, most, sum, count), one| {
             (least.min(one), most.max(one), sum + one, count + 1)
         });
-        Spread { least: Nanos(least), mean: Nanos(sum / count.max(1)), most: Nanos(most) }
+        WaitSpread { least: Nanos(least), mean: Nanos(sum / count.max(1)), most: Nanos(most) }
     }
 
     /// The shortest threshold from that of `pair` on that keeps the goal with any wait near it.
@@ -197,10 +197,10 @@ impl<'a> Tuner<'a> {
     }
 
     /// What a wait and a size come to, if they keep the goal.
-    fn keeps(&self, wait: Nanos, size: Bytes, goal: Goal) -> Option<Outcome> {
+    fn keeps(&self, wait: Nanos, size: Bytes, goal: Goal) -> Option<ScrubFigures> {
         let limit = match goal.form {
-            Form::Strict => Limit::SoFar { each: goal.mean, until: &self.until },
-            Form::Average => Limit::InAll(self.lost_max(goal)),
+            GoalForm::Strict => Limit::SoFar { each: goal.mean, until: &self.until },
+            GoalForm::Average => Limit::InAll(self.lost_max(goal)),
         };
         let outcome = exact::waiting(self.periods, wait, size, self.disk.service(size), limit)?;
         Some(outcome).filter(|outcome| outcome.slowdown_max <= goal.max)
@@ -221,7 +221,7 @@ impl<'a> Tuner<'a> {
 
     /// No scrub with this threshold reads more: every interval longer than it is filled, and one request more each.
     fn bytes_max(&self, slot: usize, size: Bytes) -> u128 {
-        let Beyond { count, residual, .. } = self.beyond[slot];
+        let IntervalTail { count, residual, .. } = self.beyond[slot];
         let requests = residual.div_ceil(u128::from(self.disk.service(size).0.max(1))) + u128::from(count);
         requests * u128::from(size.0)
     }
@@ -256,21 +256,21 @@ pub fn thresholds() -> impl Iterator<Item = Nanos> {
 
 /// What is known of one threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tried {
+enum TriedThreshold {
     Not,
     Breaks,
-    Keeps(Outcome),
+    Keeps(ScrubFigures),
 }
 
 /// The search for one size.
-struct Search<'a, 'b> {
+struct SizeSearch<'a, 'b> {
     tuner: &'a Tuner<'b>,
     size: Bytes,
     goal: Goal,
-    tried: Vec<Tried>,
+    tried: Vec<TriedThreshold>,
 }
 
-impl Search<'_, '_> {
+impl SizeSearch<'_, '_> {
     /// A better estimate than `near`: after what was really lost there. Intervals after a collision are shorter, and
     /// some requests are felt for several intervals, but of that not much changes from one threshold to the next: most
     /// often this saves half of the trials.
@@ -279,7 +279,7 @@ impl Search<'_, '_> {
         let service = disk.service(self.size);
         let outcome = exact::waiting(periods, threshold(near), self.size, service, Limit::None);
         let Some(outcome) = outcome else { return near };
-        if self.goal.form == Form::Average {
+        if self.goal.form == GoalForm::Average {
             let lost_max = self.tuner.lost_max(self.goal);
             self.note(near, Some(outcome).filter(|outcome| outcome.slowdown_total <= lost_max));
         }
@@ -288,24 +288,24 @@ impl Search<'_, '_> {
     }
 
     /// What the threshold comes to, if it keeps the goal.
-    fn try_at(&mut self, slot: usize) -> Option<Outcome> {
-        if self.tried[slot] == Tried::Not {
+    fn try_at(&mut self, slot: usize) -> Option<ScrubFigures> {
+        if self.tried[slot] == TriedThreshold::Not {
             let outcome = self.tuner.keeps(threshold(slot), self.size, self.goal);
             self.note(slot, outcome);
         }
         match self.tried[slot] {
-            Tried::Keeps(outcome) => Some(outcome),
-            Tried::Not | Tried::Breaks => None,
+            TriedThreshold::Keeps(outcome) => Some(outcome),
+            TriedThreshold::Not | TriedThreshold::Breaks => None,
         }
     }
 
     /// Remembers an outcome that keeps the mean goal, or that there is none.
-    fn note(&mut self, slot: usize, outcome: Option<Outcome>) {
+    fn note(&mut self, slot: usize, outcome: Option<ScrubFigures>) {
         let keeps = outcome.filter(|outcome| outcome.slowdown_max <= self.goal.max);
-        self.tried[slot] = keeps.map_or(Tried::Breaks, Tried::Keeps);
+        self.tried[slot] = keeps.map_or(TriedThreshold::Breaks, TriedThreshold::Keeps);
     }
 
-    fn better_of(&mut self, best: Outcome, slot: usize) -> Outcome {
+    fn better_of(&mut self, best: ScrubFigures, slot: usize) -> ScrubFigures {
         self.try_at(slot).filter(|outcome| outcome.scrub_bytes > best.scrub_bytes).unwrap_or(best)
     }
 
@@ -357,7 +357,7 @@ fn slot_of(time: Nanos) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use scrubjay_core::server::Request;
+    use scrubjay_core::server::ForegroundRequest;
 
     const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
 
@@ -378,7 +378,7 @@ mod tests {
             let mut at = Nanos::ZERO;
             let requests = drawn.into_iter().map(|(gap, service)| {
                 at += gap + Nanos(service);
-                Request { at, service: Nanos(service) }
+                ForegroundRequest { at, service: Nanos(service) }
             });
             requests.collect()
         })
@@ -392,7 +392,7 @@ mod tests {
             let gap = Nanos::from_secs_f64(0.02 * rng.uniform().max(1e-4).powf(-1.0 / 1.2));
             at += gap + Nanos::from_millis(2);
             let ticks = at.0.checked_div(grid * 1000).map_or(at, |ticks| Nanos(ticks * grid * 1000));
-            Request { at: ticks, service: Nanos(500_000) }
+            ForegroundRequest { at: ticks, service: Nanos(500_000) }
         });
         requests.collect()
     }
@@ -406,7 +406,7 @@ mod tests {
 
     #[test]
     fn the_answer_is_as_good_as_trying_all_waits_or_says_that_those_are_lucky() {
-        let goal = Goal::new(Nanos::from_millis(1), Nanos::from_millis(50)).form(Form::Average);
+        let goal = Goal::new(Nanos::from_millis(1), Nanos::from_millis(50)).form(GoalForm::Average);
         let sizes = [4, 16, 48].map(|step| Bytes::kib(64 * step));
         let mut lucky = 0;
         for seed in 0..20 {
@@ -434,7 +434,7 @@ mod tests {
         /// Every threshold and every size, against the search.
         #[test]
         fn the_search_finds_what_trying_all_finds(periods in periods(), mean_us in 10u64..5000, max_ms in 5u64..60) {
-            let goal = Goal::new(Nanos(mean_us * 1000), Nanos::from_millis(max_ms)).form(Form::Average);
+            let goal = Goal::new(Nanos(mean_us * 1000), Nanos::from_millis(max_ms)).form(GoalForm::Average);
             let sizes = [1, 5, 16, 40, 64].map(|step| Bytes::kib(64 * step));
             let lost_max = u128::from(goal.mean.0) * u128::from(periods.requests());
             let all: Vec<Pair> = sizes

@@ -4,15 +4,15 @@ use scrubjay_core::coverage::Coverage;
 use scrubjay_core::idle::{Goal, Learnt, PolicyConfig};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::{Config, Pass, Scrub};
-use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
-use scrubjay_sim::disk::{Disk, Unsteady};
+use scrubjay_sim::disk::{SimulatedDisk, Unsteady};
 use scrubjay_sim::exact;
 use scrubjay_sim::online;
-use scrubjay_sim::pump::{Pump, Run};
-use scrubjay_sim::source::{Clients, Open, Source};
-use scrubjay_sim::workload::{Bursts, Span};
+use scrubjay_sim::pump::{PumpRun, SimulatedPump};
+use scrubjay_sim::source::{Clients, OpenLoop, RequestSource};
+use scrubjay_sim::workload::{Bursts, TimeSpan};
 
 fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
@@ -27,8 +27,8 @@ fn scrub(goal: Goal) -> Scrub {
     Scrub::new(config, order, policy, Coverage::new(grid), Pass::default())
 }
 
-fn disk(model: ServiceModel) -> Disk {
-    Disk::new(Bytes::gib(200).sectors(), model)
+fn disk(model: ServiceModel) -> SimulatedDisk {
+    SimulatedDisk::new(Bytes::gib(200).sectors(), model)
 }
 
 /// Random foregrounds, from sparse to dense: the mean goal is kept, at the end and, from the 300th request on, at all times
@@ -39,16 +39,16 @@ fn the_budget_in_every_weather() {
     let mut above = 0;
     for seed in 0..60 {
         let mut rng = Rng::new(seed);
-        let service = Span::Exponential { mean: ms(1 + rng.below(6)) };
+        let service = TimeSpan::Exponential { mean: ms(1 + rng.below(6)) };
         let think = match rng.below(3) {
-            0 => Span::Exponential { mean: ms(30 + rng.below(1000)) },
-            1 => Span::Fixed(ms(30 + rng.below(1000))),
-            _ => Span::Pareto { minimum: ms(5 + rng.below(50)), shape: 0.9, maximum: Nanos::from_secs(60) },
+            0 => TimeSpan::Exponential { mean: ms(30 + rng.below(1000)) },
+            1 => TimeSpan::Fixed(ms(30 + rng.below(1000))),
+            _ => TimeSpan::Pareto { minimum: ms(5 + rng.below(50)), shape: 0.9, maximum: Nanos::from_secs(60) },
         };
-        let gap = Span::Exponential { mean: ms(2 + rng.below(10)) };
+        let gap = TimeSpan::Exponential { mean: ms(2 + rng.below(10)) };
         let foreground = Bursts::new(1 + rng.below(40) as u32, gap, think, service, Rng::new(seed + 1000));
         let goal = Goal::new([ms(1), ms(4)][rng.below(2) as usize], [ms(20), ms(50)][rng.below(2) as usize]);
-        let run = Pump::new(disk(ServiceModel::default()), foreground)
+        let run = SimulatedPump::new(disk(ServiceModel::default()), foreground)
             .until(Nanos::from_secs(600))
             .run(&mut scrub(goal))
             .report;
@@ -65,7 +65,7 @@ fn the_budget_in_every_weather() {
 
 /// A disk as unlike the one that is believed in at the start as three times, with seeks, scatter, stray long times and
 /// drift.
-fn any_disk(rng: &mut Rng) -> Disk {
+fn any_disk(rng: &mut Rng) -> SimulatedDisk {
     let lie = 3f64.powf(2.0 * rng.uniform() - 1.0);
     let ServiceModel { positioning, per_mib } = ServiceModel::default();
     let [positioning, per_mib] = [positioning, per_mib].map(|span| Nanos((span.0 as f64 * lie) as u64));
@@ -78,15 +78,15 @@ fn any_disk(rng: &mut Rng) -> Disk {
     disk(ServiceModel { positioning, per_mib }).unsteady(unsteady, Rng::new(rng.below(1 << 60)))
 }
 
-fn any_span(rng: &mut Rng) -> Span {
+fn any_span(rng: &mut Rng) -> TimeSpan {
     let typical = 10.0 * 100f64.powf(rng.uniform());
     let from = ms(typical as u64);
     match rng.below(5) {
-        0 => Span::Exponential { mean: from },
-        1 => Span::Fixed(from),
-        2 => Span::Uniform(Nanos(from.0 / 2), Nanos(from.0 * 3 / 2)),
-        3 => Span::Pareto { minimum: from, shape: 0.9, maximum: Nanos::from_secs(60) },
-        _ => Span::Pareto { minimum: Nanos(from.0 / 10), shape: 0.5, maximum: Nanos::from_secs(20) },
+        0 => TimeSpan::Exponential { mean: from },
+        1 => TimeSpan::Fixed(from),
+        2 => TimeSpan::Uniform(Nanos(from.0 / 2), Nanos(from.0 * 3 / 2)),
+        3 => TimeSpan::Pareto { minimum: from, shape: 0.9, maximum: Nanos::from_secs(60) },
+        _ => TimeSpan::Pareto { minimum: Nanos(from.0 / 10), shape: 0.5, maximum: Nanos::from_secs(20) },
     }
 }
 
@@ -94,18 +94,19 @@ fn any_span(rng: &mut Rng) -> Span {
 /// disk, the foreground and the goal are, and however wrong the plan is about them.
 #[test]
 fn what_is_lost_is_never_more_than_was_earned_and_one_collision() {
-    fn run(disk: Disk, foreground: impl Source, goal: Goal) -> Run {
-        Pump::among(disk, foreground).recorded().until(Nanos::from_secs(400)).run(&mut scrub(goal))
+    fn run(disk: SimulatedDisk, foreground: impl RequestSource, goal: Goal) -> PumpRun {
+        SimulatedPump::among(disk, foreground).recorded().until(Nanos::from_secs(400)).run(&mut scrub(goal))
     }
     for seed in 0..100 {
         let mut rng = Rng::new(seed);
         let goal = Goal::new(Nanos(250_000 << rng.below(5)), ms(20 << rng.below(4)));
-        let service = Span::Exponential { mean: ms(1 + rng.below(8)) };
-        let (burst, gap) = (1 + rng.below(8).pow(2) as u32, Span::Exponential { mean: Nanos(rng.below(10_000_000)) });
+        let service = TimeSpan::Exponential { mean: ms(1 + rng.below(8)) };
+        let (burst, gap) =
+            (1 + rng.below(8).pow(2) as u32, TimeSpan::Exponential { mean: Nanos(rng.below(10_000_000)) });
         let (disk, think) = (any_disk(&mut rng), any_span(&mut rng));
         let (clients, chance) = (rng.below(4) as usize, Rng::new(seed + 1000));
         let run = if clients == 0 {
-            run(disk, Open::new(Bursts::new(burst, gap, think, service, chance)), goal)
+            run(disk, OpenLoop::new(Bursts::new(burst, gap, think, service, chance)), goal)
         } else {
             run(disk, Clients::new(clients, burst, gap, think, service, chance), goal)
         };
@@ -130,14 +131,15 @@ fn all_but_one_in_a_hundred_lose_no_more_than_the_p99_goal() {
         let p99 = ms(5 + rng.below(30));
         let goal = Goal::new(ms(4), ms(100));
         let (disk, think) = (any_disk(&mut rng), any_span(&mut rng));
-        let (burst, gap) = (1 + rng.below(4).pow(2) as u32, Span::Exponential { mean: Nanos(rng.below(10_000_000)) });
-        let service = Span::Exponential { mean: ms(1 + rng.below(8)) };
+        let (burst, gap) =
+            (1 + rng.below(4).pow(2) as u32, TimeSpan::Exponential { mean: Nanos(rng.below(10_000_000)) });
+        let service = TimeSpan::Exponential { mean: ms(1 + rng.below(8)) };
         let run = |goal: Goal| {
             let clients = Clients::new(1, burst, gap, think, service, Rng::new(seed + 1000));
-            Pump::among(disk.clone(), clients).recorded().until(Nanos::from_secs(400)).run(&mut scrub(goal))
+            SimulatedPump::among(disk.clone(), clients).recorded().until(Nanos::from_secs(400)).run(&mut scrub(goal))
         };
         // How many more than one in a hundred, at the worst moment.
-        let over = |run: &Run| {
+        let over = |run: &PumpRun| {
             let mut late = 0.0;
             let counted = run.slowdowns.iter().enumerate().map(|(before, &slowdown)| {
                 late += f64::from(slowdown > p99);
@@ -164,16 +166,17 @@ fn skipping_ahead_is_the_same_to_the_nanosecond() {
     for seed in 0..32 {
         let mut rng = Rng::new(seed);
         let goal = Goal::new(Nanos(250_000 << rng.below(5)), ms(20 << rng.below(4)));
-        let (burst, gap) = (1 + rng.below(8).pow(2) as u32, Span::Exponential { mean: Nanos(rng.below(10_000_000)) });
+        let (burst, gap) =
+            (1 + rng.below(8).pow(2) as u32, TimeSpan::Exponential { mean: Nanos(rng.below(10_000_000)) });
         let longest = Nanos::from_secs(1500); // long enough for what is known of a size to become stale
         let (burst, think) = match seed % 4 {
-            0 => (1, Span::Uniform(ms(200), ms(200 + rng.below(3000)))),
-            1 => (1, Span::Pareto { minimum: ms(200), shape: 0.5, maximum: longest }),
-            2 => (burst, Span::Pareto { minimum: ms(20), shape: 0.5, maximum: longest }),
+            0 => (1, TimeSpan::Uniform(ms(200), ms(200 + rng.below(3000)))),
+            1 => (1, TimeSpan::Pareto { minimum: ms(200), shape: 0.5, maximum: longest }),
+            2 => (burst, TimeSpan::Pareto { minimum: ms(20), shape: 0.5, maximum: longest }),
             _ => (burst, any_span(&mut rng)),
         };
-        let stream = Bursts::new(burst, gap, think, Span::Fixed(ms(4)), Rng::new(seed + 1000));
-        let requests: Vec<Request> = stream.take(500).collect();
+        let stream = Bursts::new(burst, gap, think, TimeSpan::Fixed(ms(4)), Rng::new(seed + 1000));
+        let requests: Vec<ForegroundRequest> = stream.take(500).collect();
         let policy = || PolicyConfig::budget(goal).policy();
         let played = online::play(&requests, ServiceModel::default(), policy());
         let periods = requests.iter().copied().collect();
@@ -202,8 +205,8 @@ fn skipping_ahead_by_the_clock_is_nearly_the_same() {
         let mut arrivals = ticks.clone();
         arrivals.extend(ticks.iter().step_by(2).map(|tick| tick + 0.2 + 0.6 * rng.uniform()));
         arrivals.sort_by(f64::total_cmp);
-        let request = |at: f64| Request { at: Nanos::from_secs_f64(at), service: ms(4) };
-        let requests: Vec<Request> = arrivals.into_iter().map(request).collect();
+        let request = |at: f64| ForegroundRequest { at: Nanos::from_secs_f64(at), service: ms(4) };
+        let requests: Vec<ForegroundRequest> = arrivals.into_iter().map(request).collect();
         let policy = || PolicyConfig::budget(Goal::default()).policy();
         let played = online::play(&requests, ServiceModel::default(), policy());
         let periods = requests.iter().copied().collect();
@@ -224,18 +227,18 @@ fn the_time_between_two_beats_is_used() {
     let unsteady = Unsteady { seek: ms(8), scatter: 1.05, tail, drift };
     let (even, half) = (|think| think + Nanos(300_000), |think: Nanos| Nanos(think.0 * 3));
     let thoughts = [
-        (Span::Uniform(ms(20), even(ms(20))), 30e6),
-        (Span::Uniform(ms(50), even(ms(50))), 50e6),
-        (Span::Uniform(ms(200), even(ms(200))), 50e6),
-        (Span::Uniform(ms(10), half(ms(10))), 25e6),
-        (Span::Uniform(ms(25), half(ms(25))), 40e6),
-        (Span::Uniform(ms(100), half(ms(100))), 45e6),
+        (TimeSpan::Uniform(ms(20), even(ms(20))), 30e6),
+        (TimeSpan::Uniform(ms(50), even(ms(50))), 50e6),
+        (TimeSpan::Uniform(ms(200), even(ms(200))), 50e6),
+        (TimeSpan::Uniform(ms(10), half(ms(10))), 25e6),
+        (TimeSpan::Uniform(ms(25), half(ms(25))), 40e6),
+        (TimeSpan::Uniform(ms(100), half(ms(100))), 45e6),
     ];
     for (think, least) in thoughts {
         let goal = Goal::default();
-        let clients = Clients::new(1, 1, Span::Fixed(Nanos::ZERO), think, Span::Fixed(ms(8)), Rng::new(2));
+        let clients = Clients::new(1, 1, TimeSpan::Fixed(Nanos::ZERO), think, TimeSpan::Fixed(ms(8)), Rng::new(2));
         let disk = disk(model).unsteady(unsteady, Rng::new(1));
-        let run = Pump::among(disk, clients).until(Nanos::from_secs(60)).run(&mut scrub(goal)).report;
+        let run = SimulatedPump::among(disk, clients).until(Nanos::from_secs(60)).run(&mut scrub(goal)).report;
         let rate = run.scrub_bytes_per_second();
         assert!(run.foreground.slowdown_mean_seconds() <= 1.02e-3, "{think:?}: {run:?}");
         assert!(rate > least, "{think:?}: {rate} bytes/s");
@@ -246,14 +249,15 @@ fn the_time_between_two_beats_is_used() {
 /// that only reading gives, nor save what it may spend for an idle month.
 #[test]
 fn the_first_seconds_are_used() {
-    let (beat, instant) = (|millis| Span::Uniform(ms(millis), ms(millis + 40)), Span::Fixed(Nanos(100_000)));
+    let (beat, instant) = (|millis| TimeSpan::Uniform(ms(millis), ms(millis + 40)), TimeSpan::Fixed(Nanos(100_000)));
     let flash = ServiceModel { positioning: Nanos(50_000), per_mib: Nanos(800_000) };
     // Requests that come together, milliseconds to the next, and what is read at least: MB in 10 s, from flash and disk.
     let loads = [(1, 1_000_000, 10_000, 400), (12, 4000, 10_000, 250), (1, 1000, 10_000, 150), (1, 200, 10_000, 150)];
     for (burst, think, from_flash, from_disk) in loads {
         for (model, least) in [(flash, from_flash), (ServiceModel::default(), from_disk)] {
             let source = Clients::new(1, burst, instant, beat(think), instant, Rng::new(1));
-            let run = Pump::among(disk(model), source).until(Nanos::from_secs(10)).run(&mut scrub(Goal::default()));
+            let run =
+                SimulatedPump::among(disk(model), source).until(Nanos::from_secs(10)).run(&mut scrub(Goal::default()));
             let megabytes = run.report.scrub.bytes.0 / 1_000_000;
             assert!(megabytes >= least, "{burst} every {think} ms: {megabytes} MB");
         }
@@ -266,17 +270,19 @@ fn a_quiet_week_does_not_starve_a_busy_day() {
     let quiet = || {
         Bursts::new(
             3,
-            Span::Fixed(ms(5)),
-            Span::Exponential { mean: Nanos::from_secs(600) },
-            Span::Fixed(ms(4)),
+            TimeSpan::Fixed(ms(5)),
+            TimeSpan::Exponential { mean: Nanos::from_secs(600) },
+            TimeSpan::Fixed(ms(4)),
             Rng::new(1),
         )
     };
-    let week: Vec<Request> = quiet().take_while(|request| request.at < Nanos::from_secs(7 * 86_400)).collect();
-    let gap = Span::Exponential { mean: ms(60) };
-    let day: Vec<Request> = Bursts::new(1, gap, gap, Span::Fixed(ms(4)), Rng::new(2)).take(600_000).collect();
-    let after = |from: Nanos| day.iter().map(move |request| Request { at: request.at + from, ..*request });
-    let read = |requests: Vec<Request>| {
+    let week: Vec<ForegroundRequest> =
+        quiet().take_while(|request| request.at < Nanos::from_secs(7 * 86_400)).collect();
+    let gap = TimeSpan::Exponential { mean: ms(60) };
+    let day: Vec<ForegroundRequest> =
+        Bursts::new(1, gap, gap, TimeSpan::Fixed(ms(4)), Rng::new(2)).take(600_000).collect();
+    let after = |from: Nanos| day.iter().map(move |request| ForegroundRequest { at: request.at + from, ..*request });
+    let read = |requests: Vec<ForegroundRequest>| {
         let mut policy = PolicyConfig::budget(Goal::default()).policy();
         exact::learner(&requests.into_iter().collect(), ServiceModel::default(), policy.as_mut()).outcome.scrub_bytes
     };
@@ -287,7 +293,7 @@ fn a_quiet_week_does_not_starve_a_busy_day() {
 }
 
 /// For half an hour requests come at any time, two a second, and three together by a clock with this second.
-fn beating(second: f64, seed: u64) -> Vec<Request> {
+fn beating(second: f64, seed: u64) -> Vec<ForegroundRequest> {
     let mut rng = Rng::new(seed);
     let mut at = 0.0;
     let any = std::iter::from_fn(|| {
@@ -301,7 +307,7 @@ fn beating(second: f64, seed: u64) -> Vec<Request> {
         [at, at + 0.001, at + 0.002]
     }));
     arrivals.sort_by(f64::total_cmp);
-    let request = |at: f64| Request { at: Nanos::from_secs_f64(at), service: ms(4) };
+    let request = |at: f64| ForegroundRequest { at: Nanos::from_secs_f64(at), service: ms(4) };
     arrivals.into_iter().map(request).collect()
 }
 
@@ -328,15 +334,16 @@ fn the_beat_of_a_clock_is_left_alone() {
 fn the_max_goal_is_kept_by_a_disk_that_tries_again() {
     let model = ServiceModel { positioning: Nanos(600_000), per_mib: ms(10) };
     let unsteady = Unsteady { seek: ms(8), scatter: 1.0, tail: (0.01, ms(100)), drift: (1.0, Nanos::from_secs(1)) };
-    let beat = |think| Span::Uniform(ms(think), ms(think + 1));
+    let beat = |think| TimeSpan::Uniform(ms(think), ms(think + 1));
     for (name, think, least) in
-        [("200 ms", beat(200), 25), ("50 ms", beat(50), 0), ("any", Span::Exponential { mean: ms(200) }, 0)]
+        [("200 ms", beat(200), 25), ("50 ms", beat(50), 0), ("any", TimeSpan::Exponential { mean: ms(200) }, 0)]
     {
         for seed in 1..=2 {
-            let clients = Clients::new(1, 1, Span::Fixed(Nanos::ZERO), think, Span::Fixed(ms(8)), Rng::new(seed));
+            let clients =
+                Clients::new(1, 1, TimeSpan::Fixed(Nanos::ZERO), think, TimeSpan::Fixed(ms(8)), Rng::new(seed));
             let disk = disk(model).unsteady(unsteady, Rng::new(seed + 1));
             let mut scrub = scrub(Goal::default());
-            let run = Pump::among(disk, clients).until(Nanos::from_secs(6000)).run(&mut scrub).report;
+            let run = SimulatedPump::among(disk, clients).until(Nanos::from_secs(6000)).run(&mut scrub).report;
             let delays = scrub.seen().slowdown.histogram.buckets();
             let broken: f64 = delays.filter(|&(upper, _)| upper > 0.051).map(|(_, count)| count).sum();
             let may = 4.0 + run.foreground.requests as f64 * 1e-4;
@@ -355,10 +362,12 @@ fn seeks_and_stray_long_times_are_priced() {
     // Milliseconds of thought, requests that come together, long times, and what is read at a goal of 1 ms, in MB/s.
     for (think, burst, tail, least) in [(5, 1, none, 3), (50, 1, none, 60), (200, 1, stray, 15), (400, 200, none, 11)] {
         let unsteady = Unsteady { seek: ms(8), scatter: 1.0, tail, drift: (1.0, Nanos::from_secs(1)) };
-        let thought = Span::Uniform(ms(think), ms(think + 1));
-        let clients = Clients::new(1, burst, Span::Fixed(Nanos::ZERO), thought, Span::Fixed(ms(8)), Rng::new(2));
+        let thought = TimeSpan::Uniform(ms(think), ms(think + 1));
+        let clients =
+            Clients::new(1, burst, TimeSpan::Fixed(Nanos::ZERO), thought, TimeSpan::Fixed(ms(8)), Rng::new(2));
         let disk = disk(model).unsteady(unsteady, Rng::new(1));
-        let run = Pump::among(disk, clients).until(Nanos::from_secs(120)).run(&mut scrub(Goal::default())).report;
+        let run =
+            SimulatedPump::among(disk, clients).until(Nanos::from_secs(120)).run(&mut scrub(Goal::default())).report;
         let over = run.foreground.slowdown_mean_seconds() - Goal::default().mean.as_secs_f64();
         let one = run.foreground.slowdown_of_one.as_secs_f64();
         assert!(over * run.foreground.requests as f64 <= one, "{think} ms: {run:?}");
@@ -369,11 +378,11 @@ fn seeks_and_stray_long_times_are_priced() {
 /// After a stop the plan goes by what was learnt from the first second on, and the goal is kept, whoever has come meanwhile.
 #[test]
 fn what_was_learnt_is_used_after_a_stop() {
-    let service = Span::Exponential { mean: ms(4) };
-    let load = |think, seed| Bursts::new(1, Span::Fixed(ms(1)), think, service, Rng::new(seed));
-    let (usual, other) = (Span::Uniform(ms(250), ms(750)), Span::Exponential { mean: ms(40) });
+    let service = TimeSpan::Exponential { mean: ms(4) };
+    let load = |think, seed| Bursts::new(1, TimeSpan::Fixed(ms(1)), think, service, Rng::new(seed));
+    let (usual, other) = (TimeSpan::Uniform(ms(250), ms(750)), TimeSpan::Exponential { mean: ms(40) });
     let play = |mut scrub: Scrub, think, seconds, seed| {
-        let pump = Pump::new(disk(ServiceModel::default()), load(think, seed));
+        let pump = SimulatedPump::new(disk(ServiceModel::default()), load(think, seed));
         let report = pump.until(Nanos::from_secs(seconds)).run(&mut scrub).report;
         (report, scrub.learnt(Nanos::from_secs(seconds)))
     };
@@ -399,7 +408,7 @@ fn what_was_learnt_is_used_after_a_stop() {
 #[test]
 fn a_beat_is_remembered_after_a_stop() {
     let play = |mut scrub: Scrub, seconds: u64, seed: u64| {
-        let pump = Pump::new(disk(ServiceModel::default()), beating(1.0, seed));
+        let pump = SimulatedPump::new(disk(ServiceModel::default()), beating(1.0, seed));
         let report = pump.until(Nanos::from_secs(seconds)).run(&mut scrub).report;
         (report, scrub.learnt(Nanos::from_secs(seconds)))
     };
@@ -426,13 +435,14 @@ fn the_way_to_the_disk_is_not_counted_as_lost() {
     let unsteady = Unsteady { seek: ms(8), scatter: 1.0, tail: (0.0, Nanos::ZERO), drift: (1.0, Nanos::from_secs(1)) };
     let [there, back] = [Nanos(300_000), Nanos(200_000)];
     for (think, service) in [(50, 8), (8, 8), (4, 2)] {
-        let even = Span::Uniform(ms(think), Nanos(ms(think).0 + 200_000));
-        for think in [even, Span::Uniform(ms(think / 2), ms(think * 3 / 2))] {
+        let even = TimeSpan::Uniform(ms(think), Nanos(ms(think).0 + 200_000));
+        for think in [even, TimeSpan::Uniform(ms(think / 2), ms(think * 3 / 2))] {
             for goal in [Nanos(500_000), ms(1), ms(3)] {
-                let service = Span::Uniform(ms(service), Nanos(ms(service).0 + 100_000));
-                let clients = Clients::new(1, 1, Span::Fixed(Nanos::ZERO), think, service, Rng::new(2));
+                let service = TimeSpan::Uniform(ms(service), Nanos(ms(service).0 + 100_000));
+                let clients = Clients::new(1, 1, TimeSpan::Fixed(Nanos::ZERO), think, service, Rng::new(2));
                 let mut scrub = scrub(Goal::new(goal, ms(50)));
-                let pump = Pump::among(disk(model).unsteady(unsteady, Rng::new(1)), clients).behind(there, back);
+                let pump =
+                    SimulatedPump::among(disk(model).unsteady(unsteady, Rng::new(1)), clients).behind(there, back);
                 let run = pump.until(Nanos::from_secs(120)).run(&mut scrub).report;
                 let told = scrub.report(run.elapsed);
                 let told = told.slowdown.mean_seconds(told.foreground_requests) * 1e3;

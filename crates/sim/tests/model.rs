@@ -1,42 +1,45 @@
 //! Every state of small stripes: what ships never answers wrongly, and the known mistakes do, in the known way.
 
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_sim::model::{Finding, Increment, Kind, Lists, Outcome, Setup, check, crash, table_one};
+use scrubjay_sim::model::{
+    Increment, Lists, ModelSetup, SchemeFinding, SearchOutcome, SilentCorruption, check, crash, table_one,
+};
 
 /// Chunks of a stripe, at most. Unoptimised code is for those who look for a mistake.
 const SLOTS_MAX: usize = if cfg!(debug_assertions) { 4 } else { 6 };
 
-fn assert_right(setup: &Setup) {
+fn assert_right(setup: &ModelSetup) {
     let outcome = check(setup);
     assert!(outcome.is_complete, "{setup:?}: there is an end of states");
     assert!(outcome.is_right(), "{setup:?}:\n{}", stories(&outcome));
     assert!(outcome.states >= 10 && outcome.steps > 100, "{setup:?}: something happens");
 }
 
-fn stories(outcome: &Outcome) -> String {
+fn stories(outcome: &SearchOutcome) -> String {
     outcome.stories.iter().map(|story| story.join("\n")).collect::<Vec<_>>().join("\n--\n")
 }
 
 #[test]
 fn stamp_is_right_in_every_state() {
-    Setup::all(Scheme::Stamp, SLOTS_MAX).for_each(|setup| assert_right(&setup));
+    ModelSetup::all(Scheme::Stamp, SLOTS_MAX).for_each(|setup| assert_right(&setup));
 }
 
 #[test]
 fn hybrid2_is_right_in_every_state() {
-    Setup::all(Scheme::Hybrid2, SLOTS_MAX).for_each(|setup| assert_right(&setup));
+    ModelSetup::all(Scheme::Hybrid2, SLOTS_MAX).for_each(|setup| assert_right(&setup));
 }
 
 #[test]
 fn hybrid1_is_right_when_versions_are_taken_from_all_lists() {
-    let setups = Setup::all(Scheme::Hybrid1, SLOTS_MAX);
-    setups.for_each(|setup| assert_right(&Setup { increment: Increment::Greatest, ..setup }));
+    let setups = ModelSetup::all(Scheme::Hybrid1, SLOTS_MAX);
+    setups.for_each(|setup| assert_right(&ModelSetup { increment: Increment::Greatest, ..setup }));
 }
 
 #[test]
 fn a_literal_hybrid1_gives_one_version_to_two_contents() {
     for (data, rest) in [(2, "D1"), (3, "D1 D2")] {
-        let setup = Setup { writes_degraded: false, steps_max: Some(4), ..Setup::new(Scheme::Hybrid1, data, 2) };
+        let setup =
+            ModelSetup { writes_degraded: false, steps_max: Some(4), ..ModelSetup::new(Scheme::Hybrid1, data, 2) };
         let outcome = check(&setup);
         let survivors = format!("D0{} P0", &rest[2..]);
         let expected = [
@@ -52,17 +55,21 @@ fn a_literal_hybrid1_gives_one_version_to_two_contents() {
 #[test]
 fn a_literal_hybrid1_is_not_saved_by_read_modify_write_once_it_is_degraded() {
     // k = m + 2: read-modify-write is the plan for one chunk, and reads its old version and all lists.
-    let healthy =
-        Setup { every_mode: false, writes_degraded: false, steps_max: Some(5), ..Setup::new(Scheme::Hybrid1, 4, 2) };
+    let healthy = ModelSetup {
+        every_mode: false,
+        writes_degraded: false,
+        steps_max: Some(5),
+        ..ModelSetup::new(Scheme::Hybrid1, 4, 2)
+    };
     assert_eq!(check(&healthy).wrong, 0);
-    let degraded = check(&Setup { writes_degraded: true, steps_max: Some(4), ..healthy });
+    let degraded = check(&ModelSetup { writes_degraded: true, steps_max: Some(4), ..healthy });
     assert!(degraded.wrong > 0, "a missing chunk's version is found in one list alone");
 }
 
 #[test]
 fn a_rebuild_by_one_list_is_wrong_with_versions_and_stuck_with_checksums() {
     for scheme in [Scheme::Hybrid1, Scheme::Stamp, Scheme::Hybrid2, Scheme::Pure] {
-        let one = check(&Setup { lists: Lists::One, steps_max: Some(4), ..Setup::new(scheme, 2, 2) });
+        let one = check(&ModelSetup { lists: Lists::One, steps_max: Some(4), ..ModelSetup::new(scheme, 2, 2) });
         assert!(!one.is_right(), "{scheme}");
         assert_eq!(one.wrong > 0, scheme.has_versions(), "{scheme}: a neighbour's copy contradicts a stale list");
     }
@@ -70,16 +77,16 @@ fn a_rebuild_by_one_list_is_wrong_with_versions_and_stuck_with_checksums() {
 
 #[test]
 fn a_bare_array_is_wrong_and_pure_cannot_do_without_its_parities() {
-    assert!(check(&Setup::new(Scheme::None, 2, 1)).wrong > 0);
-    let pure = check(&Setup::new(Scheme::Pure, 2, 2));
+    assert!(check(&ModelSetup::new(Scheme::None, 2, 1)).wrong > 0);
+    let pure = check(&ModelSetup::new(Scheme::Pure, 2, 2));
     assert!(pure.is_complete && pure.wrong == 0 && pure.errors > 0, "its parities do not check themselves");
-    assert_right(&Setup::new(Scheme::Pure, 3, 1));
+    assert_right(&ModelSetup::new(Scheme::Pure, 3, 1));
 }
 
 #[test]
 fn checksum_mirroring_needs_a_neighbour() {
     for parity in 1..=3 {
-        let outcome = check(&Setup::new(Scheme::Hybrid2, 1, parity));
+        let outcome = check(&ModelSetup::new(Scheme::Hybrid2, 1, parity));
         assert!(outcome.is_complete && outcome.wrong == 0 && outcome.errors > 0, "1+{parity}");
     }
 }
@@ -89,7 +96,7 @@ fn a_crash_alone_loses_nothing() {
     for scheme in Scheme::ALL {
         for (data, parity, writes_max) in [(1, 1, 2), (2, 1, 2), (3, 1, 1), (2, 2, 2), (3, 2, 1), (4, 2, 1), (3, 3, 1)]
         {
-            let crashes = crash(&Setup::new(scheme, data, parity), writes_max, 0);
+            let crashes = crash(&ModelSetup::new(scheme, data, parity), writes_max, 0);
             let told = crashes.stories.concat().join("\n");
             assert_eq!((crashes.wrong, crashes.errors), (0, 0), "{scheme} {data}+{parity}:\n{told}");
             assert!(crashes.cases > 10);
@@ -101,7 +108,7 @@ fn a_crash_alone_loses_nothing() {
 fn after_a_crash_with_members_missing_a_chunk_is_right_or_an_error() {
     for scheme in Scheme::ALL {
         for (data, parity, writes_max) in [(1, 1, 2), (2, 1, 2), (3, 1, 1), (2, 2, 1), (3, 2, 1)] {
-            let crashes = crash(&Setup::new(scheme, data, parity), writes_max, parity);
+            let crashes = crash(&ModelSetup::new(scheme, data, parity), writes_max, parity);
             assert_eq!(crashes.wrong, 0, "{scheme} {data}+{parity}:\n{}", crashes.stories.concat().join("\n"));
             assert!(crashes.errors > 0 || data == 1, "the write hole is open when something is missing");
         }
@@ -117,13 +124,13 @@ fn table_1_comes_out_of_broken_rows() {
     assert_eq!(told, ["-Y-YY-Y", "--Y-YYY", "Y------", "YYYYYYY"]);
     for row in &table.schemes {
         let expected = match (row.scheme, row.is_parity) {
-            (Scheme::None, _) => [Finding::Missed; 7],
+            (Scheme::None, _) => [SchemeFinding::Missed; 7],
             // What is in front of a parity's list nothing protects.
-            (Scheme::Pure, true) => Kind::ALL.map(|kind| match kind {
-                Kind::TornWrite | Kind::MisdirectedWriteFront => Finding::Missed,
-                _ => Finding::Located,
+            (Scheme::Pure, true) => SilentCorruption::ALL.map(|kind| match kind {
+                SilentCorruption::TornWrite | SilentCorruption::MisdirectedWriteFront => SchemeFinding::Missed,
+                _ => SchemeFinding::Located,
             }),
-            _ => [Finding::Located; 7],
+            _ => [SchemeFinding::Located; 7],
         };
         assert_eq!(row.found, expected, "{} {}", row.scheme, if row.is_parity { "parity" } else { "data" });
     }

@@ -1,16 +1,16 @@
 //! The fast prober on modelled arrays, one or a few of each kind. `examples/probe_trials.rs` is the same with many.
 
 use scrubjay_sim::array::noise::Noise;
-use scrubjay_sim::array::trials::{Case, Outcome, layouts, misconfigured, odd, sizes};
+use scrubjay_sim::array::trials::{TrialCase, TrialOutcome, layouts, misconfigured, odd, sizes};
 
 /// Half as many again as the mean of many trials, in quiet and of likely arrays.
 const REQUESTS_MAX: u64 = 8_000;
 
 /// Everything is found, in no more requests than it may take.
-fn assert_right(cases: &[Case], seeds: u64, requests_max: u64) {
+fn assert_right(cases: &[TrialCase], seeds: u64, requests_max: u64) {
     for case in cases {
         for seed in 0..seeds {
-            let Outcome { setup, known, spent, is_right } = case.probe(seed);
+            let TrialOutcome { setup, known, spent, is_right } = case.probe(seed);
             assert!(is_right, "{}, seed {seed}: {known:?}", case.name);
             let is_cheap = spent.requests <= requests_max || setup.noise == Noise::Heavy;
             assert!(is_cheap, "{}, seed {seed}: {} requests", case.name, spent.requests);

@@ -1,18 +1,18 @@
 //! The machine that ships, in virtual time: it costs what it believes to cost.
 
 use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Budget, Goal, IdlePolicy, Played, Waiting};
+use scrubjay_core::idle::{Budget, Goal, IdlePolicy, IntervalAdapter, Waiting};
 use scrubjay_core::journal::Journal;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::{Config, Pass, Scrub};
-use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange, UnixSeconds};
-use scrubjay_sim::disk::Disk;
+use scrubjay_sim::disk::SimulatedDisk;
 use scrubjay_sim::lse::ClusterModel;
-use scrubjay_sim::pump::{End, Pump, Report, Sight};
+use scrubjay_sim::pump::{ForegroundSight, RunEnd, RunReport, SimulatedPump};
 use scrubjay_sim::replay::replay;
-use scrubjay_sim::workload::{Bursts, Span};
+use scrubjay_sim::workload::{Bursts, TimeSpan};
 
 /// Sectors in the smallest block of the modelled disks.
 const GRANULE: u64 = 8;
@@ -31,18 +31,21 @@ fn small_grid() -> Grid {
 
 /// Bursts of 30 requests, and idle times with a heavy tail.
 fn bursty(seed: u64) -> Bursts {
-    let think = Span::Pareto { minimum: Nanos::from_millis(20), shape: 0.9, maximum: Nanos::from_secs(120) };
-    let gap = Span::Exponential { mean: Nanos::from_millis(5) };
-    Bursts::new(30, gap, think, Span::Exponential { mean: Nanos::from_millis(4) }, Rng::new(seed))
+    let think = TimeSpan::Pareto { minimum: Nanos::from_millis(20), shape: 0.9, maximum: Nanos::from_secs(120) };
+    let gap = TimeSpan::Exponential { mean: Nanos::from_millis(5) };
+    Bursts::new(30, gap, think, TimeSpan::Exponential { mean: Nanos::from_millis(4) }, Rng::new(seed))
 }
 
 /// A quarter of an hour of a policy among that foreground, on a disk too large to be done with.
-fn quarter_hour(policy: impl IdlePolicy + 'static, foreground: impl Iterator<Item = Request>) -> (Report, Scrub) {
+fn quarter_hour(
+    policy: impl IdlePolicy + 'static,
+    foreground: impl Iterator<Item = ForegroundRequest>,
+) -> (RunReport, Scrub) {
     let grid = Grid::new(Bytes::gib(200).sectors(), Bytes::mib(128).sectors(), Bytes::mib(8).sectors());
     let mut machine = scrub(grid, OrderKind::STAGGERED, policy);
-    let disk = Disk::new(grid.disk().count(), ServiceModel::default());
-    let run = Pump::new(disk, foreground).until(Nanos::from_secs(900)).run(&mut machine);
-    assert_eq!(run.report.end, End::TimeUp);
+    let disk = SimulatedDisk::new(grid.disk().count(), ServiceModel::default());
+    let run = SimulatedPump::new(disk, foreground).until(Nanos::from_secs(900)).run(&mut machine);
+    assert_eq!(run.report.end, RunEnd::TimeUp);
     (run.report, machine)
 }
 
@@ -52,7 +55,8 @@ fn quarter_hour(policy: impl IdlePolicy + 'static, foreground: impl Iterator<Ite
 #[test]
 fn the_scrubbers_own_ledger_is_a_lower_bound() {
     let size = Bytes::mib(1);
-    let (exact, machine) = quarter_hour(Played::new(Waiting { wait: Nanos::from_millis(50), size }), bursty(1));
+    let (exact, machine) =
+        quarter_hour(IntervalAdapter::new(Waiting { wait: Nanos::from_millis(50), size }), bursty(1));
     let own = machine.report(exact.elapsed).slowdown;
     assert!(exact.foreground.collisions > 100 && own.collisions + 5 >= exact.foreground.collisions);
     assert!(own.total <= exact.foreground.slowdown_total, "{:?} {:?}", own.total, exact.foreground);
@@ -65,7 +69,8 @@ fn the_scrubbers_own_ledger_is_a_lower_bound() {
 #[test]
 fn waiting_longer_costs_less_and_reads_less() {
     let size = Bytes::kib(1280);
-    let run = |millis| quarter_hour(Played::new(Waiting { wait: Nanos::from_millis(millis), size }), bursty(1)).0;
+    let run =
+        |millis| quarter_hour(IntervalAdapter::new(Waiting { wait: Nanos::from_millis(millis), size }), bursty(1)).0;
     let runs = [10, 50, 200, 1000].map(run);
     let cost = runs.map(|report| report.foreground.slowdown_mean_seconds());
     let rate = runs.map(|report| report.scrub_bytes_per_second());
@@ -102,11 +107,16 @@ fn a_recorded_run_is_replayed() {
     let errors = ClusterModel::NEARLINE.draw(grid.disk().count(), &mut Rng::new(3));
     let fresh = || scrub(grid, OrderKind::STAGGERED, Budget::new(Goal::default()));
     let record = |sight| {
-        let disk = Disk::new(grid.disk().count(), ServiceModel::default());
+        let disk = SimulatedDisk::new(grid.disk().count(), ServiceModel::default());
         let disk = disk.with_errors(errors.iter().map(|error| SectorRange::at(error.0, 1)));
-        Pump::new(disk, bursty(4)).sight(sight).until(Nanos::from_secs(60)).recorded().run(&mut fresh()).journal
+        SimulatedPump::new(disk, bursty(4))
+            .sight(sight)
+            .until(Nanos::from_secs(60))
+            .recorded()
+            .run(&mut fresh())
+            .journal
     };
-    for sight in [Sight::Live, Sight::default()] {
+    for sight in [ForegroundSight::Live, ForegroundSight::default()] {
         let journal = record(sight);
         assert_eq!(journal, record(sight));
         let read: Journal = journal.to_string().parse().expect("its text is a journal");

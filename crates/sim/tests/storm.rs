@@ -9,10 +9,10 @@ use scrubjay_core::idle::BackToBack;
 use scrubjay_core::machine::{Event, Machine, Op, OpId};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::saved::Saved;
-use scrubjay_core::scrub::{Config, Pass, Scrub, State};
+use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubState};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, Sector, SectorRange, UnixSeconds};
-use scrubjay_core::verdict::{Cause, Outcome};
+use scrubjay_core::verdict::{Cause, VerifyOutcome};
 
 const EIO: Cause = Cause::Errno(5);
 const TIMED_OUT: Cause = Cause::Errno(110);
@@ -99,7 +99,7 @@ impl Storm {
         marks[range.start.0 as usize..range.end.0 as usize].contains(&true)
     }
 
-    fn answer(&mut self, range: SectorRange) -> Outcome {
+    fn answer(&mut self, range: SectorRange) -> VerifyOutcome {
         let seed = self.seed;
         assert!(
             !range.is_empty() && range.start >= self.range.start && range.end <= self.range.end,
@@ -109,16 +109,16 @@ impl Storm {
         assert!(is_whole, "seed {seed}: {range}");
         let span = range.start.0 as usize..range.end.0 as usize;
         if Storm::any(&self.silent, range) {
-            return Outcome::Failed(TIMED_OUT);
+            return VerifyOutcome::Failed(TIMED_OUT);
         }
         if Storm::any(&self.unreadable, range) || self.rng.uniform() < self.transient {
             if range.count() == self.granule {
                 self.proven[span].fill(true);
             }
-            return Outcome::Unreadable(EIO);
+            return VerifyOutcome::Unreadable(EIO);
         }
         self.read[span].fill(true);
-        Outcome::Clean
+        VerifyOutcome::Clean
     }
 
     /// Runs until the machine is done, or for `ops` operations; out of order where several are out.
@@ -160,9 +160,14 @@ impl Storm {
             }
         }
         let known = report.bytes_verified.0 / 512 + report.unreadable_sectors();
-        assert_eq!(known == self.range.count(), report.state == State::Complete, "seed {seed}: {:?}", report.state);
-        if report.state != State::Complete {
-            assert_eq!(report.state, State::Failed(TIMED_OUT), "seed {seed}");
+        assert_eq!(
+            known == self.range.count(),
+            report.state == ScrubState::Complete,
+            "seed {seed}: {:?}",
+            report.state
+        );
+        if report.state != ScrubState::Complete {
+            assert_eq!(report.state, ScrubState::Failed(TIMED_OUT), "seed {seed}");
             assert!(Storm::any(&self.silent, self.range), "seed {seed}: all answered, and still not complete");
         }
     }

@@ -3,19 +3,20 @@
 
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::volume::Volume;
-use scrubjay_sim::volume::setting::{Narrowed, Setting};
-use scrubjay_sim::volume::trace::Trace;
+use scrubjay_sim::volume::setting::{Narrowed, StormConfig};
+use scrubjay_sim::volume::trace::StormLog;
 use scrubjay_sim::volume::world;
 
 #[test]
 fn a_few_hundred_storms() {
     let mut sums = [0; 4];
     for seed in 0..600 {
-        let mut setting = Setting::new(seed, Narrowed::default());
+        let mut setting = StormConfig::new(seed, Narrowed::default());
         if setting.geometry.scheme != Scheme::Stamp {
-            setting = Setting::new(seed, Narrowed { is_faultless: true, is_crashless: true, ..Narrowed::default() });
+            setting =
+                StormConfig::new(seed, Narrowed { is_faultless: true, is_crashless: true, ..Narrowed::default() });
         }
-        let outcome = world::run::<Volume>(&setting, Trace::default());
+        let outcome = world::run::<Volume>(&setting, StormLog::default());
         let counts = [outcome.client.replies, outcome.shelf.faults, outcome.records, outcome.runs];
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
@@ -27,11 +28,11 @@ fn a_few_hundred_storms() {
 fn the_same_seed_is_the_same_storm() {
     for seed in 0..100 {
         let setting =
-            Setting::new(seed, Narrowed { is_crashless: true, is_faultless: seed % 2 == 0, ..Narrowed::default() });
+            StormConfig::new(seed, Narrowed { is_crashless: true, is_faultless: seed % 2 == 0, ..Narrowed::default() });
         if setting.geometry.scheme != Scheme::Stamp {
             continue;
         }
-        let outcomes = [(); 2].map(|()| world::run::<Volume>(&setting, Trace::default()));
+        let outcomes = [(); 2].map(|()| world::run::<Volume>(&setting, StormLog::default()));
         assert_eq!(outcomes[0], outcomes[1], "seed {seed}");
     }
 }

@@ -1,20 +1,20 @@
 //! The world tries itself: a plain disk passes, and disks that are wrong in one way each are caught.
 
-use scrubjay_core::block::{Part, Reply, Request, RequestId};
+use scrubjay_core::block::{BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::member::{Array, Done, Op, OpId, OpKind, Slot};
+use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone, MemberOpId, OpKind, Slot};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::units::Nanos;
-use scrubjay_core::volume::record::Record;
-use scrubjay_sim::volume::disk::{Fate, MemberDisk};
+use scrubjay_core::volume::record::VolumeFinding;
+use scrubjay_sim::volume::disk::{MemberDisk, WriteFate};
 use scrubjay_sim::volume::mischief::Chances;
-use scrubjay_sim::volume::setting::{Act, Narrowed, Setting};
-use scrubjay_sim::volume::subject::{Health, Subject};
-use scrubjay_sim::volume::trace::Trace;
+use scrubjay_sim::volume::setting::{ArrayIncident, Narrowed, StormConfig};
+use scrubjay_sim::volume::subject::{Health, StormSubject};
+use scrubjay_sim::volume::trace::StormLog;
 use scrubjay_sim::volume::world;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -31,18 +31,18 @@ const LOSES_READS: u8 = 6;
 /// One disk behind a queue: one request at a time. `BUG` says what is wrong with it.
 struct Single<const BUG: u8> {
     geometry: Geometry,
-    queue: VecDeque<(RequestId, Request)>,
+    queue: VecDeque<(RequestId, BlockRequest)>,
     /// The request under way; what is to be written once the blocks around it were read.
-    busy: Option<(RequestId, Request)>,
-    out: VecDeque<Op>,
-    replies: VecDeque<(RequestId, Reply)>,
+    busy: Option<(RequestId, BlockRequest)>,
+    out: VecDeque<MemberOp>,
+    replies: VecDeque<(RequestId, BlockReply)>,
     is_stopping: bool,
     is_stopped: bool,
 }
 
 impl<const BUG: u8> Single<BUG> {
     fn op(&mut self, kind: OpKind) {
-        self.out.push_back(Op { id: OpId(0), member: 0, kind });
+        self.out.push_back(MemberOp { id: MemberOpId(0), member: 0, kind });
     }
 
     /// The blocks around some bytes, as a place on the disk.
@@ -52,18 +52,20 @@ impl<const BUG: u8> Single<BUG> {
         start / block * block..(start + len).next_multiple_of(block)
     }
 
-    fn reply(&mut self, reply: Reply) {
+    fn reply(&mut self, reply: BlockReply) {
         let (id, _) = self.busy.take().expect("a request is under way");
         self.replies.push_back((id, reply));
     }
 
-    fn begin(&mut self, id: RequestId, request: Request) {
+    fn begin(&mut self, id: RequestId, request: BlockRequest) {
         let read = match &request {
-            Request::Read { offset, len } | Request::Zero { offset, len, .. } => Some(self.around(*offset, *len)),
-            Request::Write { offset, data, .. } => Some(self.around(*offset, data.len() as u64)),
+            BlockRequest::Read { offset, len } | BlockRequest::Zero { offset, len, .. } => {
+                Some(self.around(*offset, *len))
+            }
+            BlockRequest::Write { offset, data, .. } => Some(self.around(*offset, data.len() as u64)),
             _ => None,
         };
-        let is_flush = request == Request::Flush;
+        let is_flush = request == BlockRequest::Flush;
         self.busy = Some((id, request));
         match read {
             Some(range) => {
@@ -72,11 +74,11 @@ impl<const BUG: u8> Single<BUG> {
             }
             None if is_flush && BUG != FORGETS_TO_FLUSH => self.op(OpKind::Flush),
             None => match self.busy.as_ref() {
-                Some((_, Request::Allocation { len, .. })) => {
-                    let run = scrubjay_core::block::Run { len: *len, is_written: true };
-                    self.reply(Reply::Allocation(vec![run]));
+                Some((_, BlockRequest::Allocation { len, .. })) => {
+                    let run = scrubjay_core::block::AllocationRun { len: *len, is_written: true };
+                    self.reply(BlockReply::Allocation(vec![run]));
                 }
-                _ => self.reply(Reply::Done),
+                _ => self.reply(BlockReply::Done),
             },
         }
     }
@@ -85,8 +87,8 @@ impl<const BUG: u8> Single<BUG> {
     fn change(&mut self, mut buffer: Buffer) {
         let (_, request) = self.busy.as_ref().expect("a request is under way");
         let (offset, data, is_durable) = match request {
-            Request::Write { offset, data, is_durable } => (*offset, &data[..], *is_durable),
-            Request::Zero { offset, len, is_durable } => (*offset, &[0; 1 << 20][..*len as usize], *is_durable),
+            BlockRequest::Write { offset, data, is_durable } => (*offset, &data[..], *is_durable),
+            BlockRequest::Zero { offset, len, is_durable } => (*offset, &[0; 1 << 20][..*len as usize], *is_durable),
             other => unreachable!("{other:?} changes nothing"),
         };
         let around = self.around(offset, data.len() as u64);
@@ -97,48 +99,48 @@ impl<const BUG: u8> Single<BUG> {
         self.op(OpKind::Write { offset: around.start, buffer, is_durable });
         if BUG == ACKS_EARLY {
             let id = self.busy.as_ref().expect("a request is under way").0;
-            self.replies.push_back((id, Reply::Done));
+            self.replies.push_back((id, BlockReply::Done));
         }
     }
 }
 
-impl<const BUG: u8> Array for Single<BUG> {
+impl<const BUG: u8> ArrayMachine for Single<BUG> {
     fn size(&self) -> u64 {
         self.geometry.size()
     }
 
-    fn submit(&mut self, _now: Nanos, id: RequestId, request: Request) {
+    fn submit(&mut self, _now: Nanos, id: RequestId, request: BlockRequest) {
         self.queue.push_back((id, request));
     }
 
-    fn handle(&mut self, _now: Nanos, done: Done) {
+    fn handle(&mut self, _now: Nanos, done: MemberOpDone) {
         let Some((_, request)) = &self.busy else {
             self.is_stopped = true;
             return;
         };
         match (done.buffer, request) {
-            (Some(buffer), Request::Read { offset, len }) => {
+            (Some(buffer), BlockRequest::Read { offset, len }) => {
                 let skip = (self.geometry.data_offset + offset - self.around(*offset, *len).start) as usize;
                 let range = skip..skip + *len as usize;
                 let len = *len;
                 let is_picked = offset.is_multiple_of(3);
                 self.reply(match BUG {
-                    LOSES_READS if is_picked => Reply::Read(vec![Part::Lost(len)]),
-                    FAILS_READS if is_picked => Reply::Failed(scrubjay_core::block::Failure::Io),
-                    _ => Reply::Read(vec![Part::Data(buffer, range)]),
+                    LOSES_READS if is_picked => BlockReply::Read(vec![ReadPart::Lost(len)]),
+                    FAILS_READS if is_picked => BlockReply::Failed(scrubjay_core::block::BlockFailure::Io),
+                    _ => BlockReply::Read(vec![ReadPart::Data(buffer, range)]),
                 });
             }
             // Read first, then written.
-            (Some(buffer), Request::Write { .. } | Request::Zero { .. }) if done.id == OpId(0) => {
+            (Some(buffer), BlockRequest::Write { .. } | BlockRequest::Zero { .. }) if done.id == MemberOpId(0) => {
                 self.change(buffer);
-                self.out.back_mut().expect("it goes out").id = OpId(1);
+                self.out.back_mut().expect("it goes out").id = MemberOpId(1);
             }
-            _ if BUG == ACKS_EARLY && done.id == OpId(1) => self.busy = None,
-            _ => self.reply(Reply::Done),
+            _ if BUG == ACKS_EARLY && done.id == MemberOpId(1) => self.busy = None,
+            _ => self.reply(BlockReply::Done),
         }
     }
 
-    fn poll_op(&mut self, _now: Nanos) -> Option<Op> {
+    fn poll_op(&mut self, _now: Nanos) -> Option<MemberOp> {
         while self.busy.is_none() && self.out.is_empty() {
             let Some((id, request)) = self.queue.pop_front() else { break };
             self.begin(id, request);
@@ -150,7 +152,7 @@ impl<const BUG: u8> Array for Single<BUG> {
         self.out.pop_front()
     }
 
-    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+    fn poll_reply(&mut self) -> Option<(RequestId, BlockReply)> {
         self.replies.pop_front()
     }
 
@@ -169,13 +171,13 @@ impl<const BUG: u8> Array for Single<BUG> {
     }
 }
 
-impl<const BUG: u8> Subject for Single<BUG> {
-    fn create(setting: &Setting, disks: &mut [MemberDisk]) {
+impl<const BUG: u8> StormSubject for Single<BUG> {
+    fn create(setting: &StormConfig, disks: &mut [MemberDisk]) {
         let zeros = vec![0; setting.geometry.size() as usize];
-        disks[0].write(setting.geometry.data_offset, &zeros, true, Fate::HONEST);
+        disks[0].write(setting.geometry.data_offset, &zeros, true, WriteFate::HONEST);
     }
 
-    fn open(setting: &Setting, _disks: &[MemberDisk]) -> Self {
+    fn open(setting: &StormConfig, _disks: &[MemberDisk]) -> Self {
         let (queue, out, replies) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
         Single { geometry: setting.geometry, queue, busy: None, out, replies, is_stopping: false, is_stopped: false }
     }
@@ -184,7 +186,7 @@ impl<const BUG: u8> Subject for Single<BUG> {
         true
     }
 
-    fn announced(_setting: &Setting, _disks: &[MemberDisk]) -> Vec<u64> {
+    fn announced(_setting: &StormConfig, _disks: &[MemberDisk]) -> Vec<u64> {
         Vec::new()
     }
 
@@ -192,7 +194,7 @@ impl<const BUG: u8> Subject for Single<BUG> {
         Health { is_open: true, is_settled: true, members: vec![MemberState::Active] }
     }
 
-    fn poll_record(&mut self) -> Option<Record> {
+    fn poll_record(&mut self) -> Option<VolumeFinding> {
         None
     }
 
@@ -225,26 +227,35 @@ impl<const BUG: u8> Subject for Single<BUG> {
     }
 
     fn verify(&mut self, _now: Nanos, id: RequestId, _stripes: Range<u64>) {
-        self.replies.push_back((id, Reply::Done));
+        self.replies.push_back((id, BlockReply::Done));
     }
 }
 
 /// The world of this seed, with one disk in it.
-fn setting(seed: u64) -> Setting {
-    let mut setting = Setting::new(seed, Narrowed::default());
+fn setting(seed: u64) -> StormConfig {
+    let mut setting = StormConfig::new(seed, Narrowed::default());
     let layout = Layout::new(LayoutKind::Raid0, Shape { data: 1, parity: 0 }, 1).expect("one disk is an array");
     let Geometry { chunk_bytes, block_bytes, .. } = setting.geometry;
-    let parameters = Parameters { layout, scheme: Scheme::None, chunk_bytes, block_bytes };
+    let parameters = ArrayParameters { layout, scheme: Scheme::None, chunk_bytes, block_bytes };
     setting.geometry = Geometry::fit(&parameters, 4 << 20, Some(64 << 10)).expect("4 MiB hold 64 KiB");
     setting.is_over_budget = false;
-    let is_for_arrays =
-        |act: Act| matches!(act, Act::Lose | Act::LoseDown(_) | Act::Fail | Act::Exchange | Act::Spoil | Act::Fork(_));
+    let is_for_arrays = |act: ArrayIncident| {
+        matches!(
+            act,
+            ArrayIncident::Lose
+                | ArrayIncident::LoseDown(_)
+                | ArrayIncident::Fail
+                | ArrayIncident::Exchange
+                | ArrayIncident::Spoil
+                | ArrayIncident::Fork(_)
+        )
+    };
     setting.script.retain(|cue| !is_for_arrays(cue.act));
     setting
 }
 
-fn passes<const BUG: u8>(setting: &Setting) -> Result<world::Outcome, String> {
-    catch_unwind(|| world::run::<Single<BUG>>(setting, Trace::default()))
+fn passes<const BUG: u8>(setting: &StormConfig) -> Result<world::StormOutcome, String> {
+    catch_unwind(|| world::run::<Single<BUG>>(setting, StormLog::default()))
         .map_err(|cause| cause.downcast_ref::<String>().cloned().unwrap_or_default())
 }
 

@@ -21,7 +21,7 @@ const TOLD_MAX: usize = 4;
 
 /// A trace under study.
 #[derive(Clone, Debug)]
-pub struct Study {
+pub struct IdleStudy {
     /// Its name in legends.
     pub name: String,
     /// What is known of it.
@@ -29,7 +29,7 @@ pub struct Study {
 }
 
 /// The page of some traces.
-pub fn page(studies: &[Study]) -> Page {
+pub fn page(studies: &[IdleStudy]) -> Page {
     let figures = [survival, hazard, residual_mean, residual_p1, usable, lorenz, correlation, hours, day, periods];
     let mut exhibits = vec![Exhibit::Table(table(studies))];
     exhibits.extend(figures.iter().map(|figure| Exhibit::Figure(figure(studies))));
@@ -54,7 +54,7 @@ pub fn page(studies: &[Study]) -> Page {
     }
 }
 
-fn survival(studies: &[Study]) -> Figure {
+fn survival(studies: &[IdleStudy]) -> Figure {
     let told = told(studies, |idleness| match (idleness.after(0.1), idleness.after(1.0)) {
         (Some(tenth), Some(second)) if second.threshold > 0.5 => {
             let (tenth, second) = (percent(tenth.survival), percent(second.survival));
@@ -72,7 +72,7 @@ fn survival(studies: &[Study]) -> Figure {
     }
 }
 
-fn hazard(studies: &[Study]) -> Figure {
+fn hazard(studies: &[IdleStudy]) -> Figure {
     let points = |idleness: &Idleness| idleness.hazard.iter().map(|bin| (bin.middle(), bin.rate)).collect();
     Figure {
         name: "idle-hazard".into(),
@@ -112,7 +112,7 @@ fn hazard_told(idleness: &Idleness) -> String {
     text
 }
 
-fn residual_mean(studies: &[Study]) -> Figure {
+fn residual_mean(studies: &[IdleStudy]) -> Figure {
     Figure {
         name: "idle-residual-mean".into(),
         title: "How much longer it lasts, in the mean".into(),
@@ -123,7 +123,7 @@ fn residual_mean(studies: &[Study]) -> Figure {
     }
 }
 
-fn residual_p1(studies: &[Study]) -> Figure {
+fn residual_p1(studies: &[IdleStudy]) -> Figure {
     let told = told(studies, |idleness| {
         residual_told(idleness, "what 99 of 100 intervals still last", |waited| waited.residual_p1)
     });
@@ -159,7 +159,7 @@ fn residual_told(idleness: &Idleness, what: &str, of: fn(&Waited) -> Option<f64>
     format!("{what} {how} with the wait: {}", list.join(", "))
 }
 
-fn usable(studies: &[Study]) -> Figure {
+fn usable(studies: &[IdleStudy]) -> Figure {
     let told = told(studies, |idleness| {
         let waits = WAITS[1..].iter().filter_map(|&wait| Some((wait, exactly(idleness, wait)?.usable)));
         let list: Vec<_> =
@@ -179,7 +179,7 @@ fn usable(studies: &[Study]) -> Figure {
     }
 }
 
-fn lorenz(studies: &[Study]) -> Figure {
+fn lorenz(studies: &[IdleStudy]) -> Figure {
     let told = told(studies, |idleness| {
         format!("the longest 15 % of the intervals hold {} of the idle time", percent(idleness.held_by_longest(0.15)))
     });
@@ -193,7 +193,7 @@ fn lorenz(studies: &[Study]) -> Figure {
     }
 }
 
-fn correlation(studies: &[Study]) -> Figure {
+fn correlation(studies: &[IdleStudy]) -> Figure {
     let told = told(studies, |idleness| {
         let Some(&first) = idleness.autocorrelation.first() else {
             return "too few intervals to correlate".into();
@@ -217,7 +217,7 @@ fn correlation(studies: &[Study]) -> Figure {
     }
 }
 
-fn hours(studies: &[Study]) -> Figure {
+fn hours(studies: &[IdleStudy]) -> Figure {
     let told = told(studies, |idleness| {
         let hours = &idleness.rhythm.hours;
         let (busiest, total) = (hours.iter().max().copied().unwrap_or(0), hours.iter().sum::<u64>().max(1));
@@ -236,7 +236,7 @@ fn hours(studies: &[Study]) -> Figure {
     }
 }
 
-fn day(studies: &[Study]) -> Figure {
+fn day(studies: &[IdleStudy]) -> Figure {
     let points = |idleness: &Idleness| -> Vec<(f64, f64)> {
         let known = idleness.rhythm.hours_of_day.iter().enumerate();
         known.filter_map(|(hour, mean)| Some((hour as f64, (*mean)?))).collect()
@@ -259,7 +259,7 @@ fn day(studies: &[Study]) -> Figure {
     }
 }
 
-fn periods(studies: &[Study]) -> Figure {
+fn periods(studies: &[IdleStudy]) -> Figure {
     let hours = |period: Nanos| period.as_secs_f64() / 3600.0;
     Figure {
         name: "requests-periods".into(),
@@ -294,7 +294,7 @@ fn period_told(idleness: &Idleness) -> String {
     }
 }
 
-fn table(studies: &[Study]) -> Table {
+fn table(studies: &[IdleStudy]) -> Table {
     let head = [
         "trace",
         "intervals",
@@ -331,7 +331,7 @@ fn table(studies: &[Study]) -> Table {
     }
 }
 
-fn row(study: &Study) -> Vec<String> {
+fn row(study: &IdleStudy) -> Vec<String> {
     let (idleness, moments) = (&study.idleness, study.idleness.moments);
     let at = |wait: f64, of: &dyn Fn(&Waited) -> Option<String>| {
         exactly(idleness, wait).and_then(of).unwrap_or_else(|| "-".into())
@@ -367,8 +367,8 @@ fn after(wait: f64) -> String {
 }
 
 /// A sentence for each trace, with its name where there are several.
-fn told(studies: &[Study], of: impl Fn(&Idleness) -> String) -> String {
-    let sentence = |study: &Study| {
+fn told(studies: &[IdleStudy], of: impl Fn(&Idleness) -> String) -> String {
+    let sentence = |study: &IdleStudy| {
         let text = of(&study.idleness);
         if studies.len() > 1 {
             return format!("{}: {text}.", study.name);
@@ -384,12 +384,12 @@ fn told(studies: &[Study], of: impl Fn(&Idleness) -> String) -> String {
 }
 
 /// A curve for each trace.
-fn curves(studies: &[Study], style: Style, points: impl Fn(&Idleness) -> Vec<(f64, f64)>) -> Vec<Series> {
+fn curves(studies: &[IdleStudy], style: Style, points: impl Fn(&Idleness) -> Vec<(f64, f64)>) -> Vec<Series> {
     studies.iter().map(|study| Series::new(&study.name, style, points(&study.idleness))).collect()
 }
 
 /// A curve over the wait for each trace; neither zero waits nor zero values, which no logarithmic axis shows.
-fn waits(studies: &[Study], of: fn(&Waited) -> Option<f64>) -> Vec<Series> {
+fn waits(studies: &[IdleStudy], of: fn(&Waited) -> Option<f64>) -> Vec<Series> {
     curves(studies, Style::Line, |idleness| {
         let points = idleness.waited.iter().filter_map(|waited| Some((waited.threshold, of(waited)?)));
         points.filter(|&(x, y)| x > 0.0 && y > 0.0).collect()

@@ -33,5 +33,5 @@ mod sweep;
 pub use driven::Driven;
 pub use pace::Pace;
 pub use page::page;
-pub use sample::{Escalation, Mlet, delays, visit};
-pub use sweep::{Case, Setup, Sweep};
+pub use sample::{EscalationScope, Mlet, delays, visit};
+pub use sweep::{ScanCase, Sweep, SweepSetup};

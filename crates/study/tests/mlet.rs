@@ -2,18 +2,18 @@
 
 use scrubjay_core::coverage::Coverage;
 use scrubjay_core::idle::BackToBack;
-use scrubjay_core::journal::{Entry, Journal};
+use scrubjay_core::journal::{Journal, JournalEntry};
 use scrubjay_core::machine::{Event, Op};
 use scrubjay_core::rng::Rng;
-use scrubjay_core::scrub::{Config, Pass, Scrub, State};
+use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubState};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, Sector, SectorRange, UnixSeconds};
-use scrubjay_core::verdict::Outcome;
-use scrubjay_sim::disk::Disk;
+use scrubjay_core::verdict::VerifyOutcome;
+use scrubjay_sim::disk::SimulatedDisk;
 use scrubjay_sim::lse::ClusterModel;
-use scrubjay_sim::pump::{End, Pump};
-use scrubjay_study::mlet::{Escalation, delays};
+use scrubjay_sim::pump::{RunEnd, SimulatedPump};
+use scrubjay_study::mlet::{EscalationScope, delays};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sectors in the smallest block of the modelled disks.
@@ -33,12 +33,12 @@ fn scrub(grid: Grid, order: OrderKind) -> Scrub {
 
 /// Runs a whole pass over a disk with these bad sectors; when was each of them named, in units of a flawless pass?
 fn detected(grid: Grid, order: OrderKind, errors: &[Sector]) -> Vec<f64> {
-    let disk = Disk::new(grid.disk().count(), ServiceModel::default());
+    let disk = SimulatedDisk::new(grid.disk().count(), ServiceModel::default());
     let flawless = grid.step_count() as f64 * disk.service(Bytes::mib(1)).as_secs_f64();
     let disk = disk.with_errors(errors.iter().map(|error| SectorRange::at(error.0, 1)));
     let mut machine = scrub(grid, order);
-    let run = Pump::new(disk, []).recorded().run(&mut machine);
-    assert_eq!((run.report.end, machine.state()), (End::Done, State::Complete));
+    let run = SimulatedPump::new(disk, []).recorded().run(&mut machine);
+    assert_eq!((run.report.end, machine.state()), (RunEnd::Done, ScrubState::Complete));
     let blocks: BTreeSet<_> = errors.iter().map(|error| error.0 / GRANULE).collect();
     assert_eq!(machine.report(run.report.elapsed).unreadable_sectors(), blocks.len() as u64 * GRANULE);
 
@@ -51,15 +51,18 @@ fn named(journal: &Journal) -> BTreeMap<u64, Nanos> {
     let (mut asked, mut named) = (BTreeMap::new(), BTreeMap::new());
     for entry in journal.entries() {
         match *entry {
-            Entry::Gave { op: Op::Verify { id, range }, .. } => {
+            JournalEntry::Gave { op: Op::Verify { id, range }, .. } => {
                 asked.insert(id, range);
             }
-            Entry::Told { event: Event::Completed { id, outcome: Outcome::Unreadable(_), finished, .. }, .. } => {
+            JournalEntry::Told {
+                event: Event::Completed { id, outcome: VerifyOutcome::Unreadable(_), finished, .. },
+                ..
+            } => {
                 if asked[&id].count() == GRANULE {
                     named.entry(asked[&id].start.0 / GRANULE).or_insert(finished);
                 }
             }
-            Entry::Told { .. } => {}
+            JournalEntry::Told { .. } => {}
         }
     }
     named
@@ -75,7 +78,7 @@ fn the_shipped_scrubber_finds_errors_when_the_formula_says() {
         let model = ClusterModel { scale: 30.0, size_max: 12, ..ClusterModel::NEARLINE };
         let errors = model.draw(grid.disk().count(), &mut rng);
         assert!(errors.len() > 3);
-        let expected = delays(kind.order(&[]).as_ref(), &grid, Escalation::RegionAndNeighbours, &errors, 0.0);
+        let expected = delays(kind.order(&[]).as_ref(), &grid, EscalationScope::RegionAndNeighbours, &errors, 0.0);
         let bound = errors.len() as f64 * (23.0 * 5e-3 + 3.0 * 16.0 * 14.77e-3) / (8192.0 * 14.77e-3);
         for (reached, expected) in detected(grid, kind, &errors).into_iter().zip(expected) {
             assert!((reached - expected).abs() < bound, "{kind:?}: {reached} for {expected}, bound {bound}");
@@ -95,7 +98,7 @@ fn the_shipped_scrubber_reaches_the_mean_latent_error_time_of_the_formula() {
             let errors = model.draw(grid.disk().count(), &mut Rng::stream(5, disk));
             let mean = |delays: Vec<f64>| delays.iter().sum::<f64>() / delays.len() as f64 / disks as f64;
             let order = kind.order(&[]);
-            expected += mean(delays(order.as_ref(), &grid, Escalation::RegionAndNeighbours, &errors, 0.0));
+            expected += mean(delays(order.as_ref(), &grid, EscalationScope::RegionAndNeighbours, &errors, 0.0));
             reached += mean(detected(grid, kind, &errors));
         }
         assert!((reached - expected).abs() < 0.02, "{kind:?}: {reached} for {expected}");

@@ -3,23 +3,23 @@
 //! Smaller N and R than theirs (about 500, unknown) unless a test says otherwise: what is asserted are decisions and ratios.
 
 use scrubjay_core::layout::LayoutKind;
-use scrubjay_core::probe::known::{Finding, Level};
+use scrubjay_core::probe::known::{ProbeFinding, RedundancyLevel};
 use scrubjay_core::probe::library::canonical;
 use scrubjay_core::probe::paper::level::LOG_SPREAD;
-use scrubjay_core::probe::paper::{Cost, Growth, Parameters, Sample};
+use scrubjay_core::probe::paper::{ScanPoint, StepCost, TrialParameters, WriteGrowth};
 use scrubjay_sim::array::queue::Discipline;
-use scrubjay_sim::array::setup::{MirrorRead, Odd, Setup};
+use scrubjay_sim::array::setup::{ArraySetup, MirrorRead, Odd};
 use scrubjay_study::shear::bounds::Scan;
 use scrubjay_study::shear::rig::{KIB, all_steps, array, boundary_scan, map, matrix, pattern_bytes, pattern_scan};
 use scrubjay_study::shear::{Effort, align, bounds, counts, layouts, patterns, verdicts, writes};
 
 const SMALL: Effort = Effort { requests: 100, repeats: 4, seed: 7 };
 
-fn at(samples: &[Sample], kib: u64) -> f64 {
+fn at(samples: &[ScanPoint], kib: u64) -> f64 {
     samples.iter().find(|sample| sample.bytes == kib * KIB).expect("it was scanned").seconds
 }
 
-fn worst(samples: &[Sample]) -> f64 {
+fn worst(samples: &[ScanPoint]) -> f64 {
     samples.iter().map(|sample| sample.seconds).fold(0.0, f64::max)
 }
 
@@ -81,7 +81,7 @@ fn figure_7_requests_by_formula_and_by_run() {
     assert!(full[..6].iter().all(|one| one.cost.total() < 4_000_000), "few millions without parity");
     let days = counts::layout_days(&array(LayoutKind::Raid5La, 16, 32), Effort { repeats: 2, ..Effort::FULL });
     assert!((5.0 * days / 8.2 - 1.0).abs() < 0.05, "a few days; eight with ten repeats: {days} with two");
-    let Cost { pattern, layout, .. } = full[8].cost;
+    let StepCost { pattern, layout, .. } = full[8].cost;
     assert!(layout > 7 * pattern);
 }
 
@@ -165,7 +165,7 @@ fn figure_12_mirrors_halve_time_and_pattern() {
     assert_eq!(bounds.chunk_kib(), 8);
     assert!((bounds.contrast() - 0.5).abs() < 0.08, "{}", bounds.contrast());
     // Copies chosen by chance make no difference, as they do for chained declustering.
-    let bounds = Scan::of(&Setup { mirror_read: MirrorRead::Random, ..mirrored }, effort);
+    let bounds = Scan::of(&ArraySetup { mirror_read: MirrorRead::Random, ..mirrored }, effort);
     assert!((bounds.contrast() - 0.5).abs() < 0.08, "{}", bounds.contrast());
 }
 
@@ -178,7 +178,7 @@ fn figure_13_chained_declustering_has_three_levels() {
     assert_eq!(bounds.chunk_kib(), 8);
     // In turn it is 2:3; an elevator has longer ways among fewer requests.
     assert!((bounds.contrast() - 0.7).abs() < 0.05, "{}", bounds.contrast());
-    let in_turn = Setup { discipline: Discipline::Fcfs, ..setup.clone() };
+    let in_turn = ArraySetup { discipline: Discipline::Fcfs, ..setup.clone() };
     let bounds = Scan::of(&in_turn, effort);
     assert!((bounds.contrast() - 2.0 / 3.0).abs() < 0.03, "{}", bounds.contrast());
     let matrix = matrix(&setup, effort);
@@ -188,7 +188,7 @@ fn figure_13_chained_declustering_has_three_levels() {
     let in_a_circle = |chunk: usize| matrix.rows[chunk][(chunk + 1) % 6] / same;
     assert!((0..6).all(|chunk| (in_a_circle(chunk) - 0.72).abs() < 0.08), "the first and the last are neighbours, too");
     // Copies chosen by chance: the disk between two chunks has as much to do as one inside of a chunk.
-    let random = Setup { mirror_read: MirrorRead::Random, ..setup };
+    let random = ArraySetup { mirror_read: MirrorRead::Random, ..setup };
     let scan = Scan::of(&random, effort);
     let inside = at(&scan.samples, 4);
     assert!(scan.samples.iter().all(|sample| (sample.seconds / inside - 1.0).abs() < 0.15), "no boundary: {scan:?}");
@@ -201,8 +201,8 @@ fn figure_14_what_writes_cost() {
     let mut squares = Vec::new();
     for case in writes::cases() {
         for discipline in [Discipline::CLook, Discipline::Fcfs] {
-            let setup = Setup { discipline, ..case.setup.clone() };
-            let ratio = writes::measured(&setup, effort, Growth::Doubling).ratio();
+            let setup = ArraySetup { discipline, ..case.setup.clone() };
+            let ratio = writes::measured(&setup, effort, WriteGrowth::Doubling).ratio();
             let off: f64 = (ratio / case.expected).ln();
             assert!(off.abs() < 0.25, "{}, {discipline}: {ratio} instead of {}", case.name, case.expected);
             squares.push(off * off);
@@ -211,7 +211,7 @@ fn figure_14_what_writes_cost() {
     // Not four, and one disk more is a quarter more.
     let soft = |name: &str, discipline: Discipline| {
         let case = writes::cases().into_iter().find(|case| case.name == name).expect("it is drawn");
-        writes::ratio_mean(&Setup { discipline, ..case.setup }, Effort { repeats: 8, ..effort })
+        writes::ratio_mean(&ArraySetup { discipline, ..case.setup }, Effort { repeats: 8, ..effort })
     };
     for discipline in [Discipline::CLook, Discipline::Fcfs] {
         let [four, five] = ["software RAID-5 of 4", "software RAID-5 of 5"].map(|name| soft(name, discipline));
@@ -248,7 +248,7 @@ fn figure_16_writes_fill_the_cache() {
     let rates = [256, 1024, 4096, 16_384].map(|count| writes::bandwidth(&setup, SMALL, count));
     assert!(rates[0] > 10.0 && rates[1] > 10.0, "a copy each: {rates:?}");
     assert!(rates[2] < rates[1] / 10.0 && rates[3] < rates[2], "{rates:?}");
-    for growth in [Growth::Doubling, Growth::Fixed(500)] {
+    for growth in [WriteGrowth::Doubling, WriteGrowth::Fixed(500)] {
         let found = writes::measured(&setup, Effort { requests: 500, ..SMALL }, growth);
         assert!(found.writes.len() > 2 && found.ratio() > 0.7, "{growth:?}: {found:?}");
     }
@@ -302,23 +302,24 @@ fn a_lost_disk_is_named_by_the_pairs_of_its_chunks() {
     let kinds = [LayoutKind::Raid5Ls, LayoutKind::Raid5La];
     for (kind, rebuild_time) in kinds.iter().flat_map(|kind| [(kind, Default::default()), (kind, bounds::REBUILD_TIME)])
     {
-        let setup = Setup { lost: Some(1), rebuild_time, ..array(*kind, 5, 8) };
+        let setup = ArraySetup { lost: Some(1), rebuild_time, ..array(*kind, 5, 8) };
         let found = matrix(&setup, effort);
         let disks = setup.map.pattern();
         let class = found.classes().value[disks.iter().position(|&disk| disk == 1).expect("it holds data")];
         assert_eq!(found.lost(), Some(class), "{kind}, {rebuild_time:?}");
         assert!(layouts::names(&found).contains(&kind.name()), "what is left is known: {kind}, {rebuild_time:?}");
         assert_eq!(found.classes().value, canonical(&disks), "{kind}");
-        assert_eq!(matrix(&Setup { lost: None, ..setup }, effort).lost(), None, "{kind}");
+        assert_eq!(matrix(&ArraySetup { lost: None, ..setup }, effort).lost(), None, "{kind}");
     }
     let ten = bounds::ten(Some(bounds::PULLED), bounds::REBUILD_TIME);
-    let (known, ..) = all_steps(&ten, Parameters { pattern_bytes_max: 176 * KIB, writes: None, ..effort.parameters() });
+    let (known, ..) =
+        all_steps(&ten, TrialParameters { pattern_bytes_max: 176 * KIB, writes: None, ..effort.parameters() });
     let class = known.classes.expect("classes").value
         [ten.map.pattern().iter().position(|&d| d == bounds::PULLED).expect("data")];
-    let told: Vec<Finding> = known.findings.into_iter().map(|claim| claim.value).collect();
-    assert_eq!(told, [Finding::Lost { class }], "and no slow one");
+    let told: Vec<ProbeFinding> = known.findings.into_iter().map(|claim| claim.value).collect();
+    assert_eq!(told, [ProbeFinding::Lost { class }], "and no slow one");
     // A disk so slow that it is slow with every other is not lost.
-    let slow = Setup { odd: vec![Odd { disk: 1, rotation: 2.0, seek: 2.0 }], ..array(LayoutKind::Raid5Ls, 5, 8) };
+    let slow = ArraySetup { odd: vec![Odd { disk: 1, rotation: 2.0, seek: 2.0 }], ..array(LayoutKind::Raid5Ls, 5, 8) };
     assert_eq!(matrix(&slow, effort).lost(), None);
 }
 
@@ -339,15 +340,15 @@ fn all_steps_tell_every_array() {
         let setup = array(kind, 6, 8);
         // Up to twice the pattern, or this would take long.
         let pattern_bytes_max = 2 * pattern_bytes(&setup) + 16 * KIB;
-        let (known, ..) = all_steps(&setup, Parameters { pattern_bytes_max, ..effort.parameters() });
+        let (known, ..) = all_steps(&setup, TrialParameters { pattern_bytes_max, ..effort.parameters() });
         assert!(verdicts::is_right(&setup, &known), "{kind}: {known:?}");
         let sure = known.pattern_bytes.map_or(0.0, |claim| claim.confidence);
         assert!(sure > 0.8, "{kind}: {sure}");
         let expected = match kind {
-            LayoutKind::Raid0 | LayoutKind::ZigZag => Level::Raid0,
-            LayoutKind::Raid1 | LayoutKind::Chained => Level::Mirror(2),
-            LayoutKind::Raid6Md | LayoutKind::Raid6Pq => Level::Raid6,
-            _ => Level::Raid5,
+            LayoutKind::Raid0 | LayoutKind::ZigZag => RedundancyLevel::Raid0,
+            LayoutKind::Raid1 | LayoutKind::Chained => RedundancyLevel::Mirror(2),
+            LayoutKind::Raid6Md | LayoutKind::Raid6Pq => RedundancyLevel::Raid6,
+            _ => RedundancyLevel::Raid5,
         };
         assert_eq!(known.level.map(|claim| claim.value), Some(expected), "{kind}");
     }

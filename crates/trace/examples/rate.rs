@@ -2,8 +2,8 @@
 //!
 //! A format's name measures its reader alone; `open` goes through the front door, which tells the format and sorts.
 
-use scrubjay_trace::formats::{self, Format, Open};
-use scrubjay_trace::{Input, Intake, Options, Reader, Source, TraceError};
+use scrubjay_trace::formats::{self, Format, FormatOpener};
+use scrubjay_trace::{Input, Intake, OpenOptions, Reader, TraceError, TraceSource};
 use std::error::Error;
 use std::fs::File;
 use std::time::Instant;
@@ -47,9 +47,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Reads all of it, keeps nothing, and returns how many records there were.
 fn by_reader(format: &Format, file: File) -> Result<u64, TraceError> {
     let mut reader: Box<dyn Reader> = match format.open {
-        Open::Stream(open) => open(Box::new(file)),
-        Open::Parts(open) => open(vec![Box::new(file)]),
-        Open::Seekable(open) => open(Box::new(file))?,
+        FormatOpener::Stream(open) => open(Box::new(file)),
+        FormatOpener::Parts(open) => open(vec![Box::new(file)]),
+        FormatOpener::Seekable(open) => open(Box::new(file))?,
     };
     let mut intake = Intake::default();
     while reader.read(&mut intake)? {
@@ -60,8 +60,8 @@ fn by_reader(format: &Format, file: File) -> Result<u64, TraceError> {
 
 /// The same as every command does it.
 fn by_front_door(file: &str) -> Result<u64, Box<dyn Error>> {
-    let source = Source::File(Box::new(File::open(file)?));
-    let mut trace = scrubjay_trace::open(vec![Input { name: file.to_owned(), source }], Options::default())?;
+    let source = TraceSource::File(Box::new(File::open(file)?));
+    let mut trace = scrubjay_trace::open(vec![Input { name: file.to_owned(), source }], OpenOptions::default())?;
     let mut rows = 0;
     while let Some(batch) = trace.next_batch()? {
         rows += batch.len() as u64;

@@ -1,6 +1,6 @@
 //! The source of all binary formats: looks ahead in a stream, and knows at which byte it is.
 
-use crate::error::{Place, TraceError};
+use crate::error::{SourcePlace, TraceError};
 use crate::reader::Stream;
 use std::io::{ErrorKind, Read};
 
@@ -26,8 +26,8 @@ impl BinarySource {
     }
 
     /// The place of the next byte.
-    pub fn place(&self) -> Place {
-        Place::Byte(self.offset)
+    pub fn place(&self) -> SourcePlace {
+        SourcePlace::Byte(self.offset)
     }
 
     /// The next bytes, at least `wanted` of them: if there are fewer, the source ends after them.
@@ -99,6 +99,6 @@ mod tests {
         let mut source = BinarySource::new(Box::new(Cursor::new(b"abcdef".to_vec())));
         assert_eq!(source.peek(4).unwrap()[..4], *b"abcd");
         source.consume(4);
-        assert_eq!((source.place(), source.peek(4).unwrap()), (Place::Byte(4), &b"ef"[..]));
+        assert_eq!((source.place(), source.peek(4).unwrap()), (SourcePlace::Byte(4), &b"ef"[..]));
     }
 }

@@ -1,7 +1,7 @@
 //! What comma-separated formats share: columns, plain decimal numbers, and a look at the first lines.
 
 use crate::intake::Devices;
-use crate::text::{Line, TextFormat};
+use crate::text::{TextFormat, TextLine};
 
 /// So many lines are judged to tell one format from another.
 const LINES_JUDGED: usize = 16;
@@ -52,9 +52,9 @@ pub(crate) fn are_records(mut format: impl TextFormat, head: &[u8]) -> bool {
     let mut records = 0;
     for line in whole.split(|&byte| byte == b'\n').take(LINES_JUDGED) {
         match format.line(line.strip_suffix(b"\r").unwrap_or(line), &mut devices) {
-            Line::Record(_) => records += 1,
-            Line::Skipped => {}
-            Line::Malformed(_) => return false,
+            TextLine::Record(_) => records += 1,
+            TextLine::Skipped => {}
+            TextLine::Malformed(_) => return false,
         }
     }
     records > 0

@@ -73,7 +73,7 @@ pub fn decompressed(mut source: Stream) -> io::Result<(Stream, Option<Compressio
         Compression::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(whole, true, XZ_KIB_MAX)),
         Compression::Zstd => Box::new(zstd::Decoder::with_buffer(whole)?),
     };
-    Ok((Box::new(Decoded { decoder, compression }), Some(compression)))
+    Ok((Box::new(NamedDecoder { decoder, compression }), Some(compression)))
 }
 
 /// The first `bytes` of a stream, fewer if it has fewer.
@@ -84,12 +84,12 @@ pub(crate) fn head(source: &mut (impl Read + ?Sized), bytes: usize) -> io::Resul
 }
 
 /// A decoder whose errors say what they are about.
-struct Decoded {
+struct NamedDecoder {
     decoder: Stream,
     compression: Compression,
 }
 
-impl Read for Decoded {
+impl Read for NamedDecoder {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.decoder.read(buffer).map_err(|error| {
             let (kind, compression) = (error.kind(), self.compression);

@@ -6,7 +6,7 @@ use std::io;
 
 /// A place in one source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum SourcePlace {
     /// A line of text, from 1.
     Line(u64),
     /// A byte offset in binary data, from 0.
@@ -15,12 +15,12 @@ pub enum Place {
     Row(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line(line) => write!(f, "line {line}"),
-            Place::Byte(offset) => write!(f, "byte {offset}"),
-            Place::Row(row) => write!(f, "row {row}"),
+            SourcePlace::Line(line) => write!(f, "line {line}"),
+            SourcePlace::Byte(offset) => write!(f, "byte {offset}"),
+            SourcePlace::Row(row) => write!(f, "row {row}"),
         }
     }
 }
@@ -38,7 +38,7 @@ pub enum TraceError {
     #[error("{place}: {what}")]
     Corrupt {
         /// Where.
-        place: Place,
+        place: SourcePlace,
         /// What is wrong.
         what: String,
     },
@@ -50,7 +50,7 @@ pub enum TraceError {
         /// Of how many.
         rows: u64,
         /// Where the first of them is.
-        place: Place,
+        place: SourcePlace,
         /// What is wrong with it.
         reason: &'static str,
         /// Its beginning.

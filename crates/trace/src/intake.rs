@@ -1,6 +1,6 @@
 //! What a reader fills: records, the names of devices, and an account of what could not be understood.
 
-use crate::error::{Place, TraceError};
+use crate::error::{SourcePlace, TraceError};
 use crate::record::{DeviceId, Record};
 use std::collections::HashMap;
 
@@ -59,7 +59,7 @@ impl Devices {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     /// Where.
-    pub place: Place,
+    pub place: SourcePlace,
     /// What is wrong with it.
     pub reason: &'static str,
     /// Its beginning, printable.
@@ -90,7 +90,7 @@ pub struct Intake {
 
 impl Intake {
     /// Counts a record that could not be understood.
-    pub fn malformed(&mut self, place: Place, reason: &'static str, raw: &[u8]) {
+    pub fn malformed(&mut self, place: SourcePlace, reason: &'static str, raw: &[u8]) {
         self.malformed.count += 1;
         if self.malformed.examples.len() < EXAMPLES_MAX {
             let raw = &raw[..raw.len().min(EXCERPT_MAX)];
@@ -121,9 +121,9 @@ mod tests {
     #[test]
     fn one_in_a_hundred_is_tolerated() {
         let mut intake = Intake { understood: 99, ..Intake::default() };
-        intake.malformed(Place::Line(7), "no time", b"a\tb");
+        intake.malformed(SourcePlace::Line(7), "no time", b"a\tb");
         assert!(intake.judge(true).is_ok());
-        intake.malformed(Place::Line(8), "no time", b"c");
+        intake.malformed(SourcePlace::Line(8), "no time", b"c");
         assert!(intake.judge(false).is_ok(), "not enough seen");
         let error = intake.judge(true).unwrap_err();
         assert_eq!(error.to_string(), "2 of 101 records cannot be understood; the first at line 7: no time: a.b");

@@ -30,11 +30,11 @@ mod text;
 mod trial;
 
 pub use compressed::{Compression, decompressed};
-pub use error::{Place, TraceError};
+pub use error::{SourcePlace, TraceError};
 pub use intake::{Devices, Example, Intake, Malformed};
-pub use open::{Input, InputError, Options, Source, Trace, open};
+pub use open::{Input, InputError, OpenOptions, Trace, TraceSource, open};
 pub use pairing::Pairing;
 pub use periods::{Period, Periods};
 pub use reader::{Reader, SeekRead, Seekable, Sink, Stream, Writer};
-pub use record::{DeviceId, Kind, Record};
-pub use service::{Queue, Service};
+pub use record::{DeviceId, Record, RequestKind};
+pub use service::{ServiceQueue, ServiceSource};

@@ -10,15 +10,15 @@ mod scale;
 
 use crate::compressed::{decompressed, head};
 use crate::error::TraceError;
-use crate::formats::{self, Format, Open};
+use crate::formats::{self, Format, FormatOpener};
 use crate::guess;
 use crate::intake::{Devices, Malformed};
 use crate::reader::{Seekable, Stream};
 use crate::record::Record;
 use crate::sorted::WINDOW;
 use join::Join;
-use lane::Lane;
-use scale::Scale;
+use lane::InputStream;
+use scale::TraceScale;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{Cursor, Read, SeekFrom};
 
@@ -32,11 +32,11 @@ pub struct Input {
     /// What errors call it: its path.
     pub name: String,
     /// Its bytes.
-    pub source: Source,
+    pub source: TraceSource,
 }
 
 /// The bytes of an input; compressed or not.
-pub enum Source {
+pub enum TraceSource {
     /// A plain file.
     File(Seekable),
     /// A pipe, or whatever else comes once.
@@ -45,7 +45,7 @@ pub enum Source {
 
 /// How inputs are opened.
 #[derive(Clone, Copy, Default)]
-pub struct Options {
+pub struct OpenOptions {
     /// Their format; `None`: told by their beginnings.
     pub format: Option<&'static Format>,
     /// What one of a time is, if not what the format usually means.
@@ -64,7 +64,7 @@ pub struct Trace {
 
 /// One input, or several.
 enum Lanes {
-    One(Box<Lane>),
+    One(Box<InputStream>),
     Several(Join),
 }
 
@@ -117,19 +117,19 @@ impl Trace {
 ///
 /// # Errors
 /// When there is no input, one is empty or cannot be read, is in no format known (or in no format of its own: then name
-/// it in [`Options`]), or they are in different ones. A trace without records is no error.
-pub fn open(inputs: Vec<Input>, options: Options) -> Result<Trace, InputError> {
+/// it in [`OpenOptions`]), or they are in different ones. A trace without records is no error.
+pub fn open(inputs: Vec<Input>, options: OpenOptions) -> Result<Trace, InputError> {
     open_with(inputs, options, |head| options.format.or_else(|| formats::by_content(head)))
 }
 
 /// The same, with some other table of formats.
 fn open_with(
     inputs: Vec<Input>,
-    options: Options,
+    options: OpenOptions,
     tell: impl Fn(&[u8]) -> Option<&'static Format>,
 ) -> Result<Trace, InputError> {
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
-    let mut opened: Vec<(String, &'static Format, Source)> = Vec::with_capacity(inputs.len());
+    let mut opened: Vec<(String, &'static Format, TraceSource)> = Vec::with_capacity(inputs.len());
     for Input { name, source } in inputs {
         let (format, source) = match sniff(source, &tell) {
             Ok(Some(known)) => known,
@@ -148,8 +148,8 @@ fn open_with(
         return Err(InputError::Nothing);
     };
     let scale = match format.units {
-        Some(units) => Scale::between(units, options.time_unit, options.block),
-        None if options.time_unit.is_none() && options.block.is_none() => Scale::default(),
+        Some(units) => TraceScale::between(units, options.time_unit, options.block),
+        None if options.time_unit.is_none() && options.block.is_none() => TraceScale::default(),
         None => return Err(InputError::Units { format: format.name }),
     };
     let mut lanes = lanes(format, opened)?;
@@ -163,12 +163,12 @@ fn open_with(
 
 /// The format of a source, and the source, decompressed and at its beginning; `None` if it has no bytes.
 fn sniff(
-    source: Source,
+    source: TraceSource,
     tell: &impl Fn(&[u8]) -> Option<&'static Format>,
-) -> Result<Option<(&'static Format, Source)>, TraceError> {
+) -> Result<Option<(&'static Format, TraceSource)>, TraceError> {
     let (mut stream, file) = match source {
-        Source::Pipe(stream) => (decompressed(stream)?.0, None),
-        Source::File(mut file) => {
+        TraceSource::Pipe(stream) => (decompressed(stream)?.0, None),
+        TraceSource::File(mut file) => {
             let head = head(&mut file, HEAD_BYTES)?;
             file.seek(SeekFrom::Start(0))?;
             match crate::compressed::Compression::of(&head) {
@@ -183,36 +183,37 @@ fn sniff(
     }
     let format = tell(&head).ok_or_else(|| TraceError::UnknownFormat(guess::looks(&head)))?;
     let source = match file {
-        Some(file) => Source::File(file),
-        None => Source::Pipe(Box::new(Cursor::new(head).chain(stream))),
+        Some(file) => TraceSource::File(file),
+        None => TraceSource::Pipe(Box::new(Cursor::new(head).chain(stream))),
     };
     Ok(Some((format, source)))
 }
 
 /// The readers of all inputs, each with its order.
-fn lanes(format: &'static Format, opened: Vec<(String, &Format, Source)>) -> Result<Vec<Lane>, InputError> {
+fn lanes(format: &'static Format, opened: Vec<(String, &Format, TraceSource)>) -> Result<Vec<InputStream>, InputError> {
     let stream = |source| match source {
-        Source::File(file) => Box::new(file) as Stream,
-        Source::Pipe(stream) => stream,
+        TraceSource::File(file) => Box::new(file) as Stream,
+        TraceSource::Pipe(stream) => stream,
     };
     match format.open {
-        Open::Stream(open) => {
-            Ok(opened.into_iter().map(|(name, _, source)| Lane::new(name, open(stream(source)), WINDOW)).collect())
-        }
-        Open::Parts(open) => {
+        FormatOpener::Stream(open) => Ok(opened
+            .into_iter()
+            .map(|(name, _, source)| InputStream::new(name, open(stream(source)), WINDOW))
+            .collect()),
+        FormatOpener::Parts(open) => {
             let (names, streams): (Vec<String>, Vec<Stream>) =
                 opened.into_iter().map(|(name, _, source)| (name, stream(source))).unzip();
-            Ok(vec![Lane::new(names.join(", "), open(streams), WINDOW)])
+            Ok(vec![InputStream::new(names.join(", "), open(streams), WINDOW)])
         }
-        Open::Seekable(open) => opened
+        FormatOpener::Seekable(open) => opened
             .into_iter()
             .map(|(name, _, source)| {
                 let reader = match source {
-                    Source::File(file) => open(file),
-                    Source::Pipe(_) => Err(TraceError::NotSeekable(format.name)),
+                    TraceSource::File(file) => open(file),
+                    TraceSource::Pipe(_) => Err(TraceError::NotSeekable(format.name)),
                 };
                 match reader {
-                    Ok(reader) => Ok(Lane::new(name, reader, WINDOW)),
+                    Ok(reader) => Ok(InputStream::new(name, reader, WINDOW)),
                     Err(error) => Err(InputError::Trace { name, error }),
                 }
             })

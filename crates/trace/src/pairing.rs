@@ -1,6 +1,6 @@
 //! Pairs what was queued with what was completed: for traces of events, like blktrace's, that tell each on its own.
 
-use crate::record::{DeviceId, Kind, Record};
+use crate::record::{DeviceId, Record, RequestKind};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -36,24 +36,24 @@ const QUEUED_MAX: usize = 1 << 16;
 /// ```
 pub struct Pairing {
     /// In the order in which they were queued. The first one is never settled: it would have come out.
-    queue: VecDeque<Slot>,
+    queue: VecDeque<QueueSlot>,
     /// The number of the first in the queue; numbers rise by one.
     first: u64,
-    lanes: HashMap<(DeviceId, Kind), Lane>,
+    lanes: HashMap<(DeviceId, RequestKind), WaitingRequests>,
     queued_max: usize,
 }
 
 /// A request in the queue.
-struct Slot {
+struct QueueSlot {
     record: Record,
     /// So many of its bytes are not yet completed.
     left: u64,
-    stage: Stage,
+    stage: PairingStage,
 }
 
 /// What a request waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum PairingStage {
     /// Its completion.
     Completion,
     /// It is complete, and only waits for those before it.
@@ -64,7 +64,7 @@ enum Stage {
 
 /// On which side of another a request was merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum MergeSide {
     /// It begins where the other ended.
     Behind,
     /// It ends where the other began.
@@ -73,7 +73,7 @@ pub enum Side {
 
 /// The requests of one device and kind that wait.
 #[derive(Default)]
-struct Lane {
+struct WaitingRequests {
     /// By first byte and number, with their length.
     waiting: BTreeMap<(u64, u64), u64>,
     /// None of them is longer.
@@ -96,12 +96,12 @@ impl Pairing {
         let number = self.first + self.queue.len() as u64;
         let lane = self.lanes.entry((record.device, record.kind)).or_default();
         lane.insert(record.offset.0, number, record.length.0);
-        self.queue.push_back(Slot { record, left: record.length.0, stage: Stage::Completion });
+        self.queue.push_back(QueueSlot { record, left: record.length.0, stage: PairingStage::Completion });
     }
 
     /// The request last queued with this range was merged with one that waits on that side. Where there are no such two, nothing
     /// happens: the trace has lost what came before.
-    pub fn merged(&mut self, device: DeviceId, kind: Kind, offset: Bytes, length: Bytes, side: Side) {
+    pub fn merged(&mut self, device: DeviceId, kind: RequestKind, offset: Bytes, length: Bytes, side: MergeSide) {
         let Some((one, other)) = self.lanes.get(&(device, kind)).and_then(|lane| lane.pair(offset.0, length.0, side))
         else {
             return;
@@ -116,7 +116,7 @@ impl Pairing {
             return;
         };
         self.forget((device, kind), (gone.offset.0, one.max(other)));
-        self.queue[goes].stage = Stage::Nothing;
+        self.queue[goes].stage = PairingStage::Nothing;
         self.forget((device, kind), (kept.offset.0, one.min(other)));
         let slot = &mut self.queue[keeps];
         slot.record.offset = kept.offset.min(gone.offset);
@@ -130,7 +130,7 @@ impl Pairing {
     pub fn completed(
         &mut self,
         device: DeviceId,
-        kind: Kind,
+        kind: RequestKind,
         offset: Bytes,
         length: Bytes,
         time: Nanos,
@@ -147,19 +147,19 @@ impl Pairing {
 
     /// The trace has ended: everything comes out. The pairing is then as new.
     pub fn drain(&mut self, out: &mut Vec<Record>) {
-        let own = self.queue.drain(..).filter(|slot| slot.stage != Stage::Nothing);
+        let own = self.queue.drain(..).filter(|slot| slot.stage != PairingStage::Nothing);
         out.extend(own.map(|slot| slot.record));
         self.lanes.clear();
         self.first = 0;
     }
 
     /// Takes `bytes` off what a request waits for, and settles it if that was the rest.
-    fn complete_part(&mut self, lane: (DeviceId, Kind), key: (u64, u64), bytes: u64, time: Nanos) {
+    fn complete_part(&mut self, lane: (DeviceId, RequestKind), key: (u64, u64), bytes: u64, time: Nanos) {
         let slot = &mut self.queue[(key.1 - self.first) as usize];
         slot.left = slot.left.saturating_sub(bytes);
         if slot.left == 0 {
             slot.record.response = Some(time.since(slot.record.arrival));
-            slot.stage = Stage::Turn;
+            slot.stage = PairingStage::Turn;
             self.forget(lane, key);
         }
     }
@@ -169,12 +169,12 @@ impl Pairing {
         let Some(slot) = self.queue.front_mut() else {
             return;
         };
-        slot.stage = Stage::Turn;
+        slot.stage = PairingStage::Turn;
         let record = slot.record;
         self.forget((record.device, record.kind), (record.offset.0, self.first));
     }
 
-    fn forget(&mut self, lane: (DeviceId, Kind), key: (u64, u64)) {
+    fn forget(&mut self, lane: (DeviceId, RequestKind), key: (u64, u64)) {
         if let Some(waiting) = self.lanes.get_mut(&lane) {
             waiting.remove(key);
             if waiting.waiting.is_empty() {
@@ -184,15 +184,15 @@ impl Pairing {
     }
 
     fn emit_settled(&mut self, out: &mut Vec<Record>) {
-        while self.queue.front().is_some_and(|slot| slot.stage != Stage::Completion) {
-            let own = self.queue.pop_front().filter(|slot| slot.stage == Stage::Turn);
+        while self.queue.front().is_some_and(|slot| slot.stage != PairingStage::Completion) {
+            let own = self.queue.pop_front().filter(|slot| slot.stage == PairingStage::Turn);
             out.extend(own.map(|slot| slot.record));
             self.first += 1;
         }
     }
 }
 
-impl Lane {
+impl WaitingRequests {
     fn insert(&mut self, offset: u64, number: u64, length: u64) {
         self.waiting.insert((offset, number), length);
         self.longest = self.longest.max(length);
@@ -203,18 +203,18 @@ impl Lane {
     }
 
     /// The numbers of the last request of this range, and of the last that it adjoins on that side.
-    fn pair(&self, start: u64, length: u64, side: Side) -> Option<(u64, u64)> {
+    fn pair(&self, start: u64, length: u64, side: MergeSide) -> Option<(u64, u64)> {
         let mut same = self.waiting.range((start, 0)..=(start, u64::MAX)).rev();
         let (&(_, number), _) = same.find(|&(_, &its_length)| its_length == length && length > 0)?;
         let adjoins = |(&(its_start, its_number), &its_length): (&(u64, u64), &u64)| {
             (its_start.checked_add(its_length) == Some(start) && its_length > 0).then_some(its_number)
         };
         let other = match side {
-            Side::Behind => {
+            MergeSide::Behind => {
                 let near = self.waiting.range((start.saturating_sub(self.longest), 0)..(start, 0));
                 near.filter_map(adjoins).max()?
             }
-            Side::Before => {
+            MergeSide::Before => {
                 let end = start.checked_add(length)?;
                 let (&(_, its_number), _) = self.waiting.range((end, 0)..=(end, u64::MAX)).next_back()?;
                 its_number
@@ -267,7 +267,7 @@ mod tests {
 
     fn request(arrival: u64, offset: u64, length: u64) -> Record {
         let (offset, length) = (Bytes(offset), Bytes(length));
-        Record { arrival: Nanos(arrival), response: None, offset, length, device: DEVICE, kind: Kind::Read }
+        Record { arrival: Nanos(arrival), response: None, offset, length, device: DEVICE, kind: RequestKind::Read }
     }
 
     /// Queues reads of (offset, length) at times 0, 1, ...; completes (offset, length) at times 100, 101, ...; gives
@@ -279,7 +279,7 @@ mod tests {
         }
         for (time, &(offset, length)) in completed.iter().enumerate() {
             let time = Nanos(100 + time as u64);
-            pairing.completed(DEVICE, Kind::Read, Bytes(offset), Bytes(length), time, &mut out);
+            pairing.completed(DEVICE, RequestKind::Read, Bytes(offset), Bytes(length), time, &mut out);
         }
         pairing.drain(&mut out);
         assert!(out.is_sorted_by_key(|record| record.arrival));
@@ -301,26 +301,31 @@ mod tests {
     fn what_the_trace_says_was_merged_is_one_request() {
         let (mut pairing, mut out) = (Pairing::default(), Vec::new());
         // The second behind the first; the fourth before the third, and then all of it behind the two; the fifth adjoins nothing.
-        for (time, (offset, merged)) in
-            [(0, None), (8, Some(Side::Behind)), (24, None), (16, Some(Side::Before)), (80, Some(Side::Behind))]
-                .into_iter()
-                .enumerate()
+        for (time, (offset, merged)) in [
+            (0, None),
+            (8, Some(MergeSide::Behind)),
+            (24, None),
+            (16, Some(MergeSide::Before)),
+            (80, Some(MergeSide::Behind)),
+        ]
+        .into_iter()
+        .enumerate()
         {
             pairing.queued(request(time as u64, offset, 8), &mut out);
             if let Some(side) = merged {
-                pairing.merged(DEVICE, Kind::Read, Bytes(offset), Bytes(8), side);
+                pairing.merged(DEVICE, RequestKind::Read, Bytes(offset), Bytes(8), side);
             }
         }
-        pairing.merged(DEVICE, Kind::Read, Bytes(16), Bytes(16), Side::Behind);
-        pairing.completed(DEVICE, Kind::Read, Bytes(80), Bytes(8), Nanos(50), &mut out);
+        pairing.merged(DEVICE, RequestKind::Read, Bytes(16), Bytes(16), MergeSide::Behind);
+        pairing.completed(DEVICE, RequestKind::Read, Bytes(80), Bytes(8), Nanos(50), &mut out);
         assert!(out.is_empty(), "the first still waits");
-        pairing.completed(DEVICE, Kind::Read, Bytes(0), Bytes(16), Nanos(60), &mut out);
-        pairing.completed(DEVICE, Kind::Read, Bytes(16), Bytes(16), Nanos(70), &mut out);
+        pairing.completed(DEVICE, RequestKind::Read, Bytes(0), Bytes(16), Nanos(60), &mut out);
+        pairing.completed(DEVICE, RequestKind::Read, Bytes(16), Bytes(16), Nanos(70), &mut out);
         let seen: Vec<_> = out.iter().map(|one| (one.arrival.0, one.offset.0, one.length.0, one.response)).collect();
         assert_eq!(seen, [(0, 0, 32, Some(Nanos(70))), (4, 80, 8, Some(Nanos(46)))]);
         pairing.queued(request(80, 0, 8), &mut out);
-        pairing.merged(DeviceId(0), Kind::Read, Bytes(0), Bytes(8), Side::Behind);
-        pairing.merged(DEVICE, Kind::Read, Bytes(64), Bytes(8), Side::Before);
+        pairing.merged(DeviceId(0), RequestKind::Read, Bytes(0), Bytes(8), MergeSide::Behind);
+        pairing.merged(DEVICE, RequestKind::Read, Bytes(64), Bytes(8), MergeSide::Before);
         pairing.drain(&mut out);
         assert_eq!(out.len(), 3, "what was never queued merges nothing");
     }
@@ -351,12 +356,12 @@ mod tests {
     fn kinds_and_devices_are_kept_apart() {
         let (mut pairing, mut out) = (Pairing::default(), Vec::new());
         pairing.queued(request(0, 0, 8), &mut out);
-        pairing.queued(Record { kind: Kind::Flush, ..request(1, 0, 0) }, &mut out);
-        pairing.completed(DEVICE, Kind::Write, Bytes(0), Bytes(8), Nanos(5), &mut out);
-        pairing.completed(DeviceId(0), Kind::Read, Bytes(0), Bytes(8), Nanos(5), &mut out);
-        pairing.completed(DEVICE, Kind::Flush, Bytes(0), Bytes(0), Nanos(7), &mut out);
+        pairing.queued(Record { kind: RequestKind::Flush, ..request(1, 0, 0) }, &mut out);
+        pairing.completed(DEVICE, RequestKind::Write, Bytes(0), Bytes(8), Nanos(5), &mut out);
+        pairing.completed(DeviceId(0), RequestKind::Read, Bytes(0), Bytes(8), Nanos(5), &mut out);
+        pairing.completed(DEVICE, RequestKind::Flush, Bytes(0), Bytes(0), Nanos(7), &mut out);
         assert!(out.is_empty(), "the read is first, and still waits");
-        pairing.completed(DEVICE, Kind::Read, Bytes(0), Bytes(8), Nanos(9), &mut out);
+        pairing.completed(DEVICE, RequestKind::Read, Bytes(0), Bytes(8), Nanos(9), &mut out);
         assert_eq!(out.iter().map(|record| record.response).collect::<Vec<_>>(), [Some(Nanos(9)), Some(Nanos(6))]);
     }
 
@@ -368,12 +373,12 @@ mod tests {
             assert!(out.is_empty());
             pairing.queued(request(time, time * 8, 8), &mut out);
             if time < 4 {
-                pairing.completed(DEVICE, Kind::Read, Bytes(time * 8), Bytes(8), Nanos(10), &mut out);
+                pairing.completed(DEVICE, RequestKind::Read, Bytes(time * 8), Bytes(8), Nanos(10), &mut out);
             }
         }
         let responses: Vec<_> = out.iter().map(|record| record.response.map(|response| response.0)).collect();
         assert_eq!(responses, [None, Some(9), Some(8), Some(7)]);
-        pairing.completed(DEVICE, Kind::Read, Bytes(1000), Bytes(8), Nanos(20), &mut out);
+        pairing.completed(DEVICE, RequestKind::Read, Bytes(1000), Bytes(8), Nanos(20), &mut out);
         pairing.drain(&mut out);
         assert_eq!((out.len(), out[4].response), (5, None));
     }
@@ -395,9 +400,9 @@ mod tests {
                         bytes += length;
                         pairing.queued(request(time, offset, length), &mut out);
                     }
-                    4 => pairing.merged(DEVICE, Kind::Read, Bytes(offset), Bytes(length), Side::Behind),
-                    5 => pairing.merged(DEVICE, Kind::Read, Bytes(offset), Bytes(length), Side::Before),
-                    _ => pairing.completed(DEVICE, Kind::Read, Bytes(offset), Bytes(length), Nanos(time), &mut out),
+                    4 => pairing.merged(DEVICE, RequestKind::Read, Bytes(offset), Bytes(length), MergeSide::Behind),
+                    5 => pairing.merged(DEVICE, RequestKind::Read, Bytes(offset), Bytes(length), MergeSide::Before),
+                    _ => pairing.completed(DEVICE, RequestKind::Read, Bytes(offset), Bytes(length), Nanos(time), &mut out),
                 }
                 prop_assert!(pairing.queue.len() <= queued_max);
                 let waiting: usize = pairing.lanes.values().map(|lane| lane.waiting.len()).sum();

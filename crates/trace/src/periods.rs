@@ -4,7 +4,7 @@
 //! period begins delays all requests of that period by the same time, and shortens the idle interval after it. So a
 //! held trace is 12 bytes for each busy period, and never more than that for each request.
 
-use scrubjay_core::server::Request;
+use scrubjay_core::server::ForegroundRequest;
 use scrubjay_core::units::Nanos;
 
 /// The busy periods of one disk, in their order.
@@ -31,7 +31,7 @@ pub struct Period {
 
 impl Periods {
     /// Takes the next request, in order of arrival.
-    pub fn add(&mut self, request: Request) {
+    pub fn add(&mut self, request: ForegroundRequest) {
         let idle = request.at.since(self.free);
         match self.requests.last_mut() {
             Some(last) if idle == Nanos::ZERO && *last < u32::MAX => *last += 1,
@@ -87,8 +87,8 @@ impl Periods {
     }
 }
 
-impl FromIterator<Request> for Periods {
-    fn from_iter<T: IntoIterator<Item = Request>>(requests: T) -> Periods {
+impl FromIterator<ForegroundRequest> for Periods {
+    fn from_iter<T: IntoIterator<Item = ForegroundRequest>>(requests: T) -> Periods {
         let mut periods = Periods::default();
         requests.into_iter().for_each(|request| periods.add(request));
         periods
@@ -102,8 +102,10 @@ mod tests {
     #[test]
     fn periods_of_a_few_requests() {
         let requests = [(100, 10), (105, 10), (120, 1), (130, 5)];
-        let periods: Periods =
-            requests.into_iter().map(|(at, service)| Request { at: Nanos(at), service: Nanos(service) }).collect();
+        let periods: Periods = requests
+            .into_iter()
+            .map(|(at, service)| ForegroundRequest { at: Nanos(at), service: Nanos(service) })
+            .collect();
         // Busy 100..120, and 120 arrives at its very end: no idleness in between.
         let found: Vec<_> = periods.iter().map(|period| (period.idle.0, period.requests)).collect();
         assert_eq!(found, [(0, 3), (9, 1)]);

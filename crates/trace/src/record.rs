@@ -8,7 +8,7 @@ pub struct DeviceId(pub u32);
 
 /// What a request did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum RequestKind {
     /// It read.
     Read,
     /// It wrote.
@@ -33,5 +33,5 @@ pub struct Record {
     /// The device.
     pub device: DeviceId,
     /// What it did.
-    pub kind: Kind,
+    pub kind: RequestKind,
 }

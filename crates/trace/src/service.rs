@@ -1,12 +1,12 @@
 //! From records to requests as the disk sees them: who was served when, by one server, first come first served.
 
-use crate::record::{Kind, Record};
-use scrubjay_core::server::{Request, ServiceModel};
+use crate::record::{Record, RequestKind};
+use scrubjay_core::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos};
 
 /// Where service times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Service {
+pub enum ServiceSource {
     /// From the trace's response times: a request is served from its arrival, or the end of the one before, to its
     /// completion. A record without one gets the model's.
     Recorded(ServiceModel),
@@ -16,15 +16,15 @@ pub enum Service {
 
 /// The disk's queue, as far as it matters: when it is empty again.
 #[derive(Clone, Debug)]
-pub struct Queue {
-    service: Service,
+pub struct ServiceQueue {
+    service: ServiceSource,
     free: Nanos,
 }
 
-impl Queue {
+impl ServiceQueue {
     /// An idle disk.
-    pub fn new(service: Service) -> Queue {
-        Queue { service, free: Nanos::ZERO }
+    pub fn new(service: ServiceSource) -> ServiceQueue {
+        ServiceQueue { service, free: Nanos::ZERO }
     }
 
     /// When all that came so far is served; zero before the first.
@@ -33,19 +33,19 @@ impl Queue {
     }
 
     /// The next record, in order of arrival, as a request.
-    pub fn request(&mut self, record: &Record) -> Request {
+    pub fn request(&mut self, record: &Record) -> ForegroundRequest {
         let at = record.arrival;
         let start = at.max(self.free);
         let service = match (self.service, record.response) {
-            (Service::Recorded(_), Some(response)) => at.saturating_add(response).since(start),
-            (Service::Recorded(model) | Service::Model(model), _) => match record.kind {
-                Kind::Read | Kind::Write => model.service(record.length),
+            (ServiceSource::Recorded(_), Some(response)) => at.saturating_add(response).since(start),
+            (ServiceSource::Recorded(model) | ServiceSource::Model(model), _) => match record.kind {
+                RequestKind::Read | RequestKind::Write => model.service(record.length),
                 // No data are moved, however long the range.
-                Kind::Discard | Kind::Flush => model.service(Bytes(0)),
+                RequestKind::Discard | RequestKind::Flush => model.service(Bytes(0)),
             },
         };
         self.free = start.saturating_add(service);
-        Request { at, service }
+        ForegroundRequest { at, service }
     }
 }
 
@@ -62,10 +62,10 @@ mod tests {
             offset: Bytes(0),
             length: Bytes::mib(1),
             device: DeviceId(0),
-            kind: Kind::Read,
+            kind: RequestKind::Read,
         };
         let model = ServiceModel { positioning: Nanos(5), per_mib: Nanos(2) };
-        let mut queue = Queue::new(Service::Recorded(model));
+        let mut queue = ServiceQueue::new(ServiceSource::Recorded(model));
         // Served 10..30, then 30..35 (it waited), then none of its own (it was done before), then by the model.
         let served = [(10, Some(20)), (20, Some(15)), (22, Some(3)), (50, None)]
             .map(|(at, response)| queue.request(&record(at, response.map(Nanos))).service.0);

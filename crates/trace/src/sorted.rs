@@ -115,14 +115,14 @@ impl Sorter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{DeviceId, Kind};
+    use crate::record::{DeviceId, RequestKind};
     use proptest::prelude::*;
     use scrubjay_core::units::Bytes;
 
     /// A record that arrives at `arrival` and came as number `number`.
     fn record(arrival: u64, number: usize) -> Record {
         let (offset, length, device) = (Bytes(number as u64), Bytes(512), DeviceId(0));
-        Record { arrival: Nanos(arrival), response: None, offset, length, device, kind: Kind::Read }
+        Record { arrival: Nanos(arrival), response: None, offset, length, device, kind: RequestKind::Read }
     }
 
     /// What comes out of arrivals that come in in batches of `size`.

@@ -1,6 +1,6 @@
 //! The reader of all text formats: whole lines in, one format's judgement of each out.
 
-use crate::error::{Place, TraceError};
+use crate::error::{SourcePlace, TraceError};
 use crate::intake::{Devices, Intake};
 use crate::reader::{Reader, Stream};
 use crate::record::Record;
@@ -13,7 +13,7 @@ const LINE_MAX: usize = 64 << 10;
 
 /// What one line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum TextLine {
     /// A record.
     Record(Record),
     /// Nothing to be kept: a header, a comment, another kind of event.
@@ -25,7 +25,7 @@ pub enum Line {
 /// A text format: one record a line, or held back until [`TextFormat::pass_on`].
 pub trait TextFormat: Send {
     /// Judges one line, without its line end (`\n` or `\r\n`).
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line;
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine;
 
     /// Judges whole lines: `text` is not empty and ends in `\n`; its first line is number `line_first`. Returns how many
     /// lines there were. For formats whose speed matters; the others are fine with this.
@@ -34,12 +34,12 @@ pub trait TextFormat: Send {
         for line in text[..text.len() - 1].split(|&byte| byte == b'\n') {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             match self.line(line, &mut intake.devices) {
-                Line::Record(record) => {
+                TextLine::Record(record) => {
                     intake.records.push(record);
                     intake.understood += 1;
                 }
-                Line::Skipped => {}
-                Line::Malformed(reason) => intake.malformed(Place::Line(number), reason, line),
+                TextLine::Skipped => {}
+                TextLine::Malformed(reason) => intake.malformed(SourcePlace::Line(number), reason, line),
             }
             number += 1;
         }
@@ -77,7 +77,11 @@ impl<F: TextFormat> TextReader<F> {
             self.held = filled;
             if filled > LINE_MAX {
                 if !self.is_skipping {
-                    intake.malformed(Place::Line(self.lines + 1), "a line of more than 64 KiB", &self.buffer[..filled]);
+                    intake.malformed(
+                        SourcePlace::Line(self.lines + 1),
+                        "a line of more than 64 KiB",
+                        &self.buffer[..filled],
+                    );
                 }
                 self.is_skipping = true;
                 self.held = 0;
@@ -134,20 +138,27 @@ impl<F: TextFormat> Reader for TextReader<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Kind;
+    use crate::record::RequestKind;
     use scrubjay_core::units::{Bytes, Nanos};
 
     /// A line is a number, and that is its arrival.
     struct Numbers;
 
     impl TextFormat for Numbers {
-        fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+        fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
             let Some(number) = std::str::from_utf8(line).ok().and_then(|text| text.parse().ok()) else {
-                return if line.starts_with(b"#") { Line::Skipped } else { Line::Malformed("no number") };
+                return if line.starts_with(b"#") { TextLine::Skipped } else { TextLine::Malformed("no number") };
             };
             let device = devices.id(b"d").expect("one device");
             let (arrival, length) = (Nanos(number), Bytes(512));
-            Line::Record(Record { arrival, response: None, offset: Bytes(0), length, device, kind: Kind::Read })
+            TextLine::Record(Record {
+                arrival,
+                response: None,
+                offset: Bytes(0),
+                length,
+                device,
+                kind: RequestKind::Read,
+            })
         }
     }
 
@@ -171,7 +182,7 @@ mod tests {
         text.extend(b"what\n5\n");
         let intake = read(text).unwrap();
         assert_eq!(intake.understood, 100_001);
-        assert_eq!(intake.malformed.examples[0].place, Place::Line(100_001));
+        assert_eq!(intake.malformed.examples[0].place, SourcePlace::Line(100_001));
     }
 
     #[test]

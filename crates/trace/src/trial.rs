@@ -20,7 +20,7 @@ pub(crate) fn read(open: fn(Stream) -> Box<dyn Reader>, bytes: impl Into<Vec<u8>
 
 /// All that `writer` writes for these records.
 pub(crate) fn written(writer: fn(Sink) -> Box<dyn Writer>, records: &[Record], devices: &Devices) -> String {
-    let page = Page::default();
+    let page = TrialPage::default();
     let mut writer = writer(Box::new(page.clone()));
     for records in records.chunks(3) {
         writer.write(records, devices).unwrap();
@@ -30,9 +30,9 @@ pub(crate) fn written(writer: fn(Sink) -> Box<dyn Writer>, records: &[Record], d
 }
 
 #[derive(Clone, Default)]
-struct Page(Arc<Mutex<Vec<u8>>>);
+struct TrialPage(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Page {
+impl Write for TrialPage {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())

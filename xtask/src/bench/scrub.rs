@@ -73,13 +73,13 @@ fn print(bytes: u64, ours: &mut [f64], fios: &mut [f64]) {
 }
 
 /// What a scrub says of itself.
-struct Scrub {
+struct ScrubFigure {
     seconds: f64,
     /// Requests at the disk at a time; 1 if it does not say.
     depth: u32,
 }
 
-fn scrub(target: &Path, state: &Path) -> Result<Scrub> {
+fn scrub(target: &Path, state: &Path) -> Result<ScrubFigure> {
     let mut scrub = Command::new(target_folder().join("release/scrubjay"));
     scrub
         .arg("scrub")
@@ -88,7 +88,7 @@ fn scrub(target: &Path, state: &Path) -> Result<Scrub> {
         .arg(state);
     let text = output_of(&mut scrub)?;
     let seconds = number_after(&text, "\"seconds\":").with_context(|| format!("no seconds in {text}"))?;
-    Ok(Scrub { seconds, depth: number_after(&text, "\"depth\":").map_or(1, |depth| depth as u32) })
+    Ok(ScrubFigure { seconds, depth: number_after(&text, "\"depth\":").map_or(1, |depth| depth as u32) })
 }
 
 /// fio's own measure: the run time of the one job, from its terse output (version 3, milliseconds in field 9).

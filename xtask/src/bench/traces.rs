@@ -27,7 +27,7 @@ rows = polars.read_csv(sys.argv[1], has_header=False, columns=[0, 3, 4, 5, 6]).h
 print(f'{rows} rows; median {time.perf_counter() - begin:.4f}')";
 
 /// What is asked for.
-struct Options {
+struct TraceBenchOptions {
     hours: String,
     millions: String,
     keep: Option<PathBuf>,
@@ -38,7 +38,7 @@ struct Options {
 /// # Errors
 /// When something does not build or run, or says something unexpected.
 pub fn run(arguments: &[String]) -> Result<bool> {
-    let options = Options::of(arguments)?;
+    let options = TraceBenchOptions::of(arguments)?;
     let (folder, _scratch) = match &options.keep {
         Some(folder) => {
             std::fs::create_dir_all(folder)?;
@@ -61,9 +61,9 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     Ok(true)
 }
 
-impl Options {
-    fn of(arguments: &[String]) -> Result<Options> {
-        let mut options = Options { hours: HOURS.to_owned(), millions: "100".to_owned(), keep: None };
+impl TraceBenchOptions {
+    fn of(arguments: &[String]) -> Result<TraceBenchOptions> {
+        let mut options = TraceBenchOptions { hours: HOURS.to_owned(), millions: "100".to_owned(), keep: None };
         for pair in arguments.chunks(2) {
             match pair {
                 [name, value] if name == "--hours" => options.hours.clone_from(value),
@@ -196,14 +196,14 @@ fn tuning(files: &Files) -> Result<()> {
 }
 
 /// What `tune` says of itself, and the kernel of it.
-struct Tuned {
+struct TuneFigure {
     requests: f64,
     read_seconds: f64,
     tune_seconds: f64,
     peak_bytes: f64,
 }
 
-fn tune(file: &Path, on_one_core: bool) -> Result<Tuned> {
+fn tune(file: &Path, on_one_core: bool) -> Result<TuneFigure> {
     let program = target_folder().join("release/scrubjay");
     let mut tune = if on_one_core {
         // taskset becomes the program, so the process that is looked at is the right one.
@@ -226,7 +226,7 @@ fn tune(file: &Path, on_one_core: bool) -> Result<Tuned> {
     ensure!(status.success(), "scrubjay tune: {status}");
     let text = std::fs::read_to_string(answer)?;
     let number = |key: &str| number_after(&text, &format!("\"{key}\":")).with_context(|| format!("no {key} in {text}"));
-    Ok(Tuned {
+    Ok(TuneFigure {
         requests: number("requests")?,
         read_seconds: number("read_seconds")?,
         tune_seconds: number("tune_seconds")?,

@@ -13,7 +13,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-use steps::{BUILD, STEPS, Step};
+use steps::{BUILD, STEPS, TestStep};
 
 /// The exit status by which a step's command says "this cannot be run here" (as in Automake's test protocol).
 pub const STATUS_NOT_RUN: i32 = 77;
@@ -23,23 +23,23 @@ const SMOKE: &str = "smoke";
 
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
-enum Outcome {
+enum StepOutcome {
     Passed,
     Failed,
     NotRun(String),
 }
 
 /// What the summary tells of a step.
-struct Row {
+struct SummaryRow {
     name: &'static str,
-    outcome: Outcome,
+    outcome: StepOutcome,
     took: Duration,
 }
 
-impl Row {
+impl SummaryRow {
     /// Was this to be the build, and did it fail?
     fn is_no_build(&self) -> bool {
-        self.name == BUILD && self.outcome == Outcome::Failed
+        self.name == BUILD && self.outcome == StepOutcome::Failed
     }
 }
 
@@ -61,24 +61,24 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let mut rows = run_all(&chosen);
     let start = Instant::now();
     let outcome = left(before, Checkout::now());
-    rows.push(Row { name: "nothing is left in the checkout", outcome, took: start.elapsed() });
+    rows.push(SummaryRow { name: "nothing is left in the checkout", outcome, took: start.elapsed() });
     println!("\n=== summary");
     for row in &rows {
         println!("{row}");
     }
     println!("in all   {:6.1} s", begun.elapsed().as_secs_f64());
     println!("{}", counts(&rows));
-    Ok(!rows.iter().any(|row| row.outcome == Outcome::Failed))
+    Ok(!rows.iter().any(|row| row.outcome == StepOutcome::Failed))
 }
 
 /// Runs steps one after the other; those that go beside the others, one after the other beside them.
-fn run_all(steps: &[Step]) -> Vec<Row> {
-    let rows: Mutex<Vec<(usize, Row)>> = Mutex::default();
+fn run_all(steps: &[TestStep]) -> Vec<SummaryRow> {
+    let rows: Mutex<Vec<(usize, SummaryRow)>> = Mutex::default();
     let go = |index: usize, output: &mut Option<String>| {
         let step = &steps[index];
         let start = Instant::now();
         let is_built = !rows.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|(_, row)| row.is_no_build());
-        let row = Row { name: step.name, outcome: outcome(step, is_built, output), took: start.elapsed() };
+        let row = SummaryRow { name: step.name, outcome: outcome(step, is_built, output), took: start.elapsed() };
         let said = output.as_deref().map(|text| format!("\n{}{text}", head(steps, index))).unwrap_or_default();
         println!("{said}=== {row}");
         rows.lock().unwrap_or_else(PoisonError::into_inner).push((index, row));
@@ -101,43 +101,43 @@ fn run_all(steps: &[Step]) -> Vec<Row> {
 }
 
 /// What is said before a step.
-fn head(steps: &[Step], index: usize) -> String {
-    let Step { name, command, .. } = steps[index];
+fn head(steps: &[TestStep], index: usize) -> String {
+    let TestStep { name, command, .. } = steps[index];
     format!("=== {}/{} {name}\n    {}\n", index + 1, steps.len(), command.join(" "))
 }
 
 /// The steps to be run, each with the command to be run.
-fn chosen(arguments: &[String]) -> Vec<Step> {
+fn chosen(arguments: &[String]) -> Vec<TestStep> {
     let (smoke, words): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|word| *word == SMOKE);
-    let is_named = |step: &&Step| words.iter().all(|word| step.name.contains(word.as_str()));
+    let is_named = |step: &&TestStep| words.iter().all(|word| step.name.contains(word.as_str()));
     let named = STEPS.iter().filter(is_named).copied();
-    if smoke.is_empty() { named.collect() } else { named.filter_map(Step::short).collect() }
+    if smoke.is_empty() { named.collect() } else { named.filter_map(TestStep::short).collect() }
 }
 
 /// Whether the run left anything behind.
-fn left(before: Result<Checkout, String>, after: Result<Checkout, String>) -> Outcome {
+fn left(before: Result<Checkout, String>, after: Result<Checkout, String>) -> StepOutcome {
     let (before, after) = match (before, after) {
         (Ok(before), Ok(after)) => (before, after),
-        (Err(why), _) | (_, Err(why)) => return Outcome::NotRun(why),
+        (Err(why), _) | (_, Err(why)) => return StepOutcome::NotRun(why),
     };
     let left = after.since(&before);
     for entry in &left {
         println!("left in the checkout, or changed by somebody meanwhile: {entry}");
     }
-    if left.is_empty() { Outcome::Passed } else { Outcome::Failed }
+    if left.is_empty() { StepOutcome::Passed } else { StepOutcome::Failed }
 }
 
 /// Runs a step; what it prints is for the terminal, or for `output` if there is one.
-fn outcome(step: &Step, is_built: bool, output: &mut Option<String>) -> Outcome {
+fn outcome(step: &TestStep, is_built: bool, output: &mut Option<String>) -> StepOutcome {
     if step.needs_build && !is_built {
-        return Outcome::NotRun("nothing was built".to_owned());
+        return StepOutcome::NotRun("nothing was built".to_owned());
     }
     let missing = packages::missing(step.packages);
     if !missing.is_empty() {
-        return Outcome::NotRun(format!("needs: {}", packages::install_line(&missing)));
+        return StepOutcome::NotRun(format!("needs: {}", packages::install_line(&missing)));
     }
     if let Some(component) = step.component.filter(|component| !has_component(step, component)) {
-        return Outcome::NotRun(format!("needs: rustup component add {component}"));
+        return StepOutcome::NotRun(format!("needs: rustup component add {component}"));
     }
     let mut command = Command::new(step.command[0]);
     command.args(&step.command[1..]).envs(step.environment.iter().copied()).stdin(Stdio::null());
@@ -147,14 +147,14 @@ fn outcome(step: &Step, is_built: bool, output: &mut Option<String>) -> Outcome 
         Some(text) => read(command, text),
     };
     match ended {
-        Ok(status) if status.success() => Outcome::Passed,
+        Ok(status) if status.success() => StepOutcome::Passed,
         Ok(status) if status.code() == Some(STATUS_NOT_RUN) => {
-            Outcome::NotRun("this machine cannot; see above".to_owned())
+            StepOutcome::NotRun("this machine cannot; see above".to_owned())
         }
-        Ok(_) => Outcome::Failed,
+        Ok(_) => StepOutcome::Failed,
         Err(error) => {
             println!("{}: {error}", step.command[0]);
-            Outcome::Failed
+            StepOutcome::Failed
         }
     }
 }
@@ -171,7 +171,7 @@ fn read(mut command: Command, text: &mut String) -> io::Result<ExitStatus> {
 }
 
 /// Whether the step's cargo command is there, if need be after asking rustup for it.
-fn has_component(step: &Step, component: &str) -> bool {
+fn has_component(step: &TestStep, component: &str) -> bool {
     let runs = |program: &str, arguments: &[&str]| {
         let mut command = Command::new(program);
         command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
@@ -182,21 +182,21 @@ fn has_component(step: &Step, component: &str) -> bool {
 }
 
 /// The very last line, which machines read.
-fn counts(rows: &[Row]) -> String {
-    let count = |wanted: fn(&Outcome) -> bool| rows.iter().filter(|row| wanted(&row.outcome)).count();
-    let passed = count(|outcome| *outcome == Outcome::Passed);
-    let failed = count(|outcome| *outcome == Outcome::Failed);
-    let skipped = count(|outcome| matches!(outcome, Outcome::NotRun(_)));
+fn counts(rows: &[SummaryRow]) -> String {
+    let count = |wanted: fn(&StepOutcome) -> bool| rows.iter().filter(|row| wanted(&row.outcome)).count();
+    let passed = count(|outcome| *outcome == StepOutcome::Passed);
+    let failed = count(|outcome| *outcome == StepOutcome::Failed);
+    let skipped = count(|outcome| matches!(outcome, StepOutcome::NotRun(_)));
     format!("{passed} passed, {failed} failed, {skipped} skipped")
 }
 
-impl fmt::Display for Row {
+impl fmt::Display for SummaryRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.took.as_secs_f64();
         match &self.outcome {
-            Outcome::Passed => write!(f, "passed   {seconds:6.1} s  {}", self.name),
-            Outcome::Failed => write!(f, "FAILED   {seconds:6.1} s  {}", self.name),
-            Outcome::NotRun(why) => write!(f, "NOT RUN            {} ({why})", self.name),
+            StepOutcome::Passed => write!(f, "passed   {seconds:6.1} s  {}", self.name),
+            StepOutcome::Failed => write!(f, "FAILED   {seconds:6.1} s  {}", self.name),
+            StepOutcome::NotRun(why) => write!(f, "NOT RUN            {} ({why})", self.name),
         }
     }
 }
@@ -205,42 +205,46 @@ impl fmt::Display for Row {
 mod tests {
     use super::*;
 
-    fn row(outcome: Outcome) -> Row {
-        Row { name: "a step", outcome, took: Duration::from_millis(1250) }
+    fn row(outcome: StepOutcome) -> SummaryRow {
+        SummaryRow { name: "a step", outcome, took: Duration::from_millis(1250) }
     }
 
     #[test]
     fn the_last_line_counts_every_outcome() {
-        let rows =
-            [row(Outcome::Passed), row(Outcome::NotRun("no root".into())), row(Outcome::Passed), row(Outcome::Failed)];
+        let rows = [
+            row(StepOutcome::Passed),
+            row(StepOutcome::NotRun("no root".into())),
+            row(StepOutcome::Passed),
+            row(StepOutcome::Failed),
+        ];
         assert_eq!(counts(&rows), "2 passed, 1 failed, 1 skipped");
         assert_eq!(counts(&[]), "0 passed, 0 failed, 0 skipped");
     }
 
     #[test]
     fn a_row_tells_time_or_reason() {
-        assert_eq!(row(Outcome::Failed).to_string(), "FAILED      1.2 s  a step");
-        assert_eq!(row(Outcome::NotRun("no root".into())).to_string(), "NOT RUN            a step (no root)");
+        assert_eq!(row(StepOutcome::Failed).to_string(), "FAILED      1.2 s  a step");
+        assert_eq!(row(StepOutcome::NotRun("no root".into())).to_string(), "NOT RUN            a step (no root)");
     }
 
     #[test]
     fn what_needs_the_build_is_not_run_without_it() {
         let lab = STEPS.iter().find(|step| step.needs_build).expect("the lab needs a build");
-        assert_eq!(outcome(lab, false, &mut None), Outcome::NotRun("nothing was built".into()));
-        let row = |name, outcome| Row { name, outcome, took: Duration::ZERO };
-        assert!(row(BUILD, Outcome::Failed).is_no_build());
-        assert!(!row(BUILD, Outcome::Passed).is_no_build() && !row(lab.name, Outcome::Failed).is_no_build());
+        assert_eq!(outcome(lab, false, &mut None), StepOutcome::NotRun("nothing was built".into()));
+        let row = |name, outcome| SummaryRow { name, outcome, took: Duration::ZERO };
+        assert!(row(BUILD, StepOutcome::Failed).is_no_build());
+        assert!(!row(BUILD, StepOutcome::Passed).is_no_build() && !row(lab.name, StepOutcome::Failed).is_no_build());
     }
 
     #[test]
     fn steps_beside_others_are_told_in_their_place_with_all_they_print() {
         let command = &["sh", "-c", "echo out; echo err >&2; exit 77"];
         let mut output = Some(String::new());
-        let beside = Step { name: "b", command, is_beside: true, ..STEPS[0] };
-        let beside = Step { component: None, ..beside };
-        assert!(matches!(outcome(&beside, true, &mut output), Outcome::NotRun(_)));
+        let beside = TestStep { name: "b", command, is_beside: true, ..STEPS[0] };
+        let beside = TestStep { component: None, ..beside };
+        assert!(matches!(outcome(&beside, true, &mut output), StepOutcome::NotRun(_)));
         assert_eq!(output.as_deref(), Some("out\nerr\n"));
-        let step = |name, command| Step { name, command, is_beside: false, ..beside };
+        let step = |name, command| TestStep { name, command, is_beside: false, ..beside };
         let rows = run_all(&[step("a", &["true"]), beside, step("c", &["false"])]);
         assert_eq!(rows.iter().map(|row| row.name).collect::<String>(), "abc");
         assert_eq!(counts(&rows), "1 passed, 1 failed, 1 skipped");
@@ -264,10 +268,10 @@ mod tests {
     #[test]
     fn what_is_left_fails_and_where_there_is_no_git_it_is_not_run() {
         let why = || Err("no git here".to_owned());
-        assert_eq!(left(why(), why()), Outcome::NotRun("no git here".to_owned()));
+        assert_eq!(left(why(), why()), StepOutcome::NotRun("no git here".to_owned()));
         let checkout = || Checkout::read("?? notes\0", |_| false);
-        assert_eq!(left(Ok(checkout()), Ok(checkout())), Outcome::Passed);
-        assert_eq!(left(Ok(Checkout::read("", |_| false)), Ok(checkout())), Outcome::Failed);
+        assert_eq!(left(Ok(checkout()), Ok(checkout())), StepOutcome::Passed);
+        assert_eq!(left(Ok(Checkout::read("", |_| false)), Ok(checkout())), StepOutcome::Failed);
     }
 
     #[test]

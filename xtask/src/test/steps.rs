@@ -6,7 +6,7 @@ use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST
 
 /// One step.
 #[derive(Clone, Copy)]
-pub struct Step {
+pub struct TestStep {
     /// What it proves, as the summary says it.
     pub name: &'static str,
     /// The program and its arguments, run in the root of the repository.
@@ -37,18 +37,18 @@ pub enum Smoke {
     Only(&'static [&'static str]),
 }
 
-impl Step {
+impl TestStep {
     /// The step as it is run in the daily loop, if it is.
-    pub fn short(self) -> Option<Step> {
+    pub fn short(self) -> Option<TestStep> {
         match self.smoke {
             Smoke::Nothing => None,
             Smoke::All => Some(self),
-            Smoke::Only(command) => Some(Step { command, ..self }),
+            Smoke::Only(command) => Some(TestStep { command, ..self }),
         }
     }
 }
 
-const PLAIN: Step = Step {
+const PLAIN: TestStep = TestStep {
     name: "",
     command: &[],
     environment: &[],
@@ -60,7 +60,7 @@ const PLAIN: Step = Step {
 };
 
 /// What all of the lab is.
-const LAB: Step = Step { needs_build: true, is_beside: true, ..PLAIN };
+const LAB: TestStep = TestStep { needs_build: true, is_beside: true, ..PLAIN };
 
 /// The name of the step that builds what the lab runs.
 pub const BUILD: &str = "build";
@@ -68,28 +68,28 @@ pub const BUILD: &str = "build";
 /// All steps. The tests are built in the release profile: they share the dependencies of the build, and the simulator's
 /// tests run ten times as fast. Whatever is built is chosen from the whole workspace: what is chosen decides which features
 /// the dependencies have, and with others they, and all above them, are built once more.
-pub const STEPS: &[Step] = &[
-    Step {
+pub const STEPS: &[TestStep] = &[
+    TestStep {
         name: "format",
         command: &["cargo", "fmt", "--all", "--check"],
         component: Some("rustfmt"),
         smoke: Smoke::All,
         ..PLAIN
     },
-    Step {
+    TestStep {
         name: "clippy",
         command: &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
         component: Some("clippy"),
         ..PLAIN
     },
-    Step { name: "tidy", command: &["cargo", "xtask", "tidy"], smoke: Smoke::All, ..PLAIN },
-    Step {
+    TestStep { name: "tidy", command: &["cargo", "xtask", "tidy"], smoke: Smoke::All, ..PLAIN },
+    TestStep {
         name: "documentation",
         command: &["cargo", "doc", "--workspace", "--no-deps"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..PLAIN
     },
-    Step {
+    TestStep {
         name: "the fuzz targets compile",
         // In the same folder as ours: most of what they depend on was checked there. The fuzzer itself is C++, and nothing
         // is linked with it here.
@@ -97,105 +97,115 @@ pub const STEPS: &[Step] = &[
         environment: &[("CUSTOM_LIBFUZZER_PATH", "/dev/null")],
         ..PLAIN
     },
-    Step {
+    TestStep {
         name: "the oldest Rust that is promised compiles all that ships",
         command: &["cargo", "xtask", "msrv"],
         ..PLAIN
     },
-    Step { name: "licences of all that we are made of", command: &["cargo", "xtask", "licences"], ..PLAIN },
-    Step {
+    TestStep { name: "licences of all that we are made of", command: &["cargo", "xtask", "licences"], ..PLAIN },
+    TestStep {
         name: BUILD,
         command: &["cargo", "test", "--release", "--workspace", "--lib", "--bins", "--tests", "--no-run"],
         ..PLAIN
     },
-    Step { name: "strangers' clients: a volume", command: &["tests/lab/volume-clients.sh"], packages: CLIENTS, ..LAB },
-    Step {
+    TestStep {
+        name: "strangers' clients: a volume",
+        command: &["tests/lab/volume-clients.sh"],
+        packages: CLIENTS,
+        ..LAB
+    },
+    TestStep {
         name: "lab: a volume whose server is killed",
         command: &["tests/lab/volume-kill.sh"],
         packages: CLIENTS,
         ..LAB
     },
-    Step {
+    TestStep {
         name: "lab: members of a volume that hang, and are taken back",
         command: &["tests/lab/volume-hang.sh"],
         packages: HANGING,
         ..LAB
     },
-    Step {
+    TestStep {
         name: "lab: a served volume as the target of the scrub",
         command: &["tests/lab/volume-scrub.sh"],
         packages: CLIENTS,
         ..LAB
     },
-    Step {
+    TestStep {
         name: "lab: file systems on a volume whose members are written over",
         command: &["tests/lab/volume-fs.sh"],
         packages: FILE_SYSTEMS,
         ..LAB
     },
-    Step {
+    TestStep {
         name: "lab: what a volume's writes cost its members",
         command: &["tests/lab/volume-count.sh"],
         packages: CLIENTS,
         ..LAB
     },
-    Step {
+    TestStep {
         name: "lab: arrays behind real queues, probed",
         command: &["tests/lab/volume-probe.sh"],
         packages: ARRAYS,
         ..LAB
     },
-    Step {
+    TestStep {
         name: "lab: bad sectors on a block device",
         command: &["tests/lab/host-scrub.sh"],
         packages: FAULTY_DISK,
         ..LAB
     },
-    Step { name: "lab: capture of a block device", command: &["tests/lab/host-capture.sh"], packages: CAPTURE, ..LAB },
-    Step {
+    TestStep {
+        name: "lab: capture of a block device",
+        command: &["tests/lab/host-capture.sh"],
+        packages: CAPTURE,
+        ..LAB
+    },
+    TestStep {
         name: "lab: virtio, SCSI, SATA, NVMe and dm-integrity in a virtual machine",
         command: &["tests/lab/guest-scrub.sh"],
         packages: GUEST,
         ..LAB
     },
-    Step {
+    TestStep {
         name: "unit and integration tests",
         command: &["cargo", "test", "--release", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"],
         environment: &[("SCRUBJAY_CLIENTS", "none")], // the next step runs them
         smoke: Smoke::Only(&["cargo", "test", "--profile=smoke", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
         ..PLAIN
     },
-    Step {
+    TestStep {
         name: "strangers' clients: the NBD server",
         command: &["cargo", "test", "--release", "--workspace", "--test", "served"],
         environment: &[("SCRUBJAY_CLIENTS", "required")],
         packages: CLIENTS,
         ..PLAIN
     },
-    Step {
+    TestStep {
         name: "examples in the documentation",
         command: &["cargo", "test", "--release", "--workspace", "--doc"],
         ..PLAIN
     },
-    Step {
+    TestStep {
         name: "storm: the volume's own mistakes, made on purpose, are found",
         command: &["cargo", "xtask", "seeds", "--planted"],
         ..PLAIN
     },
     // Every scheme, three minutes or so on two cores, in all.
-    Step {
+    TestStep {
         name: "storm: members lost and replaced",
         command: &["cargo", "xtask", "seeds", "10000", "--faultless", "--crashless"],
         ..PLAIN
     },
-    Step { name: "storm: disks that lie", command: &["cargo", "xtask", "seeds", "15000", "--crashless"], ..PLAIN },
-    Step { name: "storm: crashes", command: &["cargo", "xtask", "seeds", "15000", "--faultless"], ..PLAIN },
-    Step {
+    TestStep { name: "storm: disks that lie", command: &["cargo", "xtask", "seeds", "15000", "--crashless"], ..PLAIN },
+    TestStep { name: "storm: crashes", command: &["cargo", "xtask", "seeds", "15000", "--faultless"], ..PLAIN },
+    TestStep {
         name: "storm: crashes, and disks that lie, and no member lost",
         command: &["cargo", "xtask", "seeds", "15000", "--lossless"],
         ..PLAIN
     },
-    Step {
+    TestStep {
         name: "storm: everything at once",
         command: &["cargo", "xtask", "seeds", "30000"],
         smoke: Smoke::Only(&["cargo", "xtask", "seeds", "--profile", "smoke", "2000"]),

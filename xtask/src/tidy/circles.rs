@@ -11,16 +11,16 @@
 //! another file is still a circle. To use a parent's *functions* stays forbidden: move them to a file of their own.
 
 use super::code;
-use super::finding::Finding;
-use super::paths::{Paths, Use};
-use crate::tree::{File, Tree};
+use super::finding::TidyFinding;
+use super::paths::{Paths, UsePath};
+use crate::tree::{SourceFile, Tree};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Longer chains of re-exports are loops.
 const REEXPORTS_MAX: usize = 8;
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
-    let mut crates: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
+    let mut crates: BTreeMap<&str, Vec<&SourceFile>> = BTreeMap::new();
     for file in tree.rust() {
         // Binaries beside the main one, tests and examples are crates of one file, as far as we are concerned.
         if let Some((root, _)) = file.path.split_once("/src/").filter(|(_, rest)| !rest.starts_with("bin/")) {
@@ -33,7 +33,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 /// Of each crate (its folder) the groups of modules of the top level that use each other in a circle, though none of their
 /// files does.
 pub fn of_modules(tree: &Tree) -> BTreeMap<String, Vec<Vec<String>>> {
-    let mut crates: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
+    let mut crates: BTreeMap<&str, Vec<&SourceFile>> = BTreeMap::new();
     for file in tree.rust() {
         if let Some((root, _)) = file.path.split_once("/src/").filter(|(_, rest)| !rest.starts_with("bin/")) {
             crates.entry(root).or_default().push(file);
@@ -53,15 +53,16 @@ struct Graph<'a> {
 
 /// One file as a module.
 struct Module<'a> {
-    file: &'a File,
+    file: &'a SourceFile,
     /// Its path from the crate's root, which is empty.
     path: Vec<String>,
     paths: Paths,
 }
 
 impl<'a> Graph<'a> {
-    fn of(files: &[&'a File]) -> Graph<'a> {
-        let module = |file: &&'a File| Module { file, path: module_path(&file.path), paths: Paths::of(&file.text) };
+    fn of(files: &[&'a SourceFile]) -> Graph<'a> {
+        let module =
+            |file: &&'a SourceFile| Module { file, path: module_path(&file.path), paths: Paths::of(&file.text) };
         let mut graph =
             Graph { modules: files.iter().map(module).collect(), edges: BTreeMap::new(), forgiven: BTreeMap::new() };
         for from in 0..graph.modules.len() {
@@ -79,7 +80,7 @@ impl<'a> Graph<'a> {
     }
 
     /// The file that defines what a path in `from` names, and the name: re-exports on the way are followed.
-    fn definition<'u>(&'u self, from: usize, used: &'u Use) -> (usize, Option<&'u str>) {
+    fn definition<'u>(&'u self, from: usize, used: &'u UsePath) -> (usize, Option<&'u str>) {
         let (mut at, mut item) = self.resolve(from, used);
         for _ in 0..REEXPORTS_MAX {
             let imported =
@@ -91,7 +92,7 @@ impl<'a> Graph<'a> {
     }
 
     /// The file that a path written in `from` leads to, and the first name behind it.
-    fn resolve<'u>(&self, from: usize, used: &'u Use) -> (usize, Option<&'u str>) {
+    fn resolve<'u>(&self, from: usize, used: &'u UsePath) -> (usize, Option<&'u str>) {
         let mut at: Vec<&str> = self.modules[from].path.iter().chain(&used.inside).map(String::as_str).collect();
         let mut rest = used.segments.iter().map(String::as_str).peekable();
         while let Some(&segment) = rest.peek() {
@@ -139,7 +140,7 @@ impl<'a> Graph<'a> {
             .is_some_and(|(name, above)| above == parent.path && parent.paths.children.contains(name))
     }
 
-    fn findings(&self) -> Vec<Finding> {
+    fn findings(&self) -> Vec<TidyFinding> {
         let mut findings = Vec::new();
         let mut reported: BTreeSet<usize> = BTreeSet::new();
         for start in 0..self.modules.len() {
@@ -224,9 +225,9 @@ impl<'a> Graph<'a> {
         None
     }
 
-    fn finding(&self, circle: &[usize], line: usize) -> Finding {
+    fn finding(&self, circle: &[usize], line: usize) -> TidyFinding {
         let paths: Vec<&str> = circle.iter().map(|&index| self.modules[index].file.path.as_str()).collect();
-        Finding::at(paths[0], line, format!("circle: {}", paths.join(" -> ")))
+        TidyFinding::at(paths[0], line, format!("circle: {}", paths.join(" -> ")))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rule: what ARCHITECTURE.md says of where the next one goes is so: the folders and the tables that it names are there.
 
 use super::code;
-use super::finding::Finding;
+use super::finding::TidyFinding;
 use crate::tree::Tree;
 
 /// The heading above the table.
@@ -10,7 +10,7 @@ const HEADING: &str = "## Where the next one goes";
 /// What declares a table: `const POLICIES`, `enum Command`, `struct`.
 const KINDS: [&str; 5] = ["const", "static", "enum", "struct", "trait"];
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let Some(map) = tree.files.iter().find(|file| file.path == "ARCHITECTURE.md") else { return Vec::new() };
     let rows =
         map.lines().skip_while(|(_, line)| *line != HEADING).skip(1).take_while(|(_, line)| !line.starts_with("## "));
@@ -22,7 +22,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                 (_, true) => (!is_declared(tree, word)).then(|| format!("nothing declares `{word}`")),
                 _ => None,
             };
-            findings.extend(complaint.map(|what| Finding::at(&map.path, number, what)));
+            findings.extend(complaint.map(|what| TidyFinding::at(&map.path, number, what)));
         }
     }
     findings

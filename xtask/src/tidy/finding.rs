@@ -4,7 +4,7 @@ use std::fmt;
 
 /// One thing that is against a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub struct TidyFinding {
     /// From the root of the repository.
     pub path: String,
     /// From 1.
@@ -13,15 +13,15 @@ pub struct Finding {
     pub what: String,
 }
 
-impl Finding {
+impl TidyFinding {
     /// At `path:line`: `what`.
-    pub fn at(path: &str, line: usize, what: impl Into<String>) -> Finding {
-        Finding { path: path.to_owned(), line, what: what.into() }
+    pub fn at(path: &str, line: usize, what: impl Into<String>) -> TidyFinding {
+        TidyFinding { path: path.to_owned(), line, what: what.into() }
     }
 }
 
 /// `path:line: what`, which editors can jump to.
-impl fmt::Display for Finding {
+impl fmt::Display for TidyFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.path, self.line, self.what)
     }
@@ -29,6 +29,6 @@ impl fmt::Display for Finding {
 
 /// The findings of `rule` in a tree of (path, text) pairs, as text.
 #[cfg(test)]
-pub fn findings(rule: fn(&crate::tree::Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
-    rule(&crate::tree::Tree::of(files)).iter().map(Finding::to_string).collect()
+pub fn findings(rule: fn(&crate::tree::Tree) -> Vec<TidyFinding>, files: &[(&str, &str)]) -> Vec<String> {
+    rule(&crate::tree::Tree::of(files)).iter().map(TidyFinding::to_string).collect()
 }

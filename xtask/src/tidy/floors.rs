@@ -1,6 +1,6 @@
 //! Rule: the house has floors, and dependencies between its crates only point down.
 
-use super::finding::Finding;
+use super::finding::TidyFinding;
 use super::manifest::{Dependency, Manifest};
 use crate::tree::Tree;
 use std::collections::BTreeMap;
@@ -26,19 +26,19 @@ const PURE: (&str, &str) = ("core", "scrubjay-code");
 const TOP: &str = "cli";
 
 /// The crates of the house by their folder's name.
-type Rooms = BTreeMap<String, Room>;
+type Rooms = BTreeMap<String, CrateRoom>;
 
-struct Room {
+struct CrateRoom {
     path: String,
     manifest: Manifest,
 }
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let rooms = rooms(tree);
     let mut findings = Vec::new();
     for (name, room) in &rooms {
         if floor(name).is_none() {
-            findings.push(Finding::at(
+            findings.push(TidyFinding::at(
                 &room.path,
                 1,
                 format!("crate {name} has no floor: add it to the table in xtask"),
@@ -46,7 +46,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         }
         for dependency in &room.manifest.dependencies {
             if let Some(what) = against(&rooms, name, dependency) {
-                findings.push(Finding::at(&room.path, dependency.line, what));
+                findings.push(TidyFinding::at(&room.path, dependency.line, what));
             }
         }
     }
@@ -55,7 +55,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// A crate, its floor, and those of ours that what ships of it depends on.
-pub struct Place {
+pub struct CrateFloor {
     /// Its folder's name.
     pub name: String,
     /// From 1, at the ground.
@@ -65,14 +65,14 @@ pub struct Place {
 }
 
 /// The crates, from the top floor down.
-pub fn places(tree: &Tree) -> Vec<Place> {
+pub fn places(tree: &Tree) -> Vec<CrateFloor> {
     let rooms = rooms(tree);
-    let mut places: Vec<Place> = rooms
+    let mut places: Vec<CrateFloor> = rooms
         .iter()
         .filter_map(|(name, room)| {
             let ours = room.manifest.dependencies.iter().filter(|dependency| !dependency.is_dev);
             let uses = ours.filter_map(|dependency| room_of(&rooms, &dependency.package)).map(str::to_owned);
-            Some(Place { name: name.clone(), floor: floor(name)?, uses: uses.collect() })
+            Some(CrateFloor { name: name.clone(), floor: floor(name)?, uses: uses.collect() })
         })
         .collect();
     places.sort_by_key(|place| std::cmp::Reverse(place.floor));
@@ -84,7 +84,7 @@ fn rooms(tree: &Tree) -> Rooms {
     tree.files
         .iter()
         .filter_map(|file| {
-            Some((name(&file.path)?, Room { path: file.path.clone(), manifest: Manifest::parse(&file.text) }))
+            Some((name(&file.path)?, CrateRoom { path: file.path.clone(), manifest: Manifest::parse(&file.text) }))
         })
         .collect()
 }
@@ -117,7 +117,7 @@ fn against(rooms: &Rooms, name: &str, dependency: &Dependency) -> Option<String>
 }
 
 /// Crates that reach themselves; a dev-dependency can do that (Cargo refuses the other circles).
-fn circles(rooms: &Rooms) -> Vec<Finding> {
+fn circles(rooms: &Rooms) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (name, room) in rooms {
         let mut reached = targets(rooms, name);
@@ -129,7 +129,7 @@ fn circles(rooms: &Rooms) -> Vec<Finding> {
             next += 1;
         }
         if reached.contains(&name.as_str()) {
-            findings.push(Finding::at(&room.path, 1, format!("{name} depends on itself through other crates")));
+            findings.push(TidyFinding::at(&room.path, 1, format!("{name} depends on itself through other crates")));
         }
     }
     findings

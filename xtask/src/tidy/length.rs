@@ -1,17 +1,17 @@
 //! Rule: no source file is too long.
 
-use super::finding::Finding;
+use super::finding::TidyFinding;
 use crate::tree::Tree;
 
 /// The house's limit; the aim is 150 to 400. The files that hurt in other projects are the ones nobody stopped.
 const LINES_MAX: usize = 800;
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     tree.rust()
         .filter_map(|file| {
             let lines = file.lines().count();
             (lines > LINES_MAX)
-                .then(|| Finding::at(&file.path, LINES_MAX + 1, format!("{lines} lines, {LINES_MAX} at most")))
+                .then(|| TidyFinding::at(&file.path, LINES_MAX + 1, format!("{lines} lines, {LINES_MAX} at most")))
         })
         .collect()
 }

@@ -17,10 +17,10 @@ mod words;
 
 use crate::tree::Tree;
 use anyhow::{Result, bail};
-use finding::Finding;
+use finding::TidyFinding;
 
 /// Looks at the whole tree, says all that is against the rule.
-type Rule = fn(&Tree) -> Vec<Finding>;
+type Rule = fn(&Tree) -> Vec<TidyFinding>;
 
 const RULES: &[Rule] = &[
     floors::check,    // arrows between crates point down
@@ -48,7 +48,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         }
         _ => bail!("what is {}? There is only --map", arguments.join(" ")),
     }
-    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
+    let mut findings: Vec<TidyFinding> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
     findings.sort();
     for finding in &findings {
         println!("{finding}");

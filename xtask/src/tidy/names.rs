@@ -1,12 +1,9 @@
-//! Rule: few types bear the name of another. A reader who meets `Kind` should not have to ask which of eleven it is.
+//! Rule: no two types bear one name. A reader who meets `Kind` should not have to ask which of eleven it is.
 
 use super::code;
-use super::finding::Finding;
-use crate::tree::{File, Tree};
+use super::finding::TidyFinding;
+use crate::tree::{SourceFile, Tree};
 use std::collections::BTreeMap;
-
-/// Of a hundred types, so many at most may share their name: what is reached, to be lowered with it and never raised.
-const PERCENT_MAX: f64 = 49.1;
 
 /// What declares a type.
 const KINDS: [&str; 4] = ["struct", "enum", "trait", "union"];
@@ -22,15 +19,16 @@ pub struct Declared<'a> {
     pub line: usize,
 }
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let types = types(tree);
     let shared = shared(&types);
-    let percent = percent(shared.len(), types.len());
-    if percent <= PERCENT_MAX {
-        return Vec::new();
-    }
-    let what = format!("{percent:.1} % of all types bear another's name, {PERCENT_MAX} % at most: rename the newest");
-    shared.first().map(|first| Finding::at(first.path, first.line, what)).into_iter().collect()
+    let finding = |one: &Declared<'_>| {
+        let other = shared.iter().find(|other| other.name == one.name && *other != one)?;
+        let what =
+            format!("{} is also a type of {}:{}: name one of them for what it is", one.name, other.path, other.line);
+        Some(TidyFinding::at(one.path, one.line, what))
+    };
+    shared.iter().filter_map(finding).collect()
 }
 
 /// Every type that the house declares outside its tests, in the order of the files.
@@ -57,7 +55,7 @@ fn is_product(path: &str) -> bool {
     path.contains("/src/") && !path.contains("/tests/") && !path.ends_with("/tests.rs")
 }
 
-fn of_file(file: &File) -> Vec<Declared<'_>> {
+fn of_file(file: &SourceFile) -> Vec<Declared<'_>> {
     let code = code::without_tests(&code::without_prose(&file.text));
     let mut found = Vec::new();
     for (index, line) in code.lines().enumerate() {
@@ -95,6 +93,6 @@ mod tests {
             shared.iter().map(|one| (one.path, one.line)).collect::<Vec<_>>(),
             [("crates/a/src/a.rs", 1), ("crates/b/src/b.rs", 1)]
         );
-        assert_eq!((percent(shared.len(), types.len()), check(&tree).len()), (50.0, 1));
+        assert_eq!((percent(shared.len(), types.len()), check(&tree).len()), (50.0, 2));
     }
 }

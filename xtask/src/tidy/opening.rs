@@ -1,12 +1,12 @@
 //! Rule: the first line of every source file says what it is.
 
-use super::finding::Finding;
+use super::finding::TidyFinding;
 use crate::tree::Tree;
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     tree.rust()
         .filter(|file| !file.text.starts_with("//! "))
-        .map(|file| Finding::at(&file.path, 1, "the first line does not say what the file is (`//! ...`)"))
+        .map(|file| TidyFinding::at(&file.path, 1, "the first line does not say what the file is (`//! ...`)"))
         .collect()
 }
 

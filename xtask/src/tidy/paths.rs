@@ -9,12 +9,12 @@ pub struct Paths {
     /// The modules that it declares to be in files of their own (`mod x;`), at its top level.
     pub children: BTreeSet<String>,
     /// Every path that starts in this crate, in the order of the file.
-    pub uses: Vec<Use>,
+    pub uses: Vec<UsePath>,
 }
 
 /// One path.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct UsePath {
     /// Its parts; `*` for all of a module.
     pub segments: Vec<String>,
     /// The name that a `use` gives it here; empty for an inline path.
@@ -64,7 +64,7 @@ impl Paths {
             found.retain(|(path, _)| {
                 matches!(path[0].as_str(), "crate" | "self" | "super") || paths.children.contains(&path[0])
             });
-            paths.uses.extend(found.into_iter().map(|(segments, name)| Use {
+            paths.uses.extend(found.into_iter().map(|(segments, name)| UsePath {
                 segments,
                 name,
                 inside: inside.clone(),
@@ -209,7 +209,7 @@ mod tests {
             "// crate::a\nmod b;\n/// [`crate::c`]\nuse crate::d;\n#[cfg(test)]\nmod tests {\n    use super::*;\n}\n";
         let paths = Paths::of(text);
         assert_eq!(paths.children.iter().collect::<Vec<_>>(), ["b"]);
-        let d = Use { segments: vec!["crate".into(), "d".into()], name: "d".into(), inside: vec![], line: 4 };
+        let d = UsePath { segments: vec!["crate".into(), "d".into()], name: "d".into(), inside: vec![], line: 4 };
         assert_eq!(paths.uses, [d]);
     }
 

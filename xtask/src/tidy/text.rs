@@ -1,20 +1,20 @@
 //! Rule: no trailing white space, and nothing that points out of the repository, in any text file.
 
-use super::finding::Finding;
+use super::finding::TidyFinding;
 use crate::tree::Tree;
 
 /// A path beside the clone: nobody else has it. (In two parts, so that this line may stand.)
 const OUTSIDE: &str = concat!("..", "/shared");
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for file in &tree.files {
         for (number, line) in file.lines() {
             if line.ends_with([' ', '\t']) {
-                findings.push(Finding::at(&file.path, number, "trailing white space"));
+                findings.push(TidyFinding::at(&file.path, number, "trailing white space"));
             }
             if line.contains(OUTSIDE) {
-                findings.push(Finding::at(&file.path, number, format!("`{OUTSIDE}` is not in the repository")));
+                findings.push(TidyFinding::at(&file.path, number, format!("`{OUTSIDE}` is not in the repository")));
             }
         }
     }

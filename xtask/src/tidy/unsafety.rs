@@ -1,17 +1,17 @@
 //! Rule: `unsafe` stands only in the crates that need it, and each time a comment above says why it is sound.
 
 use super::code;
-use super::finding::Finding;
-use crate::tree::{File, Tree};
+use super::finding::TidyFinding;
+use crate::tree::{SourceFile, Tree};
 
 /// Where `unsafe` may stand: the kernel's own words, and the vector instructions.
 const ALLOWED: &[&str] = &["crates/device/", "crates/code/"];
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     tree.rust().flat_map(in_file).collect()
 }
 
-fn in_file(file: &File) -> Vec<Finding> {
+fn in_file(file: &SourceFile) -> Vec<TidyFinding> {
     let code = code::without_prose(&file.text);
     let code_lines: Vec<&str> = code.lines().collect();
     let lines: Vec<&str> = file.text.lines().collect();
@@ -19,9 +19,17 @@ fn in_file(file: &File) -> Vec<Finding> {
     let mut findings = Vec::new();
     for index in (0..code_lines.len()).filter(|&index| has_unsafe(code_lines[index])) {
         if !allowed {
-            findings.push(Finding::at(&file.path, index + 1, format!("`unsafe` outside {}", ALLOWED.join(" and "))));
+            findings.push(TidyFinding::at(
+                &file.path,
+                index + 1,
+                format!("`unsafe` outside {}", ALLOWED.join(" and ")),
+            ));
         } else if !is_explained(&lines, &code_lines, index) {
-            findings.push(Finding::at(&file.path, index + 1, "`unsafe` without a `SAFETY:` comment directly above"));
+            findings.push(TidyFinding::at(
+                &file.path,
+                index + 1,
+                "`unsafe` without a `SAFETY:` comment directly above",
+            ));
         }
     }
     findings

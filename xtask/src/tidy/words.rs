@@ -1,19 +1,19 @@
 //! Rule: nothing is left undone, no test is switched off.
 
 use super::code;
-use super::finding::Finding;
+use super::finding::TidyFinding;
 use crate::tree::Tree;
 
 /// Looked for in code only; prose and strings may speak of them. Put together here, so that a plain search of the tree finds
 /// none either.
 const WORDS: &[&str] = &[concat!("todo", "!"), concat!("unimplemented", "!"), concat!("#[", "ignore")];
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for file in tree.rust() {
         for (index, line) in code::without_prose(&file.text).lines().enumerate() {
             for word in WORDS.iter().filter(|word| line.contains(**word)) {
-                findings.push(Finding::at(&file.path, index + 1, format!("`{word}`")));
+                findings.push(TidyFinding::at(&file.path, index + 1, format!("`{word}`")));
             }
         }
     }

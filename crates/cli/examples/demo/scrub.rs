@@ -10,12 +10,12 @@ use scrubjay_core::idle::{Goal, PolicyConfig};
 use scrubjay_core::machine::Event;
 use scrubjay_core::range_set::RangeSet;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::scrub::{Config, Pass, Report, Scrub};
+use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubReport};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
-use scrubjay_device::decorate::{HardDisk, Head, Planted, Timing};
+use scrubjay_device::decorate::{DiskTiming, FaultyVerifier, HardDisk, SharedHead};
 use scrubjay_device::detector::{Detector, OwnTraffic};
-use scrubjay_device::verify::{self, Setup, Verifier};
+use scrubjay_device::verify::{self, Verifier, VerifierSetup};
 use scrubjay_device::{clock, pump};
 use scrubjay_sim::lse::ClusterModel;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +41,8 @@ pub fn run() -> Result<()> {
     println!("{} unreadable sectors in 3 clusters, and an owner who reads 4 KiB in bursts.\n", planted.count());
 
     println!("1. The owner alone, {REQUESTS_ALONE} requests ...");
-    let alone = own_the_disk(&Head::new(Timing::ULTRASTAR_15K450), REQUESTS_ALONE, &AtomicBool::new(false), None);
+    let alone =
+        own_the_disk(&SharedHead::new(DiskTiming::ULTRASTAR_15K450), REQUESTS_ALONE, &AtomicBool::new(false), None);
     println!("   {}\n", figures(&alone));
 
     println!("2. The same owner, and a scrub that may cost {} ms a request on average ...", GOAL.mean.as_millis_f64());
@@ -66,7 +67,7 @@ fn planted_errors() -> RangeSet {
 }
 
 /// Reads 4 KiB in bursts of 25 with think times between; returns each request's latency. Stops at `stop`.
-fn own_the_disk(head: &Head, requests: usize, stop: &AtomicBool, tell: Option<Sender<Event>>) -> Vec<Nanos> {
+fn own_the_disk(head: &SharedHead, requests: usize, stop: &AtomicBool, tell: Option<Sender<Event>>) -> Vec<Nanos> {
     let mut rng = Rng::new(SEED);
     let mut latencies = Vec::new();
     for request in 0..requests {
@@ -127,8 +128,8 @@ impl pump::Watcher<Scrub> for Teller {
     }
 }
 
-fn scrub_beside_the_owner(path: &std::path::Path, planted: &RangeSet) -> Result<(Vec<Nanos>, Report)> {
-    let head = Head::new(Timing::ULTRASTAR_15K450);
+fn scrub_beside_the_owner(path: &std::path::Path, planted: &RangeSet) -> Result<(Vec<Nanos>, ScrubReport)> {
+    let head = SharedHead::new(DiskTiming::ULTRASTAR_15K450);
     let grid = Grid::new(DISK.sectors(), Bytes::mib(16).sectors(), Bytes::mib(4).sectors());
     let config = Config { range: grid.disk(), granule: 1, depth: 1, started: clock::now(), today: clock::today() };
     let policy = PolicyConfig::budget(GOAL).policy();
@@ -136,9 +137,10 @@ fn scrub_beside_the_owner(path: &std::path::Path, planted: &RangeSet) -> Result<
     let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
 
     let file = std::fs::File::open(path)?;
-    let setup = Setup { file, is_block_device: false, logical_block: Bytes(512), depth: 1, request_max: Bytes::mib(4) };
-    let reader = verify::open(verify::Kind::Read, setup)?.verifier;
-    let faulty: Box<dyn Verifier> = Box::new(Planted::new(reader, planted.iter().collect()));
+    let setup =
+        VerifierSetup { file, is_block_device: false, logical_block: Bytes(512), depth: 1, request_max: Bytes::mib(4) };
+    let reader = verify::open(verify::VerifierKind::Read, setup)?.verifier;
+    let faulty: Box<dyn Verifier> = Box::new(FaultyVerifier::new(reader, planted.iter().collect()));
     let mut disk = HardDisk::new(faulty, head.clone());
 
     let is_over = AtomicBool::new(false);
@@ -171,7 +173,7 @@ fn figures(latencies: &[Nanos]) -> String {
     format!("{} requests: {:.2} ms on average, {:.2} ms at most", latencies.len(), mean(latencies), of(1.0))
 }
 
-fn tell(alone: &[Nanos], with: &[Nanos], report: &Report) {
+fn tell(alone: &[Nanos], with: &[Nanos], report: &ScrubReport) {
     let row = |name: &str, one: f64, two: f64| {
         println!("   {name:<18} {one:6.2} ms {two:10.2} ms {:+10.2} ms", two - one);
     };
@@ -184,7 +186,7 @@ fn tell(alone: &[Nanos], with: &[Nanos], report: &Report) {
     println!("\n   The scrub took {seconds:.1} s, {:.1} MiB/s.", report.bytes_requested.as_mib_f64() / seconds);
 }
 
-fn judge(planted: &RangeSet, report: &Report) -> Result<()> {
+fn judge(planted: &RangeSet, report: &ScrubReport) -> Result<()> {
     let found: RangeSet = report.unreadable.iter().map(|found| found.range).collect();
     let right = found == *planted;
     let exactly = if right { "exactly those" } else { "NOT those" };

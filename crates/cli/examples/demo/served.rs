@@ -2,16 +2,16 @@
 
 use crate::client::Nbd;
 use anyhow::{Context, Result, anyhow, ensure};
-use scrubjay_core::block::{Reply, Request, RequestId};
+use scrubjay_core::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::{Array, Done, Op, OpKind};
+use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone, OpKind};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::clock;
-use scrubjay_serve::control::{CommandId, Controller};
-use scrubjay_serve::members::Members;
+use scrubjay_serve::control::{CommandHandler, CommandId};
+use scrubjay_serve::members::MemberTable;
 use scrubjay_serve::nbd::Export;
-use scrubjay_serve::remote::client::Client;
-use scrubjay_serve::server::{Address, Server, Stop};
+use scrubjay_serve::remote::client::ControlClient;
+use scrubjay_serve::server::{Address, Server, ServerStop};
 use scrubjay_serve::volume::Steward;
 use scrubjay_serve::volume::gather::gather;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub fn serve<T>(
     folder: &Path,
     members: &[PathBuf],
     strays: &[Stray],
-    work: impl FnOnce(&mut Nbd, &mut Client) -> Result<T>,
+    work: impl FnOnce(&mut Nbd, &mut ControlClient) -> Result<T>,
 ) -> Result<T> {
     let mut gathered = gather(members, false)?;
     let size = gathered.assembly.superblock.geometry.size();
@@ -45,7 +45,7 @@ pub fn serve<T>(
     server.listen(&Address::Unix(nbd.clone()))?;
     server.listen_for_commands(&Address::Unix(control.clone()))?;
     server.members = std::mem::take(&mut gathered.members);
-    let stop = Stop::new().context("no file descriptors left")?;
+    let stop = ServerStop::new().context("no file descriptors left")?;
     thread::scope(|scope| {
         let served = scope.spawn(|| {
             let mut server = server; // which listens no more when this ends, however it ends
@@ -63,8 +63,8 @@ pub fn serve<T>(
     })
 }
 
-fn at_work<T>(nbd: &Path, control: &Path, work: impl FnOnce(&mut Nbd, &mut Client) -> Result<T>) -> Result<T> {
-    let (mut nbd, mut control) = (Nbd::connect(nbd)?, Client::connect(control)?);
+fn at_work<T>(nbd: &Path, control: &Path, work: impl FnOnce(&mut Nbd, &mut ControlClient) -> Result<T>) -> Result<T> {
+    let (mut nbd, mut control) = (Nbd::connect(nbd)?, ControlClient::connect(control)?);
     let result = work(&mut nbd, &mut control)?;
     nbd.disconnect()?;
     Ok(result)
@@ -77,8 +77,8 @@ struct Astray {
     strays: Vec<Stray>,
 }
 
-impl Array for Astray {
-    fn poll_op(&mut self, now: Nanos) -> Option<Op> {
+impl ArrayMachine for Astray {
+    fn poll_op(&mut self, now: Nanos) -> Option<MemberOp> {
         let mut op = self.steward.poll_op(now)?;
         if let OpKind::Read { offset, .. } = &mut op.kind {
             let is_meant = |stray: &Stray| (stray.member, stray.wanted) == (op.member, *offset);
@@ -93,15 +93,15 @@ impl Array for Astray {
         self.steward.size()
     }
 
-    fn submit(&mut self, now: Nanos, id: RequestId, request: Request) {
+    fn submit(&mut self, now: Nanos, id: RequestId, request: BlockRequest) {
         self.steward.submit(now, id, request);
     }
 
-    fn handle(&mut self, now: Nanos, done: Done) {
+    fn handle(&mut self, now: Nanos, done: MemberOpDone) {
         self.steward.handle(now, done);
     }
 
-    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+    fn poll_reply(&mut self) -> Option<(RequestId, BlockReply)> {
         self.steward.poll_reply()
     }
 
@@ -122,8 +122,8 @@ impl Array for Astray {
     }
 }
 
-impl Controller for Astray {
-    fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut Members) -> Option<String> {
+impl CommandHandler for Astray {
+    fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut MemberTable) -> Option<String> {
         self.steward.command(now, id, line, members)
     }
 

@@ -9,16 +9,16 @@ use crate::faults::{Fault, Saboteur, fill};
 use crate::served::serve;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use scrubjay_core::format::blank;
-use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Bytes;
 use scrubjay_device::clock;
-use scrubjay_device::member::{self, Access, Member};
-use scrubjay_serve::remote::client::Client;
-use scrubjay_serve::volume::commands::{Answer, Command, Finding, Status};
+use scrubjay_device::member::{self, Access, OpenMember};
+use scrubjay_serve::remote::client::ControlClient;
+use scrubjay_serve::volume::commands::{CommandAnswer, Finding, Status, VolumeCommand};
 use scrubjay_serve::volume::gather::gather;
 use scrubjay_serve::volume::offline;
 use std::fs::{self, File};
@@ -91,11 +91,11 @@ fn make(paths: &[PathBuf]) -> Result<Geometry> {
     for path in paths {
         File::create(path)?.set_len(MEMBER.0).with_context(|| format!("no room for a file of {MEMBER}"))?;
     }
-    let members: Vec<Member> =
-        paths.iter().map(|path| Member::open(path, Access::ReadWrite)).collect::<Result<_, _>>()?;
+    let members: Vec<OpenMember> =
+        paths.iter().map(|path| OpenMember::open(path, Access::ReadWrite)).collect::<Result<_, _>>()?;
     let block_bytes = members.iter().map(|member| member.block_bytes).max().unwrap_or(512);
     let layout = Layout::new(LayoutKind::Rotating, SHAPE, MEMBERS).map_err(|error| anyhow!("{error}"))?;
-    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: CHUNK.0, block_bytes };
+    let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: CHUNK.0, block_bytes };
     let geometry = Geometry::fit(&parameters, MEMBER.0, None).map_err(|error| anyhow!("{error}"))?;
     let names = paths.iter().map(|_| member::new_uuid()).collect::<Result<Vec<_>, _>>()?;
     let superblock = blank::superblock(geometry, member::new_uuid()?, "demo", clock::today(), &names);
@@ -114,25 +114,25 @@ fn compare(nbd: &mut Nbd, written: &[u8]) -> Result<usize> {
     Ok(wrong)
 }
 
-fn findings(control: &mut Client) -> Result<Vec<Finding>> {
-    match control.ask(&Command::Findings { since: 0 })? {
-        Answer::Findings(found) => Ok(found.findings),
+fn findings(control: &mut ControlClient) -> Result<Vec<Finding>> {
+    match control.ask(&VolumeCommand::Findings { since: 0 })? {
+        CommandAnswer::Findings(found) => Ok(found.findings),
         answer => bail!("not what was asked for: {answer:?}"),
     }
 }
 
-fn status(control: &mut Client) -> Result<Status> {
-    match control.ask(&Command::Status)? {
-        Answer::Status(status) => Ok(*status),
+fn status(control: &mut ControlClient) -> Result<Status> {
+    match control.ask(&VolumeCommand::Status)? {
+        CommandAnswer::Status(status) => Ok(*status),
         answer => bail!("not what was asked for: {answer:?}"),
     }
 }
 
 /// Replaces the lost member, and waits until it is rebuilt. Returns how long that took.
-fn rebuild(control: &mut Client, new: &Path) -> Result<Duration> {
+fn rebuild(control: &mut ControlClient, new: &Path) -> Result<Duration> {
     File::create(new)?.set_len(MEMBER.0)?;
     let begun = Instant::now();
-    control.ask(&Command::Replace { member: LOST, path: new.display().to_string(), force: false })?;
+    control.ask(&VolumeCommand::Replace { member: LOST, path: new.display().to_string(), force: false })?;
     while status(control)?.state != "open" {
         ensure!(begun.elapsed() < REBUILD_MAX, "the rebuild does not come to an end");
         thread::sleep(Duration::from_millis(50));

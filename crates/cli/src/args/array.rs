@@ -1,6 +1,6 @@
 //! The arguments of `simulate array`.
 
-use super::How;
+use super::ProbeMethodArgs;
 use super::codes::TRACES as EXIT_CODES;
 use crate::quantity;
 use clap::{Args, ValueEnum};
@@ -34,11 +34,11 @@ pub struct SimulateArray {
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "Array")]
     pub phase: Option<Bytes>,
     /// In which order each disk serves what waits
-    #[arg(long, value_enum, default_value_t = Queue::Fcfs, help_heading = "Array")]
-    pub queue: Queue,
+    #[arg(long, value_enum, default_value_t = QueueArg::Fcfs, help_heading = "Array")]
+    pub queue: QueueArg,
     /// What disturbs it
-    #[arg(long, value_enum, default_value_t = Noise::Clean, help_heading = "Array")]
-    pub noise: Noise,
+    #[arg(long, value_enum, default_value_t = NoiseArg::Clean, help_heading = "Array")]
+    pub noise: NoiseArg,
     /// A member that takes so many times as long: DISK:FACTOR
     #[arg(long, value_name = "DISK:FACTOR", value_parser = slow, help_heading = "Array")]
     pub slow: Vec<(usize, f64)>,
@@ -51,7 +51,7 @@ pub struct SimulateArray {
 
     /// How to go about it
     #[command(flatten)]
-    pub how: How,
+    pub how: ProbeMethodArgs,
     /// Also rewrite blocks, which tells the redundancy
     #[arg(long)]
     pub allow_writes: bool,
@@ -65,7 +65,7 @@ pub struct SimulateArray {
 
 /// A discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Queue {
+pub enum QueueArg {
     /// First come, first served
     Fcfs,
     /// Upwards over the disk, then from its start again
@@ -76,7 +76,7 @@ pub enum Queue {
 
 /// What disturbs an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Noise {
+pub enum NoiseArg {
     /// Nothing
     Clean,
     /// One request in a hundred takes much longer

@@ -25,7 +25,7 @@ Exit codes:
 
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
-pub struct Bench {
+pub struct BenchArgs {
     /// What to measure
     #[command(subcommand)]
     pub what: Benched,

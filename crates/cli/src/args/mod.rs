@@ -16,14 +16,14 @@ mod tune;
 pub mod volume;
 mod written;
 
-pub use array::{Noise as ArrayNoise, Queue as ArrayQueue, SimulateArray};
-pub use bench::{Bench, BenchCode, Benched};
+pub use array::{NoiseArg as ArrayNoise, QueueArg as ArrayQueue, SimulateArray};
+pub use bench::{BenchArgs, BenchCode, Benched};
 pub use integrity::{SimulateIntegrity, Synthetic};
-pub use probe::{How, Mode, Probe};
-pub use scrub::{Scrub, Settings};
+pub use probe::{Probe, ProbeMethodArgs, ProbeMode};
+pub use scrub::{ScrubArgs, Settings};
 pub use simulate::{Simulate, SimulateScrub, Simulated};
-pub use source::{Disk, Service, Traces};
-pub use study::{Out, Studied, Study, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
+pub use source::{DiskModelArgs, ServiceArg, Traces};
+pub use study::{Out, Studied, StudyArgs, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
 pub use tune::{SIZE_STEP, Tune};
 
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -48,29 +48,29 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Read every sector of a disk, or stripe of a volume, while it is idle, inside a latency budget
-    Scrub(Box<Scrub>),
+    Scrub(Box<ScrubArgs>),
     /// Find out how an unknown array is laid out, from the times that its reads take
     Probe(Box<Probe>),
     /// Look at traces of disks, convert, capture and make them up
-    Trace(Box<trace::Trace>),
+    Trace(Box<trace::TraceArgs>),
     /// From a trace of a disk, find the wait and the request size that read most inside a slowdown goal
     Tune(Box<Tune>),
     /// Play what Scrubjay does against a trace, in virtual time
     Simulate(Simulate),
     /// Make a page of figures and tables: idle time, scrubbing policies, latent errors
-    Study(Study),
+    Study(StudyArgs),
     /// Make and look at volumes: block devices of several members that heal silent corruption
-    Volume(Box<volume::Volume>),
+    Volume(Box<volume::VolumeArgs>),
     /// Measure how fast this machine is at what Scrubjay does
-    Bench(Bench),
+    Bench(BenchArgs),
     /// Write the man pages, or the completions for a shell, to be packaged
     #[command(hide = true)]
-    Generate(Generate),
+    Generate(GenerateArgs),
 }
 
 /// Arguments of `generate`.
 #[derive(Debug, Args)]
-pub struct Generate {
+pub struct GenerateArgs {
     /// What to write
     #[command(subcommand)]
     pub what: Generated,

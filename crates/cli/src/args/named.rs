@@ -1,13 +1,13 @@
 //! Rows of the libraries' tables as values of options: chosen by name, each with its line of help.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use scrubjay_core::idle::{Form, POLICIES, PolicyKind};
+use scrubjay_core::idle::{GoalForm, POLICIES, PolicyKind};
 use scrubjay_core::tour::OrderKind;
 use scrubjay_device::{detector, verify};
 use scrubjay_sim::play::Playable;
 
 /// One row of a table.
-pub trait Named: Copy + Send + Sync + 'static {
+pub trait NamedRow: Copy + Send + Sync + 'static {
     /// All that can be chosen, in the order of the help.
     fn all() -> Vec<Self>;
 
@@ -19,20 +19,20 @@ pub trait Named: Copy + Send + Sync + 'static {
 }
 
 /// Takes one of the names, and says which there are.
-pub fn parser<T: Named>() -> impl TypedValueParser<Value = T> {
+pub fn parser<T: NamedRow>() -> impl TypedValueParser<Value = T> {
     let values = T::all().into_iter().map(|row| PossibleValue::new(row.name()).help(row.about()));
     PossibleValuesParser::new(values).map(|name| named(&name).expect("one of the possible values"))
 }
 
 /// The row of this name.
-pub fn named<T: Named>(name: &str) -> Option<T> {
+pub fn named<T: NamedRow>(name: &str) -> Option<T> {
     T::all().into_iter().find(|row| row.name() == name)
 }
 
-/// Implements [`Named`] by the type's own `name` and `about`.
+/// Implements [`NamedRow`] by the type's own `name` and `about`.
 macro_rules! named {
     ($type:ty, $all:expr) => {
-        impl Named for $type {
+        impl NamedRow for $type {
             fn all() -> Vec<$type> {
                 $all
             }
@@ -48,14 +48,14 @@ macro_rules! named {
     };
 }
 
-named!(Form, Form::ALL.to_vec());
+named!(GoalForm, GoalForm::ALL.to_vec());
 named!(OrderKind, OrderKind::ALL.to_vec());
-named!(verify::Kind, verify::Kind::all().collect());
-named!(detector::Kind, detector::Kind::ALL.to_vec());
+named!(verify::VerifierKind, verify::VerifierKind::all().collect());
+named!(detector::DetectorKind, detector::DetectorKind::ALL.to_vec());
 named!(Playable, Playable::all().collect());
 
 /// Those that are offered for real disks.
-impl Named for &'static PolicyKind {
+impl NamedRow for &'static PolicyKind {
     fn all() -> Vec<&'static PolicyKind> {
         POLICIES.iter().filter(|kind| kind.is_offered).collect()
     }

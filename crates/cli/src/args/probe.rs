@@ -22,7 +22,7 @@ pub struct Probe {
     pub device: PathBuf,
     /// How to go about it
     #[command(flatten)]
-    pub how: How,
+    pub how: ProbeMethodArgs,
     /// Stop after so long at the device, with what is known by then
     #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     pub budget: Option<Nanos>,
@@ -51,10 +51,10 @@ pub struct Probe {
 
 /// How an array is probed, real or modelled.
 #[derive(Clone, Debug, Args)]
-pub struct How {
+pub struct ProbeMethodArgs {
     /// The fast prober, or the paper's (Denehy et al. 2004)
-    #[arg(long, value_enum, default_value_t = Mode::Fast)]
-    pub mode: Mode,
+    #[arg(long, value_enum, default_value_t = ProbeMode::Fast)]
+    pub mode: ProbeMode,
     /// Patterns up to this size are looked for
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = quantity::bytes)]
     pub max_pattern: Bytes,
@@ -74,7 +74,7 @@ pub struct How {
 
 /// A prober.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
+pub enum ProbeMode {
     /// Thousands of requests, a confidence for each statement
     Fast,
     /// Shear as it was published: millions of requests
@@ -88,7 +88,7 @@ const REQUESTS_MAX: usize = 100_000;
 /// A block is what is read at once, and thousands are at a time.
 const BLOCK_MAX: u64 = 1 << 20;
 
-impl How {
+impl ProbeMethodArgs {
     /// What of it makes no sense on any device, in one line.
     pub fn refusal(&self) -> Option<String> {
         let empty = [
@@ -106,10 +106,10 @@ impl How {
         if self.block.0 > BLOCK_MAX {
             return Some(format!("--block {}: {} is the most", self.block, Bytes(BLOCK_MAX)));
         }
-        if self.mode == Mode::Fast && self.max_pattern.0 < PATTERN_MIN {
+        if self.mode == ProbeMode::Fast && self.max_pattern.0 < PATTERN_MIN {
             return Some(format!("--max-pattern {}: {} is the least", self.max_pattern, Bytes(PATTERN_MIN)));
         }
-        if self.mode == Mode::Paper && self.max_pattern.0 < self.block.0 {
+        if self.mode == ProbeMode::Paper && self.max_pattern.0 < self.block.0 {
             return Some(format!("--max-pattern {} is less than --block {}", self.max_pattern, self.block));
         }
         None

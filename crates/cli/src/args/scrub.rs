@@ -6,7 +6,7 @@ use super::written;
 use crate::heed::Given;
 use crate::quantity;
 use clap::Args;
-use scrubjay_core::idle::{Form, Goal, Parameter, Parameters, PolicyConfig, PolicyKind};
+use scrubjay_core::idle::{Goal, GoalForm, Parameter, PolicyConfig, PolicyKind, PolicyParameters};
 use scrubjay_core::tour::OrderKind;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_device::{detector, verify};
@@ -33,7 +33,7 @@ command goes on.";
 /// Arguments of `scrub`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
-pub struct Scrub {
+pub struct ScrubArgs {
     /// Disks, partitions or image files; volumes that are being served, by their names or their control sockets
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<PathBuf>,
@@ -81,9 +81,9 @@ pub struct Settings {
     #[serde(deserialize_with = "written::time")]
     pub p99_slowdown: Option<Nanos>,
     /// When the average is to be kept (policy budget) [default: strict]
-    #[arg(long, value_parser = parser::<Form>(), value_name = "FORM", help_heading = "When")]
+    #[arg(long, value_parser = parser::<GoalForm>(), value_name = "FORM", help_heading = "When")]
     #[serde(deserialize_with = "written::name")]
-    pub goal: Option<Form>,
+    pub goal: Option<GoalForm>,
     /// When to read [default: budget]
     #[arg(long, value_parser = parser::<&PolicyKind>(), help_heading = "When")]
     #[serde(deserialize_with = "written::name")]
@@ -114,18 +114,18 @@ pub struct Settings {
     #[serde(deserialize_with = "written::bytes")]
     pub segment: Option<Bytes>,
     /// How to verify; auto reads, which is the only way to know [default: auto]
-    #[arg(long, value_parser = parser::<verify::Kind>(), help_heading = "What")]
+    #[arg(long, value_parser = parser::<verify::VerifierKind>(), help_heading = "What")]
     #[serde(deserialize_with = "written::name")]
-    pub verify: Option<verify::Kind>,
+    pub verify: Option<verify::VerifierKind>,
 
     /// Where to keep the state; for root, a folder in which nobody else has a say [default: $XDG_STATE_HOME/scrubjay, or
     /// /var/lib/scrubjay for root]
     #[arg(long, value_name = "DIR", help_heading = "State and output")]
     pub state: Option<PathBuf>,
     /// Watch the foreground with this detector, not the best one that works
-    #[arg(long, value_parser = parser::<detector::Kind>(), help_heading = "State and output")]
+    #[arg(long, value_parser = parser::<detector::DetectorKind>(), help_heading = "State and output")]
     #[serde(deserialize_with = "written::name")]
-    pub detector: Option<detector::Kind>,
+    pub detector: Option<detector::DetectorKind>,
 }
 
 impl Settings {
@@ -151,11 +151,11 @@ impl Settings {
 
     /// The policy, and what it is set to; `block` is the least that can be verified at once.
     pub fn policy(&self, block: Bytes) -> PolicyConfig {
-        let usual = Parameters::default();
+        let usual = PolicyParameters::default();
         let kind = self.kind();
         let (mean, max) = (self.slowdown.unwrap_or(usual.goal.mean), self.max_slowdown.unwrap_or(usual.goal.max));
         let form = self.goal.unwrap_or(usual.goal.form);
-        let parameters = Parameters {
+        let parameters = PolicyParameters {
             goal: Goal::new(mean, max).p99(self.p99_slowdown).form(form),
             wait: self.wait.unwrap_or(usual.wait),
             delay: self.delay.unwrap_or(usual.delay),
@@ -203,7 +203,7 @@ mod tests {
     /// What is done where nothing is given. The state folder and the detector depend on the machine, and without
     /// `p99_slowdown` there is no such goal.
     fn defaults() -> Settings {
-        let Parameters { goal, wait, delay, .. } = Parameters::default();
+        let PolicyParameters { goal, wait, delay, .. } = PolicyParameters::default();
         let kind = Settings::default().kind();
         Settings {
             slowdown: Some(goal.mean),
@@ -217,7 +217,7 @@ mod tests {
             order: Some(OrderKind::default()),
             region: Some(REGION_BYTES),
             segment: Some(SEGMENT_BYTES),
-            verify: Some(verify::Kind::default()),
+            verify: Some(verify::VerifierKind::default()),
             state: None,
             detector: None,
         }

@@ -127,7 +127,7 @@ rebuilt, or in which something was found lost since its server was started, is e
 /// Arguments of `volume status`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{STATUS_NOTES}\n\n{EXIT_CODES}"))]
-pub struct Status {
+pub struct StatusArgs {
     /// The volume's name or UUID, or the path of its control socket [default: all that are served]
     #[arg(value_name = "VOLUME")]
     pub volume: Option<String>,
@@ -139,7 +139,7 @@ pub struct Status {
 /// Arguments of `volume findings`.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
-pub struct Findings {
+pub struct FindingsArgs {
     #[arg(value_name = "VOLUME", help = VOLUME)]
     /// The volume
     pub volume: Option<String>,
@@ -204,7 +204,7 @@ pub struct Readd {
 /// Arguments of `volume stop`.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
-pub struct Stop {
+pub struct StopArgs {
     #[arg(value_name = "VOLUME", help = VOLUME)]
     /// The volume
     pub volume: Option<String>,

@@ -4,11 +4,11 @@ use super::array::SimulateArray;
 use super::codes::TRACES as EXIT_CODES;
 use super::integrity::SimulateIntegrity;
 use super::named::parser;
-use super::{Disk, Traces};
+use super::{DiskModelArgs, Traces};
 use crate::heed::Given;
 use crate::quantity;
 use clap::{Args, Subcommand};
-use scrubjay_core::idle::{Cutoff, Form, Goal, Parameter, Parameters};
+use scrubjay_core::idle::{Cutoff, Goal, GoalForm, Parameter, PolicyParameters};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::play::Playable;
 
@@ -47,7 +47,7 @@ pub struct SimulateScrub {
     pub traces: Traces,
     /// How long requests take
     #[command(flatten)]
-    pub disk: Disk,
+    pub disk: DiskModelArgs,
 
     /// When to read
     #[arg(long, value_parser = parser::<Playable>(), help_heading = "When")]
@@ -68,8 +68,8 @@ pub struct SimulateScrub {
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     pub p99_slowdown: Option<Nanos>,
     /// When the average is to be kept (budget) [default: strict]
-    #[arg(long, value_parser = parser::<Form>(), value_name = "FORM", help_heading = "When")]
-    pub goal: Option<Form>,
+    #[arg(long, value_parser = parser::<GoalForm>(), value_name = "FORM", help_heading = "When")]
+    pub goal: Option<GoalForm>,
     /// The pause after each request (delay) [default: 16ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     pub delay: Option<Nanos>,
@@ -104,11 +104,11 @@ pub struct SimulateScrub {
 
 impl SimulateScrub {
     /// What the policy is set to.
-    pub fn parameters(&self) -> Parameters {
-        let usual = Parameters::default();
+    pub fn parameters(&self) -> PolicyParameters {
+        let usual = PolicyParameters::default();
         let (mean, max) = (self.slowdown.unwrap_or(usual.goal.mean), self.max_slowdown.unwrap_or(usual.goal.max));
         let percentile = self.percentile.map(|percent| Cutoff::Percentile((percent * 100.0).round() as u16));
-        Parameters {
+        PolicyParameters {
             wait: self.wait.unwrap_or(usual.wait),
             request: self.request,
             request_max: self.max_request.unwrap_or(usual.request_max),
@@ -197,7 +197,7 @@ mod tests {
                 told.push(format!("{name}={default}"));
             }
         }
-        let usual = Parameters { request: Some(Bytes::mib(1)), ..Parameters::default() };
+        let usual = PolicyParameters { request: Some(Bytes::mib(1)), ..PolicyParameters::default() };
         assert_eq!((told.len(), parsed(&told).parameters()), (12, usual), "{told:?}");
     }
 

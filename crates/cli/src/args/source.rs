@@ -28,10 +28,10 @@ pub struct Traces {
 
 /// How long requests took.
 #[derive(Debug, Args)]
-pub struct Disk {
+pub struct DiskModelArgs {
     /// Where the foreground's service times come from
-    #[arg(long, value_enum, default_value_t = Service::Model, help_heading = "Disk")]
-    pub service: Service,
+    #[arg(long, value_enum, default_value_t = ServiceArg::Model, help_heading = "Disk")]
+    pub service: ServiceArg,
     /// The disk: a model's name, or POSITIONING,PER_MIB
     #[arg(long, value_name = "MODEL|TIME,TIME", default_value = "ultrastar-15k450", value_parser = model, help_heading = "Disk")]
     pub disk: ServiceModel,
@@ -39,7 +39,7 @@ pub struct Disk {
 
 /// Sources of service times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Service {
+pub enum ServiceArg {
     /// The model of the disk
     Model,
     /// The trace's response times, where it has them

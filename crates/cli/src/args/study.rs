@@ -2,11 +2,11 @@
 
 use super::codes::TRACES as EXIT_CODES;
 use super::integrity::REQUESTS;
-use super::{Disk, Traces};
+use super::{DiskModelArgs, Traces};
 use crate::quantity;
 use clap::{Args, Subcommand};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_study::mlet::Setup;
+use scrubjay_study::mlet::SweepSetup;
 use std::path::PathBuf;
 
 const IDLE_EXAMPLES: &str = "\
@@ -37,7 +37,7 @@ Examples:
 
 /// Arguments of `study`.
 #[derive(Debug, Args)]
-pub struct Study {
+pub struct StudyArgs {
     /// What to study
     #[command(subcommand)]
     pub what: Studied,
@@ -67,7 +67,7 @@ pub struct StudyIdle {
     pub traces: Traces,
     /// How long requests take
     #[command(flatten)]
-    pub disk: Disk,
+    pub disk: DiskModelArgs,
     /// Where the page goes
     #[command(flatten)]
     pub out: Out,
@@ -82,7 +82,7 @@ pub struct StudyScrub {
     pub traces: Traces,
     /// How long requests take
     #[command(flatten)]
-    pub disk: Disk,
+    pub disk: DiskModelArgs,
     /// What foreground requests may lose on average: several goals, separated by commas [default: 0.5ms,1ms,2ms,4ms]
     #[arg(long, value_name = "TIME,...", value_delimiter = ',', value_parser = quantity::time, help_heading = "Goal")]
     pub slowdown: Vec<Nanos>,
@@ -115,7 +115,7 @@ pub struct StudyMlet {
     pub device: Vec<String>,
     /// How long requests take
     #[command(flatten)]
-    pub disk: Disk,
+    pub disk: DiskModelArgs,
     /// What foreground requests may lose on average while the trace is scrubbed
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantity::time, help_heading = "Goal")]
     pub slowdown: Nanos,
@@ -183,10 +183,10 @@ pub struct Out {
 /// A disk on which there is something to compare.
 fn disk_size(text: &str) -> Result<Bytes, String> {
     let size = quantity::bytes(text)?;
-    if (Setup::DISK_MIN..=Setup::DISK_MAX).contains(&size) {
+    if (SweepSetup::DISK_MIN..=SweepSetup::DISK_MAX).contains(&size) {
         return Ok(size);
     }
-    Err(format!("`{text}` is no disk for this: from {} to {}", Setup::DISK_MIN, Setup::DISK_MAX))
+    Err(format!("`{text}` is no disk for this: from {} to {}", SweepSetup::DISK_MIN, SweepSetup::DISK_MAX))
 }
 
 #[cfg(test)]
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn disks_have_bounds() {
         assert_eq!(disk_size("1TB"), Ok(Bytes(1_000_000_000_000)));
-        assert_eq!((disk_size("1GiB"), disk_size("128TiB")), (Ok(Setup::DISK_MIN), Ok(Setup::DISK_MAX)));
+        assert_eq!((disk_size("1GiB"), disk_size("128TiB")), (Ok(SweepSetup::DISK_MIN), Ok(SweepSetup::DISK_MAX)));
         assert!(disk_size("1GB").is_err() && disk_size("129TiB").is_err() && disk_size("large").is_err());
     }
 }

@@ -19,23 +19,23 @@ Examples:
 /// Arguments of `trace`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
-pub struct Trace {
+pub struct TraceArgs {
     /// What to do with them
     #[command(subcommand)]
-    pub what: What,
+    pub what: TraceVerb,
 }
 
 /// What can be done with traces.
 #[derive(Debug, Subcommand)]
-pub enum What {
+pub enum TraceVerb {
     /// Say what is in a trace: requests, sizes, devices, idle intervals
     Info(Box<Info>),
     /// Write a trace in another format
     Convert(Convert),
     /// Record all requests of a disk
-    Capture(Capture),
+    Capture(CaptureArgs),
     /// Make up a trace like another one
-    Generate(Generate),
+    Generate(TraceGenerateArgs),
     /// List the formats of traces
     #[command(after_help = EXIT_CODES)]
     Formats,
@@ -61,8 +61,8 @@ pub struct Info {
     #[command(flatten)]
     pub traces: source::Traces,
     /// Where the times that requests took come from
-    #[arg(long, value_enum, default_value_t = Service::Auto, help_heading = "Disk")]
-    pub service: Service,
+    #[arg(long, value_enum, default_value_t = GeneratedServiceArg::Auto, help_heading = "Disk")]
+    pub service: GeneratedServiceArg,
     /// The disk of the model: a name, or POSITIONING,PER_MIB
     #[arg(long, value_name = "MODEL|TIME,TIME", default_value = "ultrastar-15k450", value_parser = source::model, help_heading = "Disk")]
     pub disk: ServiceModel,
@@ -76,7 +76,7 @@ pub struct Info {
 
 /// Sources of service times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Service {
+pub enum GeneratedServiceArg {
     /// Recorded, if the trace begins with response times, else the model
     Auto,
     /// The trace's response times, where it has them
@@ -133,7 +133,7 @@ what there is.";
 /// Arguments of `trace capture`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{CAPTURE_EXAMPLES}\n\n{EXIT_CODES}"))]
-pub struct Capture {
+pub struct CaptureArgs {
     /// The disk
     #[arg(value_name = "DEV")]
     pub device: PathBuf,
@@ -160,7 +160,7 @@ The same model, hours and seed give the same trace.";
 /// Arguments of `trace generate`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{GENERATE_EXAMPLES}\n\n{EXIT_CODES}"))]
-pub struct Generate {
+pub struct TraceGenerateArgs {
     /// Where to write: a file, compressed if it ends in .gz or .zst; `-` is standard output
     #[arg(value_name = "OUT", required_unless_present_any = ["list", "save"])]
     pub out: Option<PathBuf>,

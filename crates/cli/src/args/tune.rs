@@ -2,10 +2,10 @@
 
 use super::codes::TRACES as EXIT_CODES;
 use super::named::parser;
-use super::{Disk, Traces};
+use super::{DiskModelArgs, Traces};
 use crate::quantity;
 use clap::Args;
-use scrubjay_core::idle::Form;
+use scrubjay_core::idle::GoalForm;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ pub struct Tune {
     pub traces: Traces,
     /// How long requests take
     #[command(flatten)]
-    pub disk: Disk,
+    pub disk: DiskModelArgs,
 
     /// What foreground requests may lose on average
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantity::time, help_heading = "Goal")]
@@ -46,8 +46,8 @@ pub struct Tune {
     #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, help_heading = "Goal")]
     pub max_slowdown: Nanos,
     /// When the average is to be kept
-    #[arg(long, value_parser = parser::<Form>(), value_name = "FORM", default_value = "average", help_heading = "Goal")]
-    pub goal: Form,
+    #[arg(long, value_parser = parser::<GoalForm>(), value_name = "FORM", default_value = "average", help_heading = "Goal")]
+    pub goal: GoalForm,
     /// Try requests of these sizes, both ends included, in steps of 64 KiB
     #[arg(long, value_name = "A..B", default_value = "64KiB..4MiB", value_parser = sizes, help_heading = "Goal")]
     pub sizes: RangeInclusive<u64>,

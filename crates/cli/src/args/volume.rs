@@ -1,7 +1,9 @@
 //! The arguments of `volume`.
 
 use super::codes::VOLUMES as EXIT_CODES;
-pub use super::serving::{Check, DegradedChoice, Fail, Findings, Readd, Replace, Serve, Status, Stop, TlsChoice};
+pub use super::serving::{
+    Check, DegradedChoice, Fail, FindingsArgs, Readd, Replace, Serve, StatusArgs, StopArgs, TlsChoice,
+};
 use crate::quantity;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -24,15 +26,15 @@ corruption of its members, says where it is, and heals it.";
 /// Arguments of `volume`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
-pub struct Volume {
+pub struct VolumeArgs {
     /// What to do with it
     #[command(subcommand)]
-    pub what: What,
+    pub what: VolumeVerb,
 }
 
 /// What can be done with volumes.
 #[derive(Debug, Subcommand)]
-pub enum What {
+pub enum VolumeVerb {
     /// Make a volume of disks or files
     Create(Box<Create>),
     /// Say what members say of themselves and of their volume
@@ -40,9 +42,9 @@ pub enum What {
     /// Serve a volume as a network block device
     Serve(Serve),
     /// Say how the volumes are that are being served
-    Status(Status),
+    Status(StatusArgs),
     /// Say what a volume has found wrong on its members, and what it did about it
-    Findings(Findings),
+    Findings(FindingsArgs),
     /// Read every stripe of a volume that is not being served
     Check(Check),
     /// Take a member out of a volume that is being served
@@ -52,7 +54,7 @@ pub enum What {
     /// Take a member back that was out for a while, and rebuild only what was written since
     Readd(Readd),
     /// Stop serving a volume
-    Stop(Stop),
+    Stop(StopArgs),
 }
 
 const CREATE_EXAMPLES: &str = "\

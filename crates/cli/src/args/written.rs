@@ -1,6 +1,6 @@
 //! Settings as they are written in a file: read by the parsers of the command line.
 
-use super::named::{Named, named};
+use super::named::{NamedRow, named};
 use crate::quantity;
 use scrubjay_core::units::{Bytes, Nanos};
 use serde::de::{Deserializer, Error, Visitor};
@@ -8,20 +8,20 @@ use std::fmt;
 
 /// `"100us"`, `"1ms"`, `"0.5ms"`, `"2s"`.
 pub fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Nanos>, D::Error> {
-    from.deserialize_any(Written { what: "a time such as \"1ms\"", parse: quantity::time }).map(Some)
+    from.deserialize_any(StringOrNumber { what: "a time such as \"1ms\"", parse: quantity::time }).map(Some)
 }
 
 /// `"64KiB"`, `"1MiB"`, `65536`.
 pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
-    from.deserialize_any(Written { what: "a size such as \"64KiB\"", parse: quantity::bytes }).map(Some)
+    from.deserialize_any(StringOrNumber { what: "a size such as \"64KiB\"", parse: quantity::bytes }).map(Some)
 }
 
 /// The name of one of a few things.
-pub fn name<'de, D: Deserializer<'de>, T: Named>(from: D) -> Result<Option<T>, D::Error> {
-    from.deserialize_any(Written { what: "a name", parse: one }).map(Some)
+pub fn name<'de, D: Deserializer<'de>, T: NamedRow>(from: D) -> Result<Option<T>, D::Error> {
+    from.deserialize_any(StringOrNumber { what: "a name", parse: one }).map(Some)
 }
 
-fn one<T: Named>(text: &str) -> Result<T, String> {
+fn one<T: NamedRow>(text: &str) -> Result<T, String> {
     named(text).ok_or_else(|| {
         let known: Vec<&str> = T::all().into_iter().map(T::name).collect();
         format!("`{text}` is not one of {}", known.join(", "))
@@ -29,12 +29,12 @@ fn one<T: Named>(text: &str) -> Result<T, String> {
 }
 
 /// Takes a string, or a number as if it were one.
-struct Written<F> {
+struct StringOrNumber<F> {
     what: &'static str,
     parse: F,
 }
 
-impl<T, F: Fn(&str) -> Result<T, String>> Visitor<'_> for Written<F> {
+impl<T, F: Fn(&str) -> Result<T, String>> Visitor<'_> for StringOrNumber<F> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,16 +1,16 @@
 //! `scrubjay bench code`: parities, checksums and appendices of one shape of stripe, beside memcpy and ISA-L.
 
-use super::machine::Machine;
-use super::rounds::{self, Entrant, Rate, Setting};
+use super::machine::HostMachine;
+use super::rounds::{self, BenchSetting, Entrant, Rate};
 use super::sealer::Sealer;
 use crate::args::BenchCode;
 use crate::exit::Exit;
 use anyhow::{Context, Result};
-use scrubjay_code::bench::{Contender, Rival, Stripe};
+use scrubjay_code::bench::{BenchStripe, Contender, Rival};
 use scrubjay_code::{Code, Path, path, paths};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::units::Bytes;
-use scrubjay_study::integrity::speed::Sums;
+use scrubjay_study::integrity::speed::ChecksumWay;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -23,8 +23,8 @@ const TURN: Duration = Duration::from_millis(20);
 
 /// Measures, and prints the table.
 pub fn run(args: &BenchCode) -> Result<Exit> {
-    let machine = Machine::look(); // before we are what keeps it busy
-    let setting = Setting::of(args, TURN);
+    let machine = HostMachine::look(); // before we are what keeps it busy
+    let setting = BenchSetting::of(args, TURN);
     let code = Code::new(args.data.into(), args.parity.into()).expect("the arguments are in range");
     let chunk = args.chunk.0 as usize;
     let mut memory = setting.take_memory()?;
@@ -32,9 +32,10 @@ pub fn run(args: &BenchCode) -> Result<Exit> {
     let touched = sets.map(|set| memory.stripes(code.clone(), chunk, 0, set).map_or(set, |stripes| stripes.bytes()));
 
     let rival = Rival::load(&code);
-    let (labels, mut entrants): (Vec<Label>, Vec<Entrant>) = entrants(&code, chunk, rival.as_ref()).into_iter().unzip();
+    let (labels, mut entrants): (Vec<MeasuredLabel>, Vec<Entrant>) =
+        entrants(&code, chunk, rival.as_ref()).into_iter().unzip();
     let rates = rounds::measure(&mut memory, &setting, chunk, &sets, &mut entrants)?;
-    let result = Document {
+    let result = CodeBenchDocument {
         schema: 1,
         machine,
         data: code.data(),
@@ -43,7 +44,7 @@ pub fn run(args: &BenchCode) -> Result<Exit> {
         rounds: setting.rounds,
         has_isal: rival.is_some(),
         sets: touched,
-        results: labels.into_iter().zip(rates).map(|(label, rates)| Row { label, rates }).collect(),
+        results: labels.into_iter().zip(rates).map(|(label, rates)| RateRow { label, rates }).collect(),
     };
     let mut out = io::stdout().lock();
     let printed = if args.json {
@@ -57,18 +58,18 @@ pub fn run(args: &BenchCode) -> Result<Exit> {
 
 /// What is measured, as it is called.
 #[derive(Clone, Debug, Serialize)]
-struct Label {
+struct MeasuredLabel {
     /// Whose: a path of ours, or ISA-L.
     by: &'static str,
     what: String,
 }
 
 /// Everybody, in the order of the table.
-fn entrants<'r>(code: &Code, chunk: usize, rival: Option<&'r Rival>) -> Vec<(Label, Entrant<'r>)> {
+fn entrants<'r>(code: &Code, chunk: usize, rival: Option<&'r Rival>) -> Vec<(MeasuredLabel, Entrant<'r>)> {
     let contender = |by, who: Contender, code: Code| {
         let stripe_bytes = who.data_bytes(&code, chunk);
-        let work = Box::new(move |stripe: &mut Stripe| who.work(rival, stripe));
-        (Label { by, what: who.to_string() }, Entrant { code, appendix: 0, stripe_bytes, work })
+        let work = Box::new(move |stripe: &mut BenchStripe| who.work(rival, stripe));
+        (MeasuredLabel { by, what: who.to_string() }, Entrant { code, appendix: 0, stripe_bytes, work })
     };
     let mut all = vec![contender("memory", Contender::Copy, code.clone())];
     for path in paths().into_iter().rev() {
@@ -78,10 +79,10 @@ fn entrants<'r>(code: &Code, chunk: usize, rival: Option<&'r Rival>) -> Vec<(Lab
     let best = name(path());
     all.extend([Contender::ParityThenSums, Contender::Sums].map(|who| contender(best, who, code.clone())));
     all.extend(Scheme::ALL.map(|scheme| {
-        let mut sealer = Sealer::new(code, scheme, Sums::Instructions);
+        let mut sealer = Sealer::new(code, scheme, ChecksumWay::Instructions);
         let (appendix, stripe_bytes) = (sealer.appendix_bytes(), code.data() * chunk);
-        let work = Box::new(move |stripe: &mut Stripe| sealer.seal(stripe));
-        let label = Label { by: best, what: format!("full stripe, scheme {scheme}") };
+        let work = Box::new(move |stripe: &mut BenchStripe| sealer.seal(stripe));
+        let label = MeasuredLabel { by: best, what: format!("full stripe, scheme {scheme}") };
         (label, Entrant { code: code.clone(), appendix, stripe_bytes, work })
     }));
     // pq_gen wants its chunks at multiples of 32, which the smallest chunk is.
@@ -106,9 +107,9 @@ fn order(by: &str) -> usize {
 
 /// The JSON of `--json`: schema 1. Fields are added, never renamed or taken away, within a schema.
 #[derive(Debug, Serialize)]
-struct Document {
+struct CodeBenchDocument {
     schema: u32,
-    machine: Machine,
+    machine: HostMachine,
     data: usize,
     parity: usize,
     chunk_bytes: usize,
@@ -117,19 +118,19 @@ struct Document {
     /// How many bytes are touched again and again, appendices aside.
     #[serde(rename = "set_bytes")]
     sets: [usize; 2],
-    results: Vec<Row>,
+    results: Vec<RateRow>,
 }
 
 /// Somebody's rates, in the order of the sets.
 #[derive(Debug, Serialize)]
-struct Row {
+struct RateRow {
     #[serde(flatten)]
-    label: Label,
+    label: MeasuredLabel,
     rates: Vec<Rate>,
 }
 
-fn print(result: &Document, out: &mut impl Write) -> io::Result<()> {
-    let Document { machine, data, parity, chunk_bytes, rounds, sets, results, .. } = result;
+fn print(result: &CodeBenchDocument, out: &mut impl Write) -> io::Result<()> {
+    let CodeBenchDocument { machine, data, parity, chunk_bytes, rounds, sets, results, .. } = result;
     let chunk = Bytes(*chunk_bytes as u64);
     writeln!(out, "{data} + {parity}, chunks of {chunk}, one core of {}", machine.told())?;
     write!(out, "{:<40}", format!("GB/s of data, median of {rounds} rounds"))?;
@@ -138,7 +139,7 @@ fn print(result: &Document, out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(out)?;
     let mut by = "";
-    for Row { label, rates } in results {
+    for RateRow { label, rates } in results {
         if by != label.by {
             by = label.by;
             writeln!(out, "\n{by}")?;
@@ -163,7 +164,7 @@ pub(super) fn show(rate: &Rate) -> String {
 
 /// Says whether the figures are to be trusted.
 pub(super) fn warn_of_noise<'r>(
-    machine: &Machine,
+    machine: &HostMachine,
     rates: impl Iterator<Item = &'r Rate> + Clone,
     out: &mut impl Write,
 ) -> io::Result<()> {

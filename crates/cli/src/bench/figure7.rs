@@ -5,8 +5,8 @@
 //! appendices' own fields, some 30 to 200 bytes a chunk, are made with instructions in both.
 
 use super::code::{show, warn_of_noise};
-use super::machine::Machine;
-use super::rounds::{self, Entrant, Rate, Setting};
+use super::machine::HostMachine;
+use super::rounds::{self, BenchSetting, Entrant, Rate};
 use super::sealer::Sealer;
 use crate::args::BenchCode;
 use crate::exit::Exit;
@@ -16,7 +16,7 @@ use scrubjay_code::Code;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::plan::Shape;
 use scrubjay_core::units::Bytes;
-use scrubjay_study::integrity::speed::{Speed, Sums, curves, points};
+use scrubjay_study::integrity::speed::{ChecksumWay, Speed, curves, points};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -26,8 +26,8 @@ const TURN: Duration = Duration::from_millis(10);
 
 /// Measures, and prints the tables.
 pub fn run(args: &BenchCode) -> Result<Exit> {
-    let machine = Machine::look(); // before we are what keeps it busy
-    let setting = Setting::of(args, TURN);
+    let machine = HostMachine::look(); // before we are what keeps it busy
+    let setting = BenchSetting::of(args, TURN);
     let seconds = setting.turn.as_secs_f64() * f64::from(setting.rounds) * (points().len() * curves().len()) as f64;
     if seconds > 1.0 {
         say(format_args!("scrubjay: measuring for at least {seconds:.0} s ..."));
@@ -35,8 +35,8 @@ pub fn run(args: &BenchCode) -> Result<Exit> {
     let measured = measure(&setting)?;
     let mut out = io::stdout().lock();
     let printed = if args.json {
-        let rows = measured.iter().map(Row::new).collect();
-        let document = Document { schema: 1, machine, rounds: setting.rounds, results: rows };
+        let rows = measured.iter().map(Figure7Row::new).collect();
+        let document = Figure7Document { schema: 1, machine, rounds: setting.rounds, results: rows };
         writeln!(out, "{}", serde_json::to_string(&document).context("the result as JSON")?)
     } else {
         print(&measured, &machine, &setting, &mut out)
@@ -49,7 +49,7 @@ pub fn run(args: &BenchCode) -> Result<Exit> {
 ///
 /// # Errors
 /// When there is not enough memory.
-pub fn sweep(setting: &Setting) -> Result<Vec<Speed>> {
+pub fn sweep(setting: &BenchSetting) -> Result<Vec<Speed>> {
     Ok(measure(setting)?.iter().map(|measured| measured.speed).collect())
 }
 
@@ -59,7 +59,7 @@ struct Measured {
     rate: Rate,
 }
 
-fn measure(setting: &Setting) -> Result<Vec<Measured>> {
+fn measure(setting: &BenchSetting) -> Result<Vec<Measured>> {
     let mut memory = setting.take_memory()?;
     let mut all = Vec::new();
     for (shape, chunk) in points() {
@@ -75,7 +75,7 @@ fn measure(setting: &Setting) -> Result<Vec<Measured>> {
     Ok(all)
 }
 
-fn entrant(shape: Shape, chunk: usize, (scheme, sums): (Scheme, Sums)) -> Entrant<'static> {
+fn entrant(shape: Shape, chunk: usize, (scheme, sums): (Scheme, ChecksumWay)) -> Entrant<'static> {
     let code = Code::new(shape.data, shape.parity).expect("the shapes of the figure are in range");
     let mut sealer = Sealer::new(&code, scheme, sums);
     let appendix = sealer.appendix_bytes();
@@ -84,15 +84,15 @@ fn entrant(shape: Shape, chunk: usize, (scheme, sums): (Scheme, Sums)) -> Entran
 
 /// The JSON of `--json`: schema 1. Fields are added, never renamed or taken away, within a schema.
 #[derive(Debug, Serialize)]
-struct Document {
+struct Figure7Document {
     schema: u32,
-    machine: Machine,
+    machine: HostMachine,
     rounds: u32,
-    results: Vec<Row>,
+    results: Vec<Figure7Row>,
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct Figure7Row {
     data: usize,
     parity: usize,
     chunk_bytes: u64,
@@ -102,21 +102,21 @@ struct Row {
     rate: Rate,
 }
 
-impl Row {
-    fn new(Measured { speed, rate }: &Measured) -> Row {
-        Row {
+impl Figure7Row {
+    fn new(Measured { speed, rate }: &Measured) -> Figure7Row {
+        Figure7Row {
             data: speed.shape.data,
             parity: speed.shape.parity,
             chunk_bytes: speed.chunk.0,
             scheme: speed.scheme.name(),
-            sums_by_tables: speed.sums == Sums::Tables,
+            sums_by_tables: speed.sums == ChecksumWay::Tables,
             rate: *rate,
         }
     }
 }
 
 /// A table for each number of parities: a line for each shape and chunk, a column for each curve.
-fn print(measured: &[Measured], machine: &Machine, setting: &Setting, out: &mut impl Write) -> io::Result<()> {
+fn print(measured: &[Measured], machine: &HostMachine, setting: &BenchSetting, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "One core of {}", machine.told())?;
     writeln!(out, "GB/s of data, median of {} rounds, on {} of stripes", setting.rounds, setting.memory)?;
     let lines: Vec<&[Measured]> = measured.chunks(curves().len()).collect();

@@ -6,7 +6,7 @@ use std::thread;
 
 /// This machine, now.
 #[derive(Clone, Debug, Serialize)]
-pub struct Machine {
+pub struct HostMachine {
     /// As the kernel calls the processor; `unknown processor` where it does not.
     processor: String,
     cores: usize,
@@ -14,12 +14,12 @@ pub struct Machine {
     load_average: Option<f64>,
 }
 
-impl Machine {
+impl HostMachine {
     /// Looks.
-    pub fn look() -> Machine {
+    pub fn look() -> HostMachine {
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        Machine {
+        HostMachine {
             processor: after(&info, "model name").unwrap_or("unknown processor").to_owned(),
             cores: thread::available_parallelism().map_or(1, usize::from),
             load_average: load.split(' ').next().and_then(|first| first.parse().ok()),
@@ -65,9 +65,9 @@ mod tests {
 
     #[test]
     fn a_machine_is_told_in_a_line() {
-        let machine = Machine { processor: "AMD EPYC".into(), cores: 4, load_average: Some(8.7) };
+        let machine = HostMachine { processor: "AMD EPYC".into(), cores: 4, load_average: Some(8.7) };
         assert_eq!((machine.told().as_str(), machine.is_busy()), ("AMD EPYC, 4 cores, load average 8.70", true));
-        let machine = Machine { processor: "X".into(), cores: 1, load_average: None };
+        let machine = HostMachine { processor: "X".into(), cores: 1, load_average: None };
         assert_eq!((machine.told().as_str(), machine.is_busy()), ("X, 1 core", false));
     }
 }

@@ -7,15 +7,15 @@ mod rounds;
 mod sealer;
 
 pub use figure7::sweep;
-pub use machine::Machine;
-pub use rounds::Setting;
+pub use machine::HostMachine;
+pub use rounds::BenchSetting;
 
-use crate::args::{Bench, Benched};
+use crate::args::{BenchArgs, Benched};
 use crate::exit::Exit;
 use anyhow::Result;
 
 /// Measures.
-pub fn run(args: &Bench) -> Result<Exit> {
+pub fn run(args: &BenchArgs) -> Result<Exit> {
     match &args.what {
         Benched::Code(args) if args.figure7 => figure7::run(args),
         Benched::Code(args) => code::run(args),

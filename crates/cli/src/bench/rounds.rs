@@ -5,7 +5,7 @@ use crate::args::BenchCode;
 use crate::exit::Usage;
 use anyhow::Result;
 use scrubjay_code::Code;
-use scrubjay_code::bench::{Memory, Stripe};
+use scrubjay_code::bench::{BenchStripe, Memory};
 use scrubjay_core::units::Bytes;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const SPREAD_MAX: f64 = 0.1;
 
 /// How long, how often and on how much is measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting {
+pub struct BenchSetting {
     /// Worked on by those who shall not find it in the cache.
     pub memory: Bytes,
     /// Turns of each.
@@ -27,17 +27,17 @@ pub struct Setting {
     pub turn: Duration,
 }
 
-impl Setting {
+impl BenchSetting {
     /// To see that it works.
-    pub const QUICK: Setting = Setting { memory: Bytes::mib(64), rounds: 3, turn: Duration::from_millis(1) };
+    pub const QUICK: BenchSetting = BenchSetting { memory: Bytes::mib(64), rounds: 3, turn: Duration::from_millis(1) };
 
     /// Enough for a page of figures, in a quarter of a minute.
-    pub const PAGE: Setting = Setting { memory: Bytes::mib(256), rounds: 5, turn: Duration::from_millis(10) };
+    pub const PAGE: BenchSetting = BenchSetting { memory: Bytes::mib(256), rounds: 5, turn: Duration::from_millis(10) };
 
     /// What the arguments say.
-    pub fn of(args: &BenchCode, turn: Duration) -> Setting {
+    pub fn of(args: &BenchCode, turn: Duration) -> BenchSetting {
         let BenchCode { memory, rounds, quick, .. } = *args;
-        if quick { Setting::QUICK } else { Setting { memory, rounds, turn } }
+        if quick { BenchSetting::QUICK } else { BenchSetting { memory, rounds, turn } }
     }
 
     /// Takes the memory.
@@ -63,7 +63,7 @@ pub struct Entrant<'w> {
     /// How many bytes of a stripe count.
     pub stripe_bytes: usize,
     /// What is done with each stripe.
-    pub work: Box<dyn FnMut(&mut Stripe) + 'w>,
+    pub work: Box<dyn FnMut(&mut BenchStripe) + 'w>,
 }
 
 /// Bytes a second.
@@ -99,7 +99,7 @@ impl Rate {
 /// When not a single stripe finds room.
 pub fn measure(
     memory: &mut Memory,
-    setting: &Setting,
+    setting: &BenchSetting,
     chunk: usize,
     sets: &[usize],
     entrants: &mut [Entrant],
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn everybody_has_its_turns() {
-        let setting = Setting { memory: Bytes::mib(1), rounds: 2, turn: Duration::ZERO };
+        let setting = BenchSetting { memory: Bytes::mib(1), rounds: 2, turn: Duration::ZERO };
         let (mut first, mut second) = (0, 0);
         let code = Code::new(2, 1).unwrap();
         let mut entrants = [

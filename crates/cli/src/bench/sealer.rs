@@ -1,11 +1,11 @@
 //! All that a volume makes for a stripe that is written as a whole: parities, checksums, appendices.
 
-use scrubjay_code::bench::Stripe;
+use scrubjay_code::bench::BenchStripe;
 use scrubjay_code::{Code, Path};
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::integrity::tag::{self, Entry, Identity, Version};
+use scrubjay_core::integrity::tag::{self, ListEntry, RowIdentity, Version};
 use scrubjay_core::units::SECTOR_BYTES;
-use scrubjay_study::integrity::speed::Sums;
+use scrubjay_study::integrity::speed::ChecksumWay;
 
 /// Of which array the stripes are: of none that exists.
 const ARRAY: u64 = 0x7363_7275_626a_6179;
@@ -16,19 +16,19 @@ pub struct Sealer {
     /// Sums chunk by chunk: a code of no parities, whose data are all chunks. Without, they are made with the parities.
     apart: Option<Code>,
     sums: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<ListEntry>,
     writes: u64,
 }
 
 impl Sealer {
     /// For stripes of `code`.
-    pub fn new(code: &Code, scheme: Scheme, sums: Sums) -> Sealer {
+    pub fn new(code: &Code, scheme: Scheme, sums: ChecksumWay) -> Sealer {
         let plain = || Code::new(code.slots(), 0).expect("as many slots as a code has").with_path(Path::Scalar);
         Sealer {
             scheme,
-            apart: (sums == Sums::Tables).then(plain),
+            apart: (sums == ChecksumWay::Tables).then(plain),
             sums: vec![0; code.slots()],
-            entries: vec![Entry::default(); code.data()],
+            entries: vec![ListEntry::default(); code.data()],
             writes: 0,
         }
     }
@@ -40,7 +40,7 @@ impl Sealer {
     }
 
     /// Makes all of it for one stripe.
-    pub fn seal(&mut self, stripe: &mut Stripe) {
+    pub fn seal(&mut self, stripe: &mut BenchStripe) {
         let Sealer { scheme, apart, sums, entries, writes } = self;
         stripe.with_chunks(|code, data, parity| match apart {
             _ if !scheme.has_appendix() => code.encode(data, parity),
@@ -56,9 +56,9 @@ impl Sealer {
         }
         *writes += 1;
         let version = Version(if scheme.has_versions() { *writes } else { 0 });
-        entries.iter_mut().zip(&*sums).for_each(|(entry, &sum)| *entry = Entry { version, sum });
+        entries.iter_mut().zip(&*sums).for_each(|(entry, &sum)| *entry = ListEntry { version, sum });
         for (slot, row) in stripe.rows.iter_mut().enumerate() {
-            let identity = Identity { array: ARRAY, member: slot, row: *writes, role: slot };
+            let identity = RowIdentity { array: ARRAY, member: slot, row: *writes, role: slot };
             match entries.get(slot) {
                 Some(&entry) => {
                     let before = entries[(slot + entries.len() - 1) % entries.len()].sum;
@@ -81,7 +81,7 @@ mod tests {
     const CHUNK: usize = 1024;
 
     /// Everything of the last of three stripes.
-    fn sealed(scheme: Scheme, sums: Sums) -> Vec<Vec<u8>> {
+    fn sealed(scheme: Scheme, sums: ChecksumWay) -> Vec<Vec<u8>> {
         let code = Code::new(4, 2).unwrap();
         let mut sealer = Sealer::new(&code, scheme, sums);
         let mut memory = Memory::new(1 << 20);
@@ -97,12 +97,12 @@ mod tests {
     #[test]
     fn what_is_sealed_opens_sound() {
         for scheme in Scheme::ALL.into_iter().filter(|scheme| scheme.has_appendix()) {
-            let rows = sealed(scheme, Sums::Instructions);
-            assert!(rows == sealed(scheme, Sums::Tables), "{scheme}: the same bytes by other means");
-            let mut listed = vec![Entry::default(); 4];
+            let rows = sealed(scheme, ChecksumWay::Instructions);
+            assert!(rows == sealed(scheme, ChecksumWay::Tables), "{scheme}: the same bytes by other means");
+            let mut listed = vec![ListEntry::default(); 4];
             for (slot, row) in rows.iter().enumerate().rev() {
                 let (content, appendix) = row.split_at(CHUNK);
-                let identity = Identity { array: ARRAY, member: slot, row: 3, role: slot };
+                let identity = RowIdentity { array: ARRAY, member: slot, row: 3, role: slot };
                 let sum = crc32c(content);
                 if slot >= 4 {
                     let opened = open_parity(appendix, identity, Some(sum), &mut listed);
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_bare_stripe_has_parities_and_nothing_else() {
-        let rows = sealed(Scheme::None, Sums::Instructions);
+        let rows = sealed(Scheme::None, ChecksumWay::Instructions);
         assert!(rows.iter().all(|row| row.len() == CHUNK));
         let parity: Vec<u8> = (0..CHUNK).map(|at| rows[..4].iter().fold(0, |sum, row| sum ^ row[at])).collect();
         assert_eq!(rows[4], parity);

@@ -1,14 +1,14 @@
 //! What to do with what is known: arguments for mkfs, LVM and the partition table.
 
-use scrubjay_core::probe::known::{Known, Level};
-use scrubjay_core::probe::library::{Fit, copies_of};
+use scrubjay_core::probe::known::{KnownArray, RedundancyLevel};
+use scrubjay_core::probe::library::{LayoutFit, copies_of};
 
 /// Partitions begin there or later: room for boot loaders and tables, as every partitioner leaves it.
 const START_MIN: u64 = 1 << 20;
 
 /// What is to be formatted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FormatPlace {
     /// Its name, as it is typed.
     pub name: String,
     /// The unit of partition tables there: its logical block, and 512 for a file.
@@ -17,10 +17,10 @@ pub struct Place {
     pub is_partition: bool,
 }
 
-impl Place {
+impl FormatPlace {
     /// A modelled array.
-    pub fn modelled() -> Place {
-        Place { name: "DEVICE".to_owned(), sector_bytes: 512, is_partition: false }
+    pub fn modelled() -> FormatPlace {
+        FormatPlace { name: "DEVICE".to_owned(), sector_bytes: 512, is_partition: false }
     }
 
     /// What its first partition is called.
@@ -45,7 +45,7 @@ pub struct Reading {
 }
 
 /// Every way in which it may be understood, those with the same stripes together.
-pub fn readings(known: &Known) -> Vec<Reading> {
+pub fn readings(known: &KnownArray) -> Vec<Reading> {
     let mut readings: Vec<Reading> = Vec::new();
     for fit in fits(known) {
         let shape = fit.layout.shape();
@@ -70,14 +70,18 @@ pub fn readings(known: &Known) -> Vec<Reading> {
 }
 
 /// The layouts that fit the classes and, where that is known, the redundancy.
-pub fn fits(known: &Known) -> Vec<Fit> {
+pub fn fits(known: &KnownArray) -> Vec<LayoutFit> {
     let level = known.level.as_ref().map(|claim| claim.value);
-    let is_of_level = |fit: &&Fit| match level {
+    let is_of_level = |fit: &&LayoutFit| match level {
         None => true,
-        Some(Level::Mirror(copies)) => copies_of(&fit.layout) == copies,
+        Some(RedundancyLevel::Mirror(copies)) => copies_of(&fit.layout) == copies,
         Some(level) => {
             let parities = fit.layout.shape().parity - (copies_of(&fit.layout) - 1);
-            parities == [Level::Raid0, Level::Raid5, Level::Raid6].iter().position(|other| *other == level).unwrap_or(0)
+            parities
+                == [RedundancyLevel::Raid0, RedundancyLevel::Raid5, RedundancyLevel::Raid6]
+                    .iter()
+                    .position(|other| *other == level)
+                    .unwrap_or(0)
         }
     };
     let fits = known.fits.as_ref().map_or(&[][..], |claim| &claim.value);
@@ -85,7 +89,7 @@ pub fn fits(known: &Known) -> Vec<Fit> {
 }
 
 /// Lines to be typed, with words before those that hold for one reading only.
-pub fn lines(known: &Known, place: &Place) -> Vec<String> {
+pub fn lines(known: &KnownArray, place: &FormatPlace) -> Vec<String> {
     let (Some(chunk), Some(phase)) = (&known.chunk_bytes, &known.phase_bytes) else { return Vec::new() };
     let (chunk, phase) = (chunk.value, phase.value);
     let readings = readings(known);
@@ -99,7 +103,7 @@ pub fn lines(known: &Known, place: &Place) -> Vec<String> {
     lines
 }
 
-fn of_reading(reading: &Reading, chunk: u64, phase: u64, place: &Place) -> Vec<String> {
+fn of_reading(reading: &Reading, chunk: u64, phase: u64, place: &FormatPlace) -> Vec<String> {
     let width = chunk * reading.data;
     // The first byte at which a stripe begins, where that can be seen, else a chunk.
     let first = phase + reading.stripe_start.unwrap_or(0) * chunk;
@@ -145,17 +149,17 @@ mod tests {
     use scrubjay_core::probe::known::Claim;
     use scrubjay_core::probe::library;
 
-    fn sdb() -> Place {
-        Place { name: "/dev/sdb".to_owned(), sector_bytes: 512, is_partition: false }
+    fn sdb() -> FormatPlace {
+        FormatPlace { name: "/dev/sdb".to_owned(), sector_bytes: 512, is_partition: false }
     }
 
-    fn known(classes: &[usize], chunk: u64, phase: u64) -> Known {
-        Known {
+    fn known(classes: &[usize], chunk: u64, phase: u64) -> KnownArray {
+        KnownArray {
             chunk_bytes: Some(Claim::new(chunk, 1.0)),
             phase_bytes: Some(Claim::new(phase, 1.0)),
             classes: Some(Claim::new(classes.to_vec(), 1.0)),
             fits: Some(Claim::new(library::fits(classes, Some(1)), 1.0)),
-            ..Known::default()
+            ..KnownArray::default()
         }
     }
 
@@ -173,7 +177,8 @@ mod tests {
 
     #[test]
     fn what_writes_told_leaves_one_reading() {
-        let known = Known { level: Some(Claim::new(Level::Raid5, 1.0)), ..known(&[0, 1, 2, 3], 64 << 10, 0) };
+        let known =
+            KnownArray { level: Some(Claim::new(RedundancyLevel::Raid5, 1.0)), ..known(&[0, 1, 2, 3], 64 << 10, 0) };
         assert_eq!(readings(&known), [Reading { layouts: vec!["raid5-ls"], data: 3, stripe_start: None }]);
         assert!(lines(&known, &sdb()).iter().all(|line| !line.starts_with('#')));
     }
@@ -194,7 +199,10 @@ mod tests {
 
     #[test]
     fn chunks_that_begin_off_the_start_want_a_partition_first() {
-        let known = Known { level: Some(Claim::new(Level::Raid0, 1.0)), ..known(&[0, 1, 2, 3], 12 << 10, 11_264) };
+        let known = KnownArray {
+            level: Some(Claim::new(RedundancyLevel::Raid0, 1.0)),
+            ..known(&[0, 1, 2, 3], 12 << 10, 11_264)
+        };
         assert_eq!(
             lines(&known, &sdb()),
             [
@@ -205,13 +213,13 @@ mod tests {
                 "pvcreate --dataalignment 48k /dev/sdb1",
             ]
         );
-        let part = Place { name: "/dev/nvme0n1p2".to_owned(), is_partition: true, ..sdb() };
+        let part = FormatPlace { name: "/dev/nvme0n1p2".to_owned(), is_partition: true, ..sdb() };
         let of_part = lines(&known, &part);
         assert_eq!(of_part[0], "# first begin this partition 22 sectors later, or all of it lies across chunks:");
         assert!(of_part[1..].iter().all(|line| line.ends_with(" /dev/nvme0n1p2") && !line.contains("sfdisk")));
         // Sectors of 4 KiB: 8192 + 22 stripes of 48 KiB are 1,089,536 bytes.
-        let native = Place { name: "/dev/nvme0n1".to_owned(), sector_bytes: 4096, ..sdb() };
-        let known = Known { phase_bytes: Some(Claim::new(8192, 1.0)), ..known };
+        let native = FormatPlace { name: "/dev/nvme0n1".to_owned(), sector_bytes: 4096, ..sdb() };
+        let known = KnownArray { phase_bytes: Some(Claim::new(8192, 1.0)), ..known };
         let of_native = lines(&known, &native);
         assert_eq!(of_native[0], "sfdisk /dev/nvme0n1 <<< 'start=266'");
         assert!(of_native[1].ends_with(" /dev/nvme0n1p1"), "{of_native:?}");
@@ -219,8 +227,8 @@ mod tests {
 
     #[test]
     fn small_and_ragged_chunks_get_what_can_be_said() {
-        let level = Some(Claim::new(Level::Raid0, 1.0));
-        let known = |chunk| Known { level: level.clone(), ..known(&[0, 1, 2], chunk, 0) };
+        let level = Some(Claim::new(RedundancyLevel::Raid0, 1.0));
+        let known = |chunk| KnownArray { level: level.clone(), ..known(&[0, 1, 2], chunk, 0) };
         assert_eq!(lines(&known(512), &sdb()), ["sfdisk /dev/sdb <<< 'start=2049'"]);
         let lines = lines(&known(2048), &sdb());
         assert_eq!(lines, ["pvcreate --dataalignment 6k /dev/sdb", "sfdisk /dev/sdb <<< 'start=2052'"]);
@@ -229,17 +237,18 @@ mod tests {
     #[test]
     fn parities_are_no_copies() {
         // One chunk of data and two parities a stripe: its width is one chunk, whatever its classes.
-        let known = Known { level: Some(Claim::new(Level::Raid6, 1.0)), ..known(&[0, 1, 2], 64 << 10, 0) };
+        let known =
+            KnownArray { level: Some(Claim::new(RedundancyLevel::Raid6, 1.0)), ..known(&[0, 1, 2], 64 << 10, 0) };
         assert!(readings(&known).iter().all(|reading| reading.data == 1), "{:?}", readings(&known));
         // Mirrors in stripes: a chunk on each pair.
         let classes = [0, 1, 2];
-        let known = Known { fits: Some(Claim::new(library::fits(&classes, Some(2)), 1.0)), ..known };
-        let known = Known { level: Some(Claim::new(Level::Mirror(2), 1.0)), ..known };
+        let known = KnownArray { fits: Some(Claim::new(library::fits(&classes, Some(2)), 1.0)), ..known };
+        let known = KnownArray { level: Some(Claim::new(RedundancyLevel::Mirror(2), 1.0)), ..known };
         assert!(readings(&known).iter().all(|reading| reading.data == 3), "{:?}", readings(&known));
     }
 
     #[test]
     fn where_nothing_is_known_nothing_is_advised() {
-        assert_eq!(lines(&Known::default(), &sdb()), Vec::<String>::new());
+        assert_eq!(lines(&KnownArray::default(), &sdb()), Vec::<String>::new());
     }
 }

@@ -1,15 +1,15 @@
 //! The JSON of `probe` and of each trial of `simulate array`.
 
-use super::advice::{self, Place};
+use super::advice::{self, FormatPlace};
 use super::kernel::Kernel;
 use super::words;
-use scrubjay_core::probe::bench::Budget;
-use scrubjay_core::probe::known::{Claim, Finding, Known};
+use scrubjay_core::probe::bench::ProbeBudget;
+use scrubjay_core::probe::known::{Claim, KnownArray, ProbeFinding};
 use serde::Serialize;
 
 /// One line. What is not known is null.
 #[derive(Debug, Serialize)]
-pub struct Document {
+pub struct ProbeDocument {
     schema: u32,
     pattern_bytes: Option<u64>,
     chunk_bytes: Option<u64>,
@@ -25,7 +25,7 @@ pub struct Document {
     classes: Option<Vec<usize>>,
     /// The time of a read of each class, in medians.
     class_times: Vec<f64>,
-    findings: Vec<Found>,
+    findings: Vec<FindingDocument>,
     /// Why nothing could be measured.
     unmeasurable: Option<String>,
     confidence: Confidence,
@@ -50,7 +50,7 @@ struct Confidence {
 
 /// Something a user should know.
 #[derive(Debug, Serialize)]
-struct Found {
+struct FindingDocument {
     /// `unequal`, `slow`, `fast`, `lost`, `unknown`.
     kind: &'static str,
     class: Option<usize>,
@@ -60,10 +60,10 @@ struct Found {
     text: String,
 }
 
-impl Document {
+impl ProbeDocument {
     /// Of what is known.
-    pub fn new(known: &Known, spent: Budget, kernel: Option<Kernel>, place: &Place) -> Document {
-        Document {
+    pub fn new(known: &KnownArray, spent: ProbeBudget, kernel: Option<Kernel>, place: &FormatPlace) -> ProbeDocument {
+        ProbeDocument {
             schema: 1,
             pattern_bytes: value(&known.pattern_bytes),
             chunk_bytes: value(&known.chunk_bytes),
@@ -103,13 +103,13 @@ fn sure<T>(claim: &Option<Claim<T>>) -> Option<f64> {
     claim.as_ref().map(|claim| claim.confidence)
 }
 
-fn found(claim: &Claim<Finding>) -> Found {
+fn found(claim: &Claim<ProbeFinding>) -> FindingDocument {
     let (kind, class, factor, sizes) = match &claim.value {
-        Finding::Unequal { sizes } => ("unequal", None, None, Some(sizes.clone())),
-        Finding::Slow { class, factor } => ("slow", Some(*class), Some(*factor), None),
-        Finding::Fast { class, factor } => ("fast", Some(*class), Some(*factor), None),
-        Finding::Lost { class } => ("lost", Some(*class), None, None),
-        Finding::Unknown => ("unknown", None, None, None),
+        ProbeFinding::Unequal { sizes } => ("unequal", None, None, Some(sizes.clone())),
+        ProbeFinding::Slow { class, factor } => ("slow", Some(*class), Some(*factor), None),
+        ProbeFinding::Fast { class, factor } => ("fast", Some(*class), Some(*factor), None),
+        ProbeFinding::Lost { class } => ("lost", Some(*class), None, None),
+        ProbeFinding::Unknown => ("unknown", None, None, None),
     };
-    Found { kind, class, factor, sizes, confidence: claim.confidence, text: words::finding(&claim.value) }
+    FindingDocument { kind, class, factor, sizes, confidence: claim.confidence, text: words::finding(&claim.value) }
 }

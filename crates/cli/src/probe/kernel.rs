@@ -22,7 +22,7 @@ pub struct Kernel {
 
 /// How a claim compares with what was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum KernelJudgement {
     /// It says nothing.
     Silent,
     /// It is what was measured.
@@ -49,38 +49,38 @@ impl Kernel {
     }
 
     /// The minimum against the chunk.
-    pub fn minimum(&self, chunk_bytes: Option<u64>) -> Judgement {
+    pub fn minimum(&self, chunk_bytes: Option<u64>) -> KernelJudgement {
         match chunk_bytes {
-            Some(chunk) if self.minimum_io_size == chunk => Judgement::Right,
-            _ if self.minimum_io_size <= self.physical_block_size => Judgement::Silent,
-            _ if self.is_odd(self.minimum_io_size) => Judgement::Odd,
-            Some(_) => Judgement::Wrong,
-            None => Judgement::Open,
+            Some(chunk) if self.minimum_io_size == chunk => KernelJudgement::Right,
+            _ if self.minimum_io_size <= self.physical_block_size => KernelJudgement::Silent,
+            _ if self.is_odd(self.minimum_io_size) => KernelJudgement::Odd,
+            Some(_) => KernelJudgement::Wrong,
+            None => KernelJudgement::Open,
         }
     }
 
     /// The optimum against the width of a stripe: one of these.
-    pub fn optimum(&self, widths: &[u64]) -> Judgement {
+    pub fn optimum(&self, widths: &[u64]) -> KernelJudgement {
         match self.optimal_io_size {
-            0 => Judgement::Silent,
-            size if widths.contains(&size) => Judgement::Right,
-            size if is_bogus(size) => Judgement::Bogus,
-            size if self.is_odd(size) => Judgement::Odd,
-            _ if widths.is_empty() => Judgement::Open,
-            _ => Judgement::Wrong,
+            0 => KernelJudgement::Silent,
+            size if widths.contains(&size) => KernelJudgement::Right,
+            size if is_bogus(size) => KernelJudgement::Bogus,
+            size if self.is_odd(size) => KernelJudgement::Odd,
+            _ if widths.is_empty() => KernelJudgement::Open,
+            _ => KernelJudgement::Wrong,
         }
     }
 
     /// The alignment against the chunk and the first byte at which one begins.
-    pub fn alignment(&self, chunk_and_phase: Option<(u64, u64)>) -> Judgement {
-        let Some((chunk, phase)) = chunk_and_phase else { return Judgement::Open };
+    pub fn alignment(&self, chunk_and_phase: Option<(u64, u64)>) -> KernelJudgement {
+        let Some((chunk, phase)) = chunk_and_phase else { return KernelJudgement::Open };
         // What it speaks of: blocks of so many bytes.
         let grain = self.minimum_io_size.max(self.physical_block_size).max(1);
         match u64::try_from(self.alignment_offset) {
-            Ok(offset) if offset % chunk == phase % chunk => Judgement::Right,
+            Ok(offset) if offset % chunk == phase % chunk => KernelJudgement::Right,
             // True of its blocks, but they are less than a chunk.
-            Ok(offset) if chunk > grain && offset % grain == phase % grain => Judgement::Silent,
-            _ => Judgement::Wrong,
+            Ok(offset) if chunk > grain && offset % grain == phase % grain => KernelJudgement::Silent,
+            _ => KernelJudgement::Wrong,
         }
     }
 
@@ -93,16 +93,16 @@ fn is_bogus(size: u64) -> bool {
     size.is_multiple_of(BOGUS_BLOCKS) && matches!(size / BOGUS_BLOCKS, 512 | 4096)
 }
 
-impl Judgement {
+impl KernelJudgement {
     /// In words.
     pub const fn words(self) -> &'static str {
         match self {
-            Judgement::Silent => "says nothing",
-            Judgement::Right => "right",
-            Judgement::Wrong => "wrong",
-            Judgement::Bogus => "bogus: 65535 blocks",
-            Judgement::Odd => "odd: not whole physical blocks",
-            Judgement::Open => "not checked",
+            KernelJudgement::Silent => "says nothing",
+            KernelJudgement::Right => "right",
+            KernelJudgement::Wrong => "wrong",
+            KernelJudgement::Bogus => "bogus: 65535 blocks",
+            KernelJudgement::Odd => "odd: not whole physical blocks",
+            KernelJudgement::Open => "not checked",
         }
     }
 }
@@ -119,18 +119,18 @@ mod tests {
             alignment_offset: 0,
             physical_block_size: 4096,
         };
-        assert_eq!(kernel(4096, 0).minimum(Some(65_536)), Judgement::Silent);
-        assert_eq!(kernel(65_536, 0).minimum(Some(65_536)), Judgement::Right);
-        assert_eq!(kernel(131_072, 0).minimum(Some(65_536)), Judgement::Wrong);
-        assert_eq!(kernel(131_072, 0).minimum(None), Judgement::Open);
-        assert_eq!(kernel(4097, 0).minimum(None), Judgement::Odd);
-        assert_eq!(kernel(4096, 0).optimum(&[262_144]), Judgement::Silent);
-        assert_eq!(kernel(4096, 33_553_920).optimum(&[]), Judgement::Bogus);
-        assert_eq!(kernel(4096, 65_535 * 4096).optimum(&[262_144]), Judgement::Bogus);
-        assert_eq!(kernel(4096, 262_144).optimum(&[262_144, 196_608]), Judgement::Right);
-        assert_eq!(kernel(4096, 42 << 20).optimum(&[262_144]), Judgement::Wrong);
-        assert_eq!(kernel(4096, 1000).optimum(&[262_144]), Judgement::Odd);
-        assert_eq!(kernel(4096, 1 << 20).optimum(&[]), Judgement::Open);
+        assert_eq!(kernel(4096, 0).minimum(Some(65_536)), KernelJudgement::Silent);
+        assert_eq!(kernel(65_536, 0).minimum(Some(65_536)), KernelJudgement::Right);
+        assert_eq!(kernel(131_072, 0).minimum(Some(65_536)), KernelJudgement::Wrong);
+        assert_eq!(kernel(131_072, 0).minimum(None), KernelJudgement::Open);
+        assert_eq!(kernel(4097, 0).minimum(None), KernelJudgement::Odd);
+        assert_eq!(kernel(4096, 0).optimum(&[262_144]), KernelJudgement::Silent);
+        assert_eq!(kernel(4096, 33_553_920).optimum(&[]), KernelJudgement::Bogus);
+        assert_eq!(kernel(4096, 65_535 * 4096).optimum(&[262_144]), KernelJudgement::Bogus);
+        assert_eq!(kernel(4096, 262_144).optimum(&[262_144, 196_608]), KernelJudgement::Right);
+        assert_eq!(kernel(4096, 42 << 20).optimum(&[262_144]), KernelJudgement::Wrong);
+        assert_eq!(kernel(4096, 1000).optimum(&[262_144]), KernelJudgement::Odd);
+        assert_eq!(kernel(4096, 1 << 20).optimum(&[]), KernelJudgement::Open);
     }
 
     #[test]
@@ -141,13 +141,13 @@ mod tests {
             alignment_offset,
             physical_block_size: 4096,
         };
-        assert_eq!(kernel(65_536, 0).alignment(Some((65_536, 0))), Judgement::Right);
-        assert_eq!(kernel(65_536, 11_264).alignment(Some((65_536, 11_264))), Judgement::Right);
-        assert_eq!(kernel(65_536, 0).alignment(Some((65_536, 11_264))), Judgement::Wrong);
-        assert_eq!(kernel(4096, 0).alignment(Some((65_536, 8192))), Judgement::Silent, "true of 4 KiB");
-        assert_eq!(kernel(4096, 0).alignment(Some((65_536, 512))), Judgement::Wrong);
-        assert_eq!(kernel(4096, 512).alignment(Some((512, 0))), Judgement::Right, "any byte is, for such chunks");
-        assert_eq!(kernel(4096, -1).alignment(Some((65_536, 0))), Judgement::Wrong);
-        assert_eq!(kernel(4096, 0).alignment(None), Judgement::Open);
+        assert_eq!(kernel(65_536, 0).alignment(Some((65_536, 0))), KernelJudgement::Right);
+        assert_eq!(kernel(65_536, 11_264).alignment(Some((65_536, 11_264))), KernelJudgement::Right);
+        assert_eq!(kernel(65_536, 0).alignment(Some((65_536, 11_264))), KernelJudgement::Wrong);
+        assert_eq!(kernel(4096, 0).alignment(Some((65_536, 8192))), KernelJudgement::Silent, "true of 4 KiB");
+        assert_eq!(kernel(4096, 0).alignment(Some((65_536, 512))), KernelJudgement::Wrong);
+        assert_eq!(kernel(4096, 512).alignment(Some((512, 0))), KernelJudgement::Right, "any byte is, for such chunks");
+        assert_eq!(kernel(4096, -1).alignment(Some((65_536, 0))), KernelJudgement::Wrong);
+        assert_eq!(kernel(4096, 0).alignment(None), KernelJudgement::Open);
     }
 }

@@ -8,8 +8,8 @@ mod plot;
 mod text;
 mod words;
 
-pub use advice::Place;
-pub use document::Document;
+pub use advice::FormatPlace;
+pub use document::ProbeDocument;
 pub use mode::prober;
 pub use text::print;
 
@@ -22,12 +22,12 @@ use crate::study::check_folder;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kernel::Kernel;
-use scrubjay_core::probe::bench::{Budget, Prober};
-use scrubjay_core::probe::known::{Finding, Known};
+use scrubjay_core::probe::bench::{ProbeBudget, Prober};
+use scrubjay_core::probe::known::{KnownArray, ProbeFinding};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::member::MemberError;
 use scrubjay_device::output::{self, Existing, OutputError};
-use scrubjay_device::probing::{ProbingError, Shared, Subject};
+use scrubjay_device::probing::{ProbedSubject, ProbingError, RewriteRefusal};
 use scrubjay_device::target::TargetError;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -45,7 +45,7 @@ pub fn run(args: &Probe) -> Result<Exit> {
     if let Some(folder) = &args.plot {
         check_folder("--plot", folder)?;
     }
-    let mut subject = match Subject::open(&args.device, args.allow_writes) {
+    let mut subject = match ProbedSubject::open(&args.device, args.allow_writes) {
         Ok(subject) => subject,
         Err(error) => {
             say(format_args!("scrubjay: {error}"));
@@ -56,9 +56,9 @@ pub fn run(args: &Probe) -> Result<Exit> {
     if args.allow_writes {
         say(format_args!("scrubjay: {} will be written to: blocks get what they hold", args.device.display()));
     }
-    let budget = Budget { requests: args.budget_ios.unwrap_or(u64::MAX), time: args.budget.unwrap_or(Nanos::MAX) };
+    let budget = ProbeBudget { requests: args.budget_ios.unwrap_or(u64::MAX), time: args.budget.unwrap_or(Nanos::MAX) };
     let mut prober = prober(&args.how, device, budget, args.allow_writes);
-    let progress = Progress::new(!args.no_progress);
+    let progress = ProbeProgress::new(!args.no_progress);
     let served = subject.serve(&mut prober, &stop, &mut |prober| progress.draw(prober));
     progress.finish();
     if let Err(ProbingError::Lost { blocks, .. }) = &served {
@@ -69,10 +69,10 @@ pub fn run(args: &Probe) -> Result<Exit> {
     let kernel = subject.block_device().and_then(|disk| Kernel::of(disk, subject.alignment_offset()));
     let name = args.device.display().to_string();
     let sector_bytes = if subject.block_device().is_some() { device.block } else { 512 };
-    let place = Place { name: name.clone(), sector_bytes, is_partition: subject.is_partition() };
+    let place = FormatPlace { name: name.clone(), sector_bytes, is_partition: subject.is_partition() };
     let mut out = io::stdout().lock();
     let printed = if args.json {
-        let document = Document::new(&known, spent, kernel, &place);
+        let document = ProbeDocument::new(&known, spent, kernel, &place);
         writeln!(out, "{}", serde_json::to_string(&document).context("the result as JSON")?)
     } else {
         text::print(&known, spent, kernel.as_ref(), &name, Some(device.bytes), &mut out)
@@ -89,7 +89,7 @@ pub fn run(args: &Probe) -> Result<Exit> {
 }
 
 /// Draws it; where the files are is said on standard error, since standard output may be JSON.
-fn plot(known: &Known, spent: Budget, device: &str, folder: &Path) -> Result<()> {
+fn plot(known: &KnownArray, spent: ProbeBudget, device: &str, folder: &Path) -> Result<()> {
     match plot::write(known, spent, device, folder)?.as_slice() {
         [] => say(format_args!("scrubjay: --plot {}: nothing is known that could be drawn", folder.display())),
         [page, more @ ..] => {
@@ -116,8 +116,8 @@ fn save(offset: u64, held: &[u8]) {
     }
 }
 
-fn exit(known: &Known, is_stopped: bool) -> Exit {
-    let is_problem = |finding: &Finding| !matches!(finding, Finding::Unknown | Finding::Fast { .. });
+fn exit(known: &KnownArray, is_stopped: bool) -> Exit {
+    let is_problem = |finding: &ProbeFinding| !matches!(finding, ProbeFinding::Unknown | ProbeFinding::Fast { .. });
     match is_stopped {
         true => Exit::Paused,
         false if known.findings.iter().any(|finding| is_problem(&finding.value)) => Exit::Found,
@@ -129,9 +129,10 @@ fn exit_of(error: &ProbingError) -> Exit {
     match error {
         ProbingError::Target(TargetError::Permission { .. })
         | ProbingError::Member(MemberError::Permission { .. })
-        | ProbingError::Shared { shared: Shared::Unseen | Shared::Contained | Shared::NoLease(_), .. } => {
-            Exit::Permission
-        }
+        | ProbingError::Shared {
+            shared: RewriteRefusal::Unseen | RewriteRefusal::Contained | RewriteRefusal::NoLease(_),
+            ..
+        } => Exit::Permission,
         ProbingError::Target(TargetError::Io { .. })
         | ProbingError::NoRing(_)
         | ProbingError::Io { .. }
@@ -147,20 +148,20 @@ fn exit_of(error: &ProbingError) -> Exit {
 }
 
 /// One line that says what is known so far.
-struct Progress {
+struct ProbeProgress {
     line: ProgressBar,
 }
 
-impl Progress {
-    fn new(is_wanted: bool) -> Progress {
+impl ProbeProgress {
+    fn new(is_wanted: bool) -> ProbeProgress {
         let is_shown = is_wanted && io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
         let line = ProgressBar::with_draw_target(None, target);
         line.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a constant template"));
-        Progress { line }
+        ProbeProgress { line }
     }
 
-    fn draw(&self, prober: &Prober<Known>) {
+    fn draw(&self, prober: &Prober<KnownArray>) {
         if self.line.is_hidden() {
             return;
         }

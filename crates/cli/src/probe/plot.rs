@@ -2,11 +2,11 @@
 
 use super::text;
 use crate::page;
-use crate::study::Facts;
+use crate::study::StudyProvenance;
 use anyhow::{Context, Result};
 use scrubjay_chart::{Axis, Exhibit, Figure, Maps, Page, Panel, Series, Style};
-use scrubjay_core::probe::bench::Budget;
-use scrubjay_core::probe::known::Known;
+use scrubjay_core::probe::bench::ProbeBudget;
+use scrubjay_core::probe::known::KnownArray;
 use std::path::{Path, PathBuf};
 
 /// Draws what is known into a folder, and gives the files, the page first. Nothing is written where there is nothing to
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// Those of [`page::write`].
-pub fn write(known: &Known, spent: Budget, device: &str, folder: &Path) -> Result<Vec<PathBuf>> {
+pub fn write(known: &KnownArray, spent: ProbeBudget, device: &str, folder: &Path) -> Result<Vec<PathBuf>> {
     let exhibits = exhibits(known);
     if exhibits.is_empty() {
         return Ok(Vec::new());
@@ -27,11 +27,11 @@ pub fn write(known: &Known, spent: Budget, device: &str, folder: &Path) -> Resul
         paragraphs: said.lines().map(|line| line.trim().to_owned()).collect(),
         exhibits,
     };
-    page::write(&page, folder, Facts::new().all())
+    page::write(&page, folder, StudyProvenance::new().all())
 }
 
 /// Those of which something is known.
-fn exhibits(known: &Known) -> Vec<Exhibit> {
+fn exhibits(known: &KnownArray) -> Vec<Exhibit> {
     let scans = &known.scans;
     let mut found = Vec::new();
     if let Some(classes) = known.classes.as_ref().filter(|classes| !classes.value.is_empty()) {
@@ -107,18 +107,18 @@ mod tests {
     use super::*;
     use scrubjay_core::probe::known::{Claim, Scans};
 
-    fn names(known: &Known) -> Vec<String> {
+    fn names(known: &KnownArray) -> Vec<String> {
         exhibits(known).iter().map(|exhibit| exhibit.name().to_owned()).collect()
     }
 
     #[test]
     fn what_is_known_is_drawn_and_nothing_else() {
-        assert!(names(&Known::default()).is_empty());
-        let known = Known {
+        assert!(names(&KnownArray::default()).is_empty());
+        let known = KnownArray {
             classes: Some(Claim::new(vec![0, 1, 0, 2], 1.0)),
             class_times: vec![1.0, 1.4, 0.9],
             scans: Scans { patterns: vec![(4096, 0.5)], boundaries: vec![(0, 0.5)], pairs: vec![vec![1.0]] },
-            ..Known::default()
+            ..KnownArray::default()
         };
         assert_eq!(names(&known), ["classes", "times", "patterns", "boundaries", "pairs"]);
         let Exhibit::Figure(figure) = &exhibits(&known)[0] else { panic!("a figure") };

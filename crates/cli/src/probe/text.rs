@@ -1,12 +1,12 @@
 //! The result of `probe` for people.
 
-use super::advice::{self, Place};
+use super::advice::{self, FormatPlace};
 use super::kernel::Kernel;
 use super::words;
 use crate::quantity::{show_count, show_exact, show_time};
 use crate::say::shown;
-use scrubjay_core::probe::bench::Budget;
-use scrubjay_core::probe::known::{Claim, Known, Regime, Stage};
+use scrubjay_core::probe::bench::ProbeBudget;
+use scrubjay_core::probe::known::{Claim, KnownArray, ProbeStage, Regime};
 use scrubjay_core::units::Bytes;
 use std::io::{self, Write};
 
@@ -17,8 +17,8 @@ const CLASSES_MAX: usize = 512;
 
 /// Prints it.
 pub fn print(
-    known: &Known,
-    spent: Budget,
+    known: &KnownArray,
+    spent: ProbeBudget,
     kernel: Option<&Kernel>,
     device: &str,
     bytes: Option<u64>,
@@ -32,7 +32,7 @@ pub fn print(
     }
     if let Some(why) = known.unmeasurable.as_ref().filter(|_| known.disks.is_some()) {
         writeln!(out, "  (it ended early, because {})", words::unmeasurable(why))?;
-    } else if known.stage != Stage::Done && known.unmeasurable.is_none() {
+    } else if known.stage != ProbeStage::Done && known.unmeasurable.is_none() {
         writeln!(out, "  (it ended early, when it was to find out: {})", known.stage)?;
     }
     writeln!(out, "  {} requests in {}", show_count(spent.requests), show_time(spent.time))?;
@@ -40,7 +40,7 @@ pub fn print(
 }
 
 /// Prints what to do with it.
-pub fn advise(known: &Known, place: &Place, out: &mut impl Write) -> io::Result<()> {
+pub fn advise(known: &KnownArray, place: &FormatPlace, out: &mut impl Write) -> io::Result<()> {
     let advice = advice::lines(known, place);
     if !advice.is_empty() {
         writeln!(out, "use (what you need of it):")?;
@@ -48,14 +48,14 @@ pub fn advise(known: &Known, place: &Place, out: &mut impl Write) -> io::Result<
     advice.iter().try_for_each(|line| writeln!(out, "  {}", shown(line)))
 }
 
-fn headline(known: &Known) -> String {
+fn headline(known: &KnownArray) -> String {
     if let Some(why) = known.unmeasurable.as_ref().filter(|_| known.disks.is_none()) {
         return format!("not measurable here, because {}", words::unmeasurable(why));
     }
     let Some(disks) = &known.disks else {
         return match (known.stage, &known.pattern_bytes) {
-            (Stage::Done, Some(_)) => "an array whose chunks could not be told apart".to_owned(),
-            (Stage::Done, None) => "no pattern was found".to_owned(),
+            (ProbeStage::Done, Some(_)) => "an array whose chunks could not be told apart".to_owned(),
+            (ProbeStage::Done, None) => "no pattern was found".to_owned(),
             _ => "not known yet".to_owned(),
         };
     };
@@ -68,7 +68,7 @@ fn headline(known: &Known) -> String {
     }
 }
 
-fn statements(known: &Known, out: &mut impl Write) -> io::Result<()> {
+fn statements(known: &KnownArray, out: &mut impl Write) -> io::Result<()> {
     let size = |claim: &Claim<u64>| format!("{}{}", show_exact(claim.value), sure(claim));
     if let Some(pattern) =
         known.pattern_bytes.as_ref().filter(|_| known.disks.as_ref().is_none_or(|disks| disks.value > 1))
@@ -114,7 +114,7 @@ fn statements(known: &Known, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn claims(known: &Known, kernel: &Kernel, out: &mut impl Write) -> io::Result<()> {
+fn claims(known: &KnownArray, kernel: &Kernel, out: &mut impl Write) -> io::Result<()> {
     let chunk = known.chunk_bytes.as_ref().map(|claim| claim.value);
     let widths: Vec<u64> = chunk
         .map_or_else(Vec::new, |chunk| advice::readings(known).iter().map(|reading| reading.data * chunk).collect());
@@ -139,28 +139,28 @@ fn sure<T>(claim: &Claim<T>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::probe::known::{Level, Unmeasurable};
+    use scrubjay_core::probe::known::{RedundancyLevel, Unmeasurable};
     use scrubjay_core::probe::library;
     use scrubjay_core::units::Nanos;
 
-    fn printed(known: &Known, kernel: Option<&Kernel>) -> String {
-        let spent = Budget { requests: 1234, time: Nanos::from_secs(5) };
+    fn printed(known: &KnownArray, kernel: Option<&Kernel>) -> String {
+        let spent = ProbeBudget { requests: 1234, time: Nanos::from_secs(5) };
         let mut out = Vec::new();
         print(known, spent, kernel, "sdb", Some(1 << 30), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
-    fn array() -> Known {
+    fn array() -> KnownArray {
         let classes = vec![0, 1, 2, 3];
-        Known {
-            stage: Stage::Done,
+        KnownArray {
+            stage: ProbeStage::Done,
             pattern_bytes: Some(Claim::new(1280 << 10, 1.0)),
             chunk_bytes: Some(Claim::new(320 << 10, 0.98)),
             phase_bytes: Some(Claim::new(11_264, 0.98)),
             fits: Some(Claim::new(library::fits(&classes, Some(1)), 1.0)),
             classes: Some(Claim::new(classes, 1.0)),
             disks: Some(Claim::new(4, 1.0)),
-            ..Known::default()
+            ..KnownArray::default()
         }
     }
 
@@ -189,17 +189,17 @@ mod tests {
     fn writes_are_advised_only_where_they_were_not_made() {
         let hint = "--allow-writes can";
         assert!(printed(&array(), None).contains(hint));
-        let level = Some(Claim::new(Level::Raid0, 1.0));
-        assert!(!printed(&Known { level, ..array() }, None).contains(hint));
+        let level = Some(Claim::new(RedundancyLevel::Raid0, 1.0));
+        assert!(!printed(&KnownArray { level, ..array() }, None).contains(hint));
     }
 
     #[test]
     fn an_early_end_hides_nothing_that_is_known() {
-        let text = printed(&Known { unmeasurable: Some(Unmeasurable::Errors), ..array() }, None);
+        let text = printed(&KnownArray { unmeasurable: Some(Unmeasurable::Errors), ..array() }, None);
         assert!(text.contains("an array of 4 disks") && text.contains("because it answers with errors"), "{text}");
-        let text = printed(&Known { unmeasurable: Some(Unmeasurable::Errors), ..Known::default() }, None);
+        let text = printed(&KnownArray { unmeasurable: Some(Unmeasurable::Errors), ..KnownArray::default() }, None);
         assert!(text.starts_with("sdb (1 GiB): not measurable here, because it answers with errors\n"), "{text}");
-        let text = printed(&Known { stage: Stage::Copies, ..Known::default() }, None);
+        let text = printed(&KnownArray { stage: ProbeStage::Copies, ..KnownArray::default() }, None);
         assert!(text.contains("(it ended early, when it was to find out: copies)"), "{text}");
     }
 }

@@ -2,11 +2,11 @@
 
 use super::advice;
 use crate::quantity::{show_exact, show_time};
-use scrubjay_core::probe::known::{Finding, Known, Level, Unmeasurable};
+use scrubjay_core::probe::known::{KnownArray, ProbeFinding, RedundancyLevel, Unmeasurable};
 use scrubjay_core::units::Nanos;
 
 /// The layouts that fit, by name; `free` where none does, nothing where that is not known, or where there is one disk.
-pub fn layout(known: &Known, between: &str) -> Option<String> {
+pub fn layout(known: &KnownArray, between: &str) -> Option<String> {
     known.fits.as_ref()?;
     if known.disks.as_ref().is_some_and(|disks| disks.value == 1) {
         return None;
@@ -22,19 +22,19 @@ pub fn layout(known: &Known, between: &str) -> Option<String> {
 }
 
 /// A level's name.
-pub fn level(level: Level) -> String {
+pub fn level(level: RedundancyLevel) -> String {
     match level {
-        Level::Raid0 => "raid0".to_owned(),
-        Level::Mirror(copies) => format!("mirror-{copies}"),
-        Level::Raid5 => "raid5".to_owned(),
-        Level::Raid6 => "raid6".to_owned(),
+        RedundancyLevel::Raid0 => "raid0".to_owned(),
+        RedundancyLevel::Mirror(copies) => format!("mirror-{copies}"),
+        RedundancyLevel::Raid5 => "raid5".to_owned(),
+        RedundancyLevel::Raid6 => "raid6".to_owned(),
     }
 }
 
 /// One line.
-pub fn finding(finding: &Finding) -> String {
+pub fn finding(finding: &ProbeFinding) -> String {
     match finding {
-        Finding::Unequal { sizes } => {
+        ProbeFinding::Unequal { sizes } => {
             let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
             format!(
                 "classes of unequal size ({} chunks of a pattern): several members share a disk, or the array was put \
@@ -42,12 +42,16 @@ pub fn finding(finding: &Finding) -> String {
                 sizes.join(", ")
             )
         }
-        Finding::Slow { class, factor } => format!("the disk of class {class} is slow: {factor:.2} times the others"),
-        Finding::Fast { class, factor } => format!("the disk of class {class} is fast: {factor:.2} times the others"),
-        Finding::Lost { class } => {
+        ProbeFinding::Slow { class, factor } => {
+            format!("the disk of class {class} is slow: {factor:.2} times the others")
+        }
+        ProbeFinding::Fast { class, factor } => {
+            format!("the disk of class {class} is fast: {factor:.2} times the others")
+        }
+        ProbeFinding::Lost { class } => {
             format!("the disk of class {class} is lost: its chunks are reckoned from all others")
         }
-        Finding::Unknown => "no known layout has these classes".to_owned(),
+        ProbeFinding::Unknown => "no known layout has these classes".to_owned(),
     }
 }
 

@@ -3,20 +3,20 @@
 use crate::args::{ArrayNoise, ArrayQueue, SimulateArray};
 use crate::crew;
 use crate::exit::{Exit, Usage};
-use crate::probe::{Document, Place, prober};
+use crate::probe::{FormatPlace, ProbeDocument, prober};
 use crate::quantity::{show_count, show_time};
 use anyhow::{Context, Result};
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
-use scrubjay_core::probe::bench::Budget;
-use scrubjay_core::probe::known::Known;
+use scrubjay_core::probe::bench::ProbeBudget;
+use scrubjay_core::probe::known::KnownArray;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::array::Array;
-use scrubjay_sim::array::map::Map;
+use scrubjay_sim::array::map::ChunkMap;
 use scrubjay_sim::array::noise::Noise;
 use scrubjay_sim::array::queue::Discipline;
-use scrubjay_sim::array::setup::{Odd, Setup};
+use scrubjay_sim::array::setup::{ArraySetup, Odd};
 use scrubjay_sim::array::truth::{Agreement, Truth};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -27,8 +27,8 @@ const PHASE_SECTORS_MAX: u64 = 1 << 20;
 /// One array that was probed.
 struct Trial {
     seed: u64,
-    known: Known,
-    spent: Budget,
+    known: KnownArray,
+    spent: ProbeBudget,
     found: Agreement,
 }
 
@@ -39,7 +39,7 @@ pub fn run(args: &SimulateArray) -> Result<Exit> {
     let trials = crew::share(&seeds, |&seed| probe(args, &model, seed));
     let mut out = io::stdout().lock();
     let printed = if args.json {
-        let summary = Summary::new(&trials);
+        let summary = TrialsDocument::new(&trials);
         writeln!(out, "{}", serde_json::to_string(&summary).context("the result as JSON")?)
     } else {
         print(&trials, &mut out)
@@ -48,13 +48,13 @@ pub fn run(args: &SimulateArray) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-fn probe(args: &SimulateArray, model: &Setup, seed: u64) -> Trial {
+fn probe(args: &SimulateArray, model: &ArraySetup, seed: u64) -> Trial {
     let mut rng = Rng::new(seed);
     let phase = args.phase.unwrap_or(Bytes(rng.below(PHASE_SECTORS_MAX) * 512));
-    let setup = Setup { phase_bytes: phase.0, seed, ..model.clone() };
+    let setup = ArraySetup { phase_bytes: phase.0, seed, ..model.clone() };
     let mut array = Array::new(setup.clone());
-    let how = crate::args::How { seed: rng.bits(), ..args.how.clone() };
-    let mut prober = prober(&how, array.device(), Budget::UNLIMITED, args.allow_writes);
+    let how = crate::args::ProbeMethodArgs { seed: rng.bits(), ..args.how.clone() };
+    let mut prober = prober(&how, array.device(), ProbeBudget::UNLIMITED, args.allow_writes);
     array.serve(&mut prober);
     let (known, spent) = (prober.known(), prober.spent());
     let found = Truth::of(&setup).agreement(&setup, &known);
@@ -99,7 +99,7 @@ fn refusal(args: &SimulateArray) -> Option<String> {
 }
 
 /// The array that the arguments describe, but for where its partition begins.
-fn model(args: &SimulateArray) -> Result<Setup, String> {
+fn model(args: &SimulateArray) -> Result<ArraySetup, String> {
     let disks = args.disks;
     let (data, parity) = match args.layout {
         LayoutKind::Raid0 | LayoutKind::ZigZag => (disks, 0),
@@ -124,7 +124,7 @@ fn model(args: &SimulateArray) -> Result<Setup, String> {
         return Err(format!("--layout {} needs more than {parity} disks, not --disks {disks}", args.layout));
     }
     let layout = Layout::new(args.layout, Shape { data, parity }, disks).map_err(|error| error.to_string())?;
-    let setup = Setup {
+    let setup = ArraySetup {
         discipline: match args.queue {
             ArrayQueue::Fcfs => Discipline::Fcfs,
             ArrayQueue::Clook => Discipline::CLook,
@@ -139,7 +139,7 @@ fn model(args: &SimulateArray) -> Result<Setup, String> {
         same: args.same,
         lost: args.lost,
         phase_bytes: args.phase.map_or(PHASE_SECTORS_MAX * 512, |phase| phase.0),
-        ..Setup::new(Map::Layout(layout), args.chunk.0)
+        ..ArraySetup::new(ChunkMap::Layout(layout), args.chunk.0)
     };
     setup.refusal().map_or(Ok(setup), |why| Err(why.to_owned()))
 }
@@ -170,7 +170,7 @@ fn print(trials: &[Trial], out: &mut impl Write) -> io::Result<()> {
 
 /// The JSON.
 #[derive(Debug, Serialize)]
-struct Summary {
+struct TrialsDocument {
     schema: u32,
     trials: usize,
     /// Runs in which everything was right.
@@ -178,11 +178,11 @@ struct Summary {
     wrong_layouts: usize,
     ios_mean: f64,
     seconds_mean: f64,
-    runs: Vec<Run>,
+    runs: Vec<TrialDocument>,
 }
 
 #[derive(Debug, Serialize)]
-struct Run {
+struct TrialDocument {
     seed: u64,
     right: bool,
     pattern_right: bool,
@@ -192,13 +192,13 @@ struct Run {
     disks_right: bool,
     layout_right: bool,
     findings_right: bool,
-    said: Document,
+    said: ProbeDocument,
 }
 
-impl Summary {
-    fn new(trials: &[Trial]) -> Summary {
+impl TrialsDocument {
+    fn new(trials: &[Trial]) -> TrialsDocument {
         let mean = |value: fn(&Trial) -> f64| trials.iter().map(value).sum::<f64>() / trials.len() as f64;
-        Summary {
+        TrialsDocument {
             schema: 1,
             trials: trials.len(),
             right: trials.iter().filter(|trial| trial.found.is_whole()).count(),
@@ -210,9 +210,9 @@ impl Summary {
     }
 }
 
-fn run_of(trial: &Trial) -> Run {
+fn run_of(trial: &Trial) -> TrialDocument {
     let found = &trial.found;
-    Run {
+    TrialDocument {
         seed: trial.seed,
         right: found.is_whole(),
         pattern_right: found.pattern,
@@ -222,6 +222,6 @@ fn run_of(trial: &Trial) -> Run {
         disks_right: found.disks,
         layout_right: found.layout,
         findings_right: found.findings,
-        said: Document::new(&trial.known, trial.spent, None, &Place::modelled()),
+        said: ProbeDocument::new(&trial.known, trial.spent, None, &FormatPlace::modelled()),
     }
 }

@@ -31,9 +31,10 @@ pub fn run(args: &SimulateIntegrity) -> Result<Exit> {
         return Err(Usage("the traces have no requests".to_owned()).into());
     }
     let mut out = io::stdout().lock();
-    for Counted { name, counter } in &counted {
+    for CountedArray { name, counter } in &counted {
         let printed = if args.json {
-            let document = serde_json::to_string(&Document::new(name, args, counter)).context("the result as JSON")?;
+            let document =
+                serde_json::to_string(&IntegrityDocument::new(name, args, counter)).context("the result as JSON")?;
             writeln!(out, "{document}")
         } else {
             print(&mut out, name, args, counter)
@@ -44,7 +45,7 @@ pub fn run(args: &SimulateIntegrity) -> Result<Exit> {
 }
 
 /// One array's requests, counted.
-struct Counted {
+struct CountedArray {
     name: String,
     counter: Counter,
 }
@@ -62,19 +63,19 @@ fn counter(args: &SimulateIntegrity, shape: Shape) -> Counter {
 }
 
 /// The twelve workloads.
-fn table_3(args: &SimulateIntegrity, shape: Shape) -> Vec<Counted> {
+fn table_3(args: &SimulateIntegrity, shape: Shape) -> Vec<CountedArray> {
     let count = |workload: &scrubjay_sim::integrity::table3::Workload| {
         let mut counter = counter(args, shape);
         for request in workload.requests(args.seed).take(args.requests as usize) {
             counter.add(request.kind, request.offset, request.length);
         }
-        Counted { name: workload.name.to_owned(), counter }
+        CountedArray { name: workload.name.to_owned(), counter }
     };
     WORKLOADS.iter().map(count).collect()
 }
 
 /// Each file as a trace of its own, each device as an array of its own, the busiest first.
-fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<Counted>> {
+fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<CountedArray>> {
     let mut all = Vec::new();
     for file in &args.files {
         let mut counters: Vec<(DeviceId, Counter)> = Vec::new();
@@ -92,7 +93,7 @@ fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<Counted>> {
         all.extend(counters.into_iter().map(|(device, counter)| {
             let file = file.display();
             let name = if is_alone { file.to_string() } else { format!("{file}:{}", trace.devices().name(device)) };
-            Counted { name, counter }
+            CountedArray { name, counter }
         }));
     }
     Ok(all)
@@ -112,7 +113,7 @@ fn least(counter: &Counter, schemes: &[Scheme]) -> Scheme {
 
 /// The JSON of `--json`: schema 1, one object an array.
 #[derive(Debug, Serialize)]
-struct Document<'a> {
+struct IntegrityDocument<'a> {
     schema: u32,
     trace: &'a str,
     disks: u16,
@@ -128,12 +129,12 @@ struct Document<'a> {
     chosen_by_mean_size: Option<&'static str>,
     chosen_by_histogram: &'static str,
     chosen_by_count: &'static str,
-    schemes: Vec<Row>,
+    schemes: Vec<SchemeDocument>,
 }
 
 /// One scheme.
 #[derive(Debug, Serialize)]
-struct Row {
+struct SchemeDocument {
     scheme: &'static str,
     disk_ios: u64,
     increase_ratio: f64,
@@ -147,10 +148,10 @@ struct Row {
     full_stripe_writes: u64,
 }
 
-impl Document<'_> {
-    fn new<'a>(name: &'a str, args: &SimulateIntegrity, counter: &Counter) -> Document<'a> {
+impl IntegrityDocument<'_> {
+    fn new<'a>(name: &'a str, args: &SimulateIntegrity, counter: &Counter) -> IntegrityDocument<'a> {
         let requests = counter.requests();
-        Document {
+        IntegrityDocument {
             schema: 1,
             trace: name,
             disks: args.disks,
@@ -165,15 +166,15 @@ impl Document<'_> {
             chosen_by_mean_size: by_mean_size(args, counter).map(Scheme::name),
             chosen_by_histogram: counter.histogram().best(&HYBRIDS).name(),
             chosen_by_count: least(counter, &HYBRIDS).name(),
-            schemes: Scheme::ALL.map(|scheme| Row::new(scheme, counter)).into(),
+            schemes: Scheme::ALL.map(|scheme| SchemeDocument::new(scheme, counter)).into(),
         }
     }
 }
 
-impl Row {
-    fn new(scheme: Scheme, counter: &Counter) -> Row {
+impl SchemeDocument {
+    fn new(scheme: Scheme, counter: &Counter) -> SchemeDocument {
         let tally = counter.tally(scheme);
-        Row {
+        SchemeDocument {
             scheme: scheme.name(),
             disk_ios: tally.ios(),
             increase_ratio: counter.increase(scheme),
@@ -261,7 +262,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.lines().filter(|line| Scheme::ALL.iter().any(|s| line[2..].starts_with(s.name()))).count(), 5);
-        let json = serde_json::to_value(Document::new("TPC-E", &args, counter)).unwrap();
+        let json = serde_json::to_value(IntegrityDocument::new("TPC-E", &args, counter)).unwrap();
         assert_eq!((&json["schema"], &json["chosen_by_mean_size"]), (&1.into(), &"hybrid1".into()));
         assert_eq!(json["reads"].as_u64().unwrap() + json["writes"].as_u64().unwrap(), 20_000);
         let pure = json["schemes"][1]["increase_ratio"].as_f64().unwrap();

@@ -2,16 +2,16 @@
 
 use crate::args::SimulateScrub;
 use crate::exit::Exit;
-use crate::load::{self, Hold, Load};
+use crate::load::{self, DeviceLoad, Hold};
 use crate::quantity::show_time;
 use crate::say::shown;
-use crate::tally::{self, Ground, Tally, percent, rate};
+use crate::tally::{self, CostDocument, TraceSummaryDocument, percent, rate};
 use crate::{crew, heed};
 use anyhow::{Context, Result};
-use scrubjay_core::idle::Value;
+use scrubjay_core::idle::ParameterValue;
 use scrubjay_core::units::Bytes;
-use scrubjay_sim::exact::Outcome;
-use scrubjay_sim::play::Played;
+use scrubjay_sim::exact::ScrubFigures;
+use scrubjay_sim::play::PlayedPolicy;
 use serde::Serialize;
 use serde_json::Map;
 use std::io::{self, Write};
@@ -23,14 +23,15 @@ pub fn run(args: &SimulateScrub) -> Result<Exit> {
     let loads = load::load(&args.traces, &args.disk, hold)?;
     let (parameters, disk) = (args.parameters(), args.disk.disk);
     let played = crew::share(&loads, |load| {
-        let Played { outcome, slowdown } = args.policy.play(&parameters, &load.periods, &load.requests, disk);
+        let PlayedPolicy { outcome, slowdown } = args.policy.play(&parameters, &load.periods, &load.requests, disk);
         let above_p99 = slowdown.zip(args.p99_slowdown).map(|(slowdown, p99)| slowdown.longer_than(p99));
-        Told { outcome, above_p99 }
+        PolicyDescription { outcome, above_p99 }
     });
     let mut out = io::stdout().lock();
     for (load, played) in loads.iter().zip(&played) {
         let printed = if args.json {
-            let document = serde_json::to_string(&Document::new(load, args, played)).context("the result as JSON")?;
+            let document =
+                serde_json::to_string(&SimulationDocument::new(load, args, played)).context("the result as JSON")?;
             writeln!(out, "{document}")
         } else {
             print(&mut out, load, args, played)
@@ -41,66 +42,66 @@ pub fn run(args: &SimulateScrub) -> Result<Exit> {
 }
 
 /// What is told of a policy.
-struct Told {
-    outcome: Outcome,
+struct PolicyDescription {
+    outcome: ScrubFigures,
     /// How many lost more than all but one in a hundred were to; `None` without such a goal.
     above_p99: Option<u64>,
 }
 
 /// A parameter in SI units and bytes, the unit in the name.
-fn json((name, value): (&str, Value)) -> (String, serde_json::Value) {
+fn json((name, value): (&str, ParameterValue)) -> (String, serde_json::Value) {
     let name = name.replace('-', "_");
     match value {
-        Value::Time(time) => (format!("{name}_seconds"), time.as_secs_f64().into()),
-        Value::Size(size) => (format!("{name}_bytes"), size.0.into()),
-        Value::Number(number) => (name, number.into()),
-        Value::Word(word) => (name, word.into()),
+        ParameterValue::Time(time) => (format!("{name}_seconds"), time.as_secs_f64().into()),
+        ParameterValue::Size(size) => (format!("{name}_bytes"), size.0.into()),
+        ParameterValue::Number(number) => (name, number.into()),
+        ParameterValue::Word(word) => (name, word.into()),
     }
 }
 
 /// A parameter for people.
-fn text((name, value): (&str, Value)) -> String {
+fn text((name, value): (&str, ParameterValue)) -> String {
     let name = name.replace('-', " ");
     match value {
-        Value::Time(time) => format!("{name} {}", show_time(time)),
-        Value::Size(size) => format!("{name} {size}"),
-        Value::Number(number) => format!("{name} {number}"),
-        Value::Word(word) => format!("{name} {word}"),
+        ParameterValue::Time(time) => format!("{name} {}", show_time(time)),
+        ParameterValue::Size(size) => format!("{name} {size}"),
+        ParameterValue::Number(number) => format!("{name} {number}"),
+        ParameterValue::Word(word) => format!("{name} {word}"),
     }
 }
 
 /// The JSON of `--json`: schema 1, one object a load.
 #[derive(Debug, Serialize)]
-struct Document<'a> {
+struct SimulationDocument<'a> {
     schema: u32,
     trace: &'a str,
     policy: &'static str,
     parameters: Map<String, serde_json::Value>,
     #[serde(flatten)]
-    ground: Ground,
+    ground: TraceSummaryDocument,
     #[serde(flatten)]
-    tally: Tally,
+    tally: CostDocument,
     #[serde(skip_serializing_if = "Option::is_none")]
     above_goal_p99: Option<u64>,
 }
 
-impl Document<'_> {
-    fn new<'a>(load: &'a Load, args: &SimulateScrub, played: &Told) -> Document<'a> {
-        let Told { outcome, above_p99 } = played;
-        Document {
+impl SimulationDocument<'_> {
+    fn new<'a>(load: &'a DeviceLoad, args: &SimulateScrub, played: &PolicyDescription) -> SimulationDocument<'a> {
+        let PolicyDescription { outcome, above_p99 } = played;
+        SimulationDocument {
             schema: 1,
             trace: &load.name,
             policy: args.policy.name(),
             parameters: args.policy.told(&args.parameters()).into_iter().map(json).collect(),
-            ground: Ground::from(outcome),
-            tally: Tally::from(outcome),
+            ground: TraceSummaryDocument::from(outcome),
+            tally: CostDocument::from(outcome),
             above_goal_p99: *above_p99,
         }
     }
 }
 
-fn print(out: &mut impl Write, load: &Load, args: &SimulateScrub, played: &Told) -> io::Result<()> {
-    let Told { outcome, above_p99 } = played;
+fn print(out: &mut impl Write, load: &DeviceLoad, args: &SimulateScrub, played: &PolicyDescription) -> io::Result<()> {
+    let PolicyDescription { outcome, above_p99 } = played;
     let parameters: Vec<String> = args.policy.told(&args.parameters()).into_iter().map(text).collect();
     writeln!(out, "{}: {}", shown(&load.name), tally::ground(outcome))?;
     writeln!(out, "  {}: {}", args.policy.name(), parameters.join(", "))?;

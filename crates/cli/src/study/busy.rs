@@ -20,20 +20,20 @@ const SAID_EVERY: Duration = Duration::from_secs(30);
 const TOLD_FROM: f64 = 0.05;
 
 /// Something that is being done until this is dropped.
-pub struct Busy {
+pub struct Spinner {
     ended: Option<Sender<()>>,
     watcher: Option<JoinHandle<()>>,
     done: Arc<AtomicU64>,
 }
 
-impl Busy {
+impl Spinner {
     /// With `what` we are busy: "reading the traces".
-    pub fn with(what: impl Into<String>) -> Busy {
-        Busy::counting(what, 0)
+    pub fn with(what: impl Into<String>) -> Spinner {
+        Spinner::counting(what, 0)
     }
 
     /// The same, of so many steps that take about as long; none: they cannot be counted.
-    pub fn counting(what: impl Into<String>, steps: u64) -> Busy {
+    pub fn counting(what: impl Into<String>, steps: u64) -> Spinner {
         let (ended, is_ended) = mpsc::channel();
         let (what, begun, done) = (what.into(), Instant::now(), Arc::new(AtomicU64::new(0)));
         let watched = done.clone();
@@ -43,7 +43,7 @@ impl Busy {
         };
         // Without a watcher nothing is said: no reason not to do the work.
         let watcher = thread::Builder::new().name("progress".to_owned()).spawn(move || watch(&is_ended, &how_far)).ok();
-        Busy { ended: Some(ended), watcher, done }
+        Spinner { ended: Some(ended), watcher, done }
     }
 
     /// So many steps more are done.
@@ -87,7 +87,7 @@ fn told(what: &str, share: f64, elapsed: Duration) -> String {
     }
 }
 
-impl Drop for Busy {
+impl Drop for Spinner {
     fn drop(&mut self) {
         drop(self.ended.take());
         // The line must be gone before anything else is printed.

@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::time::SystemTime;
 
 /// How a page was made.
-pub struct Facts(Vec<(&'static str, String)>);
+pub struct StudyProvenance(Vec<(&'static str, String)>);
 
-impl Facts {
+impl StudyProvenance {
     /// What holds of every page: the command line, the version, the date.
-    pub fn new() -> Facts {
+    pub fn new() -> StudyProvenance {
         let words: Vec<String> = std::env::args_os().skip(1).map(quoted).collect();
-        Facts(vec![
+        StudyProvenance(vec![
             ("command", format!("scrubjay {}", words.join(" "))),
             ("version", format!("scrubjay {}", env!("CARGO_PKG_VERSION"))),
             ("date", date::utc(SystemTime::now())),

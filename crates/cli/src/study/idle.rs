@@ -1,29 +1,29 @@
 //! `scrubjay study idle`: the idle intervals of traces.
 
-use super::busy::Busy;
-use super::facts::Facts;
+use super::busy::Spinner;
+use super::facts::StudyProvenance;
 use super::{outlet, source};
 use crate::args::StudyIdle;
 use crate::crew;
 use crate::exit::Exit;
-use crate::load::Load;
+use crate::load::DeviceLoad;
 use anyhow::Result;
-use scrubjay_study::idleness::{Study, page};
-use scrubjay_trace::idleness::{Counts, Idleness};
+use scrubjay_study::idleness::{IdleStudy, page};
+use scrubjay_trace::idleness::{Idleness, MinuteCounts};
 
 /// Studies them.
 pub fn run(args: &StudyIdle) -> Result<Exit> {
     outlet::check(&args.out)?;
-    let mut facts = Facts::new();
+    let mut facts = StudyProvenance::new();
     let loads = source::read(&args.traces, &args.disk, &mut facts)?;
-    let busy = Busy::with("studying idle intervals");
+    let busy = Spinner::with("studying idle intervals");
     let studies = crew::share(&loads, study);
     drop(busy);
     outlet::write(&page(&studies), &args.out, &facts, &["idle-numbers", "idle-hazard", "idle-lorenz"])
 }
 
-fn study(load: &Load) -> Study {
-    let mut counts = Counts::default();
+fn study(load: &DeviceLoad) -> IdleStudy {
+    let mut counts = MinuteCounts::default();
     load.requests.iter().for_each(|request| counts.add(request.at));
-    Study { name: load.name.clone(), idleness: Idleness::of(&load.periods, &counts) }
+    IdleStudy { name: load.name.clone(), idleness: Idleness::of(&load.periods, &counts) }
 }

@@ -1,7 +1,7 @@
 //! `scrubjay study integrity`: what finding silent corruption costs an array.
 
-use super::busy::Busy;
-use super::facts::Facts;
+use super::busy::Spinner;
+use super::facts::StudyProvenance;
 use super::outlet;
 use crate::args::StudyIntegrity;
 use crate::bench;
@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use anyhow::Result;
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::integrity::table3::{WORKLOADS, Workload};
-use scrubjay_study::integrity::{CHUNKS, Case, page, speed};
+use scrubjay_study::integrity::{CHUNKS, IntegrityCase, page, speed};
 
 /// What is said of the page: the captions of these exhibits.
 const FINDINGS: [&str; 4] = ["integrity-volume", "integrity-table2", "integrity-workloads-8k", "integrity-chooser"];
@@ -18,24 +18,25 @@ const FINDINGS: [&str; 4] = ["integrity-volume", "integrity-table2", "integrity-
 /// Studies them.
 pub fn run(args: &StudyIntegrity) -> Result<Exit> {
     outlet::check(&args.out)?;
-    let machine = bench::Machine::look(); // before we are what keeps it busy
-    let mut facts = Facts::new();
+    let machine = bench::HostMachine::look(); // before we are what keeps it busy
+    let mut facts = StudyProvenance::new();
     facts.add("seed", args.seed.to_string());
     facts.add("requests", format!("{} of each workload", args.requests));
     let pieces: Vec<(Workload, Bytes)> =
         WORKLOADS.iter().flat_map(|workload| CHUNKS.map(|chunk| (*workload, chunk))).collect();
-    let busy = Busy::with("counting the disk I/Os of twelve workloads");
-    let count =
-        |&(workload, chunk): &(Workload, Bytes)| Case::count(workload, chunk, args.requests as usize, args.seed);
+    let busy = Spinner::with("counting the disk I/Os of twelve workloads");
+    let count = |&(workload, chunk): &(Workload, Bytes)| {
+        IntegrityCase::count(workload, chunk, args.requests as usize, args.seed)
+    };
     let cases = crew::share(&pieces, count);
     drop(busy);
     let speeds = if args.no_speed {
         Vec::new()
     } else {
-        let _busy = Busy::with("measuring how fast stripes are encoded");
-        speed::figures(&bench::sweep(&bench::Setting::PAGE)?, &machine.told())
+        let _busy = Spinner::with("measuring how fast stripes are encoded");
+        speed::figures(&bench::sweep(&bench::BenchSetting::PAGE)?, &machine.told())
     };
-    let busy = Busy::with("damaging rows, and looking at all states of small stripes");
+    let busy = Spinner::with("damaging rows, and looking at all states of small stripes");
     let page = page(&cases, speeds);
     drop(busy);
     outlet::write(&page, &args.out, &facts, &FINDINGS)

@@ -1,23 +1,23 @@
 //! `scrubjay study mlet`: how long latent errors stay unknown.
 
-use super::busy::Busy;
-use super::facts::Facts;
+use super::busy::Spinner;
+use super::facts::StudyProvenance;
 use super::{outlet, source};
 use crate::args::{StudyMlet, Traces};
 use crate::crew;
 use crate::exit::{Exit, Usage};
-use crate::load::Load;
+use crate::load::DeviceLoad;
 use crate::say::say;
 use anyhow::Result;
-use scrubjay_core::idle::{Form, Goal};
-use scrubjay_study::mlet::{Driven, Setup, Sweep, page};
+use scrubjay_core::idle::{Goal, GoalForm};
+use scrubjay_study::mlet::{Driven, Sweep, SweepSetup, page};
 
 /// Studies them.
 pub fn run(args: &StudyMlet) -> Result<Exit> {
     outlet::check(&args.out)?;
-    let mut facts = Facts::new();
-    let goal = Goal::new(args.slowdown, args.max_slowdown).form(Form::Average);
-    let setup = Setup { disk: args.disk_size, disks: args.disks, seed: args.seed };
+    let mut facts = StudyProvenance::new();
+    let goal = Goal::new(args.slowdown, args.max_slowdown).form(GoalForm::Average);
+    let setup = SweepSetup { disk: args.disk_size, disks: args.disks, seed: args.seed };
     facts.add("seed", args.seed.to_string());
     let loads = if args.files.is_empty() {
         Vec::new()
@@ -27,13 +27,13 @@ pub fn run(args: &StudyMlet) -> Result<Exit> {
         source::read(&traces, &args.disk, &mut facts)?
     };
 
-    let busy = Busy::with(format!("drawing {} disks with errors, again and again", args.disks));
-    let pieces: Vec<Piece> = std::iter::once(Piece::Sweep).chain(loads.iter().map(Piece::Load)).collect();
+    let busy = Spinner::with(format!("drawing {} disks with errors, again and again", args.disks));
+    let pieces: Vec<MletPiece> = std::iter::once(MletPiece::Sweep).chain(loads.iter().map(MletPiece::Load)).collect();
     let found = crew::share(&pieces, |piece| match piece {
-        Piece::Sweep => Found::Sweep(Box::new(Sweep::of(setup))),
-        Piece::Load(load) => {
-            let Load { name, requests, periods, .. } = load;
-            Found::Driven(Driven::of(name, requests, periods, args.disk.disk, goal, setup).map(Box::new), name)
+        MletPiece::Sweep => MletResult::Sweep(Box::new(Sweep::of(setup))),
+        MletPiece::Load(load) => {
+            let DeviceLoad { name, requests, periods, .. } = load;
+            MletResult::Driven(Driven::of(name, requests, periods, args.disk.disk, goal, setup).map(Box::new), name)
         }
     });
     drop(busy);
@@ -41,9 +41,9 @@ pub fn run(args: &StudyMlet) -> Result<Exit> {
     let (mut sweep, mut driven, mut left_out) = (None, Vec::new(), Vec::new());
     for one in found {
         match one {
-            Found::Sweep(found) => sweep = Some(*found),
-            Found::Driven(Some(run), _) => driven.push(*run),
-            Found::Driven(None, name) => left_out.push(name),
+            MletResult::Sweep(found) => sweep = Some(*found),
+            MletResult::Driven(Some(run), _) => driven.push(*run),
+            MletResult::Driven(None, name) => left_out.push(name),
         }
     }
     let sweep = sweep.expect("it is the first piece");
@@ -62,13 +62,13 @@ pub fn run(args: &StudyMlet) -> Result<Exit> {
 }
 
 /// What can be reckoned apart.
-enum Piece<'a> {
+enum MletPiece<'a> {
     Sweep,
-    Load(&'a Load),
+    Load(&'a DeviceLoad),
 }
 
 /// What came of it.
-enum Found<'a> {
+enum MletResult<'a> {
     Sweep(Box<Sweep>),
     Driven(Option<Box<Driven>>, &'a str),
 }

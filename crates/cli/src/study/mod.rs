@@ -11,15 +11,15 @@ mod scrub;
 mod shear;
 mod source;
 
-pub use facts::Facts;
+pub use facts::StudyProvenance;
 pub use outlet::check_folder;
 
-use crate::args::{Studied, Study};
+use crate::args::{Studied, StudyArgs};
 use crate::exit::Exit;
 use anyhow::Result;
 
 /// Studies.
-pub fn run(args: &Study) -> Result<Exit> {
+pub fn run(args: &StudyArgs) -> Result<Exit> {
     match &args.what {
         Studied::Idle(args) => idle::run(args),
         Studied::Scrub(args) => scrub::run(args),

@@ -1,6 +1,6 @@
 //! Where a page goes, and what is said of it.
 
-use super::facts::Facts;
+use super::facts::StudyProvenance;
 use crate::args::Out;
 use crate::exit::{Exit, Usage};
 use crate::page;
@@ -29,7 +29,7 @@ pub fn check_folder(option: &str, folder: &Path) -> Result<()> {
 
 /// Writes the page, and says what was written, the page's first sentence, and what was found: the captions of the exhibits
 /// `findings`, and the rows of tables that fit a terminal.
-pub fn write(page: &Page, out: &Out, facts: &Facts, findings: &[&str]) -> Result<Exit> {
+pub fn write(page: &Page, out: &Out, facts: &StudyProvenance, findings: &[&str]) -> Result<Exit> {
     let written = page::write(page, &out.folder, facts.all())?;
     report(page, &written, findings).context("cannot write the findings to standard output")?;
     Ok(Exit::Clean)

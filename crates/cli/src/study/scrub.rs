@@ -1,31 +1,32 @@
 //! `scrubjay study scrub`: every policy on traces.
 
-use super::busy::Busy;
-use super::facts::Facts;
+use super::busy::Spinner;
+use super::facts::StudyProvenance;
 use super::{outlet, source};
 use crate::args::StudyScrub;
 use crate::crew;
 use crate::exit::Exit;
-use crate::load::Load;
+use crate::load::DeviceLoad;
 use anyhow::Result;
-use scrubjay_core::idle::{Form, Goal};
+use scrubjay_core::idle::{Goal, GoalForm};
 use scrubjay_study::scrub::{GOALS, page, steps, study};
 
 /// Studies them.
 pub fn run(args: &StudyScrub) -> Result<Exit> {
     outlet::check(&args.out)?;
-    let mut facts = Facts::new();
+    let mut facts = StudyProvenance::new();
     let loads = source::read(&args.traces, &args.disk, &mut facts)?;
     let mut goals: Vec<Goal> =
-        args.slowdown.iter().map(|&mean| Goal::new(mean, args.max_slowdown).form(Form::Average)).collect();
+        args.slowdown.iter().map(|&mean| Goal::new(mean, args.max_slowdown).form(GoalForm::Average)).collect();
     if goals.is_empty() {
         goals = GOALS.iter().map(|goal| Goal { max: args.max_slowdown, ..*goal }).collect();
     }
     goals.sort_by_key(|goal| goal.mean);
     goals.dedup();
     // A step of a trace takes as long as the trace has intervals.
-    let weight = |load: &Load| load.periods.intervals().len() as u64;
-    let busy = Busy::counting("trying every policy", loads.iter().map(|load| weight(load) * steps(goals.len())).sum());
+    let weight = |load: &DeviceLoad| load.periods.intervals().len() as u64;
+    let busy =
+        Spinner::counting("trying every policy", loads.iter().map(|load| weight(load) * steps(goals.len())).sum());
     let findings = crew::share(&loads, |load| {
         let step = |steps| busy.step(steps * weight(load));
         study(&load.name, &load.periods, args.disk.disk, &goals, &step)

@@ -1,7 +1,7 @@
 //! `scrubjay study shear`: how an unknown array is laid out, told by timing alone.
 
-use super::busy::Busy;
-use super::facts::Facts;
+use super::busy::Spinner;
+use super::facts::StudyProvenance;
 use super::outlet;
 use crate::args::StudyShear;
 use crate::crew;
@@ -16,10 +16,10 @@ const FINDINGS: [&str; 3] = ["shear-verdicts", "shear-fig07-counts", "shear-vers
 pub fn run(args: &StudyShear) -> Result<Exit> {
     outlet::check(&args.out)?;
     let effort = Effort { requests: args.requests as usize, repeats: args.repeats as usize, seed: args.seed };
-    let mut facts = Facts::new();
+    let mut facts = StudyProvenance::new();
     facts.add("seed", effort.seed.to_string());
     facts.add("requests", format!("N = {}, R = {}", effort.requests, effort.repeats));
-    let busy = Busy::with("probing modelled arrays");
+    let busy = Spinner::with("probing modelled arrays");
     let found = crew::share(&PIECES, |piece| piece.work(effort));
     drop(busy);
     outlet::write(&page(found, effort), &args.out, &facts, &FINDINGS)

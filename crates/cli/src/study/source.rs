@@ -1,10 +1,10 @@
 //! The traces under study.
 
-use super::busy::Busy;
-use super::facts::Facts;
-use crate::args::{Disk, Service, Traces};
+use super::busy::Spinner;
+use super::facts::StudyProvenance;
+use crate::args::{DiskModelArgs, ServiceArg, Traces};
 use crate::exit::Usage;
-use crate::load::{self, Hold, Load};
+use crate::load::{self, DeviceLoad, Hold};
 use crate::say::say;
 use anyhow::Result;
 use std::path::PathBuf;
@@ -13,8 +13,8 @@ use std::path::PathBuf;
 const REQUESTS_MIN: u64 = 100;
 
 /// Reads the traces, with their requests; devices that say too little are left out, and counted.
-pub fn read(traces: &Traces, disk: &Disk, facts: &mut Facts) -> Result<Vec<Load>> {
-    let busy = Busy::with("reading the traces");
+pub fn read(traces: &Traces, disk: &DiskModelArgs, facts: &mut StudyProvenance) -> Result<Vec<DeviceLoad>> {
+    let busy = Spinner::with("reading the traces");
     let mut loads = load::load(traces, disk, Hold::Requests)?;
     drop(busy);
     let count = loads.len();
@@ -39,15 +39,15 @@ pub fn read(traces: &Traces, disk: &Disk, facts: &mut Facts) -> Result<Vec<Load>
     let (fixed, per_mib) = (model.positioning.as_millis_f64(), model.per_mib.as_millis_f64());
     facts.add("disk", format!("{fixed} ms a request and {per_mib} ms a MiB"));
     let service = match disk.service {
-        Service::Model => "the disk's, by the size of the request",
-        Service::Recorded => "from the response times of the trace; the disk's where it has none",
+        ServiceArg::Model => "the disk's, by the size of the request",
+        ServiceArg::Recorded => "from the response times of the trace; the disk's where it has none",
     };
     facts.add("service times", service.to_owned());
     Ok(loads)
 }
 
 /// Leaves the folders out of the names, if these stay different.
-fn shorten(loads: &mut [Load], files: &[PathBuf]) {
+fn shorten(loads: &mut [DeviceLoad], files: &[PathBuf]) {
     let short = |name: &str| {
         let whole = files.iter().map(|file| (file.display().to_string(), file));
         let (path, file) = whole.filter(|(path, _)| name.starts_with(path)).max_by_key(|(path, _)| path.len())?;

@@ -1,18 +1,18 @@
 //! `scrubjay trace capture`: all requests of a disk, as they come, into a trace.
 
 use super::losses::Losses;
-use super::output::Output;
-use super::progress::Progress;
-use crate::args::trace::Capture as Arguments;
+use super::output::TraceOutput;
+use super::progress::RecordProgress;
+use crate::args::trace::CaptureArgs as Arguments;
 use crate::exit::{Exit, Usage};
 use crate::quantity::{show_count, show_rest, show_time};
 use crate::say::say;
 use crate::signals;
 use anyhow::Result;
 use scrubjay_core::units::Nanos;
-use scrubjay_device::capture::{self, Capture, CaptureError, Event, Step};
+use scrubjay_device::capture::{self, Capture, CaptureError, CaptureEvent, RequestStep};
 use scrubjay_device::clock;
-use scrubjay_trace::{DeviceId, Devices, Kind, Pairing, Record};
+use scrubjay_trace::{DeviceId, Devices, Pairing, Record, RequestKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SyncSender};
 use std::thread;
@@ -34,7 +34,7 @@ pub fn run(args: &Arguments) -> Result<Exit> {
         Err(error @ CaptureError::Target { .. }) => return Err(Usage(error.to_string()).into()),
         Err(error) => return Err(error.into()),
     };
-    let output = Output::create(&args.out, &args.destination)?;
+    let output = TraceOutput::create(&args.out, &args.destination)?;
     let stop = signals::flag()?;
     for note in capture.notes() {
         say(format_args!("scrubjay: note: {note}"));
@@ -57,7 +57,7 @@ pub fn run(args: &Arguments) -> Result<Exit> {
 }
 
 /// How the watching ended.
-struct Ended {
+struct CaptureEnded {
     /// Events that did not fit into the rings.
     lost: u64,
     /// How long it took.
@@ -67,7 +67,7 @@ struct Ended {
 }
 
 /// Empties the rings until the time is over, a signal comes, or nobody takes the events any more.
-fn watch(mut capture: Capture, until: Nanos, stop: &AtomicBool, sender: SyncSender<Vec<Event>>) -> Ended {
+fn watch(mut capture: Capture, until: Nanos, stop: &AtomicBool, sender: SyncSender<Vec<CaptureEvent>>) -> CaptureEnded {
     let began = clock::now();
     let is_over = || stop.load(Ordering::Relaxed) || clock::now() >= until;
     let mut is_heard = true;
@@ -82,12 +82,12 @@ fn watch(mut capture: Capture, until: Nanos, stop: &AtomicBool, sender: SyncSend
     let lost = capture.finish(&mut events);
     // Whoever no longer listens has failed, and says so.
     let _ = sender.send(events);
-    Ended { lost, length, is_cut }
+    CaptureEnded { lost, length, is_cut }
 }
 
 /// Turns events into records, and writes them.
 struct Recorder {
-    output: Output,
+    output: TraceOutput,
     devices: Devices,
     device: DeviceId,
     /// What is to be added to `CLOCK_MONOTONIC` for a date.
@@ -96,11 +96,11 @@ struct Recorder {
     records: Vec<Record>,
     losses: Losses,
     unanswered: u64,
-    progress: Progress,
+    progress: RecordProgress,
 }
 
 impl Recorder {
-    fn new(disk: &str, output: Output) -> Recorder {
+    fn new(disk: &str, output: TraceOutput) -> Recorder {
         let mut devices = Devices::default();
         let device = devices.id(disk.as_bytes()).expect("room for the first device");
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -115,20 +115,20 @@ impl Recorder {
             records: Vec::new(),
             losses,
             unanswered: 0,
-            progress: Progress::new("captured"),
+            progress: RecordProgress::new("captured"),
         }
     }
 
-    fn write(&mut self, events: &[Event]) -> Result<()> {
+    fn write(&mut self, events: &[CaptureEvent]) -> Result<()> {
         for event in events {
             let (at, kind) = (event.at.saturating_add(self.epoch), kind(event.kind));
             let (offset, length, device) = (event.offset, event.length, self.device);
             match event.step {
-                Step::Arrived => {
+                RequestStep::Arrived => {
                     let record = Record { arrival: at, response: None, offset, length, device, kind };
                     self.pairing.queued(record, &mut self.records);
                 }
-                Step::Completed => self.pairing.completed(device, kind, offset, length, at, &mut self.records),
+                RequestStep::Completed => self.pairing.completed(device, kind, offset, length, at, &mut self.records),
             }
         }
         self.flush()
@@ -145,7 +145,7 @@ impl Recorder {
     }
 
     /// Writes what was still under way, and says how it went.
-    fn finish(mut self, ended: &Ended) -> Result<()> {
+    fn finish(mut self, ended: &CaptureEnded) -> Result<()> {
         self.pairing.drain(&mut self.records);
         self.flush()?;
         let Recorder { output, devices, losses, unanswered, progress, .. } = self;
@@ -173,11 +173,11 @@ impl Recorder {
     }
 }
 
-fn kind(kind: capture::Kind) -> Kind {
+fn kind(kind: capture::CapturedKind) -> RequestKind {
     match kind {
-        capture::Kind::Read => Kind::Read,
-        capture::Kind::Write => Kind::Write,
-        capture::Kind::Discard => Kind::Discard,
-        capture::Kind::Flush => Kind::Flush,
+        capture::CapturedKind::Read => RequestKind::Read,
+        capture::CapturedKind::Write => RequestKind::Write,
+        capture::CapturedKind::Discard => RequestKind::Discard,
+        capture::CapturedKind::Flush => RequestKind::Flush,
     }
 }

@@ -1,11 +1,11 @@
 //! `scrubjay trace convert`: a trace in another format.
 
 use super::losses::Losses;
-use super::output::{Output, Stop};
-use super::progress::Progress;
+use super::output::{CleanupSignal, TraceOutput};
+use super::progress::RecordProgress;
 use crate::args::trace::Convert;
 use crate::exit::{Exit, Usage};
-use crate::load::{self, Filter};
+use crate::load::{self, DeviceFilter};
 use crate::say::say;
 use anyhow::Result;
 use scrubjay_trace::{Record, Trace};
@@ -17,8 +17,8 @@ pub fn run(args: &Convert) -> Result<Exit> {
         return Err(Usage("name at least one trace, and last of all where to write".to_owned()).into());
     };
     let trace = load::open(files, load::options(&args.traces)?)?;
-    let output = Output::create(out, &args.destination)?;
-    let progress = Progress::new("converted");
+    let output = TraceOutput::create(out, &args.destination)?;
+    let progress = RecordProgress::new("converted");
     let mut losses = Losses::new(output.format());
     let name = output.name().to_owned();
     let (trace, bytes) = copy(trace, &args.traces.device, output, &mut losses, &progress)?;
@@ -35,12 +35,12 @@ pub fn run(args: &Convert) -> Result<Exit> {
 fn copy(
     mut trace: Trace,
     names: &[String],
-    mut output: Output,
+    mut output: TraceOutput,
     losses: &mut Losses,
-    progress: &Progress,
+    progress: &RecordProgress,
 ) -> Result<(Trace, u64)> {
-    let stop = Stop::on_signals()?;
-    let mut filter = Filter::new(names);
+    let stop = CleanupSignal::on_signals()?;
+    let mut filter = DeviceFilter::new(names);
     let mut wanted: Vec<Record> = Vec::new();
     while trace.next_batch().map_err(|error| Usage(error.to_string()))?.is_some() {
         let batch = if names.is_empty() {

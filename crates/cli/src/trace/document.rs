@@ -2,14 +2,14 @@
 
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::Nanos;
-use scrubjay_trace::formats::Clock;
-use scrubjay_trace::summary::{Facts, IdleFacts, KindFacts, Spread};
-use scrubjay_trace::{Service, Trace};
+use scrubjay_trace::formats::ClockOrigin;
+use scrubjay_trace::summary::{DurationSpread, IdleFacts, KindFacts, TraceFacts};
+use scrubjay_trace::{ServiceSource, Trace};
 use serde::Serialize;
 
 /// The one object that is printed. Ratios are from 0 to 1.
 #[derive(Debug, Serialize)]
-pub struct Document {
+pub struct TraceDocument {
     schema: u32,
     files: Vec<String>,
     format: &'static str,
@@ -24,12 +24,12 @@ pub struct Document {
     read_ratio: f64,
     /// Read and written.
     bytes: u64,
-    reads: Requests,
-    writes: Requests,
-    discards: Requests,
-    flushes: Requests,
+    reads: RequestsDocument,
+    writes: RequestsDocument,
+    discards: RequestsDocument,
+    flushes: RequestsDocument,
     /// Of reads and writes.
-    sizes: Sizes,
+    sizes: SizesDocument,
     /// Reads and writes that begin where the last one of their device ended.
     sequential_ratio: f64,
     /// Those with no request to another device in between.
@@ -40,29 +40,29 @@ pub struct Document {
     response: Durations,
     idle: Idle,
     /// The busiest first.
-    devices: Vec<Device>,
+    devices: Vec<DeviceDocument>,
     /// Records that could not be understood, and were left out.
     malformed: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct Requests {
+struct RequestsDocument {
     requests: u64,
     bytes: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct Sizes {
+struct SizesDocument {
     mean_bytes: f64,
     p50_bytes: u64,
     p90_bytes: u64,
     p99_bytes: u64,
     max_bytes: u64,
-    most_frequent: Vec<Size>,
+    most_frequent: Vec<SizeDocument>,
 }
 
 #[derive(Debug, Serialize)]
-struct Size {
+struct SizeDocument {
     bytes: u64,
     ratio: f64,
 }
@@ -93,11 +93,11 @@ struct Idle {
     ratio: f64,
     /// Of the idle time, what the longest 15 % of the intervals hold.
     held_by_longest_ratio: f64,
-    beyond: Vec<Beyond>,
+    beyond: Vec<TailDocument>,
 }
 
 #[derive(Debug, Serialize)]
-struct Beyond {
+struct TailDocument {
     threshold_seconds: f64,
     /// Intervals longer than it.
     count: u64,
@@ -106,23 +106,23 @@ struct Beyond {
 }
 
 #[derive(Debug, Serialize)]
-struct Device {
+struct DeviceDocument {
     name: String,
     requests: u64,
 }
 
-impl Document {
+impl TraceDocument {
     /// Of a trace that was read to its end.
-    pub fn new(trace: &Trace, facts: &Facts) -> Document {
-        let [reads, writes, discards, flushes] = facts.kinds.map(|kind| Requests::new(&kind));
+    pub fn new(trace: &Trace, facts: &TraceFacts) -> TraceDocument {
+        let [reads, writes, discards, flushes] = facts.kinds.map(|kind| RequestsDocument::new(&kind));
         let devices = facts.devices.iter();
-        Document {
+        TraceDocument {
             schema: 1,
             files: trace.input_names().to_vec(),
             format: trace.format().name,
             clock: match trace.format().clock {
-                Clock::Absolute => "absolute",
-                Clock::Relative => "relative",
+                ClockOrigin::Absolute => "absolute",
+                ClockOrigin::Relative => "relative",
             },
             first_arrival_seconds: facts.first.as_secs_f64(),
             span_seconds: facts.span_seconds,
@@ -134,30 +134,30 @@ impl Document {
             writes,
             discards,
             flushes,
-            sizes: Sizes::new(facts),
+            sizes: SizesDocument::new(facts),
             sequential_ratio: facts.sequential_share,
             adjacent_ratio: facts.adjacent_share,
             interarrival: Durations::new(&facts.gaps),
             response: Durations::new(&facts.responses),
             idle: Idle::new(&facts.idle),
             devices: devices
-                .map(|&(id, requests)| Device { name: trace.devices().name(id).to_owned(), requests })
+                .map(|&(id, requests)| DeviceDocument { name: trace.devices().name(id).to_owned(), requests })
                 .collect(),
             malformed: trace.malformed().count,
         }
     }
 }
 
-impl Requests {
-    fn new(facts: &KindFacts) -> Requests {
-        Requests { requests: facts.requests, bytes: facts.bytes.0 }
+impl RequestsDocument {
+    fn new(facts: &KindFacts) -> RequestsDocument {
+        RequestsDocument { requests: facts.requests, bytes: facts.bytes.0 }
     }
 }
 
-impl Sizes {
-    fn new(facts: &Facts) -> Sizes {
+impl SizesDocument {
+    fn new(facts: &TraceFacts) -> SizesDocument {
         let sizes = &facts.sizes;
-        Sizes {
+        SizesDocument {
             mean_bytes: sizes.mean_bytes,
             p50_bytes: sizes.p50.0,
             p90_bytes: sizes.p90.0,
@@ -166,14 +166,14 @@ impl Sizes {
             most_frequent: sizes
                 .most_frequent
                 .iter()
-                .map(|size| Size { bytes: size.size.0, ratio: size.share })
+                .map(|size| SizeDocument { bytes: size.size.0, ratio: size.share })
                 .collect(),
         }
     }
 }
 
 impl Durations {
-    fn new(spread: &Spread) -> Durations {
+    fn new(spread: &DurationSpread) -> Durations {
         Durations {
             count: spread.count,
             mean_seconds: spread.mean,
@@ -200,7 +200,7 @@ impl Idle {
             beyond: idle
                 .beyond
                 .iter()
-                .map(|beyond| Beyond {
+                .map(|beyond| TailDocument {
                     threshold_seconds: beyond.threshold.as_secs_f64(),
                     count: beyond.count,
                     residual_mean_seconds: beyond.residual_mean(),
@@ -211,10 +211,10 @@ impl Idle {
 }
 
 /// Where service times come from, as a word, and the model behind.
-pub fn served(service: Service) -> (&'static str, ServiceModel) {
+pub fn served(service: ServiceSource) -> (&'static str, ServiceModel) {
     match service {
-        Service::Recorded(model) => ("recorded", model),
-        Service::Model(model) => ("model", model),
+        ServiceSource::Recorded(model) => ("recorded", model),
+        ServiceSource::Model(model) => ("model", model),
     }
 }
 

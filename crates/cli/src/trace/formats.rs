@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use anyhow::{Context, Result};
-use scrubjay_trace::formats::{Clock, FORMATS};
+use scrubjay_trace::formats::{ClockOrigin, FORMATS};
 use std::io::{self, Write};
 
 /// Prints it.
@@ -17,8 +17,8 @@ fn print(out: &mut impl Write) -> io::Result<()> {
     for format in FORMATS {
         let access = if format.writer.is_some() { "read write" } else { "read" };
         let clock = match format.clock {
-            Clock::Absolute => "absolute",
-            Clock::Relative => "relative",
+            ClockOrigin::Absolute => "absolute",
+            ClockOrigin::Relative => "relative",
         };
         writeln!(out, "{:name_width$}  {access:10}  {clock:8}  {}", format.name, format.about)?;
     }

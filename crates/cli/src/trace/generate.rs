@@ -1,9 +1,9 @@
 //! `scrubjay trace generate`: a trace made up after a model, and the model's numbers.
 
 use super::losses::Losses;
-use super::output::{Output, Stop, existing};
-use super::progress::Progress;
-use crate::args::trace::Generate;
+use super::output::{CleanupSignal, TraceOutput, existing};
+use super::progress::RecordProgress;
+use crate::args::trace::TraceGenerateArgs;
 use crate::exit::{Exit, Usage};
 use crate::load;
 use crate::quantity::{show_count, show_time};
@@ -12,7 +12,7 @@ use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::output;
-use scrubjay_trace::generate::{BUILTINS, Fit, Generator, Model, builtin};
+use scrubjay_trace::generate::{BUILTINS, DiskFit, Generator, Model, builtin};
 use scrubjay_trace::{Devices, Record};
 use std::fs;
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ use std::path::Path;
 const BATCH: usize = 4096;
 
 /// Learns, saves and generates what is asked for.
-pub fn run(args: &Generate) -> Result<Exit> {
+pub fn run(args: &TraceGenerateArgs) -> Result<Exit> {
     if args.list {
         return list();
     }
@@ -31,7 +31,7 @@ pub fn run(args: &Generate) -> Result<Exit> {
     if let Some(path) = &args.save {
         output::check(path, existing).map_err(unwritable)?;
     }
-    let output = args.out.as_deref().map(|path| Output::create(path, &args.destination)).transpose()?;
+    let output = args.out.as_deref().map(|path| TraceOutput::create(path, &args.destination)).transpose()?;
     let model = model(args)?;
     if let Some(path) = &args.save {
         output::write(path, existing, model.to_json().as_bytes()).map_err(unwritable)?;
@@ -43,15 +43,15 @@ pub fn run(args: &Generate) -> Result<Exit> {
 }
 
 /// Writes what is made up after the model.
-fn generate(model: &Model, args: &Generate, mut output: Output) -> Result<()> {
+fn generate(model: &Model, args: &TraceGenerateArgs, mut output: TraceOutput) -> Result<()> {
     let mut devices = Devices::default();
     let name: String = model.name().chars().map(|c| if c.is_whitespace() || c == ',' { '-' } else { c }).collect();
     devices.id(name.as_bytes());
-    let progress = Progress::new("generated");
+    let progress = RecordProgress::new("generated");
     let mut losses = Losses::new(output.format());
     let mut records = Generator::new(model, args.hours.unwrap_or(model.hours()), args.seed);
     let mut batch: Vec<Record> = Vec::with_capacity(BATCH);
-    let stop = Stop::on_signals()?;
+    let stop = CleanupSignal::on_signals()?;
     loop {
         batch.clear();
         batch.extend(records.by_ref().take(BATCH));
@@ -79,7 +79,7 @@ fn list() -> Result<Exit> {
 }
 
 /// The model that is asked for.
-fn model(args: &Generate) -> Result<Model> {
+fn model(args: &TraceGenerateArgs) -> Result<Model> {
     if let Some(name) = &args.model {
         let known = || BUILTINS.iter().map(|builtin| builtin.name).collect::<Vec<_>>().join(", ");
         return Ok(builtin(name).ok_or_else(|| Usage(format!("no model `{name}` is built in; there are {}", known())))?);
@@ -93,8 +93,8 @@ fn model(args: &Generate) -> Result<Model> {
         return Err(Usage("say what it is to be like: --model, --like or --params".to_owned()).into());
     };
     let trace = load::open(&args.like, load::of_format(args.format.as_deref())?)?;
-    let mut fit = Fit::default();
-    let (mut seen, progress) = (0, Progress::new("learnt from"));
+    let mut fit = DiskFit::default();
+    let (mut seen, progress) = (0, RecordProgress::new("learnt from"));
     load::for_each(trace, &args.device, |record| {
         fit.add(record);
         seen += 1;

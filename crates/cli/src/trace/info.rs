@@ -1,17 +1,17 @@
 //! `scrubjay trace info`: a trace in figures, for people, for programs, and as a page.
 
-use super::document::Document;
+use super::document::TraceDocument;
 use super::show;
-use crate::args::trace::{Info, Service as From};
+use crate::args::trace::{GeneratedServiceArg as From, Info};
 use crate::exit::{Exit, Usage};
 use crate::say::shown_path;
 use crate::{load, page};
 use anyhow::{Context, Result};
 use scrubjay_core::units::Nanos;
-use scrubjay_study::idleness::{self, Study};
-use scrubjay_trace::idleness::{Counts, Idleness};
-use scrubjay_trace::summary::Summary;
-use scrubjay_trace::{Periods, Queue, Record, Service};
+use scrubjay_study::idleness::{self, IdleStudy};
+use scrubjay_trace::idleness::{Idleness, MinuteCounts};
+use scrubjay_trace::summary::TraceSummary;
+use scrubjay_trace::{Periods, Record, ServiceQueue, ServiceSource};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -25,13 +25,13 @@ const NO_OUTPUT: &str = "cannot write the figures to standard output";
 pub fn run(args: &Info) -> Result<Exit> {
     let files = &args.traces.files;
     let trace = load::open(files, load::options(&args.traces)?)?;
-    let mut walk = Walk { args, beginning: Vec::new(), seen: None };
+    let mut walk = TraceWalk { args, beginning: Vec::new(), seen: None };
     let trace = load::for_each(trace, &args.traces.device, |record| walk.add(record))?;
     let seen = walk.finish();
     let facts = seen.summary.facts();
     let mut out = io::stdout().lock();
     if args.json {
-        let document = serde_json::to_string(&Document::new(&trace, &facts)).context("the figures as JSON")?;
+        let document = serde_json::to_string(&TraceDocument::new(&trace, &facts)).context("the figures as JSON")?;
         writeln!(out, "{document}").context(NO_OUTPUT)?;
     } else {
         show::print(&trace, &facts, &mut out).context(NO_OUTPUT)?;
@@ -55,7 +55,7 @@ fn draw(args: &Info, study: Intervals, folder: &Path) -> Result<std::path::PathB
         [] => file.into_owned(),
         devices => format!("{file}:{}", devices.join(",")),
     };
-    let page = idleness::page(&[Study { name, idleness: Idleness::of(&study.periods, &study.counts) }]);
+    let page = idleness::page(&[IdleStudy { name, idleness: Idleness::of(&study.periods, &study.counts) }]);
     let command: Vec<String> = std::env::args().collect();
     let facts = [("version", env!("CARGO_PKG_VERSION").to_owned()), ("command", command.join(" "))];
     let written = page::write(&page, folder, &facts)?;
@@ -63,27 +63,27 @@ fn draw(args: &Info, study: Intervals, folder: &Path) -> Result<std::path::PathB
 }
 
 /// The walk through the records.
-struct Walk<'a> {
+struct TraceWalk<'a> {
     args: &'a Info,
     /// Held back until the service times are chosen.
     beginning: Vec<Record>,
-    seen: Option<Seen>,
+    seen: Option<SeenTrace>,
 }
 
 /// What was seen.
-struct Seen {
-    summary: Summary,
+struct SeenTrace {
+    summary: TraceSummary,
     study: Option<Intervals>,
 }
 
 /// What the page is drawn from.
 struct Intervals {
-    queue: Queue,
+    queue: ServiceQueue,
     periods: Periods,
-    counts: Counts,
+    counts: MinuteCounts,
 }
 
-impl Walk<'_> {
+impl TraceWalk<'_> {
     fn add(&mut self, record: &Record) {
         if let Some(seen) = &mut self.seen {
             seen.add(record);
@@ -96,7 +96,7 @@ impl Walk<'_> {
     }
 
     /// Chooses the service times, and takes what was held back.
-    fn choose(&mut self) -> &mut Seen {
+    fn choose(&mut self) -> &mut SeenTrace {
         let is_recorded = match self.args.service {
             // Zeros are how msr writes what is not known.
             From::Auto => self.beginning.iter().any(|record| record.response.is_some_and(|time| time > Nanos::ZERO)),
@@ -104,13 +104,13 @@ impl Walk<'_> {
             From::Model => false,
         };
         let disk = self.args.disk;
-        let service = if is_recorded { Service::Recorded(disk) } else { Service::Model(disk) };
-        let mut seen = Seen::new(service, self.args.plot.is_some());
+        let service = if is_recorded { ServiceSource::Recorded(disk) } else { ServiceSource::Model(disk) };
+        let mut seen = SeenTrace::new(service, self.args.plot.is_some());
         self.beginning.drain(..).for_each(|record| seen.add(&record));
         self.seen.insert(seen)
     }
 
-    fn finish(mut self) -> Seen {
+    fn finish(mut self) -> SeenTrace {
         if self.seen.is_none() {
             self.choose();
         }
@@ -118,11 +118,14 @@ impl Walk<'_> {
     }
 }
 
-impl Seen {
-    fn new(service: Service, is_drawn: bool) -> Seen {
-        let intervals =
-            || Intervals { queue: Queue::new(service), periods: Periods::default(), counts: Counts::default() };
-        Seen { summary: Summary::new(service), study: is_drawn.then(intervals) }
+impl SeenTrace {
+    fn new(service: ServiceSource, is_drawn: bool) -> SeenTrace {
+        let intervals = || Intervals {
+            queue: ServiceQueue::new(service),
+            periods: Periods::default(),
+            counts: MinuteCounts::default(),
+        };
+        SeenTrace { summary: TraceSummary::new(service), study: is_drawn.then(intervals) }
     }
 
     fn add(&mut self, record: &Record) {

@@ -3,7 +3,7 @@
 use crate::quantity::show_count;
 use scrubjay_core::units::SECTOR_BYTES;
 use scrubjay_trace::formats::Format;
-use scrubjay_trace::{Devices, Kind, Record};
+use scrubjay_trace::{Devices, Record, RequestKind};
 
 /// Something that a format cannot hold.
 struct Loss {
@@ -35,7 +35,7 @@ const LOSSES: &[Loss] = &[
         format: "iolog",
         fate: "left out: without bytes, and no flush",
         is_left_out: true,
-        concerns: |record| record.length.0 == 0 && record.kind != Kind::Flush,
+        concerns: |record| record.length.0 == 0 && record.kind != RequestKind::Flush,
     },
     Loss {
         format: "iolog",
@@ -60,19 +60,19 @@ const LOSSES: &[Loss] = &[
         fate: "made whole 512-byte sectors",
         is_left_out: false,
         concerns: |record| {
-            record.kind != Kind::Flush && !(record.offset.0 | record.length.0).is_multiple_of(SECTOR_BYTES)
+            record.kind != RequestKind::Flush && !(record.offset.0 | record.length.0).is_multiple_of(SECTOR_BYTES)
         },
     },
     Loss {
         format: "blkparse",
         fate: "of flushes without their range",
         is_left_out: false,
-        concerns: |record| record.kind == Kind::Flush && record.offset.0 | record.length.0 != 0,
+        concerns: |record| record.kind == RequestKind::Flush && record.offset.0 | record.length.0 != 0,
     },
 ];
 
 fn is_no_transfer(record: &Record) -> bool {
-    !matches!(record.kind, Kind::Read | Kind::Write)
+    !matches!(record.kind, RequestKind::Read | RequestKind::Write)
 }
 
 /// Is one of its times finer than that?
@@ -186,9 +186,9 @@ mod tests {
         let mut devices = Devices::default();
         devices.id(b"hm_1");
         let records = [
-            record(0, Some(100), 4096, Kind::Read),
-            record(150, Some(100), 4000, Kind::Write),
-            record(200, None, 0, Kind::Flush),
+            record(0, Some(100), 4096, RequestKind::Read),
+            record(150, Some(100), 4000, RequestKind::Write),
+            record(200, None, 0, RequestKind::Flush),
         ];
         let lost = |name| {
             let mut losses = Losses::new(by_name(name).expect("a format"));

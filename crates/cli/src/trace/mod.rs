@@ -11,17 +11,17 @@ mod output;
 mod progress;
 mod show;
 
-use crate::args::trace::{Trace, What};
+use crate::args::trace::{TraceArgs, TraceVerb};
 use crate::exit::Exit;
 use anyhow::Result;
 
 /// Does what is asked for.
-pub fn run(args: &Trace) -> Result<Exit> {
+pub fn run(args: &TraceArgs) -> Result<Exit> {
     match &args.what {
-        What::Info(args) => info::run(args),
-        What::Convert(args) => convert::run(args),
-        What::Capture(args) => capture::run(args),
-        What::Generate(args) => generate::run(args),
-        What::Formats => formats::run(),
+        TraceVerb::Info(args) => info::run(args),
+        TraceVerb::Convert(args) => convert::run(args),
+        TraceVerb::Capture(args) => capture::run(args),
+        TraceVerb::Generate(args) => generate::run(args),
+        TraceVerb::Formats => formats::run(),
     }
 }

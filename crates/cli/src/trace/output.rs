@@ -31,15 +31,15 @@ const BUFFER_BYTES: usize = 256 << 10;
 
 /// Set by a signal, so that half a file is removed before the end. A second signal ends at once.
 #[derive(Debug)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct CleanupSignal(Arc<AtomicBool>);
 
-impl Stop {
+impl CleanupSignal {
     /// Listens from now on.
     ///
     /// # Errors
     /// When the signals cannot be listened to.
-    pub fn on_signals() -> io::Result<Stop> {
-        signals::flag().map(Stop)
+    pub fn on_signals() -> io::Result<CleanupSignal> {
+        signals::flag().map(CleanupSignal)
     }
 
     /// Goes on, unless there was a signal.
@@ -56,28 +56,28 @@ impl Stop {
 }
 
 /// A trace in the writing. Unless it is finished, nothing remains of it.
-pub struct Output {
+pub struct TraceOutput {
     format: &'static Format,
     name: String,
     writer: Box<dyn Writer>,
     encoder: Arc<Mutex<Option<Encoder>>>,
     /// The file; nothing for standard output.
-    file: Option<output::Output>,
+    file: Option<output::OutputFile>,
 }
 
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenTrace {
     /// Bytes, as they lie in the file.
     pub bytes: u64,
 }
 
-impl Output {
+impl TraceOutput {
     /// Begins to write to `path`.
     ///
     /// # Errors
     /// When the format is not known or cannot be written, the file exists and may not be replaced, or cannot be made.
-    pub fn create(path: &Path, destination: &Destination) -> Result<Output> {
+    pub fn create(path: &Path, destination: &Destination) -> Result<TraceOutput> {
         let is_pipe = path == Path::new("-");
         let existing = existing(destination.force);
         if !is_pipe {
@@ -94,14 +94,15 @@ impl Output {
             }
             (Box::new(io::stdout()), None)
         } else {
-            let file = output::Output::create(path, existing).map_err(unwritable)?;
+            let file = output::OutputFile::create(path, existing).map_err(unwritable)?;
             let sink = file.file().try_clone().with_context(|| format!("cannot write {name}"))?;
             (Box::new(sink), Some(file))
         };
-        let encoder = Encoder::new(compression, Counted { sink, bytes: 0 }).context("cannot begin to compress")?;
+        let encoder =
+            Encoder::new(compression, CountingWriter { sink, bytes: 0 }).context("cannot begin to compress")?;
         let encoder = Arc::new(Mutex::new(Some(encoder)));
-        let handle = BufWriter::with_capacity(BUFFER_BYTES, Handle(Arc::clone(&encoder)));
-        Ok(Output { format, name, writer: new_writer(Box::new(handle)), encoder, file })
+        let handle = BufWriter::with_capacity(BUFFER_BYTES, OutputHandle(Arc::clone(&encoder)));
+        Ok(TraceOutput { format, name, writer: new_writer(Box::new(handle)), encoder, file })
     }
 
     /// The format.
@@ -126,8 +127,8 @@ impl Output {
     ///
     /// # Errors
     /// When the destination fails.
-    pub fn finish(self) -> Result<Written> {
-        let Output { name, writer, encoder, file, .. } = self;
+    pub fn finish(self) -> Result<WrittenTrace> {
+        let TraceOutput { name, writer, encoder, file, .. } = self;
         let finish = || -> io::Result<u64> {
             writer.finish()?;
             let encoder = encoder.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -136,22 +137,22 @@ impl Output {
             Ok(counted.bytes)
         };
         let bytes = finish().with_context(|| format!("cannot write {name}"))?;
-        file.map_or(Ok(()), output::Output::commit).map_err(unwritable)?;
-        Ok(Written { bytes })
+        file.map_or(Ok(()), output::OutputFile::commit).map_err(unwritable)?;
+        Ok(WrittenTrace { bytes })
     }
 }
 
 /// The format and the compression that are asked for, or that the name says.
-fn choose(path: &Path, to: Option<&str>) -> Result<(&'static Format, Compression)> {
+fn choose(path: &Path, to: Option<&str>) -> Result<(&'static Format, OutputCompression)> {
     let ending = |path: &Path| path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
     let (compression, inner) = match ending(path).as_deref() {
-        Some("gz") => (Compression::Gzip, ending(Path::new(path.file_stem().unwrap_or_default()))),
-        Some("zst") => (Compression::Zstd, ending(Path::new(path.file_stem().unwrap_or_default()))),
+        Some("gz") => (OutputCompression::Gzip, ending(Path::new(path.file_stem().unwrap_or_default()))),
+        Some("zst") => (OutputCompression::Zstd, ending(Path::new(path.file_stem().unwrap_or_default()))),
         Some(other @ ("xz" | "bz2")) => {
             let text = format!("{}: .{other} is read but not written; compress as .gz or .zst", path.display());
             return Err(Usage(text).into());
         }
-        _ => (Compression::None, ending(path)),
+        _ => (OutputCompression::None, ending(path)),
     };
     let format = match to {
         Some(name) => load::named(name)?,
@@ -164,7 +165,7 @@ fn choose(path: &Path, to: Option<&str>) -> Result<(&'static Format, Compression
             load::named(name)?
         }
     };
-    if format.name == "parquet" && compression != Compression::None {
+    if format.name == "parquet" && compression != OutputCompression::None {
         return Err(Usage(format!("{}: parquet compresses itself, and could not be read so", path.display())).into());
     }
     Ok((format, compression))
@@ -183,7 +184,7 @@ pub fn existing(force: bool) -> Existing {
 
 /// How the bytes are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compression {
+enum OutputCompression {
     None,
     Gzip,
     Zstd,
@@ -191,17 +192,17 @@ enum Compression {
 
 /// Compresses, or not.
 enum Encoder {
-    Plain(Counted),
-    Gzip(GzEncoder<Counted>),
-    Zstd(zstd::Encoder<'static, Counted>),
+    Plain(CountingWriter),
+    Gzip(GzEncoder<CountingWriter>),
+    Zstd(zstd::Encoder<'static, CountingWriter>),
 }
 
 impl Encoder {
-    fn new(compression: Compression, sink: Counted) -> io::Result<Encoder> {
+    fn new(compression: OutputCompression, sink: CountingWriter) -> io::Result<Encoder> {
         Ok(match compression {
-            Compression::None => Encoder::Plain(sink),
-            Compression::Gzip => Encoder::Gzip(GzEncoder::new(sink, flate2::Compression::default())),
-            Compression::Zstd => {
+            OutputCompression::None => Encoder::Plain(sink),
+            OutputCompression::Gzip => Encoder::Gzip(GzEncoder::new(sink, flate2::Compression::default())),
+            OutputCompression::Zstd => {
                 let mut encoder = zstd::Encoder::new(sink, ZSTD_LEVEL)?;
                 encoder.include_checksum(true)?;
                 Encoder::Zstd(encoder)
@@ -209,7 +210,7 @@ impl Encoder {
         })
     }
 
-    fn finish(self) -> io::Result<Counted> {
+    fn finish(self) -> io::Result<CountingWriter> {
         match self {
             Encoder::Plain(sink) => Ok(sink),
             Encoder::Gzip(encoder) => encoder.finish(),
@@ -219,9 +220,9 @@ impl Encoder {
 }
 
 /// The format's writer owns what it writes to; this is what it owns, so that the compressor can be ended after it.
-struct Handle(Arc<Mutex<Option<Encoder>>>);
+struct OutputHandle(Arc<Mutex<Option<Encoder>>>);
 
-impl Write for Handle {
+impl Write for OutputHandle {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             None => Err(io::ErrorKind::BrokenPipe.into()),
@@ -238,12 +239,12 @@ impl Write for Handle {
 }
 
 /// Counts what goes through.
-struct Counted {
+struct CountingWriter {
     sink: Box<dyn Write + Send>,
     bytes: u64,
 }
 
-impl Write for Counted {
+impl Write for CountingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.sink.write(bytes)?;
         self.bytes += written as u64;
@@ -263,11 +264,11 @@ mod tests {
     fn the_ending_tells_format_and_compression() {
         let chosen =
             |path: &str, to| choose(Path::new(path), to).map(|(format, compression)| (format.name, compression));
-        assert_eq!(chosen("a.csv", None).unwrap(), ("msr", Compression::None));
-        assert_eq!(chosen("a.TXT.gz", None).unwrap(), ("blkparse", Compression::Gzip));
-        assert_eq!(chosen("a.b/c.iolog.zst", None).unwrap(), ("iolog", Compression::Zstd));
-        assert_eq!(chosen("a", Some("parquet")).unwrap(), ("parquet", Compression::None));
-        assert_eq!(chosen("-", Some("msr")).unwrap(), ("msr", Compression::None));
+        assert_eq!(chosen("a.csv", None).unwrap(), ("msr", OutputCompression::None));
+        assert_eq!(chosen("a.TXT.gz", None).unwrap(), ("blkparse", OutputCompression::Gzip));
+        assert_eq!(chosen("a.b/c.iolog.zst", None).unwrap(), ("iolog", OutputCompression::Zstd));
+        assert_eq!(chosen("a", Some("parquet")).unwrap(), ("parquet", OutputCompression::None));
+        assert_eq!(chosen("-", Some("msr")).unwrap(), ("msr", OutputCompression::None));
         for (path, to, what) in [
             ("a", None, "tells no format"),
             ("a.csv.xz", None, ".xz is read but not written"),

@@ -6,19 +6,19 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Instant;
 
 /// Counts records.
-pub struct Progress {
+pub struct RecordProgress {
     bar: ProgressBar,
     began: Instant,
 }
 
-impl Progress {
+impl RecordProgress {
     /// Begins; `doing` is a word such as `converted`.
-    pub fn new(doing: &'static str) -> Progress {
+    pub fn new(doing: &'static str) -> RecordProgress {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
         let style = ProgressStyle::with_template("{prefix} {human_pos} records  {per_sec}  {elapsed}  {msg}");
         bar.set_style(style.expect("a constant template"));
         bar.set_prefix(doing);
-        Progress { bar, began: Instant::now() }
+        RecordProgress { bar, began: Instant::now() }
     }
 
     /// So many more.

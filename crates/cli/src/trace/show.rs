@@ -4,8 +4,8 @@ use super::document::{date, served};
 use crate::quantity::show_count;
 use crate::say::shown;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_trace::summary::{Facts, IdleFacts};
-use scrubjay_trace::{Kind, Service, Trace};
+use scrubjay_trace::summary::{IdleFacts, TraceFacts};
+use scrubjay_trace::{RequestKind, ServiceSource, Trace};
 use std::io::{self, Write};
 
 /// So many devices are listed; `--json` has them all.
@@ -14,7 +14,7 @@ const DEVICES_SHOWN: usize = 10;
 const INDENT: usize = 13;
 
 /// Prints them. `files` are what the trace was read from.
-pub fn print(trace: &Trace, facts: &Facts, out: &mut impl Write) -> io::Result<()> {
+pub fn print(trace: &Trace, facts: &TraceFacts, out: &mut impl Write) -> io::Result<()> {
     let format = trace.format();
     line(out, "trace", &files(trace.input_names()))?;
     line(out, "format", &format!("{}: {}", format.name, format.about))?;
@@ -39,13 +39,13 @@ pub fn print(trace: &Trace, facts: &Facts, out: &mut impl Write) -> io::Result<(
     print_devices(trace, facts, out)
 }
 
-fn print_kinds(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
+fn print_kinds(facts: &TraceFacts, out: &mut impl Write) -> io::Result<()> {
     for kind in facts.kinds.iter().filter(|kind| kind.requests > 0) {
         let (name, share) = match kind.kind {
-            Kind::Read => ("reads", Some(facts.read_share)),
-            Kind::Write => ("writes", Some(1.0 - facts.read_share)),
-            Kind::Discard => ("discards", None),
-            Kind::Flush => ("flushes", None),
+            RequestKind::Read => ("reads", Some(facts.read_share)),
+            RequestKind::Write => ("writes", Some(1.0 - facts.read_share)),
+            RequestKind::Discard => ("discards", None),
+            RequestKind::Flush => ("flushes", None),
         };
         let share = share.map_or(String::new(), |share| format!(", {}", percent(share)));
         line(out, name, &format!("{}{share}, {}", show_count(kind.requests), kind.bytes))?;
@@ -53,7 +53,7 @@ fn print_kinds(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn print_sizes(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
+fn print_sizes(facts: &TraceFacts, out: &mut impl Write) -> io::Result<()> {
     let sizes = &facts.sizes;
     let mean = Bytes(sizes.mean_bytes.round() as u64);
     let quantiles = format!("median {}, 90 % {}, 99 % {}, largest {}", sizes.p50, sizes.p90, sizes.p99, sizes.max);
@@ -66,7 +66,7 @@ fn print_sizes(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn print_durations(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
+fn print_durations(facts: &TraceFacts, out: &mut impl Write) -> io::Result<()> {
     let row = |cells: [String; 7]| cells.map(|cell| format!("{cell:>10}")).concat();
     let head = ["mean", "CV", "1 %", "median", "90 %", "99 %", "longest"].map(str::to_owned);
     line(out, "durations", &row(head))?;
@@ -96,8 +96,8 @@ fn print_idle(idle: &IdleFacts, out: &mut impl Write) -> io::Result<()> {
     let (source, disk) = served(idle.service);
     let model = format!("{} + {} a MiB", seconds(disk.positioning.as_secs_f64()), seconds(disk.per_mib.as_secs_f64()));
     let source = match idle.service {
-        Service::Recorded(_) => format!("{source} (response times; where there is none, the disk model {model})"),
-        Service::Model(_) => format!("{source} ({model})"),
+        ServiceSource::Recorded(_) => format!("{source} (response times; where there is none, the disk model {model})"),
+        ServiceSource::Model(_) => format!("{source} ({model})"),
     };
     line(out, "", &format!("service times: {source}"))?;
     line(out, "", &format!("{:<12}{:>12}   {}", "longer than", "intervals", "and last so much longer, in the mean"))?;
@@ -110,7 +110,7 @@ fn print_idle(idle: &IdleFacts, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn print_devices(trace: &Trace, facts: &Facts, out: &mut impl Write) -> io::Result<()> {
+fn print_devices(trace: &Trace, facts: &TraceFacts, out: &mut impl Write) -> io::Result<()> {
     let shown = &facts.devices[..facts.devices.len().min(DEVICES_SHOWN)];
     let width = shown.iter().map(|(id, _)| trace.devices().name(*id).chars().count()).max().unwrap_or(0);
     for (index, (id, requests)) in shown.iter().enumerate() {

@@ -1,35 +1,35 @@
 //! The JSON of `tune --json`: schema 1, one object a load.
 
-use super::found::{Answer, Task, Took, Tuned};
-use crate::load::Load;
-use crate::tally::{Ground, Tally};
+use super::found::{Took, TuneTask, Tuned, TunedPair};
+use crate::load::DeviceLoad;
+use crate::tally::{CostDocument, TraceSummaryDocument};
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::tune::Pair;
 use serde::Serialize;
 
 /// What was found for one load.
 #[derive(Debug, Serialize)]
-pub struct Document<'a> {
+pub struct TuneDocument<'a> {
     schema: u32,
     trace: &'a str,
     #[serde(flatten)]
-    ground: Ground,
+    ground: TraceSummaryDocument,
     goal_mean_seconds: f64,
     goal_max_seconds: f64,
     /// Null, and all that belongs to it left out, if there is no answer.
     wait_seconds: Option<f64>,
     request_bytes: Option<u64>,
     #[serde(flatten)]
-    tally: Option<Tally>,
+    tally: Option<CostDocument>,
     /// What waits up to half a request shorter or longer come to.
     near: Option<Near>,
     /// Why there is no answer.
     error: Option<&'a str>,
     /// What the disk reads with nobody else there.
     disk_bytes_per_second: f64,
-    idle_class: Tally,
+    idle_class: CostDocument,
     /// The best wait for each size that has one.
-    candidates: Vec<Candidate>,
+    candidates: Vec<CandidateDocument>,
     /// Of all traces together.
     read_seconds: f64,
     tune_seconds: f64,
@@ -43,58 +43,58 @@ struct Near {
     /// The answer's very wait happens to suit this trace.
     is_lucky: bool,
     /// If so: the best pair that keeps the goal with any wait near it.
-    steady: Option<Candidate>,
+    steady: Option<CandidateDocument>,
 }
 
-impl From<&Answer> for Near {
-    fn from(answer: &Answer) -> Near {
-        let Answer { spread, is_lucky, steady, .. } = answer;
+impl From<&TunedPair> for Near {
+    fn from(answer: &TunedPair) -> Near {
+        let TunedPair { spread, is_lucky, steady, .. } = answer;
         let [least, mean, most] = [spread.least, spread.mean, spread.most].map(Nanos::as_secs_f64);
         Near {
             least_slowdown_seconds: least,
             mean_slowdown_seconds: mean,
             most_slowdown_seconds: most,
             is_lucky: *is_lucky,
-            steady: steady.as_ref().map(Candidate::from),
+            steady: steady.as_ref().map(CandidateDocument::from),
         }
     }
 }
 
 #[derive(Debug, Serialize)]
-struct Candidate {
+struct CandidateDocument {
     wait_seconds: f64,
     request_bytes: u64,
     #[serde(flatten)]
-    tally: Tally,
+    tally: CostDocument,
 }
 
-impl Document<'_> {
+impl TuneDocument<'_> {
     /// Of one load.
-    pub fn new<'a>(load: &'a Load, task: &Task, tuned: &'a Tuned, took: Took) -> Document<'a> {
+    pub fn new<'a>(load: &'a DeviceLoad, task: &TuneTask, tuned: &'a Tuned, took: Took) -> TuneDocument<'a> {
         let best = tuned.best.as_ref().ok();
-        Document {
+        TuneDocument {
             schema: 1,
             trace: &load.name,
-            ground: Ground::from(&tuned.idle_class),
+            ground: TraceSummaryDocument::from(&tuned.idle_class),
             goal_mean_seconds: task.goal.mean.as_secs_f64(),
             goal_max_seconds: task.goal.max.as_secs_f64(),
             wait_seconds: best.map(|best| best.pair.wait.as_secs_f64()),
             request_bytes: best.map(|best| best.pair.size.0),
-            tally: best.map(|best| Tally::from(&best.pair.outcome)),
+            tally: best.map(|best| CostDocument::from(&best.pair.outcome)),
             near: best.map(Near::from),
             error: tuned.best.as_ref().err().map(String::as_str),
             disk_bytes_per_second: tuned.alone,
-            idle_class: Tally::from(&tuned.idle_class),
-            candidates: tuned.candidates.iter().map(Candidate::from).collect(),
+            idle_class: CostDocument::from(&tuned.idle_class),
+            candidates: tuned.candidates.iter().map(CandidateDocument::from).collect(),
             read_seconds: took.read.as_secs_f64(),
             tune_seconds: took.tune.as_secs_f64(),
         }
     }
 }
 
-impl From<&Pair> for Candidate {
-    fn from(pair: &Pair) -> Candidate {
-        let tally = Tally::from(&pair.outcome);
-        Candidate { wait_seconds: pair.wait.as_secs_f64(), request_bytes: pair.size.0, tally }
+impl From<&Pair> for CandidateDocument {
+    fn from(pair: &Pair) -> CandidateDocument {
+        let tally = CostDocument::from(&pair.outcome);
+        CandidateDocument { wait_seconds: pair.wait.as_secs_f64(), request_bytes: pair.size.0, tally }
     }
 }

@@ -8,11 +8,11 @@ mod text;
 
 use crate::args::Tune;
 use crate::exit::{Exit, Usage};
-use crate::load::{self, Hold, Load};
+use crate::load::{self, DeviceLoad, Hold};
 use crate::say::{say, shown_path};
 use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
-use found::{Task, Took, Tuned};
+use found::{Took, TuneTask, Tuned};
 use scrubjay_core::idle::Goal;
 use scrubjay_core::units::Bytes;
 use scrubjay_device::output::{self, Existing};
@@ -36,7 +36,7 @@ pub fn run(args: &Tune) -> Result<Exit> {
     if let Some(path) = &args.config {
         output::check(path, existing).map_err(unwritable)?;
     }
-    let task = Task {
+    let task = TuneTask {
         goal: Goal::new(args.slowdown, args.max_slowdown).form(args.goal),
         disk: args.disk.disk,
         sizes: args.sizes.clone().map(|step| Bytes(step * crate::args::SIZE_STEP.0)).collect(),
@@ -62,8 +62,8 @@ pub fn run(args: &Tune) -> Result<Exit> {
 }
 
 /// Devices with so few requests that they say nothing.
-fn leave_out_small(loads: &mut Vec<Load>, args: &Tune) -> Result<()> {
-    let small = |load: &Load| load.periods.requests() < args.min_requests;
+fn leave_out_small(loads: &mut Vec<DeviceLoad>, args: &Tune) -> Result<()> {
+    let small = |load: &DeviceLoad| load.periods.requests() < args.min_requests;
     let left_out: Vec<&str> = loads.iter().filter(|load| small(load)).map(|load| load.name.as_str()).collect();
     if left_out.is_empty() {
         return Ok(());
@@ -82,11 +82,11 @@ fn leave_out_small(loads: &mut Vec<Load>, args: &Tune) -> Result<()> {
     Ok(())
 }
 
-fn print(args: &Tune, task: &Task, loads: &[Load], tuned: &[Tuned], took: Took) -> io::Result<()> {
+fn print(args: &Tune, task: &TuneTask, loads: &[DeviceLoad], tuned: &[Tuned], took: Took) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for (load, tuned) in loads.iter().zip(tuned) {
         if args.json {
-            writeln!(out, "{}", serde_json::to_string(&json::Document::new(load, task, tuned, took))?)?;
+            writeln!(out, "{}", serde_json::to_string(&json::TuneDocument::new(load, task, tuned, took))?)?;
         } else if let Ok(best) = &tuned.best {
             text::print(&mut out, load, task, tuned, best)?;
         }

@@ -1,43 +1,47 @@
 //! The search, on all cores: the sizes of one load are tuned for independently.
 
-use super::found::{Answer, Task, Tuned};
+use super::found::{TuneTask, Tuned, TunedPair};
 use crate::crew;
-use crate::load::Load;
+use crate::load::DeviceLoad;
 use crate::quantity::show_time;
 use crate::tally;
 use scrubjay_core::idle::IdleClass;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_sim::exact::{self, Outcome};
+use scrubjay_sim::exact::{self, ScrubFigures};
 use scrubjay_sim::tune::{self, Pair, Tuner};
 
 /// One piece of work, for the load of this index.
-enum Piece {
+enum SearchPiece {
     Size(usize, Bytes),
     IdleClass(usize),
 }
 
 /// What a piece of work came to.
-enum Found {
+enum SearchResult {
     Size(usize, Option<Pair>),
-    IdleClass(usize, Outcome),
+    IdleClass(usize, ScrubFigures),
 }
 
 /// Tunes to each load.
-pub fn tune(loads: &[Load], task: &Task) -> Vec<Tuned> {
+pub fn tune(loads: &[DeviceLoad], task: &TuneTask) -> Vec<Tuned> {
     let tuners = crew::share(loads, |load| Tuner::new(&load.periods, task.disk));
-    let pieces: Vec<Piece> = (0..loads.len())
-        .flat_map(|at| task.sizes.iter().map(move |size| Piece::Size(at, *size)).chain([Piece::IdleClass(at)]))
+    let pieces: Vec<SearchPiece> = (0..loads.len())
+        .flat_map(|at| {
+            task.sizes.iter().map(move |size| SearchPiece::Size(at, *size)).chain([SearchPiece::IdleClass(at)])
+        })
         .collect();
     let found = crew::share(&pieces, |piece| match *piece {
-        Piece::Size(at, size) => Found::Size(at, tuners[at].best_wait(size, task.goal)),
-        Piece::IdleClass(at) => Found::IdleClass(at, exact::simulate(&loads[at].periods, task.disk, &mut IdleClass)),
+        SearchPiece::Size(at, size) => SearchResult::Size(at, tuners[at].best_wait(size, task.goal)),
+        SearchPiece::IdleClass(at) => {
+            SearchResult::IdleClass(at, exact::simulate(&loads[at].periods, task.disk, &mut IdleClass))
+        }
     });
     let mut candidates: Vec<Vec<Pair>> = vec![Vec::new(); loads.len()];
-    let mut idle_class = vec![Outcome::default(); loads.len()];
+    let mut idle_class = vec![ScrubFigures::default(); loads.len()];
     for found in found {
         match found {
-            Found::Size(at, pair) => candidates[at].extend(pair),
-            Found::IdleClass(at, outcome) => idle_class[at] = outcome,
+            SearchResult::Size(at, pair) => candidates[at].extend(pair),
+            SearchResult::IdleClass(at, outcome) => idle_class[at] = outcome,
         }
     }
     refine(&tuners, &mut candidates, task);
@@ -50,7 +54,7 @@ pub fn tune(loads: &[Load], task: &Task) -> Vec<Tuned> {
 }
 
 /// Searches around the best few pairs of each load once more, finely.
-fn refine(tuners: &[Tuner], candidates: &mut [Vec<Pair>], task: &Task) {
+fn refine(tuners: &[Tuner], candidates: &mut [Vec<Pair>], task: &TuneTask) {
     let places = candidates.iter().enumerate();
     let places: Vec<(usize, usize)> =
         places.flat_map(|(at, pairs)| tune::most(pairs).into_iter().map(move |place| (at, place))).collect();
@@ -61,24 +65,24 @@ fn refine(tuners: &[Tuner], candidates: &mut [Vec<Pair>], task: &Task) {
 }
 
 /// The best pair, what a wait near it costs, and if that is much more, the pair to take instead.
-fn answer(tuner: &Tuner, candidates: &[Pair], pair: Pair, task: &Task) -> Answer {
+fn answer(tuner: &Tuner, candidates: &[Pair], pair: Pair, task: &TuneTask) -> TunedPair {
     let spread = tuner.spread(&pair);
     let is_lucky = spread.is_lucky(tally::slowdown_mean(&pair.outcome));
     let steady = is_lucky.then(|| {
         let steady = tune::most(candidates).into_iter().filter_map(|place| tuner.steady(&candidates[place], task.goal));
         tune::best(&steady.collect::<Vec<Pair>>()).filter(|pair| pair.outcome.scrub_bytes > 0)
     });
-    Answer { pair, spread, is_lucky, steady: steady.flatten() }
+    TunedPair { pair, spread, is_lucky, steady: steady.flatten() }
 }
 
 /// What the disk reads with nobody else there, in the best of the sizes.
-fn alone(task: &Task) -> f64 {
+fn alone(task: &TuneTask) -> f64 {
     let rate = |size: &Bytes| size.0 as f64 / task.disk.service(*size).as_secs_f64();
     task.sizes.iter().map(rate).fold(0.0, f64::max)
 }
 
 /// Why no pair keeps the goal and reads anything, and which goal some pair would keep.
-fn refusal(load: &Load, task: &Task) -> String {
+fn refusal(load: &DeviceLoad, task: &TuneTask) -> String {
     let Some(&size) = task.sizes.first() else { return "there are no sizes to try".to_owned() };
     let service = task.disk.service(size);
     if service > task.goal.max {

@@ -1,7 +1,7 @@
 //! The answer as a configuration file for `scrub`.
 
-use super::found::Task;
-use crate::load::Load;
+use super::found::TuneTask;
+use crate::load::DeviceLoad;
 use crate::quantity::{show_count, show_time};
 use crate::say::shown;
 use crate::tally::{self, rate};
@@ -9,7 +9,7 @@ use scrubjay_core::units::Nanos;
 use scrubjay_sim::tune::Pair;
 
 /// A `[scrub]` table, and what it was tuned on.
-pub fn snippet(load: &Load, task: &Task, pair: &Pair) -> String {
+pub fn snippet(load: &DeviceLoad, task: &TuneTask, pair: &Pair) -> String {
     let outcome = &pair.outcome;
     // Names come from files and from whoever made them; none may end the comment.
     let name = shown(&load.name);

@@ -1,8 +1,8 @@
 //! The result for people: the pair, what it promises, and how much the size matters.
 
-use super::found::{Answer, Task, Took, Tuned};
+use super::found::{Took, TuneTask, Tuned, TunedPair};
 use super::snippet::exact_millis;
-use crate::load::Load;
+use crate::load::DeviceLoad;
 use crate::quantity::show_time;
 use crate::say::shown;
 use crate::tally::{self, percent, rate};
@@ -11,7 +11,13 @@ use scrubjay_sim::tune::Pair;
 use std::io::{self, Write};
 
 /// One paragraph.
-pub fn print(out: &mut impl Write, load: &Load, task: &Task, tuned: &Tuned, answer: &Answer) -> io::Result<()> {
+pub fn print(
+    out: &mut impl Write,
+    load: &DeviceLoad,
+    task: &TuneTask,
+    tuned: &Tuned,
+    answer: &TunedPair,
+) -> io::Result<()> {
     let best = &answer.pair;
     let outcome = &best.outcome;
     let ours = outcome.bytes_per_second();
@@ -29,7 +35,7 @@ pub fn print(out: &mut impl Write, load: &Load, task: &Task, tuned: &Tuned, answ
         percent(outcome.used_ratio())
     )?;
     if answer.is_lucky {
-        let Answer { spread, steady, .. } = answer;
+        let TunedPair { spread, steady, .. } = answer;
         let [least, most] = [spread.least, spread.most].map(show_time);
         writeln!(
             out,

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The answer, as JSON.
 #[derive(Serialize)]
-struct Document<'a> {
+struct CheckDocument<'a> {
     schema: u32,
     /// Was every stripe read?
     complete: bool,
@@ -62,11 +62,11 @@ pub fn run(args: &Check) -> Result<Exit> {
     })
 }
 
-fn document(checked: &Checked) -> Document<'_> {
+fn document(checked: &Checked) -> CheckDocument<'_> {
     let of = |wanted: &'static [&'static str]| {
         checked.findings.iter().filter(move |finding| wanted.contains(&finding.end.as_str())).collect()
     };
-    Document {
+    CheckDocument {
         schema: 1,
         complete: !checked.is_stopped,
         stripes: checked.stripes,

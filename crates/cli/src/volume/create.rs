@@ -1,20 +1,20 @@
 //! `scrubjay volume create`: looks at all members, then makes them one volume.
 
-use super::document::{Geometry as GeometryFields, document};
+use super::document::{GeometryDocument as GeometryFields, document};
 use super::refused::Refused;
 use crate::args::volume::Create;
 use crate::exit::Exit;
 use crate::say::print_line;
 use anyhow::{Context, Result};
 use scrubjay_core::format::blank;
-use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::format::superblock::{NAME_BYTES_MAX, Superblock};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::units::Bytes;
 use scrubjay_device::clock;
-use scrubjay_device::member::{self, Access, Member, MemberError};
+use scrubjay_device::member::{self, Access, MemberError, OpenMember};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -34,11 +34,11 @@ pub fn run(args: &Create) -> Result<Exit> {
     }
     let members = open(args)?;
     let smallest = members.iter().map(|member| member.bytes).min().expect("there is a member for each disk");
-    let greatest = |block: fn(&Member) -> u64| members.iter().map(block).max().expect("there is one");
-    let wished = greatest(Member::block_to_make);
+    let greatest = |block: fn(&OpenMember) -> u64| members.iter().map(block).max().expect("there is one");
+    let wished = greatest(OpenMember::block_to_make);
     // Small chunks may be wished for on disks with great sectors.
     let block_bytes = if args.chunk.0 < wished { greatest(|member| member.block_bytes) } else { wished };
-    let parameters = Parameters { layout, scheme: args.scheme, chunk_bytes: args.chunk.0, block_bytes };
+    let parameters = ArrayParameters { layout, scheme: args.scheme, chunk_bytes: args.chunk.0, block_bytes };
     let geometry = Geometry::fit(&parameters, smallest, args.size.map(|size| size.0)).map_err(Refused::from)?;
     let superblock = superblock(&args.name, geometry).context("cannot make up a name for the volume")?;
     member::make(&members, &superblock)
@@ -80,17 +80,17 @@ fn check_name(name: &str) -> Result<(), Refused> {
 }
 
 /// All members, each fit to be overwritten; or all that are not.
-fn open(args: &Create) -> Result<Vec<Member>, Refused> {
+fn open(args: &Create) -> Result<Vec<OpenMember>, Refused> {
     let mut members = Vec::new();
     for path in &args.members {
-        members.push(Member::open(path, Access::ReadWrite).map_err(|error| match error {
+        members.push(OpenMember::open(path, Access::ReadWrite).map_err(|error| match error {
             MemberError::Absent { .. } => {
                 Refused::usage(format!("{error} (a file is made with: truncate -s 1G {})", path.display()))
             }
             error => error.into(),
         })?);
     }
-    let is_meant = |force: &Path, member: &Member| {
+    let is_meant = |force: &Path, member: &OpenMember| {
         force == member.path || member.serial().is_some_and(|serial| force == Path::new(&serial))
     };
     if let Some(force) = args.force.iter().find(|force| !members.iter().any(|member| is_meant(force, member))) {
@@ -120,7 +120,7 @@ fn superblock(name: &str, geometry: Geometry) -> io::Result<Superblock> {
     Ok(blank::superblock(geometry, member::new_uuid()?, name, clock::today(), &names))
 }
 
-fn print(superblock: &Superblock, members: &[Member], out: &mut impl Write) -> io::Result<()> {
+fn print(superblock: &Superblock, members: &[OpenMember], out: &mut impl Write) -> io::Result<()> {
     let Superblock { geometry, array, name, .. } = superblock;
     let shape = geometry.layout.shape();
     let name = if name.is_empty() { String::new() } else { format!("{name} ") };
@@ -144,7 +144,7 @@ fn print(superblock: &Superblock, members: &[Member], out: &mut impl Write) -> i
 
 /// The JSON of `volume create`.
 #[derive(Debug, Serialize)]
-struct Made {
+struct CreatedDocument {
     volume: String,
     name: String,
     #[serde(flatten)]
@@ -162,15 +162,15 @@ struct MadeMember {
     direct: bool,
 }
 
-fn made(superblock: &Superblock, members: &[Member]) -> Made {
-    let member = |(slot, member): (usize, &Member)| MadeMember {
+fn made(superblock: &Superblock, members: &[OpenMember]) -> CreatedDocument {
+    let member = |(slot, member): (usize, &OpenMember)| MadeMember {
         slot,
         path: member.path.display().to_string(),
         uuid: superblock.members[slot].uuid.to_string(),
         bytes: member.bytes,
         direct: member.is_direct,
     };
-    Made {
+    CreatedDocument {
         volume: superblock.array.to_string(),
         name: superblock.name.clone(),
         geometry: GeometryFields::of(&superblock.geometry),

@@ -7,17 +7,17 @@ use serde::Serialize;
 /// The one object that is printed, as text.
 pub fn document(content: &impl Serialize) -> Result<String> {
     #[derive(Serialize)]
-    struct Document<'a, T> {
+    struct MemberDocument<'a, T> {
         schema: u32,
         #[serde(flatten)]
         content: &'a T,
     }
-    serde_json::to_string(&Document { schema: 1, content }).context("the result as JSON")
+    serde_json::to_string(&MemberDocument { schema: 1, content }).context("the result as JSON")
 }
 
 /// A volume's numbers.
 #[derive(Debug, Serialize)]
-pub struct Geometry {
+pub struct GeometryDocument {
     /// User data.
     bytes: u64,
     data: usize,
@@ -35,11 +35,11 @@ pub struct Geometry {
     member_bytes: u64,
 }
 
-impl Geometry {
+impl GeometryDocument {
     /// Of this one.
-    pub fn of(geometry: &geometry::Geometry) -> Geometry {
+    pub fn of(geometry: &geometry::Geometry) -> GeometryDocument {
         let shape = geometry.layout.shape();
-        Geometry {
+        GeometryDocument {
             bytes: geometry.size(),
             data: shape.data,
             parity: shape.parity,

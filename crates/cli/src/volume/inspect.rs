@@ -1,6 +1,6 @@
 //! `scrubjay volume inspect`: what members say of themselves and of their volume, and what they make together.
 
-use super::document::{Geometry, document};
+use super::document::{GeometryDocument, document};
 use super::refused::Refused;
 use crate::args::volume::Inspect;
 use crate::exit::Exit;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use scrubjay_core::format::assemble::{AssembleError, Assembly, Given, SlotState, assemble};
 use scrubjay_core::format::superblock::{MemberState, Superblock};
 use scrubjay_core::units::Bytes;
-use scrubjay_device::member::{Access, Member};
+use scrubjay_device::member::{Access, OpenMember};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ use std::io::{self, Write};
 pub fn run(args: &Inspect) -> Result<Exit> {
     let mut given = Vec::new();
     for path in &args.members {
-        given.push(Member::open(path, Access::Look).map_err(Refused::from)?.given());
+        given.push(OpenMember::open(path, Access::Look).map_err(Refused::from)?.given());
     }
     let together = assemble(&given);
     let mut out = io::stdout().lock();
@@ -139,7 +139,7 @@ struct SuperblockFields {
     write_mark: u64,
     clean: bool,
     slot: usize,
-    geometry: Geometry,
+    geometry: GeometryDocument,
     members: Vec<RecordFields>,
 }
 
@@ -192,7 +192,7 @@ impl SuperblockFields {
             write_mark: said.write_mark,
             clean: said.is_clean,
             slot: said.slot,
-            geometry: Geometry::of(&said.geometry),
+            geometry: GeometryDocument::of(&said.geometry),
             members: members.collect(),
         }
     }

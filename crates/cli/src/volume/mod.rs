@@ -9,24 +9,24 @@ pub mod rendezvous;
 mod serve;
 pub mod steer;
 
-use crate::args::volume::{Volume, What};
+use crate::args::volume::{VolumeArgs, VolumeVerb};
 use crate::exit::Exit;
 use crate::say::say;
 use anyhow::Result;
 
 /// Does what is asked for.
-pub fn run(args: &Volume) -> Result<Exit> {
+pub fn run(args: &VolumeArgs) -> Result<Exit> {
     let done = match &args.what {
-        What::Create(args) => create::run(args),
-        What::Inspect(args) => inspect::run(args),
-        What::Serve(args) => serve::run(args),
-        What::Status(args) => steer::status(args),
-        What::Findings(args) => steer::findings(args),
-        What::Check(args) => check::run(args),
-        What::Fail(args) => steer::fail(args),
-        What::Replace(args) => steer::replace(args),
-        What::Readd(args) => steer::readd(args),
-        What::Stop(args) => steer::stop(args),
+        VolumeVerb::Create(args) => create::run(args),
+        VolumeVerb::Inspect(args) => inspect::run(args),
+        VolumeVerb::Serve(args) => serve::run(args),
+        VolumeVerb::Status(args) => steer::status(args),
+        VolumeVerb::Findings(args) => steer::findings(args),
+        VolumeVerb::Check(args) => check::run(args),
+        VolumeVerb::Fail(args) => steer::fail(args),
+        VolumeVerb::Replace(args) => steer::replace(args),
+        VolumeVerb::Readd(args) => steer::readd(args),
+        VolumeVerb::Stop(args) => steer::stop(args),
     };
     done.or_else(|error| match error.downcast::<refused::Refused>() {
         Ok(refused) => {

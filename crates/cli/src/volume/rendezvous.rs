@@ -6,8 +6,8 @@
 use crate::exit::Usage;
 use anyhow::{Context, Result};
 use scrubjay_device::completion::own_uid;
-use scrubjay_serve::remote::client::{Client, ClientError};
-use scrubjay_serve::volume::commands::{Answer, Command, Status};
+use scrubjay_serve::remote::client::{ClientError, ControlClient};
+use scrubjay_serve::volume::commands::{CommandAnswer, Status, VolumeCommand};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -96,8 +96,8 @@ pub fn array_of(socket: &Path) -> String {
 
 /// How the volume behind a socket is, as its server says.
 pub fn status_of(socket: &Path) -> Result<Status> {
-    match tell(socket, &Command::Status)? {
-        Answer::Status(status) => Ok(*status),
+    match tell(socket, &VolumeCommand::Status)? {
+        CommandAnswer::Status(status) => Ok(*status),
         _ => Err(ClientError::Nonsense(socket.to_owned()).into()),
     }
 }
@@ -144,7 +144,7 @@ pub fn find(volume: Option<&str>) -> Result<PathBuf> {
 
 /// The only one that is served. Servers that are gone serve nothing; where there are no others, one of them is meant.
 fn only(all: &[PathBuf]) -> Result<PathBuf> {
-    let is_there = |socket: &&PathBuf| !matches!(Client::connect(socket), Err(ClientError::Absent(_)));
+    let is_there = |socket: &&PathBuf| !matches!(ControlClient::connect(socket), Err(ClientError::Absent(_)));
     let there: Vec<&PathBuf> = if all.len() > 1 { all.iter().filter(is_there).collect() } else { Vec::new() };
     match (&there[..], all) {
         ([only], _) => Ok((*only).clone()),
@@ -178,8 +178,8 @@ pub fn sockets_of(name: &str) -> Vec<PathBuf> {
 }
 
 /// Tells the volume behind a socket something, and waits for its answer.
-pub fn tell(socket: &Path, command: &Command) -> Result<Answer> {
-    Client::connect(socket).and_then(|mut client| client.ask(command)).map_err(|error| match error {
+pub fn tell(socket: &Path, command: &VolumeCommand) -> Result<CommandAnswer> {
+    ControlClient::connect(socket).and_then(|mut client| client.ask(command)).map_err(|error| match error {
         ClientError::Refused(why) => Usage(why).into(),
         ClientError::Io { socket, source } => anyhow::Error::from(source).context(socket.display().to_string()),
         error => error.into(),

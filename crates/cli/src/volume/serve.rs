@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use scrubjay_core::units::{Bytes, UnixSeconds};
 use scrubjay_device::completion::own_uid;
 use scrubjay_serve::nbd::Export;
-use scrubjay_serve::server::{Address, Server, Stop};
+use scrubjay_serve::server::{Address, Server, ServerStop};
 use scrubjay_serve::tls::{Tls, TlsError, TlsFiles};
 use scrubjay_serve::volume::Steward;
 use scrubjay_serve::volume::commands::Stopped;
@@ -148,8 +148,8 @@ pub fn today() -> UnixSeconds {
     UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
 
-fn stop_on_signals() -> Result<Stop> {
-    let stop = Stop::new().context("no file descriptors left")?;
+fn stop_on_signals() -> Result<ServerStop> {
+    let stop = ServerStop::new().context("no file descriptors left")?;
     for signal in signals::stopping() {
         signal_hook::flag::register(signal, stop.flag())?;
         signal_hook::low_level::pipe::register(signal, stop.waker()?)?;

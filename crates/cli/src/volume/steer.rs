@@ -3,13 +3,13 @@
 use super::document::document;
 use super::rendezvous::{find, remove_ours, sockets, status_of, tell};
 use super::serve::last_words;
-use crate::args::volume::{Fail, Findings, Readd, Replace, Status, Stop};
+use crate::args::volume::{Fail, FindingsArgs, Readd, Replace, StatusArgs, StopArgs};
 use crate::exit::{Exit, Usage};
 use crate::say::print_line;
 use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
-use scrubjay_serve::remote::client::{Client, ClientError};
-use scrubjay_serve::volume::commands::{self, Answer, Command, Finding};
+use scrubjay_serve::remote::client::{ClientError, ControlClient};
+use scrubjay_serve::volume::commands::{self, CommandAnswer, Finding, VolumeCommand};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const STOP_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Shows how volumes are.
-pub fn status(args: &Status) -> Result<Exit> {
+pub fn status(args: &StatusArgs) -> Result<Exit> {
     let sockets = match &args.volume {
         Some(volume) => vec![find(Some(volume))?],
         None => sockets()?,
@@ -121,13 +121,13 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
 }
 
 /// Shows what a volume has found.
-pub fn findings(args: &Findings) -> Result<Exit> {
+pub fn findings(args: &FindingsArgs) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let mut since = 0;
     let mut is_any = false;
     let mut out = io::stdout().lock();
     loop {
-        let Answer::Findings(answer) = tell(&socket, &Command::Findings { since })? else {
+        let CommandAnswer::Findings(answer) = tell(&socket, &VolumeCommand::Findings { since })? else {
             bail!("another answer than expected");
         };
         if answer.findings.is_empty() {
@@ -170,7 +170,7 @@ pub fn describe(finding: &Finding) -> String {
 pub fn fail(args: &Fail) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let member = slot_of(&socket, &args.member)?;
-    tell(&socket, &Command::Fail { member })?;
+    tell(&socket, &VolumeCommand::Fail { member })?;
     Ok(Exit::Clean)
 }
 
@@ -185,7 +185,7 @@ pub fn replace(args: &Replace) -> Result<Exit> {
         }
         force => force.is_some(),
     };
-    tell(&socket, &Command::Replace { member, path: absolute.display().to_string(), force })?;
+    tell(&socket, &VolumeCommand::Replace { member, path: absolute.display().to_string(), force })?;
     Ok(Exit::Clean)
 }
 
@@ -193,7 +193,7 @@ pub fn replace(args: &Replace) -> Result<Exit> {
 pub fn readd(args: &Readd) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let path = std::path::absolute(&args.path)?.display().to_string();
-    tell(&socket, &Command::Readd { path })?;
+    tell(&socket, &VolumeCommand::Readd { path })?;
     Ok(Exit::Clean)
 }
 
@@ -210,13 +210,15 @@ fn slot_of(socket: &Path, member: &str) -> Result<usize> {
 }
 
 /// Stops a server, waits until it has ended, and says how it left its volume.
-pub fn stop(args: &Stop) -> Result<Exit> {
+pub fn stop(args: &StopArgs) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
-    if let Err(error @ ClientError::Absent(_)) = Client::connect(&socket) {
+    if let Err(error @ ClientError::Absent(_)) = ControlClient::connect(&socket) {
         let end = if remove_ours(&socket) { " (its socket is removed)" } else { "" };
         bail!("{error}{end}");
     }
-    let Answer::Stopped(stopped) = tell(&socket, &Command::Stop)? else { bail!("another answer than expected") };
+    let CommandAnswer::Stopped(stopped) = tell(&socket, &VolumeCommand::Stop)? else {
+        bail!("another answer than expected")
+    };
     let begun = Instant::now();
     while socket.exists() {
         if begun.elapsed() > STOP_PATIENCE {

@@ -3,12 +3,12 @@
 use crate::bench::Ran;
 use crate::served::{NAMES, Served};
 use scrubjay_core::format::blank;
-use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_device::member::{Access, Member, make, new_uuid};
+use scrubjay_device::member::{Access, OpenMember, make, new_uuid};
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -32,10 +32,10 @@ fn make_volume(served: &Served, prefix: &str, volume: &str) -> [String; 3] {
     let members = names.each_ref().map(|name| {
         let path = served.bench.folder.path().join(name);
         File::create(&path).unwrap().set_len(4 << 20).unwrap();
-        Member::open(&path, Access::ReadWrite).unwrap()
+        OpenMember::open(&path, Access::ReadWrite).unwrap()
     });
     let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).unwrap();
-    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 4096 };
+    let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 4096 };
     let geometry = Geometry::fit(&parameters, 4 << 20, None).unwrap();
     let uuids = [(); 3].map(|()| new_uuid().unwrap());
     let superblock = blank::superblock(geometry, new_uuid().unwrap(), volume, UnixSeconds(1), &uuids);

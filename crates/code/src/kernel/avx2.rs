@@ -27,7 +27,7 @@ pub unsafe fn multiply(product: &Product, sources: &[&[u8]], outs: &mut [&mut [u
     source_sums.fill(INVERSION);
     out_sums.fill(INVERSION);
     let (known_sum, unknown_sums) = out_sums.split_at_mut(usize::from(is_first_known));
-    let mut stripe = Stripe { product, sources, outs, source_states: source_sums, out_states: unknown_sums };
+    let mut stripe = Avx2Stripe { product, sources, outs, source_states: source_sums, out_states: unknown_sums };
     // SAFETY: the chunks are as the caller promises, and there are as many rows as the constant says.
     let done = unsafe {
         match (product.rows, product.is_first_plain) {
@@ -52,7 +52,7 @@ pub unsafe fn multiply(product: &Product, sources: &[&[u8]], outs: &mut [&mut [u
 }
 
 /// The chunks of a stripe, and the states of those that are summed: of all sources or of none, of the last outs or of none.
-struct Stripe<'a, 'b> {
+struct Avx2Stripe<'a, 'b> {
     product: &'a Product,
     sources: &'a [&'a [u8]],
     outs: &'a mut [&'b mut [u8]],
@@ -60,7 +60,7 @@ struct Stripe<'a, 'b> {
     out_states: &'a mut [u32],
 }
 
-impl Stripe<'_, '_> {
+impl Avx2Stripe<'_, '_> {
     /// All whole bands: M outs, U vectors a band, whether the first out is a plain XOR. Says where they end.
     ///
     /// # Safety

@@ -53,7 +53,7 @@ pub unsafe fn multiply(product: &Product, sources: &[&[u8]], outs: &mut [&mut [u
     let is_aligned = places.iter().all(|place| place.addr() % VECTOR == 0);
     let mut accumulators = [const { MaybeUninit::uninit() }; ACCUMULATORS_MAX];
     let (of_sources, of_outs) = accumulators.split_at_mut(255);
-    let mut stripe = Stripe {
+    let mut stripe = Avx512Stripe {
         product,
         sources,
         outs: places,
@@ -104,7 +104,7 @@ pub unsafe fn multiply(product: &Product, sources: &[&[u8]], outs: &mut [&mut [u
 }
 
 /// The chunks of a stripe, and where their sums stand.
-struct Stripe<'a> {
+struct Avx512Stripe<'a> {
     product: &'a Product,
     sources: &'a [&'a [u8]],
     outs: [*mut u8; PARITIES_MAX],
@@ -114,7 +114,7 @@ struct Stripe<'a> {
     of_outs: &'a mut [MaybeUninit<__m512i>; PARITIES_MAX],
 }
 
-impl Stripe<'_> {
+impl Avx512Stripe<'_> {
     /// Works through the stripe: M outs, U vectors a band, whether the first out is a plain XOR, what is summed.
     ///
     /// # Safety

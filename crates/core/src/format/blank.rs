@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::geometry::{Geometry, WRITTEN_PAGE_BYTES};
-use super::intent::Told;
+use super::intent::IntentBit;
 use super::superblock::{Features, MemberRecord, MemberState, STARTS_MAX, Superblock};
 use super::uuid::Uuid;
 use super::{intent, written};
@@ -39,7 +39,7 @@ fn record(uuid: Uuid) -> MemberRecord {
 pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (u64, Buffer)> {
     let Superblock { geometry, array, .. } = *superblock;
     let (regions, stripes) = (Bits::zeros(geometry.regions()), Bits::zeros(geometry.stripes));
-    let intents = [Told::Dirty, Told::WhileOut].into_iter().flat_map(move |told| {
+    let intents = [IntentBit::Dirty, IntentBit::WhileOut].into_iter().flat_map(move |told| {
         let regions = regions.clone();
         (0..geometry.intent_pages)
             .map(move |page| (told.offset(&geometry, page), intent::encode(&geometry, array, told, page, &regions)))
@@ -64,9 +64,9 @@ pub fn member(superblock: &Superblock, slot: usize, member_bytes: u64) -> impl I
 
 #[cfg(test)]
 mod tests {
-    use super::super::geometry::Parameters;
+    use super::super::geometry::ArrayParameters;
     use super::super::superblock::newest;
-    use super::super::written::{Map, Page};
+    use super::super::written::{WrittenMap, WrittenPage};
     use super::*;
     use crate::integrity::scheme::Scheme;
     use crate::layout::{Layout, LayoutKind};
@@ -75,23 +75,23 @@ mod tests {
     #[test]
     fn pages_lie_one_behind_the_other_and_say_nothing() {
         let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).unwrap();
-        let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 512 };
+        let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 512 };
         let geometry = Geometry::fit(&parameters, 1 << 30, None).unwrap();
         assert!(geometry.written_pages > 1 && geometry.intent_pages > 0);
         let names: Vec<Uuid> = (0..3).map(|slot| Uuid([slot; 16])).collect();
         let first = superblock(geometry, Uuid([7; 16]), "new", UnixSeconds(1), &names);
-        let (mut end, mut map) = (geometry.intent_offset, Map::new(&geometry));
+        let (mut end, mut map) = (geometry.intent_offset, WrittenMap::new(&geometry));
         for (offset, block) in maps(&first) {
             let begins = [geometry.away_page_offset(0), geometry.written_offset];
             assert!(offset == end || begins.contains(&offset), "no gap but between the maps");
             end = offset + block.len() as u64;
             let index = offset.saturating_sub(geometry.written_offset) / (2 * WRITTEN_PAGE_BYTES);
-            let _ = Page::decode(&block, first.array, index).map(|page| map.add(&geometry, &page));
+            let _ = WrittenPage::decode(&block, first.array, index).map(|page| map.add(&geometry, &page));
         }
         assert_eq!(end, geometry.written_offset + geometry.written_pages * 2 * WRITTEN_PAGE_BYTES);
         assert_eq!(map, {
             let ones = vec![1; geometry.written_pages as usize];
-            Map { stripes: Bits::zeros(geometry.stripes), generations: ones.clone(), sinces: ones }
+            WrittenMap { stripes: Bits::zeros(geometry.stripes), generations: ones.clone(), sinces: ones }
         });
         let copies: Vec<_> = member(&first, 2, geometry.member_bytes).skip(maps(&first).count()).collect();
         assert_eq!(newest(copies.iter().map(|(_, copy)| &copy[..])), Ok(first.of_slot(2)));

@@ -1,19 +1,19 @@
 //! Little-endian fields one behind the other, there and back.
 
 /// Writes fields into a block from its start on; what is not written stays as it was.
-pub struct Writer<'a> {
+pub struct FieldWriter<'a> {
     rest: &'a mut [u8],
 }
 
 /// Reads fields of a block from its start on.
-pub struct Reader<'a> {
+pub struct FieldReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Writer<'a> {
+impl<'a> FieldWriter<'a> {
     /// Into this block.
-    pub fn new(block: &'a mut [u8]) -> Writer<'a> {
-        Writer { rest: block }
+    pub fn new(block: &'a mut [u8]) -> FieldWriter<'a> {
+        FieldWriter { rest: block }
     }
 
     /// These bytes.
@@ -56,10 +56,10 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FieldReader<'a> {
     /// Of this block.
-    pub fn new(block: &'a [u8]) -> Reader<'a> {
-        Reader { rest: block }
+    pub fn new(block: &'a [u8]) -> FieldReader<'a> {
+        FieldReader { rest: block }
     }
 
     /// The next bytes.
@@ -108,14 +108,14 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let mut block = [0; 32];
-        let mut writer = Writer::new(&mut block);
+        let mut writer = FieldWriter::new(&mut block);
         writer.u8(1);
         writer.u32(0x0203_0405);
         writer.text("né", 6);
         writer.skip(2);
         writer.u64(9);
         assert_eq!(&block[..5], [1, 5, 4, 3, 2]);
-        let mut reader = Reader::new(&block);
+        let mut reader = FieldReader::new(&block);
         assert_eq!((reader.u8(), reader.u32(), reader.text(6)), (1, 0x0203_0405, Some("né")));
         assert_eq!(reader.array(), [0, 0]);
         assert_eq!(reader.u64(), 9);
@@ -124,8 +124,8 @@ mod tests {
 
     #[test]
     fn a_text_has_no_holes() {
-        assert_eq!(Reader::new(b"a\0b\0").text(4), None);
-        assert_eq!(Reader::new(b"\xff\0\0\0").text(4), None);
-        assert_eq!(Reader::new(b"\0\0\0\0").text(4), Some(""));
+        assert_eq!(FieldReader::new(b"a\0b\0").text(4), None);
+        assert_eq!(FieldReader::new(b"\xff\0\0\0").text(4), None);
+        assert_eq!(FieldReader::new(b"\0\0\0\0").text(4), Some(""));
     }
 }

@@ -8,7 +8,7 @@
 
 use super::bits::Bits;
 use super::geometry::Geometry;
-use super::page::{Head, PageError};
+use super::page::{PageError, PageHead};
 use super::uuid::Uuid;
 use crate::buffer::Buffer;
 
@@ -19,46 +19,46 @@ pub const AWAY_MAGIC: [u8; 8] = *b"SJWHLOUT";
 
 /// What a bit of a page says of its region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum IntentBit {
     /// It may be half written.
     Dirty,
     /// It was, or may have been, written while a member was out.
     WhileOut,
 }
 
-impl Told {
+impl IntentBit {
     const fn magic(self) -> [u8; 8] {
         match self {
-            Told::Dirty => MAGIC,
-            Told::WhileOut => AWAY_MAGIC,
+            IntentBit::Dirty => MAGIC,
+            IntentBit::WhileOut => AWAY_MAGIC,
         }
     }
 
     /// Where a page lies.
     pub fn offset(self, geometry: &Geometry, index: u64) -> u64 {
         match self {
-            Told::Dirty => geometry.intent_page_offset(index),
-            Told::WhileOut => geometry.away_page_offset(index),
+            IntentBit::Dirty => geometry.intent_page_offset(index),
+            IntentBit::WhileOut => geometry.away_page_offset(index),
         }
     }
 }
 
 /// One page, as one member has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page<'a> {
+pub struct IntentPage<'a> {
     /// Which.
     pub index: u64,
     /// Its bits, from the region `index * regions_per_page` on.
     bits: &'a [u8],
 }
 
-impl<'a> Page<'a> {
+impl<'a> IntentPage<'a> {
     /// The page that should be the one called `index` of this array.
     ///
     /// # Errors
     /// When it is not, or is damaged.
-    pub fn decode(block: &'a [u8], array: Uuid, told: Told, index: u64) -> Result<Page<'a>, PageError> {
-        head(told, array, index).decode(block).map(|(_, _, bits)| Page { index, bits })
+    pub fn decode(block: &'a [u8], array: Uuid, told: IntentBit, index: u64) -> Result<IntentPage<'a>, PageError> {
+        head(told, array, index).decode(block).map(|(_, _, bits)| IntentPage { index, bits })
     }
 
     /// Is the region at this place of the page dirty?
@@ -74,7 +74,7 @@ impl<'a> Page<'a> {
 ///
 /// # Panics
 /// When the geometry has no such page, or another number of regions.
-pub fn encode(geometry: &Geometry, array: Uuid, told: Told, index: u64, regions: &Bits) -> Buffer {
+pub fn encode(geometry: &Geometry, array: Uuid, told: IntentBit, index: u64, regions: &Bits) -> Buffer {
     assert!(index < geometry.intent_pages && regions.len() == geometry.regions(), "page {index} of {geometry:?}");
     let start = index * geometry.regions_per_page();
     head(told, array, index).encode(geometry.block_bytes, |bits| regions.write_to(start, bits))
@@ -97,7 +97,7 @@ impl Union {
     }
 
     /// Adds one page of one member, in any order. One that the geometry does not have says nothing.
-    pub fn add(&mut self, page: &Page<'_>) {
+    pub fn add(&mut self, page: &IntentPage<'_>) {
         let Some(is_told) = self.is_told.get_mut(page.index as usize) else { return };
         *is_told = true;
         let mut bits = Bits::zeros(self.geometry.regions_per_page());
@@ -120,8 +120,8 @@ impl Union {
     }
 }
 
-fn head(told: Told, array: Uuid, index: u64) -> Head {
-    Head { magic: told.magic(), array: array.id(), index: index as u32, generation: 0, since: 0 }
+fn head(told: IntentBit, array: Uuid, index: u64) -> PageHead {
+    PageHead { magic: told.magic(), array: array.id(), index: index as u32, generation: 0, since: 0 }
 }
 
 #[cfg(test)]
@@ -135,14 +135,14 @@ mod tests {
 
     /// All pages of one member.
     fn pages(geometry: &Geometry, dirty: &Bits) -> Vec<Buffer> {
-        (0..geometry.intent_pages).map(|index| encode(geometry, ARRAY, Told::Dirty, index, dirty)).collect()
+        (0..geometry.intent_pages).map(|index| encode(geometry, ARRAY, IntentBit::Dirty, index, dirty)).collect()
     }
 
     fn union(geometry: &Geometry, members: &[Vec<Buffer>]) -> Bits {
         let mut union = Union::new(geometry);
         for member in members {
             for (index, page) in member.iter().enumerate() {
-                let _ = Page::decode(page, ARRAY, Told::Dirty, index as u64).map(|page| union.add(&page));
+                let _ = IntentPage::decode(page, ARRAY, IntentBit::Dirty, index as u64).map(|page| union.add(&page));
             }
         }
         union.dirty()
@@ -151,17 +151,17 @@ mod tests {
     #[test]
     fn a_page_is_told_by_all_that_it_says() {
         let geometry = geometry(20_000);
-        let page = encode(&geometry, ARRAY, Told::Dirty, 1, &Bits::zeros(geometry.regions()));
+        let page = encode(&geometry, ARRAY, IntentBit::Dirty, 1, &Bits::zeros(geometry.regions()));
         assert_eq!(page.len(), 512);
-        assert_eq!(Page::decode(&page, Uuid([8; 16]), Told::Dirty, 1), Err(PageError::Array));
-        assert_eq!(Page::decode(&page, ARRAY, Told::Dirty, 0), Err(PageError::Index));
-        assert_eq!(Page::decode(&page[..32], ARRAY, Told::Dirty, 1), Err(PageError::Foreign));
-        assert_eq!(Page::decode(&[0; 512], ARRAY, Told::Dirty, 1), Err(PageError::Foreign));
-        assert_eq!(Page::decode(&page, ARRAY, Told::WhileOut, 1), Err(PageError::Foreign));
+        assert_eq!(IntentPage::decode(&page, Uuid([8; 16]), IntentBit::Dirty, 1), Err(PageError::Array));
+        assert_eq!(IntentPage::decode(&page, ARRAY, IntentBit::Dirty, 0), Err(PageError::Index));
+        assert_eq!(IntentPage::decode(&page[..32], ARRAY, IntentBit::Dirty, 1), Err(PageError::Foreign));
+        assert_eq!(IntentPage::decode(&[0; 512], ARRAY, IntentBit::Dirty, 1), Err(PageError::Foreign));
+        assert_eq!(IntentPage::decode(&page, ARRAY, IntentBit::WhileOut, 1), Err(PageError::Foreign));
         for at in 0..page.len() {
             let mut page = page.clone();
             page[at] ^= 0x10;
-            assert!(Page::decode(&page, ARRAY, Told::Dirty, 1).is_err(), "byte {at}");
+            assert!(IntentPage::decode(&page, ARRAY, IntentBit::Dirty, 1).is_err(), "byte {at}");
         }
     }
 
@@ -198,10 +198,10 @@ mod tests {
 
         #[test]
         fn garbage_is_no_page(mut bytes in prop::collection::vec(any::<u8>(), 0..600), index in 0u64..10) {
-            prop_assert!(Page::decode(&bytes, ARRAY, Told::Dirty, index).is_err());
+            prop_assert!(IntentPage::decode(&bytes, ARRAY, IntentBit::Dirty, index).is_err());
             let end = bytes.len().min(8);
             bytes[..end].copy_from_slice(&MAGIC[..end]);
-            prop_assert!(Page::decode(&bytes, ARRAY, Told::Dirty, index).is_err());
+            prop_assert!(IntentPage::decode(&bytes, ARRAY, IntentBit::Dirty, index).is_err());
         }
     }
 }

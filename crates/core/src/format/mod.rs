@@ -30,7 +30,7 @@ pub use page::PageError;
 mod tests {
     //! What the tests of the parts share.
 
-    use super::geometry::{Geometry, Parameters};
+    use super::geometry::{ArrayParameters, Geometry};
     use crate::integrity::scheme::Scheme;
     use crate::layout::{Layout, LayoutKind};
     use crate::plan::Shape;
@@ -38,7 +38,7 @@ mod tests {
     /// Of so many stripes, each a region of its own if they may.
     pub fn geometry(stripes: u64) -> Geometry {
         let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).expect("any shape");
-        let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4 << 20, block_bytes: 512 };
+        let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4 << 20, block_bytes: 512 };
         let geometry = Geometry::fit(&parameters, 1 << 40, Some(stripes * (8 << 20))).expect("room for them");
         Geometry { region_stripes: 1, intent_pages: stripes.div_ceil(geometry.regions_per_page()), ..geometry }
     }

@@ -1,6 +1,6 @@
 //! A page of bits: what the intents and the written map have in common.
 
-use super::fields::{Reader, Writer};
+use super::fields::{FieldReader, FieldWriter};
 use super::geometry::PAGE_HEAD_BYTES;
 use crate::buffer::Buffer;
 use crate::integrity::tag::NUMBER_END;
@@ -12,7 +12,7 @@ const SUM_AT: usize = 8;
 
 /// What precedes the bits of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct PageHead {
     /// What kind of page it is.
     pub magic: [u8; 8],
     /// The array: [`super::uuid::Uuid::id`] of its UUID.
@@ -40,11 +40,11 @@ pub enum PageError {
     Number,
 }
 
-impl Head {
+impl PageHead {
     /// A page to be written: the head, and a place for bits that `fill` writes into.
     pub fn encode(&self, page_bytes: u64, fill: impl FnOnce(&mut [u8])) -> Buffer {
         let mut page = Buffer::zeroed(page_bytes as usize);
-        let mut to = Writer::new(&mut page);
+        let mut to = FieldWriter::new(&mut page);
         to.bytes(&self.magic);
         to.u32(0); // the checksum, below
         to.u32(self.index);
@@ -57,13 +57,13 @@ impl Head {
         page
     }
 
-    /// The generation, the number of [`Head::since`], and the bits of a page that should have this magic, array and index.
+    /// The generation, the number of [`PageHead::since`], and the bits of a page that should have this magic, array and index.
     pub fn decode<'a>(&self, page: &'a [u8]) -> Result<(u64, u64, &'a [u8]), PageError> {
         if page.len() <= PAGE_HEAD_BYTES as usize || !page.starts_with(&self.magic) {
             return Err(PageError::Foreign);
         }
         let (head, bits) = page.split_at(PAGE_HEAD_BYTES as usize);
-        let mut from = Reader::new(&head[self.magic.len()..]);
+        let mut from = FieldReader::new(&head[self.magic.len()..]);
         let (sum, index, array, generation, since) = (from.u32(), from.u32(), from.u64(), from.u64(), from.u64());
         match () {
             () if sum != checksum(page) => Err(PageError::Damaged),

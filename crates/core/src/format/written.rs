@@ -6,7 +6,7 @@
 
 use super::bits::Bits;
 use super::geometry::{Geometry, PAGE_HEAD_BYTES, WRITTEN_PAGE_BYTES};
-use super::page::{Head, PageError};
+use super::page::{PageError, PageHead};
 use super::uuid::Uuid;
 use crate::buffer::Buffer;
 use scrubjay_code::crc32c_extend;
@@ -16,7 +16,7 @@ pub const MAGIC: [u8; 8] = *b"SJWRITTN";
 
 /// One page, as one place of one member has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page<'a> {
+pub struct WrittenPage<'a> {
     /// Which.
     pub index: u64,
     /// Which version of it: its place is that of [`Geometry::written_page_offset`].
@@ -27,25 +27,25 @@ pub struct Page<'a> {
     bits: &'a [u8],
 }
 
-impl<'a> Page<'a> {
+impl<'a> WrittenPage<'a> {
     /// The page that should be a version of the one called `index` of this array.
     ///
     /// # Errors
     /// When it is not, or is damaged.
-    pub fn decode(block: &'a [u8], array: Uuid, index: u64) -> Result<Page<'a>, PageError> {
+    pub fn decode(block: &'a [u8], array: Uuid, index: u64) -> Result<WrittenPage<'a>, PageError> {
         let page = head(array, index, 0, 0).decode(block);
-        page.map(|(generation, since, bits)| Page { index, generation, since, bits })
+        page.map(|(generation, since, bits)| WrittenPage { index, generation, since, bits })
     }
 }
 
 /// The written map and the newest version of each of its pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Map {
+pub struct WrittenMap {
     /// A bit a stripe: was it ever written?
     pub stripes: Bits,
     /// The newest version of each page; zero where there was none.
     pub generations: Vec<u64>,
-    /// [`Page::since`] of those.
+    /// [`WrittenPage::since`] of those.
     pub sinces: Vec<u64>,
 }
 
@@ -68,18 +68,18 @@ pub fn sum(geometry: &Geometry, stripes: &Bits) -> u32 {
     })
 }
 
-impl Page<'_> {
+impl WrittenPage<'_> {
     /// Does another version of the same page say the same?
-    pub fn is_alike(&self, other: &Page<'_>) -> bool {
+    pub fn is_alike(&self, other: &WrittenPage<'_>) -> bool {
         self.bits == other.bits
     }
 }
 
-impl Map {
+impl WrittenMap {
     /// Of which no page was read yet.
-    pub fn new(geometry: &Geometry) -> Map {
+    pub fn new(geometry: &Geometry) -> WrittenMap {
         let generations = vec![0; geometry.written_pages as usize];
-        Map { stripes: Bits::ones(geometry.stripes), sinces: generations.clone(), generations }
+        WrittenMap { stripes: Bits::ones(geometry.stripes), sinces: generations.clone(), generations }
     }
 
     /// Makes every stripe of a page count as written: nothing that was said of it can be believed.
@@ -89,7 +89,7 @@ impl Map {
     }
 
     /// Adds one version of one page of one member, in any order. One that the geometry does not have says nothing.
-    pub fn add(&mut self, geometry: &Geometry, page: &Page<'_>) {
+    pub fn add(&mut self, geometry: &Geometry, page: &WrittenPage<'_>) {
         let newest = self.generations.get_mut(page.index as usize);
         let Some(newest) = newest.filter(|newest| **newest < page.generation) else { return };
         *newest = page.generation;
@@ -98,8 +98,8 @@ impl Map {
     }
 }
 
-fn head(array: Uuid, index: u64, generation: u64, since: u64) -> Head {
-    Head { magic: MAGIC, array: array.id(), index: index as u32, generation, since }
+fn head(array: Uuid, index: u64, generation: u64, since: u64) -> PageHead {
+    PageHead { magic: MAGIC, array: array.id(), index: index as u32, generation, since }
 }
 
 #[cfg(test)]
@@ -112,10 +112,10 @@ mod tests {
     const ARRAY: Uuid = Uuid([9; 16]);
     const STRIPES: u64 = 70_000;
 
-    fn map(geometry: &Geometry, pages: &[(u64, Buffer)]) -> Map {
-        let mut map = Map::new(geometry);
+    fn map(geometry: &Geometry, pages: &[(u64, Buffer)]) -> WrittenMap {
+        let mut map = WrittenMap::new(geometry);
         for (index, page) in pages {
-            let _ = Page::decode(page, ARRAY, *index).map(|page| map.add(geometry, &page));
+            let _ = WrittenPage::decode(page, ARRAY, *index).map(|page| map.add(geometry, &page));
         }
         map
     }
@@ -168,7 +168,7 @@ mod tests {
             let stripes = bits(ones);
             let pages: Vec<_> = (0..3).map(|index| (index, encode(&geometry, ARRAY, index, generation, 1, &stripes))).collect();
             let merged = map(&geometry, &pages);
-            prop_assert_eq!(merged, Map { stripes, generations: vec![generation; 3], sinces: vec![1; 3] });
+            prop_assert_eq!(merged, WrittenMap { stripes, generations: vec![generation; 3], sinces: vec![1; 3] });
         }
     }
 }

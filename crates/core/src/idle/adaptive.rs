@@ -1,17 +1,17 @@
 //! Adaptive: waits, then sends requests that grow while the disk stays idle (Amvrosiadis et al., DSN'12, V-C: none of
 //! these beats one well-chosen size).
 
-use super::pattern::{IntervalPolicy, Pattern};
+use super::pattern::{IdlePattern, IntervalPolicy};
 
 /// A pattern that is the same in every idle interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adaptive {
     /// What it does.
-    pub pattern: Pattern,
+    pub pattern: IdlePattern,
 }
 
 impl IntervalPolicy for Adaptive {
-    fn pattern(&self) -> Pattern {
+    fn pattern(&self) -> IdlePattern {
         self.pattern
     }
 }

@@ -1,6 +1,6 @@
 //! Back to back: the next request as soon as the last one has ended, whoever else uses the disk.
 
-use super::{DiskView, IdlePolicy, Observed, Setting, Turn};
+use super::{Decision, DiskView, IdlePolicy, Observed, PolicyState};
 use crate::units::{Bytes, Nanos};
 
 /// No idle policy at all: the fastest scrub, and the worst neighbour.
@@ -11,12 +11,12 @@ pub struct BackToBack {
 }
 
 impl IdlePolicy for BackToBack {
-    fn turn(&self, _: &DiskView, _: &Observed) -> Turn {
-        Turn { not_before: Nanos::ZERO, size: self.size }
+    fn turn(&self, _: &DiskView, _: &Observed) -> Decision {
+        Decision { not_before: Nanos::ZERO, size: self.size }
     }
 
-    fn setting(&self) -> Setting {
-        Setting::back_to_back(self.size)
+    fn setting(&self) -> PolicyState {
+        PolicyState::back_to_back(self.size)
     }
 
     fn size_max(&self) -> Bytes {

@@ -1,6 +1,6 @@
 //! Fixed delay: the classical rate limit. A pause after each request, blind to the foreground.
 
-use super::{DiskView, IdlePolicy, Observed, Setting, Turn};
+use super::{Decision, DiskView, IdlePolicy, Observed, PolicyState};
 use crate::units::{Bytes, Nanos};
 
 /// Pauses for `delay` after each request of `size` bytes (Amvrosiadis et al., DSN'12, IV-B: 0 to 256 ms).
@@ -13,12 +13,12 @@ pub struct FixedDelay {
 }
 
 impl IdlePolicy for FixedDelay {
-    fn turn(&self, view: &DiskView, _: &Observed) -> Turn {
-        Turn { not_before: view.own_finished.saturating_add(self.delay), size: self.size }
+    fn turn(&self, view: &DiskView, _: &Observed) -> Decision {
+        Decision { not_before: view.own_finished.saturating_add(self.delay), size: self.size }
     }
 
-    fn setting(&self) -> Setting {
-        Setting { pause: self.delay, ..Setting::back_to_back(self.size) }
+    fn setting(&self) -> PolicyState {
+        PolicyState { pause: self.delay, ..PolicyState::back_to_back(self.size) }
     }
 
     fn size_max(&self) -> Bytes {

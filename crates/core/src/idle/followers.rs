@@ -40,7 +40,7 @@ pub struct Followers {
     /// By service: the greatest sum of late.
     worst: [f64; SERVICES.len()],
     /// Intervals that have ended a short time ago.
-    open: Vec<Open>,
+    open: Vec<OpenInterval>,
 }
 
 /// What followed the intervals of one octave.
@@ -53,7 +53,7 @@ struct Octave {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenInterval {
     octave: usize,
     /// Idle time since it ended, in seconds.
     gap: f64,
@@ -112,7 +112,7 @@ impl Followers {
             let Some(shortest) = shortest else { return };
             open.swap_remove(shortest);
         }
-        open.push(Open { octave, gap: 0.0, sums: [0.0; SERVICES.len()] });
+        open.push(OpenInterval { octave, gap: 0.0, sums: [0.0; SERVICES.len()] });
     }
 
     /// So many have come.

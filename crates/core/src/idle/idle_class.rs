@@ -1,7 +1,7 @@
 //! Idle class: what Linux's CFQ scheduler did for requests of the idle class, the paper's baseline (Amvrosiadis et al.,
 //! DSN'12, Table III): after 10 ms without foreground requests, 64 KiB at a time.
 
-use super::pattern::{Growth, IntervalPolicy, Pattern};
+use super::pattern::{IdlePattern, IntervalPolicy, RequestGrowth};
 use crate::units::{Bytes, Nanos};
 
 /// The fixed wait and size of the paper's baseline.
@@ -9,7 +9,7 @@ use crate::units::{Bytes, Nanos};
 pub struct IdleClass;
 
 impl IntervalPolicy for IdleClass {
-    fn pattern(&self) -> Pattern {
-        Pattern { wait: Nanos::from_millis(10), first: Bytes::kib(64), growth: Growth::Fixed }
+    fn pattern(&self) -> IdlePattern {
+        IdlePattern { wait: Nanos::from_millis(10), first: Bytes::kib(64), growth: RequestGrowth::Fixed }
     }
 }

@@ -21,19 +21,19 @@ mod waiting;
 
 pub use adaptive::Adaptive;
 pub use back_to_back::BackToBack;
-pub use budget::{Budget, Form, Goal};
+pub use budget::{Budget, Goal, GoalForm};
 pub use fixed_delay::FixedDelay;
 pub use followers::Followers;
 pub use idle_class::IdleClass;
 pub use learnt::{BYTES_MAX as LEARNT_BYTES_MAX, Beat, Learnt, NotLearnt};
-pub use observed::{Observed, Workload};
-pub use parameters::{Parameter, Parameters, Value};
-pub use pattern::{Growth, IntervalPolicy, Pattern, Played};
+pub use observed::{Observed, ObservedWorkload};
+pub use parameters::{Parameter, ParameterValue, PolicyParameters};
+pub use pattern::{IdlePattern, IntervalAdapter, IntervalPolicy, RequestGrowth};
 pub use predicted::{Cutoff, Predicted};
 pub use prediction::{Method, Prediction};
 pub use service::{DiskHead, ServiceTimes};
 pub use slowdown::Slowdown;
-pub use table::{Made, POLICIES, PolicyConfig, PolicyKind, Regard};
+pub use table::{MadePolicy, POLICIES, PolicyConfig, PolicyKind, Regard};
 pub use waiting::Waiting;
 
 use crate::units::{Bytes, Nanos};
@@ -74,7 +74,7 @@ impl DiskView {
 
 /// A policy's answer: the next request may start at `not_before` and be at most `size` long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct Decision {
     /// Not before this; in the past or now: at once.
     pub not_before: Nanos,
     /// At most this many bytes.
@@ -92,7 +92,7 @@ pub struct Stay {
 
 /// What a policy is set to at the moment, for the report and the forecast.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Setting {
+pub struct PolicyState {
     /// How long the disk must have been idle before the first request of an idle interval.
     pub wait: Nanos,
     /// The size of one request.
@@ -107,22 +107,22 @@ pub struct Setting {
     pub cautious: bool,
 }
 
-impl Setting {
+impl PolicyState {
     /// Back to back, in requests of `size`.
-    const fn back_to_back(size: Bytes) -> Setting {
+    const fn back_to_back(size: Bytes) -> PolicyState {
         let (wait, pause) = (Nanos::ZERO, Nanos::ZERO);
-        Setting { wait, size, duty: 1.0, pause, in_idle_only: false, cautious: false }
+        PolicyState { wait, size, duty: 1.0, pause, in_idle_only: false, cautious: false }
     }
 }
 
 /// Decides when the next background request may start and how long it may be.
 pub trait IdlePolicy: fmt::Debug + Send {
     /// May a request start now? Pure: the same view and the same observations give the same turn.
-    fn turn(&self, view: &DiskView, seen: &Observed) -> Turn;
+    fn turn(&self, view: &DiskView, seen: &Observed) -> Decision;
 
     /// The turn that was answered lets a request start now: for how long will it be the same again and again, while each is
     /// sent when the one before has ended and nobody comes? Who plays a policy can then skip ahead.
-    fn stays(&self, turn: Turn, view: &DiskView, seen: &Observed) -> Stay {
+    fn stays(&self, turn: Decision, view: &DiskView, seen: &Observed) -> Stay {
         let _ = (turn, view, seen);
         Stay { until: Nanos::MAX, requests: 1 }
     }
@@ -133,7 +133,7 @@ pub trait IdlePolicy: fmt::Debug + Send {
     }
 
     /// What it is set to.
-    fn setting(&self) -> Setting;
+    fn setting(&self) -> PolicyState;
 
     /// The largest request that it will ask for.
     fn size_max(&self) -> Bytes;

@@ -11,7 +11,7 @@ const INTERVALS_MAX: f64 = 50_000.0;
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// The foreground.
-    pub workload: Workload,
+    pub workload: ObservedWorkload,
     /// Our own requests.
     pub service: ServiceTimes,
     /// What the foreground lost.
@@ -22,7 +22,7 @@ pub struct Observed {
 ///
 /// An idle interval runs from the completion of the last outstanding foreground request to the next arrival.
 #[derive(Clone, Debug, Default)]
-pub struct Workload {
+pub struct ObservedWorkload {
     /// Foreground requests, in all.
     pub requests: u64,
     /// Lengths of the idle intervals that have ended.
@@ -37,7 +37,7 @@ pub struct Workload {
     pub followers: Followers,
 }
 
-impl Workload {
+impl ObservedWorkload {
     /// Counts arrivals.
     pub fn add_requests(&mut self, count: u32) {
         self.requests += u64::from(count);

@@ -1,6 +1,6 @@
 //! Parameters: all that idle policies can be set to. Each policy heeds some of it ([`super::PolicyKind::heeds`]).
 
-use super::{Cutoff, Form, Goal};
+use super::{Cutoff, Goal, GoalForm};
 use crate::units::{Bytes, Nanos};
 
 /// One parameter.
@@ -36,7 +36,7 @@ pub enum Parameter {
 
 /// What a parameter is set to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum ParameterValue {
     /// A time.
     Time(Nanos),
     /// A size.
@@ -49,7 +49,7 @@ pub enum Value {
 
 /// A value for each parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parameters {
+pub struct PolicyParameters {
     /// [`Parameter::Wait`].
     pub wait: Nanos,
     /// [`Parameter::Request`]; `None`: the policy's own, [`super::PolicyKind::request`].
@@ -72,9 +72,9 @@ pub struct Parameters {
     pub share: f64,
 }
 
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
+impl Default for PolicyParameters {
+    fn default() -> PolicyParameters {
+        PolicyParameters {
             wait: Nanos::from_millis(100),
             request: None,
             // The largest request of the paper's tuner (Amvrosiadis et al., DSN'12, Table III).
@@ -92,47 +92,49 @@ impl Default for Parameters {
     }
 }
 
-impl Parameters {
+impl PolicyParameters {
     /// What a parameter is called and set to; `None` where it is not set.
-    pub fn get(&self, parameter: Parameter) -> Option<(&'static str, Value)> {
+    pub fn get(&self, parameter: Parameter) -> Option<(&'static str, ParameterValue)> {
         Some(match parameter {
-            Parameter::Wait => ("wait", Value::Time(self.wait)),
-            Parameter::Request => ("request", Value::Size(self.request?)),
-            Parameter::RequestMax => ("max-request", Value::Size(self.request_max)),
-            Parameter::Slowdown => ("slowdown", Value::Time(self.goal.mean)),
-            Parameter::SlowdownMax => ("max-slowdown", Value::Time(self.goal.max)),
-            Parameter::SlowdownP99 => ("p99-slowdown", Value::Time(self.goal.p99?)),
-            Parameter::GoalForm => ("goal", Value::Word(self.goal.form.name())),
-            Parameter::Delay => ("delay", Value::Time(self.delay)),
+            Parameter::Wait => ("wait", ParameterValue::Time(self.wait)),
+            Parameter::Request => ("request", ParameterValue::Size(self.request?)),
+            Parameter::RequestMax => ("max-request", ParameterValue::Size(self.request_max)),
+            Parameter::Slowdown => ("slowdown", ParameterValue::Time(self.goal.mean)),
+            Parameter::SlowdownMax => ("max-slowdown", ParameterValue::Time(self.goal.max)),
+            Parameter::SlowdownP99 => ("p99-slowdown", ParameterValue::Time(self.goal.p99?)),
+            Parameter::GoalForm => ("goal", ParameterValue::Word(self.goal.form.name())),
+            Parameter::Delay => ("delay", ParameterValue::Time(self.delay)),
             Parameter::Cutoff => match self.cutoff {
-                Cutoff::Length(length) => ("cutoff", Value::Time(length)),
-                Cutoff::Percentile(hundredths) => ("percentile", Value::Number(f64::from(hundredths) / 100.0)),
+                Cutoff::Length(length) => ("cutoff", ParameterValue::Time(length)),
+                Cutoff::Percentile(hundredths) => ("percentile", ParameterValue::Number(f64::from(hundredths) / 100.0)),
             },
-            Parameter::Factor => ("factor", Value::Number(self.factor)),
-            Parameter::Plus => ("plus", Value::Size(self.plus)),
-            Parameter::SwapAfter => ("swap-after", Value::Time(self.swap_after)),
-            Parameter::Share => ("share", Value::Number(self.share)),
+            Parameter::Factor => ("factor", ParameterValue::Number(self.factor)),
+            Parameter::Plus => ("plus", ParameterValue::Size(self.plus)),
+            Parameter::SwapAfter => ("swap-after", ParameterValue::Time(self.swap_after)),
+            Parameter::Share => ("share", ParameterValue::Number(self.share)),
         })
     }
 }
 
-impl Form {
+impl GoalForm {
     /// Both.
-    pub const ALL: [Form; 2] = [Form::Strict, Form::Average];
+    pub const ALL: [GoalForm; 2] = [GoalForm::Strict, GoalForm::Average];
 
     /// Its name on the command line and in reports.
     pub const fn name(self) -> &'static str {
         match self {
-            Form::Strict => "strict",
-            Form::Average => "average",
+            GoalForm::Strict => "strict",
+            GoalForm::Average => "average",
         }
     }
 
     /// A line of help.
     pub const fn about(self) -> &'static str {
         match self {
-            Form::Strict => "At every moment: nothing is sent that is likely to take the mean so far above the goal",
-            Form::Average => "At the end: on the way 4 % more may be lost than the goal allows",
+            GoalForm::Strict => {
+                "At every moment: nothing is sent that is likely to take the mean so far above the goal"
+            }
+            GoalForm::Average => "At the end: on the way 4 % more may be lost than the goal allows",
         }
     }
 }

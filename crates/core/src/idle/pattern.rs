@@ -3,24 +3,24 @@
 //! A pattern can be played request by request, as the scrubber does, or reckoned up for a whole interval at once, as the
 //! trace study does millions of times. A test of the simulator asserts that both come to the same.
 
-use super::{DiskView, IdlePolicy, Observed, Setting, Turn};
+use super::{Decision, DiskView, IdlePolicy, Observed, PolicyState};
 use crate::units::{Bytes, Nanos, SECTOR_BYTES};
 use std::fmt;
 
 /// A wait, and then requests back to back until somebody comes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pattern {
+pub struct IdlePattern {
     /// How long the disk must have been idle before the first request; [`Nanos::MAX`]: no request at all.
     pub wait: Nanos,
     /// The size of the first request.
     pub first: Bytes,
     /// What becomes of the size after it.
-    pub growth: Growth,
+    pub growth: RequestGrowth,
 }
 
 /// How requests grow within one idle interval (Amvrosiadis et al., DSN'12, V-C).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Growth {
+pub enum RequestGrowth {
     /// Not at all.
     Fixed,
     /// Each is `factor` times the last one and `plus` more, but at most `max`. The paper's exponential approach has a
@@ -42,16 +42,17 @@ pub enum Growth {
     },
 }
 
-impl Pattern {
+impl IdlePattern {
     /// Nothing in this interval.
-    pub const NEVER: Pattern = Pattern { wait: Nanos::MAX, first: Bytes(SECTOR_BYTES), growth: Growth::Fixed };
+    pub const NEVER: IdlePattern =
+        IdlePattern { wait: Nanos::MAX, first: Bytes(SECTOR_BYTES), growth: RequestGrowth::Fixed };
 
     /// The size of the next request after one of `last` (`None`: the first), with the disk idle for `idle_for`. Whole
     /// sectors.
     pub fn next_size(&self, last: Option<Bytes>, idle_for: Nanos) -> Bytes {
         match (self.growth, last) {
-            (Growth::Swap { after, to }, _) if idle_for >= after => to,
-            (Growth::By { factor, plus, max }, Some(last)) => {
+            (RequestGrowth::Swap { after, to }, _) if idle_for >= after => to,
+            (RequestGrowth::By { factor, plus, max }, Some(last)) => {
                 let grown = (last.0 as f64 * factor) as u64 + plus.0;
                 Bytes((grown.min(max.0) / SECTOR_BYTES * SECTOR_BYTES).max(SECTOR_BYTES))
             }
@@ -62,17 +63,17 @@ impl Pattern {
     /// The largest request.
     pub fn size_max(&self) -> Bytes {
         match self.growth {
-            Growth::Fixed => self.first,
-            Growth::By { max, .. } | Growth::Swap { to: max, .. } => self.first.max(max),
+            RequestGrowth::Fixed => self.first,
+            RequestGrowth::By { max, .. } | RequestGrowth::Swap { to: max, .. } => self.first.max(max),
         }
     }
 
     /// Will the size stay `size` for the rest of the interval, the disk having been idle for `idle_for`?
     pub fn is_steady(&self, size: Bytes, idle_for: Nanos) -> bool {
         match self.growth {
-            Growth::Fixed => true,
-            Growth::By { .. } => self.next_size(Some(size), idle_for) == size,
-            Growth::Swap { after, .. } => idle_for >= after,
+            RequestGrowth::Fixed => true,
+            RequestGrowth::By { .. } => self.next_size(Some(size), idle_for) == size,
+            RequestGrowth::Swap { after, .. } => idle_for >= after,
         }
     }
 }
@@ -80,7 +81,7 @@ impl Pattern {
 /// A policy that settles what it does in an idle interval when that begins.
 pub trait IntervalPolicy: fmt::Debug + Send {
     /// What it does in the idle interval that begins now. Pure.
-    fn pattern(&self) -> Pattern;
+    fn pattern(&self) -> IdlePattern;
 
     /// An idle interval has ended. A policy that learns does it here.
     fn ended(&mut self, idle: Nanos) {
@@ -94,7 +95,7 @@ pub trait IntervalPolicy: fmt::Debug + Send {
 }
 
 impl IntervalPolicy for Box<dyn IntervalPolicy> {
-    fn pattern(&self) -> Pattern {
+    fn pattern(&self) -> IdlePattern {
         (**self).pattern()
     }
 
@@ -109,24 +110,24 @@ impl IntervalPolicy for Box<dyn IntervalPolicy> {
 
 /// Plays an interval policy request by request.
 #[derive(Debug)]
-pub struct Played<P> {
+pub struct IntervalAdapter<P> {
     policy: P,
     intervals_seen: u64,
 }
 
-impl<P> Played<P> {
+impl<P> IntervalAdapter<P> {
     /// Plays `policy` from now on.
-    pub fn new(policy: P) -> Played<P> {
-        Played { policy, intervals_seen: 0 }
+    pub fn new(policy: P) -> IntervalAdapter<P> {
+        IntervalAdapter { policy, intervals_seen: 0 }
     }
 }
 
-impl<P: IntervalPolicy> IdlePolicy for Played<P> {
-    fn turn(&self, view: &DiskView, _: &Observed) -> Turn {
+impl<P: IntervalPolicy> IdlePolicy for IntervalAdapter<P> {
+    fn turn(&self, view: &DiskView, _: &Observed) -> Decision {
         let pattern = self.policy.pattern();
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since) } else { Nanos::ZERO };
         let not_before = view.ready_after(pattern.wait);
-        Turn { not_before, size: pattern.next_size(view.own_size, idle_for) }
+        Decision { not_before, size: pattern.next_size(view.own_size, idle_for) }
     }
 
     fn learn(&mut self, _: Nanos, seen: &Observed) {
@@ -136,9 +137,9 @@ impl<P: IntervalPolicy> IdlePolicy for Played<P> {
         }
     }
 
-    fn setting(&self) -> Setting {
-        let Pattern { wait, first, .. } = self.policy.pattern();
-        Setting { wait, in_idle_only: true, ..Setting::back_to_back(first) }
+    fn setting(&self) -> PolicyState {
+        let IdlePattern { wait, first, .. } = self.policy.pattern();
+        PolicyState { wait, in_idle_only: true, ..PolicyState::back_to_back(first) }
     }
 
     fn size_max(&self) -> Bytes {
@@ -150,8 +151,8 @@ impl<P: IntervalPolicy> IdlePolicy for Played<P> {
 mod tests {
     use super::*;
 
-    fn sizes(growth: Growth) -> Vec<u64> {
-        let pattern = Pattern { wait: Nanos::ZERO, first: Bytes::kib(64), growth };
+    fn sizes(growth: RequestGrowth) -> Vec<u64> {
+        let pattern = IdlePattern { wait: Nanos::ZERO, first: Bytes::kib(64), growth };
         let mut last = None;
         let sizes = (0..5).map(|second| {
             let size = pattern.next_size(last, Nanos::from_secs(second));
@@ -164,18 +165,18 @@ mod tests {
     #[test]
     fn requests_grow_as_the_paper_says() {
         let max = Bytes::kib(600);
-        assert_eq!(sizes(Growth::Fixed), [64; 5]);
-        assert_eq!(sizes(Growth::By { factor: 2.0, plus: Bytes(0), max }), [64, 128, 256, 512, 600]);
-        assert_eq!(sizes(Growth::By { factor: 2.0, plus: Bytes::kib(64), max }), [64, 192, 448, 600, 600]);
-        assert_eq!(sizes(Growth::Swap { after: Nanos::from_secs(3), to: max }), [64, 64, 64, 600, 600]);
+        assert_eq!(sizes(RequestGrowth::Fixed), [64; 5]);
+        assert_eq!(sizes(RequestGrowth::By { factor: 2.0, plus: Bytes(0), max }), [64, 128, 256, 512, 600]);
+        assert_eq!(sizes(RequestGrowth::By { factor: 2.0, plus: Bytes::kib(64), max }), [64, 192, 448, 600, 600]);
+        assert_eq!(sizes(RequestGrowth::Swap { after: Nanos::from_secs(3), to: max }), [64, 64, 64, 600, 600]);
     }
 
     #[test]
     fn steadiness_is_known() {
-        let pattern = |growth| Pattern { wait: Nanos::ZERO, first: Bytes::kib(64), growth };
-        let growing = pattern(Growth::By { factor: 2.0, plus: Bytes(0), max: Bytes::mib(4) });
+        let pattern = |growth| IdlePattern { wait: Nanos::ZERO, first: Bytes::kib(64), growth };
+        let growing = pattern(RequestGrowth::By { factor: 2.0, plus: Bytes(0), max: Bytes::mib(4) });
         assert!(!growing.is_steady(Bytes::mib(2), Nanos::ZERO) && growing.is_steady(Bytes::mib(4), Nanos::ZERO));
-        let swapping = pattern(Growth::Swap { after: Nanos(5), to: Bytes::mib(4) });
+        let swapping = pattern(RequestGrowth::Swap { after: Nanos(5), to: Bytes::mib(4) });
         assert!(!swapping.is_steady(Bytes::kib(64), Nanos(4)) && swapping.is_steady(Bytes::mib(4), Nanos(5)));
     }
 }

@@ -1,7 +1,7 @@
 //! Predicted: fires only in idle intervals that are predicted to be long (Amvrosiadis et al., DSN'12, V-B: Auto-Regression,
 //! alone and after a wait; ACD is what they tried first).
 
-use super::pattern::{Growth, IntervalPolicy, Pattern};
+use super::pattern::{IdlePattern, IntervalPolicy, RequestGrowth};
 use super::prediction::{Method, Prediction};
 use crate::units::{Bytes, Nanos};
 
@@ -49,11 +49,11 @@ impl Predicted {
 }
 
 impl IntervalPolicy for Predicted {
-    fn pattern(&self) -> Pattern {
+    fn pattern(&self) -> IdlePattern {
         if !self.is_long() {
-            return Pattern::NEVER;
+            return IdlePattern::NEVER;
         }
-        Pattern { wait: self.wait, first: self.size, growth: Growth::Fixed }
+        IdlePattern { wait: self.wait, first: self.size, growth: RequestGrowth::Fixed }
     }
 
     fn ended(&mut self, idle: Nanos) {
@@ -78,8 +78,8 @@ mod tests {
         let mut fired = Vec::new();
         for millis in (0..2000).map(millis) {
             let pattern = policy.pattern();
-            assert!(pattern == Pattern::NEVER || (pattern.wait, pattern.first) == (wait, SIZE));
-            fired.push((millis, pattern != Pattern::NEVER));
+            assert!(pattern == IdlePattern::NEVER || (pattern.wait, pattern.first) == (wait, SIZE));
+            fired.push((millis, pattern != IdlePattern::NEVER));
             policy.ended(Nanos::from_millis(millis));
         }
         fired

@@ -26,11 +26,11 @@ const SAMPLE: usize = 2048;
 /// Memory is bounded: at most 70 KiB, whatever was added.
 #[derive(Clone, Debug)]
 pub struct Prediction {
-    method: Running,
+    method: RunningModel,
     intervals: u64,
     refit_at: u64,
     next: Option<f64>,
-    made: Sample,
+    made: ThinnedSample,
 }
 
 /// How to predict.
@@ -47,11 +47,11 @@ impl Prediction {
     pub fn new(method: Method) -> Prediction {
         let method = match method {
             Method::AutoRegressive => {
-                Running::AutoRegressive { past: RunningAutocovariance::new(ORDER_MAX), model: None }
+                RunningModel::AutoRegressive { past: RunningAutocovariance::new(ORDER_MAX), model: None }
             }
-            Method::Acd => Running::Acd { past: VecDeque::with_capacity(WINDOW), expected: None },
+            Method::Acd => RunningModel::Acd { past: VecDeque::with_capacity(WINDOW), expected: None },
         };
-        Prediction { method, intervals: 0, refit_at: INTERVALS_MIN, next: None, made: Sample::default() }
+        Prediction { method, intervals: 0, refit_at: INTERVALS_MIN, next: None, made: ThinnedSample::default() }
     }
 
     /// Takes note of an idle interval that has ended, and predicts the next one: O(p), or O(1) for ACD. The model is
@@ -91,16 +91,16 @@ impl Prediction {
 
 /// A model with what it must know of the past.
 #[derive(Clone, Debug)]
-enum Running {
+enum RunningModel {
     AutoRegressive { past: RunningAutocovariance, model: Option<AutoRegression> },
     Acd { past: VecDeque<f64>, expected: Option<(Acd, f64)> },
 }
 
-impl Running {
+impl RunningModel {
     fn add(&mut self, seconds: f64) {
         match self {
-            Running::AutoRegressive { past, .. } => past.add(seconds),
-            Running::Acd { past, expected } => {
+            RunningModel::AutoRegressive { past, .. } => past.add(seconds),
+            RunningModel::Acd { past, expected } => {
                 if past.len() == WINDOW {
                     past.pop_front();
                 }
@@ -115,12 +115,12 @@ impl Running {
     /// Fits the model anew; keeps the last one where that cannot be done.
     fn refit(&mut self) {
         match self {
-            Running::AutoRegressive { past, model } => {
+            RunningModel::AutoRegressive { past, model } => {
                 if let Some(fitted) = past.fit(None) {
                     *model = Some(fitted);
                 }
             }
-            Running::Acd { past, expected } => {
+            RunningModel::Acd { past, expected } => {
                 let past = past.make_contiguous();
                 if let Some(fitted) = Acd::fit(past) {
                     *expected = Some((fitted, fitted.predict(past)));
@@ -131,8 +131,8 @@ impl Running {
 
     fn next(&self) -> Option<f64> {
         match self {
-            Running::AutoRegressive { past, model } => model.as_ref().map(|model| past.predict(model)),
-            Running::Acd { expected, .. } => expected.map(|(_, psi)| psi),
+            RunningModel::AutoRegressive { past, model } => model.as_ref().map(|model| past.predict(model)),
+            RunningModel::Acd { expected, .. } => expected.map(|(_, psi)| psi),
         }
     }
 }
@@ -140,20 +140,20 @@ impl Running {
 /// Every so-manieth of a stream of numbers: all at first; when there is no room, every second is dropped, and of those to
 /// come as well.
 #[derive(Clone, Debug)]
-struct Sample {
+struct ThinnedSample {
     seen: u64,
     every: u64,
     in_time: Vec<f64>,
     ascending: Vec<f64>,
 }
 
-impl Default for Sample {
-    fn default() -> Sample {
-        Sample { seen: 0, every: 1, in_time: Vec::with_capacity(SAMPLE), ascending: Vec::with_capacity(SAMPLE) }
+impl Default for ThinnedSample {
+    fn default() -> ThinnedSample {
+        ThinnedSample { seen: 0, every: 1, in_time: Vec::with_capacity(SAMPLE), ascending: Vec::with_capacity(SAMPLE) }
     }
 }
 
-impl Sample {
+impl ThinnedSample {
     fn add(&mut self, value: f64) {
         let is_taken = self.seen.is_multiple_of(self.every);
         self.seen += 1;
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_sample_spreads_over_all_that_came() {
-        let mut sample = Sample::default();
+        let mut sample = ThinnedSample::default();
         assert_eq!(sample.quantile(0.5), None);
         (0..=100).for_each(|value| sample.add(f64::from(value)));
         assert_eq!([0.0, 0.25, 0.805, 1.0].map(|share| sample.quantile(share).unwrap()), [0.0, 25.0, 80.5, 100.0]);

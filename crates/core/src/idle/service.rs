@@ -35,7 +35,7 @@ const SERVICE_MAX: Nanos = Nanos::from_secs(365 * 86_400);
 /// Nor for less than that: nothing is infinitely fast.
 const SERVICE_MIN: Nanos = Nanos(1000);
 /// Before anything is known: the authors' drive.
-const PRIOR: Line = Line {
+const PRIOR: ServiceLine = ServiceLine {
     positioning: ServiceModel::ULTRASTAR_15K450.positioning.0 as f64 / 1e9,
     per_byte: ServiceModel::ULTRASTAR_15K450.per_mib.0 as f64 / 1e9 / (1 << 20) as f64,
 };
@@ -54,7 +54,7 @@ pub enum DiskHead {
 
 /// What is believed of a request of one size. In seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Service {
+pub(super) struct ServiceEstimate {
     /// The mean.
     pub(super) mean: f64,
     /// A cautious upper value.
@@ -63,38 +63,43 @@ pub(super) struct Service {
     pub(super) most: f64,
     /// What most take, and what the longest do: those who come while one of them is at the disk lose as much as if these two
     /// were all.
-    pub(super) cases: [Case; 2],
+    pub(super) cases: [ServiceCase; 2],
 }
 
 /// So many requests in all take so long.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Case {
+pub(super) struct ServiceCase {
     /// In seconds.
     pub(super) service: f64,
     /// 0..=1.
     pub(super) share: f64,
 }
 
-impl Service {
+impl ServiceEstimate {
     /// Always the same.
-    pub(super) fn steady(mean: f64, high: f64) -> Service {
-        Service { mean, high, most: high, cases: [Case { service: mean, share: 1.0 }, Case::default()] }
+    pub(super) fn steady(mean: f64, high: f64) -> ServiceEstimate {
+        ServiceEstimate {
+            mean,
+            high,
+            most: high,
+            cases: [ServiceCase { service: mean, share: 1.0 }, ServiceCase::default()],
+        }
     }
 
     /// The same and `more` seconds, if any.
-    fn plus(self, more: f64) -> Service {
-        let cases = self.cases.map(|case| Case { service: case.service + more, ..case });
-        Service { mean: self.mean + more, high: self.high + more, most: self.most + more, cases }
+    fn plus(self, more: f64) -> ServiceEstimate {
+        let cases = self.cases.map(|case| ServiceCase { service: case.service + more, ..case });
+        ServiceEstimate { mean: self.mean + more, high: self.high + more, most: self.most + more, cases }
     }
 }
 
 /// Service times by request size.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceTimes {
-    away: [Window; SIZES.len()],
-    there: [Window; SIZES.len()],
+    away: [CompletionWindow; SIZES.len()],
+    there: [CompletionWindow; SIZES.len()],
     /// By size; what [`ServiceTimes::of`] says.
-    estimates: [[Service; SIZES.len()]; 2],
+    estimates: [[ServiceEstimate; SIZES.len()]; 2],
     strays: Strays,
     /// Up to when they hold if nothing is added.
     estimates_until: Nanos,
@@ -105,15 +110,15 @@ pub struct ServiceTimes {
 
 /// The completions of late, in the order in which they came and by length, in nanoseconds.
 #[derive(Clone, Debug, Default)]
-struct Window {
+struct CompletionWindow {
     recent: VecDeque<u64>,
     sorted: Vec<u64>,
     sum: u64,
     latest: Nanos,
-    estimate: Option<Service>,
+    estimate: Option<ServiceEstimate>,
 }
 
-impl Window {
+impl CompletionWindow {
     /// Would one more like this, at this time, change nothing but the time?
     fn is_all(&self, nanos: u64, at: Nanos) -> bool {
         let is_fresh = self.recent.len() == WINDOW && at.since(self.latest) <= STALE;
@@ -126,7 +131,7 @@ impl Window {
             return;
         }
         if at.since(self.latest) > STALE {
-            *self = Window::default();
+            *self = CompletionWindow::default();
         }
         self.latest = at;
         if self.recent.len() == WINDOW {
@@ -144,20 +149,20 @@ impl Window {
             let (mean, high) = (sum as f64 / 1e9 / kept.len() as f64, longest as f64 / 1e9);
             let is_told = self.sorted.len() >= 2 * TAIL_OF && self.sorted.first() < self.sorted.last();
             let most = self.sorted[self.sorted.len() - 1 - self.sorted.len() / MOST_OF] as f64 / 1e9;
-            let (most, steady) = (most.min(high), Service::steady(mean, high));
-            if is_told { Service { most, cases: self.cases(), ..steady } } else { steady }
+            let (most, steady) = (most.min(high), ServiceEstimate::steady(mean, high));
+            if is_told { ServiceEstimate { most, cases: self.cases(), ..steady } } else { steady }
         });
     }
 
     /// Which of them took longer than `max` seconds, and by how much on average.
-    fn over(&self, max: f64) -> Case {
+    fn over(&self, max: f64) -> ServiceCase {
         let over = &self.sorted[self.sorted.partition_point(|&nanos| nanos as f64 <= max * 1e9)..];
         mean_over(over.iter().map(|&nanos| nanos as f64 / 1e9), max, self.sorted.len() as f64)
     }
 
     /// The longest by their first two moments: who comes while one of them is at the disk meets it in proportion to its
     /// length, and loses half of that again.
-    fn cases(&self) -> [Case; 2] {
+    fn cases(&self) -> [ServiceCase; 2] {
         let (most, longest) = self.sorted.split_at(self.sorted.len() - self.sorted.len() / TAIL_OF);
         let seconds = |nanos: &u64| *nanos as f64 / 1e9;
         let usual = most.iter().map(seconds).sum::<f64>() / most.len() as f64;
@@ -165,11 +170,11 @@ impl Window {
         let moments = longest.iter().map(|nanos| seconds(nanos).min(TAIL_MAX * usual));
         let (sum, squares) = moments.fold((0.0, 0.0), |sums, one| (sums.0 + one, sums.1 + one * one));
         let tail = if sum > 0.0 {
-            Case { service: squares / sum, share: share * sum * sum / squares }
+            ServiceCase { service: squares / sum, share: share * sum * sum / squares }
         } else {
-            Case::default()
+            ServiceCase::default()
         };
-        [Case { service: usual, share: share * most.len() as f64 }, tail]
+        [ServiceCase { service: usual, share: share * most.len() as f64 }, tail]
     }
 }
 
@@ -191,7 +196,7 @@ impl Strays {
     }
 
     /// Of all requests, which take more than `more` seconds longer than is usual.
-    fn over(&self, more: f64, completions: u64) -> Case {
+    fn over(&self, more: f64, completions: u64) -> ServiceCase {
         let first = self.recent.front().filter(|_| self.recent.len() == STRAYS).map_or(0, |&(at, _)| at);
         let since = completions.saturating_sub(STRAYS_OF).max(first);
         let late = self.recent.iter().filter(|&&(at, seconds)| at > since && seconds > more);
@@ -200,26 +205,26 @@ impl Strays {
 }
 
 /// Of `of`, how many these are, and by how much they are above `limit` on average.
-fn mean_over(values: impl Iterator<Item = f64>, limit: f64, of: f64) -> Case {
+fn mean_over(values: impl Iterator<Item = f64>, limit: f64, of: f64) -> ServiceCase {
     let (count, sum) = values.fold((0.0, 0.0), |sums, value| (sums.0 + 1.0, sums.1 + value - limit));
-    if count > 0.0 { Case { service: sum / count, share: count / of } } else { Case::default() }
+    if count > 0.0 { ServiceCase { service: sum / count, share: count / of } } else { ServiceCase::default() }
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct ServiceLine {
     positioning: f64,
     per_byte: f64,
 }
 
-impl Line {
+impl ServiceLine {
     fn at(self, size: Bytes) -> f64 {
         self.positioning + self.per_byte * size.0 as f64
     }
 
     /// What is believed of a size that was not tried.
-    fn guess(self, size: Bytes) -> Service {
+    fn guess(self, size: Bytes) -> ServiceEstimate {
         let mean = self.at(size);
-        Service::steady(mean, mean * UNTRIED_MARGIN)
+        ServiceEstimate::steady(mean, mean * UNTRIED_MARGIN)
     }
 }
 
@@ -249,25 +254,25 @@ impl ServiceTimes {
         self.estimates_until = fresh.map(|window| window.latest.saturating_add(STALE)).min().unwrap_or(Nanos::MAX);
     }
 
-    fn windows(&mut self, head: DiskHead) -> &mut [Window; SIZES.len()] {
+    fn windows(&mut self, head: DiskHead) -> &mut [CompletionWindow; SIZES.len()] {
         match head {
             DiskHead::Away => &mut self.away,
             DiskHead::There => &mut self.there,
         }
     }
 
-    fn estimated(&self) -> [[Service; SIZES.len()]; 2] {
+    fn estimated(&self) -> [[ServiceEstimate; SIZES.len()]; 2] {
         let [away, there] =
             [&self.away, &self.there].map(|windows| windows.each_ref().map(|window| self.fresh(window)));
-        let is_any = |known: &[Option<Service>]| known.iter().any(Option::is_some);
+        let is_any = |known: &[Option<ServiceEstimate>]| known.iter().any(Option::is_some);
         let is_all_known = there.iter().all(Option::is_some);
         let line = match (is_all_known, is_any(&there), is_any(&away)) {
             (true, ..) | (_, false, false) => PRIOR,
             (_, true, _) => line(&there),
             // Nothing tells how long it takes where the head is: if not less than elsewhere, trying it will tell.
-            (_, false, true) => Line { positioning: 0.0, ..line(&away) },
+            (_, false, true) => ServiceLine { positioning: 0.0, ..line(&away) },
         };
-        let usual: [Service; SIZES.len()] =
+        let usual: [ServiceEstimate; SIZES.len()] =
             std::array::from_fn(|step| there[step].unwrap_or_else(|| line.guess(SIZES[step])));
         // The seek is the same for all sizes.
         let seeks = away.iter().zip(&usual).filter_map(|(away, there)| Some(((*away)?.mean - there.mean).max(0.0)));
@@ -333,10 +338,10 @@ impl ServiceTimes {
 
     /// Of the requests of `size`, which take longer than `max` seconds, and by how much: by those of this size, or by the
     /// strays of any.
-    pub(super) fn over(&self, size: Bytes, head: DiskHead, max: f64) -> Case {
+    pub(super) fn over(&self, size: Bytes, head: DiskHead, max: f64) -> ServiceCase {
         let windows = if head == DiskHead::Away { &self.away } else { &self.there };
         let window = step_of(size).map(|step| &windows[step]).filter(|window| self.fresh(window).is_some());
-        let of_size = window.map_or(Case::default(), |window| window.over(max));
+        let of_size = window.map_or(ServiceCase::default(), |window| window.over(max));
         let strays = self.strays.over(max - self.of(size, head).mean, self.completions);
         if strays.share * strays.service > of_size.share * of_size.service { strays } else { of_size }
     }
@@ -365,7 +370,7 @@ impl ServiceTimes {
     }
 
     /// What is believed of a request of `size`.
-    pub(super) fn of(&self, size: Bytes, head: DiskHead) -> Service {
+    pub(super) fn of(&self, size: Bytes, head: DiskHead) -> ServiceEstimate {
         match step_of(size) {
             Some(step) if self.completions > 0 => self.estimates[head as usize][step],
             _ => line(&self.there.each_ref().map(|window| self.fresh(window))).guess(size),
@@ -378,7 +383,7 @@ impl ServiceTimes {
     }
 
     /// What is known of a size, unless that is long ago.
-    fn fresh(&self, window: &Window) -> Option<Service> {
+    fn fresh(&self, window: &CompletionWindow) -> Option<ServiceEstimate> {
         window.estimate.filter(|_| self.latest.since(window.latest) <= STALE)
     }
 }
@@ -390,14 +395,14 @@ fn step_of(size: Bytes) -> Option<usize> {
 }
 
 /// Least squares through the measured sizes. With one only, that of the authors' drive, raised or lowered to meet it.
-fn line(known: &[Option<Service>; SIZES.len()]) -> Line {
+fn line(known: &[Option<ServiceEstimate>; SIZES.len()]) -> ServiceLine {
     let points: Vec<(f64, f64)> =
         SIZES.iter().zip(known).filter_map(|(size, known)| Some((size.0 as f64, (*known)?.mean))).collect();
     match points[..] {
         [] => PRIOR,
         [(x, y)] => {
             let scale = y / (PRIOR.positioning + PRIOR.per_byte * x);
-            Line { positioning: PRIOR.positioning * scale, per_byte: PRIOR.per_byte * scale }
+            ServiceLine { positioning: PRIOR.positioning * scale, per_byte: PRIOR.per_byte * scale }
         }
         _ => {
             let count = points.len() as f64;
@@ -405,7 +410,7 @@ fn line(known: &[Option<Service>; SIZES.len()]) -> Line {
             let spread: f64 = points.iter().map(|p| (p.0 - mean_x).powi(2)).sum();
             let slope = points.iter().map(|p| (p.0 - mean_x) * (p.1 - mean_y)).sum::<f64>() / spread;
             let per_byte = slope.clamp(0.0, mean_y / mean_x);
-            Line { positioning: mean_y - per_byte * mean_x, per_byte }
+            ServiceLine { positioning: mean_y - per_byte * mean_x, per_byte }
         }
     }
 }
@@ -495,7 +500,7 @@ mod tests {
         (0..128).for_each(|i| {
             times.add(SIZE_MIN, DiskHead::There, Nanos::from_millis(if i == 64 { 100 } else { 5 }), Nanos::ZERO)
         });
-        let Service { mean, cases, .. } = times.of(SIZE_MIN, DiskHead::There);
+        let ServiceEstimate { mean, cases, .. } = times.of(SIZE_MIN, DiskHead::There);
         let moment = |power: i32| cases.iter().map(|case| case.share * case.service.powi(power)).sum::<f64>();
         assert!((mean - 0.005).abs() < 1e-9, "what most take");
         assert!((moment(1) - (127.0 * 0.005 + 0.1) / 128.0).abs() < 1e-9);

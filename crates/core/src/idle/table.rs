@@ -1,8 +1,8 @@
 //! The table of idle policies: each by name, with what it heeds and how it is made. A new policy is a file and a row.
 
 use super::{
-    Adaptive, BackToBack, Budget, FixedDelay, Goal, Growth, IdleClass, IdlePolicy, IntervalPolicy, Method, Parameter,
-    Parameters, Pattern, Played, Predicted, Value, Waiting,
+    Adaptive, BackToBack, Budget, FixedDelay, Goal, IdleClass, IdlePattern, IdlePolicy, IntervalAdapter,
+    IntervalPolicy, Method, Parameter, ParameterValue, PolicyParameters, Predicted, RequestGrowth, Waiting,
 };
 use crate::units::{Bytes, Nanos};
 use std::fmt;
@@ -39,14 +39,14 @@ pub enum Regard {
 #[derive(Clone, Copy)]
 enum Make {
     /// Decides at every request.
-    Turns(fn(&Parameters) -> Box<dyn IdlePolicy>),
+    Turns(fn(&PolicyParameters) -> Box<dyn IdlePolicy>),
     /// Decides when an idle interval begins.
-    Interval(fn(&Parameters) -> Box<dyn IntervalPolicy>),
+    Interval(fn(&PolicyParameters) -> Box<dyn IntervalPolicy>),
 }
 
 /// A policy that was made.
 #[derive(Debug)]
-pub enum Made {
+pub enum MadePolicy {
     /// One that decides at every request.
     Turns(Box<dyn IdlePolicy>),
     /// One that decides when an idle interval begins.
@@ -113,7 +113,9 @@ pub const POLICIES: &[PolicyKind] = &[
         about: "Wait; then small requests, and large ones after a while",
         heeds: &[Parameter::Wait, Parameter::Request, Parameter::SwapAfter, Parameter::RequestMax],
         request: FIRST_OF_GROWING,
-        make: Make::Interval(|with| adaptive(with, Growth::Swap { after: with.swap_after, to: with.request_max })),
+        make: Make::Interval(|with| {
+            adaptive(with, RequestGrowth::Swap { after: with.swap_after, to: with.request_max })
+        }),
         ..STUDIED
     },
     PolicyKind {
@@ -156,19 +158,19 @@ const STUDIED: PolicyKind = PolicyKind {
 /// Requests that grow begin with the idle class's (Amvrosiadis et al., DSN'12, V-C).
 const FIRST_OF_GROWING: Bytes = Bytes::kib(64);
 
-fn first(with: &Parameters) -> Bytes {
+fn first(with: &PolicyParameters) -> Bytes {
     with.request.expect("PolicyConfig::new sets it")
 }
 
-fn growing(with: &Parameters, plus: Bytes) -> Box<dyn IntervalPolicy> {
-    adaptive(with, Growth::By { factor: with.factor, plus, max: with.request_max })
+fn growing(with: &PolicyParameters, plus: Bytes) -> Box<dyn IntervalPolicy> {
+    adaptive(with, RequestGrowth::By { factor: with.factor, plus, max: with.request_max })
 }
 
-fn adaptive(with: &Parameters, growth: Growth) -> Box<dyn IntervalPolicy> {
-    Box::new(Adaptive { pattern: Pattern { wait: with.wait, first: first(with), growth } })
+fn adaptive(with: &PolicyParameters, growth: RequestGrowth) -> Box<dyn IntervalPolicy> {
+    Box::new(Adaptive { pattern: IdlePattern { wait: with.wait, first: first(with), growth } })
 }
 
-fn predicted(with: &Parameters, method: Method, wait: Nanos) -> Box<dyn IntervalPolicy> {
+fn predicted(with: &PolicyParameters, method: Method, wait: Nanos) -> Box<dyn IntervalPolicy> {
     Box::new(Predicted::new(method, with.cutoff, wait, first(with)))
 }
 
@@ -197,26 +199,26 @@ impl fmt::Debug for PolicyKind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicyConfig {
     kind: &'static PolicyKind,
-    parameters: Parameters,
+    parameters: PolicyParameters,
 }
 
 impl PolicyConfig {
     /// This policy, set to these.
-    pub fn new(kind: &'static PolicyKind, parameters: Parameters) -> PolicyConfig {
+    pub fn new(kind: &'static PolicyKind, parameters: PolicyParameters) -> PolicyConfig {
         let request = Some(parameters.request.unwrap_or(kind.request));
-        PolicyConfig { kind, parameters: Parameters { request, ..parameters } }
+        PolicyConfig { kind, parameters: PolicyParameters { request, ..parameters } }
     }
 
     /// The policy `budget` with this goal.
     pub fn budget(goal: Goal) -> PolicyConfig {
         let kind = PolicyKind::named("budget").expect("a row of the table");
-        PolicyConfig::new(kind, Parameters { goal, ..Parameters::default() })
+        PolicyConfig::new(kind, PolicyParameters { goal, ..PolicyParameters::default() })
     }
 
     /// The policy `none` with requests of this size.
     pub fn full_speed(request: Bytes) -> PolicyConfig {
         let kind = PolicyKind::named("none").expect("a row of the table");
-        PolicyConfig::new(kind, Parameters { request: Some(request), ..Parameters::default() })
+        PolicyConfig::new(kind, PolicyParameters { request: Some(request), ..PolicyParameters::default() })
     }
 
     /// Its row.
@@ -228,10 +230,10 @@ impl PolicyConfig {
     ///
     /// # Panics
     /// When a percentile is above 100 %.
-    pub fn make(&self) -> Made {
+    pub fn make(&self) -> MadePolicy {
         match self.kind.make {
-            Make::Turns(make) => Made::Turns(make(&self.parameters)),
-            Make::Interval(make) => Made::Interval(make(&self.parameters)),
+            Make::Turns(make) => MadePolicy::Turns(make(&self.parameters)),
+            Make::Interval(make) => MadePolicy::Interval(make(&self.parameters)),
         }
     }
 
@@ -241,8 +243,8 @@ impl PolicyConfig {
     /// When a percentile is above 100 %.
     pub fn policy(&self) -> Box<dyn IdlePolicy> {
         match self.make() {
-            Made::Turns(policy) => policy,
-            Made::Interval(policy) => Box::new(Played::new(policy)),
+            MadePolicy::Turns(policy) => policy,
+            MadePolicy::Interval(policy) => Box::new(IntervalAdapter::new(policy)),
         }
     }
 
@@ -254,16 +256,16 @@ impl PolicyConfig {
     /// The largest request that it will ask for.
     pub fn size_max(&self) -> Bytes {
         match self.make() {
-            Made::Turns(policy) => policy.size_max(),
-            Made::Interval(policy) => policy.size_max(),
+            MadePolicy::Turns(policy) => policy.size_max(),
+            MadePolicy::Interval(policy) => policy.size_max(),
         }
     }
 
     /// What it is set to, by the names of the parameters; for a policy that heeds none, what it does.
-    pub fn told(&self) -> Vec<(&'static str, Value)> {
-        if let ([], Made::Interval(policy)) = (self.kind.heeds, self.make()) {
-            let Pattern { wait, first, .. } = policy.pattern();
-            return vec![("wait", Value::Time(wait)), ("request", Value::Size(first))];
+    pub fn told(&self) -> Vec<(&'static str, ParameterValue)> {
+        if let ([], MadePolicy::Interval(policy)) = (self.kind.heeds, self.make()) {
+            let IdlePattern { wait, first, .. } = policy.pattern();
+            return vec![("wait", ParameterValue::Time(wait)), ("request", ParameterValue::Size(first))];
         }
         self.kind.heeds.iter().filter_map(|&parameter| self.parameters.get(parameter)).collect()
     }
@@ -275,8 +277,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Of each parameter another value than the default.
-    fn others() -> Parameters {
-        Parameters {
+    fn others() -> PolicyParameters {
+        PolicyParameters {
             wait: Nanos::from_millis(7),
             request: Some(Bytes::kib(96)),
             request_max: Bytes::mib(3),
@@ -316,7 +318,7 @@ mod tests {
             Parameter::SwapAfter,
         ];
         for kind in POLICIES {
-            let usual = PolicyConfig::new(kind, Parameters::default());
+            let usual = PolicyConfig::new(kind, PolicyParameters::default());
             for parameter in ALL {
                 let (mut with, others) = (usual.parameters, others());
                 match parameter {
@@ -351,7 +353,7 @@ mod tests {
     #[test]
     fn what_it_is_set_to_is_told_by_name() {
         let told = |name| {
-            let told = PolicyConfig::new(PolicyKind::named(name).unwrap(), Parameters::default()).told();
+            let told = PolicyConfig::new(PolicyKind::named(name).unwrap(), PolicyParameters::default()).told();
             told.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
         };
         assert_eq!(told("budget"), ["slowdown", "max-slowdown", "goal"], "and no percentile, if none is given");

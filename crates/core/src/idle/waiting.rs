@@ -1,7 +1,7 @@
 //! Waiting: wait until the disk has been idle for t, then back to back until a foreground request arrives
 //! (Golding et al. '95; Amvrosiadis et al., DSN'12, V-B: it beats every predictor they tried).
 
-use super::pattern::{Growth, IntervalPolicy, Pattern};
+use super::pattern::{IdlePattern, IntervalPolicy, RequestGrowth};
 use crate::units::{Bytes, Nanos};
 
 /// Waits for `wait` of idleness, then sends requests of `size` bytes back to back until a collision.
@@ -14,8 +14,8 @@ pub struct Waiting {
 }
 
 impl IntervalPolicy for Waiting {
-    fn pattern(&self) -> Pattern {
-        Pattern { wait: self.wait, first: self.size, growth: Growth::Fixed }
+    fn pattern(&self) -> IdlePattern {
+        IdlePattern { wait: self.wait, first: self.size, growth: RequestGrowth::Fixed }
     }
 }
 
@@ -23,7 +23,7 @@ impl IntervalPolicy for Waiting {
 mod tests {
     use super::*;
     use crate::idle::DiskHead;
-    use crate::idle::{DiskView, IdlePolicy, Observed, Played};
+    use crate::idle::{DiskView, IdlePolicy, IntervalAdapter, Observed};
 
     fn view(now: u64, outstanding: u64, idle_since: u64) -> DiskView {
         let at = Nanos::from_millis;
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn waits_once_per_idle_interval() {
-        let policy = Played::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) });
+        let policy = IntervalAdapter::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) });
         let seen = Observed::default();
         assert_eq!(policy.turn(&view(1000, 0, 950), &seen).not_before, Nanos::from_millis(1050));
         assert!(policy.turn(&view(1100, 0, 950), &seen).not_before < Nanos::from_millis(1100), "then back to back");

@@ -1,27 +1,27 @@
 //! What was seen of one stripe: the rows that were read, each by what it says of itself and of the others.
 
 use super::scheme::Scheme;
-use super::tag::{Entry, Standing};
+use super::tag::{ListEntry, Standing};
 use crate::plan::Shape;
 use crate::slots::Slots;
 
 /// One row of a stripe, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct RowSeen {
     /// What it says of itself.
     pub standing: Standing,
     /// A data row's version and the sum of the content that was read.
-    pub entry: Entry,
+    pub entry: ListEntry,
     /// A data row's copy of its neighbour's sum: of the data chunk before it, and of the last for the first.
     pub neighbour: u32,
     /// A parity row's list, one entry for each data chunk, if it can be believed.
-    pub list: Option<Vec<Entry>>,
+    pub list: Option<Vec<ListEntry>>,
 }
 
-impl Seen {
+impl RowSeen {
     /// A row that was not, or could not be, read.
-    pub fn nothing(standing: Standing) -> Seen {
-        Seen { standing, entry: Entry::default(), neighbour: 0, list: None }
+    pub fn nothing(standing: Standing) -> RowSeen {
+        RowSeen { standing, entry: ListEntry::default(), neighbour: 0, list: None }
     }
 
     /// Is it whole, and in its place?
@@ -38,7 +38,7 @@ pub struct Evidence {
     /// How many of each.
     pub shape: Shape,
     /// One for each slot.
-    pub rows: Vec<Seen>,
+    pub rows: Vec<RowSeen>,
 }
 
 impl Evidence {
@@ -48,7 +48,7 @@ impl Evidence {
     }
 
     /// The lists that can be believed, each with its parity's slot.
-    pub fn lists(&self) -> impl Iterator<Item = (usize, &[Entry])> {
+    pub fn lists(&self) -> impl Iterator<Item = (usize, &[ListEntry])> {
         self.rows[self.shape.data..].iter().enumerate().filter_map(|(index, row)| {
             let list = row.list.as_deref()?;
             Some((self.shape.data + index, list))
@@ -56,7 +56,7 @@ impl Evidence {
     }
 
     /// Everything that is said of data chunk `index`, and by which slot: by itself, by its neighbour, by the parities.
-    pub fn claims(&self, index: usize) -> impl Iterator<Item = (usize, Entry)> {
+    pub fn claims(&self, index: usize) -> impl Iterator<Item = (usize, ListEntry)> {
         let own = self.rows[index].is_sound().then(|| (index, self.rows[index].entry));
         let buddy = (index + 1) % self.shape.data;
         // Without parities nothing keeps the copies up to date: whoever writes a chunk does not know its neighbour's sum.
@@ -64,7 +64,7 @@ impl Evidence {
         let has_buddy = is_kept && buddy != index && self.rows[buddy].is_sound();
         let copy = has_buddy.then(|| {
             let sum = self.rows[buddy].neighbour;
-            (buddy, Entry { sum, ..Entry::default() })
+            (buddy, ListEntry { sum, ..ListEntry::default() })
         });
         own.into_iter().chain(copy).chain(self.lists().map(move |(slot, list)| (slot, list[index])))
     }

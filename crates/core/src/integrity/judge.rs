@@ -9,23 +9,23 @@
 
 use super::evidence::Evidence;
 use super::scheme::Scheme;
-use super::tag::Entry;
+use super::tag::ListEntry;
 use crate::slots::Slots;
 
 /// What is to be made of a stripe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judgement {
+pub struct Diagnosis {
     /// The rows that must not be used: missing, unreadable, unsound or stale. The others are right.
     pub erased: Slots,
     /// Those of them that look sound: their last write, or that of something they hold, was lost.
     pub stale: Slots,
     /// What each data chunk should be, if anything is known of it.
-    pub truth: Vec<Option<Entry>>,
+    pub truth: Vec<Option<ListEntry>>,
     /// The data chunks of which no right value can be proven.
     pub lost: Slots,
 }
 
-impl Judgement {
+impl Diagnosis {
     /// Is every row there, whole, and of today?
     pub fn is_clean(&self) -> bool {
         self.erased.is_empty() && self.lost.is_empty()
@@ -33,9 +33,9 @@ impl Judgement {
 }
 
 /// Judges the rows of one stripe.
-pub fn judge(evidence: &Evidence) -> Judgement {
+pub fn judge(evidence: &Evidence) -> Diagnosis {
     let found = match evidence.scheme {
-        Scheme::None => Found { truth: vec![None; evidence.shape.data], ..Found::default() },
+        Scheme::None => RowFound { truth: vec![None; evidence.shape.data], ..RowFound::default() },
         Scheme::Hybrid1 | Scheme::Stamp => by_versions(evidence),
         Scheme::Pure | Scheme::Hybrid2 => by_sums(evidence),
     };
@@ -44,7 +44,7 @@ pub fn judge(evidence: &Evidence) -> Judgement {
     let data = evidence.shape.data_slots();
     let is_too_much = erased.count() > evidence.shape.parity;
     let lost = (if is_too_much { erased & data } else { Slots::NONE }) | found.conflict;
-    Judgement { erased, stale: found.stale, truth: found.truth, lost }
+    Diagnosis { erased, stale: found.stale, truth: found.truth, lost }
 }
 
 /// Of the rows that were read (others are `Missing` in the evidence): is each whole, and does nothing that they say of
@@ -63,16 +63,16 @@ pub fn is_consistent(evidence: &Evidence, read: Slots) -> bool {
 }
 
 #[derive(Default)]
-struct Found {
+struct RowFound {
     stale: Slots,
     /// Data chunks that are claimed to be two different things, and nothing decides between them.
     conflict: Slots,
-    truth: Vec<Option<Entry>>,
+    truth: Vec<Option<ListEntry>>,
 }
 
 /// The greatest version that anything names is the last write; whatever is behind it is stale.
-fn by_versions(evidence: &Evidence) -> Found {
-    let mut found = Found::default();
+fn by_versions(evidence: &Evidence) -> RowFound {
+    let mut found = RowFound::default();
     for index in 0..evidence.shape.data {
         let newest = claims(evidence, index, None).map(|(_, entry)| entry).max_by_key(|entry| entry.version.number());
         found.truth.push(newest);
@@ -98,24 +98,24 @@ fn by_versions(evidence: &Evidence) -> Found {
 }
 
 /// The one row without which all claims agree, if there is exactly one.
-fn by_sums(evidence: &Evidence) -> Found {
+fn by_sums(evidence: &Evidence) -> RowFound {
     let disputed = disputed(evidence);
     if disputed.is_empty() {
-        return Found { truth: truth(evidence, None), ..Found::default() };
+        return RowFound { truth: truth(evidence, None), ..RowFound::default() };
     }
     match culprits(evidence, disputed)[..] {
-        [slot] => Found { stale: Slots::one(slot), truth: truth(evidence, Some(slot)), ..Found::default() },
+        [slot] => RowFound { stale: Slots::one(slot), truth: truth(evidence, Some(slot)), ..RowFound::default() },
         _ => {
             let undisputed = |(index, entry)| if disputed.contains(index) { None } else { entry };
             let truth = truth(evidence, None).into_iter().enumerate().map(undisputed).collect();
-            Found { conflict: disputed, truth, ..Found::default() }
+            RowFound { conflict: disputed, truth, ..RowFound::default() }
         }
     }
 }
 
 /// What is said of a data chunk, but for one row. The list of a torn parity may be whole, and old: it is heard only where
 /// one number counts the writes of the whole array, so that an older list never names a greater one.
-fn claims(evidence: &Evidence, index: usize, without: Option<usize>) -> impl Iterator<Item = (usize, Entry)> {
+fn claims(evidence: &Evidence, index: usize, without: Option<usize>) -> impl Iterator<Item = (usize, ListEntry)> {
     let hears_all = evidence.scheme == Scheme::Stamp;
     let is_heard = move |slot: usize| Some(slot) != without && (hears_all || evidence.rows[slot].is_sound());
     evidence.claims(index).filter(move |&(slot, _)| is_heard(slot))
@@ -124,7 +124,7 @@ fn claims(evidence: &Evidence, index: usize, without: Option<usize>) -> impl Ite
 /// Do all say the same of a data chunk, but for one row?
 fn agrees(evidence: &Evidence, index: usize, without: Option<usize>) -> bool {
     let has_versions = evidence.scheme.has_versions();
-    let key = |entry: Entry| if has_versions { entry.version.number() } else { u64::from(entry.sum) };
+    let key = |entry: ListEntry| if has_versions { entry.version.number() } else { u64::from(entry.sum) };
     let mut keys = claims(evidence, index, without).map(|(_, entry)| key(entry));
     let first = keys.next();
     keys.all(|key| Some(key) == first)
@@ -142,30 +142,30 @@ fn culprits(evidence: &Evidence, disputed: Slots) -> Vec<usize> {
 }
 
 /// What each data chunk is, by the first that is heard.
-fn truth(evidence: &Evidence, without: Option<usize>) -> Vec<Option<Entry>> {
+fn truth(evidence: &Evidence, without: Option<usize>) -> Vec<Option<ListEntry>> {
     let first = |index| claims(evidence, index, without).next().map(|(_, entry)| entry);
     (0..evidence.shape.data).map(first).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::Seen;
+    use super::super::evidence::RowSeen;
     use super::super::tag::{Standing, Version};
     use super::*;
     use crate::plan::Shape;
 
     /// A stripe as it should be: chunk `i` has version 10 + i and sum 100 + i.
     fn stripe(scheme: Scheme, data: usize, parity: usize) -> Evidence {
-        let entry = |index: usize| Entry { version: Version(10 + index as u64), sum: 100 + index as u32 };
-        let mut rows: Vec<Seen> = (0..data)
-            .map(|index| Seen {
+        let entry = |index: usize| ListEntry { version: Version(10 + index as u64), sum: 100 + index as u32 };
+        let mut rows: Vec<RowSeen> = (0..data)
+            .map(|index| RowSeen {
                 entry: entry(index),
                 neighbour: entry((index + data - 1) % data).sum,
-                ..Seen::nothing(Standing::Sound)
+                ..RowSeen::nothing(Standing::Sound)
             })
             .collect();
         let list = Some((0..data).map(entry).collect::<Vec<_>>());
-        rows.extend((0..parity).map(|_| Seen { list: list.clone(), ..Seen::nothing(Standing::Sound) }));
+        rows.extend((0..parity).map(|_| RowSeen { list: list.clone(), ..RowSeen::nothing(Standing::Sound) }));
         if !scheme.has_versions() {
             let entries = rows.iter_mut().flat_map(|row| row.list.iter_mut().flatten().chain([&mut row.entry]));
             entries.for_each(|entry| entry.version = Version(0));
@@ -173,10 +173,10 @@ mod tests {
         Evidence { scheme, shape: Shape { data, parity }, rows }
     }
 
-    const OLD: Entry = Entry { version: Version(1), sum: 1 };
+    const OLD: ListEntry = ListEntry { version: Version(1), sum: 1 };
 
-    fn old(scheme: Scheme) -> Entry {
-        if scheme.has_versions() { OLD } else { Entry { version: Version(0), ..OLD } }
+    fn old(scheme: Scheme) -> ListEntry {
+        if scheme.has_versions() { OLD } else { ListEntry { version: Version(0), ..OLD } }
     }
 
     const CHECKED: [Scheme; 4] = [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp];
@@ -204,7 +204,7 @@ mod tests {
             older.rows[5].list.as_mut().unwrap()[1] = old(scheme);
             assert!(!is_consistent(&older, all), "{scheme}: an older list");
             let mut torn = stripe(scheme, 4, 2);
-            torn.rows[2] = Seen::nothing(Standing::Garbled);
+            torn.rows[2] = RowSeen::nothing(Standing::Garbled);
             assert!(!is_consistent(&torn, all) && is_consistent(&torn, all - Slots::one(2)), "{scheme}: a torn row");
         }
     }
@@ -215,7 +215,7 @@ mod tests {
             for failed in [None, Some(1), Some(4), Some(5)] {
                 let mut evidence = stripe(scheme, 4, 2);
                 evidence.rows[2].entry = old(scheme);
-                failed.inspect(|&slot: &usize| evidence.rows[slot] = Seen::nothing(Standing::Missing));
+                failed.inspect(|&slot: &usize| evidence.rows[slot] = RowSeen::nothing(Standing::Missing));
                 let judgement = judge(&evidence);
                 assert_eq!(judgement.stale, Slots::one(2), "{scheme} without {failed:?}");
                 assert!(judgement.lost.is_empty());
@@ -244,7 +244,7 @@ mod tests {
     fn a_stale_parity_is_no_way_to_a_missing_chunk_when_another_list_says_more() {
         for scheme in CHECKED {
             let mut evidence = stripe(scheme, 4, 2);
-            evidence.rows[1] = Seen::nothing(Standing::Missing);
+            evidence.rows[1] = RowSeen::nothing(Standing::Missing);
             evidence.rows[4].list.as_mut().unwrap()[1] = old(scheme);
             let judgement = judge(&evidence);
             assert_eq!(judgement.erased, [1, 4].into_iter().collect(), "{scheme}");
@@ -257,8 +257,8 @@ mod tests {
         // One parity and the neighbour gone: own content against one list, and no order between them.
         let mut evidence = stripe(Scheme::Hybrid2, 4, 2);
         evidence.rows[2].entry = old(Scheme::Hybrid2);
-        evidence.rows[3] = Seen::nothing(Standing::Missing);
-        evidence.rows[4] = Seen::nothing(Standing::Missing);
+        evidence.rows[3] = RowSeen::nothing(Standing::Missing);
+        evidence.rows[4] = RowSeen::nothing(Standing::Missing);
         let judgement = judge(&evidence);
         assert_eq!(judgement.lost & Slots::one(2), Slots::one(2));
         assert!((judgement.lost & Slots::range(0, 2)).is_empty());
@@ -268,7 +268,7 @@ mod tests {
     fn more_than_the_parities_carry_is_lost_and_what_is_whole_is_not() {
         let mut evidence = stripe(Scheme::Stamp, 4, 2);
         for slot in [0, 1, 5] {
-            evidence.rows[slot] = Seen::nothing(Standing::Unreadable);
+            evidence.rows[slot] = RowSeen::nothing(Standing::Unreadable);
         }
         let judgement = judge(&evidence);
         assert_eq!(judgement.lost, Slots::range(0, 2));

@@ -16,7 +16,7 @@
 
 use super::evidence::Evidence;
 use super::judge::judge;
-use super::tag::{Entry, Standing};
+use super::tag::{ListEntry, Standing};
 use crate::slots::Slots;
 
 /// What to do with a stripe; afterwards all parities are reckoned anew.
@@ -27,7 +27,7 @@ pub struct Settlement {
     /// The parities to rebuild them by.
     pub parities: Slots,
     /// What the rebuilt chunks are.
-    pub truth: Vec<Entry>,
+    pub truth: Vec<ListEntry>,
     /// Data rows that stay as they are but belie their own appendix: they get a new one.
     pub resealed: Slots,
     /// Data chunks of which no right value can be proven.
@@ -75,7 +75,7 @@ fn agreed(evidence: &Evidence) -> Option<Settlement> {
         return None;
     }
     let judgement = judge(evidence);
-    let truth: Option<Vec<Entry>> = judgement.truth.into_iter().collect();
+    let truth: Option<Vec<ListEntry>> = judgement.truth.into_iter().collect();
     truth.filter(|_| judgement.lost.is_empty()).map(|truth| Settlement {
         rebuilt: judgement.erased & evidence.shape.data_slots(),
         parities: evidence.shape.parity_slots() - judgement.erased,
@@ -86,9 +86,9 @@ fn agreed(evidence: &Evidence) -> Option<Settlement> {
 }
 
 /// A list, and what following it takes.
-struct Way {
+struct ListWay {
     parities: Slots,
-    list: Vec<Entry>,
+    list: Vec<ListEntry>,
     rebuilt: Slots,
     /// Rows that are newer than the list, or not to be compared with it.
     back: Slots,
@@ -97,7 +97,7 @@ struct Way {
     age: u128,
 }
 
-impl Way {
+impl ListWay {
     fn settlement(&self) -> Settlement {
         Settlement {
             rebuilt: self.rebuilt,
@@ -110,9 +110,9 @@ impl Way {
 }
 
 /// Every list of a sound parity by which everything that disagrees with it can be rebuilt.
-fn ways(evidence: &Evidence) -> Vec<Way> {
+fn ways(evidence: &Evidence) -> Vec<ListWay> {
     let is_ordered = evidence.scheme.has_versions();
-    let differs = |one: Entry, other: Entry| {
+    let differs = |one: ListEntry, other: ListEntry| {
         if is_ordered { one.version.number() != other.version.number() } else { one.sum != other.sum }
     };
     // What a torn row calls itself counts: a stale list, alone with it, is no way forward.
@@ -122,7 +122,7 @@ fn ways(evidence: &Evidence) -> Vec<Way> {
         let claims = evidence.claims(index).map(|(_, entry)| entry).chain(torn);
         claims.map(|entry| entry.version.number()).max().unwrap_or(0)
     };
-    let mut ways: Vec<Way> = Vec::new();
+    let mut ways: Vec<ListWay> = Vec::new();
     for (slot, list) in evidence.lists().filter(|&(slot, _)| evidence.rows[slot].is_sound()) {
         if let Some(way) = ways.iter_mut().find(|way| way.list == list) {
             way.parities.insert(slot);
@@ -138,7 +138,7 @@ fn ways(evidence: &Evidence) -> Vec<Way> {
             Standing::Sound => data[index].entry.sum != list[index].sum,
             _ => false,
         };
-        ways.push(Way {
+        ways.push(ListWay {
             parities: Slots::one(slot),
             list: list.to_vec(),
             rebuilt: (0..data.len()).filter(disagrees).collect(),
@@ -153,20 +153,20 @@ fn ways(evidence: &Evidence) -> Vec<Way> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::Seen;
+    use super::super::evidence::RowSeen;
     use super::super::scheme::Scheme;
     use super::super::tag::Version;
     use super::*;
     use crate::plan::Shape;
 
-    fn entry(version: u64) -> Entry {
-        Entry { version: Version(version), sum: version as u32 }
+    fn entry(version: u64) -> ListEntry {
+        ListEntry { version: Version(version), sum: version as u32 }
     }
 
     /// One data row and one parity: what the row calls itself, how it stands, and what the list calls it.
     fn mirror(own: u64, standing: Standing, listed: u64) -> Evidence {
-        let data = Seen { entry: entry(own), ..Seen::nothing(standing) };
-        let parity = Seen { list: Some(vec![entry(listed)]), ..Seen::nothing(Standing::Sound) };
+        let data = RowSeen { entry: entry(own), ..RowSeen::nothing(standing) };
+        let parity = RowSeen { list: Some(vec![entry(listed)]), ..RowSeen::nothing(Standing::Sound) };
         Evidence { scheme: Scheme::Stamp, shape: Shape { data: 1, parity: 1 }, rows: vec![data, parity] }
     }
 
@@ -188,10 +188,10 @@ mod tests {
 
     /// Data rows (version, standing), then parities that list these versions.
     fn versions(data: &[(u64, Standing)], lists: &[&[u64]]) -> Evidence {
-        let own = data.iter().map(|&(own, standing)| Seen { entry: entry(own), ..Seen::nothing(standing) });
-        let parity = |list: &&[u64]| Seen {
+        let own = data.iter().map(|&(own, standing)| RowSeen { entry: entry(own), ..RowSeen::nothing(standing) });
+        let parity = |list: &&[u64]| RowSeen {
             list: Some(list.iter().map(|&version| entry(version)).collect()),
-            ..Seen::nothing(Standing::Sound)
+            ..RowSeen::nothing(Standing::Sound)
         };
         let rows = own.chain(lists.iter().map(parity)).collect();
         Evidence { scheme: Scheme::Stamp, shape: Shape { data: data.len(), parity: lists.len() }, rows }
@@ -214,9 +214,10 @@ mod tests {
 
     /// Three data rows and one parity of a scheme without versions, all of which agree.
     fn unordered(scheme: Scheme) -> Evidence {
-        let entry = |sum| Entry { version: Version(0), sum };
-        let row = |slot: u32| Seen { entry: entry(slot), neighbour: (slot + 2) % 3, ..Seen::nothing(Standing::Sound) };
-        let parity = Seen { list: Some((0..3).map(entry).collect()), ..Seen::nothing(Standing::Sound) };
+        let entry = |sum| ListEntry { version: Version(0), sum };
+        let row =
+            |slot: u32| RowSeen { entry: entry(slot), neighbour: (slot + 2) % 3, ..RowSeen::nothing(Standing::Sound) };
+        let parity = RowSeen { list: Some((0..3).map(entry).collect()), ..RowSeen::nothing(Standing::Sound) };
         let rows = (0..3).map(row).chain([parity]).collect();
         Evidence { scheme, shape: Shape { data: 3, parity: 1 }, rows }
     }
@@ -229,7 +230,7 @@ mod tests {
             let settlement = settle(&evidence);
             assert_eq!((settlement.rebuilt, settlement.parities), (Slots::one(1), Slots::one(3)), "{scheme}");
             assert_eq!(settlement.truth[1].sum, 1);
-            evidence.rows[1] = Seen::nothing(Standing::Torn);
+            evidence.rows[1] = RowSeen::nothing(Standing::Torn);
             assert_eq!(settle(&evidence).rebuilt, Slots::one(1), "{scheme}");
         }
     }

@@ -56,7 +56,7 @@ impl Version {
 
 /// Where a row belongs: its physical identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Identity {
+pub struct RowIdentity {
     /// Of which array: the first eight bytes of its UUID.
     pub array: u64,
     /// On which member.
@@ -67,7 +67,7 @@ pub struct Identity {
     pub role: usize,
 }
 
-impl Identity {
+impl RowIdentity {
     fn place(self) -> u64 {
         assert!(self.row < 1 << 48, "a member has fewer than 2^48 rows");
         (self.member as u64) << 48 | self.row
@@ -76,7 +76,7 @@ impl Identity {
 
 /// What the parities know of one data chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct ListEntry {
     /// Its version; zero in schemes without.
     pub version: Version,
     /// The CRC-32C of its content; zero in schemes that do not list sums.
@@ -84,7 +84,7 @@ pub struct Entry {
 }
 
 /// Writes a data chunk's appendix. `sum` is the CRC-32C of the chunk's content, `neighbour` that of its neighbour's.
-pub fn seal_data(row: &mut [u8], chunk_bytes: usize, identity: Identity, entry: Entry, neighbour: u32) {
+pub fn seal_data(row: &mut [u8], chunk_bytes: usize, identity: RowIdentity, entry: ListEntry, neighbour: u32) {
     let appendix = &mut row[chunk_bytes..];
     appendix.fill(0);
     put(appendix, NEIGHBOUR, &neighbour.to_le_bytes());
@@ -92,7 +92,7 @@ pub fn seal_data(row: &mut [u8], chunk_bytes: usize, identity: Identity, entry: 
 }
 
 /// Writes a parity's appendix: `sum` is the CRC-32C of its content, `entries` what it encodes.
-pub fn seal_parity(row: &mut [u8], chunk_bytes: usize, identity: Identity, sum: u32, entries: &[Entry]) {
+pub fn seal_parity(row: &mut [u8], chunk_bytes: usize, identity: RowIdentity, sum: u32, entries: &[ListEntry]) {
     let appendix = &mut row[chunk_bytes..];
     appendix.fill(0);
     let sums_at = VERSION + 4 * entries.len();
@@ -110,7 +110,7 @@ pub fn renew_neighbour(appendix: &mut [u8], neighbour: u32) {
     put(appendix, NEIGHBOUR, &neighbour.to_le_bytes());
 }
 
-fn seal(appendix: &mut [u8], body_at: usize, identity: Identity, version: Version, content_sum: u32) {
+fn seal(appendix: &mut [u8], body_at: usize, identity: RowIdentity, version: Version, content_sum: u32) {
     put(appendix, VERSION, &version.0.to_le_bytes());
     put(appendix, ARRAY, &identity.array.to_le_bytes());
     put(appendix, PLACE, &identity.place().to_le_bytes());
@@ -172,17 +172,17 @@ pub struct DataTag {
     /// What the row says of itself, in schemes where rows check themselves.
     pub standing: Standing,
     /// The version, and the sum of the content that was read.
-    pub entry: Entry,
+    pub entry: ListEntry,
     /// What it says the checksum of its neighbour is.
     pub neighbour: u32,
 }
 
 /// Opens the appendix of a data chunk whose content has the CRC-32C `content_sum`; without it, an appendix that was
 /// read alone: then its body only is judged, and the entry has no sum.
-pub fn open_data(appendix: &[u8], identity: Identity, content_sum: Option<u32>) -> DataTag {
+pub fn open_data(appendix: &[u8], identity: RowIdentity, content_sum: Option<u32>) -> DataTag {
     DataTag {
         standing: standing(appendix, VERSION, identity, content_sum),
-        entry: Entry { version: Version(take_u64(appendix, VERSION)), sum: content_sum.unwrap_or(0) },
+        entry: ListEntry { version: Version(take_u64(appendix, VERSION)), sum: content_sum.unwrap_or(0) },
         neighbour: take_u32(appendix, NEIGHBOUR),
     }
 }
@@ -195,9 +195,9 @@ pub fn open_data(appendix: &[u8], identity: Identity, content_sum: Option<u32>) 
 /// When `entries` is not as long as the list.
 pub fn open_parity(
     appendix: &[u8],
-    identity: Identity,
+    identity: RowIdentity,
     content_sum: Option<u32>,
-    entries: &mut [Entry],
+    entries: &mut [ListEntry],
 ) -> (Standing, bool) {
     let sums_at = VERSION + 4 * entries.len();
     let versions_at = sums_at + 8 * entries.len();
@@ -211,11 +211,11 @@ pub fn open_parity(
     (standing, is_list_sound)
 }
 
-fn standing_of_body(appendix: &[u8], body_at: usize, identity: Identity) -> Standing {
+fn standing_of_body(appendix: &[u8], body_at: usize, identity: RowIdentity) -> Standing {
     standing(appendix, body_at, identity, None)
 }
 
-fn standing(appendix: &[u8], body_at: usize, identity: Identity, content_sum: Option<u32>) -> Standing {
+fn standing(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum: Option<u32>) -> Standing {
     let (body_sum, self_sum) = sums(appendix, body_at, content_sum.unwrap_or(0));
     let is_whole = content_sum.is_none_or(|_| self_sum == take_u32(appendix, SELF_SUM));
     let is_body_whole = body_sum == take_u32(appendix, BODY_SUM);
@@ -244,16 +244,16 @@ mod tests {
     use super::*;
 
     const CHUNK: usize = 512;
-    const HERE: Identity = Identity { array: 0xfeed, member: 3, row: 77, role: 1 };
+    const HERE: RowIdentity = RowIdentity { array: 0xfeed, member: 3, row: 77, role: 1 };
 
     fn data_row(fill: u8, version: u64) -> Vec<u8> {
         let mut row = vec![fill; CHUNK + 512];
         let sum = crc32c(&row[..CHUNK]);
-        seal_data(&mut row, CHUNK, HERE, Entry { version: Version(version), sum }, 0x1234);
+        seal_data(&mut row, CHUNK, HERE, ListEntry { version: Version(version), sum }, 0x1234);
         row
     }
 
-    fn open(row: &[u8], identity: Identity) -> DataTag {
+    fn open(row: &[u8], identity: RowIdentity) -> DataTag {
         open_data(&row[CHUNK..], identity, Some(crc32c(&row[..CHUNK])))
     }
 
@@ -263,10 +263,10 @@ mod tests {
         let tag = open(&row, HERE);
         assert_eq!((tag.standing, tag.entry.version, tag.neighbour), (Standing::Sound, Version(42), 0x1234));
         let elsewhere = Standing::Elsewhere { member: 3, row: 77, is_whole: true };
-        assert_eq!(open(&row, Identity { row: 78, ..HERE }).standing, elsewhere);
-        assert_eq!(open(&row, Identity { member: 2, ..HERE }).standing, elsewhere);
-        assert_eq!(open(&row, Identity { role: 2, ..HERE }).standing, Standing::Garbled);
-        assert_eq!(open(&row, Identity { array: 1, ..HERE }).standing, Standing::Garbled);
+        assert_eq!(open(&row, RowIdentity { row: 78, ..HERE }).standing, elsewhere);
+        assert_eq!(open(&row, RowIdentity { member: 2, ..HERE }).standing, elsewhere);
+        assert_eq!(open(&row, RowIdentity { role: 2, ..HERE }).standing, Standing::Garbled);
+        assert_eq!(open(&row, RowIdentity { array: 1, ..HERE }).standing, Standing::Garbled);
     }
 
     #[test]
@@ -297,13 +297,13 @@ mod tests {
 
     #[test]
     fn a_parity_carries_its_list_which_can_be_believed_when_the_content_cannot() {
-        let entries: Vec<Entry> =
-            (0..4).map(|slot| Entry { version: Version(100 + slot), sum: 7 * slot as u32 }).collect();
+        let entries: Vec<ListEntry> =
+            (0..4).map(|slot| ListEntry { version: Version(100 + slot), sum: 7 * slot as u32 }).collect();
         let mut row = vec![9; CHUNK + 512];
         let sum = crc32c(&row[..CHUNK]);
         seal_parity(&mut row, CHUNK, HERE, sum, &entries);
 
-        let mut read = vec![Entry::default(); 4];
+        let mut read = vec![ListEntry::default(); 4];
         assert_eq!(open_parity(&row[CHUNK..], HERE, Some(sum), &mut read), (Standing::Sound, true));
         assert_eq!(read, entries);
         assert_eq!(open_parity(&row[CHUNK..], HERE, None, &mut read), (Standing::Sound, true));

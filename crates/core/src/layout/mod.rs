@@ -21,7 +21,7 @@ pub const DISKS_MAX: usize = 256;
 
 /// Where a chunk lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct ChunkPlace {
     /// Which disk of the array, from 0.
     pub disk: usize,
     /// Which row of that disk, from 0: byte `row * chunk` on.
@@ -86,7 +86,7 @@ impl Layout {
     ///
     /// # Panics
     /// When the stripe has no such slot.
-    pub fn place(&self, stripe: u64, slot: usize) -> Place {
+    pub fn place(&self, stripe: u64, slot: usize) -> ChunkPlace {
         assert!(slot < self.shape.slots(), "slot {slot} of {}", self.shape.slots());
         let (data, parity, disks) = (self.shape.data, self.shape.parity, self.disks);
         let disk = match self.kind {
@@ -102,7 +102,7 @@ impl Layout {
             _ if slot < data => (self.head(stripe) + parity + slot) % disks,
             _ => (self.head(stripe) + slot - data) % disks,
         };
-        Place { disk, row: stripe }
+        ChunkPlace { disk, row: stripe }
     }
 
     /// Which chunk of which stripe lies there: the inverse of [`Layout::place`]. Nothing when there is no such disk, or
@@ -203,9 +203,9 @@ impl fmt::Display for LayoutError {
 impl std::error::Error for LayoutError {}
 
 /// RAID-1 over pairs of neighbouring disks, striped.
-fn mirrored(stripe: u64, slot: usize, disks: usize) -> Place {
+fn mirrored(stripe: u64, slot: usize, disks: usize) -> ChunkPlace {
     let pairs = disks as u64 / 2;
-    Place { disk: 2 * (stripe % pairs) as usize + slot, row: stripe / pairs }
+    ChunkPlace { disk: 2 * (stripe % pairs) as usize + slot, row: stripe / pairs }
 }
 
 fn mirrored_at(disk: usize, row: u64, disks: usize) -> Option<(u64, usize)> {
@@ -215,9 +215,9 @@ fn mirrored_at(disk: usize, row: u64, disks: usize) -> Option<(u64, usize)> {
 
 /// Chained declustering: first copies in the even rows, second copies in the odd rows, one disk on. (Two disks hold
 /// the same data then, each in its own order.)
-fn chained(stripe: u64, slot: usize, disks: usize) -> Place {
+fn chained(stripe: u64, slot: usize, disks: usize) -> ChunkPlace {
     let disks = disks as u64;
-    Place { disk: ((stripe % disks + slot as u64) % disks) as usize, row: stripe / disks * 2 + slot as u64 }
+    ChunkPlace { disk: ((stripe % disks + slot as u64) % disks) as usize, row: stripe / disks * 2 + slot as u64 }
 }
 
 fn chained_at(disk: usize, row: u64, disks: usize) -> Option<(u64, usize)> {

@@ -106,7 +106,7 @@ fn the_last_stripe_and_the_last_row_have_no_overflow() {
         for disk in 0..array.disks() {
             for row in [u64::MAX - 1, u64::MAX] {
                 if let Some((stripe, slot)) = array.slot_at(disk, row) {
-                    assert_eq!(array.place(stripe, slot), Place { disk, row });
+                    assert_eq!(array.place(stripe, slot), ChunkPlace { disk, row });
                 }
             }
         }

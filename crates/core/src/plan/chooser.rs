@@ -1,6 +1,6 @@
 //! Which scheme suits which writes: the rule of Li & Lee 2014, section VI, and what a histogram of requests says.
 
-use super::stripe::{Shape, State, Want};
+use super::stripe::{Shape, StripeState, Want};
 use crate::integrity::scheme::Scheme;
 use crate::slots::Slots;
 
@@ -16,7 +16,7 @@ pub fn switch_point(shape: Shape) -> usize {
 /// equality, is Hybrid-2's, or a tie.)
 ///
 /// It takes a mean for all sizes, and does not know that a write at an odd place touches one more chunk:
-/// [`Histogram::best`].
+/// [`AccessHistogram::best`].
 pub fn by_mean_size(shape: Shape, chunk_bytes: u64, write_bytes_mean: f64) -> Scheme {
     match write_bytes_mean / (chunk_bytes as f64) < switch_point(shape) as f64 {
         true => Scheme::Hybrid1,
@@ -36,24 +36,24 @@ pub fn break_even(shape: Shape, is_first: bool) -> usize {
 
 /// How often so many chunks of a stripe were read, and written: all that the I/O of a scheme depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Histogram {
+pub struct AccessHistogram {
     shape: Shape,
     /// By the number of chunks, less one.
-    counts: Vec<Counts>,
+    counts: Vec<SizeCounts>,
 }
 
 /// Of requests of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
+struct SizeCounts {
     /// `[later, first]`
     reads: [u64; 2],
     writes: [u64; 2],
 }
 
-impl Histogram {
+impl AccessHistogram {
     /// Of nothing so far.
-    pub fn new(shape: Shape) -> Histogram {
-        Histogram { shape, counts: vec![Counts::default(); shape.data] }
+    pub fn new(shape: Shape) -> AccessHistogram {
+        AccessHistogram { shape, counts: vec![SizeCounts::default(); shape.data] }
     }
 
     /// One request, or the part of it in one stripe, touched so many chunks. `is_first`: one of those that it reads (a
@@ -69,7 +69,7 @@ impl Histogram {
 
     /// What all of it takes under a scheme, in disk I/Os.
     pub fn ios(&self, scheme: Scheme) -> u64 {
-        let kinds = |(at, counts): (usize, &Counts)| {
+        let kinds = |(at, counts): (usize, &SizeCounts)| {
             [(false, counts.reads), (true, counts.writes)].map(|(is_write, [later, first])| {
                 let each = |is_first| ios(scheme, self.shape, is_write, at + 1, is_first) as u64;
                 later * each(false) + first * each(true)
@@ -93,7 +93,7 @@ fn ios(scheme: Scheme, shape: Shape, is_write: bool, touched: usize, is_first: b
     let slots = Slots::range(0, touched);
     let want = if is_write { Want::Write { touched: slots, partial: Slots::NONE } } else { Want::Read(slots) };
     let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
-    let plan = super::plan(scheme, shape, want, State { is_read, ..State::default() });
+    let plan = super::plan(scheme, shape, want, StripeState { is_read, ..StripeState::default() });
     plan.expect("nothing is missing").ios()
 }
 
@@ -157,7 +157,7 @@ mod tests {
     /// Where the mean misleads: half of the writes touch one chunk, half all six. Their mean, 3.5, is above tau*.
     #[test]
     fn a_histogram_knows_more_than_a_mean() {
-        let mut histogram = Histogram::new(RAID6);
+        let mut histogram = AccessHistogram::new(RAID6);
         for _ in 0..10 {
             (0..9).for_each(|_| histogram.add(true, 1, false));
             histogram.add(true, 4, false);
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(histogram.best(&[Hybrid2, Hybrid1, Stamp]), Stamp);
         (0..40).for_each(|_| histogram.add(true, 6, false));
         assert_eq!(histogram.best(&[Hybrid1, Hybrid2]), Hybrid2);
-        let mut reads = Histogram::new(RAID6);
+        let mut reads = AccessHistogram::new(RAID6);
         reads.add(false, 6, true);
         reads.add(false, 2, true);
         reads.add(false, 2, false);

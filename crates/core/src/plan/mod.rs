@@ -36,8 +36,8 @@ mod split;
 mod stripe;
 mod write;
 
-pub use split::{Part, split};
-pub use stripe::{Mode, Plan, Shape, State, Want};
+pub use split::{StripePart, split};
+pub use stripe::{PlanMode, Shape, StripePlan, StripeState, Want};
 
 use crate::integrity::scheme::Scheme;
 
@@ -46,7 +46,7 @@ use crate::integrity::scheme::Scheme;
 ///
 /// # Panics
 /// When nothing is wanted.
-pub fn plan(scheme: Scheme, shape: Shape, want: Want, state: State) -> Option<Plan> {
+pub fn plan(scheme: Scheme, shape: Shape, want: Want, state: StripeState) -> Option<StripePlan> {
     let (Want::Read(touched) | Want::Write { touched, .. }) = want;
     assert!(!touched.is_empty(), "a request touches something");
     match want {

@@ -1,24 +1,24 @@
 //! Plans of reads, and what reads and writes have in common: whom to ask for a list, and how to do without a chunk.
 
-use super::stripe::{Mode, Plan, Shape, State};
+use super::stripe::{PlanMode, Shape, StripePlan, StripeState};
 use crate::integrity::scheme::Scheme;
 use crate::slots::Slots;
 
 /// A read of these data chunks.
-pub(super) fn plan(scheme: Scheme, shape: Shape, wanted: Slots, state: State) -> Option<Plan> {
+pub(super) fn plan(scheme: Scheme, shape: Shape, wanted: Slots, state: StripeState) -> Option<StripePlan> {
     if !(wanted & state.missing).is_empty() {
         let (read_chunks, read_appendices) = survivors(scheme, shape, state)?;
-        return Some(of_reads(Mode::Reconstruct, read_chunks, read_appendices));
+        return Some(of_reads(PlanMode::Reconstruct, read_chunks, read_appendices));
     }
     let list = match needs_list(scheme, shape, wanted, state) {
         true => list(shape, state),
         false => Slots::NONE,
     };
-    Some(of_reads(Mode::Read, wanted, list))
+    Some(of_reads(PlanMode::Read, wanted, list))
 }
 
 /// k chunks that are left, data first, and the lists of all other parities; nothing when fewer are left.
-pub(super) fn survivors(scheme: Scheme, shape: Shape, state: State) -> Option<(Slots, Slots)> {
+pub(super) fn survivors(scheme: Scheme, shape: Shape, state: StripeState) -> Option<(Slots, Slots)> {
     let mut chunks = shape.data_slots() - state.missing;
     let mut others = shape.parity_slots() - state.missing;
     for _ in chunks.count()..shape.data {
@@ -30,7 +30,7 @@ pub(super) fn survivors(scheme: Scheme, shape: Shape, state: State) -> Option<(S
 }
 
 /// The parity to be asked for its list, if one is left.
-pub(super) fn list(shape: Shape, state: State) -> Slots {
+pub(super) fn list(shape: Shape, state: StripeState) -> Slots {
     if state.missing.is_empty() && shape.parity > 0 {
         return Slots::one(shape.data + state.turn % shape.parity);
     }
@@ -42,7 +42,7 @@ pub(super) fn list(shape: Shape, state: State) -> Slots {
 }
 
 /// Do these chunks, all there, need a list to be trusted?
-fn needs_list(scheme: Scheme, shape: Shape, wanted: Slots, state: State) -> bool {
+fn needs_list(scheme: Scheme, shape: Shape, wanted: Slots, state: StripeState) -> bool {
     if scheme.has_buddies() && shape.data > 1 && wanted.count() == shape.data {
         return false; // Each one's checksum is in the next one's appendix.
     }
@@ -53,6 +53,6 @@ fn needs_list(scheme: Scheme, shape: Shape, wanted: Slots, state: State) -> bool
     }
 }
 
-fn of_reads(mode: Mode, read_chunks: Slots, read_appendices: Slots) -> Plan {
-    Plan { mode, read_chunks, read_appendices, write_chunks: Slots::NONE, write_appendices: Slots::NONE }
+fn of_reads(mode: PlanMode, read_chunks: Slots, read_appendices: Slots) -> StripePlan {
+    StripePlan { mode, read_chunks, read_appendices, write_chunks: Slots::NONE, write_appendices: Slots::NONE }
 }

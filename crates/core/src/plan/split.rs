@@ -5,7 +5,7 @@ use crate::slots::Slots;
 
 /// What a request touches of one stripe: one run of its data chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct StripePart {
     /// The stripe's number.
     pub stripe: u64,
     /// The first slot touched.
@@ -18,7 +18,7 @@ pub struct Part {
     pub is_tail_partial: bool,
 }
 
-impl Part {
+impl StripePart {
     /// The data chunks it touches.
     pub fn touched(&self) -> Slots {
         Slots::range(self.start, self.end)
@@ -36,7 +36,7 @@ impl Part {
 ///
 /// # Panics
 /// When a chunk has no bytes, a stripe no data, or the request ends beyond 2^64.
-pub fn split(shape: Shape, chunk_bytes: u64, offset: u64, len: u64) -> impl Iterator<Item = Part> {
+pub fn split(shape: Shape, chunk_bytes: u64, offset: u64, len: u64) -> impl Iterator<Item = StripePart> {
     let end = offset.checked_add(len).expect("the request ends inside the numbers");
     let data = shape.data as u64;
     // Chunks of data, numbered through: first touched, first not touched.
@@ -49,7 +49,7 @@ pub fn split(shape: Shape, chunk_bytes: u64, offset: u64, len: u64) -> impl Iter
             return None;
         }
         let count = (last - next).min(data - start);
-        let part = Part {
+        let part = StripePart {
             stripe,
             start: start as usize,
             end: (start + count) as usize,

@@ -44,7 +44,7 @@ pub enum Want {
 
 /// What is known of a stripe when a plan is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct State {
+pub struct StripeState {
     /// The data chunks that were read, and found right, since they were last written (the read-status bitmap).
     pub is_read: Slots,
     /// The chunks whose member is missing, of data or parity.
@@ -55,7 +55,7 @@ pub struct State {
 
 /// How.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum PlanMode {
     /// Read what was asked for.
     Read,
     /// Read what is left, and reckon up what is missing.
@@ -70,9 +70,9 @@ pub enum Mode {
 
 /// Accesses to the disks: each slot in each set is one I/O. First all reads, then all writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct StripePlan {
     /// How.
-    pub mode: Mode,
+    pub mode: PlanMode,
     /// Chunks read, each with its appendix in the same I/O.
     pub read_chunks: Slots,
     /// Appendices read alone; disjoint from `read_chunks`.
@@ -83,7 +83,7 @@ pub struct Plan {
     pub write_appendices: Slots,
 }
 
-impl Plan {
+impl StripePlan {
     /// How many disk I/Os.
     pub fn ios(&self) -> usize {
         [self.read_chunks, self.read_appendices, self.write_chunks, self.write_appendices]

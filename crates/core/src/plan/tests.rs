@@ -3,7 +3,7 @@
 use super::*;
 use crate::slots::Slots;
 
-const HEALTHY: State = State { is_read: Slots::NONE, missing: Slots::NONE, turn: 0 };
+const HEALTHY: StripeState = StripeState { is_read: Slots::NONE, missing: Slots::NONE, turn: 0 };
 
 /// Every shape of at most `slots_max` slots with a data chunk or more.
 fn shapes(slots_max: usize) -> impl Iterator<Item = Shape> {
@@ -32,33 +32,33 @@ fn write(touched: Slots) -> Want {
 /// I/Os of a healthy stripe whose chunks were all read, or none of them.
 fn ios(scheme: Scheme, shape: Shape, want: Want, is_first: bool) -> usize {
     let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
-    plan(scheme, shape, want, State { is_read, ..HEALTHY }).expect("nothing is missing").ios()
+    plan(scheme, shape, want, StripeState { is_read, ..HEALTHY }).expect("nothing is missing").ios()
 }
 
 /// One of the rows of Li & Lee 2014, Table II, and of ours for `Stamp`: what a scheme adds. `tau` chunks are touched.
-fn table_2(scheme: Scheme, mode: Mode, tau: usize, data: usize, is_first: bool) -> usize {
+fn table_2(scheme: Scheme, mode: PlanMode, tau: usize, data: usize, is_first: bool) -> usize {
     let first = usize::from(is_first);
     match (scheme, mode) {
         (Scheme::None, _) => 0,
-        (Scheme::Pure, Mode::Read) => usize::from(tau < data),
-        (Scheme::Hybrid1 | Scheme::Stamp, Mode::Read) => first,
-        (Scheme::Hybrid2, Mode::Read) => {
+        (Scheme::Pure, PlanMode::Read) => usize::from(tau < data),
+        (Scheme::Hybrid1 | Scheme::Stamp, PlanMode::Read) => first,
+        (Scheme::Hybrid2, PlanMode::Read) => {
             if tau < data {
                 first
             } else {
                 0
             }
         }
-        (Scheme::Pure, Mode::ReadModifyWrite) => 1,
-        (Scheme::Hybrid2, Mode::ReadModifyWrite) => 2,
-        (Scheme::Hybrid1 | Scheme::Stamp, Mode::ReadModifyWrite) => 0,
-        (Scheme::Pure, Mode::ReconstructWrite) => 2,
-        (Scheme::Hybrid1, Mode::ReconstructWrite) => tau + first,
-        (Scheme::Hybrid2, Mode::ReconstructWrite) => 1 + first,
-        (Scheme::Stamp, Mode::ReconstructWrite) => first,
-        (Scheme::Hybrid1, Mode::FullStripe) => data,
-        (Scheme::Pure | Scheme::Hybrid2 | Scheme::Stamp, Mode::FullStripe) => 0,
-        (_, Mode::Reconstruct) => unreachable!("nothing is missing"),
+        (Scheme::Pure, PlanMode::ReadModifyWrite) => 1,
+        (Scheme::Hybrid2, PlanMode::ReadModifyWrite) => 2,
+        (Scheme::Hybrid1 | Scheme::Stamp, PlanMode::ReadModifyWrite) => 0,
+        (Scheme::Pure, PlanMode::ReconstructWrite) => 2,
+        (Scheme::Hybrid1, PlanMode::ReconstructWrite) => tau + first,
+        (Scheme::Hybrid2, PlanMode::ReconstructWrite) => 1 + first,
+        (Scheme::Stamp, PlanMode::ReconstructWrite) => first,
+        (Scheme::Hybrid1, PlanMode::FullStripe) => data,
+        (Scheme::Pure | Scheme::Hybrid2 | Scheme::Stamp, PlanMode::FullStripe) => 0,
+        (_, PlanMode::Reconstruct) => unreachable!("nothing is missing"),
     }
 }
 
@@ -73,18 +73,18 @@ fn table_2_cell_by_cell() {
             let run: Slots = (start..start + tau).map(|slot| slot % data).collect();
             for (scheme, is_first) in Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
                 let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
-                let state = State { is_read, missing: Slots::NONE, turn: start };
+                let state = StripeState { is_read, missing: Slots::NONE, turn: start };
                 let adds = |mode| table_2(scheme, mode, tau, data, is_first);
 
                 let read = plan(scheme, shape, Want::Read(run), state).unwrap();
-                assert_eq!(read.ios(), tau + adds(Mode::Read), "{scheme} {shape:?} {run:?}");
-                cells.insert((scheme, Mode::Read as u8, tau == data, is_first));
+                assert_eq!(read.ios(), tau + adds(PlanMode::Read), "{scheme} {shape:?} {run:?}");
+                cells.insert((scheme, PlanMode::Read as u8, tau == data, is_first));
 
                 let ways = match tau == data {
-                    true => vec![(shape.slots() + adds(Mode::FullStripe), Mode::FullStripe)],
+                    true => vec![(shape.slots() + adds(PlanMode::FullStripe), PlanMode::FullStripe)],
                     false => vec![
-                        (2 * (tau + parity) + adds(Mode::ReadModifyWrite), Mode::ReadModifyWrite),
-                        (shape.slots() + adds(Mode::ReconstructWrite), Mode::ReconstructWrite),
+                        (2 * (tau + parity) + adds(PlanMode::ReadModifyWrite), PlanMode::ReadModifyWrite),
+                        (shape.slots() + adds(PlanMode::ReconstructWrite), PlanMode::ReconstructWrite),
                     ],
                 };
                 let &(ios, mode) = ways.iter().min_by_key(|(ios, _)| ios).expect("the first of the least");
@@ -187,7 +187,7 @@ fn each_run_has_its_buddy() {
 fn lists_are_asked_for_in_turn() {
     let shape = Shape { data: 3, parity: 3 };
     let asked = |missing: &[usize], turn| {
-        let state = State { is_read: Slots::NONE, missing: missing.iter().copied().collect(), turn };
+        let state = StripeState { is_read: Slots::NONE, missing: missing.iter().copied().collect(), turn };
         plan(Scheme::Stamp, shape, Want::Read(Slots::one(1)), state).unwrap().read_appendices.iter().next()
     };
     assert_eq!([0, 1, 2, 3, 4].map(|turn| asked(&[], turn)), [3, 4, 5, 3, 4].map(Some));
@@ -200,17 +200,18 @@ fn lists_are_asked_for_in_turn() {
 fn a_missing_chunk_is_made_of_k_others() {
     let shape = Shape { data: 4, parity: 3 };
     let read = |scheme, missing: &[usize]| {
-        let state = State { missing: missing.iter().copied().collect(), ..HEALTHY };
+        let state = StripeState { missing: missing.iter().copied().collect(), ..HEALTHY };
         let planned = plan(scheme, shape, Want::Read(Slots::one(1)), state)?;
         Some((planned.mode, planned.read_chunks.iter().collect(), planned.read_appendices.iter().collect()))
     };
-    let reconstruct = |chunks: &[usize], lists: &[usize]| Some((Mode::Reconstruct, chunks.to_vec(), lists.to_vec()));
+    let reconstruct =
+        |chunks: &[usize], lists: &[usize]| Some((PlanMode::Reconstruct, chunks.to_vec(), lists.to_vec()));
     assert_eq!(read(Scheme::Stamp, &[1]), reconstruct(&[0, 2, 3, 4], &[5, 6]));
     assert_eq!(read(Scheme::None, &[1]), reconstruct(&[0, 2, 3, 4], &[]));
     assert_eq!(read(Scheme::Pure, &[1, 3, 4]), reconstruct(&[0, 2, 5, 6], &[]));
     assert_eq!(read(Scheme::Hybrid2, &[1, 4]), reconstruct(&[0, 2, 3, 5], &[6]));
     assert_eq!(read(Scheme::Stamp, &[0, 1, 2, 3]), None);
-    assert_eq!(read(Scheme::None, &[0, 2, 3, 4]), Some((Mode::Read, vec![1], vec![])), "what is there can be read");
+    assert_eq!(read(Scheme::None, &[0, 2, 3, 4]), Some((PlanMode::Read, vec![1], vec![])), "what is there can be read");
 }
 
 /// A write that fills a stripe but for a few bytes reads them first.
@@ -220,17 +221,17 @@ fn what_is_partly_overwritten_is_read_first() {
     let partial = Slots::one(2);
     let planned = |scheme, is_read| {
         let want = Want::Write { touched: shape.data_slots(), partial };
-        plan(scheme, shape, want, State { is_read, ..HEALTHY }).unwrap()
+        plan(scheme, shape, want, StripeState { is_read, ..HEALTHY }).unwrap()
     };
     let bare = planned(Scheme::None, Slots::NONE);
-    assert_eq!((bare.mode, bare.read_chunks, bare.ios()), (Mode::ReconstructWrite, partial, 5));
+    assert_eq!((bare.mode, bare.read_chunks, bare.ios()), (PlanMode::ReconstructWrite, partial, 5));
     let more = |scheme, is_read| planned(scheme, is_read).ios() - bare.ios();
     assert_eq!(
         [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp].map(|s| more(s, Slots::NONE)),
         [1, 3, 1, 1]
     );
     assert_eq!([Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp].map(|s| more(s, partial)), [1, 2, 0, 0]);
-    assert_eq!(planned(Scheme::Hybrid1, Slots::NONE).mode, Mode::ReadModifyWrite, "of two alike");
+    assert_eq!(planned(Scheme::Hybrid1, Slots::NONE).mode, PlanMode::ReadModifyWrite, "of two alike");
 }
 
 /// Can the new content of everything that is to be written be reckoned up from what is read? Any k chunks give all
@@ -254,21 +255,25 @@ fn every_write_writes_all_and_reads_enough() {
             {
                 let want = Want::Write { touched, partial };
                 let is_read = if missing.contains(0) { touched } else { shape.data_slots() - touched };
-                let Some(planned) = plan(scheme, shape, want, State { is_read, missing, turn: 1 }) else {
+                let Some(planned) = plan(scheme, shape, want, StripeState { is_read, missing, turn: 1 }) else {
                     assert!(missing.count() > shape.parity, "{shape:?} {want:?} {missing:?}");
                     continue;
                 };
-                let Plan { mode, read_chunks, read_appendices, write_chunks, write_appendices } = planned;
+                let StripePlan { mode, read_chunks, read_appendices, write_chunks, write_appendices } = planned;
                 let what = format!("{scheme} {shape:?} {want:?} {missing:?} {planned:?}");
                 assert!(missing.count() <= shape.parity, "{what}");
                 assert!(suffices(shape, touched, partial, missing, read_chunks), "{what}");
                 assert_eq!(write_chunks, (touched | shape.parity_slots()) - missing, "{what}");
                 assert!(((read_chunks | read_appendices | write_appendices) & missing).is_empty(), "{what}");
                 assert!((read_chunks & read_appendices).is_empty() && (write_chunks & write_appendices).is_empty());
-                assert_eq!(mode == Mode::FullStripe, touched == shape.data_slots() && read_chunks.is_empty(), "{what}");
+                assert_eq!(
+                    mode == PlanMode::FullStripe,
+                    touched == shape.data_slots() && read_chunks.is_empty(),
+                    "{what}"
+                );
                 // Whoever decodes compares all lists that are left.
                 let decodes = !(((shape.data_slots() - touched) | partial) & missing).is_empty();
-                if decodes && mode == Mode::ReconstructWrite && scheme.has_appendix() {
+                if decodes && mode == PlanMode::ReconstructWrite && scheme.has_appendix() {
                     assert!((shape.parity_slots() - missing).is_subset(read_chunks | read_appendices), "{what}");
                 }
                 if scheme == Scheme::Hybrid2 {
@@ -324,7 +329,7 @@ fn every_write_takes_the_cheaper_way_whatever_is_missing() {
         for (touched, missing) in wants(shape).filter(|(_, missing)| missing.count() <= shape.parity) {
             for (scheme, is_first) in Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
                 let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
-                let planned = plan(scheme, shape, write(touched), State { is_read, missing, turn: 2 }).unwrap();
+                let planned = plan(scheme, shape, write(touched), StripeState { is_read, missing, turn: 2 }).unwrap();
                 let least = least_ios(scheme, shape, touched, missing, is_first);
                 assert_eq!(planned.ios(), least, "{scheme} {shape:?} {touched:?} {missing:?} {is_first} {planned:?}");
             }
@@ -341,7 +346,7 @@ fn bare_writes_read_the_least_that_suffices() {
             for touched in subsets(shape.data_slots()).filter(|touched| !touched.is_empty()) {
                 for partial in subsets(touched) {
                     let want = Want::Write { touched, partial };
-                    let planned = plan(Scheme::None, shape, want, State { missing, ..HEALTHY }).unwrap();
+                    let planned = plan(Scheme::None, shape, want, StripeState { missing, ..HEALTHY }).unwrap();
                     let least = subsets(all - missing)
                         .filter(|&read| suffices(shape, touched, partial, missing, read))
                         .map(Slots::count)
@@ -360,19 +365,19 @@ fn every_read_reads_enough_and_checks_it() {
         for (wanted, missing) in wants(shape) {
             for scheme in Scheme::ALL {
                 let lost = wanted & missing;
-                let Some(planned) = plan(scheme, shape, Want::Read(wanted), State { missing, ..HEALTHY }) else {
+                let Some(planned) = plan(scheme, shape, Want::Read(wanted), StripeState { missing, ..HEALTHY }) else {
                     assert!(!lost.is_empty() && missing.count() > shape.parity);
                     continue;
                 };
-                let Plan { mode, read_chunks, read_appendices, write_chunks, write_appendices } = planned;
+                let StripePlan { mode, read_chunks, read_appendices, write_chunks, write_appendices } = planned;
                 assert!((write_chunks | write_appendices).is_empty() && (read_chunks & read_appendices).is_empty());
                 assert!(
                     ((read_chunks | read_appendices) & missing).is_empty() && (wanted - missing).is_subset(read_chunks)
                 );
-                assert_eq!(mode == Mode::Reconstruct, !lost.is_empty());
+                assert_eq!(mode == PlanMode::Reconstruct, !lost.is_empty());
                 let lists = shape.parity_slots() - missing;
                 match mode {
-                    Mode::Reconstruct => {
+                    PlanMode::Reconstruct => {
                         assert_eq!(read_chunks.count(), shape.data);
                         assert!(!scheme.has_appendix() || lists.is_subset(read_chunks | read_appendices));
                     }

@@ -1,12 +1,18 @@
 //! Plans of writes: read-modify-write or reconstruct-write, whichever takes fewer I/Os.
 
 use super::read;
-use super::stripe::{Mode, Plan, Shape, State};
+use super::stripe::{PlanMode, Shape, StripePlan, StripeState};
 use crate::integrity::scheme::Scheme;
 use crate::slots::Slots;
 
 /// A write to these data chunks, some of them in part.
-pub(super) fn plan(scheme: Scheme, shape: Shape, touched: Slots, partial: Slots, state: State) -> Option<Plan> {
+pub(super) fn plan(
+    scheme: Scheme,
+    shape: Shape,
+    touched: Slots,
+    partial: Slots,
+    state: StripeState,
+) -> Option<StripePlan> {
     let missing = state.missing;
     if !missing.is_empty() && missing.count() > shape.parity {
         return None;
@@ -17,22 +23,22 @@ pub(super) fn plan(scheme: Scheme, shape: Shape, touched: Slots, partial: Slots,
     };
     let parities = shape.parity_slots() - missing;
     let (mode, (read_chunks, read_appendices)) = match parities.is_empty() {
-        true => (Mode::ReconstructWrite, plain(scheme, shape, touched - missing, partial, buddies)),
-        false => cheaper(Write { scheme, shape, touched, partial, buddies, parities, state })?,
+        true => (PlanMode::ReconstructWrite, plain(scheme, shape, touched - missing, partial, buddies)),
+        false => cheaper(StripeWrite { scheme, shape, touched, partial, buddies, parities, state })?,
     };
-    let mode = match mode == Mode::ReconstructWrite && read_chunks.is_empty() && touched.count() == shape.data {
-        true => Mode::FullStripe,
+    let mode = match mode == PlanMode::ReconstructWrite && read_chunks.is_empty() && touched.count() == shape.data {
+        true => PlanMode::FullStripe,
         false => mode,
     };
     let write_chunks = (touched - missing) | parities;
-    Some(Plan { mode, read_chunks, read_appendices, write_chunks, write_appendices: buddies })
+    Some(StripePlan { mode, read_chunks, read_appendices, write_chunks, write_appendices: buddies })
 }
 
 /// Chunks, and appendices alone.
 type Reads = (Slots, Slots);
 
 /// A write to a stripe of which a parity is left.
-struct Write {
+struct StripeWrite {
     scheme: Scheme,
     shape: Shape,
     touched: Slots,
@@ -41,31 +47,31 @@ struct Write {
     buddies: Slots,
     /// Those that are left.
     parities: Slots,
-    state: State,
+    state: StripeState,
 }
 
 /// What either way reads, and which one reads less. (They write the same.)
-fn cheaper(write: Write) -> Option<(Mode, Reads)> {
+fn cheaper(write: StripeWrite) -> Option<(PlanMode, Reads)> {
     let count = |(chunks, appendices): Reads| (chunks | appendices).count(); // They are disjoint.
     let reconstruct = reconstruct(&write)?;
     if !(write.touched & write.state.missing).is_empty() {
-        return Some((Mode::ReconstructWrite, reconstruct));
+        return Some((PlanMode::ReconstructWrite, reconstruct));
     }
     let modify = modify(&write);
     Some(match count(modify) <= count(reconstruct) {
-        true => (Mode::ReadModifyWrite, modify),
-        false => (Mode::ReconstructWrite, reconstruct),
+        true => (PlanMode::ReadModifyWrite, modify),
+        false => (PlanMode::ReconstructWrite, reconstruct),
     })
 }
 
 /// What a read-modify-write reads. The checks ride on what it reads anyway.
-fn modify(write: &Write) -> Reads {
+fn modify(write: &StripeWrite) -> Reads {
     (write.touched | write.parities, buddies_read(write.scheme, write.buddies))
 }
 
 /// What a reconstruct-write, or a write of the full stripe, reads.
-fn reconstruct(write: &Write) -> Option<Reads> {
-    let &Write { scheme, shape, touched, partial, state, .. } = write;
+fn reconstruct(write: &StripeWrite) -> Option<Reads> {
+    let &StripeWrite { scheme, shape, touched, partial, state, .. } = write;
     let chunks = (shape.data_slots() - touched) | partial;
     if !(chunks & state.missing).is_empty() {
         return read::survivors(scheme, shape, state);

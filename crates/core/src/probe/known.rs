@@ -1,6 +1,6 @@
 //! What a prober knows: statements, each with how sure it is.
 
-use super::library::Fit;
+use super::library::LayoutFit;
 use std::fmt;
 
 /// A statement and how sure it is: the probability, as far as the tests behind it tell, that it is true.
@@ -56,7 +56,7 @@ pub enum Unmeasurable {
 
 /// The redundancy of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum RedundancyLevel {
     /// None.
     Raid0,
     /// So many copies.
@@ -69,7 +69,7 @@ pub enum Level {
 
 /// Something a user should know.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Finding {
+pub enum ProbeFinding {
     /// Classes of unequal size: several members share a disk, or the array was put together wrongly.
     Unequal {
         /// Chunks of each class in a pattern.
@@ -100,7 +100,7 @@ pub enum Finding {
 
 /// What is being found out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stage {
+pub enum ProbeStage {
     /// How the members answer.
     #[default]
     Regime,
@@ -122,9 +122,9 @@ pub enum Stage {
 
 /// All that is known; what is not known yet is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Known {
+pub struct KnownArray {
     /// What is being found out now.
-    pub stage: Stage,
+    pub stage: ProbeStage,
     /// Why nothing can be said, if nothing can.
     pub unmeasurable: Option<Unmeasurable>,
     /// How the members answer.
@@ -142,15 +142,15 @@ pub struct Known {
     /// Disks, as far as they can be seen.
     pub disks: Option<Claim<usize>>,
     /// The known layouts that have these classes; empty where none has.
-    pub fits: Option<Claim<Vec<Fit>>>,
+    pub fits: Option<Claim<Vec<LayoutFit>>>,
     /// The time of random writes in random reads.
     pub write_ratio: Option<Claim<f64>>,
     /// What that says of its redundancy.
-    pub level: Option<Claim<Level>>,
+    pub level: Option<Claim<RedundancyLevel>>,
     /// The time of a read of each class, in medians of all.
     pub class_times: Vec<f64>,
     /// What a user should know.
-    pub findings: Vec<Claim<Finding>>,
+    pub findings: Vec<Claim<ProbeFinding>>,
     /// What was measured on the way, by the paper's prober only.
     pub scans: Scans,
 }
@@ -166,17 +166,17 @@ pub struct Scans {
     pub pairs: Vec<Vec<f64>>,
 }
 
-impl fmt::Display for Stage {
+impl fmt::Display for ProbeStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Stage::Regime => "regime",
-            Stage::Pattern => "pattern",
-            Stage::Boundary => "boundary",
-            Stage::Copies => "copies",
-            Stage::Layout => "layout",
-            Stage::Members => "members",
-            Stage::Redundancy => "redundancy",
-            Stage::Done => "done",
+            ProbeStage::Regime => "regime",
+            ProbeStage::Pattern => "pattern",
+            ProbeStage::Boundary => "boundary",
+            ProbeStage::Copies => "copies",
+            ProbeStage::Layout => "layout",
+            ProbeStage::Members => "members",
+            ProbeStage::Redundancy => "redundancy",
+            ProbeStage::Done => "done",
         })
     }
 }

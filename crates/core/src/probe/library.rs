@@ -13,14 +13,14 @@ pub const DISKS_MAX: usize = 128;
 
 /// A known layout that has the classes in question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fit {
+pub struct LayoutFit {
     /// The layout, and of how many disks.
     pub layout: Layout,
     /// The first chunk in question is this chunk of the layout's pattern.
     pub shift: u64,
 }
 
-impl Fit {
+impl LayoutFit {
     /// Its classes, as they are seen from the first chunk in question.
     pub fn classes(&self) -> Vec<usize> {
         classes_of(&self.layout, self.shift)
@@ -65,20 +65,20 @@ pub fn period(classes: &[usize]) -> usize {
 
 /// Every way in which a known layout has a pattern of so many chunks, with each different list of classes once for a layout.
 /// Layouts with other numbers of copies are left out, where the number is known.
-pub fn candidates(chunks: u64, copies: Option<usize>) -> Vec<Fit> {
-    let mut found: Vec<Fit> = Vec::new();
+pub fn candidates(chunks: u64, copies: Option<usize>) -> Vec<LayoutFit> {
+    let mut found: Vec<LayoutFit> = Vec::new();
     for layout in layouts(chunks, copies) {
         let mut seen = BTreeSet::new();
-        let each = (0..chunks).map(|shift| Fit { layout, shift });
+        let each = (0..chunks).map(|shift| LayoutFit { layout, shift });
         found.extend(each.filter(|fit| seen.insert(fit.classes())));
     }
     found
 }
 
 /// The known layouts that have just these classes, in any numbering.
-pub fn fits(classes: &[usize], copies: Option<usize>) -> Vec<Fit> {
+pub fn fits(classes: &[usize], copies: Option<usize>) -> Vec<LayoutFit> {
     let (wanted, chunks) = (canonical(classes), classes.len() as u64);
-    let fit = |layout| (0..chunks).map(|shift| Fit { layout, shift }).find(|fit| fit.has(&wanted));
+    let fit = |layout| (0..chunks).map(|shift| LayoutFit { layout, shift }).find(|fit| fit.has(&wanted));
     layouts(chunks, copies).into_iter().filter_map(fit).collect()
 }
 

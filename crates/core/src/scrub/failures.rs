@@ -22,7 +22,7 @@ pub(super) struct Failures {
 
 /// What to do about a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum FailureStep {
     /// Ask again, a little later.
     Again,
     /// Leave this range, for the end of the pass or for good, and go on elsewhere.
@@ -33,16 +33,16 @@ pub(super) enum Step {
 
 impl Failures {
     /// A request for `range` failed.
-    pub(super) fn on_failed(&mut self, range: SectorRange, cause: Cause) -> Step {
+    pub(super) fn on_failed(&mut self, range: SectorRange, cause: Cause) -> FailureStep {
         self.cause = Some(cause);
         let attempts = self.attempts.entry(range.start.0).or_default();
         *attempts += 1;
         if *attempts < ATTEMPTS_MAX {
-            return Step::Again;
+            return FailureStep::Again;
         }
         self.attempts.remove(&range.start.0);
         self.in_a_row += 1;
-        if self.in_a_row < SILENT_MAX { Step::LeaveOut } else { Step::GiveUp }
+        if self.in_a_row < SILENT_MAX { FailureStep::LeaveOut } else { FailureStep::GiveUp }
     }
 
     /// `range` will not be asked again in this run.

@@ -1,6 +1,6 @@
 //! When will it be done? A forecast from the idle intervals seen, with a range that says how much it is worth.
 
-use crate::idle::{Observed, Setting};
+use crate::idle::{Observed, PolicyState};
 use crate::units::{Bytes, Nanos};
 
 /// How long the rest will take: most likely, and a 90 % interval.
@@ -31,7 +31,7 @@ const ERROR_MAX: f64 = 9.0;
 pub(super) fn forecast(
     rest: Bytes,
     seen: &Observed,
-    setting: &Setting,
+    setting: &PolicyState,
     watched: Nanos,
     idle_now: Nanos,
 ) -> Option<Forecast> {
@@ -91,10 +91,10 @@ impl Forecast {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::idle::{DiskHead, FixedDelay, IdlePolicy, Played, Waiting};
+    use crate::idle::{DiskHead, FixedDelay, IdlePolicy, IntervalAdapter, Waiting};
 
-    fn setting() -> Setting {
-        Played::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }).setting()
+    fn setting() -> PolicyState {
+        IntervalAdapter::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }).setting()
     }
 
     fn seen(idle_seconds: &[f64]) -> Observed {

@@ -1,6 +1,6 @@
 //! The foreground as the scrubber follows it: is the disk idle, since when, and whom did we delay?
 
-use super::latency::Latency;
+use super::latency::ForegroundLatency;
 use super::overlap::Overlap;
 use crate::idle::{Observed, Slowdown};
 use crate::units::Nanos;
@@ -18,13 +18,13 @@ const TYPICAL_OF: usize = 64;
 /// Idleness is followed as things are told. Delays are reckoned up when a request of ours ends: only then is it known
 /// when, and what the foreground did meanwhile may have been told before.
 #[derive(Clone, Debug)]
-pub(super) struct Foreground {
+pub(super) struct ForegroundTracker {
     outstanding: u64,
     idle_since: Nanos,
     /// Its times are those of looks at counters.
     is_counted: bool,
-    unreckoned: VecDeque<Told>,
-    at_disk: VecDeque<Request>,
+    unreckoned: VecDeque<ToldPolicy>,
+    at_disk: VecDeque<RequestAtDisk>,
     /// When the last foreground request left.
     free: Nanos,
     /// When it would have left, without us.
@@ -32,18 +32,18 @@ pub(super) struct Foreground {
     /// How long foreground requests took of late, counted from the end of what they had to wait for.
     services: VecDeque<Nanos>,
     overlap: Overlap,
-    latency: Latency,
+    latency: ForegroundLatency,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Told {
+enum ToldPolicy {
     Arrived(Nanos),
     Completed(Nanos),
 }
 
 /// A foreground request at the disk.
 #[derive(Clone, Copy, Debug)]
-struct Request {
+struct RequestAtDisk {
     arrived: Nanos,
     /// When a request of ours ended that it had to wait for.
     behind: Option<Nanos>,
@@ -63,10 +63,10 @@ impl Own {
     }
 }
 
-impl Foreground {
+impl ForegroundTracker {
     /// An idle disk, as far as is known.
-    pub(super) fn new(now: Nanos) -> Foreground {
-        Foreground {
+    pub(super) fn new(now: Nanos) -> ForegroundTracker {
+        ForegroundTracker {
             outstanding: 0,
             idle_since: now,
             is_counted: false,
@@ -76,7 +76,7 @@ impl Foreground {
             shadow_free: now,
             services: VecDeque::new(),
             overlap: Overlap::default(),
-            latency: Latency::default(),
+            latency: ForegroundLatency::default(),
         }
     }
 
@@ -107,7 +107,7 @@ impl Foreground {
         }
         self.outstanding += u64::from(count);
         seen.workload.add_requests(count);
-        self.note(Told::Arrived(at), count);
+        self.note(ToldPolicy::Arrived(at), count);
     }
 
     /// Requests were completed; perhaps an idle interval begins.
@@ -116,13 +116,13 @@ impl Foreground {
             self.outstanding = self.outstanding.saturating_sub(u64::from(count));
             self.idle_since = at;
         }
-        self.note(Told::Completed(at), count);
+        self.note(ToldPolicy::Completed(at), count);
     }
 
     /// Nothing is outstanding, whatever we thought.
     pub(super) fn drained(&mut self, at: Nanos) {
         if self.outstanding > 0 {
-            self.note(Told::Completed(at), self.outstanding.min(FOLLOWED_MAX as u64) as u32);
+            self.note(ToldPolicy::Completed(at), self.outstanding.min(FOLLOWED_MAX as u64) as u32);
             self.outstanding = 0;
             self.idle_since = at;
         }
@@ -147,7 +147,7 @@ impl Foreground {
         self.reckon(None, slowdown);
     }
 
-    fn note(&mut self, told: Told, count: u32) {
+    fn note(&mut self, told: ToldPolicy, count: u32) {
         let room = FOLLOWED_MAX.saturating_sub(self.unreckoned.len());
         self.unreckoned.extend(std::iter::repeat_n(told, room.min(count as usize)));
     }
@@ -155,13 +155,13 @@ impl Foreground {
     fn reckon(&mut self, own: Option<Own>, slowdown: &mut Slowdown) {
         while let Some(told) = self.unreckoned.pop_front() {
             let end = match told {
-                Told::Arrived(arrived) => {
+                ToldPolicy::Arrived(arrived) => {
                     if self.at_disk.len() < FOLLOWED_MAX {
-                        self.at_disk.push_back(Request { arrived, behind: None });
+                        self.at_disk.push_back(RequestAtDisk { arrived, behind: None });
                     }
                     continue;
                 }
-                Told::Completed(end) => end,
+                ToldPolicy::Completed(end) => end,
             };
             let Some(request) = self.at_disk.pop_front() else { continue };
             self.serve(request, end, own, slowdown);
@@ -169,8 +169,8 @@ impl Foreground {
     }
 
     /// A foreground request has left the disk at `end`.
-    fn serve(&mut self, request: Request, end: Nanos, own: Option<Own>, slowdown: &mut Slowdown) {
-        let Request { arrived, mut behind } = request;
+    fn serve(&mut self, request: RequestAtDisk, end: Nanos, own: Option<Own>, slowdown: &mut Slowdown) {
+        let RequestAtDisk { arrived, mut behind } = request;
         // A request of ours that began after this one was not in its way.
         let own = own.filter(|own| behind.is_none() && own.met(arrived));
         if let Some(own) = own.filter(|own| own.finished <= end) {
@@ -210,7 +210,7 @@ impl Foreground {
     }
 
     /// How long foreground requests took, if completions are seen.
-    pub(super) fn latency(&self) -> Option<Latency> {
+    pub(super) fn latency(&self) -> Option<ForegroundLatency> {
         Some(&self.latency).filter(|latency| latency.beside.moments().count > 0.0).cloned()
     }
 
@@ -230,8 +230,8 @@ mod tests {
         Nanos::from_millis(millis)
     }
 
-    fn bench() -> (Foreground, Observed) {
-        (Foreground::new(ms(0)), Observed::default())
+    fn bench() -> (ForegroundTracker, Observed) {
+        (ForegroundTracker::new(ms(0)), Observed::default())
     }
 
     #[test]

@@ -11,7 +11,7 @@ const STRETCHED: f64 = 1.25;
 
 /// From the arrival of each request to its completion.
 #[derive(Clone, Debug, Default)]
-pub struct Latency {
+pub struct ForegroundLatency {
     /// As it was.
     pub beside: DurationHistogram,
     /// Less what it lost by waiting for requests of ours, those included that we delayed: by reckoning, not by trial.
@@ -20,7 +20,7 @@ pub struct Latency {
     last: VecDeque<Nanos>,
 }
 
-impl Latency {
+impl ForegroundLatency {
     /// Counts a request that took so long and lost so much of it by us.
     pub(super) fn add(&mut self, taken: Nanos, lost: Nanos) {
         let alone = taken.since(lost);
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn what_was_lost_by_us_is_no_stretching() {
-        let (mut latency, ms) = (Latency::default(), Nanos::from_millis);
+        let (mut latency, ms) = (ForegroundLatency::default(), Nanos::from_millis);
         (0..600).for_each(|_| latency.add(ms(8), Nanos::ZERO));
         (0..600).for_each(|_| latency.add(ms(13), ms(5)));
         assert_eq!(latency.stretched(), None);

@@ -18,19 +18,19 @@ mod overlap;
 mod report;
 
 pub use forecast::Forecast;
-pub use latency::Latency;
-pub use report::{Activity, Report, State};
+pub use latency::ForegroundLatency;
+pub use report::{ScrubActivity, ScrubReport, ScrubState};
 
 use crate::coverage::Coverage;
-use crate::idle::{DiskHead, DiskView, IdlePolicy, Learnt, Observed, Setting};
+use crate::idle::{DiskHead, DiskView, IdlePolicy, Learnt, Observed, PolicyState};
 use crate::machine::{Event, Machine, Op, OpId};
 use crate::range_set::RangeSet;
 use crate::tour::ScanOrder;
 use crate::units::{Bytes, Nanos, SECTOR_BYTES, Sector, SectorRange, UnixSeconds};
-use crate::verdict::{Cause, Outcome, Unreadable};
+use crate::verdict::{Cause, Unreadable, VerifyOutcome};
 use escalate::Escalation;
-use failures::{Failures, Step};
-use foreground::Foreground;
+use failures::{FailureStep, Failures};
+use foreground::ForegroundTracker;
 use std::collections::BTreeMap;
 
 /// Between two attempts at a range that failed without a word about the medium.
@@ -134,14 +134,14 @@ pub struct Scrub {
     claimed: RangeSet,
     step: u64,
     escalation: Escalation,
-    foreground: Foreground,
+    foreground: ForegroundTracker,
     seen: Observed,
-    in_flight: Vec<InFlight>,
+    in_flight: Vec<OwnRequest>,
     next_id: u64,
     last: Option<(Nanos, Nanos)>,
     failures: Failures,
     retry_at: Nanos,
-    state: State,
+    state: ScrubState,
     requested: u64,
     verified: u64,
     /// All that is left is at the disk.
@@ -156,7 +156,7 @@ pub struct Scrub {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct InFlight {
+struct OwnRequest {
     id: OpId,
     range: SectorRange,
     head: DiskHead,
@@ -198,10 +198,10 @@ impl Scrub {
         }
         pass.keep_whole_blocks(granule);
         resume_coverage(&mut coverage, &pass, range);
-        let state = if pass.done.covers(range) { State::Complete } else { State::Running };
+        let state = if pass.done.covers(range) { ScrubState::Complete } else { ScrubState::Running };
         Scrub {
             claimed: pass.done.clone(),
-            foreground: Foreground::new(config.started),
+            foreground: ForegroundTracker::new(config.started),
             config,
             order,
             policy,
@@ -257,7 +257,7 @@ impl Scrub {
     }
 
     /// Running, or why not.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ScrubState {
         self.state
     }
 
@@ -276,11 +276,11 @@ impl Scrub {
     }
 
     /// A snapshot.
-    pub fn report(&self, now: Nanos) -> Report {
+    pub fn report(&self, now: Nanos) -> ScrubReport {
         let setting = self.policy.setting();
         // A cautious beginning has no size of its own: each request may be another one.
         let size = self.size_allowed.filter(|_| setting.cautious).unwrap_or(setting.size);
-        let setting = Setting { size, ..setting };
+        let setting = PolicyState { size, ..setting };
         let elapsed = now.since(self.config.started);
         let idle_now = self.foreground.idle_now(now);
         let unreadable: Vec<Unreadable> = self
@@ -292,12 +292,12 @@ impl Scrub {
         let unreadable_sectors: u64 = unreadable.iter().map(|found| found.range.count()).sum();
         let done = self.pass.done.count_in(self.config.range);
         let rest = Bytes((self.config.range.count() - done) * SECTOR_BYTES);
-        Report {
+        ScrubReport {
             state: self.state,
             activity: match self.state {
-                State::Running if self.in_flight.is_empty() => Activity::Waiting,
-                State::Running => Activity::Reading,
-                _ => Activity::Ended,
+                ScrubState::Running if self.in_flight.is_empty() => ScrubActivity::Waiting,
+                ScrubState::Running => ScrubActivity::Reading,
+                _ => ScrubActivity::Ended,
             },
             bytes: self.config.range.bytes(),
             bytes_verified: Bytes((done - unreadable_sectors.min(done)) * SECTOR_BYTES),
@@ -374,36 +374,36 @@ impl Scrub {
         None
     }
 
-    fn on_completed(&mut self, now: Nanos, id: OpId, outcome: Outcome, started: Nanos, finished: Nanos) {
+    fn on_completed(&mut self, now: Nanos, id: OpId, outcome: VerifyOutcome, started: Nanos, finished: Nanos) {
         let at = self.in_flight.iter().position(|op| op.id == id).expect("only operations that were given complete");
-        let InFlight { range, head, .. } = self.in_flight.swap_remove(at);
+        let OwnRequest { range, head, .. } = self.in_flight.swap_remove(at);
         self.foreground.settle(started, finished, &mut self.seen.slowdown);
         self.last = Some((finished, finished.since(started)));
         match outcome {
-            Outcome::Clean => {
+            VerifyOutcome::Clean => {
                 self.seen.service.add(range.bytes(), head, finished.since(started), finished);
                 self.on_verified(now, range);
             }
             // How long these took says nothing about the next one.
-            Outcome::Vacant => self.on_verified(now, range),
-            Outcome::Flawed(rows) => {
+            VerifyOutcome::Vacant => self.on_verified(now, range),
+            VerifyOutcome::Flawed(rows) => {
                 self.pass.flaws += u64::from(rows);
                 self.on_verified(now, range);
             }
-            Outcome::Unreadable(cause) => {
+            VerifyOutcome::Unreadable(cause) => {
                 self.failures.on_answered(range);
                 self.on_unreadable(now, range, cause);
             }
-            Outcome::Failed(cause) => match self.failures.on_failed(range, cause) {
-                Step::Again => {
+            VerifyOutcome::Failed(cause) => match self.failures.on_failed(range, cause) {
+                FailureStep::Again => {
                     self.escalation.retry(range);
                     self.retry_at = now + RETRY_PAUSE;
                 }
-                Step::LeaveOut if self.next_of_tour().is_some() => self.put_off_segment(range),
-                Step::LeaveOut => self.failures.leave_out(range),
-                Step::GiveUp => self.state = State::Failed(cause),
+                FailureStep::LeaveOut if self.next_of_tour().is_some() => self.put_off_segment(range),
+                FailureStep::LeaveOut => self.failures.leave_out(range),
+                FailureStep::GiveUp => self.state = ScrubState::Failed(cause),
             },
-            Outcome::Gone => self.state = State::Gone,
+            VerifyOutcome::Gone => self.state = ScrubState::Gone,
         }
     }
 
@@ -467,7 +467,7 @@ impl Scrub {
             !is_settled
         });
         if self.pass.done.covers(self.config.range) {
-            self.state = State::Complete;
+            self.state = ScrubState::Complete;
         }
     }
 }
@@ -520,7 +520,7 @@ impl Machine for Scrub {
     }
 
     fn poll_op(&mut self, now: Nanos) -> Option<Op> {
-        if self.state != State::Running || self.in_flight.len() >= self.config.depth || now < self.retry_at {
+        if self.state != ScrubState::Running || self.in_flight.len() >= self.config.depth || now < self.retry_at {
             return None;
         }
         let view = self.view(now);
@@ -533,7 +533,7 @@ impl Machine for Scrub {
         let Some(range) = self.next_range(blocks.max(1) * self.config.granule) else {
             self.is_handed_out = true;
             if let (true, Some(cause)) = (self.in_flight.is_empty(), self.failures.cause()) {
-                self.state = State::Failed(cause); // all has a verdict but what was left out
+                self.state = ScrubState::Failed(cause); // all has a verdict but what was left out
             }
             return None;
         };
@@ -542,7 +542,7 @@ impl Machine for Scrub {
         self.requested += range.count();
         let is_there = view.head == DiskHead::There && self.ends_at == Some(range.start);
         let head = if is_there { DiskHead::There } else { DiskHead::Away };
-        self.in_flight.push(InFlight { id, range, head, issued: now });
+        self.in_flight.push(OwnRequest { id, range, head, issued: now });
         // Suspects and what was put off are elsewhere, but few.
         self.ends_at = Some(range.end);
         self.goes_on = self.next_of_tour().is_some_and(|gap| gap.start == range.end);
@@ -551,7 +551,7 @@ impl Machine for Scrub {
 
     fn poll_timeout(&self, now: Nanos) -> Option<Nanos> {
         let is_full = self.in_flight.len() >= self.config.depth || self.is_handed_out;
-        if self.state != State::Running || is_full {
+        if self.state != ScrubState::Running || is_full {
             return None;
         }
         let turn = self.policy.turn(&self.view(now), &self.seen);
@@ -559,7 +559,7 @@ impl Machine for Scrub {
     }
 
     fn is_done(&self) -> bool {
-        self.state != State::Running && self.in_flight.is_empty()
+        self.state != ScrubState::Running && self.in_flight.is_empty()
     }
 }
 

@@ -1,14 +1,14 @@
 //! What a scrub says of itself: progress while it runs, and the result.
 
-use crate::idle::{Setting, Slowdown};
+use crate::idle::{PolicyState, Slowdown};
 use crate::scrub::forecast::Forecast;
-use crate::scrub::latency::Latency;
+use crate::scrub::latency::ForegroundLatency;
 use crate::units::{Bytes, Nanos};
 use crate::verdict::{Cause, Unreadable};
 
 /// Why a scrub ended, or that it has not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ScrubState {
     /// There is more to verify.
     Running,
     /// Every sector of the range has a verdict.
@@ -22,7 +22,7 @@ pub enum State {
 
 /// What the scrub is doing at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Activity {
+pub enum ScrubActivity {
     /// A request is at the disk.
     Reading,
     /// The disk is in use, or has not been idle for long enough.
@@ -33,11 +33,11 @@ pub enum Activity {
 
 /// A snapshot of a scrub.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct ScrubReport {
     /// Running, or why not.
-    pub state: State,
+    pub state: ScrubState,
     /// What it is doing.
-    pub activity: Activity,
+    pub activity: ScrubActivity,
     /// The size of the range to verify.
     pub bytes: Bytes,
     /// Clean sectors of this pass, those of earlier runs of the same pass included.
@@ -63,18 +63,18 @@ pub struct Report {
     /// What they lost.
     pub slowdown: Slowdown,
     /// How long they took, where completions are seen.
-    pub latency: Option<Latency>,
+    pub latency: Option<ForegroundLatency>,
     /// How long the disk was free of foreground requests, as far as was seen.
     pub idle: Nanos,
     /// What the policy is set to.
-    pub setting: Setting,
+    pub setting: PolicyState,
     /// When it will be done.
     pub forecast: Option<Forecast>,
     /// The age of the oldest unread sector in the range; `None`: some were never verified.
     pub oldest_unread_seconds: Option<u64>,
 }
 
-impl Report {
+impl ScrubReport {
     /// How many sectors are unreadable.
     pub fn unreadable_sectors(&self) -> u64 {
         self.unreadable.iter().map(|found| found.range.count()).sum()

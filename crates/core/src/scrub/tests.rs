@@ -1,7 +1,7 @@
 //! The scrubber against a disk made of a set of unreadable sectors: small enough to try every case.
 
 use super::*;
-use crate::idle::{BackToBack, Played, Waiting};
+use crate::idle::{BackToBack, IntervalAdapter, Waiting};
 use crate::tour::{Grid, OrderKind};
 use crate::units::Sector;
 use crate::verdict::Sense;
@@ -40,23 +40,23 @@ impl Bench {
         assert!(!range.is_empty());
         self.asked.push(range);
         let is_bad = self.bad.iter().any(|&sector| range.contains(Sector(sector)));
-        let outcome = if is_bad { Outcome::Unreadable(EIO) } else { Outcome::Clean };
+        let outcome = if is_bad { VerifyOutcome::Unreadable(EIO) } else { VerifyOutcome::Clean };
         self.complete(id, outcome);
         true
     }
 
-    fn complete(&mut self, id: OpId, outcome: Outcome) {
+    fn complete(&mut self, id: OpId, outcome: VerifyOutcome) {
         let started = self.now;
         self.now += Nanos::from_millis(10);
         self.scrub.handle(self.now, Event::Completed { id, outcome, started, finished: self.now });
     }
 
-    fn run(&mut self) -> Report {
+    fn run(&mut self) -> ScrubReport {
         while self.step() {}
         self.scrub.report(self.now)
     }
 
-    fn found(report: &Report) -> Vec<(u64, u64)> {
+    fn found(report: &ScrubReport) -> Vec<(u64, u64)> {
         report.unreadable.iter().map(|found| (found.range.start.0, found.range.count())).collect()
     }
 }
@@ -72,13 +72,13 @@ fn runs(sectors: &[u64]) -> Vec<(u64, u64)> {
 fn what_was_made_up_for_and_what_is_vacant_is_verified() {
     let grid = Grid::new(64, 64, 16);
     let mut bench = Bench::new(grid, OrderKind::SEQUENTIAL, &[]);
-    for outcome in [Outcome::Flawed(2), Outcome::Vacant, Outcome::Flawed(3), Outcome::Clean] {
+    for outcome in [VerifyOutcome::Flawed(2), VerifyOutcome::Vacant, VerifyOutcome::Flawed(3), VerifyOutcome::Clean] {
         let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("there is more") };
         assert_eq!(bench.scrub.seen().service.completions(), 0);
         bench.complete(id, outcome);
     }
     let report = bench.scrub.report(bench.now);
-    assert_eq!((report.state, report.bytes_verified, report.flaws), (State::Complete, Bytes(64 * 512), 5));
+    assert_eq!((report.state, report.bytes_verified, report.flaws), (ScrubState::Complete, Bytes(64 * 512), 5));
     assert!(report.unreadable.is_empty() && report.transient_errors == 0);
 }
 
@@ -89,7 +89,7 @@ fn names_exactly_the_unreadable_sectors_in_every_order() {
         let name = kind.name();
         let mut bench = Bench::new(Grid::new(1000, 128, 32), kind, &bad);
         let report = bench.run();
-        assert_eq!(report.state, State::Complete, "{name}");
+        assert_eq!(report.state, ScrubState::Complete, "{name}");
         assert_eq!(Bench::found(&report), runs(&bad), "{name}");
         assert_eq!(report.bytes_verified.0 + report.unreadable_sectors() * 512, 1000 * 512, "{name}");
         assert!(report.oldest_unread_seconds.is_some());
@@ -115,7 +115,7 @@ proptest! {
         let scrub = machine(grid, grid.disk(), granule, order, Pass::default());
         let mut bench = Bench { scrub, bad: bad.clone(), now: Nanos::ZERO, asked: Vec::new() };
         let report = bench.run();
-        prop_assert_eq!(report.state, State::Complete);
+        prop_assert_eq!(report.state, ScrubState::Complete);
         let blocks: RangeSet = bad.iter().map(|sector| SectorRange::at(sector / granule * granule, granule)).collect();
         prop_assert_eq!(Bench::found(&report), blocks.iter().map(|r| (r.start.0, r.count())).collect::<Vec<_>>());
         prop_assert_eq!(report.bytes_verified.0 / 512 + report.unreadable_sectors(), disk);
@@ -146,7 +146,7 @@ fn an_error_pulls_its_region_forward_then_the_neighbours_then_the_tour_goes_on()
     let grid = Grid::new(640, 128, 32);
     let mut bench = Bench::new(grid, OrderKind::STAGGERED, &[260]);
     let report = bench.run();
-    assert_eq!(report.state, State::Complete);
+    assert_eq!(report.state, ScrubState::Complete);
     let mut regions: Vec<u64> = bench.asked.iter().map(|range| grid.region_of(range.start)).collect();
     regions.dedup();
     // Round 0 visits 0, 1, 2; the error is in 2: finish 2, then 1, then 3; then the tour: 4, and 0 and 4 to the end.
@@ -179,30 +179,30 @@ fn neighbours_are_one_run_only_if_the_drive_said_the_same_of_them() {
 fn an_error_that_goes_away_blames_no_sector() {
     let mut bench = Bench::new(Grid::new(64, 64, 64), OrderKind::SEQUENTIAL, &[]);
     let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("an op") };
-    bench.complete(id, Outcome::Unreadable(EIO));
+    bench.complete(id, VerifyOutcome::Unreadable(EIO));
     let report = bench.run();
-    assert_eq!((report.state, report.unreadable_sectors()), (State::Complete, 0));
+    assert_eq!((report.state, report.unreadable_sectors()), (ScrubState::Complete, 0));
     assert_eq!((report.transient_errors, report.transient_cause), (1, Some(EIO)));
     assert_eq!(report.bytes_verified, Bytes(64 * 512));
 }
 
 /// Answers `outcome` to whatever touches `sector`, and clean to all else, until nothing more is asked.
-fn run_with_failing(bench: &mut Bench, sector: impl Fn(SectorRange) -> bool, outcome: Outcome) -> Report {
+fn run_with_failing(bench: &mut Bench, sector: impl Fn(SectorRange) -> bool, outcome: VerifyOutcome) -> ScrubReport {
     for _ in 0..1000 {
         bench.now += RETRY_PAUSE;
         let Some(Op::Verify { id, range }) = bench.scrub.poll_op(bench.now) else { break };
         bench.asked.push(range);
-        bench.complete(id, if sector(range) { outcome } else { Outcome::Clean });
+        bench.complete(id, if sector(range) { outcome } else { VerifyOutcome::Clean });
     }
     bench.scrub.report(bench.now)
 }
 
 #[test]
 fn what_says_nothing_of_the_medium_is_tried_again_then_left_out_and_the_rest_is_done() {
-    let timeout = Outcome::Failed(Cause::Errno(110));
+    let timeout = VerifyOutcome::Failed(Cause::Errno(110));
     let mut bench = Bench::new(Grid::new(256, 64, 64), OrderKind::SEQUENTIAL, &[]);
     let report = run_with_failing(&mut bench, |range| range.contains(Sector(20)), timeout);
-    assert_eq!(report.state, State::Failed(Cause::Errno(110)));
+    assert_eq!(report.state, ScrubState::Failed(Cause::Errno(110)));
     assert_eq!(report.bytes_verified, Bytes(240 * 512), "all but the one request");
     assert_eq!(report.unreadable_sectors(), 0, "no sector is blamed");
     let times = bench.asked.iter().filter(|range| range.contains(Sector(20))).count();
@@ -211,33 +211,33 @@ fn what_says_nothing_of_the_medium_is_tried_again_then_left_out_and_the_rest_is_
 
 #[test]
 fn a_zone_of_time_outs_does_not_keep_the_scrub_from_the_rest() {
-    let timeout = Outcome::Failed(Cause::Errno(110));
+    let timeout = VerifyOutcome::Failed(Cause::Errno(110));
     let zone = SectorRange::new(5000, 5048);
     let mut bench = Bench::new(Grid::new(1 << 17, 1 << 13, 1 << 10), OrderKind::SEQUENTIAL, &[]);
     let report = loop {
         let report = run_with_failing(&mut bench, |range| !range.intersection(zone).is_empty(), timeout);
-        if report.state != State::Running {
+        if report.state != ScrubState::Running {
             break report;
         }
     };
-    assert_eq!(report.state, State::Failed(Cause::Errno(110)));
+    assert_eq!(report.state, ScrubState::Failed(Cause::Errno(110)));
     assert!((1 << 17) - report.bytes_verified.0 / 512 <= 64, "{} verified", report.bytes_verified);
 }
 
 #[test]
 fn a_device_that_answers_nothing_is_given_up() {
-    let timeout = Outcome::Failed(Cause::Errno(110));
+    let timeout = VerifyOutcome::Failed(Cause::Errno(110));
     let mut bench = Bench::new(Grid::new(1 << 20, 1 << 16, 1 << 14), OrderKind::SEQUENTIAL, &[]);
     let report = run_with_failing(&mut bench, |_| true, timeout);
-    assert_eq!((report.state, bench.asked.len()), (State::Failed(Cause::Errno(110)), 64));
+    assert_eq!((report.state, bench.asked.len()), (ScrubState::Failed(Cause::Errno(110)), 64));
 }
 
 #[test]
 fn a_device_that_answers_in_between_is_not_given_up() {
-    let timeout = Outcome::Failed(Cause::Errno(110));
+    let timeout = VerifyOutcome::Failed(Cause::Errno(110));
     let mut bench = Bench::new(Grid::new(24 * 64, 256, 64), OrderKind::SEQUENTIAL, &[]);
     let report = run_with_failing(&mut bench, |range| range.start.0 % 64 == 32, timeout);
-    assert_eq!(report.state, State::Failed(Cause::Errno(110)));
+    assert_eq!(report.state, ScrubState::Failed(Cause::Errno(110)));
     assert_eq!(report.bytes_verified, Bytes(24 * 48 * 512), "all but the one request of each segment");
 }
 
@@ -256,7 +256,7 @@ fn an_attempt_is_not_taken_back_by_another_requests_success() {
         for Op::Verify { id, range } in ops {
             let is_bad = range.contains(Sector(100));
             failed += u32::from(is_bad);
-            bench.complete(id, if is_bad { Outcome::Failed(Cause::Errno(110)) } else { Outcome::Clean });
+            bench.complete(id, if is_bad { VerifyOutcome::Failed(Cause::Errno(110)) } else { VerifyOutcome::Clean });
         }
     }
     assert_eq!(failed, 2 * failures::ATTEMPTS_MAX, "in the tour and at the end");
@@ -274,7 +274,7 @@ fn a_pass_of_smaller_blocks_goes_on_in_whole_ones() {
         let mut bench = Bench::new(grid, OrderKind::SEQUENTIAL, &[bad]);
         bench.scrub = machine(grid, grid.disk(), 8, OrderKind::SEQUENTIAL, pass);
         let report = bench.run();
-        assert_eq!((report.state, Bench::found(&report)), (State::Complete, vec![(bad / 8 * 8, 8)]), "{bad}");
+        assert_eq!((report.state, Bench::found(&report)), (ScrubState::Complete, vec![(bad / 8 * 8, 8)]), "{bad}");
         assert!(bench.asked.iter().all(|range| range.start.0 % 8 == 0 && range.count() % 8 == 0), "{:?}", bench.asked);
     }
 }
@@ -310,7 +310,7 @@ fn a_part_that_cuts_regions_is_complete_too() {
     let mut bench = Bench::new(grid, OrderKind::STAGGERED, &[]);
     bench.scrub = machine(grid, SectorRange::new(40, 200), 1, OrderKind::STAGGERED, Pass::default());
     let report = bench.run();
-    assert_eq!((report.state, report.oldest_unread_seconds), (State::Complete, Some(0)));
+    assert_eq!((report.state, report.oldest_unread_seconds), (ScrubState::Complete, Some(0)));
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn a_transient_error_survives_a_stop() {
     let grid = Grid::new(64, 64, 64);
     let mut bench = Bench::new(grid, OrderKind::SEQUENTIAL, &[]);
     let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("an op") };
-    bench.complete(id, Outcome::Unreadable(EIO));
+    bench.complete(id, VerifyOutcome::Unreadable(EIO));
     (0..5).for_each(|_| assert!(bench.step()));
     let pass = bench.scrub.pass().clone();
     assert_eq!((pass.transient_errors, pass.transient_cause), (1, Some(EIO)));
@@ -353,9 +353,9 @@ fn a_vanished_disk_ends_the_scrub_without_findings() {
     let mut bench = Bench::new(Grid::new(64, 64, 64), OrderKind::SEQUENTIAL, &[]);
     assert!(bench.step());
     let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("an op") };
-    bench.complete(id, Outcome::Gone);
+    bench.complete(id, VerifyOutcome::Gone);
     assert!(bench.scrub.is_done());
-    assert_eq!(bench.scrub.state(), State::Gone);
+    assert_eq!(bench.scrub.state(), ScrubState::Gone);
     assert_eq!(bench.scrub.report(bench.now).bytes_verified, Bytes(16 * 512));
 }
 
@@ -363,7 +363,7 @@ fn a_vanished_disk_ends_the_scrub_without_findings() {
 fn the_foreground_goes_first_and_what_it_lost_is_counted() {
     let grid = Grid::new(1 << 20, 1 << 18, 1 << 14);
     let config = Config { range: grid.disk(), granule: 1, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
-    let policy = Box::new(Played::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }));
+    let policy = Box::new(IntervalAdapter::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }));
     let order = OrderKind::SEQUENTIAL.order(&[]);
     let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
     let ms = Nanos::from_millis;
@@ -371,7 +371,7 @@ fn the_foreground_goes_first_and_what_it_lost_is_counted() {
     assert_eq!(scrub.poll_timeout(ms(50)), Some(ms(100)));
     let Some(Op::Verify { id, .. }) = scrub.poll_op(ms(100)) else { panic!("idle for long enough") };
     scrub.handle(ms(115), Event::ForegroundArrived { at: ms(108), count: 1 });
-    scrub.handle(ms(115), Event::Completed { id, outcome: Outcome::Clean, started: ms(100), finished: ms(115) });
+    scrub.handle(ms(115), Event::Completed { id, outcome: VerifyOutcome::Clean, started: ms(100), finished: ms(115) });
     assert_eq!(scrub.poll_op(ms(115)), None, "the foreground is waiting");
     scrub.handle(ms(130), Event::ForegroundCompleted { at: ms(125), count: 1 });
     assert_eq!(
@@ -390,6 +390,6 @@ fn credit_is_not_read_again() {
     let mut bench = Bench::new(Grid::new(256, 64, 32), OrderKind::SEQUENTIAL, &[]);
     bench.scrub.credit(Nanos::ZERO, SectorRange::at(40, 60));
     let report = bench.run();
-    assert_eq!((report.state, report.bytes_verified), (State::Complete, Bytes(256 * 512)));
+    assert_eq!((report.state, report.bytes_verified), (ScrubState::Complete, Bytes(256 * 512)));
     assert_eq!(report.bytes_requested, Bytes(196 * 512));
 }

@@ -1,7 +1,7 @@
 //! A logarithmic histogram of durations: survival, percentiles and the share of the longest, in constant memory.
 
 use super::moments::Moments;
-use super::scale::Scale;
+use super::scale::OctaveScale;
 use crate::units::Nanos;
 
 /// Buckets per octave: a bucket is 4.4 % wide, so a threshold at a bucket's edge is as good as any.
@@ -22,7 +22,7 @@ const FINE_OCTAVES: u32 = 42;
 #[derive(Clone, Debug, PartialEq)]
 pub struct DurationHistogram {
     buckets: Vec<Bucket>,
-    scale: Scale,
+    scale: OctaveScale,
     floor_nanos: f64,
     moments: Moments,
 }
@@ -74,7 +74,7 @@ impl DurationHistogram {
     }
 
     fn new(buckets: usize, buckets_per_octave: u32, floor_nanos: f64) -> DurationHistogram {
-        let (buckets, scale) = (vec![Bucket::default(); buckets], Scale::new(buckets_per_octave));
+        let (buckets, scale) = (vec![Bucket::default(); buckets], OctaveScale::new(buckets_per_octave));
         DurationHistogram { buckets, scale, floor_nanos, moments: Moments::default() }
     }
 

@@ -16,5 +16,5 @@ pub use correlation::autocorrelation;
 pub use histogram::{Cell, DurationHistogram, Survival};
 pub use lorenz::held_by_largest;
 pub use moments::Moments;
-pub use scale::Scale;
+pub use scale::OctaveScale;
 pub use variance::{Variance, variance_by_phase};

@@ -9,7 +9,7 @@ const ONE: u64 = 1.0f64.to_bits();
 
 /// Steps of equal ratio from 1 upwards, so many to each octave. A number is put on its step in some nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scale {
+pub struct OctaveScale {
     /// The edges within an octave, from 1 to 2, both included.
     edges: Vec<f64>,
     /// By the first bits of a fraction: the step on which those that begin so begin; the next step may begin among them.
@@ -17,10 +17,10 @@ pub struct Scale {
     steps_per_octave: f64,
 }
 
-impl Scale {
+impl OctaveScale {
     /// # Panics
     /// When `steps_per_octave` is not in 1..=256.
-    pub fn new(steps_per_octave: u32) -> Scale {
+    pub fn new(steps_per_octave: u32) -> OctaveScale {
         assert!((1..=STEPS_MAX).contains(&steps_per_octave), "1 to {STEPS_MAX} steps per octave");
         let steps = f64::from(steps_per_octave);
         let edges: Vec<f64> = (0..=steps_per_octave).map(|step| (f64::from(step) / steps).exp2()).collect();
@@ -33,7 +33,7 @@ impl Scale {
             step as u16
         });
         let table = table.collect();
-        Scale { edges, table, steps_per_octave: steps }
+        OctaveScale { edges, table, steps_per_octave: steps }
     }
 
     /// As it was made.
@@ -67,7 +67,7 @@ mod tests {
     fn every_number_finds_the_step_that_the_logarithm_says() {
         let mut rng = Rng::new(5);
         for steps in [1, 3, 8, 64, 256] {
-            let scale = Scale::new(steps);
+            let scale = OctaveScale::new(steps);
             for _ in 0..20_000 {
                 let ratio = (rng.uniform() * 40.0).exp2();
                 let step = (ratio.log2() * f64::from(steps)).ceil() as usize;

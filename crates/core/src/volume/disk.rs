@@ -4,7 +4,7 @@ use crate::member::Slot;
 
 /// A disk in a member's place. When it is replaced, the next one has another term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Disk {
+pub(super) struct PlacedDisk {
     pub member: Slot,
     pub term: u16,
 }

@@ -1,11 +1,11 @@
 //! What a task can do: start disk operations, take locks, wait, and start other tasks.
 
-use super::disk::Disk;
-use super::ops::{Asked, Groups};
-use super::state::{Queue, State};
+use super::disk::PlacedDisk;
+use super::ops::{Groups, RequestedOp};
+use super::state::{VolumeState, WaitList};
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
-use crate::member::{Done, Fault, Op, OpKind, Slot};
+use crate::member::{DiskFault, MemberOp, MemberOpDone, OpKind, Slot};
 use crate::units::Nanos;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -15,30 +15,30 @@ use std::task::Poll;
 
 /// The volume's state, as its tasks share it. No borrow of it outlives a step: tasks run one at a time.
 #[derive(Clone)]
-pub(super) struct Handle(Rc<RefCell<State>>);
+pub(super) struct VolumeHandle(Rc<RefCell<VolumeState>>);
 
 /// The end of an operation, and the disk that it was asked of.
-pub(super) struct Ended {
-    pub disk: Disk,
+pub(super) struct EndedOp {
+    pub disk: PlacedDisk,
     /// Nothing of a disk that hangs: it has it still.
     pub buffer: Option<Buffer>,
-    pub result: Result<(), Fault>,
+    pub result: Result<(), DiskFault>,
 }
 
 /// A stripe that a task holds; given back when this is dropped.
 pub(super) struct Guard {
-    handle: Handle,
+    handle: VolumeHandle,
     stripe: u64,
     is_alone: bool,
 }
 
-impl Handle {
-    pub fn new(state: State) -> Handle {
-        Handle(Rc::new(RefCell::new(state)))
+impl VolumeHandle {
+    pub fn new(state: VolumeState) -> VolumeHandle {
+        VolumeHandle(Rc::new(RefCell::new(state)))
     }
 
     /// Looks at the state, or changes it.
-    pub fn with<T>(&self, step: impl FnOnce(&mut State) -> T) -> T {
+    pub fn with<T>(&self, step: impl FnOnce(&mut VolumeState) -> T) -> T {
         step(&mut self.0.borrow_mut())
     }
 
@@ -48,11 +48,11 @@ impl Handle {
     }
 
     /// Has disks do all this, at once and in any order; waits for all of it. The ends are in the order of the operations.
-    pub async fn ops(&self, ops: Vec<(Slot, OpKind)>) -> Vec<Ended> {
+    pub async fn ops(&self, ops: Vec<(Slot, OpKind)>) -> Vec<EndedOp> {
         // Writes that their disk may lose still (none), and flushes (what they cover).
         let mut marks: Vec<(usize, Option<u64>)> = Vec::new();
         let group = self.with(|state| {
-            let asked = |(member, kind): &(Slot, OpKind)| Asked {
+            let asked = |(member, kind): &(Slot, OpKind)| RequestedOp {
                 disk: state.disk(*member),
                 is_read: matches!(kind, OpKind::Read { .. }),
             };
@@ -69,7 +69,7 @@ impl Handle {
                     OpKind::Flush => marks.push((index, Some(cache.mark()))),
                     _ => (),
                 }
-                state.out.push_back((disk, Op { id: Groups::id(group, index), member, kind }));
+                state.out.push_back((disk, MemberOp { id: Groups::id(group, index), member, kind }));
             }
             group
         });
@@ -89,13 +89,14 @@ impl Handle {
                 }
             }
         });
-        let ended = |(disk, done): (Disk, Done)| Ended { disk, buffer: done.buffer, result: done.result };
+        let ended =
+            |(disk, done): (PlacedDisk, MemberOpDone)| EndedOp { disk, buffer: done.buffer, result: done.result };
         done.into_iter().map(ended).collect()
     }
 
     /// The same; writes that their disk refuses are tried once more, as errors may pass. Not durable ones where others wait
     /// for a flush: what failed may have been the flush that they bring with them, and nobody would hear of it again.
-    pub async fn ops_twice(&self, ops: Vec<(Slot, OpKind)>) -> Vec<Ended> {
+    pub async fn ops_twice(&self, ops: Vec<(Slot, OpKind)>) -> Vec<EndedOp> {
         let place = |kind: &OpKind| match kind {
             OpKind::Write { offset, is_durable, .. } => Some((*offset, *is_durable)),
             _ => None,
@@ -104,7 +105,7 @@ impl Handle {
         let mut done = self.ops(ops).await;
         let (mut refused, mut again) = (Vec::new(), Vec::new());
         for (index, (ended, place)) in done.iter_mut().zip(places).enumerate() {
-            if let (Err(Fault::Medium), Some((offset, is_durable))) = (ended.result, place)
+            if let (Err(DiskFault::Medium), Some((offset, is_durable))) = (ended.result, place)
                 && self.with(|state| {
                     state.is_current(ended.disk) && (!is_durable || state.members[ended.disk.member].cache.is_empty())
                 })
@@ -142,7 +143,7 @@ impl Handle {
     }
 
     /// Waits in a queue until somebody wakes it; perhaps for nothing: look again, and wait again.
-    pub async fn park(&self, queue: Queue) {
+    pub async fn park(&self, queue: WaitList) {
         let mut is_parked = false;
         poll_fn(|_| match std::mem::replace(&mut is_parked, true) {
             true => Poll::Ready(()),
@@ -154,7 +155,7 @@ impl Handle {
         .await;
     }
 
-    /// Waits until a task wakes this one by its number; perhaps for nothing, like [`Handle::park`].
+    /// Waits until a task wakes this one by its number; perhaps for nothing, like [`VolumeHandle::park`].
     pub async fn pause(&self) {
         let mut is_paused = false;
         poll_fn(|_| match std::mem::replace(&mut is_paused, true) {

@@ -7,7 +7,7 @@
 //! While a member is out, what is written is remembered by region, too, until it is back or another one is complete.
 
 use crate::format::bits::Bits;
-use crate::format::intent::Told;
+use crate::format::intent::IntentBit;
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) struct Intents {
     /// Of these, those that every attached member's pages name.
     pub away_durable: Bits,
     /// Dirty regions in use, by region.
-    regions: BTreeMap<u64, Use>,
+    regions: BTreeMap<u64, IntentUse>,
     /// Pages being written.
     pub pages_busy: std::collections::BTreeSet<u64>,
     /// Is the task that cleans them under way?
@@ -31,7 +31,7 @@ pub(super) struct Intents {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Use {
+struct IntentUse {
     writes: usize,
     last: Nanos,
     /// Was anything written since the last flush began?
@@ -41,7 +41,8 @@ struct Use {
 impl Intents {
     /// As it was read, or all clean. What is dirty may be so on one member only: it is not durable yet.
     pub fn new(dirty: Bits) -> Intents {
-        let regions = dirty.iter().map(|region| (region, Use { is_unflushed: true, ..Use::default() })).collect();
+        let regions =
+            dirty.iter().map(|region| (region, IntentUse { is_unflushed: true, ..IntentUse::default() })).collect();
         Intents {
             durable: Bits::zeros(dirty.len()),
             away: Bits::zeros(dirty.len()),
@@ -98,7 +99,7 @@ impl Intents {
     pub fn clean(&mut self, covered: &[u64], before: Nanos, per_page: u64) -> Vec<u64> {
         let mut pages = std::collections::BTreeSet::new();
         for region in covered {
-            let is_idle = |entry: &Use| {
+            let is_idle = |entry: &IntentUse| {
                 entry.writes == 0 && !entry.is_unflushed && (before == Nanos::MAX || entry.last <= before)
             };
             if self.regions.get(region).is_some_and(is_idle) {
@@ -112,27 +113,27 @@ impl Intents {
     }
 
     /// What is told of the regions.
-    pub fn of(&self, told: Told) -> &Bits {
+    pub fn of(&self, told: IntentBit) -> &Bits {
         match told {
-            Told::Dirty => &self.dirty,
-            Told::WhileOut => &self.away,
+            IntentBit::Dirty => &self.dirty,
+            IntentBit::WhileOut => &self.away,
         }
     }
 
     /// Every attached member's pages say this of a region by now, unless it is not to be said any more.
-    pub fn has_become_durable(&mut self, told: Told, region: u64) {
+    pub fn has_become_durable(&mut self, told: IntentBit, region: u64) {
         let is_said = self.of(told).get(region);
         match told {
-            Told::Dirty => self.durable.set(region, is_said),
-            Told::WhileOut => self.away_durable.set(region, is_said),
+            IntentBit::Dirty => self.durable.set(region, is_said),
+            IntentBit::WhileOut => self.away_durable.set(region, is_said),
         }
     }
 
     /// What every attached member's pages say at least.
-    pub fn durable_of(&self, told: Told) -> &Bits {
+    pub fn durable_of(&self, told: IntentBit) -> &Bits {
         match told {
-            Told::Dirty => &self.durable,
-            Told::WhileOut => &self.away_durable,
+            IntentBit::Dirty => &self.durable,
+            IntentBit::WhileOut => &self.away_durable,
         }
     }
 
@@ -169,10 +170,10 @@ mod tests {
         let mut intents = Intents::new(Bits::zeros(10));
         intents.away.set(3, true);
         intents.all_are_back();
-        intents.has_become_durable(Told::WhileOut, 3);
-        assert!(!intents.durable_of(Told::WhileOut).get(3));
+        intents.has_become_durable(IntentBit::WhileOut, 3);
+        assert!(!intents.durable_of(IntentBit::WhileOut).get(3));
         intents.away.set(3, true);
-        intents.has_become_durable(Told::WhileOut, 3);
-        assert!(intents.durable_of(Told::WhileOut).get(3));
+        intents.has_become_durable(IntentBit::WhileOut, 3);
+        assert!(intents.durable_of(IntentBit::WhileOut).get(3));
     }
 }

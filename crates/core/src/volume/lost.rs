@@ -8,16 +8,16 @@ const HEAD: &[u8] = b"Lost: ";
 
 /// The mark of one data chunk.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
+pub(super) struct LostMark {
     /// The first eight bytes of the array's UUID.
     pub array: u64,
     pub stripe: u64,
     pub slot: usize,
 }
 
-impl Mark {
+impl LostMark {
     fn sector(self) -> [u8; SECTOR_BYTES] {
-        let Mark { array, stripe, slot } = self;
+        let LostMark { array, stripe, slot } = self;
         let words = format!("Lost: what volume {array:016x} held in stripe {stripe} D{slot}. ");
         let words = words.as_bytes();
         std::array::from_fn(|index| words[index % words.len()])
@@ -43,7 +43,7 @@ impl Mark {
 mod tests {
     use super::*;
 
-    const MARK: Mark = Mark { array: 7, stripe: 1 << 40, slot: 3 };
+    const MARK: LostMark = LostMark { array: 7, stripe: 1 << 40, slot: 3 };
 
     #[test]
     fn what_is_left_of_a_lost_chunk_is_found_until_every_sector_is_written_over() {
@@ -60,7 +60,7 @@ mod tests {
     fn the_mark_of_another_chunk_stripe_or_volume_is_data() {
         let mut chunk = [0; 2 * SECTOR_BYTES];
         MARK.fill(&mut chunk);
-        for other in [Mark { array: 8, ..MARK }, Mark { stripe: 1, ..MARK }, Mark { slot: 0, ..MARK }] {
+        for other in [LostMark { array: 8, ..MARK }, LostMark { stripe: 1, ..MARK }, LostMark { slot: 0, ..MARK }] {
             assert!(!other.is_in(&chunk), "{other:?}");
         }
     }

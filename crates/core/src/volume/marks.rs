@@ -5,31 +5,31 @@
 //! Where a member is missing or does not give a row, that row may yet come back and prove what was there. Then only those
 //! rows are *buried* that could be taken for half-written ones after a crash: what lies there afterwards proves nothing.
 
-use super::handle::Handle;
+use super::handle::VolumeHandle;
 use super::persist;
 use super::put;
-use super::resolve::{self, Fate, Resolved};
-use super::restripe::{self, Output};
-use super::state::State;
+use super::resolve::{self, LossFate, Resolved};
+use super::restripe::{self, StripeOutput};
+use super::state::VolumeState;
 use crate::buffer::Buffer;
 use crate::member::OpKind;
 use crate::slots::Slots;
 
 /// Reads everything that is left of a stripe, puts right what is wrong ([`resolve::resolve`]), and sees to it that what is lost
 /// stays so.
-pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
+pub(super) async fn resolve(handle: &VolumeHandle, stripe: u64) -> Resolved {
     let mut resolved = resolve::resolve(handle, stripe).await;
     if handle.with(|state| state.is_writable()) && !resolved.lost.is_empty() {
         match resolved.fate {
-            Fate::Final => lay(handle, stripe, &mut resolved).await,
-            Fate::Open(worthless) => bury(handle, stripe, worthless).await,
+            LossFate::Final => lay(handle, stripe, &mut resolved).await,
+            LossFate::Open(worthless) => bury(handle, stripe, worthless).await,
         }
     }
     resolved
 }
 
 /// Marks all chunks that are lost, the marks before the parities that count them: a crash in between finds the marks.
-pub(super) async fn lay(handle: &Handle, stripe: u64, resolved: &mut Resolved) {
+pub(super) async fn lay(handle: &VolumeHandle, stripe: u64, resolved: &mut Resolved) {
     let (region, lost) = (handle.with(|state| state.geometry.region_of(stripe)), resolved.lost);
     persist::announce(handle, region).await;
     let version = restripe::version(handle).await;
@@ -47,15 +47,15 @@ pub(super) async fn lay(handle: &Handle, stripe: u64, resolved: &mut Resolved) {
         restripe::whole(state, stripe, data, resolved.entries.clone(), touched)
     });
     let (marks, rows) = output.rows.into_iter().partition(|(slot, _)| lost.contains(*slot));
-    if put::put(handle, stripe, Output { rows: marks, appendices: Vec::new() }, true).await.is_ok() {
+    if put::put(handle, stripe, StripeOutput { rows: marks, appendices: Vec::new() }, true).await.is_ok() {
         // If they cannot be written any more, the marks are there all the same.
-        let _ = put::put(handle, stripe, Output { rows, appendices: output.appendices }, false).await;
+        let _ = put::put(handle, stripe, StripeOutput { rows, appendices: output.appendices }, false).await;
     }
     end(handle, region);
 }
 
 /// Lays marks that prove nothing over these rows.
-async fn bury(handle: &Handle, stripe: u64, slots: Slots) {
+async fn bury(handle: &VolumeHandle, stripe: u64, slots: Slots) {
     if slots.is_empty() {
         return;
     }
@@ -75,7 +75,7 @@ async fn bury(handle: &Handle, stripe: u64, slots: Slots) {
     end(handle, region);
 }
 
-fn end(handle: &Handle, region: u64) {
+fn end(handle: &VolumeHandle, region: u64) {
     handle.with(|state| {
         let now = state.now;
         state.intents.end(region, now);
@@ -84,14 +84,14 @@ fn end(handle: &Handle, region: u64) {
 }
 
 /// A row with a mark in the place of its content, and no appendix: it proves nothing.
-fn marked(state: &mut State, stripe: u64, slot: usize) -> Buffer {
+fn marked(state: &mut VolumeState, stripe: u64, slot: usize) -> Buffer {
     let mut row = state.pool.take_zeroed(state.row_bytes());
     let chunk_bytes = state.chunk_bytes();
     state.mark(stripe, slot).fill(&mut row[..chunk_bytes]);
     row
 }
 
-fn copy(state: &mut State, row: &Buffer) -> Buffer {
+fn copy(state: &mut VolumeState, row: &Buffer) -> Buffer {
     let mut copy = state.pool.take(row.len());
     copy.copy_from_slice(row);
     copy

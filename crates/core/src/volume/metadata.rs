@@ -4,18 +4,18 @@
 //!
 //! Small damages would add up unseen otherwise: a volume is started from these, and read for nothing else.
 
-use super::handle::Handle;
+use super::handle::VolumeHandle;
 use super::ops::GROUP_OPS_MAX;
 use super::persist;
-use super::record::{End, Kind, Place, Record};
-use super::state::{Queue, Rounds, State};
+use super::record::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
+use super::state::{Rounds, VolumeState, WaitList};
 use crate::buffer::Buffer;
 use crate::format::geometry::{SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
-use crate::format::intent::{self, Told};
+use crate::format::intent::{self, IntentBit};
 use crate::format::superblock::{MemberState, Superblock, Why};
 use crate::format::written;
 use crate::layout::DISKS_MAX;
-use crate::member::{Fault, OpKind, Slot};
+use crate::member::{DiskFault, OpKind, Slot};
 
 /// Pages of the written map asked for at once, of each member, both versions: 1 MiB.
 pub(super) const PAGES_AT_ONCE: u64 = 128;
@@ -26,22 +26,22 @@ const _: () = assert!(PAGES_AT_ONCE as usize * 2 * DISKS_MAX <= GROUP_OPS_MAX);
 struct Flaw {
     member: Slot,
     offset: u64,
-    place: Place,
-    kind: Kind,
+    place: FindingPlace,
+    kind: CorruptionKind,
 }
 
 /// A block to be read, and what it should be.
-struct Wanted {
+struct WantedBlock {
     member: Slot,
     offset: u64,
     len: usize,
-    place: Place,
+    place: FindingPlace,
     /// Of which generations: even ones, or odd ones.
     turn: u64,
 }
 
 /// Verifies all of it, and puts right what is wrong.
-pub(super) async fn verify(handle: &Handle) {
+pub(super) async fn verify(handle: &VolumeHandle) {
     let is_writable = handle.with(|state| state.is_writable());
     let mut flaws = superblocks(handle).await;
     if is_writable && !flaws.is_empty() {
@@ -50,7 +50,7 @@ pub(super) async fn verify(handle: &Handle) {
         persist::commit(handle, |_| ()).await;
     }
     flaws.extend(intents(handle, is_writable).await);
-    let in_map = map(handle, When::Open).await;
+    let in_map = map(handle, MapLook::Open).await;
     if is_writable && !in_map.is_empty() {
         handle.with(|state| {
             let pages = in_map.iter().filter_map(|flaw| flaw.place.page());
@@ -65,13 +65,13 @@ pub(super) async fn verify(handle: &Handle) {
     }
     let mut left = Vec::new();
     if is_writable {
-        left = [superblocks(handle).await, intents(handle, false).await, map(handle, When::Open).await].concat();
+        left = [superblocks(handle).await, intents(handle, false).await, map(handle, MapLook::Open).await].concat();
     }
     let is_left = |flaw: &Flaw| left.iter().any(|other| (other.member, other.offset) == (flaw.member, flaw.offset));
     handle.with(|state| {
         for flaw @ Flaw { member, offset, place, kind } in flaws {
-            let end = if is_writable && !is_left(&flaw) { End::Repaired } else { End::Avoided };
-            state.record(Record { at: state.now, place, member, offset, kind, end });
+            let end = if is_writable && !is_left(&flaw) { Resolution::Repaired } else { Resolution::Avoided };
+            state.record(VolumeFinding { at: state.now, place, member, offset, kind, end });
             persist::count_fault(state, member);
         }
     });
@@ -79,11 +79,11 @@ pub(super) async fn verify(handle: &Handle) {
 
 /// Tells of what is wrong with the map of a volume that was stopped in order: its start writes it over. (So it does with the
 /// superblocks. But of these a crash, in the last moment of a stop or the first one of a start, leaves half a copy, too.)
-pub(super) async fn tell_before_start(handle: &Handle) {
-    let flaws = map(handle, When::BeforeStart).await;
+pub(super) async fn tell_before_start(handle: &VolumeHandle) {
+    let flaws = map(handle, MapLook::BeforeStart).await;
     handle.with(|state| {
         for Flaw { member, offset, place, kind } in flaws {
-            state.record(Record { at: state.now, place, member, offset, kind, end: End::Avoided });
+            state.record(VolumeFinding { at: state.now, place, member, offset, kind, end: Resolution::Avoided });
             persist::count_fault(state, member);
         }
     });
@@ -91,7 +91,7 @@ pub(super) async fn tell_before_start(handle: &Handle) {
 
 /// When the map is looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
+enum MapLook {
     /// Before anything was written by this start, after a stop in order.
     BeforeStart,
     /// While the volume is open.
@@ -99,16 +99,16 @@ enum When {
 }
 
 /// Members whose metadata are complete: not those that just came.
-fn settled_members(state: &State) -> Vec<Slot> {
+fn settled_members(state: &VolumeState) -> Vec<Slot> {
     let is_told = |slot: Slot| state.superblock_written.is_some() || state.abreast.contains(slot);
     let is_settled = |&slot: &Slot| !state.members[slot].is_newcomer && is_told(slot);
     state.attached().into_iter().filter(is_settled).collect()
 }
 
 /// The copies of the superblock that are not whole, or not of today.
-async fn superblocks(handle: &Handle) -> Vec<Flaw> {
-    hold(handle, |state| &mut state.superblock_rounds, Queue::Superblock).await;
-    let wanted: Vec<Wanted> = handle.with(|state| {
+async fn superblocks(handle: &VolumeHandle) -> Vec<Flaw> {
+    hold(handle, |state| &mut state.superblock_rounds, WaitList::Superblock).await;
+    let wanted: Vec<WantedBlock> = handle.with(|state| {
         let copies = |&slot: &Slot| {
             let size = state.options.member_bytes.get(slot).copied().unwrap_or(state.geometry.member_bytes);
             let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
@@ -119,33 +119,33 @@ async fn superblocks(handle: &Handle) -> Vec<Flaw> {
             let copies = offsets.into_iter().enumerate().filter(move |&(index, _)| is_there(index));
             let wanted = |(index, offset)| {
                 let (len, turn) = (SUPERBLOCK_BYTES, index as u64 % 2);
-                Wanted { member: slot, offset, len, place: Place::Superblock, turn }
+                WantedBlock { member: slot, offset, len, place: FindingPlace::Superblock, turn }
             };
             copies.map(wanted).collect::<Vec<_>>()
         };
         settled_members(state).iter().flat_map(copies).collect()
     });
     let flaws = read(handle, wanted, |state, wanted, block| {
-        let Ok(said) = Superblock::decode(block) else { return Some(Kind::Garbled) };
+        let Ok(said) = Superblock::decode(block) else { return Some(CorruptionKind::Garbled) };
         let is_ours = said.array == state.superblock.array && said.slot == wanted.member;
         let newest = state.superblock_written.as_ref().filter(|written| wanted.turn == written.generation % 2);
         let is_right = newest.is_none_or(|written| said == written.of_slot(wanted.member));
-        (!is_ours || !is_right).then_some(if is_ours { Kind::LostWrite } else { Kind::Garbled })
+        (!is_ours || !is_right).then_some(if is_ours { CorruptionKind::LostWrite } else { CorruptionKind::Garbled })
     })
     .await;
-    release(handle, |state| &mut state.superblock_rounds, Queue::Superblock);
+    release(handle, |state| &mut state.superblock_rounds, WaitList::Superblock);
     flaws
 }
 
 /// The pages of the intents, and of what was written while a member was out, that are not whole, or do not name what they
 /// should; all are written again, if wished.
-async fn intents(handle: &Handle, repairs: bool) -> Vec<Flaw> {
+async fn intents(handle: &VolumeHandle, repairs: bool) -> Vec<Flaw> {
     while handle.with(|state| !state.intents.pages_busy.is_empty()) {
-        handle.park(Queue::Intent).await;
+        handle.park(WaitList::Intent).await;
     }
     handle.with(|state| state.intents.pages_busy.extend(0..state.geometry.intent_pages));
     let mut flaws = Vec::new();
-    for told in [Told::Dirty, Told::WhileOut] {
+    for told in [IntentBit::Dirty, IntentBit::WhileOut] {
         flaws.extend(told_of_regions(handle, told).await);
     }
     if repairs && !flaws.is_empty() {
@@ -153,39 +153,39 @@ async fn intents(handle: &Handle, repairs: bool) -> Vec<Flaw> {
     }
     handle.with(|state| {
         state.intents.pages_busy.clear();
-        state.wake(Queue::Intent);
+        state.wake(WaitList::Intent);
     });
     flaws
 }
 
 /// Those of one kind. Nobody writes them meanwhile.
-async fn told_of_regions(handle: &Handle, told: Told) -> Vec<Flaw> {
+async fn told_of_regions(handle: &VolumeHandle, told: IntentBit) -> Vec<Flaw> {
     let wanted = handle.with(|state| {
         let len = state.geometry.block_bytes as usize;
         let on_all = |page: u64| {
-            let (offset, place) = (told.offset(&state.geometry, page), Place::Intents { page });
-            let wanted = move |member| Wanted { member, offset, len, place, turn: 0 };
+            let (offset, place) = (told.offset(&state.geometry, page), FindingPlace::Intents { page });
+            let wanted = move |member| WantedBlock { member, offset, len, place, turn: 0 };
             settled_members(state).into_iter().map(wanted)
         };
         (0..state.geometry.intent_pages).flat_map(on_all).collect()
     });
     read(handle, wanted, |state, wanted, block| {
         let index = wanted.place.page().expect("it is a page");
-        let Ok(page) = intent::Page::decode(block, state.superblock.array, told, index) else {
-            return Some(Kind::Garbled);
+        let Ok(page) = intent::IntentPage::decode(block, state.superblock.array, told, index) else {
+            return Some(CorruptionKind::Garbled);
         };
         let start = index * state.geometry.regions_per_page();
         let end = (start + state.geometry.regions_per_page()).min(state.geometry.regions());
         let is_told = |region: u64| !state.intents.durable_of(told).get(region) || page.contains(region - start);
         let is_right = state.options.is_read_only || (start..end).all(is_told);
-        (!is_right).then_some(Kind::LostWrite)
+        (!is_right).then_some(CorruptionKind::LostWrite)
     })
     .await
 }
 
 /// The pages of the written map that are not whole, or not of today.
-async fn map(handle: &Handle, when: When) -> Vec<Flaw> {
-    hold(handle, |state| &mut state.flush_rounds, Queue::Flush).await;
+async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<Flaw> {
+    hold(handle, |state| &mut state.flush_rounds, WaitList::Flush).await;
     let pages = handle.with(|state| state.geometry.written_pages);
     let mut flaws = Vec::new();
     for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
@@ -194,7 +194,7 @@ async fn map(handle: &Handle, when: When) -> Vec<Flaw> {
             let places = (start..(start + PAGES_AT_ONCE).min(pages)).flat_map(both);
             let len = WRITTEN_PAGE_BYTES as usize;
             let on_all = |(page, turn, offset)| {
-                let wanted = move |member| Wanted { member, offset, len, place: Place::Map { page }, turn };
+                let wanted = move |member| WantedBlock { member, offset, len, place: FindingPlace::Map { page }, turn };
                 settled_members(state).into_iter().map(wanted)
             };
             places.flat_map(on_all).collect()
@@ -203,33 +203,33 @@ async fn map(handle: &Handle, when: When) -> Vec<Flaw> {
             let index = wanted.place.page().expect("it is a page");
             let newest = state.written_generations[index as usize];
             let is_newest = wanted.turn == newest % 2;
-            let is_open = when == When::Open;
+            let is_open = when == MapLook::Open;
             let is_changed = is_open && state.written_changed.contains(&index);
-            let Ok(page) = written::Page::decode(block, state.superblock.array, index) else {
+            let Ok(page) = written::WrittenPage::decode(block, state.superblock.array, index) else {
                 // The other place of a page that was written once holds nothing yet. And after a crash either may hold half a
                 // page, which is known, and is written again.
                 let is_once = is_open && state.written_once.contains(&index) || block.iter().all(|&byte| byte == 0);
                 let is_known = is_changed || !is_newest && is_once;
-                return (!is_known).then_some(Kind::Garbled);
+                return (!is_known).then_some(CorruptionKind::Garbled);
             };
             let since = state.written_sinces[index as usize];
             let encoded =
                 || written::encode(&state.geometry, state.superblock.array, index, newest, since, &state.written);
             let is_same = || page.generation == newest && (!is_open || encoded()[..] == *block);
             let is_right = !is_newest || is_changed || is_same();
-            (!is_right).then_some(Kind::LostWrite)
+            (!is_right).then_some(CorruptionKind::LostWrite)
         });
         flaws.extend(found.await);
     }
-    release(handle, |state| &mut state.flush_rounds, Queue::Flush);
+    release(handle, |state| &mut state.flush_rounds, WaitList::Flush);
     flaws
 }
 
 /// Reads blocks and looks at each: what is wrong with it, if anything is.
 async fn read(
-    handle: &Handle,
-    wanted: Vec<Wanted>,
-    flaw: impl Fn(&State, &Wanted, &[u8]) -> Option<Kind>,
+    handle: &VolumeHandle,
+    wanted: Vec<WantedBlock>,
+    flaw: impl Fn(&VolumeState, &WantedBlock, &[u8]) -> Option<CorruptionKind>,
 ) -> Vec<Flaw> {
     let ops = wanted.iter().map(|wanted| {
         let buffer = Buffer::zeroed(wanted.len);
@@ -242,13 +242,13 @@ async fn read(
         for (done, wanted) in done.iter().zip(&wanted) {
             let kind = match (done.result, &done.buffer) {
                 (Ok(()), Some(block)) => flaw(state, wanted, block),
-                (Err(Fault::Medium), _) => Some(Kind::Unreadable),
+                (Err(DiskFault::Medium), _) => Some(CorruptionKind::Unreadable),
                 _ => {
                     gone.push(done.disk);
                     None
                 }
             };
-            let Wanted { member, offset, place, .. } = *wanted;
+            let WantedBlock { member, offset, place, .. } = *wanted;
             flaws.extend(kind.map(|kind| Flaw { member, offset, place, kind }));
         }
     });
@@ -262,13 +262,13 @@ async fn read(
 }
 
 /// Keeps rounds from being run until [`release`].
-async fn hold(handle: &Handle, of: fn(&mut State) -> &mut Rounds, queue: Queue) {
+async fn hold(handle: &VolumeHandle, of: fn(&mut VolumeState) -> &mut Rounds, queue: WaitList) {
     while handle.with(|state| std::mem::replace(&mut of(state).is_running, true)) {
         handle.park(queue).await;
     }
 }
 
-fn release(handle: &Handle, of: fn(&mut State) -> &mut Rounds, queue: Queue) {
+fn release(handle: &VolumeHandle, of: fn(&mut VolumeState) -> &mut Rounds, queue: WaitList) {
     handle.with(|state| {
         of(state).is_running = false;
         state.wake(queue);

@@ -48,7 +48,7 @@ mod wipe;
 mod write;
 mod writes;
 
-use crate::block::{Failure, Reply, Request, RequestId};
+use crate::block::{BlockFailure, BlockReply, BlockRequest, RequestId};
 use crate::buffer::{Buffer, Pool};
 use crate::format::assemble::{Assembly, SlotState};
 use crate::format::bits::Bits;
@@ -57,16 +57,16 @@ use crate::format::superblock::{MemberState, Superblock, Why};
 use crate::format::uuid::Uuid;
 use crate::format::written;
 use crate::integrity::tag::NUMBER_END;
-use crate::member::{Array, Done, Fault, Op, Slot};
+use crate::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, Slot};
 use crate::slots::Slots;
 use crate::units::Nanos;
 use cache::Cache;
-use handle::Handle;
-use ops::End;
-pub use options::{Options, Planted};
-use record::Record;
+use handle::VolumeHandle;
+use ops::OpEnd;
+pub use options::{SeededBug, VolumeOptions};
+use record::VolumeFinding;
 use scrubjay_code::Code;
-use state::{Life, Member, Queue, Rounds, State};
+use state::{Life, Rounds, VolumeMember, VolumeState, WaitList};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use tasks::Tasks;
@@ -76,7 +76,7 @@ const READ_STATUS_ZONES: usize = 4096;
 
 /// How a volume is, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
+pub struct VolumeStatus {
     /// Does it serve?
     pub is_open: bool,
     /// Are more members gone than it can do without?
@@ -104,14 +104,14 @@ pub struct Status {
 
 /// A volume at work.
 pub struct Volume {
-    handle: Handle,
+    handle: VolumeHandle,
     tasks: Tasks,
 }
 
 impl Volume {
     /// Starts a volume from what its members say. Its first operations read its maps; requests wait for that. What a crash
     /// left is settled in the background, or when somebody asks for it.
-    pub fn start(assembly: Assembly, mut options: Options) -> Volume {
+    pub fn start(assembly: Assembly, mut options: VolumeOptions) -> Volume {
         options.is_read_only |= !assembly.superblock.features.may_be_written();
         let mut superblock = superblock_of(&assembly);
         // The next generation may lie half written on the members, by a run that a crash ended: written over in the same
@@ -122,7 +122,7 @@ impl Volume {
         let members = superblock
             .members
             .iter()
-            .map(|record| Member {
+            .map(|record| VolumeMember {
                 is_newcomer: false,
                 generation_known: assembly.superblock.generation,
                 has_maps: true,
@@ -138,7 +138,7 @@ impl Volume {
                 cache: Cache::default(),
             })
             .collect();
-        let state = State {
+        let state = VolumeState {
             now: Nanos::ZERO,
             current: 0,
             ready: VecDeque::new(),
@@ -184,7 +184,7 @@ impl Volume {
             geometry,
             superblock,
         };
-        let handle = Handle::new(state);
+        let handle = VolumeHandle::new(state);
         handle.spawn(recover::open(handle.clone()));
         let mut volume = Volume { handle, tasks: Tasks::default() };
         volume.run();
@@ -199,26 +199,26 @@ impl Volume {
         let handle = self.handle.clone();
         self.begin(now, async move {
             while handle.with(|state| state.life == Life::Opening) {
-                handle.park(Queue::Open).await;
+                handle.park(WaitList::Open).await;
             }
             let end = stripes.end.min(handle.with(|state| state.geometry.stripes));
-            let mut reply = Reply::Done;
+            let mut reply = BlockReply::Done;
             if stripes.start == 0 {
                 metadata::verify(&handle).await;
             }
             for stripe in stripes.start..end {
                 if handle.with(|state| state.life == Life::Stopping) {
-                    reply = Reply::Failed(Failure::Stopping);
+                    reply = BlockReply::Failed(BlockFailure::Stopping);
                     break;
                 }
                 if !verify::stripe(&handle, stripe).await {
-                    reply = Reply::Failed(Failure::Io);
+                    reply = BlockReply::Failed(BlockFailure::Io);
                 }
             }
             handle.with(|state| {
                 state.replies.push_back((id, reply));
                 state.requests -= 1;
-                state.wake(Queue::Idle);
+                state.wake(WaitList::Idle);
             });
         });
     }
@@ -323,13 +323,13 @@ impl Volume {
     }
 
     /// The next thing that was found wrong, oldest first.
-    pub fn poll_record(&mut self) -> Option<Record> {
+    pub fn poll_record(&mut self) -> Option<VolumeFinding> {
         self.handle.with(|state| state.records.pop_front())
     }
 
     /// How it is.
-    pub fn status(&self) -> Status {
-        self.handle.with(|state| Status {
+    pub fn status(&self) -> VolumeStatus {
+        self.handle.with(|state| VolumeStatus {
             is_open: state.is_serving(),
             is_broken: state.is_broken,
             members: state
@@ -370,7 +370,7 @@ impl Volume {
                     verify::stripe(&handle, stripe).await;
                     handle.with(|state| {
                         state.requests -= 1;
-                        state.wake(Queue::Idle);
+                        state.wake(WaitList::Idle);
                     });
                 });
             }
@@ -392,24 +392,24 @@ impl Volume {
     }
 }
 
-impl Array for Volume {
+impl ArrayMachine for Volume {
     fn size(&self) -> u64 {
         self.handle.with(|state| state.geometry.size())
     }
 
-    fn submit(&mut self, now: Nanos, id: RequestId, request: Request) {
+    fn submit(&mut self, now: Nanos, id: RequestId, request: BlockRequest) {
         self.handle.with(|state| state.requests += 1);
         let handle = self.handle.clone();
         self.begin(now, requests::run(handle, id, request));
     }
 
-    fn handle(&mut self, now: Nanos, done: Done) {
+    fn handle(&mut self, now: Nanos, done: MemberOpDone) {
         self.handle.with(|state| {
             state.now = state.now.max(now);
             match state.groups.end(now, done) {
-                End::Noted => {}
-                End::Last(task) => state.ready.push_back(task),
-                End::Late(buffer) => state.recycle(buffer),
+                OpEnd::Noted => {}
+                OpEnd::Last(task) => state.ready.push_back(task),
+                OpEnd::Late(buffer) => state.recycle(buffer),
             }
         });
         self.run();
@@ -437,7 +437,7 @@ impl Array for Volume {
         }
     }
 
-    fn poll_op(&mut self, now: Nanos) -> Option<Op> {
+    fn poll_op(&mut self, now: Nanos) -> Option<MemberOp> {
         self.tick(now);
         loop {
             let (disk, op) = self.handle.with(|state| state.out.pop_front())?;
@@ -446,11 +446,11 @@ impl Array for Volume {
             }
             // Another disk may be in its place by now, which this is not meant for.
             let buffer = op.kind.buffer();
-            self.handle(now, Done { id: op.id, buffer, result: Err(Fault::Gone) });
+            self.handle(now, MemberOpDone { id: op.id, buffer, result: Err(DiskFault::Gone) });
         }
     }
 
-    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+    fn poll_reply(&mut self) -> Option<(RequestId, BlockReply)> {
         self.handle.with(|state| state.replies.pop_front())
     }
 
@@ -475,7 +475,7 @@ impl Array for Volume {
         let handle = self.handle.clone();
         self.begin(now, async move {
             while handle.with(|state| state.life == Life::Opening) {
-                handle.park(Queue::Open).await;
+                handle.park(WaitList::Open).await;
             }
             let is_broken = handle.with(|state| {
                 state.life = if state.is_broken { Life::Stopped } else { Life::Stopping };
@@ -485,7 +485,7 @@ impl Array for Volume {
                 return;
             }
             while handle.with(|state| state.requests > 0 || !state.rebuilds.is_empty()) {
-                handle.park(Queue::Idle).await;
+                handle.park(WaitList::Idle).await;
             }
             if handle.with(|state| !state.options.is_read_only) {
                 persist::clean(&handle, Nanos::MAX).await;

@@ -4,16 +4,16 @@ use crate::units::{Nanos, UnixSeconds};
 
 /// How a volume behaves.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct VolumeOptions {
     /// Nothing is written, not even a repair.
     pub is_read_only: bool,
     /// The date, for the superblock.
     pub today: UnixSeconds,
     /// How long a region stays dirty after its last write, at least.
     pub intent_idle: Nanos,
-    /// So many faults located on one member within [`Options::faults_window`], and it is called unreliable. At least 1.
+    /// So many faults located on one member within [`VolumeOptions::faults_window`], and it is called unreliable. At least 1.
     pub faults_max: usize,
-    /// See [`Options::faults_max`].
+    /// See [`VolumeOptions::faults_max`].
     pub faults_window: Nanos,
     /// A member that owes an answer for longer and ends nothing else of its kind (reads; all else) meanwhile hangs, or one that
     /// owes it ten times as long: it is taken out, if it can be spared.
@@ -26,14 +26,14 @@ pub struct Options {
     pub start_number: u64,
     /// A mistake to be made on purpose, to prove that tests find it.
     #[cfg(feature = "planted")]
-    pub planted: Option<Planted>,
+    pub planted: Option<SeededBug>,
 }
 
-impl Default for Options {
+impl Default for VolumeOptions {
     /// For writing; 5 s; 64 faults in an hour (a judgement: a disk that silently breaks a row a minute is done for); 30 s
     /// for an operation (a judgement: the kernel's own patience with one command of a SCSI disk).
-    fn default() -> Options {
-        Options {
+    fn default() -> VolumeOptions {
+        VolumeOptions {
             is_read_only: false,
             today: UnixSeconds(0),
             intent_idle: Nanos::from_secs(5),
@@ -52,7 +52,7 @@ impl Default for Options {
 /// Mistakes that can be made on purpose: tests of the tests. Without the feature `planted` nobody makes them, and the compiler
 /// leaves them out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Planted {
+pub enum SeededBug {
     /// A reconstruction does not compare the parities' lists with each other.
     SkipOneListComparison,
     /// A chunk counts as read from the medium although its last write was never flushed.
@@ -73,17 +73,17 @@ pub enum Planted {
     UseUnreservedNumbers,
 }
 
-impl Planted {
+impl SeededBug {
     /// All of them.
-    pub const ALL: [Planted; 9] = [
-        Planted::SkipOneListComparison,
-        Planted::SetReadBitWithoutFlush,
-        Planted::AckBeforeLastWrite,
-        Planted::TakeOutForFaults,
-        Planted::ReadUnsettled,
-        Planted::CleanUnsettled,
-        Planted::PassOverMarks,
-        Planted::ForgetWhatWasUnderWay,
-        Planted::UseUnreservedNumbers,
+    pub const ALL: [SeededBug; 9] = [
+        SeededBug::SkipOneListComparison,
+        SeededBug::SetReadBitWithoutFlush,
+        SeededBug::AckBeforeLastWrite,
+        SeededBug::TakeOutForFaults,
+        SeededBug::ReadUnsettled,
+        SeededBug::CleanUnsettled,
+        SeededBug::PassOverMarks,
+        SeededBug::ForgetWhatWasUnderWay,
+        SeededBug::UseUnreservedNumbers,
     ];
 }

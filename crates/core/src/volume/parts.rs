@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Some bytes of one chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct ChunkBytes {
     /// Which data chunk of the stripe.
     pub slot: usize,
     /// Which bytes of it, never none.
@@ -14,7 +14,12 @@ pub(super) struct Piece {
 }
 
 /// The stripes of a request, each with its pieces in order.
-pub(super) fn cut(offset: u64, len: u64, chunk_bytes: u64, data: usize) -> impl Iterator<Item = (u64, Vec<Piece>)> {
+pub(super) fn cut(
+    offset: u64,
+    len: u64,
+    chunk_bytes: u64,
+    data: usize,
+) -> impl Iterator<Item = (u64, Vec<ChunkBytes>)> {
     let stripe_bytes = chunk_bytes * data as u64;
     let end = offset + len;
     (offset / stripe_bytes..=(end - 1) / stripe_bytes).map(move |stripe| {
@@ -22,7 +27,7 @@ pub(super) fn cut(offset: u64, len: u64, chunk_bytes: u64, data: usize) -> impl 
         let pieces = (0..data).filter_map(|slot| {
             let chunk = start + slot as u64 * chunk_bytes;
             let (from, to) = (chunk.max(offset), (chunk + chunk_bytes).min(end));
-            (from < to).then(|| Piece {
+            (from < to).then(|| ChunkBytes {
                 slot,
                 range: (from - chunk) as usize..(to - chunk) as usize,
                 at: (from - offset) as usize,

@@ -5,17 +5,17 @@
 //! rows, then a flush, then the written map that vouches for them; a member's failure before the first write that
 //! goes without it is acknowledged.
 
-use super::disk::Disk;
-use super::handle::{Ended, Handle};
-use super::options::Planted;
-use super::state::{Life, Queue, Rounds, State};
+use super::disk::PlacedDisk;
+use super::handle::{EndedOp, VolumeHandle};
+use super::options::SeededBug;
+use super::state::{Life, Rounds, VolumeState, WaitList};
 use super::wipe;
 use crate::buffer::Buffer;
-use crate::format::intent::{self, Told};
+use crate::format::intent::{self, IntentBit};
 use crate::format::superblock::Superblock;
 use crate::format::superblock::{MemberState, Why};
 use crate::format::written;
-use crate::member::{Fault, OpKind, Slot};
+use crate::member::{DiskFault, OpKind, Slot};
 use crate::slots::Slots;
 use crate::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,11 +26,11 @@ const PAGES_AT_ONCE: usize = if cfg!(test) { 1 } else { 256 };
 const NEIGHBOURHOOD_ROWS: u64 = 16;
 
 /// A number that no write had before. The superblock's mark is raised in time.
-pub(super) async fn next_write_number(handle: &Handle) -> u64 {
+pub(super) async fn next_write_number(handle: &VolumeHandle) -> u64 {
     loop {
         let number = handle.with(|state| {
             let number = state.write_number;
-            let is_hasty = state.is_planted(Planted::UseUnreservedNumbers);
+            let is_hasty = state.is_planted(SeededBug::UseUnreservedNumbers);
             let end = if is_hasty { state.superblock.write_mark } else { state.write_numbers_end };
             (number < end).then(|| {
                 state.write_number += 1;
@@ -49,7 +49,7 @@ pub(super) async fn next_write_number(handle: &Handle) -> u64 {
 
 /// Changes the superblock, and waits until all attached members have it. Where nothing may be written, it only
 /// changes what this run knows.
-pub(super) async fn commit(handle: &Handle, change: impl FnOnce(&mut Superblock)) {
+pub(super) async fn commit(handle: &VolumeHandle, change: impl FnOnce(&mut Superblock)) {
     let wanted = handle.with(|state| {
         change(&mut state.superblock);
         state.superblock_rounds.wanted += 1;
@@ -59,23 +59,23 @@ pub(super) async fn commit(handle: &Handle, change: impl FnOnce(&mut Superblock)
 }
 
 /// Waits until this round of superblocks is over.
-async fn known(handle: &Handle, wanted: u64) {
-    rounds(handle, wanted, |state| &mut state.superblock_rounds, Queue::Superblock, superblock_round).await;
+async fn known(handle: &VolumeHandle, wanted: u64) {
+    rounds(handle, wanted, |state| &mut state.superblock_rounds, WaitList::Superblock, superblock_round).await;
 }
 
 /// Waits until it is durable which members are out by now: what is acknowledged without them rests on that.
-pub(super) async fn outs_known(handle: &Handle) {
+pub(super) async fn outs_known(handle: &VolumeHandle) {
     let wanted = handle.with(|state| state.superblock_rounds.wanted);
     known(handle, wanted).await;
 }
 
 /// Waits for round `wanted`, running rounds if nobody else does.
 async fn rounds(
-    handle: &Handle,
+    handle: &VolumeHandle,
     wanted: u64,
-    of: fn(&mut State) -> &mut Rounds,
-    queue: Queue,
-    round: impl AsyncFn(&Handle),
+    of: fn(&mut VolumeState) -> &mut Rounds,
+    queue: WaitList,
+    round: impl AsyncFn(&VolumeHandle),
 ) {
     loop {
         let (is_done, is_mine) = handle.with(|state| {
@@ -106,7 +106,7 @@ async fn rounds(
 /// places that are written over now, and one of them is whole at any time. Members that are being rebuilt come when all
 /// others have theirs: alone they do not speak for the array (`format::assemble`), so nobody may be out by their word
 /// only. A newcomer's own comes only when the others know it: before that, it and they would each call the other one out.
-async fn superblock_round(handle: &Handle) {
+async fn superblock_round(handle: &VolumeHandle) {
     if handle.with(|state| state.superblock_written.is_none() && !state.options.is_read_only) {
         let torn = wipe::torn_superblocks(handle).await;
         write_all(handle, torn).await;
@@ -125,7 +125,7 @@ async fn superblock_round(handle: &Handle) {
         }
         state.superblock_written = Some(state.superblock.clone());
         let bytes = state.geometry.member_bytes;
-        let blocks = |state: &State, slot: Slot| {
+        let blocks = |state: &VolumeState, slot: Slot| {
             let superblock = state.superblock.of_slot(slot);
             let size = state.options.member_bytes.get(slot).copied().unwrap_or(bytes);
             superblock.places(size).map(|offset| (state.disk(slot), write(offset, superblock.encode())))
@@ -134,19 +134,19 @@ async fn superblock_round(handle: &Handle) {
         state.attached().into_iter().filter(has_maps).map(|slot| blocks(state, slot)).collect::<Vec<_>>()
     });
     let generation = handle.with(|state| state.superblock.generation);
-    let is_newcomer = |disk: Disk| handle.with(|state| state.members[disk.member].is_newcomer);
+    let is_newcomer = |disk: PlacedDisk| handle.with(|state| state.members[disk.member].is_newcomer);
     let is_active =
-        |disk: Disk| handle.with(|state| state.superblock.members[disk.member].state == MemberState::Active);
+        |disk: PlacedDisk| handle.with(|state| state.superblock.members[disk.member].state == MemberState::Active);
     let (active, rest): (Vec<_>, Vec<_>) = copies.into_iter().partition(|[(disk, _), _]| is_active(*disk));
     let (new, known): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_newcomer(*disk));
     let newcomers: Vec<Slot> = new.iter().map(|[(disk, _), _]| disk.member).collect();
-    let halves = |copies: Vec<[(Disk, OpKind); 2]>| -> (Vec<_>, Vec<_>) {
+    let halves = |copies: Vec<[(PlacedDisk, OpKind); 2]>| -> (Vec<_>, Vec<_>) {
         copies.into_iter().map(|[start, end]| (start, end)).unzip()
     };
     let groups = [active, known, new].map(halves);
     let mut failed = Slots::NONE;
     for copies in groups.into_iter().flat_map(|(starts, ends)| [starts, ends]) {
-        let is_current = |disk: Disk| handle.with(|state| state.is_current(disk));
+        let is_current = |disk: PlacedDisk| handle.with(|state| state.is_current(disk));
         let copies = copies.into_iter().filter(|(disk, _)| is_current(*disk));
         failed = failed | write_all(handle, copies.map(|(disk, copy)| (disk.member, copy)).collect()).await;
     }
@@ -163,7 +163,7 @@ fn write(offset: u64, buffer: Buffer) -> OpKind {
 
 /// Does writes to several members. Those that fail are out when this returns, and that is made known by a later round: whoever
 /// acknowledges anything waits for it ([`outs_known`]). Who that is.
-pub(super) async fn write_all(handle: &Handle, ops: Vec<(Slot, OpKind)>) -> Slots {
+pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(Slot, OpKind)>) -> Slots {
     let done = handle.ops_twice(ops).await;
     let failed = failed(handle, done);
     let members = failed.keys().map(|disk| disk.member).collect();
@@ -182,8 +182,8 @@ pub(super) async fn write_all(handle: &Handle, ops: Vec<(Slot, OpKind)>) -> Slot
 }
 
 /// Gives the buffers back; the disks whose operations failed, and why they are to be taken out.
-pub(super) fn failed(handle: &Handle, done: Vec<Ended>) -> BTreeMap<Disk, Why> {
-    let why = |fault| if fault == Fault::Medium { Why::Refused } else { Why::Gone };
+pub(super) fn failed(handle: &VolumeHandle, done: Vec<EndedOp>) -> BTreeMap<PlacedDisk, Why> {
+    let why = |fault| if fault == DiskFault::Medium { Why::Refused } else { Why::Gone };
     let failed = done.iter().filter_map(|done| Some((done.disk, why(done.result.err()?)))).collect();
     handle.with(|state| state.recycle(done.into_iter().filter_map(|done| done.buffer)));
     failed
@@ -191,14 +191,14 @@ pub(super) fn failed(handle: &Handle, done: Vec<Ended>) -> BTreeMap<Disk, Why> {
 
 /// Takes a member out of the volume, and returns once the others know it durably. What it held is rebuilt from the
 /// others from now on. When that is too much to lose, the volume writes no more.
-pub(super) async fn take_out(handle: &Handle, disk: Disk, why: Why) {
+pub(super) async fn take_out(handle: &VolumeHandle, disk: PlacedDisk, why: Why) {
     if handle.with(|state| let_go(state, disk, why)) {
         commit(handle, |_| ()).await;
     }
 }
 
 /// From here on nobody counts on this disk. Is that to be made known?
-fn let_go(state: &mut State, disk: Disk, why: Why) -> bool {
+fn let_go(state: &mut VolumeState, disk: PlacedDisk, why: Why) -> bool {
     let member = disk.member;
     if state.disk(member) != disk {
         return false; // what an old disk says does not concern the one that is in its place now
@@ -211,7 +211,7 @@ fn let_go(state: &mut State, disk: Disk, why: Why) -> bool {
         state.members[member].ahead.clear();
         state.members[member].lacks = None;
         state.superblock.members[member].left = state.members[member].generation_known;
-        if !state.is_planted(Planted::ForgetWhatWasUnderWay) {
+        if !state.is_planted(SeededBug::ForgetWhatWasUnderWay) {
             state.intents.goes_away();
         }
         let tasks = state.groups.give_up(disk);
@@ -222,8 +222,8 @@ fn let_go(state: &mut State, disk: Disk, why: Why) -> bool {
     true
 }
 
-/// Makes a region dirty on all members before something is written into it; ended by [`State::intents`]' `end`.
-pub(super) async fn announce(handle: &Handle, region: u64) {
+/// Makes a region dirty on all members before something is written into it; ended by [`VolumeState::intents`]' `end`.
+pub(super) async fn announce(handle: &VolumeHandle, region: u64) {
     handle.with(|state| state.intents.begin(region));
     loop {
         let is_durable = handle.with(|state| {
@@ -241,32 +241,32 @@ pub(super) async fn announce(handle: &Handle, region: u64) {
             write_intents(handle, &[page], true).await;
             handle.with(|state| {
                 state.intents.pages_busy.remove(&page);
-                state.wake(Queue::Intent);
+                state.wake(WaitList::Intent);
             });
         } else {
-            handle.park(Queue::Intent).await;
+            handle.park(WaitList::Intent).await;
         }
     }
 }
 
 /// Writes all pages of the intents to all members, and those of what was written while a member was out: after a crash a
 /// bit may be on one of them only, and go with it, and a page be half written.
-pub(super) async fn announce_again(handle: &Handle) {
+pub(super) async fn announce_again(handle: &VolumeHandle) {
     let pages: Vec<u64> = (0..handle.with(|state| state.geometry.intent_pages)).collect();
-    for told in [Told::Dirty, Told::WhileOut] {
+    for told in [IntentBit::Dirty, IntentBit::WhileOut] {
         write_regions(handle, told, &pages, true).await;
     }
 }
 
-async fn write_intents(handle: &Handle, pages: &[u64], is_durable: bool) {
-    write_regions(handle, Told::Dirty, pages, is_durable).await;
+async fn write_intents(handle: &VolumeHandle, pages: &[u64], is_durable: bool) {
+    write_regions(handle, IntentBit::Dirty, pages, is_durable).await;
     if handle.with(|state| state.is_anybody_out()) {
-        write_regions(handle, Told::WhileOut, pages, is_durable).await;
+        write_regions(handle, IntentBit::WhileOut, pages, is_durable).await;
     }
 }
 
 /// Writes pages of what is told of regions to all members. Nobody else writes these pages meanwhile.
-async fn write_regions(handle: &Handle, told: Told, pages: &[u64], is_durable: bool) {
+async fn write_regions(handle: &VolumeHandle, told: IntentBit, pages: &[u64], is_durable: bool) {
     let (ops, written) = handle.with(|state| {
         let members = state.attached();
         let mut ops = Vec::new();
@@ -286,13 +286,13 @@ async fn write_regions(handle: &Handle, told: Told, pages: &[u64], is_durable: b
 }
 
 /// A page of what is told of regions now, and where it lies.
-pub(super) fn region_page(state: &State, told: Told, page: u64) -> (u64, Buffer) {
+pub(super) fn region_page(state: &VolumeState, told: IntentBit, page: u64) -> (u64, Buffer) {
     let (geometry, array) = (&state.geometry, state.superblock.array);
     (told.offset(geometry, page), intent::encode(geometry, array, told, page, state.intents.of(told)))
 }
 
 /// Cleans idle regions from time to time while there are dirty ones.
-pub(super) fn clean_later(handle: &Handle) {
+pub(super) fn clean_later(handle: &VolumeHandle) {
     let is_mine = handle.with(|state| !std::mem::replace(&mut state.intents.is_cleaning, true));
     if !is_mine {
         return;
@@ -311,7 +311,7 @@ pub(super) fn clean_later(handle: &Handle) {
 }
 
 /// Flushes, then makes those regions clean that were not written since `before`.
-pub(super) async fn clean(handle: &Handle, before: Nanos) {
+pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
     // What is undecided now stays so for the disks until this flush, even if it is trimmed meanwhile: a crash brings it back.
     let covered: Vec<u64> = handle.with(|state| {
         let covered = state.intents.flush_begins();
@@ -325,14 +325,14 @@ pub(super) async fn clean(handle: &Handle, before: Nanos) {
     // A page that is being written for a new intent must not be overtaken by an older one.
     let per_page = handle.with(|state| state.geometry.regions_per_page());
     while handle.with(|state| !state.intents.pages_busy.is_empty()) {
-        handle.park(Queue::Intent).await;
+        handle.park(WaitList::Intent).await;
     }
     // What a member that is out may lack is durable before it is dirty no more.
     if handle.with(|state| state.is_anybody_out()) {
         let pages: BTreeSet<u64> = covered.iter().map(|region| region / per_page).collect();
         let pages: Vec<u64> = pages.into_iter().collect();
         handle.with(|state| state.intents.pages_busy.extend(&pages));
-        write_regions(handle, Told::WhileOut, &pages, true).await;
+        write_regions(handle, IntentBit::WhileOut, &pages, true).await;
         handle.with(|state| state.intents.pages_busy.retain(|page| !pages.contains(page)));
     }
     let pages = handle.with(|state| {
@@ -343,24 +343,24 @@ pub(super) async fn clean(handle: &Handle, before: Nanos) {
     write_intents(handle, &pages, true).await;
     handle.with(|state| {
         state.intents.pages_busy.retain(|page| !pages.contains(page));
-        state.wake(Queue::Intent);
+        state.wake(WaitList::Intent);
     });
 }
 
 /// Everything acknowledged before this was called survives a loss of power once it returns true.
-pub(super) async fn flush(handle: &Handle) -> bool {
+pub(super) async fn flush(handle: &VolumeHandle) -> bool {
     let wanted = handle.with(|state| {
         state.flush_rounds.wanted += 1;
         state.flush_rounds.wanted
     });
-    rounds(handle, wanted, |state| &mut state.flush_rounds, Queue::Flush, flush_round).await;
+    rounds(handle, wanted, |state| &mut state.flush_rounds, WaitList::Flush, flush_round).await;
     outs_known(handle).await;
     handle.with(|state| !state.is_broken && state.life != Life::Stopped)
 }
 
-async fn flush_round(handle: &Handle) {
+async fn flush_round(handle: &VolumeHandle) {
     handle.with(|state| {
-        if !state.is_planted(Planted::SetReadBitWithoutFlush) {
+        if !state.is_planted(SeededBug::SetReadBitWithoutFlush) {
             state.unflushed.begin();
         }
     });
@@ -390,7 +390,7 @@ async fn flush_round(handle: &Handle) {
 }
 
 /// Writes pages of which one place may say something else than the other once more.
-async fn write_again(handle: &Handle) {
+async fn write_again(handle: &VolumeHandle) {
     loop {
         let pages: Vec<(u64, Buffer)> = handle.with(|state| {
             let is_ready = |page: &u64| !state.written_changed.contains(page);
@@ -410,7 +410,7 @@ async fn write_again(handle: &Handle) {
 }
 
 /// Writes pages of the written map to all members.
-async fn write_pages(handle: &Handle, pages: Vec<(u64, Buffer)>) {
+async fn write_pages(handle: &VolumeHandle, pages: Vec<(u64, Buffer)>) {
     let ops = handle.with(|state| {
         let members = state.attached();
         let on_all = |(offset, block): &(u64, Buffer)| {
@@ -422,7 +422,7 @@ async fn write_pages(handle: &Handle, pages: Vec<(u64, Buffer)>) {
 }
 
 /// Has all members flush their caches.
-async fn flush_members(handle: &Handle) {
+async fn flush_members(handle: &VolumeHandle) {
     let ops = handle.with(|state| if state.options.is_read_only { Vec::new() } else { state.attached() });
     let done = handle.ops(ops.into_iter().map(|slot| (slot, OpKind::Flush)).collect()).await;
     for (disk, why) in failed(handle, done) {
@@ -432,7 +432,7 @@ async fn flush_members(handle: &Handle) {
 }
 
 /// The written map's page as it is now, as its next version, and where that lies. To be written after a flush.
-fn written_page(state: &mut State, page: u64) -> (u64, Buffer) {
+fn written_page(state: &mut VolumeState, page: u64) -> (u64, Buffer) {
     let generation = next_generation(state, page);
     state.written_once.insert(page);
     if !state.is_held_back(page) {
@@ -446,7 +446,7 @@ fn written_page(state: &mut State, page: u64) -> (u64, Buffer) {
 /// The next generation of a page of the written map: the next write number that belongs to the page's other place. So
 /// whatever is written after this page was has a greater version than the page, and whatever was forgotten before has
 /// a smaller one: after a crash that tells which of the stripes that the page calls unwritten were written since.
-fn next_generation(state: &mut State, page: u64) -> u64 {
+fn next_generation(state: &mut VolumeState, page: u64) -> u64 {
     let last = &mut state.written_generations[page as usize];
     let least = state.write_number.max(*last + 1);
     *last = least + u64::from((least - *last).is_multiple_of(2));
@@ -457,8 +457,8 @@ fn next_generation(state: &mut State, page: u64) -> u64 {
 /// A fault was located in a row of a member. Rows beside the last one belong to the same mishap: something went over a
 /// stretch of the disk, once. One with too many of them in a short time is called unreliable, and stays: a row that is
 /// wrong counts for no more than one that is missing, and all of its other rows prove themselves.
-pub(super) fn blame(handle: &Handle, member: Slot, row: u64) {
-    if handle.with(|state| state.is_planted(Planted::TakeOutForFaults) && state.is_unreliable(member)) {
+pub(super) fn blame(handle: &VolumeHandle, member: Slot, row: u64) {
+    if handle.with(|state| state.is_planted(SeededBug::TakeOutForFaults) && state.is_unreliable(member)) {
         let (own, disk) = (handle.clone(), handle.with(|state| state.disk(member)));
         handle.spawn(async move { take_out(&own, disk, Why::Refused).await });
     }
@@ -472,7 +472,7 @@ pub(super) fn blame(handle: &Handle, member: Slot, row: u64) {
 }
 
 /// Something was wrong on a member, once.
-pub(super) fn count_fault(state: &mut State, member: Slot) {
+pub(super) fn count_fault(state: &mut VolumeState, member: Slot) {
     state.superblock.members[member].faults = state.superblock.members[member].faults.saturating_add(1);
     let faults = &mut state.members[member].faults;
     faults.push_back(state.now);

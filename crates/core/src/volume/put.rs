@@ -1,22 +1,27 @@
 //! Writing rows: all of them, or their members are out.
 
-use super::handle::Handle;
+use super::handle::VolumeHandle;
 use super::persist;
-use super::restripe::Output;
-use crate::block::Failure;
+use super::restripe::StripeOutput;
+use crate::block::BlockFailure;
 use crate::buffer::Buffer;
 use crate::member::OpKind;
 use crate::slots::Slots;
 
 /// Writes it all, through the members' caches if wished. A member that refuses its row twice is taken out, durably, before this
 /// returns.
-pub(super) async fn put(handle: &Handle, stripe: u64, output: Output, is_durable: bool) -> Result<(), Failure> {
+pub(super) async fn put(
+    handle: &VolumeHandle,
+    stripe: u64,
+    output: StripeOutput,
+    is_durable: bool,
+) -> Result<(), BlockFailure> {
     let mut parts: Vec<(usize, bool, Buffer)> = output.rows.into_iter().map(|(slot, row)| (slot, true, row)).collect();
     parts.extend(output.appendices.into_iter().map(|(slot, appendix)| (slot, false, appendix)));
     // What was announced may be on no member any more that counts.
     if handle.with(|state| state.is_broken) {
         handle.with(|state| state.recycle(parts.into_iter().map(|(_, _, buffer)| buffer)));
-        return Err(Failure::Io);
+        return Err(BlockFailure::Io);
     }
     let (written, ops) = handle.with(|state| {
         // All of them, not only those that somebody wrote to: the first write of a stripe lays zeros beside what it brings.
@@ -45,7 +50,7 @@ pub(super) async fn put(handle: &Handle, stripe: u64, output: Output, is_durable
         persist::outs_known(handle).await;
     }
     match handle.with(|state| state.is_broken) {
-        true => Err(Failure::Io),
+        true => Err(BlockFailure::Io),
         false => Ok(()),
     }
 }

@@ -1,18 +1,18 @@
 //! Reading: what a client wants of some stripes, checked, and rebuilt where it has to be.
 
-use super::handle::{Guard, Handle};
+use super::handle::{Guard, VolumeHandle};
 use super::marks;
-use super::options::Planted;
-use super::parts::Piece;
+use super::options::SeededBug;
+use super::parts::ChunkBytes;
 use super::remains::{self, part};
 use super::resolve::{self, Resolved};
-use super::rows::{self, Rows, Wanted};
+use super::rows::{self, Rows, WantedRows};
 use super::settle;
-use super::state::State;
-use crate::block::Part;
+use super::state::VolumeState;
+use crate::block::ReadPart;
 use crate::integrity::judge::{is_consistent, judge};
-use crate::integrity::tag::Entry;
-use crate::plan::{Mode, Plan, State as PlanState, Want, plan};
+use crate::integrity::tag::ListEntry;
+use crate::plan::{PlanMode, StripePlan, StripeState as PlanState, Want, plan};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
 
@@ -20,11 +20,11 @@ use scrubjay_code::crc32c;
 pub(super) const STRIPES_MAX: usize = 64;
 
 /// A stripe, and the pieces of it that a request wants, in their order.
-pub(super) type StripePieces = (u64, Vec<Piece>);
+pub(super) type StripePieces = (u64, Vec<ChunkBytes>);
 
 /// What came of a stripe at the first try.
-enum Answer {
-    Parts(Vec<Part>),
+enum FirstRead {
+    Parts(Vec<ReadPart>),
     /// Somebody has it alone, or waits to.
     Busy,
     /// Something is not as it should be.
@@ -33,33 +33,33 @@ enum Answer {
 
 /// The parts that answer these wants, in their order. All stripes that nobody writes to are read at once. (Nobody waits
 /// for a stripe while holding another: two such readers could wait for each other.)
-pub(super) async fn stripes(handle: &Handle, wants: &[StripePieces]) -> Vec<Part> {
-    for (stripe, _) in wants.iter().filter(|_| !handle.with(|state| state.is_planted(Planted::ReadUnsettled))) {
+pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Vec<ReadPart> {
+    for (stripe, _) in wants.iter().filter(|_| !handle.with(|state| state.is_planted(SeededBug::ReadUnsettled))) {
         settle::ensure(handle, *stripe).await;
     }
     let guards = wants.iter().map(|(stripe, _)| handle.share(*stripe)).collect();
     let answers = held(handle, wants, guards).await;
     let mut parts = Vec::with_capacity(wants.iter().map(|(_, pieces)| pieces.len()).sum());
     for (want, mut answer) in wants.iter().zip(answers) {
-        if let Answer::Busy = answer {
+        if let FirstRead::Busy = answer {
             let guard = handle.lock(want.0, false).await;
             let mut answers = held(handle, std::slice::from_ref(want), vec![Some(guard)]).await;
             answer = answers.pop().expect("one for the one");
         }
         match answer {
-            Answer::Parts(of_one) => parts.extend(of_one),
-            Answer::Busy | Answer::Doubtful => parts.extend(resolved(handle, want).await),
+            FirstRead::Parts(of_one) => parts.extend(of_one),
+            FirstRead::Busy | FirstRead::Doubtful => parts.extend(resolved(handle, want).await),
         }
     }
     parts
 }
 
 /// Reads the stripes that are held, and lets go of them.
-async fn held(handle: &Handle, wants: &[StripePieces], guards: Vec<Option<Guard>>) -> Vec<Answer> {
-    let slots = |pieces: &[Piece]| -> Slots { pieces.iter().map(|piece| piece.slot).collect() };
+async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<Guard>>) -> Vec<FirstRead> {
+    let slots = |pieces: &[ChunkBytes]| -> Slots { pieces.iter().map(|piece| piece.slot).collect() };
     let is_read =
         |stripe: u64, guard: &Option<Guard>| guard.is_some() && handle.with(|state| state.written.get(stripe));
-    let plans: Vec<Option<Plan>> = wants
+    let plans: Vec<Option<StripePlan>> = wants
         .iter()
         .zip(&guards)
         .map(|((stripe, pieces), guard)| {
@@ -68,7 +68,7 @@ async fn held(handle: &Handle, wants: &[StripePieces], guards: Vec<Option<Guard>
         .collect();
     let planned = wants.iter().zip(&plans).filter_map(|((stripe, _), plan)| {
         let plan = plan.as_ref()?;
-        Some(Wanted { stripe: *stripe, chunks: plan.read_chunks, appendices: plan.read_appendices })
+        Some(WantedRows { stripe: *stripe, chunks: plan.read_chunks, appendices: plan.read_appendices })
     });
     let mut all = rows::read_together(handle, &planned.collect::<Vec<_>>()).await.into_iter();
 
@@ -80,20 +80,20 @@ async fn held(handle: &Handle, wants: &[StripePieces], guards: Vec<Option<Guard>
                 let mut rows = all.next().expect("one for each plan");
                 resolve::retry(handle, stripe, &mut rows).await;
                 let parts = handle.with(|state| answer(state, stripe, plan, wanted, pieces, rows));
-                parts.map_or(Answer::Doubtful, Answer::Parts)
+                parts.map_or(FirstRead::Doubtful, FirstRead::Parts)
             }
-            None if guard.is_none() => Answer::Busy,
+            None if guard.is_none() => FirstRead::Busy,
             None if is_read(stripe, guard) => {
-                Answer::Parts(remains::lost_or_whole(handle, stripe, pieces, wanted).await)
+                FirstRead::Parts(remains::lost_or_whole(handle, stripe, pieces, wanted).await)
             }
-            None => Answer::Parts(vacant(handle, stripe, pieces)),
+            None => FirstRead::Parts(vacant(handle, stripe, pieces)),
         });
     }
     answers
 }
 
 /// Looks at all of a stripe that is not as it should be, and puts it right.
-async fn resolved(handle: &Handle, (stripe, pieces): &StripePieces) -> Vec<Part> {
+async fn resolved(handle: &VolumeHandle, (stripe, pieces): &StripePieces) -> Vec<ReadPart> {
     let _guard = handle.lock(*stripe, true).await;
     if !handle.with(|state| state.written.get(*stripe)) {
         return zeros(pieces); // trimmed, while nobody held it
@@ -103,21 +103,21 @@ async fn resolved(handle: &Handle, (stripe, pieces): &StripePieces) -> Vec<Part>
 }
 
 /// What was never written; or may have been, in a volume that broke before it could tell.
-fn vacant(handle: &Handle, stripe: u64, pieces: &[Piece]) -> Vec<Part> {
+fn vacant(handle: &VolumeHandle, stripe: u64, pieces: &[ChunkBytes]) -> Vec<ReadPart> {
     match handle.with(|state| state.is_unsettled(stripe)) {
-        true => pieces.iter().map(|piece| Part::Lost(piece.range.len() as u64)).collect(),
+        true => pieces.iter().map(|piece| ReadPart::Lost(piece.range.len() as u64)).collect(),
         false => zeros(pieces),
     }
 }
 
 /// What holds zeros.
-fn zeros(pieces: &[Piece]) -> Vec<Part> {
-    pieces.iter().map(|piece| Part::Zeros(piece.range.len() as u64)).collect()
+fn zeros(pieces: &[ChunkBytes]) -> Vec<ReadPart> {
+    pieces.iter().map(|piece| ReadPart::Zeros(piece.range.len() as u64)).collect()
 }
 
-fn plan_read(state: &State, stripe: u64, wanted: Slots) -> Option<Plan> {
+fn plan_read(state: &VolumeState, stripe: u64, wanted: Slots) -> Option<StripePlan> {
     let missing = state.missing(stripe);
-    let is_undecided = state.is_undecided(stripe) && !state.is_planted(Planted::ReadUnsettled);
+    let is_undecided = state.is_undecided(stripe) && !state.is_planted(SeededBug::ReadUnsettled);
     let known = PlanState {
         is_read: wanted.iter().filter(|&slot| state.read_status.is_read(state.chunk(stripe, slot))).collect(),
         missing,
@@ -128,20 +128,21 @@ fn plan_read(state: &State, stripe: u64, wanted: Slots) -> Option<Plan> {
 
 /// The parts, if all that was read is as it should be.
 fn answer(
-    state: &mut State,
+    state: &mut VolumeState,
     stripe: u64,
-    plan: &Plan,
+    plan: &StripePlan,
     wanted: Slots,
-    pieces: &[Piece],
+    pieces: &[ChunkBytes],
     mut rows: Rows,
-) -> Option<Vec<Part>> {
-    let skips = state.is_planted(Planted::SkipOneListComparison);
-    let is_fine = if skips && plan.mode == Mode::Reconstruct {
+) -> Option<Vec<ReadPart>> {
+    let skips = state.is_planted(SeededBug::SkipOneListComparison);
+    let is_fine = if skips && plan.mode == PlanMode::Reconstruct {
         rows.read.iter().all(|slot| rows.evidence.rows[slot].is_sound())
     } else {
         is_consistent(&rows.evidence, rows.read)
     };
-    let is_fine = is_fine && (plan.mode != Mode::Reconstruct || reconstruct(state, stripe, wanted, &mut rows, plan));
+    let is_fine =
+        is_fine && (plan.mode != PlanMode::Reconstruct || reconstruct(state, stripe, wanted, &mut rows, plan));
     if !is_fine {
         state.recycle(rows.buffers.into_iter().flatten());
         return None;
@@ -158,7 +159,7 @@ fn answer(
 }
 
 /// Decodes wanted chunks whose members are missing; false when the result is not what the lists say.
-fn reconstruct(state: &mut State, stripe: u64, wanted: Slots, rows: &mut Rows, plan: &Plan) -> bool {
+fn reconstruct(state: &mut VolumeState, stripe: u64, wanted: Slots, rows: &mut Rows, plan: &StripePlan) -> bool {
     let judgement = judge(&rows.evidence);
     let missing = wanted - plan.read_chunks;
     let using: Vec<usize> = plan.read_chunks.iter().take(state.shape().data).collect();
@@ -172,12 +173,12 @@ fn reconstruct(state: &mut State, stripe: u64, wanted: Slots, rows: &mut Rows, p
         let is_marked = rows.content(slot, chunk_bytes).is_some_and(|chunk| state.is_marked(stripe, slot, chunk));
         let entry = truth.unwrap_or_default();
         let version = if is_marked { entry.version.lost() } else { entry.version };
-        rows.evidence.rows[slot].entry = Entry { version, ..entry };
+        rows.evidence.rows[slot].entry = ListEntry { version, ..entry };
         is_right
     })
 }
 
-fn resolved_parts(handle: &Handle, pieces: &[Piece], mut resolved: Resolved) -> Vec<Part> {
+fn resolved_parts(handle: &VolumeHandle, pieces: &[ChunkBytes], mut resolved: Resolved) -> Vec<ReadPart> {
     let lost = resolved.all_lost();
     let parts = handle
         .with(|state| pieces.iter().map(|piece| part(state, piece, lost, resolved.rows[piece.slot].take())).collect());

@@ -1,14 +1,14 @@
 //! Rebuilding a member that was replaced: online, stripe by stripe, resumed where it stopped, each row read back.
 
-use super::disk::Disk;
-use super::handle::{Ended, Handle};
+use super::disk::PlacedDisk;
+use super::handle::{EndedOp, VolumeHandle};
 use super::marks;
 use super::persist;
 use super::resolve;
 use super::settle;
-use super::state::{Queue, State};
+use super::state::{VolumeState, WaitList};
 use crate::buffer::Buffer;
-use crate::format::intent::Told;
+use crate::format::intent::IntentBit;
 use crate::format::superblock::{MemberState, Why};
 use crate::format::uuid::Uuid;
 use crate::member::{OpKind, Slot};
@@ -25,7 +25,7 @@ const STRIPES_AT_ONCE: usize = 8;
 const WINDOWS_PER_SUPERBLOCK: u64 = 16;
 
 /// Goes on with every rebuild that was under way when the volume was stopped.
-pub(super) fn resume(handle: &Handle) {
+pub(super) fn resume(handle: &VolumeHandle) {
     let unfinished: Vec<Slot> = handle.with(|state| {
         let is_writable = !state.options.is_read_only;
         let members = state.members.iter().enumerate();
@@ -40,7 +40,7 @@ pub(super) fn resume(handle: &Handle) {
 
 /// Takes a disk in as the member `slot`: it gets the maps, then everything else, while the volume goes on. One that is back
 /// holds what was not written since it left.
-pub(super) async fn take_in(handle: Handle, slot: Slot, uuid: Uuid, is_back: bool) {
+pub(super) async fn take_in(handle: VolumeHandle, slot: Slot, uuid: Uuid, is_back: bool) {
     let is_open = handle.with(|state| {
         state.joining.remove(slot);
         state.is_serving()
@@ -76,29 +76,29 @@ pub(super) async fn take_in(handle: Handle, slot: Slot, uuid: Uuid, is_back: boo
 }
 
 /// Waits until all that a crash left is settled.
-async fn settled(handle: &Handle) {
+async fn settled(handle: &VolumeHandle) {
     while handle.with(|state| state.is_serving() && state.unsettled.regions().len() > 0) {
-        handle.park(Queue::Idle).await;
+        handle.park(WaitList::Idle).await;
     }
 }
 
 /// Gives a new member, which is attached already, the intents and the written map.
-async fn maps(handle: &Handle, disk: Disk) {
+async fn maps(handle: &VolumeHandle, disk: PlacedDisk) {
     // Nobody else writes a page of the intents meanwhile.
     while handle.with(|state| !state.intents.pages_busy.is_empty()) {
-        handle.park(Queue::Intent).await;
+        handle.park(WaitList::Intent).await;
     }
     let pages: Vec<(u64, Buffer)> = handle.with(|state| {
         let all = 0..state.geometry.intent_pages;
         state.intents.pages_busy.extend(all.clone());
-        let both = |page| [Told::Dirty, Told::WhileOut].map(|told| persist::region_page(state, told, page));
+        let both = |page| [IntentBit::Dirty, IntentBit::WhileOut].map(|told| persist::region_page(state, told, page));
         all.flat_map(both).collect()
     });
     let write = |(offset, buffer)| (disk.member, OpKind::Write { offset, buffer, is_durable: true });
     let done = handle.ops_twice(pages.into_iter().map(write).collect()).await;
     handle.with(|state| {
         state.intents.pages_busy.clear();
-        state.wake(Queue::Intent);
+        state.wake(WaitList::Intent);
     });
     for (disk, why) in persist::failed(handle, done) {
         persist::take_out(handle, disk, why).await;
@@ -113,7 +113,7 @@ async fn maps(handle: &Handle, disk: Disk) {
     persist::flush(handle).await;
 }
 
-fn start(handle: &Handle, disk: Disk) {
+fn start(handle: &VolumeHandle, disk: PlacedDisk) {
     let is_new = handle.with(|state| state.rebuilds.insert(disk));
     if is_new {
         let own = handle.clone();
@@ -121,7 +121,7 @@ fn start(handle: &Handle, disk: Disk) {
             run(&own, disk).await;
             own.with(|state| {
                 state.rebuilds.remove(&disk);
-                state.wake(Queue::Idle);
+                state.wake(WaitList::Idle);
             });
         });
     }
@@ -129,7 +129,7 @@ fn start(handle: &Handle, disk: Disk) {
 
 /// How a run of stripes ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Run {
+enum RebuildEnd {
     /// The disk holds them.
     Done,
     /// All but some that could not be marked as lost: to be tried again.
@@ -141,7 +141,7 @@ enum Run {
 /// A stripe that cannot be decided now is asked again so much later.
 const UNDECIDED_PAUSE: Nanos = Nanos::from_secs(5);
 
-async fn run(handle: &Handle, disk: Disk) {
+async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
     let mut windows = 0;
     // How far a disk is rests on the written map, pages of which wait for that, too.
     settled(handle).await;
@@ -172,7 +172,7 @@ async fn run(handle: &Handle, disk: Disk) {
         let end = window(handle, disk, from, to).await;
         let flushed = handle.ops(vec![(slot, OpKind::Flush)]).await;
         let is_flushed = flushed.iter().all(|flushed| flushed.result.is_ok());
-        if end == Run::Undecided && is_flushed {
+        if end == RebuildEnd::Undecided && is_flushed {
             let now = handle.with(|state| state.now);
             handle.sleep_until(now.saturating_add(UNDECIDED_PAUSE)).await;
             continue;
@@ -180,7 +180,7 @@ async fn run(handle: &Handle, disk: Disk) {
         if handle.with(|state| stripes_done(state, disk)).is_none() {
             return;
         }
-        if end == Run::Ended || !is_flushed {
+        if end == RebuildEnd::Ended || !is_flushed {
             persist::take_out(handle, disk, Why::Gone).await;
             return;
         }
@@ -197,7 +197,7 @@ async fn run(handle: &Handle, disk: Disk) {
 }
 
 /// Passes over what a member that is back holds already; how far it is then.
-fn skip(state: &mut State, disk: Disk) -> Option<u64> {
+fn skip(state: &mut VolumeState, disk: PlacedDisk) -> Option<u64> {
     let done = stripes_done(state, disk)?;
     let next = match &state.members[disk.member].lacks {
         Some(lacks) if done < state.geometry.stripes => {
@@ -215,7 +215,7 @@ fn skip(state: &mut State, disk: Disk) -> Option<u64> {
 
 /// Makes the written map durable before a superblock says how far this disk is: a stripe that was trimmed meanwhile was
 /// left out, and a crash must not bring it back with a row that was never there. Is the disk still being rebuilt then?
-async fn is_vouched_for(handle: &Handle, disk: Disk) -> bool {
+async fn is_vouched_for(handle: &VolumeHandle, disk: PlacedDisk) -> bool {
     let done = handle.with(|state| stripes_done(state, disk));
     persist::flush(handle).await;
     handle.with(|state| {
@@ -228,7 +228,7 @@ async fn is_vouched_for(handle: &Handle, disk: Disk) -> bool {
 }
 
 /// How far this disk is, if it is the one that is being rebuilt, and the volume is open.
-fn stripes_done(state: &State, disk: Disk) -> Option<u64> {
+fn stripes_done(state: &VolumeState, disk: PlacedDisk) -> Option<u64> {
     match state.members[disk.member].state {
         MemberState::Rebuilding { stripes_done } if state.is_serving() && state.disk(disk.member) == disk => {
             Some(stripes_done)
@@ -238,22 +238,22 @@ fn stripes_done(state: &State, disk: Disk) -> Option<u64> {
 }
 
 /// Rebuilds the stripes `from..to` that the disk does not hold yet.
-async fn window(handle: &Handle, disk: Disk, from: u64, to: u64) -> Run {
+async fn window(handle: &VolumeHandle, disk: PlacedDisk, from: u64, to: u64) -> RebuildEnd {
     let next = Rc::new(Cell::new(from));
     let running = Rc::new(Cell::new(STRIPES_AT_ONCE));
-    let end = Rc::new(Cell::new(Run::Done));
+    let end = Rc::new(Cell::new(RebuildEnd::Done));
     let task = handle.current();
     for _ in 0..STRIPES_AT_ONCE {
         let (own, next, running, end) = (handle.clone(), next.clone(), running.clone(), end.clone());
         handle.spawn(async move {
-            while next.get() < to && end.get() != Run::Ended {
+            while next.get() < to && end.get() != RebuildEnd::Ended {
                 if own.with(|state| stripes_done(state, disk)).is_none() {
-                    end.set(Run::Ended);
+                    end.set(RebuildEnd::Ended);
                     break;
                 }
                 let stripe = next.replace(next.get() + 1);
                 match rebuild(&own, disk, stripe).await {
-                    Run::Done => (),
+                    RebuildEnd::Done => (),
                     worse => end.set(worse),
                 }
             }
@@ -268,12 +268,12 @@ async fn window(handle: &Handle, disk: Disk, from: u64, to: u64) -> Run {
 }
 
 /// Rebuilds what the member holds of one stripe, writes it and reads it back, twice at most.
-async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
+async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64) -> RebuildEnd {
     let member = disk.member;
     settle::ensure(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
     if handle.with(|state| !state.is_current(disk)) {
-        return Run::Ended;
+        return RebuildEnd::Ended;
     }
     let mine: Slots = handle.with(|state| {
         let disk = |slot| state.geometry.layout.place(stripe, slot).disk;
@@ -281,17 +281,17 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     });
     let is_written = handle.with(|state| state.written.get(stripe));
     if handle.with(|state| state.holds(member, stripe)) {
-        return Run::Done;
+        return RebuildEnd::Done;
     }
     if mine.is_empty() || !is_written {
         handle.with(|state| state.members[member].ahead.insert(stripe));
-        return Run::Done;
+        return RebuildEnd::Done;
     }
     let mut resolved = marks::resolve(handle, stripe).await;
     if !resolved.lost.is_empty() {
         if handle.with(|state| is_waited_for(state, stripe, mine)) {
             resolved.recycle(handle);
-            return Run::Undecided;
+            return RebuildEnd::Undecided;
         }
         if handle.with(|state| state.geometry.scheme.checks_itself()) {
             resolved.recycle(handle);
@@ -304,7 +304,7 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
         resolved = marks::resolve(handle, stripe).await;
         if !resolved.lost.is_empty() {
             resolved.recycle(handle);
-            return Run::Undecided;
+            return RebuildEnd::Undecided;
         }
     }
     let entries = resolved.entries.clone();
@@ -345,16 +345,16 @@ async fn rebuild(handle: &Handle, disk: Disk, stripe: u64) -> Run {
     handle.with(|state| {
         state.recycle(rows);
         if !is_right || !state.is_current(disk) {
-            return Run::Ended;
+            return RebuildEnd::Ended;
         }
         state.members[member].ahead.insert(stripe);
-        Run::Done
+        RebuildEnd::Done
     })
 }
 
 /// Is another member of this stripe out, and not replaced, that may know what is lost now when it comes back? Where rows prove
 /// themselves nothing is destroyed by going on, and the stripes behind this one need it; unless none of them can be rebuilt.
-fn is_waited_for(state: &State, stripe: u64, mine: Slots) -> bool {
+fn is_waited_for(state: &VolumeState, stripe: u64, mine: Slots) -> bool {
     let is_out = |slot: usize| !state.is_attached(state.geometry.layout.place(stripe, slot).disk);
     let is_anybody_out = (0..state.shape().slots()).any(|slot| !mine.contains(slot) && is_out(slot));
     let can_go_on = state.geometry.scheme.checks_itself() && state.missing(stripe).count() <= state.shape().parity;
@@ -362,7 +362,12 @@ fn is_waited_for(state: &State, stripe: u64, mine: Slots) -> bool {
 }
 
 /// Does the disk, which does not count as holding them, show these rows of a stripe?
-async fn are_there(handle: &Handle, disk: Disk, stripe: u64, rows: impl Iterator<Item = (usize, &Buffer)>) -> bool {
+async fn are_there(
+    handle: &VolumeHandle,
+    disk: PlacedDisk,
+    stripe: u64,
+    rows: impl Iterator<Item = (usize, &Buffer)>,
+) -> bool {
     let (slots, rows): (Vec<usize>, Vec<&Buffer>) = rows.unzip();
     let ops = handle.with(|state| {
         let read = |slot: usize| {
@@ -372,7 +377,7 @@ async fn are_there(handle: &Handle, disk: Disk, stripe: u64, rows: impl Iterator
         slots.into_iter().map(read).collect()
     });
     let again = handle.ops(ops).await;
-    let is_there = |(done, row): (&Ended, &&Buffer)| {
+    let is_there = |(done, row): (&EndedOp, &&Buffer)| {
         done.disk == disk && done.result.is_ok() && done.buffer.as_deref() == Some(&row[..])
     };
     let are_there = again.iter().zip(&rows).all(is_there);
@@ -383,9 +388,9 @@ async fn are_there(handle: &Handle, disk: Disk, stripe: u64, rows: impl Iterator
 /// What cannot be proven, where rows prove themselves: one that proves nothing lies in its place (one that a crash left half
 /// rebuilt would look like one that was half written; and on a disk that was this member before, its old row would look
 /// whole).
-async fn given_up(handle: &Handle, disk: Disk, stripe: u64, mine: Slots) -> Run {
+async fn given_up(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64, mine: Slots) -> RebuildEnd {
     if handle.with(|state| !state.is_current(disk)) {
-        return Run::Ended;
+        return RebuildEnd::Ended;
     }
     let ops = handle.with(|state| {
         let write = |slot| {
@@ -398,8 +403,8 @@ async fn given_up(handle: &Handle, disk: Disk, stripe: u64, mine: Slots) -> Run 
     });
     let done = handle.ops_twice(ops).await;
     if !persist::failed(handle, done).is_empty() || handle.with(|state| !state.is_current(disk)) {
-        return Run::Ended;
+        return RebuildEnd::Ended;
     }
     handle.with(|state| state.members[disk.member].ahead.insert(stripe));
-    Run::Done
+    RebuildEnd::Done
 }

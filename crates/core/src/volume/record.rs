@@ -7,24 +7,24 @@ use std::fmt;
 
 /// Something on a member that was not what it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct VolumeFinding {
     /// When it was found.
     pub at: Nanos,
     /// What it is.
-    pub place: Place,
+    pub place: FindingPlace,
     /// On which member.
     pub member: Slot,
     /// Where on it, in bytes.
     pub offset: u64,
     /// What had happened, as far as the row tells.
-    pub kind: Kind,
+    pub kind: CorruptionKind,
     /// What came of it.
-    pub end: End,
+    pub end: Resolution,
 }
 
 /// What lies on a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FindingPlace {
     /// A row.
     Row {
         /// Of which stripe.
@@ -46,11 +46,11 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl FindingPlace {
     /// The stripe, of a row.
     pub const fn stripe(self) -> Option<u64> {
         match self {
-            Place::Row { stripe, .. } => Some(stripe),
+            FindingPlace::Row { stripe, .. } => Some(stripe),
             _ => None,
         }
     }
@@ -58,7 +58,7 @@ impl Place {
     /// The number of a page, of one.
     pub const fn page(self) -> Option<u64> {
         match self {
-            Place::Intents { page } | Place::Map { page } => Some(page),
+            FindingPlace::Intents { page } | FindingPlace::Map { page } => Some(page),
             _ => None,
         }
     }
@@ -66,7 +66,7 @@ impl Place {
 
 /// What had happened to a row (Li & Lee 2014, section II-B, as far as the victim shows it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CorruptionKind {
     /// The disk could not read it.
     Unreadable,
     /// It is whole, and older than it should be: its last write never came to the medium.
@@ -92,24 +92,24 @@ pub enum Kind {
     Mismatch,
 }
 
-impl Kind {
+impl CorruptionKind {
     /// One word for tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Unreadable => "unreadable",
-            Kind::LostWrite => "lost-write",
-            Kind::TornWrite => "torn-write",
-            Kind::MisdirectedWrite { .. } => "misdirected-write",
-            Kind::MisdirectedRead => "misdirected-read",
-            Kind::Garbled => "garbled",
-            Kind::HalfWritten => "half-written",
-            Kind::MarkedLost => "marked-lost",
-            Kind::Mismatch => "mismatch",
+            CorruptionKind::Unreadable => "unreadable",
+            CorruptionKind::LostWrite => "lost-write",
+            CorruptionKind::TornWrite => "torn-write",
+            CorruptionKind::MisdirectedWrite { .. } => "misdirected-write",
+            CorruptionKind::MisdirectedRead => "misdirected-read",
+            CorruptionKind::Garbled => "garbled",
+            CorruptionKind::HalfWritten => "half-written",
+            CorruptionKind::MarkedLost => "marked-lost",
+            CorruptionKind::Mismatch => "mismatch",
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for CorruptionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -117,7 +117,7 @@ impl fmt::Display for Kind {
 
 /// What came of a row that was wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum Resolution {
     /// Rebuilt from the others, written, and read back.
     Repaired,
     /// Rebuilt from the others for whoever asked, but not written: the volume is open for reading only, or the disk
@@ -129,26 +129,26 @@ pub enum End {
     Lost,
 }
 
-impl End {
+impl Resolution {
     /// One word for tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
-            End::Repaired => "repaired",
-            End::Avoided => "avoided",
-            End::Passed => "passed",
-            End::Lost => "lost",
+            Resolution::Repaired => "repaired",
+            Resolution::Avoided => "avoided",
+            Resolution::Passed => "passed",
+            Resolution::Lost => "lost",
         }
     }
 }
 
 /// What a row's own words say had happened to it.
-pub fn kind_of(standing: Standing, is_stale: bool, offset_of: impl Fn(u64) -> u64) -> Kind {
+pub fn kind_of(standing: Standing, is_stale: bool, offset_of: impl Fn(u64) -> u64) -> CorruptionKind {
     match standing {
-        Standing::Unreadable | Standing::Missing => Kind::Unreadable,
-        Standing::Torn => Kind::TornWrite,
-        Standing::Elsewhere { member, row, .. } => Kind::MisdirectedWrite { member, offset: offset_of(row) },
-        Standing::Garbled => Kind::Garbled,
-        Standing::Sound if is_stale => Kind::LostWrite,
-        Standing::Sound => Kind::Mismatch,
+        Standing::Unreadable | Standing::Missing => CorruptionKind::Unreadable,
+        Standing::Torn => CorruptionKind::TornWrite,
+        Standing::Elsewhere { member, row, .. } => CorruptionKind::MisdirectedWrite { member, offset: offset_of(row) },
+        Standing::Garbled => CorruptionKind::Garbled,
+        Standing::Sound if is_stale => CorruptionKind::LostWrite,
+        Standing::Sound => CorruptionKind::Mismatch,
     }
 }

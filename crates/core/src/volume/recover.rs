@@ -1,18 +1,18 @@
 //! Opening a volume: its maps are read, and it serves. What a crash left in dirty regions is settled meanwhile (`settle`).
 
-use super::handle::Handle;
+use super::handle::VolumeHandle;
 use super::intents::Intents;
 use super::metadata::{self, PAGES_AT_ONCE};
-use super::options::Options;
+use super::options::VolumeOptions;
 use super::persist;
 use super::settle;
-use super::state::{Life, Queue, State};
+use super::state::{Life, VolumeState, WaitList};
 use super::unsettled::Unsettled;
 use super::wipe;
 use crate::buffer::Buffer;
 use crate::format::bits::Bits;
 use crate::format::geometry::WRITTEN_PAGE_BYTES;
-use crate::format::intent::{self, Told};
+use crate::format::intent::{self, IntentBit};
 use crate::format::written;
 use crate::member::{OpKind, Slot};
 use std::collections::BTreeSet;
@@ -22,11 +22,11 @@ use std::ops::Range;
 ///
 /// Where the newest superblock says that it was stopped in order, no region is dirty, whatever the intents say: rows are
 /// judged, never settled.
-pub(super) async fn open(handle: Handle) {
+pub(super) async fn open(handle: VolumeHandle) {
     let was_clean = handle.with(|state| state.superblock.is_clean);
-    let told = read_intents(&handle, Told::Dirty).await;
+    let told = read_intents(&handle, IntentBit::Dirty).await;
     let away = match handle.with(|state| state.is_anybody_out()) {
-        true => Some(read_intents(&handle, Told::WhileOut).await),
+        true => Some(read_intents(&handle, IntentBit::WhileOut).await),
         false => None,
     };
     let disputed = read_written(&handle).await;
@@ -54,7 +54,7 @@ pub(super) async fn open(handle: Handle) {
         if was_clean && is_told_otherwise {
             persist::announce_again(&handle).await;
         }
-        let Options { today, start_number, write_numbers, .. } = handle.with(|state| state.options.clone());
+        let VolumeOptions { today, start_number, write_numbers, .. } = handle.with(|state| state.options.clone());
         persist::commit(&handle, |superblock| {
             superblock.is_clean = false;
             superblock.map_sum = 0;
@@ -82,14 +82,14 @@ pub(super) async fn open(handle: Handle) {
             }
             state.life = Life::Open;
         }
-        state.wake(Queue::Open);
+        state.wake(WaitList::Open);
     });
     settle::start(&handle);
     persist::clean_later(&handle);
     super::rebuild::resume(&handle);
 }
 
-async fn read_intents(handle: &Handle, told: Told) -> Bits {
+async fn read_intents(handle: &VolumeHandle, told: IntentBit) -> Bits {
     let pages = handle.with(|state| state.geometry.intent_pages);
     let places: Vec<(u64, u64, usize)> = handle.with(|state| {
         (0..pages).map(|page| (page, told.offset(&state.geometry, page), state.geometry.block_bytes as usize)).collect()
@@ -98,7 +98,7 @@ async fn read_intents(handle: &Handle, told: Told) -> Bits {
     handle.with(|state| {
         let array = state.superblock.array;
         let sound = found.iter().filter_map(|found| {
-            let page = intent::Page::decode(&found.block, array, told, found.page).ok()?;
+            let page = intent::IntentPage::decode(&found.block, array, told, found.page).ok()?;
             Some((found.is_abreast, page))
         });
         let mut union = intent::Union::new(&state.geometry);
@@ -108,7 +108,7 @@ async fn read_intents(handle: &Handle, told: Told) -> Bits {
 }
 
 /// Reads the written map; the pages of which sound versions say different things.
-async fn read_written(handle: &Handle) -> Vec<u64> {
+async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
     let mut disputed = Vec::new();
     let (pages, array) = handle.with(|state| (state.geometry.written_pages, state.superblock.array));
     for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
@@ -120,8 +120,8 @@ async fn read_written(handle: &Handle) -> Vec<u64> {
             pages.flat_map(both).collect()
         });
         let found = read_pages(handle, &places).await;
-        let is_torn = |Found { page, block, .. }: &&Found| {
-            written::Page::decode(block, array, *page).is_err() && block.iter().any(|&byte| byte != 0)
+        let is_torn = |FoundPage { page, block, .. }: &&FoundPage| {
+            written::WrittenPage::decode(block, array, *page).is_err() && block.iter().any(|&byte| byte != 0)
         };
         if handle.with(|state| !state.options.is_read_only && !state.superblock.is_clean) {
             let torn = found.iter().filter(is_torn).map(|found| (found.member, found.offset, found.block.len()));
@@ -129,17 +129,17 @@ async fn read_written(handle: &Handle) -> Vec<u64> {
         }
         handle.with(|state| {
             let sound = found.iter().filter_map(|found| {
-                let page = written::Page::decode(&found.block, array, found.page).ok()?;
+                let page = written::WrittenPage::decode(&found.block, array, found.page).ok()?;
                 Some((found.is_abreast, page))
             });
             let sound = heard(sound.collect(), |page| page.index);
-            let mut map = written::Map {
+            let mut map = written::WrittenMap {
                 stripes: state.written.clone(),
                 generations: std::mem::take(&mut state.written_generations),
                 sinces: std::mem::take(&mut state.written_sinces),
             };
             sound.iter().for_each(|page| map.add(&state.geometry, page));
-            let differs = |page: &&written::Page<'_>| {
+            let differs = |page: &&written::WrittenPage<'_>| {
                 sound.iter().any(|other| other.index == page.index && !other.is_alike(page))
             };
             disputed.extend(sound.iter().filter(differs).map(|page| page.index));
@@ -164,12 +164,12 @@ async fn read_written(handle: &Handle) -> Vec<u64> {
 /// Holds the map against what the superblock vouches for, where the volume was stopped in order. If they are not the same,
 /// the newest version of a page is gone, and what is left is older: of pages that two versions dispute, or else of all,
 /// every stripe counts as written. Zeros are never invented.
-fn vouch(state: &mut State, disputed: &[u64]) {
+fn vouch(state: &mut VolumeState, disputed: &[u64]) {
     if written::sum(&state.geometry, &state.written) == state.superblock.map_sum {
         return;
     }
     let all: Vec<u64> = (0..state.geometry.written_pages).collect();
-    let mut map = written::Map::new(&state.geometry);
+    let mut map = written::WrittenMap::new(&state.geometry);
     map.stripes = state.written.clone();
     for &page in if disputed.is_empty() { &all } else { disputed } {
         map.forget(&state.geometry, page);
@@ -182,7 +182,7 @@ fn vouch(state: &mut State, disputed: &[u64]) {
 
 /// Pages whose newest version is not on all members: a crash left it on some, and it would go with them. The next flush
 /// writes another one to all.
-fn rare_pages(state: &State, pages: Range<u64>, sound: &[written::Page<'_>]) -> Vec<u64> {
+fn rare_pages(state: &VolumeState, pages: Range<u64>, sound: &[written::WrittenPage<'_>]) -> Vec<u64> {
     let mut copies = vec![0; (pages.end - pages.start) as usize];
     for page in sound.iter().filter(|page| page.generation == state.written_generations[page.index as usize]) {
         copies[(page.index - pages.start) as usize] += 1;
@@ -192,7 +192,7 @@ fn rare_pages(state: &State, pages: Range<u64>, sound: &[written::Page<'_>]) -> 
 }
 
 /// A page as it was read, of one member.
-struct Found {
+struct FoundPage {
     page: u64,
     /// Where it lies.
     member: Slot,
@@ -212,7 +212,7 @@ fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
 }
 
 /// Reads pages from every member with a disk; those that could be read.
-async fn read_pages(handle: &Handle, places: &[(u64, u64, usize)]) -> Vec<Found> {
+async fn read_pages(handle: &VolumeHandle, places: &[(u64, u64, usize)]) -> Vec<FoundPage> {
     let members = handle.with(|state| state.attached());
     let read = |&(_, offset, len): &(u64, u64, usize)| {
         let read = move |&slot: &Slot| (slot, OpKind::Read { offset, buffer: Buffer::zeroed(len) });
@@ -224,7 +224,7 @@ async fn read_pages(handle: &Handle, places: &[(u64, u64, usize)]) -> Vec<Found>
     let abreast = handle.with(|state| state.abreast);
     read.filter_map(|(done, (page, offset))| {
         let member = done.disk.member;
-        Some(Found { page, member, offset, is_abreast: abreast.contains(member), block: done.buffer? })
+        Some(FoundPage { page, member, offset, is_abreast: abreast.contains(member), block: done.buffer? })
     })
     .collect()
 }

@@ -1,45 +1,45 @@
 //! What is left of a stripe that cannot be resolved: more members are missing than the parities make up for, or a crash left
 //! it undecided.
 
-use super::handle::Handle;
-use super::parts::Piece;
+use super::handle::VolumeHandle;
+use super::parts::ChunkBytes;
 use super::rows;
-use super::state::State;
-use crate::block::Part;
+use super::state::VolumeState;
+use crate::block::ReadPart;
 use crate::buffer::Buffer;
 use crate::integrity::judge::judge;
 use crate::slots::Slots;
 
 /// What answers a piece: of its row, or as lost. The answer may lie about for long, until a client takes it: a small part is
 /// copied, and does not hold the row.
-pub(super) fn part(state: &mut State, piece: &Piece, lost: Slots, row: Option<Buffer>) -> Part {
+pub(super) fn part(state: &mut VolumeState, piece: &ChunkBytes, lost: Slots, row: Option<Buffer>) -> ReadPart {
     let len = piece.range.len();
     match row {
         Some(row) if !lost.contains(piece.slot) && 2 * len < row.len() => {
             let mut copy = state.pool.take(len);
             copy.copy_from_slice(&row[piece.range.clone()]);
             state.pool.give(row);
-            Part::Data(copy, 0..len)
+            ReadPart::Data(copy, 0..len)
         }
-        Some(row) if !lost.contains(piece.slot) => Part::Data(row, piece.range.clone()),
+        Some(row) if !lost.contains(piece.slot) => ReadPart::Data(row, piece.range.clone()),
         row => {
             state.recycle(row);
-            Part::Lost(len as u64)
+            ReadPart::Lost(len as u64)
         }
     }
 }
 
 /// Of a stripe that is held, and undecided: the data chunks that cannot be read.
-pub(super) async fn lost(handle: &Handle, stripe: u64) -> Slots {
+pub(super) async fn lost(handle: &VolumeHandle, stripe: u64) -> Slots {
     let (count, len) = handle.with(|state| (state.shape().data, state.chunk_bytes()));
-    let pieces: Vec<Piece> = (0..count).map(|slot| Piece { slot, range: 0..len, at: 0 }).collect();
+    let pieces: Vec<ChunkBytes> = (0..count).map(|slot| ChunkBytes { slot, range: 0..len, at: 0 }).collect();
     let parts = lost_or_whole(handle, stripe, &pieces, Slots::range(0, count)).await;
     let mut lost = Slots::NONE;
     for (slot, part) in parts.into_iter().enumerate() {
         match part {
-            Part::Data(buffer, _) => handle.with(|state| state.pool.give(buffer)),
-            Part::Zeros(_) => {}
-            Part::Lost(_) => lost.insert(slot),
+            ReadPart::Data(buffer, _) => handle.with(|state| state.pool.give(buffer)),
+            ReadPart::Zeros(_) => {}
+            ReadPart::Lost(_) => lost.insert(slot),
         }
     }
     lost
@@ -47,7 +47,12 @@ pub(super) async fn lost(handle: &Handle, stripe: u64) -> Slots {
 
 /// More members are missing than the parities make up for, or a crash left the stripe undecided: what is left of the
 /// chunks that were asked for.
-pub(super) async fn lost_or_whole(handle: &Handle, stripe: u64, pieces: &[Piece], wanted: Slots) -> Vec<Part> {
+pub(super) async fn lost_or_whole(
+    handle: &VolumeHandle,
+    stripe: u64,
+    pieces: &[ChunkBytes],
+    wanted: Slots,
+) -> Vec<ReadPart> {
     let (all, missing, lists, is_judged, scheme) = handle.with(|state| {
         let (missing, scheme) = (state.missing(stripe), state.geometry.scheme);
         let all = Slots::range(0, state.shape().slots()) - missing;

@@ -1,14 +1,14 @@
 //! What a client asks, cut into stripes, done, and answered.
 
-use super::handle::Handle;
-use super::parts::{Piece, cut};
+use super::handle::VolumeHandle;
+use super::parts::{ChunkBytes, cut};
 use super::persist;
 use super::read;
 use super::settle;
-use super::state::{Life, Queue, State};
+use super::state::{Life, VolumeState, WaitList};
 use super::write;
-use super::writes::{Pending, Ticket};
-use crate::block::{Failure, Part, Reply, Request, RequestId, Run};
+use super::writes::{PendingWrite, Ticket};
+use crate::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use crate::buffer::Buffer;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,47 +19,47 @@ const RUNS_MAX: usize = 1024;
 const ZEROED_AT_ONCE: u64 = 64;
 
 /// Does a request and replies.
-pub(super) async fn run(handle: Handle, id: RequestId, request: Request) {
+pub(super) async fn run(handle: VolumeHandle, id: RequestId, request: BlockRequest) {
     while handle.with(|state| state.life == Life::Opening) {
-        handle.park(Queue::Open).await;
+        handle.park(WaitList::Open).await;
     }
     let reply = match handle.with(|state| refusal(state, &request)) {
-        Some(failure) => Reply::Failed(failure),
+        Some(failure) => BlockReply::Failed(failure),
         None => perform(&handle, request).await,
     };
     handle.with(|state| {
         state.replies.push_back((id, reply));
         state.requests -= 1;
-        state.wake(Queue::Idle);
+        state.wake(WaitList::Idle);
     });
 }
 
 /// Why a request is not even begun.
-fn refusal(state: &State, request: &Request) -> Option<Failure> {
+fn refusal(state: &VolumeState, request: &BlockRequest) -> Option<BlockFailure> {
     let size = state.geometry.size();
     let (offset, len, writes) = match request {
-        Request::Read { offset, len } | Request::Allocation { offset, len } => (*offset, *len, false),
-        Request::Write { offset, data, .. } => (*offset, data.len() as u64, true),
-        Request::Trim { offset, len } | Request::Zero { offset, len, .. } => (*offset, *len, true),
-        Request::Flush => (0, 1, false),
+        BlockRequest::Read { offset, len } | BlockRequest::Allocation { offset, len } => (*offset, *len, false),
+        BlockRequest::Write { offset, data, .. } => (*offset, data.len() as u64, true),
+        BlockRequest::Trim { offset, len } | BlockRequest::Zero { offset, len, .. } => (*offset, *len, true),
+        BlockRequest::Flush => (0, 1, false),
     };
     if writes && state.options.is_read_only {
-        return Some(Failure::ReadOnly);
+        return Some(BlockFailure::ReadOnly);
     }
     if len == 0 || offset.checked_add(len).is_none_or(|end| end > size) {
-        return Some(Failure::OutOfRange);
+        return Some(BlockFailure::OutOfRange);
     }
     match state.life {
-        Life::Stopped | Life::Stopping => Some(Failure::Stopping),
-        _ if writes && state.is_broken => Some(Failure::Io),
+        Life::Stopped | Life::Stopping => Some(BlockFailure::Stopping),
+        _ if writes && state.is_broken => Some(BlockFailure::Io),
         _ => None,
     }
 }
 
-async fn perform(handle: &Handle, request: Request) -> Reply {
+async fn perform(handle: &VolumeHandle, request: BlockRequest) -> BlockReply {
     match request {
-        Request::Read { offset, len } => Reply::Read(read_all(handle, offset, len).await),
-        Request::Write { offset, data, is_durable } => {
+        BlockRequest::Read { offset, len } => BlockReply::Read(read_all(handle, offset, len).await),
+        BlockRequest::Write { offset, data, is_durable } => {
             let len = data.len() as u64;
             let data = Rc::new(data);
             let is_done = write_all(handle, offset, len, Some(data.clone())).await;
@@ -68,26 +68,28 @@ async fn perform(handle: &Handle, request: Request) -> Reply {
             }
             finish(handle, is_done, is_durable).await
         }
-        Request::Zero { offset, len, is_durable } => {
+        BlockRequest::Zero { offset, len, is_durable } => {
             let is_done = zero(handle, offset, len).await;
             finish(handle, is_done, is_durable).await
         }
-        Request::Trim { offset, len } => {
+        BlockRequest::Trim { offset, len } => {
             forget(handle, offset, len).await;
-            Reply::Done
+            BlockReply::Done
         }
-        Request::Flush => finish(handle, true, true).await,
-        Request::Allocation { offset, len } => Reply::Allocation(handle.with(|state| allocation(state, offset, len))),
+        BlockRequest::Flush => finish(handle, true, true).await,
+        BlockRequest::Allocation { offset, len } => {
+            BlockReply::Allocation(handle.with(|state| allocation(state, offset, len)))
+        }
     }
 }
 
-async fn finish(handle: &Handle, is_done: bool, is_durable: bool) -> Reply {
+async fn finish(handle: &VolumeHandle, is_done: bool, is_durable: bool) -> BlockReply {
     let is_well = is_done && (!is_durable || persist::flush(handle).await);
-    if is_well { Reply::Done } else { Reply::Failed(Failure::Io) }
+    if is_well { BlockReply::Done } else { BlockReply::Failed(BlockFailure::Io) }
 }
 
 /// Reads all stripes of a range at once.
-async fn read_all(handle: &Handle, offset: u64, len: u64) -> Vec<Part> {
+async fn read_all(handle: &VolumeHandle, offset: u64, len: u64) -> Vec<ReadPart> {
     let (chunk_bytes, data) = handle.with(|state| (state.geometry.chunk_bytes, state.shape().data));
     let mut wants: Vec<read::StripePieces> = cut(offset, len, chunk_bytes, data).collect();
     if wants.len() <= read::STRIPES_MAX {
@@ -96,7 +98,7 @@ async fn read_all(handle: &Handle, offset: u64, len: u64) -> Vec<Part> {
     let task = handle.current();
     let count = wants.len().div_ceil(read::STRIPES_MAX);
     let left = Rc::new(Cell::new(count));
-    let answers: Rc<RefCell<Vec<Vec<Part>>>> = Rc::new(RefCell::new((0..count).map(|_| Vec::new()).collect()));
+    let answers: Rc<RefCell<Vec<Vec<ReadPart>>>> = Rc::new(RefCell::new((0..count).map(|_| Vec::new()).collect()));
     for index in (0..count).rev() {
         let wants = wants.split_off(index * read::STRIPES_MAX);
         let (own, left, answers) = (handle.clone(), left.clone(), answers.clone());
@@ -116,13 +118,13 @@ async fn read_all(handle: &Handle, offset: u64, len: u64) -> Vec<Part> {
 }
 
 /// Writes all stripes of a range; each joins what waits for its stripe already.
-async fn write_all(handle: &Handle, offset: u64, len: u64, data: Option<Rc<Buffer>>) -> bool {
+async fn write_all(handle: &VolumeHandle, offset: u64, len: u64, data: Option<Rc<Buffer>>) -> bool {
     let (chunk_bytes, count) = handle.with(|state| (state.geometry.chunk_bytes, state.shape().data));
-    let stripes: Vec<(u64, Vec<Piece>)> = cut(offset, len, chunk_bytes, count).collect();
+    let stripes: Vec<(u64, Vec<ChunkBytes>)> = cut(offset, len, chunk_bytes, count).collect();
     let task = handle.current();
     let ticket = Rc::new(Ticket { task, left: Cell::new(stripes.len()), is_failed: Cell::new(false) });
     for (stripe, pieces) in stripes {
-        let pending = Pending { pieces, data: data.clone(), ticket: ticket.clone() };
+        let pending = PendingWrite { pieces, data: data.clone(), ticket: ticket.clone() };
         if handle.with(|state| state.writes.push(stripe, pending)) {
             let own = handle.clone();
             handle.spawn(async move { write::drain(own, stripe).await });
@@ -136,7 +138,7 @@ async fn write_all(handle: &Handle, offset: u64, len: u64, data: Option<Rc<Buffe
 }
 
 /// Whole stripes are forgotten, the edges are written. (So is all of it where the written map cannot be changed yet.)
-async fn zero(handle: &Handle, offset: u64, len: u64) -> bool {
+async fn zero(handle: &VolumeHandle, offset: u64, len: u64) -> bool {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     let (start, end) = (offset.next_multiple_of(stripe_bytes), (offset + len) / stripe_bytes * stripe_bytes);
     let is_held_back = handle.with(|state| {
@@ -160,7 +162,7 @@ async fn zero(handle: &Handle, offset: u64, len: u64) -> bool {
 }
 
 /// Writes zeros as data, a few stripes at a time: each holds its rows in memory.
-async fn write_zeros(handle: &Handle, offset: u64, len: u64) -> bool {
+async fn write_zeros(handle: &VolumeHandle, offset: u64, len: u64) -> bool {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     let (mut at, mut is_done) = (offset, true);
     while at < offset + len {
@@ -172,7 +174,7 @@ async fn write_zeros(handle: &Handle, offset: u64, len: u64) -> bool {
 }
 
 /// Makes the stripes that lie wholly in this range unwritten: they read as zeros, and hold nothing to be verified.
-async fn forget(handle: &Handle, offset: u64, len: u64) {
+async fn forget(handle: &VolumeHandle, offset: u64, len: u64) {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     for stripe in offset.div_ceil(stripe_bytes)..(offset + len) / stripe_bytes {
         settle::ensure(handle, stripe).await;
@@ -196,9 +198,9 @@ async fn forget(handle: &Handle, offset: u64, len: u64) {
 }
 
 /// Runs of written and unwritten stripes.
-fn allocation(state: &State, offset: u64, len: u64) -> Vec<Run> {
+fn allocation(state: &VolumeState, offset: u64, len: u64) -> Vec<AllocationRun> {
     let stripe_bytes = state.geometry.stripe_bytes();
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<AllocationRun> = Vec::new();
     let mut at = offset;
     while at < offset + len {
         let stripe = at / stripe_bytes;
@@ -208,7 +210,7 @@ fn allocation(state: &State, offset: u64, len: u64) -> Vec<Run> {
         match runs.last_mut() {
             Some(run) if run.is_written == is_written => run.len += end - at,
             _ if is_full => break,
-            _ => runs.push(Run { len: end - at, is_written }),
+            _ => runs.push(AllocationRun { len: end - at, is_written }),
         }
         at = end;
     }

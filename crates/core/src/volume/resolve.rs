@@ -2,15 +2,15 @@
 //!
 //! The task that calls this holds the stripe alone.
 
-use super::handle::Handle;
+use super::handle::VolumeHandle;
 use super::persist;
-use super::record::{End, Kind, Place, Record, kind_of};
+use super::record::{CorruptionKind, FindingPlace, Resolution, VolumeFinding, kind_of};
 use super::rows::{self, Rows};
-use super::state::State;
+use super::state::VolumeState;
 use crate::buffer::Buffer;
-use crate::integrity::judge::{Judgement, judge};
+use crate::integrity::judge::{Diagnosis, judge};
 use crate::integrity::scheme::Scheme;
-use crate::integrity::tag::{self, Entry, Standing};
+use crate::integrity::tag::{self, ListEntry, Standing};
 use crate::member::OpKind;
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
@@ -20,7 +20,7 @@ pub(super) struct Resolved {
     /// The whole row of each data chunk (its appendix may be stale); nothing where no right content can be proven.
     pub rows: Vec<Option<Buffer>>,
     /// What each data chunk is: its version and sum, as far as the scheme has them.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ListEntry>,
     /// Data chunks of which no right content can be proven. (Those marked as lost have rows, which say so.)
     pub lost: Slots,
     /// Did nothing have to be repaired, and was nothing in the way?
@@ -28,12 +28,12 @@ pub(super) struct Resolved {
     /// The data rows that came from the medium itself.
     pub settled: Slots,
     /// Whether more can be learned of what is lost.
-    pub fate: Fate,
+    pub fate: LossFate,
 }
 
 /// Whether more can be learned of lost chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum LossFate {
     /// No: each row that is wrong is there and silently wrong, or one write is claimed to be two things.
     Final,
     /// Perhaps: a member is missing, or a row cannot be read now. These rows look whole, or half written, and are neither.
@@ -48,13 +48,13 @@ impl Resolved {
     }
 
     /// Gives back what is left.
-    pub fn recycle(self, handle: &Handle) {
+    pub fn recycle(self, handle: &VolumeHandle) {
         handle.with(|state| state.recycle(self.rows.into_iter().flatten()));
     }
 }
 
 /// Reads everything that is left of a stripe, finds out what is wrong, and puts it right on the members too.
-pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
+pub(super) async fn resolve(handle: &VolumeHandle, stripe: u64) -> Resolved {
     let mut rows = read_all(handle, stripe).await;
     retry(handle, stripe, &mut rows).await;
     let judgement = judge(&rows.evidence);
@@ -86,31 +86,31 @@ pub(super) async fn resolve(handle: &Handle, stripe: u64) -> Resolved {
 }
 
 /// What can become of lost chunks, those that are on members that are there.
-fn fate(rows: &Rows, judgement: &Judgement, lost: Slots) -> Fate {
+fn fate(rows: &Rows, judgement: &Diagnosis, lost: Slots) -> LossFate {
     let standing = |slot: usize| rows.evidence.rows[slot].standing;
     let is_silent = |slot: usize| !matches!(standing(slot), Standing::Missing | Standing::Unreadable);
     // One number of two contents stays one, whoever comes back. Of sums that contradict each other, a list more may decide.
     let is_ambiguous = rows.evidence.scheme.has_versions() && !(judgement.lost - judgement.erased).is_empty();
     if is_ambiguous || judgement.erased.iter().all(is_silent) {
-        return Fate::Final;
+        return LossFate::Final;
     }
     let is_worthless = |&slot: &usize| match standing(slot) {
         Standing::Torn => true,
         Standing::Sound => judgement.stale.contains(slot),
         _ => false,
     };
-    Fate::Open(lost.iter().filter(is_worthless).collect())
+    LossFate::Open(lost.iter().filter(is_worthless).collect())
 }
 
 /// Reads every row whose member is there.
-pub(super) async fn read_all(handle: &Handle, stripe: u64) -> Rows {
+pub(super) async fn read_all(handle: &VolumeHandle, stripe: u64) -> Rows {
     let present = handle.with(|state| Slots::range(0, state.shape().slots()) - state.missing(stripe));
     rows::read(handle, stripe, present, Slots::NONE).await
 }
 
 /// Reads unsound rows once more: a read that went astray is right the second time, and said to have been one. Nobody
 /// else writes the stripe meanwhile; but a member may have been replaced, and what the new one has there is not a row.
-pub(super) async fn retry(handle: &Handle, stripe: u64, rows: &mut Rows) {
+pub(super) async fn retry(handle: &VolumeHandle, stripe: u64, rows: &mut Rows) {
     let is_doubtful = |&slot: &usize| !matches!(rows.evidence.rows[slot].standing, Standing::Sound | Standing::Missing);
     let doubtful: Slots = (0..rows.evidence.rows.len()).filter(is_doubtful).collect();
     let doubtful = doubtful - handle.with(|state| state.missing(stripe));
@@ -125,7 +125,7 @@ pub(super) async fn retry(handle: &Handle, stripe: u64, rows: &mut Rows) {
         let is_whole_neighbour = again.buffers[slot].is_some() && !again.read.contains(slot);
         let second = if is_whole_neighbour { Standing::Sound } else { again.evidence.rows[slot].standing };
         if second == Standing::Sound && first != Standing::Unreadable {
-            handle.with(|state| record(state, stripe, slot, Kind::MisdirectedRead, End::Passed));
+            handle.with(|state| record(state, stripe, slot, CorruptionKind::MisdirectedRead, Resolution::Passed));
             let place = handle.with(|state| state.geometry.layout.place(stripe, slot));
             persist::blame(handle, place.disk, place.row);
         }
@@ -140,11 +140,11 @@ pub(super) async fn retry(handle: &Handle, stripe: u64, rows: &mut Rows) {
 }
 
 /// Takes note of what was found in one row.
-pub(super) fn record(state: &mut State, stripe: u64, slot: usize, kind: Kind, end: End) {
+pub(super) fn record(state: &mut VolumeState, stripe: u64, slot: usize, kind: CorruptionKind, end: Resolution) {
     let place = state.geometry.layout.place(stripe, slot);
     let offset = state.geometry.chunk_offset(place.row);
     let (at, member) = (state.now, place.disk);
-    state.record(Record { at, place: Place::Row { stripe, slot }, member, offset, kind, end });
+    state.record(VolumeFinding { at, place: FindingPlace::Row { stripe, slot }, member, offset, kind, end });
 }
 
 /// Of two reads of one place, which is more like what lies there?
@@ -163,7 +163,7 @@ fn likeness(standing: Standing) -> u8 {
 pub(super) struct Rebuilt {
     /// Data, then parities; nothing where it is not known.
     rows: Vec<Option<Buffer>>,
-    entries: Vec<Entry>,
+    entries: Vec<ListEntry>,
     lost: Slots,
     erased: Slots,
     /// Rows reckoned up from the others, to be written.
@@ -173,7 +173,7 @@ pub(super) struct Rebuilt {
 }
 
 /// Reckons up what is erased, as far as it can be proven.
-fn rebuild(handle: &Handle, stripe: u64, read: &Rows, judgement: &Judgement) -> Rebuilt {
+fn rebuild(handle: &VolumeHandle, stripe: u64, read: &Rows, judgement: &Diagnosis) -> Rebuilt {
     handle.with(|state| {
         let shape = state.shape();
         let chunk_bytes = state.chunk_bytes();
@@ -204,7 +204,7 @@ fn rebuild(handle: &Handle, stripe: u64, read: &Rows, judgement: &Judgement) -> 
         } else {
             lost = lost | wanted;
         }
-        let entries: Vec<Entry> = (0..shape.data)
+        let entries: Vec<ListEntry> = (0..shape.data)
             .map(|slot| {
                 if !judgement.erased.contains(slot) {
                     return read.evidence.rows[slot].entry;
@@ -213,7 +213,7 @@ fn rebuild(handle: &Handle, stripe: u64, read: &Rows, judgement: &Judgement) -> 
                 let is_marked = |row: &Buffer| state.is_marked(stripe, slot, &row[..chunk_bytes]);
                 let version =
                     if rows[slot].as_ref().is_some_and(is_marked) { entry.version.lost() } else { entry.version };
-                Entry { version, ..entry }
+                ListEntry { version, ..entry }
             })
             .collect();
         for slot in lost.iter() {
@@ -228,7 +228,7 @@ fn rebuild(handle: &Handle, stripe: u64, read: &Rows, judgement: &Judgement) -> 
 }
 
 /// Decodes `wanted` from the rows of `using`, into new rows.
-pub(super) fn decode(state: &mut State, rows: &mut [Option<Buffer>], wanted: Slots, using: &[usize]) -> Slots {
+pub(super) fn decode(state: &mut VolumeState, rows: &mut [Option<Buffer>], wanted: Slots, using: &[usize]) -> Slots {
     let chunk_bytes = state.chunk_bytes();
     let missing: Vec<usize> = wanted.iter().collect();
     let decoder = state.code.decoder(&missing, using).expect("as many survivors as data chunks");
@@ -247,7 +247,7 @@ pub(super) fn decode(state: &mut State, rows: &mut [Option<Buffer>], wanted: Slo
 
 impl Rebuilt {
     /// Reckons these parities anew, from all data.
-    fn renew_parities(&mut self, state: &mut State, parities: Slots) {
+    fn renew_parities(&mut self, state: &mut VolumeState, parities: Slots) {
         if parities.is_empty() {
             return;
         }
@@ -266,7 +266,7 @@ impl Rebuilt {
 }
 
 /// All parities of these data rows, without their appendices.
-pub(super) fn encode(state: &mut State, data: &[Option<Buffer>]) -> Vec<Buffer> {
+pub(super) fn encode(state: &mut VolumeState, data: &[Option<Buffer>]) -> Vec<Buffer> {
     let chunk_bytes = state.chunk_bytes();
     let mut parities: Vec<Buffer> = (0..state.shape().parity).map(|_| state.pool.take(state.row_bytes())).collect();
     let sources: Vec<&[u8]> =
@@ -278,7 +278,7 @@ pub(super) fn encode(state: &mut State, data: &[Option<Buffer>]) -> Vec<Buffer> 
 
 /// Where all rows are sound, is the parity that of the data? Only the bare array can be in doubt about that, and it
 /// cannot tell which side is wrong.
-fn check_parity(handle: &Handle, read: &Rows, stripe: &mut Rebuilt) {
+fn check_parity(handle: &VolumeHandle, read: &Rows, stripe: &mut Rebuilt) {
     handle.with(|state| {
         let chunk_bytes = state.chunk_bytes();
         if !stripe.lost.is_empty() || state.shape().parity == 0 {
@@ -306,7 +306,7 @@ fn check_parity(handle: &Handle, read: &Rows, stripe: &mut Rebuilt) {
 }
 
 /// Gives a row its appendix.
-pub(super) fn seal(state: &State, stripe: u64, slot: usize, row: &mut Buffer, entries: &[Entry]) {
+pub(super) fn seal(state: &VolumeState, stripe: u64, slot: usize, row: &mut Buffer, entries: &[ListEntry]) {
     if state.geometry.scheme == Scheme::None {
         return;
     }
@@ -315,17 +315,17 @@ pub(super) fn seal(state: &State, stripe: u64, slot: usize, row: &mut Buffer, en
     if slot < entries.len() {
         let before = (slot + entries.len() - 1) % entries.len();
         let neighbour = if state.geometry.scheme.has_buddies() && before != slot { entries[before].sum } else { 0 };
-        let entry = state.sealed(Entry { sum: crc32c(&row[..chunk_bytes]), ..entries[slot] });
+        let entry = state.sealed(ListEntry { sum: crc32c(&row[..chunk_bytes]), ..entries[slot] });
         tag::seal_data(row, chunk_bytes, identity, entry, neighbour);
     } else {
         let sum = crc32c(&row[..chunk_bytes]);
-        let entries: Vec<Entry> = entries.iter().map(|&entry| state.sealed(entry)).collect();
+        let entries: Vec<ListEntry> = entries.iter().map(|&entry| state.sealed(entry)).collect();
         tag::seal_parity(row, chunk_bytes, identity, sum, &entries);
     }
 }
 
 /// Writes rebuilt rows, flushes, and reads them back. Those that are right now.
-async fn repair(handle: &Handle, stripe: u64, rebuilt: &mut Rebuilt, wanted: Slots) -> Slots {
+async fn repair(handle: &VolumeHandle, stripe: u64, rebuilt: &mut Rebuilt, wanted: Slots) -> Slots {
     let region = handle.with(|state| state.geometry.region_of(stripe));
     persist::announce(handle, region).await;
     let ops: Vec<_> = handle.with(|state| {
@@ -385,43 +385,43 @@ struct Reported {
 /// Says what was found, blames the members it was found on, and has a look at places that were named as the true
 /// targets of writes that went astray.
 fn report(
-    handle: &Handle,
+    handle: &VolumeHandle,
     stripe: u64,
     rows: &Rows,
-    judgement: &Judgement,
+    judgement: &Diagnosis,
     rebuilt: &Rebuilt,
     Reported { present, repaired }: Reported,
 ) {
-    let mut found: Vec<(usize, Kind, End)> = Vec::new();
+    let mut found: Vec<(usize, CorruptionKind, Resolution)> = Vec::new();
     let offset_of = |row| handle.with(|state| state.geometry.chunk_offset(row));
     for slot in (rebuilt.erased & present).iter() {
         let kind = kind_of(rows.evidence.rows[slot].standing, judgement.stale.contains(slot), offset_of);
         let end = match (repaired.contains(slot), rebuilt.rebuilt.contains(slot)) {
-            (true, _) => End::Repaired,
-            (false, true) => End::Avoided,
-            (false, false) => End::Lost,
+            (true, _) => Resolution::Repaired,
+            (false, true) => Resolution::Avoided,
+            (false, false) => Resolution::Lost,
         };
         found.push((slot, kind, end));
     }
     for slot in ((rebuilt.lost & rebuilt.erased) - present).iter() {
-        found.push((slot, Kind::Unreadable, End::Lost));
+        found.push((slot, CorruptionKind::Unreadable, Resolution::Lost));
     }
     for slot in (rebuilt.lost - rebuilt.erased).iter() {
-        found.push((slot, Kind::Mismatch, End::Lost));
+        found.push((slot, CorruptionKind::Mismatch, Resolution::Lost));
     }
     if rebuilt.is_mismatch && (rebuilt.erased & present).is_empty() {
-        found.push((judgement.truth.len(), Kind::Mismatch, End::Lost));
+        found.push((judgement.truth.len(), CorruptionKind::Mismatch, Resolution::Lost));
     }
     for (slot, kind, end) in found {
         let place = handle.with(|state| {
             record(state, stripe, slot, kind, end);
             state.geometry.layout.place(stripe, slot)
         });
-        if kind != Kind::Mismatch && present.contains(slot) {
+        if kind != CorruptionKind::Mismatch && present.contains(slot) {
             persist::blame(handle, place.disk, place.row);
         }
         // Only after a repair: two places that name each other and cannot be repaired would never come to an end.
-        if let (Kind::MisdirectedWrite { member, offset }, End::Repaired) = (kind, end) {
+        if let (CorruptionKind::MisdirectedWrite { member, offset }, Resolution::Repaired) = (kind, end) {
             handle.with(|state| state.suspect(member, offset));
         }
     }

@@ -1,23 +1,23 @@
 //! What a write makes of its stripe: new rows and parities, by the plan of least I/O. Nothing is reckoned from what was not
 //! checked.
 
-use super::handle::Handle;
+use super::handle::VolumeHandle;
 use super::persist;
 use super::resolve::{self, Resolved};
 use super::rows::{self, Rows};
-use super::state::State;
-use super::writes::Pending;
-use crate::block::Failure;
+use super::state::VolumeState;
+use super::writes::PendingWrite;
+use crate::block::BlockFailure;
 use crate::buffer::Buffer;
 use crate::integrity::judge::is_consistent;
 use crate::integrity::scheme::Scheme;
-use crate::integrity::tag::{self, Entry, Version};
-use crate::plan::{Mode, Plan, Shape, State as PlanState, Want, plan};
+use crate::integrity::tag::{self, ListEntry, Version};
+use crate::plan::{PlanMode, Shape, StripePlan, StripeState as PlanState, Want, plan};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
 
 /// Puts the batch's bytes over a chunk's, in the order in which they came.
-fn apply(batch: &[Pending], slot: usize, chunk: &mut [u8]) {
+fn apply(batch: &[PendingWrite], slot: usize, chunk: &mut [u8]) {
     for write in batch {
         for piece in write.pieces.iter().filter(|piece| piece.slot == slot) {
             match &write.data {
@@ -29,7 +29,7 @@ fn apply(batch: &[Pending], slot: usize, chunk: &mut [u8]) {
 }
 
 /// What is to be written: whole rows, sealed, and appendices alone.
-pub(super) struct Output {
+pub(super) struct StripeOutput {
     /// Rows, by slot.
     pub rows: Vec<(usize, Buffer)>,
     /// Appendices of rows whose chunks stay, by slot.
@@ -37,7 +37,7 @@ pub(super) struct Output {
 }
 
 /// The first write of a stripe: all of it, zeros where nobody wrote.
-pub(super) fn first(handle: &Handle, stripe: u64, batch: &[Pending], version: Version) -> Output {
+pub(super) fn first(handle: &VolumeHandle, stripe: u64, batch: &[PendingWrite], version: Version) -> StripeOutput {
     handle.with(|state| {
         let mut data: Vec<Option<Buffer>> = Vec::with_capacity(state.shape().data);
         for slot in 0..state.shape().data {
@@ -45,14 +45,14 @@ pub(super) fn first(handle: &Handle, stripe: u64, batch: &[Pending], version: Ve
             apply(batch, slot, &mut row[..state.geometry.chunk_bytes as usize]);
             data.push(Some(row));
         }
-        let entries = vec![Entry { version, sum: 0 }; data.len()];
+        let entries = vec![ListEntry { version, sum: 0 }; data.len()];
         whole(state, stripe, data, entries, state.shape().data_slots())
     })
 }
 
 /// The number of this write, in schemes that have versions. (Hybrid-1 uses it only for chunks whose own version was not read: a
 /// first write, also after a trim, must not begin below the versions that are still on the disks.)
-pub(super) async fn version(handle: &Handle) -> Version {
+pub(super) async fn version(handle: &VolumeHandle) -> Version {
     match handle.with(|state| state.geometry.scheme.has_versions()) {
         true => Version(persist::next_write_number(handle).await),
         false => Version(0),
@@ -61,12 +61,12 @@ pub(super) async fn version(handle: &Handle) -> Version {
 
 /// New parities of all data, and the rows that change: those of `touched` and the parities. Sums are reckoned here.
 pub(super) fn whole(
-    state: &mut State,
+    state: &mut VolumeState,
     stripe: u64,
     data: Vec<Option<Buffer>>,
-    mut entries: Vec<Entry>,
+    mut entries: Vec<ListEntry>,
     touched: Slots,
-) -> Output {
+) -> StripeOutput {
     let chunk_bytes = state.chunk_bytes();
     let count = data.len();
     let mut parities: Vec<Buffer> = (0..state.shape().parity).map(|_| state.pool.take(state.row_bytes())).collect();
@@ -81,10 +81,11 @@ pub(super) fn whole(
             state.code.encode(&sources, &mut out);
         }
     }
-    entries.iter_mut().zip(&sums).for_each(|(entry, &sum)| *entry = state.sealed(Entry { sum, ..*entry }));
+    entries.iter_mut().zip(&sums).for_each(|(entry, &sum)| *entry = state.sealed(ListEntry { sum, ..*entry }));
     let missing = state.missing(stripe);
     let buddies = buddies(state, touched);
-    let mut output = Output { rows: Vec::with_capacity(touched.count() + parities.len()), appendices: Vec::new() };
+    let mut output =
+        StripeOutput { rows: Vec::with_capacity(touched.count() + parities.len()), appendices: Vec::new() };
     for (slot, row) in data.into_iter().enumerate() {
         let mut row = row.expect("all data are known");
         if missing.contains(slot) || !(touched | buddies).contains(slot) {
@@ -116,7 +117,7 @@ pub(super) fn whole(
 }
 
 /// Untouched data chunks that carry a copy of a touched one's checksum.
-fn buddies(state: &State, touched: Slots) -> Slots {
+fn buddies(state: &VolumeState, touched: Slots) -> Slots {
     let Shape { data, parity } = state.shape();
     if !state.geometry.scheme.has_buddies() || data < 2 || parity == 0 {
         return Slots::NONE;
@@ -125,7 +126,7 @@ fn buddies(state: &State, touched: Slots) -> Slots {
 }
 
 /// Gives a data row its appendix; `entries` have the sums of all chunks.
-fn seal_data(state: &State, stripe: u64, slot: usize, row: &mut [u8], entries: &[Entry]) {
+fn seal_data(state: &VolumeState, stripe: u64, slot: usize, row: &mut [u8], entries: &[ListEntry]) {
     let scheme = state.geometry.scheme;
     if scheme.has_appendix() {
         let identity = state.identity(stripe, slot);
@@ -133,19 +134,19 @@ fn seal_data(state: &State, stripe: u64, slot: usize, row: &mut [u8], entries: &
     }
 }
 
-fn neighbour(scheme: Scheme, slot: usize, entries: &[Entry]) -> u32 {
+fn neighbour(scheme: Scheme, slot: usize, entries: &[ListEntry]) -> u32 {
     let before = (slot + entries.len() - 1) % entries.len();
     if scheme.has_buddies() && before != slot { entries[before].sum } else { 0 }
 }
 
 /// Replaces chunks of a stripe by the plan of least I/O; nothing when what was read is not as it should be.
 pub(super) async fn replace(
-    handle: &Handle,
+    handle: &VolumeHandle,
     stripe: u64,
-    batch: &[Pending],
+    batch: &[PendingWrite],
     touched: Slots,
     partial: Slots,
-) -> Result<Option<Output>, Failure> {
+) -> Result<Option<StripeOutput>, BlockFailure> {
     let plan = handle.with(|state| {
         let data = state.shape().data_slots();
         let is_read = data.iter().filter(|&slot| state.read_status.is_read(state.chunk(stripe, slot))).collect();
@@ -168,7 +169,7 @@ pub(super) async fn replace(
     let needs_decoding = handle.with(|state| {
         let missing = state.missing(stripe);
         let needed = match plan.mode {
-            Mode::ReadModifyWrite => touched,
+            PlanMode::ReadModifyWrite => touched,
             _ => (state.shape().data_slots() - touched) | partial,
         };
         !(needed & missing).is_empty()
@@ -181,10 +182,10 @@ pub(super) async fn replace(
     handle.with(|state| {
         let is_lost = |slot: usize| rows.evidence.rows[slot].entry.version.is_lost();
         if partial.iter().any(is_lost) {
-            return Err(Failure::Io);
+            return Err(BlockFailure::Io);
         }
         Ok(Some(match plan.mode {
-            Mode::ReadModifyWrite => modify(state, stripe, batch, touched, stamp, &plan, rows),
+            PlanMode::ReadModifyWrite => modify(state, stripe, batch, touched, stamp, &plan, rows),
             _ => reconstruct(state, stripe, batch, touched, stamp, rows),
         }))
     })
@@ -197,24 +198,24 @@ fn next_version(scheme: Scheme, stamp: Version, found: Version) -> Version {
 
 /// Read-modify-write: old data and parities were read; the difference goes into the parities.
 fn modify(
-    state: &mut State,
+    state: &mut VolumeState,
     stripe: u64,
-    batch: &[Pending],
+    batch: &[PendingWrite],
     touched: Slots,
     stamp: Version,
-    plan: &Plan,
+    plan: &StripePlan,
     mut rows: Rows,
-) -> Output {
+) -> StripeOutput {
     let shape = state.shape();
     let scheme = state.geometry.scheme;
     let chunk_bytes = state.chunk_bytes();
     let parities: Vec<usize> = (plan.read_chunks & shape.parity_slots()).iter().collect();
     // What the parities say of each chunk is what the chunks were found to be.
     let listed = parities.iter().find_map(|&slot| rows.evidence.rows[slot].list.clone());
-    let mut entries = listed.unwrap_or_else(|| vec![Entry::default(); shape.data]);
+    let mut entries = listed.unwrap_or_else(|| vec![ListEntry::default(); shape.data]);
 
     let mut all: Vec<Option<Buffer>> = (shape.data..shape.slots()).map(|slot| rows.buffers[slot].take()).collect();
-    let mut output = Output { rows: Vec::new(), appendices: Vec::new() };
+    let mut output = StripeOutput { rows: Vec::new(), appendices: Vec::new() };
     let mut fresh = Vec::new();
     for slot in touched.iter() {
         let old = rows.buffers[slot].take().expect("a touched chunk was read");
@@ -224,7 +225,7 @@ fn modify(
         update(state, slot, &old[..chunk_bytes], &row[..chunk_bytes], &mut all);
         if scheme.has_appendix() {
             let found = rows.evidence.rows[slot].entry.version;
-            entries[slot] = Entry { version: next_version(scheme, stamp, found), sum: crc32c(&row[..chunk_bytes]) };
+            entries[slot] = ListEntry { version: next_version(scheme, stamp, found), sum: crc32c(&row[..chunk_bytes]) };
         }
         state.pool.give(old);
         fresh.push((slot, row));
@@ -252,7 +253,7 @@ fn modify(
             // In the pure scheme the copy is all that an appendix holds.
             None => {
                 let mut row = state.pool.take_zeroed(state.row_bytes());
-                tag::seal_data(&mut row, chunk_bytes, state.identity(stripe, slot), Entry::default(), neighbour);
+                tag::seal_data(&mut row, chunk_bytes, state.identity(stripe, slot), ListEntry::default(), neighbour);
                 let mut appendix = state.pool.take(row.len() - chunk_bytes);
                 appendix.copy_from_slice(&row[chunk_bytes..]);
                 state.pool.give(row);
@@ -266,7 +267,7 @@ fn modify(
 }
 
 /// Takes the difference of one data chunk into all parities that were read.
-fn update(state: &State, slot: usize, old: &[u8], new: &[u8], parities: &mut [Option<Buffer>]) {
+fn update(state: &VolumeState, slot: usize, old: &[u8], new: &[u8], parities: &mut [Option<Buffer>]) {
     let chunk_bytes = state.chunk_bytes();
     if parities.iter().all(Option::is_some) {
         let mut out: Vec<&mut [u8]> = parities.iter_mut().flatten().map(|row| &mut row[..chunk_bytes]).collect();
@@ -288,13 +289,13 @@ fn update(state: &State, slot: usize, old: &[u8], new: &[u8], parities: &mut [Op
 
 /// Reconstruct-write, or a full stripe: all data are known, the parities are made anew.
 fn reconstruct(
-    state: &mut State,
+    state: &mut VolumeState,
     stripe: u64,
-    batch: &[Pending],
+    batch: &[PendingWrite],
     touched: Slots,
     stamp: Version,
     mut rows: Rows,
-) -> Output {
+) -> StripeOutput {
     let shape = state.shape();
     let chunk_bytes = state.chunk_bytes();
     let scheme = state.geometry.scheme;
@@ -306,7 +307,7 @@ fn reconstruct(
         let found = match (seen.is_sound(), &listed) {
             (true, _) => seen.entry,
             (false, Some(list)) => list[slot],
-            (false, None) => Entry::default(),
+            (false, None) => ListEntry::default(),
         };
         let mut row = match rows.buffers[slot].take() {
             Some(row) if row.len() == state.row_bytes() => row,
@@ -332,16 +333,16 @@ fn reconstruct(
 /// The same from a stripe that had to be resolved first. What is lost may be written over as a whole; what is lost and not
 /// written over is marked as such, so that the rest of the stripe is as safe as ever.
 pub(super) async fn from_resolved(
-    handle: &Handle,
+    handle: &VolumeHandle,
     stripe: u64,
-    batch: &[Pending],
+    batch: &[PendingWrite],
     touched: Slots,
     partial: Slots,
     resolved: Resolved,
-) -> Result<Output, Failure> {
+) -> Result<StripeOutput, BlockFailure> {
     if !(resolved.all_lost() & partial).is_empty() {
         resolved.recycle(handle);
-        return Err(Failure::Io);
+        return Err(BlockFailure::Io);
     }
     let stamp = version(handle).await;
     Ok(handle.with(|state| {

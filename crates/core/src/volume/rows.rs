@@ -1,14 +1,14 @@
 //! Rows of stripes, read from their members and opened.
 
-use super::disk::Disk;
-use super::handle::{Ended, Handle};
+use super::disk::PlacedDisk;
+use super::handle::{EndedOp, VolumeHandle};
 use super::persist;
-use super::state::State;
+use super::state::VolumeState;
 use crate::buffer::Buffer;
-use crate::integrity::evidence::{Evidence, Seen};
+use crate::integrity::evidence::{Evidence, RowSeen};
 use crate::integrity::scheme::Scheme;
-use crate::integrity::tag::{self, Entry, Standing, Version};
-use crate::member::{Fault, OpKind, Slot};
+use crate::integrity::tag::{self, ListEntry, Standing, Version};
+use crate::member::{DiskFault, OpKind, Slot};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
 
@@ -32,20 +32,20 @@ impl Rows {
     }
 
     /// Gives back what is left.
-    pub fn recycle(self, handle: &Handle) {
+    pub fn recycle(self, handle: &VolumeHandle) {
         handle.with(|state| state.recycle(self.buffers.into_iter().flatten()));
     }
 }
 
 /// Rows of one stripe to be read: some whole, of others the appendices alone.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct WantedRows {
     pub stripe: u64,
     pub chunks: Slots,
     pub appendices: Slots,
 }
 
-impl Wanted {
+impl WantedRows {
     /// The slots, in the order in which they are asked for.
     fn slots(&self) -> impl Iterator<Item = usize> {
         self.chunks.iter().chain(self.appendices.iter())
@@ -54,16 +54,16 @@ impl Wanted {
 
 /// Reads these rows, whole or their appendices alone. A member that does not answer is taken out of the volume; of one that
 /// does not hold the stripe, its row is missing: what lies in its place on a new disk is anything.
-pub(super) async fn read(handle: &Handle, stripe: u64, chunks: Slots, appendices: Slots) -> Rows {
-    let mut rows = read_together(handle, &[Wanted { stripe, chunks, appendices }]).await;
+pub(super) async fn read(handle: &VolumeHandle, stripe: u64, chunks: Slots, appendices: Slots) -> Rows {
+    let mut rows = read_together(handle, &[WantedRows { stripe, chunks, appendices }]).await;
     rows.pop().expect("one for the one")
 }
 
 /// Reads rows of several stripes at once, as [`read`] does those of one.
-pub(super) async fn read_together(handle: &Handle, wanted: &[Wanted]) -> Vec<Rows> {
+pub(super) async fn read_together(handle: &VolumeHandle, wanted: &[WantedRows]) -> Vec<Rows> {
     let (ops, asked) = handle.with(|state| {
         let mut ops = Vec::with_capacity(wanted.iter().map(|one| one.chunks.count() + one.appendices.count()).sum());
-        let asked: Vec<Asked> = wanted.iter().map(|one| ask(state, *one, &mut ops)).collect();
+        let asked: Vec<RequestedRows> = wanted.iter().map(|one| ask(state, *one, &mut ops)).collect();
         (ops, asked)
     });
     let mut done = handle.ops(ops).await.into_iter();
@@ -76,17 +76,17 @@ pub(super) async fn read_together(handle: &Handle, wanted: &[Wanted]) -> Vec<Row
 }
 
 /// Rows that were asked for.
-struct Asked {
-    all: Wanted,
+struct RequestedRows {
+    all: WantedRows,
     /// Those of them that are on members that hold the stripe.
-    held: Wanted,
+    held: WantedRows,
     /// The data rows that a read gets from the medium itself.
     settled: Slots,
 }
 
-fn ask(state: &mut State, all: Wanted, ops: &mut Vec<(Slot, OpKind)>) -> Asked {
+fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(Slot, OpKind)>) -> RequestedRows {
     let missing = state.missing(all.stripe);
-    let held = Wanted { chunks: all.chunks - missing, appendices: all.appendices - missing, ..all };
+    let held = WantedRows { chunks: all.chunks - missing, appendices: all.appendices - missing, ..all };
     for slot in held.slots() {
         let place = state.geometry.layout.place(held.stripe, slot);
         let start = state.geometry.chunk_offset(place.row);
@@ -94,18 +94,23 @@ fn ask(state: &mut State, all: Wanted, ops: &mut Vec<(Slot, OpKind)>) -> Asked {
         let buffer = state.pool.take(state.row_bytes() - skipped);
         ops.push((place.disk, OpKind::Read { offset: start + skipped as u64, buffer }));
     }
-    Asked { all, held, settled: state.settled(all.stripe) }
+    RequestedRows { all, held, settled: state.settled(all.stripe) }
 }
 
 /// The rows of one stripe, of the next of what was done; and whose disks did not answer.
-fn collect(state: &mut State, asked: &Asked, done: &mut impl Iterator<Item = Ended>, gone: &mut Vec<Disk>) -> Rows {
-    let (shape, Wanted { stripe, chunks, appendices }) = (state.shape(), asked.all);
+fn collect(
+    state: &mut VolumeState,
+    asked: &RequestedRows,
+    done: &mut impl Iterator<Item = EndedOp>,
+    gone: &mut Vec<PlacedDisk>,
+) -> Rows {
+    let (shape, WantedRows { stripe, chunks, appendices }) = (state.shape(), asked.all);
     let mut rows = Rows {
         buffers: (0..shape.slots()).map(|_| None).collect(),
         evidence: Evidence {
             scheme: state.geometry.scheme,
             shape,
-            rows: vec![Seen::nothing(Standing::Missing); shape.slots()],
+            rows: vec![RowSeen::nothing(Standing::Missing); shape.slots()],
         },
         read: chunks | appendices,
         appendices,
@@ -115,16 +120,16 @@ fn collect(state: &mut State, asked: &Asked, done: &mut impl Iterator<Item = End
         rows.evidence.rows[slot] = match (done.result, &done.buffer) {
             (Ok(()), Some(buffer)) => open(state, stripe, slot, buffer),
             (Ok(()), None) => unreachable!("a read that is done brings its buffer back"),
-            (Err(Fault::Medium), _) => Seen::nothing(Standing::Unreadable),
-            (Err(Fault::Gone), _) => {
+            (Err(DiskFault::Medium), _) => RowSeen::nothing(Standing::Unreadable),
+            (Err(DiskFault::Gone), _) => {
                 gone.push(done.disk);
-                Seen::nothing(Standing::Missing)
+                RowSeen::nothing(Standing::Missing)
             }
         };
         // The appendix of a neighbour, read to be changed: whole or not is all it tells without its content.
         let is_neighbour = appendices.contains(slot) && rows.evidence.scheme.has_buddies();
         if is_neighbour && slot < shape.data && rows.evidence.rows[slot].is_sound() {
-            rows.evidence.rows[slot] = Seen::nothing(Standing::Missing);
+            rows.evidence.rows[slot] = RowSeen::nothing(Standing::Missing);
             rows.read.remove(slot);
         }
         match done.result {
@@ -136,12 +141,12 @@ fn collect(state: &mut State, asked: &Asked, done: &mut impl Iterator<Item = End
 }
 
 /// What a row, or an appendix alone, says.
-pub(super) fn open(state: &State, stripe: u64, slot: usize, buffer: &[u8]) -> Seen {
+pub(super) fn open(state: &VolumeState, stripe: u64, slot: usize, buffer: &[u8]) -> RowSeen {
     let scheme = state.geometry.scheme;
     let chunk_bytes = state.chunk_bytes();
     let is_marked = |content: &[u8]| slot < state.shape().data && state.is_marked(stripe, slot, content);
     if scheme == Scheme::None {
-        let mut seen = Seen::nothing(Standing::Sound);
+        let mut seen = RowSeen::nothing(Standing::Sound);
         seen.entry.version = if is_marked(buffer) { Version(0).lost() } else { Version(0) };
         return seen;
     }
@@ -151,13 +156,13 @@ pub(super) fn open(state: &State, stripe: u64, slot: usize, buffer: &[u8]) -> Se
     let identity = state.identity(stripe, slot);
     let mut seen = if slot < state.shape().data {
         let tag = tag::open_data(appendix, identity, sum);
-        Seen { entry: tag.entry, neighbour: tag.neighbour, ..Seen::nothing(tag.standing) }
+        RowSeen { entry: tag.entry, neighbour: tag.neighbour, ..RowSeen::nothing(tag.standing) }
     } else {
-        let mut entries = vec![Entry::default(); state.shape().data];
+        let mut entries = vec![ListEntry::default(); state.shape().data];
         let (standing, is_list_sound) = tag::open_parity(appendix, identity, sum, &mut entries);
         let is_believed = is_list_sound || !scheme.checks_itself();
-        let entry = Entry { sum: sum.unwrap_or(0), ..Entry::default() };
-        Seen { entry, list: is_believed.then_some(entries), ..Seen::nothing(standing) }
+        let entry = ListEntry { sum: sum.unwrap_or(0), ..ListEntry::default() };
+        RowSeen { entry, list: is_believed.then_some(entries), ..RowSeen::nothing(standing) }
     };
     if !scheme.checks_itself() {
         seen.standing = Standing::Sound;

@@ -1,21 +1,21 @@
 //! Settling what a crash left: each stripe of a dirty region becomes what it may be, and whole, before anybody reads or
 //! writes it; in the background, or at once when somebody asks for it.
 
-use super::handle::Handle;
+use super::handle::VolumeHandle;
 use super::marks;
 use super::persist;
 use super::put;
-use super::record::{End, Kind};
-use super::resolve::{self, Fate, Resolved};
+use super::record::{CorruptionKind, Resolution};
+use super::resolve::{self, LossFate, Resolved};
 use super::restripe;
 use super::rows::{self, Rows};
-use super::state::{Queue, State};
+use super::state::{VolumeState, WaitList};
 use crate::buffer::Buffer;
-use crate::integrity::evidence::{Evidence, Seen};
+use crate::integrity::evidence::{Evidence, RowSeen};
 use crate::integrity::judge::judge;
 use crate::integrity::scheme::Scheme;
 use crate::integrity::settle::{Settlement, settle};
-use crate::integrity::tag::{Entry, Standing, Version};
+use crate::integrity::tag::{ListEntry, Standing, Version};
 use crate::member::{OpKind, Slot};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
@@ -28,7 +28,7 @@ const READS_MAX: usize = 16;
 const STRIPES_AT_ONCE: usize = 16;
 
 /// Settles all that a crash left, in the background, as long as the volume is open.
-pub(super) fn start(handle: &Handle) {
+pub(super) fn start(handle: &VolumeHandle) {
     let regions: Vec<u64> = handle.with(|state| state.unsettled.regions().collect());
     if regions.is_empty() {
         return;
@@ -46,7 +46,7 @@ pub(super) fn start(handle: &Handle) {
             }
             own.with(|state| {
                 state.requests -= 1;
-                state.wake(Queue::Idle);
+                state.wake(WaitList::Idle);
             });
             persist::clean_later(&own);
         });
@@ -54,7 +54,7 @@ pub(super) fn start(handle: &Handle) {
 }
 
 /// The next stripe of these regions: `next` is a region's place among them, and a stripe's place in it.
-fn next_of(state: &State, regions: &[u64], next: &Cell<(usize, u64)>) -> Option<u64> {
+fn next_of(state: &VolumeState, regions: &[u64], next: &Cell<(usize, u64)>) -> Option<u64> {
     loop {
         let (place, index) = next.get();
         let stripes = state.geometry.stripes_of_region(*regions.get(place)?);
@@ -67,7 +67,7 @@ fn next_of(state: &State, regions: &[u64], next: &Cell<(usize, u64)>) -> Option<
 }
 
 /// Settles a stripe that a crash may have left half written, unless that was done. Nobody may use a stripe before.
-pub(super) async fn ensure(handle: &Handle, stripe: u64) {
+pub(super) async fn ensure(handle: &VolumeHandle, stripe: u64) {
     let is_unsettled = || handle.with(|state| state.is_unsettled(stripe));
     if !is_unsettled() {
         return;
@@ -91,7 +91,7 @@ pub(super) async fn ensure(handle: &Handle, stripe: u64) {
 }
 
 /// Makes one stripe what it may be, and whole.
-async fn settle_stripe(handle: &Handle, stripe: u64) {
+async fn settle_stripe(handle: &VolumeHandle, stripe: u64) {
     let is_written = handle.with(|state| state.written.get(stripe));
     if !is_written && (!handle.with(|state| state.geometry.scheme.has_versions()) || is_vacant(handle, stripe).await) {
         return;
@@ -127,7 +127,7 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
         let lost = settlement.lost;
         let entries = rows.evidence.rows[..data.len()].iter().map(|row| row.entry).collect();
         let settled = rows.settled;
-        let mut left = Resolved { rows: data, entries, lost, is_clean: false, settled, fate: Fate::Final };
+        let mut left = Resolved { rows: data, entries, lost, is_clean: false, settled, fate: LossFate::Final };
         rows.recycle(handle);
         if handle.with(|state| !state.is_broken) {
             marks::lay(handle, stripe, &mut left).await;
@@ -141,7 +141,7 @@ async fn settle_stripe(handle: &Handle, stripe: u64) {
     let is_renewed = !(settlement.lost | settlement.resealed | recounted).is_empty();
     let number = if is_renewed { persist::next_write_number(handle).await } else { 0 };
     let writes = handle.with(|state| {
-        let mut entries: Vec<Entry> = (0..data.len())
+        let mut entries: Vec<ListEntry> = (0..data.len())
             .map(|slot| {
                 let own = rows.evidence.rows[slot].entry;
                 if settlement.rebuilt.contains(slot) { settlement.truth[slot] } else { own }
@@ -198,15 +198,16 @@ fn taken_back(evidence: &Evidence, settlement: &Settlement) -> Slots {
 }
 
 /// Says which chunks of a stripe were lost by the crash.
-fn report(handle: &Handle, stripe: u64, lost: Slots) {
-    handle
-        .with(|state| lost.iter().for_each(|slot| resolve::record(state, stripe, slot, Kind::HalfWritten, End::Lost)));
+fn report(handle: &VolumeHandle, stripe: u64, lost: Slots) {
+    handle.with(|state| {
+        lost.iter().for_each(|slot| resolve::record(state, stripe, slot, CorruptionKind::HalfWritten, Resolution::Lost))
+    });
 }
 
 /// Of a stripe that the written map calls unwritten: does no appendix speak of a write since the map's page was written?
 /// So there was no first write of it either, or none of which anything is left. Two reads must say so: one that went astray
 /// shows nothing, and what it hid would be there again after the next crash.
-async fn is_vacant(handle: &Handle, stripe: u64) -> bool {
+async fn is_vacant(handle: &VolumeHandle, stripe: u64) -> bool {
     let present = handle.with(|state| Slots::range(0, state.shape().slots()) - state.missing(stripe));
     for _ in 0..2 {
         let mut rows = rows::read(handle, stripe, Slots::NONE, present).await;
@@ -222,7 +223,7 @@ async fn is_vacant(handle: &Handle, stripe: u64) -> bool {
 
 /// A stripe's first write did not come to its end: it was never acknowledged as durable, and it holds zeros. They are
 /// written, so that what is left of it says nothing else after the next crash, whoever is missing then.
-async fn write_zeros(handle: &Handle, stripe: u64) {
+async fn write_zeros(handle: &VolumeHandle, stripe: u64) {
     let version = restripe::version(handle).await;
     let rows = restripe::first(handle, stripe, &[], version);
     if put::put(handle, stripe, rows, false).await.is_ok() {
@@ -234,7 +235,7 @@ async fn write_zeros(handle: &Handle, stripe: u64) {
 /// the stripe is whole: if those that are left over are what all others make of them, it is, and what is missing is known.
 /// Rows of two times may fit each other, too, where two chunks or more are free to be anything (of three data and three parity
 /// chunks: the first two chunks missing, and two of the parities one write ahead). What a list says of a chunk rules that out.
-fn decide_by_parity(state: &mut State, rows: &Rows, settlement: &mut Settlement) {
+fn decide_by_parity(state: &mut VolumeState, rows: &Rows, settlement: &mut Settlement) {
     let (shape, chunk_bytes) = (state.shape(), state.chunk_bytes());
     let sound = rows.evidence.sound();
     if state.geometry.scheme.checks_itself() || sound.count() <= shape.data {
@@ -264,7 +265,7 @@ fn decide_by_parity(state: &mut State, rows: &Rows, settlement: &mut Settlement)
         true => gone.iter().all(is_listed),
         false => gone.count() <= 1,
     };
-    let truth = all[..shape.data].iter().map(|row| Entry { sum: sum(row), ..Entry::default() }).collect();
+    let truth = all[..shape.data].iter().map(|row| ListEntry { sum: sum(row), ..ListEntry::default() }).collect();
     state.recycle(parities.into_iter().chain(all.into_iter().flatten()));
     if is_whole && is_proven {
         let parities = sound & shape.parity_slots();
@@ -274,7 +275,7 @@ fn decide_by_parity(state: &mut State, rows: &Rows, settlement: &mut Settlement)
 
 /// Where rows say nothing of themselves, one that was read astray looks like one that was half written: only what two
 /// reads in a row show alike is believed.
-async fn read_alike(handle: &Handle, stripe: u64, rows: &mut Rows) {
+async fn read_alike(handle: &VolumeHandle, stripe: u64, rows: &mut Rows) {
     let scheme = rows.evidence.scheme;
     if scheme.checks_itself() || !scheme.has_appendix() || judge(&rows.evidence).is_clean() {
         return;
@@ -290,12 +291,12 @@ async fn read_alike(handle: &Handle, stripe: u64, rows: &mut Rows) {
         }
         again.recycle(handle);
     }
-    doubtful.iter().for_each(|slot| rows.evidence.rows[slot] = Seen::nothing(Standing::Unreadable));
+    doubtful.iter().for_each(|slot| rows.evidence.rows[slot] = RowSeen::nothing(Standing::Unreadable));
 }
 
 /// Of a stripe that the written map calls unwritten, only rows count that were written since its page could tell: older ones
 /// were forgotten by a trim, and stay so.
-fn disown_forgotten(state: &State, stripe: u64, rows: &mut Rows) {
+fn disown_forgotten(state: &VolumeState, stripe: u64, rows: &mut Rows) {
     let page = stripe / state.geometry.stripes_per_page();
     let since = state.written_sinces[page as usize];
     for row in &mut rows.evidence.rows {
@@ -304,13 +305,13 @@ fn disown_forgotten(state: &State, stripe: u64, rows: &mut Rows) {
             None => row.entry.version.number(),
         };
         if least < since {
-            *row = Seen::nothing(Standing::Garbled);
+            *row = RowSeen::nothing(Standing::Garbled);
         }
     }
 }
 
 /// Copies of the data rows that are known; those that cannot be rebuilt after all become lost.
-fn known_rows(state: &mut State, rows: &Rows, settlement: &mut Settlement) -> Vec<Option<Buffer>> {
+fn known_rows(state: &mut VolumeState, rows: &Rows, settlement: &mut Settlement) -> Vec<Option<Buffer>> {
     let shape = state.shape();
     let chunk_bytes = state.chunk_bytes();
     let data = shape.data_slots();
@@ -353,10 +354,10 @@ fn known_rows(state: &mut State, rows: &Rows, settlement: &mut Settlement) -> Ve
 
 /// All rows as they should be, sealed; those that differ from what is on their members, to be written.
 fn changed(
-    state: &mut State,
+    state: &mut VolumeState,
     stripe: u64,
     mut data: Vec<Option<Buffer>>,
-    mut entries: Vec<Entry>,
+    mut entries: Vec<ListEntry>,
     rows: &Rows,
 ) -> Vec<(Slot, OpKind)> {
     let chunk_bytes = state.chunk_bytes();

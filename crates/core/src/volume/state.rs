@@ -1,27 +1,27 @@
 //! What all tasks of a volume share: its numbers, its members, its maps, and the queues to and from its pump.
 
 use super::cache::Cache;
-use super::disk::Disk;
+use super::disk::PlacedDisk;
 use super::intents::Intents;
 use super::locks::Locks;
-use super::lost::Mark;
+use super::lost::LostMark;
 use super::ops::Groups;
-use super::options::{Options, Planted};
+use super::options::{SeededBug, VolumeOptions};
 use super::read_status::ReadStatus;
-use super::record::Record;
+use super::record::VolumeFinding;
 use super::tasks::{Task, TaskId};
 use super::unflushed::Unflushed;
 use super::unsettled::Unsettled;
 use super::writes::Writes;
 
-use crate::block::{Reply, RequestId};
+use crate::block::{BlockReply, RequestId};
 use crate::buffer::{Buffer, Pool};
 use crate::format::bits::Bits;
 use crate::format::geometry::Geometry;
 use crate::format::superblock::MemberState;
 use crate::format::superblock::Superblock;
-use crate::integrity::tag::{Entry, Identity, Version};
-use crate::member::{Op, Slot};
+use crate::integrity::tag::{ListEntry, RowIdentity, Version};
+use crate::member::{MemberOp, Slot};
 use crate::plan::Shape;
 use crate::slots::Slots;
 use crate::units::Nanos;
@@ -34,7 +34,7 @@ const RECORDS_MAX: usize = 4096;
 
 /// Lists of tasks that wait for something of the volume's to change; each looks again when it is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Queue {
+pub(super) enum WaitList {
     /// For the volume to be open.
     Open,
     /// For the superblock that was asked for to be durable.
@@ -75,7 +75,7 @@ pub(super) struct Rounds {
 
 /// A member, as the volume deals with it.
 #[derive(Clone, Debug)]
-pub(super) struct Member {
+pub(super) struct VolumeMember {
     pub state: MemberState,
     /// Do the others' superblocks not know yet that it is the one in this place?
     pub is_newcomer: bool,
@@ -98,24 +98,24 @@ pub(super) struct Member {
     pub cache: Cache,
 }
 
-pub(super) struct State {
+pub(super) struct VolumeState {
     pub now: Nanos,
     pub current: TaskId,
     pub ready: VecDeque<TaskId>,
     pub spawned: Vec<Task>,
     /// Operations that the pump has not taken yet, each with the disk that it is meant for.
-    pub out: VecDeque<(Disk, Op)>,
+    pub out: VecDeque<(PlacedDisk, MemberOp)>,
     pub groups: Groups,
     /// When it was last looked whether an operation takes too long.
     pub looked_at: Nanos,
     pub timers: BinaryHeap<Reverse<(Nanos, TaskId)>>,
     pub parked: [Vec<TaskId>; QUEUES],
-    pub replies: VecDeque<(RequestId, Reply)>,
+    pub replies: VecDeque<(RequestId, BlockReply)>,
     pub pool: Pool,
-    pub records: VecDeque<Record>,
+    pub records: VecDeque<VolumeFinding>,
     pub records_dropped: u64,
 
-    pub options: Options,
+    pub options: VolumeOptions,
     pub life: Life,
     /// Are more members gone than it can do without? From then on what can still be read is read, nothing is written.
     pub is_broken: bool,
@@ -126,7 +126,7 @@ pub(super) struct State {
     /// As it was last written.
     pub superblock_written: Option<Superblock>,
     pub superblock_rounds: Rounds,
-    pub members: Vec<Member>,
+    pub members: Vec<VolumeMember>,
     pub write_number: u64,
     /// Numbers below this are reserved, durably.
     pub write_numbers_end: u64,
@@ -157,21 +157,21 @@ pub(super) struct State {
     /// Members that are being taken in, and have no disk in use yet.
     pub joining: Slots,
     /// Disks that are being rebuilt.
-    pub rebuilds: BTreeSet<Disk>,
+    pub rebuilds: BTreeSet<PlacedDisk>,
     /// Stripes to be looked at: a misdirected write named them as its true target.
     pub suspects: Vec<u64>,
 }
 
-impl State {
+impl VolumeState {
     /// Is this mistake to be made?
     #[cfg(feature = "planted")]
-    pub fn is_planted(&self, mistake: Planted) -> bool {
+    pub fn is_planted(&self, mistake: SeededBug) -> bool {
         self.options.planted == Some(mistake)
     }
 
     /// No mistake is made on purpose.
     #[cfg(not(feature = "planted"))]
-    pub const fn is_planted(&self, _: Planted) -> bool {
+    pub const fn is_planted(&self, _: SeededBug) -> bool {
         false
     }
 
@@ -199,19 +199,19 @@ impl State {
     }
 
     /// The physical identity of a row, and where on its member it lies.
-    pub fn identity(&self, stripe: u64, slot: usize) -> Identity {
+    pub fn identity(&self, stripe: u64, slot: usize) -> RowIdentity {
         let place = self.geometry.layout.place(stripe, slot);
-        Identity { array: self.array, member: place.disk, row: place.row, role: slot }
+        RowIdentity { array: self.array, member: place.disk, row: place.row, role: slot }
     }
 
     /// What says that this data chunk was lost.
-    pub fn mark(&self, stripe: u64, slot: usize) -> Mark {
-        Mark { array: self.array, stripe, slot }
+    pub fn mark(&self, stripe: u64, slot: usize) -> LostMark {
+        LostMark { array: self.array, stripe, slot }
     }
 
     /// An entry as it is written: where no version is, none.
-    pub fn sealed(&self, entry: Entry) -> Entry {
-        if self.geometry.scheme.has_versions() { entry } else { Entry { version: Version(0), ..entry } }
+    pub fn sealed(&self, entry: ListEntry) -> ListEntry {
+        if self.geometry.scheme.has_versions() { entry } else { ListEntry { version: Version(0), ..entry } }
     }
 
     /// Does this chunk, in a scheme whose rows have no version to say so, say that it was lost?
@@ -221,7 +221,7 @@ impl State {
 
     /// Were so many faults located on this member of late that it should be replaced?
     pub fn is_unreliable(&self, member: Slot) -> bool {
-        let Options { faults_max, faults_window, .. } = self.options;
+        let VolumeOptions { faults_max, faults_window, .. } = self.options;
         let is_late = |at: &&Nanos| at.saturating_add(faults_window) >= self.now;
         self.members[member].faults.iter().filter(is_late).count() >= faults_max
     }
@@ -231,7 +231,7 @@ impl State {
         match self.members[member].state {
             MemberState::Active => true,
             MemberState::Rebuilding { stripes_done } => {
-                let Member { ahead, lacks, .. } = &self.members[member];
+                let VolumeMember { ahead, lacks, .. } = &self.members[member];
                 let is_kept = |lacks: &Bits| !lacks.get(self.geometry.region_of(stripe));
                 stripe < stripes_done || ahead.contains(&stripe) || lacks.as_ref().is_some_and(is_kept)
             }
@@ -250,12 +250,12 @@ impl State {
     }
 
     /// The disk that is in a member's place now.
-    pub fn disk(&self, member: Slot) -> Disk {
-        Disk { member, term: self.superblock.members[member].term }
+    pub fn disk(&self, member: Slot) -> PlacedDisk {
+        PlacedDisk { member, term: self.superblock.members[member].term }
     }
 
     /// Is this disk still in its place, and in use?
-    pub fn is_current(&self, disk: Disk) -> bool {
+    pub fn is_current(&self, disk: PlacedDisk) -> bool {
         self.disk(disk.member) == disk && self.is_attached(disk.member)
     }
 
@@ -279,7 +279,7 @@ impl State {
     }
 
     /// Disks in use that owe an answer for longer than they may, and gave none to anything of its kind meanwhile.
-    pub fn overdue(&self) -> Vec<Disk> {
+    pub fn overdue(&self) -> Vec<PlacedDisk> {
         let Some(before) = self.now.0.checked_sub(self.options.op_deadline.0) else { return Vec::new() };
         let long_before = self.now.0.saturating_sub(PATIENCE * self.options.op_deadline.0);
         self.groups
@@ -291,7 +291,7 @@ impl State {
 
     /// Disks that hang, and are to be let go; from time to time. When more of them hang at once than can be spared, it is
     /// not the disks that are to blame; nor where nobody has looked for long: this program itself was stopped.
-    pub fn hung(&mut self) -> Vec<Disk> {
+    pub fn hung(&mut self) -> Vec<PlacedDisk> {
         if self.groups.is_idle() {
             self.looked_at = self.now;
         }
@@ -332,14 +332,14 @@ impl State {
     /// Data chunks of a stripe that a read, asked for now, gets from the medium itself: everything written to them was
     /// flushed.
     pub fn settled(&self, stripe: u64) -> Slots {
-        let is_blind = self.is_planted(Planted::SetReadBitWithoutFlush);
+        let is_blind = self.is_planted(SeededBug::SetReadBitWithoutFlush);
         let data = 0..self.shape().data;
         data.filter(|&slot| is_blind || !self.unflushed.contains(self.chunk(stripe, slot))).collect()
     }
 
     /// Is all of this region settled?
     pub fn is_decided(&self, region: u64) -> bool {
-        !self.unsettled.has(region) || self.is_planted(Planted::CleanUnsettled)
+        !self.unsettled.has(region) || self.is_planted(SeededBug::CleanUnsettled)
     }
 
     /// Does what a crash left in the stripes of this page of the written map keep it from calling anything forgotten? A first
@@ -389,7 +389,7 @@ impl State {
         self.suspects.extend(stripe.filter(|&stripe| stripe < self.geometry.stripes));
     }
 
-    pub fn record(&mut self, record: Record) {
+    pub fn record(&mut self, record: VolumeFinding) {
         if self.records.len() == RECORDS_MAX {
             self.records.pop_front();
             self.records_dropped += 1;
@@ -397,14 +397,14 @@ impl State {
         self.records.push_back(record);
     }
 
-    pub fn park(&mut self, queue: Queue) {
+    pub fn park(&mut self, queue: WaitList) {
         let task = self.current;
         self.parked[queue as usize].push(task);
     }
 
     /// Lets all that wait in a queue look again.
-    pub fn wake(&mut self, queue: Queue) {
-        let State { parked, ready, .. } = self;
+    pub fn wake(&mut self, queue: WaitList) {
+        let VolumeState { parked, ready, .. } = self;
         ready.extend(parked[queue as usize].drain(..));
     }
 

@@ -1,17 +1,17 @@
 //! The volume on members of plain memory, every operation done at once: what it answers, what it finds, what it keeps.
 
-use super::record::{End, Kind, Place};
-use super::{Options, Volume};
-use crate::block::{Failure, Part, Reply, Request, RequestId};
+use super::record::{CorruptionKind, FindingPlace, Resolution};
+use super::{Volume, VolumeOptions};
+use crate::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use crate::buffer::Buffer;
 use crate::format::assemble::{Given, assemble};
 use crate::format::blank;
-use crate::format::geometry::{Geometry, Parameters};
+use crate::format::geometry::{ArrayParameters, Geometry};
 use crate::format::superblock::Superblock;
 use crate::format::uuid::Uuid;
 use crate::integrity::scheme::Scheme;
 use crate::layout::{Layout, LayoutKind};
-use crate::member::{Array, Done, Fault, Op, OpId, OpKind};
+use crate::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, MemberOpId, OpKind};
 use crate::plan::Shape;
 use crate::rng::Rng;
 use crate::units::{Nanos, UnixSeconds};
@@ -50,10 +50,10 @@ struct Rig {
     /// The member that begins operations and never ends them; or do all?
     hangs: Option<usize>,
     all_hang: bool,
-    held: Vec<OpId>,
+    held: Vec<MemberOpId>,
     /// The write that is under way until it is released: once, at this byte of a member.
     holds: Option<(usize, u64)>,
-    under_way: Vec<Op>,
+    under_way: Vec<MemberOp>,
     /// The write that a member refuses: once, at this byte.
     refuses: Option<(usize, u64)>,
     /// The write that a member says it did, and did not: once, at this byte.
@@ -67,24 +67,24 @@ struct Rig {
 impl Rig {
     fn new(scheme: Scheme, kind: LayoutKind, data: usize, parity: usize) -> Rig {
         let layout = Layout::new(kind, Shape { data, parity }, data + parity).unwrap();
-        let parameters = Parameters { layout, scheme, chunk_bytes: CHUNK, block_bytes: 512 };
+        let parameters = ArrayParameters { layout, scheme, chunk_bytes: CHUNK, block_bytes: 512 };
         let geometry = Geometry::fit(&parameters, MEMBER_BYTES, None).unwrap();
         let members = blank(&geometry);
         Rig::start(members, geometry)
     }
 
     fn start(members: Vec<Vec<u8>>, geometry: Geometry) -> Rig {
-        Rig::start_as(members, geometry, Options::default())
+        Rig::start_as(members, geometry, VolumeOptions::default())
     }
 
-    fn start_as(members: Vec<Vec<u8>>, geometry: Geometry, options: Options) -> Rig {
+    fn start_as(members: Vec<Vec<u8>>, geometry: Geometry, options: VolumeOptions) -> Rig {
         let mut rig = Rig::begin(members, geometry, options);
         rig.pump();
         rig
     }
 
     /// Started, and no operation done yet.
-    fn begin(members: Vec<Vec<u8>>, geometry: Geometry, options: Options) -> Rig {
+    fn begin(members: Vec<Vec<u8>>, geometry: Geometry, options: VolumeOptions) -> Rig {
         let assembly = assemble(&given(&members)).unwrap();
         let volume = Volume::start(assembly, options);
         let is_gone = vec![false; members.len()];
@@ -153,17 +153,17 @@ impl Rig {
         self.pump();
     }
 
-    fn end(&mut self, op: Op) {
+    fn end(&mut self, op: MemberOp) {
         self.ops += 1;
         self.now += 1000;
         let member = &mut self.members[op.member];
         let (buffer, result) = match op.kind {
             _ if self.is_gone[op.member] => match op.kind {
-                OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => (Some(buffer), Err(Fault::Gone)),
-                _ => (None, Err(Fault::Gone)),
+                OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => (Some(buffer), Err(DiskFault::Gone)),
+                _ => (None, Err(DiskFault::Gone)),
             },
             OpKind::Read { offset, buffer } if self.unreadable == Some((op.member, offset)) => {
-                (Some(buffer), Err(Fault::Medium))
+                (Some(buffer), Err(DiskFault::Medium))
             }
             OpKind::Read { offset, mut buffer } if self.astray == Some((op.member, offset)) => {
                 self.astray = None;
@@ -176,13 +176,13 @@ impl Rig {
                 buffer.copy_from_slice(&member[offset as usize..offset as usize + len]);
                 (Some(buffer), Ok(()))
             }
-            OpKind::Write { buffer, .. } if self.is_full => (Some(buffer), Err(Fault::Medium)),
+            OpKind::Write { buffer, .. } if self.is_full => (Some(buffer), Err(DiskFault::Medium)),
             OpKind::Write { offset, buffer, .. } if self.is_full_beside && self.geometry.row_at(offset).is_none() => {
-                (Some(buffer), Err(Fault::Medium))
+                (Some(buffer), Err(DiskFault::Medium))
             }
             OpKind::Write { offset, buffer, .. } if self.refuses == Some((op.member, offset)) => {
                 self.refuses = None;
-                (Some(buffer), Err(Fault::Medium))
+                (Some(buffer), Err(DiskFault::Medium))
             }
             OpKind::Write { offset, buffer, .. } if self.loses == Some((op.member, offset)) => {
                 self.loses = None;
@@ -194,11 +194,11 @@ impl Rig {
             }
             OpKind::Flush if self.is_unflushable == Some(op.member) => {
                 self.is_unflushable = None;
-                (None, Err(Fault::Medium))
+                (None, Err(DiskFault::Medium))
             }
             OpKind::Flush | OpKind::Discard { .. } => (None, Ok(())),
         };
-        self.volume.handle(Nanos(self.now), Done { id: op.id, buffer, result });
+        self.volume.handle(Nanos(self.now), MemberOpDone { id: op.id, buffer, result });
     }
 
     /// Lets time pass, as a pump does that looks whenever it is asked to.
@@ -212,7 +212,7 @@ impl Rig {
         self.pump();
     }
 
-    fn ask(&mut self, request: Request) -> Reply {
+    fn ask(&mut self, request: BlockRequest) -> BlockReply {
         let id = RequestId(self.next);
         self.next += 1;
         self.volume.submit(Nanos(self.now), id, request);
@@ -223,17 +223,19 @@ impl Rig {
     }
 
     fn write(&mut self, offset: u64, bytes: &[u8]) {
-        let request = Request::Write { offset, data: Buffer::copy_of(bytes), is_durable: false };
-        assert_eq!(self.ask(request), Reply::Done);
+        let request = BlockRequest::Write { offset, data: Buffer::copy_of(bytes), is_durable: false };
+        assert_eq!(self.ask(request), BlockReply::Done);
     }
 
     /// What is read; nothing for lost bytes.
     fn read(&mut self, offset: u64, len: u64) -> Vec<Option<u8>> {
-        let Reply::Read(parts) = self.ask(Request::Read { offset, len }) else { panic!("a read is answered by parts") };
+        let BlockReply::Read(parts) = self.ask(BlockRequest::Read { offset, len }) else {
+            panic!("a read is answered by parts")
+        };
         let bytes = parts.iter().flat_map(|part| match part {
-            Part::Data(buffer, range) => buffer[range.clone()].iter().copied().map(Some).collect::<Vec<_>>(),
-            Part::Zeros(len) => vec![Some(0); *len as usize],
-            Part::Lost(len) => vec![None; *len as usize],
+            ReadPart::Data(buffer, range) => buffer[range.clone()].iter().copied().map(Some).collect::<Vec<_>>(),
+            ReadPart::Zeros(len) => vec![Some(0); *len as usize],
+            ReadPart::Lost(len) => vec![None; *len as usize],
         });
         bytes.collect()
     }
@@ -250,10 +252,10 @@ impl Rig {
         self.members
     }
 
-    fn kinds(&mut self) -> Vec<(u64, usize, Kind, End)> {
+    fn kinds(&mut self) -> Vec<(u64, usize, CorruptionKind, Resolution)> {
         std::iter::from_fn(|| self.volume.poll_record())
             .filter_map(|record| match record.place {
-                Place::Row { stripe, slot } => Some((stripe, slot, record.kind, record.end)),
+                FindingPlace::Row { stripe, slot } => Some((stripe, slot, record.kind, record.end)),
                 _ => None,
             })
             .collect()
@@ -330,7 +332,7 @@ fn what_is_written_is_read_and_kept_whatever_the_shape_and_scheme() {
 fn a_crash_between_requests_loses_nothing_that_was_written() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(10_000, &[7; 50_000]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.write(20_000, &[8; 1000]);
     let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
     let mut again = Rig::start(members, geometry);
@@ -344,7 +346,7 @@ fn a_page_of_the_written_map_that_a_crash_left_on_one_member_is_on_all_when_that
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     let old = rig.members.clone();
     rig.write(0, &[7; 1000]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (mut members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
     let map = geometry.written_page_offset(0, 0) as usize..geometry.data_offset as usize;
     for (member, old) in members.iter_mut().zip(&old).skip(1) {
@@ -362,8 +364,8 @@ fn what_was_acknowledged_survives_a_kill_without_any_flush_and_what_was_forgotte
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
         rig.write(0, &[1; 8 * CHUNK as usize]);
         rig.write(3 * 4 * CHUNK, &[2; 4 * CHUNK as usize]);
-        let zero = Request::Zero { offset: 0, len: 4 * CHUNK, is_durable: false };
-        assert_eq!(rig.ask(zero), Reply::Done);
+        let zero = BlockRequest::Zero { offset: 0, len: 4 * CHUNK, is_durable: false };
+        assert_eq!(rig.ask(zero), BlockReply::Done);
         rig.write(5 * 4 * CHUNK + 100, &[3; 10]);
         let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
         let mut again = Rig::start(members, geometry);
@@ -379,10 +381,10 @@ fn what_was_acknowledged_survives_a_kill_without_any_flush_and_what_was_forgotte
 fn what_a_crash_left_is_not_called_clean_by_one_who_may_not_write() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 8 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.write(0, &[2; CHUNK as usize]);
     let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
-    let mut looker = Rig::start_as(members, geometry, Options { is_read_only: true, ..Options::default() });
+    let mut looker = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
     assert_eq!(looker.volume.status().stripes_undecided, 2);
     assert!(looker.read(0, CHUNK) == vec![Some(2); CHUNK as usize]);
     let members = std::mem::take(&mut looker.members);
@@ -399,7 +401,7 @@ fn a_write_that_was_lost_is_found_by_the_first_read_and_healed() {
         rig.write(2 * CHUNK, &[2; CHUNK as usize]);
         rig.members[member][at..at + old.len()].copy_from_slice(&old);
         assert!(rig.read(2 * CHUNK, CHUNK) == vec![Some(2); CHUNK as usize], "{scheme}");
-        assert_eq!(rig.kinds(), [(0, 2, Kind::LostWrite, End::Repaired)], "{scheme}");
+        assert_eq!(rig.kinds(), [(0, 2, CorruptionKind::LostWrite, Resolution::Repaired)], "{scheme}");
         assert!(rig.members[member][at..at + CHUNK as usize].iter().all(|&byte| byte == 2), "{scheme}");
         assert_eq!(rig.read(0, 4 * CHUNK).len(), 4 * CHUNK as usize);
         assert_eq!(rig.kinds(), [], "{scheme}");
@@ -422,12 +424,12 @@ fn a_misdirected_write_heals_its_victim_and_its_target() {
     let (stripe, slot) = rig.geometry.layout.slot_at(member, row).unwrap();
     rig.volume.verify(Nanos(rig.now), RequestId(99), stripe..stripe + 1);
     rig.pump();
-    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Done))));
+    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Done))));
     let found = rig.kinds();
     assert_eq!(found.len(), 2, "{found:?}");
-    let named = Kind::MisdirectedWrite { member, offset: target as u64 };
-    assert_eq!(found[0], (stripe, slot, named, End::Repaired));
-    assert_eq!(found[1], (1, 3, Kind::LostWrite, End::Repaired));
+    let named = CorruptionKind::MisdirectedWrite { member, offset: target as u64 };
+    assert_eq!(found[0], (stripe, slot, named, Resolution::Repaired));
+    assert_eq!(found[1], (1, 3, CorruptionKind::LostWrite, Resolution::Repaired));
     assert!(rig.read(7 * CHUNK, CHUNK) == vec![Some(9); CHUNK as usize]);
 }
 
@@ -440,7 +442,7 @@ fn verifying_a_stripe_says_whether_it_has_all_of_its_content() {
         rig.pump();
         rig.volume.poll_reply()
     };
-    for (damaged, reply) in [(2, Reply::Done), (3, Reply::Failed(Failure::Io))] {
+    for (damaged, reply) in [(2, BlockReply::Done), (3, BlockReply::Failed(BlockFailure::Io))] {
         for slot in 0..damaged {
             let (member, start) = rig.place(damaged as u64, slot);
             rig.members[member][start..start + CHUNK as usize].fill(0xee);
@@ -448,7 +450,7 @@ fn verifying_a_stripe_says_whether_it_has_all_of_its_content() {
         assert_eq!(verify(&mut rig, damaged as u64), Some((RequestId(99), reply)), "{damaged} rows of six");
     }
     assert!(rig.volume.is_written(9) && !rig.volume.is_written(10));
-    assert_eq!(verify(&mut rig, 10), Some((RequestId(99), Reply::Done)), "it was never written");
+    assert_eq!(verify(&mut rig, 10), Some((RequestId(99), BlockReply::Done)), "it was never written");
 }
 
 #[test]
@@ -478,19 +480,21 @@ fn members_that_go_are_done_without_and_replaced_and_more_than_m_are_an_error() 
     let read = rig.read(0, bytes.len() as u64);
     assert!(read.iter().zip(&right).all(|(read, right)| read.is_none() || read == right));
     assert!(read.iter().any(Option::is_none));
-    let request = Request::Write { offset: 0, data: Buffer::zeroed(512), is_durable: false };
-    assert!(matches!(rig.ask(request), Reply::Failed(_)));
+    let request = BlockRequest::Write { offset: 0, data: Buffer::zeroed(512), is_durable: false };
+    assert!(matches!(rig.ask(request), BlockReply::Failed(_)));
 }
 
 #[test]
 fn trimmed_and_zeroed_bytes_are_zeros_and_allocation_says_what_was_written() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![5; 40 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Zero { offset: 1000, len: 30 * CHUNK, is_durable: true }), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Zero { offset: 1000, len: 30 * CHUNK, is_durable: true }), BlockReply::Done);
     assert!(rig.read(0, 1000) == vec![Some(5); 1000]);
     assert!(rig.read(1000, 30 * CHUNK) == vec![Some(0); 30 * CHUNK as usize]);
     assert!(rig.read(1000 + 30 * CHUNK, CHUNK) == vec![Some(5); CHUNK as usize]);
-    let Reply::Allocation(runs) = rig.ask(Request::Allocation { offset: 0, len: 80 * CHUNK }) else { panic!() };
+    let BlockReply::Allocation(runs) = rig.ask(BlockRequest::Allocation { offset: 0, len: 80 * CHUNK }) else {
+        panic!()
+    };
     let runs: Vec<(u64, bool)> = runs.iter().map(|run| (run.len / CHUNK, run.is_written)).collect();
     assert_eq!(runs, [(4, true), (24, false), (12, true), (40, false)]);
 }
@@ -528,7 +532,7 @@ fn no_write_is_acknowledged_before_it_is_known_that_a_member_is_out() {
         rig.write(0, &[1; CHUNK as usize]);
         rig.volume.fail(Nanos(rig.now), 0);
         let data = Buffer::copy_of(&[2; CHUNK as usize]);
-        rig.volume.submit(Nanos(rig.now), RequestId(99), Request::Write { offset: 0, data, is_durable: false });
+        rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Write { offset: 0, data, is_durable: false });
         let starts = Superblock::offsets(MEMBER_BYTES).unwrap();
         let is_superblock = |kind: &OpKind| matches!(kind, OpKind::Write { offset, .. } if starts.contains(offset));
         // All is done but the superblocks.
@@ -549,14 +553,14 @@ fn no_write_is_acknowledged_before_it_is_known_that_a_member_is_out() {
                 OpKind::Write { buffer, .. } => Some(buffer),
                 _ => None,
             };
-            rig.volume.handle(Nanos(rig.now), Done { id: op.id, buffer, result: Ok(()) });
+            rig.volume.handle(Nanos(rig.now), MemberOpDone { id: op.id, buffer, result: Ok(()) });
         }
         assert_eq!((rows_written, rig.volume.poll_reply()), (1, None), "{scheme}");
         for op in held {
             let OpKind::Write { buffer, .. } = op.kind else { unreachable!() };
-            rig.volume.handle(Nanos(rig.now), Done { id: op.id, buffer: Some(buffer), result: Ok(()) });
+            rig.volume.handle(Nanos(rig.now), MemberOpDone { id: op.id, buffer: Some(buffer), result: Ok(()) });
         }
         rig.pump();
-        assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Done))), "{scheme}");
+        assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Done))), "{scheme}");
     }
 }

@@ -1,10 +1,10 @@
 //! Verifying stripes: every row read, every list compared, the parity reckoned up again; for the scrub, and for places
 //! that a misdirected write named as its true target.
 
-use super::handle::Handle;
+use super::handle::VolumeHandle;
 use super::marks;
-use super::options::Planted;
-use super::record::{End, Kind};
+use super::options::SeededBug;
+use super::record::{CorruptionKind, Resolution};
 use super::remains;
 use super::resolve::{self, Resolved};
 use super::settle;
@@ -12,13 +12,13 @@ use crate::slots::Slots;
 
 /// Reads a stripe whole and puts right what is wrong in it: true when it then has all of its content, as reads would
 /// find it. Stripes that were never written hold nothing.
-pub(super) async fn stripe(handle: &Handle, stripe: u64) -> bool {
+pub(super) async fn stripe(handle: &VolumeHandle, stripe: u64) -> bool {
     settle::ensure(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
     let (is_written, is_undecided) = handle.with(|state| (state.written.get(stripe), state.is_undecided(stripe)));
     if is_undecided {
         let lost = remains::lost(handle, stripe).await;
-        report(handle, stripe, lost, Kind::HalfWritten);
+        report(handle, stripe, lost, CorruptionKind::HalfWritten);
         return lost.is_empty();
     }
     if !is_written {
@@ -30,14 +30,14 @@ pub(super) async fn stripe(handle: &Handle, stripe: u64) -> bool {
     }
     let lost = resolved.all_lost();
     // What was found lost just now is told already.
-    if !handle.with(|state| state.is_planted(Planted::PassOverMarks)) {
-        report(handle, stripe, lost - resolved.lost, Kind::MarkedLost);
+    if !handle.with(|state| state.is_planted(SeededBug::PassOverMarks)) {
+        report(handle, stripe, lost - resolved.lost, CorruptionKind::MarkedLost);
     }
     resolved.recycle(handle);
     lost.is_empty()
 }
 
 /// Says what cannot be read, so that whoever goes by records knows as much as one who reads.
-fn report(handle: &Handle, stripe: u64, lost: Slots, kind: Kind) {
-    handle.with(|state| lost.iter().for_each(|slot| resolve::record(state, stripe, slot, kind, End::Lost)));
+fn report(handle: &VolumeHandle, stripe: u64, lost: Slots, kind: CorruptionKind) {
+    handle.with(|state| lost.iter().for_each(|slot| resolve::record(state, stripe, slot, kind, Resolution::Lost)));
 }

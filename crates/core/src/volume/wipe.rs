@@ -4,7 +4,7 @@
 //! them; and of what is written there next the others may, in the same words. A second crash would make whole what nobody
 //! ever saw whole, and went on without.
 
-use super::handle::{Ended, Handle};
+use super::handle::{EndedOp, VolumeHandle};
 use crate::buffer::Buffer;
 use crate::format::geometry::SUPERBLOCK_BYTES;
 use crate::format::superblock::Superblock;
@@ -16,7 +16,7 @@ pub(super) fn zeros((member, offset, len): (Slot, u64, usize)) -> (Slot, OpKind)
 }
 
 /// What lays zeros over the copies of superblocks that are neither whole nor zeros.
-pub(super) async fn torn_superblocks(handle: &Handle) -> Vec<(Slot, OpKind)> {
+pub(super) async fn torn_superblocks(handle: &VolumeHandle) -> Vec<(Slot, OpKind)> {
     let places: Vec<(Slot, u64)> = handle.with(|state| {
         let copies = |slot: Slot| {
             let size = state.options.member_bytes.get(slot).copied().unwrap_or(state.geometry.member_bytes);
@@ -28,7 +28,7 @@ pub(super) async fn torn_superblocks(handle: &Handle) -> Vec<(Slot, OpKind)> {
     let read =
         |&(slot, offset): &(Slot, u64)| (slot, OpKind::Read { offset, buffer: Buffer::zeroed(SUPERBLOCK_BYTES) });
     let done = handle.ops(places.iter().map(read).collect()).await;
-    let is_torn = |done: &Ended| {
+    let is_torn = |done: &EndedOp| {
         let copy = done.buffer.as_deref().filter(|_| done.result.is_ok());
         copy.is_some_and(|copy| Superblock::decode(copy).is_err() && copy.iter().any(|&byte| byte != 0))
     };

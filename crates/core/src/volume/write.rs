@@ -1,19 +1,19 @@
 //! Writing one stripe: what has come for it is written together, and all rows before anything is acknowledged.
 
-use super::handle::Handle;
+use super::handle::VolumeHandle;
 use super::marks;
-use super::options::Planted;
+use super::options::SeededBug;
 use super::persist;
 use super::put;
 use super::restripe;
 use super::settle;
-use super::state::{Life, Queue, State};
-use super::writes::{Coverage, Pending};
-use crate::block::Failure;
+use super::state::{Life, VolumeState, WaitList};
+use super::writes::{PendingWrite, WriteOverlay};
+use crate::block::BlockFailure;
 use crate::slots::Slots;
 
 /// Does the writes of a stripe, as many at once as have come, until there are no more.
-pub(super) async fn drain(handle: Handle, stripe: u64) {
+pub(super) async fn drain(handle: VolumeHandle, stripe: u64) {
     settle::ensure(&handle, stripe).await;
     loop {
         let guard = handle.lock(stripe, true).await;
@@ -21,7 +21,7 @@ pub(super) async fn drain(handle: Handle, stripe: u64) {
         if batch.is_empty() {
             return;
         }
-        let acks_early = handle.with(|state| state.is_planted(Planted::AckBeforeLastWrite));
+        let acks_early = handle.with(|state| state.is_planted(SeededBug::AckBeforeLastWrite));
         if acks_early {
             settle_tickets(&handle, &batch, true);
         }
@@ -41,7 +41,7 @@ pub(super) async fn drain(handle: Handle, stripe: u64) {
     }
 }
 
-fn settle_tickets(handle: &Handle, batch: &[Pending], is_done: bool) {
+fn settle_tickets(handle: &VolumeHandle, batch: &[PendingWrite], is_done: bool) {
     for write in batch {
         let ticket = &write.ticket;
         ticket.left.set(ticket.left.get() - 1);
@@ -55,29 +55,29 @@ fn settle_tickets(handle: &Handle, batch: &[Pending], is_done: bool) {
 }
 
 /// One batch, under the stripe's lock, inside an announced region.
-async fn write(handle: &Handle, stripe: u64, batch: &[Pending]) -> Result<(), Failure> {
+async fn write(handle: &VolumeHandle, stripe: u64, batch: &[PendingWrite]) -> Result<(), BlockFailure> {
     let region = handle.with(|state| state.geometry.region_of(stripe));
     persist::announce(handle, region).await;
     let result = match handle.with(|state| !state.is_broken && matches!(state.life, Life::Open | Life::Stopping)) {
         true => write_announced(handle, stripe, batch).await,
-        false => Err(Failure::Io),
+        false => Err(BlockFailure::Io),
     };
     handle.with(|state| {
         let now = state.now;
         state.intents.end(region, now);
-        state.wake(Queue::Idle);
+        state.wake(WaitList::Idle);
     });
     persist::clean_later(handle);
     result
 }
 
-async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Result<(), Failure> {
+async fn write_announced(handle: &VolumeHandle, stripe: u64, batch: &[PendingWrite]) -> Result<(), BlockFailure> {
     let (touched, partial) = handle.with(|state| coverage(state, batch));
     let is_anew = handle.with(|state| {
         // Too few rows would be written to read it again: the volume was started without a member while another one
         // was being rebuilt.
         if state.missing(stripe).count() > state.shape().parity {
-            return Err(Failure::Io);
+            return Err(BlockFailure::Io);
         }
         Ok(!state.written.get(stripe))
     })?;
@@ -106,14 +106,14 @@ async fn write_announced(handle: &Handle, stripe: u64, batch: &[Pending]) -> Res
         })
     });
     match needs_page && !persist::flush(handle).await {
-        true => Err(Failure::Io),
+        true => Err(BlockFailure::Io),
         false => Ok(()),
     }
 }
 
 /// The chunks that a batch touches, and those of them of which some bytes stay.
-fn coverage(state: &State, batch: &[Pending]) -> (Slots, Slots) {
-    let mut chunks = vec![Coverage::default(); state.shape().data];
+fn coverage(state: &VolumeState, batch: &[PendingWrite]) -> (Slots, Slots) {
+    let mut chunks = vec![WriteOverlay::default(); state.shape().data];
     for piece in batch.iter().flat_map(|write| &write.pieces) {
         chunks[piece.slot].add(&piece.range);
     }

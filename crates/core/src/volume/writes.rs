@@ -1,7 +1,7 @@
 //! Writes that wait for their stripe: all that have come by the time the stripe is free are done as one.
 
 use super::locks::ByStripe;
-use super::parts::Piece;
+use super::parts::ChunkBytes;
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
 use std::cell::Cell;
@@ -20,10 +20,10 @@ pub(super) struct Ticket {
 
 /// New content for some bytes of one stripe.
 #[derive(Clone)]
-pub(super) struct Pending {
+pub(super) struct PendingWrite {
     /// Which bytes.
-    pub pieces: Vec<Piece>,
-    /// The whole request's data, by [`Piece::at`]; nothing for zeros.
+    pub pieces: Vec<ChunkBytes>,
+    /// The whole request's data, by [`ChunkBytes::at`]; nothing for zeros.
     pub data: Option<Rc<Buffer>>,
     /// Whose it is.
     pub ticket: Rc<Ticket>,
@@ -32,19 +32,19 @@ pub(super) struct Pending {
 /// All writes that wait, by stripe. A stripe that is in it has a task that writes it.
 #[derive(Default)]
 pub(super) struct Writes {
-    pending: ByStripe<Vec<Pending>>,
+    pending: ByStripe<Vec<PendingWrite>>,
 }
 
 impl Writes {
     /// Adds a write; true if its stripe has no task yet.
-    pub fn push(&mut self, stripe: u64, write: Pending) -> bool {
+    pub fn push(&mut self, stripe: u64, write: PendingWrite) -> bool {
         let is_new = !self.pending.contains_key(&stripe);
         self.pending.entry(stripe).or_default().push(write);
         is_new
     }
 
     /// All writes of a stripe that have come; when there are none, its task is over.
-    pub fn take(&mut self, stripe: u64) -> Vec<Pending> {
+    pub fn take(&mut self, stripe: u64) -> Vec<PendingWrite> {
         let writes = self.pending.get_mut(&stripe).map(std::mem::take).unwrap_or_default();
         if writes.is_empty() {
             self.pending.remove(&stripe);
@@ -55,9 +55,9 @@ impl Writes {
 
 /// Which bytes of a chunk several writes replace together: in which order does not matter.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Coverage(Vec<(usize, usize)>);
+pub(super) struct WriteOverlay(Vec<(usize, usize)>);
 
-impl Coverage {
+impl WriteOverlay {
     /// These too.
     pub fn add(&mut self, range: &std::ops::Range<usize>) {
         self.0.push((range.start, range.end));
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn coverage_is_whole_only_without_a_gap() {
         let whole = |ranges: &[(usize, usize)]| {
-            let mut coverage = Coverage::default();
+            let mut coverage = WriteOverlay::default();
             ranges.iter().for_each(|&(from, to)| coverage.add(&(from..to)));
             coverage.is_whole(10)
         };

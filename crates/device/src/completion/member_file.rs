@@ -26,13 +26,13 @@ pub enum Habit {
 /// under way keeps its file open.
 #[derive(Clone, Debug)]
 pub struct MemberFile {
-    file: Arc<Held>,
+    file: Arc<HeldFiles>,
     habit: Habit,
 }
 
 /// The open file, and another one that is held with it: for its lock.
 #[derive(Debug)]
-struct Held {
+struct HeldFiles {
     /// There until it is closed.
     file: Option<File>,
     with: Option<File>,
@@ -43,7 +43,7 @@ struct Held {
 /// who opens it again at once is to find it free.)
 const CLOSE_PATIENCE: Duration = Duration::from_millis(100);
 
-impl Drop for Held {
+impl Drop for HeldFiles {
     /// Closing a file of somebody else's asks them, and waits.
     fn drop(&mut self) {
         if self.habit != Habit::Remote {
@@ -78,7 +78,7 @@ impl MemberFile {
         } else {
             Habit::Cached
         };
-        MemberFile { file: Arc::new(Held { file: Some(file), with, habit }), habit }
+        MemberFile { file: Arc::new(HeldFiles { file: Some(file), with, habit }), habit }
     }
 
     /// The file itself.

@@ -4,8 +4,8 @@
 //! and sockets are held open until then. So memory that the kernel may write to belongs to nobody else meanwhile; when
 //! a ring is dropped, what cannot be called back is leaked.
 //!
-//! Requests are sent to the kernel together, when [`Ring::wait`] is called, but for those at a disk that has little to
-//! do: they are sent at once ([`EAGER_BELOW`]). Reads are held back for their neighbours until [`Ring::start_reads`]: what
+//! Requests are sent to the kernel together, when [`IoRing::wait`] is called, but for those at a disk that has little to
+//! do: they are sent at once ([`EAGER_BELOW`]). Reads are held back for their neighbours until [`IoRing::start_reads`]: what
 //! lies side by side on one file is asked for by one call (`run`). What needs no waiting is done on the spot ([`Habit`]).
 //!
 //! (Not to be confused with `verify::ring`, which reads a disk through and throws the data away, nor with
@@ -23,15 +23,15 @@ mod tests;
 
 pub use fault::fault;
 pub use member_file::{Habit, MemberFile};
-pub use operation::{End, Socket, shutdown};
+pub use operation::{IoEnd, Socket, shutdown};
 pub use outgoing::Outgoing;
 pub use socket::{connect_unix, keep_alive, listen_unix, own_uid, peer_uid};
 pub use spare::release_memory;
 
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue, types};
-use operation::{Operation, Transfer, Way};
-use run::{Held, Run};
+use operation::{IoDirection, Operation, Transfer};
+use run::{ReadRun, WaitingRead};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::units::Nanos;
 use std::collections::VecDeque;
@@ -73,20 +73,20 @@ pub struct Completion<T> {
     /// The name.
     pub name: T,
     /// How it ended.
-    pub end: End,
+    pub end: IoEnd,
 }
 
 /// The ring. `T` names operations, by the choice of whoever starts them. It stays on the thread that made it: the
 /// kernel keeps one side of it for that thread.
-pub struct Ring<T> {
+pub struct IoRing<T> {
     uring: IoUring,
     /// By index, which is what the kernel knows of an operation.
     slots: Vec<Option<(T, Operation)>>,
     free: Vec<usize>,
     /// Reads that wait for their neighbours.
-    held: Vec<Held>,
+    held: Vec<WaitingRead>,
     /// By index, like `slots`.
-    runs: Vec<Option<Run>>,
+    runs: Vec<Option<ReadRun>>,
     runs_free: Vec<usize>,
     /// Empty, kept for their room.
     spare_slices: Vec<libc::iovec>,
@@ -104,13 +104,13 @@ pub struct Ring<T> {
     stays: PhantomData<*const ()>,
 }
 
-impl<T> Ring<T> {
+impl<T> IoRing<T> {
     /// A ring for `depth` operations at a time.
     ///
     /// # Errors
     /// When io_uring is refused (seccomp, `kernel.io_uring_disabled`, RLIMIT_MEMLOCK) or too old to wait with a time-out
     /// (before Linux 5.11).
-    pub fn new(depth: u32) -> io::Result<Ring<T>> {
+    pub fn new(depth: u32) -> io::Result<IoRing<T>> {
         // Since Linux 6.1, ends are brought when we ask for them, not by interrupting us. Older kernels refuse.
         let gentle = IoUring::builder().setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().build(depth);
         let uring = gentle.or_else(|_| IoUring::new(depth))?;
@@ -120,7 +120,7 @@ impl<T> Ring<T> {
         // A disk that hangs may hold a worker with each operation (of a file system that asks somebody else; or once its queue is
         // full), and the others need some, to flush. Before Linux 5.15 there are four a processor.
         let _ = uring.submitter().register_iowq_max_workers(&mut [depth, 0]);
-        Ok(Ring {
+        Ok(IoRing {
             uring,
             slots: Vec::new(),
             free: Vec::new(),
@@ -160,16 +160,16 @@ impl<T> Ring<T> {
         self.at_disk + self.held.len()
     }
 
-    /// Fills `buffer` with what lies from `offset` on, once [`Ring::start_reads`] or [`Ring::wait`] is called. Ends as
-    /// [`End::Disk`]; so do all operations on files.
+    /// Fills `buffer` with what lies from `offset` on, once [`IoRing::start_reads`] or [`IoRing::wait`] is called. Ends as
+    /// [`IoEnd::Disk`]; so do all operations on files.
     ///
     /// # Panics
-    /// When there is no [`Ring::room`]. So do all that start something.
+    /// When there is no [`IoRing::room`]. So do all that start something.
     pub fn read(&mut self, name: T, file: &MemberFile, offset: u64, buffer: Buffer) {
         let (fd, range) = (file.fd().0, offset..offset + buffer.len() as u64);
-        let transfer = Transfer { file: file.clone(), way: Way::Read, offset, buffer, done: 0 };
+        let transfer = Transfer { file: file.clone(), way: IoDirection::Read, offset, buffer, done: 0 };
         let slot = self.hold(name, Operation::transfer(transfer));
-        self.held.push(Held { slot, fd, range });
+        self.held.push(WaitingRead { slot, fd, range });
         if self.held.len() == HELD_MAX {
             self.start_reads();
         }
@@ -178,19 +178,19 @@ impl<T> Ring<T> {
     /// Writes all of `buffer` from `offset` on; when it is to be durable, it ends only once it is.
     ///
     /// # Panics
-    /// As [`Ring::read`].
+    /// As [`IoRing::read`].
     pub fn write(&mut self, name: T, file: &MemberFile, offset: u64, buffer: Buffer, is_durable: bool) {
         if file.habit() == Habit::Memory && file.file().write_all_at(&buffer, offset).is_ok() {
             return self.end_disk(name, Some(buffer));
         }
-        let transfer = Transfer { file: file.clone(), way: Way::Write { is_durable }, offset, buffer, done: 0 };
+        let transfer = Transfer { file: file.clone(), way: IoDirection::Write { is_durable }, offset, buffer, done: 0 };
         self.start_at_disk(name, Operation::transfer(transfer));
     }
 
     /// Ends once all writes that have ended are durable.
     ///
     /// # Panics
-    /// As [`Ring::read`].
+    /// As [`IoRing::read`].
     pub fn flush(&mut self, name: T, file: &MemberFile) {
         if file.habit() == Habit::Memory {
             return self.end_disk(name, None); // no more durable than it is
@@ -203,32 +203,32 @@ impl<T> Ring<T> {
     /// well, too.
     ///
     /// # Panics
-    /// As [`Ring::read`].
+    /// As [`IoRing::read`].
     pub fn discard(&mut self, name: T, file: &MemberFile, range: Range<u64>) {
         self.start_at_disk(name, Operation::discard(file.clone(), range));
     }
 
-    /// Waits for a client. Ends as [`End::Accepted`].
+    /// Waits for a client. Ends as [`IoEnd::Accepted`].
     ///
     /// # Panics
-    /// As [`Ring::read`].
+    /// As [`IoRing::read`].
     pub fn accept(&mut self, name: T, socket: &Socket) {
         self.start(name, Operation::accept(socket.clone()));
     }
 
-    /// Waits for bytes, and puts what there is, up to its end, into `range` of the buffer. Ends as [`End::Received`].
+    /// Waits for bytes, and puts what there is, up to its end, into `range` of the buffer. Ends as [`IoEnd::Received`].
     ///
     /// # Panics
-    /// As [`Ring::read`]; or when the range is empty or not inside the buffer.
+    /// As [`IoRing::read`]; or when the range is empty or not inside the buffer.
     pub fn receive(&mut self, name: T, socket: &Socket, buffer: Buffer, range: Range<usize>) {
         self.start(name, Operation::receive(socket.clone(), buffer, range));
     }
 
     /// Sends `outgoing` from `start` on: all of it, or as much as is sent at a time. One at a time on each socket, or their
-    /// bytes mix. Ends as [`End::Sent`].
+    /// bytes mix. Ends as [`IoEnd::Sent`].
     ///
     /// # Panics
-    /// As [`Ring::read`]; or when there is nothing to send.
+    /// As [`IoRing::read`]; or when there is nothing to send.
     pub fn send(&mut self, name: T, socket: &Socket, outgoing: Outgoing, start: usize) {
         self.start(name, Operation::send(socket.clone(), outgoing, start));
     }
@@ -253,7 +253,7 @@ impl<T> Ring<T> {
             match operation.absorb(entry.result()) {
                 Ok(end) => {
                     self.free.push(index);
-                    self.at_disk -= usize::from(matches!(end, End::Disk { .. }));
+                    self.at_disk -= usize::from(matches!(end, IoEnd::Disk { .. }));
                     return Some(Completion { name, end });
                 }
                 Err(operation) => {
@@ -295,7 +295,7 @@ impl<T> Ring<T> {
     }
 
     fn end_disk(&mut self, name: T, buffer: Option<Buffer>) {
-        self.ended.push_back(Completion { name, end: End::Disk { buffer, result: Ok(()) } });
+        self.ended.push_back(Completion { name, end: IoEnd::Disk { buffer, result: Ok(()) } });
     }
 
     fn start_at_disk(&mut self, name: T, operation: Operation) {
@@ -323,7 +323,7 @@ impl<T> Ring<T> {
     }
 
     /// Starts a run: what can be had without waiting ends here and now, the rest is for the kernel.
-    fn start_run(&mut self, run: &[Held]) {
+    fn start_run(&mut self, run: &[WaitingRead]) {
         let file = self.transfer(run[0].slot).file.clone();
         let mut slices = std::mem::take(&mut self.spare_slices);
         self.gather(run, &mut slices);
@@ -347,7 +347,7 @@ impl<T> Ring<T> {
     }
 
     /// What each read of a run fills.
-    fn gather(&mut self, run: &[Held], slices: &mut Vec<libc::iovec>) {
+    fn gather(&mut self, run: &[WaitingRead], slices: &mut Vec<libc::iovec>) {
         slices.clear();
         for held in run {
             let buffer = &mut self.transfer(held.slot).buffer;
@@ -383,8 +383,8 @@ impl<T> Ring<T> {
     }
 
     /// Puts a run, whose reads fill these slices, into the submission queue.
-    fn enqueue_run(&mut self, file: &MemberFile, run: &[Held], slices: Vec<libc::iovec>) {
-        let run = Run { slots: run.iter().map(|held| held.slot).collect(), slices };
+    fn enqueue_run(&mut self, file: &MemberFile, run: &[WaitingRead], slices: Vec<libc::iovec>) {
+        let run = ReadRun { slots: run.iter().map(|held| held.slot).collect(), slices };
         let offset = self.transfer(run.slots[0]).offset;
         let index = self.runs_free.pop().unwrap_or_else(|| {
             self.runs.push(None);
@@ -456,7 +456,7 @@ fn flags(is_for_workers: bool) -> squeue::Flags {
     if is_for_workers { squeue::Flags::ASYNC } else { squeue::Flags::empty() }
 }
 
-impl<T> Drop for Ring<T> {
+impl<T> Drop for IoRing<T> {
     /// Calls everything back. Closing a ring does not wait for the disk, so what has not ended then keeps its memory.
     fn drop(&mut self) {
         for held in self.held.drain(..) {

@@ -8,7 +8,7 @@ use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{opcode, types};
 use rustix::net::Shutdown;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::Fault;
+use scrubjay_core::member::DiskFault;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -28,13 +28,13 @@ const SENT_MAX: usize = 1 << 20;
 
 /// How an operation ended, and what it had been lent.
 #[derive(Debug)]
-pub enum End {
+pub enum IoEnd {
     /// Of a read, write, flush or discard.
     Disk {
         /// The buffer of a read or write.
         buffer: Option<Buffer>,
         /// All of it was done, or it failed.
-        result: Result<(), Fault>,
+        result: Result<(), DiskFault>,
     },
     /// Of an accept: the new connection.
     Accepted(io::Result<OwnedFd>),
@@ -56,7 +56,7 @@ pub enum End {
 
 /// What one operation owns.
 pub(super) struct Operation {
-    kind: Kind,
+    kind: IoKind,
     retries: u8,
     age: u8,
 }
@@ -64,19 +64,19 @@ pub(super) struct Operation {
 /// An operation on a file that is so old is given up.
 const AGE_MAX: u8 = 2;
 
-enum Kind {
+enum IoKind {
     Transfer(Transfer),
     Flush(MemberFile),
     Discard { file: MemberFile, range: Range<u64> },
     Accept(Socket),
     Receive { socket: Socket, buffer: Buffer, range: Range<usize> },
-    Send(Box<Sending>),
+    Send(Box<SendInFlight>),
 }
 
 /// A read or a write.
 pub(super) struct Transfer {
     pub file: MemberFile,
-    pub way: Way,
+    pub way: IoDirection,
     pub offset: u64,
     pub buffer: Buffer,
     /// So many bytes of it are done.
@@ -85,13 +85,13 @@ pub(super) struct Transfer {
 
 /// Which way bytes go.
 #[derive(Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum IoDirection {
     Read,
     Write { is_durable: bool },
 }
 
 /// A send under way: the kernel looks at `header`, which points to `slices`, which point into `outgoing`.
-struct Sending {
+struct SendInFlight {
     socket: Socket,
     outgoing: Outgoing,
     /// Where it begins, how far it has come, and where it ends.
@@ -104,24 +104,24 @@ struct Sending {
 
 impl Operation {
     pub fn transfer(transfer: Transfer) -> Operation {
-        Operation::of(Kind::Transfer(transfer))
+        Operation::of(IoKind::Transfer(transfer))
     }
 
     pub fn flush(file: MemberFile) -> Operation {
-        Operation::of(Kind::Flush(file))
+        Operation::of(IoKind::Flush(file))
     }
 
     pub fn discard(file: MemberFile, range: Range<u64>) -> Operation {
-        Operation::of(Kind::Discard { file, range })
+        Operation::of(IoKind::Discard { file, range })
     }
 
     pub fn accept(socket: Socket) -> Operation {
-        Operation::of(Kind::Accept(socket))
+        Operation::of(IoKind::Accept(socket))
     }
 
     pub fn receive(socket: Socket, buffer: Buffer, range: Range<usize>) -> Operation {
         assert!(!range.is_empty() && range.end <= buffer.len(), "room to receive into");
-        Operation::of(Kind::Receive { socket, buffer, range })
+        Operation::of(IoKind::Receive { socket, buffer, range })
     }
 
     pub fn send(socket: Socket, outgoing: Outgoing, start: usize) -> Operation {
@@ -129,8 +129,8 @@ impl Operation {
         let end = outgoing.len().min(start + SENT_MAX);
         // SAFETY: a msghdr is numbers and pointers, for which zeros are fine: no address, no slices, no control data.
         let header = unsafe { std::mem::zeroed() };
-        let sending = Sending { socket, outgoing, start, sent: start, end, slices: Vec::new(), header };
-        Operation::of(Kind::Send(Box::new(sending)))
+        let sending = SendInFlight { socket, outgoing, start, sent: start, end, slices: Vec::new(), header };
+        Operation::of(IoKind::Send(Box::new(sending)))
     }
 
     /// The read or write that it is.
@@ -138,22 +138,22 @@ impl Operation {
     /// # Panics
     /// When it is neither; so does [`Operation::into_transfer`].
     pub fn as_transfer(&mut self) -> &mut Transfer {
-        let Kind::Transfer(transfer) = &mut self.kind else { panic!("a read or a write") };
+        let IoKind::Transfer(transfer) = &mut self.kind else { panic!("a read or a write") };
         transfer
     }
 
     pub fn into_transfer(self) -> Transfer {
-        let Kind::Transfer(transfer) = self.kind else { panic!("a read or a write") };
+        let IoKind::Transfer(transfer) = self.kind else { panic!("a read or a write") };
         transfer
     }
 
-    fn of(kind: Kind) -> Operation {
+    fn of(kind: IoKind) -> Operation {
         Operation { kind, retries: 0, age: 0 }
     }
 
     /// One on a file grows older. Is it given up by this?
     pub fn grow_old(&mut self) -> bool {
-        let is_of_disk = matches!(self.kind, Kind::Transfer(_) | Kind::Flush(_) | Kind::Discard { .. });
+        let is_of_disk = matches!(self.kind, IoKind::Transfer(_) | IoKind::Flush(_) | IoKind::Discard { .. });
         if !is_of_disk || self.is_given_up() {
             return false;
         }
@@ -169,45 +169,45 @@ impl Operation {
     /// Is it a read or write that may wait for somebody else from its first moment? (Flushes and discards begin in a worker of the
     /// kernel, whatever the file.)
     pub fn is_remote(&self) -> bool {
-        matches!(&self.kind, Kind::Transfer(transfer) if transfer.file.habit() == Habit::Remote)
+        matches!(&self.kind, IoKind::Transfer(transfer) if transfer.file.habit() == Habit::Remote)
     }
 
     /// The kernel's words for what is left to do. They point into memory that `self` owns and that stays where it is
     /// when `self` is moved; `self` must live, and be left alone, until the kernel has ended it.
     pub fn entry(&mut self) -> Entry {
         match &mut self.kind {
-            Kind::Transfer(Transfer { file, way, offset, buffer, done }) => {
+            IoKind::Transfer(Transfer { file, way, offset, buffer, done }) => {
                 let (at, rest) = (*offset + *done as u64, &mut buffer[*done..]);
                 let (start, len) = (rest.as_mut_ptr(), u32::try_from(rest.len()).unwrap_or(u32::MAX));
                 match way {
-                    Way::Read => opcode::Read::new(file.fd(), start, len).offset(at).build(),
-                    Way::Write { is_durable } => {
+                    IoDirection::Read => opcode::Read::new(file.fd(), start, len).offset(at).build(),
+                    IoDirection::Write { is_durable } => {
                         let flags = if *is_durable { libc::RWF_DSYNC } else { 0 };
                         opcode::Write::new(file.fd(), start, len).offset(at).rw_flags(flags as _).build()
                     }
                 }
             }
-            Kind::Flush(file) => opcode::Fsync::new(file.fd()).flags(FsyncFlags::DATASYNC).build(),
-            Kind::Discard { file, range } => {
+            IoKind::Flush(file) => opcode::Fsync::new(file.fd()).flags(FsyncFlags::DATASYNC).build(),
+            IoKind::Discard { file, range } => {
                 let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
                 let len = range.end - range.start;
                 opcode::Fallocate::new(file.fd(), len).offset(range.start).mode(mode).build()
             }
-            Kind::Accept(socket) => {
+            IoKind::Accept(socket) => {
                 let nobody = std::ptr::null_mut();
                 opcode::Accept::new(fd(socket), nobody, std::ptr::null_mut()).flags(libc::SOCK_CLOEXEC).build()
             }
-            Kind::Receive { socket, buffer, range } => {
+            IoKind::Receive { socket, buffer, range } => {
                 let room = &mut buffer[range.clone()];
                 let len = u32::try_from(room.len()).unwrap_or(u32::MAX);
                 opcode::Recv::new(fd(socket), room.as_mut_ptr(), len).build()
             }
-            Kind::Send(sending) => sending.entry(),
+            IoKind::Send(sending) => sending.entry(),
         }
     }
 
     /// Takes in what the kernel says of it: how it ended, or the operation itself when there is more to do.
-    pub fn absorb(mut self, result: i32) -> Result<End, Operation> {
+    pub fn absorb(mut self, result: i32) -> Result<IoEnd, Operation> {
         if result < 0 && is_passing(-result) && self.retries < RETRIES_MAX {
             self.retries += 1;
             return Err(self);
@@ -215,23 +215,23 @@ impl Operation {
         let outcome = if result < 0 { Err(-result) } else { Ok(result as usize) };
         let of_socket = || outcome.map_err(io::Error::from_raw_os_error);
         match self.kind {
-            Kind::Transfer(transfer) => {
-                transfer.absorb(outcome).map_err(|transfer| Operation::of(Kind::Transfer(transfer)))
+            IoKind::Transfer(transfer) => {
+                transfer.absorb(outcome).map_err(|transfer| Operation::of(IoKind::Transfer(transfer)))
             }
-            Kind::Flush(_) => Ok(End::Disk { buffer: None, result: outcome.map(drop).map_err(fault) }),
-            Kind::Discard { .. } => {
+            IoKind::Flush(_) => Ok(IoEnd::Disk { buffer: None, result: outcome.map(drop).map_err(fault) }),
+            IoKind::Discard { .. } => {
                 let result = match outcome {
                     Ok(_) | Err(libc::EOPNOTSUPP | libc::ENOSYS) => Ok(()), // a hint: a disk may know no such thing
                     Err(errno) => Err(fault(errno)),
                 };
-                Ok(End::Disk { buffer: None, result })
+                Ok(IoEnd::Disk { buffer: None, result })
             }
-            Kind::Accept(_) => {
+            IoKind::Accept(_) => {
                 // SAFETY: the kernel has just opened this descriptor for us, and nobody else knows of it.
-                Ok(End::Accepted(of_socket().map(|number| unsafe { OwnedFd::from_raw_fd(number as i32) })))
+                Ok(IoEnd::Accepted(of_socket().map(|number| unsafe { OwnedFd::from_raw_fd(number as i32) })))
             }
-            Kind::Receive { buffer, .. } => Ok(End::Received { buffer, result: of_socket() }),
-            Kind::Send(sending) => sending.absorb(outcome).map_err(|sending| Operation::of(Kind::Send(sending))),
+            IoKind::Receive { buffer, .. } => Ok(IoEnd::Received { buffer, result: of_socket() }),
+            IoKind::Send(sending) => sending.absorb(outcome).map_err(|sending| Operation::of(IoKind::Send(sending))),
         }
     }
 }
@@ -239,23 +239,23 @@ impl Operation {
 impl Transfer {
     /// A part of it may be done; what is never returned is a part as a success. Nothing at all: there is no such place,
     /// so the disk is not the one it was.
-    pub fn absorb(mut self, outcome: Result<usize, i32>) -> Result<End, Transfer> {
+    pub fn absorb(mut self, outcome: Result<usize, i32>) -> Result<IoEnd, Transfer> {
         let result = match outcome {
             Err(errno) => Err(fault(errno)),
             Ok(count) => {
                 self.done += count;
                 match (self.done == self.buffer.len(), count) {
                     (true, _) => Ok(()),
-                    (false, 0) => Err(Fault::Gone),
+                    (false, 0) => Err(DiskFault::Gone),
                     (false, _) => return Err(self),
                 }
             }
         };
-        Ok(End::Disk { buffer: Some(self.buffer), result })
+        Ok(IoEnd::Disk { buffer: Some(self.buffer), result })
     }
 }
 
-impl Sending {
+impl SendInFlight {
     fn entry(&mut self) -> Entry {
         self.slices.clear();
         let (mut skip, mut left) = (self.sent, self.end - self.sent);
@@ -278,7 +278,7 @@ impl Sending {
         opcode::SendMsg::new(fd(&self.socket), &self.header).flags(flags).build()
     }
 
-    fn absorb(mut self: Box<Self>, outcome: Result<usize, i32>) -> Result<End, Box<Sending>> {
+    fn absorb(mut self: Box<Self>, outcome: Result<usize, i32>) -> Result<IoEnd, Box<SendInFlight>> {
         let result = match outcome {
             Ok(count) => {
                 self.sent += count;
@@ -289,7 +289,7 @@ impl Sending {
             }
             Err(errno) => Err(io::Error::from_raw_os_error(errno)),
         };
-        Ok(End::Sent { outgoing: self.outgoing, result })
+        Ok(IoEnd::Sent { outgoing: self.outgoing, result })
     }
 }
 

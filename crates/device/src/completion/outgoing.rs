@@ -11,12 +11,12 @@ static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 pub struct Outgoing {
     /// All that was copied.
     copied: Vec<u8>,
-    pieces: Vec<Piece>,
+    pieces: Vec<OutgoingPiece>,
     len: usize,
 }
 
 #[derive(Debug)]
-enum Piece {
+enum OutgoingPiece {
     /// A part of `copied`.
     Copied(Range<usize>),
     /// A part of a buffer.
@@ -42,8 +42,8 @@ impl Outgoing {
         self.copied.extend_from_slice(bytes);
         self.len += bytes.len();
         match self.pieces.last_mut() {
-            Some(Piece::Copied(range)) => range.end = self.copied.len(),
-            _ => self.pieces.push(Piece::Copied(start..self.copied.len())),
+            Some(OutgoingPiece::Copied(range)) => range.end = self.copied.len(),
+            _ => self.pieces.push(OutgoingPiece::Copied(start..self.copied.len())),
         }
     }
 
@@ -54,22 +54,22 @@ impl Outgoing {
     pub fn push_buffer(&mut self, buffer: Buffer, range: Range<usize>) {
         assert!(range.start <= range.end && range.end <= buffer.len(), "a part of the buffer");
         self.len += range.len();
-        self.pieces.push(Piece::Lent(buffer, range));
+        self.pieces.push(OutgoingPiece::Lent(buffer, range));
     }
 
     /// Adds `count` zeros.
     pub fn push_zeros(&mut self, count: usize) {
         self.len += count;
-        self.pieces.push(Piece::Zeros(count));
+        self.pieces.push(OutgoingPiece::Zeros(count));
     }
 
     /// The bytes, slice by slice.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         self.pieces.iter().flat_map(|piece| {
             let (slice, zeros) = match piece {
-                Piece::Copied(range) => (&self.copied[range.clone()], 0),
-                Piece::Lent(buffer, range) => (&buffer[range.clone()], 0),
-                Piece::Zeros(count) => (&[][..], *count),
+                OutgoingPiece::Copied(range) => (&self.copied[range.clone()], 0),
+                OutgoingPiece::Lent(buffer, range) => (&buffer[range.clone()], 0),
+                OutgoingPiece::Zeros(count) => (&[][..], *count),
             };
             let whole = std::iter::repeat_n(&ZEROS[..], zeros / ZEROS.len());
             std::iter::once(slice).chain(whole).chain([&ZEROS[..zeros % ZEROS.len()]]).filter(|slice| !slice.is_empty())
@@ -81,7 +81,7 @@ impl Outgoing {
         self.copied.clear();
         self.len = 0;
         for piece in self.pieces.drain(..) {
-            if let Piece::Lent(buffer, _) = piece {
+            if let OutgoingPiece::Lent(buffer, _) = piece {
                 take_back(buffer);
             }
         }

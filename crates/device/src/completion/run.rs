@@ -11,7 +11,7 @@ const RUN_READ_BYTES_MAX: u64 = 32 << 10;
 
 /// A read that was asked for and waits for its neighbours.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct WaitingRead {
     /// Its slot in the ring.
     pub slot: usize,
     /// Its file's number.
@@ -20,22 +20,22 @@ pub(super) struct Held {
     pub range: Range<u64>,
 }
 
-impl Held {
+impl WaitingRead {
     /// May `next` be asked for together with it?
-    fn meets(&self, next: &Held) -> bool {
-        let is_short = |held: &Held| held.range.end - held.range.start <= RUN_READ_BYTES_MAX;
+    fn meets(&self, next: &WaitingRead) -> bool {
+        let is_short = |held: &WaitingRead| held.range.end - held.range.start <= RUN_READ_BYTES_MAX;
         self.fd == next.fd && self.range.end == next.range.start && is_short(self) && is_short(next)
     }
 }
 
 /// Sorts reads by their places and cuts them into runs. A read without neighbours is a run of one.
-pub(super) fn cut(held: &mut [Held]) -> impl Iterator<Item = &[Held]> {
+pub(super) fn cut(held: &mut [WaitingRead]) -> impl Iterator<Item = &[WaitingRead]> {
     held.sort_unstable_by_key(|held| (held.fd, held.range.start, held.slot));
-    held.chunk_by(Held::meets).flat_map(|run| run.chunks(RUN_READS_MAX))
+    held.chunk_by(WaitingRead::meets).flat_map(|run| run.chunks(RUN_READS_MAX))
 }
 
 /// A run that the kernel is at. The reads own the memory that `slices` point to, and stay in their slots meanwhile.
-pub(super) struct Run {
+pub(super) struct ReadRun {
     /// The slots of its reads, in their order on the file.
     pub slots: Vec<usize>,
     /// What each of them fills.
@@ -46,11 +46,11 @@ pub(super) struct Run {
 mod tests {
     use super::*;
 
-    fn held(slot: usize, fd: RawFd, range: Range<u64>) -> Held {
-        Held { slot, fd, range }
+    fn held(slot: usize, fd: RawFd, range: Range<u64>) -> WaitingRead {
+        WaitingRead { slot, fd, range }
     }
 
-    fn runs(mut held: Vec<Held>) -> Vec<Vec<usize>> {
+    fn runs(mut held: Vec<WaitingRead>) -> Vec<Vec<usize>> {
         cut(&mut held).map(|run| run.iter().map(|held| held.slot).collect()).collect()
     }
 

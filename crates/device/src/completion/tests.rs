@@ -1,7 +1,7 @@
 //! The ring on real files and sockets: all of it is done, or an error; nothing is lost, whatever ends when.
 
 use super::*;
-use scrubjay_core::member::Fault;
+use scrubjay_core::member::DiskFault;
 use scrubjay_core::rng::Rng;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -16,11 +16,11 @@ const BLOCK: usize = 4096;
 const BLOCKS: usize = 64;
 
 /// A ring, where this machine gives one. Where it does not, these tests cannot run, and say so.
-fn ring() -> Option<Ring<u64>> {
-    Ring::new(256).inspect_err(|error| eprintln!("NOT TESTED: no io_uring here ({error})")).ok()
+fn ring() -> Option<IoRing<u64>> {
+    IoRing::new(256).inspect_err(|error| eprintln!("NOT TESTED: no io_uring here ({error})")).ok()
 }
 
-fn next(ring: &mut Ring<u64>) -> Completion<u64> {
+fn next(ring: &mut IoRing<u64>) -> Completion<u64> {
     loop {
         if let Some(completion) = ring.poll() {
             return completion;
@@ -30,9 +30,9 @@ fn next(ring: &mut Ring<u64>) -> Completion<u64> {
     }
 }
 
-fn disk_end(ring: &mut Ring<u64>) -> (u64, Option<Buffer>, Result<(), Fault>) {
+fn disk_end(ring: &mut IoRing<u64>) -> (u64, Option<Buffer>, Result<(), DiskFault>) {
     match next(ring) {
-        Completion { name, end: End::Disk { buffer, result } } => (name, buffer, result),
+        Completion { name, end: IoEnd::Disk { buffer, result } } => (name, buffer, result),
         other => panic!("{other:?} is no end of a disk's"),
     }
 }
@@ -102,7 +102,7 @@ fn what_was_written_is_read_whatever_the_file() {
 }
 
 /// Reads these blocks, all at once or each by itself: what each of them says, and what it holds.
-fn read_blocks(ring: &mut Ring<u64>, file: &MemberFile, reads: &[(u64, usize)], is_together: bool) -> Vec<End> {
+fn read_blocks(ring: &mut IoRing<u64>, file: &MemberFile, reads: &[(u64, usize)], is_together: bool) -> Vec<IoEnd> {
     let mut ends = BTreeMap::new();
     for (name, &(offset, len)) in reads.iter().enumerate() {
         ring.read(name as u64, file, offset, Buffer::copy_of(&vec![0xff; len]));
@@ -143,8 +143,8 @@ fn neighbours_read_together_say_what_each_says_by_itself() {
             let together = read_blocks(&mut ring, &file, &reads, true);
             let alone = read_blocks(&mut ring, &file, &reads, false);
             for ((read, together), alone) in reads.iter().zip(together).zip(alone) {
-                let End::Disk { buffer: Some(one), result } = together else { panic!("{together:?}") };
-                let End::Disk { buffer: Some(other), result: expected } = alone else { panic!("{alone:?}") };
+                let IoEnd::Disk { buffer: Some(one), result } = together else { panic!("{together:?}") };
+                let IoEnd::Disk { buffer: Some(other), result: expected } = alone else { panic!("{alone:?}") };
                 assert_eq!(result, expected, "{:?} {read:?}", file.habit());
                 assert!(result.is_err() || one == other && one[0] == (read.0 / BLOCK as u64) as u8 + 1);
                 assert!(read.1 != BLOCK || result.is_err() == (read.0 >= (BLOCKS * BLOCK) as u64));
@@ -165,7 +165,7 @@ fn a_run_that_fails_or_is_short_costs_no_read_but_the_bad_one() {
                 .map(|index| {
                     let transfer = Transfer {
                         file: file.clone(),
-                        way: Way::Read,
+                        way: IoDirection::Read,
                         offset: index * BLOCK as u64,
                         // What the kernel claims to have read, it has.
                         buffer: block(5, 1),
@@ -175,7 +175,7 @@ fn a_run_that_fails_or_is_short_costs_no_read_but_the_bad_one() {
                     ring.hold(index, Operation::transfer(transfer))
                 })
                 .collect();
-            ring.runs.push(Some(Run { slots, slices: Vec::new() }));
+            ring.runs.push(Some(ReadRun { slots, slices: Vec::new() }));
             ring.end_run(ring.runs.len() - 1, said);
             let whole = said.max(0) as usize / BLOCK;
             assert_eq!(
@@ -210,13 +210,13 @@ fn a_part_is_an_error_and_what_the_kernel_says_is_sorted() {
     for (file, _folder) in files() {
         ring.read(1, &file, ((BLOCKS - 1) * BLOCK) as u64, block(0, 2));
         let (_, buffer, result) = disk_end(&mut ring);
-        assert_eq!((buffer.unwrap().len(), result), (2 * BLOCK, Err(Fault::Gone)), "{:?}", file.habit());
+        assert_eq!((buffer.unwrap().len(), result), (2 * BLOCK, Err(DiskFault::Gone)), "{:?}", file.habit());
     }
     let full = MemberFile::new(OpenOptions::new().write(true).open("/dev/full").unwrap());
     ring.write(2, &full, 0, block(0, 1), false);
-    assert_eq!(disk_end(&mut ring).2, Err(Fault::Medium), "ENOSPC");
+    assert_eq!(disk_end(&mut ring).2, Err(DiskFault::Medium), "ENOSPC");
     ring.read(3, &full, 0, block(0, 1));
-    assert_eq!(disk_end(&mut ring).2, Err(Fault::Gone), "EBADF: it is open for writing only");
+    assert_eq!(disk_end(&mut ring).2, Err(DiskFault::Gone), "EBADF: it is open for writing only");
 }
 
 #[test]
@@ -240,16 +240,16 @@ fn sockets_accept_receive_and_send_more_than_they_hold() {
     let listener: Socket = Arc::new(UnixListener::bind(&path).unwrap().into());
     ring.accept(1, &listener);
     let mut client = UnixStream::connect(&path).unwrap();
-    let Completion { name: 1, end: End::Accepted(Ok(accepted)) } = next(&mut ring) else { panic!("no client") };
+    let Completion { name: 1, end: IoEnd::Accepted(Ok(accepted)) } = next(&mut ring) else { panic!("no client") };
     let server: Socket = Arc::new(accepted);
 
     ring.receive(2, &server, Buffer::zeroed(100), 10..20);
     client.write_all(b"hello, you").unwrap();
     client.write_all(b"!").unwrap();
-    let Completion { name: 2, end: End::Received { buffer, result } } = next(&mut ring) else { panic!("no bytes") };
+    let Completion { name: 2, end: IoEnd::Received { buffer, result } } = next(&mut ring) else { panic!("no bytes") };
     assert_eq!((result.unwrap(), &buffer[10..20], &buffer[20..30]), (10, &b"hello, you"[..], &[0; 10][..]));
     ring.receive(2, &server, buffer, 0..100);
-    let Completion { name: 2, end: End::Received { buffer, result } } = next(&mut ring) else { panic!("no bytes") };
+    let Completion { name: 2, end: IoEnd::Received { buffer, result } } = next(&mut ring) else { panic!("no bytes") };
     assert_eq!((result.unwrap(), &buffer[..1]), (1, &b"!"[..]));
 
     // Many slices, more than are sent at a time, and more bytes than the socket holds.
@@ -268,7 +268,7 @@ fn sockets_accept_receive_and_send_more_than_they_hold() {
     let (len, mut sent, mut ends) = (outgoing.len(), 0, 0);
     while sent < len {
         ring.send(3, &server, outgoing, sent);
-        let Completion { name: 3, end: End::Sent { outgoing: back, result } } = next(&mut ring) else {
+        let Completion { name: 3, end: IoEnd::Sent { outgoing: back, result } } = next(&mut ring) else {
             panic!("no end")
         };
         (sent, ends) = (sent + result.unwrap(), ends + 1);
@@ -281,12 +281,12 @@ fn sockets_accept_receive_and_send_more_than_they_hold() {
     reader.join().unwrap();
 
     ring.receive(4, &server, buffer, 0..100);
-    let Completion { name: 4, end: End::Received { result, .. } } = next(&mut ring) else { panic!("no end") };
+    let Completion { name: 4, end: IoEnd::Received { result, .. } } = next(&mut ring) else { panic!("no end") };
     assert_eq!(result.unwrap(), 0, "the client is gone");
     let mut farewell = Outgoing::default();
     farewell.push_copy(b"anyone?");
     ring.send(5, &server, farewell, 0);
-    let Completion { name: 5, end: End::Sent { result, .. } } = next(&mut ring) else { panic!("no end") };
+    let Completion { name: 5, end: IoEnd::Sent { result, .. } } = next(&mut ring) else { panic!("no end") };
     assert!(result.is_err());
 }
 
@@ -304,7 +304,7 @@ fn a_wait_ends_with_its_time_and_a_dropped_ring_lets_go() {
 
 #[test]
 fn a_disk_that_hangs_takes_no_room_from_others_for_ever() {
-    let Ok(mut ring) = Ring::<u64>::new(8) else { return };
+    let Ok(mut ring) = IoRing::<u64>::new(8) else { return };
     let (hangs, mut writer) = std::io::pipe().unwrap();
     let hangs = MemberFile::new(File::from(std::os::fd::OwnedFd::from(hangs)));
     let folder = tempfile::tempdir().unwrap();
@@ -323,7 +323,7 @@ fn a_disk_that_hangs_takes_no_room_from_others_for_ever() {
         let mut names = Vec::new();
         while names.len() < count {
             ring.wait(Some(Nanos::from_secs(60))).unwrap();
-            while let Some(Completion { name, end: End::Disk { result, .. } }) = ring.poll() {
+            while let Some(Completion { name, end: IoEnd::Disk { result, .. } }) = ring.poll() {
                 assert_eq!(result, Ok(()));
                 names.push(name);
             }

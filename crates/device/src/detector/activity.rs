@@ -11,12 +11,12 @@ pub(super) struct Sighting {
     /// When (`CLOCK_MONOTONIC`).
     pub(super) at: Nanos,
     /// What.
-    pub(super) what: What,
+    pub(super) what: TracepointKind,
 }
 
 /// What a tracepoint saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum TracepointKind {
     /// A request reached the disk.
     Arrival,
     /// A request was completed.
@@ -34,7 +34,7 @@ pub(super) const SETTLE: Nanos = Nanos::from_millis(1);
 /// parts, and merges requests that then are never completed. So the balance is only believed when it agrees with `/sys/block/X/inflight`, and the
 /// kernel's zero overrules it.
 #[derive(Debug, Default)]
-pub(super) struct Activity {
+pub(super) struct ForegroundActivity {
     /// There was a sighting since the last [`Event::ForegroundDrained`].
     open: bool,
     /// Arrivals less completions since then.
@@ -49,7 +49,7 @@ pub(super) struct Activity {
     told: Nanos,
 }
 
-impl Activity {
+impl ForegroundActivity {
     /// Turns what was seen since the last call into events, and empties `sightings`. `lossy`: there was more that got
     /// lost.
     ///
@@ -63,12 +63,12 @@ impl Activity {
             self.told = self.told.max(at);
             let at = self.told;
             match what {
-                What::Arrival => {
+                TracepointKind::Arrival => {
                     self.outstanding += 1;
                     self.arrived = at;
                     events.push(Event::ForegroundArrived { at, count: 1 });
                 }
-                What::Completion => {
+                TracepointKind::Completion => {
                     self.outstanding = self.outstanding.saturating_sub(1);
                     self.completed = Some(at);
                     events.push(Event::ForegroundCompleted { at, count: 1 });
@@ -77,7 +77,7 @@ impl Activity {
         }
     }
 
-    /// Must [`Activity::settle`] be asked? On an idle disk it need not, which saves a look into `/sys`.
+    /// Must [`ForegroundActivity::settle`] be asked? On an idle disk it need not, which saves a look into `/sys`.
     pub(super) fn is_open(&self) -> bool {
         self.open
     }
@@ -100,7 +100,7 @@ impl Activity {
         let left = if balanced && !self.lossy { self.completed.unwrap_or(now) } else { now };
         self.told = self.told.max(left);
         events.push(Event::ForegroundDrained { at: self.told });
-        *self = Activity { told: self.told, ..Activity::default() };
+        *self = ForegroundActivity { told: self.told, ..ForegroundActivity::default() };
     }
 }
 
@@ -109,11 +109,11 @@ mod tests {
     use super::*;
 
     fn arrival(at: u64) -> Sighting {
-        Sighting { at: Nanos(at), what: What::Arrival }
+        Sighting { at: Nanos(at), what: TracepointKind::Arrival }
     }
 
     fn completion(at: u64) -> Sighting {
-        Sighting { at: Nanos(at), what: What::Completion }
+        Sighting { at: Nanos(at), what: TracepointKind::Completion }
     }
 
     fn arrived(at: u64) -> Event {
@@ -130,7 +130,7 @@ mod tests {
 
     /// One drain: tells, and settles when there is need.
     fn drain(
-        activity: &mut Activity,
+        activity: &mut ForegroundActivity,
         sightings: &[Sighting],
         now: u64,
         in_flight: Option<u64>,
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn an_idle_disk_yields_nothing() {
-        let mut activity = Activity::default();
+        let mut activity = ForegroundActivity::default();
         assert!(!activity.is_open());
         assert_eq!(drain(&mut activity, &[], 10, Some(0), 0), []);
         assert_eq!(drain(&mut activity, &[], 20, Some(1), 1), []);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn drained_is_dated_by_the_last_completion_and_said_once() {
-        let mut activity = Activity::default();
+        let mut activity = ForegroundActivity::default();
         let seen = [arrival(10), arrival(12), completion(20), completion(25)];
         let told = [arrived(10), arrived(12), completed(20), completed(25), drained(25)];
         assert_eq!(drain(&mut activity, &seen, 90, Some(0), 0), told);
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn rings_are_merged_by_time_and_late_records_do_not_run_backwards() {
-        let mut activity = Activity::default();
+        let mut activity = ForegroundActivity::default();
         let first = drain(&mut activity, &[completion(30), arrival(20), arrival(10)], 40, Some(1), 0);
         assert_eq!(first, [arrived(10), arrived(20), completed(30)]);
         let second = drain(&mut activity, &[completion(35), completion(29)], 40, Some(0), 0);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn own_reads_in_flight_do_not_hide_a_foreground_request() {
-        let mut activity = Activity::default();
+        let mut activity = ForegroundActivity::default();
         // The kernel counts one. It may be ours or, if ours has just been completed, the foreground's.
         assert_eq!(drain(&mut activity, &[arrival(10)], LATER, Some(1), 1), [arrived(10)]);
         assert_eq!(drain(&mut activity, &[], LATER, Some(2), 1), []);
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn an_arrival_is_believed_before_the_kernel_counts_it() {
-        let mut activity = Activity::default();
+        let mut activity = ForegroundActivity::default();
         assert_eq!(drain(&mut activity, &[arrival(10)], 11, Some(0), 0), [arrived(10)]);
         // Its completion never came, so it was merged or is not traced: the time of the look is all there is.
         assert_eq!(drain(&mut activity, &[], LATER, Some(0), 0), [drained(LATER)]);
@@ -192,14 +192,14 @@ mod tests {
 
     #[test]
     fn a_flush_that_never_arrived_is_no_debt() {
-        let mut activity = Activity::default();
+        let mut activity = ForegroundActivity::default();
         assert_eq!(drain(&mut activity, &[completion(10)], 11, Some(0), 0), [completed(10), drained(10)]);
         assert_eq!(drain(&mut activity, &[arrival(20)], LATER, Some(1), 0), [arrived(20)]);
     }
 
     #[test]
     fn what_was_lost_is_dated_by_the_look() {
-        let mut activity = Activity::default();
+        let mut activity = ForegroundActivity::default();
         let mut events = Vec::new();
         activity.tell(&mut vec![arrival(10), completion(20)], true, &mut events);
         activity.settle(Nanos(50), Some(0), 0, &mut events);
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_disk_that_is_gone_is_judged_by_the_balance() {
-        let mut activity = Activity::default();
+        let mut activity = ForegroundActivity::default();
         assert_eq!(drain(&mut activity, &[arrival(10)], LATER, None, 0), [arrived(10)]);
         assert_eq!(drain(&mut activity, &[completion(LATER)], LATER, None, 0), [completed(LATER), drained(LATER)]);
     }

@@ -16,7 +16,7 @@ pub(super) enum Reg {
 
 /// How much of memory an instruction touches (section 5, size modifiers).
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Size {
+pub(super) enum OperandSize {
     /// 4 bytes.
     Word = 0x00,
     /// 2 bytes.
@@ -29,7 +29,7 @@ pub(super) enum Size {
 
 /// When a jump is taken: the lower 32 bits of a register are compared with a constant (section 4.3).
 #[derive(Clone, Copy, Debug)]
-pub(super) enum When {
+pub(super) enum JumpCondition {
     Equal = 0x10,
     /// Unsigned.
     AtLeast = 0x30,
@@ -60,14 +60,14 @@ pub(super) enum Helper {
 
 /// A place in the program to jump to, forwards only.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Label(usize);
+pub(super) struct JumpLabel(usize);
 
 /// A program in the making.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
     words: Vec<u64>,
     /// The jumps that wait for their label: where each is, and which label.
-    jumps: Vec<(usize, Label)>,
+    jumps: Vec<(usize, JumpLabel)>,
     labels: usize,
 }
 
@@ -109,18 +109,18 @@ impl Assembler {
     }
 
     /// `to = *(base + offset)`, extended with zeros.
-    pub(super) fn load(&mut self, size: Size, to: Reg, base: Reg, offset: i16) {
+    pub(super) fn load(&mut self, size: OperandSize, to: Reg, base: Reg, offset: i16) {
         self.push(0x61 | size as u8, to, base, offset, 0);
     }
 
     /// `*(base + offset) = from`.
-    pub(super) fn store(&mut self, size: Size, base: Reg, offset: i16, from: Reg) {
+    pub(super) fn store(&mut self, size: OperandSize, base: Reg, offset: i16, from: Reg) {
         self.push(0x63 | size as u8, base, from, offset, 0);
     }
 
     /// `*(base + offset) += from`, 8 bytes, in one step for all CPUs.
     pub(super) fn add_atomic(&mut self, base: Reg, offset: i16, from: Reg) {
-        self.push(0xc3 | Size::Double as u8, base, from, offset, 0);
+        self.push(0xc3 | OperandSize::Double as u8, base, from, offset, 0);
     }
 
     /// Calls a function of the kernel: arguments in `R1` to `R5`, which are lost, result in `R0`.
@@ -129,7 +129,7 @@ impl Assembler {
     }
 
     /// Goes to `label` when the lower half of `reg` compares so with `constant`.
-    pub(super) fn jump_if(&mut self, reg: Reg, when: When, constant: u32, label: Label) {
+    pub(super) fn jump_if(&mut self, reg: Reg, when: JumpCondition, constant: u32, label: JumpLabel) {
         self.jumps.push((self.words.len(), label));
         self.push(0x06 | when as u8, reg, Reg::R0, 0, constant as i32);
     }
@@ -140,13 +140,13 @@ impl Assembler {
     }
 
     /// A new label, to be placed later by [`Assembler::place`].
-    pub(super) fn label(&mut self) -> Label {
+    pub(super) fn label(&mut self) -> JumpLabel {
         self.labels += 1;
-        Label(self.labels)
+        JumpLabel(self.labels)
     }
 
     /// Lets all jumps to `label` end at the next instruction.
-    pub(super) fn place(&mut self, label: Label) {
+    pub(super) fn place(&mut self, label: JumpLabel) {
         let here = self.words.len();
         for (at, _) in self.jumps.extract_if(.., |(_, to)| to.0 == label.0) {
             let distance = i16::try_from(here - at - 1).expect("programs are short");
@@ -204,11 +204,11 @@ mod tests {
         // r0 <<= 1
         assert_eq!(assemble(|asm| asm.shift_left(Reg::R0, 1)), [0x0000_0001_0000_0067]);
         // r1 = *(u32 *)(r6 + 8), *(u16 *)(r6 + 32), *(u8 *)(r6 + 34)
-        assert_eq!(assemble(|asm| asm.load(Size::Word, Reg::R1, Reg::R6, 8)), [0x0000_0000_0008_6161]);
-        assert_eq!(assemble(|asm| asm.load(Size::Half, Reg::R1, Reg::R6, 32)), [0x0000_0000_0020_6169]);
-        assert_eq!(assemble(|asm| asm.load(Size::Byte, Reg::R1, Reg::R6, 34)), [0x0000_0000_0022_6171]);
+        assert_eq!(assemble(|asm| asm.load(OperandSize::Word, Reg::R1, Reg::R6, 8)), [0x0000_0000_0008_6161]);
+        assert_eq!(assemble(|asm| asm.load(OperandSize::Half, Reg::R1, Reg::R6, 32)), [0x0000_0000_0020_6169]);
+        assert_eq!(assemble(|asm| asm.load(OperandSize::Byte, Reg::R1, Reg::R6, 34)), [0x0000_0000_0022_6171]);
         // *(u64 *)(r10 - 8) = r0
-        assert_eq!(assemble(|asm| asm.store(Size::Double, Reg::Fp, -8, Reg::R0)), [0x0000_0000_fff8_0a7b]);
+        assert_eq!(assemble(|asm| asm.store(OperandSize::Double, Reg::Fp, -8, Reg::R0)), [0x0000_0000_fff8_0a7b]);
         // lock *(u64 *)(r1 + 0) += r2
         assert_eq!(assemble(|asm| asm.add_atomic(Reg::R1, 0, Reg::R2)), [0x0000_0000_0000_21db]);
         // call 5; exit
@@ -226,9 +226,9 @@ mod tests {
     fn jumps_lead_to_their_labels() {
         let words = assemble(|asm| {
             let (near, far) = (asm.label(), asm.label());
-            asm.jump_if(Reg::R1, When::NotEqual, 0xffff_ffff, far); // if w1 != -1 goto +3
-            asm.jump_if(Reg::R1, When::AtLeast, 24576, near); // if w1 >= 24576 goto +1
-            asm.jump_if(Reg::R1, When::Equal, 0, far); // if w1 == 0 goto +1
+            asm.jump_if(Reg::R1, JumpCondition::NotEqual, 0xffff_ffff, far); // if w1 != -1 goto +3
+            asm.jump_if(Reg::R1, JumpCondition::AtLeast, 24576, near); // if w1 >= 24576 goto +1
+            asm.jump_if(Reg::R1, JumpCondition::Equal, 0, far); // if w1 == 0 goto +1
             asm.place(near);
             asm.set(Reg::R0, 0);
             asm.place(far);
@@ -243,7 +243,7 @@ mod tests {
     fn a_jump_into_nowhere_is_refused() {
         assemble(|asm| {
             let label = asm.label();
-            asm.jump_if(Reg::R1, When::Equal, 0, label);
+            asm.jump_if(Reg::R1, JumpCondition::Equal, 0, label);
         });
     }
 }

@@ -16,9 +16,9 @@ use std::{fs, io};
 use scrubjay_core::machine::Event;
 use scrubjay_core::units::Nanos;
 
-use super::activity::{Activity, Sighting, What};
-use super::assembler::{Assembler, Constant, Helper, Reg, Size, When};
-use super::kernel::{self, InFlight, Mapping, PerfEvent};
+use super::activity::{ForegroundActivity, Sighting, TracepointKind};
+use super::assembler::{Assembler, Constant, Helper, JumpCondition, OperandSize, Reg};
+use super::kernel::{self, InFlightCounts, Mapping, PerfEvent};
 use super::tracepoint::{Probes, Tracepoint};
 use super::{Detector, OwnTraffic, Refusal};
 use crate::clock;
@@ -30,12 +30,12 @@ const RING_BYTES: usize = 512 << 10;
 
 /// Every request of one disk that is not ours, with its time.
 pub(super) struct Bpf {
-    ring: Ring,
+    ring: BpfRing,
     /// The one word of the array map that counts what the full ring refused.
     refused: Mapping,
     refused_before: u64,
-    in_flight: InFlight,
-    activity: Activity,
+    in_flight: InFlightCounts,
+    activity: ForegroundActivity,
     sightings: Vec<Sighting>,
     /// What keeps the programs attached.
     _attached: Vec<(PerfEvent, OwnedFd)>,
@@ -58,21 +58,21 @@ impl Bpf {
             return Err(Refusal::failed("needs a 64-bit kernel")(io::ErrorKind::Unsupported.into()));
         }
         let process = Process::ours().map_err(Refusal::failed("finds no /proc/self/ns/pid"))?;
-        let in_flight = InFlight::open(disk).map_err(Refusal::failed("finds no inflight file"))?;
+        let in_flight = InFlightCounts::open(disk).map_err(Refusal::failed("finds no inflight file"))?;
         let ring_map = create_map(MAP_RINGBUF, 0, 0, RING_BYTES as u32, 0)?;
         let refused_map = create_map(MAP_ARRAY, 4, 8, 1, MAP_MMAPABLE)?;
-        let ring = Ring::new(&ring_map).map_err(Refusal::failed("cannot map its ring"))?;
+        let ring = BpfRing::new(&ring_map).map_err(Refusal::failed("cannot map its ring"))?;
         let refused = Mapping::new(refused_map.as_raw_fd(), kernel::page_bytes(), 0, false)
             .map_err(Refusal::failed("cannot map its counter"))?;
         let cpu = *kernel::cpus_online().ok().and_then(|cpus| cpus.first().copied()).get_or_insert(0);
         let mut attached = Vec::new();
-        let completion = probes.completion.iter().map(|point| (point, What::Completion));
-        for (point, what) in completion.chain([(&probes.arrival, What::Arrival)]) {
-            let program = Filter { point, what, disk: disk.major << 20 | disk.minor, process };
+        let completion = probes.completion.iter().map(|point| (point, TracepointKind::Completion));
+        for (point, what) in completion.chain([(&probes.arrival, TracepointKind::Arrival)]) {
+            let program = RequestFilter { point, what, disk: disk.major << 20 | disk.minor, process };
             let program = load(&program.assemble(ring_map.as_raw_fd(), refused_map.as_raw_fd()))?;
             attached.push((attach(point, cpu, &program)?, program));
         }
-        let (activity, sightings) = (Activity::default(), Vec::new());
+        let (activity, sightings) = (ForegroundActivity::default(), Vec::new());
         Ok(Bpf { ring, refused, refused_before: 0, in_flight, activity, sightings, _attached: attached })
     }
 }
@@ -113,15 +113,15 @@ impl Process {
 }
 
 /// What one program lets through.
-struct Filter<'a> {
+struct RequestFilter<'a> {
     point: &'a Tracepoint,
-    what: What,
+    what: TracepointKind,
     /// `major << 20 | minor`.
     disk: u32,
     process: Process,
 }
 
-impl Filter<'_> {
+impl RequestFilter<'_> {
     /// Writes the program. It is called with the tracepoint's record in `R1`.
     ///
     /// A request of another disk or of the idle class is let go. Where the tracepoint does not tell the class, and for
@@ -131,18 +131,18 @@ impl Filter<'_> {
         let mut asm = Assembler::default();
         let (seen, done) = (asm.label(), asm.label());
         asm.copy(Reg::R6, Reg::R1);
-        asm.load(Size::Word, Reg::R1, Reg::R6, self.point.dev);
-        asm.jump_if(Reg::R1, When::NotEqual, self.disk, done);
+        asm.load(OperandSize::Word, Reg::R1, Reg::R6, self.point.dev);
+        asm.jump_if(Reg::R1, JumpCondition::NotEqual, self.disk, done);
         if let Some(ioprio) = self.point.ioprio {
-            asm.load(Size::Half, Reg::R1, Reg::R6, ioprio);
-            asm.jump_if(Reg::R1, When::AtLeast, u32::from(IDLE_MIN), done);
-            asm.load(Size::Byte, Reg::R1, Reg::R6, self.point.rwbs);
+            asm.load(OperandSize::Half, Reg::R1, Reg::R6, ioprio);
+            asm.jump_if(Reg::R1, JumpCondition::AtLeast, u32::from(IDLE_MIN), done);
+            asm.load(OperandSize::Byte, Reg::R1, Reg::R6, self.point.rwbs);
             match self.what {
-                What::Arrival => asm.jump_if(Reg::R1, When::NotEqual, u32::from(PASS_THROUGH), seen),
-                What::Completion => asm.jump_if(Reg::R1, When::Equal, u32::from(PASS_THROUGH), done),
+                TracepointKind::Arrival => asm.jump_if(Reg::R1, JumpCondition::NotEqual, u32::from(PASS_THROUGH), seen),
+                TracepointKind::Completion => asm.jump_if(Reg::R1, JumpCondition::Equal, u32::from(PASS_THROUGH), done),
             }
         }
-        if self.what == What::Arrival {
+        if self.what == TracepointKind::Arrival {
             // The helper fills `struct bpf_pidns_info { pid, tgid }`, or fails when the caller is in another namespace.
             asm.set_wide(Reg::R1, Constant::Number(self.process.namespace_dev));
             asm.set_wide(Reg::R2, Constant::Number(self.process.namespace_inode));
@@ -150,22 +150,22 @@ impl Filter<'_> {
             asm.add(Reg::R3, -8);
             asm.set(Reg::R4, 8);
             asm.call(Helper::NsCurrentPidTgid);
-            asm.jump_if(Reg::R0, When::NotEqual, 0, seen);
-            asm.load(Size::Word, Reg::R1, Reg::Fp, -4);
-            asm.jump_if(Reg::R1, When::Equal, self.process.tgid, done);
+            asm.jump_if(Reg::R0, JumpCondition::NotEqual, 0, seen);
+            asm.load(OperandSize::Word, Reg::R1, Reg::Fp, -4);
+            asm.jump_if(Reg::R1, JumpCondition::Equal, self.process.tgid, done);
         }
         asm.place(seen);
         asm.call(Helper::KtimeNs);
         asm.shift_left(Reg::R0, 1);
-        asm.or(Reg::R0, i32::from(self.what == What::Completion));
-        asm.store(Size::Double, Reg::Fp, -8, Reg::R0);
+        asm.or(Reg::R0, i32::from(self.what == TracepointKind::Completion));
+        asm.store(OperandSize::Double, Reg::Fp, -8, Reg::R0);
         asm.set_wide(Reg::R1, Constant::Map(ring));
         asm.copy(Reg::R2, Reg::Fp);
         asm.add(Reg::R2, -8);
         asm.set(Reg::R3, 8);
         asm.set(Reg::R4, RINGBUF_NO_WAKEUP);
         asm.call(Helper::RingbufOutput);
-        asm.jump_if(Reg::R0, When::Equal, 0, done);
+        asm.jump_if(Reg::R0, JumpCondition::Equal, 0, done);
         asm.set_wide(Reg::R1, Constant::MapValue(refused));
         asm.set(Reg::R2, 1);
         asm.add_atomic(Reg::R1, 0, Reg::R2);
@@ -187,12 +187,15 @@ const RINGBUF_NO_WAKEUP: i32 = 1;
 
 /// A record of the programs: the time in nanoseconds, shifted left by one; the lowest bit is set for a completion.
 fn decode(record: u64) -> Sighting {
-    Sighting { at: Nanos(record >> 1), what: if record & 1 == 0 { What::Arrival } else { What::Completion } }
+    Sighting {
+        at: Nanos(record >> 1),
+        what: if record & 1 == 0 { TracepointKind::Arrival } else { TracepointKind::Completion },
+    }
 }
 
 /// Our end of a `BPF_MAP_TYPE_RINGBUF`: a page with our position, a page with the kernel's, then the data, mapped twice
 /// in a row, so that no record is ever cut.
-struct Ring {
+struct BpfRing {
     ours: Mapping,
     theirs: Mapping,
     page: usize,
@@ -201,12 +204,12 @@ struct Ring {
 /// Set in a record's header while the kernel still writes it (`BPF_RINGBUF_BUSY_BIT`).
 const RECORD_BUSY: u32 = 1 << 31;
 
-impl Ring {
-    fn new(map: &OwnedFd) -> io::Result<Ring> {
+impl BpfRing {
+    fn new(map: &OwnedFd) -> io::Result<BpfRing> {
         let page = kernel::page_bytes();
         let ours = Mapping::new(map.as_raw_fd(), page, 0, true)?;
         let theirs = Mapping::new(map.as_raw_fd(), page + 2 * RING_BYTES, page, false)?;
-        Ok(Ring { ours, theirs, page })
+        Ok(BpfRing { ours, theirs, page })
     }
 
     /// Appends what is in the ring, in the order of writing, and frees its room. Every record is a header of 8 bytes,
@@ -320,15 +323,15 @@ mod tests {
 
     const PROCESS: Process = Process { tgid: 4711, namespace_dev: 4, namespace_inode: 0xf000_0001 };
 
-    fn assemble(what: What, ioprio: Option<i16>) -> Vec<u64> {
+    fn assemble(what: TracepointKind, ioprio: Option<i16>) -> Vec<u64> {
         let point = Tracepoint { id: 1, dev: 8, ioprio, rwbs: 34 };
-        Filter { point: &point, what, disk: 7 << 20 | 3, process: PROCESS }.assemble(5, 6)
+        RequestFilter { point: &point, what, disk: 7 << 20 | 3, process: PROCESS }.assemble(5, 6)
     }
 
     #[test]
     fn a_record_is_a_time_and_a_bit() {
-        assert_eq!(decode(123 << 1), Sighting { at: Nanos(123), what: What::Arrival });
-        assert_eq!(decode(123 << 1 | 1), Sighting { at: Nanos(123), what: What::Completion });
+        assert_eq!(decode(123 << 1), Sighting { at: Nanos(123), what: TracepointKind::Arrival });
+        assert_eq!(decode(123 << 1 | 1), Sighting { at: Nanos(123), what: TracepointKind::Completion });
         assert_eq!(decode(u64::MAX - 1).at, Nanos(u64::MAX / 2));
     }
 
@@ -343,9 +346,11 @@ mod tests {
     fn programs_are_short_and_only_arrivals_ask_for_the_process() {
         let call = |helper: Helper| (helper as u64) << 32 | 0x85;
         let asks = |program: &[u64]| program.contains(&call(Helper::NsCurrentPidTgid));
-        for (what, ioprio, is_asked) in
-            [(What::Arrival, Some(32), true), (What::Arrival, None, true), (What::Completion, Some(32), false)]
-        {
+        for (what, ioprio, is_asked) in [
+            (TracepointKind::Arrival, Some(32), true),
+            (TracepointKind::Arrival, None, true),
+            (TracepointKind::Completion, Some(32), false),
+        ] {
             let program = assemble(what, ioprio);
             assert!(program.len() <= 40, "{} instructions", program.len());
             assert_eq!(asks(&program), is_asked, "{what:?}");

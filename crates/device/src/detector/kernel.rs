@@ -230,15 +230,15 @@ fn parse_cpus(text: &str) -> Option<Vec<u32>> {
 }
 
 /// `/sys/block/X/inflight`: how many requests the kernel counts at the disk, ours included.
-pub(super) struct InFlight(File);
+pub(super) struct InFlightCounts(File);
 
-impl InFlight {
+impl InFlightCounts {
     /// Opens it once: a look costs one `pread`, about a microsecond.
     ///
     /// # Errors
     /// When the disk is gone.
-    pub(super) fn open(disk: &DiskNode) -> io::Result<InFlight> {
-        File::open(disk.folder().join("inflight")).map(InFlight)
+    pub(super) fn open(disk: &DiskNode) -> io::Result<InFlightCounts> {
+        File::open(disk.folder().join("inflight")).map(InFlightCounts)
     }
 
     /// How many now; `None` when the disk is gone.

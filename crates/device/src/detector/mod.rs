@@ -61,7 +61,7 @@ pub struct OwnTraffic {
 
 /// Which detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum DetectorKind {
     /// BPF programs at the block layer's tracepoints.
     Bpf,
     /// Perf events at the same tracepoints.
@@ -74,72 +74,75 @@ pub enum Kind {
     Blind,
 }
 
-impl Kind {
+impl DetectorKind {
     /// Those that watch disks, best first.
-    pub const ALL: [Kind; 4] = [Kind::Bpf, Kind::Perf, Kind::Stat, Kind::Blind];
+    pub const ALL: [DetectorKind; 4] = [DetectorKind::Bpf, DetectorKind::Perf, DetectorKind::Stat, DetectorKind::Blind];
 }
 
-impl Kind {
+impl DetectorKind {
     /// Its name on the command line and in reports.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Bpf => "bpf",
-            Kind::Perf => "perf",
-            Kind::Stat => "stat",
-            Kind::Server => "server",
-            Kind::Blind => "none",
+            DetectorKind::Bpf => "bpf",
+            DetectorKind::Perf => "perf",
+            DetectorKind::Stat => "stat",
+            DetectorKind::Server => "server",
+            DetectorKind::Blind => "none",
         }
     }
 
     /// A line of help.
     pub const fn about(self) -> &'static str {
         match self {
-            Kind::Bpf => "BPF programs at the block layer's tracepoints",
-            Kind::Perf => "The same tracepoints through perf",
-            Kind::Stat => "Counters in /sys/block",
-            Kind::Server => "The server of a volume, which knows its clients",
-            Kind::Blind => "Do not watch other I/O",
+            DetectorKind::Bpf => "BPF programs at the block layer's tracepoints",
+            DetectorKind::Perf => "The same tracepoints through perf",
+            DetectorKind::Stat => "Counters in /sys/block",
+            DetectorKind::Server => "The server of a volume, which knows its clients",
+            DetectorKind::Blind => "Do not watch other I/O",
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for DetectorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
 /// A detector at work.
-pub struct Opened {
+pub struct OpenedDetector {
     /// It.
     pub detector: Box<dyn Detector>,
     /// Which it is.
-    pub kind: Kind,
+    pub kind: DetectorKind,
     /// One sentence for the user, without its full stop: what it sees and, if a better one could not be had, why.
     pub why: String,
 }
 
 /// How to open each detector, best first. Also says what it sees.
 type Open = fn(&DiskNode) -> Result<(Box<dyn Detector>, String), Refusal>;
-const DETECTORS: [(Kind, Open); 3] =
-    [(Kind::Bpf, bpf::Bpf::open), (Kind::Perf, perf::Perf::open), (Kind::Stat, stat::Stat::open)];
+const DETECTORS: [(DetectorKind, Open); 3] = [
+    (DetectorKind::Bpf, bpf::Bpf::open),
+    (DetectorKind::Perf, perf::Perf::open),
+    (DetectorKind::Stat, stat::Stat::open),
+];
 
 /// Opens the best detector for `disk` that works here, at most as good as `wish`.
 ///
 /// Never fails: without a disk (an image file whose file system is not on one), or when no detector works, the result
 /// sees nothing, and says so.
-pub fn open(disk: Option<&DiskNode>, wish: Option<Kind>) -> Opened {
+pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>) -> OpenedDetector {
     let Some(disk) = disk else {
         return blind("no block device lies below the target, so nothing can be seen of its other users");
     };
-    if wish == Some(Kind::Blind) {
+    if wish == Some(DetectorKind::Blind) {
         return blind(&format!("other users of {} are not watched, as you wished", disk.name));
     }
     let mut refusals = Vec::new();
     for (kind, open) in DETECTORS.into_iter().skip_while(|&(kind, _)| wish.is_some_and(|wish| wish != kind)) {
         match open(disk) {
             Ok((detector, sees)) => {
-                return Opened { detector, kind, why: format!("{kind}: {sees}{}", because(&refusals)) };
+                return OpenedDetector { detector, kind, why: format!("{kind}: {sees}{}", because(&refusals)) };
             }
             Err(refusal) => refusals.push(format!("{kind} {refusal}")),
         }
@@ -148,8 +151,12 @@ pub fn open(disk: Option<&DiskNode>, wish: Option<Kind>) -> Opened {
 }
 
 /// The detector that sees nothing, and why it is that one.
-pub fn blind(why: &str) -> Opened {
-    Opened { detector: Box::new(Blind), kind: Kind::Blind, why: format!("{}: {why}", Kind::Blind) }
+pub fn blind(why: &str) -> OpenedDetector {
+    OpenedDetector {
+        detector: Box::new(Blind),
+        kind: DetectorKind::Blind,
+        why: format!("{}: {why}", DetectorKind::Blind),
+    }
 }
 
 /// `, because ... and ...`.

@@ -11,9 +11,9 @@ use std::io;
 use scrubjay_core::machine::Event;
 use scrubjay_core::units::Nanos;
 
-use super::activity::{Activity, Sighting, What};
-use super::kernel::{self, InFlight, PerfEvent};
-use super::ring::Ring;
+use super::activity::{ForegroundActivity, Sighting, TracepointKind};
+use super::kernel::{self, InFlightCounts, PerfEvent};
+use super::ring::PerfRing;
 use super::tracepoint::{Probes, Tracepoint};
 use super::{Detector, OwnTraffic, Refusal};
 use crate::clock;
@@ -29,12 +29,12 @@ const SAMPLE: u64 = 1 << 16 | 1 << 1 | 1 << 2;
 
 /// Every request of one disk that is not ours, with its time.
 pub(super) struct Perf {
-    cpus: Vec<Cpu>,
+    cpus: Vec<PerfCpu>,
     /// Our process, when arrivals must be told by it.
     process: Option<u32>,
     lost: u64,
-    in_flight: InFlight,
-    activity: Activity,
+    in_flight: InFlightCounts,
+    activity: ForegroundActivity,
     sightings: Vec<Sighting>,
 }
 
@@ -51,12 +51,12 @@ impl Perf {
 
     /// Watches `disk` with these tracepoints.
     pub(super) fn with_probes(disk: &DiskNode, probes: &Probes) -> Result<Perf, Refusal> {
-        let in_flight = InFlight::open(disk).map_err(Refusal::failed("finds no inflight file"))?;
+        let in_flight = InFlightCounts::open(disk).map_err(Refusal::failed("finds no inflight file"))?;
         let cpus = kernel::cpus_online().map_err(Refusal::failed("finds no list of CPUs"))?;
-        let cpus = cpus.into_iter().map(|cpu| Cpu::open(cpu, disk, probes)).collect::<io::Result<Vec<Cpu>>>();
+        let cpus = cpus.into_iter().map(|cpu| PerfCpu::open(cpu, disk, probes)).collect::<io::Result<Vec<PerfCpu>>>();
         let cpus = cpus.map_err(|error| Refusal::of_call("CAP_PERFMON", "cannot open its events", error))?;
         let process = probes.arrival.ioprio.is_none().then(std::process::id);
-        let (activity, sightings) = (Activity::default(), Vec::new());
+        let (activity, sightings) = (ForegroundActivity::default(), Vec::new());
         Ok(Perf { cpus, process, lost: 0, in_flight, activity, sightings })
     }
 }
@@ -66,16 +66,16 @@ impl Detector for Perf {
         let lost_before = self.lost;
         for cpu in &self.cpus {
             cpu.ring.take(
-                |word| Record::decode(word),
+                |word| PerfRecord::decode(word),
                 |record| match record {
-                    Record::Lost(count) => self.lost += count,
-                    Record::Sample { id, at, .. } if id == cpu.completion_id => {
-                        self.sightings.push(Sighting { at, what: What::Completion });
+                    PerfRecord::Lost(count) => self.lost += count,
+                    PerfRecord::Sample { id, at, .. } if id == cpu.completion_id => {
+                        self.sightings.push(Sighting { at, what: TracepointKind::Completion });
                     }
-                    Record::Sample { process, at, .. } if Some(process) != self.process => {
-                        self.sightings.push(Sighting { at, what: What::Arrival });
+                    PerfRecord::Sample { process, at, .. } if Some(process) != self.process => {
+                        self.sightings.push(Sighting { at, what: TracepointKind::Arrival });
                     }
-                    Record::Sample { .. } | Record::Other => {}
+                    PerfRecord::Sample { .. } | PerfRecord::Other => {}
                 },
             );
         }
@@ -92,23 +92,23 @@ impl Detector for Perf {
 }
 
 /// The events of one CPU, which share a ring.
-struct Cpu {
-    ring: Ring,
+struct PerfCpu {
+    ring: PerfRing,
     /// How the samples of the completion event are marked; 0, which marks none, when there is no such event.
     completion_id: u64,
     /// What keeps the events alive.
     _events: (PerfEvent, Option<PerfEvent>),
 }
 
-impl Cpu {
-    fn open(cpu: u32, disk: &DiskNode, probes: &Probes) -> io::Result<Cpu> {
+impl PerfCpu {
+    fn open(cpu: u32, disk: &DiskNode, probes: &Probes) -> io::Result<PerfCpu> {
         let event = |point: &Tracepoint| {
             let event = PerfEvent::open(point.id, cpu, SAMPLE)?;
             event.filter(&filter(point, disk))?;
             io::Result::Ok(event)
         };
         let arrival = event(&probes.arrival)?;
-        let ring = Ring::new(&arrival, RING_BYTES)?;
+        let ring = PerfRing::new(&arrival, RING_BYTES)?;
         let completion = probes.completion.as_ref().map(event).transpose()?;
         let mut completion_id = 0;
         // Completions first: one too many is no debt, one too few is an outstanding request.
@@ -118,7 +118,7 @@ impl Cpu {
             completion.enable()?;
         }
         arrival.enable()?;
-        Ok(Cpu { ring, completion_id, _events: (arrival, completion) })
+        Ok(PerfCpu { ring, completion_id, _events: (arrival, completion) })
     }
 }
 
@@ -134,7 +134,7 @@ fn filter(point: &Tracepoint, disk: &DiskNode) -> CString {
 
 /// One record of a ring, as far as we need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Record {
+enum PerfRecord {
     /// A hit of the tracepoint whose event is `id`, in the process `process` as our PID namespace numbers it.
     Sample { id: u64, process: u32, at: Nanos },
     /// So many records did not fit.
@@ -148,19 +148,19 @@ const RECORD_LOST: u32 = 2;
 /// `PERF_RECORD_SAMPLE`.
 const RECORD_SAMPLE: u32 = 9;
 
-impl Record {
+impl PerfRecord {
     /// Reads the record whose words `word` gives by their number, and says how many bytes it has. Its header is a `u32`
     /// with the kind, then two `u16`: flags and length. `None` when the length cannot be true.
-    fn decode(word: impl Fn(usize) -> u64) -> Option<(Record, u64)> {
+    fn decode(word: impl Fn(usize) -> u64) -> Option<(PerfRecord, u64)> {
         let [k0, k1, k2, k3, _, _, l0, l1] = word(0).to_ne_bytes();
         let bytes = u64::from(u16::from_ne_bytes([l0, l1]));
         let record = match u32::from_ne_bytes([k0, k1, k2, k3]) {
             RECORD_SAMPLE if bytes >= 32 => {
                 let [p0, p1, p2, p3, ..] = word(2).to_ne_bytes();
-                Record::Sample { id: word(1), process: u32::from_ne_bytes([p0, p1, p2, p3]), at: Nanos(word(3)) }
+                PerfRecord::Sample { id: word(1), process: u32::from_ne_bytes([p0, p1, p2, p3]), at: Nanos(word(3)) }
             }
-            RECORD_LOST if bytes >= 24 => Record::Lost(word(2)),
-            _ => Record::Other,
+            RECORD_LOST if bytes >= 24 => PerfRecord::Lost(word(2)),
+            _ => PerfRecord::Other,
         };
         (bytes >= 8 && bytes.is_multiple_of(8)).then_some((record, bytes))
     }
@@ -176,25 +176,25 @@ mod tests {
         u64::from_ne_bytes([k0, k1, k2, k3, 0, 0, l0, l1])
     }
 
-    fn decode(words: &[u64]) -> Option<(Record, u64)> {
-        Record::decode(|index| words[index])
+    fn decode(words: &[u64]) -> Option<(PerfRecord, u64)> {
+        PerfRecord::decode(|index| words[index])
     }
 
     #[test]
     fn samples_lost_records_and_others() {
         let [p0, p1, p2, p3] = 4711_u32.to_ne_bytes();
         let ids = u64::from_ne_bytes([p0, p1, p2, p3, 9, 9, 9, 9]);
-        let sample = Record::Sample { id: 17, process: 4711, at: Nanos(123_456) };
+        let sample = PerfRecord::Sample { id: 17, process: 4711, at: Nanos(123_456) };
         assert_eq!(decode(&[header(9, 32), 17, ids, 123_456]), Some((sample, 32)));
-        assert_eq!(decode(&[header(2, 24), 17, 5]), Some((Record::Lost(5), 24)));
-        assert_eq!(decode(&[header(5, 48)]), Some((Record::Other, 48)));
+        assert_eq!(decode(&[header(2, 24), 17, 5]), Some((PerfRecord::Lost(5), 24)));
+        assert_eq!(decode(&[header(5, 48)]), Some((PerfRecord::Other, 48)));
     }
 
     #[test]
     fn a_length_that_cannot_be_true_ends_the_reading() {
         assert_eq!(decode(&[header(9, 0)]), None);
         assert_eq!(decode(&[header(9, 12)]), None);
-        assert_eq!(decode(&[header(9, 16)]), Some((Record::Other, 16)), "too short for a sample of ours");
+        assert_eq!(decode(&[header(9, 16)]), Some((PerfRecord::Other, 16)), "too short for a sample of ours");
     }
 
     #[test]

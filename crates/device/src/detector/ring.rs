@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::kernel::{self, Mapping, PerfEvent};
 
 /// A ring of perf: a page of control words, then the data.
-pub(crate) struct Ring {
+pub(crate) struct PerfRing {
     memory: Mapping,
     page: usize,
     bytes: usize,
@@ -17,7 +17,7 @@ const HEAD: usize = 1024;
 /// Where it has `data_tail`, up to which we have read.
 const TAIL: usize = 1032;
 
-impl Ring {
+impl PerfRing {
     /// A ring for this event, with `bytes` of data: a power of two, not less than a page.
     ///
     /// # Errors
@@ -25,11 +25,11 @@ impl Ring {
     ///
     /// # Panics
     /// When `bytes` is no power of two.
-    pub(crate) fn new(event: &PerfEvent, bytes: usize) -> io::Result<Ring> {
+    pub(crate) fn new(event: &PerfEvent, bytes: usize) -> io::Result<PerfRing> {
         assert!(bytes.is_power_of_two(), "a ring of {bytes} bytes");
         let page = kernel::page_bytes();
         let memory = Mapping::new(event.raw(), page + bytes, 0, true)?;
-        Ok(Ring { memory, page, bytes })
+        Ok(PerfRing { memory, page, bytes })
     }
 
     /// Hands out all that is in the ring, in the order of writing, and frees its room. `decode` reads one record, whose

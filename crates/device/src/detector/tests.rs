@@ -128,7 +128,7 @@ fn count(events: &[Event]) -> (u32, u32, u32) {
 }
 
 /// The detector of this kind for `disk`; `None`, with a word about it, where this machine does not give it.
-fn open_exactly(disk: &Loop, kind: Kind) -> Option<Box<dyn Detector>> {
+fn open_exactly(disk: &Loop, kind: DetectorKind) -> Option<Box<dyn Detector>> {
     let opened = open(Some(&disk.node), Some(kind));
     if opened.kind != kind {
         skip(&format!("not run: {}", opened.why));
@@ -138,7 +138,7 @@ fn open_exactly(disk: &Loop, kind: Kind) -> Option<Box<dyn Detector>> {
 }
 
 /// 500 foreground reads among 300 of ours: the foreground is seen to the last arrival, and nothing of ours.
-fn foreground_is_told_from_ours_exactly(kind: Kind) {
+fn foreground_is_told_from_ours_exactly(kind: DetectorKind) {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, kind) else { return };
     let traced = Probes::choose(&disk.node).is_ok_and(|probes| probes.completion.is_some());
@@ -155,7 +155,7 @@ fn foreground_is_told_from_ours_exactly(kind: Kind) {
     let (arrived, completed, drained) = count(&events);
     assert_eq!((arrived, drained), (500, 1));
     // A CPU does not run a BPF program while it runs one: a completion that interrupts one is missed, one in thousands.
-    let missed_max = if kind == Kind::Bpf { 5 } else { 0 };
+    let missed_max = if kind == DetectorKind::Bpf { 5 } else { 0 };
     assert!((500 - missed_max..=500).contains(&completed), "{completed} completions");
     assert!(at(&events[0]) >= begin && at(events.last().unwrap()) <= clock::now(), "times are CLOCK_MONOTONIC");
     disk.read(ioprio::IDLE_CLASS, 300, 4096);
@@ -165,12 +165,12 @@ fn foreground_is_told_from_ours_exactly(kind: Kind) {
 
 #[test]
 fn bpf_tells_the_foreground_from_ours_exactly() {
-    foreground_is_told_from_ours_exactly(Kind::Bpf);
+    foreground_is_told_from_ours_exactly(DetectorKind::Bpf);
 }
 
 #[test]
 fn perf_tells_the_foreground_from_ours_exactly() {
-    foreground_is_told_from_ours_exactly(Kind::Perf);
+    foreground_is_told_from_ours_exactly(DetectorKind::Perf);
 }
 
 /// What older kernels offer: an arrival without the class, and no completions.
@@ -203,7 +203,7 @@ fn perf_tells_arrivals_by_process_on_older_kernels() {
 }
 
 /// A ring that nobody empties fills up: what is lost is counted, and the rest is told in order.
-fn what_does_not_fit_is_counted(kind: Kind, reads: u64) {
+fn what_does_not_fit_is_counted(kind: DetectorKind, reads: u64) {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, kind) else { return };
     disk.read_from_outside(reads, 512);
@@ -220,18 +220,18 @@ fn what_does_not_fit_is_counted(kind: Kind, reads: u64) {
 
 #[test]
 fn bpf_counts_what_does_not_fit() {
-    what_does_not_fit_is_counted(Kind::Bpf, 36_000);
+    what_does_not_fit_is_counted(DetectorKind::Bpf, 36_000);
 }
 
 #[test]
 fn perf_counts_what_does_not_fit() {
-    what_does_not_fit_is_counted(Kind::Perf, 12_000);
+    what_does_not_fit_is_counted(DetectorKind::Perf, 12_000);
 }
 
 #[test]
 fn stat_sees_others_and_not_us() {
     let Some(disk) = Loop::new() else { return };
-    let Some(mut detector) = open_exactly(&disk, Kind::Stat) else { return };
+    let Some(mut detector) = open_exactly(&disk, DetectorKind::Stat) else { return };
     let first = drain(&mut *detector, OwnTraffic::default(), false);
     assert!(matches!(first[..], [Event::ForegroundCounted { .. }]), "{first:?}");
     let mut own = OwnTraffic::default();
@@ -248,7 +248,7 @@ fn stat_sees_others_and_not_us() {
 #[test]
 fn stat_sees_nothing_while_our_read_is_at_the_disk() {
     let Some(disk) = Loop::new() else { return };
-    let Some(mut detector) = open_exactly(&disk, Kind::Stat) else { return };
+    let Some(mut detector) = open_exactly(&disk, DetectorKind::Stat) else { return };
     let first = drain(&mut *detector, OwnTraffic::default(), false);
     assert!(matches!(first[..], [Event::ForegroundCounted { .. }]), "{first:?}");
     let own = OwnTraffic { sectors: 0, requests: 0, in_flight: 1 };
@@ -264,8 +264,8 @@ fn stat_sees_nothing_while_our_read_is_at_the_disk() {
 
 #[test]
 fn without_a_disk_nothing_is_seen_and_that_is_said() {
-    let mut opened = open(None, Some(Kind::Bpf));
-    assert_eq!(opened.kind, Kind::Blind);
+    let mut opened = open(None, Some(DetectorKind::Bpf));
+    assert_eq!(opened.kind, DetectorKind::Blind);
     assert_eq!(drain(&mut *opened.detector, OwnTraffic::default(), false), []);
     assert!(opened.why.starts_with("none: no block device"), "{}", opened.why);
 }
@@ -273,13 +273,13 @@ fn without_a_disk_nothing_is_seen_and_that_is_said() {
 #[test]
 fn a_wish_is_a_ceiling_and_the_reason_names_what_failed() {
     let nowhere = DiskNode { name: "no-such-disk".into(), major: 4095, minor: 0 };
-    let opened = open(Some(&nowhere), Some(Kind::Stat));
-    assert_eq!(opened.kind, Kind::Blind);
+    let opened = open(Some(&nowhere), Some(DetectorKind::Stat));
+    assert_eq!(opened.kind, DetectorKind::Blind);
     assert_eq!(
         opened.why,
         "none: other users of no-such-disk cannot be seen, because stat cannot read the counters (ENOENT)"
     );
-    let opened = open(Some(&nowhere), Some(Kind::Blind));
+    let opened = open(Some(&nowhere), Some(DetectorKind::Blind));
     assert_eq!(opened.why, "none: other users of no-such-disk are not watched, as you wished");
 }
 

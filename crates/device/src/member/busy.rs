@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Who else has a member.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Busy {
+pub enum MemberHolder {
     /// A file system.
     #[error("is mounted at {0}")]
     Mounted(String),
@@ -50,50 +50,50 @@ pub enum Busy {
     Replaced,
 }
 
-impl Busy {
+impl MemberHolder {
     /// Is it certain that whoever has it is still there? (Of a process that is gone no command line is left.)
     pub fn is_alive(&self) -> bool {
         match self {
-            Busy::Process { command, .. } => !command.is_empty(),
-            Busy::Somebody => false,
+            MemberHolder::Process { command, .. } => !command.is_empty(),
+            MemberHolder::Somebody => false,
             _ => true,
         }
     }
 }
 
 /// Who has it, as far as that can be known before it is opened.
-pub fn found(path: &Path, metadata: &Metadata) -> Option<Busy> {
+pub fn found(path: &Path, metadata: &Metadata) -> Option<MemberHolder> {
     if metadata.file_type().is_block_device() { device(metadata.rdev()) } else { file(path) }
 }
 
 /// Who has a lock on this file. `/proc/locks`: `1: FLOCK  ADVISORY  WRITE 4242 fe:00:131075 0 EOF`.
-pub fn holder(path: &Path) -> Busy {
-    let Ok(metadata) = fs::metadata(path) else { return Busy::Somebody };
+pub fn holder(path: &Path) -> MemberHolder {
+    let Ok(metadata) = fs::metadata(path) else { return MemberHolder::Somebody };
     let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
     let name = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
     let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
     let line = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let pid = line.filter(|words| words.get(5) == Some(&name.as_str())).find_map(|words| words[4].parse().ok());
-    pid.map_or(Busy::Somebody, |pid: u32| {
+    pid.map_or(MemberHolder::Somebody, |pid: u32| {
         if pid == std::process::id() {
-            return Busy::Twice;
+            return MemberHolder::Twice;
         }
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let words = line.split(|&byte| byte == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy);
-        Busy::Process { pid, command: words.collect::<Vec<_>>().join(" ") }
+        MemberHolder::Process { pid, command: words.collect::<Vec<_>>().join(" ") }
     })
 }
 
-fn device(number: u64) -> Option<Busy> {
+fn device(number: u64) -> Option<MemberHolder> {
     let (major, minor) = (libc::major(number), libc::minor(number));
     let folder = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mounted = |number: &str| mount_point(&fs::read_to_string("/proc/self/mountinfo").ok()?, number);
     if let Some(at) = mounted(&format!("{major}:{minor}")) {
-        return Some(Busy::Mounted(at));
+        return Some(MemberHolder::Mounted(at));
     }
     if is_swap(&format!("/dev/{name}")) {
-        return Some(Busy::Swap);
+        return Some(MemberHolder::Swap);
     }
     let children = |folder: &Path| -> Vec<String> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -103,27 +103,27 @@ fn device(number: u64) -> Option<Busy> {
     for partition in children(&folder).into_iter().filter(|child| folder.join(child).join("partition").exists()) {
         let number = fs::read_to_string(folder.join(&partition).join("dev")).unwrap_or_default();
         if let Some(at) = mounted(number.trim()) {
-            return Some(Busy::PartitionMounted { partition, at });
+            return Some(MemberHolder::PartitionMounted { partition, at });
         }
         if is_swap(&format!("/dev/{partition}")) {
-            return Some(Busy::Swap);
+            return Some(MemberHolder::Swap);
         }
         holders.extend(children(&folder.join(partition).join("holders")));
     }
     holders.sort();
-    (!holders.is_empty()).then(|| Busy::Held(holders.join(", ")))
+    (!holders.is_empty()).then(|| MemberHolder::Held(holders.join(", ")))
 }
 
-fn file(path: &Path) -> Option<Busy> {
+fn file(path: &Path) -> Option<MemberHolder> {
     let path = fs::canonicalize(path).ok()?;
     if is_swap(&path.to_string_lossy()) {
-        return Some(Busy::Swap);
+        return Some(MemberHolder::Swap);
     }
     let disks = fs::read_dir("/sys/block").ok()?.flatten();
     let loops = disks.filter(|disk| disk.file_name().to_string_lossy().starts_with("loop"));
     let nodes = loops.filter_map(|disk| DiskNode::of_folder(&disk.path()).ok());
     let ours = |node: &DiskNode| node.attribute("loop/backing_file").is_some_and(|file| Path::new(&file) == path);
-    nodes.into_iter().find(ours).map(|node| Busy::Loop(node.name))
+    nodes.into_iter().find(ours).map(|node| MemberHolder::Loop(node.name))
 }
 
 /// `36 35 98:0 / /mnt rw ...`: the fifth word of the line whose third is the device's number.

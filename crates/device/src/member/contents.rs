@@ -1,6 +1,6 @@
 //! What is on a disk or in a file that is to become a member: nothing, or something that would be lost.
 
-use super::open::Member;
+use super::open::OpenMember;
 use scrubjay_core::format::superblock::SuperblockError;
 use std::fmt;
 use std::io;
@@ -26,7 +26,7 @@ pub enum Contents {
     Something,
 }
 
-impl Member {
+impl OpenMember {
     /// What would be lost if it were overwritten; nothing when both its ends are empty.
     ///
     /// # Errors

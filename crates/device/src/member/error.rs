@@ -1,6 +1,6 @@
 //! Why something cannot be a member, in one line each.
 
-use super::busy::Busy;
+use super::busy::MemberHolder;
 use crate::target::permission_advice;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub enum MemberError {
         /// As named.
         path: PathBuf,
         /// Who.
-        busy: Busy,
+        busy: MemberHolder,
     },
     /// A disk whose blocks are greater than those that the volume was made for.
     #[error("{path} has blocks of {theirs} bytes, and the volume was made for {ours}")]

@@ -1,6 +1,6 @@
 //! Making members: the first bytes of a new volume, in an order in which a crash leaves no half-made one.
 
-use super::open::Member;
+use super::open::OpenMember;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::blank;
 use scrubjay_core::format::superblock::Superblock;
@@ -31,9 +31,9 @@ pub fn new_uuid() -> io::Result<Uuid> {
 ///
 /// # Panics
 /// When there are more or fewer members than the volume has slots.
-pub fn make(members: &[Member], superblock: &Superblock) -> Result<(), (usize, io::Error)> {
+pub fn make(members: &[OpenMember], superblock: &Superblock) -> Result<(), (usize, io::Error)> {
     assert_eq!(members.len(), superblock.members.len(), "a member for each slot");
-    let each = |step: &dyn Fn(usize, &Member) -> io::Result<()>| {
+    let each = |step: &dyn Fn(usize, &OpenMember) -> io::Result<()>| {
         members.iter().enumerate().try_for_each(|(slot, member)| step(slot, member).map_err(|error| (slot, error)))
     };
     each(&|_, member| member.wipe())?;
@@ -44,8 +44,8 @@ pub fn make(members: &[Member], superblock: &Superblock) -> Result<(), (usize, i
     each(&|_, member| member.sync())
 }
 
-impl Member {
-    /// Zeros both ends: whatever it was, it is no more. Not durable before a [`Member::sync`].
+impl OpenMember {
+    /// Zeros both ends: whatever it was, it is no more. Not durable before a [`OpenMember::sync`].
     ///
     /// # Errors
     /// What the kernel says.
@@ -57,7 +57,7 @@ impl Member {
 }
 
 /// Nothing is dirty, nothing was written. Pages that lie one behind the other are written at once.
-fn write_maps(member: &Member, superblock: &Superblock) -> io::Result<()> {
+fn write_maps(member: &OpenMember, superblock: &Superblock) -> io::Result<()> {
     let mut batch = vec![0; BATCH_BYTES];
     let (mut start, mut filled) = (0, 0);
     for (offset, page) in blank::maps(superblock) {
@@ -71,7 +71,7 @@ fn write_maps(member: &Member, superblock: &Superblock) -> io::Result<()> {
     member.write(start, &Buffer::copy_of(&batch[..filled]))
 }
 
-fn write_superblock(member: &Member, superblock: &Superblock) -> io::Result<()> {
+fn write_superblock(member: &OpenMember, superblock: &Superblock) -> io::Result<()> {
     let block = superblock.encode();
     superblock.places(member.bytes).into_iter().try_for_each(|place| member.write(place, &block))
 }

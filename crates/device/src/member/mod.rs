@@ -11,12 +11,12 @@ mod error;
 mod make;
 mod open;
 
-pub use busy::Busy;
+pub use busy::MemberHolder;
 pub(crate) use busy::found;
 pub use contents::Contents;
 pub use error::MemberError;
 pub use make::{make, new_uuid};
-pub use open::{Access, Member};
+pub use open::{Access, OpenMember};
 
 #[cfg(test)]
 mod tests;

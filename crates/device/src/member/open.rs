@@ -1,6 +1,6 @@
 //! Opening a member, and what is read and written of it outside of a running volume.
 
-use super::busy::{self, Busy};
+use super::busy::{self, MemberHolder};
 use super::error::MemberError;
 use crate::completion::MemberFile;
 use crate::sysfs::DiskNode;
@@ -31,7 +31,7 @@ pub enum Access {
 
 /// An open member, or what is to become one. Dropping it lets it go.
 #[derive(Debug)]
-pub struct Member {
+pub struct OpenMember {
     /// As the user named it.
     pub path: PathBuf,
     /// Open as it was asked.
@@ -48,24 +48,24 @@ pub struct Member {
     backing: Option<File>,
 }
 
-impl Member {
+impl OpenMember {
     /// Opens `path`, past the page cache where possible. Nothing is written.
     ///
     /// # Errors
     /// [`MemberError`]; when somebody else holds it, by whom.
-    pub fn open(path: &Path, access: Access) -> Result<Member, MemberError> {
-        Member::open_within(path, access, FAREWELL)
+    pub fn open(path: &Path, access: Access) -> Result<OpenMember, MemberError> {
+        OpenMember::open_within(path, access, FAREWELL)
     }
 
     /// The same, by somebody who cannot wait for what a process that was killed holds still.
     ///
     /// # Errors
-    /// As [`Member::open`].
-    pub fn open_now(path: &Path, access: Access) -> Result<Member, MemberError> {
-        Member::open_within(path, access, Duration::ZERO)
+    /// As [`OpenMember::open`].
+    pub fn open_now(path: &Path, access: Access) -> Result<OpenMember, MemberError> {
+        OpenMember::open_within(path, access, Duration::ZERO)
     }
 
-    fn open_within(path: &Path, access: Access, patience: Duration) -> Result<Member, MemberError> {
+    fn open_within(path: &Path, access: Access, patience: Duration) -> Result<OpenMember, MemberError> {
         let metadata = fs::metadata(path).map_err(|source| MemberError::of(path, source))?;
         let kind = metadata.file_type();
         if !kind.is_block_device() && !kind.is_file() {
@@ -88,22 +88,22 @@ impl Member {
         // What was opened is what was looked at.
         let opened = file.metadata().map_err(|source| MemberError::of(path, source))?;
         if (opened.dev(), opened.ino(), opened.rdev()) != (metadata.dev(), metadata.ino(), metadata.rdev()) {
-            return Err(MemberError::Busy { path: path.to_owned(), busy: Busy::Replaced });
+            return Err(MemberError::Busy { path: path.to_owned(), busy: MemberHolder::Replaced });
         }
-        let mut member =
-            Member::measure(path, file, is_direct, is_block_device).map_err(|source| MemberError::of(path, source))?;
+        let mut member = OpenMember::measure(path, file, is_direct, is_block_device)
+            .map_err(|source| MemberError::of(path, source))?;
         member.backing = backing;
         Ok(member)
     }
 
-    fn measure(path: &Path, file: File, is_direct: bool, is_block_device: bool) -> io::Result<Member> {
+    fn measure(path: &Path, file: File, is_direct: bool, is_block_device: bool) -> io::Result<OpenMember> {
         let (bytes, block_bytes) = if is_block_device {
             (device_bytes(&file)?, u64::from(device_block(&file)?))
         } else {
             (file.metadata()?.len(), SECTOR_BYTES)
         };
         let mut member =
-            Member { path: path.to_owned(), file, is_direct, is_block_device, bytes, block_bytes, backing: None };
+            OpenMember { path: path.to_owned(), file, is_direct, is_block_device, bytes, block_bytes, backing: None };
         if is_direct && !is_block_device {
             member.find_block()?;
         }
@@ -246,7 +246,7 @@ fn open(path: &Path, access: Access, is_block_device: bool) -> Result<(File, boo
         opened => opened.map(|file| (file, true)),
     };
     opened.map_err(|source| match source.raw_os_error() {
-        Some(libc::EBUSY) => MemberError::Busy { path: path.to_owned(), busy: Busy::Somebody },
+        Some(libc::EBUSY) => MemberError::Busy { path: path.to_owned(), busy: MemberHolder::Somebody },
         _ => MemberError::of(path, source),
     })
 }

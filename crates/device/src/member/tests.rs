@@ -4,7 +4,7 @@ use super::*;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::assemble::{SlotState, assemble};
 use scrubjay_core::format::blank;
-use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::format::superblock::{Superblock, SuperblockError};
 use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::format::{intent, written};
@@ -25,13 +25,13 @@ fn image(folder: &TempDir, name: &str, bytes: u64) -> PathBuf {
 }
 
 fn refused(path: &Path, access: Access) -> String {
-    Member::open(path, access).expect_err("refused").to_string()
+    OpenMember::open(path, access).expect_err("refused").to_string()
 }
 
 /// A 2+1 volume on members of this many bytes, made.
-fn volume(members: &[Member]) -> Superblock {
+fn volume(members: &[OpenMember]) -> Superblock {
     let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).unwrap();
-    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 4096 };
+    let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 4096 };
     let least = members.iter().map(|member| member.bytes).min().unwrap();
     let geometry = Geometry::fit(&parameters, least, None).unwrap();
     let names = [1, 2, 3].map(|name| Uuid([name; 16]));
@@ -53,24 +53,24 @@ fn what_cannot_be_a_member_is_refused_in_one_line() {
 fn one_writer_or_some_readers_and_anybody_may_look() {
     let folder = tempfile::tempdir().unwrap();
     let path = image(&folder, "a.img", 1 << 20);
-    let writer = Member::open(&path, Access::ReadWrite).unwrap();
+    let writer = OpenMember::open(&path, Access::ReadWrite).unwrap();
     for access in [Access::ReadWrite, Access::ReadOnly] {
         let text = refused(&path, access);
         assert!(text.contains("is named twice"), "{text}");
     }
-    Member::open(&path, Access::Look).unwrap();
+    OpenMember::open(&path, Access::Look).unwrap();
     drop(writer);
-    let readers = [(); 2].map(|()| Member::open(&path, Access::ReadOnly).unwrap());
+    let readers = [(); 2].map(|()| OpenMember::open(&path, Access::ReadOnly).unwrap());
     refused(&path, Access::ReadWrite);
     drop(readers);
-    Member::open(&path, Access::ReadWrite).unwrap();
+    OpenMember::open(&path, Access::ReadWrite).unwrap();
 }
 
 #[test]
 fn what_would_be_lost_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = image(&folder, "a.img", 4 << 20);
-    let contents = || Member::open(&path, Access::Look).unwrap().contents().unwrap();
+    let contents = || OpenMember::open(&path, Access::Look).unwrap().contents().unwrap();
     let with = |bytes: &[u8], at: u64| {
         File::create(&path).unwrap().set_len(4 << 20).unwrap();
         OpenOptions::new().write(true).open(&path).unwrap().write_all_at(bytes, at).unwrap();
@@ -86,7 +86,7 @@ fn what_would_be_lost_is_told() {
     assert_eq!(with(&mbr[451..], 451), Some(Contents::Something), "no partition in it");
     assert_eq!(with(b"SCRUBJAY", 4096), Some(Contents::DamagedMember));
     let short = image(&folder, "short", 1000);
-    assert_eq!(Member::open(&short, Access::Look).unwrap().contents().unwrap(), None);
+    assert_eq!(OpenMember::open(&short, Access::Look).unwrap().contents().unwrap(), None);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_made_volume_is_found_again() {
     let folder = tempfile::tempdir().unwrap();
     let sizes = [4 << 20, (5 << 20) + 700, 6 << 20];
     let paths = [0, 1, 2].map(|slot| image(&folder, &format!("{slot}.img"), sizes[slot]));
-    let members = || paths.each_ref().map(|path| Member::open(path, Access::ReadWrite).unwrap());
+    let members = || paths.each_ref().map(|path| OpenMember::open(path, Access::ReadWrite).unwrap());
     for (member, byte) in members().iter().zip(1..) {
         let mut old = Buffer::zeroed(member.bytes as usize);
         old.fill(byte);
@@ -102,20 +102,20 @@ fn a_made_volume_is_found_again() {
     }
     let made = volume(&members());
     let members = members();
-    let given = members.each_ref().map(Member::given);
+    let given = members.each_ref().map(OpenMember::given);
     let assembly = assemble(&given).unwrap();
     assert_eq!(assembly.superblock.of_slot(0), made);
     assert_eq!(assembly.slots, [0, 1, 2].map(SlotState::Active));
 
-    let (mut dirty, mut map) = (intent::Union::new(&made.geometry), written::Map::new(&made.geometry));
+    let (mut dirty, mut map) = (intent::Union::new(&made.geometry), written::WrittenMap::new(&made.geometry));
     for member in &members {
         let mut page = member.read(made.geometry.intent_page_offset(0), 4096).unwrap();
         page.truncate(made.geometry.block_bytes as usize);
-        dirty.add(&intent::Page::decode(&page, made.array, intent::Told::Dirty, 0).unwrap());
+        dirty.add(&intent::IntentPage::decode(&page, made.array, intent::IntentBit::Dirty, 0).unwrap());
         let page = member.read(made.geometry.written_page_offset(0, 1), 4096).unwrap();
-        map.add(&made.geometry, &written::Page::decode(&page, made.array, 0).unwrap());
+        map.add(&made.geometry, &written::WrittenPage::decode(&page, made.array, 0).unwrap());
         let other = member.read(made.geometry.written_page_offset(0, 2), 4096).unwrap();
-        assert!(written::Page::decode(&other, made.array, 0).is_err());
+        assert!(written::WrittenPage::decode(&other, made.array, 0).is_err());
         assert!(member.read(0, 4096).unwrap().iter().all(|&byte| byte == 0), "the head is empty");
     }
     assert_eq!((dirty.dirty().count(), map.stripes.count()), (0, 0));
@@ -127,7 +127,7 @@ fn a_made_volume_is_found_again() {
 fn one_sound_copy_of_the_superblock_is_enough() {
     let folder = tempfile::tempdir().unwrap();
     let paths = [0, 1, 2].map(|slot| image(&folder, &format!("{slot}.img"), 4 << 20));
-    let members = paths.each_ref().map(|path| Member::open(path, Access::ReadWrite).unwrap());
+    let members = paths.each_ref().map(|path| OpenMember::open(path, Access::ReadWrite).unwrap());
     let made = volume(&members);
     let [start, end] = made.places(4 << 20);
     let zeros = Buffer::zeroed(4096);
@@ -143,7 +143,7 @@ fn one_sound_copy_of_the_superblock_is_enough() {
 fn nothing_grows() {
     let folder = tempfile::tempdir().unwrap();
     let path = image(&folder, "a.img", 1 << 20);
-    let member = Member::open(&path, Access::ReadWrite).unwrap();
+    let member = OpenMember::open(&path, Access::ReadWrite).unwrap();
     assert!(member.write((1 << 20) - 4096, &Buffer::zeroed(8192)).is_err());
     assert_eq!(fs::metadata(&path).unwrap().len(), 1 << 20);
 }
@@ -151,7 +151,7 @@ fn nothing_grows() {
 #[test]
 fn a_file_that_moved_to_greater_blocks_goes_through_the_cache() {
     let folder = tempfile::tempdir().unwrap();
-    let mut member = Member::open(&image(&folder, "a.img", 1 << 20), Access::ReadWrite).unwrap();
+    let mut member = OpenMember::open(&image(&folder, "a.img", 1 << 20), Access::ReadWrite).unwrap();
     member.block_bytes = 4096;
     member.use_block(4096).unwrap();
     member.use_block(512).unwrap();
@@ -185,17 +185,17 @@ impl Drop for Loop {
 fn a_file_and_the_loop_device_on_it_have_one_holder() {
     let folder = tempfile::tempdir().unwrap();
     let path = image(&folder, "a.img", 4 << 20);
-    let writer = Member::open(&path, Access::ReadWrite).unwrap();
+    let writer = OpenMember::open(&path, Access::ReadWrite).unwrap();
     let Some(device) = Loop::on(&path) else { return };
     for access in [Access::ReadWrite, Access::ReadOnly] {
         let text = refused(&device.0, access);
         assert!(text.contains("is named twice"), "{text}");
     }
-    Member::open(&device.0, Access::Look).unwrap();
+    OpenMember::open(&device.0, Access::Look).unwrap();
     drop(writer);
     let Some(other) = Loop::on(&path) else { return };
-    let served = Member::open(&device.0, Access::ReadWrite).unwrap().into_file();
+    let served = OpenMember::open(&device.0, Access::ReadWrite).unwrap().into_file();
     assert!(refused(&other.0, Access::ReadWrite).contains("is named twice"), "another device on the same file");
     drop(served);
-    Member::open(&other.0, Access::ReadWrite).unwrap();
+    OpenMember::open(&other.0, Access::ReadWrite).unwrap();
 }

@@ -5,7 +5,7 @@
 //! device. All processes are looked through for these, which only root outside of all containers can. It remains what it is, a look:
 //! who comes after it, other hosts, targets in the kernel and raw commands to the disk are not seen.
 
-use crate::member::{Busy, found};
+use crate::member::{MemberHolder, found};
 use crate::shown::shown;
 use crate::sysfs::DiskNode;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ const PASSING: Duration = Duration::from_secs(3);
 
 /// Why blocks are not rewritten.
 #[derive(Debug, thiserror::Error)]
-pub enum Shared {
+pub enum RewriteRefusal {
     /// The kernel refuses all writes.
     #[error("is read-only, so nothing can be rewritten")]
     ReadOnly,
@@ -47,7 +47,7 @@ pub enum Shared {
         /// The file or device.
         file: PathBuf,
         /// By whom.
-        busy: Busy,
+        busy: MemberHolder,
     },
     /// A program may write to it.
     #[error("is open for writing in process {pid} ({command}): end that first")]
@@ -83,7 +83,7 @@ pub enum Shared {
 
 /// What is to be rewritten, as the kernel knows it.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct KernelPlace {
     is_block_device: bool,
     /// Numbers of the device and of the disk that it is a part of; none for a file.
     devices: BTreeSet<u64>,
@@ -91,17 +91,17 @@ pub struct Place {
     files: BTreeSet<(u64, u64)>,
 }
 
-impl Place {
+impl KernelPlace {
     /// Looks at it before it is opened to be written.
     ///
     /// # Errors
-    /// [`Shared`], when it should not be.
-    pub fn new(metadata: &Metadata) -> Result<Place, Shared> {
+    /// [`RewriteRefusal`], when it should not be.
+    pub fn new(metadata: &Metadata) -> Result<KernelPlace, RewriteRefusal> {
         let is_block_device = metadata.file_type().is_block_device();
-        let mut place = Place { is_block_device, devices: BTreeSet::new(), files: BTreeSet::new() };
+        let mut place = KernelPlace { is_block_device, devices: BTreeSet::new(), files: BTreeSet::new() };
         if is_block_device {
             if !sees_all_processes() {
-                return Err(Shared::Contained);
+                return Err(RewriteRefusal::Contained);
             }
             place.look(metadata.rdev())?;
             place.check()?;
@@ -113,8 +113,8 @@ impl Place {
     /// called before each batch of rewrites.
     ///
     /// # Errors
-    /// [`Shared`], when somebody has it.
-    pub fn hold<'a>(&self, file: &'a File) -> Result<Option<Lease<'a>>, Shared> {
+    /// [`RewriteRefusal`], when somebody has it.
+    pub fn hold<'a>(&self, file: &'a File) -> Result<Option<Lease<'a>>, RewriteRefusal> {
         if !self.is_block_device {
             return Lease::take(file).map(Some);
         }
@@ -125,8 +125,8 @@ impl Place {
     /// Looks for others that may write to a device. (Of a file the lease tells.)
     ///
     /// # Errors
-    /// [`Shared`], when somebody has it.
-    pub fn check(&self) -> Result<(), Shared> {
+    /// [`RewriteRefusal`], when somebody has it.
+    pub fn check(&self) -> Result<(), RewriteRefusal> {
         if !self.is_block_device {
             return Ok(());
         }
@@ -135,35 +135,35 @@ impl Place {
             is_device || self.files.contains(&(about.dev(), about.ino()))
         };
         match writer(is_it)? {
-            Some(Writer { pid, is_mapped: false }) => Err(Shared::Writer { pid, command: command(pid) }),
-            Some(Writer { pid, is_mapped: true }) => Err(Shared::Mapped { pid, command: command(pid) }),
+            Some(OtherWriter { pid, is_mapped: false }) => Err(RewriteRefusal::Writer { pid, command: command(pid) }),
+            Some(OtherWriter { pid, is_mapped: true }) => Err(RewriteRefusal::Mapped { pid, command: command(pid) }),
             None => Ok(()),
         }
     }
 
-    fn look(&mut self, number: u64) -> Result<(), Shared> {
+    fn look(&mut self, number: u64) -> Result<(), RewriteRefusal> {
         self.devices.insert(number);
         let (major, minor) = (libc::major(number), libc::minor(number));
         let Ok(folder) = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")) else { return Ok(()) };
         if fs::read_to_string(folder.join("ro")).is_ok_and(|text| text.trim() == "1") {
-            return Err(Shared::ReadOnly);
+            return Err(RewriteRefusal::ReadOnly);
         }
         let mut partitions: Vec<String> =
             children(&folder).into_iter().filter(|child| folder.join(child).join("partition").exists()).collect();
         if !partitions.is_empty() {
             partitions.sort();
-            return Err(Shared::Partitioned(partitions.join(", ")));
+            return Err(RewriteRefusal::Partitioned(partitions.join(", ")));
         }
         let Ok(disk) = DiskNode::of_device(major, minor) else { return Ok(()) };
         self.devices.insert(libc::makedev(disk.major, disk.minor));
         if disk.attribute("queue/zoned").is_some_and(|kind| kind != "none") {
-            return Err(Shared::Zoned);
+            return Err(RewriteRefusal::Zoned);
         }
         self.look_below(&disk)
     }
 
     /// Devices below devices are the kernel's to guard; what lies below a loop device is not.
-    fn look_below(&mut self, disk: &DiskNode) -> Result<(), Shared> {
+    fn look_below(&mut self, disk: &DiskNode) -> Result<(), RewriteRefusal> {
         for below in children(&disk.folder().join("slaves")) {
             let dev = fs::read_to_string(disk.folder().join("slaves").join(below).join("dev")).unwrap_or_default();
             let numbers =
@@ -180,7 +180,7 @@ impl Place {
             theirs == file || (ours.is_some() && identity(theirs) == ours)
         });
         if let Some(other) = twin {
-            return Err(Shared::Twin { file, other });
+            return Err(RewriteRefusal::Twin { file, other });
         }
         let Ok(about) = fs::metadata(&file) else { return Ok(()) };
         if !about.file_type().is_block_device() {
@@ -188,7 +188,7 @@ impl Place {
             return Ok(());
         }
         if let Some(busy) = found(&file, &about) {
-            return Err(Shared::Below { file, busy });
+            return Err(RewriteRefusal::Below { file, busy });
         }
         self.look(about.rdev())
     }
@@ -203,7 +203,7 @@ fn sees_all_processes() -> bool {
 
 /// Another process that may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Writer {
+struct OtherWriter {
     pid: u32,
     /// By memory, whatever it has open.
     is_mapped: bool,
@@ -212,27 +212,29 @@ struct Writer {
 /// Another process that has one of these open for writing, or mapped.
 ///
 /// # Errors
-/// [`Shared::Unseen`].
-fn writer(is_it: impl Fn(&Metadata) -> bool) -> Result<Option<Writer>, Shared> {
+/// [`RewriteRefusal::Unseen`].
+fn writer(is_it: impl Fn(&Metadata) -> bool) -> Result<Option<OtherWriter>, RewriteRefusal> {
     // Where others' processes are hidden, the first one is.
-    fs::read_dir("/proc/1/fd").map_err(|_| Shared::Unseen)?;
+    fs::read_dir("/proc/1/fd").map_err(|_| RewriteRefusal::Unseen)?;
     let pids = children(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok());
     for pid in pids.filter(|pid| *pid != std::process::id()) {
         let folder = PathBuf::from(format!("/proc/{pid}"));
-        let has_it = || -> io::Result<Option<Writer>> {
+        let has_it = || -> io::Result<Option<OtherWriter>> {
             // Each thread may have files of its own, and outlive the first.
             for thread in children(&folder.join("task")) {
                 if has_open(&folder.join("task").join(thread), &is_it)? {
-                    return Ok(Some(Writer { pid, is_mapped: false }));
+                    return Ok(Some(OtherWriter { pid, is_mapped: false }));
                 }
             }
-            Ok(has_mapped(&folder, &is_it)?.then_some(Writer { pid, is_mapped: true }))
+            Ok(has_mapped(&folder, &is_it)?.then_some(OtherWriter { pid, is_mapped: true }))
         };
         match has_it() {
             Ok(None) => (),
             Ok(writer) => return Ok(writer),
             // The first one may be closed to everybody. It has other things to do.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && pid != 1 => return Err(Shared::Unseen),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && pid != 1 => {
+                return Err(RewriteRefusal::Unseen);
+            }
             Err(_) => (), // it has ended
         }
     }
@@ -314,18 +316,18 @@ pub struct Lease<'a> {
 }
 
 impl<'a> Lease<'a> {
-    fn take(file: &'a File) -> Result<Lease<'a>, Shared> {
+    fn take(file: &'a File) -> Result<Lease<'a>, RewriteRefusal> {
         /// `F_SETSIG` of `asm-generic/fcntl.h`. (`libc` has no name for it here.)
         const F_SETSIG: libc::c_int = 10;
         // Whoever wants the file makes the kernel send us a signal: one that is ignored, and not SIGIO, which ends us.
-        control(file, F_SETSIG, libc::SIGURG).map_err(Shared::NoLease)?;
+        control(file, F_SETSIG, libc::SIGURG).map_err(RewriteRefusal::NoLease)?;
         let begun = Instant::now();
         loop {
             match control(file, libc::F_SETLEASE, libc::F_WRLCK as libc::c_int) {
                 Ok(()) => return Ok(Lease { file }),
-                Err(error) if error.raw_os_error() != Some(libc::EAGAIN) => return Err(Shared::NoLease(error)),
+                Err(error) if error.raw_os_error() != Some(libc::EAGAIN) => return Err(RewriteRefusal::NoLease(error)),
                 Err(_) if begun.elapsed() < PASSING => thread::sleep(Duration::from_millis(10)),
-                Err(_) => return Err(Shared::Open),
+                Err(_) => return Err(RewriteRefusal::Open),
             }
         }
     }
@@ -362,12 +364,12 @@ mod tests {
     #[test]
     fn a_file_that_anybody_has_open_is_not_held() {
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        let place = Place::new(&file.as_file().metadata().unwrap()).unwrap();
+        let place = KernelPlace::new(&file.as_file().metadata().unwrap()).unwrap();
         let lease = place.hold(file.as_file()).unwrap();
         assert!(lease.is_some());
         drop(lease);
         let reader = File::open(file.path()).unwrap();
-        assert!(matches!(place.hold(file.as_file()), Err(Shared::Open)));
+        assert!(matches!(place.hold(file.as_file()), Err(RewriteRefusal::Open)));
         drop(reader);
         place.hold(file.as_file()).unwrap();
     }
@@ -375,7 +377,7 @@ mod tests {
     #[test]
     fn whoever_comes_later_waits_and_is_seen() {
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        let place = Place::new(&file.as_file().metadata().unwrap()).unwrap();
+        let place = KernelPlace::new(&file.as_file().metadata().unwrap()).unwrap();
         let lease = place.hold(file.as_file()).unwrap().expect("a file's");
         assert!(!lease.is_wanted());
         let path = file.path().to_owned();
@@ -392,11 +394,11 @@ mod tests {
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let about = file.as_file().metadata().unwrap();
         let is_it = |other: &Metadata| (other.dev(), other.ino()) == (about.dev(), about.ino());
-        if matches!(writer(is_it), Err(Shared::Unseen)) {
+        if matches!(writer(is_it), Err(RewriteRefusal::Unseen)) {
             return eprintln!("SKIPPED: only root sees what all programs have open");
         }
         // More than one look: what is open here the children of other tests have, too, until they are programs of their own.
-        let is_seen = |wanted: Option<Writer>| (0..100).any(|_| writer(is_it).unwrap() == wanted);
+        let is_seen = |wanted: Option<OtherWriter>| (0..100).any(|_| writer(is_it).unwrap() == wanted);
         assert!(is_seen(None), "we do not count");
         for (flags, is_found) in [("<", false), ("<>", true)] {
             let script = format!("exec 3{flags}'{}'; echo open >&2; exec cat", file.path().display());
@@ -404,7 +406,7 @@ mod tests {
                 Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
             let mut said = [0; 5];
             std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut said).unwrap();
-            let is_right = is_seen(is_found.then_some(Writer { pid: child.id(), is_mapped: false }));
+            let is_right = is_seen(is_found.then_some(OtherWriter { pid: child.id(), is_mapped: false }));
             child.kill().unwrap();
             child.wait().unwrap();
             assert!(is_right, "{flags}");
@@ -421,7 +423,7 @@ mod tests {
         file.as_file().set_len(4096).unwrap();
         let about = file.as_file().metadata().unwrap();
         let is_it = |other: &Metadata| (other.dev(), other.ino()) == (about.dev(), about.ino());
-        if matches!(writer(is_it), Err(Shared::Unseen)) {
+        if matches!(writer(is_it), Err(RewriteRefusal::Unseen)) {
             return eprintln!("SKIPPED: only root sees what all programs have mapped");
         }
         let mut python = Command::new("python3");
@@ -430,7 +432,7 @@ mod tests {
         let Ok(mut child) = python else { return eprintln!("SKIPPED: no python3") };
         let mut said = [0; 5];
         std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut said).unwrap();
-        let holder = Some(Writer { pid: child.id(), is_mapped: true });
+        let holder = Some(OtherWriter { pid: child.id(), is_mapped: true });
         let is_seen = (0..100).any(|_| writer(is_it).unwrap() == holder);
         child.kill().unwrap();
         child.wait().unwrap();

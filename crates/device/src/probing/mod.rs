@@ -8,17 +8,17 @@ mod alone;
 mod requests;
 mod run;
 
-pub use alone::Shared;
+pub use alone::RewriteRefusal;
 
 use crate::completion::MemberFile;
-use crate::member::{Access, Busy, Member, MemberError};
+use crate::member::{Access, MemberError, MemberHolder, OpenMember};
 use crate::sysfs::DiskNode;
 use crate::target::{Target, TargetError};
-use alone::{Lease, Place};
+use alone::{KernelPlace, Lease};
 use requests::RingRequests;
 use run::{Block, Runner, Trouble};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::probe::bench::{Answers, Batch, Device, Kind, Prober, Request};
+use scrubjay_core::probe::bench::{Answers, ProbeAccess, ProbeBatch, ProbeRequest, ProbedDevice, Prober};
 use scrubjay_core::units::Nanos;
 use std::fs;
 use std::io;
@@ -51,7 +51,7 @@ pub enum ProbingError {
         /// As named.
         path: PathBuf,
         /// Why.
-        shared: Shared,
+        shared: RewriteRefusal,
     },
     /// Somebody else came before blocks were rewritten.
     #[error("{path} {shared}. Nothing more was written, and nothing was changed")]
@@ -59,7 +59,7 @@ pub enum ProbingError {
         /// As named.
         path: PathBuf,
         /// Who.
-        shared: Shared,
+        shared: RewriteRefusal,
     },
     /// Somebody else came while blocks were rewritten.
     #[error(
@@ -70,7 +70,7 @@ pub enum ProbingError {
         /// As named.
         path: PathBuf,
         /// Who.
-        shared: Shared,
+        shared: RewriteRefusal,
     },
     /// Somebody writes to it who cannot be seen.
     #[error(
@@ -117,24 +117,24 @@ pub enum ProbingError {
 }
 
 /// A device that is probed.
-pub struct Subject {
+pub struct ProbedSubject {
     path: PathBuf,
-    device: Device,
+    device: ProbedDevice,
     is_block_device: bool,
     /// The disk below, whose requests are counted.
     disk: Option<DiskNode>,
     file: MemberFile,
     runner: Runner<RingRequests>,
     /// Where it lies, if it may be written to.
-    place: Option<Place>,
+    place: Option<KernelPlace>,
 }
 
-impl Subject {
+impl ProbedSubject {
     /// Opens it: for reading only, unless writes are allowed.
     ///
     /// # Errors
     /// [`ProbingError`]. Nothing was read or written then.
-    pub fn open(path: &Path, allow_writes: bool) -> Result<Subject, ProbingError> {
+    pub fn open(path: &Path, allow_writes: bool) -> Result<ProbedSubject, ProbingError> {
         let target = Target::open(path)?;
         if !target.is_direct {
             return Err(ProbingError::Cached { path: path.to_owned() });
@@ -143,14 +143,14 @@ impl Subject {
         let depth =
             target.disk.as_ref().filter(|_| target.is_block_device).and_then(|d| d.number("device/queue_depth"));
         let depth = depth.map_or(usize::MAX, |depth| depth as usize);
-        let mut device = Device { bytes: target.sectors * 512, block: target.logical_block.0, depth };
+        let mut device = ProbedDevice { bytes: target.sectors * 512, block: target.logical_block.0, depth };
         let (disk, is_block_device, mut file) = (target.disk, target.is_block_device, target.file);
         let mut place = None;
         if allow_writes {
             let about = file.metadata().map_err(|source| ProbingError::Io { path: path.to_owned(), source })?;
             let shared = |shared| ProbingError::Shared { path: path.to_owned(), shared };
-            let found = Place::new(&about).map_err(shared)?;
-            let member = Member::open(path, Access::ReadWrite)?;
+            let found = KernelPlace::new(&about).map_err(shared)?;
+            let member = OpenMember::open(path, Access::ReadWrite)?;
             file = writable(path, member, &about, &mut device)?;
             // Once now, so that nobody waits for an hour to be told.
             found.hold(&file).map_err(shared)?;
@@ -159,11 +159,11 @@ impl Subject {
         let file = MemberFile::new(file);
         let requests = RingRequests::new(DEPTH, file.clone()).map_err(ProbingError::NoRing)?;
         let runner = Runner::new(requests, PATIENCE);
-        Ok(Subject { path: path.to_owned(), device, is_block_device, disk, file, runner, place })
+        Ok(ProbedSubject { path: path.to_owned(), device, is_block_device, disk, file, runner, place })
     }
 
     /// As a prober must know it.
-    pub fn device(&self) -> Device {
+    pub fn device(&self) -> ProbedDevice {
         self.device
     }
 
@@ -211,12 +211,13 @@ impl Subject {
     }
 
     /// Runs a batch, piece by piece where it rewrites; what it rewrites is kept from others as well as that can be done.
-    fn serve_batch(&mut self, batch: &Batch, stop: &AtomicBool) -> Result<Option<Answers>, ProbingError> {
-        let is_inside =
-            |request: &Request| request.offset.checked_add(request.len).is_some_and(|end| end <= self.device.bytes);
+    fn serve_batch(&mut self, batch: &ProbeBatch, stop: &AtomicBool) -> Result<Option<Answers>, ProbingError> {
+        let is_inside = |request: &ProbeRequest| {
+            request.offset.checked_add(request.len).is_some_and(|end| end <= self.device.bytes)
+        };
         assert!(batch.requests.iter().all(is_inside), "a file would grow");
         let is_stopped = || stop.load(Ordering::Relaxed);
-        if batch.requests.iter().all(|request| request.kind == Kind::Read) {
+        if batch.requests.iter().all(|request| request.kind == ProbeAccess::Read) {
             let none: Vec<Option<Buffer>> = batch.requests.iter().map(|_| None).collect();
             return self.run(&batch.requests, &none, Nanos::ZERO, &is_stopped);
         }
@@ -242,14 +243,14 @@ impl Subject {
             return Err(ProbingError::Came { path, shared });
         }
         if answers.is_none() && is_wanted {
-            return Err(ProbingError::Taken { path, shared: Shared::Open });
+            return Err(ProbingError::Taken { path, shared: RewriteRefusal::Open });
         }
         Ok(answers)
     }
 
     /// Runs a batch piece by piece: each is read, read again and compared, and then written at once, so that little time
     /// passes between the reading of a block and its writing. The reading is not timed.
-    fn rewrite(&mut self, batch: &Batch, is_cut: &dyn Fn() -> bool) -> Result<Option<Answers>, ProbingError> {
+    fn rewrite(&mut self, batch: &ProbeBatch, is_cut: &dyn Fn() -> bool) -> Result<Option<Answers>, ProbingError> {
         let mut all = Answers::default();
         let mut rest = &batch.requests[..];
         while !rest.is_empty() {
@@ -267,7 +268,7 @@ impl Subject {
     /// Runs requests whose time counts on from `begun`; nothing when it was to stop.
     fn run(
         &mut self,
-        piece: &[Request],
+        piece: &[ProbeRequest],
         held: &[Option<Buffer>],
         begun: Nanos,
         is_stopped: &dyn Fn() -> bool,
@@ -300,17 +301,17 @@ impl Subject {
     }
 
     /// What the kernel will count of ours, at the most: it cuts long requests into pieces.
-    fn pieces(&self, requests: &[Request]) -> u64 {
+    fn pieces(&self, requests: &[ProbeRequest]) -> u64 {
         let most = self.disk.as_ref().and_then(|disk| disk.number("queue/max_sectors_kb")).unwrap_or(128).max(4) << 10;
         requests.iter().map(|request| request.len.div_ceil(most)).sum()
     }
 }
 
 /// How many requests make the next piece: one at least.
-fn piece_len(requests: &[Request]) -> usize {
+fn piece_len(requests: &[ProbeRequest]) -> usize {
     let (mut blocks, mut bytes) = (0, 0);
-    let is_full = |request: &Request| {
-        if request.kind == Kind::Rewrite {
+    let is_full = |request: &ProbeRequest| {
+        if request.kind == ProbeAccess::Rewrite {
             (blocks, bytes) = (blocks + 1, bytes + request.len);
         }
         blocks > PIECE_BLOCKS_MAX || blocks > 1 && bytes > PIECE_BYTES_MAX
@@ -319,11 +320,16 @@ fn piece_len(requests: &[Request]) -> usize {
 }
 
 /// The open file, if it is what was looked at and can be written past the page cache; its blocks may be greater.
-fn writable(path: &Path, member: Member, about: &fs::Metadata, device: &mut Device) -> Result<fs::File, ProbingError> {
+fn writable(
+    path: &Path,
+    member: OpenMember,
+    about: &fs::Metadata,
+    device: &mut ProbedDevice,
+) -> Result<fs::File, ProbingError> {
     let identity = |about: &fs::Metadata| (about.dev(), about.ino(), about.rdev());
     let opened = member.file.metadata().map_err(|source| ProbingError::Io { path: path.to_owned(), source })?;
     if identity(&opened) != identity(about) {
-        return Err(MemberError::Busy { path: path.to_owned(), busy: Busy::Replaced }.into());
+        return Err(MemberError::Busy { path: path.to_owned(), busy: MemberHolder::Replaced }.into());
     }
     if !member.is_direct {
         return Err(ProbingError::Cached { path: path.to_owned() });
@@ -336,7 +342,7 @@ fn writable(path: &Path, member: Member, about: &fs::Metadata, device: &mut Devi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::probe::bench::{Budget, Timing};
+    use scrubjay_core::probe::bench::{ProbeBudget, RequestTiming};
 
     /// An image of 1 MiB of which every block says where it is; in the target folder, where direct reads work.
     fn image() -> tempfile::TempPath {
@@ -346,8 +352,8 @@ mod tests {
         path
     }
 
-    fn prober(requests: Vec<Request>, device: Device) -> Prober<Vec<Timing>> {
-        Prober::new(device, Budget::UNLIMITED, Vec::new(), |bench| async move {
+    fn prober(requests: Vec<ProbeRequest>, device: ProbedDevice) -> Prober<Vec<RequestTiming>> {
+        Prober::new(device, ProbeBudget::UNLIMITED, Vec::new(), |bench| async move {
             let answers = bench.run(requests).await?;
             bench.note(|known| *known = answers.timings);
             Ok(())
@@ -357,10 +363,10 @@ mod tests {
     #[test]
     fn requests_are_issued_when_they_are_due_and_end_after_that() {
         let file = image();
-        let mut subject = Subject::open(&file, false).unwrap();
+        let mut subject = ProbedSubject::open(&file, false).unwrap();
         assert_eq!(subject.device().bytes, 1 << 20);
         let delay = Nanos::from_millis(5);
-        let requests = vec![Request::read(0, 4096), Request { at: delay, ..Request::read(8192, 4096) }];
+        let requests = vec![ProbeRequest::read(0, 4096), ProbeRequest { at: delay, ..ProbeRequest::read(8192, 4096) }];
         let mut prober = prober(requests, subject.device());
         let mut published = 0;
         subject.serve(&mut prober, &AtomicBool::new(false), &mut |_| published += 1).unwrap();
@@ -375,12 +381,12 @@ mod tests {
         let file = image();
         let before = fs::read(&file).unwrap();
         let rewrite = |offset| rewrite(offset, 4096);
-        let mut subject = Subject::open(&file, false).unwrap();
+        let mut subject = ProbedSubject::open(&file, false).unwrap();
         let mut refused = prober(vec![rewrite(4096)], subject.device());
         let error = subject.serve(&mut refused, &AtomicBool::new(false), &mut |_| ()).unwrap_err();
         assert!(error.to_string().contains("writes were not allowed"), "{error}");
         drop(subject);
-        let mut subject = Subject::open(&file, true).unwrap();
+        let mut subject = ProbedSubject::open(&file, true).unwrap();
         let mut allowed = prober(vec![rewrite(4096), rewrite(0), rewrite(65_536)], subject.device());
         subject.serve(&mut allowed, &AtomicBool::new(false), &mut |_| ()).unwrap();
         assert_eq!(allowed.known().len(), 3);
@@ -388,11 +394,11 @@ mod tests {
         assert_eq!(before[4096], 1);
     }
 
-    fn rewrite(offset: u64, len: u64) -> Request {
-        Request { kind: Kind::Rewrite, ..Request::read(offset, len) }
+    fn rewrite(offset: u64, len: u64) -> ProbeRequest {
+        ProbeRequest { kind: ProbeAccess::Rewrite, ..ProbeRequest::read(offset, len) }
     }
 
-    fn served(subject: &mut Subject, requests: Vec<Request>) -> Result<Vec<Timing>, ProbingError> {
+    fn served(subject: &mut ProbedSubject, requests: Vec<ProbeRequest>) -> Result<Vec<RequestTiming>, ProbingError> {
         let mut prober = prober(requests, subject.device());
         subject.serve(&mut prober, &AtomicBool::new(false), &mut |_| ())?;
         Ok(prober.known())
@@ -402,12 +408,12 @@ mod tests {
     fn the_same_block_again_and_blocks_that_overlap_stay_as_they_are() {
         let file = image();
         let before = fs::read(&file).unwrap();
-        let mut subject = Subject::open(&file, true).unwrap();
+        let mut subject = ProbedSubject::open(&file, true).unwrap();
         // More than the ring takes at a time, most of them more than once, and reads among them.
-        let mut requests: Vec<Request> = (0..2500)
+        let mut requests: Vec<ProbeRequest> = (0..2500)
             .flat_map(|n| {
                 let at = n * 7919 % 240 * 4096;
-                [rewrite(at, 4096), rewrite(at, 16_384), Request::read(at + 4096, 4096)]
+                [rewrite(at, 4096), rewrite(at, 16_384), ProbeRequest::read(at + 4096, 4096)]
             })
             .collect();
         requests.extend([rewrite(0, 1 << 20), rewrite(0, 1 << 20)]);
@@ -421,15 +427,15 @@ mod tests {
         let file = image();
         let reopened = fs::OpenOptions::new().write(true).open(&file).unwrap();
         // One that was there before ...
-        let error = Subject::open(&file, true).err().expect("refused");
+        let error = ProbedSubject::open(&file, true).err().expect("refused");
         assert!(error.to_string().contains("is open in another program"), "{error}");
         drop(reopened);
         // ... and one that comes between two batches.
-        let mut subject = Subject::open(&file, true).unwrap();
+        let mut subject = ProbedSubject::open(&file, true).unwrap();
         served(&mut subject, vec![rewrite(4096, 4096)]).unwrap();
         let reader = fs::File::open(&file).unwrap();
         let error = served(&mut subject, vec![rewrite(4096, 4096)]).unwrap_err();
-        assert!(matches!(error, ProbingError::Taken { shared: Shared::Open, .. }), "{error}");
+        assert!(matches!(error, ProbingError::Taken { shared: RewriteRefusal::Open, .. }), "{error}");
         drop(reader);
         served(&mut subject, vec![rewrite(4096, 4096)]).unwrap();
     }
@@ -437,7 +443,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_not_written() {
         let file = image();
-        let mut subject = Subject::open(&file, true).unwrap();
+        let mut subject = ProbedSubject::open(&file, true).unwrap();
         fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(8192).unwrap();
         let error = served(&mut subject, vec![rewrite(0, 4096), rewrite(65_536, 4096)]).unwrap_err();
         assert!(error.to_string().contains("byte 65536 cannot be read"), "{error}");
@@ -448,12 +454,12 @@ mod tests {
     fn a_write_that_fails_ends_it_and_what_was_there_is_looked_at() {
         let file = image();
         let before = fs::read(&file).unwrap();
-        let mut subject = Subject::open(&file, true).unwrap();
+        let mut subject = ProbedSubject::open(&file, true).unwrap();
         // A descriptor that only reads: every write fails.
         let only_reads = MemberFile::new(Target::open(&file).unwrap().file);
         subject.runner = Runner::new(RingRequests::new(DEPTH, only_reads).unwrap(), PATIENCE);
         let requests = vec![rewrite(0, 4096), rewrite(8192, 4096)];
-        let error = subject.rewrite(&Batch { requests }, &|| false).unwrap_err();
+        let error = subject.rewrite(&ProbeBatch { requests }, &|| false).unwrap_err();
         assert!(error.to_string().contains("failed; all blocks hold what they held"), "{error}");
         // Had it not held that:
         let others = vec![(4096, vec![0; 4096]), (8192, vec![0; 4096])];
@@ -463,7 +469,7 @@ mod tests {
 
     #[test]
     fn few_blocks_are_rewritten_at_a_time() {
-        let pieces = |requests: &[Request]| {
+        let pieces = |requests: &[ProbeRequest]| {
             let (mut rest, mut pieces) = (requests, Vec::new());
             while !rest.is_empty() {
                 pieces.push(piece_len(rest));
@@ -475,14 +481,14 @@ mod tests {
         assert_eq!(pieces(&vec![rewrite(0, 4096); 2 * most + 2]), [most, most, 2]);
         assert_eq!(pieces(&[rewrite(0, 40 << 20); 3]), [1, 1, 1]);
         assert_eq!(pieces(&[rewrite(0, 80 << 20); 2]), [1, 1], "one at least");
-        let mixed = [vec![Request::read(0, 4096); 100], vec![rewrite(0, 4096); most + 1]].concat();
+        let mixed = [vec![ProbeRequest::read(0, 4096); 100], vec![rewrite(0, 4096); most + 1]].concat();
         assert_eq!(pieces(&mixed), [100 + most, 1]);
     }
 
     #[test]
     fn times_count_on_from_piece_to_piece() {
         let file = image();
-        let mut subject = Subject::open(&file, true).unwrap();
+        let mut subject = ProbedSubject::open(&file, true).unwrap();
         let timings = served(&mut subject, vec![rewrite(4096, 4096); 2 * PIECE_BLOCKS_MAX + 10]).unwrap();
         for pair in timings.chunks(PIECE_BLOCKS_MAX).collect::<Vec<_>>().windows(2) {
             let end = pair[0].iter().map(|timing| timing.done).max().unwrap();
@@ -493,8 +499,8 @@ mod tests {
     #[test]
     fn a_stop_cuts_a_batch_short_and_tells_nothing_of_it() {
         let file = image();
-        let mut subject = Subject::open(&file, true).unwrap();
-        for requests in [vec![rewrite(0, 4096)], vec![Request::read(0, 4096)]] {
+        let mut subject = ProbedSubject::open(&file, true).unwrap();
+        for requests in [vec![rewrite(0, 4096)], vec![ProbeRequest::read(0, 4096)]] {
             let mut prober = prober(requests, subject.device());
             subject.serve(&mut prober, &AtomicBool::new(true), &mut |_| ()).unwrap();
             assert_eq!((prober.known().len(), prober.spent().requests), (0, 0));

@@ -1,8 +1,8 @@
 //! Requests to the device that is probed, each by its number.
 
-use crate::completion::{Completion, End, MemberFile, Ring};
+use crate::completion::{Completion, IoEnd, IoRing, MemberFile};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::Fault;
+use scrubjay_core::member::DiskFault;
 use scrubjay_core::units::Nanos;
 use std::io;
 
@@ -11,24 +11,24 @@ pub type Number = u64;
 
 /// A request that has ended.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ProbeCompletion {
     /// Which.
     pub number: Number,
     /// What was read or written.
     pub buffer: Option<Buffer>,
     /// How it went.
-    pub result: Result<(), Fault>,
+    pub result: Result<(), DiskFault>,
 }
 
 /// Takes requests and says how they went, in any order. What does not come back keeps its buffer.
-pub trait Requests {
+pub trait ProbeRequests {
     /// How many more may be under way.
     fn room(&self) -> usize;
 
     /// Is any under way?
     fn is_busy(&self) -> bool;
 
-    /// Reads, as soon as the next [`Requests::start`] or [`Requests::wait`].
+    /// Reads, as soon as the next [`ProbeRequests::start`] or [`ProbeRequests::wait`].
     fn read(&mut self, number: Number, offset: u64, buffer: Buffer);
 
     /// Writes.
@@ -44,12 +44,12 @@ pub trait Requests {
     fn wait(&mut self, timeout: Nanos) -> io::Result<()>;
 
     /// One that has ended.
-    fn poll(&mut self) -> Option<Answer>;
+    fn poll(&mut self) -> Option<ProbeCompletion>;
 }
 
 /// Those of a real device.
 pub struct RingRequests {
-    ring: Ring<Number>,
+    ring: IoRing<Number>,
     file: MemberFile,
 }
 
@@ -57,13 +57,13 @@ impl RingRequests {
     /// For so many at a time.
     ///
     /// # Errors
-    /// As [`Ring::new`].
+    /// As [`IoRing::new`].
     pub fn new(depth: u32, file: MemberFile) -> io::Result<RingRequests> {
-        Ok(RingRequests { ring: Ring::new(depth)?, file })
+        Ok(RingRequests { ring: IoRing::new(depth)?, file })
     }
 }
 
-impl Requests for RingRequests {
+impl ProbeRequests for RingRequests {
     fn room(&self) -> usize {
         self.ring.room()
     }
@@ -88,9 +88,9 @@ impl Requests for RingRequests {
         self.ring.wait(Some(timeout))
     }
 
-    fn poll(&mut self) -> Option<Answer> {
+    fn poll(&mut self) -> Option<ProbeCompletion> {
         let Completion { name: number, end } = self.ring.poll()?;
-        let End::Disk { buffer, result } = end else { panic!("only disks are asked") };
-        Some(Answer { number, buffer, result })
+        let IoEnd::Disk { buffer, result } = end else { panic!("only disks are asked") };
+        Some(ProbeCompletion { number, buffer, result })
     }
 }

@@ -1,10 +1,10 @@
 //! A piece of a batch at the device: issued, timed, and, where a write fails, what was there put back or told to be lost.
 
-use super::requests::{Answer, Number, Requests};
+use super::requests::{Number, ProbeCompletion, ProbeRequests};
 use crate::clock;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::Fault;
-use scrubjay_core::probe::bench::{Kind, Request, Timing};
+use scrubjay_core::member::DiskFault;
+use scrubjay_core::probe::bench::{ProbeAccess, ProbeRequest, RequestTiming};
 use scrubjay_core::units::Nanos;
 use std::io;
 
@@ -45,7 +45,7 @@ struct Course {
     /// The time at which it begins, in that of the batch.
     begun: Nanos,
     /// Of each request that was issued: when, and how it ended.
-    ends: Vec<(Nanos, Option<Timing>)>,
+    ends: Vec<(Nanos, Option<RequestTiming>)>,
 }
 
 /// Runs pieces.
@@ -57,7 +57,7 @@ pub struct Runner<R> {
     patience: Nanos,
 }
 
-impl<R: Requests> Runner<R> {
+impl<R: ProbeRequests> Runner<R> {
     /// With nothing under way.
     pub fn new(requests: R, patience: Nanos) -> Runner<R> {
         Runner { requests, next: 0, patience }
@@ -75,14 +75,14 @@ impl<R: Requests> Runner<R> {
     /// [`Trouble`]: whatever is not proven to lie where it lay is in there.
     pub fn run(
         &mut self,
-        piece: &[Request],
+        piece: &[ProbeRequest],
         held: &[Option<Buffer>],
         begun: Nanos,
         is_stopped: &dyn Fn() -> bool,
-    ) -> Result<Option<Vec<Timing>>, Trouble> {
+    ) -> Result<Option<Vec<RequestTiming>>, Trouble> {
         let mut course = Course { first: self.numbers(piece.len()), begun, ends: Vec::with_capacity(piece.len()) };
         let ended = self.issue(piece, held, is_stopped, &mut course);
-        let of = |is_such: fn(&Option<Timing>) -> bool| -> Vec<Block> {
+        let of = |is_such: fn(&Option<RequestTiming>) -> bool| -> Vec<Block> {
             // Of reads nothing is held.
             let all = piece.iter().zip(held).zip(&course.ends).filter(|(_, (_, end))| is_such(end));
             all.filter_map(|((request, held), _)| Some((request.offset, held.as_ref()?.to_vec()))).collect()
@@ -104,7 +104,7 @@ impl<R: Requests> Runner<R> {
                 format!("a write at byte {at} failed; all blocks hold what they held, and nothing more is written");
             return Err(io::Error::other(what).into());
         }
-        let timings: Vec<Timing> = course.ends.into_iter().map_while(|(_, end)| end).collect();
+        let timings: Vec<RequestTiming> = course.ends.into_iter().map_while(|(_, end)| end).collect();
         Ok((timings.len() == piece.len()).then_some(timings))
     }
 
@@ -114,7 +114,7 @@ impl<R: Requests> Runner<R> {
     /// When something does not come back.
     fn issue(
         &mut self,
-        piece: &[Request],
+        piece: &[ProbeRequest],
         held: &[Option<Buffer>],
         is_stopped: &dyn Fn() -> bool,
         course: &mut Course,
@@ -128,17 +128,17 @@ impl<R: Requests> Runner<R> {
             if is_cut && ended == course.ends.len() {
                 break;
             }
-            let is_due = |request: &&Request| request.at <= elapsed && !is_cut;
+            let is_due = |request: &&ProbeRequest| request.at <= elapsed && !is_cut;
             while let Some(request) = piece.get(course.ends.len()).filter(is_due).filter(|_| self.requests.room() > 0) {
                 let index = course.ends.len();
                 let number = course.first + index as Number;
                 course.ends.push((since_start(), None));
                 match request.kind {
-                    Kind::Read => {
+                    ProbeAccess::Read => {
                         self.requests.read(number, request.offset, Buffer::zeroed(request.len as usize));
                         self.requests.start(); // in the order of the batch, and each by itself
                     }
-                    Kind::Rewrite => {
+                    ProbeAccess::Rewrite => {
                         let held = held[index].as_ref().expect("it was read before");
                         self.requests.write(number, request.offset, Buffer::copy_of(held));
                     }
@@ -149,12 +149,12 @@ impl<R: Requests> Runner<R> {
             self.requests.wait(patience)?;
             let now = since_start();
             let before = ended;
-            while let Some(Answer { number, result, .. }) = self.requests.poll() {
+            while let Some(ProbeCompletion { number, result, .. }) = self.requests.poll() {
                 // One of an earlier piece is too late to tell anything.
                 let Some(index) = number.checked_sub(course.first).map(|index| index as usize) else { continue };
                 let issued = course.ends[index].0;
-                course.ends[index].1 = Some(Timing { issued, done: now, is_failed: result.is_err() });
-                has_failed |= result.is_err() && piece[index].kind == Kind::Rewrite;
+                course.ends[index].1 = Some(RequestTiming { issued, done: now, is_failed: result.is_err() });
+                has_failed |= result.is_err() && piece[index].kind == ProbeAccess::Rewrite;
                 ended += 1;
             }
             if ended == before && coming.is_none() && now.since(elapsed) >= self.patience {
@@ -171,7 +171,7 @@ impl<R: Requests> Runner<R> {
     /// When something cannot be read, does not come back, or changes.
     pub fn hold(
         &mut self,
-        piece: &[Request],
+        piece: &[ProbeRequest],
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<Vec<Option<Buffer>>>, Trouble> {
         let Some(held) = self.read(piece, is_stopped)? else { return Ok(None) };
@@ -183,12 +183,16 @@ impl<R: Requests> Runner<R> {
     }
 
     /// Reads what is to be rewritten.
-    fn read(&mut self, piece: &[Request], is_stopped: &dyn Fn() -> bool) -> io::Result<Option<Vec<Option<Buffer>>>> {
+    fn read(
+        &mut self,
+        piece: &[ProbeRequest],
+        is_stopped: &dyn Fn() -> bool,
+    ) -> io::Result<Option<Vec<Option<Buffer>>>> {
         let first = self.numbers(piece.len());
         let mut held: Vec<Option<Buffer>> = piece.iter().map(|_| None).collect();
-        let rewrites = piece.iter().enumerate().filter(|(_, request)| request.kind == Kind::Rewrite);
+        let rewrites = piece.iter().enumerate().filter(|(_, request)| request.kind == ProbeAccess::Rewrite);
         let mut rewrites = rewrites.peekable();
-        let mut fault: Option<(u64, Fault)> = None;
+        let mut fault: Option<(u64, DiskFault)> = None;
         let mut flying = 0;
         loop {
             let is_cut = fault.is_some() || is_stopped();
@@ -204,7 +208,7 @@ impl<R: Requests> Runner<R> {
             let begun = clock::now();
             self.requests.wait(self.patience)?;
             let before = flying;
-            while let Some(Answer { number, buffer, result }) = self.requests.poll() {
+            while let Some(ProbeCompletion { number, buffer, result }) = self.requests.poll() {
                 let Some(index) = number.checked_sub(first).map(|index| index as usize) else { continue };
                 flying -= 1;
                 match result {
@@ -259,12 +263,12 @@ impl<R: Requests> Runner<R> {
         self.answer_to(number)?;
         let number = self.numbers(1);
         self.requests.read(number, offset, Buffer::zeroed(held.len()));
-        let Answer { buffer, result, .. } = self.answer_to(number)?;
+        let ProbeCompletion { buffer, result, .. } = self.answer_to(number)?;
         Ok(result.is_ok() && buffer.is_some_and(|read| read[..] == *held))
     }
 
     /// Waits for this very request. What else comes back is too late.
-    fn answer_to(&mut self, number: Number) -> io::Result<Answer> {
+    fn answer_to(&mut self, number: Number) -> io::Result<ProbeCompletion> {
         let begun = clock::now();
         loop {
             while let Some(answer) = self.requests.poll() {
@@ -314,8 +318,8 @@ mod tests {
     struct Disk {
         bytes: Vec<u8>,
         fates: VecDeque<Fate>,
-        answers: VecDeque<Answer>,
-        late: Vec<Answer>,
+        answers: VecDeque<ProbeCompletion>,
+        late: Vec<ProbeCompletion>,
         hanging: usize,
         /// Somebody else changes the first byte whenever it was read.
         is_shared: bool,
@@ -345,7 +349,7 @@ mod tests {
         }
     }
 
-    impl Requests for Disk {
+    impl ProbeRequests for Disk {
         fn room(&self) -> usize {
             64
         }
@@ -358,7 +362,7 @@ mod tests {
             self.answers.extend(self.late.drain(..));
             let range = offset as usize..offset as usize + buffer.len();
             buffer.copy_from_slice(&self.bytes[range]);
-            self.answers.push_back(Answer { number, buffer: Some(buffer), result: Ok(()) });
+            self.answers.push_back(ProbeCompletion { number, buffer: Some(buffer), result: Ok(()) });
             self.bytes[0] += u8::from(self.is_shared);
         }
 
@@ -366,14 +370,14 @@ mod tests {
             self.answers.extend(self.late.drain(..));
             self.writes += 1;
             let fate = if self.fates.len() > 1 { self.fates.pop_front().unwrap() } else { self.fates[0] };
-            let (offset, result) = (offset as usize, if fate == Fate::Torn { Err(Fault::Medium) } else { Ok(()) });
+            let (offset, result) = (offset as usize, if fate == Fate::Torn { Err(DiskFault::Medium) } else { Ok(()) });
             match fate {
                 Fate::Done => self.bytes[offset..offset + buffer.len()].copy_from_slice(&buffer),
                 Fate::Torn => self.bytes[offset..offset + buffer.len() / 2].fill(0xee),
                 Fate::Hangs => return self.hanging += 1,
-                Fate::Late => return self.late.push(Answer { number, buffer: Some(buffer), result }),
+                Fate::Late => return self.late.push(ProbeCompletion { number, buffer: Some(buffer), result }),
             }
-            self.answers.push_back(Answer { number, buffer: Some(buffer), result });
+            self.answers.push_back(ProbeCompletion { number, buffer: Some(buffer), result });
         }
 
         fn start(&mut self) {}
@@ -382,18 +386,21 @@ mod tests {
             if self.writes >= self.breaks_after { Err(io::Error::other("the ring broke")) } else { Ok(()) }
         }
 
-        fn poll(&mut self) -> Option<Answer> {
+        fn poll(&mut self) -> Option<ProbeCompletion> {
             self.answers.pop_front()
         }
     }
 
     /// Rewrites of so many blocks.
-    fn rewrites(count: usize) -> Vec<Request> {
-        let rewrite = |block| Request { kind: Kind::Rewrite, ..Request::read((block * BLOCK) as u64, BLOCK as u64) };
+    fn rewrites(count: usize) -> Vec<ProbeRequest> {
+        let rewrite = |block| ProbeRequest {
+            kind: ProbeAccess::Rewrite,
+            ..ProbeRequest::read((block * BLOCK) as u64, BLOCK as u64)
+        };
         (0..count).map(rewrite).collect()
     }
 
-    fn rewritten(runner: &mut Runner<Disk>, count: usize) -> Result<Option<Vec<Timing>>, Trouble> {
+    fn rewritten(runner: &mut Runner<Disk>, count: usize) -> Result<Option<Vec<RequestTiming>>, Trouble> {
         let piece = rewrites(count);
         let held = runner.hold(&piece, &|| false)?.expect("nobody stops it");
         runner.run(&piece, &held, Nanos::ZERO, &|| false)

@@ -3,13 +3,13 @@
 //! Some disks answer this command from their cache, and emulated ones without any look at the medium: a clean answer
 //! is worth what the disk is worth.
 
-use super::blocking::{Blocking, Ended, VerifyNow};
+use super::blocking::{Blocking, RangeEnded, VerifyNow};
 use super::blocks::Blocks;
 use super::scsi::{TIMEOUT, is_refusal};
-use super::{Kind, Opened, Setup, VerifierError};
-use crate::sg::{self, AtaStatus, Device, Reply, Transport};
+use super::{OpenedVerifier, VerifierError, VerifierKind, VerifierSetup};
+use crate::sg::{self, AtaStatus, SgDevice, SgReply, Transport};
 use scrubjay_core::units::SectorRange;
-use scrubjay_core::verdict::{Cause, Outcome, Sense};
+use scrubjay_core::verdict::{Cause, Sense, VerifyOutcome};
 
 /// The command, as messages name it.
 const COMMAND: &str = "READ VERIFY SECTORS EXT";
@@ -29,11 +29,11 @@ const DF: u8 = 1 << 5;
 const UNC: u8 = 1 << 6;
 
 /// Opens the verifier, after a trial of the target's first block.
-pub(super) fn open(setup: Setup) -> Result<Opened, VerifierError> {
-    let blocks = Blocks::of(Kind::Ata, &setup)?;
-    let ata = Ata::probe(Device::new(setup.file, TIMEOUT), blocks)?;
+pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError> {
+    let blocks = Blocks::of(VerifierKind::Ata, &setup)?;
+    let ata = Ata::probe(SgDevice::new(setup.file, TIMEOUT), blocks)?;
     let note = format!("{COMMAND}: clean is the drive's word; drives may give it from their cache");
-    Ok(Opened { verifier: Box::new(Blocking::new(ata)), name: "ata", engine: "SG_IO", depth: 1, note })
+    Ok(OpenedVerifier { verifier: Box::new(Blocking::new(ata)), name: "ata", engine: "SG_IO", depth: 1, note })
 }
 
 /// A disk that takes the command.
@@ -48,7 +48,7 @@ impl<T: Transport> Ata<T> {
         let (first, _) = blocks.address(SectorRange::at(0, 0));
         let reply = sg::send(&mut transport, &read_verify(first, 1));
         match judge(&reply.map_err(|error| VerifierError::of_ioctl("ATA", error))?) {
-            Outcome::Clean | Outcome::Unreadable(_) => Ok(Ata { transport, blocks }),
+            VerifyOutcome::Clean | VerifyOutcome::Unreadable(_) => Ok(Ata { transport, blocks }),
             outcome if is_refusal(outcome) => Err(VerifierError::Refused { command: COMMAND }),
             outcome => Err(VerifierError::Trial { command: COMMAND, outcome }),
         }
@@ -56,19 +56,19 @@ impl<T: Transport> Ata<T> {
 }
 
 impl<T: Transport> VerifyNow for Ata<T> {
-    fn verify(&mut self, range: SectorRange) -> Ended {
-        let mut outcome = Outcome::Clean;
+    fn verify(&mut self, range: SectorRange) -> RangeEnded {
+        let mut outcome = VerifyOutcome::Clean;
         for piece in self.blocks.pieces(range, BLOCKS_MAX) {
             let (lba, count) = self.blocks.address(piece);
             outcome = match sg::send(&mut self.transport, &read_verify(lba, count)) {
                 Ok(reply) => judge(&reply),
                 Err(error) => sg::of_ioctl_error(&error),
             };
-            if outcome != Outcome::Clean {
+            if outcome != VerifyOutcome::Clean {
                 break;
             }
         }
-        Ended { outcome, counted: 0 }
+        RangeEnded { outcome, counted: 0 }
     }
 }
 
@@ -101,7 +101,7 @@ fn read_verify(lba: u64, count: u32) -> [u8; 16] {
 
 /// What the reply says of the medium. Where the registers show an error they go before the translator's sense key, being
 /// the disk's own words; where they show none, the translator must say so too.
-fn judge(reply: &Reply) -> Outcome {
+fn judge(reply: &SgReply) -> VerifyOutcome {
     if let Some(failed) = reply.transport_failure() {
         return failed;
     }
@@ -109,26 +109,26 @@ fn judge(reply: &Reply) -> Outcome {
         Some(sg::SenseData { sense, ata: Some(ata), .. }) => judge_registers(ata, sense),
         // In fixed format the registers of a pass-through command stand where the block's address would be.
         Some(sg::SenseData { sense, ata: None, .. }) if reply.status == 2 => {
-            Outcome::of_sense(Sense { block: None, ..sense })
+            VerifyOutcome::of_sense(Sense { block: None, ..sense })
         }
         _ => reply.judge(),
     }
 }
 
-fn judge_registers(ata: AtaStatus, sense: Sense) -> Outcome {
+fn judge_registers(ata: AtaStatus, sense: Sense) -> VerifyOutcome {
     let sense = Sense { block: None, ..sense };
     match ata {
         AtaStatus { status, .. } if status & (BSY | DF | DRQ | ERR) == 0 => match sense {
             // ATA PASS-THROUGH INFORMATION AVAILABLE, under either key.
-            Sense { key: 0 | 1, asc: 0, ascq: 0x1d, .. } => Outcome::Clean,
-            _ => Outcome::of_sense(sense),
+            Sense { key: 0 | 1, asc: 0, ascq: 0x1d, .. } => VerifyOutcome::Clean,
+            _ => VerifyOutcome::of_sense(sense),
         },
         AtaStatus { status, error, lba } if status & (BSY | DF) == 0 && error & UNC != 0 => {
             // UNRECOVERED READ ERROR, whatever the translator made of it.
-            Outcome::Unreadable(Cause::Sense(Sense { key: 3, asc: 0x11, ascq: sense.ascq, block: Some(lba) }))
+            VerifyOutcome::Unreadable(Cause::Sense(Sense { key: 3, asc: 0x11, ascq: sense.ascq, block: Some(lba) }))
         }
         // Busy, aborted, not found, a fault of the electronics: not the medium's.
-        _ => Outcome::Failed(Cause::Sense(sense)),
+        _ => VerifyOutcome::Failed(Cause::Sense(sense)),
     }
 }
 
@@ -139,10 +139,10 @@ mod tests {
     use std::io;
 
     /// A reply with the ATA status return descriptor, under a sense key.
-    fn reply(key: u8, asc: u8, ascq: u8, status: u8, error: u8) -> Reply {
+    fn reply(key: u8, asc: u8, ascq: u8, status: u8, error: u8) -> SgReply {
         let sense =
             vec![0x72, key, asc, ascq, 0, 0, 0, 14, 9, 12, 1, error, 0, 1, 0, 0x56, 0, 0x34, 0, 0x12, 0x40, status];
-        Reply { status: 2, sense, ..Reply::default() }
+        SgReply { status: 2, sense, ..SgReply::default() }
     }
 
     #[test]
@@ -155,20 +155,20 @@ mod tests {
     #[test]
     fn only_uncorrectable_data_blame_the_medium() {
         let unreadable = Sense { key: 3, asc: 0x11, ascq: 4, block: Some(0x123456) };
-        assert_eq!(judge(&reply(3, 0x11, 4, 0x51, 0x40)), Outcome::Unreadable(Cause::Sense(unreadable)));
+        assert_eq!(judge(&reply(3, 0x11, 4, 0x51, 0x40)), VerifyOutcome::Unreadable(Cause::Sense(unreadable)));
         // Bridges that make an aborted command of everything.
-        assert!(matches!(judge(&reply(0xb, 0, 0, 0x51, 0x40)), Outcome::Unreadable(_)));
+        assert!(matches!(judge(&reply(0xb, 0, 0, 0x51, 0x40)), VerifyOutcome::Unreadable(_)));
         // ABRT, IDNF, and a device fault.
-        assert!(matches!(judge(&reply(0xb, 0, 0, 0x51, 0x04)), Outcome::Failed(_)));
-        assert!(matches!(judge(&reply(5, 0x21, 0, 0x51, 0x10)), Outcome::Failed(_)));
-        assert!(matches!(judge(&reply(4, 0x44, 0, 0x71, 0x40)), Outcome::Failed(_)));
+        assert!(matches!(judge(&reply(0xb, 0, 0, 0x51, 0x04)), VerifyOutcome::Failed(_)));
+        assert!(matches!(judge(&reply(5, 0x21, 0, 0x51, 0x10)), VerifyOutcome::Failed(_)));
+        assert!(matches!(judge(&reply(4, 0x44, 0, 0x71, 0x40)), VerifyOutcome::Failed(_)));
     }
 
     #[test]
     fn registers_without_an_error_are_clean() {
-        assert_eq!(judge(&reply(1, 0, 0x1d, 0x50, 0)), Outcome::Clean);
-        assert_eq!(judge(&reply(0, 0, 0x1d, 0x50, 0)), Outcome::Clean);
-        assert_eq!(judge(&Reply::default()), Outcome::Clean);
+        assert_eq!(judge(&reply(1, 0, 0x1d, 0x50, 0)), VerifyOutcome::Clean);
+        assert_eq!(judge(&reply(0, 0, 0x1d, 0x50, 0)), VerifyOutcome::Clean);
+        assert_eq!(judge(&SgReply::default()), VerifyOutcome::Clean);
     }
 
     /// What libata makes of a bus error, a refusal, a busy disk: the registers may look well.
@@ -183,26 +183,26 @@ mod tests {
             (0, 0, 0, 0x50),
         ] {
             let outcome = judge(&reply(key, asc, ascq, status, 0));
-            assert!(matches!(outcome, Outcome::Failed(_)), "{key:x}/{asc:x}/{ascq:x} {status:x}: {outcome:?}");
+            assert!(matches!(outcome, VerifyOutcome::Failed(_)), "{key:x}/{asc:x}/{ascq:x} {status:x}: {outcome:?}");
         }
-        assert!(matches!(judge(&reply(3, 0x11, 4, 0, 0)), Outcome::Unreadable(_)));
+        assert!(matches!(judge(&reply(3, 0x11, 4, 0, 0)), VerifyOutcome::Unreadable(_)));
     }
 
     #[test]
     fn a_fixed_format_answer_names_no_block() {
         let sense = vec![0xf0, 0, 3, 0x40, 0x51, 0x40, 1, 10, 0, 0, 0, 0, 0x11, 4, 0, 0, 0, 0];
-        let reply = Reply { status: 2, sense, ..Reply::default() };
+        let reply = SgReply { status: 2, sense, ..SgReply::default() };
         let expected = Sense { key: 3, asc: 0x11, ascq: 4, block: None };
-        assert_eq!(judge(&reply), Outcome::Unreadable(Cause::Sense(expected)));
-        let timed_out = Reply { host_status: 3, ..reply };
-        assert_eq!(judge(&timed_out), Outcome::Failed(Cause::Errno(libc::ETIMEDOUT)));
+        assert_eq!(judge(&reply), VerifyOutcome::Unreadable(Cause::Sense(expected)));
+        let timed_out = SgReply { host_status: 3, ..reply };
+        assert_eq!(judge(&timed_out), VerifyOutcome::Failed(Cause::Errno(libc::ETIMEDOUT)));
     }
 
     /// A disk that gives one answer to everything.
-    struct Model(Reply, Vec<Vec<u8>>);
+    struct Model(SgReply, Vec<Vec<u8>>);
 
     impl Transport for Model {
-        fn send(&mut self, cdb: &[u8]) -> io::Result<Reply> {
+        fn send(&mut self, cdb: &[u8]) -> io::Result<SgReply> {
             self.1.push(cdb.to_vec());
             Ok(self.0.clone())
         }
@@ -210,16 +210,19 @@ mod tests {
 
     #[test]
     fn a_disk_without_pass_through_is_told_so() {
-        let refusal = Reply { status: 2, sense: vec![0x72, 5, 0x20, 0], ..Reply::default() };
+        let refusal = SgReply { status: 2, sense: vec![0x72, 5, 0x20, 0], ..SgReply::default() };
         let error = Ata::probe(Model(refusal, vec![]), Blocks::of_disk(Bytes(512))).err().unwrap().to_string();
         assert_eq!(error, "this disk refuses READ VERIFY SECTORS EXT: use --verify read");
     }
 
     #[test]
     fn long_ranges_are_split() {
-        let mut ata = Ata::probe(Model(Reply::default(), vec![]), Blocks::of_disk(Bytes(512))).unwrap();
+        let mut ata = Ata::probe(Model(SgReply::default(), vec![]), Blocks::of_disk(Bytes(512))).unwrap();
         ata.transport.1.clear();
-        assert_eq!(ata.verify(SectorRange::new(8, 8 + 65536 + 16)), Ended { outcome: Outcome::Clean, counted: 0 });
+        assert_eq!(
+            ata.verify(SectorRange::new(8, 8 + 65536 + 16)),
+            RangeEnded { outcome: VerifyOutcome::Clean, counted: 0 }
+        );
         assert_eq!(ata.transport.1, [read_verify(8, 65536), read_verify(65544, 16)]);
     }
 }

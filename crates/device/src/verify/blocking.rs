@@ -1,23 +1,23 @@
 //! Turns a verifier that can only block into a [`Verifier`]: `submit` does the work, `wait` hands the answer out.
 
-use super::{Answer, Verifier};
+use super::{Verifier, VerifyCompletion};
 use crate::clock::now;
 use scrubjay_core::machine::OpId;
 use scrubjay_core::units::{Nanos, SectorRange};
 use std::collections::VecDeque;
 
-pub(super) use super::progress::Ended;
+pub(super) use super::progress::RangeEnded;
 
 /// A way to verify one range that returns when it is done.
 pub(super) trait VerifyNow: Send {
     /// Verifies `range` and says what was found.
-    fn verify(&mut self, range: SectorRange) -> Ended;
+    fn verify(&mut self, range: SectorRange) -> RangeEnded;
 }
 
 /// The adapter. It holds an answer for each verification that was submitted and not yet waited for.
 pub(super) struct Blocking<V> {
     inner: V,
-    answers: VecDeque<Answer>,
+    answers: VecDeque<VerifyCompletion>,
 }
 
 impl<V: VerifyNow> Blocking<V> {
@@ -30,11 +30,11 @@ impl<V: VerifyNow> Blocking<V> {
 impl<V: VerifyNow> Verifier for Blocking<V> {
     fn submit(&mut self, id: OpId, range: SectorRange) {
         let started = now();
-        let Ended { outcome, counted } = self.inner.verify(range);
-        self.answers.push_back(Answer { id, outcome, started, finished: now(), counted });
+        let RangeEnded { outcome, counted } = self.inner.verify(range);
+        self.answers.push_back(VerifyCompletion { id, outcome, started, finished: now(), counted });
     }
 
-    fn wait(&mut self, _timeout: Nanos) -> Option<Answer> {
+    fn wait(&mut self, _timeout: Nanos) -> Option<VerifyCompletion> {
         self.answers.pop_front()
     }
 }

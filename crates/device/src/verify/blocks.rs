@@ -1,6 +1,6 @@
 //! From 512-byte sectors of a target to a disk's own blocks, as pass-through commands count them.
 
-use super::{Kind, Setup, VerifierError};
+use super::{VerifierError, VerifierKind, VerifierSetup};
 use scrubjay_core::units::{Bytes, Sector, SectorRange};
 use std::fs::{self, File};
 use std::io;
@@ -17,7 +17,7 @@ pub(super) struct Blocks {
 impl Blocks {
     /// Of a target to be verified by pass-through commands. Those carry addresses of the whole disk, which the
     /// kernel does not translate: a partition's start is added here, and a mapped device is refused.
-    pub fn of(kind: Kind, setup: &Setup) -> Result<Blocks, VerifierError> {
+    pub fn of(kind: VerifierKind, setup: &VerifierSetup) -> Result<Blocks, VerifierError> {
         if !setup.is_block_device {
             return Err(VerifierError::NotADisk(kind));
         }

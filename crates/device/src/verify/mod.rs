@@ -31,29 +31,29 @@ mod scsi;
 
 use scrubjay_core::machine::OpId;
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
-use scrubjay_core::verdict::Outcome;
+use scrubjay_core::verdict::VerifyOutcome;
 use std::fs::File;
 use std::{fmt, io};
 
 /// Puts the question "is this range readable?" to a target, one or a few ranges at a time.
 pub trait Verifier: Send {
     /// Starts one verification. `range` is not empty, lies inside the target, and is a multiple of its logical block.
-    /// No more than [`Opened::depth`] verifications are out at any time.
+    /// No more than [`OpenedVerifier::depth`] verifications are out at any time.
     ///
     /// A verifier that can only block does the work here and hands the answer out in [`Verifier::wait`].
     fn submit(&mut self, id: OpId, range: SectorRange);
 
     /// The next answer, or `None` when none comes within `timeout` or nothing was submitted.
-    fn wait(&mut self, timeout: Nanos) -> Option<Answer>;
+    fn wait(&mut self, timeout: Nanos) -> Option<VerifyCompletion>;
 }
 
 /// How one verification ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct VerifyCompletion {
     /// Which.
     pub id: OpId,
     /// What was found.
-    pub outcome: Outcome,
+    pub outcome: VerifyOutcome,
     /// When the kernel got it (`CLOCK_MONOTONIC`).
     pub started: Nanos,
     /// When it was done.
@@ -65,8 +65,8 @@ pub struct Answer {
 
 /// A kind of verifier, as it is named on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// The one to be trusted with no further knowledge: [`Kind::Read`], see the module's head.
+pub enum VerifierKind {
+    /// The one to be trusted with no further knowledge: [`VerifierKind::Read`], see the module's head.
     #[default]
     Auto,
     /// Reads that bypass the page cache. Works on everything, files too.
@@ -80,30 +80,30 @@ pub enum Kind {
 }
 
 /// One line of the table of [`open`].
-struct Row {
-    kind: Kind,
+struct VerifierRow {
+    kind: VerifierKind,
     name: &'static str,
     about: &'static str,
-    open: fn(Setup) -> Result<Opened, VerifierError>,
+    open: fn(VerifierSetup) -> Result<OpenedVerifier, VerifierError>,
 }
 
 /// Every verifier there is.
-const TABLE: [Row; 5] = [
-    Row {
-        kind: Kind::Auto,
+const TABLE: [VerifierRow; 5] = [
+    VerifierRow {
+        kind: VerifierKind::Auto,
         name: "auto",
         about: "Whatever is known to read the medium: today, read",
         open: read::open,
     },
-    Row { kind: Kind::Read, name: "read", about: "Read past the page cache", open: read::open },
-    Row { kind: Kind::Scsi, name: "scsi", about: "SCSI VERIFY", open: scsi::open },
-    Row { kind: Kind::Ata, name: "ata", about: "ATA READ VERIFY SECTORS EXT", open: ata::open },
-    Row { kind: Kind::Nvme, name: "nvme", about: "NVMe Verify", open: nvme::open },
+    VerifierRow { kind: VerifierKind::Read, name: "read", about: "Read past the page cache", open: read::open },
+    VerifierRow { kind: VerifierKind::Scsi, name: "scsi", about: "SCSI VERIFY", open: scsi::open },
+    VerifierRow { kind: VerifierKind::Ata, name: "ata", about: "ATA READ VERIFY SECTORS EXT", open: ata::open },
+    VerifierRow { kind: VerifierKind::Nvme, name: "nvme", about: "NVMe Verify", open: nvme::open },
 ];
 
-impl Kind {
+impl VerifierKind {
     /// All kinds, in the order of the table.
-    pub fn all() -> impl Iterator<Item = Kind> {
+    pub fn all() -> impl Iterator<Item = VerifierKind> {
         TABLE.iter().map(|row| row.kind)
     }
 
@@ -117,12 +117,12 @@ impl Kind {
         self.row().about
     }
 
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static VerifierRow {
         TABLE.iter().find(|row| row.kind == self).expect("the table has a line for every kind")
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for VerifierKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -130,7 +130,7 @@ impl fmt::Display for Kind {
 
 /// The target, and what is asked of its verifier.
 #[derive(Debug)]
-pub struct Setup {
+pub struct VerifierSetup {
     /// The target: open for reading, with O_DIRECT where that is possible.
     pub file: File,
     /// Is it a block device? Only those take pass-through commands.
@@ -153,7 +153,7 @@ pub const DEPTH_MAX: u8 = 8;
 pub const REQUEST_MAX: Bytes = Bytes::mib(16);
 
 /// A verifier that is ready, and what to tell the user about it.
-pub struct Opened {
+pub struct OpenedVerifier {
     /// The verifier.
     pub verifier: Box<dyn Verifier>,
     /// What it is: `read`, `scsi`, `ata`, `nvme`, or `volume`; never `auto`.
@@ -171,15 +171,15 @@ pub struct Opened {
 pub enum VerifierError {
     /// A pass-through command needs a disk.
     #[error("--verify {0} needs a disk, and this is a file: use --verify read")]
-    NotADisk(Kind),
+    NotADisk(VerifierKind),
     /// A volume is verified by its server.
     #[error("--verify {0} needs a disk, and this is a volume: use --verify auto")]
-    Served(Kind),
+    Served(VerifierKind),
     /// The device mapper hands pass-through commands to the disk below, without translating their addresses.
     #[error(
         "--verify {0} would verify other sectors below the device mapper: name the disk itself, or use --verify read"
     )]
-    Mapped(Kind),
+    Mapped(VerifierKind),
     /// There is no second handle on it to be had.
     #[error("cannot be opened once more: {0}")]
     Handle(#[source] io::Error),
@@ -211,16 +211,16 @@ pub enum VerifierError {
         /// Which command.
         command: &'static str,
         /// How it ended.
-        outcome: Outcome,
+        outcome: VerifyOutcome,
     },
 }
 
 /// How a trial ended, in words.
-fn reason(outcome: Outcome) -> String {
+fn reason(outcome: VerifyOutcome) -> String {
     match outcome {
-        Outcome::Unreadable(cause) | Outcome::Failed(cause) => cause.to_string(),
-        Outcome::Gone => "the device is gone".to_owned(),
-        Outcome::Clean | Outcome::Vacant | Outcome::Flawed(_) => "clean".to_owned(),
+        VerifyOutcome::Unreadable(cause) | VerifyOutcome::Failed(cause) => cause.to_string(),
+        VerifyOutcome::Gone => "the device is gone".to_owned(),
+        VerifyOutcome::Clean | VerifyOutcome::Vacant | VerifyOutcome::Flawed(_) => "clean".to_owned(),
     }
 }
 
@@ -242,11 +242,15 @@ impl VerifierError {
 ///
 /// # Panics
 /// When the logical block is no power of two, or less than 512 bytes.
-pub fn open(kind: Kind, setup: Setup) -> Result<Opened, VerifierError> {
+pub fn open(kind: VerifierKind, setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError> {
     let block = setup.logical_block;
     assert!(block.0.is_power_of_two() && block.0 >= 512, "a logical block is a power of two from 512 bytes on");
     let whole_blocks = Bytes(setup.request_max.min(REQUEST_MAX).0 / block.0 * block.0);
-    (kind.row().open)(Setup { depth: setup.depth.clamp(1, DEPTH_MAX), request_max: whole_blocks.max(block), ..setup })
+    (kind.row().open)(VerifierSetup {
+        depth: setup.depth.clamp(1, DEPTH_MAX),
+        request_max: whole_blocks.max(block),
+        ..setup
+    })
 }
 
 #[cfg(test)]
@@ -255,17 +259,17 @@ mod tests {
 
     #[test]
     fn each_kind_has_a_row_and_a_name_of_its_own() {
-        let names: std::collections::BTreeSet<&str> = Kind::all().map(Kind::name).collect();
+        let names: std::collections::BTreeSet<&str> = VerifierKind::all().map(VerifierKind::name).collect();
         assert_eq!(names.len(), TABLE.len());
-        assert!(Kind::all().all(|kind| !kind.about().is_empty()));
+        assert!(VerifierKind::all().all(|kind| !kind.about().is_empty()));
     }
 
     #[test]
     fn pass_through_on_a_file_is_refused_with_advice() {
-        for kind in [Kind::Scsi, Kind::Ata, Kind::Nvme] {
+        for kind in [VerifierKind::Scsi, VerifierKind::Ata, VerifierKind::Nvme] {
             let file = tempfile::tempfile().unwrap();
             let (logical_block, request_max) = (Bytes(512), Bytes::mib(1));
-            let setup = Setup { file, is_block_device: false, logical_block, depth: 1, request_max };
+            let setup = VerifierSetup { file, is_block_device: false, logical_block, depth: 1, request_max };
             let error = open(kind, setup).err().expect("a file takes no commands").to_string();
             assert!(error.contains("use --verify read"), "{error}");
         }

@@ -7,14 +7,14 @@
 //! Error (0h/06h) to a Verify over a bad block. That status alone proves nothing about the medium, so the same blocks
 //! are then read: if the read finds them unreadable too, they are; if not, the verification has merely failed.
 
-use super::blocking::{Blocking, Ended, VerifyNow};
+use super::blocking::{Blocking, RangeEnded, VerifyNow};
 use super::blocks::Blocks;
 use super::pread::Pread;
-use super::{Kind, Opened, Setup, VerifierError};
+use super::{OpenedVerifier, VerifierError, VerifierKind, VerifierSetup};
 use crate::buffer::PageBuffer;
 use crate::sg;
 use scrubjay_core::units::{Bytes, SectorRange};
-use scrubjay_core::verdict::{Cause, Outcome};
+use scrubjay_core::verdict::{Cause, VerifyOutcome};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -36,9 +36,9 @@ const TIMEOUT_MS: u32 = 60_000;
 const INTERNAL_ERROR: u16 = 0x006;
 
 /// Opens the verifier, if the controller knows the command, after a trial of the target's first block.
-pub(super) fn open(setup: Setup) -> Result<Opened, VerifierError> {
-    let blocks = Blocks::of(Kind::Nvme, &setup)?;
-    let Setup { file, logical_block, request_max, .. } = setup;
+pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError> {
+    let blocks = Blocks::of(VerifierKind::Nvme, &setup)?;
+    let VerifierSetup { file, logical_block, request_max, .. } = setup;
     let namespace = Namespace::open(file.try_clone().map_err(|error| VerifierError::of_ioctl("NVMe", error))?)
         .map_err(|error| VerifierError::of_ioctl("NVMe", error))?;
     if !namespace.knows_verify().map_err(|error| VerifierError::of_ioctl("NVMe", error))? {
@@ -49,7 +49,7 @@ pub(super) fn open(setup: Setup) -> Result<Opened, VerifierError> {
     let mut nvme =
         Nvme { controller: namespace, reader: Pread::new(file, logical_block, request_max), blocks, blocks_max };
     match nvme.verify(SectorRange::at(0, logical_block.sectors())).outcome {
-        Outcome::Clean | Outcome::Unreadable(_) => {}
+        VerifyOutcome::Clean | VerifyOutcome::Unreadable(_) => {}
         outcome => return Err(VerifierError::Trial { command: "NVMe Verify", outcome }),
     }
     let note = format!(
@@ -57,11 +57,11 @@ pub(super) fn open(setup: Setup) -> Result<Opened, VerifierError> {
         Bytes(blocks_max * logical_block.0)
     );
     let verifier = Box::new(Blocking::new(nvme));
-    Ok(Opened { verifier, name: "nvme", engine: "NVME_IOCTL_IO_CMD", depth: 1, note })
+    Ok(OpenedVerifier { verifier, name: "nvme", engine: "NVME_IOCTL_IO_CMD", depth: 1, note })
 }
 
 /// Something that takes Verify commands: a namespace, or a model of one in a test.
-trait Controller: Send {
+trait NvmeController: Send {
     /// Verifies `count` blocks, 1 to 65536, from `lba` on, and says the status: type and code, 0 for success.
     fn verify(&mut self, lba: u64, count: u32) -> io::Result<u16>;
 }
@@ -74,11 +74,11 @@ struct Nvme<C> {
     blocks_max: u64,
 }
 
-impl<C: Controller> Nvme<C> {
+impl<C: NvmeController> Nvme<C> {
     /// One command, and the read that confirms an Internal Error.
-    fn verify_piece(&mut self, piece: SectorRange) -> Ended {
+    fn verify_piece(&mut self, piece: SectorRange) -> RangeEnded {
         let (lba, count) = self.blocks.address(piece);
-        let quiet = |outcome| Ended { outcome, counted: 0 };
+        let quiet = |outcome| RangeEnded { outcome, counted: 0 };
         let status = match self.controller.verify(lba, count) {
             Ok(status) => status,
             Err(error) => return quiet(sg::of_ioctl_error(&error)),
@@ -86,25 +86,25 @@ impl<C: Controller> Nvme<C> {
         if status != INTERNAL_ERROR {
             return quiet(judge(status));
         }
-        let Ended { outcome, counted } = self.reader.verify(piece);
+        let RangeEnded { outcome, counted } = self.reader.verify(piece);
         let outcome = match outcome {
-            Outcome::Unreadable(_) => Outcome::Unreadable(Cause::NvmeStatus(status)),
-            Outcome::Gone => Outcome::Gone,
-            _ => Outcome::Failed(Cause::NvmeStatus(status)),
+            VerifyOutcome::Unreadable(_) => VerifyOutcome::Unreadable(Cause::NvmeStatus(status)),
+            VerifyOutcome::Gone => VerifyOutcome::Gone,
+            _ => VerifyOutcome::Failed(Cause::NvmeStatus(status)),
         };
-        Ended { outcome, counted }
+        RangeEnded { outcome, counted }
     }
 }
 
-impl<C: Controller> VerifyNow for Nvme<C> {
-    fn verify(&mut self, range: SectorRange) -> Ended {
+impl<C: NvmeController> VerifyNow for Nvme<C> {
+    fn verify(&mut self, range: SectorRange) -> RangeEnded {
         for piece in self.blocks.pieces(range, self.blocks_max) {
             let ended = self.verify_piece(piece);
-            if ended.outcome != Outcome::Clean {
+            if ended.outcome != VerifyOutcome::Clean {
                 return ended;
             }
         }
-        Ended { outcome: Outcome::Clean, counted: 0 }
+        RangeEnded { outcome: VerifyOutcome::Clean, counted: 0 }
     }
 }
 
@@ -112,11 +112,11 @@ impl<C: Controller> VerifyNow for Nvme<C> {
 ///
 /// Of the media errors, *access denied* (86h) and *deallocated or unwritten block* (87h) are a lock and an empty place:
 /// no data are lost there.
-fn judge(status: u16) -> Outcome {
+fn judge(status: u16) -> VerifyOutcome {
     match (status >> 8, status & 0xff) {
-        (0, 0) => Outcome::Clean,
-        (2, code) if code != 0x86 && code != 0x87 => Outcome::Unreadable(Cause::NvmeStatus(status)),
-        _ => Outcome::Failed(Cause::NvmeStatus(status)),
+        (0, 0) => VerifyOutcome::Clean,
+        (2, code) if code != 0x86 && code != 0x87 => VerifyOutcome::Unreadable(Cause::NvmeStatus(status)),
+        _ => VerifyOutcome::Failed(Cause::NvmeStatus(status)),
     }
 }
 
@@ -139,7 +139,7 @@ struct Namespace {
 /// `struct nvme_passthru_cmd` of `linux/nvme_ioctl.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Command {
+struct NvmePassthruCmd {
     opcode: u8,
     flags: u8,
     reserved: u16,
@@ -196,7 +196,12 @@ impl Namespace {
     /// Log page 05h, Commands Supported and Effects, or the status by which the controller refuses it.
     fn effects(&self) -> io::Result<Result<[u8; PAGE_BYTES], u16>> {
         let dwords = PAGE_BYTES as u32 / 4 - 1;
-        self.fetch(Command { opcode: 0x02, nsid: u32::MAX, cdw10: dwords << 16 | 0x05, ..Command::default() })
+        self.fetch(NvmePassthruCmd {
+            opcode: 0x02,
+            nsid: u32::MAX,
+            cdw10: dwords << 16 | 0x05,
+            ..NvmePassthruCmd::default()
+        })
     }
 
     /// VSL, byte 0 of Identify Controller for the NVM command set (CNS 06h); 0 for a controller that has no such
@@ -207,13 +212,13 @@ impl Namespace {
 
     /// One Identify data structure, or the status by which the controller refuses it.
     fn identify(&self, cns: u32) -> io::Result<Result<[u8; PAGE_BYTES], u16>> {
-        self.fetch(Command { opcode: 0x06, cdw10: cns, ..Command::default() })
+        self.fetch(NvmePassthruCmd { opcode: 0x06, cdw10: cns, ..NvmePassthruCmd::default() })
     }
 
     /// What an admin command that reads [`PAGE_BYTES`] gives, or the status by which it is refused.
-    fn fetch(&self, command: Command) -> io::Result<Result<[u8; PAGE_BYTES], u16>> {
+    fn fetch(&self, command: NvmePassthruCmd) -> io::Result<Result<[u8; PAGE_BYTES], u16>> {
         let mut buffer = PageBuffer::new(PAGE_BYTES, PAGE_BYTES);
-        let mut command = Command { addr: buffer.as_mut_ptr() as u64, data_len: PAGE_BYTES as u32, ..command };
+        let mut command = NvmePassthruCmd { addr: buffer.as_mut_ptr() as u64, data_len: PAGE_BYTES as u32, ..command };
         // SAFETY: the command writes `data_len` bytes to `addr`, and the buffer has as many and outlives the call.
         let status = unsafe { self.pass(IOCTL_ADMIN, &mut command) }?;
         let data = <[u8; PAGE_BYTES]>::try_from(&*buffer.as_mut_slice()).expect("the lengths are the same");
@@ -224,7 +229,7 @@ impl Namespace {
     ///
     /// # Safety
     /// `addr` and `metadata` are null, or valid for as many bytes as the lengths beside them say, until the call ends.
-    unsafe fn pass(&self, request: u32, command: &mut Command) -> io::Result<u16> {
+    unsafe fn pass(&self, request: u32, command: &mut NvmePassthruCmd) -> io::Result<u16> {
         // SAFETY: the command is laid out as the kernel's, and the caller vouches for what it points to.
         let result = unsafe { libc::ioctl(self.file.as_raw_fd(), request as _, std::ptr::from_mut(command)) };
         if result < 0 {
@@ -235,7 +240,7 @@ impl Namespace {
     }
 }
 
-impl Controller for Namespace {
+impl NvmeController for Namespace {
     fn verify(&mut self, lba: u64, count: u32) -> io::Result<u16> {
         // SAFETY: a Verify command has neither data nor metadata.
         unsafe { self.pass(IOCTL_IO, &mut verify_command(self.nsid, lba, count)) }
@@ -243,15 +248,15 @@ impl Controller for Namespace {
 }
 
 /// Verify with FUA (bit 30 of dword 12); the number of blocks is zero-based; no protection information is checked.
-fn verify_command(nsid: u32, lba: u64, count: u32) -> Command {
-    Command {
+fn verify_command(nsid: u32, lba: u64, count: u32) -> NvmePassthruCmd {
+    NvmePassthruCmd {
         opcode: 0x0c,
         nsid,
         cdw10: lba as u32,
         cdw11: (lba >> 32) as u32,
         cdw12: 1 << 30 | (count - 1),
         timeout_ms: TIMEOUT_MS,
-        ..Command::default()
+        ..NvmePassthruCmd::default()
     }
 }
 
@@ -267,7 +272,7 @@ mod tests {
         asked: Vec<(u64, u32)>,
     }
 
-    impl Controller for Model {
+    impl NvmeController for Model {
         fn verify(&mut self, lba: u64, count: u32) -> io::Result<u16> {
             self.asked.push((lba, count));
             Ok(if lba + u64::from(count) > self.from { self.status } else { 0 })
@@ -290,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_command_is_laid_out_as_the_kernels() {
-        assert_eq!(size_of::<Command>(), 72);
+        assert_eq!(size_of::<NvmePassthruCmd>(), 72);
         let command = verify_command(1, 0x1_0000_0002, 65536);
         assert_eq!((command.opcode, command.nsid, command.cdw10, command.cdw11), (0x0c, 1, 2, 1));
         assert_eq!(command.cdw12, 0x4000_ffff);
@@ -300,12 +305,12 @@ mod tests {
     #[test]
     fn media_errors_blame_the_medium_and_nothing_else_does() {
         for code in [0x80, 0x81, 0x82, 0x83, 0x84, 0x85] {
-            assert_eq!(judge(0x200 | code), Outcome::Unreadable(Cause::NvmeStatus(0x200 | code)));
+            assert_eq!(judge(0x200 | code), VerifyOutcome::Unreadable(Cause::NvmeStatus(0x200 | code)));
         }
         for status in [0x002, 0x004, 0x006, 0x080, 0x180, 0x286, 0x287, 0x302, 0x370] {
-            assert_eq!(judge(status), Outcome::Failed(Cause::NvmeStatus(status)));
+            assert_eq!(judge(status), VerifyOutcome::Failed(Cause::NvmeStatus(status)));
         }
-        assert_eq!(judge(0), Outcome::Clean);
+        assert_eq!(judge(0), VerifyOutcome::Clean);
     }
 
     #[test]
@@ -320,21 +325,24 @@ mod tests {
     #[test]
     fn long_ranges_are_split_and_end_at_the_first_error() {
         let mut nvme = nvme(0x281, 30);
-        assert_eq!(nvme.verify(SectorRange::new(0, 30)).outcome, Outcome::Clean);
+        assert_eq!(nvme.verify(SectorRange::new(0, 30)).outcome, VerifyOutcome::Clean);
         nvme.controller.asked.clear();
         let ended = nvme.verify(SectorRange::new(8, 64));
-        assert_eq!(ended, Ended { outcome: Outcome::Unreadable(Cause::NvmeStatus(0x281)), counted: 0 });
+        assert_eq!(ended, RangeEnded { outcome: VerifyOutcome::Unreadable(Cause::NvmeStatus(0x281)), counted: 0 });
         assert_eq!(nvme.controller.asked, [(8, 16), (24, 16)]);
     }
 
     #[test]
     fn an_internal_error_over_readable_blocks_is_a_failure() {
         let ended = nvme(INTERNAL_ERROR, 0).verify(SectorRange::new(0, 16));
-        assert_eq!(ended, Ended { outcome: Outcome::Failed(Cause::NvmeStatus(INTERNAL_ERROR)), counted: 16 });
+        assert_eq!(
+            ended,
+            RangeEnded { outcome: VerifyOutcome::Failed(Cause::NvmeStatus(INTERNAL_ERROR)), counted: 16 }
+        );
     }
 
     #[test]
     fn an_internal_error_beyond_the_end_is_a_namespace_that_is_gone() {
-        assert_eq!(nvme(INTERNAL_ERROR, 0).verify(SectorRange::new(64, 80)).outcome, Outcome::Gone);
+        assert_eq!(nvme(INTERNAL_ERROR, 0).verify(SectorRange::new(64, 80)).outcome, VerifyOutcome::Gone);
     }
 }

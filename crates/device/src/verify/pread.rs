@@ -1,7 +1,7 @@
 //! Verifies by `pread(2)`: the engine for kernels and containers that refuse io_uring. One request at a time.
 
-use super::blocking::{Ended, VerifyNow};
-use super::progress::Progress;
+use super::blocking::{RangeEnded, VerifyNow};
+use super::progress::RangeProgress;
 use crate::buffer::PageBuffer;
 use scrubjay_core::units::{Bytes, SectorRange};
 use std::fs::File;
@@ -22,8 +22,8 @@ impl Pread {
 }
 
 impl VerifyNow for Pread {
-    fn verify(&mut self, range: SectorRange) -> Ended {
-        let mut reading = Progress::new(range);
+    fn verify(&mut self, range: SectorRange) -> RangeEnded {
+        let mut reading = RangeProgress::new(range);
         loop {
             let (offset, asked) = reading.next_read(self.buffer.len());
             let result = self.file.read_at(&mut self.buffer.as_mut_slice()[..asked], offset);

@@ -2,20 +2,20 @@
 
 use super::blocking::Blocking;
 use super::pread::Pread;
-use super::ring::{self, Ring};
-use super::{Opened, Setup, Verifier, VerifierError};
+use super::ring::{self, ReadRing};
+use super::{OpenedVerifier, Verifier, VerifierError, VerifierSetup};
 use std::fs::File;
 use std::io;
 
 /// Opens the reader.
-pub(super) fn open(setup: Setup) -> Result<Opened, VerifierError> {
+pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError> {
     let ring = ring::create(setup.depth);
     Ok(open_with(setup, ring))
 }
 
 /// The same, when the answer to "may we have a ring?" is known.
-fn open_with(setup: Setup, ring: io::Result<io_uring::IoUring>) -> Opened {
-    let Setup { file, logical_block, depth, request_max, .. } = setup;
+fn open_with(setup: VerifierSetup, ring: io::Result<io_uring::IoUring>) -> OpenedVerifier {
+    let VerifierSetup { file, logical_block, depth, request_max, .. } = setup;
     let how = if bypasses_page_cache(&file) {
         "direct reads"
     } else {
@@ -23,7 +23,7 @@ fn open_with(setup: Setup, ring: io::Result<io_uring::IoUring>) -> Opened {
     };
     let (verifier, engine, depth, note): (Box<dyn Verifier>, _, _, _) = match ring {
         Ok(uring) => {
-            let ring = Ring::new(uring, file, depth, request_max);
+            let ring = ReadRing::new(uring, file, depth, request_max);
             (Box::new(ring), "io_uring", depth, format!("{how}, {depth} at a time"))
         }
         Err(error) => {
@@ -31,7 +31,7 @@ fn open_with(setup: Setup, ring: io::Result<io_uring::IoUring>) -> Opened {
             (Box::new(pread), "pread", 1, format!("{how}, one at a time: io_uring is refused ({error})"))
         }
     };
-    Opened { verifier, name: "read", engine, depth, note }
+    OpenedVerifier { verifier, name: "read", engine, depth, note }
 }
 
 /// Was the file opened with O_DIRECT?
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
     use scrubjay_core::machine::OpId;
     use scrubjay_core::units::{Bytes, Nanos, SectorRange};
-    use scrubjay_core::verdict::{Cause, Outcome};
+    use scrubjay_core::verdict::{Cause, VerifyOutcome};
     use std::collections::BTreeMap;
     use std::fs::OpenOptions;
     use std::io::Write;
@@ -63,19 +63,19 @@ mod tests {
         direct.or_else(|_| File::open(file.path())).unwrap()
     }
 
-    fn setup(depth: u8, request_max: Bytes) -> Setup {
-        Setup { file: target(), is_block_device: false, logical_block: Bytes(4096), depth, request_max }
+    fn setup(depth: u8, request_max: Bytes) -> VerifierSetup {
+        VerifierSetup { file: target(), is_block_device: false, logical_block: Bytes(4096), depth, request_max }
     }
 
     /// Each engine that this kernel gives us. The ring may be refused where the tests run.
-    fn engines(depth: u8, request_max: Bytes) -> Vec<Opened> {
+    fn engines(depth: u8, request_max: Bytes) -> Vec<OpenedVerifier> {
         let refused = open_with(setup(depth, request_max), Err(io::Error::from_raw_os_error(libc::EPERM)));
         assert_eq!((refused.engine, refused.depth), ("pread", 1));
         assert!(refused.note.contains("io_uring is refused"), "{}", refused.note);
         vec![open(setup(depth, request_max)).unwrap(), refused]
     }
 
-    fn ask(opened: &mut Opened, range: SectorRange) -> (Outcome, u64) {
+    fn ask(opened: &mut OpenedVerifier, range: SectorRange) -> (VerifyOutcome, u64) {
         opened.verifier.submit(OpId(7), range);
         let answer = opened.verifier.wait(SOON).expect("a file answers");
         assert_eq!(answer.id, OpId(7));
@@ -86,9 +86,9 @@ mod tests {
     #[test]
     fn reads_in_the_middle_and_at_the_end() {
         for mut opened in engines(1, Bytes::mib(1)) {
-            assert_eq!(ask(&mut opened, SectorRange::at(8, 8)), (Outcome::Clean, 8));
-            assert_eq!(ask(&mut opened, SectorRange::at(1024, 2048)), (Outcome::Clean, 2048));
-            assert_eq!(ask(&mut opened, SectorRange::new(SECTORS - 8, SECTORS)), (Outcome::Clean, 8));
+            assert_eq!(ask(&mut opened, SectorRange::at(8, 8)), (VerifyOutcome::Clean, 8));
+            assert_eq!(ask(&mut opened, SectorRange::at(1024, 2048)), (VerifyOutcome::Clean, 2048));
+            assert_eq!(ask(&mut opened, SectorRange::new(SECTORS - 8, SECTORS)), (VerifyOutcome::Clean, 8));
             assert_eq!(opened.verifier.wait(Nanos::ZERO), None, "nothing is out");
         }
     }
@@ -96,15 +96,15 @@ mod tests {
     #[test]
     fn a_range_greater_than_a_request_is_read_in_pieces() {
         for mut opened in engines(1, Bytes::kib(64)) {
-            assert_eq!(ask(&mut opened, SectorRange::new(0, SECTORS)), (Outcome::Clean, SECTORS));
+            assert_eq!(ask(&mut opened, SectorRange::new(0, SECTORS)), (VerifyOutcome::Clean, SECTORS));
         }
     }
 
     #[test]
     fn the_end_inside_a_range_means_that_the_target_is_gone() {
         for mut opened in engines(1, Bytes::mib(1)) {
-            assert_eq!(ask(&mut opened, SectorRange::at(SECTORS - 8, 16)), (Outcome::Gone, 8));
-            assert_eq!(ask(&mut opened, SectorRange::at(SECTORS, 8)), (Outcome::Gone, 0));
+            assert_eq!(ask(&mut opened, SectorRange::at(SECTORS - 8, 16)), (VerifyOutcome::Gone, 8));
+            assert_eq!(ask(&mut opened, SectorRange::at(SECTORS, 8)), (VerifyOutcome::Gone, 0));
         }
     }
 
@@ -121,16 +121,16 @@ mod tests {
                 }
             }
             assert_eq!(answers.len(), 32);
-            assert!(answers.values().all(|outcome| *outcome == Outcome::Clean));
+            assert!(answers.values().all(|outcome| *outcome == VerifyOutcome::Clean));
         }
     }
 
     #[test]
     fn a_target_that_cannot_be_read_fails_and_blames_no_medium() {
         let file = OpenOptions::new().write(true).open("/dev/null").unwrap();
-        let setup = Setup { file, ..setup(1, Bytes::mib(1)) };
+        let setup = VerifierSetup { file, ..setup(1, Bytes::mib(1)) };
         let mut opened = open(setup).unwrap();
-        assert_eq!(ask(&mut opened, SectorRange::at(0, 8)).0, Outcome::Failed(Cause::Errno(libc::EBADF)));
+        assert_eq!(ask(&mut opened, SectorRange::at(0, 8)).0, VerifyOutcome::Failed(Cause::Errno(libc::EBADF)));
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
         let (reader, _writer) = io::pipe().unwrap();
         let file = File::from(std::os::fd::OwnedFd::from(reader));
         let Ok(uring) = ring::create(1) else { return };
-        let mut opened = open_with(Setup { file, ..setup(1, Bytes::mib(1)) }, Ok(uring));
+        let mut opened = open_with(VerifierSetup { file, ..setup(1, Bytes::mib(1)) }, Ok(uring));
         opened.verifier.submit(OpId(1), SectorRange::at(0, 8));
         assert_eq!(opened.verifier.wait(Nanos::ZERO), None);
         assert_eq!(opened.verifier.wait(Nanos::from_millis(1)), None);

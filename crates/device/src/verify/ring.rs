@@ -9,15 +9,15 @@
 //! Every request has a buffer of its own, though nobody looks at the data: file systems and dm-integrity compute
 //! checksums over the very pages of a direct read, and two reads into the same pages would look like corruption.
 
-use super::progress::Progress;
-use super::{Answer, Verifier};
+use super::progress::RangeProgress;
+use super::{Verifier, VerifyCompletion};
 use crate::buffer::PageBuffer;
 use crate::clock::now;
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode};
 use scrubjay_core::machine::OpId;
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
-use scrubjay_core::verdict::{Cause, Outcome};
+use scrubjay_core::verdict::{Cause, VerifyOutcome};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
@@ -28,29 +28,29 @@ use std::os::fd::AsRawFd;
 const WAIT_MAX: Nanos = Nanos::from_secs(3600);
 
 /// Reads ranges of a file and throws the data away, several at a time.
-pub(super) struct Ring {
+pub(super) struct ReadRing {
     uring: IoUring,
     file: File,
     is_registered: bool,
     request_max: usize,
-    slots: Vec<Slot>,
-    answers: VecDeque<Answer>,
+    slots: Vec<ReadSlot>,
+    answers: VecDeque<VerifyCompletion>,
     /// The errno by which the ring as a whole stopped working.
     broken: Option<i32>,
 }
 
 /// Room for one read in flight. The buffer belongs to the kernel while `job` is there.
-struct Slot {
+struct ReadSlot {
     buffer: PageBuffer,
-    job: Option<Job>,
+    job: Option<RingJob>,
 }
 
 /// The verification that a slot works on.
 #[derive(Clone, Copy)]
-struct Job {
+struct RingJob {
     id: OpId,
     started: Nanos,
-    reading: Progress,
+    reading: RangeProgress,
     asked: usize,
 }
 
@@ -67,12 +67,12 @@ pub(super) fn create(depth: u8) -> io::Result<IoUring> {
     Ok(uring)
 }
 
-impl Ring {
+impl ReadRing {
     /// Reads `file` with `uring`, `depth` ranges at a time, in requests of at most `request_max` bytes.
-    pub fn new(uring: IoUring, file: File, depth: u8, request_max: Bytes) -> Ring {
+    pub fn new(uring: IoUring, file: File, depth: u8, request_max: Bytes) -> ReadRing {
         let request_max = request_max.0 as usize;
-        let mut slots: Vec<Slot> =
-            (0..depth).map(|_| Slot { buffer: PageBuffer::huge(request_max), job: None }).collect();
+        let mut slots: Vec<ReadSlot> =
+            (0..depth).map(|_| ReadSlot { buffer: PageBuffer::huge(request_max), job: None }).collect();
         let memory: Vec<libc::iovec> = slots
             .iter_mut()
             .map(|slot| libc::iovec { iov_base: slot.buffer.as_mut_ptr().cast(), iov_len: slot.buffer.len() })
@@ -80,7 +80,7 @@ impl Ring {
         // SAFETY: the buffers are never moved or freed before the ring is: the ring holds its own pins on their pages,
         // and is dropped first, or they are leaked.
         let is_registered = unsafe { uring.submitter().register_buffers(&memory) }.is_ok();
-        Ring { uring, file, is_registered, request_max, slots, answers: VecDeque::new(), broken: None }
+        ReadRing { uring, file, is_registered, request_max, slots, answers: VecDeque::new(), broken: None }
     }
 
     /// Puts the next read of a slot's job into the submission queue.
@@ -121,9 +121,14 @@ impl Ring {
                     unsent = true;
                 }
                 Some(ended) => {
-                    let Job { id, started, .. } = *job;
-                    let answer =
-                        Answer { id, outcome: ended.outcome, started, finished: now(), counted: ended.counted };
+                    let RingJob { id, started, .. } = *job;
+                    let answer = VerifyCompletion {
+                        id,
+                        outcome: ended.outcome,
+                        started,
+                        finished: now(),
+                        counted: ended.counted,
+                    };
                     self.slots[index].job = None;
                     self.answers.push_back(answer);
                 }
@@ -149,7 +154,7 @@ impl Ring {
     fn give_up(&mut self, errno: i32) {
         self.broken = Some(errno);
         for slot in &mut self.slots {
-            if let Some(Job { id, started, .. }) = slot.job.take() {
+            if let Some(RingJob { id, started, .. }) = slot.job.take() {
                 slot.buffer.leak();
                 self.answers.push_back(failed(id, errno, started));
             }
@@ -157,7 +162,7 @@ impl Ring {
     }
 }
 
-impl Verifier for Ring {
+impl Verifier for ReadRing {
     /// # Panics
     /// When more than `depth` verifications are out.
     fn submit(&mut self, id: OpId, range: SectorRange) {
@@ -166,12 +171,12 @@ impl Verifier for Ring {
             return self.answers.push_back(failed(id, errno, started));
         }
         let index = self.slots.iter().position(|slot| slot.job.is_none()).expect("no more than `depth` at a time");
-        self.slots[index].job = Some(Job { id, started, reading: Progress::new(range), asked: 0 });
+        self.slots[index].job = Some(RingJob { id, started, reading: RangeProgress::new(range), asked: 0 });
         self.enqueue(index);
         self.send();
     }
 
-    fn wait(&mut self, timeout: Nanos) -> Option<Answer> {
+    fn wait(&mut self, timeout: Nanos) -> Option<VerifyCompletion> {
         let deadline = now().saturating_add(timeout);
         let mut late = false;
         loop {
@@ -189,7 +194,7 @@ impl Verifier for Ring {
     }
 }
 
-impl Drop for Ring {
+impl Drop for ReadRing {
     /// A read that is still out keeps its memory: closing a ring does not wait for the disk.
     fn drop(&mut self) {
         for slot in self.slots.iter_mut().filter(|slot| slot.job.is_some()) {
@@ -198,6 +203,6 @@ impl Drop for Ring {
     }
 }
 
-fn failed(id: OpId, errno: i32, started: Nanos) -> Answer {
-    Answer { id, outcome: Outcome::Failed(Cause::Errno(errno)), started, finished: now(), counted: 0 }
+fn failed(id: OpId, errno: i32, started: Nanos) -> VerifyCompletion {
+    VerifyCompletion { id, outcome: VerifyOutcome::Failed(Cause::Errno(errno)), started, finished: now(), counted: 0 }
 }

@@ -3,12 +3,12 @@
 //! DPO (disable page out) is set where the disk takes it, so that a scrub does not drive the foreground's data out of
 //! the disk's cache.
 
-use super::blocking::{Blocking, Ended, VerifyNow};
+use super::blocking::{Blocking, RangeEnded, VerifyNow};
 use super::blocks::Blocks;
-use super::{Kind, Opened, Setup, VerifierError};
-use crate::sg::{self, Device, Transport};
+use super::{OpenedVerifier, VerifierError, VerifierKind, VerifierSetup};
+use crate::sg::{self, SgDevice, Transport};
 use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_core::verdict::{Cause, Outcome, Sense};
+use scrubjay_core::verdict::{Cause, Sense, VerifyOutcome};
 
 /// Both commands, as messages name them.
 const COMMANDS: &str = "VERIFY(16) and VERIFY(10)";
@@ -22,42 +22,42 @@ const BLOCKS_MAX: u64 = 65535;
 pub(super) const TIMEOUT: Nanos = Nanos::from_secs(60);
 
 /// The ways to put the question, best first.
-const FORMS: [Form; 4] = [
-    Form { long: true, dpo: true },
-    Form { long: true, dpo: false },
-    Form { long: false, dpo: true },
-    Form { long: false, dpo: false },
+const FORMS: [VerifyForm; 4] = [
+    VerifyForm { long: true, dpo: true },
+    VerifyForm { long: true, dpo: false },
+    VerifyForm { long: false, dpo: true },
+    VerifyForm { long: false, dpo: false },
 ];
 
 /// Opens the verifier, after a trial of the target's first block.
-pub(super) fn open(setup: Setup) -> Result<Opened, VerifierError> {
-    let blocks = Blocks::of(Kind::Scsi, &setup)?;
-    let scsi = Scsi::probe(Device::new(setup.file, TIMEOUT), blocks)?;
+pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError> {
+    let blocks = Blocks::of(VerifierKind::Scsi, &setup)?;
+    let scsi = Scsi::probe(SgDevice::new(setup.file, TIMEOUT), blocks)?;
     let note = format!(
         "VERIFY({}){}: clean is the drive's word; emulated disks and bridges give it without reading",
         if scsi.form.long { 16 } else { 10 },
         if scsi.form.dpo { "" } else { " without DPO" }
     );
-    Ok(Opened { verifier: Box::new(Blocking::new(scsi)), name: "scsi", engine: "SG_IO", depth: 1, note })
+    Ok(OpenedVerifier { verifier: Box::new(Blocking::new(scsi)), name: "scsi", engine: "SG_IO", depth: 1, note })
 }
 
 /// Which VERIFY, and with which bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Form {
+struct VerifyForm {
     /// VERIFY(16), not VERIFY(10).
     long: bool,
     /// With DPO.
     dpo: bool,
 }
 
-impl Form {
+impl VerifyForm {
     /// Asks for `count` blocks from `lba` on.
-    fn ask(self, transport: &mut impl Transport, lba: u64, count: u32) -> std::io::Result<Outcome> {
+    fn ask(self, transport: &mut impl Transport, lba: u64, count: u32) -> std::io::Result<VerifyOutcome> {
         let reply = match (self.long, u32::try_from(lba), u16::try_from(count)) {
             (true, ..) => sg::send(transport, &verify_16(lba, count, self.dpo))?,
             (false, Ok(lba), Ok(count)) => sg::send(transport, &verify_10(lba, count, self.dpo))?,
             // Beyond 2^32 blocks, VERIFY(10) cannot ask.
-            (false, ..) => return Ok(Outcome::Failed(Cause::Errno(libc::EOVERFLOW))),
+            (false, ..) => return Ok(VerifyOutcome::Failed(Cause::Errno(libc::EOVERFLOW))),
         };
         Ok(reply.judge())
     }
@@ -67,7 +67,7 @@ impl Form {
 struct Scsi<T> {
     transport: T,
     blocks: Blocks,
-    form: Form,
+    form: VerifyForm,
 }
 
 impl<T: Transport> Scsi<T> {
@@ -77,7 +77,7 @@ impl<T: Transport> Scsi<T> {
         for form in FORMS {
             let outcome = form.ask(&mut transport, first, 1);
             match outcome.map_err(|error| VerifierError::of_ioctl("SCSI", error))? {
-                Outcome::Clean | Outcome::Unreadable(_) => return Ok(Scsi { transport, blocks, form }),
+                VerifyOutcome::Clean | VerifyOutcome::Unreadable(_) => return Ok(Scsi { transport, blocks, form }),
                 outcome if is_refusal(outcome) => {}
                 outcome => return Err(VerifierError::Trial { command: "VERIFY", outcome }),
             }
@@ -87,23 +87,23 @@ impl<T: Transport> Scsi<T> {
 }
 
 impl<T: Transport> VerifyNow for Scsi<T> {
-    fn verify(&mut self, range: SectorRange) -> Ended {
-        let mut outcome = Outcome::Clean;
+    fn verify(&mut self, range: SectorRange) -> RangeEnded {
+        let mut outcome = VerifyOutcome::Clean;
         for piece in self.blocks.pieces(range, BLOCKS_MAX) {
             let (lba, count) = self.blocks.address(piece);
             let answer = self.form.ask(&mut self.transport, lba, count);
             outcome = answer.unwrap_or_else(|error| sg::of_ioctl_error(&error));
-            if outcome != Outcome::Clean {
+            if outcome != VerifyOutcome::Clean {
                 break;
             }
         }
-        Ended { outcome, counted: 0 }
+        RangeEnded { outcome, counted: 0 }
     }
 }
 
 /// ILLEGAL REQUEST: no such command (20/00), or no such field in it (24/00).
-pub(super) fn is_refusal(outcome: Outcome) -> bool {
-    matches!(outcome, Outcome::Failed(Cause::Sense(Sense { key: 5, .. })))
+pub(super) fn is_refusal(outcome: VerifyOutcome) -> bool {
+    matches!(outcome, VerifyOutcome::Failed(Cause::Sense(Sense { key: 5, .. })))
 }
 
 /// DPO in byte 1. VRPROTECT (bits 5..8) and BYTCHK (bits 1..3) stay zero.
@@ -132,7 +132,7 @@ fn verify_10(lba: u32, count: u16, dpo: bool) -> [u8; 10] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sg::Reply;
+    use crate::sg::SgReply;
     use scrubjay_core::units::Bytes;
     use std::io;
 
@@ -146,7 +146,7 @@ mod tests {
     }
 
     impl Transport for Model {
-        fn send(&mut self, cdb: &[u8]) -> io::Result<Reply> {
+        fn send(&mut self, cdb: &[u8]) -> io::Result<SgReply> {
             self.sent.push(cdb.to_vec());
             let number = |bytes: &[u8]| bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
             let (start, count) = match cdb[0] {
@@ -160,9 +160,9 @@ mod tests {
             } else if self.bad.is_some_and(|bad| (start..start + count).contains(&bad)) {
                 vec![0x72, 3, 0x11, 0]
             } else {
-                return Ok(Reply::default());
+                return Ok(SgReply::default());
             };
-            Ok(Reply { status: 2, sense, ..Reply::default() })
+            Ok(SgReply { status: 2, sense, ..SgReply::default() })
         }
     }
 
@@ -205,9 +205,9 @@ mod tests {
     fn long_ranges_are_split_and_end_at_the_first_error() {
         let model = Model { opcodes: vec![0x2f], bad: Some(70_000), ..Model::default() };
         let mut scsi = probe(model).unwrap();
-        assert_eq!(scsi.verify(SectorRange::new(0, 70_000)).outcome, Outcome::Clean);
+        assert_eq!(scsi.verify(SectorRange::new(0, 70_000)).outcome, VerifyOutcome::Clean);
         scsi.transport.sent.clear();
-        assert!(matches!(scsi.verify(SectorRange::new(10, 200_000)).outcome, Outcome::Unreadable(_)));
+        assert!(matches!(scsi.verify(SectorRange::new(10, 200_000)).outcome, VerifyOutcome::Unreadable(_)));
         assert_eq!(scsi.transport.sent, [verify_10(10, 65535, true), verify_10(65545, 65535, true)]);
     }
 
@@ -215,6 +215,6 @@ mod tests {
     fn verify_10_does_not_reach_beyond_its_addresses() {
         let mut scsi = probe(Model { opcodes: vec![0x2f], ..Model::default() }).unwrap();
         let outcome = scsi.verify(SectorRange::at(1 << 32, 8)).outcome;
-        assert_eq!(outcome, Outcome::Failed(Cause::Errno(libc::EOVERFLOW)));
+        assert_eq!(outcome, VerifyOutcome::Failed(Cause::Errno(libc::EOVERFLOW)));
     }
 }

@@ -1,8 +1,8 @@
 //! How replies are written: simple ones, and structured ones that lose no more than is lost.
 
-use super::command::{Command, Kind};
+use super::command::{NbdCommand, NbdCommandKind};
 use super::wire::{Errno, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, allocation, chunk};
-use scrubjay_core::block::{Failure, Part, Reply, Run};
+use scrubjay_core::block::{AllocationRun, BlockFailure, BlockReply, ReadPart};
 use scrubjay_device::completion::Outgoing;
 
 /// The most runs of one answer on allocation: 64 KiB of them. The client asks again for what lies behind.
@@ -15,29 +15,36 @@ const LOST: &[u8] = b"these bytes are lost";
 ///
 /// # Panics
 /// When the reply does not fit the command: reads and runs come without gaps.
-pub fn write(out: &mut Outgoing, is_structured: bool, command: &Command, reply: Reply) {
+pub fn write(out: &mut Outgoing, is_structured: bool, command: &NbdCommand, reply: BlockReply) {
     match (command.kind, reply) {
-        (Kind::Read { is_whole }, Reply::Read(parts)) => {
-            let total: u64 = parts.iter().map(Part::len).sum();
+        (NbdCommandKind::Read { is_whole }, BlockReply::Read(parts)) => {
+            let total: u64 = parts.iter().map(ReadPart::len).sum();
             assert_eq!(total, u64::from(command.len), "what was read is what was asked for");
             match is_structured {
                 true => write_chunks(out, command, is_whole, parts),
                 false => write_simple(out, command.cookie, parts),
             }
         }
-        (Kind::Allocation { is_one }, Reply::Allocation(runs)) => write_runs(out, command, is_one, &runs),
-        (Kind::Write { .. } | Kind::Flush | Kind::Trim | Kind::Zero { .. }, Reply::Done) => {
+        (NbdCommandKind::Allocation { is_one }, BlockReply::Allocation(runs)) => {
+            write_runs(out, command, is_one, &runs)
+        }
+        (
+            NbdCommandKind::Write { .. } | NbdCommandKind::Flush | NbdCommandKind::Trim | NbdCommandKind::Zero { .. },
+            BlockReply::Done,
+        ) => {
             write_simple_head(out, command.cookie, 0);
         }
-        (kind, Reply::Failed(failure)) => write_error(out, is_structured, command.cookie, kind, errno(kind, failure)),
+        (kind, BlockReply::Failed(failure)) => {
+            write_error(out, is_structured, command.cookie, kind, errno(kind, failure))
+        }
         (kind, reply) => panic!("{reply:?} is no reply to {kind:?}"),
     }
 }
 
 /// Writes that a command cannot be done.
-pub fn write_error(out: &mut Outgoing, is_structured: bool, cookie: u64, kind: Kind, errno: Errno) {
+pub fn write_error(out: &mut Outgoing, is_structured: bool, cookie: u64, kind: NbdCommandKind, errno: Errno) {
     match kind {
-        Kind::Read { .. } | Kind::Allocation { .. } if is_structured => {
+        NbdCommandKind::Read { .. } | NbdCommandKind::Allocation { .. } if is_structured => {
             write_chunk_head(out, chunk::DONE, chunk::ERROR, cookie, 6);
             out.push_copy(&(errno as u32).to_be_bytes());
             out.push_copy(&0u16.to_be_bytes());
@@ -47,26 +54,30 @@ pub fn write_error(out: &mut Outgoing, is_structured: bool, cookie: u64, kind: K
 }
 
 /// Writes the reply to a command on no bytes at all.
-pub fn write_nothing(out: &mut Outgoing, is_structured: bool, command: &Command) {
+pub fn write_nothing(out: &mut Outgoing, is_structured: bool, command: &NbdCommand) {
     match command.kind {
-        Kind::Read { .. } if is_structured => write_chunk_head(out, chunk::DONE, chunk::NONE, command.cookie, 0),
+        NbdCommandKind::Read { .. } if is_structured => {
+            write_chunk_head(out, chunk::DONE, chunk::NONE, command.cookie, 0)
+        }
         _ => write_simple_head(out, command.cookie, 0),
     }
 }
 
-fn errno(kind: Kind, failure: Failure) -> Errno {
+fn errno(kind: NbdCommandKind, failure: BlockFailure) -> Errno {
     match failure {
-        Failure::Io => Errno::Io,
-        Failure::OutOfRange if matches!(kind, Kind::Write { .. } | Kind::Zero { .. }) => Errno::NoSpc,
-        Failure::OutOfRange => Errno::Inval,
-        Failure::ReadOnly => Errno::Perm,
-        Failure::Stopping => Errno::Shutdown,
+        BlockFailure::Io => Errno::Io,
+        BlockFailure::OutOfRange if matches!(kind, NbdCommandKind::Write { .. } | NbdCommandKind::Zero { .. }) => {
+            Errno::NoSpc
+        }
+        BlockFailure::OutOfRange => Errno::Inval,
+        BlockFailure::ReadOnly => Errno::Perm,
+        BlockFailure::Stopping => Errno::Shutdown,
     }
 }
 
 /// A simple reply has all bytes or none.
-fn write_simple(out: &mut Outgoing, cookie: u64, parts: Vec<Part>) {
-    if parts.iter().any(|part| matches!(part, Part::Lost(_))) {
+fn write_simple(out: &mut Outgoing, cookie: u64, parts: Vec<ReadPart>) {
+    if parts.iter().any(|part| matches!(part, ReadPart::Lost(_))) {
         return write_simple_head(out, cookie, Errno::Io as u32);
     }
     write_simple_head(out, cookie, 0);
@@ -90,14 +101,14 @@ enum Like {
 }
 
 /// A structured reply: a chunk for each run of like parts. One that must not be cut is one chunk of data, or an error.
-fn write_chunks(out: &mut Outgoing, command: &Command, is_whole: bool, parts: Vec<Part>) {
-    if is_whole && parts.iter().any(|part| matches!(part, Part::Lost(_))) {
+fn write_chunks(out: &mut Outgoing, command: &NbdCommand, is_whole: bool, parts: Vec<ReadPart>) {
+    if is_whole && parts.iter().any(|part| matches!(part, ReadPart::Lost(_))) {
         return write_lost(out, chunk::DONE, command.cookie, command.offset);
     }
-    let like = |part: &Part| match part {
-        Part::Lost(_) => Like::Lost,
-        Part::Zeros(_) if !is_whole => Like::Hole,
-        Part::Zeros(_) | Part::Data(..) => Like::Data,
+    let like = |part: &ReadPart| match part {
+        ReadPart::Lost(_) => Like::Lost,
+        ReadPart::Zeros(_) if !is_whole => Like::Hole,
+        ReadPart::Zeros(_) | ReadPart::Data(..) => Like::Data,
     };
     let mut offset = command.offset;
     let mut parts = parts.into_iter();
@@ -125,11 +136,11 @@ fn write_chunks(out: &mut Outgoing, command: &Command, is_whole: bool, parts: Ve
     }
 }
 
-fn write_part(out: &mut Outgoing, part: Part) {
+fn write_part(out: &mut Outgoing, part: ReadPart) {
     match part {
-        Part::Data(buffer, range) => out.push_buffer(buffer, range),
-        Part::Zeros(len) => out.push_zeros(len as usize),
-        Part::Lost(_) => panic!("lost bytes are not sent"),
+        ReadPart::Data(buffer, range) => out.push_buffer(buffer, range),
+        ReadPart::Zeros(len) => out.push_zeros(len as usize),
+        ReadPart::Lost(_) => panic!("lost bytes are not sent"),
     }
 }
 
@@ -142,7 +153,7 @@ fn write_lost(out: &mut Outgoing, flags: u16, cookie: u64, offset: u64) {
     out.push_copy(&offset.to_be_bytes());
 }
 
-fn write_runs(out: &mut Outgoing, command: &Command, is_one: bool, runs: &[Run]) {
+fn write_runs(out: &mut Outgoing, command: &NbdCommand, is_one: bool, runs: &[AllocationRun]) {
     let total: u64 = runs.iter().map(|run| run.len).sum();
     assert!(total > 0 && total <= u64::from(command.len), "at least one run, inside the range");
     let most = if is_one { 1 } else { RUNS_MAX };

@@ -6,7 +6,7 @@ use super::wire::{Errno, REQUEST_BYTES, REQUEST_MAGIC, command, flag};
 
 /// The fixed part of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct NbdHeader {
     /// Flags of the command.
     pub flags: u16,
     /// The command's number.
@@ -21,9 +21,9 @@ pub struct Header {
 
 /// A request that may be done, or that only lacks its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct NbdCommand {
     /// What to do.
-    pub kind: Kind,
+    pub kind: NbdCommandKind,
     /// The client's name for it.
     pub cookie: u64,
     /// Where, in bytes.
@@ -34,7 +34,7 @@ pub struct Command {
 
 /// What a client can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NbdCommandKind {
     /// Bytes; in one piece, if at all.
     Read { is_whole: bool },
     /// To write the payload.
@@ -49,16 +49,16 @@ pub enum Kind {
     Allocation { is_one: bool },
 }
 
-impl Header {
+impl NbdHeader {
     /// Reads one. `None`: this is no request, and what follows cannot be understood.
-    pub fn parse(bytes: &[u8; REQUEST_BYTES]) -> Option<Header> {
+    pub fn parse(bytes: &[u8; REQUEST_BYTES]) -> Option<NbdHeader> {
         let (magic, rest) = bytes.split_first_chunk::<4>()?;
         let (flags, rest) = rest.split_first_chunk::<2>()?;
         let (number, rest) = rest.split_first_chunk::<2>()?;
         let (cookie, rest) = rest.split_first_chunk::<8>()?;
         let (offset, rest) = rest.split_first_chunk::<8>()?;
         let (len, _) = rest.split_first_chunk::<4>()?;
-        (u32::from_be_bytes(*magic) == REQUEST_MAGIC).then_some(Header {
+        (u32::from_be_bytes(*magic) == REQUEST_MAGIC).then_some(NbdHeader {
             flags: u16::from_be_bytes(*flags),
             number: u16::from_be_bytes(*number),
             cookie: u64::from_be_bytes(*cookie),
@@ -76,24 +76,25 @@ impl Header {
     ///
     /// # Errors
     /// What the client is to be told instead.
-    pub fn judge(&self, export: &Export, terms: &Terms) -> Result<Command, Errno> {
+    pub fn judge(&self, export: &Export, terms: &Terms) -> Result<NbdCommand, Errno> {
         let has = |flag: u16| self.flags & flag != 0;
         let is_durable = has(flag::FUA);
         let (kind, flags) = match self.number {
-            command::READ => (Kind::Read { is_whole: has(flag::DF) }, flag::DF),
-            command::WRITE => (Kind::Write { is_durable }, 0),
-            command::FLUSH => (Kind::Flush, 0),
-            command::TRIM => (Kind::Trim, 0),
-            command::WRITE_ZEROES => (Kind::Zero { is_durable }, flag::NO_HOLE | flag::FAST_ZERO),
+            command::READ => (NbdCommandKind::Read { is_whole: has(flag::DF) }, flag::DF),
+            command::WRITE => (NbdCommandKind::Write { is_durable }, 0),
+            command::FLUSH => (NbdCommandKind::Flush, 0),
+            command::TRIM => (NbdCommandKind::Trim, 0),
+            command::WRITE_ZEROES => (NbdCommandKind::Zero { is_durable }, flag::NO_HOLE | flag::FAST_ZERO),
             command::BLOCK_STATUS if terms.has_allocation => {
-                (Kind::Allocation { is_one: has(flag::REQ_ONE) }, flag::REQ_ONE)
+                (NbdCommandKind::Allocation { is_one: has(flag::REQ_ONE) }, flag::REQ_ONE)
             }
             _ => return Err(Errno::Inval),
         };
         if self.flags & !(flags | flag::FUA) != 0 || has(flag::DF) && !terms.is_structured {
             return Err(Errno::Inval);
         }
-        let is_write = matches!(kind, Kind::Write { .. } | Kind::Trim | Kind::Zero { .. });
+        let is_write =
+            matches!(kind, NbdCommandKind::Write { .. } | NbdCommandKind::Trim | NbdCommandKind::Zero { .. });
         if is_write && export.is_read_only() {
             return Err(Errno::Perm);
         }
@@ -101,22 +102,22 @@ impl Header {
         if has(flag::FAST_ZERO) {
             return Err(Errno::NotSup); // nothing here is faster than writing zeros, which is what the flag asks
         }
-        Ok(Command { kind, cookie: self.cookie, offset: self.offset, len: self.len })
+        Ok(NbdCommand { kind, cookie: self.cookie, offset: self.offset, len: self.len })
     }
 
-    fn judge_range(&self, kind: Kind, export: &Export) -> Result<(), Errno> {
-        if kind == Kind::Flush {
+    fn judge_range(&self, kind: NbdCommandKind, export: &Export) -> Result<(), Errno> {
+        if kind == NbdCommandKind::Flush {
             return if self.offset == 0 && self.len == 0 { Ok(()) } else { Err(Errno::Inval) };
         }
-        if matches!(kind, Kind::Read { .. } | Kind::Write { .. }) && self.len > PAYLOAD_MAX {
+        if matches!(kind, NbdCommandKind::Read { .. } | NbdCommandKind::Write { .. }) && self.len > PAYLOAD_MAX {
             return Err(Errno::Inval);
         }
-        if matches!(kind, Kind::Allocation { .. }) && self.len == 0 {
+        if matches!(kind, NbdCommandKind::Allocation { .. }) && self.len == 0 {
             return Err(Errno::Inval);
         }
         match self.offset.checked_add(u64::from(self.len)) {
             Some(end) if end <= export.size() => Ok(()),
-            _ if matches!(kind, Kind::Write { .. } | Kind::Zero { .. }) => Err(Errno::NoSpc),
+            _ if matches!(kind, NbdCommandKind::Write { .. } | NbdCommandKind::Zero { .. }) => Err(Errno::NoSpc),
             _ => Err(Errno::Inval),
         }
     }

@@ -25,4 +25,4 @@ mod wire;
 
 pub use export::{Export, NAME_BYTES_MAX, PAYLOAD_MAX};
 pub use negotiation::TlsMode;
-pub use session::{BYTES_IN_FLIGHT_MAX, IN_FLIGHT_MAX, Session, Ticket};
+pub use session::{BYTES_IN_FLIGHT_MAX, IN_FLIGHT_MAX, NbdSession, Ticket};

@@ -36,7 +36,7 @@ pub struct Terms {
 
 /// What comes after an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum AfterOption {
     /// Another option.
     Option,
     /// Requests.
@@ -63,7 +63,7 @@ pub struct Haggle<'a> {
 
 impl Haggle<'_> {
     /// Answers the option.
-    pub fn answer(mut self, data: &[u8]) -> Next {
+    pub fn answer(mut self, data: &[u8]) -> AfterOption {
         if self.tls == TlsMode::Require && !self.terms.is_secure && !self.is_allowed_in_clear() {
             return self.refuse(answer::ERR_TLS_REQD, "this server wants TLS first");
         }
@@ -71,7 +71,7 @@ impl Haggle<'_> {
             option::EXPORT_NAME => self.export_name(data),
             option::ABORT => {
                 self.reply(answer::ACK, &[]);
-                Next::Over
+                AfterOption::Over
             }
             option::LIST => self.list(data),
             option::STARTTLS => self.start_tls(data),
@@ -89,7 +89,7 @@ impl Haggle<'_> {
     }
 
     /// Answers an option whose data was too long to be kept.
-    pub fn answer_too_big(mut self) -> Next {
+    pub fn answer_too_big(mut self) -> AfterOption {
         self.refuse(answer::ERR_TOO_BIG, "the option is too long")
     }
 
@@ -98,9 +98,9 @@ impl Haggle<'_> {
     }
 
     /// The old way to begin: no answer but success.
-    fn export_name(&mut self, data: &[u8]) -> Next {
+    fn export_name(&mut self, data: &[u8]) -> AfterOption {
         if !self.export.is_called(data) {
-            return Next::Over;
+            return AfterOption::Over;
         }
         self.settle_allocation(data);
         self.out.push_copy(&self.export.size().to_be_bytes());
@@ -108,10 +108,10 @@ impl Haggle<'_> {
         if !self.terms.is_unpadded {
             self.out.push_copy(&[0; 124]);
         }
-        Next::Transmission
+        AfterOption::Transmission
     }
 
-    fn list(&mut self, data: &[u8]) -> Next {
+    fn list(&mut self, data: &[u8]) -> AfterOption {
         if !data.is_empty() {
             return self.refuse(answer::ERR_INVALID, "this option has no data");
         }
@@ -122,7 +122,7 @@ impl Haggle<'_> {
     }
 
     /// What was agreed in clear text is forgotten: somebody else may have asked for it (CVE-2021-3716).
-    fn start_tls(&mut self, data: &[u8]) -> Next {
+    fn start_tls(&mut self, data: &[u8]) -> AfterOption {
         if !data.is_empty() {
             return self.refuse(answer::ERR_INVALID, "this option has no data");
         }
@@ -134,10 +134,10 @@ impl Haggle<'_> {
         }
         self.reply(answer::ACK, &[]);
         *self.terms = Terms { is_unpadded: self.terms.is_unpadded, ..Terms::default() };
-        Next::Tls
+        AfterOption::Tls
     }
 
-    fn info(&mut self, data: &[u8]) -> Next {
+    fn info(&mut self, data: &[u8]) -> AfterOption {
         let Some((name, wishes)) = info_data(data) else {
             return self.refuse(answer::ERR_INVALID, "the lengths in this option do not fit");
         };
@@ -160,13 +160,13 @@ impl Haggle<'_> {
         }
         let _ = self.acknowledge();
         if self.option == option::INFO {
-            return Next::Option;
+            return AfterOption::Option;
         }
         self.settle_allocation(name);
-        Next::Transmission
+        AfterOption::Transmission
     }
 
-    fn meta_context(&mut self, data: &[u8]) -> Next {
+    fn meta_context(&mut self, data: &[u8]) -> AfterOption {
         let is_setting = self.option == option::SET_META_CONTEXT;
         if is_setting {
             self.terms.allocation_of = None;
@@ -197,18 +197,18 @@ impl Haggle<'_> {
         self.terms.has_allocation = self.terms.is_structured && self.terms.allocation_of.as_deref() == Some(name);
     }
 
-    fn acknowledge(&mut self) -> Next {
+    fn acknowledge(&mut self) -> AfterOption {
         self.reply(answer::ACK, &[]);
-        Next::Option
+        AfterOption::Option
     }
 
     /// The old way to begin knows no errors but the end.
-    fn refuse(&mut self, error: u32, why: &str) -> Next {
+    fn refuse(&mut self, error: u32, why: &str) -> AfterOption {
         if self.option == option::EXPORT_NAME {
-            return Next::Over;
+            return AfterOption::Over;
         }
         self.reply(error, why.as_bytes());
-        Next::Option
+        AfterOption::Option
     }
 
     fn reply(&mut self, kind: u32, data: &[u8]) {

@@ -1,11 +1,11 @@
 //! One connection of a client, as a pure machine: its bytes in, requests out; replies in, bytes out. No socket.
 
 use super::answer;
-use super::command::{Command, Header, Kind};
+use super::command::{NbdCommand, NbdCommandKind, NbdHeader};
 use super::export::Export;
-use super::negotiation::{Haggle, Next, OPTION_DATA_MAX, Terms, TlsMode};
+use super::negotiation::{AfterOption, Haggle, OPTION_DATA_MAX, Terms, TlsMode};
 use super::wire::{self, Errno, OPTION_HEAD_BYTES, REQUEST_BYTES, handshake};
-use scrubjay_core::block::{Reply, Request};
+use scrubjay_core::block::{BlockReply, BlockRequest};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_device::completion::Outgoing;
 use std::ops::Range;
@@ -32,15 +32,15 @@ pub type Ticket = usize;
 
 /// The server's side of a connection.
 #[derive(Debug)]
-pub struct Session {
+pub struct NbdSession {
     export: Arc<Export>,
     tls: TlsMode,
     terms: Terms,
-    phase: Phase,
+    phase: NbdPhase,
     /// The first bytes of something that is not all there yet.
     head: Vec<u8>,
     /// What is under way, by its ticket.
-    commands: Vec<Option<Command>>,
+    commands: Vec<Option<NbdCommand>>,
     free: Vec<Ticket>,
     /// The bytes of all that is under way.
     bytes_in_flight: usize,
@@ -51,7 +51,7 @@ pub struct Session {
 }
 
 #[derive(Debug)]
-enum Phase {
+enum NbdPhase {
     /// The client's flags come next.
     Flags,
     /// The head of an option comes next.
@@ -65,11 +65,11 @@ enum Phase {
     /// The head of a request comes next.
     Request,
     /// This request waits for room.
-    Held { command: Command },
+    Held { command: NbdCommand },
     /// Bytes to be written come next.
-    Payload { command: Command, buffer: Buffer, filled: usize },
+    Payload { command: NbdCommand, buffer: Buffer, filled: usize },
     /// The same; whoever receives has the buffer.
-    Lent { command: Command, filled: usize },
+    Lent { command: NbdCommand, filled: usize },
     /// Nothing comes any more.
     Over,
 }
@@ -78,21 +78,21 @@ enum Phase {
 #[derive(Debug)]
 enum Then {
     OptionTooBig { option: u32 },
-    Refused { header: Header, errno: Errno },
+    Refused { header: NbdHeader, errno: Errno },
 }
 
-impl Session {
+impl NbdSession {
     /// A client has connected; the greeting is ready to be sent.
-    pub fn new(export: Arc<Export>, tls: TlsMode) -> Session {
+    pub fn new(export: Arc<Export>, tls: TlsMode) -> NbdSession {
         let mut out = Outgoing::default();
         out.push_copy(&wire::MAGIC.to_be_bytes());
         out.push_copy(&wire::OPTION_MAGIC.to_be_bytes());
         out.push_copy(&(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES).to_be_bytes());
-        Session {
+        NbdSession {
             export,
             tls,
             terms: Terms::default(),
-            phase: Phase::Flags,
+            phase: NbdPhase::Flags,
             head: Vec::new(),
             commands: Vec::new(),
             free: Vec::new(),
@@ -104,42 +104,46 @@ impl Session {
     }
 
     /// Takes bytes from the front of `input`, up to the end of the next request: that is returned. `None`: it took all
-    /// there was, or does not want any now ([`Session::wants_input`]). `buffer` makes the buffers of payloads, of that
+    /// there was, or does not want any now ([`NbdSession::wants_input`]). `buffer` makes the buffers of payloads, of that
     /// length; whatever is in them is overwritten.
-    pub fn advance(&mut self, input: &mut &[u8], mut buffer: impl FnMut(usize) -> Buffer) -> Option<(Ticket, Request)> {
-        if let Phase::Held { command } = self.phase {
-            self.phase = Phase::Request;
+    pub fn advance(
+        &mut self,
+        input: &mut &[u8],
+        mut buffer: impl FnMut(usize) -> Buffer,
+    ) -> Option<(Ticket, BlockRequest)> {
+        if let NbdPhase::Held { command } = self.phase {
+            self.phase = NbdPhase::Request;
             if let Some(ready) = self.begin_command(command, &mut buffer) {
                 return Some(ready);
             }
         }
         while !input.is_empty() && self.wants_input() {
             match self.phase {
-                Phase::Flags => {
+                NbdPhase::Flags => {
                     let flags = u32::from_be_bytes(self.gather(input)?);
                     self.greet(flags);
                 }
-                Phase::Option => {
+                NbdPhase::Option => {
                     let head = self.gather(input)?;
                     self.begin_option(&head);
                 }
-                Phase::OptionData { option, len } => {
+                NbdPhase::OptionData { option, len } => {
                     let data = self.gather_data(input, len)?;
                     self.end_option(option, Some(&data));
                 }
-                Phase::Unwanted { .. } => self.skip(input),
-                Phase::Request => {
+                NbdPhase::Unwanted { .. } => self.skip(input),
+                NbdPhase::Request => {
                     let head = self.gather(input)?;
                     if let Some(ready) = self.begin_request(&head, &mut buffer) {
                         return Some(ready);
                     }
                 }
-                Phase::Payload { .. } => {
+                NbdPhase::Payload { .. } => {
                     if let Some(ready) = self.fill(input) {
                         return Some(ready);
                     }
                 }
-                Phase::Tls | Phase::Held { .. } | Phase::Lent { .. } | Phase::Over => return None,
+                NbdPhase::Tls | NbdPhase::Held { .. } | NbdPhase::Lent { .. } | NbdPhase::Over => return None,
             }
         }
         None
@@ -148,14 +152,14 @@ impl Session {
     /// Does this request under way only read?
     pub fn is_read(&self, ticket: Ticket) -> bool {
         let kind = self.commands[ticket].as_ref().map(|command| command.kind);
-        matches!(kind, Some(Kind::Read { .. } | Kind::Allocation { .. }))
+        matches!(kind, Some(NbdCommandKind::Read { .. } | NbdCommandKind::Allocation { .. }))
     }
 
     /// The reply to one request.
     ///
     /// # Panics
     /// When no such request is under way, or the reply does not fit it.
-    pub fn reply(&mut self, ticket: Ticket, reply: Reply) {
+    pub fn reply(&mut self, ticket: Ticket, reply: BlockReply) {
         let command = self.commands[ticket].take().expect("a request gets one reply");
         self.free.push(ticket);
         self.bytes_in_flight -= self.cost(&command);
@@ -165,7 +169,8 @@ impl Session {
     /// Would more bytes of the client's be of use now? No: too much is under way, TLS has to be begun, a request waits for
     /// room, a payload's buffer is lent, or it is over.
     pub fn wants_input(&self) -> bool {
-        let is_closed = matches!(self.phase, Phase::Tls | Phase::Held { .. } | Phase::Lent { .. } | Phase::Over);
+        let is_closed =
+            matches!(self.phase, NbdPhase::Tls | NbdPhase::Held { .. } | NbdPhase::Lent { .. } | NbdPhase::Over);
         !is_closed && self.in_flight() < IN_FLIGHT_MAX && !self.is_full()
     }
 
@@ -177,7 +182,7 @@ impl Session {
     /// All bytes that are held for this client, those of a payload that is coming, too.
     pub fn held(&self) -> usize {
         let coming = match &self.phase {
-            Phase::Payload { command, .. } | Phase::Lent { command, .. } => command.len as usize,
+            NbdPhase::Payload { command, .. } | NbdPhase::Lent { command, .. } => command.len as usize,
             _ => 0,
         };
         self.bytes() + coming
@@ -190,12 +195,13 @@ impl Session {
 
     /// Does a request wait for room?
     pub fn is_held(&self) -> bool {
-        matches!(self.phase, Phase::Held { .. })
+        matches!(self.phase, NbdPhase::Held { .. })
     }
 
     /// Is a message of the client's there in part, and its rest not?
     pub fn is_amid(&self) -> bool {
-        let is_half = matches!(self.phase, Phase::Payload { .. } | Phase::Lent { .. } | Phase::Unwanted { .. });
+        let is_half =
+            matches!(self.phase, NbdPhase::Payload { .. } | NbdPhase::Lent { .. } | NbdPhase::Unwanted { .. });
         is_half || !self.head.is_empty()
     }
 
@@ -221,14 +227,14 @@ impl Session {
     /// The buffer of a payload of which much is missing, and where the missing bytes belong: to be received into without
     /// a copy. Until it is returned, no input is taken.
     pub fn lend_payload(&mut self) -> Option<(Buffer, Range<usize>)> {
-        let Phase::Payload { buffer, filled, .. } = &self.phase else { return None };
+        let NbdPhase::Payload { buffer, filled, .. } = &self.phase else { return None };
         if buffer.len() - filled < DIRECT_BYTES_MIN {
             return None;
         }
-        let Phase::Payload { command, buffer, filled } = std::mem::replace(&mut self.phase, Phase::Over) else {
+        let NbdPhase::Payload { command, buffer, filled } = std::mem::replace(&mut self.phase, NbdPhase::Over) else {
             unreachable!("it was a payload just now")
         };
-        self.phase = Phase::Lent { command, filled };
+        self.phase = NbdPhase::Lent { command, filled };
         let len = buffer.len();
         Some((buffer, filled..len))
     }
@@ -237,15 +243,15 @@ impl Session {
     ///
     /// # Panics
     /// When none was lent.
-    pub fn return_payload(&mut self, buffer: Buffer, count: usize) -> Option<(Ticket, Request)> {
-        let Phase::Lent { command, filled } = self.phase else { panic!("no buffer was lent") };
-        self.phase = Phase::Payload { command, buffer, filled: filled + count };
+    pub fn return_payload(&mut self, buffer: Buffer, count: usize) -> Option<(Ticket, BlockRequest)> {
+        let NbdPhase::Lent { command, filled } = self.phase else { panic!("no buffer was lent") };
+        self.phase = NbdPhase::Payload { command, buffer, filled: filled + count };
         self.end_payload()
     }
 
     /// Has the client asked for TLS? What it sends from now on is for TLS.
     pub fn wants_tls(&self) -> bool {
-        matches!(self.phase, Phase::Tls)
+        matches!(self.phase, NbdPhase::Tls)
     }
 
     /// TLS is on: what comes in from now on was encrypted, and what goes out will be.
@@ -255,7 +261,7 @@ impl Session {
     pub fn secure(&mut self) {
         assert!(self.wants_tls(), "nobody asked for TLS");
         self.terms.is_secure = true;
-        self.phase = Phase::Option;
+        self.phase = NbdPhase::Option;
     }
 
     /// Did the client come to an agreement, so that it could ask for bytes?
@@ -271,12 +277,12 @@ impl Session {
 
     /// Will nothing more come of it, once what is under way has been replied to and sent?
     pub fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Over)
+        matches!(self.phase, NbdPhase::Over)
     }
 
     /// The client is gone, or we are: no more of its bytes are wanted.
     pub fn hang_up(&mut self) {
-        self.phase = Phase::Over;
+        self.phase = NbdPhase::Over;
     }
 
     /// The next `N` bytes, once they are all there.
@@ -301,7 +307,7 @@ impl Session {
     fn greet(&mut self, flags: u32) {
         let known = u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
         self.terms.is_unpadded = flags & u32::from(handshake::NO_ZEROES) != 0;
-        self.phase = if flags & !known == 0 { Phase::Option } else { Phase::Over };
+        self.phase = if flags & !known == 0 { NbdPhase::Option } else { NbdPhase::Over };
     }
 
     fn begin_option(&mut self, head: &[u8; OPTION_HEAD_BYTES]) {
@@ -310,11 +316,11 @@ impl Session {
         let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().expect("four bytes"));
         let (option, len) = (number(option), number(len));
         if magic != wire::OPTION_MAGIC.to_be_bytes() {
-            self.phase = Phase::Over;
+            self.phase = NbdPhase::Over;
         } else if len as usize > OPTION_DATA_MAX {
-            self.phase = Phase::Unwanted { left: len, then: Then::OptionTooBig { option } };
+            self.phase = NbdPhase::Unwanted { left: len, then: Then::OptionTooBig { option } };
         } else if len > 0 {
-            self.phase = Phase::OptionData { option, len: len as usize };
+            self.phase = NbdPhase::OptionData { option, len: len as usize };
         } else {
             self.end_option(option, Some(&[]));
         }
@@ -322,20 +328,20 @@ impl Session {
 
     /// An option is there, with its data, unless that was too long.
     fn end_option(&mut self, option: u32, data: Option<&[u8]>) {
-        let Session { export, terms, out, .. } = self;
+        let NbdSession { export, terms, out, .. } = self;
         let haggle = Haggle { export, tls: self.tls, terms, out, option };
         let next = match data {
             Some(data) => haggle.answer(data),
             None => haggle.answer_too_big(),
         };
         self.phase = match next {
-            Next::Option => Phase::Option,
-            Next::Transmission => {
+            AfterOption::Option => NbdPhase::Option,
+            AfterOption::Transmission => {
                 self.has_begun = true;
-                Phase::Request
+                NbdPhase::Request
             }
-            Next::Tls => Phase::Tls,
-            Next::Over => Phase::Over,
+            AfterOption::Tls => NbdPhase::Tls,
+            AfterOption::Over => NbdPhase::Over,
         };
     }
 
@@ -344,9 +350,9 @@ impl Session {
         &mut self,
         head: &[u8; REQUEST_BYTES],
         buffer: impl FnOnce(usize) -> Buffer,
-    ) -> Option<(Ticket, Request)> {
-        let Some(header) = Header::parse(head).filter(|header| header.number != wire::command::DISC) else {
-            self.phase = Phase::Over;
+    ) -> Option<(Ticket, BlockRequest)> {
+        let Some(header) = NbdHeader::parse(head).filter(|header| header.number != wire::command::DISC) else {
+            self.phase = NbdPhase::Over;
             return None;
         };
         let command = match header.judge(&self.export, &self.terms) {
@@ -356,48 +362,52 @@ impl Session {
                 return None;
             }
         };
-        if command.len == 0 && command.kind != Kind::Flush {
+        if command.len == 0 && command.kind != NbdCommandKind::Flush {
             answer::write_nothing(&mut self.out, self.terms.is_structured, &command);
             return None;
         }
         self.begin_command(command, buffer)
     }
 
-    fn begin_command(&mut self, command: Command, buffer: impl FnOnce(usize) -> Buffer) -> Option<(Ticket, Request)> {
+    fn begin_command(
+        &mut self,
+        command: NbdCommand,
+        buffer: impl FnOnce(usize) -> Buffer,
+    ) -> Option<(Ticket, BlockRequest)> {
         let cost = self.cost(&command);
         if cost > 0 && self.held() + cost > self.limit {
-            self.phase = Phase::Held { command };
+            self.phase = NbdPhase::Held { command };
             return None;
         }
-        if matches!(command.kind, Kind::Write { .. }) {
+        if matches!(command.kind, NbdCommandKind::Write { .. }) {
             let buffer = buffer(command.len as usize);
             assert_eq!(buffer.len(), command.len as usize, "a buffer of the length that was asked for");
-            self.phase = Phase::Payload { command, buffer, filled: 0 };
+            self.phase = NbdPhase::Payload { command, buffer, filled: 0 };
             return None;
         }
         Some((self.admit(command), request(&command)))
     }
 
     /// A payload is read to its end before anything is said of it.
-    fn refuse(&mut self, header: Header, errno: Errno) {
+    fn refuse(&mut self, header: NbdHeader, errno: Errno) {
         match header.payload() {
             0 => self.end_refusal(header, errno),
-            left => self.phase = Phase::Unwanted { left, then: Then::Refused { header, errno } },
+            left => self.phase = NbdPhase::Unwanted { left, then: Then::Refused { header, errno } },
         }
     }
 
-    fn end_refusal(&mut self, header: Header, errno: Errno) {
+    fn end_refusal(&mut self, header: NbdHeader, errno: Errno) {
         let kind = match header.number {
-            wire::command::READ => Kind::Read { is_whole: false },
-            wire::command::BLOCK_STATUS => Kind::Allocation { is_one: false },
-            _ => Kind::Flush, // any that is answered simply
+            wire::command::READ => NbdCommandKind::Read { is_whole: false },
+            wire::command::BLOCK_STATUS => NbdCommandKind::Allocation { is_one: false },
+            _ => NbdCommandKind::Flush, // any that is answered simply
         };
         answer::write_error(&mut self.out, self.terms.is_structured, header.cookie, kind, errno);
-        self.phase = Phase::Request;
+        self.phase = NbdPhase::Request;
     }
 
     fn skip(&mut self, input: &mut &[u8]) {
-        let Phase::Unwanted { left, then } = &mut self.phase else { unreachable!("called for nothing else") };
+        let NbdPhase::Unwanted { left, then } = &mut self.phase else { unreachable!("called for nothing else") };
         let count = input.len().min(*left as usize);
         *input = &input[count..];
         *left -= count as u32;
@@ -409,8 +419,8 @@ impl Session {
         }
     }
 
-    fn fill(&mut self, input: &mut &[u8]) -> Option<(Ticket, Request)> {
-        let Phase::Payload { buffer, filled, .. } = &mut self.phase else { unreachable!("called for nothing else") };
+    fn fill(&mut self, input: &mut &[u8]) -> Option<(Ticket, BlockRequest)> {
+        let NbdPhase::Payload { buffer, filled, .. } = &mut self.phase else { unreachable!("called for nothing else") };
         let (taken, rest) = input.split_at(input.len().min(buffer.len() - *filled));
         buffer[*filled..*filled + taken.len()].copy_from_slice(taken);
         *filled += taken.len();
@@ -419,11 +429,13 @@ impl Session {
     }
 
     /// The write, when all of its payload is there.
-    fn end_payload(&mut self) -> Option<(Ticket, Request)> {
-        match std::mem::replace(&mut self.phase, Phase::Request) {
-            Phase::Payload { command, buffer, filled } if filled == buffer.len() => {
-                let Kind::Write { is_durable } = command.kind else { unreachable!("only writes have payloads") };
-                Some((self.admit(command), Request::Write { offset: command.offset, data: buffer, is_durable }))
+    fn end_payload(&mut self) -> Option<(Ticket, BlockRequest)> {
+        match std::mem::replace(&mut self.phase, NbdPhase::Request) {
+            NbdPhase::Payload { command, buffer, filled } if filled == buffer.len() => {
+                let NbdCommandKind::Write { is_durable } = command.kind else {
+                    unreachable!("only writes have payloads")
+                };
+                Some((self.admit(command), BlockRequest::Write { offset: command.offset, data: buffer, is_durable }))
             }
             unfinished => {
                 self.phase = unfinished;
@@ -433,19 +445,19 @@ impl Session {
     }
 
     /// The bytes that a command holds until it is replied to: of whole blocks, however little of them it asks for.
-    fn cost(&self, command: &Command) -> usize {
+    fn cost(&self, command: &NbdCommand) -> usize {
         match command.kind {
-            Kind::Read { .. } | Kind::Write { .. } => {
+            NbdCommandKind::Read { .. } | NbdCommandKind::Write { .. } => {
                 let block = u64::from(self.export.block_preferred());
                 let end = (command.offset + u64::from(command.len)).next_multiple_of(block);
                 (end - command.offset / block * block) as usize
             }
-            Kind::Allocation { .. } => ALLOCATION_BYTES,
-            Kind::Flush | Kind::Trim | Kind::Zero { .. } => 0,
+            NbdCommandKind::Allocation { .. } => ALLOCATION_BYTES,
+            NbdCommandKind::Flush | NbdCommandKind::Trim | NbdCommandKind::Zero { .. } => 0,
         }
     }
 
-    fn admit(&mut self, command: Command) -> Ticket {
+    fn admit(&mut self, command: NbdCommand) -> Ticket {
         self.bytes_in_flight += self.cost(&command);
         let ticket = self.free.pop().unwrap_or_else(|| {
             self.commands.push(None);
@@ -457,14 +469,14 @@ impl Session {
 }
 
 /// What a command without a payload means to the volume.
-fn request(command: &Command) -> Request {
+fn request(command: &NbdCommand) -> BlockRequest {
     let (offset, len) = (command.offset, u64::from(command.len));
     match command.kind {
-        Kind::Read { .. } => Request::Read { offset, len },
-        Kind::Flush => Request::Flush,
-        Kind::Trim => Request::Trim { offset, len },
-        Kind::Zero { is_durable } => Request::Zero { offset, len, is_durable },
-        Kind::Allocation { .. } => Request::Allocation { offset, len },
-        Kind::Write { .. } => unreachable!("a write has a payload"),
+        NbdCommandKind::Read { .. } => BlockRequest::Read { offset, len },
+        NbdCommandKind::Flush => BlockRequest::Flush,
+        NbdCommandKind::Trim => BlockRequest::Trim { offset, len },
+        NbdCommandKind::Zero { is_durable } => BlockRequest::Zero { offset, len, is_durable },
+        NbdCommandKind::Allocation { .. } => BlockRequest::Allocation { offset, len },
+        NbdCommandKind::Write { .. } => unreachable!("a write has a payload"),
     }
 }

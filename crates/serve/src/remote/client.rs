@@ -1,6 +1,6 @@
 //! A client of a control socket: commands in lines, answers in lines.
 
-use crate::volume::commands::{Answer, Command};
+use crate::volume::commands::{CommandAnswer, VolumeCommand};
 use scrubjay_device::completion::connect_unix;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -21,7 +21,7 @@ const LONG_PATIENCE: Duration = Duration::from_secs(120);
 
 /// A connection to a control socket.
 #[derive(Debug)]
-pub struct Client {
+pub struct ControlClient {
     socket: PathBuf,
     stream: UnixStream,
     /// What was received and is no whole line yet.
@@ -65,14 +65,14 @@ impl From<ClientError> for io::Error {
     }
 }
 
-impl Client {
+impl ControlClient {
     /// Connects.
     ///
     /// # Errors
     /// [`ClientError::Absent`] and [`ClientError::Io`].
-    pub fn connect(socket: &Path) -> Result<Client, ClientError> {
+    pub fn connect(socket: &Path) -> Result<ControlClient, ClientError> {
         match connect_unix(socket, CONNECT_PATIENCE) {
-            Ok(stream) => Ok(Client { socket: socket.to_owned(), stream, unread: Vec::new() }),
+            Ok(stream) => Ok(ControlClient { socket: socket.to_owned(), stream, unread: Vec::new() }),
             Err(error) if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) => {
                 Err(ClientError::Absent(socket.to_owned()))
             }
@@ -85,9 +85,9 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn ask(&mut self, command: &Command) -> Result<Answer, ClientError> {
+    pub fn ask(&mut self, command: &VolumeCommand) -> Result<CommandAnswer, ClientError> {
         let patience = match command {
-            Command::Replace { .. } | Command::Readd { .. } | Command::Stop => LONG_PATIENCE,
+            VolumeCommand::Replace { .. } | VolumeCommand::Readd { .. } | VolumeCommand::Stop => LONG_PATIENCE,
             _ => ANSWER_PATIENCE,
         };
         self.ask_within(command, patience)
@@ -97,7 +97,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn ask_within(&mut self, command: &Command, patience: Duration) -> Result<Answer, ClientError> {
+    pub fn ask_within(&mut self, command: &VolumeCommand, patience: Duration) -> Result<CommandAnswer, ClientError> {
         match self.send(command) {
             // It may have said why before it hung up.
             Ok(()) | Err(ClientError::Ended(_)) => (),
@@ -118,7 +118,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn send(&mut self, command: &Command) -> Result<(), ClientError> {
+    pub fn send(&mut self, command: &VolumeCommand) -> Result<(), ClientError> {
         let mut line = serde_json::to_string(command).expect("commands are plain values");
         line.push('\n');
         self.stream.write_all(line.as_bytes()).map_err(|error| match error.kind() {
@@ -132,7 +132,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn receive(&mut self, patience: Duration) -> Result<Option<Answer>, ClientError> {
+    pub fn receive(&mut self, patience: Duration) -> Result<Option<CommandAnswer>, ClientError> {
         let failed = |source| ClientError::Io { socket: self.socket.clone(), source };
         let until = Instant::now() + patience;
         let mut input = vec![0; INPUT_BYTES];
@@ -155,7 +155,7 @@ impl Client {
                 let answer = serde_json::from_slice(line);
                 self.unread.clear();
                 return match answer {
-                    Ok(Answer::Error(why)) => Err(ClientError::Refused(why)),
+                    Ok(CommandAnswer::Error(why)) => Err(ClientError::Refused(why)),
                     Ok(answer) => Ok(Some(answer)),
                     Err(_) => Err(ClientError::Nonsense(self.socket.clone())),
                 };

@@ -1,7 +1,7 @@
 //! What a served volume found wrong while it was scrubbed: fetched whenever there is something new, kept for the result.
 
-use super::client::{Client, ClientError};
-use crate::volume::commands::{Answer, Command, Finding};
+use super::client::{ClientError, ControlClient};
+use crate::volume::commands::{CommandAnswer, Finding, VolumeCommand};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,10 +32,10 @@ impl Finds {
     /// # Errors
     /// [`ClientError`]; what was fetched before stays.
     pub fn fetch(&self) -> Result<(), ClientError> {
-        let mut client = Client::connect(&self.socket)?;
+        let mut client = ControlClient::connect(&self.socket)?;
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let Answer::Findings(found) = client.ask(&Command::Findings { since: inner.next })? else {
+            let CommandAnswer::Findings(found) = client.ask(&VolumeCommand::Findings { since: inner.next })? else {
                 return Err(ClientError::Nonsense(self.socket.clone()));
             };
             inner.next = found.next;
@@ -52,8 +52,8 @@ impl Finds {
     /// # Errors
     /// [`ClientError`].
     pub fn state(&self) -> Result<String, ClientError> {
-        match Client::connect(&self.socket)?.ask(&Command::Status)? {
-            Answer::Status(status) => Ok(status.state),
+        match ControlClient::connect(&self.socket)?.ask(&VolumeCommand::Status)? {
+            CommandAnswer::Status(status) => Ok(status.state),
             _ => Err(ClientError::Nonsense(self.socket.clone())),
         }
     }

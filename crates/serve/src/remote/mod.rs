@@ -16,13 +16,13 @@ mod tests;
 mod verifier;
 mod watch;
 
-use crate::volume::commands::{Answer, Command, Status};
-use client::{Client, ClientError};
+use crate::volume::commands::{CommandAnswer, Status, VolumeCommand};
+use client::{ClientError, ControlClient};
 pub use finds::Finds;
 use scrubjay_core::idle::PolicyConfig;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_device::subject::Subject;
-use scrubjay_device::target::Identity;
+use scrubjay_device::target::TargetIdentity;
 use scrubjay_device::verify::{self, VerifierError};
 use scrubjay_device::{clock, detector};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 pub struct Remote {
     path: PathBuf,
     socket: PathBuf,
-    id: Identity,
+    id: TargetIdentity,
     status: Status,
     finds: Finds,
 }
@@ -54,8 +54,8 @@ impl Remote {
     /// # Errors
     /// [`RemoteError`].
     pub fn open(path: &Path, socket: &Path) -> Result<Remote, RemoteError> {
-        let status = match Client::connect(socket)?.ask(&Command::Status)? {
-            Answer::Status(status) => *status,
+        let status = match ControlClient::connect(socket)?.ask(&VolumeCommand::Status)? {
+            CommandAnswer::Status(status) => *status,
             _ => return Err(ClientError::Nonsense(socket.to_owned()).into()),
         };
         let is_sound = status.chunk_bytes.is_power_of_two() && status.chunk_bytes >= SECTOR_BYTES && status.stripes > 0;
@@ -68,7 +68,7 @@ impl Remote {
         Ok(Remote {
             path: path.to_owned(),
             socket: socket.to_owned(),
-            id: Identity::new(&format!("volume {}", status.array), String::new(), true),
+            id: TargetIdentity::new(&format!("volume {}", status.array), String::new(), true),
             finds: Finds::new(socket, status.findings),
             status,
         })
@@ -85,7 +85,7 @@ impl Subject for Remote {
         &self.path
     }
 
-    fn id(&self) -> &Identity {
+    fn id(&self) -> &TargetIdentity {
         &self.id
     }
 
@@ -105,12 +105,16 @@ impl Subject for Remote {
         Vec::new()
     }
 
-    fn open_verifier(&self, kind: verify::Kind, _policy: &PolicyConfig) -> Result<verify::Opened, VerifierError> {
-        if !matches!(kind, verify::Kind::Auto | verify::Kind::Read) {
+    fn open_verifier(
+        &self,
+        kind: verify::VerifierKind,
+        _policy: &PolicyConfig,
+    ) -> Result<verify::OpenedVerifier, VerifierError> {
+        if !matches!(kind, verify::VerifierKind::Auto | verify::VerifierKind::Read) {
             return Err(VerifierError::Served(kind));
         }
-        let client = Client::connect(&self.socket).map_err(|error| VerifierError::Handle(error.into()))?;
-        let verifier = verifier::Server::new(client, self.block().sectors(), self.finds());
+        let client = ControlClient::connect(&self.socket).map_err(|error| VerifierError::Handle(error.into()))?;
+        let verifier = verifier::ServedVerifier::new(client, self.block().sectors(), self.finds());
         let Status { stripes, stripes_written, members, .. } = &self.status;
         let note = format!(
             "sizes are those of one of its {} members, which are read side by side; {stripes_written} of {stripes} \
@@ -118,18 +122,24 @@ impl Subject for Remote {
             members.len()
         );
         // One at a time: the server reads several stripes of it at once.
-        Ok(verify::Opened { verifier: Box::new(verifier), name: "volume", engine: "control socket", depth: 1, note })
+        Ok(verify::OpenedVerifier {
+            verifier: Box::new(verifier),
+            name: "volume",
+            engine: "control socket",
+            depth: 1,
+            note,
+        })
     }
 
     /// Detectors of disks would see the server's own reads, and not its clients: only *none* is heeded.
-    fn open_detector(&self, wish: Option<detector::Kind>) -> detector::Opened {
-        if wish == Some(detector::Kind::Blind) {
+    fn open_detector(&self, wish: Option<detector::DetectorKind>) -> detector::OpenedDetector {
+        if wish == Some(detector::DetectorKind::Blind) {
             return detector::blind("clients of the volume are not watched, as you wished");
         }
         match watch::Watch::open(&self.socket, clock::now()) {
             Ok(watch) => {
-                let kind = detector::Kind::Server;
-                detector::Opened {
+                let kind = detector::DetectorKind::Server;
+                detector::OpenedDetector {
                     detector: Box::new(watch),
                     kind,
                     why: format!("{kind}: every request of the volume's clients, with its time"),

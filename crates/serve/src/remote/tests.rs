@@ -1,18 +1,18 @@
 //! A served volume seen from outside, against a server of a few canned answers.
 
-use super::client::Client;
+use super::client::ControlClient;
 use super::finds::Finds;
-use super::verifier::Server;
-use super::watch::{Told, Watch};
+use super::verifier::ServedVerifier;
+use super::watch::{Watch, WatchedVolume};
 use super::{Remote, RemoteError};
-use crate::volume::commands::{Activity, Answer, Command, Findings, Mark, Status, Verified};
+use crate::volume::commands::{ActivityMark, ClientActivity, CommandAnswer, Findings, Status, Verified, VolumeCommand};
 use scrubjay_core::idle::{Goal, PolicyConfig};
 use scrubjay_core::machine::{Event, OpId};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
-use scrubjay_core::verdict::{Cause, Outcome};
+use scrubjay_core::verdict::{Cause, VerifyOutcome};
 use scrubjay_device::detector::{self, Detector, OwnTraffic};
 use scrubjay_device::subject::Subject;
-use scrubjay_device::verify::{Kind, Verifier};
+use scrubjay_device::verify::{Verifier, VerifierKind};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -25,10 +25,10 @@ const CHUNK_SECTORS: u64 = 8;
 /// Longer than any answer here takes.
 const LONG: Nanos = Nanos::from_secs(60);
 
-type Said = Arc<Mutex<Vec<Command>>>;
+type Said = Arc<Mutex<Vec<VolumeCommand>>>;
 
 /// A server that answers each command by `answer`, or hangs up; and what it was told.
-fn serve(folder: &Path, answer: fn(&Command) -> Option<Answer>) -> (PathBuf, Said) {
+fn serve(folder: &Path, answer: fn(&VolumeCommand) -> Option<CommandAnswer>) -> (PathBuf, Said) {
     let socket = folder.join("control.sock");
     let listener = UnixListener::bind(&socket).unwrap();
     let said = Said::default();
@@ -49,7 +49,7 @@ fn serve(folder: &Path, answer: fn(&Command) -> Option<Answer>) -> (PathBuf, Sai
     (socket, said)
 }
 
-fn status(state: &str) -> Option<Answer> {
+fn status(state: &str) -> Option<CommandAnswer> {
     let status = Status {
         schema: 1,
         name: "tank".into(),
@@ -68,31 +68,31 @@ fn status(state: &str) -> Option<Answer> {
         lost: 0,
         members: Vec::new(),
     };
-    Some(Answer::Status(Box::new(status)))
+    Some(CommandAnswer::Status(Box::new(status)))
 }
 
 /// Stripe 3 is lost, 5 was wrong, from 40 on nothing was written; at 90 the server ends, at 95 it says no.
-fn answer(command: &Command) -> Option<Answer> {
-    let Command::Verify { start, end } = *command else {
-        return Some(Answer::Findings(Findings { next: 7, findings: Vec::new() }));
+fn answer(command: &VolumeCommand) -> Option<CommandAnswer> {
+    let VolumeCommand::Verify { start, end } = *command else {
+        return Some(CommandAnswer::Findings(Findings { next: 7, findings: Vec::new() }));
     };
     match start {
         90 => return None,
-        95 => return Some(Answer::Error("the volume is stopping".into())),
-        97 => return Some(Answer::Done),
+        95 => return Some(CommandAnswer::Error("the volume is stopping".into())),
+        97 => return Some(CommandAnswer::Done),
         _ => (),
     }
     let has = |stripe: u64| (start..end).contains(&stripe);
     let lost = Vec::from_iter(has(3).then_some(3));
-    Some(Answer::Verified(Verified { read: end.min(40).saturating_sub(start), flaws: has(5).into(), lost }))
+    Some(CommandAnswer::Verified(Verified { read: end.min(40).saturating_sub(start), flaws: has(5).into(), lost }))
 }
 
-fn verifier(folder: &Path) -> (Server, Said) {
+fn verifier(folder: &Path) -> (ServedVerifier, Said) {
     let (socket, said) = serve(folder, answer);
-    (Server::new(Client::connect(&socket).unwrap(), CHUNK_SECTORS, Finds::new(&socket, 7)), said)
+    (ServedVerifier::new(ControlClient::connect(&socket).unwrap(), CHUNK_SECTORS, Finds::new(&socket, 7)), said)
 }
 
-fn verify(server: &mut Server, start: u64, end: u64) -> Outcome {
+fn verify(server: &mut ServedVerifier, start: u64, end: u64) -> VerifyOutcome {
     server.submit(OpId(start), SectorRange::new(start * CHUNK_SECTORS, end * CHUNK_SECTORS));
     let answer = server.wait(LONG).expect("it answers");
     assert!(answer.id == OpId(start) && answer.started <= answer.finished && answer.counted == 0);
@@ -104,14 +104,14 @@ fn ranges_are_stripes_and_answers_are_verdicts() {
     let folder = tempfile::tempdir().unwrap();
     let (mut server, said) = verifier(folder.path());
     assert_eq!(server.wait(LONG), None, "nothing was submitted");
-    assert_eq!(verify(&mut server, 8, 24), Outcome::Clean);
-    assert_eq!(verify(&mut server, 4, 8), Outcome::Flawed(1));
-    assert_eq!(verify(&mut server, 39, 41), Outcome::Clean);
-    assert_eq!(verify(&mut server, 40, 60), Outcome::Vacant);
-    assert_eq!(verify(&mut server, 97, 98), Outcome::Failed(Cause::Errno(71)));
-    let ranges: Vec<Command> =
-        [(8, 24), (4, 8), (39, 41), (40, 60), (97, 98)].map(|(start, end)| Command::Verify { start, end }).into();
-    let heard: Vec<Command> = said.lock().unwrap().iter().filter(|&c| ranges.contains(c)).cloned().collect();
+    assert_eq!(verify(&mut server, 8, 24), VerifyOutcome::Clean);
+    assert_eq!(verify(&mut server, 4, 8), VerifyOutcome::Flawed(1));
+    assert_eq!(verify(&mut server, 39, 41), VerifyOutcome::Clean);
+    assert_eq!(verify(&mut server, 40, 60), VerifyOutcome::Vacant);
+    assert_eq!(verify(&mut server, 97, 98), VerifyOutcome::Failed(Cause::Errno(71)));
+    let ranges: Vec<VolumeCommand> =
+        [(8, 24), (4, 8), (39, 41), (40, 60), (97, 98)].map(|(start, end)| VolumeCommand::Verify { start, end }).into();
+    let heard: Vec<VolumeCommand> = said.lock().unwrap().iter().filter(|&c| ranges.contains(c)).cloned().collect();
     assert_eq!(heard, ranges);
 }
 
@@ -119,12 +119,12 @@ fn ranges_are_stripes_and_answers_are_verdicts() {
 fn a_lost_stripe_is_asked_for_once_however_it_is_narrowed_down() {
     let folder = tempfile::tempdir().unwrap();
     let (mut server, said) = verifier(folder.path());
-    assert_eq!(verify(&mut server, 0, 4), Outcome::Unreadable(Cause::Lost));
+    assert_eq!(verify(&mut server, 0, 4), VerifyOutcome::Unreadable(Cause::Lost));
     let asked = said.lock().unwrap().len();
-    assert_eq!(verify(&mut server, 2, 4), Outcome::Unreadable(Cause::Lost));
-    assert_eq!(verify(&mut server, 3, 4), Outcome::Unreadable(Cause::Lost));
+    assert_eq!(verify(&mut server, 2, 4), VerifyOutcome::Unreadable(Cause::Lost));
+    assert_eq!(verify(&mut server, 3, 4), VerifyOutcome::Unreadable(Cause::Lost));
     assert_eq!(said.lock().unwrap().len(), asked, "the server was not asked");
-    assert_eq!(verify(&mut server, 2, 3), Outcome::Clean);
+    assert_eq!(verify(&mut server, 2, 3), VerifyOutcome::Clean);
     assert_eq!(said.lock().unwrap().len(), asked + 1);
 }
 
@@ -133,7 +133,7 @@ fn a_server_that_ends_or_stops_is_a_device_that_is_gone() {
     for start in [90, 95] {
         let folder = tempfile::tempdir().unwrap();
         let (mut server, _) = verifier(folder.path());
-        assert_eq!(verify(&mut server, start, start + 1), Outcome::Gone);
+        assert_eq!(verify(&mut server, start, start + 1), VerifyOutcome::Gone);
     }
 }
 
@@ -146,11 +146,11 @@ fn a_volume_has_the_addresses_of_one_member_and_the_identity_of_its_array() {
     assert_eq!((remote.id().key().as_str(), remote.id().is_certain), ("volume 6f1c", true));
     assert!(remote.notes()[0].contains("degraded"));
     let policy = PolicyConfig::budget(Goal::default());
-    let refused = remote.open_verifier(Kind::Scsi, &policy).err().expect("it is no disk").to_string();
+    let refused = remote.open_verifier(VerifierKind::Scsi, &policy).err().expect("it is no disk").to_string();
     assert!(refused.contains("this is a volume"), "{refused}");
-    let opened = remote.open_verifier(Kind::Auto, &policy).unwrap();
+    let opened = remote.open_verifier(VerifierKind::Auto, &policy).unwrap();
     assert!(opened.note.contains("40 of 100 stripes"), "{}", opened.note);
-    assert_eq!(remote.open_detector(Some(detector::Kind::Blind)).kind, detector::Kind::Blind);
+    assert_eq!(remote.open_detector(Some(detector::DetectorKind::Blind)).kind, detector::DetectorKind::Blind);
 }
 
 #[test]
@@ -162,11 +162,11 @@ fn a_broken_volume_and_a_socket_without_a_server_are_refused() {
     assert!(nobody.contains("the server is gone"), "{nobody}");
 }
 
-fn activity(next: u64, arrived: u64, completed: u64, marks: &[Mark]) -> Activity {
-    Activity { next, arrived, completed, marks: marks.to_vec() }
+fn activity(next: u64, arrived: u64, completed: u64, marks: &[ActivityMark]) -> ClientActivity {
+    ClientActivity { next, arrived, completed, marks: marks.to_vec() }
 }
 
-fn told(told: &mut Told, activity: &Activity, now: u64) -> Vec<Event> {
+fn told(told: &mut WatchedVolume, activity: &ClientActivity, now: u64) -> Vec<Event> {
     let mut events = Vec::new();
     told.absorb(activity, Nanos(now), &mut events);
     events
@@ -186,39 +186,50 @@ fn drained(at: u64) -> Event {
 
 #[test]
 fn marks_are_events_and_an_idle_volume_yields_none() {
-    let mut state = Told::since(&activity(5, 10, 10, &[]), Nanos(100));
+    let mut state = WatchedVolume::since(&activity(5, 10, 10, &[]), Nanos(100));
     assert_eq!(told(&mut state, &activity(5, 10, 10, &[]), 200), []);
-    let two = activity(7, 12, 11, &[Mark(210, 1, 0), Mark(230, 1, 1)]);
+    let two = activity(7, 12, 11, &[ActivityMark(210, 1, 0), ActivityMark(230, 1, 1)]);
     assert_eq!(told(&mut state, &two, 300), [arrived(210, 1), arrived(230, 1), completed(230, 1)]);
     assert_eq!(told(&mut state, &activity(7, 12, 11, &[]), 400), []);
-    assert_eq!(told(&mut state, &activity(8, 12, 12, &[Mark(410, 0, 1)]), 500), [completed(410, 1), drained(410)]);
+    assert_eq!(
+        told(&mut state, &activity(8, 12, 12, &[ActivityMark(410, 0, 1)]), 500),
+        [completed(410, 1), drained(410)]
+    );
     assert_eq!(told(&mut state, &activity(8, 12, 12, &[]), 600), []);
 }
 
 #[test]
 fn who_was_there_before_us_is_there() {
-    let mut state = Told::since(&activity(0, 10, 7, &[]), Nanos(100));
+    let mut state = WatchedVolume::since(&activity(0, 10, 7, &[]), Nanos(100));
     assert_eq!(told(&mut state, &activity(0, 10, 7, &[]), 200), [arrived(100, 3)]);
-    let end = activity(1, 10, 10, &[Mark(90, 0, 3)]);
+    let end = activity(1, 10, 10, &[ActivityMark(90, 0, 3)]);
     assert_eq!(told(&mut state, &end, 300), [completed(100, 3), drained(100)], "no date runs backwards");
 }
 
 #[test]
 fn what_was_not_fetched_in_time_is_lost_and_what_is_left_is_busy() {
-    let mut state = Told::since(&activity(0, 0, 0, &[]), Nanos(0));
-    let much = activity(9, 100, 98, &[Mark(50, 0, 1)]);
+    let mut state = WatchedVolume::since(&activity(0, 0, 0, &[]), Nanos(0));
+    let much = activity(9, 100, 98, &[ActivityMark(50, 0, 1)]);
     assert_eq!(told(&mut state, &much, 60), [completed(50, 1), arrived(60, 2)]);
     assert_eq!(state.lost, 100 + 97);
-    assert_eq!(told(&mut state, &activity(10, 100, 100, &[Mark(70, 0, 2)]), 80), [completed(70, 2), drained(70)]);
+    assert_eq!(
+        told(&mut state, &activity(10, 100, 100, &[ActivityMark(70, 0, 2)]), 80),
+        [completed(70, 2), drained(70)]
+    );
 }
 
 #[test]
 fn the_detector_asks_from_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let (socket, said) = serve(folder.path(), |command| {
-        let Command::Activity { since } = command else { return None };
-        let marks = since.map(|_| Mark(1, 2, 0)).into_iter().collect::<Vec<_>>();
-        Some(Answer::Activity(activity(since.map_or(3, |since| since + 1), 2 * since.map_or(0, |s| s - 2), 0, &marks)))
+        let VolumeCommand::Activity { since } = command else { return None };
+        let marks = since.map(|_| ActivityMark(1, 2, 0)).into_iter().collect::<Vec<_>>();
+        Some(CommandAnswer::Activity(activity(
+            since.map_or(3, |since| since + 1),
+            2 * since.map_or(0, |s| s - 2),
+            0,
+            &marks,
+        )))
     });
     let mut watch = Watch::open(&socket, Nanos(0)).unwrap();
     watch.patience = Duration::from_nanos(LONG.0);
@@ -226,7 +237,7 @@ fn the_detector_asks_from_where_it_was() {
     watch.drain(OwnTraffic::default(), &mut events);
     watch.drain(OwnTraffic::default(), &mut events);
     assert_eq!((events, watch.lost()), (vec![arrived(1, 2), arrived(1, 2)], 0));
-    let since: Vec<Command> = [None, Some(3), Some(4)].map(|since| Command::Activity { since }).into();
+    let since: Vec<VolumeCommand> = [None, Some(3), Some(4)].map(|since| VolumeCommand::Activity { since }).into();
     assert_eq!(*said.lock().unwrap(), since);
 }
 
@@ -235,18 +246,18 @@ fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("control.sock");
     let listener = UnixListener::bind(&socket).unwrap();
-    let mut client = Client::connect(&socket).unwrap();
-    let error = client.ask_within(&Command::Status, Duration::from_millis(1)).unwrap_err();
+    let mut client = ControlClient::connect(&socket).unwrap();
+    let error = client.ask_within(&VolumeCommand::Status, Duration::from_millis(1)).unwrap_err();
     assert!(error.to_string().contains("does not answer"), "{error}");
     drop(client);
 
     // One that says why before it hangs up is heard, though it never heard us.
-    let mut client = Client::connect(&socket).unwrap();
+    let mut client = ControlClient::connect(&socket).unwrap();
     let (unheard, _) = listener.accept().unwrap(); // the first client
     drop(unheard);
     let (mut heard, _) = listener.accept().unwrap();
     heard.write_all(b"{\"error\":\"full\"}\n").unwrap();
     drop(heard);
-    let error = client.ask_within(&Command::Status, Duration::from_secs(10)).unwrap_err();
+    let error = client.ask_within(&VolumeCommand::Status, Duration::from_secs(10)).unwrap_err();
     assert_eq!(error.to_string(), "full");
 }

@@ -1,11 +1,11 @@
 //! The verifier of a served volume: ranges of sectors are ranges of stripes, and its server reads them.
 
-use super::client::{Client, ClientError};
+use super::client::{ClientError, ControlClient};
 use super::finds::Finds;
-use crate::volume::commands::{Answer, Command, Verified};
+use crate::volume::commands::{CommandAnswer, Verified, VolumeCommand};
 use scrubjay_core::machine::OpId;
 use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_core::verdict::{Cause, Outcome};
+use scrubjay_core::verdict::{Cause, VerifyOutcome};
 use scrubjay_device::clock;
 use scrubjay_device::verify::{self, Verifier};
 use std::collections::BTreeSet;
@@ -16,21 +16,21 @@ use std::time::Duration;
 const LOST_MAX: usize = 1 << 16;
 
 /// See the module's head.
-pub(super) struct Server {
-    client: Client,
+pub(super) struct ServedVerifier {
+    client: ControlClient,
     chunk_sectors: u64,
     finds: Finds,
     at_work: Option<(OpId, Nanos)>,
     /// An answer that needs no server.
-    known: Option<verify::Answer>,
+    known: Option<verify::VerifyCompletion>,
     /// What was found lost. Whoever narrows that down is answered from here: the server would read it again, and blame
     /// the same members for it again.
     lost: BTreeSet<u64>,
 }
 
-impl Server {
-    pub fn new(client: Client, chunk_sectors: u64, finds: Finds) -> Server {
-        Server { client, chunk_sectors, finds, at_work: None, known: None, lost: BTreeSet::new() }
+impl ServedVerifier {
+    pub fn new(client: ControlClient, chunk_sectors: u64, finds: Finds) -> ServedVerifier {
+        ServedVerifier { client, chunk_sectors, finds, at_work: None, known: None, lost: BTreeSet::new() }
     }
 
     /// The stripes whose chunks lie in a range, which is whole chunks.
@@ -42,38 +42,38 @@ impl Server {
         range.start.0 / self.chunk_sectors..range.end.0 / self.chunk_sectors
     }
 
-    fn judge(&mut self, verified: &Verified) -> Outcome {
+    fn judge(&mut self, verified: &Verified) -> VerifyOutcome {
         if verified.flaws > 0 || !verified.lost.is_empty() {
             let _ = self.finds.fetch(); // for the display; it is asked for again at the end
         }
         let room = LOST_MAX.saturating_sub(self.lost.len());
         self.lost.extend(verified.lost.iter().take(room));
         match verified {
-            Verified { lost, .. } if !lost.is_empty() => Outcome::Unreadable(Cause::Lost),
-            Verified { flaws: 1.., .. } => Outcome::Flawed(u32::try_from(verified.flaws).unwrap_or(u32::MAX)),
-            Verified { read: 0, .. } => Outcome::Vacant,
-            _ => Outcome::Clean,
+            Verified { lost, .. } if !lost.is_empty() => VerifyOutcome::Unreadable(Cause::Lost),
+            Verified { flaws: 1.., .. } => VerifyOutcome::Flawed(u32::try_from(verified.flaws).unwrap_or(u32::MAX)),
+            Verified { read: 0, .. } => VerifyOutcome::Vacant,
+            _ => VerifyOutcome::Clean,
         }
     }
 }
 
-impl Verifier for Server {
+impl Verifier for ServedVerifier {
     fn submit(&mut self, id: OpId, range: SectorRange) {
         let Range { start, end } = self.stripes(range);
         let now = clock::now();
-        let ended = |outcome| Some(verify::Answer { id, outcome, started: now, finished: now, counted: 0 });
+        let ended = |outcome| Some(verify::VerifyCompletion { id, outcome, started: now, finished: now, counted: 0 });
         if self.lost.range(start..end).next().is_some() {
-            self.known = ended(Outcome::Unreadable(Cause::Lost));
+            self.known = ended(VerifyOutcome::Unreadable(Cause::Lost));
             return;
         }
         self.at_work = Some((id, now));
-        if self.client.send(&Command::Verify { start, end }).is_err() {
+        if self.client.send(&VolumeCommand::Verify { start, end }).is_err() {
             self.at_work = None;
-            self.known = ended(Outcome::Gone);
+            self.known = ended(VerifyOutcome::Gone);
         }
     }
 
-    fn wait(&mut self, timeout: Nanos) -> Option<verify::Answer> {
+    fn wait(&mut self, timeout: Nanos) -> Option<verify::VerifyCompletion> {
         if let Some(answer) = self.known.take() {
             return Some(answer);
         }
@@ -82,14 +82,14 @@ impl Verifier for Server {
         let finished = clock::now();
         let outcome = match received {
             Ok(None) => return None,
-            Ok(Some(Answer::Verified(verified))) => self.judge(&verified),
+            Ok(Some(CommandAnswer::Verified(verified))) => self.judge(&verified),
             // It speaks, but not of this: that says nothing about the volume.
-            Ok(Some(_)) | Err(ClientError::Nonsense(_)) => Outcome::Failed(Cause::Errno(EPROTO)),
+            Ok(Some(_)) | Err(ClientError::Nonsense(_)) => VerifyOutcome::Failed(Cause::Errno(EPROTO)),
             // It is stopping or broken, or has ended.
-            Err(_) => Outcome::Gone,
+            Err(_) => VerifyOutcome::Gone,
         };
         self.at_work = None;
-        Some(verify::Answer { id, outcome, started, finished, counted: 0 })
+        Some(verify::VerifyCompletion { id, outcome, started, finished, counted: 0 })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The foreground detector of a served volume: its server tells what its clients do.
 
-use super::client::{Client, ClientError};
-use crate::volume::commands::{Activity, Answer, Command, Mark};
+use super::client::{ClientError, ControlClient};
+use crate::volume::commands::{ActivityMark, ClientActivity, CommandAnswer, VolumeCommand};
 use scrubjay_core::machine::Event;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::clock;
@@ -16,15 +16,15 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// See the module's head.
 pub(super) struct Watch {
     socket: PathBuf,
-    client: Option<Client>,
-    told: Told,
+    client: Option<ControlClient>,
+    told: WatchedVolume,
     /// See [`PATIENCE`].
     pub patience: Duration,
 }
 
 /// What was told so far.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct WatchedVolume {
     /// The next mark.
     next: Option<u64>,
     arrived: u64,
@@ -41,23 +41,23 @@ pub(super) struct Told {
 impl Watch {
     /// Watches the clients of the server behind `socket` from now on.
     pub fn open(socket: &Path, now: Nanos) -> Result<Watch, ClientError> {
-        let mut client = Client::connect(socket)?;
-        let Answer::Activity(activity) = client.ask(&Command::Activity { since: None })? else {
+        let mut client = ControlClient::connect(socket)?;
+        let CommandAnswer::Activity(activity) = client.ask(&VolumeCommand::Activity { since: None })? else {
             return Err(ClientError::Nonsense(socket.to_owned()));
         };
-        let told = Told::since(&activity, now);
+        let told = WatchedVolume::since(&activity, now);
         Ok(Watch { socket: socket.to_owned(), client: Some(client), told, patience: PATIENCE })
     }
 
     /// What is new; `None` when it does not come in time.
-    fn ask(&mut self) -> Result<Option<Activity>, ClientError> {
+    fn ask(&mut self) -> Result<Option<ClientActivity>, ClientError> {
         let mut client = match self.client.take() {
             Some(client) => client,
-            None => Client::connect(&self.socket)?,
+            None => ControlClient::connect(&self.socket)?,
         };
-        client.send(&Command::Activity { since: self.told.next })?;
+        client.send(&VolumeCommand::Activity { since: self.told.next })?;
         match client.receive(self.patience)? {
-            Some(Answer::Activity(activity)) => {
+            Some(CommandAnswer::Activity(activity)) => {
                 self.client = Some(client);
                 Ok(Some(activity))
             }
@@ -67,18 +67,18 @@ impl Watch {
     }
 }
 
-impl Told {
+impl WatchedVolume {
     /// Nothing, before this first answer.
-    pub fn since(activity: &Activity, now: Nanos) -> Told {
-        let Activity { next, arrived, completed, .. } = *activity;
-        Told { next: Some(next), arrived, completed, at: now, ..Told::default() }
+    pub fn since(activity: &ClientActivity, now: Nanos) -> WatchedVolume {
+        let ClientActivity { next, arrived, completed, .. } = *activity;
+        WatchedVolume { next: Some(next), arrived, completed, at: now, ..WatchedVolume::default() }
     }
 
     /// Takes an answer, told at `now`.
-    pub fn absorb(&mut self, activity: &Activity, now: Nanos, events: &mut Vec<Event>) {
+    pub fn absorb(&mut self, activity: &ClientActivity, now: Nanos, events: &mut Vec<Event>) {
         let (arrived_before, completed_before) = (self.arrived, self.completed);
         self.catch_up(events); // with those that were being served when we came
-        for &Mark(at, arrived, completed) in &activity.marks {
+        for &ActivityMark(at, arrived, completed) in &activity.marks {
             self.at = self.at.max(Nanos(at));
             self.arrive(arrived, events);
             self.complete(completed, events);

@@ -1,13 +1,13 @@
 //! One client's connection: a protocol's machine, its socket, and the bytes between them.
 
-use super::task::Task;
+use super::task::RingTask;
 use crate::control::Lines;
 use crate::nbd::{BYTES_IN_FLIGHT_MAX, Ticket};
 use crate::tls::TlsSession;
-use scrubjay_core::block::{Reply, Request};
+use scrubjay_core::block::{BlockReply, BlockRequest};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::units::Nanos;
-use scrubjay_device::completion::{Outgoing, Ring, Socket, shutdown};
+use scrubjay_device::completion::{IoRing, Outgoing, Socket, shutdown};
 use std::io;
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub(super) struct Connection {
     is_receiving: bool,
     /// What is received goes straight into a payload.
     is_lent: bool,
-    sending: Option<Sending>,
+    sending: Option<SendProgress>,
     /// When the last bytes came, and when the last were taken, or were to be.
     moved_in: Nanos,
     moved_out: Nanos,
@@ -43,7 +43,7 @@ pub(super) struct Connection {
 
 /// How far a send has come, in bytes.
 #[derive(Clone, Copy)]
-struct Sending {
+struct SendProgress {
     sent: usize,
     len: usize,
 }
@@ -56,7 +56,7 @@ enum Talk {
 
 /// Who is at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PeerKind {
     /// Somebody who gives commands.
     Controller,
     /// A client whose handshake goes on.
@@ -69,7 +69,7 @@ pub(super) enum Kind {
 
 /// Something a client wants.
 pub(super) enum Ask {
-    Request(Ticket, Request),
+    Request(Ticket, BlockRequest),
     Command(String),
 }
 
@@ -122,7 +122,7 @@ impl Connection {
     }
 
     /// A reply of the volume's.
-    pub fn reply(&mut self, ticket: Ticket, reply: Reply) {
+    pub fn reply(&mut self, ticket: Ticket, reply: BlockReply) {
         let Talk::Nbd(session) = &mut self.talk else { panic!("only NBD clients ask the volume") };
         session.reply(ticket, reply);
     }
@@ -134,7 +134,7 @@ impl Connection {
     }
 
     /// Starts what can be started: sending what is ready, receiving what is wanted.
-    pub fn start_io(&mut self, now: Nanos, index: usize, ring: &mut Ring<Task>, mut recycle: impl FnMut(Buffer)) {
+    pub fn start_io(&mut self, now: Nanos, index: usize, ring: &mut IoRing<RingTask>, mut recycle: impl FnMut(Buffer)) {
         if self.sending.is_none() && self.has_output() {
             let spare = std::mem::take(&mut self.spare);
             let mut outgoing = match &mut self.talk {
@@ -145,9 +145,9 @@ impl Connection {
                 outgoing.clear(recycle);
                 self.spare = outgoing;
             } else {
-                self.sending = Some(Sending { sent: 0, len: outgoing.len() });
+                self.sending = Some(SendProgress { sent: 0, len: outgoing.len() });
                 self.moved_out = now;
-                ring.send(Task::Send(index), &self.socket, outgoing, 0);
+                ring.send(RingTask::Send(index), &self.socket, outgoing, 0);
             }
         }
         if !self.is_receiving && self.unread.is_empty() {
@@ -156,12 +156,12 @@ impl Connection {
         }
     }
 
-    fn start_receiving(&mut self, index: usize, ring: &mut Ring<Task>) {
+    fn start_receiving(&mut self, index: usize, ring: &mut IoRing<RingTask>) {
         if let Talk::Nbd(session) = &mut self.talk
             && let Some((buffer, range)) = session.lend_payload()
         {
             (self.is_receiving, self.is_lent) = (true, true);
-            return ring.receive(Task::Receive(index), &self.socket, buffer, range);
+            return ring.receive(RingTask::Receive(index), &self.socket, buffer, range);
         }
         let wants_input = match &self.talk {
             Talk::Nbd(session) => session.wants_input(),
@@ -170,7 +170,7 @@ impl Connection {
         if wants_input && !self.is_full() {
             let buffer = self.input.take().expect("it is here when nothing is received");
             self.is_receiving = true;
-            ring.receive(Task::Receive(index), &self.socket, buffer, 0..INPUT_BYTES);
+            ring.receive(RingTask::Receive(index), &self.socket, buffer, 0..INPUT_BYTES);
         }
     }
 
@@ -198,16 +198,16 @@ impl Connection {
         &mut self,
         now: Nanos,
         index: usize,
-        ring: &mut Ring<Task>,
+        ring: &mut IoRing<RingTask>,
         (mut outgoing, result): (Outgoing, io::Result<usize>),
         recycle: impl FnMut(Buffer),
     ) {
-        let Sending { sent, len } = self.sending.take().expect("it is being sent");
+        let SendProgress { sent, len } = self.sending.take().expect("it is being sent");
         self.moved_out = now;
         match result {
             Ok(count) if sent + count < len && !self.is_lost => {
-                self.sending = Some(Sending { sent: sent + count, len });
-                return ring.send(Task::Send(index), &self.socket, outgoing, sent + count);
+                self.sending = Some(SendProgress { sent: sent + count, len });
+                return ring.send(RingTask::Send(index), &self.socket, outgoing, sent + count);
             }
             Ok(_) => (),
             Err(_) => self.cut(),
@@ -267,12 +267,12 @@ impl Connection {
     }
 
     /// How it is to be counted.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> PeerKind {
         match &self.talk {
-            _ if self.is_lost => Kind::Lost,
-            Talk::Control(_) => Kind::Controller,
-            Talk::Nbd(session) if !session.has_begun() => Kind::Newcomer,
-            Talk::Nbd(_) => Kind::Client,
+            _ if self.is_lost => PeerKind::Lost,
+            Talk::Control(_) => PeerKind::Controller,
+            Talk::Nbd(session) if !session.has_begun() => PeerKind::Newcomer,
+            Talk::Nbd(_) => PeerKind::Client,
         }
     }
 

@@ -21,16 +21,16 @@ mod task;
 pub use address::{Address, AddressError, BindError};
 pub use error::ServeError;
 pub use patience::Patience;
-pub use stop::Stop;
+pub use stop::ServerStop;
 
-use crate::control::Controller;
-use crate::ended::Ended;
-use crate::members::Members;
+use crate::control::CommandHandler;
+use crate::ended::ServerEnded;
+use crate::members::MemberTable;
 use crate::nbd::Export;
 use crate::tls::Tls;
 use address::Listener;
-use pump::Pump;
-use scrubjay_core::member::Array;
+use pump::ServerPump;
+use scrubjay_core::member::ArrayMachine;
 use std::sync::Arc;
 
 /// Commands are the owner's alone.
@@ -44,7 +44,7 @@ pub struct Server {
     /// Where it listens, and whether for commands.
     listeners: Vec<(Listener, bool)>,
     /// The disks.
-    pub members: Members,
+    pub members: MemberTable,
     /// How long it waits for others.
     pub patience: Patience,
     /// Who may connect to its NBD sockets in the file system: those whom this mode lets write.
@@ -58,7 +58,7 @@ impl Server {
             export: Arc::new(export),
             tls: Tls::default(),
             listeners: Vec::new(),
-            members: Members::default(),
+            members: MemberTable::default(),
             patience: Patience::default(),
             socket_mode: CONTROL_MODE,
         }
@@ -98,9 +98,13 @@ impl Server {
     ///
     /// # Errors
     /// [`ServeError`]. The volume was not flushed then.
-    pub fn run<V: Array + Controller>(&mut self, volume: &mut V, stop: &Stop) -> Result<Ended, ServeError> {
+    pub fn run<V: ArrayMachine + CommandHandler>(
+        &mut self,
+        volume: &mut V,
+        stop: &ServerStop,
+    ) -> Result<ServerEnded, ServeError> {
         let listeners = std::mem::take(&mut self.listeners);
         let Server { export, tls, members, patience, .. } = self;
-        Pump::new(export, tls, *patience, &listeners, members, volume, stop)?.run()
+        ServerPump::new(export, tls, *patience, &listeners, members, volume, stop)?.run()
     }
 }

@@ -1,23 +1,23 @@
 //! The server's loop.
 
 use super::address::Listener;
-use super::connection::{Ask, Connection, Kind};
+use super::connection::{Ask, Connection, PeerKind};
 use super::error::ServeError;
 use super::patience::Patience;
 use super::room::Room;
-use super::stop::Stop;
-use super::task::Task;
-use crate::control::{self, CommandId, Controller};
-use crate::ended::{Ended, Flushed};
-use crate::members::Members;
+use super::stop::ServerStop;
+use super::task::RingTask;
+use crate::control::{self, CommandHandler, CommandId};
+use crate::ended::{Flushed, ServerEnded};
+use crate::members::MemberTable;
 use crate::nbd::{Export, IN_FLIGHT_MAX};
 use crate::tls::{Tls, TlsSession};
-use scrubjay_core::block::{Failure, Part, Reply, Request, RequestId};
+use scrubjay_core::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::{Array, Done, Fault, Op, OpKind};
+use scrubjay_core::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, OpKind};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::clock;
-use scrubjay_device::completion::{Completion, End, Ring, keep_alive, own_uid, peer_uid, release_memory, shutdown};
+use scrubjay_device::completion::{Completion, IoEnd, IoRing, keep_alive, own_uid, peer_uid, release_memory, shutdown};
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
@@ -55,14 +55,14 @@ const AGE: Nanos = Nanos::from_secs(15);
 const LAST_FLUSH: RequestId = RequestId(u64::MAX);
 
 /// A server that runs.
-pub(super) struct Pump<'a, V> {
+pub(super) struct ServerPump<'a, V> {
     export: &'a Arc<Export>,
     tls: &'a Tls,
     listeners: &'a [(Listener, bool)],
-    members: &'a mut Members,
+    members: &'a mut MemberTable,
     volume: &'a mut V,
-    stop: &'a Stop,
-    ring: Ring<Task>,
+    stop: &'a ServerStop,
+    ring: IoRing<RingTask>,
     connections: Vec<Option<Connection>>,
     /// What all connections hold.
     memory: Room,
@@ -80,7 +80,7 @@ pub(super) struct Pump<'a, V> {
     patience: Patience,
     ending: Ending,
     /// How it ended, as far as that is known.
-    ended: Ended,
+    ended: ServerEnded,
     now: Nanos,
 }
 
@@ -99,18 +99,18 @@ enum Ending {
     Farewell { until: Nanos },
 }
 
-impl<'a, V: Array + Controller> Pump<'a, V> {
+impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
     pub fn new(
         export: &'a Arc<Export>,
         tls: &'a Tls,
         patience: Patience,
         listeners: &'a [(Listener, bool)],
-        members: &'a mut Members,
+        members: &'a mut MemberTable,
         volume: &'a mut V,
-        stop: &'a Stop,
-    ) -> Result<Pump<'a, V>, ServeError> {
-        let ring = Ring::new(RING_DEPTH).map_err(ServeError::NoRing)?;
-        Ok(Pump {
+        stop: &'a ServerStop,
+    ) -> Result<ServerPump<'a, V>, ServeError> {
+        let ring = IoRing::new(RING_DEPTH).map_err(ServeError::NoRing)?;
+        Ok(ServerPump {
             export,
             tls,
             listeners,
@@ -128,15 +128,15 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             rest_end: None,
             patience,
             ending: Ending::No,
-            ended: Ended::default(),
+            ended: ServerEnded::default(),
             now: clock::now(),
         })
     }
 
     /// Runs until it was stopped and all has ended.
-    pub fn run(mut self) -> Result<Ended, ServeError> {
+    pub fn run(mut self) -> Result<ServerEnded, ServeError> {
         for (index, (listener, _)) in self.listeners.iter().enumerate() {
-            self.ring.accept(Task::Accept(index), &listener.socket);
+            self.ring.accept(RingTask::Accept(index), &listener.socket);
         }
         self.watch_stop();
         loop {
@@ -159,26 +159,26 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
     }
 
     /// Something of the ring's has ended.
-    fn complete(&mut self, task: Task, end: End) {
+    fn complete(&mut self, task: RingTask, end: IoEnd) {
         match (task, end) {
-            (Task::Disk(id), End::Disk { buffer, result }) => {
-                self.volume.handle(self.now, Done { id, buffer, result });
+            (RingTask::Disk(id), IoEnd::Disk { buffer, result }) => {
+                self.volume.handle(self.now, MemberOpDone { id, buffer, result });
             }
-            (Task::Accept(listener), End::Accepted(client)) => self.accepted(listener, client),
-            (Task::Receive(index), End::Received { buffer, result }) => {
+            (RingTask::Accept(listener), IoEnd::Accepted(client)) => self.accepted(listener, client),
+            (RingTask::Receive(index), IoEnd::Received { buffer, result }) => {
                 let connection = self.connections[index].as_mut().expect("it waits for what it receives");
                 if let Some(ask) = connection.received(buffer, result) {
                     self.ask(index, ask);
                 }
                 self.stir(index);
             }
-            (Task::Send(index), End::Sent { outgoing, result }) => {
+            (RingTask::Send(index), IoEnd::Sent { outgoing, result }) => {
                 let connection = self.connections[index].as_mut().expect("it waits for what it sends");
                 let recycle = |buffer| self.volume.recycle(buffer);
                 connection.sent(self.now, index, &mut self.ring, (outgoing, result), recycle);
                 self.stir(index);
             }
-            (Task::Wake, End::Received { .. }) => self.watch_stop(),
+            (RingTask::Wake, IoEnd::Received { .. }) => self.watch_stop(),
             (task, end) => panic!("{task:?} does not end with {end:?}"),
         }
     }
@@ -208,7 +208,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         if !is_listened_to {
             connection.hang_up();
         }
-        if connection.kind() == Kind::Client && was_new && self.count(Kind::Client) > CLIENTS_MAX {
+        if connection.kind() == PeerKind::Client && was_new && self.count(PeerKind::Client) > CLIENTS_MAX {
             self.connections[index].as_mut().expect("it was here just now").cut();
         }
         let Some(connection) = self.connections[index].as_mut() else { return };
@@ -257,10 +257,10 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         }
     }
 
-    fn start(&mut self, op: Op) {
-        let task = Task::Disk(op.id);
+    fn start(&mut self, op: MemberOp) {
+        let task = RingTask::Disk(op.id);
         let Some(file) = self.members.file(op.member) else {
-            let done = Done { id: op.id, buffer: buffer_of(op.kind), result: Err(Fault::Gone) };
+            let done = MemberOpDone { id: op.id, buffer: buffer_of(op.kind), result: Err(DiskFault::Gone) };
             return self.volume.handle(self.now, done);
         };
         match op.kind {
@@ -271,9 +271,9 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         }
     }
 
-    fn replied(&mut self, id: RequestId, reply: Reply) {
+    fn replied(&mut self, id: RequestId, reply: BlockReply) {
         if id == LAST_FLUSH {
-            self.ended.flush = if matches!(reply, Reply::Failed(_)) { Flushed::Failed } else { Flushed::Done };
+            self.ended.flush = if matches!(reply, BlockReply::Failed(_)) { Flushed::Failed } else { Flushed::Done };
             if let Ending::Flush { until } = self.ending {
                 self.ending = Ending::Volume { until };
                 self.volume.stop(self.now);
@@ -311,7 +311,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
             self.rest_end = Some(self.now.saturating_add(REST));
             return;
         };
-        self.ring.accept(Task::Accept(listener), socket);
+        self.ring.accept(RingTask::Accept(listener), socket);
         match is_control {
             true => self.admit_controller(client),
             false => self.admit_client(client),
@@ -323,7 +323,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         let own = own_uid();
         let refusal = match peer_uid(&client) {
             Ok(uid) if uid != 0 && uid != own => Some(format!("only root and user {own} may give commands to it")),
-            Ok(_) if self.count(Kind::Controller) >= CONTROLLERS_MAX => {
+            Ok(_) if self.count(PeerKind::Controller) >= CONTROLLERS_MAX => {
                 Some(format!("{CONTROLLERS_MAX} others are giving it commands: try again"))
             }
             Ok(_) => None,
@@ -338,12 +338,12 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
 
     /// Takes in a client, if there is room for one more when its handshake is over.
     fn admit_client(&mut self, client: OwnedFd) {
-        if self.count(Kind::Client) >= CLIENTS_MAX {
+        if self.count(PeerKind::Client) >= CLIENTS_MAX {
             return;
         }
-        if self.count(Kind::Newcomer) >= NEWCOMERS_MAX {
+        if self.count(PeerKind::Newcomer) >= NEWCOMERS_MAX {
             let newcomers = self.connections.iter().enumerate().filter_map(|(index, connection)| {
-                connection.as_ref().filter(|it| it.kind() == Kind::Newcomer).map(|it| (it.since, index))
+                connection.as_ref().filter(|it| it.kind() == PeerKind::Newcomer).map(|it| (it.since, index))
             });
             if let Some((_, index)) = newcomers.min() {
                 self.cut(index);
@@ -370,7 +370,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         self.stir(free);
     }
 
-    fn count(&self, kind: Kind) -> usize {
+    fn count(&self, kind: PeerKind) -> usize {
         self.connections.iter().flatten().filter(|connection| connection.kind() == kind).count()
     }
 
@@ -386,7 +386,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
         if self.rest_end.is_some_and(|end| end <= self.now) {
             self.rest_end = None;
             for index in std::mem::take(&mut self.resting) {
-                self.ring.accept(Task::Accept(index), &self.listeners[index].0.socket);
+                self.ring.accept(RingTask::Accept(index), &self.listeners[index].0.socket);
             }
         }
         if self.age_at.is_some_and(|at| at <= self.now) {
@@ -434,7 +434,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
 
     /// Looks at the stop flag, now and whenever it wakes us.
     fn watch_stop(&mut self) {
-        self.ring.receive(Task::Wake, self.stop.woken(), Buffer::zeroed(64), 0..64);
+        self.ring.receive(RingTask::Wake, self.stop.woken(), Buffer::zeroed(64), 0..64);
         if self.stop.is_requested() && self.ending == Ending::No {
             let [unread, until] = [self.patience.unread, self.patience.stop].map(|time| self.now.saturating_add(time));
             self.ending = Ending::Requests { unread, until };
@@ -458,7 +458,7 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
                 }
                 self.ended.unended = self.connections.iter().flatten().map(Connection::in_flight).sum();
                 self.ending = Ending::Flush { until };
-                self.volume.submit(self.now, LAST_FLUSH, Request::Flush);
+                self.volume.submit(self.now, LAST_FLUSH, BlockRequest::Flush);
                 self.pump_volume(); // the volume may have replied by now
                 self.is_ended()
             }
@@ -504,10 +504,10 @@ impl<'a, V: Array + Controller> Pump<'a, V> {
 }
 
 /// Was something not done that could have been? (What makes no sense, or is not allowed, could not.)
-fn is_failure(reply: &Reply) -> bool {
+fn is_failure(reply: &BlockReply) -> bool {
     match reply {
-        Reply::Failed(failure) => *failure == Failure::Io,
-        Reply::Read(parts) => parts.iter().any(|part| matches!(part, Part::Lost(_))),
+        BlockReply::Failed(failure) => *failure == BlockFailure::Io,
+        BlockReply::Read(parts) => parts.iter().any(|part| matches!(part, ReadPart::Lost(_))),
         _ => false,
     }
 }

@@ -9,21 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A flag that wakes the server. A clone is the same flag.
 #[derive(Clone, Debug)]
-pub struct Stop {
+pub struct ServerStop {
     flag: Arc<AtomicBool>,
     waker: Arc<UnixStream>,
     woken: Socket,
 }
 
-impl Stop {
+impl ServerStop {
     /// Not set yet.
     ///
     /// # Errors
     /// When there are no more file descriptors.
-    pub fn new() -> io::Result<Stop> {
+    pub fn new() -> io::Result<ServerStop> {
         let (waker, woken) = UnixStream::pair()?;
         waker.set_nonblocking(true)?;
-        Ok(Stop { flag: Arc::default(), waker: Arc::new(waker), woken: Arc::new(OwnedFd::from(woken)) })
+        Ok(ServerStop { flag: Arc::default(), waker: Arc::new(waker), woken: Arc::new(OwnedFd::from(woken)) })
     }
 
     /// Asks the server to stop. What is under way ends first, as far as it ends soon.
@@ -37,7 +37,7 @@ impl Stop {
         self.flag.load(Ordering::Acquire)
     }
 
-    /// The flag, for `signal_hook::flag::register`; to be registered before [`Stop::waker`].
+    /// The flag, for `signal_hook::flag::register`; to be registered before [`ServerStop::waker`].
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }

@@ -1,12 +1,12 @@
 //! What the server's ring is at, by name.
 
-use scrubjay_core::member::OpId;
+use scrubjay_core::member::MemberOpId;
 
 /// One operation of the ring.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Task {
+pub(super) enum RingTask {
     /// An operation of the volume on a member's disk.
-    Disk(OpId),
+    Disk(MemberOpId),
     /// A client on a listener, by its index.
     Accept(usize),
     /// Bytes of a connection, by its index.

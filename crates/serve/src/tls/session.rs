@@ -2,9 +2,9 @@
 
 use super::channel::Channel;
 use super::credentials::Tls;
-use crate::nbd::{Export, Session, Ticket};
+use crate::nbd::{Export, NbdSession, Ticket};
 use rustls::ServerConfig;
-use scrubjay_core::block::{Reply, Request};
+use scrubjay_core::block::{BlockReply, BlockRequest};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_device::completion::Outgoing;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The session, in clear or encrypted.
 #[derive(Debug)]
 pub struct TlsSession {
-    session: Session,
+    session: NbdSession,
     config: Option<Arc<ServerConfig>>,
     channel: Option<Box<Channel>>,
 }
@@ -21,11 +21,15 @@ pub struct TlsSession {
 impl TlsSession {
     /// A client has connected; the greeting is ready to be sent.
     pub fn new(export: Arc<Export>, tls: &Tls) -> TlsSession {
-        TlsSession { session: Session::new(export, tls.mode()), config: tls.config().cloned(), channel: None }
+        TlsSession { session: NbdSession::new(export, tls.mode()), config: tls.config().cloned(), channel: None }
     }
 
-    /// As [`Session::advance`]. What breaks TLS ends the session.
-    pub fn advance(&mut self, input: &mut &[u8], mut buffer: impl FnMut(usize) -> Buffer) -> Option<(Ticket, Request)> {
+    /// As [`NbdSession::advance`]. What breaks TLS ends the session.
+    pub fn advance(
+        &mut self,
+        input: &mut &[u8],
+        mut buffer: impl FnMut(usize) -> Buffer,
+    ) -> Option<(Ticket, BlockRequest)> {
         loop {
             let Some(channel) = &mut self.channel else {
                 let ready = self.session.advance(input, &mut buffer);
@@ -68,20 +72,20 @@ impl TlsSession {
         self.channel = Some(Box::new(Channel::new(Arc::clone(config), clear)));
     }
 
-    /// As [`Session::reply`].
+    /// As [`NbdSession::reply`].
     ///
     /// # Panics
-    /// As [`Session::reply`].
-    pub fn reply(&mut self, ticket: Ticket, reply: Reply) {
+    /// As [`NbdSession::reply`].
+    pub fn reply(&mut self, ticket: Ticket, reply: BlockReply) {
         self.session.reply(ticket, reply);
     }
 
-    /// As [`Session::is_read`].
+    /// As [`NbdSession::is_read`].
     pub fn is_read(&self, ticket: Ticket) -> bool {
         self.session.is_read(ticket)
     }
 
-    /// As [`Session::wants_input`].
+    /// As [`NbdSession::wants_input`].
     pub fn wants_input(&self) -> bool {
         match &self.channel {
             None => self.session.wants_input(),
@@ -99,18 +103,18 @@ impl TlsSession {
         self.session.held() + self.channel.as_ref().map_or(0, |channel| channel.bytes())
     }
 
-    /// As [`Session::set_limit`]; what is being encrypted counts.
+    /// As [`NbdSession::set_limit`]; what is being encrypted counts.
     pub fn set_limit(&mut self, limit: usize) {
         let sealing = self.channel.as_ref().map_or(0, |channel| channel.bytes());
         self.session.set_limit(limit.saturating_sub(sealing));
     }
 
-    /// As [`Session::is_held`].
+    /// As [`NbdSession::is_held`].
     pub fn is_held(&self) -> bool {
         self.session.is_held()
     }
 
-    /// As [`Session::is_amid`].
+    /// As [`NbdSession::is_amid`].
     pub fn is_amid(&self) -> bool {
         self.session.is_amid()
     }
@@ -150,16 +154,16 @@ impl TlsSession {
         self.session.is_over() && self.session.in_flight() == 0
     }
 
-    /// As [`Session::lend_payload`]. Never, where what is received is encrypted.
+    /// As [`NbdSession::lend_payload`]. Never, where what is received is encrypted.
     pub fn lend_payload(&mut self) -> Option<(Buffer, Range<usize>)> {
         if self.channel.is_some() { None } else { self.session.lend_payload() }
     }
 
-    /// As [`Session::return_payload`].
+    /// As [`NbdSession::return_payload`].
     ///
     /// # Panics
     /// When none was lent.
-    pub fn return_payload(&mut self, buffer: Buffer, count: usize) -> Option<(Ticket, Request)> {
+    pub fn return_payload(&mut self, buffer: Buffer, count: usize) -> Option<(Ticket, BlockRequest)> {
         self.session.return_payload(buffer, count)
     }
 

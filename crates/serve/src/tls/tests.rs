@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, SupportedProtocolVersion, version};
 use scrubjay_core::block::RequestId;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::Array;
+use scrubjay_core::member::ArrayMachine;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::Outgoing;
 use std::io::{Read, Write};

@@ -2,7 +2,7 @@
 //!
 //! Only clients' requests are here; verifications, repairs and rebuilds are the volume's own business.
 
-use super::commands::{Activity, Mark};
+use super::commands::{ActivityMark, ClientActivity};
 use scrubjay_core::units::Nanos;
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ const WATCHED_FOR: Nanos = Nanos::from_secs(5);
 pub(super) struct Log {
     arrived: u64,
     completed: u64,
-    marks: VecDeque<Mark>,
+    marks: VecDeque<ActivityMark>,
     /// Marks ever made: the number of the next one.
     made: u64,
     /// The last mark was told already, and may not grow any more.
@@ -32,7 +32,7 @@ impl Log {
     pub fn arrived(&mut self, now: Nanos) {
         self.arrived += 1;
         if now < self.watched_until {
-            self.note(Mark(now.0, 1, 0));
+            self.note(ActivityMark(now.0, 1, 0));
         }
     }
 
@@ -40,11 +40,11 @@ impl Log {
     pub fn completed(&mut self, now: Nanos) {
         self.completed += 1;
         if now < self.watched_until {
-            self.note(Mark(now.0, 0, 1));
+            self.note(ActivityMark(now.0, 0, 1));
         }
     }
 
-    fn note(&mut self, Mark(at, arrived, completed): Mark) {
+    fn note(&mut self, ActivityMark(at, arrived, completed): ActivityMark) {
         match self.marks.back_mut() {
             Some(last) if !self.is_told && at.saturating_sub(last.0) < JOINED.0 => {
                 last.1 += arrived;
@@ -54,19 +54,19 @@ impl Log {
                 if self.marks.len() == MARKS_MAX {
                     self.marks.pop_front();
                 }
-                self.marks.push_back(Mark(at, arrived, completed));
+                self.marks.push_back(ActivityMark(at, arrived, completed));
                 (self.made, self.is_told) = (self.made + 1, false);
             }
         }
     }
 
     /// What is new since the mark of this number; nothing but the counts to who asks for the first time.
-    pub fn tell(&mut self, now: Nanos, since: Option<u64>) -> Activity {
+    pub fn tell(&mut self, now: Nanos, since: Option<u64>) -> ClientActivity {
         self.watched_until = now.saturating_add(WATCHED_FOR);
         self.is_told = true;
         let fresh = self.made.saturating_sub(since.unwrap_or(self.made)) as usize;
         let skipped = self.marks.len().saturating_sub(fresh);
-        Activity {
+        ClientActivity {
             next: self.made,
             arrived: self.arrived,
             completed: self.completed,
@@ -93,7 +93,7 @@ mod tests {
         log.arrived(us(2) + WATCHED_FOR);
         let second = log.tell(us(2) + WATCHED_FOR, Some(0));
         assert_eq!((second.next, second.arrived, second.completed), (1, 2, 1));
-        assert_eq!(second.marks, [Mark(3_000, 0, 1)], "the other one is only counted");
+        assert_eq!(second.marks, [ActivityMark(3_000, 0, 1)], "the other one is only counted");
     }
 
     #[test]
@@ -105,9 +105,9 @@ mod tests {
         log.completed(us(109));
         log.arrived(us(110));
         let told = log.tell(us(110), Some(0));
-        assert_eq!(told.marks, [Mark(100_000, 2, 1), Mark(110_000, 1, 0)]);
+        assert_eq!(told.marks, [ActivityMark(100_000, 2, 1), ActivityMark(110_000, 1, 0)]);
         log.completed(us(110));
-        assert_eq!(log.tell(us(120), Some(told.next)).marks, [Mark(110_000, 0, 1)]);
+        assert_eq!(log.tell(us(120), Some(told.next)).marks, [ActivityMark(110_000, 0, 1)]);
         assert_eq!(log.tell(us(130), Some(told.next)).marks.len(), 1, "another one may ask, too");
         assert_eq!(log.tell(us(130), Some(99)).marks, [], "a number that never was");
     }

@@ -1,13 +1,13 @@
 //! The commands of the control socket: one line of JSON each, answered by one line of JSON.
 
 use scrubjay_core::format::superblock::{MemberState, Why};
-use scrubjay_core::volume::record::{Kind, Place, Record};
+use scrubjay_core::volume::record::{CorruptionKind, FindingPlace, VolumeFinding};
 use serde::{Deserialize, Serialize};
 
 /// What a volume can be told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Command {
+pub enum VolumeCommand {
     /// How are you?
     Status,
     /// What was found since the finding of this number?
@@ -53,20 +53,20 @@ pub enum Command {
 /// What a volume answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Answer {
+pub enum CommandAnswer {
     /// It was done, or begun.
     Done,
     /// It cannot be done: why.
     Error(String),
-    /// To [`Command::Status`].
+    /// To [`VolumeCommand::Status`].
     Status(Box<Status>),
-    /// To [`Command::Findings`].
+    /// To [`VolumeCommand::Findings`].
     Findings(Findings),
-    /// To [`Command::Verify`].
+    /// To [`VolumeCommand::Verify`].
     Verified(Verified),
-    /// To [`Command::Activity`].
-    Activity(Activity),
-    /// To [`Command::Stop`].
+    /// To [`VolumeCommand::Activity`].
+    Activity(ClientActivity),
+    /// To [`VolumeCommand::Stop`].
     Stopped(Stopped),
 }
 
@@ -130,7 +130,7 @@ pub struct MemberStatus {
     pub detail: Option<String>,
     /// Faults that were located on it.
     pub faults: u32,
-    /// Is it out, and may it come back with what it held when it left ([`Command::Readd`])?
+    /// Is it out, and may it come back with what it held when it left ([`VolumeCommand::Readd`])?
     #[serde(default)]
     pub may_return: bool,
 }
@@ -148,7 +148,7 @@ pub struct Verified {
 
 /// What a volume's clients have done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Activity {
+pub struct ClientActivity {
     /// The number to ask from next time.
     pub next: u64,
     /// Requests that came since the server was started.
@@ -156,12 +156,12 @@ pub struct Activity {
     /// Requests that were replied to since then.
     pub completed: u64,
     /// What happened when, in order; less than the counts say if somebody did not ask for too long.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ActivityMark>,
 }
 
 /// At so many nanoseconds of the server's `CLOCK_MONOTONIC`, so many requests came, and so many were replied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark(pub u64, pub u32, pub u32);
+pub struct ActivityMark(pub u64, pub u32, pub u32);
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -201,16 +201,16 @@ impl Finding {
     }
 
     /// A record, with the path of its member, and the number of data chunks of a stripe.
-    pub fn of(record: &Record, path: Option<&str>, data: usize) -> Finding {
+    pub fn of(record: &VolumeFinding, path: Option<&str>, data: usize) -> Finding {
         let chunk = match record.place {
-            Place::Row { slot, .. } if slot < data => format!("D{slot}"),
-            Place::Row { slot, .. } => format!("P{}", slot - data),
-            Place::Superblock => "superblock".to_owned(),
-            Place::Intents { page } => format!("intents {page}"),
-            Place::Map { page } => format!("map {page}"),
+            FindingPlace::Row { slot, .. } if slot < data => format!("D{slot}"),
+            FindingPlace::Row { slot, .. } => format!("P{}", slot - data),
+            FindingPlace::Superblock => "superblock".to_owned(),
+            FindingPlace::Intents { page } => format!("intents {page}"),
+            FindingPlace::Map { page } => format!("map {page}"),
         };
         let target = match record.kind {
-            Kind::MisdirectedWrite { member, offset } => Some((member, offset)),
+            CorruptionKind::MisdirectedWrite { member, offset } => Some((member, offset)),
             _ => None,
         };
         Finding {

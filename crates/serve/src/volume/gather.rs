@@ -1,11 +1,11 @@
 //! A volume's members, opened and put together, in any order.
 
-use crate::members::Members;
+use crate::members::MemberTable;
 use scrubjay_core::format::assemble::{AssembleError, Assembly, Given, assemble};
 use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_core::volume::{Options, Volume};
-use scrubjay_device::member::{Access, Member, MemberError, new_uuid};
+use scrubjay_core::volume::{Volume, VolumeOptions};
+use scrubjay_device::member::{Access, MemberError, OpenMember, new_uuid};
 use std::io;
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub struct Gathered {
     /// What the members say together.
     pub assembly: Assembly,
     /// Their disks, by slot.
-    pub members: Members,
+    pub members: MemberTable,
     /// Their paths, by slot.
     pub paths: Vec<Option<String>>,
     /// Sizes of their disks, by slot.
@@ -57,9 +57,9 @@ pub enum GatherError {
 /// # Errors
 /// [`GatherError`].
 pub fn gather(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherError> {
-    let opened: Vec<Member> =
-        paths.iter().map(|path| Member::open(path, access(is_read_only))).collect::<Result<_, _>>()?;
-    let given: Vec<_> = opened.iter().map(Member::given).collect();
+    let opened: Vec<OpenMember> =
+        paths.iter().map(|path| OpenMember::open(path, access(is_read_only))).collect::<Result<_, _>>()?;
+    let given: Vec<_> = opened.iter().map(OpenMember::given).collect();
     let assembly = assemble(&given).map_err(|error| GatherError::Assemble(Box::new(error)))?;
     put_together(opened, &given, assembly, is_read_only, Vec::new())
 }
@@ -72,7 +72,7 @@ pub fn gather(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherE
 pub fn gather_rest(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherError> {
     let (mut opened, mut given, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
-        let member = match Member::open(path, access(is_read_only)) {
+        let member = match OpenMember::open(path, access(is_read_only)) {
             Ok(member) => member,
             Err(error @ (MemberError::Absent { .. } | MemberError::Io { .. })) => {
                 left_out.push(error.to_string());
@@ -113,7 +113,7 @@ fn access(is_read_only: bool) -> Access {
 }
 
 fn put_together(
-    opened: Vec<Member>,
+    opened: Vec<OpenMember>,
     given: &[Given],
     assembly: Assembly,
     is_read_only: bool,
@@ -147,8 +147,8 @@ fn put_together(
              was before (slot {slot}): scrub the volume"
         ));
     }
-    let mut opened: Vec<Option<Member>> = opened.into_iter().map(Some).collect();
-    let (mut members, mut names, mut member_bytes) = (Members::default(), Vec::new(), Vec::new());
+    let mut opened: Vec<Option<OpenMember>> = opened.into_iter().map(Some).collect();
+    let (mut members, mut names, mut member_bytes) = (MemberTable::default(), Vec::new(), Vec::new());
     for (slot, state) in assembly.slots.iter().enumerate() {
         let member = state.given().and_then(|index| opened[index].take());
         let Some(mut member) = member else {
@@ -183,7 +183,7 @@ impl Gathered {
     pub fn start(&self, is_read_only: bool, today: UnixSeconds) -> io::Result<Volume> {
         let start_number = new_uuid()?.id().max(1);
         let member_bytes = self.member_bytes.clone();
-        let options = Options { is_read_only, today, member_bytes, start_number, ..Options::default() };
+        let options = VolumeOptions { is_read_only, today, member_bytes, start_number, ..VolumeOptions::default() };
         Ok(Volume::start(self.assembly.clone(), options))
     }
 }

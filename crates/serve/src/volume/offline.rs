@@ -2,14 +2,14 @@
 
 use super::commands::Finding;
 use super::gather::Gathered;
-use crate::members::Members;
+use crate::members::MemberTable;
 use scrubjay_core::block::RequestId;
 use scrubjay_core::format::superblock::MemberState;
-use scrubjay_core::member::{Array, Done, Fault, Op, OpId, OpKind};
+use scrubjay_core::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, MemberOpId, OpKind};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_core::volume::Volume;
 use scrubjay_device::clock;
-use scrubjay_device::completion::{Completion, End, Ring};
+use scrubjay_device::completion::{Completion, IoEnd, IoRing};
 use std::io;
 
 /// Operations at a time: a volume's limits are its own, this is only the ring's room.
@@ -44,7 +44,7 @@ pub fn check(
     today: UnixSeconds,
     mut progress: impl FnMut(u64, u64) -> bool,
 ) -> io::Result<Checked> {
-    let mut ring = Ring::new(RING_DEPTH)?;
+    let mut ring = IoRing::new(RING_DEPTH)?;
     let mut volume = gathered.start(is_read_only, today)?;
     let geometry = gathered.assembly.superblock.geometry;
     let data = geometry.layout.shape().data;
@@ -89,7 +89,7 @@ pub fn check(
 }
 
 /// Starts what the volume wants of its disks, and waits for an end.
-fn turn(volume: &mut Volume, ring: &mut Ring<OpId>, members: &Members) -> io::Result<()> {
+fn turn(volume: &mut Volume, ring: &mut IoRing<MemberOpId>, members: &MemberTable) -> io::Result<()> {
     while ring.room() > 0 {
         let Some(op) = volume.poll_op(clock::now()) else { break };
         start(volume, ring, members, op);
@@ -99,13 +99,18 @@ fn turn(volume: &mut Volume, ring: &mut Ring<OpId>, members: &Members) -> io::Re
         ring.wait(timeout)?;
     }
     while let Some(Completion { name, end }) = ring.poll() {
-        let End::Disk { buffer, result } = end else { panic!("only disks are asked here") };
-        volume.handle(clock::now(), Done { id: name, buffer, result });
+        let IoEnd::Disk { buffer, result } = end else { panic!("only disks are asked here") };
+        volume.handle(clock::now(), MemberOpDone { id: name, buffer, result });
     }
     Ok(())
 }
 
-fn start(volume: &mut Volume, ring: &mut Ring<OpId>, members: &Members, Op { id, member, kind }: Op) {
+fn start(
+    volume: &mut Volume,
+    ring: &mut IoRing<MemberOpId>,
+    members: &MemberTable,
+    MemberOp { id, member, kind }: MemberOp,
+) {
     match (members.file(member), kind) {
         (Some(file), OpKind::Read { offset, buffer }) => ring.read(id, file, offset, buffer),
         (Some(file), OpKind::Write { offset, buffer, is_durable }) => ring.write(id, file, offset, buffer, is_durable),
@@ -116,7 +121,7 @@ fn start(volume: &mut Volume, ring: &mut Ring<OpId>, members: &Members, Op { id,
                 OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => Some(buffer),
                 OpKind::Flush | OpKind::Discard { .. } => None,
             };
-            volume.handle(clock::now(), Done { id, buffer, result: Err(Fault::Gone) });
+            volume.handle(clock::now(), MemberOpDone { id, buffer, result: Err(DiskFault::Gone) });
         }
     }
 }

@@ -1,22 +1,22 @@
 //! A served volume's steward: passes requests on to it, does what it is told by commands, keeps what it finds.
 
 use super::activity::Log;
-use super::commands::{Answer, Command, Finding, Findings, MemberStatus, Status, Stopped, state_words};
+use super::commands::{CommandAnswer, Finding, Findings, MemberStatus, Status, Stopped, VolumeCommand, state_words};
 use super::stopped::stopped;
 use super::verifications::{OWN, STRIPES_MAX, Verifications};
-use crate::control::{CommandId, Controller};
-use crate::ended::Ended;
-use crate::members::Members;
-use crate::server::Stop;
-use scrubjay_core::block::{Reply, Request, RequestId};
+use crate::control::{CommandHandler, CommandId};
+use crate::ended::ServerEnded;
+use crate::members::MemberTable;
+use crate::server::ServerStop;
+use scrubjay_core::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::returns::NoReturn;
 use scrubjay_core::format::superblock::{MemberState, Superblock, Why};
-use scrubjay_core::member::{Array, Done, Op, Slot};
+use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone, Slot};
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
-use scrubjay_core::volume::record::End;
-use scrubjay_device::member::{Access, Member, new_uuid};
+use scrubjay_core::volume::record::Resolution;
+use scrubjay_device::member::{Access, OpenMember, new_uuid};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub struct Steward {
     /// All that it has.
     stripes: u64,
     paths: Vec<Option<String>>,
-    stop: Stop,
+    stop: ServerStop,
     /// Who wants to know how it ends.
     stoppers: Vec<CommandId>,
     /// Was it told to stop, and was it broken by then?
@@ -47,7 +47,7 @@ pub struct Steward {
     /// The last time that we were told.
     now: Nanos,
     answers: VecDeque<(CommandId, String)>,
-    replies: VecDeque<(RequestId, Reply)>,
+    replies: VecDeque<(RequestId, BlockReply)>,
 }
 
 /// How a volume was when it was told to stop.
@@ -57,7 +57,7 @@ struct Left {
 
 impl Steward {
     /// Of this volume, whose members have these paths; `stop` ends the server.
-    pub fn new(volume: Volume, paths: Vec<Option<String>>, stop: Stop) -> Steward {
+    pub fn new(volume: Volume, paths: Vec<Option<String>>, stop: ServerStop) -> Steward {
         let superblock = volume.superblock();
         let (chunk_bytes, stripes) = (superblock.geometry.chunk_bytes, superblock.geometry.stripes);
         let is_in = |slot: &Slot| is_in(superblock.members[*slot].state);
@@ -140,7 +140,7 @@ impl Steward {
     }
 
     /// How the volume is left, by a server that ended like this.
-    pub fn stopped(&mut self, ended: &Ended) -> Stopped {
+    pub fn stopped(&mut self, ended: &ServerEnded) -> Stopped {
         let in_order = self.volume.is_read_only() || self.volume.superblock().is_clean;
         let members = self.volume.status().members;
         let is_lost =
@@ -168,33 +168,39 @@ impl Steward {
             self.findings.push_back(Finding::of(&record, path, data));
             self.verifications.found(&record);
             self.found += 1;
-            self.lost += u64::from(record.end == End::Lost);
+            self.lost += u64::from(record.end == Resolution::Lost);
             if self.findings.len() > FINDINGS_MAX {
                 self.findings.pop_front();
             }
         }
     }
 
-    fn perform(&mut self, now: Nanos, id: CommandId, command: Command, members: &mut Members) -> Option<Answer> {
+    fn perform(
+        &mut self,
+        now: Nanos,
+        id: CommandId,
+        command: VolumeCommand,
+        members: &mut MemberTable,
+    ) -> Option<CommandAnswer> {
         Some(match command {
-            Command::Status => Answer::Status(Box::new(self.status())),
-            Command::Findings { since } => Answer::Findings(self.findings(since)),
-            Command::Fail { member } => match self.fail(now, member) {
-                Ok(()) => Answer::Done,
-                Err(why) => Answer::Error(why),
+            VolumeCommand::Status => CommandAnswer::Status(Box::new(self.status())),
+            VolumeCommand::Findings { since } => CommandAnswer::Findings(self.findings(since)),
+            VolumeCommand::Fail { member } => match self.fail(now, member) {
+                Ok(()) => CommandAnswer::Done,
+                Err(why) => CommandAnswer::Error(why),
             },
-            Command::Replace { member, path, force } => match self.replace(now, member, &path, force, members) {
-                Ok(()) => Answer::Done,
-                Err(why) => Answer::Error(why),
+            VolumeCommand::Replace { member, path, force } => match self.replace(now, member, &path, force, members) {
+                Ok(()) => CommandAnswer::Done,
+                Err(why) => CommandAnswer::Error(why),
             },
-            Command::Readd { path } => match self.readd(now, &path, members) {
-                Ok(()) => Answer::Done,
-                Err(why) => Answer::Error(why),
+            VolumeCommand::Readd { path } => match self.readd(now, &path, members) {
+                Ok(()) => CommandAnswer::Done,
+                Err(why) => CommandAnswer::Error(why),
             },
-            Command::Verify { start, end } => {
+            VolumeCommand::Verify { start, end } => {
                 let stripes = self.stripes;
                 if start > end || end > stripes || end - start > STRIPES_MAX {
-                    return Some(Answer::Error(format!(
+                    return Some(CommandAnswer::Error(format!(
                         "stripes {start} to {end}: there are {stripes}, and up to {STRIPES_MAX} are read at once"
                     )));
                 }
@@ -202,8 +208,8 @@ impl Steward {
                 self.verifications.begin(id, start..end);
                 return None;
             }
-            Command::Activity { since } => Answer::Activity(self.clients.tell(now, since)),
-            Command::Stop => {
+            VolumeCommand::Activity { since } => CommandAnswer::Activity(self.clients.tell(now, since)),
+            VolumeCommand::Stop => {
                 self.stop.request();
                 self.stoppers.push(id);
                 return None;
@@ -212,7 +218,7 @@ impl Steward {
     }
 
     /// Goes on with verifications, and answers to those that have ended. The next operation, if there is one now.
-    fn verify_on(&mut self, now: Nanos) -> Option<Op> {
+    fn verify_on(&mut self, now: Nanos) -> Option<MemberOp> {
         loop {
             while let Some((id, reply)) = self.volume.poll_reply() {
                 self.take_reply(id, reply);
@@ -227,16 +233,18 @@ impl Steward {
             let is_fine = verified.as_ref().is_some_and(|verified| verified.flaws == 0 && verified.lost.is_empty());
             let is_broken = !is_fine && self.volume.status().is_broken;
             let answer = match verified {
-                _ if is_broken => Answer::Error("more members are out than the volume can do without".to_owned()),
-                Some(verified) => Answer::Verified(verified),
-                None => Answer::Error("the volume is stopping".to_owned()),
+                _ if is_broken => {
+                    CommandAnswer::Error("more members are out than the volume can do without".to_owned())
+                }
+                Some(verified) => CommandAnswer::Verified(verified),
+                None => CommandAnswer::Error("the volume is stopping".to_owned()),
             };
             self.answers.push_back((id, to_line(&answer)));
         }
         self.volume.poll_op(now)
     }
 
-    fn take_reply(&mut self, id: RequestId, reply: Reply) {
+    fn take_reply(&mut self, id: RequestId, reply: BlockReply) {
         if id.0 < OWN || id == RequestId(u64::MAX) {
             self.replies.push_back((id, reply));
         } else {
@@ -271,7 +279,7 @@ impl Steward {
         member: Slot,
         path: &str,
         force: bool,
-        members: &mut Members,
+        members: &mut MemberTable,
     ) -> Result<(), String> {
         self.may_take_in(member)?;
         let disk = self.open_for(member, path, members)?;
@@ -294,13 +302,13 @@ impl Steward {
         Ok(())
     }
 
-    fn readd(&mut self, now: Nanos, path: &str, members: &mut Members) -> Result<(), String> {
+    fn readd(&mut self, now: Nanos, path: &str, members: &mut MemberTable) -> Result<(), String> {
         // A disk that still hangs would make us wait: it is not touched.
         if let Some(member) = self.slot_of(path).filter(|&member| self.volume.is_owed_by(member)) {
             return Err(refusal(path, member, NoReturn::Busy));
         }
-        let said = |disk: &Member| disk.superblock().map_err(|error| format!("{path} {error}"));
-        let look = Member::open(Path::new(path), Access::Look).map_err(|error| error.to_string())?;
+        let said = |disk: &OpenMember| disk.superblock().map_err(|error| format!("{path} {error}"));
+        let look = OpenMember::open(Path::new(path), Access::Look).map_err(|error| error.to_string())?;
         let looked = said(&look)?;
         drop(look);
         let member = looked.slot;
@@ -359,10 +367,10 @@ impl Steward {
 
     /// Opens a disk for a member that is out, if it is large enough, and its blocks are small enough. The disk that was in
     /// this place is let go before: it may be the one that comes back.
-    fn open_for(&self, member: Slot, path: &str, members: &mut Members) -> Result<Member, String> {
+    fn open_for(&self, member: Slot, path: &str, members: &mut MemberTable) -> Result<OpenMember, String> {
         members.set(member, None);
         let geometry = self.volume.superblock().geometry;
-        let mut disk = Member::open_now(Path::new(path), Access::ReadWrite).map_err(|error| error.to_string())?;
+        let mut disk = OpenMember::open_now(Path::new(path), Access::ReadWrite).map_err(|error| error.to_string())?;
         disk.use_block(geometry.block_bytes).map_err(|error| error.to_string())?;
         if disk.bytes < geometry.member_bytes {
             let needed = geometry.member_bytes;
@@ -372,7 +380,7 @@ impl Steward {
     }
 
     /// Puts a disk into a member's place, before the volume writes to it; its size.
-    fn put_in(&mut self, member: Slot, path: &str, disk: Member, members: &mut Members) -> u64 {
+    fn put_in(&mut self, member: Slot, path: &str, disk: OpenMember, members: &mut MemberTable) -> u64 {
         let bytes = disk.bytes;
         members.set(member, Some(disk.into_file()));
         self.paths[member] = Some(path.to_owned());
@@ -398,17 +406,17 @@ fn refusal(path: &str, member: Slot, why: NoReturn) -> String {
     format!("{path} is not taken back: {why}; {advice}")
 }
 
-impl Controller for Steward {
-    fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut Members) -> Option<String> {
+impl CommandHandler for Steward {
+    fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut MemberTable) -> Option<String> {
         let answer = match serde_json::from_str(line) {
             Ok(command) => self.perform(now, id, command, members)?,
-            Err(error) => Answer::Error(format!("not a command: {error}")),
+            Err(error) => CommandAnswer::Error(format!("not a command: {error}")),
         };
         Some(to_line(&answer))
     }
 
-    fn ended(&mut self, ended: &Ended) {
-        let answer = to_line(&Answer::Stopped(self.stopped(ended)));
+    fn ended(&mut self, ended: &ServerEnded) {
+        let answer = to_line(&CommandAnswer::Stopped(self.stopped(ended)));
         self.answers.extend(self.stoppers.drain(..).map(|id| (id, answer.clone())));
     }
 
@@ -421,27 +429,27 @@ fn is_in(state: MemberState) -> bool {
     matches!(state, MemberState::Active | MemberState::Rebuilding { .. })
 }
 
-fn to_line(answer: &Answer) -> String {
+fn to_line(answer: &CommandAnswer) -> String {
     serde_json::to_string(answer).expect("answers are plain values")
 }
 
-impl Array for Steward {
+impl ArrayMachine for Steward {
     fn size(&self) -> u64 {
         self.volume.size()
     }
 
-    fn submit(&mut self, now: Nanos, id: RequestId, request: Request) {
+    fn submit(&mut self, now: Nanos, id: RequestId, request: BlockRequest) {
         if id.0 < OWN {
             self.clients.arrived(now);
         }
         self.volume.submit(now, id, request);
     }
 
-    fn handle(&mut self, now: Nanos, done: Done) {
+    fn handle(&mut self, now: Nanos, done: MemberOpDone) {
         self.volume.handle(now, done);
     }
 
-    fn poll_op(&mut self, now: Nanos) -> Option<Op> {
+    fn poll_op(&mut self, now: Nanos) -> Option<MemberOp> {
         self.now = now;
         let op = self.volume.poll_op(now);
         if op.is_some() {
@@ -456,7 +464,7 @@ impl Array for Steward {
         self.volume.tick(now);
     }
 
-    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+    fn poll_reply(&mut self) -> Option<(RequestId, BlockReply)> {
         while self.replies.is_empty() {
             let (id, reply) = self.volume.poll_reply()?;
             self.take_reply(id, reply);

@@ -1,11 +1,11 @@
 //! How a volume was left: the last words of its server, for its own user and for whoever told it to stop.
 
 use super::commands::{Status, Stopped};
-use crate::ended::{Ended, Flushed};
+use crate::ended::{Flushed, ServerEnded};
 
 /// What there is to say of a volume whose server ends. `in_order`: does it say of itself that it was stopped in order?
 /// `lost`: the members that it lost while it was served, and nobody took out.
-pub(super) fn stopped(status: &Status, ended: &Ended, in_order: bool, lost: &[usize]) -> Stopped {
+pub(super) fn stopped(status: &Status, ended: &ServerEnded, in_order: bool, lost: &[usize]) -> Stopped {
     let mut problems = Vec::new();
     if status.state == "broken" {
         problems.push("it is broken: more members are out than it can do without".to_owned());
@@ -99,9 +99,9 @@ mod tests {
 
     #[test]
     fn all_is_well_only_where_it_is() {
-        let fine = Ended { flush: Flushed::Done, is_stopped: true, ..Ended::default() };
+        let fine = ServerEnded { flush: Flushed::Done, is_stopped: true, ..ServerEnded::default() };
         let both = ["active", "active"];
-        let words = |status: Status, ended: Ended, in_order: bool, lost: &[usize]| {
+        let words = |status: Status, ended: ServerEnded, in_order: bool, lost: &[usize]| {
             let stopped = stopped(&status, &ended, in_order, lost);
             (stopped.problems.len(), stopped.words())
         };
@@ -116,12 +116,12 @@ mod tests {
         let lost = (1, "stopped photos: member 1 is failed; 1 finding".to_owned());
         assert_eq!(words(status("degraded", ["active", "failed"], 1), fine, true, &[1]), lost);
         for (ended, in_order, what) in [
-            (Ended { flush: Flushed::Failed, ..fine }, true, "the last flush failed"),
-            (Ended { flush: Flushed::Late, is_stopped: false, ..fine }, false, "did not end in time"),
-            (Ended { writes_failed: 1, ..fine }, true, "1 write failed"),
-            (Ended { writes_failed: 2, ..fine }, true, "2 writes failed"),
-            (Ended { reads_failed: 3, ..fine }, true, "3 reads failed"),
-            (Ended { unended: 4, ..fine }, true, "4 requests did not end in time"),
+            (ServerEnded { flush: Flushed::Failed, ..fine }, true, "the last flush failed"),
+            (ServerEnded { flush: Flushed::Late, is_stopped: false, ..fine }, false, "did not end in time"),
+            (ServerEnded { writes_failed: 1, ..fine }, true, "1 write failed"),
+            (ServerEnded { writes_failed: 2, ..fine }, true, "2 writes failed"),
+            (ServerEnded { reads_failed: 3, ..fine }, true, "3 reads failed"),
+            (ServerEnded { unended: 4, ..fine }, true, "4 requests did not end in time"),
             (fine, false, "was not stopped in order"),
         ] {
             let (problems, text) = words(status("open", both, 0), ended, in_order, &[]);

@@ -2,10 +2,10 @@
 
 use super::commands::Verified;
 use crate::control::CommandId;
-use scrubjay_core::block::{Failure, Reply, RequestId};
+use scrubjay_core::block::{BlockFailure, BlockReply, RequestId};
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
-use scrubjay_core::volume::record::{End, Record};
+use scrubjay_core::volume::record::{Resolution, VolumeFinding};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(super) const OWN: u64 = 1 << 63;
 #[derive(Debug)]
 pub(super) struct Verifications {
     stripes_at_once: u64,
-    jobs: Vec<Job>,
+    jobs: Vec<VerificationJob>,
     /// By request: whose stripe it is, and which.
     under_way: HashMap<RequestId, (CommandId, u64)>,
     next_id: u64,
@@ -31,7 +31,7 @@ pub(super) struct Verifications {
 
 /// One that is under way.
 #[derive(Debug)]
-struct Job {
+struct VerificationJob {
     id: CommandId,
     range: Range<u64>,
     /// What was not handed out yet.
@@ -60,7 +60,7 @@ impl Verifications {
     pub fn begin(&mut self, id: CommandId, range: Range<u64>) {
         let rest = range.clone();
         let lost = BTreeSet::new();
-        self.jobs.push(Job { id, range, rest, under_way: 0, read: 0, flaws: 0, lost, is_stopped: false });
+        self.jobs.push(VerificationJob { id, range, rest, under_way: 0, read: 0, flaws: 0, lost, is_stopped: false });
     }
 
     /// Hands stripes to the volume, as many as may be under way; true if there were any. Those that were never written
@@ -84,24 +84,24 @@ impl Verifications {
     }
 
     /// The volume is done with a stripe.
-    pub fn ended(&mut self, request: RequestId, reply: &Reply) {
+    pub fn ended(&mut self, request: RequestId, reply: &BlockReply) {
         let (id, stripe) = self.under_way.remove(&request).expect("it was handed out");
         let job = self.jobs.iter_mut().find(|job| job.id == id).expect("a job waits for all of its stripes");
         job.under_way -= 1;
         match reply {
-            Reply::Failed(Failure::Stopping) => job.is_stopped = true,
-            Reply::Failed(_) => drop(job.lost.insert(stripe)),
+            BlockReply::Failed(BlockFailure::Stopping) => job.is_stopped = true,
+            BlockReply::Failed(_) => drop(job.lost.insert(stripe)),
             _ => (),
         }
     }
 
     /// Something was found wrong.
-    pub fn found(&mut self, record: &Record) {
+    pub fn found(&mut self, record: &VolumeFinding) {
         // What lies beside the rows is verified with the first stripe.
         let stripe = record.place.stripe().unwrap_or(0);
         for job in self.jobs.iter_mut().filter(|job| job.range.contains(&stripe)) {
             match record.end {
-                End::Lost => drop(job.lost.insert(stripe)),
+                Resolution::Lost => drop(job.lost.insert(stripe)),
                 _ => job.flaws += 1,
             }
         }
@@ -109,9 +109,9 @@ impl Verifications {
 
     /// One that has ended, and what came of it; nothing if it was stopped.
     pub fn take_ended(&mut self) -> Option<(CommandId, Option<Verified>)> {
-        let is_over = |job: &Job| job.under_way == 0 && (job.is_stopped || job.rest.is_empty());
+        let is_over = |job: &VerificationJob| job.under_way == 0 && (job.is_stopped || job.rest.is_empty());
         let job = self.jobs.swap_remove(self.jobs.iter().position(is_over)?);
-        let Job { id, read, flaws, lost, is_stopped, .. } = job;
+        let VerificationJob { id, read, flaws, lost, is_stopped, .. } = job;
         let verified = Verified { read, flaws, lost: lost.into_iter().collect() };
         Some((id, (!is_stopped).then_some(verified)))
     }

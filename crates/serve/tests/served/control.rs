@@ -3,13 +3,13 @@
 use crate::file_array::FileArray;
 use crate::host::Host;
 use crate::stranger::python_outcome;
-use scrubjay_core::block::{Reply, Request, RequestId};
+use scrubjay_core::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::{Array, Done, Op};
+use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::MemberFile;
-use scrubjay_serve::control::{CommandId, Controller};
-use scrubjay_serve::members::Members;
+use scrubjay_serve::control::{CommandHandler, CommandId};
+use scrubjay_serve::members::MemberTable;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 
@@ -20,8 +20,8 @@ struct Steered {
     answers: Vec<CommandId>,
 }
 
-impl Controller for Steered {
-    fn command(&mut self, _now: Nanos, id: CommandId, line: &str, members: &mut Members) -> Option<String> {
+impl CommandHandler for Steered {
+    fn command(&mut self, _now: Nanos, id: CommandId, line: &str, members: &mut MemberTable) -> Option<String> {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("out", _) => members.set(0, None),
             ("in", path) => {
@@ -43,20 +43,20 @@ impl Controller for Steered {
     }
 }
 
-impl Array for Steered {
+impl ArrayMachine for Steered {
     fn size(&self) -> u64 {
         self.array.size()
     }
-    fn submit(&mut self, now: Nanos, id: RequestId, request: Request) {
+    fn submit(&mut self, now: Nanos, id: RequestId, request: BlockRequest) {
         self.array.submit(now, id, request);
     }
-    fn handle(&mut self, now: Nanos, done: Done) {
+    fn handle(&mut self, now: Nanos, done: MemberOpDone) {
         self.array.handle(now, done);
     }
-    fn poll_op(&mut self, now: Nanos) -> Option<Op> {
+    fn poll_op(&mut self, now: Nanos) -> Option<MemberOp> {
         self.array.poll_op(now)
     }
-    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+    fn poll_reply(&mut self) -> Option<(RequestId, BlockReply)> {
         self.array.poll_reply()
     }
     fn poll_timeout(&self) -> Option<Nanos> {

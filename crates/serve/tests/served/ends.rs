@@ -3,14 +3,14 @@
 use crate::file_array::FileArray;
 use crate::host::Host;
 use crate::raw::{FLUSH, READ, WRITE, begun, reply, request};
-use scrubjay_core::block::{Failure, Reply, Request, RequestId};
+use scrubjay_core::block::{BlockFailure, BlockReply, BlockRequest, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::{Array, Done, Op};
+use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::MemberFile;
-use scrubjay_serve::control::{CommandId, Controller};
-use scrubjay_serve::ended::{Ended, Flushed};
-use scrubjay_serve::members::Members;
+use scrubjay_serve::control::{CommandHandler, CommandId};
+use scrubjay_serve::ended::{Flushed, ServerEnded};
+use scrubjay_serve::members::MemberTable;
 use scrubjay_serve::memory::MemoryArray;
 use scrubjay_serve::server::{Patience, Server};
 use std::fs::File;
@@ -19,28 +19,29 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 /// All is as it should be.
-const FINE: Ended = Ended { flush: Flushed::Done, is_stopped: true, unended: 0, reads_failed: 0, writes_failed: 0 };
+const FINE: ServerEnded =
+    ServerEnded { flush: Flushed::Done, is_stopped: true, unended: 0, reads_failed: 0, writes_failed: 0 };
 
 /// A volume that gives every request this reply, if any, and every command an answer at the end.
 struct Always {
-    reply: Option<fn() -> Reply>,
+    reply: Option<fn() -> BlockReply>,
     replies: Vec<RequestId>,
     is_stopped: bool,
     commands: Vec<CommandId>,
     answers: Vec<(CommandId, String)>,
 }
 
-fn always(reply: Option<fn() -> Reply>, is_stopped: bool) -> Always {
+fn always(reply: Option<fn() -> BlockReply>, is_stopped: bool) -> Always {
     Always { reply, is_stopped, replies: Vec::new(), commands: Vec::new(), answers: Vec::new() }
 }
 
-impl Controller for Always {
-    fn command(&mut self, _now: Nanos, id: CommandId, _line: &str, _members: &mut Members) -> Option<String> {
+impl CommandHandler for Always {
+    fn command(&mut self, _now: Nanos, id: CommandId, _line: &str, _members: &mut MemberTable) -> Option<String> {
         self.commands.push(id);
         None
     }
 
-    fn ended(&mut self, ended: &Ended) {
+    fn ended(&mut self, ended: &ServerEnded) {
         self.answers.extend(self.commands.drain(..).map(|id| (id, format!("{:?}", ended.flush))));
     }
 
@@ -49,20 +50,20 @@ impl Controller for Always {
     }
 }
 
-impl Array for Always {
+impl ArrayMachine for Always {
     fn size(&self) -> u64 {
         1 << 20
     }
-    fn submit(&mut self, _now: Nanos, id: RequestId, _request: Request) {
+    fn submit(&mut self, _now: Nanos, id: RequestId, _request: BlockRequest) {
         self.replies.push(id);
     }
-    fn handle(&mut self, _now: Nanos, done: Done) {
+    fn handle(&mut self, _now: Nanos, done: MemberOpDone) {
         panic!("{done:?}");
     }
-    fn poll_op(&mut self, _now: Nanos) -> Option<Op> {
+    fn poll_op(&mut self, _now: Nanos) -> Option<MemberOp> {
         None
     }
-    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+    fn poll_reply(&mut self) -> Option<(RequestId, BlockReply)> {
         let reply = self.reply?;
         self.replies.pop().map(|id| (id, reply()))
     }
@@ -78,7 +79,7 @@ impl Array for Always {
 /// Longer than anything here takes.
 const LONG: Nanos = Nanos::from_secs(600);
 
-const FAILED: fn() -> Reply = || Reply::Failed(Failure::Io);
+const FAILED: fn() -> BlockReply = || BlockReply::Failed(BlockFailure::Io);
 
 /// A server that does not wait for long for what will never come.
 fn hasty(server: &mut Server) {
@@ -91,16 +92,16 @@ fn all_in_order_is_said_only_where_it_is() {
     let Some(host) = Host::start(MemoryArray::new(1 << 20), |_| ()) else { return };
     assert_eq!(host.end_how().1, FINE);
     let ends = [
-        (always(Some(|| Reply::Done), true), FINE),
-        (always(Some(FAILED), true), Ended { flush: Flushed::Failed, ..FINE }),
+        (always(Some(|| BlockReply::Done), true), FINE),
+        (always(Some(FAILED), true), ServerEnded { flush: Flushed::Failed, ..FINE }),
     ];
     for (volume, expected) in ends {
         let Some(host) = Host::start(volume, |_| ()) else { return };
         assert_eq!(host.end_how().1, expected);
     }
     let never_ends = [
-        (always(Some(|| Reply::Done), false), Ended { is_stopped: false, ..FINE }),
-        (always(None, true), Ended { flush: Flushed::Late, is_stopped: false, ..FINE }),
+        (always(Some(|| BlockReply::Done), false), ServerEnded { is_stopped: false, ..FINE }),
+        (always(None, true), ServerEnded { flush: Flushed::Late, is_stopped: false, ..FINE }),
     ];
     for (volume, expected) in never_ends {
         let Some(host) = Host::start(volume, hasty) else { return };
@@ -120,7 +121,7 @@ fn what_clients_were_refused_is_counted() {
         client.write_all(&bytes).unwrap();
         assert_eq!(reply(&mut client), (5, cookie));
     }
-    let expected = Ended { flush: Flushed::Failed, reads_failed: 1, writes_failed: 2, ..FINE };
+    let expected = ServerEnded { flush: Flushed::Failed, reads_failed: 1, writes_failed: 2, ..FINE };
     assert_eq!(host.end_how().1, expected);
 
     let mut lossy = MemoryArray::new(1 << 20);
@@ -131,7 +132,7 @@ fn what_clients_were_refused_is_counted() {
     let mut errors = [reply(&mut client).0, reply(&mut client).0];
     errors.sort_unstable();
     assert_eq!(errors, [5, 22]);
-    assert_eq!(host.end_how().1, Ended { reads_failed: 1, ..FINE }, "what makes no sense is no failure");
+    assert_eq!(host.end_how().1, ServerEnded { reads_failed: 1, ..FINE }, "what makes no sense is no failure");
 }
 
 /// A pipe into which nobody writes: what is read of it never comes.

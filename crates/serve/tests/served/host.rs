@@ -1,11 +1,11 @@
 //! A server on a thread of its own, for one test.
 
-use scrubjay_core::member::Array;
-use scrubjay_device::completion::Ring;
-use scrubjay_serve::control::Controller;
-use scrubjay_serve::ended::Ended;
+use scrubjay_core::member::ArrayMachine;
+use scrubjay_device::completion::IoRing;
+use scrubjay_serve::control::CommandHandler;
+use scrubjay_serve::ended::ServerEnded;
 use scrubjay_serve::nbd::Export;
-use scrubjay_serve::server::{Address, Server, Stop};
+use scrubjay_serve::server::{Address, Server, ServerStop};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
@@ -14,19 +14,19 @@ use tempfile::TempDir;
 /// The server, and a folder for it and its test.
 pub struct Host<V> {
     pub folder: TempDir,
-    stop: Stop,
-    thread: JoinHandle<(V, Ended)>,
+    stop: ServerStop,
+    thread: JoinHandle<(V, ServerEnded)>,
 }
 
-impl<V: Array + Controller + Send + 'static> Host<V> {
+impl<V: ArrayMachine + CommandHandler + Send + 'static> Host<V> {
     /// Serves a volume, after `prepare` has had a look at the server. `None`: this machine has no io_uring.
     pub fn start(mut volume: V, prepare: impl FnOnce(&mut Server)) -> Option<Host<V>> {
-        if let Err(error) = Ring::<()>::new(8) {
+        if let Err(error) = IoRing::<()>::new(8) {
             eprintln!("NOT TESTED: no io_uring here ({error})");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
-        let stop = Stop::new().unwrap();
+        let stop = ServerStop::new().unwrap();
         let mut server = Server::new(Export::new("vol", volume.size(), 65536, false));
         server.listen(&Address::Unix(folder.path().join("nbd"))).unwrap();
         server.listen_for_commands(&Address::Unix(folder.path().join("control"))).unwrap();
@@ -65,7 +65,7 @@ impl<V: Array + Controller + Send + 'static> Host<V> {
     }
 
     /// The same, and how it ended.
-    pub fn end_how(self) -> (V, Ended) {
+    pub fn end_how(self) -> (V, ServerEnded) {
         self.stop.request();
         let ended = self.thread.join().expect("the server ended well");
         assert!(!self.folder.path().join("nbd").exists(), "its socket is gone");

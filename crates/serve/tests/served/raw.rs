@@ -1,18 +1,18 @@
 //! Clients made of bytes: what no well-bred client does.
 
 use crate::host::Host;
-use scrubjay_core::block::{Reply, Request, RequestId};
+use scrubjay_core::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::{Array, Done, Op};
+use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone};
 use scrubjay_core::units::Nanos;
-use scrubjay_serve::control::Controller;
+use scrubjay_serve::control::CommandHandler;
 use scrubjay_serve::memory::MemoryArray;
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
 /// A connection past the handshake, without structured replies.
-pub fn begun(host: &Host<impl Array + Controller + Send + 'static>) -> UnixStream {
+pub fn begun(host: &Host<impl ArrayMachine + CommandHandler + Send + 'static>) -> UnixStream {
     let mut client = host.connect();
     client.write_all(b"\x00\x00\x00\x03IHAVEOPT\x00\x00\x00\x01\x00\x00\x00\x00").unwrap();
     let mut greeting = [0; 18 + 10];
@@ -116,33 +116,33 @@ struct Slow {
 /// Long enough that a stop comes in between.
 const SLOWNESS: Nanos = Nanos::from_millis(100);
 
-impl Controller for Slow {}
+impl CommandHandler for Slow {}
 
-impl Array for Slow {
+impl ArrayMachine for Slow {
     fn size(&self) -> u64 {
         1 << 20
     }
 
-    fn submit(&mut self, now: Nanos, id: RequestId, request: Request) {
-        self.is_flushed = request == Request::Flush;
+    fn submit(&mut self, now: Nanos, id: RequestId, request: BlockRequest) {
+        self.is_flushed = request == BlockRequest::Flush;
         self.waiting.push_back((id, now + SLOWNESS));
     }
 
-    fn handle(&mut self, _now: Nanos, done: Done) {
+    fn handle(&mut self, _now: Nanos, done: MemberOpDone) {
         panic!("{done:?}");
     }
 
-    fn poll_op(&mut self, now: Nanos) -> Option<Op> {
+    fn poll_op(&mut self, now: Nanos) -> Option<MemberOp> {
         while self.waiting.front().is_some_and(|(_, at)| *at <= now) {
             self.replies.extend(self.waiting.pop_front().map(|(id, _)| id));
         }
         None
     }
 
-    fn poll_reply(&mut self) -> Option<(RequestId, Reply)> {
+    fn poll_reply(&mut self) -> Option<(RequestId, BlockReply)> {
         let id = self.replies.pop_front()?;
         self.replied += 1;
-        Some((id, Reply::Done))
+        Some((id, BlockReply::Done))
     }
 
     fn poll_timeout(&self) -> Option<Nanos> {

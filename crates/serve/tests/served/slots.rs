@@ -2,9 +2,9 @@
 
 use crate::host::Host;
 use crate::raw::{FLUSH, READ, WRITE, begun, is_closed, reply, request};
-use scrubjay_core::member::Array;
+use scrubjay_core::member::ArrayMachine;
 use scrubjay_core::units::Nanos;
-use scrubjay_serve::control::Controller;
+use scrubjay_serve::control::CommandHandler;
 use scrubjay_serve::memory::MemoryArray;
 use scrubjay_serve::server::{Patience, Server};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const LONG: Duration = Duration::from_secs(60);
 
 /// Gives a command; the answer. A server that refuses may have answered, and hung up, before it is asked anything.
-fn command(host: &Host<impl Array + Controller + Send + 'static>) -> String {
+fn command(host: &Host<impl ArrayMachine + CommandHandler + Send + 'static>) -> String {
     let mut control = BufReader::new(UnixStream::connect(host.path("control")).unwrap());
     match control.get_mut().write_all(b"status\n") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => panic!("{error}"),

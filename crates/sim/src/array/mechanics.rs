@@ -35,7 +35,7 @@ pub struct Mechanics {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Seek {
     /// By two functions.
-    Curve(Curve),
+    Curve(SeekCurve),
     /// By distances and milliseconds that were measured, rising, from a distance of 1 on; straight lines between them. All of
     /// it takes `factor` times as long.
     Table {
@@ -48,7 +48,7 @@ pub enum Seek {
 
 /// A seek curve: `a + b sqrt(d)` below a distance, a straight line from there on. Distances are in cylinders.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Curve {
+pub struct SeekCurve {
     /// Seeks of less than this many cylinders are short.
     pub short_below: u64,
     /// `a` and `b` of a short seek, in milliseconds.
@@ -63,17 +63,17 @@ impl Seek {
         let root = (middle_ms - one_ms) / ((short_below as f64).sqrt() - 1.0);
         let slope = (longest_ms - middle_ms) / (longest - short_below) as f64;
         let (short, long) = ((one_ms - root, root), (middle_ms - slope * short_below as f64, slope));
-        Seek::Curve(Curve { short_below, short, long })
+        Seek::Curve(SeekCurve { short_below, short, long })
     }
 
     /// How long the arm takes over so many cylinders.
     pub fn millis(&self, distance: u64) -> f64 {
         match *self {
             _ if distance == 0 => 0.0,
-            Seek::Curve(Curve { short_below, short: (a, b), .. }) if distance < short_below => {
+            Seek::Curve(SeekCurve { short_below, short: (a, b), .. }) if distance < short_below => {
                 a + b * (distance as f64).sqrt()
             }
-            Seek::Curve(Curve { long: (a, b), .. }) => a + b * distance as f64,
+            Seek::Curve(SeekCurve { long: (a, b), .. }) => a + b * distance as f64,
             Seek::Table { points, factor } => factor * between(points, distance),
         }
     }
@@ -82,7 +82,9 @@ impl Seek {
     fn slower(self, times: f64) -> Seek {
         let scale = |(a, b): (f64, f64)| (a * times, b * times);
         match self {
-            Seek::Curve(curve) => Seek::Curve(Curve { short: scale(curve.short), long: scale(curve.long), ..curve }),
+            Seek::Curve(curve) => {
+                Seek::Curve(SeekCurve { short: scale(curve.short), long: scale(curve.long), ..curve })
+            }
             Seek::Table { points, factor } => Seek::Table { points, factor: factor * times },
         }
     }
@@ -217,7 +219,7 @@ mod tests {
         for (distance, millis) in [(0, 0.0), (1, 0.8), (400, 6.0), (6542, 8.0)] {
             assert!((seek.millis(distance) - millis).abs() < 1e-9, "{distance}: {}", seek.millis(distance));
         }
-        let Seek::Curve(Curve { short, long, .. }) = seek else { panic!("two functions") };
+        let Seek::Curve(SeekCurve { short, long, .. }) = seek else { panic!("two functions") };
         assert!((short.0 - 0.526_32).abs() < 1e-4 && (short.1 - 0.273_68).abs() < 1e-4);
         assert!((long.0 - 5.8697).abs() < 1e-3 && (long.1 - 3.256e-4).abs() < 1e-6);
         assert!(seek.millis(399) < 6.0);

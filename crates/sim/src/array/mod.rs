@@ -22,15 +22,17 @@ pub mod trials;
 pub mod truth;
 mod work;
 
-use plan::{Plan, Step};
-use scrubjay_core::probe::bench::{Answers, Batch, Device, Kind, Prober, Request, Timing};
+use plan::{ArrayPlan, DiskStep};
+use scrubjay_core::probe::bench::{
+    Answers, ProbeAccess, ProbeBatch, ProbeRequest, ProbedDevice, Prober, RequestTiming,
+};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
-use setup::Setup;
+use setup::ArraySetup;
 use spindle::Spindle;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use work::{Owner, Work};
+use work::{DiskWork, Owner};
 
 /// What a request that the write cache takes costs: a copy over the bus, one at a time; 4 KiB at 160 MB/s (Ultra160 SCSI).
 const CACHE_TIME: Nanos = Nanos(25_000);
@@ -38,9 +40,9 @@ const CACHE_TIME: Nanos = Nanos(25_000);
 /// An array at work, in virtual time.
 #[derive(Debug)]
 pub struct Array {
-    setup: Setup,
+    setup: ArraySetup,
     spindles: Vec<Spindle>,
-    events: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
+    events: BinaryHeap<Reverse<(Nanos, u64, ArrayEvent)>>,
     events_made: u64,
     now: Nanos,
     requests: Vec<Underway>,
@@ -49,7 +51,7 @@ pub struct Array {
     /// Requests that wait for room in the cache.
     waiting: VecDeque<usize>,
     /// Writes that the cache passes on.
-    destages: Vec<Job>,
+    destages: Vec<ArrayJob>,
     rng: Rng,
     /// When the host is done with what it does one after the other: copies to the cache, and reckoning what is lost.
     host_free: Nanos,
@@ -57,7 +59,7 @@ pub struct Array {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum ArrayEvent {
     /// A request of the batch is issued.
     Arrives(usize),
     /// The request has an answer.
@@ -69,15 +71,15 @@ enum Event {
 /// A request of the batch.
 #[derive(Debug)]
 struct Underway {
-    job: Job,
+    job: ArrayJob,
     issued: Nanos,
     done: Nanos,
 }
 
 /// What is still to be done, and how much of it the disks have now.
 #[derive(Debug)]
-struct Job {
-    plan: Plan,
+struct ArrayJob {
+    plan: ArrayPlan,
     outstanding: usize,
 }
 
@@ -85,8 +87,8 @@ impl Array {
     /// Builds it.
     ///
     /// # Panics
-    /// When it cannot be built ([`Setup::refusal`]).
-    pub fn new(setup: Setup) -> Array {
+    /// When it cannot be built ([`ArraySetup::refusal`]).
+    pub fn new(setup: ArraySetup) -> Array {
         assert_eq!(setup.refusal(), None, "{setup:?}");
         let spindles = (0..setup.map.disks()).map(|disk| Spindle::new(&setup, disk)).collect();
         Array {
@@ -106,12 +108,12 @@ impl Array {
     }
 
     /// As a prober sees it.
-    pub fn device(&self) -> Device {
-        Device { bytes: self.setup.bytes() / 512 * 512, block: 512, depth: usize::MAX }
+    pub fn device(&self) -> ProbedDevice {
+        ProbedDevice { bytes: self.setup.bytes() / 512 * 512, block: 512, depth: usize::MAX }
     }
 
     /// What it is made of.
-    pub fn setup(&self) -> &Setup {
+    pub fn setup(&self) -> &ArraySetup {
         &self.setup
     }
 
@@ -126,32 +128,32 @@ impl Array {
     ///
     /// # Panics
     /// When a request lies beyond the end of the device, or is empty.
-    pub fn run(&mut self, batch: &Batch) -> Answers {
+    pub fn run(&mut self, batch: &ProbeBatch) -> Answers {
         let start = self.now;
         self.requests.clear();
         self.left = batch.requests.len();
         for (index, request) in batch.requests.iter().enumerate() {
             let end = request.offset + request.len;
             assert!(request.len > 0 && end <= self.setup.bytes(), "{request:?} of {} bytes", self.setup.bytes());
-            let plan = Plan::of(&self.setup, request);
+            let plan = ArrayPlan::of(&self.setup, request);
             let issued = start.saturating_add(request.at);
-            self.requests.push(Underway { job: Job { plan, outstanding: 0 }, issued, done: issued });
-            self.event(issued, Event::Arrives(index));
+            self.requests.push(Underway { job: ArrayJob { plan, outstanding: 0 }, issued, done: issued });
+            self.event(issued, ArrayEvent::Arrives(index));
         }
         while self.left > 0 {
             let Reverse((time, _, event)) =
                 self.events.pop().expect("requests are under way, so something will happen");
             self.now = self.now.max(time);
             match event {
-                Event::Arrives(index) => self.arrives(index, &batch.requests[index]),
-                Event::Answered(index) => {
+                ArrayEvent::Arrives(index) => self.arrives(index, &batch.requests[index]),
+                ArrayEvent::Answered(index) => {
                     self.requests[index].done = self.now;
                     self.left -= 1;
                 }
-                Event::Free(spindle) => self.freed(spindle),
+                ArrayEvent::Free(spindle) => self.freed(spindle),
             }
         }
-        let timing = |request: &Underway| Timing {
+        let timing = |request: &Underway| RequestTiming {
             issued: request.issued.since(start),
             done: request.done.since(start),
             is_failed: false,
@@ -162,7 +164,8 @@ impl Array {
     /// Nothing is asked of it for so long; the cache passes on what it has meanwhile.
     pub fn rest(&mut self, time: Nanos) {
         let until = self.now.saturating_add(time);
-        while let Some(&Reverse((at, _, Event::Free(spindle)))) = self.events.peek().filter(|event| event.0.0 <= until)
+        while let Some(&Reverse((at, _, ArrayEvent::Free(spindle)))) =
+            self.events.peek().filter(|event| event.0.0 <= until)
         {
             self.events.pop();
             self.now = self.now.max(at);
@@ -171,14 +174,14 @@ impl Array {
         self.now = until;
     }
 
-    fn event(&mut self, time: Nanos, event: Event) {
+    fn event(&mut self, time: Nanos, event: ArrayEvent) {
         self.events_made += 1;
         self.events.push(Reverse((time, self.events_made, event)));
     }
 
-    fn arrives(&mut self, index: usize, request: &Request) {
+    fn arrives(&mut self, index: usize, request: &ProbeRequest) {
         match (request.kind, self.setup.write_cache_bytes) {
-            (Kind::Rewrite, Some(room)) => {
+            (ProbeAccess::Rewrite, Some(room)) => {
                 if self.waiting.is_empty() && self.cached_bytes + request.len <= room.max(request.len) {
                     self.cache(index, request.len);
                 } else {
@@ -194,8 +197,8 @@ impl Array {
         self.cached_bytes += bytes;
         let plan = std::mem::take(&mut self.requests[index].job.plan);
         self.host_free = self.host_free.max(self.now).saturating_add(CACHE_TIME);
-        self.event(self.host_free, Event::Answered(index));
-        self.destages.push(Job { plan, outstanding: 0 });
+        self.event(self.host_free, ArrayEvent::Answered(index));
+        self.destages.push(ArrayJob { plan, outstanding: 0 });
         self.advance(Owner::Destage(self.destages.len() - 1));
     }
 
@@ -213,9 +216,9 @@ impl Array {
         match owner {
             Owner::Request(index) if is_rebuilt => {
                 self.host_free = self.host_free.max(self.now).saturating_add(self.setup.rebuild_time);
-                self.event(self.host_free, Event::Answered(index));
+                self.event(self.host_free, ArrayEvent::Answered(index));
             }
-            Owner::Request(index) => self.event(self.now, Event::Answered(index)),
+            Owner::Request(index) => self.event(self.now, ArrayEvent::Answered(index)),
             Owner::Destage(index) => {
                 self.cached_bytes -= self.destages[index].plan.bytes;
                 let room = self.setup.write_cache_bytes.unwrap_or_default();
@@ -234,25 +237,25 @@ impl Array {
         }
     }
 
-    fn job(&mut self, owner: Owner) -> &mut Job {
+    fn job(&mut self, owner: Owner) -> &mut ArrayJob {
         match owner {
             Owner::Request(index) => &mut self.requests[index].job,
             Owner::Destage(index) => &mut self.destages[index],
         }
     }
 
-    fn start(&mut self, step: Step, owner: Owner) {
+    fn start(&mut self, step: DiskStep, owner: Owner) {
         let place = step.choose(|disk| self.spindles[self.setup.spindle_of(disk)].load(), &self.setup, &mut self.rng);
         let spindle = self.setup.spindle_of(place.disk);
         let sector = (self.setup.base_of(place.disk) + place.row * self.setup.chunk_bytes + step.within) / 512;
-        self.spindles[spindle].push(Work { sector, count: step.len.div_ceil(512), is_write: step.is_write, owner });
+        self.spindles[spindle].push(DiskWork { sector, count: step.len.div_ceil(512), is_write: step.is_write, owner });
         self.work(spindle);
     }
 
     /// A disk that is free takes what comes next in its order.
     fn work(&mut self, spindle: usize) {
         while let Some(done) = self.spindles[spindle].begin(self.now, self.setup.noise, &mut self.rng) {
-            self.event(done, Event::Free(spindle));
+            self.event(done, ArrayEvent::Free(spindle));
         }
     }
 

@@ -1,17 +1,17 @@
 //! What a request means for the disks: which chunks are read and written, and in which order.
 
-use super::map::Redundancy;
-use super::setup::{MirrorRead, ParityWrite, Setup};
-use scrubjay_core::layout::Place;
-use scrubjay_core::probe::bench::{Kind, Request};
+use super::map::MapRedundancy;
+use super::setup::{ArraySetup, MirrorRead, ParityWrite};
+use scrubjay_core::layout::ChunkPlace;
+use scrubjay_core::probe::bench::{ProbeAccess, ProbeRequest};
 use scrubjay_core::rng::Rng;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A piece of a chunk that is read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct DiskStep {
     /// The one place, or the two of which one is read.
-    places: Vec<Place>,
+    places: Vec<ChunkPlace>,
     /// From which byte of the chunk on.
     pub within: u64,
     /// How many bytes.
@@ -20,9 +20,9 @@ pub struct Step {
     pub is_write: bool,
 }
 
-impl Step {
+impl DiskStep {
     /// Where it is done; `load` tells how much a member has to do.
-    pub fn choose(&self, load: impl Fn(usize) -> usize, setup: &Setup, rng: &mut Rng) -> Place {
+    pub fn choose(&self, load: impl Fn(usize) -> usize, setup: &ArraySetup, rng: &mut Rng) -> ChunkPlace {
         let [first, second] = self.places[..] else { return self.places[0] };
         let (one, other) = (load(first.disk), load(second.disk));
         match setup.mirror_read {
@@ -47,8 +47,8 @@ impl Step {
 
 /// What is to be done, one phase after the other; the steps of a phase at the same time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    phases: VecDeque<Vec<Step>>,
+pub struct ArrayPlan {
+    phases: VecDeque<Vec<DiskStep>>,
     /// A chunk is reckoned from others on the way.
     pub is_rebuilt: bool,
     /// The request's length in bytes.
@@ -57,26 +57,26 @@ pub struct Plan {
 
 /// What a request wants of one chunk.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct ChunkPiece {
     slot: usize,
     within: u64,
     len: u64,
 }
 
-impl Plan {
+impl ArrayPlan {
     /// Of a request.
-    pub fn of(setup: &Setup, request: &Request) -> Plan {
-        let mut plan = Plan { bytes: request.len, ..Plan::default() };
+    pub fn of(setup: &ArraySetup, request: &ProbeRequest) -> ArrayPlan {
+        let mut plan = ArrayPlan { bytes: request.len, ..ArrayPlan::default() };
         let (mut first, mut last) = (Vec::new(), Vec::new());
         for (stripe, pieces) in stripes(setup, request) {
-            let stripe = Stripe { setup, stripe };
+            let stripe = ArrayStripe { setup, stripe };
             match request.kind {
-                Kind::Read => {
+                ProbeAccess::Read => {
                     for piece in &pieces {
                         plan.is_rebuilt |= stripe.read(piece, &mut first);
                     }
                 }
-                Kind::Rewrite => stripe.write(&pieces, &mut first, &mut last),
+                ProbeAccess::Rewrite => stripe.write(&pieces, &mut first, &mut last),
             }
         }
         plan.phases.extend([first, last].into_iter().filter(|phase| !phase.is_empty()));
@@ -84,34 +84,34 @@ impl Plan {
     }
 
     /// The steps that come next; none when all is done.
-    pub fn next_phase(&mut self) -> Vec<Step> {
+    pub fn next_phase(&mut self) -> Vec<DiskStep> {
         self.phases.pop_front().unwrap_or_default()
     }
 }
 
 /// The pieces of a request, by stripe.
-fn stripes(setup: &Setup, request: &Request) -> BTreeMap<u64, Vec<Piece>> {
+fn stripes(setup: &ArraySetup, request: &ProbeRequest) -> BTreeMap<u64, Vec<ChunkPiece>> {
     let (chunk, data) = (setup.chunk_bytes, setup.map.data() as u64);
     let mut at = setup.phase_bytes + request.offset;
     let end = at + request.len;
-    let mut found: BTreeMap<u64, Vec<Piece>> = BTreeMap::new();
+    let mut found: BTreeMap<u64, Vec<ChunkPiece>> = BTreeMap::new();
     while at < end {
         let (index, within) = (at / chunk, at % chunk);
         let len = (chunk - within).min(end - at);
-        found.entry(index / data).or_default().push(Piece { slot: (index % data) as usize, within, len });
+        found.entry(index / data).or_default().push(ChunkPiece { slot: (index % data) as usize, within, len });
         at += len;
     }
     found
 }
 
 /// One stripe of an array.
-struct Stripe<'a> {
-    setup: &'a Setup,
+struct ArrayStripe<'a> {
+    setup: &'a ArraySetup,
     stripe: u64,
 }
 
-impl Stripe<'_> {
-    fn place(&self, slot: usize) -> Place {
+impl ArrayStripe<'_> {
+    fn place(&self, slot: usize) -> ChunkPlace {
         self.setup.map.place(self.stripe, slot)
     }
 
@@ -119,16 +119,16 @@ impl Stripe<'_> {
         self.setup.lost != Some(self.place(slot).disk)
     }
 
-    fn step(&self, slot: usize, within: u64, len: u64, is_write: bool) -> Option<Step> {
-        self.is_there(slot).then(|| Step { places: vec![self.place(slot)], within, len, is_write })
+    fn step(&self, slot: usize, within: u64, len: u64, is_write: bool) -> Option<DiskStep> {
+        self.is_there(slot).then(|| DiskStep { places: vec![self.place(slot)], within, len, is_write })
     }
 
     /// Reads a piece, from others if its disk is lost: is it reckoned then?
-    fn read(&self, piece: &Piece, steps: &mut Vec<Step>) -> bool {
-        let &Piece { slot, within, len } = piece;
+    fn read(&self, piece: &ChunkPiece, steps: &mut Vec<DiskStep>) -> bool {
+        let &ChunkPiece { slot, within, len } = piece;
         let data = self.setup.map.data();
-        let places: Vec<Place> = match self.setup.map.redundancy() {
-            Redundancy::Copies => (0..2).filter(|&copy| self.is_there(copy)).map(|copy| self.place(copy)).collect(),
+        let places: Vec<ChunkPlace> = match self.setup.map.redundancy() {
+            MapRedundancy::Copies => (0..2).filter(|&copy| self.is_there(copy)).map(|copy| self.place(copy)).collect(),
             _ if self.is_there(slot) => vec![self.place(slot)],
             _ => {
                 // All other data, and as many parities as are missing.
@@ -138,21 +138,21 @@ impl Stripe<'_> {
                 return true;
             }
         };
-        steps.push(Step { places, within, len, is_write: false });
+        steps.push(DiskStep { places, within, len, is_write: false });
         false
     }
 
-    fn write(&self, pieces: &[Piece], reads: &mut Vec<Step>, writes: &mut Vec<Step>) {
+    fn write(&self, pieces: &[ChunkPiece], reads: &mut Vec<DiskStep>, writes: &mut Vec<DiskStep>) {
         let (data, slots) = (self.setup.map.data(), self.setup.map.slots());
         match self.setup.map.redundancy() {
-            Redundancy::None => {}
-            Redundancy::Copies => {
-                let copies = |piece: &Piece| {
+            MapRedundancy::None => {}
+            MapRedundancy::Copies => {
+                let copies = |piece: &ChunkPiece| {
                     (0..2).filter_map(|copy| self.step(copy, piece.within, piece.len, true)).collect::<Vec<_>>()
                 };
                 return writes.extend(pieces.iter().flat_map(copies));
             }
-            Redundancy::Parity(_) => {
+            MapRedundancy::Parity(_) => {
                 let start = pieces.iter().map(|piece| piece.within).min().unwrap_or_default();
                 let end = pieces.iter().map(|piece| piece.within + piece.len).max().unwrap_or_default();
                 let covers = |slot: usize| {

@@ -37,7 +37,7 @@ impl fmt::Display for Discipline {
 
 /// What waits for a disk.
 #[derive(Clone, Debug)]
-pub struct Queue<T> {
+pub struct DiskQueue<T> {
     discipline: Discipline,
     arrivals: u64,
     in_turn: VecDeque<(u64, T)>,
@@ -45,10 +45,10 @@ pub struct Queue<T> {
     in_place: BTreeMap<(u64, u64), T>,
 }
 
-impl<T> Queue<T> {
+impl<T> DiskQueue<T> {
     /// Nothing waits.
-    pub fn new(discipline: Discipline) -> Queue<T> {
-        Queue { discipline, arrivals: 0, in_turn: VecDeque::new(), in_place: BTreeMap::new() }
+    pub fn new(discipline: Discipline) -> DiskQueue<T> {
+        DiskQueue { discipline, arrivals: 0, in_turn: VecDeque::new(), in_place: BTreeMap::new() }
     }
 
     /// How many wait.
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     fn order(discipline: Discipline, head: u64) -> Vec<u64> {
-        let mut queue = Queue::new(discipline);
+        let mut queue = DiskQueue::new(discipline);
         [50, 10, 90, 40, 60].into_iter().for_each(|sector| queue.push(sector, sector));
         let mut head = head;
         let mut served = Vec::new();

@@ -1,7 +1,7 @@
 //! What an array is made of.
 
 use super::flash::Chips;
-use super::map::{Map, Redundancy};
+use super::map::{ChunkMap, MapRedundancy};
 use super::mechanics::Mechanics;
 use super::noise::Noise;
 use super::queue::Discipline;
@@ -61,9 +61,9 @@ pub struct Odd {
 
 /// An array to be built.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Setup {
+pub struct ArraySetup {
     /// Where chunks lie.
-    pub map: Map,
+    pub map: ChunkMap,
     /// The size of a chunk, a multiple of 512.
     pub chunk_bytes: u64,
     /// The device's byte 0 is this byte of the array: where a partition begins.
@@ -92,10 +92,10 @@ pub struct Setup {
     pub seed: u64,
 }
 
-impl Setup {
+impl ArraySetup {
     /// A quiet array of the paper's disks, served in turn.
-    pub fn new(map: Map, chunk_bytes: u64) -> Setup {
-        Setup {
+    pub fn new(map: ChunkMap, chunk_bytes: u64) -> ArraySetup {
+        ArraySetup {
             map,
             chunk_bytes,
             phase_bytes: 0,
@@ -152,7 +152,7 @@ impl Setup {
             (self.odd.iter().all(|odd| is_member(odd.disk)), "the odd disk is none of its members"),
             (self.same.is_none_or(|(a, b)| a != b && is_member(a) && is_member(b)), "two members share a disk"),
             (
-                self.lost.is_none() || self.map.redundancy() != Redundancy::None,
+                self.lost.is_none() || self.map.redundancy() != MapRedundancy::None,
                 "an array without redundancy does not live without a member",
             ),
             (self.bytes() > 0, "its members have no room for a stripe"),

@@ -3,9 +3,9 @@
 use super::flash::Flash;
 use super::mechanics::Arm;
 use super::noise::Noise;
-use super::queue::Queue;
-use super::setup::{Drive, Setup};
-use super::work::Work;
+use super::queue::DiskQueue;
+use super::setup::{ArraySetup, Drive};
+use super::work::DiskWork;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use std::collections::VecDeque;
@@ -21,26 +21,26 @@ const STRANGER_SECTORS: u64 = 8;
 /// A disk, its queue and its cache.
 #[derive(Debug)]
 pub struct Spindle {
-    drive: Running,
-    queue: Queue<Work>,
+    drive: RunningWork,
+    queue: DiskQueue<DiskWork>,
     /// What it works on, by the time when that is done.
-    under_way: VecDeque<(Nanos, Work)>,
+    under_way: VecDeque<(Nanos, DiskWork)>,
     /// The start and end of each remembered range, the oldest first.
     segments: VecDeque<(u64, u64)>,
 }
 
 #[derive(Debug)]
-enum Running {
+enum RunningWork {
     Disk(Arm),
     Flash(Flash),
 }
 
 impl Spindle {
     /// That of a member.
-    pub fn new(setup: &Setup, disk: usize) -> Spindle {
+    pub fn new(setup: &ArraySetup, disk: usize) -> Spindle {
         let drive = match setup.drive {
-            Drive::Flash(chips) => Running::Flash(Flash::new(chips)),
-            Drive::Disk(mechanics) => Running::Disk(Arm::new(
+            Drive::Flash(chips) => RunningWork::Flash(Flash::new(chips)),
+            Drive::Disk(mechanics) => RunningWork::Disk(Arm::new(
                 setup
                     .odd
                     .iter()
@@ -48,7 +48,7 @@ impl Spindle {
                     .fold(mechanics, |mechanics, odd| mechanics.slower(odd.rotation, odd.seek)),
             )),
         };
-        let (queue, under_way) = (Queue::new(setup.discipline), VecDeque::new());
+        let (queue, under_way) = (DiskQueue::new(setup.discipline), VecDeque::new());
         Spindle { drive, queue, under_way, segments: VecDeque::new() }
     }
 
@@ -58,14 +58,14 @@ impl Spindle {
     }
 
     /// One more piece waits.
-    pub fn push(&mut self, work: Work) {
+    pub fn push(&mut self, work: DiskWork) {
         self.queue.push(work.sector, work);
     }
 
     /// Begins what comes next, if it can: when it will be done.
     pub fn begin(&mut self, now: Nanos, noise: Noise, rng: &mut Rng) -> Option<Nanos> {
         let done = match &mut self.drive {
-            Running::Disk(arm) => {
+            RunningWork::Disk(arm) => {
                 if !self.under_way.is_empty() {
                     return None;
                 }
@@ -91,7 +91,7 @@ impl Spindle {
                 self.under_way.push_back((done, work));
                 done
             }
-            Running::Flash(flash) => {
+            RunningWork::Flash(flash) => {
                 let work = self.queue.pop(0)?;
                 let done = flash.work(now, work.sector * 512, work.count * 512).saturating_add(noise.delay(rng));
                 let at = self.under_way.partition_point(|&(other, _)| other <= done);
@@ -106,7 +106,7 @@ impl Spindle {
     ///
     /// # Panics
     /// When nothing is under way.
-    pub fn end(&mut self) -> Work {
+    pub fn end(&mut self) -> DiskWork {
         self.under_way.pop_front().expect("it works on something").1
     }
 }

@@ -1,34 +1,34 @@
 //! Arrays against what is known of them.
 
-use super::map::Map;
+use super::map::ChunkMap;
 use super::mechanics::{Arm, Mechanics, Seek};
-use super::setup::{Drive, MirrorRead, Odd, ParityWrite, Setup};
+use super::setup::{ArraySetup, Drive, MirrorRead, Odd, ParityWrite};
 use super::*;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
 
 const CHUNK: u64 = 32 << 10;
 
-fn map(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> Map {
-    Map::Layout(Layout::new(kind, Shape { data, parity }, disks).expect("such an array"))
+fn map(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> ChunkMap {
+    ChunkMap::Layout(Layout::new(kind, Shape { data, parity }, disks).expect("such an array"))
 }
 
 /// The mean makespan of ten batches of `count` random requests of 4 KiB.
-fn makespan_ms(array: &mut Array, kind: Kind, count: usize, seed: u64) -> f64 {
+fn makespan_ms(array: &mut Array, kind: ProbeAccess, count: usize, seed: u64) -> f64 {
     let (mut rng, blocks) = (Rng::new(seed), array.device().bytes / 4096);
     let mut total = 0.0;
     for _ in 0..10 {
-        let request = |rng: &mut Rng| Request { kind, ..Request::read(rng.below(blocks) * 4096, 4096) };
+        let request = |rng: &mut Rng| ProbeRequest { kind, ..ProbeRequest::read(rng.below(blocks) * 4096, 4096) };
         let requests = (0..count).map(|_| request(&mut rng)).collect();
-        total += array.run(&Batch { requests }).makespan().as_millis_f64();
+        total += array.run(&ProbeBatch { requests }).makespan().as_millis_f64();
     }
     total / 10.0
 }
 
 /// The paper's step 4: how many times as long random writes take as random reads.
-fn ratio(setup: &Setup) -> f64 {
+fn ratio(setup: &ArraySetup) -> f64 {
     let (mut reads, mut writes) = (Array::new(setup.clone()), Array::new(setup.clone()));
-    makespan_ms(&mut writes, Kind::Rewrite, 500, 3) / makespan_ms(&mut reads, Kind::Read, 500, 3)
+    makespan_ms(&mut writes, ProbeAccess::Rewrite, 500, 3) / makespan_ms(&mut reads, ProbeAccess::Read, 500, 3)
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn writes_cost_what_their_redundancy_costs() {
         (map(LayoutKind::Raid6Pq, 4, 2, 6), ParityWrite::ReadModify, 6.0),
     ];
     for (map, parity_write, expected) in cases {
-        let setup = Setup { parity_write, ..Setup::new(map, CHUNK) };
+        let setup = ArraySetup { parity_write, ..ArraySetup::new(map, CHUNK) };
         let ratio = ratio(&setup);
         assert!((ratio / expected).ln().abs() < 0.2, "{:?}: {ratio} instead of {expected}", setup.map);
     }
@@ -61,8 +61,11 @@ fn a_small_write_takes_its_reads_and_then_its_writes() {
             for (parity_write, reads) in
                 [(ParityWrite::ReadModify, 1 + parity), (ParityWrite::Reconstruct, disks - 1 - parity)]
             {
-                let setup = Setup { parity_write, ..Setup::new(map.clone(), CHUNK) };
-                let mut plan = Plan::of(&setup, &Request { kind: Kind::Rewrite, ..Request::read(8192, 4096) });
+                let setup = ArraySetup { parity_write, ..ArraySetup::new(map.clone(), CHUNK) };
+                let mut plan = ArrayPlan::of(
+                    &setup,
+                    &ProbeRequest { kind: ProbeAccess::Rewrite, ..ProbeRequest::read(8192, 4096) },
+                );
                 let phases = [plan.next_phase(), plan.next_phase(), plan.next_phase()];
                 assert_eq!(
                     phases.each_ref().map(Vec::len),
@@ -78,7 +81,12 @@ fn a_small_write_takes_its_reads_and_then_its_writes() {
 #[test]
 fn more_disks_do_more_at_a_time() {
     let time = |disks| {
-        makespan_ms(&mut Array::new(Setup::new(map(LayoutKind::Raid0, disks, 0, disks), CHUNK)), Kind::Read, 400, 1)
+        makespan_ms(
+            &mut Array::new(ArraySetup::new(map(LayoutKind::Raid0, disks, 0, disks), CHUNK)),
+            ProbeAccess::Read,
+            400,
+            1,
+        )
     };
     let (one, four) = (time(1), time(4));
     // One of 400 random reads a disk; four share them, and the one that got most decides.
@@ -90,8 +98,8 @@ fn more_disks_do_more_at_a_time() {
 #[test]
 fn an_elevator_is_faster_and_serves_them_all() {
     let time = |discipline| {
-        let setup = Setup { discipline, ..Setup::new(map(LayoutKind::Raid0, 1, 0, 1), CHUNK) };
-        makespan_ms(&mut Array::new(setup), Kind::Read, 500, 2)
+        let setup = ArraySetup { discipline, ..ArraySetup::new(map(LayoutKind::Raid0, 1, 0, 1), CHUNK) };
+        makespan_ms(&mut Array::new(setup), ProbeAccess::Read, 500, 2)
     };
     use queue::Discipline::{CLook, Fcfs, Sstf};
     let [fcfs, clook, sstf] = [Fcfs, CLook, Sstf].map(time);
@@ -101,8 +109,8 @@ fn an_elevator_is_faster_and_serves_them_all() {
     assert!(sstf < clook * 1.05, "{sstf}");
     // What decides the seconds of figure 8: 200 in turn take as long as 500 behind an elevator, nearly.
     let two_hundred = |discipline| {
-        let setup = Setup { discipline, ..Setup::new(map(LayoutKind::Raid0, 1, 0, 1), CHUNK) };
-        makespan_ms(&mut Array::new(setup), Kind::Read, 200, 2)
+        let setup = ArraySetup { discipline, ..ArraySetup::new(map(LayoutKind::Raid0, 1, 0, 1), CHUNK) };
+        makespan_ms(&mut Array::new(setup), ProbeAccess::Read, 200, 2)
     };
     let [fcfs, clook] = [Fcfs, CLook].map(two_hundred);
     assert!((fcfs / 1920.0 - 1.0).abs() < 0.05 && (clook / 1050.0 - 1.0).abs() < 0.1, "{fcfs} and {clook}");
@@ -110,12 +118,12 @@ fn an_elevator_is_faster_and_serves_them_all() {
 
 #[test]
 fn a_lost_member_is_reckoned_from_all_others() {
-    let whole = Setup::new(map(LayoutKind::Raid5Ls, 4, 1, 5), CHUNK);
-    let lost = Setup { lost: Some(2), ..whole.clone() };
+    let whole = ArraySetup::new(map(LayoutKind::Raid5Ls, 4, 1, 5), CHUNK);
+    let lost = ArraySetup { lost: Some(2), ..whole.clone() };
     for setup in [&whole, &lost] {
         for disk in 0..5 {
             let chunk = (0..20).find(|&chunk| Layout::data_disk(&layout_of(setup), chunk) == disk).expect("some chunk");
-            let mut plan = Plan::of(setup, &Request::read(chunk * CHUNK, 4096));
+            let mut plan = ArrayPlan::of(setup, &ProbeRequest::read(chunk * CHUNK, 4096));
             let is_lost = setup.lost == Some(disk);
             assert_eq!(
                 (plan.is_rebuilt, plan.next_phase().len()),
@@ -126,18 +134,18 @@ fn a_lost_member_is_reckoned_from_all_others() {
     }
 }
 
-fn layout_of(setup: &Setup) -> Layout {
+fn layout_of(setup: &ArraySetup) -> Layout {
     match setup.map {
-        Map::Layout(layout) => layout,
-        Map::Free(_) => panic!("a named layout"),
+        ChunkMap::Layout(layout) => layout,
+        ChunkMap::Free(_) => panic!("a named layout"),
     }
 }
 
 #[test]
 fn mirrors_share_reads_unless_only_the_first_copy_is_read() {
     let time = |mirror_read| {
-        let setup = Setup { mirror_read, ..Setup::new(map(LayoutKind::Raid1, 1, 1, 2), CHUNK) };
-        makespan_ms(&mut Array::new(setup), Kind::Read, 400, 5)
+        let setup = ArraySetup { mirror_read, ..ArraySetup::new(map(LayoutKind::Raid1, 1, 1, 2), CHUNK) };
+        makespan_ms(&mut Array::new(setup), ProbeAccess::Read, 400, 5)
     };
     let [shared, random, first] = [MirrorRead::ShortestQueue, MirrorRead::Random, MirrorRead::First].map(time);
     assert!((first / shared - 2.0).abs() < 0.15, "{}", first / shared);
@@ -147,25 +155,26 @@ fn mirrors_share_reads_unless_only_the_first_copy_is_read() {
 
 #[test]
 fn odd_and_shared_disks_are_slow() {
-    let setup = Setup::new(map(LayoutKind::Raid0, 4, 0, 4), CHUNK);
+    let setup = ArraySetup::new(map(LayoutKind::Raid0, 4, 0, 4), CHUNK);
     // Only chunks of disk 1.
-    let time = |setup: Setup| {
+    let time = |setup: ArraySetup| {
         let mut array = Array::new(setup);
         let (mut rng, stripes) = (Rng::new(1), array.device().bytes / (4 * CHUNK));
-        let requests = (0..200).map(|_| Request::read((rng.below(stripes) * 4 + 1) * CHUNK, 4096)).collect();
-        array.run(&Batch { requests }).makespan().as_millis_f64()
+        let requests = (0..200).map(|_| ProbeRequest::read((rng.below(stripes) * 4 + 1) * CHUNK, 4096)).collect();
+        array.run(&ProbeBatch { requests }).makespan().as_millis_f64()
     };
     let plain = time(setup.clone());
-    let slow = time(Setup { odd: vec![Odd { disk: 1, rotation: 1.4, seek: 1.4 }], ..setup.clone() });
+    let slow = time(ArraySetup { odd: vec![Odd { disk: 1, rotation: 1.4, seek: 1.4 }], ..setup.clone() });
     assert!((slow / plain - 1.4).abs() < 0.05, "{}", slow / plain);
-    let elsewhere = time(Setup { odd: vec![Odd { disk: 2, rotation: 1.4, seek: 1.4 }], ..setup.clone() });
+    let elsewhere = time(ArraySetup { odd: vec![Odd { disk: 2, rotation: 1.4, seek: 1.4 }], ..setup.clone() });
     assert_eq!(elsewhere, plain);
     // Members 0 and 1 on one disk: both at the same time take twice as long.
     let pair = |same| {
-        let mut array = Array::new(Setup { same, ..setup.clone() });
+        let mut array = Array::new(ArraySetup { same, ..setup.clone() });
         let (mut rng, stripes) = (Rng::new(1), array.device().bytes / (4 * CHUNK));
-        let requests = (0..200).map(|i| Request::read((rng.below(stripes / 2) * 4 + i % 2) * CHUNK, 4096)).collect();
-        array.run(&Batch { requests }).makespan().as_millis_f64()
+        let requests =
+            (0..200).map(|i| ProbeRequest::read((rng.below(stripes / 2) * 4 + i % 2) * CHUNK, 4096)).collect();
+        array.run(&ProbeBatch { requests }).makespan().as_millis_f64()
     };
     let doubled = pair(Some((0, 1))) / pair(None);
     assert!((doubled - 2.0).abs() < 0.3, "{doubled}");
@@ -173,15 +182,16 @@ fn odd_and_shared_disks_are_slow() {
 
 #[test]
 fn a_write_cache_answers_at_once_until_it_is_full() {
-    let setup = Setup { write_cache_bytes: Some(1 << 20), ..Setup::new(map(LayoutKind::Raid5La, 3, 1, 4), CHUNK) };
+    let setup =
+        ArraySetup { write_cache_bytes: Some(1 << 20), ..ArraySetup::new(map(LayoutKind::Raid5La, 3, 1, 4), CHUNK) };
     let mut array = Array::new(setup);
-    let few = makespan_ms(&mut array, Kind::Rewrite, 16, 1);
+    let few = makespan_ms(&mut array, ProbeAccess::Rewrite, 16, 1);
     assert!(few < 1.0, "16 x 10 of 256 fit: {few}");
-    let mut array = Array::new(Setup { write_cache_bytes: Some(1 << 20), ..array.setup().clone() });
-    let many = makespan_ms(&mut array, Kind::Rewrite, 2000, 1);
+    let mut array = Array::new(ArraySetup { write_cache_bytes: Some(1 << 20), ..array.setup().clone() });
+    let many = makespan_ms(&mut array, ProbeAccess::Rewrite, 2000, 1);
     let without = makespan_ms(
-        &mut Array::new(Setup { write_cache_bytes: None, ..array.setup().clone() }),
-        Kind::Rewrite,
+        &mut Array::new(ArraySetup { write_cache_bytes: None, ..array.setup().clone() }),
+        ProbeAccess::Rewrite,
         2000,
         1,
     );
@@ -190,10 +200,10 @@ fn a_write_cache_answers_at_once_until_it_is_full() {
 
 #[test]
 fn whole_stripes_are_written_without_reading() {
-    let setup = Setup::new(map(LayoutKind::Raid5Ls, 3, 1, 4), CHUNK);
-    let rewrite = |offset, len| Request { kind: Kind::Rewrite, ..Request::read(offset, len) };
+    let setup = ArraySetup::new(map(LayoutKind::Raid5Ls, 3, 1, 4), CHUNK);
+    let rewrite = |offset, len| ProbeRequest { kind: ProbeAccess::Rewrite, ..ProbeRequest::read(offset, len) };
     let phases = |request| {
-        let mut plan = Plan::of(&setup, &request);
+        let mut plan = ArrayPlan::of(&setup, &request);
         [plan.next_phase().len(), plan.next_phase().len(), plan.next_phase().len()]
     };
     assert_eq!(phases(rewrite(0, 3 * CHUNK)), [4, 0, 0]);
@@ -204,17 +214,22 @@ fn whole_stripes_are_written_without_reading() {
 
 #[test]
 fn flash_is_fast_and_many_requests_are_faster() {
-    let setup = Setup { drive: Drive::Flash(flash::Chips::SATA), ..Setup::new(map(LayoutKind::Raid0, 1, 0, 1), CHUNK) };
+    let setup = ArraySetup {
+        drive: Drive::Flash(flash::Chips::SATA),
+        ..ArraySetup::new(map(LayoutKind::Raid0, 1, 0, 1), CHUNK)
+    };
     let mut array = Array::new(setup);
-    let (one, many) = (makespan_ms(&mut array, Kind::Read, 1, 1), makespan_ms(&mut array, Kind::Read, 256, 1));
+    let (one, many) =
+        (makespan_ms(&mut array, ProbeAccess::Read, 1, 1), makespan_ms(&mut array, ProbeAccess::Read, 256, 1));
     assert!((0.05..0.1).contains(&one) && many < 256.0 * one / 8.0, "{one} and {many}");
 }
 
 #[test]
 fn a_seed_says_all() {
     let run = |seed| {
-        let setup = Setup { seed, noise: noise::Noise::Heavy, ..Setup::new(map(LayoutKind::Raid1, 1, 1, 4), CHUNK) };
-        makespan_ms(&mut Array::new(setup), Kind::Read, 100, 1)
+        let setup =
+            ArraySetup { seed, noise: noise::Noise::Heavy, ..ArraySetup::new(map(LayoutKind::Raid1, 1, 1, 4), CHUNK) };
+        makespan_ms(&mut Array::new(setup), ProbeAccess::Read, 100, 1)
     };
     assert_eq!(run(7).to_bits(), run(7).to_bits());
     assert_ne!(run(7).to_bits(), run(8).to_bits());

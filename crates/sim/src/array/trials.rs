@@ -2,16 +2,16 @@
 
 use super::Array;
 use super::flash::Chips;
-use super::map::Map;
+use super::map::ChunkMap;
 use super::noise::Noise;
 use super::queue::Discipline;
-use super::setup::{Drive, MirrorRead, Odd, Setup};
+use super::setup::{ArraySetup, Drive, MirrorRead, Odd};
 use super::truth::Truth;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
-use scrubjay_core::probe::bench::Budget;
-use scrubjay_core::probe::fast::{Options, fast};
-use scrubjay_core::probe::known::{Finding, Known, Regime};
+use scrubjay_core::probe::bench::ProbeBudget;
+use scrubjay_core::probe::fast::{ProbeOptions, fast};
+use scrubjay_core::probe::known::{KnownArray, ProbeFinding, Regime};
 use scrubjay_core::rng::Rng;
 
 /// The paper's chunk for its arrays of several sizes (Denehy et al. 2004, figure 7),
@@ -24,10 +24,10 @@ const FACTOR_MIN: f64 = 0.86;
 const FACTOR_MAX: f64 = 1.2;
 
 /// A kind of array. A seed gives the places that are read, the partition's phase, and everything random in the array.
-pub struct Case {
+pub struct TrialCase {
     /// What it is.
     pub name: String,
-    setup: Box<dyn Fn(&mut Rng) -> Setup + Sync>,
+    setup: Box<dyn Fn(&mut Rng) -> ArraySetup + Sync>,
     expected: Expected,
 }
 
@@ -46,32 +46,32 @@ enum Expected {
 
 /// An array that was probed.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct TrialOutcome {
     /// The array.
-    pub setup: Setup,
+    pub setup: ArraySetup,
     /// What was said of it.
-    pub known: Known,
+    pub known: KnownArray,
     /// What that took.
-    pub spent: Budget,
+    pub spent: ProbeBudget,
     /// Is all of it right, and nothing missing?
     pub is_right: bool,
 }
 
-impl Case {
+impl TrialCase {
     /// Probes an array of this kind.
-    pub fn probe(&self, seed: u64) -> Outcome {
+    pub fn probe(&self, seed: u64) -> TrialOutcome {
         let mut rng = Rng::new(seed);
-        let setup = Setup { seed, ..(self.setup)(&mut rng) };
+        let setup = ArraySetup { seed, ..(self.setup)(&mut rng) };
         let mut array = Array::new(setup.clone());
-        let mut prober = fast(array.device(), Options { seed: rng.bits(), ..Options::default() });
+        let mut prober = fast(array.device(), ProbeOptions { seed: rng.bits(), ..ProbeOptions::default() });
         array.serve(&mut prober);
         let known = prober.known();
-        Outcome { is_right: self.expected.is_met(&known, &setup), known, spent: prober.spent(), setup }
+        TrialOutcome { is_right: self.expected.is_met(&known, &setup), known, spent: prober.spent(), setup }
     }
 }
 
 impl Expected {
-    fn is_met(self, known: &Known, setup: &Setup) -> bool {
+    fn is_met(self, known: &KnownArray, setup: &ArraySetup) -> bool {
         let truth = Truth::of(setup);
         let found = truth.agreement(setup, known);
         let is_flash = matches!(setup.drive, Drive::Flash(_));
@@ -79,7 +79,7 @@ impl Expected {
         // Copies on flash are not looked for.
         let copies = is_flash || found.copies;
         // One disk is one disk, whatever layout it is said to be.
-        let layout = found.layout || matches!(setup.map, Map::Layout(layout) if layout.disks() == 1);
+        let layout = found.layout || matches!(setup.map, ChunkMap::Layout(layout) if layout.disks() == 1);
         let is_map_right = found.pattern && found.chunk && found.classes && layout && found.disks && copies;
         if self == Expected::NoChunks && known.classes.is_none() && known.chunk_bytes.is_none() {
             return true;
@@ -87,30 +87,30 @@ impl Expected {
         is_map_right && is_flash == is_flash_said && self.is_found(known, setup, &truth)
     }
 
-    fn is_found(self, known: &Known, setup: &Setup, truth: &Truth) -> bool {
-        let has = |is: &dyn Fn(&Finding) -> bool| known.findings.iter().any(|claim| is(&claim.value));
+    fn is_found(self, known: &KnownArray, setup: &ArraySetup, truth: &Truth) -> bool {
+        let has = |is: &dyn Fn(&ProbeFinding) -> bool| known.findings.iter().any(|claim| is(&claim.value));
         match self {
             Expected::Nothing => known.findings.is_empty(),
             Expected::NoLayout | Expected::NoChunks => true,
-            Expected::Unequal => has(&|finding| matches!(finding, Finding::Unequal { .. })),
+            Expected::Unequal => has(&|finding| matches!(finding, ProbeFinding::Unequal { .. })),
             Expected::Slow => {
                 let (wanted, times) = (truth.class_of(setup, setup.odd[0].disk), setup.odd[0].rotation);
-                let is_it = |finding: &Finding| {
-                    matches!(finding, Finding::Slow { class, factor }
+                let is_it = |finding: &ProbeFinding| {
+                    matches!(finding, ProbeFinding::Slow { class, factor }
                         if Some(*class) == wanted && (FACTOR_MIN..FACTOR_MAX).contains(&(factor / times)))
                 };
                 known.findings.len() == 1 && has(&is_it)
             }
             Expected::Lost => {
                 let wanted = setup.lost.and_then(|disk| truth.class_of(setup, disk));
-                has(&|finding| matches!(finding, Finding::Lost { class } if Some(*class) == wanted))
+                has(&|finding| matches!(finding, ProbeFinding::Lost { class } if Some(*class) == wanted))
             }
         }
     }
 }
 
 /// The paper's arrays: three layouts on three numbers of disks, under every discipline and noise.
-pub fn sizes() -> Vec<Case> {
+pub fn sizes() -> Vec<TrialCase> {
     let mut cases = Vec::new();
     for noise in Noise::ALL {
         for discipline in Discipline::ALL {
@@ -120,9 +120,13 @@ pub fn sizes() -> Vec<Case> {
                     ("raid1", map(LayoutKind::Raid1, 1, 1, disks)),
                     ("raid5-la", map(LayoutKind::Raid5La, disks - 1, 1, disks)),
                 ] {
-                    cases.push(Case {
+                    cases.push(TrialCase {
                         name: format!("sizes: {name} of {disks}, {discipline}, {noise}"),
-                        setup: Box::new(move |rng| Setup { noise, discipline, ..somewhere(rng, map.clone(), CHUNK) }),
+                        setup: Box::new(move |rng| ArraySetup {
+                            noise,
+                            discipline,
+                            ..somewhere(rng, map.clone(), CHUNK)
+                        }),
                         expected: Expected::Nothing,
                     });
                 }
@@ -133,7 +137,7 @@ pub fn sizes() -> Vec<Case> {
 }
 
 /// The layouts of the paper and Linux' RAID-6, on six disks.
-pub fn layouts() -> Vec<Case> {
+pub fn layouts() -> Vec<TrialCase> {
     let all = [
         map(LayoutKind::Raid0, 6, 0, 6),
         map(LayoutKind::Raid1, 1, 1, 6),
@@ -146,16 +150,16 @@ pub fn layouts() -> Vec<Case> {
         map(LayoutKind::Raid6Pq, 4, 2, 6),
         map(LayoutKind::Raid6Md, 4, 2, 6),
     ];
-    let each = |map: Map| {
+    let each = |map: ChunkMap| {
         let name = match &map {
-            Map::Layout(layout) => layout.kind().name(),
-            Map::Free(_) => "free",
+            ChunkMap::Layout(layout) => layout.kind().name(),
+            ChunkMap::Free(_) => "free",
         };
         Discipline::ALL.map(|discipline| {
             let map = map.clone();
-            Case {
+            TrialCase {
                 name: format!("layouts: {name}, {discipline}"),
-                setup: Box::new(move |rng| Setup { discipline, ..somewhere(rng, map.clone(), SMALL_CHUNK) }),
+                setup: Box::new(move |rng| ArraySetup { discipline, ..somewhere(rng, map.clone(), SMALL_CHUNK) }),
                 expected: Expected::Nothing,
             }
         })
@@ -165,7 +169,7 @@ pub fn layouts() -> Vec<Case> {
 
 /// Arrays that are none of the library's, in quiet and under heavy noise: five kinds of which two members share a disk, and
 /// one without any order.
-pub fn misconfigured() -> Vec<Case> {
+pub fn misconfigured() -> Vec<TrialCase> {
     let kinds = [
         (LayoutKind::Raid0, 0),
         (LayoutKind::Raid5Ls, 1),
@@ -175,23 +179,23 @@ pub fn misconfigured() -> Vec<Case> {
     ];
     let mut cases = Vec::new();
     for noise in [Noise::Clean, Noise::Heavy] {
-        cases.extend(kinds.map(|(kind, parity)| Case {
+        cases.extend(kinds.map(|(kind, parity)| TrialCase {
             name: format!("shared disk: {kind} of 4, {noise}"),
             setup: Box::new(move |rng| {
                 let first = rng.below(4) as usize;
                 let same = Some((first, (first + 1 + rng.below(3) as usize) % 4));
-                Setup { same, noise, ..somewhere(rng, map(kind, 4 - parity, parity, 4), CHUNK) }
+                ArraySetup { same, noise, ..somewhere(rng, map(kind, 4 - parity, parity, 4), CHUNK) }
             }),
             expected: Expected::Unequal,
         }));
-        cases.push(Case {
+        cases.push(TrialCase {
             name: format!("permuted: 24 chunks on 6 disks, {noise}"),
             setup: Box::new(move |rng| {
                 let mut list: Vec<usize> = (0..24).map(|chunk| chunk % 6).collect();
                 for i in (1..list.len()).rev() {
                     list.swap(i, rng.below(i as u64 + 1) as usize);
                 }
-                Setup { noise, ..somewhere(rng, Map::Free(list), CHUNK) }
+                ArraySetup { noise, ..somewhere(rng, ChunkMap::Free(list), CHUNK) }
             }),
             expected: Expected::NoLayout,
         });
@@ -200,8 +204,8 @@ pub fn misconfigured() -> Vec<Case> {
 }
 
 /// Members that are slow or lost, sectors for chunks, and devices that are no arrays, or not of disks.
-pub fn odd() -> Vec<Case> {
-    let case = |name: &str, expected, setup: Box<dyn Fn(&mut Rng) -> Setup + Sync>| Case {
+pub fn odd() -> Vec<TrialCase> {
+    let case = |name: &str, expected, setup: Box<dyn Fn(&mut Rng) -> ArraySetup + Sync>| TrialCase {
         name: format!("odd: {name}"),
         setup,
         expected,
@@ -209,7 +213,7 @@ pub fn odd() -> Vec<Case> {
     let flash = |drive: Chips, disks: usize| {
         Box::new(move |rng: &mut Rng| {
             let map = map(LayoutKind::Raid0, disks, 0, disks);
-            Setup { drive: Drive::Flash(drive), ..somewhere(rng, map, CHUNK) }
+            ArraySetup { drive: Drive::Flash(drive), ..somewhere(rng, map, CHUNK) }
         })
     };
     vec![
@@ -220,7 +224,7 @@ pub fn odd() -> Vec<Case> {
             Expected::Lost,
             Box::new(|rng| {
                 let lost = Some(rng.below(10) as usize);
-                Setup { lost, ..somewhere(rng, map(LayoutKind::Raid5Ls, 9, 1, 10), CHUNK) }
+                ArraySetup { lost, ..somewhere(rng, map(LayoutKind::Raid5Ls, 9, 1, 10), CHUNK) }
             }),
         ),
         case(
@@ -228,7 +232,7 @@ pub fn odd() -> Vec<Case> {
             Expected::Lost,
             Box::new(|rng| {
                 let lost = Some(rng.below(5) as usize);
-                Setup { lost, ..somewhere(rng, map(LayoutKind::Raid5La, 4, 1, 5), CHUNK) }
+                ArraySetup { lost, ..somewhere(rng, map(LayoutKind::Raid5La, 4, 1, 5), CHUNK) }
             }),
         ),
         case(
@@ -271,7 +275,7 @@ pub fn odd() -> Vec<Case> {
             Expected::NoChunks,
             Box::new(|rng| {
                 let mirror_read = MirrorRead::Random;
-                Setup { mirror_read, ..somewhere(rng, map(LayoutKind::Chained, 1, 1, 6), CHUNK) }
+                ArraySetup { mirror_read, ..somewhere(rng, map(LayoutKind::Chained, 1, 1, 6), CHUNK) }
             }),
         ),
         case(
@@ -279,7 +283,7 @@ pub fn odd() -> Vec<Case> {
             Expected::Nothing,
             Box::new(|rng| {
                 let mirror_read = MirrorRead::Random;
-                Setup { mirror_read, ..somewhere(rng, map(LayoutKind::Raid1, 1, 1, 8), CHUNK) }
+                ArraySetup { mirror_read, ..somewhere(rng, map(LayoutKind::Raid1, 1, 1, 8), CHUNK) }
             }),
         ),
         case("one disk", Expected::Nothing, Box::new(|rng| somewhere(rng, map(LayoutKind::Raid0, 1, 0, 1), CHUNK))),
@@ -308,19 +312,19 @@ pub fn odd() -> Vec<Case> {
 }
 
 /// RAID-0 or RAID-5 of which one member, any of them, takes `times` as long.
-fn slow(kind: LayoutKind, disks: usize, times: f64, noise: Noise) -> Box<dyn Fn(&mut Rng) -> Setup + Sync> {
+fn slow(kind: LayoutKind, disks: usize, times: f64, noise: Noise) -> Box<dyn Fn(&mut Rng) -> ArraySetup + Sync> {
     let parity = usize::from(kind != LayoutKind::Raid0);
     Box::new(move |rng| {
         let odd = vec![Odd { disk: rng.below(disks as u64) as usize, rotation: times, seek: times }];
-        Setup { odd, noise, ..somewhere(rng, map(kind, disks - parity, parity, disks), CHUNK) }
+        ArraySetup { odd, noise, ..somewhere(rng, map(kind, disks - parity, parity, disks), CHUNK) }
     })
 }
 
-fn map(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> Map {
-    Map::Layout(Layout::new(kind, Shape { data, parity }, disks).expect("such an array"))
+fn map(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> ChunkMap {
+    ChunkMap::Layout(Layout::new(kind, Shape { data, parity }, disks).expect("such an array"))
 }
 
 /// An array of which the partition begins anywhere.
-fn somewhere(rng: &mut Rng, map: Map, chunk: u64) -> Setup {
-    Setup { phase_bytes: rng.below(1 << 20) * 512, ..Setup::new(map, chunk) }
+fn somewhere(rng: &mut Rng, map: ChunkMap, chunk: u64) -> ArraySetup {
+    ArraySetup { phase_bytes: rng.below(1 << 20) * 512, ..ArraySetup::new(map, chunk) }
 }

@@ -1,9 +1,9 @@
 //! What a prober should find of an array, and what of that it did find.
 
-use super::map::{Map, Redundancy};
-use super::setup::Setup;
+use super::map::{ChunkMap, MapRedundancy};
+use super::setup::ArraySetup;
 use scrubjay_core::layout::LayoutKind;
-use scrubjay_core::probe::known::{Claim, Finding, Known};
+use scrubjay_core::probe::known::{Claim, KnownArray, ProbeFinding};
 use scrubjay_core::probe::library::{self, canonical};
 
 /// What there is to be found.
@@ -73,12 +73,12 @@ impl Agreement {
 
 impl Truth {
     /// Of an array.
-    pub fn of(setup: &Setup) -> Truth {
+    pub fn of(setup: &ArraySetup) -> Truth {
         let disks: Vec<usize> = setup.map.pattern().into_iter().map(|disk| setup.spindle_of(disk)).collect();
         let count = disks.len();
         let repeats = |size: &usize| count.is_multiple_of(*size) && (0..count).all(|i| disks[i] == disks[i % size]);
         let count = (1..=count).find(repeats).unwrap_or(count);
-        let copies = if setup.map.redundancy() == Redundancy::Copies { 2 } else { 1 };
+        let copies = if setup.map.redundancy() == MapRedundancy::Copies { 2 } else { 1 };
         if count == 1 {
             return Truth { pattern_bytes: 512, chunk: None, classes: vec![0], copies };
         }
@@ -90,12 +90,12 @@ impl Truth {
     }
 
     /// What of it a prober found.
-    pub fn agreement(&self, setup: &Setup, known: &Known) -> Agreement {
+    pub fn agreement(&self, setup: &ArraySetup, known: &KnownArray) -> Agreement {
         let value = |claim: &Option<Claim<u64>>| claim.as_ref().map(|claim| claim.value);
         let fits = known.fits.as_ref().map_or(&[][..], |claim| &claim.value[..]);
         let classes = known.classes.as_ref().is_some_and(|claim| claim.value == self.classes);
         let named = match &setup.map {
-            Map::Layout(layout) if setup.same.is_none() => Some(layout),
+            ChunkMap::Layout(layout) if setup.same.is_none() => Some(layout),
             _ => None,
         };
         Agreement {
@@ -118,14 +118,14 @@ impl Truth {
     }
 
     /// The class of the chunks that a member holds, if it holds any.
-    pub fn class_of(&self, setup: &Setup, disk: usize) -> Option<usize> {
+    pub fn class_of(&self, setup: &ArraySetup, disk: usize) -> Option<usize> {
         let list = setup.map.pattern();
         let first = setup.phase_bytes.div_ceil(setup.chunk_bytes) as usize;
         (0..self.classes.len()).find(|i| list[(first + i) % list.len()] == disk).map(|i| self.classes[i])
     }
 
     /// Each statement that was made, and whether it is true.
-    pub fn statements(&self, setup: &Setup, known: &Known) -> Vec<Statement> {
+    pub fn statements(&self, setup: &ArraySetup, known: &KnownArray) -> Vec<Statement> {
         let found = self.agreement(setup, known);
         let chunk = known.chunk_bytes.as_ref().map(|claim| Some(claim.value) == self.chunk.map(|chunk| chunk.0));
         let phase = known.phase_bytes.as_ref().map(|claim| Some(claim.value) == self.chunk.map(|chunk| chunk.1));
@@ -152,36 +152,37 @@ impl Truth {
         all
     }
 
-    fn are_findings_right(&self, setup: &Setup, known: &Known) -> bool {
+    fn are_findings_right(&self, setup: &ArraySetup, known: &KnownArray) -> bool {
         let said = || known.findings.iter().map(|claim| &claim.value);
-        let is_named = |disk: usize, is: &dyn Fn(&Finding) -> Option<usize>| {
+        let is_named = |disk: usize, is: &dyn Fn(&ProbeFinding) -> Option<usize>| {
             said().any(|finding| is(finding).is_some_and(|class| self.class_of(setup, disk) == Some(class)))
         };
-        let odd = |finding: &Finding| match finding {
-            Finding::Slow { class, .. } | Finding::Fast { class, .. } => Some(*class),
+        let odd = |finding: &ProbeFinding| match finding {
+            ProbeFinding::Slow { class, .. } | ProbeFinding::Fast { class, .. } => Some(*class),
             _ => None,
         };
-        let lost = |finding: &Finding| if let Finding::Lost { class } = finding { Some(*class) } else { None };
+        let lost =
+            |finding: &ProbeFinding| if let ProbeFinding::Lost { class } = finding { Some(*class) } else { None };
         said().all(|finding| self.is_true(setup, finding))
             && setup.odd.iter().all(|member| is_named(member.disk, &odd))
             && setup.lost.is_none_or(|disk| is_named(disk, &lost))
-            && (setup.same.is_none() || said().any(|finding| matches!(finding, Finding::Unequal { .. })))
+            && (setup.same.is_none() || said().any(|finding| matches!(finding, ProbeFinding::Unequal { .. })))
     }
 
     /// Is it so, of an array whose classes are known?
-    fn is_true(&self, setup: &Setup, finding: &Finding) -> bool {
+    fn is_true(&self, setup: &ArraySetup, finding: &ProbeFinding) -> bool {
         let holds = |class: usize, is: &dyn Fn(f64) -> bool| {
             setup.odd.iter().any(|odd| is(odd.rotation * odd.seek) && self.class_of(setup, odd.disk) == Some(class))
         };
         match finding {
-            Finding::Unequal { .. } => {
+            ProbeFinding::Unequal { .. } => {
                 let size = |class: usize| self.classes.iter().filter(|other| **other == class).count();
                 self.classes.iter().any(|class| size(*class) != size(0))
             }
-            Finding::Slow { class, .. } => holds(*class, &|times| times > 1.0),
-            Finding::Fast { class, .. } => holds(*class, &|times| times < 1.0),
-            Finding::Lost { class } => setup.lost.is_some_and(|disk| self.class_of(setup, disk) == Some(*class)),
-            Finding::Unknown => library::fits(&self.classes, Some(self.copies)).is_empty(),
+            ProbeFinding::Slow { class, .. } => holds(*class, &|times| times > 1.0),
+            ProbeFinding::Fast { class, .. } => holds(*class, &|times| times < 1.0),
+            ProbeFinding::Lost { class } => setup.lost.is_some_and(|disk| self.class_of(setup, disk) == Some(*class)),
+            ProbeFinding::Unknown => library::fits(&self.classes, Some(self.copies)).is_empty(),
         }
     }
 }
@@ -193,9 +194,9 @@ mod tests {
     use scrubjay_core::plan::Shape;
     use scrubjay_core::probe::library;
 
-    fn setup(kind: LayoutKind, data: usize, parity: usize, disks: usize, phase_bytes: u64) -> Setup {
-        let map = Map::Layout(Layout::new(kind, Shape { data, parity }, disks).unwrap());
-        Setup { phase_bytes, ..Setup::new(map, 32 << 10) }
+    fn setup(kind: LayoutKind, data: usize, parity: usize, disks: usize, phase_bytes: u64) -> ArraySetup {
+        let map = ChunkMap::Layout(Layout::new(kind, Shape { data, parity }, disks).unwrap());
+        ArraySetup { phase_bytes, ..ArraySetup::new(map, 32 << 10) }
     }
 
     #[test]
@@ -204,7 +205,7 @@ mod tests {
         assert_eq!((truth.pattern_bytes, truth.chunk), (6 * (32 << 10), Some((32 << 10, (32 << 10) - 512))));
         // Data disks 0 1, 0 2, 1 2, from the second chunk on.
         assert_eq!((&truth.classes[..], truth.copies), (&[0, 1, 2, 0, 2, 1][..], 1));
-        let doubled = Setup { same: Some((0, 1)), ..setup(LayoutKind::Raid0, 4, 0, 4, 0) };
+        let doubled = ArraySetup { same: Some((0, 1)), ..setup(LayoutKind::Raid0, 4, 0, 4, 0) };
         assert_eq!(Truth::of(&doubled).classes, [0, 0, 1, 2]);
         assert_eq!(Truth::of(&setup(LayoutKind::Raid1, 1, 1, 2, 0)).chunk, None, "one pair is one class");
     }
@@ -213,9 +214,9 @@ mod tests {
     fn each_statement_is_held_against_it() {
         let setup = setup(LayoutKind::Raid0, 4, 0, 4, 0);
         let truth = Truth::of(&setup);
-        assert!(!truth.agreement(&setup, &Known::default()).is_whole());
+        assert!(!truth.agreement(&setup, &KnownArray::default()).is_whole());
         let classes = vec![0, 1, 2, 3];
-        let mut known = Known {
+        let mut known = KnownArray {
             pattern_bytes: Some(Claim::new(128 << 10, 1.0)),
             chunk_bytes: Some(Claim::new(32 << 10, 1.0)),
             phase_bytes: Some(Claim::new(0, 1.0)),
@@ -223,7 +224,7 @@ mod tests {
             disks: Some(Claim::new(4, 1.0)),
             fits: Some(Claim::new(library::fits(&classes, Some(1)), 1.0)),
             classes: Some(Claim::new(classes, 1.0)),
-            ..Known::default()
+            ..KnownArray::default()
         };
         assert!(truth.agreement(&setup, &known).is_whole());
         known.classes = Some(Claim::new(vec![0, 1, 0, 1], 1.0));

@@ -2,7 +2,7 @@
 
 /// What a disk does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct DiskWork {
     /// From which sector on.
     pub sector: u64,
     /// How many sectors, not zero.

@@ -38,17 +38,17 @@ pub fn closed_form(periods: &Periods, wait: Nanos, size: Bytes, service: Nanos) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::{Limit, Outcome, waiting};
-    use crate::workload::{Bursts, Span};
+    use crate::exact::{Limit, ScrubFigures, waiting};
+    use crate::workload::{Bursts, TimeSpan};
     use proptest::prelude::*;
     use scrubjay_core::rng::Rng;
     use scrubjay_core::server::ServiceModel;
 
     const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
-    const SERVICE: Span = Span::Fixed(Nanos::from_millis(4));
+    const SERVICE: TimeSpan = TimeSpan::Fixed(Nanos::from_millis(4));
 
     /// Slowdown and throughput, reckoned over exact.
-    fn ratios(periods: &Periods, wait: Nanos, size: Bytes) -> (f64, f64, Outcome) {
+    fn ratios(periods: &Periods, wait: Nanos, size: Bytes) -> (f64, f64, ScrubFigures) {
         let service = DISK.service(size);
         let exact = waiting(periods, wait, size, service, Limit::None).unwrap();
         let closed = closed_form(periods, wait, size, service);
@@ -73,8 +73,8 @@ mod tests {
     /// Eight requests in each busy period: all of them are delayed, and the closed form counts one.
     #[test]
     fn it_counts_nobody_who_is_queued() {
-        let think = Span::Exponential { mean: Nanos::from_secs(5) };
-        let bursts = Bursts::new(8, Span::Fixed(Nanos::from_millis(2)), think, SERVICE, Rng::new(1));
+        let think = TimeSpan::Exponential { mean: Nanos::from_secs(5) };
+        let bursts = Bursts::new(8, TimeSpan::Fixed(Nanos::from_millis(2)), think, SERVICE, Rng::new(1));
         let periods: Periods = bursts.take(8 * 3000).collect();
         let (slowdown, throughput, _) = ratios(&periods, Nanos::from_millis(100), Bytes::mib(1));
         assert!((slowdown - 1.0 / 8.0).abs() < 0.01, "{slowdown}");
@@ -95,8 +95,8 @@ mod tests {
     #[test]
     fn it_knows_nothing_of_beats() {
         let size = Bytes::mib(1);
-        let think = Span::Fixed(Nanos(DISK.service(size).0 * 10 + 4_000_000));
-        let gap = Span::Fixed(Nanos::ZERO);
+        let think = TimeSpan::Fixed(Nanos(DISK.service(size).0 * 10 + 4_000_000));
+        let gap = TimeSpan::Fixed(Nanos::ZERO);
         let periods: Periods = Bursts::new(1, gap, think, SERVICE, Rng::new(3)).take(1000).collect();
         let service = DISK.service(size);
         let exact = waiting(&periods, Nanos::ZERO, size, service, Limit::None).unwrap();

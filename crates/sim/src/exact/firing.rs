@@ -1,6 +1,6 @@
 //! What a pattern comes to in one idle interval.
 
-use scrubjay_core::idle::Pattern;
+use scrubjay_core::idle::IdlePattern;
 use scrubjay_core::units::{Bytes, Nanos};
 
 /// The requests of ours in one idle interval.
@@ -19,7 +19,7 @@ pub struct Firing {
 impl Firing {
     /// Plays `pattern` in an interval of `idle`, with requests that take `service` of their size. A request that would
     /// begin at the very end is not sent.
-    pub fn of(pattern: &Pattern, idle: Nanos, service: impl Fn(Bytes) -> Nanos) -> Firing {
+    pub fn of(pattern: &IdlePattern, idle: Nanos, service: impl Fn(Bytes) -> Nanos) -> Firing {
         let mut firing = Firing::default();
         if idle <= pattern.wait {
             return firing;

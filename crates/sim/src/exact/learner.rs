@@ -1,7 +1,7 @@
 //! A policy that learns as it goes, on the busy periods of a trace: what the pump and the shipped scrubber would do, without
 //! each of their events. Requests of ours that are alike are taken as one step ([`IdlePolicy::stays`]).
 
-use super::Outcome;
+use super::ScrubFigures;
 use scrubjay_core::idle::{DiskHead, DiskView, IdlePolicy, Observed, Slowdown, Stay};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
@@ -11,7 +11,7 @@ use scrubjay_trace::Periods;
 #[derive(Clone, Debug)]
 pub struct Learned {
     /// In all.
-    pub outcome: Outcome,
+    pub outcome: ScrubFigures,
     /// The greatest that the mean slowdown of all requests so far was, from the 300th request on.
     pub slowdown_so_far: Nanos,
     /// How much how many of them lost.
@@ -22,7 +22,7 @@ pub struct Learned {
 ///
 /// Busy periods are held without their lengths: each request in them is taken to be served for as long as the others.
 pub fn learner(periods: &Periods, disk: ServiceModel, policy: &mut dyn IdlePolicy) -> Learned {
-    let (outcome, slowdown_so_far) = (Outcome::of(periods), Nanos::ZERO);
+    let (outcome, slowdown_so_far) = (ScrubFigures::of(periods), Nanos::ZERO);
     let mut player = Learner { disk, policy, seen: Observed::default(), own: None, outcome, slowdown_so_far };
     let each = (periods.span() - periods.idle_total()).0 / periods.requests().max(1);
     // When the disk becomes idle without us, and how much later it does with us.
@@ -44,7 +44,7 @@ struct Learner<'a> {
     seen: Observed,
     /// When our last request ended, how long it took, and its size.
     own: Option<(Nanos, Nanos, Bytes)>,
-    outcome: Outcome,
+    outcome: ScrubFigures,
     slowdown_so_far: Nanos,
 }
 

@@ -18,7 +18,7 @@ pub use learner::{Learned, learner};
 pub use oracle::{Lossless, Oracle};
 pub use waiting::{Limit, waiting};
 
-use scrubjay_core::idle::{IntervalPolicy, Pattern};
+use scrubjay_core::idle::{IdlePattern, IntervalPolicy};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
@@ -27,7 +27,7 @@ use scrubjay_trace::Periods;
 /// look.
 pub trait Player {
     /// What is done in an idle interval that begins now.
-    fn pattern(&mut self, interval: Interval) -> Pattern;
+    fn pattern(&mut self, interval: Interval) -> IdlePattern;
 
     /// It has ended.
     fn ended(&mut self, idle: Nanos);
@@ -45,7 +45,7 @@ pub struct Interval {
 }
 
 impl<P: IntervalPolicy + ?Sized> Player for P {
-    fn pattern(&mut self, _: Interval) -> Pattern {
+    fn pattern(&mut self, _: Interval) -> IdlePattern {
         IntervalPolicy::pattern(self)
     }
 
@@ -56,7 +56,7 @@ impl<P: IntervalPolicy + ?Sized> Player for P {
 
 /// What a scrub came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ScrubFigures {
     /// Foreground requests.
     pub requests: u64,
     /// From the first arrival to the end of the last foreground request, without the scrub.
@@ -79,15 +79,15 @@ pub struct Outcome {
     pub slowdown_max: Nanos,
 }
 
-impl Outcome {
+impl ScrubFigures {
     /// Of a trace before anything is done to it.
-    fn of(periods: &Periods) -> Outcome {
-        Outcome {
+    fn of(periods: &Periods) -> ScrubFigures {
+        ScrubFigures {
             requests: periods.requests(),
             span: periods.span(),
             intervals: periods.intervals().len() as u64,
             idle_total: periods.idle_total(),
-            ..Outcome::default()
+            ..ScrubFigures::default()
         }
     }
 
@@ -113,8 +113,8 @@ impl Outcome {
 }
 
 /// Plays `player` on a trace; `disk` says how long a request of ours takes.
-pub fn simulate(periods: &Periods, disk: ServiceModel, player: &mut (impl Player + ?Sized)) -> Outcome {
-    let mut outcome = Outcome::of(periods);
+pub fn simulate(periods: &Periods, disk: ServiceModel, player: &mut (impl Player + ?Sized)) -> ScrubFigures {
+    let mut outcome = ScrubFigures::of(periods);
     let mut delay = Nanos::ZERO;
     for (index, period) in periods.iter().enumerate() {
         if period.idle > delay && index > 0 {
@@ -132,7 +132,7 @@ pub fn simulate(periods: &Periods, disk: ServiceModel, player: &mut (impl Player
     outcome
 }
 
-impl Outcome {
+impl ScrubFigures {
     fn add(&mut self, firing: &Firing) {
         self.scrub_requests += firing.requests;
         self.scrub_bytes += firing.bytes;

@@ -1,7 +1,7 @@
 //! Two players who know the future: the bounds that the paper measures policies by (Amvrosiadis et al., DSN'12, Fig. 14).
 
 use super::{Interval, Player};
-use scrubjay_core::idle::{Form, Goal, Growth, Pattern, Slowdown};
+use scrubjay_core::idle::{Goal, GoalForm, IdlePattern, RequestGrowth, Slowdown};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
@@ -50,8 +50,8 @@ impl Oracle {
         let earned = periods.counts().iter().map(|&count| {
             requests += u64::from(count);
             let counted = match goal.form {
-                Form::Strict => requests.max(Slowdown::WARM_UP_REQUESTS),
-                Form::Average => periods.requests(),
+                GoalForm::Strict => requests.max(Slowdown::WARM_UP_REQUESTS),
+                GoalForm::Average => periods.requests(),
             };
             u128::from(goal.mean.0) * u128::from(counted)
         });
@@ -107,14 +107,14 @@ impl Books {
 }
 
 impl Player for Oracle {
-    fn pattern(&mut self, interval: Interval) -> Pattern {
+    fn pattern(&mut self, interval: Interval) -> IdlePattern {
         let stretch = self.stretches.partition_point(|stretch| stretch.until <= interval.number);
-        let Some(stretch) = self.stretches.get_mut(stretch) else { return Pattern::NEVER };
+        let Some(stretch) = self.stretches.get_mut(stretch) else { return IdlePattern::NEVER };
         if interval.alone < stretch.idle_min || (interval.alone == stretch.idle_min && stretch.alike == 0) {
-            return Pattern::NEVER;
+            return IdlePattern::NEVER;
         }
         stretch.alike -= usize::from(interval.alone == stretch.idle_min);
-        Pattern { wait: Nanos::ZERO, first: self.size, growth: Growth::Fixed }
+        IdlePattern { wait: Nanos::ZERO, first: self.size, growth: RequestGrowth::Fixed }
     }
 
     fn ended(&mut self, _: Nanos) {}
@@ -130,11 +130,11 @@ pub struct Lossless {
 }
 
 impl Player for Lossless {
-    fn pattern(&mut self, interval: Interval) -> Pattern {
+    fn pattern(&mut self, interval: Interval) -> IdlePattern {
         if interval.idle <= self.wait {
-            return Pattern::NEVER;
+            return IdlePattern::NEVER;
         }
-        Pattern { wait: Nanos::ZERO, first: self.size, growth: Growth::Fixed }
+        IdlePattern { wait: Nanos::ZERO, first: self.size, growth: RequestGrowth::Fixed }
     }
 
     fn ended(&mut self, _: Nanos) {}

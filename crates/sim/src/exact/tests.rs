@@ -1,47 +1,47 @@
 //! The exact simulator against the pump with the shipped scrubber, request by request; and the fast path against it.
 
 use super::*;
-use crate::disk::Disk;
-use crate::pump::{Pump, Sight};
-use crate::workload::{Bursts, Span};
+use crate::disk::SimulatedDisk;
+use crate::pump::{ForegroundSight, SimulatedPump};
+use crate::workload::{Bursts, TimeSpan};
 use proptest::prelude::*;
 use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Adaptive, Form, Goal, Growth, Played, Waiting};
+use scrubjay_core::idle::{Adaptive, Goal, GoalForm, IntervalAdapter, RequestGrowth, Waiting};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::{Config, Pass, Scrub};
-use scrubjay_core::server::Request;
+use scrubjay_core::server::ForegroundRequest;
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::UnixSeconds;
 
 const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
 
 /// A few dozen requests, the first at time zero and the last one long: what comes after it is not looked at.
-fn requests() -> impl Strategy<Value = Vec<Request>> {
+fn requests() -> impl Strategy<Value = Vec<ForegroundRequest>> {
     let gap = prop_oneof![0u64..30_000_000, 0u64..300_000_000];
     let one = (gap, prop_oneof![Just(0u64), 1u64..20_000_000]);
     prop::collection::vec(one, 1..60).prop_map(|drawn| {
         let mut at = Nanos::ZERO;
-        let mut requests: Vec<Request> = Vec::new();
+        let mut requests: Vec<ForegroundRequest> = Vec::new();
         for (gap, service) in drawn {
-            requests.push(Request { at, service: Nanos(service) });
+            requests.push(ForegroundRequest { at, service: Nanos(service) });
             at += Nanos(gap);
         }
-        requests.push(Request { at, service: Nanos::from_secs(10) });
+        requests.push(ForegroundRequest { at, service: Nanos::from_secs(10) });
         requests
     })
 }
 
-fn patterns() -> impl Strategy<Value = Pattern> {
+fn patterns() -> impl Strategy<Value = IdlePattern> {
     let growth = prop_oneof![
-        Just(Growth::Fixed),
-        (1.0..3.0f64, 0u64..100).prop_map(|(factor, kib)| Growth::By {
+        Just(RequestGrowth::Fixed),
+        (1.0..3.0f64, 0u64..100).prop_map(|(factor, kib)| RequestGrowth::By {
             factor,
             plus: Bytes::kib(kib),
             max: Bytes::mib(4)
         }),
-        (0u64..200).prop_map(|ms| Growth::Swap { after: Nanos::from_millis(ms), to: Bytes::mib(4) }),
+        (0u64..200).prop_map(|ms| RequestGrowth::Swap { after: Nanos::from_millis(ms), to: Bytes::mib(4) }),
     ];
-    (0u64..50_000_000, 1u64..64, growth).prop_map(|(wait, size, growth)| Pattern {
+    (0u64..50_000_000, 1u64..64, growth).prop_map(|(wait, size, growth)| IdlePattern {
         wait: Nanos(wait),
         first: Bytes::kib(64 * size),
         growth,
@@ -49,15 +49,15 @@ fn patterns() -> impl Strategy<Value = Pattern> {
 }
 
 /// The shipped scrubber on a disk that it will not be done with, in blocks of a sector, so that no size is rounded.
-fn played(requests: &[Request], pattern: Pattern) -> crate::pump::Report {
+fn played(requests: &[ForegroundRequest], pattern: IdlePattern) -> crate::pump::RunReport {
     let grid = Grid::new(Bytes::gib(64).sectors(), Bytes::gib(64).sectors(), Bytes::gib(64).sectors());
     let config = Config { range: grid.disk(), granule: 1, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
-    let policy = Box::new(Played::new(Adaptive { pattern }));
+    let policy = Box::new(IntervalAdapter::new(Adaptive { pattern }));
     let mut scrub = Scrub::new(config, OrderKind::SEQUENTIAL.order(&[]), policy, Coverage::new(grid), Pass::default());
     let periods: Periods = requests.iter().copied().collect();
     let until = periods.span() - Nanos::from_secs(5);
-    let disk = Disk::new(grid.disk().count(), DISK);
-    Pump::new(disk, requests.iter().copied()).sight(Sight::Live).until(until).run(&mut scrub).report
+    let disk = SimulatedDisk::new(grid.disk().count(), DISK);
+    SimulatedPump::new(disk, requests.iter().copied()).sight(ForegroundSight::Live).until(until).run(&mut scrub).report
 }
 
 proptest! {
@@ -94,7 +94,7 @@ fn a_limit_so_far_is_kept_on_the_way() {
     let ms = Nanos::from_millis;
     // Two requests meet ours and lose 5 ms each; then a thousand come that lose nothing.
     let meet = [0, 100, 200].into_iter().chain((0..1000).map(|i| 205 + i));
-    let periods: Periods = meet.map(|at| Request { at: ms(at), service: Nanos(1000) }).collect();
+    let periods: Periods = meet.map(|at| ForegroundRequest { at: ms(at), service: Nanos(1000) }).collect();
     let until: Vec<u64> = (1..=periods.counts().len() as u64).collect();
     let played = |each: u64| {
         let limit = Limit::SoFar { each: Nanos(each), until: &until };
@@ -108,13 +108,13 @@ fn a_limit_so_far_is_kept_on_the_way() {
 #[test]
 fn the_seers_use_what_they_foresee() {
     let (ms, service) = (Nanos::from_millis, Nanos::from_millis(1));
-    let periods: Periods = [0, 11, 112, 1113].iter().map(|&at| Request { at: ms(at), service }).collect();
+    let periods: Periods = [0, 11, 112, 1113].iter().map(|&at| ForegroundRequest { at: ms(at), service }).collect();
     let (size, disk) = (Bytes::mib(1), ServiceModel { positioning: ms(25), per_mib: Nanos::ZERO });
     let used = |player: &mut dyn Player| simulate(&periods, disk, player).used;
     assert_eq!(used(&mut Oracle::longest(0.34, periods.intervals(), size)), ms(1000));
     assert_eq!(used(&mut Oracle::longest(1.0, periods.intervals(), size)), ms(10 + (100 - 15) + (1000 - 15)));
     assert_eq!(used(&mut Oracle::longest(0.0, periods.intervals(), size)), Nanos::ZERO);
-    let even: Periods = (0..11).map(|i| Request { at: ms(i * 101), service }).collect();
+    let even: Periods = (0..11).map(|i| ForegroundRequest { at: ms(i * 101), service }).collect();
     let third = simulate(&even, disk, &mut Oracle::longest(0.3, even.intervals(), size));
     assert_eq!((third.used, third.collisions), (ms(300), 0), "three of ten alike");
     assert_eq!(used(&mut Lossless { wait: ms(50), size }), ms(1100));
@@ -125,13 +125,15 @@ fn the_seers_use_what_they_foresee() {
 /// spent before it is earned, and all that is earned until a burst is spent by then.
 #[test]
 fn the_oracle_spends_what_is_earned() {
-    let think = Span::Pareto { minimum: Nanos::from_millis(30), shape: 1.1, maximum: Nanos::from_secs(100) };
-    let gap = Span::Exponential { mean: Nanos::from_millis(10) };
-    let load = |count, seed| Bursts::new(4, gap, think, Span::Fixed(Nanos::from_millis(2)), Rng::new(seed)).take(count);
-    let mut requests: Vec<Request> = load(8000, 1).collect();
+    let think = TimeSpan::Pareto { minimum: Nanos::from_millis(30), shape: 1.1, maximum: Nanos::from_secs(100) };
+    let gap = TimeSpan::Exponential { mean: Nanos::from_millis(10) };
+    let load =
+        |count, seed| Bursts::new(4, gap, think, TimeSpan::Fixed(Nanos::from_millis(2)), Rng::new(seed)).take(count);
+    let mut requests: Vec<ForegroundRequest> = load(8000, 1).collect();
     let (middle, size) = (requests[4000].at, Bytes::mib(1));
-    requests
-        .extend((0..20_000).map(|i| Request { at: middle + Nanos::from_millis(i), service: Nanos::from_millis(2) }));
+    requests.extend(
+        (0..20_000).map(|i| ForegroundRequest { at: middle + Nanos::from_millis(i), service: Nanos::from_millis(2) }),
+    );
     requests.sort_by_key(|request| request.at);
     let periods: Periods = requests.into_iter().collect();
     for goal in [200, 1000, 3000] {
@@ -140,8 +142,8 @@ fn the_oracle_spends_what_is_earned() {
             let mut oracle = Oracle::within(goal.form(form), &periods, DISK, size);
             simulate(&periods, DISK, &mut oracle)
         };
-        let (average, strict) = (play(Form::Average), play(Form::Strict));
-        let most = |outcome: &Outcome| outcome.slowdown_mean_seconds() / goal.mean.as_secs_f64();
+        let (average, strict) = (play(GoalForm::Average), play(GoalForm::Strict));
+        let most = |outcome: &ScrubFigures| outcome.slowdown_mean_seconds() / goal.mean.as_secs_f64();
         assert!(most(&average) <= 1.0, "{goal:?}: {}", most(&average));
         let shares = (0..=100).map(|percent| {
             let mut longest = Oracle::longest(f64::from(percent) / 100.0, periods.intervals(), size);

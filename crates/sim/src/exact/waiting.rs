@@ -1,6 +1,6 @@
 //! Waiting, the policy that is tried a thousand times to tune a trace: the same as the general simulator, faster.
 
-use super::Outcome;
+use super::ScrubFigures;
 use scrubjay_core::idle::Slowdown;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
@@ -38,10 +38,10 @@ impl Limit<'_> {
 }
 
 /// Waits for `wait`, then requests of `size` that take `service` each. `None`: given up, because of the limit.
-pub fn waiting(periods: &Periods, wait: Nanos, size: Bytes, service: Nanos, limit: Limit) -> Option<Outcome> {
+pub fn waiting(periods: &Periods, wait: Nanos, size: Bytes, service: Nanos, limit: Limit) -> Option<ScrubFigures> {
     let (idle, counts) = (periods.idle(), periods.counts());
     let each = service.0.max(1);
-    let mut outcome = Outcome::of(periods);
+    let mut outcome = ScrubFigures::of(periods);
     let (mut used, mut lost, mut index) = (0, 0, 1);
     while let Some(next) = next_longer(idle, index, wait) {
         // From this interval on until nobody feels us any more.

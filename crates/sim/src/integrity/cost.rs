@@ -1,13 +1,13 @@
 //! What plans cost, reckoned once: a request touches one run of a stripe's chunks, and then only three numbers matter.
 
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::plan::{Mode, Shape, State, Want, plan};
+use scrubjay_core::plan::{PlanMode, Shape, StripeState, Want, plan};
 use scrubjay_core::slots::Slots;
 
 /// The I/O of one plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cost {
-    pub mode: Mode,
+pub(super) struct PlanCost {
+    pub mode: PlanMode,
     /// All I/Os.
     pub ios: u32,
     /// Those of them that are of appendices alone.
@@ -22,8 +22,8 @@ const PARTIAL_MAX: usize = 2;
 #[derive(Debug)]
 pub(super) struct Costs {
     /// By the length of the run, less one; then `[later, first]`.
-    reads: Vec<[Cost; 2]>,
-    writes: Vec<[[Cost; 2]; PARTIAL_MAX + 1]>,
+    reads: Vec<[PlanCost; 2]>,
+    writes: Vec<[[PlanCost; 2]; PARTIAL_MAX + 1]>,
 }
 
 impl Costs {
@@ -41,21 +41,22 @@ impl Costs {
     }
 
     /// `is_first`: one of the chunks of the run was not read since it was written.
-    pub fn read(&self, length: usize, is_first: bool) -> Cost {
+    pub fn read(&self, length: usize, is_first: bool) -> PlanCost {
         self.reads[length - 1][usize::from(is_first)]
     }
 
     /// `is_first`: one of the chunks outside the run, or touched in part, was not read since it was written.
-    pub fn write(&self, length: usize, partial: usize, is_first: bool) -> Cost {
+    pub fn write(&self, length: usize, partial: usize, is_first: bool) -> PlanCost {
         self.writes[length - 1][partial][usize::from(is_first)]
     }
 }
 
-fn cost(scheme: Scheme, shape: Shape, want: Want, is_first: bool) -> Cost {
+fn cost(scheme: Scheme, shape: Shape, want: Want, is_first: bool) -> PlanCost {
     let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
-    let plan = plan(scheme, shape, want, State { is_read, ..State::default() }).expect("nothing is missing");
+    let plan =
+        plan(scheme, shape, want, StripeState { is_read, ..StripeState::default() }).expect("nothing is missing");
     let appendix_ios = plan.read_appendices.count() + plan.write_appendices.count();
-    Cost { mode: plan.mode, ios: plan.ios() as u32, appendix_ios: appendix_ios as u32 }
+    PlanCost { mode: plan.mode, ios: plan.ios() as u32, appendix_ios: appendix_ios as u32 }
 }
 
 #[cfg(test)]
@@ -75,7 +76,7 @@ mod tests {
                         [Slots::NONE, Slots::one(start), Slots::one(end - 1), Slots::one(start) | Slots::one(end - 1)];
                     for bits in 0u32..1 << data {
                         let is_read: Slots = (0..data).filter(|slot| bits >> slot & 1 == 1).collect();
-                        let state = State { is_read, turn: 7, ..State::default() };
+                        let state = StripeState { is_read, turn: 7, ..StripeState::default() };
                         let planned = |want| {
                             let planned = plan(scheme, shape, want, state).unwrap();
                             (planned.mode, planned.ios() as u32)

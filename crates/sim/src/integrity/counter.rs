@@ -1,12 +1,12 @@
 //! The counter: users' requests in, disk I/Os out, under all schemes at once.
 
-use super::cost::{Cost, Costs};
+use super::cost::{Costs, PlanCost};
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::plan::chooser::Histogram;
-use scrubjay_core::plan::{Mode, Part, Shape, split};
+use scrubjay_core::plan::chooser::AccessHistogram;
+use scrubjay_core::plan::{PlanMode, Shape, StripePart, split};
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::read_status::ReadStatus;
-use scrubjay_trace::Kind;
+use scrubjay_trace::RequestKind;
 
 /// The array ends here: 1 PiB. What lies behind is left out.
 const ARRAY_BYTES: u64 = 1 << 50;
@@ -30,14 +30,14 @@ pub struct Counter {
     shape: Shape,
     chunk_bytes: u64,
     accounting: Accounting,
-    lanes: [Lane; Scheme::ALL.len()],
-    requests: Requests,
-    histogram: Histogram,
+    lanes: [SchemeCounter; Scheme::ALL.len()],
+    requests: RequestCounts,
+    histogram: AccessHistogram,
 }
 
 /// What users wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Requests {
+pub struct RequestCounts {
     /// Reads of a byte or more,
     pub reads: u64,
     /// and their bytes.
@@ -52,7 +52,7 @@ pub struct Requests {
 
 /// The disk I/Os under one scheme. A request counts once for each stripe it touches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct IoTally {
     /// For reads.
     pub read_ios: u64,
     /// For writes.
@@ -73,16 +73,16 @@ pub struct Tally {
 
 /// One scheme: it chooses its own ways of writing, so it has its own bitmap.
 #[derive(Debug)]
-struct Lane {
+struct SchemeCounter {
     costs: Costs,
     /// For schemes that ask it.
     status: Option<ReadStatus>,
-    tally: Tally,
+    tally: IoTally,
 }
 
 /// A part of a request, as numbers: a run of chunks in one stripe.
 #[derive(Clone, Copy)]
-struct Run {
+struct ChunkRun {
     /// The chunks of data, numbered through: the first one of the stripe, of the run, behind the run, of the next stripe.
     stripe: u64,
     start: u64,
@@ -100,20 +100,20 @@ impl Counter {
     pub fn new(shape: Shape, chunk: Bytes, accounting: Accounting) -> Counter {
         assert!(chunk.0 > 0, "a chunk has bytes");
         let stripes = ARRAY_BYTES / chunk.0 / shape.data as u64 + 1;
-        let lane = |scheme| Lane {
+        let lane = |scheme| SchemeCounter {
             costs: Costs::new(scheme, shape),
             status: asks(scheme).then(|| ReadStatus::new(stripes * shape.data as u64, ZONES_MAX)),
-            tally: Tally::default(),
+            tally: IoTally::default(),
         };
-        let (lanes, histogram) = (Scheme::ALL.map(lane), Histogram::new(shape));
-        Counter { shape, chunk_bytes: chunk.0, accounting, lanes, requests: Requests::default(), histogram }
+        let (lanes, histogram) = (Scheme::ALL.map(lane), AccessHistogram::new(shape));
+        Counter { shape, chunk_bytes: chunk.0, accounting, lanes, requests: RequestCounts::default(), histogram }
     }
 
     /// One request of a user's.
-    pub fn add(&mut self, kind: Kind, offset: Bytes, length: Bytes) {
-        let is_write = kind == Kind::Write;
+    pub fn add(&mut self, kind: RequestKind, offset: Bytes, length: Bytes) {
+        let is_write = kind == RequestKind::Write;
         let is_inside = offset.0.checked_add(length.0).is_some_and(|end| end <= ARRAY_BYTES);
-        if !matches!(kind, Kind::Read | Kind::Write) || length.0 == 0 || !is_inside {
+        if !matches!(kind, RequestKind::Read | RequestKind::Write) || length.0 == 0 || !is_inside {
             self.requests.left_out += 1;
             return;
         }
@@ -124,7 +124,7 @@ impl Counter {
         };
         (*count, *bytes) = (*count + 1, *bytes + length.0);
         for part in split(self.shape, self.chunk_bytes, offset.0, length.0) {
-            let run = Run::new(self.shape, part, self.accounting);
+            let run = ChunkRun::new(self.shape, part, self.accounting);
             for (scheme, lane) in Scheme::ALL.into_iter().zip(&mut self.lanes) {
                 let is_first = if is_write { lane.write(run) } else { lane.read(run) };
                 if scheme == Scheme::Hybrid2 {
@@ -135,12 +135,12 @@ impl Counter {
     }
 
     /// What users wanted.
-    pub fn requests(&self) -> &Requests {
+    pub fn requests(&self) -> &RequestCounts {
         &self.requests
     }
 
     /// What it took.
-    pub fn tally(&self, scheme: Scheme) -> &Tally {
+    pub fn tally(&self, scheme: Scheme) -> &IoTally {
         let place = Scheme::ALL.into_iter().position(|other| other == scheme).expect("the table is complete");
         &self.lanes[place].tally
     }
@@ -154,28 +154,28 @@ impl Counter {
     }
 
     /// How often so many chunks of a stripe were read and written.
-    pub fn histogram(&self) -> &Histogram {
+    pub fn histogram(&self) -> &AccessHistogram {
         &self.histogram
     }
 }
 
-impl Requests {
+impl RequestCounts {
     /// The mean size of a write in bytes, if there was one.
     pub fn write_bytes_mean(&self) -> Option<f64> {
         (self.writes > 0).then(|| self.write_bytes as f64 / self.writes as f64)
     }
 }
 
-impl Tally {
+impl IoTally {
     /// All disk I/Os.
     pub fn ios(&self) -> u64 {
         self.read_ios + self.write_ios
     }
 }
 
-impl Lane {
+impl SchemeCounter {
     /// Counts a read. Was it a first one?
-    fn read(&mut self, run: Run) -> bool {
+    fn read(&mut self, run: ChunkRun) -> bool {
         let is_first = self.status.as_ref().is_some_and(|status| !status.are_read(run.start, run.end - run.start));
         let cost = self.costs.read(run.length(), is_first);
         self.tally.read_ios += u64::from(cost.ios);
@@ -189,7 +189,7 @@ impl Lane {
     }
 
     /// Counts a write. Did what stays hold a chunk that was not read since it was written?
-    fn write(&mut self, run: Run) -> bool {
+    fn write(&mut self, run: ChunkRun) -> bool {
         let is_first =
             self.status.as_ref().is_some_and(|status| !run.stays(|start, count| status.are_read(start, count)));
         let cost = self.costs.write(run.length(), run.partial(), is_first);
@@ -197,7 +197,7 @@ impl Lane {
         self.tally.appendix_ios += u64::from(cost.appendix_ios);
         *self.tally.writes(cost) += 1;
         if let Some(status) = &mut self.status {
-            if cost.mode == Mode::ReconstructWrite && is_first {
+            if cost.mode == PlanMode::ReconstructWrite && is_first {
                 status.set_run(run.stripe, run.start - run.stripe);
                 status.set_run(run.end, run.stripe_end - run.end);
             }
@@ -207,26 +207,26 @@ impl Lane {
     }
 }
 
-impl Tally {
-    fn writes(&mut self, cost: Cost) -> &mut u64 {
+impl IoTally {
+    fn writes(&mut self, cost: PlanCost) -> &mut u64 {
         match cost.mode {
-            Mode::ReadModifyWrite => &mut self.modifies,
-            Mode::FullStripe => &mut self.full_stripes,
-            Mode::ReconstructWrite => &mut self.reconstructs,
-            Mode::Read | Mode::Reconstruct => unreachable!("a write writes"),
+            PlanMode::ReadModifyWrite => &mut self.modifies,
+            PlanMode::FullStripe => &mut self.full_stripes,
+            PlanMode::ReconstructWrite => &mut self.reconstructs,
+            PlanMode::Read | PlanMode::Reconstruct => unreachable!("a write writes"),
         }
     }
 }
 
-impl Run {
-    fn new(shape: Shape, part: Part, accounting: Accounting) -> Run {
+impl ChunkRun {
+    fn new(shape: Shape, part: StripePart, accounting: Accounting) -> ChunkRun {
         let stripe = part.stripe * shape.data as u64;
         let (start, end) = (stripe + part.start as u64, stripe + part.end as u64);
         let is_partial = match accounting {
             Accounting::Paper => [false; 2],
             Accounting::Strict => [part.is_head_partial, part.is_tail_partial],
         };
-        Run { stripe, start, end, stripe_end: stripe + shape.data as u64, is_partial }
+        ChunkRun { stripe, start, end, stripe_end: stripe + shape.data as u64, is_partial }
     }
 
     fn length(self) -> usize {
@@ -257,7 +257,7 @@ fn asks(scheme: Scheme) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::plan::{State, Want, plan};
+    use scrubjay_core::plan::{StripeState, Want, plan};
     use scrubjay_core::rng::Rng;
     use scrubjay_core::slots::Slots;
 
@@ -271,17 +271,17 @@ mod tests {
     }
 
     impl Slowly {
-        fn add(&mut self, is_write: bool, part: Part, accounting: Accounting) {
+        fn add(&mut self, is_write: bool, part: StripePart, accounting: Accounting) {
             let (stripe, touched, partial) = (part.stripe, part.touched(), part.partial());
             let is_read = &mut self.stripes[stripe as usize];
             let partial = if accounting == Accounting::Strict { partial } else { Slots::NONE };
             let want = if is_write { Want::Write { touched, partial } } else { Want::Read(touched) };
-            let state = State { is_read: *is_read, missing: Slots::NONE, turn: stripe as usize };
+            let state = StripeState { is_read: *is_read, missing: Slots::NONE, turn: stripe as usize };
             let plan = plan(self.scheme, RAID6, want, state).unwrap();
             self.ios += plan.ios() as u64;
             *is_read = match plan.mode {
-                Mode::Read => *is_read | touched,
-                Mode::ReconstructWrite => (*is_read | plan.read_chunks) - touched,
+                PlanMode::Read => *is_read | touched,
+                PlanMode::ReconstructWrite => (*is_read | plan.read_chunks) - touched,
                 _ => *is_read - touched,
             };
         }
@@ -296,7 +296,11 @@ mod tests {
             for _ in 0..20_000 {
                 let (is_write, offset) = (rng.below(2) == 0, rng.below(50 * 6 * 8) * 512);
                 let length = [512, 4096, 3 * 4096, rng.below(60_000) + 1][rng.below(4) as usize];
-                counter.add(if is_write { Kind::Write } else { Kind::Read }, Bytes(offset), Bytes(length));
+                counter.add(
+                    if is_write { RequestKind::Write } else { RequestKind::Read },
+                    Bytes(offset),
+                    Bytes(length),
+                );
                 for part in split(RAID6, 4096, offset, length) {
                     slowly.iter_mut().for_each(|one| one.add(is_write, part, accounting));
                 }
@@ -321,10 +325,10 @@ mod tests {
             counter.add(kind, Bytes(chunk * 4096), Bytes(4096));
             counter.tally(Scheme::Stamp).ios() - ios
         };
-        let reads: [u64; 4] = [2, 1, 2, 1].map(|_| more(Kind::Read, 7));
+        let reads: [u64; 4] = [2, 1, 2, 1].map(|_| more(RequestKind::Read, 7));
         assert_eq!(reads, [2, 1, 1, 1]);
-        assert_eq!([more(Kind::Write, 7), more(Kind::Read, 7), more(Kind::Read, 7)], [6, 2, 1]);
-        assert_eq!(more(Kind::Read, 8), 2, "its neighbour is new");
+        assert_eq!([more(RequestKind::Write, 7), more(RequestKind::Read, 7), more(RequestKind::Read, 7)], [6, 2, 1]);
+        assert_eq!(more(RequestKind::Read, 8), 2, "its neighbour is new");
         assert_eq!(counter.tally(Scheme::Stamp).first_reads, 3);
         assert_eq!(counter.tally(Scheme::None).first_reads, 0, "nobody asks");
     }
@@ -333,12 +337,12 @@ mod tests {
     fn what_does_not_count_is_counted() {
         let mut counter = Counter::new(RAID6, Bytes::kib(4), Accounting::Paper);
         let requests = [
-            (Kind::Discard, 0, 4096),
-            (Kind::Flush, 0, 0),
-            (Kind::Read, 0, 0),
-            (Kind::Write, ARRAY_BYTES - 1, 2),
-            (Kind::Read, u64::MAX, 2),
-            (Kind::Write, ARRAY_BYTES - 1, 1),
+            (RequestKind::Discard, 0, 4096),
+            (RequestKind::Flush, 0, 0),
+            (RequestKind::Read, 0, 0),
+            (RequestKind::Write, ARRAY_BYTES - 1, 2),
+            (RequestKind::Read, u64::MAX, 2),
+            (RequestKind::Write, ARRAY_BYTES - 1, 1),
         ];
         for (kind, offset, length) in requests {
             counter.add(kind, Bytes(offset), Bytes(length));

@@ -11,4 +11,4 @@ mod cost;
 mod counter;
 pub mod table3;
 
-pub use counter::{Accounting, Counter, Requests, Tally};
+pub use counter::{Accounting, Counter, IoTally, RequestCounts};

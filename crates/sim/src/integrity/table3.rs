@@ -6,7 +6,7 @@
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Bytes;
-use scrubjay_trace::Kind;
+use scrubjay_trace::RequestKind;
 
 /// Requests begin at pages of so many bytes, as databases and mail stores have them, ...
 const PAGE: Bytes = Bytes::kib(8);
@@ -54,9 +54,9 @@ const fn workload(name: &'static str, reads_percent: f64, read_kib: f64, write_k
 
 /// One request of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct TableRequest {
     /// Read or write.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// The first byte.
     pub offset: Bytes,
     /// How many bytes: whole sectors.
@@ -66,15 +66,16 @@ pub struct Request {
 impl Workload {
     /// Requests without end. All reads have the mean size, and all writes theirs, but for the rounding to sectors: up or
     /// down, by chance, so that the mean stays.
-    pub fn requests(&self, seed: u64) -> impl Iterator<Item = Request> + use<> {
+    pub fn requests(&self, seed: u64) -> impl Iterator<Item = TableRequest> + use<> {
         let mut rng = Rng::new(seed);
         let workload = *self;
         std::iter::repeat_with(move || {
             let is_read = rng.uniform() * 100.0 < workload.reads_percent;
-            let (kind, kib) = if is_read { (Kind::Read, workload.read_kib) } else { (Kind::Write, workload.write_kib) };
+            let (kind, kib) =
+                if is_read { (RequestKind::Read, workload.read_kib) } else { (RequestKind::Write, workload.write_kib) };
             let sectors = (kib * 1024.0 / SECTOR_BYTES + rng.uniform()).floor();
             let offset = PARTITION_START.0 + rng.below(FOOTPRINT.0 / PAGE.0) * PAGE.0;
-            Request { kind, offset: Bytes(offset), length: Bytes((sectors * SECTOR_BYTES) as u64) }
+            TableRequest { kind, offset: Bytes(offset), length: Bytes((sectors * SECTOR_BYTES) as u64) }
         })
     }
 }
@@ -88,9 +89,9 @@ mod tests {
         for workload in WORKLOADS {
             let requests: Vec<_> = workload.requests(7).take(100_000).collect();
             let of = |kind| requests.iter().filter(move |request| request.kind == kind);
-            let share = of(Kind::Read).count() as f64 / requests.len() as f64 * 100.0;
+            let share = of(RequestKind::Read).count() as f64 / requests.len() as f64 * 100.0;
             assert!((share - workload.reads_percent).abs() < 0.6, "{}: {share} % reads", workload.name);
-            for (kind, kib) in [(Kind::Read, workload.read_kib), (Kind::Write, workload.write_kib)] {
+            for (kind, kib) in [(RequestKind::Read, workload.read_kib), (RequestKind::Write, workload.write_kib)] {
                 let bytes: u64 = of(kind).map(|request| request.length.0).sum();
                 let mean = bytes as f64 / of(kind).count() as f64 / 1024.0;
                 assert!((mean - kib).abs() < 0.02, "{}: {mean} KiB, not {kib}", workload.name);

@@ -3,16 +3,16 @@
 //! Nothing was flushed since the first of the writes. So each row's content is that of before, of any write since, or a
 //! mixture, and so is its appendix, which is a sector of its own: never a mixture.
 
-use super::disks::Fault;
-use super::operate::{Op, operate};
-use super::setup::{DATA_MAX, Setup};
-use super::sight::Sight;
+use super::disks::ModelFault;
+use super::operate::{ModelOp, operate};
+use super::setup::{DATA_MAX, ModelSetup};
+use super::sight::RowsSeen;
 use super::step::writes;
-use super::stripe::{DataRow, FOREIGN, NONSENSE, ParityHead, ParityRow, Row, Stripe};
+use super::stripe::{DataRow, FOREIGN, ModelRow, ModelStripe, NONSENSE, ParityHead, ParityRow};
 use super::tell::told_write;
 use scrubjay_core::integrity::settle::{Settlement, settle};
 use scrubjay_core::integrity::tag::Standing;
-use scrubjay_core::plan::State;
+use scrubjay_core::plan::StripeState;
 use scrubjay_core::slots::Slots;
 
 /// What crashes came to.
@@ -30,12 +30,12 @@ pub struct Crashes {
 }
 
 /// Crashes in `writes_max` writes one after the other, with each of `missing_max` or fewer members missing.
-pub fn crash(setup: &Setup, writes_max: usize, missing_max: usize) -> Crashes {
+pub fn crash(setup: &ModelSetup, writes_max: usize, missing_max: usize) -> Crashes {
     let mut crashes = Crashes::default();
     let slots = setup.shape.slots();
     let sets = (0..1usize << slots).map(|bits| (0..slots).filter(|slot| bits >> slot & 1 == 1).collect::<Slots>());
     for missing in sets.filter(|missing| missing.count() <= missing_max) {
-        let mut stripe = Stripe::new(setup);
+        let mut stripe = ModelStripe::new(setup);
         missing.iter().for_each(|slot| stripe.put(setup, slot, None));
         let mut generations = vec![stripe];
         write_on(setup, &mut generations, &mut Vec::new(), writes_max, &mut crashes);
@@ -44,17 +44,24 @@ pub fn crash(setup: &Setup, writes_max: usize, missing_max: usize) -> Crashes {
 }
 
 /// Every next write, and the crashes after it.
-fn write_on(setup: &Setup, generations: &mut Vec<Stripe>, told: &mut Vec<String>, left: usize, crashes: &mut Crashes) {
+fn write_on(
+    setup: &ModelSetup,
+    generations: &mut Vec<ModelStripe>,
+    told: &mut Vec<String>,
+    left: usize,
+    crashes: &mut Crashes,
+) {
     if left == 0 {
         return;
     }
     let stripe = generations[generations.len() - 1];
-    let state = State { is_read: Slots::NONE, missing: stripe.missing(setup), turn: 0 };
+    let state = StripeState { is_read: Slots::NONE, missing: stripe.missing(setup), turn: 0 };
     for (touched, is_partial, plan) in writes(setup, state) {
         if is_partial {
             continue; // It writes what the whole write does.
         }
-        let done = operate(setup, stripe, Op::Write { touched, is_partial, is_older: false, plan }, Fault::None);
+        let done =
+            operate(setup, stripe, ModelOp::Write { touched, is_partial, is_older: false, plan }, ModelFault::None);
         if done.answer.is_err() {
             continue; // The plan is at fault; that is not for here.
         }
@@ -68,7 +75,7 @@ fn write_on(setup: &Setup, generations: &mut Vec<Stripe>, told: &mut Vec<String>
 }
 
 /// All that can be on the disks.
-fn torn_apart(setup: &Setup, generations: &[Stripe], told: &[String], crashes: &mut Crashes) {
+fn torn_apart(setup: &ModelSetup, generations: &[ModelStripe], told: &[String], crashes: &mut Crashes) {
     let all = Slots::range(0, setup.shape.slots()) - generations[0].missing(setup);
     let choices: Vec<(usize, Vec<Landed>)> = all.iter().map(|slot| (slot, landed(setup, generations, slot))).collect();
     let mut at = vec![0; choices.len()];
@@ -80,8 +87,8 @@ fn torn_apart(setup: &Setup, generations: &[Stripe], told: &[String], crashes: &
         crashes.cases += 1;
         let found = recovered(setup, generations, &stripe);
         for (count, is_so, what) in [
-            (&mut crashes.wrong, found == Found::Wrong, "something is not what it must be"),
-            (&mut crashes.errors, found == Found::Error, "something cannot be read any more"),
+            (&mut crashes.wrong, found == CrashFinding::Wrong, "something is not what it must be"),
+            (&mut crashes.errors, found == CrashFinding::Error, "something cannot be read any more"),
         ] {
             *count += u64::from(is_so);
             if is_so && *count == 1 {
@@ -98,12 +105,12 @@ fn torn_apart(setup: &Setup, generations: &[Stripe], told: &[String], crashes: &
 
 /// What can be in a slot after the crash.
 struct Landed {
-    row: Row,
+    row: ModelRow,
     told: String,
 }
 
-fn landed(setup: &Setup, generations: &[Stripe], slot: usize) -> Vec<Landed> {
-    let rows: Vec<Row> = generations.iter().filter_map(|stripe| stripe.row(setup, slot)).collect();
+fn landed(setup: &ModelSetup, generations: &[ModelStripe], slot: usize) -> Vec<Landed> {
+    let rows: Vec<ModelRow> = generations.iter().filter_map(|stripe| stripe.row(setup, slot)).collect();
     let mut landed: Vec<Landed> = Vec::new();
     let name = if slot < setup.shape.data { format!("D{slot}") } else { format!("P{}", slot - setup.shape.data) };
     for (appendix, content) in
@@ -124,31 +131,31 @@ fn landed(setup: &Setup, generations: &[Stripe], slot: usize) -> Vec<Landed> {
 }
 
 /// A row with the content of one, or a mixture of all, and the appendix of another.
-fn assembled(setup: &Setup, all: &[Row], content: Option<&Row>, appendix: Row) -> Row {
+fn assembled(setup: &ModelSetup, all: &[ModelRow], content: Option<&ModelRow>, appendix: ModelRow) -> ModelRow {
     match (appendix, content) {
-        (Row::Data(appendix), content) => {
+        (ModelRow::Data(appendix), content) => {
             let mixed = mixture(
-                all.iter().map(|row| matches!(row, Row::Data(row) if row.content == appendix.content)),
+                all.iter().map(|row| matches!(row, ModelRow::Data(row) if row.content == appendix.content)),
                 appendix.content,
                 FOREIGN,
             );
             let content = match content {
-                Some(Row::Data(row)) => row.content,
+                Some(ModelRow::Data(row)) => row.content,
                 _ => mixed,
             };
             let sealed = if setup.scheme.checks_itself() { appendix.sealed } else { content };
-            Row::Data(DataRow { content, sealed, ..appendix })
+            ModelRow::Data(DataRow { content, sealed, ..appendix })
         }
-        (Row::Parity(appendix), content) => {
-            let same = |index: usize| move |row: &Row| matches!(row, Row::Parity(row) if row.columns[index] == appendix.columns[index]);
+        (ModelRow::Parity(appendix), content) => {
+            let same = |index: usize| move |row: &ModelRow| matches!(row, ModelRow::Parity(row) if row.columns[index] == appendix.columns[index]);
             let mixed =
                 std::array::from_fn(|index| mixture(all.iter().map(same(index)), appendix.columns[index], NONSENSE));
             let columns = match content {
-                Some(Row::Parity(row)) => row.columns,
+                Some(ModelRow::Parity(row)) => row.columns,
                 _ => mixed,
             };
             let is_whole = columns == appendix.columns || !setup.scheme.checks_itself();
-            Row::Parity(ParityRow { columns, head: ParityHead { is_whole, ..appendix.head }, ..appendix })
+            ModelRow::Parity(ParityRow { columns, head: ParityHead { is_whole, ..appendix.head }, ..appendix })
         }
     }
 }
@@ -159,15 +166,15 @@ fn mixture(mut are_same: impl Iterator<Item = bool>, same: u8, otherwise: u8) ->
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum CrashFinding {
     Right,
     Error,
     Wrong,
 }
 
 /// Settles a stripe as the volume does when it opens, and reads every chunk.
-fn recovered(setup: &Setup, generations: &[Stripe], stripe: &Stripe) -> Found {
-    let mut sight = Sight::default();
+fn recovered(setup: &ModelSetup, generations: &[ModelStripe], stripe: &ModelStripe) -> CrashFinding {
+    let mut sight = RowsSeen::default();
     let all = Slots::range(0, setup.shape.slots());
     for (slot, row) in all.iter().filter_map(|slot| Some((slot, stripe.row(setup, slot)?))) {
         sight.insert(setup, slot, row, true);
@@ -183,14 +190,14 @@ fn recovered(setup: &Setup, generations: &[Stripe], stripe: &Stripe) -> Found {
     let is_wrong =
         data.iter().enumerate().any(|(index, content)| content.is_some_and(|content| !is_legal(index, content)));
     match (is_wrong, data.iter().all(Option::is_some)) {
-        (true, _) => Found::Wrong,
-        (_, true) => Found::Right,
-        _ => Found::Error,
+        (true, _) => CrashFinding::Wrong,
+        (_, true) => CrashFinding::Right,
+        _ => CrashFinding::Error,
     }
 }
 
 /// What each data chunk reads as after the settlement.
-fn settled(setup: &Setup, sight: &Sight, mut settlement: Settlement) -> [Option<u8>; DATA_MAX] {
+fn settled(setup: &ModelSetup, sight: &RowsSeen, mut settlement: Settlement) -> [Option<u8>; DATA_MAX] {
     let data = setup.shape.data_slots();
     let kept = data - settlement.rebuilt - settlement.lost;
     let mut contents = [None; DATA_MAX];

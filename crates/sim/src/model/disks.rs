@@ -1,13 +1,13 @@
 //! The disks of a modelled stripe: they read and write rows, and do at most one thing wrong.
 
-use super::setup::{DATA_MAX, Setup};
-use super::sight::Sight;
-use super::stripe::{DataRow, FOREIGN, Mark, ParityHead, ParityRow, Place, Row, Stripe};
+use super::setup::{DATA_MAX, ModelSetup};
+use super::sight::RowsSeen;
+use super::stripe::{AppendixOwner, DataRow, FOREIGN, ListMark, ModelRow, ModelStripe, ParityHead, ParityRow};
 use scrubjay_core::slots::Slots;
 
 /// What goes wrong in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ModelFault {
     /// Nothing.
     None,
     /// The first read of this slot gives another row; the next gives what is there. (Parts of two rows would not do for a
@@ -20,13 +20,13 @@ pub enum Fault {
         /// To which slot that is.
         slot: usize,
         /// What happens of it.
-        damage: Damage,
+        damage: WriteDamage,
     },
 }
 
 /// What is wrong with a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Damage {
+pub enum WriteDamage {
     /// It is lost.
     Lost,
     /// Part of the content is written, the end of the row is not.
@@ -48,7 +48,7 @@ pub enum Hit {
 
 /// One row write: where, and is it the appendix alone?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct RowWrite {
     /// The slot.
     pub slot: usize,
     /// The appendix alone?
@@ -58,28 +58,28 @@ pub struct Written {
 /// A stripe's disks during one operation.
 pub struct Disks<'a> {
     /// What is checked.
-    pub setup: &'a Setup,
+    pub setup: &'a ModelSetup,
     /// What is on them.
-    pub stripe: Stripe,
+    pub stripe: ModelStripe,
     /// What goes wrong.
-    fault: Fault,
+    fault: ModelFault,
     /// What was written, whether or not it got there.
-    pub written: Vec<Written>,
+    pub written: Vec<RowWrite>,
 }
 
 impl<'a> Disks<'a> {
     /// At the beginning of an operation.
-    pub fn new(setup: &'a Setup, stripe: Stripe, fault: Fault) -> Disks<'a> {
+    pub fn new(setup: &'a ModelSetup, stripe: ModelStripe, fault: ModelFault) -> Disks<'a> {
         Disks { setup, stripe, fault, written: Vec::new() }
     }
 
     /// Reads chunks with their appendices, and appendices alone; then once more what is not sound.
-    pub fn read(&self, chunks: Slots, appendices: Slots) -> Sight {
-        let mut sight = Sight::default();
+    pub fn read(&self, chunks: Slots, appendices: Slots) -> RowsSeen {
+        let mut sight = RowsSeen::default();
         for slot in (chunks | appendices).iter() {
             let Some(row) = self.stripe.row(self.setup, slot) else { continue };
             let row = match self.fault {
-                Fault::Misread(misread) if misread == slot => foreign(self.setup, slot, Place::Elsewhere),
+                ModelFault::Misread(misread) if misread == slot => foreign(self.setup, slot, AppendixOwner::Elsewhere),
                 _ => row,
             };
             sight.insert(self.setup, slot, row, chunks.contains(slot));
@@ -92,18 +92,18 @@ impl<'a> Disks<'a> {
     }
 
     /// Reads again, when nothing goes wrong any more.
-    pub fn read_again(&self, chunks: Slots) -> Sight {
-        Disks::new(self.setup, self.stripe, Fault::None).read(chunks, Slots::NONE)
+    pub fn read_again(&self, chunks: Slots) -> RowsSeen {
+        Disks::new(self.setup, self.stripe, ModelFault::None).read(chunks, Slots::NONE)
     }
 
     /// Writes a row.
-    pub fn write(&mut self, slot: usize, row: Row) {
+    pub fn write(&mut self, slot: usize, row: ModelRow) {
         let damage = self.damage(slot, false);
         let old = self.stripe.row(self.setup, slot).expect("a member that is there");
         let landed = match damage {
             None => row,
-            Some(Damage::Lost) => old,
-            Some(damage) => torn(self.setup, old, row, damage == Damage::Torn),
+            Some(WriteDamage::Lost) => old,
+            Some(damage) => torn(self.setup, old, row, damage == WriteDamage::Torn),
         };
         self.stripe.put(self.setup, slot, Some(landed));
     }
@@ -115,56 +115,58 @@ impl<'a> Disks<'a> {
             row.neighbour = neighbour;
             if let Some(sealed) = sealed {
                 row.sealed = sealed;
-                row.place = Place::Here;
+                row.place = AppendixOwner::Here;
             }
         }
     }
 
     /// What is wrong with this write; counts it.
-    fn damage(&mut self, slot: usize, is_appendix: bool) -> Option<Damage> {
-        self.written.push(Written { slot, is_appendix });
+    fn damage(&mut self, slot: usize, is_appendix: bool) -> Option<WriteDamage> {
+        self.written.push(RowWrite { slot, is_appendix });
         match self.fault {
-            Fault::Write { nth, damage, .. } if nth + 1 == self.written.len() => Some(damage),
+            ModelFault::Write { nth, damage, .. } if nth + 1 == self.written.len() => Some(damage),
             _ => None,
         }
     }
 }
 
 /// A write that belongs elsewhere hits a row.
-pub fn hit(setup: &Setup, row: Row, slot: usize, how: Hit) -> Row {
+pub fn hit(setup: &ModelSetup, row: ModelRow, slot: usize, how: Hit) -> ModelRow {
     match (how, row) {
-        (Hit::Aligned, _) => foreign(setup, slot, Place::Elsewhere),
-        (Hit::Tail, _) => foreign(setup, slot, Place::Nowhere),
-        (Hit::Head, Row::Data(row)) => plain(setup, Row::Data(DataRow { content: FOREIGN, ..row })),
-        (Hit::Head, Row::Parity(row)) => {
+        (Hit::Aligned, _) => foreign(setup, slot, AppendixOwner::Elsewhere),
+        (Hit::Tail, _) => foreign(setup, slot, AppendixOwner::Nowhere),
+        (Hit::Head, ModelRow::Data(row)) => plain(setup, ModelRow::Data(DataRow { content: FOREIGN, ..row })),
+        (Hit::Head, ModelRow::Parity(row)) => {
             let head = ParityHead { is_whole: false, ..row.head };
-            plain(setup, Row::Parity(ParityRow { columns: [FOREIGN; DATA_MAX], head, ..row }))
+            plain(setup, ModelRow::Parity(ParityRow { columns: [FOREIGN; DATA_MAX], head, ..row }))
         }
     }
 }
 
 /// A row that has nothing to do with this place; also what is on a new disk.
-pub fn foreign(setup: &Setup, slot: usize, place: Place) -> Row {
+pub fn foreign(setup: &ModelSetup, slot: usize, place: AppendixOwner) -> ModelRow {
     let row = match slot < setup.shape.data {
-        true => Row::Data(DataRow { content: FOREIGN, sealed: FOREIGN, version: 0, neighbour: FOREIGN, place }),
+        true => ModelRow::Data(DataRow { content: FOREIGN, sealed: FOREIGN, version: 0, neighbour: FOREIGN, place }),
         false => {
-            let list = [Mark { version: 0, content: FOREIGN }; DATA_MAX];
+            let list = [ListMark { version: 0, content: FOREIGN }; DATA_MAX];
             let head = ParityHead { is_whole: true, place };
-            Row::Parity(ParityRow { columns: [FOREIGN; DATA_MAX], list, head })
+            ModelRow::Parity(ParityRow { columns: [FOREIGN; DATA_MAX], list, head })
         }
     };
     plain(setup, row)
 }
 
 /// The old appendix, and of the new content a part or all.
-pub fn torn(setup: &Setup, old: Row, new: Row, is_mixed: bool) -> Row {
+pub fn torn(setup: &ModelSetup, old: ModelRow, new: ModelRow, is_mixed: bool) -> ModelRow {
     let content = |old: u8, new: u8| if old == new || !is_mixed { new } else { FOREIGN };
     let row = match (old, new) {
-        (Row::Data(old), Row::Data(new)) => Row::Data(DataRow { content: content(old.content, new.content), ..old }),
-        (Row::Parity(old), Row::Parity(new)) => {
+        (ModelRow::Data(old), ModelRow::Data(new)) => {
+            ModelRow::Data(DataRow { content: content(old.content, new.content), ..old })
+        }
+        (ModelRow::Parity(old), ModelRow::Parity(new)) => {
             let columns: [u8; DATA_MAX] = std::array::from_fn(|index| content(old.columns[index], new.columns[index]));
             let is_whole = old.head.is_whole && columns == old.columns;
-            Row::Parity(ParityRow { columns, head: ParityHead { is_whole, ..old.head }, ..old })
+            ModelRow::Parity(ParityRow { columns, head: ParityHead { is_whole, ..old.head }, ..old })
         }
         _ => unreachable!("a slot is of one kind"),
     };
@@ -172,10 +174,10 @@ pub fn torn(setup: &Setup, old: Row, new: Row, is_mixed: bool) -> Row {
 }
 
 /// Rows that do not check themselves have nothing that could be wrong about them.
-fn plain(setup: &Setup, row: Row) -> Row {
+fn plain(setup: &ModelSetup, row: ModelRow) -> ModelRow {
     match row {
         _ if setup.scheme.checks_itself() => row,
-        Row::Data(row) => Row::Data(DataRow { sealed: row.content, place: Place::Here, ..row }),
-        Row::Parity(row) => Row::Parity(ParityRow { head: ParityHead::default(), ..row }),
+        ModelRow::Data(row) => ModelRow::Data(DataRow { sealed: row.content, place: AppendixOwner::Here, ..row }),
+        ModelRow::Parity(row) => ModelRow::Parity(ParityRow { head: ParityHead::default(), ..row }),
     }
 }

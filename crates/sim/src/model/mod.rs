@@ -25,6 +25,6 @@ mod table_one;
 mod tell;
 
 pub use crash::{Crashes, crash};
-pub use search::{Outcome, check};
-pub use setup::{DATA_MAX, Increment, Lists, PARITY_MAX, Setup};
-pub use table_one::{Finding, Kind, Primitive, SchemeRow, TableOne, table_one};
+pub use search::{SearchOutcome, check};
+pub use setup::{DATA_MAX, Increment, Lists, ModelSetup, PARITY_MAX};
+pub use table_one::{Primitive, SchemeFinding, SchemeRow, SilentCorruption, TableOne, table_one};

@@ -1,22 +1,24 @@
 //! What the array does for a user with one stripe, after its plan: read, write, rebuild, scrub.
 
-use super::disks::{Disks, Fault, Written, foreign};
-use super::repair::{Failure, Known, learn, mend, sight_of_all};
-use super::setup::{Increment, Lists, Setup};
-use super::stripe::{DataRow, FOREIGN, Mark, NONSENSE, ParityHead, ParityRow, Place, Row, Stripe, listed};
+use super::disks::{Disks, ModelFault, RowWrite, foreign};
+use super::repair::{KnownStripe, OperationFailure, learn, mend, sight_of_all};
+use super::setup::{Increment, Lists, ModelSetup};
+use super::stripe::{
+    AppendixOwner, DataRow, FOREIGN, ListMark, ModelRow, ModelStripe, NONSENSE, ParityHead, ParityRow, listed,
+};
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::plan::{Mode, Plan};
+use scrubjay_core::plan::{PlanMode, StripePlan};
 use scrubjay_core::slots::Slots;
 
 /// What somebody wants of the stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
+pub enum ModelOp {
     /// The contents of these chunks.
     Read {
         /// Which.
         wanted: Slots,
         /// How.
-        plan: Plan,
+        plan: StripePlan,
     },
     /// New contents for these chunks.
     Write {
@@ -27,7 +29,7 @@ pub enum Op {
         /// Contents that were there before, where any are remembered; otherwise new ones.
         is_older: bool,
         /// How.
-        plan: Plan,
+        plan: StripePlan,
     },
     /// A new disk for a missing member.
     Rebuild(usize),
@@ -36,48 +38,48 @@ pub enum Op {
 }
 
 /// What came of it.
-pub struct Done {
+pub struct OperationResult {
     /// The stripe afterwards.
-    pub stripe: Stripe,
+    pub stripe: ModelStripe,
     /// Was everything that was answered right?
-    pub answer: Result<(), Failure>,
+    pub answer: Result<(), OperationFailure>,
     /// What was written.
-    pub written: Vec<Written>,
+    pub written: Vec<RowWrite>,
 }
 
 /// Does it, while something goes wrong.
-pub fn operate(setup: &Setup, stripe: Stripe, op: Op, fault: Fault) -> Done {
+pub fn operate(setup: &ModelSetup, stripe: ModelStripe, op: ModelOp, fault: ModelFault) -> OperationResult {
     let mut disks = Disks::new(setup, stripe, fault);
     let answer = match op {
-        Op::Read { wanted, plan } => read(&mut disks, wanted, plan),
-        Op::Write { touched, is_partial, is_older, plan } => {
-            let write = Write { touched, is_partial, is_older, plan };
+        ModelOp::Read { wanted, plan } => read(&mut disks, wanted, plan),
+        ModelOp::Write { touched, is_partial, is_older, plan } => {
+            let write = ModelWrite { touched, is_partial, is_older, plan };
             write.perform(&mut disks)
         }
-        Op::Rebuild(slot) => rebuild(&mut disks, slot),
-        Op::Scrub => scrub(&mut disks),
+        ModelOp::Rebuild(slot) => rebuild(&mut disks, slot),
+        ModelOp::Scrub => scrub(&mut disks),
     };
-    Done { stripe: disks.stripe, answer, written: disks.written }
+    OperationResult { stripe: disks.stripe, answer, written: disks.written }
 }
 
-fn read(disks: &mut Disks, wanted: Slots, plan: Plan) -> Result<(), Failure> {
+fn read(disks: &mut Disks, wanted: Slots, plan: StripePlan) -> Result<(), OperationFailure> {
     let known = learn(disks, plan.read_chunks, compared_lists(disks.setup, plan), wanted)?;
     mark_read(disks, &known, plan);
     let is_wrong = |&index: &usize| known.contents[index] != Some(disks.stripe.chunks[index].truth.content);
     match wanted.iter().find(is_wrong) {
-        Some(index) => Err(Failure::Wrong(index)),
+        Some(index) => Err(OperationFailure::Wrong(index)),
         None => Ok(()),
     }
 }
 
-fn rebuild(disks: &mut Disks, slot: usize) -> Result<(), Failure> {
-    let blank = foreign(disks.setup, slot, Place::Nowhere);
+fn rebuild(disks: &mut Disks, slot: usize) -> Result<(), OperationFailure> {
+    let blank = foreign(disks.setup, slot, AppendixOwner::Nowhere);
     disks.stripe.put(disks.setup, slot, Some(blank));
     let sight = sight_of_all(disks, false);
     mend(disks, sight, Slots::one(slot)).map(|_| ())
 }
 
-fn scrub(disks: &mut Disks) -> Result<(), Failure> {
+fn scrub(disks: &mut Disks) -> Result<(), OperationFailure> {
     let sight = sight_of_all(disks, false);
     match sight.trusted(disks.setup) {
         Some(_) => Ok(()),
@@ -86,29 +88,29 @@ fn scrub(disks: &mut Disks) -> Result<(), Failure> {
 }
 
 /// The lists that a plan compares; where what is missing is rebuilt by one list alone, no others.
-fn compared_lists(setup: &Setup, plan: Plan) -> Slots {
+fn compared_lists(setup: &ModelSetup, plan: StripePlan) -> Slots {
     let parities = setup.shape.parity_slots();
-    let is_rebuilding = plan.mode != Mode::ReadModifyWrite && !(plan.read_chunks & parities).is_empty();
+    let is_rebuilding = plan.mode != PlanMode::ReadModifyWrite && !(plan.read_chunks & parities).is_empty();
     let left_out = if setup.lists == Lists::One && is_rebuilding { parities } else { Slots::NONE };
     plan.read_appendices - left_out
 }
 
 /// Sets the bits of what was read and found to agree with a copy.
-fn mark_read(disks: &mut Disks, known: &Known, plan: Plan) {
+fn mark_read(disks: &mut Disks, known: &KnownStripe, plan: StripePlan) {
     for index in (known.compared & plan.read_chunks).iter() {
         disks.stripe.chunks[index].is_read = true;
     }
 }
 
-struct Write {
+struct ModelWrite {
     touched: Slots,
     is_partial: bool,
     is_older: bool,
-    plan: Plan,
+    plan: StripePlan,
 }
 
-impl Write {
-    fn perform(&self, disks: &mut Disks) -> Result<(), Failure> {
+impl ModelWrite {
+    fn perform(&self, disks: &mut Disks) -> Result<(), OperationFailure> {
         let (setup, data) = (disks.setup, disks.setup.shape.data);
         let lists = match setup.increment {
             Increment::Found => Slots::NONE,
@@ -131,22 +133,27 @@ impl Write {
     }
 
     /// The contents without which the write cannot be done.
-    fn needed(&self, setup: &Setup) -> Slots {
+    fn needed(&self, setup: &ModelSetup) -> Slots {
         let partial = if self.is_partial { self.touched } else { Slots::NONE };
         let is_encoded = !(self.plan.write_chunks & setup.shape.parity_slots()).is_empty();
         match self.plan.mode {
-            Mode::ReadModifyWrite => self.touched,
+            PlanMode::ReadModifyWrite => self.touched,
             _ if is_encoded => (setup.shape.data_slots() - self.touched) | partial,
             _ => partial,
         }
     }
 
     /// What a chunk is after the write, as far as the array knows, and what it should be, if it is touched.
-    fn mark(&self, disks: &Disks, known: &Known, index: usize) -> Result<(Option<Mark>, Option<Mark>), Failure> {
+    fn mark(
+        &self,
+        disks: &Disks,
+        known: &KnownStripe,
+        index: usize,
+    ) -> Result<(Option<ListMark>, Option<ListMark>), OperationFailure> {
         let (setup, chunk) = (disks.setup, &disks.stripe.chunks[index]);
         if !self.touched.contains(index) {
             let mark = known.contents[index].zip(known.versions[index]);
-            return Ok((mark.map(|(content, version)| Mark { version, content }), None));
+            return Ok((mark.map(|(content, version)| ListMark { version, content }), None));
         }
         let older = disks.stripe.older(setup, index).filter(|_| self.is_older);
         let content = older.unwrap_or_else(|| disks.stripe.fresh(setup, index));
@@ -155,36 +162,44 @@ impl Write {
             Scheme::Hybrid1 => known.versions[index].unwrap_or_default() + 1,
             _ => 0,
         };
-        let truth = Mark { version, content };
+        let truth = ListMark { version, content };
         let is_spoilt = self.is_partial && known.contents[index] != Some(chunk.truth.content);
-        let mark = Mark { content: if is_spoilt { FOREIGN } else { content }, ..truth };
+        let mark = ListMark { content: if is_spoilt { FOREIGN } else { content }, ..truth };
         Ok((Some(mark), Some(truth)))
     }
 
-    fn write_rows(&self, disks: &mut Disks, known: &Known, marks: &[Option<Mark>]) -> Result<(), Failure> {
+    fn write_rows(
+        &self,
+        disks: &mut Disks,
+        known: &KnownStripe,
+        marks: &[Option<ListMark>],
+    ) -> Result<(), OperationFailure> {
         let (setup, data) = (disks.setup, disks.setup.shape.data);
         for slot in (self.plan.write_chunks & setup.shape.data_slots()).iter() {
-            let Mark { version, content } =
-                marks[slot].filter(|_| self.touched.contains(slot)).ok_or(Failure::Unplanned)?;
+            let ListMark { version, content } =
+                marks[slot].filter(|_| self.touched.contains(slot)).ok_or(OperationFailure::Unplanned)?;
             let before = (slot + data - 1) % data;
             let copy = marks[before].map(|mark| mark.content).or(known.neighbours[slot]);
-            let neighbour = if setup.has_buddies() { copy.ok_or(Failure::Unplanned)? } else { 0 };
-            disks.write(slot, Row::Data(DataRow { content, sealed: content, version, neighbour, place: Place::Here }));
+            let neighbour = if setup.has_buddies() { copy.ok_or(OperationFailure::Unplanned)? } else { 0 };
+            disks.write(
+                slot,
+                ModelRow::Data(DataRow { content, sealed: content, version, neighbour, place: AppendixOwner::Here }),
+            );
         }
         for slot in self.plan.write_appendices.iter() {
-            let copy = marks[(slot + data - 1) % data].ok_or(Failure::Unplanned)?.content;
+            let copy = marks[(slot + data - 1) % data].ok_or(OperationFailure::Unplanned)?.content;
             let sealed = known.sealed[slot].filter(|_| setup.scheme.checks_itself());
             if setup.scheme.checks_itself() && sealed.is_none() {
-                return Err(Failure::Unplanned);
+                return Err(OperationFailure::Unplanned);
             }
             disks.write_appendix(slot, sealed, copy);
         }
         for slot in (self.plan.write_chunks & setup.shape.parity_slots()).iter() {
             let row = match self.plan.mode {
-                Mode::ReadModifyWrite => self.modified(setup, known, marks, known.parities[slot - data]),
+                PlanMode::ReadModifyWrite => self.modified(setup, known, marks, known.parities[slot - data]),
                 _ => encoded(setup, marks),
             };
-            disks.write(slot, Row::Parity(row.ok_or(Failure::Unplanned)?));
+            disks.write(slot, ModelRow::Parity(row.ok_or(OperationFailure::Unplanned)?));
         }
         Ok(())
     }
@@ -192,9 +207,9 @@ impl Write {
     /// A parity to which the difference between old and new contents was applied. To be right, it must encode the old.
     fn modified(
         &self,
-        setup: &Setup,
-        known: &Known,
-        marks: &[Option<Mark>],
+        setup: &ModelSetup,
+        known: &KnownStripe,
+        marks: &[Option<ListMark>],
         old: Option<ParityRow>,
     ) -> Option<ParityRow> {
         let mut row = old?;
@@ -208,7 +223,7 @@ impl Write {
 }
 
 /// A parity of all contents.
-fn encoded(setup: &Setup, marks: &[Option<Mark>]) -> Option<ParityRow> {
+fn encoded(setup: &ModelSetup, marks: &[Option<ListMark>]) -> Option<ParityRow> {
     let mut row = ParityRow { head: ParityHead::default(), ..ParityRow::default() };
     for (index, mark) in marks.iter().enumerate() {
         row.columns[index] = (*mark)?.content;
@@ -218,7 +233,7 @@ fn encoded(setup: &Setup, marks: &[Option<Mark>]) -> Option<ParityRow> {
 }
 
 /// The array's last write number, as far as this stripe knows.
-fn newest(stripe: &Stripe) -> u8 {
+fn newest(stripe: &ModelStripe) -> u8 {
     let versions = stripe.chunks.iter().flat_map(|chunk| {
         let row = chunk.row.map(|row| row.version);
         row.into_iter().chain(chunk.lists.map(|mark| mark.version)).chain([chunk.truth.version])

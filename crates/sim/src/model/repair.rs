@@ -1,15 +1,15 @@
 //! What an operation knows of a stripe after its reads: from a few rows that agree, or else from all, judged and mended.
 
 use super::disks::Disks;
-use super::setup::{DATA_MAX, Lists, PARITY_MAX, Setup};
-use super::sight::Sight;
-use super::stripe::{DataRow, Mark, NONSENSE, ParityHead, ParityRow, Place, Row, listed};
+use super::setup::{DATA_MAX, Lists, ModelSetup, PARITY_MAX};
+use super::sight::RowsSeen;
+use super::stripe::{AppendixOwner, DataRow, ListMark, ModelRow, NONSENSE, ParityHead, ParityRow, listed};
 use scrubjay_core::integrity::judge::judge;
 use scrubjay_core::slots::Slots;
 
 /// Why an operation gives no right answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum OperationFailure {
     /// It gives a wrong content for this chunk, and calls it right.
     Wrong(usize),
     /// It gives an error where nothing would have to be lost.
@@ -20,7 +20,7 @@ pub enum Failure {
 
 /// What is known of a stripe.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Known {
+pub struct KnownStripe {
     /// The content of each data chunk.
     pub contents: [Option<u8>; DATA_MAX],
     /// The version of each.
@@ -38,7 +38,7 @@ pub struct Known {
 }
 
 /// What came of reckoning up what is missing.
-enum Decoded {
+enum Reconstruction {
     Right,
     /// Its checksum is not what it should be.
     Differs,
@@ -50,21 +50,26 @@ enum Decoded {
 ///
 /// # Errors
 /// When something is lost, or the plan does not give what is needed.
-pub fn learn(disks: &mut Disks, chunks: Slots, appendices: Slots, needed: Slots) -> Result<Known, Failure> {
+pub fn learn(
+    disks: &mut Disks,
+    chunks: Slots,
+    appendices: Slots,
+    needed: Slots,
+) -> Result<KnownStripe, OperationFailure> {
     let sight = disks.read(chunks, appendices);
     let Some(compared) = sight.trusted(disks.setup) else {
         return mend(disks, sight_of_all(disks, true), Slots::NONE);
     };
-    let mut known = Known { compared, ..Known::new(disks.setup, &sight) };
+    let mut known = KnownStripe { compared, ..KnownStripe::new(disks.setup, &sight) };
     match known.decode(disks.setup, needed, sight.whole, Lists::One) {
-        Decoded::Right => Ok(known),
-        Decoded::Differs => mend(disks, sight_of_all(disks, true), Slots::NONE),
-        Decoded::TooFew => Err(Failure::Unplanned),
+        Reconstruction::Right => Ok(known),
+        Reconstruction::Differs => mend(disks, sight_of_all(disks, true), Slots::NONE),
+        Reconstruction::TooFew => Err(OperationFailure::Unplanned),
     }
 }
 
 /// All rows that are there: again, or for the first time.
-pub fn sight_of_all(disks: &Disks, is_again: bool) -> Sight {
+pub fn sight_of_all(disks: &Disks, is_again: bool) -> RowsSeen {
     let all = Slots::range(0, disks.setup.shape.slots());
     if is_again { disks.read_again(all) } else { disks.read(all, Slots::NONE) }
 }
@@ -73,7 +78,7 @@ pub fn sight_of_all(disks: &Disks, is_again: bool) -> Sight {
 ///
 /// # Errors
 /// When something is lost.
-pub fn mend(disks: &mut Disks, mut sight: Sight, without: Slots) -> Result<Known, Failure> {
+pub fn mend(disks: &mut Disks, mut sight: RowsSeen, without: Slots) -> Result<KnownStripe, OperationFailure> {
     let setup = disks.setup;
     for slot in without.iter() {
         match slot.checked_sub(setup.shape.data) {
@@ -90,9 +95,9 @@ pub fn mend(disks: &mut Disks, mut sight: Sight, without: Slots) -> Result<Known
     }
     let judgement = judge(&evidence);
     if !judgement.lost.is_empty() {
-        return Err(Failure::Error);
+        return Err(OperationFailure::Error);
     }
-    let mut known = Known::new(setup, &sight);
+    let mut known = KnownStripe::new(setup, &sight);
     for slot in (judgement.erased & setup.shape.data_slots()).iter() {
         known.contents[slot] = None;
     }
@@ -101,8 +106,8 @@ pub fn mend(disks: &mut Disks, mut sight: Sight, without: Slots) -> Result<Known
         known.sums[index] = truth.map(|entry| entry.sum as u8).filter(|_| setup.scheme.lists_sums());
     }
     let usable = Slots::range(0, setup.shape.slots()) - judgement.erased;
-    let Decoded::Right = known.decode(setup, setup.shape.data_slots(), usable, setup.lists) else {
-        return Err(Failure::Error);
+    let Reconstruction::Right = known.decode(setup, setup.shape.data_slots(), usable, setup.lists) else {
+        return Err(OperationFailure::Error);
     };
     known.complete(setup, usable);
     let there = Slots::range(0, setup.shape.slots()) - disks.stripe.missing(setup);
@@ -115,9 +120,9 @@ pub fn mend(disks: &mut Disks, mut sight: Sight, without: Slots) -> Result<Known
     Ok(known)
 }
 
-impl Known {
-    fn new(setup: &Setup, sight: &Sight) -> Known {
-        let mut known = Known::default();
+impl KnownStripe {
+    fn new(setup: &ModelSetup, sight: &RowsSeen) -> KnownStripe {
+        let mut known = KnownStripe::default();
         for index in 0..setup.shape.data {
             let row = sight.data[index];
             let lists = sight.parities.iter().flatten().map(|row| row.list[index]);
@@ -136,16 +141,16 @@ impl Known {
 
     /// Reckons up contents that are needed and not known, from the rows of `usable`. Where there are more parities than
     /// would do, none of those that are used may contradict another: whichever the array takes, it shall be right.
-    fn decode(&mut self, setup: &Setup, needed: Slots, usable: Slots, lists: Lists) -> Decoded {
+    fn decode(&mut self, setup: &ModelSetup, needed: Slots, usable: Slots, lists: Lists) -> Reconstruction {
         if needed.iter().all(|index| self.contents[index].is_some()) {
-            return Decoded::Right;
+            return Reconstruction::Right;
         }
         let unknown: Vec<usize> = (0..setup.shape.data).filter(|&index| self.contents[index].is_none()).collect();
         let is_usable = |parity: &usize| usable.contains(setup.shape.data + parity);
         let parities: Vec<ParityRow> =
             (0..setup.shape.parity).filter(is_usable).filter_map(|parity| self.parities[parity]).collect();
         if parities.len() < unknown.len() {
-            return Decoded::TooFew;
+            return Reconstruction::TooFew;
         }
         let used = if lists == Lists::One { &parities[..unknown.len()] } else { &parities[..] };
         let first = used[0].columns;
@@ -156,15 +161,15 @@ impl Known {
         for index in unknown {
             let content = if is_sense { first[index] } else { NONSENSE };
             if self.sums[index].is_some_and(|sum| sum != content) {
-                return Decoded::Differs;
+                return Reconstruction::Differs;
             }
             self.contents[index] = Some(content);
         }
-        Decoded::Right
+        Reconstruction::Right
     }
 
     /// Once all contents are known, so is everything else. Parities that were right stay as they were read.
-    fn complete(&mut self, setup: &Setup, usable: Slots) {
+    fn complete(&mut self, setup: &ModelSetup, usable: Slots) {
         let data = setup.shape.data;
         for index in 0..data {
             self.sealed[index] = self.contents[index];
@@ -172,7 +177,7 @@ impl Known {
         }
         for parity in 0..setup.shape.parity {
             if !usable.contains(data + parity)
-                && let Row::Parity(row) = self.row(setup, data + parity)
+                && let ModelRow::Parity(row) = self.row(setup, data + parity)
             {
                 self.parities[parity] = Some(row);
             }
@@ -180,17 +185,23 @@ impl Known {
     }
 
     /// A row as it should be, when everything is known.
-    fn row(&self, setup: &Setup, slot: usize) -> Row {
-        let mark = |index: usize| Mark {
+    fn row(&self, setup: &ModelSetup, slot: usize) -> ModelRow {
+        let mark = |index: usize| ListMark {
             version: self.versions[index].unwrap_or_default(),
             content: self.contents[index].unwrap_or_default(),
         };
         if slot < setup.shape.data {
-            let Mark { version, content } = mark(slot);
+            let ListMark { version, content } = mark(slot);
             let neighbour = if setup.has_buddies() { self.neighbours[slot].unwrap_or_default() } else { 0 };
-            return Row::Data(DataRow { content, sealed: content, version, neighbour, place: Place::Here });
+            return ModelRow::Data(DataRow {
+                content,
+                sealed: content,
+                version,
+                neighbour,
+                place: AppendixOwner::Here,
+            });
         }
-        Row::Parity(ParityRow {
+        ModelRow::Parity(ParityRow {
             columns: std::array::from_fn(|index| mark(index).content),
             list: std::array::from_fn(|index| listed(setup, mark(index))),
             head: ParityHead::default(),

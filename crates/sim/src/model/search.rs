@@ -1,15 +1,15 @@
 //! All states that can be reached, breadth first, and the shortest ways to what must not happen.
 
-use super::repair::Failure;
-use super::setup::Setup;
-use super::step::{Step, steps};
-use super::stripe::{Order, Stripe};
+use super::repair::OperationFailure;
+use super::setup::ModelSetup;
+use super::step::{ModelStep, steps};
+use super::stripe::{ModelStripe, Order};
 use super::tell::tell;
 use std::collections::HashMap;
 
 /// What a search found.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct SearchOutcome {
     /// States that were looked at.
     pub states: usize,
     /// Steps that were taken.
@@ -26,7 +26,7 @@ pub struct Outcome {
     pub stories: Vec<Vec<String>>,
 }
 
-impl Outcome {
+impl SearchOutcome {
     /// Was every answer right?
     pub fn is_right(&self) -> bool {
         self.wrong + self.errors + self.unplanned == 0
@@ -34,21 +34,28 @@ impl Outcome {
 }
 
 /// A state that was reached, and how.
-struct Reached {
-    stripe: Stripe,
+struct ReachedState {
+    stripe: ModelStripe,
     /// Where its chunks were in the state before.
     order: Order,
     from: usize,
-    step: Option<Step>,
+    step: Option<ModelStep>,
 }
 
 /// Looks at every state that can be reached from a stripe as it should be. Beyond a wrong answer nobody looks.
-pub fn check(setup: &Setup) -> Outcome {
-    let (first, order) = Stripe::new(setup).canonical(setup);
-    let mut reached = vec![Reached { stripe: first, order, from: 0, step: None }];
+pub fn check(setup: &ModelSetup) -> SearchOutcome {
+    let (first, order) = ModelStripe::new(setup).canonical(setup);
+    let mut reached = vec![ReachedState { stripe: first, order, from: 0, step: None }];
     let mut known = HashMap::from([(first, ())]);
-    let mut outcome =
-        Outcome { states: 0, steps: 0, is_complete: true, wrong: 0, errors: 0, unplanned: 0, stories: Vec::new() };
+    let mut outcome = SearchOutcome {
+        states: 0,
+        steps: 0,
+        is_complete: true,
+        wrong: 0,
+        errors: 0,
+        unplanned: 0,
+        stories: Vec::new(),
+    };
     let (mut depth, mut depth_end) = (0, 1);
     while outcome.states < reached.len() {
         if outcome.states == depth_end {
@@ -66,14 +73,14 @@ pub fn check(setup: &Setup) -> Outcome {
             let Err(failure) = next.answer else {
                 let (stripe, order) = next.stripe.canonical(setup);
                 if known.insert(stripe, ()).is_none() {
-                    reached.push(Reached { stripe, order, from, step: Some(next.step) });
+                    reached.push(ReachedState { stripe, order, from, step: Some(next.step) });
                 }
                 return;
             };
             let count = match failure {
-                Failure::Wrong(_) => &mut outcome.wrong,
-                Failure::Error => &mut outcome.errors,
-                Failure::Unplanned => &mut outcome.unplanned,
+                OperationFailure::Wrong(_) => &mut outcome.wrong,
+                OperationFailure::Error => &mut outcome.errors,
+                OperationFailure::Unplanned => &mut outcome.unplanned,
             };
             *count += 1;
             if *count == 1 {
@@ -85,7 +92,13 @@ pub fn check(setup: &Setup) -> Outcome {
 }
 
 /// How a state was reached, and what happened then, with each chunk under the name it had at first.
-fn story(setup: &Setup, reached: &[Reached], from: usize, last: Step, failure: Failure) -> Vec<String> {
+fn story(
+    setup: &ModelSetup,
+    reached: &[ReachedState],
+    from: usize,
+    last: ModelStep,
+    failure: OperationFailure,
+) -> Vec<String> {
     let mut way = vec![from];
     while reached[way[way.len() - 1]].step.is_some() {
         way.push(reached[way[way.len() - 1]].from);

@@ -10,7 +10,7 @@ pub const PARITY_MAX: usize = 3;
 
 /// One check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setup {
+pub struct ModelSetup {
     /// The scheme.
     pub scheme: Scheme,
     /// At most [`DATA_MAX`] data chunks, 1 to [`PARITY_MAX`] parities.
@@ -45,14 +45,14 @@ pub enum Lists {
     One,
 }
 
-impl Setup {
+impl ModelSetup {
     /// The scheme as it ships, in all states that can be reached.
     ///
     /// # Panics
     /// When the shape is too large.
-    pub fn new(scheme: Scheme, data: usize, parity: usize) -> Setup {
+    pub fn new(scheme: Scheme, data: usize, parity: usize) -> ModelSetup {
         assert!((1..=DATA_MAX).contains(&data) && (1..=PARITY_MAX).contains(&parity), "a small stripe");
-        Setup {
+        ModelSetup {
             scheme,
             shape: Shape { data, parity },
             increment: Increment::Found,
@@ -66,11 +66,11 @@ impl Setup {
     /// The scheme as it ships, on every stripe of at most `slots_max` chunks that there is a model of: at least one
     /// parity, and where chunks have neighbours at least two data chunks. (Without a neighbour, checksum mirroring has
     /// no third copy to decide between two.)
-    pub fn all(scheme: Scheme, slots_max: usize) -> impl Iterator<Item = Setup> {
+    pub fn all(scheme: Scheme, slots_max: usize) -> impl Iterator<Item = ModelSetup> {
         let data_min = if scheme.has_buddies() { 2 } else { 1 };
         let shapes = (data_min..=DATA_MAX).flat_map(|data| (1..=PARITY_MAX).map(move |parity| (data, parity)));
         let shapes = shapes.filter(move |(data, parity)| data + parity <= slots_max);
-        shapes.map(move |(data, parity)| Setup::new(scheme, data, parity))
+        shapes.map(move |(data, parity)| ModelSetup::new(scheme, data, parity))
     }
 
     /// Does a chunk carry a copy of the checksum of a neighbour, and is there a neighbour?

@@ -1,16 +1,16 @@
 //! What was read of a stripe, and the evidence that it is: the judge's and the settler's words for modelled rows.
 
-use super::setup::{DATA_MAX, PARITY_MAX, Setup};
-use super::stripe::{DataRow, Mark, ParityRow, Place, Row};
-use scrubjay_core::integrity::evidence::{Evidence, Seen};
+use super::setup::{DATA_MAX, ModelSetup, PARITY_MAX};
+use super::stripe::{AppendixOwner, DataRow, ListMark, ModelRow, ParityRow};
+use scrubjay_core::integrity::evidence::{Evidence, RowSeen};
 use scrubjay_core::integrity::judge::is_consistent;
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::integrity::tag::{Entry, Standing, Version};
+use scrubjay_core::integrity::tag::{ListEntry, Standing, Version};
 use scrubjay_core::slots::Slots;
 
 /// Rows as they were read. Of those whose appendix was read alone nothing but that is looked at.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sight {
+pub struct RowsSeen {
     /// Data rows, whole or their appendices.
     pub data: [Option<DataRow>; DATA_MAX],
     /// Parities, whole or their appendices.
@@ -19,12 +19,12 @@ pub struct Sight {
     pub whole: Slots,
 }
 
-impl Sight {
+impl RowsSeen {
     /// Adds what was read.
-    pub fn insert(&mut self, setup: &Setup, slot: usize, row: Row, is_whole: bool) {
+    pub fn insert(&mut self, setup: &ModelSetup, slot: usize, row: ModelRow, is_whole: bool) {
         match row {
-            Row::Data(row) => self.data[slot] = Some(row),
-            Row::Parity(row) => self.parities[slot - setup.shape.data] = Some(row),
+            ModelRow::Data(row) => self.data[slot] = Some(row),
+            ModelRow::Parity(row) => self.parities[slot - setup.shape.data] = Some(row),
         }
         if is_whole {
             self.whole.insert(slot);
@@ -32,14 +32,14 @@ impl Sight {
     }
 
     /// The slots of which anything was read.
-    pub fn slots(&self, setup: &Setup) -> Slots {
+    pub fn slots(&self, setup: &ModelSetup) -> Slots {
         let data = (0..setup.shape.data).filter(|&index| self.data[index].is_some());
         let parities = (0..setup.shape.parity).filter(|&index| self.parities[index].is_some());
         data.chain(parities.map(|index| setup.shape.data + index)).collect()
     }
 
     /// What a row says of itself: in full, or (an appendix alone) of its place.
-    pub fn standing(&self, setup: &Setup, slot: usize) -> Standing {
+    pub fn standing(&self, setup: &ModelSetup, slot: usize) -> Standing {
         let (place, is_whole) = match slot.checked_sub(setup.shape.data) {
             None => match self.data[slot] {
                 Some(row) => (row.place, row.content == row.sealed),
@@ -52,47 +52,47 @@ impl Sight {
         };
         match place {
             _ if !setup.scheme.checks_itself() => Standing::Sound,
-            Place::Here if is_whole || !self.whole.contains(slot) => Standing::Sound,
-            Place::Here => Standing::Torn,
-            Place::Elsewhere => Standing::Elsewhere { member: 0, row: 1, is_whole: true },
-            Place::Nowhere => Standing::Garbled,
+            AppendixOwner::Here if is_whole || !self.whole.contains(slot) => Standing::Sound,
+            AppendixOwner::Here => Standing::Torn,
+            AppendixOwner::Elsewhere => Standing::Elsewhere { member: 0, row: 1, is_whole: true },
+            AppendixOwner::Nowhere => Standing::Garbled,
         }
     }
 
     /// The slots of which something was read that is not sound.
-    pub fn unsound(&self, setup: &Setup) -> Slots {
+    pub fn unsound(&self, setup: &ModelSetup) -> Slots {
         self.slots(setup).iter().filter(|&slot| self.standing(setup, slot) != Standing::Sound).collect()
     }
 
     /// For the judge. A data chunk's appendix alone says its version; of its neighbour's copy nothing is claimed.
-    pub fn evidence(&self, setup: &Setup) -> Evidence {
+    pub fn evidence(&self, setup: &ModelSetup) -> Evidence {
         let rows = (0..setup.shape.slots()).map(|slot| self.seen(setup, slot)).collect();
         Evidence { scheme: setup.scheme, shape: setup.shape, rows }
     }
 
-    fn seen(&self, setup: &Setup, slot: usize) -> Seen {
+    fn seen(&self, setup: &ModelSetup, slot: usize) -> RowSeen {
         let standing = self.standing(setup, slot);
-        let entry = |mark: Mark| Entry { version: Version(mark.version.into()), sum: mark.content.into() };
+        let entry = |mark: ListMark| ListEntry { version: Version(mark.version.into()), sum: mark.content.into() };
         let Some(parity) = slot.checked_sub(setup.shape.data) else {
             let is_claimed = self.whole.contains(slot) || setup.scheme == Scheme::Hybrid1;
             return match self.data[slot].filter(|_| is_claimed) {
-                Some(row) => Seen {
-                    entry: entry(Mark { version: row.version, content: row.content }),
+                Some(row) => RowSeen {
+                    entry: entry(ListMark { version: row.version, content: row.content }),
                     neighbour: row.neighbour.into(),
-                    ..Seen::nothing(standing)
+                    ..RowSeen::nothing(standing)
                 },
-                None => Seen::nothing(Standing::Missing),
+                None => RowSeen::nothing(Standing::Missing),
             };
         };
         let is_believed = !matches!(standing, Standing::Elsewhere { .. } | Standing::Garbled);
         let row = self.parities[parity].filter(|_| is_believed && setup.scheme.has_appendix());
         let list = row.map(|row| row.list[..setup.shape.data].iter().map(|&mark| entry(mark)).collect());
-        Seen { list, ..Seen::nothing(standing) }
+        RowSeen { list, ..RowSeen::nothing(standing) }
     }
 
     /// If each row that was read is whole and in its place, and they agree: the data chunks that were compared with a
     /// copy, of their version or of their checksum.
-    pub fn trusted(&self, setup: &Setup) -> Option<Slots> {
+    pub fn trusted(&self, setup: &ModelSetup) -> Option<Slots> {
         if !self.unsound(setup).is_empty() {
             return None;
         }

@@ -1,39 +1,39 @@
 //! One step from a state to the next: a member fails, a stray write hits a row, or an operation with what goes wrong in
 //! it. And all that are legal in a state.
 
-use super::disks::{Damage, Fault, Hit, hit};
-use super::operate::{Done, Op, operate};
-use super::repair::Failure;
-use super::setup::Setup;
-use super::stripe::Stripe;
+use super::disks::{Hit, ModelFault, WriteDamage, hit};
+use super::operate::{ModelOp, OperationResult, operate};
+use super::repair::OperationFailure;
+use super::setup::ModelSetup;
+use super::stripe::ModelStripe;
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::plan::{Mode, Plan, State, Want, plan};
+use scrubjay_core::plan::{PlanMode, StripePlan, StripeState, Want, plan};
 use scrubjay_core::slots::Slots;
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ModelStep {
     /// A member fails.
     Fail(usize),
     /// A write that belongs to another stripe hits this slot.
     Stray(usize, Hit),
     /// Somebody wants something.
-    Operate(Op, Fault),
+    Operate(ModelOp, ModelFault),
 }
 
 /// What a step leads to.
-pub struct Next {
+pub struct StepResult {
     /// The step.
-    pub step: Step,
+    pub step: ModelStep,
     /// The state after it.
-    pub stripe: Stripe,
+    pub stripe: ModelStripe,
     /// What was not right about it.
-    pub answer: Result<(), Failure>,
+    pub answer: Result<(), OperationFailure>,
 }
 
 /// All steps that the assumptions allow in a state (Li & Lee 2014, section II-C): at most one row is silently corrupt at
 /// a time, and while one is, at most m - 1 others are missing; otherwise at most m.
-pub fn steps(setup: &Setup, stripe: &Stripe, mut visit: impl FnMut(Next)) {
+pub fn steps(setup: &ModelSetup, stripe: &ModelStripe, mut visit: impl FnMut(StepResult)) {
     let (missing, wrong) = (stripe.missing(setup), stripe.wrong(setup));
     for slot in (Slots::range(0, setup.shape.slots()) - missing).iter() {
         let spared = usize::from(!(wrong - Slots::one(slot)).is_empty());
@@ -43,70 +43,71 @@ pub fn steps(setup: &Setup, stripe: &Stripe, mut visit: impl FnMut(Next)) {
             if slot < setup.shape.data {
                 after.chunks[slot].is_read = false;
             }
-            visit(Next { step: Step::Fail(slot), stripe: after, answer: Ok(()) });
+            visit(StepResult { step: ModelStep::Fail(slot), stripe: after, answer: Ok(()) });
         }
         if is_within(setup, wrong, slot, missing) {
             for how in [Hit::Aligned, Hit::Head, Hit::Tail] {
                 let mut after = *stripe;
                 let row = stripe.row(setup, slot).expect("it is there");
                 after.put(setup, slot, Some(hit(setup, row, slot, how)));
-                visit(Next { step: Step::Stray(slot, how), stripe: after, answer: Ok(()) });
+                visit(StepResult { step: ModelStep::Stray(slot, how), stripe: after, answer: Ok(()) });
             }
         }
     }
     for op in ops(setup, stripe, missing) {
-        let done = operate(setup, *stripe, op, Fault::None);
-        visit(Next { step: Step::Operate(op, Fault::None), stripe: done.stripe, answer: done.answer });
+        let done = operate(setup, *stripe, op, ModelFault::None);
+        visit(StepResult { step: ModelStep::Operate(op, ModelFault::None), stripe: done.stripe, answer: done.answer });
         for fault in faults(setup, stripe, op, &done) {
-            let Done { stripe, answer, .. } = operate(setup, *stripe, op, fault);
-            visit(Next { step: Step::Operate(op, fault), stripe, answer });
+            let OperationResult { stripe, answer, .. } = operate(setup, *stripe, op, fault);
+            visit(StepResult { step: ModelStep::Operate(op, fault), stripe, answer });
         }
     }
 }
 
 /// May this slot become wrong, when these are?
-fn is_within(setup: &Setup, wrong: Slots, slot: usize, missing: Slots) -> bool {
+fn is_within(setup: &ModelSetup, wrong: Slots, slot: usize, missing: Slots) -> bool {
     wrong.is_subset(Slots::one(slot)) && missing.count() < setup.shape.parity
 }
 
 /// All that can go wrong in an operation, of which it is known how it goes when nothing does.
-fn faults(setup: &Setup, before: &Stripe, op: Op, done: &Done) -> Vec<Fault> {
+fn faults(setup: &ModelSetup, before: &ModelStripe, op: ModelOp, done: &OperationResult) -> Vec<ModelFault> {
     let mut faults = Vec::new();
     let (missing, wrong) = (before.missing(setup), before.wrong(setup));
     let read = match op {
-        Op::Read { plan, .. } | Op::Write { plan, .. } => plan.read_chunks | plan.read_appendices,
-        Op::Rebuild(_) | Op::Scrub => Slots::range(0, setup.shape.slots()),
+        ModelOp::Read { plan, .. } | ModelOp::Write { plan, .. } => plan.read_chunks | plan.read_appendices,
+        ModelOp::Rebuild(_) | ModelOp::Scrub => Slots::range(0, setup.shape.slots()),
     };
     for slot in (read - missing).iter().filter(|&slot| is_within(setup, wrong, slot, missing)) {
-        faults.push(Fault::Misread(slot));
+        faults.push(ModelFault::Misread(slot));
     }
     let (missing, wrong) = (done.stripe.missing(setup), done.stripe.wrong(setup));
     for (nth, written) in done.written.iter().enumerate() {
         let slot = written.slot;
         if is_within(setup, wrong, slot, missing) {
-            faults.push(Fault::Write { nth, slot, damage: Damage::Lost });
+            faults.push(ModelFault::Write { nth, slot, damage: WriteDamage::Lost });
             // A sector is written or not: an appendix alone cannot be torn. Where a row checks itself, one way of being
             // torn is like the other.
-            let ways = [Damage::Torn, Damage::TornAtAppendix].into_iter().take(match setup.scheme.checks_itself() {
-                _ if written.is_appendix => 0,
-                true => 1,
-                false => 2,
-            });
-            faults.extend(ways.map(|damage| Fault::Write { nth, slot, damage }));
+            let ways =
+                [WriteDamage::Torn, WriteDamage::TornAtAppendix].into_iter().take(match setup.scheme.checks_itself() {
+                    _ if written.is_appendix => 0,
+                    true => 1,
+                    false => 2,
+                });
+            faults.extend(ways.map(|damage| ModelFault::Write { nth, slot, damage }));
         }
     }
     faults
 }
 
 /// All that somebody can want in a state, in each way in which it can be done.
-fn ops(setup: &Setup, stripe: &Stripe, missing: Slots) -> Vec<Op> {
+fn ops(setup: &ModelSetup, stripe: &ModelStripe, missing: Slots) -> Vec<ModelOp> {
     let data = setup.shape.data_slots();
     let is_read = stripe.is_read(setup);
     let parities_left = setup.shape.parity - (missing & setup.shape.parity_slots()).count();
-    let states = (0..parities_left.max(1)).map(|turn| State { is_read, missing, turn });
-    let mut ops: Vec<Op> = missing.iter().map(Op::Rebuild).collect();
-    ops.push(Op::Scrub);
-    let mut insert = |op: Op| {
+    let states = (0..parities_left.max(1)).map(|turn| StripeState { is_read, missing, turn });
+    let mut ops: Vec<ModelOp> = missing.iter().map(ModelOp::Rebuild).collect();
+    ops.push(ModelOp::Scrub);
+    let mut insert = |op: ModelOp| {
         if !ops.contains(&op) {
             ops.push(op);
         }
@@ -115,18 +116,18 @@ fn ops(setup: &Setup, stripe: &Stripe, missing: Slots) -> Vec<Op> {
         let singles = (0..setup.shape.data).map(Slots::one);
         for wanted in singles.chain([data]) {
             if let Some(plan) = plan(setup.scheme, setup.shape, Want::Read(wanted), state) {
-                insert(Op::Read { wanted, plan });
+                insert(ModelOp::Read { wanted, plan });
             }
         }
         if !setup.writes_degraded && !missing.is_empty() {
             continue;
         }
         for (touched, is_partial, plan) in writes(setup, state) {
-            insert(Op::Write { touched, is_partial, is_older: false, plan });
+            insert(ModelOp::Write { touched, is_partial, is_older: false, plan });
             // To versions it is all one whether a content was there before.
             let has_older = |index| stripe.older(setup, index).is_some();
             if !setup.scheme.has_versions() && touched.iter().any(has_older) {
-                insert(Op::Write { touched, is_partial, is_older: true, plan });
+                insert(ModelOp::Write { touched, is_partial, is_older: true, plan });
             }
         }
     }
@@ -134,7 +135,7 @@ fn ops(setup: &Setup, stripe: &Stripe, missing: Slots) -> Vec<Op> {
 }
 
 /// Every write of a stripe in this state: which chunks, whether in part, and how.
-pub fn writes(setup: &Setup, state: State) -> Vec<(Slots, bool, Plan)> {
+pub fn writes(setup: &ModelSetup, state: StripeState) -> Vec<(Slots, bool, StripePlan)> {
     let mut writes = Vec::new();
     for (touched, is_partial) in subsets(setup.shape.data).flat_map(|touched| [(touched, false), (touched, true)]) {
         let partial = if is_partial { touched } else { Slots::NONE };
@@ -143,7 +144,7 @@ pub fn writes(setup: &Setup, state: State) -> Vec<(Slots, bool, Plan)> {
             ways.extend([modify(setup, touched, state), reconstruct(setup, touched, partial, state)]);
         }
         // A read-modify-write goes on from old contents in any case.
-        let ways = ways.into_iter().flatten().filter(|plan| !is_partial || plan.mode != Mode::ReadModifyWrite);
+        let ways = ways.into_iter().flatten().filter(|plan| !is_partial || plan.mode != PlanMode::ReadModifyWrite);
         for plan in ways {
             if !writes.contains(&(touched, is_partial, plan)) {
                 writes.push((touched, is_partial, plan));
@@ -159,12 +160,12 @@ fn subsets(data: usize) -> impl Iterator<Item = Slots> {
 }
 
 /// A read-modify-write, whether or not it is cheaper (Li & Lee 2014, sections II-A and V).
-fn modify(setup: &Setup, touched: Slots, state: State) -> Option<Plan> {
+fn modify(setup: &ModelSetup, touched: Slots, state: StripeState) -> Option<StripePlan> {
     let parities = setup.shape.parity_slots() - state.missing;
     let is_possible = (touched & state.missing).is_empty() && !parities.is_empty();
     let buddies = buddies(setup, touched) - state.missing;
-    is_possible.then(|| Plan {
-        mode: Mode::ReadModifyWrite,
+    is_possible.then(|| StripePlan {
+        mode: PlanMode::ReadModifyWrite,
         read_chunks: touched | parities,
         read_appendices: if setup.scheme == Scheme::Hybrid2 { buddies } else { Slots::NONE },
         write_chunks: touched | parities,
@@ -173,7 +174,7 @@ fn modify(setup: &Setup, touched: Slots, state: State) -> Option<Plan> {
 }
 
 /// A reconstruct-write, where nothing that it reads is missing, whether or not it is cheaper.
-fn reconstruct(setup: &Setup, touched: Slots, partial: Slots, state: State) -> Option<Plan> {
+fn reconstruct(setup: &ModelSetup, touched: Slots, partial: Slots, state: StripeState) -> Option<StripePlan> {
     let parities = setup.shape.parity_slots() - state.missing;
     let read_chunks = (setup.shape.data_slots() - touched) | partial;
     if !((read_chunks | touched) & state.missing).is_empty() || parities.is_empty() {
@@ -186,8 +187,8 @@ fn reconstruct(setup: &Setup, touched: Slots, partial: Slots, state: State) -> O
     };
     let list = parities.iter().nth(state.turn).filter(|_| needs_list);
     let old_versions = if setup.scheme == Scheme::Hybrid1 { touched - read_chunks } else { Slots::NONE };
-    Some(Plan {
-        mode: Mode::ReconstructWrite,
+    Some(StripePlan {
+        mode: PlanMode::ReconstructWrite,
         read_chunks,
         read_appendices: list.into_iter().collect::<Slots>() | old_versions,
         write_chunks: touched | parities,
@@ -196,7 +197,7 @@ fn reconstruct(setup: &Setup, touched: Slots, partial: Slots, state: State) -> O
 }
 
 /// The chunks that are not touched after those that are, round the ring.
-fn buddies(setup: &Setup, touched: Slots) -> Slots {
+fn buddies(setup: &ModelSetup, touched: Slots) -> Slots {
     let next = |index: usize| (index + 1) % setup.shape.data;
     let buddies = touched.iter().map(next).filter(|&buddy| setup.has_buddies() && !touched.contains(buddy));
     buddies.collect()

@@ -2,9 +2,9 @@
 //!
 //! The content of a data chunk is a number, and so is its checksum. The content of a parity is the list of contents
 //! that it encodes. A state is kept chunk by chunk, so that states which differ only in the names of contents, the
-//! distance of versions, or the order of the chunks can be recognised as one ([`Stripe::canonical`]).
+//! distance of versions, or the order of the chunks can be recognised as one ([`ModelStripe::canonical`]).
 
-use super::setup::{DATA_MAX, PARITY_MAX, Setup};
+use super::setup::{DATA_MAX, ModelSetup, PARITY_MAX};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::slots::Slots;
 
@@ -17,7 +17,7 @@ pub const WRITTEN: u8 = 2;
 
 /// A version and the number of a content, as a list has it; zero for what the scheme does not list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Mark {
+pub struct ListMark {
     /// The number of the write.
     pub version: u8,
     /// The content, which is its checksum too.
@@ -26,7 +26,7 @@ pub struct Mark {
 
 /// Whose appendix a row has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Place {
+pub enum AppendixOwner {
     /// Its own.
     #[default]
     Here,
@@ -48,7 +48,7 @@ pub struct DataRow {
     /// Its copy of the neighbour's checksum.
     pub neighbour: u8,
     /// Whose appendix it has.
-    pub place: Place,
+    pub place: AppendixOwner,
 }
 
 /// A parity with its appendix.
@@ -57,7 +57,7 @@ pub struct ParityRow {
     /// The contents it encodes.
     pub columns: [u8; DATA_MAX],
     /// The contents it says it encodes.
-    pub list: [Mark; DATA_MAX],
+    pub list: [ListMark; DATA_MAX],
     /// What else is to be said of it.
     pub head: ParityHead,
 }
@@ -68,18 +68,18 @@ pub struct ParityHead {
     /// Does its content belong to its appendix?
     pub is_whole: bool,
     /// Whose appendix it has.
-    pub place: Place,
+    pub place: AppendixOwner,
 }
 
 impl Default for ParityHead {
     fn default() -> ParityHead {
-        ParityHead { is_whole: true, place: Place::Here }
+        ParityHead { is_whole: true, place: AppendixOwner::Here }
     }
 }
 
 /// A row of either kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Row {
+pub enum ModelRow {
     /// Of a data chunk.
     Data(DataRow),
     /// Of a parity.
@@ -88,24 +88,24 @@ pub enum Row {
 
 /// Everything about one data chunk: its row, what the parities have of it, and what it should be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Chunk {
+pub struct ModelChunk {
     /// Its row; none while its member is missing.
     pub row: Option<DataRow>,
     /// What each parity encodes of it.
     pub columns: [u8; PARITY_MAX],
     /// What each parity's list says of it.
-    pub lists: [Mark; PARITY_MAX],
+    pub lists: [ListMark; PARITY_MAX],
     /// The last write that was acknowledged.
-    pub truth: Mark,
+    pub truth: ListMark,
     /// Its bit of the read-status bitmap.
     pub is_read: bool,
 }
 
 /// A state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Stripe {
+pub struct ModelStripe {
     /// The data chunks.
-    pub chunks: [Chunk; DATA_MAX],
+    pub chunks: [ModelChunk; DATA_MAX],
     /// The parities that are not missing.
     pub parities: [Option<ParityHead>; PARITY_MAX],
 }
@@ -113,12 +113,12 @@ pub struct Stripe {
 /// Where each data chunk was before a state was put in order.
 pub type Order = [u8; DATA_MAX];
 
-impl Stripe {
+impl ModelStripe {
     /// A stripe as it should be, nothing of it read yet.
-    pub fn new(setup: &Setup) -> Stripe {
-        let mut stripe = Stripe::default();
+    pub fn new(setup: &ModelSetup) -> ModelStripe {
+        let mut stripe = ModelStripe::default();
         for chunk in &mut stripe.chunks[..setup.shape.data] {
-            chunk.truth = Mark { version: u8::from(setup.scheme.has_versions()), content: WRITTEN };
+            chunk.truth = ListMark { version: u8::from(setup.scheme.has_versions()), content: WRITTEN };
         }
         for slot in 0..setup.shape.slots() {
             let ideal = stripe.ideal(setup, slot);
@@ -128,12 +128,12 @@ impl Stripe {
     }
 
     /// A row; none while its member is missing.
-    pub fn row(&self, setup: &Setup, slot: usize) -> Option<Row> {
-        let Some(parity) = slot.checked_sub(setup.shape.data) else { return self.chunks[slot].row.map(Row::Data) };
+    pub fn row(&self, setup: &ModelSetup, slot: usize) -> Option<ModelRow> {
+        let Some(parity) = slot.checked_sub(setup.shape.data) else { return self.chunks[slot].row.map(ModelRow::Data) };
         self.parities[parity].map(|head| {
             let columns = self.chunks.map(|chunk| chunk.columns[parity]);
             let list = self.chunks.map(|chunk| chunk.lists[parity]);
-            Row::Parity(ParityRow { columns, list, head })
+            ModelRow::Parity(ParityRow { columns, list, head })
         })
     }
 
@@ -141,12 +141,12 @@ impl Stripe {
     ///
     /// # Panics
     /// When it is of the wrong kind.
-    pub fn put(&mut self, setup: &Setup, slot: usize, row: Option<Row>) {
+    pub fn put(&mut self, setup: &ModelSetup, slot: usize, row: Option<ModelRow>) {
         let parity = slot.wrapping_sub(setup.shape.data);
         let parity_row = match row {
-            Some(Row::Data(row)) => return self.chunks[slot].row = Some(row),
+            Some(ModelRow::Data(row)) => return self.chunks[slot].row = Some(row),
             None if slot < setup.shape.data => return self.chunks[slot].row = None,
-            Some(Row::Parity(row)) => row,
+            Some(ModelRow::Parity(row)) => row,
             None => ParityRow::default(),
         };
         self.parities[parity] = row.map(|_| parity_row.head);
@@ -157,20 +157,20 @@ impl Stripe {
     }
 
     /// What a row should be, whether or not its member is there.
-    pub fn ideal(&self, setup: &Setup, slot: usize) -> Row {
+    pub fn ideal(&self, setup: &ModelSetup, slot: usize) -> ModelRow {
         let data = setup.shape.data;
         if slot < data {
             let truth = self.chunks[slot].truth;
             let neighbour = self.chunks[(slot + data - 1) % data].truth.content;
-            return Row::Data(DataRow {
+            return ModelRow::Data(DataRow {
                 content: truth.content,
                 sealed: truth.content,
                 version: truth.version,
                 neighbour: if setup.has_buddies() { neighbour } else { 0 },
-                place: Place::Here,
+                place: AppendixOwner::Here,
             });
         }
-        Row::Parity(ParityRow {
+        ModelRow::Parity(ParityRow {
             columns: self.chunks.map(|chunk| chunk.truth.content),
             list: self.chunks.map(|chunk| listed(setup, chunk.truth)),
             head: ParityHead::default(),
@@ -178,7 +178,7 @@ impl Stripe {
     }
 
     /// The slots whose members are missing.
-    pub fn missing(&self, setup: &Setup) -> Slots {
+    pub fn missing(&self, setup: &ModelSetup) -> Slots {
         let is_missing = |slot: usize| match slot.checked_sub(setup.shape.data) {
             None => self.chunks[slot].row.is_none(),
             Some(parity) => self.parities[parity].is_none(),
@@ -187,18 +187,18 @@ impl Stripe {
     }
 
     /// The rows that are there and not what they should be.
-    pub fn wrong(&self, setup: &Setup) -> Slots {
+    pub fn wrong(&self, setup: &ModelSetup) -> Slots {
         let is_wrong = |slot: usize| self.row(setup, slot).is_some_and(|row| row != self.ideal(setup, slot));
         (0..setup.shape.slots()).filter(|&slot| is_wrong(slot)).collect()
     }
 
     /// The data chunks that were read since they were written.
-    pub fn is_read(&self, setup: &Setup) -> Slots {
+    pub fn is_read(&self, setup: &ModelSetup) -> Slots {
         (0..setup.shape.data).filter(|&index| self.chunks[index].is_read).collect()
     }
 
     /// All contents that anything says or holds of a data chunk, what it should be first.
-    fn contents(&self, setup: &Setup, index: usize) -> impl Iterator<Item = u8> {
+    fn contents(&self, setup: &ModelSetup, index: usize) -> impl Iterator<Item = u8> {
         let (chunk, buddy) = (self.chunks[index], self.chunks[(index + 1) % setup.shape.data]);
         let own = chunk.row.into_iter().flat_map(|row| [row.content, row.sealed]);
         let copy = buddy.row.filter(|_| setup.has_buddies()).map(|row| row.neighbour);
@@ -207,19 +207,19 @@ impl Stripe {
     }
 
     /// A content that this chunk never had, as far as anything remembers.
-    pub fn fresh(&self, setup: &Setup, index: usize) -> u8 {
+    pub fn fresh(&self, setup: &ModelSetup, index: usize) -> u8 {
         self.contents(setup, index).max().unwrap_or(FOREIGN).max(NONSENSE) + 1
     }
 
     /// A content that this chunk had before, and of which there is still a trace.
-    pub fn older(&self, setup: &Setup, index: usize) -> Option<u8> {
+    pub fn older(&self, setup: &ModelSetup, index: usize) -> Option<u8> {
         let truth = self.chunks[index].truth.content;
         self.contents(setup, index).find(|&content| content >= WRITTEN && content != truth)
     }
 
     /// The same state in other words: contents named in the order in which they are met, versions as near to each
     /// other as they can be, chunks in an order of their own. With it, where each chunk was.
-    pub fn canonical(mut self, setup: &Setup) -> (Stripe, Order) {
+    pub fn canonical(mut self, setup: &ModelSetup) -> (ModelStripe, Order) {
         let data = setup.shape.data;
         self.forget(setup);
         for index in 0..data {
@@ -237,44 +237,46 @@ impl Stripe {
             order[..data].sort_by_key(|&index| self.chunks[index as usize]);
         }
         let chunks = order.map(|index| self.chunks[index as usize]);
-        (Stripe { chunks, parities: self.parities }, order)
+        (ModelStripe { chunks, parities: self.parities }, order)
     }
 
     /// Nobody looks at what an unsound row says, but for the version in a torn row's appendix and a torn parity's list.
-    fn forget(&mut self, setup: &Setup) {
+    fn forget(&mut self, setup: &ModelSetup) {
         if !setup.scheme.checks_itself() {
             return;
         }
         for chunk in &mut self.chunks[..setup.shape.data] {
-            if let Some(row) = chunk.row.as_mut().filter(|row| row.place != Place::Here || row.content != row.sealed) {
-                let is_torn = row.place == Place::Here;
+            if let Some(row) =
+                chunk.row.as_mut().filter(|row| row.place != AppendixOwner::Here || row.content != row.sealed)
+            {
+                let is_torn = row.place == AppendixOwner::Here;
                 *row = DataRow {
                     content: FOREIGN,
                     sealed: NONSENSE,
                     version: if is_torn && setup.scheme == Scheme::Hybrid1 { row.version } else { 0 },
                     neighbour: FOREIGN,
-                    place: if is_torn { Place::Here } else { Place::Nowhere },
+                    place: if is_torn { AppendixOwner::Here } else { AppendixOwner::Nowhere },
                 };
             }
         }
         for parity in 0..setup.shape.parity {
             let Some(head) = self.parities[parity].as_mut() else { continue };
-            if head.place == Place::Here && head.is_whole {
+            if head.place == AppendixOwner::Here && head.is_whole {
                 continue;
             }
-            if head.place != Place::Here {
-                *head = ParityHead { is_whole: false, place: Place::Nowhere };
+            if head.place != AppendixOwner::Here {
+                *head = ParityHead { is_whole: false, place: AppendixOwner::Nowhere };
             }
             for chunk in &mut self.chunks[..setup.shape.data] {
                 chunk.columns[parity] = FOREIGN;
-                if head.place != Place::Here {
-                    chunk.lists[parity] = Mark::default();
+                if head.place != AppendixOwner::Here {
+                    chunk.lists[parity] = ListMark::default();
                 }
             }
         }
     }
 
-    fn rename_contents(&mut self, setup: &Setup, index: usize) {
+    fn rename_contents(&mut self, setup: &ModelSetup, index: usize) {
         let mut names = [0u8; 32];
         let mut next = WRITTEN;
         names[NONSENSE as usize] = NONSENSE;
@@ -302,7 +304,7 @@ impl Stripe {
     }
 
     /// Of array-wide numbers only the order counts; of counts of a chunk's writes the distance.
-    fn rename_versions(&mut self, setup: &Setup, index: usize) {
+    fn rename_versions(&mut self, setup: &ModelSetup, index: usize) {
         if !setup.scheme.has_versions() {
             return;
         }
@@ -318,7 +320,7 @@ impl Stripe {
     }
 }
 
-impl Chunk {
+impl ModelChunk {
     /// All versions that are named of it, but none of what is missing.
     fn versions(&mut self) -> impl Iterator<Item = &mut u8> {
         let own = self.row.iter_mut().map(|row| &mut row.version);
@@ -328,6 +330,6 @@ impl Chunk {
 }
 
 /// What a list has of a chunk.
-pub fn listed(setup: &Setup, mark: Mark) -> Mark {
-    Mark { version: mark.version, content: if setup.scheme.lists_sums() { mark.content } else { 0 } }
+pub fn listed(setup: &ModelSetup, mark: ListMark) -> ListMark {
+    ListMark { version: mark.version, content: if setup.scheme.lists_sums() { mark.content } else { 0 } }
 }

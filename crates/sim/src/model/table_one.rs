@@ -4,10 +4,10 @@
 //! them is not found. Stray rows carry the version that the right row has, since counts of writes coincide.
 
 use scrubjay_code::crc32c;
-use scrubjay_core::integrity::evidence::{Evidence, Seen};
+use scrubjay_core::integrity::evidence::{Evidence, RowSeen};
 use scrubjay_core::integrity::judge::{is_consistent, judge};
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::integrity::tag::{self, Entry, Identity, Standing, Version};
+use scrubjay_core::integrity::tag::{self, ListEntry, RowIdentity, Standing, Version};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::slots::Slots;
@@ -24,7 +24,7 @@ const VERSION: Version = Version(6);
 
 /// A kind of silent corruption (Li & Lee 2014, section II-B).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SilentCorruption {
     /// The row is what it was before.
     LostWrite,
     /// Some sectors of the chunk are what they were before.
@@ -41,28 +41,28 @@ pub enum Kind {
     MisdirectedReadUnaligned,
 }
 
-impl Kind {
+impl SilentCorruption {
     /// As the table's columns are.
-    pub const ALL: [Kind; 7] = [
-        Kind::LostWrite,
-        Kind::TornWrite,
-        Kind::MisdirectedWrite,
-        Kind::MisdirectedWriteFront,
-        Kind::MisdirectedWriteEnd,
-        Kind::MisdirectedRead,
-        Kind::MisdirectedReadUnaligned,
+    pub const ALL: [SilentCorruption; 7] = [
+        SilentCorruption::LostWrite,
+        SilentCorruption::TornWrite,
+        SilentCorruption::MisdirectedWrite,
+        SilentCorruption::MisdirectedWriteFront,
+        SilentCorruption::MisdirectedWriteEnd,
+        SilentCorruption::MisdirectedRead,
+        SilentCorruption::MisdirectedReadUnaligned,
     ];
 
     /// The head of its column.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::LostWrite => "lost write",
-            Kind::TornWrite => "torn write",
-            Kind::MisdirectedWrite => "misdirected write",
-            Kind::MisdirectedWriteFront => "misdirected write, front",
-            Kind::MisdirectedWriteEnd => "misdirected write, end",
-            Kind::MisdirectedRead => "misdirected read",
-            Kind::MisdirectedReadUnaligned => "misdirected read, unaligned",
+            SilentCorruption::LostWrite => "lost write",
+            SilentCorruption::TornWrite => "torn write",
+            SilentCorruption::MisdirectedWrite => "misdirected write",
+            SilentCorruption::MisdirectedWriteFront => "misdirected write, front",
+            SilentCorruption::MisdirectedWriteEnd => "misdirected write, end",
+            SilentCorruption::MisdirectedRead => "misdirected read",
+            SilentCorruption::MisdirectedReadUnaligned => "misdirected read, unaligned",
         }
     }
 }
@@ -102,7 +102,7 @@ impl Primitive {
 
 /// What a scheme made of a broken row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Finding {
+pub enum SchemeFinding {
     /// Nothing.
     Missed,
     /// Something is wrong in the stripe.
@@ -118,14 +118,14 @@ pub struct SchemeRow {
     pub scheme: Scheme,
     /// Was a parity broken, or a data chunk?
     pub is_parity: bool,
-    /// What it made of each of [`Kind::ALL`].
-    pub found: [Finding; 7],
+    /// What it made of each of [`SilentCorruption::ALL`].
+    pub found: [SchemeFinding; 7],
 }
 
 /// The table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableOne {
-    /// What each of [`Primitive::ALL`], alone, detects of [`Kind::ALL`].
+    /// What each of [`Primitive::ALL`], alone, detects of [`SilentCorruption::ALL`].
     pub primitives: [[bool; 7]; 4],
     /// Every scheme, for data chunks and for parities.
     pub schemes: Vec<SchemeRow>,
@@ -133,24 +133,25 @@ pub struct TableOne {
 
 /// Breaks rows, and looks who notices.
 pub fn table_one() -> TableOne {
-    let bench = Bench::new();
+    let bench = StripeFixture::new();
     let primitives = Primitive::ALL.map(|primitive| {
-        Kind::ALL.map(|kind| bench.broken(kind, DATA_VICTIM).iter().all(|row| bench.is_noticed(primitive, row)))
+        SilentCorruption::ALL
+            .map(|kind| bench.broken(kind, DATA_VICTIM).iter().all(|row| bench.is_noticed(primitive, row)))
     });
     let rows = Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, false), (scheme, true)]);
     let schemes = rows.map(|(scheme, is_parity)| {
         let victim = if is_parity { PARITY_VICTIM } else { DATA_VICTIM };
-        let worst = |kind: Kind| {
+        let worst = |kind: SilentCorruption| {
             let broken = bench.broken(kind, victim);
             broken.iter().map(|row| bench.found(scheme, victim, row)).min().expect("a kind has a variant")
         };
-        SchemeRow { scheme, is_parity, found: Kind::ALL.map(worst) }
+        SchemeRow { scheme, is_parity, found: SilentCorruption::ALL.map(worst) }
     });
     TableOne { primitives, schemes: schemes.collect() }
 }
 
 /// A stripe as it is, the victims as they were, and rows of other places.
-struct Bench {
+struct StripeFixture {
     now: Vec<Vec<u8>>,
     before: Vec<Vec<u8>>,
     other: Vec<u8>,
@@ -158,8 +159,8 @@ struct Bench {
     next: Vec<u8>,
 }
 
-impl Bench {
-    fn new() -> Bench {
+impl StripeFixture {
+    fn new() -> StripeFixture {
         let mut rng = Rng::new(1);
         let mut contents: Vec<Vec<u8>> = (0..SHAPE.slots()).map(|_| content(&mut rng)).collect();
         let before = stripe(&contents, Version(VERSION.0 - 1));
@@ -176,23 +177,30 @@ impl Bench {
         let (mut other, mut other_parity, mut next) = (stray(11), stray(11), stray(8));
         for row in [&mut other, &mut next] {
             let sum = crc32c(&row[..CHUNK]);
-            tag::seal_data(row, CHUNK, identity(DATA_VICTIM, 11), Entry { version: VERSION, sum }, rng.bits() as u32);
+            tag::seal_data(
+                row,
+                CHUNK,
+                identity(DATA_VICTIM, 11),
+                ListEntry { version: VERSION, sum },
+                rng.bits() as u32,
+            );
         }
         let sum = crc32c(&other_parity[..CHUNK]);
-        let list: Vec<Entry> = (0..SHAPE.data).map(|_| Entry { version: VERSION, sum: rng.bits() as u32 }).collect();
+        let list: Vec<ListEntry> =
+            (0..SHAPE.data).map(|_| ListEntry { version: VERSION, sum: rng.bits() as u32 }).collect();
         tag::seal_parity(&mut other_parity, CHUNK, identity(PARITY_VICTIM, 11), sum, &list);
-        Bench { now, before, other, other_parity, next }
+        StripeFixture { now, before, other, other_parity, next }
     }
 
     /// A row broken in every variant of a kind: on the disk, or as it is read.
-    fn broken(&self, kind: Kind, victim: usize) -> Vec<Vec<u8>> {
+    fn broken(&self, kind: SilentCorruption, victim: usize) -> Vec<Vec<u8>> {
         let (now, before) = (&self.now[victim], &self.before[victim]);
         let other = if victim < SHAPE.data { &self.other } else { &self.other_parity };
         let joined = |front: &[u8], end: &[u8]| [front, end].concat();
         let cuts = (1..CHUNK / SECTOR).map(|sector| sector * SECTOR);
         match kind {
-            Kind::LostWrite => vec![before.clone()],
-            Kind::TornWrite => {
+            SilentCorruption::LostWrite => vec![before.clone()],
+            SilentCorruption::TornWrite => {
                 let mut torn: Vec<_> = cuts.map(|cut| joined(&now[..cut], &before[cut..])).collect();
                 // Disks write sectors in the order that suits them: the appendix may be written when others are not.
                 let last = CHUNK - SECTOR..CHUNK;
@@ -201,10 +209,14 @@ impl Bench {
                 torn.push(appendix_first);
                 torn
             }
-            Kind::MisdirectedWrite | Kind::MisdirectedRead => vec![other.clone()],
-            Kind::MisdirectedWriteFront => cuts.map(|cut| joined(&other[ROW - cut..], &now[cut..])).collect(),
-            Kind::MisdirectedWriteEnd => cuts.map(|cut| joined(&now[..cut], &other[..ROW - cut])).collect(),
-            Kind::MisdirectedReadUnaligned => cuts.map(|cut| joined(&now[cut..], &self.next[..cut])).collect(),
+            SilentCorruption::MisdirectedWrite | SilentCorruption::MisdirectedRead => vec![other.clone()],
+            SilentCorruption::MisdirectedWriteFront => {
+                cuts.map(|cut| joined(&other[ROW - cut..], &now[cut..])).collect()
+            }
+            SilentCorruption::MisdirectedWriteEnd => cuts.map(|cut| joined(&now[..cut], &other[..ROW - cut])).collect(),
+            SilentCorruption::MisdirectedReadUnaligned => {
+                cuts.map(|cut| joined(&now[cut..], &self.next[..cut])).collect()
+            }
         }
     }
 
@@ -223,7 +235,7 @@ impl Bench {
     }
 
     /// What a scheme makes of the stripe with this row in it.
-    fn found(&self, scheme: Scheme, victim: usize, row: &[u8]) -> Finding {
+    fn found(&self, scheme: Scheme, victim: usize, row: &[u8]) -> SchemeFinding {
         let rows = (0..SHAPE.slots()).map(|slot| {
             let mut seen = open(slot, if slot == victim { row } else { &self.now[slot] });
             if !scheme.checks_itself() {
@@ -235,18 +247,18 @@ impl Bench {
         });
         let evidence = Evidence { scheme, shape: SHAPE, rows: rows.collect() };
         if is_consistent(&evidence, Slots::range(0, SHAPE.slots())) {
-            return Finding::Missed;
+            return SchemeFinding::Missed;
         }
         let judgement = judge(&evidence);
         match judgement.erased == Slots::one(victim) && judgement.lost.is_empty() {
-            true => Finding::Located,
-            false => Finding::Detected,
+            true => SchemeFinding::Located,
+            false => SchemeFinding::Detected,
         }
     }
 }
 
 /// Clears what the scheme does not keep.
-fn without(scheme: Scheme, mut seen: Seen) -> Seen {
+fn without(scheme: Scheme, mut seen: RowSeen) -> RowSeen {
     let entries = std::iter::once(&mut seen.entry).chain(seen.list.iter_mut().flatten());
     for entry in entries {
         if !scheme.has_versions() {
@@ -260,34 +272,34 @@ fn without(scheme: Scheme, mut seen: Seen) -> Seen {
 }
 
 /// What a whole row says in its slot.
-fn open(slot: usize, row: &[u8]) -> Seen {
+fn open(slot: usize, row: &[u8]) -> RowSeen {
     let sum = crc32c(&row[..CHUNK]);
     if slot < SHAPE.data {
         let tag = tag::open_data(&row[CHUNK..], identity(slot, 7), Some(sum));
-        return Seen { entry: tag.entry, neighbour: tag.neighbour, ..Seen::nothing(tag.standing) };
+        return RowSeen { entry: tag.entry, neighbour: tag.neighbour, ..RowSeen::nothing(tag.standing) };
     }
     let (opened, list) = listed(slot, row);
-    Seen { list: opened.1.then_some(list), ..Seen::nothing(opened.0) }
+    RowSeen { list: opened.1.then_some(list), ..RowSeen::nothing(opened.0) }
 }
 
 /// A parity's list, and whether it can be believed.
-fn listed(slot: usize, row: &[u8]) -> ((Standing, bool), Vec<Entry>) {
-    let mut list = vec![Entry::default(); SHAPE.data];
+fn listed(slot: usize, row: &[u8]) -> ((Standing, bool), Vec<ListEntry>) {
+    let mut list = vec![ListEntry::default(); SHAPE.data];
     let opened = tag::open_parity(&row[CHUNK..], identity(slot, 7), Some(crc32c(&row[..CHUNK])), &mut list);
     (opened, list)
 }
 
-fn identity(slot: usize, row: u64) -> Identity {
-    Identity { array: 0x5c_2b, member: slot, row, role: slot }
+fn identity(slot: usize, row: u64) -> RowIdentity {
+    RowIdentity { array: 0x5c_2b, member: slot, row, role: slot }
 }
 
 /// A stripe of these contents; the chunk that was written last has this version.
 fn stripe(contents: &[Vec<u8>], version: Version) -> Vec<Vec<u8>> {
-    let entry = |slot: usize| Entry {
+    let entry = |slot: usize| ListEntry {
         version: if slot == DATA_VICTIM { version } else { VERSION },
         sum: crc32c(&contents[slot]),
     };
-    let entries: Vec<Entry> = (0..SHAPE.data).map(entry).collect();
+    let entries: Vec<ListEntry> = (0..SHAPE.data).map(entry).collect();
     let sealed = contents.iter().enumerate().map(|(slot, content)| {
         let mut row = [&content[..], &[0; SECTOR]].concat();
         match entries.get(slot) {
@@ -309,7 +321,7 @@ fn content(rng: &mut Rng) -> Vec<u8> {
 /// A sector that looks like the appendix of a data chunk in another row, with the version of the right one.
 fn look_alike(rng: &mut Rng, row: u64) -> Vec<u8> {
     let mut sector = vec![0; SECTOR];
-    let entry = Entry { version: VERSION, sum: rng.bits() as u32 };
+    let entry = ListEntry { version: VERSION, sum: rng.bits() as u32 };
     tag::seal_data(&mut sector, 0, identity(DATA_VICTIM, row), entry, rng.bits() as u32);
     sector
 }

@@ -1,34 +1,34 @@
 //! Steps in words.
 
-use super::disks::{Damage, Fault, Hit};
-use super::operate::Op;
-use super::repair::Failure;
-use super::setup::Setup;
-use super::step::Step;
+use super::disks::{Hit, ModelFault, WriteDamage};
+use super::operate::ModelOp;
+use super::repair::OperationFailure;
+use super::setup::ModelSetup;
+use super::step::ModelStep;
 use super::stripe::Order;
-use scrubjay_core::plan::{Mode, Plan};
+use scrubjay_core::plan::{PlanMode, StripePlan};
 use scrubjay_core::slots::Slots;
 
 /// One step and what came of it, in a line; `names` says how each chunk was called at first.
-pub fn tell(setup: &Setup, names: &Order, step: Step, answer: Result<(), Failure>) -> String {
+pub fn tell(setup: &ModelSetup, names: &Order, step: ModelStep, answer: Result<(), OperationFailure>) -> String {
     let teller = Teller { setup, names };
     let came = match answer {
         Ok(()) => String::new(),
-        Err(Failure::Wrong(index)) => format!(": WRONG CONTENT of {}", teller.slot(index)),
-        Err(Failure::Error) => ": ERROR".into(),
-        Err(Failure::Unplanned) => ": the plan does not give what is needed".into(),
+        Err(OperationFailure::Wrong(index)) => format!(": WRONG CONTENT of {}", teller.slot(index)),
+        Err(OperationFailure::Error) => ": ERROR".into(),
+        Err(OperationFailure::Unplanned) => ": the plan does not give what is needed".into(),
     };
     teller.step(step) + &came
 }
 
 /// A write and how it is done.
-pub fn told_write(setup: &Setup, touched: Slots, plan: Plan) -> String {
+pub fn told_write(setup: &ModelSetup, touched: Slots, plan: StripePlan) -> String {
     let names = std::array::from_fn(|index| index as u8);
-    Teller { setup, names: &names }.op(Op::Write { touched, is_partial: false, is_older: false, plan })
+    Teller { setup, names: &names }.op(ModelOp::Write { touched, is_partial: false, is_older: false, plan })
 }
 
 struct Teller<'a> {
-    setup: &'a Setup,
+    setup: &'a ModelSetup,
     names: &'a Order,
 }
 
@@ -46,36 +46,38 @@ impl Teller<'_> {
         names.join(" ")
     }
 
-    fn step(&self, step: Step) -> String {
+    fn step(&self, step: ModelStep) -> String {
         match step {
-            Step::Fail(slot) => format!("the member of {} fails", self.slot(slot)),
-            Step::Stray(slot, Hit::Aligned) => format!("a stray write replaces {}", self.slot(slot)),
-            Step::Stray(slot, Hit::Head) => format!("a stray write goes over the beginning of {}", self.slot(slot)),
-            Step::Stray(slot, Hit::Tail) => format!("a stray write goes over the end of {}", self.slot(slot)),
-            Step::Operate(op, fault) => self.op(op) + &self.fault(fault),
+            ModelStep::Fail(slot) => format!("the member of {} fails", self.slot(slot)),
+            ModelStep::Stray(slot, Hit::Aligned) => format!("a stray write replaces {}", self.slot(slot)),
+            ModelStep::Stray(slot, Hit::Head) => {
+                format!("a stray write goes over the beginning of {}", self.slot(slot))
+            }
+            ModelStep::Stray(slot, Hit::Tail) => format!("a stray write goes over the end of {}", self.slot(slot)),
+            ModelStep::Operate(op, fault) => self.op(op) + &self.fault(fault),
         }
     }
 
-    fn op(&self, op: Op) -> String {
+    fn op(&self, op: ModelOp) -> String {
         match op {
-            Op::Read { wanted, plan } => format!("read {}{}", self.slots(wanted), self.plan(plan)),
-            Op::Write { touched, is_partial, is_older, plan } => {
+            ModelOp::Read { wanted, plan } => format!("read {}{}", self.slots(wanted), self.plan(plan)),
+            ModelOp::Write { touched, is_partial, is_older, plan } => {
                 let partly = if is_partial { " in part" } else { "" };
                 let older = if is_older { " with what it was before" } else { "" };
                 format!("write {}{partly}{older}{}", self.slots(touched), self.plan(plan))
             }
-            Op::Rebuild(slot) => format!("rebuild {} on a new member", self.slot(slot)),
-            Op::Scrub => "scrub".into(),
+            ModelOp::Rebuild(slot) => format!("rebuild {} on a new member", self.slot(slot)),
+            ModelOp::Scrub => "scrub".into(),
         }
     }
 
-    fn plan(&self, plan: Plan) -> String {
+    fn plan(&self, plan: StripePlan) -> String {
         let mode = match plan.mode {
-            Mode::Read => "",
-            Mode::Reconstruct => "reconstruct, ",
-            Mode::FullStripe => "full stripe, ",
-            Mode::ReadModifyWrite => "read-modify-write, ",
-            Mode::ReconstructWrite => "reconstruct-write, ",
+            PlanMode::Read => "",
+            PlanMode::Reconstruct => "reconstruct, ",
+            PlanMode::FullStripe => "full stripe, ",
+            PlanMode::ReadModifyWrite => "read-modify-write, ",
+            PlanMode::ReconstructWrite => "reconstruct-write, ",
         };
         let chunks = match plan.read_chunks.is_empty() {
             true => "nothing".into(),
@@ -88,13 +90,17 @@ impl Teller<'_> {
         format!(" ({mode}reads {chunks}{appendices})")
     }
 
-    fn fault(&self, fault: Fault) -> String {
+    fn fault(&self, fault: ModelFault) -> String {
         match fault {
-            Fault::None => String::new(),
-            Fault::Misread(slot) => format!("; {} is read from elsewhere", self.slot(slot)),
-            Fault::Write { slot, damage: Damage::Lost, .. } => format!("; the write of {} is lost", self.slot(slot)),
-            Fault::Write { slot, damage: Damage::Torn, .. } => format!("; the write of {} is torn", self.slot(slot)),
-            Fault::Write { slot, .. } => format!("; the write of {} is torn at its appendix", self.slot(slot)),
+            ModelFault::None => String::new(),
+            ModelFault::Misread(slot) => format!("; {} is read from elsewhere", self.slot(slot)),
+            ModelFault::Write { slot, damage: WriteDamage::Lost, .. } => {
+                format!("; the write of {} is lost", self.slot(slot))
+            }
+            ModelFault::Write { slot, damage: WriteDamage::Torn, .. } => {
+                format!("; the write of {} is torn", self.slot(slot))
+            }
+            ModelFault::Write { slot, .. } => format!("; the write of {} is torn at its appendix", self.slot(slot)),
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use scrubjay_core::machine::OpId;
 use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_core::verdict::Outcome;
+use scrubjay_core::verdict::VerifyOutcome;
 
 /// One verification, from its start to its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpAtDisk {
     pub(super) id: OpId,
     pub(super) range: SectorRange,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: VerifyOutcome,
     pub(super) started: Nanos,
     pub(super) finished: Nanos,
     /// Has a foreground request arrived while the disk worked on it?

@@ -3,24 +3,24 @@
 use super::op::OpAtDisk;
 use scrubjay_core::idle::Slowdown;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_core::verdict::Outcome;
+use scrubjay_core::verdict::VerifyOutcome;
 
 /// The figures of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct RunReport {
     /// Why it ended.
-    pub end: End,
+    pub end: RunEnd,
     /// How long it took.
     pub elapsed: Nanos,
     /// The others.
-    pub foreground: Foreground,
+    pub foreground: ForegroundFigures,
     /// Ourselves.
     pub scrub: Scrubbed,
 }
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum End {
+pub enum RunEnd {
     /// The machine was done.
     #[default]
     Done,
@@ -32,7 +32,7 @@ pub enum End {
 
 /// What became of the foreground requests. Those that arrived just after the end count as long as they feel the scrub.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Foreground {
+pub struct ForegroundFigures {
     /// All of them.
     pub requests: u64,
     /// Those that arrived while the disk worked on a verification (a *collision*, Amvrosiadis et al., DSN'12, II).
@@ -55,7 +55,7 @@ pub struct Foreground {
     pub idle_total: Nanos,
 }
 
-impl Foreground {
+impl ForegroundFigures {
     pub(super) fn add(&mut self, idle: Nanos, response: Nanos, slowdown: Nanos, is_collision: bool) {
         self.requests += 1;
         self.collisions += u64::from(is_collision);
@@ -101,13 +101,13 @@ impl Scrubbed {
     pub(super) fn add(&mut self, op: &OpAtDisk) {
         self.ops += 1;
         self.ops_hit += u64::from(op.hit);
-        self.ops_unreadable += u64::from(matches!(op.outcome, Outcome::Unreadable(_)));
+        self.ops_unreadable += u64::from(matches!(op.outcome, VerifyOutcome::Unreadable(_)));
         self.bytes.0 += op.range.bytes().0;
         self.busy += op.finished - op.started;
     }
 }
 
-impl Report {
+impl RunReport {
     /// Bytes verified per second of the whole run; zero for an empty run.
     pub fn scrub_bytes_per_second(&self) -> f64 {
         if self.elapsed == Nanos::ZERO { 0.0 } else { self.scrub.bytes.0 as f64 / self.elapsed.as_secs_f64() }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::replay::replay;
-use crate::workload::{Bursts, Span};
+use crate::workload::{Bursts, TimeSpan};
 use scrubjay_core::machine::OpId;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::server::ServiceModel;
@@ -65,19 +65,19 @@ impl Machine for Plain {
 }
 
 /// A disk on which one sector takes ten milliseconds.
-fn slow_disk(sectors: u64) -> Disk {
+fn slow_disk(sectors: u64) -> SimulatedDisk {
     let model = ServiceModel { positioning: Nanos(10 * MS), per_mib: Nanos::ZERO };
-    Disk::new(sectors, model)
+    SimulatedDisk::new(sectors, model)
 }
 
-fn requests(list: &[(u64, u64)]) -> Vec<Request> {
-    list.iter().map(|&(at, service)| Request { at: Nanos(at * MS), service: Nanos(service * MS) }).collect()
+fn requests(list: &[(u64, u64)]) -> Vec<ForegroundRequest> {
+    list.iter().map(|&(at, service)| ForegroundRequest { at: Nanos(at * MS), service: Nanos(service * MS) }).collect()
 }
 
 /// Verifies one sector from 0 to 10 ms against this foreground (arrival and service in ms).
-fn one_verify(foreground: &[(u64, u64)]) -> Report {
-    let run = Pump::new(slow_disk(1), requests(foreground)).run(&mut Plain::new(1, 1, Nanos::ZERO));
-    assert_eq!((run.report.end, run.report.scrub.ops, run.report.elapsed), (End::Done, 1, Nanos(10 * MS)));
+fn one_verify(foreground: &[(u64, u64)]) -> RunReport {
+    let run = SimulatedPump::new(slow_disk(1), requests(foreground)).run(&mut Plain::new(1, 1, Nanos::ZERO));
+    assert_eq!((run.report.end, run.report.scrub.ops, run.report.elapsed), (RunEnd::Done, 1, Nanos(10 * MS)));
     run.report
 }
 
@@ -112,14 +112,18 @@ fn requests_after_the_end_count_while_they_feel_the_scrub() {
 fn who_comes_when_the_verify_ends_or_begins_is_told_apart() {
     assert_eq!(one_verify(&[(10, 1)]).foreground.delayed, 0);
     // At the same instant the foreground goes first, and a scrubber that sees it waits.
-    let run = Pump::new(slow_disk(1), requests(&[(0, 2)])).sight(Sight::Live).run(&mut Plain::new(1, 1, Nanos::ZERO));
+    let run = SimulatedPump::new(slow_disk(1), requests(&[(0, 2)])).sight(ForegroundSight::Live).run(&mut Plain::new(
+        1,
+        1,
+        Nanos::ZERO,
+    ));
     assert_eq!((run.report.foreground.delayed, run.report.elapsed), (0, Nanos(12 * MS)));
 }
 
 #[test]
 fn a_journal_tells_the_run_in_order() {
-    let pump = Pump::new(slow_disk(2).with_errors([SectorRange::at(1, 1)]), requests(&[(3, 2)]));
-    let run = pump.sight(Sight::Live).recorded().run(&mut Plain::new(2, 1, Nanos(MS)));
+    let pump = SimulatedPump::new(slow_disk(2).with_errors([SectorRange::at(1, 1)]), requests(&[(3, 2)]));
+    let run = pump.sight(ForegroundSight::Live).recorded().run(&mut Plain::new(2, 1, Nanos(MS)));
     let text = "told 0 tick\n\
                 told 1000000 tick\n\
                 gave 1000000 verify 0 0+1\n\
@@ -139,7 +143,8 @@ fn a_journal_tells_the_run_in_order() {
 
 #[test]
 fn a_pump_that_looks_now_and_then_tells_late_but_with_the_true_times() {
-    let pump = Pump::new(slow_disk(1), requests(&[(3, 2), (250, 2)])).sight(Sight::Drained { period: Nanos(100 * MS) });
+    let pump = SimulatedPump::new(slow_disk(1), requests(&[(3, 2), (250, 2)]))
+        .sight(ForegroundSight::Drained { period: Nanos(100 * MS) });
     let run = pump.recorded().run(&mut Plain::new(1, 1, Nanos(300 * MS)));
     // Looks at 100, 200, 300 ms; the look at 200 would see nothing and is left out.
     let text = "told 0 tick\n\
@@ -161,14 +166,14 @@ fn time_up_and_stuck_are_ends_too() {
     // Verifications at 0..10, 12..22 and 22..32; the last one is cut off. The request at 24 collides with it, and so does
     // the one at 26, which comes after the end.
     let foreground = requests(&[(3, 2), (24, 1), (26, 1), (34, 1)]);
-    let pump = Pump::new(slow_disk(1000), foreground).sight(Sight::Live).until(Nanos(25 * MS));
+    let pump = SimulatedPump::new(slow_disk(1000), foreground).sight(ForegroundSight::Live).until(Nanos(25 * MS));
     let report = pump.run(&mut Plain::new(1000, 1, Nanos::ZERO)).report;
-    assert_eq!((report.end, report.elapsed, report.scrub.ops), (End::TimeUp, Nanos(25 * MS), 2));
+    assert_eq!((report.end, report.elapsed, report.scrub.ops), (RunEnd::TimeUp, Nanos(25 * MS), 2));
     assert_eq!((report.foreground.requests, report.foreground.collisions), (3, 3));
     assert_eq!(report.foreground.slowdown_total, Nanos((7 + 8 + 7) * MS));
 
     let mut deaf = Plain { outstanding: 1, ..Plain::new(1, 1, Nanos::ZERO) };
-    assert_eq!(Pump::new(slow_disk(1), []).run(&mut deaf).report.end, End::Stuck);
+    assert_eq!(SimulatedPump::new(slow_disk(1), []).run(&mut deaf).report.end, RunEnd::Stuck);
 }
 
 #[test]
@@ -187,7 +192,7 @@ fn a_machine_that_spins_is_stopped() {
             false
         }
     }
-    Pump::new(slow_disk(1), []).run(&mut Spinning);
+    SimulatedPump::new(slow_disk(1), []).run(&mut Spinning);
 }
 
 /// Mean responses of one server with Poisson arrivals, against the formulas of Pollaczek and Khinchine:
@@ -199,25 +204,25 @@ fn the_queue_is_the_one_of_the_textbook() {
         // A scrubber that never gets its turn: its first request comes when time is up.
         let mut patient = Plain::new(1, 1, Nanos::from_secs(1 << 20));
         let stream = Bursts::poisson(gap, span, Rng::new(21));
-        let report = Pump::new(slow_disk(1), stream).until(Nanos::from_secs(4000)).run(&mut patient).report;
+        let report = SimulatedPump::new(slow_disk(1), stream).until(Nanos::from_secs(4000)).run(&mut patient).report;
         assert_eq!((report.foreground.delayed, report.scrub.ops), (0, 0));
         assert!((report.foreground.requests as f64 / 400_000.0 - 1.0).abs() < 0.01);
         report.foreground.response_mean_seconds()
     };
-    let markov = mean(Span::Exponential { mean: service });
+    let markov = mean(TimeSpan::Exponential { mean: service });
     assert!((markov / 0.015 - 1.0).abs() < 0.03, "M/M/1: {markov}");
-    let fixed = mean(Span::Fixed(service));
+    let fixed = mean(TimeSpan::Fixed(service));
     assert!((fixed / 0.0105 - 1.0).abs() < 0.02, "M/D/1: {fixed}");
 }
 
 /// Slowdowns against the definition: two runs of the same foreground, with and without the scrub's requests.
 #[test]
 fn slowdowns_are_the_difference_of_two_runs() {
-    let think = Span::Pareto { minimum: Nanos(5 * MS), shape: 1.2, maximum: Nanos::from_secs(10) };
-    let gap = Span::Exponential { mean: Nanos(2 * MS) };
+    let think = TimeSpan::Pareto { minimum: Nanos(5 * MS), shape: 1.2, maximum: Nanos::from_secs(10) };
+    let gap = TimeSpan::Exponential { mean: Nanos(2 * MS) };
     let foreground: Vec<_> = Bursts::new(6, gap, think, gap, Rng::new(8)).take(20_000).collect();
     let mut scrubber = Plain::new(1 << 30, Bytes::mib(1).sectors(), Nanos(20 * MS));
-    let pump = Pump::new(Disk::new(1 << 30, ServiceModel::default()), foreground.clone());
+    let pump = SimulatedPump::new(SimulatedDisk::new(1 << 30, ServiceModel::default()), foreground.clone());
     let run = pump.until(foreground[19_999].at + Nanos(1)).recorded().run(&mut scrubber);
 
     // Both streams by their own times, into two servers of our own.
@@ -225,7 +230,7 @@ fn slowdowns_are_the_difference_of_two_runs() {
     let verify = |range: SectorRange| ServiceModel::default().service(range.bytes());
     queue.extend(run.journal.ops().map(|(now, Op::Verify { range, .. })| (now, 1, verify(range))));
     queue.sort();
-    let (mut with, mut without) = (Server::default(), Server::default());
+    let (mut with, mut without) = (DiskServer::default(), DiskServer::default());
     let (mut total, mut max) = (0, 0);
     for (at, owner, service) in queue {
         let finished = with.serve(at, service).finished;
@@ -247,9 +252,12 @@ fn slowdowns_are_the_difference_of_two_runs() {
 fn the_same_seed_gives_the_same_journal_and_a_replay_gives_it_again() {
     let scrubber = || Plain::new(200_000, 2048, Nanos(30 * MS));
     let journal = |seed| {
-        let think = Span::Exponential { mean: Nanos(100 * MS) };
-        let stream = Bursts::new(4, Span::Fixed(Nanos(MS)), think, Span::Fixed(Nanos(3 * MS)), Rng::new(seed));
-        Pump::new(Disk::new(200_000, ServiceModel::default()), stream).recorded().run(&mut scrubber()).journal
+        let think = TimeSpan::Exponential { mean: Nanos(100 * MS) };
+        let stream = Bursts::new(4, TimeSpan::Fixed(Nanos(MS)), think, TimeSpan::Fixed(Nanos(3 * MS)), Rng::new(seed));
+        SimulatedPump::new(SimulatedDisk::new(200_000, ServiceModel::default()), stream)
+            .recorded()
+            .run(&mut scrubber())
+            .journal
     };
     let recorded = journal(1);
     assert_eq!(recorded, journal(1));
@@ -259,13 +267,13 @@ fn the_same_seed_gives_the_same_journal_and_a_replay_gives_it_again() {
     assert_eq!(replay(&mut scrubber(), &read).difference(&recorded), None);
     let smaller =
         replay(&mut Plain { size: 1024, ..scrubber() }, &read).difference(&recorded).expect("it acts otherwise");
-    assert!(matches!(recorded.entries()[smaller], Entry::Gave { .. }), "the first difference is what it gave");
+    assert!(matches!(recorded.entries()[smaller], JournalEntry::Gave { .. }), "the first difference is what it gave");
 }
 
 #[test]
 fn throughput_is_what_the_disk_can_do_when_nobody_else_is_there() {
-    let disk = Disk::new(8 << 20, ServiceModel::default());
-    let report = Pump::new(disk, []).run(&mut Plain::new(8 << 20, 2048, Nanos::ZERO)).report;
+    let disk = SimulatedDisk::new(8 << 20, ServiceModel::default());
+    let report = SimulatedPump::new(disk, []).run(&mut Plain::new(8 << 20, 2048, Nanos::ZERO)).report;
     let each = 14.77e-3;
     assert!((report.elapsed.as_secs_f64() / (4096.0 * each) - 1.0).abs() < 1e-9);
     assert!((report.scrub_bytes_per_second() / (2048.0 * SECTOR_BYTES as f64 / each) - 1.0).abs() < 1e-9);

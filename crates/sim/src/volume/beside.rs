@@ -43,7 +43,7 @@ pub fn newest(geometry: &Geometry, disk: &MemberDisk) -> Vec<Option<u64>> {
     let generation = |page: u64, turn: u64| {
         let mut block = vec![0; WRITTEN_PAGE_BYTES as usize];
         disk.read(geometry.written_page_offset(page, turn), &mut block).ok()?;
-        written::Page::decode(&block, array, page).ok().map(|page| page.generation)
+        written::WrittenPage::decode(&block, array, page).ok().map(|page| page.generation)
     };
     let pages = (0..geometry.written_pages).map(|page| generation(page, 0).max(generation(page, 1)));
     [superblock.map(|superblock| superblock.generation)].into_iter().chain(pages).collect()
@@ -51,13 +51,13 @@ pub fn newest(geometry: &Geometry, disk: &MemberDisk) -> Vec<Option<u64>> {
 
 /// The stripes that the written map on these disks calls written.
 pub fn written(geometry: &Geometry, disks: &[MemberDisk]) -> Bits {
-    let mut map = written::Map::new(geometry);
+    let mut map = written::WrittenMap::new(geometry);
     let array = disks.iter().find_map(superblock).map(|superblock| superblock.array).unwrap_or_default();
     let mut block = vec![0; WRITTEN_PAGE_BYTES as usize];
     for disk in disks.iter().filter(|disk| !disk.is_gone) {
         for (page, turn) in (0..geometry.written_pages).flat_map(|page| [(page, 0), (page, 1)]) {
             let is_read = disk.read(geometry.written_page_offset(page, turn), &mut block).is_ok();
-            let page = written::Page::decode(&block, array, page).ok().filter(|_| is_read);
+            let page = written::WrittenPage::decode(&block, array, page).ok().filter(|_| is_read);
             page.iter().for_each(|page| map.add(geometry, page));
         }
     }

@@ -1,11 +1,11 @@
 //! A client of the volume: sends requests by chance, and judges every reply by the oracle.
 
-use super::oracle::{Content, Oracle};
+use super::oracle::{DeviceOracle, WriteContent};
 use super::pattern::{self, WriteId};
-use super::trace::Trace;
-use scrubjay_core::block::{Failure, Part, Reply, Request, RequestId};
+use super::trace::StormLog;
+use scrubjay_core::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::Array;
+use scrubjay_core::member::ArrayMachine;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use std::collections::BTreeMap;
@@ -41,24 +41,24 @@ pub struct Habits {
 }
 
 /// A client, and what it knows.
-pub struct Client {
+pub struct StormClient {
     /// What it may be told.
-    pub oracle: Oracle,
+    pub oracle: DeviceOracle,
     /// Replies of each kind.
-    pub tally: Tally,
+    pub tally: ClientTally,
     habits: Habits,
     size: u64,
     rng: Rng,
     hot: Vec<u64>,
-    pending: BTreeMap<RequestId, Pending>,
+    pending: BTreeMap<RequestId, PendingRequest>,
     next_id: u64,
     sent: u64,
-    trace: Trace,
+    trace: StormLog,
 }
 
 /// What a client was told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct ClientTally {
     /// Replies.
     pub replies: u64,
     /// Bytes read and found right.
@@ -70,7 +70,7 @@ pub struct Tally {
 }
 
 #[derive(Clone, Debug)]
-enum Pending {
+enum PendingRequest {
     Read { begin: u64, range: Range<u64> },
     Write { write: WriteId, is_durable: bool, range: Range<u64> },
     Flush { begin: u64 },
@@ -78,13 +78,13 @@ enum Pending {
     Verify,
 }
 
-impl Client {
+impl StormClient {
     /// Of a device of this size.
-    pub fn new(habits: Habits, size: u64, mut rng: Rng, trace: Trace) -> Client {
+    pub fn new(habits: Habits, size: u64, mut rng: Rng, trace: StormLog) -> StormClient {
         let hot = (0..3).map(|_| rng.below(size)).collect();
-        Client {
-            oracle: Oracle::new(size),
-            tally: Tally::default(),
+        StormClient {
+            oracle: DeviceOracle::new(size),
+            tally: ClientTally::default(),
             habits,
             size,
             rng,
@@ -123,7 +123,7 @@ impl Client {
     }
 
     /// Sends a request of chance.
-    pub fn send(&mut self, now: Nanos, array: &mut impl Array) {
+    pub fn send(&mut self, now: Nanos, array: &mut impl ArrayMachine) {
         self.sent += 1;
         let Habits { reads, flushes, trims, zeroings, durable, .. } = self.habits;
         let kind = self.rng.below(100);
@@ -134,33 +134,33 @@ impl Client {
         match chosen {
             Some(0) => self.read(now, range, array),
             Some(1) => self.flush(now, array),
-            Some(2) => self.write(now, range, Content::ZerosPerhaps, false, array),
-            Some(3) => self.write(now, range, Content::Zeros, is_durable, array),
+            Some(2) => self.write(now, range, WriteContent::ZerosPerhaps, false, array),
+            Some(3) => self.write(now, range, WriteContent::Zeros, is_durable, array),
             Some(_) => {
                 let begin = self.oracle.read_begins();
-                let request = Request::Allocation { offset: range.start, len: range.end - range.start };
-                self.submit(now, request, Pending::Allocation { begin, range }, array);
+                let request = BlockRequest::Allocation { offset: range.start, len: range.end - range.start };
+                self.submit(now, request, PendingRequest::Allocation { begin, range }, array);
             }
-            None => self.write(now, range, Content::Pattern, is_durable, array),
+            None => self.write(now, range, WriteContent::Pattern, is_durable, array),
         }
     }
 
     /// Sends a flush.
-    pub fn flush(&mut self, now: Nanos, array: &mut impl Array) {
+    pub fn flush(&mut self, now: Nanos, array: &mut impl ArrayMachine) {
         let begin = self.oracle.flush_begins();
-        self.submit(now, Request::Flush, Pending::Flush { begin }, array);
+        self.submit(now, BlockRequest::Flush, PendingRequest::Flush { begin }, array);
     }
 
     /// Sends a read.
-    pub fn read(&mut self, now: Nanos, range: Range<u64>, array: &mut impl Array) {
+    pub fn read(&mut self, now: Nanos, range: Range<u64>, array: &mut impl ArrayMachine) {
         let begin = self.oracle.read_begins();
-        let request = Request::Read { offset: range.start, len: range.end - range.start };
-        self.submit(now, request, Pending::Read { begin, range }, array);
+        let request = BlockRequest::Read { offset: range.start, len: range.end - range.start };
+        self.submit(now, request, PendingRequest::Read { begin, range }, array);
     }
 
     /// A name for a verification that the world asks for; its reply is to come here like others.
     pub fn verify(&mut self) -> RequestId {
-        self.remember(Pending::Verify)
+        self.remember(PendingRequest::Verify)
     }
 
     /// A reply. `may_lose` says of a range whether any of it may be lost.
@@ -171,27 +171,35 @@ impl Client {
         &mut self,
         now: Nanos,
         id: RequestId,
-        reply: Reply,
+        reply: BlockReply,
         may_lose: impl Fn(Range<u64>) -> bool,
-        array: &mut impl Array,
+        array: &mut impl ArrayMachine,
     ) {
         self.trace.say(now, || format!("  {} -> {}", id.0, told(&reply)));
         let pending = self.pending.remove(&id).unwrap_or_else(|| panic!("request {} was never sent", id.0));
         self.tally.replies += 1;
         match (pending, reply) {
-            (Pending::Read { begin, range }, Reply::Read(parts)) => self.judge(begin, range, parts, may_lose, array),
-            (Pending::Read { begin, range }, Reply::Failed(Failure::Io)) if may_lose(range.clone()) => {
+            (PendingRequest::Read { begin, range }, BlockReply::Read(parts)) => {
+                self.judge(begin, range, parts, may_lose, array)
+            }
+            (PendingRequest::Read { begin, range }, BlockReply::Failed(BlockFailure::Io))
+                if may_lose(range.clone()) =>
+            {
                 self.tally.bytes_lost += range.end - range.start;
                 self.oracle.read_ends(begin);
             }
-            (Pending::Write { write, is_durable, .. }, Reply::Done) => self.oracle.write_ends(write, is_durable),
-            (Pending::Write { write, range, .. }, Reply::Failed(Failure::Io)) if may_lose(range.clone()) => {
+            (PendingRequest::Write { write, is_durable, .. }, BlockReply::Done) => {
+                self.oracle.write_ends(write, is_durable)
+            }
+            (PendingRequest::Write { write, range, .. }, BlockReply::Failed(BlockFailure::Io))
+                if may_lose(range.clone()) =>
+            {
                 self.tally.writes_failed += 1;
                 self.oracle.write_fails(write);
             }
-            (Pending::Flush { begin }, Reply::Done) => self.oracle.flush_ends(begin),
-            (Pending::Flush { .. }, Reply::Failed(Failure::Io)) if may_lose(0..self.size) => {}
-            (Pending::Allocation { begin, range }, Reply::Allocation(runs)) => {
+            (PendingRequest::Flush { begin }, BlockReply::Done) => self.oracle.flush_ends(begin),
+            (PendingRequest::Flush { .. }, BlockReply::Failed(BlockFailure::Io)) if may_lose(0..self.size) => {}
+            (PendingRequest::Allocation { begin, range }, BlockReply::Allocation(runs)) => {
                 assert!(!runs.is_empty(), "request {}: no run at all", id.0);
                 let mut at = range.start;
                 for run in runs {
@@ -202,8 +210,8 @@ impl Client {
                 }
                 self.oracle.read_ends(begin);
             }
-            (Pending::Verify, Reply::Done | Reply::Failed(Failure::Stopping)) => {}
-            (Pending::Verify, Reply::Failed(Failure::Io)) if may_lose(0..self.size) => {}
+            (PendingRequest::Verify, BlockReply::Done | BlockReply::Failed(BlockFailure::Stopping)) => {}
+            (PendingRequest::Verify, BlockReply::Failed(BlockFailure::Io)) if may_lose(0..self.size) => {}
             (pending, reply) => panic!("request {}, {pending:?}, was replied to with {}", id.0, told(&reply)),
         }
     }
@@ -211,8 +219,8 @@ impl Client {
     /// The program is about to be killed, the disks are not: of these bytes what was acknowledged stays, unless a write of them
     /// is under way and `is_first`.
     pub fn keeps(&mut self, range: Range<u64>, is_first: bool) {
-        let is_hit = |pending: &Pending| match pending {
-            Pending::Write { range: written, .. } => written.start < range.end && range.start < written.end,
+        let is_hit = |pending: &PendingRequest| match pending {
+            PendingRequest::Write { range: written, .. } => written.start < range.end && range.start < written.end,
             _ => false,
         };
         if !(is_first && self.pending.values().any(is_hit)) {
@@ -230,26 +238,26 @@ impl Client {
         &mut self,
         begin: u64,
         range: Range<u64>,
-        parts: Vec<Part>,
+        parts: Vec<ReadPart>,
         may_lose: impl Fn(Range<u64>) -> bool,
-        array: &mut impl Array,
+        array: &mut impl ArrayMachine,
     ) {
         let mut at = range.start;
         for part in parts {
             assert!(!part.is_empty() && at + part.len() <= range.end, "{} bytes at {at} of {range:?}", part.len());
             let end = at + part.len();
             match part {
-                Part::Data(buffer, bytes) => {
+                ReadPart::Data(buffer, bytes) => {
                     self.oracle.read_shows(begin, at, &buffer[bytes]);
                     self.tally.bytes_right += end - at;
                     array.recycle(buffer);
                 }
-                Part::Zeros(len) => {
+                ReadPart::Zeros(len) => {
                     let zeros = vec![0; len as usize];
                     self.oracle.read_shows(begin, at, &zeros);
                     self.tally.bytes_right += len;
                 }
-                Part::Lost(len) => {
+                ReadPart::Lost(len) => {
                     assert!(may_lose(at..end), "{len} bytes at {at} are called lost, and should not be");
                     self.tally.bytes_lost += len;
                 }
@@ -260,28 +268,35 @@ impl Client {
         self.oracle.read_ends(begin);
     }
 
-    fn write(&mut self, now: Nanos, range: Range<u64>, content: Content, is_durable: bool, array: &mut impl Array) {
+    fn write(
+        &mut self,
+        now: Nanos,
+        range: Range<u64>,
+        content: WriteContent,
+        is_durable: bool,
+        array: &mut impl ArrayMachine,
+    ) {
         let (offset, len) = (range.start, range.end - range.start);
         let write = self.oracle.write_begins(offset, len, content);
         let request = match content {
-            Content::Pattern => {
+            WriteContent::Pattern => {
                 let mut data = Buffer::zeroed(len as usize);
                 pattern::fill(&mut data, offset, write);
-                Request::Write { offset, data, is_durable }
+                BlockRequest::Write { offset, data, is_durable }
             }
-            Content::Zeros => Request::Zero { offset, len, is_durable },
-            Content::ZerosPerhaps | Content::Anything => Request::Trim { offset, len },
+            WriteContent::Zeros => BlockRequest::Zero { offset, len, is_durable },
+            WriteContent::ZerosPerhaps | WriteContent::Anything => BlockRequest::Trim { offset, len },
         };
-        self.submit(now, request, Pending::Write { write, is_durable, range }, array);
+        self.submit(now, request, PendingRequest::Write { write, is_durable, range }, array);
     }
 
-    fn submit(&mut self, now: Nanos, request: Request, pending: Pending, array: &mut impl Array) {
+    fn submit(&mut self, now: Nanos, request: BlockRequest, pending: PendingRequest, array: &mut impl ArrayMachine) {
         let id = self.remember(pending.clone());
         self.trace.say(now, || format!("  {} <- {pending:?}", id.0));
         array.submit(now, id, request);
     }
 
-    fn remember(&mut self, pending: Pending) -> RequestId {
+    fn remember(&mut self, pending: PendingRequest) -> RequestId {
         let id = RequestId(self.next_id);
         self.next_id += 1;
         self.pending.insert(id, pending);
@@ -312,15 +327,15 @@ impl Client {
     }
 }
 
-fn told(reply: &Reply) -> String {
+fn told(reply: &BlockReply) -> String {
     match reply {
-        Reply::Read(parts) => {
+        BlockReply::Read(parts) => {
             let mut runs: Vec<(&str, u64)> = Vec::new();
             for part in parts {
                 let word = match part {
-                    Part::Data(..) => "read",
-                    Part::Zeros(_) => "zeros",
-                    Part::Lost(_) => "LOST",
+                    ReadPart::Data(..) => "read",
+                    ReadPart::Zeros(_) => "zeros",
+                    ReadPart::Lost(_) => "LOST",
                 };
                 match runs.last_mut() {
                     Some((last, len)) if *last == word => *len += part.len(),
@@ -329,8 +344,8 @@ fn told(reply: &Reply) -> String {
             }
             runs.iter().map(|(word, len)| format!("{len} {word}")).collect::<Vec<_>>().join(", ")
         }
-        Reply::Done => "done".to_owned(),
-        Reply::Allocation(runs) => format!("{} runs", runs.len()),
-        Reply::Failed(failure) => format!("FAILED: {failure:?}"),
+        BlockReply::Done => "done".to_owned(),
+        BlockReply::Allocation(runs) => format!("{} runs", runs.len()),
+        BlockReply::Failed(failure) => format!("FAILED: {failure:?}"),
     }
 }

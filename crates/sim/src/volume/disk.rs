@@ -6,15 +6,15 @@
 //! that undoes the write lays the overlay back: what was shown after a flush or a crash does not change by another one.
 //! (The shape is that of TigerBeetle's simulated storage.)
 
-use super::store::Store;
-use scrubjay_core::member::Fault;
+use super::store::BlockStore;
+use scrubjay_core::member::DiskFault;
 use scrubjay_core::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// How much of what was not flushed a crash leaves behind.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Survival {
+pub enum CrashSurvival {
     /// Each block has this chance of its own, and so has each earlier version of it.
     Blocks(f64),
     /// Each write has this chance, as a whole.
@@ -25,7 +25,7 @@ pub enum Survival {
 
 /// What becomes of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fate {
+pub struct WriteFate {
     /// From this block of the write on, the medium keeps what it had (0: a lost write, else a torn one); `None` for an
     /// honest write.
     pub stale_from: Option<u64>,
@@ -33,9 +33,9 @@ pub struct Fate {
     pub is_latent: bool,
 }
 
-impl Fate {
+impl WriteFate {
     /// All of it is written.
-    pub const HONEST: Fate = Fate { stale_from: None, is_latent: false };
+    pub const HONEST: WriteFate = WriteFate { stale_from: None, is_latent: false };
 }
 
 /// What becomes of discarded blocks.
@@ -58,9 +58,9 @@ pub struct MemberDisk {
     pub incarnation: u64,
     seed: u64,
     block_bytes: usize,
-    pristine: Store,
+    pristine: BlockStore,
     overlays: BTreeMap<u64, Overlay>,
-    latent: Vec<Latent>,
+    latent: Vec<LatentSectors>,
     unreadable: BTreeSet<u64>,
     /// How many writes have ended: their number, and the clock of flushes.
     ended: u64,
@@ -88,7 +88,7 @@ struct Undo {
 }
 
 #[derive(Clone, Debug)]
-struct Latent {
+struct LatentSectors {
     write: u64,
     block: u64,
     bytes: Box<[u8]>,
@@ -102,7 +102,7 @@ impl MemberDisk {
             incarnation: 0,
             seed,
             block_bytes,
-            pristine: Store::new(block_bytes, bytes / block_bytes as u64),
+            pristine: BlockStore::new(block_bytes, bytes / block_bytes as u64),
             overlays: BTreeMap::new(),
             latent: Vec::new(),
             unreadable: BTreeSet::new(),
@@ -126,16 +126,16 @@ impl MemberDisk {
     ///
     /// # Errors
     /// When a block cannot be read; `out` is as full as it can be then.
-    pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Fault> {
+    pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DiskFault> {
         let blocks = self.blocks(offset, out.len());
         for (block, bytes) in blocks.clone().zip(out.chunks_exact_mut(self.block_bytes)) {
             self.show(block, bytes);
         }
-        if self.unreadable.range(blocks).next().is_some() { Err(Fault::Medium) } else { Ok(()) }
+        if self.unreadable.range(blocks).next().is_some() { Err(DiskFault::Medium) } else { Ok(()) }
     }
 
     /// The end of a write. The same block is never in two writes under way at once, so when it happens is of no account.
-    pub fn write(&mut self, offset: u64, data: &[u8], is_durable: bool, fate: Fate) {
+    pub fn write(&mut self, offset: u64, data: &[u8], is_durable: bool, fate: WriteFate) {
         let blocks = self.blocks(offset, data.len());
         if is_durable {
             self.undo.retain(|undo| !blocks.contains(&undo.block));
@@ -155,7 +155,7 @@ impl MemberDisk {
             self.pristine.set(block, bytes);
             self.overlays.remove(&block);
             match old {
-                Some(bytes) if fate.is_latent => self.latent.push(Latent { write: self.ended, block, bytes }),
+                Some(bytes) if fate.is_latent => self.latent.push(LatentSectors { write: self.ended, block, bytes }),
                 Some(bytes) => drop(self.overlays.insert(block, Overlay { bytes, is_stray: false })),
                 None => drop(self.unreadable.remove(&block)),
             }
@@ -171,7 +171,7 @@ impl MemberDisk {
             Discarded::Zeroed => {}
             Discarded::Junk => fill_junk(&mut bytes, self.seed ^ self.ended),
         }
-        self.write(offset, &bytes, false, Fate::HONEST);
+        self.write(offset, &bytes, false, WriteFate::HONEST);
     }
 
     /// A flush begins; its mark is for [`MemberDisk::flushed`].
@@ -191,11 +191,11 @@ impl MemberDisk {
     }
 
     /// The power fails, or the program dies, while these writes (offset, data) are under way.
-    pub fn crash(&mut self, under_way: &[(u64, &[u8])], survival: Survival, rng: &mut Rng) {
+    pub fn crash(&mut self, under_way: &[(u64, &[u8])], survival: CrashSurvival, rng: &mut Rng) {
         let (chance, is_whole) = match survival {
-            Survival::Blocks(chance) => (chance, false),
-            Survival::Writes(chance) => (chance, true),
-            Survival::Ended => (1.0, true),
+            CrashSurvival::Blocks(chance) => (chance, false),
+            CrashSurvival::Writes(chance) => (chance, true),
+            CrashSurvival::Ended => (1.0, true),
         };
         let salt = rng.bits();
         let undo = std::mem::take(&mut self.undo);
@@ -217,7 +217,7 @@ impl MemberDisk {
         }
         self.undo_bytes.clear();
         self.latent.clear();
-        let chance = if survival == Survival::Ended { 0.5 } else { chance };
+        let chance = if survival == CrashSurvival::Ended { 0.5 } else { chance };
         for (offset, data) in under_way {
             let whole = rng.uniform() < chance;
             for (block, bytes) in self.blocks(*offset, data.len()).zip(data.chunks_exact(self.block_bytes)) {
@@ -326,9 +326,9 @@ mod tests {
         out.chunks(BLOCK).map(|block| block[0]).collect()
     }
 
-    fn written(fate: Fate) -> MemberDisk {
+    fn written(fate: WriteFate) -> MemberDisk {
         let mut disk = disk();
-        disk.write(0, &bytes(1, 4), false, Fate::HONEST);
+        disk.write(0, &bytes(1, 4), false, WriteFate::HONEST);
         disk.flushed(disk.flush_mark());
         disk.write(0, &bytes(2, 4), false, fate);
         disk
@@ -345,10 +345,10 @@ mod tests {
     #[test]
     fn lost_and_torn_writes_show_what_was_until_they_are_written_again() {
         for (from, expected) in [(0, [1, 1, 1, 1]), (1, [2, 1, 1, 1]), (3, [2, 2, 2, 1])] {
-            let mut disk = written(Fate { stale_from: Some(from), is_latent: false });
+            let mut disk = written(WriteFate { stale_from: Some(from), is_latent: false });
             assert_eq!(shown(&disk, 4), expected);
             assert!(disk.is_corrupt(0, 4 * 512) && !disk.is_corrupt(4 * 512, 12 * 512));
-            disk.write(0, &bytes(3, 4), false, Fate::HONEST);
+            disk.write(0, &bytes(3, 4), false, WriteFate::HONEST);
             assert_eq!(shown(&disk, 4), [3, 3, 3, 3]);
             assert!(!disk.is_corrupt(0, 4 * 512));
         }
@@ -357,9 +357,9 @@ mod tests {
     #[test]
     fn a_latent_loss_shows_after_the_flush_that_was_asked_for_after_it() {
         let mut disk = disk();
-        disk.write(0, &bytes(1, 1), true, Fate::HONEST);
+        disk.write(0, &bytes(1, 1), true, WriteFate::HONEST);
         let early = disk.flush_mark();
-        disk.write(0, &bytes(2, 1), false, Fate { stale_from: Some(0), is_latent: true });
+        disk.write(0, &bytes(2, 1), false, WriteFate { stale_from: Some(0), is_latent: true });
         disk.flushed(early);
         assert_eq!(shown(&disk, 1), [2]);
         assert!(disk.is_corrupt(0, 512));
@@ -372,13 +372,13 @@ mod tests {
         let mut seen = BTreeSet::new();
         for seed in 0..200 {
             let mut disk = disk();
-            disk.write(0, &bytes(1, 2), false, Fate::HONEST);
+            disk.write(0, &bytes(1, 2), false, WriteFate::HONEST);
             disk.flushed(disk.flush_mark());
-            disk.write(0, &bytes(2, 1), false, Fate::HONEST);
-            disk.write(0, &bytes(3, 1), false, Fate::HONEST);
-            disk.write(1024, &bytes(5, 1), true, Fate::HONEST);
+            disk.write(0, &bytes(2, 1), false, WriteFate::HONEST);
+            disk.write(0, &bytes(3, 1), false, WriteFate::HONEST);
+            disk.write(1024, &bytes(5, 1), true, WriteFate::HONEST);
             let under_way = bytes(4, 1);
-            disk.crash(&[(0, &under_way)], Survival::Blocks(0.5), &mut Rng::new(seed));
+            disk.crash(&[(0, &under_way)], CrashSurvival::Blocks(0.5), &mut Rng::new(seed));
             assert_eq!(shown(&disk, 3)[1..], [1, 5]);
             seen.insert(shown(&disk, 1)[0]);
             assert!(disk.unflushed().next().is_none());
@@ -390,66 +390,66 @@ mod tests {
     /// undid a write showed what had lain beneath it since, flushed or not.
     #[test]
     fn what_a_crash_leaves_comes_back_when_all_that_was_written_since_is_undone() {
-        let lost = |is_latent| Fate { stale_from: Some(0), is_latent };
-        let fates = [Fate::HONEST, lost(false), lost(true)];
+        let lost = |is_latent| WriteFate { stale_from: Some(0), is_latent };
+        let fates = [WriteFate::HONEST, lost(false), lost(true)];
         for (code, chance) in (0..81).flat_map(|code| [0.0, 0.5, 1.0].map(|chance| (code, chance))) {
             let fate = |index: u32| fates[code / 3usize.pow(index) % 3];
             let (mut disk, mut rng) = (disk(), Rng::new(code as u64));
             disk.write(0, &bytes(1, 4), false, fate(0));
             disk.write(0, &bytes(2, 4), false, fate(1));
-            disk.crash(&[], Survival::Blocks(chance), &mut rng);
+            disk.crash(&[], CrashSurvival::Blocks(chance), &mut rng);
             let left = shown(&disk, 4);
             disk.flushed(disk.flush_mark());
             assert_eq!(shown(&disk, 4), left, "{code} {chance}");
             disk.write(0, &bytes(3, 4), false, fate(2));
             disk.write(0, &bytes(4, 4), false, fate(3));
-            disk.crash(&[], Survival::Blocks(0.0), &mut rng);
+            disk.crash(&[], CrashSurvival::Blocks(0.0), &mut rng);
             assert_eq!(shown(&disk, 4), left, "{code} {chance}");
         }
     }
 
     #[test]
     fn what_went_astray_stays_when_a_crash_undoes_what_lies_beneath() {
-        let mut disk = written(Fate { stale_from: Some(0), is_latent: false });
+        let mut disk = written(WriteFate { stale_from: Some(0), is_latent: false });
         disk.strike(512, &bytes(9, 1));
-        disk.crash(&[], Survival::Blocks(0.0), &mut Rng::new(1));
+        disk.crash(&[], CrashSurvival::Blocks(0.0), &mut Rng::new(1));
         assert_eq!(shown(&disk, 4), [1, 9, 1, 1]);
-        disk.write(0, &bytes(3, 4), false, Fate::HONEST);
+        disk.write(0, &bytes(3, 4), false, WriteFate::HONEST);
         assert_eq!(shown(&disk, 4), [3, 3, 3, 3]);
-        disk.crash(&[], Survival::Blocks(0.0), &mut Rng::new(2));
+        disk.crash(&[], CrashSurvival::Blocks(0.0), &mut Rng::new(2));
         assert_eq!(shown(&disk, 4), [1, 9, 1, 1]);
     }
 
     #[test]
     fn whole_writes_survive_or_do_not() {
         for seed in 0..50 {
-            let mut disk = written(Fate::HONEST);
-            disk.crash(&[], Survival::Writes(0.5), &mut Rng::new(seed));
+            let mut disk = written(WriteFate::HONEST);
+            disk.crash(&[], CrashSurvival::Writes(0.5), &mut Rng::new(seed));
             assert!([[1; 4], [2; 4]].contains(&shown(&disk, 4).try_into().unwrap()));
-            let mut disk = written(Fate::HONEST);
-            disk.crash(&[], Survival::Ended, &mut Rng::new(seed));
+            let mut disk = written(WriteFate::HONEST);
+            disk.crash(&[], CrashSurvival::Ended, &mut Rng::new(seed));
             assert_eq!(shown(&disk, 4), [2; 4]);
         }
     }
 
     #[test]
     fn a_durable_write_takes_what_was_before_it_along() {
-        let mut disk = written(Fate::HONEST);
-        disk.write(512, &bytes(3, 1), true, Fate::HONEST);
-        disk.crash(&[], Survival::Blocks(0.0), &mut Rng::new(1));
+        let mut disk = written(WriteFate::HONEST);
+        disk.write(512, &bytes(3, 1), true, WriteFate::HONEST);
+        disk.crash(&[], CrashSurvival::Blocks(0.0), &mut Rng::new(1));
         assert_eq!(shown(&disk, 4), [1, 3, 1, 1]);
     }
 
     #[test]
     fn struck_and_spoilt_blocks_heal_when_written() {
-        let mut disk = written(Fate::HONEST);
+        let mut disk = written(WriteFate::HONEST);
         disk.strike(512, &bytes(9, 1));
         assert_eq!(shown(&disk, 3), [2, 9, 2]);
         assert!(disk.is_corrupt(512, 512));
         disk.spoil(1024, 512);
-        assert_eq!(disk.read(0, &mut bytes(0, 4)), Err(Fault::Medium));
+        assert_eq!(disk.read(0, &mut bytes(0, 4)), Err(DiskFault::Medium));
         assert_eq!(disk.read(1536, &mut bytes(0, 1)), Ok(()));
-        disk.write(512, &bytes(3, 2), false, Fate::HONEST);
+        disk.write(512, &bytes(3, 2), false, WriteFate::HONEST);
         assert_eq!(disk.read(0, &mut bytes(0, 4)), Ok(()));
         assert_eq!(shown(&disk, 4), [2, 3, 3, 2]);
     }

@@ -1,10 +1,10 @@
 //! What goes wrong with a write or a read, by chance, as far as the atlas allows.
 
 use super::atlas::{Atlas, Blow, Row};
-use super::disk::{Fate, MemberDisk};
+use super::disk::{MemberDisk, WriteFate};
 use scrubjay_core::format::geometry::Geometry;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::volume::record::Kind;
+use scrubjay_core::volume::record::CorruptionKind;
 
 /// How likely each fault is, for each operation that it can befall.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,7 +33,7 @@ pub struct Chances {
 
 /// A fault, as it was planted in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Planted {
+pub enum InjectedFault {
     /// Its write was lost.
     Lost,
     /// The tail of its write was lost.
@@ -52,25 +52,29 @@ pub enum Planted {
     Unreadable,
 }
 
-impl Planted {
+impl InjectedFault {
     /// Does it leave an older appendix?
     pub fn is_behind(self) -> bool {
-        matches!(self, Planted::Lost | Planted::Torn | Planted::Missed)
+        matches!(self, InjectedFault::Lost | InjectedFault::Torn | InjectedFault::Missed)
     }
 
     /// May a volume take this fault for that kind of thing? (Over a fault another one may lie, or half a write.)
-    pub fn explains(self, kind: Kind) -> bool {
+    pub fn explains(self, kind: CorruptionKind) -> bool {
         match kind {
-            Kind::Unreadable => self == Planted::Unreadable,
-            Kind::LostWrite => matches!(self, Planted::Lost | Planted::Missed | Planted::Torn),
-            Kind::TornWrite => !matches!(self, Planted::Unreadable | Planted::Misread),
-            Kind::MisdirectedWrite { .. } => matches!(self, Planted::Struck(..) | Planted::Grazed),
-            Kind::MisdirectedRead => self == Planted::Misread,
+            CorruptionKind::Unreadable => self == InjectedFault::Unreadable,
+            CorruptionKind::LostWrite => {
+                matches!(self, InjectedFault::Lost | InjectedFault::Missed | InjectedFault::Torn)
+            }
+            CorruptionKind::TornWrite => !matches!(self, InjectedFault::Unreadable | InjectedFault::Misread),
+            CorruptionKind::MisdirectedWrite { .. } => {
+                matches!(self, InjectedFault::Struck(..) | InjectedFault::Grazed)
+            }
+            CorruptionKind::MisdirectedRead => self == InjectedFault::Misread,
             // A write lost where nothing of ours was before shows what lay there.
-            Kind::Garbled => !matches!(self, Planted::Unreadable | Planted::Misread),
-            Kind::Mismatch => true,
+            CorruptionKind::Garbled => !matches!(self, InjectedFault::Unreadable | InjectedFault::Misread),
+            CorruptionKind::Mismatch => true,
             // These are said of what is lost only.
-            Kind::HalfWritten | Kind::MarkedLost => false,
+            CorruptionKind::HalfWritten | CorruptionKind::MarkedLost => false,
         }
     }
 }
@@ -79,7 +83,7 @@ impl Planted {
 #[derive(Debug)]
 pub struct Harm {
     /// What becomes of it where it was meant for.
-    pub fate: Fate,
+    pub fate: WriteFate,
     /// The disk could not do it.
     pub is_refused: bool,
     /// Where it lands besides: on which disk, at which byte.
@@ -87,13 +91,13 @@ pub struct Harm {
     /// What the rows suffer.
     pub blows: Vec<(Row, Blow)>,
     /// What to remember of it.
-    pub planted: Vec<(Row, Planted)>,
+    pub planted: Vec<(Row, InjectedFault)>,
 }
 
 impl Harm {
     /// None.
     pub fn none() -> Harm {
-        Harm { fate: Fate::HONEST, is_refused: false, strikes: None, blows: Vec::new(), planted: Vec::new() }
+        Harm { fate: WriteFate::HONEST, is_refused: false, strikes: None, blows: Vec::new(), planted: Vec::new() }
     }
 }
 
@@ -138,7 +142,7 @@ impl Mischief {
         let is_data = !rows.is_empty() && rows.iter().all(|&row| atlas.stripe(row).is_some());
         let blocks = len / self.geometry.block_bytes;
         let mut harm = Harm::none();
-        harm.fate = Fate { stale_from: Some(0), is_latent: !is_durable && self.rng.uniform() < latent };
+        harm.fate = WriteFate { stale_from: Some(0), is_latent: !is_durable && self.rng.uniform() < latent };
         let suffers = |harm: &mut Harm, rows: &[Row], blow, planted| {
             harm.blows.extend(rows.iter().map(|&row| (row, blow)));
             harm.planted.extend(rows.iter().map(|&row| (row, planted)));
@@ -148,7 +152,7 @@ impl Mischief {
             Some(*sum)
         });
         match kind.take_while(|&bound| draw >= bound).count() {
-            0 => suffers(&mut harm, &rows, Blow::Stale, Planted::Lost),
+            0 => suffers(&mut harm, &rows, Blow::Stale, InjectedFault::Lost),
             1 if blocks >= 2 => {
                 let kept = 1 + self.rng.below(blocks - 1);
                 harm.fate.stale_from = Some(kept);
@@ -156,26 +160,26 @@ impl Mischief {
                 let mut old = vec![0; (kept * self.geometry.block_bytes) as usize];
                 let is_old = disks[disk].read(offset, &mut old).is_ok() && data.starts_with(&old);
                 match rows.len() == 1 && !is_old {
-                    true => suffers(&mut harm, &rows, Blow::Garbled, Planted::Torn),
-                    false => suffers(&mut harm, &rows, Blow::Stale, Planted::Lost),
+                    true => suffers(&mut harm, &rows, Blow::Garbled, InjectedFault::Torn),
+                    false => suffers(&mut harm, &rows, Blow::Stale, InjectedFault::Lost),
                 }
             }
             2 => {
                 let Some((there, at)) = self.elsewhere(disk, offset, len, wrong_disk) else { return Harm::none() };
                 harm.strikes = Some((there, at));
-                suffers(&mut harm, &rows, Blow::Stale, Planted::Missed);
-                suffers(&mut harm, &self.rows(there, at, len), Blow::Garbled, Planted::Struck(disk, offset));
+                suffers(&mut harm, &rows, Blow::Stale, InjectedFault::Missed);
+                suffers(&mut harm, &self.rows(there, at, len), Blow::Garbled, InjectedFault::Struck(disk, offset));
             }
             3 => {
                 let Some((there, at)) = self.askew(disk, offset, len) else { return Harm::none() };
                 harm.strikes = Some((there, at));
-                suffers(&mut harm, &rows, Blow::Stale, Planted::Missed);
+                suffers(&mut harm, &rows, Blow::Stale, InjectedFault::Missed);
                 let struck = self.rows(there, at, len);
-                suffers(&mut harm, &struck, Blow::Garbled, Planted::Grazed);
+                suffers(&mut harm, &struck, Blow::Garbled, InjectedFault::Grazed);
             }
             4 => {
-                (harm.is_refused, harm.fate) = (true, Fate::HONEST);
-                suffers(&mut harm, &rows, Blow::Failed, Planted::Unreadable);
+                (harm.is_refused, harm.fate) = (true, WriteFate::HONEST);
+                suffers(&mut harm, &rows, Blow::Failed, InjectedFault::Unreadable);
             }
             _ => return Harm::none(),
         }
@@ -188,11 +192,11 @@ impl Mischief {
     }
 
     /// What becomes of a write beside the rows.
-    pub fn harm_beside(&mut self, member: usize, len: u64, disks: &[MemberDisk], atlas: &Atlas) -> Fate {
+    pub fn harm_beside(&mut self, member: usize, len: u64, disks: &[MemberDisk], atlas: &Atlas) -> WriteFate {
         if self.rng.uniform() >= self.chances.beside || !atlas.allows_beside(disks, member) {
-            return Fate::HONEST;
+            return WriteFate::HONEST;
         }
-        Fate { stale_from: Some(self.rng.below(len / self.geometry.block_bytes)), is_latent: false }
+        WriteFate { stale_from: Some(self.rng.below(len / self.geometry.block_bytes)), is_latent: false }
     }
 
     /// Does a disk refuse to flush, or a write beside the rows? It may be taken out for that.

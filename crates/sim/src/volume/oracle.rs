@@ -20,7 +20,7 @@ const NEVER: u64 = u64::MAX;
 
 /// What a write puts there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum WriteContent {
     /// [`pattern::fill`].
     Pattern,
     /// Zeros.
@@ -33,21 +33,21 @@ pub enum Content {
 
 /// What is known of the whole device.
 #[derive(Clone, Debug)]
-pub struct Oracle {
+pub struct DeviceOracle {
     size: u64,
     /// Counts the beginnings and ends of requests.
     step: u64,
     /// By their number; the first is that which never was.
-    writes: Vec<Write>,
+    writes: Vec<OracleWrite>,
     /// From each key to the next: what those bytes may be.
-    extents: BTreeMap<u64, Vec<Value>>,
+    extents: BTreeMap<u64, Vec<PossibleValue>>,
     /// When the reads under way began.
     readers: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Write {
-    content: Content,
+struct OracleWrite {
+    content: WriteContent,
     offset: u64,
     len: u64,
     begin: u64,
@@ -57,7 +57,7 @@ struct Write {
 
 /// A value that some bytes may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Value {
+struct PossibleValue {
     write: WriteId,
     /// No read that begins later returns it.
     until: u64,
@@ -67,27 +67,27 @@ struct Value {
     is_revivable: bool,
 }
 
-impl Value {
-    fn new(write: WriteId) -> Value {
-        Value { write, until: NEVER, known: NEVER, is_revivable: true }
+impl PossibleValue {
+    fn new(write: WriteId) -> PossibleValue {
+        PossibleValue { write, until: NEVER, known: NEVER, is_revivable: true }
     }
 }
 
-impl Oracle {
+impl DeviceOracle {
     /// Of a device of `size` bytes, never written.
-    pub fn new(size: u64) -> Oracle {
-        let never = Write { content: Content::Zeros, offset: 0, len: size, begin: 0, end: 0 };
-        let extents = BTreeMap::from([(0, vec![Value::new(0)])]);
-        Oracle { size, step: 1, writes: vec![never], extents, readers: Vec::new() }
+    pub fn new(size: u64) -> DeviceOracle {
+        let never = OracleWrite { content: WriteContent::Zeros, offset: 0, len: size, begin: 0, end: 0 };
+        let extents = BTreeMap::from([(0, vec![PossibleValue::new(0)])]);
+        DeviceOracle { size, step: 1, writes: vec![never], extents, readers: Vec::new() }
     }
 
     /// A write of whatever kind is submitted.
-    pub fn write_begins(&mut self, offset: u64, len: u64, content: Content) -> WriteId {
+    pub fn write_begins(&mut self, offset: u64, len: u64, content: WriteContent) -> WriteId {
         let write = self.writes.len() as WriteId;
         self.step += 1;
-        self.writes.push(Write { content, offset, len, begin: self.step, end: NEVER });
+        self.writes.push(OracleWrite { content, offset, len, begin: self.step, end: NEVER });
         for start in self.split(offset..offset + len) {
-            self.values(start).push(Value::new(write));
+            self.values(start).push(PossibleValue::new(write));
         }
         write
     }
@@ -95,8 +95,8 @@ impl Oracle {
     /// It was replied to: done (and durable?).
     pub fn write_ends(&mut self, write: WriteId, is_durable: bool) {
         self.write_fails(write);
-        let Write { content, offset, len, begin, .. } = self.writes[write as usize];
-        if content == Content::ZerosPerhaps {
+        let OracleWrite { content, offset, len, begin, .. } = self.writes[write as usize];
+        if content == WriteContent::ZerosPerhaps {
             return;
         }
         let step = self.step;
@@ -119,7 +119,7 @@ impl Oracle {
         self.writes[write as usize].end = self.step;
     }
 
-    /// A flush is submitted; what this returns is for [`Oracle::flush_ends`].
+    /// A flush is submitted; what this returns is for [`DeviceOracle::flush_ends`].
     pub fn flush_begins(&mut self) -> u64 {
         self.step += 1;
         self.step
@@ -171,7 +171,7 @@ impl Oracle {
     pub fn may_be_zeros(&self, begin: u64, range: Range<u64>) -> bool {
         let first = self.extents.range(..=range.start).next_back().map_or(0, |(&start, _)| start);
         self.extents.range(first..range.end).all(|(_, values)| {
-            let is_zeros = |value: &&Value| self.writes[value.write as usize].content != Content::Pattern;
+            let is_zeros = |value: &&PossibleValue| self.writes[value.write as usize].content != WriteContent::Pattern;
             values.iter().filter(is_zeros).any(|value| value.until > begin)
         })
     }
@@ -181,7 +181,8 @@ impl Oracle {
     pub fn keeps(&mut self, range: Range<u64>) {
         for start in self.split(range) {
             let (step, values) = (self.step, self.values(start).clone());
-            let is_trim = |value: &Value| self.writes[value.write as usize].content == Content::ZerosPerhaps;
+            let is_trim =
+                |value: &PossibleValue| self.writes[value.write as usize].content == WriteContent::ZerosPerhaps;
             if values.iter().any(is_trim) {
                 continue;
             }
@@ -201,31 +202,32 @@ impl Oracle {
         self.readers.clear();
         for values in self.extents.values_mut() {
             values.retain(|value| value.is_revivable);
-            values.iter_mut().for_each(|value| *value = Value::new(value.write));
+            values.iter_mut().for_each(|value| *value = PossibleValue::new(value.write));
         }
     }
 
     /// Nobody can tell what these bytes are, until they are written again.
     pub fn gives_up(&mut self, range: Range<u64>) {
-        let write = self.write_begins(range.start, range.end - range.start, Content::Anything);
+        let write = self.write_begins(range.start, range.end - range.start, WriteContent::Anything);
         self.write_fails(write);
     }
 
     /// Takes a piece of a sector that lies in one extent.
     fn settle(&mut self, begin: u64, at: u64, bytes: &[u8]) {
         let (&start, values) = self.extents.range(..=at).next_back().expect("extents begin at 0");
-        let holds = |value: &Value| value.until > begin && self.holds(value.write, at, bytes);
+        let holds = |value: &PossibleValue| value.until > begin && self.holds(value.write, at, bytes);
         if values.iter().all(holds) {
             return;
         }
-        if values.iter().any(|value| self.writes[value.write as usize].content == Content::Anything) {
+        if values.iter().any(|value| self.writes[value.write as usize].content == WriteContent::Anything) {
             return;
         }
         let right: Vec<WriteId> = values.iter().filter(|value| holds(value)).map(|value| value.write).collect();
         assert!(!right.is_empty(), "{}", self.complaint(begin, at, bytes, &values.clone()));
         // In order before what was read: all else that had ended before the read began.
         let ended = |write: WriteId| self.writes[write as usize].end < begin;
-        let is_older = |value: &Value| !right.contains(&value.write) && value.until == NEVER && ended(value.write);
+        let is_older =
+            |value: &PossibleValue| !right.contains(&value.write) && value.until == NEVER && ended(value.write);
         if !values.iter().any(is_older) {
             return;
         }
@@ -243,17 +245,17 @@ impl Oracle {
 
     fn holds(&self, write: WriteId, at: u64, bytes: &[u8]) -> bool {
         match self.writes[write as usize].content {
-            Content::Pattern => pattern::matches(bytes, at, write),
-            Content::Anything => true,
-            Content::Zeros | Content::ZerosPerhaps => bytes.iter().all(|&byte| byte == 0),
+            WriteContent::Pattern => pattern::matches(bytes, at, write),
+            WriteContent::Anything => true,
+            WriteContent::Zeros | WriteContent::ZerosPerhaps => bytes.iter().all(|&byte| byte == 0),
         }
     }
 
-    fn complaint(&self, begin: u64, at: u64, bytes: &[u8], values: &[Value]) -> String {
+    fn complaint(&self, begin: u64, at: u64, bytes: &[u8], values: &[PossibleValue]) -> String {
         let newest = self.writes.len() as WriteId - 1;
         let what = pattern::explain(bytes, at, newest, self.size);
         let legal = values.iter().map(|value| {
-            let Write { content, offset, len, .. } = self.writes[value.write as usize];
+            let OracleWrite { content, offset, len, .. } = self.writes[value.write as usize];
             let stale = if value.until > begin { "" } else { " (no more)" };
             format!("write {} of {len} at {offset}, {content:?}{stale}", value.write)
         });
@@ -273,7 +275,7 @@ impl Oracle {
         self.extents.range(range).map(|(&start, _)| start).collect()
     }
 
-    fn values(&mut self, start: u64) -> &mut Vec<Value> {
+    fn values(&mut self, start: u64) -> &mut Vec<PossibleValue> {
         self.extents.get_mut(&start).expect("an extent begins there")
     }
 
@@ -303,7 +305,7 @@ mod tests {
     const SIZE: u64 = 8192;
 
     /// Does a whole read that begins and ends now accept `write`'s bytes at `offset`? (0: zeros.)
-    fn accepts(oracle: &Oracle, write: WriteId, offset: u64, len: usize) -> bool {
+    fn accepts(oracle: &DeviceOracle, write: WriteId, offset: u64, len: usize) -> bool {
         let mut oracle = oracle.clone();
         let mut bytes = vec![0; len];
         if write > 0 {
@@ -317,26 +319,26 @@ mod tests {
     }
 
     /// Which of the writes so far a read of sector 0 may return.
-    fn legal(oracle: &Oracle) -> Vec<WriteId> {
+    fn legal(oracle: &DeviceOracle) -> Vec<WriteId> {
         (0..oracle.writes.len() as WriteId).filter(|&write| accepts(oracle, write, 0, 512)).collect()
     }
 
-    fn begins(oracle: &mut Oracle) -> WriteId {
-        oracle.write_begins(0, 512, Content::Pattern)
+    fn begins(oracle: &mut DeviceOracle) -> WriteId {
+        oracle.write_begins(0, 512, WriteContent::Pattern)
     }
 
-    fn writes(oracle: &mut Oracle) -> WriteId {
+    fn writes(oracle: &mut DeviceOracle) -> WriteId {
         let write = begins(oracle);
         oracle.write_ends(write, false);
         write
     }
 
-    fn flushes(oracle: &mut Oracle) {
+    fn flushes(oracle: &mut DeviceOracle) {
         let begin = oracle.flush_begins();
         oracle.flush_ends(begin);
     }
 
-    fn reads(oracle: &mut Oracle, write: WriteId) {
+    fn reads(oracle: &mut DeviceOracle, write: WriteId) {
         let begin = oracle.read_begins();
         let mut bytes = vec![0; 512];
         pattern::fill(&mut bytes, 0, write);
@@ -346,7 +348,7 @@ mod tests {
 
     #[test]
     fn what_ended_last_or_is_under_way() {
-        let mut oracle = Oracle::new(SIZE);
+        let mut oracle = DeviceOracle::new(SIZE);
         assert_eq!(legal(&oracle), [0]);
         let one = writes(&mut oracle);
         assert_eq!(legal(&oracle), [one]);
@@ -363,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_read_that_began_earlier_may_return_what_was_overwritten_meanwhile() {
-        let mut oracle = Oracle::new(SIZE);
+        let mut oracle = DeviceOracle::new(SIZE);
         let begin = oracle.read_begins();
         let one = writes(&mut oracle);
         assert_eq!(legal(&oracle), [one]);
@@ -372,7 +374,7 @@ mod tests {
 
     #[test]
     fn once_the_new_value_of_a_write_under_way_was_read_the_old_one_is_gone_until_a_crash() {
-        let mut oracle = Oracle::new(SIZE);
+        let mut oracle = DeviceOracle::new(SIZE);
         let one = writes(&mut oracle);
         flushes(&mut oracle);
         let two = begins(&mut oracle);
@@ -385,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_crash_brings_back_what_was_not_flushed() {
-        let mut oracle = Oracle::new(SIZE);
+        let mut oracle = DeviceOracle::new(SIZE);
         writes(&mut oracle);
         let two = writes(&mut oracle);
         flushes(&mut oracle);
@@ -404,7 +406,7 @@ mod tests {
 
     #[test]
     fn a_flush_covers_what_was_replied_to_before_it_was_asked_for() {
-        let mut oracle = Oracle::new(SIZE);
+        let mut oracle = DeviceOracle::new(SIZE);
         let one = begins(&mut oracle);
         let begin = oracle.flush_begins();
         oracle.write_ends(one, false);
@@ -419,14 +421,14 @@ mod tests {
 
     #[test]
     fn a_trim_is_zeros_or_what_was_and_zeroing_is_zeros() {
-        let mut oracle = Oracle::new(SIZE);
+        let mut oracle = DeviceOracle::new(SIZE);
         let one = writes(&mut oracle);
-        let trim = oracle.write_begins(0, 512, Content::ZerosPerhaps);
+        let trim = oracle.write_begins(0, 512, WriteContent::ZerosPerhaps);
         oracle.write_ends(trim, false);
         assert!(accepts(&oracle, one, 0, 512) && accepts(&oracle, 0, 0, 512));
         reads(&mut oracle, one);
         assert!(accepts(&oracle, one, 0, 512) && !accepts(&oracle, 0, 0, 512));
-        let zero = oracle.write_begins(0, 512, Content::Zeros);
+        let zero = oracle.write_begins(0, 512, WriteContent::Zeros);
         oracle.write_ends(zero, false);
         assert!(!accepts(&oracle, one, 0, 512) && accepts(&oracle, 0, 0, 512));
         assert!(oracle.may_be_zeros(oracle.step, 0..512));
@@ -434,10 +436,10 @@ mod tests {
 
     #[test]
     fn parts_of_sectors_and_ranges_over_several_writes() {
-        let mut oracle = Oracle::new(SIZE);
-        let one = oracle.write_begins(100, 1000, Content::Pattern);
+        let mut oracle = DeviceOracle::new(SIZE);
+        let one = oracle.write_begins(100, 1000, WriteContent::Pattern);
         oracle.write_ends(one, false);
-        let two = oracle.write_begins(700, 10, Content::Pattern);
+        let two = oracle.write_begins(700, 10, WriteContent::Pattern);
         oracle.write_ends(two, false);
         let mut bytes = vec![0; 2048];
         pattern::fill(&mut bytes[100..1100], 100, one);
@@ -450,7 +452,7 @@ mod tests {
 
     #[test]
     fn a_write_that_failed_may_or_may_not_have_happened() {
-        let mut oracle = Oracle::new(SIZE);
+        let mut oracle = DeviceOracle::new(SIZE);
         let one = writes(&mut oracle);
         let two = begins(&mut oracle);
         oracle.write_fails(two);

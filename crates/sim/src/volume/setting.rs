@@ -1,16 +1,16 @@
 //! One seed, and all that follows from it: the array, its client, its disks, and what befalls them.
 
 use super::client::Habits;
-use super::disk::Survival;
+use super::disk::CrashSurvival;
 use super::mischief::Chances;
-use super::shelf::Latency;
-use scrubjay_core::format::geometry::{Geometry, Parameters};
+use super::shelf::OpLatency;
+use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
-use scrubjay_core::volume::Planted;
+use scrubjay_core::volume::SeededBug;
 use std::fmt;
 
 /// The streams of a seed: a draw more in one of them changes nothing in the others.
@@ -30,9 +30,9 @@ pub enum Stream {
 
 /// What befalls an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Act {
+pub enum ArrayIncident {
     /// The power fails, or the program is killed.
-    Crash(Survival),
+    Crash(CrashSurvival),
     /// The volume is stopped and started.
     Restart,
     /// A disk goes away.
@@ -40,7 +40,7 @@ pub enum Act {
     /// Somebody takes a member out.
     Fail,
     /// A disk goes away while the volume is down after a crash.
-    LoseDown(Survival),
+    LoseDown(CrashSurvival),
     /// A new disk takes the place of a member that is out.
     Exchange,
     /// Some blocks of a row become unreadable.
@@ -54,20 +54,23 @@ pub enum Act {
     /// A disk begins operations and does not end them.
     Hang,
     /// The volume crashes, and a disk that went away is there again when it starts.
-    Return(Survival),
+    Return(CrashSurvival),
     /// The volume crashes; some of its members are started without the others, and the others without these; all of them
     /// together must not start.
-    Fork(Survival),
+    Fork(CrashSurvival),
     /// All or some stripes are checked.
     Verify,
     /// Somebody copies the whole volume, whatever state it is in.
     ReadAll,
 }
 
-impl Act {
+impl ArrayIncident {
     /// Does the volume crash?
     pub fn is_crash(self) -> bool {
-        matches!(self, Act::Crash(_) | Act::LoseDown(_) | Act::Return(_) | Act::Fork(_))
+        matches!(
+            self,
+            ArrayIncident::Crash(_) | ArrayIncident::LoseDown(_) | ArrayIncident::Return(_) | ArrayIncident::Fork(_)
+        )
     }
 }
 
@@ -79,7 +82,7 @@ pub struct Cue {
     /// Ends of operations.
     pub ops: u64,
     /// What.
-    pub act: Act,
+    pub act: ArrayIncident,
 }
 
 /// What narrows a seed down, for whoever looks for a cause.
@@ -97,7 +100,7 @@ pub struct Narrowed {
 
 /// A world that can be run.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct StormConfig {
     /// What it all follows from.
     pub seed: u64,
     /// The array.
@@ -109,7 +112,7 @@ pub struct Setting {
     /// whether they may be too many,
     pub is_over_budget: bool,
     /// and how long they take.
-    pub latency: Latency,
+    pub latency: OpLatency,
     /// What befalls it, in order.
     pub script: Vec<Cue>,
     /// How many write numbers it reserves at once.
@@ -119,11 +122,11 @@ pub struct Setting {
     /// So many faults, and the volume calls a member unreliable.
     pub faults_max: usize,
     /// A fault of the volume's own.
-    pub planted: Option<Planted>,
+    pub planted: Option<SeededBug>,
 }
 
 /// What tells most, in one line.
-impl fmt::Display for Setting {
+impl fmt::Display for StormConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Geometry { layout, scheme, chunk_bytes, block_bytes, stripes, region_stripes, .. } = self.geometry;
         let (kind, shape, disks) = (layout.kind(), layout.shape(), layout.disks());
@@ -140,9 +143,9 @@ impl fmt::Display for Setting {
 /// No volume of a world is larger: what is written and read is a few hundred KiB.
 const VOLUME_BYTES_MAX: u64 = 192 << 10;
 
-impl Setting {
+impl StormConfig {
     /// All that follows from a seed.
-    pub fn new(seed: u64, narrowed: Narrowed) -> Setting {
+    pub fn new(seed: u64, narrowed: Narrowed) -> StormConfig {
         let mut rng = Rng::stream(seed, Stream::Setting as u64);
         let geometry = geometry(&mut rng);
         let habits = habits(&mut rng, &geometry);
@@ -153,7 +156,7 @@ impl Setting {
         let intent_idle = Nanos(pick(&mut rng, &[1_000, 10_000_000, 5_000_000_000]));
         let write_numbers = pick(&mut rng, &[1, 3, 20, 1 << 20]);
         let (faults_max, planted) = (pick(&mut rng, &[1, 2, 64]), None);
-        let mut setting = Setting {
+        let mut setting = StormConfig {
             seed,
             geometry,
             habits,
@@ -184,12 +187,16 @@ impl Setting {
         let most = self.habits.requests;
         self.script.retain(|cue| {
             let is_left_out = match cue.act {
-                Act::Crash(_) | Act::Restart => is_crashless,
-                Act::LoseDown(_) | Act::Return(_) => is_crashless || is_lossless,
-                Act::Fork(_) => is_crashless,
-                Act::Lose | Act::Fail | Act::Hang | Act::Exchange => is_lossless,
-                Act::Spoil | Act::Plague(_) | Act::Forget | Act::Blight => is_faultless,
-                Act::Verify | Act::ReadAll => false,
+                ArrayIncident::Crash(_) | ArrayIncident::Restart => is_crashless,
+                ArrayIncident::LoseDown(_) | ArrayIncident::Return(_) => is_crashless || is_lossless,
+                ArrayIncident::Fork(_) => is_crashless,
+                ArrayIncident::Lose | ArrayIncident::Fail | ArrayIncident::Hang | ArrayIncident::Exchange => {
+                    is_lossless
+                }
+                ArrayIncident::Spoil | ArrayIncident::Plague(_) | ArrayIncident::Forget | ArrayIncident::Blight => {
+                    is_faultless
+                }
+                ArrayIncident::Verify | ArrayIncident::ReadAll => false,
             };
             !is_left_out && cue.requests <= most
         });
@@ -226,7 +233,7 @@ fn geometry(rng: &mut Rng) -> Geometry {
     let chunk_bytes = pick(rng, &[512, 512, 1024, 1024, 2048, 4096, 8192]).max(block_bytes);
     let stripe_bytes = chunk_bytes * layout.shape().data as u64;
     let stripes = 4 + rng.below((VOLUME_BYTES_MAX / stripe_bytes).clamp(4, 200));
-    let parameters = Parameters { layout, scheme, chunk_bytes, block_bytes };
+    let parameters = ArrayParameters { layout, scheme, chunk_bytes, block_bytes };
     let fit = |member_bytes| Geometry::fit(&parameters, member_bytes, Some(stripes * stripe_bytes));
     let roomy = fit(1 << 30).expect("a GiB is room enough");
     let member_bytes = roomy.chunk_offset(roomy.rows) + scrubjay_core::format::geometry::TAIL_BYTES;
@@ -285,65 +292,68 @@ fn chances(rng: &mut Rng) -> Chances {
     }
 }
 
-fn latency(rng: &mut Rng) -> Latency {
+fn latency(rng: &mut Rng) -> OpLatency {
     let least = Nanos(pick(rng, &[1_000, 50_000, 4_000_000]));
-    Latency { least, spread: Nanos(least.0 * pick(rng, &[0, 1, 5])), slow: pick(rng, &[0.0, 0.0, 0.02]) }
+    OpLatency { least, spread: Nanos(least.0 * pick(rng, &[0, 1, 5])), slow: pick(rng, &[0.0, 0.0, 0.02]) }
 }
 
 fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<Cue> {
     let Shape { data, parity } = geometry.layout.shape();
     let mut acts = Vec::new();
     let survival = |rng: &mut Rng| match rng.below(6) {
-        0 => Survival::Blocks(0.0),
-        1 | 2 => Survival::Blocks(0.5),
-        3 => Survival::Blocks(0.9),
-        4 => Survival::Writes(0.5),
-        _ => Survival::Ended,
+        0 => CrashSurvival::Blocks(0.0),
+        1 | 2 => CrashSurvival::Blocks(0.5),
+        3 => CrashSurvival::Blocks(0.9),
+        4 => CrashSurvival::Writes(0.5),
+        _ => CrashSurvival::Ended,
     };
     for _ in 0..pick(rng, &[0, 0, 1, 2, 4]) {
-        acts.push(Act::Crash(survival(rng)));
+        acts.push(ArrayIncident::Crash(survival(rng)));
     }
     for _ in 0..pick(rng, &[0, 0, 0, 1]) {
-        acts.push(Act::Restart);
+        acts.push(ArrayIncident::Restart);
     }
     for _ in 0..pick(rng, &[0, 0, 2, 6]) {
-        acts.push(Act::Spoil);
+        acts.push(ArrayIncident::Spoil);
     }
     for _ in 0..pick(rng, &[0, 0, 1]) {
-        acts.push(Act::Verify);
+        acts.push(ArrayIncident::Verify);
     }
     for _ in 0..pick(rng, &[0, 0, 0, 1, 2]) {
-        acts.push(Act::Plague(pick(rng, &[1, 1, 2, 5])));
+        acts.push(ArrayIncident::Plague(pick(rng, &[1, 1, 2, 5])));
     }
     for _ in 0..pick(rng, &[0, 0, 0, 1, 3]) {
-        acts.push(Act::Forget);
+        acts.push(ArrayIncident::Forget);
     }
     for _ in 0..pick(rng, &[0, 0, 0, 2, 6]) {
-        acts.push(Act::Blight);
+        acts.push(ArrayIncident::Blight);
     }
     if parity >= data && rng.below(3) == 0 {
-        acts.push(Act::Fork(survival(rng)));
+        acts.push(ArrayIncident::Fork(survival(rng)));
     }
     for _ in 0..pick(rng, &[0, 0, 1, 2]) {
-        acts.push(Act::ReadAll);
+        acts.push(ArrayIncident::ReadAll);
     }
     if parity > 0 {
         for _ in 0..rng.below(parity as u64 + 2) {
-            acts.push([Act::Lose, Act::Fail, Act::LoseDown(survival(rng)), Act::Hang][rng.below(4) as usize]);
+            acts.push(
+                [ArrayIncident::Lose, ArrayIncident::Fail, ArrayIncident::LoseDown(survival(rng)), ArrayIncident::Hang]
+                    [rng.below(4) as usize],
+            );
             if rng.below(4) == 0 {
-                acts.push(Act::Return(survival(rng)));
+                acts.push(ArrayIncident::Return(survival(rng)));
             }
-            acts.extend([Act::Exchange, Act::Exchange].into_iter().take(rng.below(3) as usize));
+            acts.extend([ArrayIncident::Exchange, ArrayIncident::Exchange].into_iter().take(rng.below(3) as usize));
         }
     }
     let cue = |act| Cue { requests: rng.below(requests + 1), ops: rng.below(40), act };
     let mut script: Vec<Cue> = acts.into_iter().map(cue).collect();
     // And again, while what the first crash left is not settled.
-    let is_crash = |cue: &&Cue| matches!(cue.act, Act::Crash(_));
+    let is_crash = |cue: &&Cue| matches!(cue.act, ArrayIncident::Crash(_));
     let crashes: Vec<Cue> = script.iter().filter(is_crash).copied().collect();
     for first in crashes {
         if rng.below(3) == 0 {
-            let act = Act::Crash(survival(rng));
+            let act = ArrayIncident::Crash(survival(rng));
             let more = pick(rng, &[1, 2, 8]);
             script.push(Cue { requests: (first.requests + more).min(requests), ops: rng.below(60), act });
         }

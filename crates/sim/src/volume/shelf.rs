@@ -2,11 +2,11 @@
 
 use super::atlas::{Atlas, Blow, Row};
 use super::beside;
-use super::disk::{Discarded, Fate, MemberDisk, Survival};
-use super::mischief::{Mischief, Planted};
-use super::trace::Trace;
+use super::disk::{CrashSurvival, Discarded, MemberDisk, WriteFate};
+use super::mischief::{InjectedFault, Mischief};
+use super::trace::StormLog;
 use scrubjay_core::format::geometry::Geometry;
-use scrubjay_core::member::{Done, Fault, Op, OpKind};
+use scrubjay_core::member::{DiskFault, MemberOp, MemberOpDone, OpKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use std::cmp::Reverse;
@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// How long operations take.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Latency {
+pub struct OpLatency {
     /// The least.
     pub least: Nanos,
     /// Drawn evenly, on top.
@@ -34,7 +34,7 @@ pub struct Shelf {
     /// Until when each member may still be taken out for a write that it refused.
     pub suspected: Vec<Nanos>,
     /// All that ever went wrong, by row.
-    pub planted: BTreeMap<Row, Vec<Planted>>,
+    pub planted: BTreeMap<Row, Vec<InjectedFault>>,
     /// Rows that a fault has hit since they were last read: nobody can know.
     pub unseen: BTreeSet<Row>,
     /// What was damaged beside the rows: where, by member.
@@ -43,9 +43,9 @@ pub struct Shelf {
     /// what they hold is anybody's guess. To be taken from here.
     pub undecidable: Vec<Row>,
     /// How many faults that were, how many operations ended, and how many bytes they wrote.
-    pub tally: Tally,
+    pub tally: DiskTally,
     mischief: Mischief,
-    latency: Latency,
+    latency: OpLatency,
     rng: Rng,
     under_way: Vec<Option<UnderWay>>,
     /// The disk that ends nothing any more, and what it has begun since.
@@ -57,12 +57,12 @@ pub struct Shelf {
     is_held_up: bool,
     ends: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
     started: u64,
-    trace: Trace,
+    trace: StormLog,
 }
 
 /// What the disks did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct DiskTally {
     /// Faults planted.
     pub faults: u64,
     /// Operations that ended.
@@ -72,7 +72,7 @@ pub struct Tally {
 }
 
 struct UnderWay {
-    op: Op,
+    op: MemberOp,
     /// Of a flush.
     mark: u64,
     /// Which disk of that slot it was for.
@@ -86,9 +86,9 @@ impl Shelf {
         disks: Vec<MemberDisk>,
         atlas: Atlas,
         mischief: Mischief,
-        latency: Latency,
+        latency: OpLatency,
         rng: Rng,
-        trace: Trace,
+        trace: StormLog,
     ) -> Shelf {
         Shelf {
             geometry,
@@ -99,7 +99,7 @@ impl Shelf {
             unseen: BTreeSet::new(),
             blighted: Vec::new(),
             undecidable: Vec::new(),
-            tally: Tally::default(),
+            tally: DiskTally::default(),
             mischief,
             latency,
             rng,
@@ -119,7 +119,7 @@ impl Shelf {
     /// # Panics
     /// When the contract of `core::member` is broken: not whole blocks, behind the end, or together with another one on
     /// the same bytes, one of them a write.
-    pub fn start(&mut self, now: Nanos, op: Op) {
+    pub fn start(&mut self, now: Nanos, op: MemberOp) {
         self.trace.say(now, || format!("    {}", told(&op)));
         let disk = &self.disks[op.member];
         if let Some(range) = range(&op.kind) {
@@ -130,7 +130,7 @@ impl Shelf {
             let clash = self.under_way.iter().flatten().find(is_here);
             assert!(clash.is_none(), "together on the same bytes: {} and {}", told(&clash.unwrap().op), told(&op));
         }
-        let Latency { least, spread, slow } = self.latency;
+        let OpLatency { least, spread, slow } = self.latency;
         let mut takes = least.0 + self.rng.below(spread.0 + 1);
         if self.rng.uniform() < slow {
             takes *= 50;
@@ -159,24 +159,24 @@ impl Shelf {
     ///
     /// # Panics
     /// When there is none.
-    pub fn end(&mut self) -> Done {
+    pub fn end(&mut self) -> MemberOpDone {
         let Reverse((now, _, place)) = self.ends.pop().expect("something is under way");
         let UnderWay { op, mark, incarnation } = self.under_way[place].take().expect("it is under way");
         self.tally.ops += 1;
         self.tally.mark = (self.tally.mark ^ op.id.0 ^ now.0).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
-        let Op { id, member, kind } = op;
+        let MemberOp { id, member, kind } = op;
         let is_gone = self.disks[member].is_gone || self.disks[member].incarnation != incarnation;
         let (buffer, result) = match kind {
             OpKind::Read { offset, mut buffer } => {
-                let result = if is_gone { Err(Fault::Gone) } else { self.read(now, member, offset, &mut buffer) };
+                let result = if is_gone { Err(DiskFault::Gone) } else { self.read(now, member, offset, &mut buffer) };
                 (Some(buffer), result)
             }
             OpKind::Write { offset, buffer, is_durable } => {
                 let result =
-                    if is_gone { Err(Fault::Gone) } else { self.write(now, member, offset, &buffer, is_durable) };
+                    if is_gone { Err(DiskFault::Gone) } else { self.write(now, member, offset, &buffer, is_durable) };
                 (Some(buffer), result)
             }
-            _ if is_gone => (None, Err(Fault::Gone)),
+            _ if is_gone => (None, Err(DiskFault::Gone)),
             OpKind::Flush => (None, self.flush(now, member, mark)),
             OpKind::Discard { offset, len } => {
                 let outcomes = [Discarded::Kept, Discarded::Zeroed, Discarded::Junk];
@@ -187,7 +187,7 @@ impl Shelf {
         if let Err(fault) = result {
             self.trace.say(now, || format!("    op {} on disk {member}: {fault:?}", id.0));
         }
-        Done { id, buffer, result }
+        MemberOpDone { id, buffer, result }
     }
 
     /// Nothing goes wrong from now on.
@@ -221,7 +221,7 @@ impl Shelf {
     }
 
     /// A disk that went away is there again, with what it kept.
-    pub fn bring_back(&mut self, now: Nanos, survival: Survival) {
+    pub fn bring_back(&mut self, now: Nanos, survival: CrashSurvival) {
         let Some(member) = self.disks.iter().position(|disk| disk.is_gone) else { return };
         self.trace.say(now, || format!("disk {member} is back"));
         self.disks[member].is_gone = false;
@@ -267,7 +267,7 @@ impl Shelf {
             let first = self.rng.below(blocks);
             let len = (1 + self.rng.below(blocks - first)) * block;
             self.disks[row.0].spoil(self.geometry.chunk_offset(row.1) + first * block, len);
-            self.fall(now, &blows, &[(row, Planted::Unreadable)]);
+            self.fall(now, &blows, &[(row, InjectedFault::Unreadable)]);
         }
         may
     }
@@ -294,13 +294,13 @@ impl Shelf {
             }
             let junk: Vec<u8> = (0..self.geometry.row_bytes()).map(|_| self.rng.bits() as u8).collect();
             self.disks[place.disk].strike(offset, &junk);
-            self.fall(now, &blows, &[(row, Planted::Overwritten)]);
+            self.fall(now, &blows, &[(row, InjectedFault::Overwritten)]);
         }
     }
 
     /// The power fails: what is under way ends in some way or another, nobody hears of it. The rows that are silently
     /// corrupt in stripes that were being written, or held what was not flushed.
-    pub fn crash(&mut self, now: Nanos, survival: Survival) -> Vec<Row> {
+    pub fn crash(&mut self, now: Nanos, survival: CrashSurvival) -> Vec<Row> {
         let mut dirty = Vec::new();
         for (member, disk) in self.disks.iter().enumerate() {
             dirty.extend(disk.unflushed().map(|offset| (member, offset)));
@@ -421,20 +421,20 @@ impl Shelf {
 
     /// A disk is pulled and put in again: what is under way on it ends as gone, and its cache was without power.
     pub fn put_back(&mut self, now: Nanos, member: usize) {
-        self.disks[member].crash(&[], Survival::Blocks(0.5), &mut self.rng);
+        self.disks[member].crash(&[], CrashSurvival::Blocks(0.5), &mut self.rng);
         self.disks[member].incarnation += 1;
         if self.hung == Some(member) {
             self.release(now);
         }
     }
 
-    fn read(&mut self, now: Nanos, member: usize, offset: u64, buffer: &mut [u8]) -> Result<(), Fault> {
+    fn read(&mut self, now: Nanos, member: usize, offset: u64, buffer: &mut [u8]) -> Result<(), DiskFault> {
         let len = buffer.len() as u64;
         let stray = self.mischief.stray((member, offset, len), &self.disks, &self.atlas);
         if let Some((disk, at)) = stray {
             let row = (member, self.geometry.row_at(offset).expect("only reads of rows go astray"));
             self.atlas.note_read(row, false);
-            self.fall(now, &[], &[(row, Planted::Misread)]);
+            self.fall(now, &[], &[(row, InjectedFault::Misread)]);
             return self.disks[disk].read(at, buffer);
         }
         // An appendix read alone says nothing about a content.
@@ -448,13 +448,13 @@ impl Shelf {
     }
 
     /// What waits for a flush that fails may be lost: [`Shelf::put_back`].
-    fn flush(&mut self, now: Nanos, member: usize, mark: u64) -> Result<(), Fault> {
+    fn flush(&mut self, now: Nanos, member: usize, mark: u64) -> Result<(), DiskFault> {
         if !self.mischief.refuses(member, &self.disks, &self.atlas) {
             self.disks[member].flushed(mark);
             return Ok(());
         }
         self.suspect(now, member);
-        Err(Fault::Medium)
+        Err(DiskFault::Medium)
     }
 
     /// For a while this member may be taken out, for it refused something.
@@ -465,7 +465,7 @@ impl Shelf {
 
     /// So much later everybody has heard of what was refused.
     fn patience(&self) -> Nanos {
-        let Latency { least, spread, .. } = self.latency;
+        let OpLatency { least, spread, .. } = self.latency;
         Nanos(1000 * (least.0 + spread.0))
     }
 
@@ -483,16 +483,23 @@ impl Shelf {
         }
     }
 
-    fn write(&mut self, now: Nanos, member: usize, offset: u64, data: &[u8], is_durable: bool) -> Result<(), Fault> {
+    fn write(
+        &mut self,
+        now: Nanos,
+        member: usize,
+        offset: u64,
+        data: &[u8],
+        is_durable: bool,
+    ) -> Result<(), DiskFault> {
         if self.geometry.row_at(offset).is_none() {
             if self.mischief.refuses(member, &self.disks, &self.atlas) {
                 self.suspect(now, member);
-                return Err(Fault::Medium);
+                return Err(DiskFault::Medium);
             }
             let len = data.len() as u64;
             let fate = self.mischief.harm_beside(member, len, &self.disks, &self.atlas);
             self.disks[member].write(offset, data, is_durable, fate);
-            if fate != Fate::HONEST {
+            if fate != WriteFate::HONEST {
                 self.blights(now, member, offset..offset + len);
             }
             return Ok(());
@@ -516,10 +523,10 @@ impl Shelf {
         if !harm.planted.is_empty() {
             self.fall(now, &harm.blows, &harm.planted);
         }
-        if harm.is_refused { Err(Fault::Medium) } else { Ok(()) }
+        if harm.is_refused { Err(DiskFault::Medium) } else { Ok(()) }
     }
 
-    fn fall(&mut self, now: Nanos, blows: &[(Row, Blow)], planted: &[(Row, Planted)]) {
+    fn fall(&mut self, now: Nanos, blows: &[(Row, Blow)], planted: &[(Row, InjectedFault)]) {
         self.tally.faults += 1;
         for &(row, kind) in planted {
             let stripe = self.atlas.stripe(row);
@@ -550,8 +557,8 @@ fn range(kind: &OpKind) -> Option<Range<u64>> {
     }
 }
 
-fn clashes(one: &Op, other: &Op) -> bool {
-    let is_read = |op: &Op| matches!(op.kind, OpKind::Read { .. });
+fn clashes(one: &MemberOp, other: &MemberOp) -> bool {
+    let is_read = |op: &MemberOp| matches!(op.kind, OpKind::Read { .. });
     match (range(&one.kind), range(&other.kind)) {
         (Some(a), Some(b)) => {
             one.member == other.member && a.start < b.end && b.start < a.end && !(is_read(one) && is_read(other))
@@ -560,7 +567,7 @@ fn clashes(one: &Op, other: &Op) -> bool {
     }
 }
 
-fn told(op: &Op) -> String {
+fn told(op: &MemberOp) -> String {
     let what = match &op.kind {
         OpKind::Read { .. } => "read",
         OpKind::Write { is_durable: true, .. } => "write, durable",

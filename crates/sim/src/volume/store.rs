@@ -2,17 +2,17 @@
 
 /// A sparse array of blocks.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct BlockStore {
     block_bytes: usize,
     /// For each block its place in `bytes`, counted from 1; 0 is "never written".
     places: Vec<u32>,
     bytes: Vec<u8>,
 }
 
-impl Store {
+impl BlockStore {
     /// So many blocks, none of them written.
-    pub fn new(block_bytes: usize, blocks: u64) -> Store {
-        Store { block_bytes, places: vec![0; blocks as usize], bytes: Vec::new() }
+    pub fn new(block_bytes: usize, blocks: u64) -> BlockStore {
+        BlockStore { block_bytes, places: vec![0; blocks as usize], bytes: Vec::new() }
     }
 
     /// How many blocks.

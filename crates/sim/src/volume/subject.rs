@@ -1,20 +1,20 @@
 //! What is tried: an array that a world can start on its disks, crash, and start again; and the volume as one.
 
 use super::beside::superblock;
-use super::disk::{Fate, MemberDisk};
-use super::setting::Setting;
+use super::disk::{MemberDisk, WriteFate};
+use super::setting::StormConfig;
 use scrubjay_core::block::RequestId;
 use scrubjay_core::format::assemble::{Assembly, Given, assemble};
 use scrubjay_core::format::blank;
 use scrubjay_core::format::geometry::TAIL_BYTES;
-use scrubjay_core::format::intent::{self, Told};
+use scrubjay_core::format::intent::{self, IntentBit};
 use scrubjay_core::format::superblock::{MemberState, Superblock};
 use scrubjay_core::format::uuid::Uuid;
-use scrubjay_core::member::{Array, Slot};
+use scrubjay_core::member::{ArrayMachine, Slot};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{Nanos, UnixSeconds};
-use scrubjay_core::volume::record::Record;
-use scrubjay_core::volume::{Options, Volume};
+use scrubjay_core::volume::record::VolumeFinding;
+use scrubjay_core::volume::{Volume, VolumeOptions};
 use std::ops::Range;
 
 /// How a subject is.
@@ -29,18 +29,18 @@ pub struct Health {
 }
 
 /// A volume, or something that stands in for one.
-pub trait Subject: Array + Sized {
+pub trait StormSubject: ArrayMachine + Sized {
     /// Prepares new disks for the array of this setting.
-    fn create(setting: &Setting, disks: &mut [MemberDisk]);
+    fn create(setting: &StormConfig, disks: &mut [MemberDisk]);
 
     /// Starts on the disks as they are.
-    fn open(setting: &Setting, disks: &[MemberDisk]) -> Self;
+    fn open(setting: &StormConfig, disks: &[MemberDisk]) -> Self;
 
     /// Would it know this member for an active one if it were started now?
     fn knows_active(disks: &[MemberDisk], slot: Slot) -> bool;
 
     /// The stripes whose regions the disks call dirty: all that a bare array knows of what a crash left.
-    fn announced(setting: &Setting, disks: &[MemberDisk]) -> Vec<u64>;
+    fn announced(setting: &StormConfig, disks: &[MemberDisk]) -> Vec<u64>;
 
     /// How it is.
     fn health(&self) -> Health;
@@ -52,7 +52,7 @@ pub trait Subject: Array + Sized {
     fn is_settled(&self, stripe: u64) -> bool;
 
     /// The next thing that it found wrong.
-    fn poll_record(&mut self) -> Option<Record>;
+    fn poll_record(&mut self) -> Option<VolumeFinding>;
 
     /// Checks these stripes; the reply comes like others.
     fn verify(&mut self, now: Nanos, id: RequestId, stripes: Range<u64>);
@@ -78,23 +78,23 @@ pub trait Subject: Array + Sized {
 /// The name of every array here.
 const ARRAY: Uuid = Uuid([0xa7; 16]);
 
-impl Subject for Volume {
-    fn create(setting: &Setting, disks: &mut [MemberDisk]) {
+impl StormSubject for Volume {
+    fn create(setting: &StormConfig, disks: &mut [MemberDisk]) {
         let names: Vec<Uuid> = (0..disks.len()).map(|slot| Uuid::of_random([slot as u8; 16])).collect();
         let superblock = blank::superblock(setting.geometry, ARRAY, "storm", UnixSeconds(1), &names);
         for (slot, disk) in disks.iter_mut().enumerate() {
             for (offset, block) in blank::member(&superblock, slot, disk.bytes()) {
-                disk.write(offset, &block, true, Fate::HONEST);
+                disk.write(offset, &block, true, WriteFate::HONEST);
             }
         }
     }
 
-    fn open(setting: &Setting, disks: &[MemberDisk]) -> Volume {
+    fn open(setting: &StormConfig, disks: &[MemberDisk]) -> Volume {
         let assembly = match assemble(&given(disks)) {
             Ok(assembly) => assembly,
             Err(error) => panic!("it cannot be started: {error}"),
         };
-        let options = Options {
+        let options = VolumeOptions {
             intent_idle: setting.intent_idle,
             faults_max: setting.faults_max,
             #[cfg(feature = "planted")]
@@ -102,7 +102,7 @@ impl Subject for Volume {
             write_numbers: setting.write_numbers,
             start_number: start_number(setting, &assembly),
             member_bytes: disks.iter().map(MemberDisk::bytes).collect(),
-            ..Options::default()
+            ..VolumeOptions::default()
         };
         Volume::start(assembly, options)
     }
@@ -112,14 +112,14 @@ impl Subject for Volume {
         newest.is_some_and(|superblock| superblock.members[slot].state == MemberState::Active)
     }
 
-    fn announced(setting: &Setting, disks: &[MemberDisk]) -> Vec<u64> {
+    fn announced(setting: &StormConfig, disks: &[MemberDisk]) -> Vec<u64> {
         let geometry = setting.geometry;
         let mut union = intent::Union::new(&geometry);
         let mut block = vec![0; geometry.block_bytes as usize];
         for disk in disks.iter().filter(|disk| !disk.is_gone) {
             for index in 0..geometry.intent_pages {
                 let is_read = disk.read(geometry.intent_page_offset(index), &mut block).is_ok();
-                let page = intent::Page::decode(&block, ARRAY, Told::Dirty, index).ok().filter(|_| is_read);
+                let page = intent::IntentPage::decode(&block, ARRAY, IntentBit::Dirty, index).ok().filter(|_| is_read);
                 page.iter().for_each(|page| union.add(page));
             }
         }
@@ -146,7 +146,7 @@ impl Subject for Volume {
         Volume::is_settled(self, stripe)
     }
 
-    fn poll_record(&mut self) -> Option<Record> {
+    fn poll_record(&mut self) -> Option<VolumeFinding> {
         Volume::poll_record(self)
     }
 
@@ -168,7 +168,7 @@ impl Subject for Volume {
         }
         let zeros = vec![0; TAIL_BYTES as usize];
         for offset in Superblock::offsets(disk.bytes()).into_iter().flatten().step_by(2) {
-            disk.write(offset, &zeros, true, Fate::HONEST);
+            disk.write(offset, &zeros, true, WriteFate::HONEST);
         }
         Volume::replace(self, now, slot, uuid(name), disk.bytes());
     }
@@ -195,7 +195,7 @@ fn uuid(name: u64) -> Uuid {
 }
 
 /// Another number for each start of a world.
-fn start_number(setting: &Setting, assembly: &Assembly) -> u64 {
+fn start_number(setting: &StormConfig, assembly: &Assembly) -> u64 {
     let Superblock { generation, write_mark, .. } = assembly.superblock;
     Rng::stream(setting.seed ^ write_mark.rotate_left(40), generation).bits().max(1)
 }

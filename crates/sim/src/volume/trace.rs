@@ -9,12 +9,12 @@ type Sink = dyn Fn(&str);
 
 /// Where the lines go, if anywhere.
 #[derive(Clone, Default)]
-pub struct Trace(Option<Rc<Sink>>);
+pub struct StormLog(Option<Rc<Sink>>);
 
-impl Trace {
+impl StormLog {
     /// To this.
-    pub fn to(sink: impl Fn(&str) + 'static) -> Trace {
-        Trace(Some(Rc::new(sink)))
+    pub fn to(sink: impl Fn(&str) + 'static) -> StormLog {
+        StormLog(Some(Rc::new(sink)))
     }
 
     /// Says a line, if anybody listens.
@@ -25,7 +25,7 @@ impl Trace {
     }
 }
 
-impl fmt::Debug for Trace {
+impl fmt::Debug for StormLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "Trace(on)" } else { "Trace(off)" })
     }

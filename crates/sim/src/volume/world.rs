@@ -5,20 +5,20 @@
 
 use super::atlas::{Atlas, Row};
 use super::beside;
-use super::client::Client;
-use super::disk::{Fate, MemberDisk, Survival};
-use super::mischief::{Mischief, Planted};
-use super::setting::{Act, Cue, Setting, Stream};
+use super::client::StormClient;
+use super::disk::{CrashSurvival, MemberDisk, WriteFate};
+use super::mischief::{InjectedFault, Mischief};
+use super::setting::{ArrayIncident, Cue, StormConfig, Stream};
 use super::shelf::Shelf;
-use super::subject::Subject;
-use super::trace::Trace;
+use super::subject::StormSubject;
+use super::trace::StormLog;
 use scrubjay_core::format::superblock::{MemberState, Superblock};
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::integrity::tag::{self, Identity, Standing};
-use scrubjay_core::member::{Done, Fault, OpKind};
+use scrubjay_core::integrity::tag::{self, RowIdentity, Standing};
+use scrubjay_core::member::{DiskFault, MemberOpDone, OpKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
-use scrubjay_core::volume::record::{End, Kind, Place, Record};
+use scrubjay_core::volume::record::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
@@ -27,11 +27,11 @@ const STEPS_MAX: u64 = 2_000_000;
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct StormOutcome {
     /// What the client was told.
-    pub client: super::client::Tally,
+    pub client: super::client::ClientTally,
     /// What the disks did.
-    pub shelf: super::shelf::Tally,
+    pub shelf: super::shelf::DiskTally,
     /// How often the volume was started.
     pub runs: u64,
     /// What it found wrong.
@@ -44,7 +44,7 @@ pub struct Outcome {
 ///
 /// # Panics
 /// When anything is not as it should be; the message says what.
-pub fn run<S: Subject>(setting: &Setting, trace: Trace) -> Outcome {
+pub fn run<S: StormSubject>(setting: &StormConfig, trace: StormLog) -> StormOutcome {
     let mut world = World::<S>::new(setting, trace);
     world.play();
     world.finish();
@@ -52,11 +52,11 @@ pub fn run<S: Subject>(setting: &Setting, trace: Trace) -> Outcome {
 }
 
 struct World<'a, S> {
-    setting: &'a Setting,
+    setting: &'a StormConfig,
     now: Nanos,
     subject: S,
     runs: u64,
-    client: Client,
+    client: StormClient,
     shelf: Shelf,
     script: VecDeque<Cue>,
     /// When the head of the script's requests were sent: how many operations had ended.
@@ -72,11 +72,11 @@ struct World<'a, S> {
     lost: BTreeSet<(u64, usize)>,
     steps: u64,
     rng: Rng,
-    trace: Trace,
+    trace: StormLog,
 }
 
-impl<'a, S: Subject> World<'a, S> {
-    fn new(setting: &'a Setting, trace: Trace) -> World<'a, S> {
+impl<'a, S: StormSubject> World<'a, S> {
+    fn new(setting: &'a StormConfig, trace: StormLog) -> World<'a, S> {
         let geometry = setting.geometry;
         let mut rng = setting.rng(Stream::World);
         // Some are larger than they need to be.
@@ -92,7 +92,7 @@ impl<'a, S: Subject> World<'a, S> {
         let mischief = Mischief::new(geometry, setting.chances, setting.rng(Stream::Mischief));
         let shelf_rng = setting.rng(Stream::Shelf);
         let shelf = Shelf::new(geometry, disks, atlas, mischief, setting.latency, shelf_rng, trace.clone());
-        let client = Client::new(setting.habits, geometry.size(), setting.rng(Stream::Client), trace.clone());
+        let client = StormClient::new(setting.habits, geometry.size(), setting.rng(Stream::Client), trace.clone());
         World {
             setting,
             now: Nanos::ZERO,
@@ -134,7 +134,7 @@ impl<'a, S: Subject> World<'a, S> {
     }
 
     /// The act whose time has come.
-    fn due(&mut self) -> Option<Act> {
+    fn due(&mut self) -> Option<ArrayIncident> {
         let cue = *self.script.front()?;
         if self.client.sent() < cue.requests {
             return None;
@@ -148,46 +148,46 @@ impl<'a, S: Subject> World<'a, S> {
         })
     }
 
-    fn act(&mut self, act: Act) {
+    fn act(&mut self, act: ArrayIncident) {
         self.trace.say(self.now, || format!("{act:?}"));
         match act {
-            Act::Crash(survival) => {
+            ArrayIncident::Crash(survival) => {
                 self.crash(survival);
                 self.open();
             }
-            Act::LoseDown(survival) => {
+            ArrayIncident::LoseDown(survival) => {
                 self.crash(survival);
                 self.lose(|shelf, now, slot| shelf.lose(now, slot));
                 self.open();
             }
-            Act::Restart => {
+            ArrayIncident::Restart => {
                 self.stop();
                 self.open();
             }
-            Act::Lose => drop(self.lose(|shelf, now, slot| shelf.lose(now, slot))),
-            Act::Fail => {
+            ArrayIncident::Lose => drop(self.lose(|shelf, now, slot| shelf.lose(now, slot))),
+            ArrayIncident::Fail => {
                 if let Some(slot) = self.lose(|shelf, _, slot| shelf.atlas.lacks(&shelf.disks, slot)) {
                     self.subject.fail(self.now, slot);
                 }
             }
-            Act::Exchange => self.exchange(),
-            Act::Spoil => drop(self.shelf.spoil(self.now)),
-            Act::Forget => self.shelf.forget(self.now),
-            Act::Blight => self.shelf.blight(self.now),
-            Act::Hang => drop(self.lose(|shelf, now, slot| shelf.hang(now, slot))),
-            Act::Return(survival) => {
+            ArrayIncident::Exchange => self.exchange(),
+            ArrayIncident::Spoil => drop(self.shelf.spoil(self.now)),
+            ArrayIncident::Forget => self.shelf.forget(self.now),
+            ArrayIncident::Blight => self.shelf.blight(self.now),
+            ArrayIncident::Hang => drop(self.lose(|shelf, now, slot| shelf.hang(now, slot))),
+            ArrayIncident::Return(survival) => {
                 self.crash(survival);
                 self.shelf.bring_back(self.now, survival);
                 self.open();
             }
-            Act::Fork(survival) => {
+            ArrayIncident::Fork(survival) => {
                 self.crash(survival);
                 self.fork();
                 self.open();
             }
-            Act::ReadAll => self.copy(),
-            Act::Plague(step) => self.shelf.plague(self.now, step),
-            Act::Verify => {
+            ArrayIncident::ReadAll => self.copy(),
+            ArrayIncident::Plague(step) => self.shelf.plague(self.now, step),
+            ArrayIncident::Verify => {
                 let stripes = self.setting.geometry.stripes;
                 let id = self.client.verify();
                 self.subject.verify(self.now, id, 0..1 + self.rng.below(stripes));
@@ -195,10 +195,10 @@ impl<'a, S: Subject> World<'a, S> {
         }
     }
 
-    fn crash(&mut self, survival: Survival) {
+    fn crash(&mut self, survival: CrashSurvival) {
         // What survives a kill may be lost to a loss of power that comes later, as long as nobody flushes it.
         let is_last = !self.script.iter().any(|cue| cue.act.is_crash());
-        if survival == Survival::Ended && is_last && !self.setting.is_over_budget {
+        if survival == CrashSurvival::Ended && is_last && !self.setting.is_over_budget {
             let geometry = self.setting.geometry;
             let written = beside::written(&geometry, &self.shelf.disks);
             for stripe in 0..geometry.stripes {
@@ -231,7 +231,7 @@ impl<'a, S: Subject> World<'a, S> {
             if self.shelf.disks[disk].read(at, &mut appendix).is_err() {
                 continue;
             }
-            let tag = tag::open_data(&appendix, Identity { array, member: disk, row, role }, None);
+            let tag = tag::open_data(&appendix, RowIdentity { array, member: disk, row, role }, None);
             let is_reserved = tag.standing != Standing::Sound || tag.entry.version.number() < mark;
             assert!(is_reserved, "row {row} of disk {disk} is {:?}, and the mark is {mark}", tag.entry.version);
         }
@@ -483,7 +483,7 @@ impl<'a, S: Subject> World<'a, S> {
         self.look_for_undecidable();
         while let Some(record) = self.subject.poll_record() {
             self.trace.say(self.now, || format!("    {record:?}"));
-            self.records += u64::from(record.end != End::Lost);
+            self.records += u64::from(record.end != Resolution::Lost);
             self.judge(record);
         }
         let health = self.subject.health();
@@ -512,7 +512,7 @@ impl<'a, S: Subject> World<'a, S> {
     }
 
     /// Nobody is blamed without evidence, nor for something else.
-    fn judge(&mut self, record: Record) {
+    fn judge(&mut self, record: VolumeFinding) {
         let Some(stripe) = record.place.stripe() else {
             let is_there =
                 |(member, range): &(usize, Range<u64>)| *member == record.member && range.contains(&record.offset);
@@ -521,46 +521,47 @@ impl<'a, S: Subject> World<'a, S> {
         };
         let row = self.setting.geometry.row_at(record.offset).expect("a row's record names its place");
         let row = (record.member, row);
-        if let (Place::Row { slot, .. }, End::Lost) = (record.place, record.end)
+        if let (FindingPlace::Row { slot, .. }, Resolution::Lost) = (record.place, record.end)
             && slot < self.setting.geometry.layout.shape().data
         {
             self.lost.insert((stripe, slot));
         }
-        if record.end == End::Repaired {
+        if record.end == Resolution::Repaired {
             self.shelf.atlas.note_repair(row);
             let is_known = !self.shelf.atlas.lacking[record.member] && !self.shelf.unseen.contains(&row);
             assert!(!is_known || self.shelf.is_right(row), "{record:?}, but the medium does not hold what it should");
         }
         // What a new disk got where something was lost proves nothing, and is wrong when a member comes back that knows.
         let was_lost = self.lost.range((stripe, 0)..(stripe + 1, 0)).next().is_some();
-        if record.end == End::Lost || was_lost || self.shelf.atlas.is_doubtful(stripe) {
+        if record.end == Resolution::Lost || was_lost || self.shelf.atlas.is_doubtful(stripe) {
             return;
         }
         let planted = self.shelf.planted.get(&row).map_or(&[][..], Vec::as_slice);
         // Rows that do not prove themselves look stale, whatever they suffered.
         let checks = self.setting.geometry.scheme.checks_itself();
         // A write of an appendix alone, lost when the cache let go of it between two reads, makes the second one look better.
-        let appears = |planted: &Planted| {
-            let is_second = record.kind == Kind::MisdirectedRead && self.setting.geometry.scheme.has_buddies();
+        let appears = |planted: &InjectedFault| {
+            let is_second =
+                record.kind == CorruptionKind::MisdirectedRead && self.setting.geometry.scheme.has_buddies();
             is_second && planted.is_behind()
         };
         // Where junk lies, too, one of the two reads may have gone astray, and shown another place's row.
-        let is_astray = matches!(record.kind, Kind::MisdirectedWrite { .. })
-            && planted.contains(&Planted::Misread)
-            && planted.iter().any(|&planted| planted != Planted::Misread);
-        let explains = |planted: &Planted| !checks || planted.explains(record.kind) || appears(planted);
+        let is_astray = matches!(record.kind, CorruptionKind::MisdirectedWrite { .. })
+            && planted.contains(&InjectedFault::Misread)
+            && planted.iter().any(|&planted| planted != InjectedFault::Misread);
+        let explains = |planted: &InjectedFault| !checks || planted.explains(record.kind) || appears(planted);
         let is_explained = is_astray || planted.iter().any(explains);
         assert!(is_explained, "{record:?}, but what was planted there is {planted:?}");
     }
 
-    fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> StormOutcome {
         let (client, shelf) = (self.client.tally, self.shelf.tally);
-        Outcome { client, shelf, runs: self.runs, records: self.records, now: self.now }
+        StormOutcome { client, shelf, runs: self.runs, records: self.records, now: self.now }
     }
 }
 
 /// Runs an array on these disks until it serves, and kills it.
-fn run_alone<S: Subject>(setting: &Setting, disks: &mut [MemberDisk]) {
+fn run_alone<S: StormSubject>(setting: &StormConfig, disks: &mut [MemberDisk]) {
     let mut subject = S::open(setting, disks);
     let mut now = Nanos::ZERO;
     while !subject.health().is_open {
@@ -568,17 +569,17 @@ fn run_alone<S: Subject>(setting: &Setting, disks: &mut [MemberDisk]) {
         now += Nanos(1);
         let disk = &mut disks[op.member];
         let (buffer, result) = match op.kind {
-            _ if disk.is_gone => (op.kind.buffer(), Err(Fault::Gone)),
+            _ if disk.is_gone => (op.kind.buffer(), Err(DiskFault::Gone)),
             OpKind::Read { offset, mut buffer } => {
                 let result = disk.read(offset, &mut buffer);
                 (Some(buffer), result)
             }
             OpKind::Write { offset, buffer, is_durable } => {
-                disk.write(offset, &buffer, is_durable, Fate::HONEST);
+                disk.write(offset, &buffer, is_durable, WriteFate::HONEST);
                 (Some(buffer), Ok(()))
             }
             OpKind::Flush | OpKind::Discard { .. } => (None, Ok(())),
         };
-        subject.handle(now, Done { id: op.id, buffer, result });
+        subject.handle(now, MemberOpDone { id: op.id, buffer, result });
     }
 }

@@ -2,20 +2,20 @@
 
 use super::*;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::server::Request;
+use scrubjay_core::server::ForegroundRequest;
 use scrubjay_trace::Periods;
-use scrubjay_trace::idleness::Counts;
+use scrubjay_trace::idleness::MinuteCounts;
 
-fn study(name: &str, count: u32, draw: impl Fn(&mut Rng) -> f64) -> Study {
-    let (mut periods, mut counts, mut rng) = (Periods::default(), Counts::default(), Rng::new(8));
+fn study(name: &str, count: u32, draw: impl Fn(&mut Rng) -> f64) -> IdleStudy {
+    let (mut periods, mut counts, mut rng) = (Periods::default(), MinuteCounts::default(), Rng::new(8));
     let (mut at, service) = (Nanos(0), Nanos::from_millis(1));
     for _ in 0..count {
-        periods.add(Request { at, service });
+        periods.add(ForegroundRequest { at, service });
         counts.add(at);
         at += service;
         at += Nanos::from_secs_f64(draw(&mut rng));
     }
-    Study { name: name.into(), idleness: Idleness::of(&periods, &counts) }
+    IdleStudy { name: name.into(), idleness: Idleness::of(&periods, &counts) }
 }
 
 fn captions(page: &Page) -> Vec<&str> {

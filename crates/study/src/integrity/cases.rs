@@ -14,7 +14,7 @@ pub const CHUNKS: [Bytes; 3] = [Bytes::kib(2), Bytes::kib(4), Bytes::kib(8)];
 
 /// One case, counted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Case {
+pub struct IntegrityCase {
     /// The workload.
     pub workload: Workload,
     /// The chunk.
@@ -29,15 +29,15 @@ pub struct Case {
     pub by_histogram: Scheme,
 }
 
-impl Case {
+impl IntegrityCase {
     /// Counts so many requests of a workload, as the paper counts.
-    pub fn count(workload: Workload, chunk: Bytes, requests: usize, seed: u64) -> Case {
+    pub fn count(workload: Workload, chunk: Bytes, requests: usize, seed: u64) -> IntegrityCase {
         let mut counter = Counter::new(RAID6, chunk, Accounting::Paper);
         for request in workload.requests(seed).take(requests) {
             counter.add(request.kind, request.offset, request.length);
         }
         let tally = counter.tally(Scheme::Hybrid2);
-        Case {
+        IntegrityCase {
             workload,
             chunk,
             increases: Scheme::ALL.map(|scheme| counter.increase(scheme)),

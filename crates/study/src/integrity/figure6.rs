@@ -2,7 +2,7 @@
 
 use scrubjay_chart::{Axis, Figure, Series, Style};
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::plan::{Shape, State, Want, plan};
+use scrubjay_core::plan::{Shape, StripeState, Want, plan};
 use scrubjay_core::slots::Slots;
 
 /// The paper's n.
@@ -50,7 +50,7 @@ pub(super) fn curve(scheme: Scheme, shape: Shape, is_write: bool, is_first: bool
     let percent = |touched: usize| {
         let slots = Slots::range(0, touched);
         let want = if is_write { Want::Write { touched: slots, partial: Slots::NONE } } else { Want::Read(slots) };
-        let state = State { is_read, ..State::default() };
+        let state = StripeState { is_read, ..StripeState::default() };
         let [bare, ios] =
             [Scheme::None, scheme].map(|scheme| plan(scheme, shape, want, state).expect("nothing is missing").ios());
         (touched as f64, 100.0 * (ios as f64 / bare as f64 - 1.0))

@@ -4,7 +4,8 @@ use super::kinds;
 use scrubjay_chart::Table;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_sim::model::{
-    Crashes, Finding, Increment, Kind, Lists, Outcome, Primitive, Setup, check, crash, table_one,
+    Crashes, Increment, Lists, ModelSetup, Primitive, SchemeFinding, SearchOutcome, SilentCorruption, check, crash,
+    table_one,
 };
 
 /// Stripes up to this many chunks are checked for a page; the tests check larger ones.
@@ -14,7 +15,7 @@ const PURE_SLOTS_MAX: usize = 4;
 /// Literal versions can lag ever further behind: there is no end of states.
 const LITERAL_STEPS_MAX: usize = 5;
 
-/// The paper's Table I: by [`Primitive::ALL`], then by [`Kind::ALL`]; `Y` is detected.
+/// The paper's Table I: by [`Primitive::ALL`], then by [`SilentCorruption::ALL`]; `Y` is detected.
 const PAPER: [&str; 4] = ["-Y-YY-Y", "--Y-YYY", "Y------", "YYYYYYY"];
 
 /// Table I: what each primitive alone detects of a data chunk.
@@ -25,7 +26,7 @@ pub(super) fn primitives() -> Table {
         true => "Every cell is the paper's.",
         false => "Not every cell is the paper's.",
     };
-    let row = |(at, kind): (usize, &Kind)| {
+    let row = |(at, kind): (usize, &SilentCorruption)| {
         let cells = found.iter().map(|found| if found[at] { "detected" } else { "-" });
         std::iter::once(kind.name()).chain(cells).map(str::to_owned).collect()
     };
@@ -37,7 +38,7 @@ pub(super) fn primitives() -> Table {
              ships. Stray rows carry the version that the right row has. {agrees}"
         ),
         head: std::iter::once("").chain(Primitive::ALL.map(Primitive::name)).map(str::to_owned).collect(),
-        rows: Kind::ALL.iter().enumerate().map(row).collect(),
+        rows: SilentCorruption::ALL.iter().enumerate().map(row).collect(),
     }
 }
 
@@ -45,9 +46,9 @@ pub(super) fn primitives() -> Table {
 pub(super) fn schemes() -> Table {
     let found = table_one().schemes;
     let name = |finding| match finding {
-        Finding::Missed => "-",
-        Finding::Detected => "detected",
-        Finding::Located => "located",
+        SchemeFinding::Missed => "-",
+        SchemeFinding::Detected => "detected",
+        SchemeFinding::Located => "located",
     };
     Table {
         name: "integrity-schemes".into(),
@@ -66,12 +67,12 @@ pub(super) fn schemes() -> Table {
 
 /// How many states there are, and what is wrong in them.
 pub(super) fn states() -> Table {
-    let greatest = |setup: Setup| Setup { increment: Increment::Greatest, ..setup };
+    let greatest = |setup: ModelSetup| ModelSetup { increment: Increment::Greatest, ..setup };
     let checked = [
-        row(Setup::all(Scheme::Pure, PURE_SLOTS_MAX)),
-        row(Setup::all(Scheme::Hybrid1, SLOTS_MAX).map(greatest)),
-        row(Setup::all(Scheme::Hybrid2, SLOTS_MAX)),
-        row(Setup::all(Scheme::Stamp, SLOTS_MAX)),
+        row(ModelSetup::all(Scheme::Pure, PURE_SLOTS_MAX)),
+        row(ModelSetup::all(Scheme::Hybrid1, SLOTS_MAX).map(greatest)),
+        row(ModelSetup::all(Scheme::Hybrid2, SLOTS_MAX)),
+        row(ModelSetup::all(Scheme::Stamp, SLOTS_MAX)),
     ];
     Table {
         name: "integrity-states".into(),
@@ -98,11 +99,11 @@ pub(super) fn states() -> Table {
     }
 }
 
-fn row(setups: impl Iterator<Item = Setup>) -> Vec<String> {
-    let setups: Vec<Setup> = setups.collect();
-    let outcomes: Vec<Outcome> = setups.iter().map(check).collect();
-    let sum = |count: fn(&Outcome) -> u64| outcomes.iter().map(count).sum::<u64>().to_string();
-    let Crashes { cases, wrong, errors, .. } = crash(&Setup::new(setups[0].scheme, 2, 2), 1, 0);
+fn row(setups: impl Iterator<Item = ModelSetup>) -> Vec<String> {
+    let setups: Vec<ModelSetup> = setups.collect();
+    let outcomes: Vec<SearchOutcome> = setups.iter().map(check).collect();
+    let sum = |count: fn(&SearchOutcome) -> u64| outcomes.iter().map(count).sum::<u64>().to_string();
+    let Crashes { cases, wrong, errors, .. } = crash(&ModelSetup::new(setups[0].scheme, 2, 2), 1, 0);
     vec![
         setups[0].scheme.name().to_owned(),
         setups.len().to_string(),
@@ -117,7 +118,8 @@ fn row(setups: impl Iterator<Item = Setup>) -> Vec<String> {
 
 /// The first hole: what is missing is rebuilt by one list.
 pub(super) fn one_list() -> Table {
-    let setup = |scheme| Setup { lists: Lists::One, steps_max: Some(LITERAL_STEPS_MAX), ..Setup::new(scheme, 2, 2) };
+    let setup =
+        |scheme| ModelSetup { lists: Lists::One, steps_max: Some(LITERAL_STEPS_MAX), ..ModelSetup::new(scheme, 2, 2) };
     let schemes = [Scheme::Hybrid1, Scheme::Stamp, Scheme::Hybrid2];
     Table {
         name: "integrity-hole-list".into(),
@@ -133,12 +135,12 @@ pub(super) fn one_list() -> Table {
 
 /// The second: Hybrid-1 takes a new version from the chunk that is written.
 pub(super) fn versions() -> Table {
-    let setup = |data| Setup {
+    let setup = |data| ModelSetup {
         writes_degraded: false,
         steps_max: Some(LITERAL_STEPS_MAX),
-        ..Setup::new(Scheme::Hybrid1, data, 2)
+        ..ModelSetup::new(Scheme::Hybrid1, data, 2)
     };
-    let degraded = Setup { every_mode: false, writes_degraded: true, ..setup(4) };
+    let degraded = ModelSetup { every_mode: false, writes_degraded: true, ..setup(4) };
     let cases = [("2+2", setup(2)), ("3+2", setup(3)), ("degraded 4+2", degraded)];
     Table {
         name: "integrity-hole-version".into(),
@@ -157,7 +159,7 @@ fn head(first: &str) -> Vec<String> {
 }
 
 /// The shortest way to a wrong answer, a row a step.
-fn story(name: &str, setup: &Setup) -> Vec<Vec<String>> {
+fn story(name: &str, setup: &ModelSetup) -> Vec<Vec<String>> {
     let story = check(setup).stories.into_iter().next().unwrap_or_default();
     let row = |(at, step): (usize, &String)| {
         let [what, how, reads, appendices] = columns(step);
@@ -226,8 +228,8 @@ mod tests {
             "degraded 4+2, 4: read D0: WRONG CONTENT of D0",
         ];
         assert_eq!(ends(versions()), expected);
-        let whole = Setup { every_mode: false, writes_degraded: false, ..Setup::new(Scheme::Hybrid1, 4, 2) };
-        let outcome = check(&Setup { steps_max: Some(LITERAL_STEPS_MAX), ..whole });
+        let whole = ModelSetup { every_mode: false, writes_degraded: false, ..ModelSetup::new(Scheme::Hybrid1, 4, 2) };
+        let outcome = check(&ModelSetup { steps_max: Some(LITERAL_STEPS_MAX), ..whole });
         assert_eq!((outcome.wrong, outcome.states > 1000), (0, true), "what the caption says of 4+2: {outcome:?}");
     }
 

@@ -1,18 +1,20 @@
 //! The shape that tables of kinds of corruption share: a row for each kind and victim, a column for each scheme.
 
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_sim::model::Kind;
+use scrubjay_sim::model::SilentCorruption;
 
 /// The names of the columns.
 pub(super) fn head() -> Vec<String> {
     std::iter::once("").chain(Scheme::ALL.map(Scheme::name)).map(str::to_owned).collect()
 }
 
-/// Data chunks first, then parities; `cell` is of a scheme, of parities, and of the how-manyth of [`Kind::ALL`].
+/// Data chunks first, then parities; `cell` is of a scheme, of parities, and of the how-manyth of [`SilentCorruption::ALL`].
 pub(super) fn rows(cell: impl Fn(Scheme, bool, usize) -> &'static str) -> Vec<Vec<String>> {
     let victims = [(false, "data"), (true, "parity")];
-    let all = victims.into_iter().flat_map(|victim| Kind::ALL.into_iter().enumerate().map(move |kind| (victim, kind)));
-    let row = |((is_parity, victim), (at, kind)): ((bool, &str), (usize, Kind))| {
+    let all = victims
+        .into_iter()
+        .flat_map(|victim| SilentCorruption::ALL.into_iter().enumerate().map(move |kind| (victim, kind)));
+    let row = |((is_parity, victim), (at, kind)): ((bool, &str), (usize, SilentCorruption))| {
         let cells = Scheme::ALL.map(|scheme| cell(scheme, is_parity, at).to_owned());
         std::iter::once(format!("{}, {victim}", kind.name())).chain(cells).collect()
     };

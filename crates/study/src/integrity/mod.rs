@@ -8,8 +8,8 @@
 //! | Table II: additional disk I/Os by case | [`table2`] | `integrity-table2` |
 //! | Figure 6: by the number of chunks touched | `figure6` | `integrity-writes-*`, `integrity-reads-*` |
 //! | Figure 7: how fast a stripe is encoded | [`speed`] | `integrity-speed-*` |
-//! | Figure 8: on twelve workloads | [`Case`] | `integrity-workloads-*` |
-//! | section VII-C: the right choice in 36 cases | [`Case`] | `integrity-chooser` |
+//! | Figure 8: on twelve workloads | [`IntegrityCase`] | `integrity-workloads-*` |
+//! | section VII-C: the right choice in 36 cases | [`IntegrityCase`] | `integrity-chooser` |
 //! | not in it: all states of small stripes, and its two holes | `holes`, of [`scrubjay_sim::model`] | `integrity-states`, `integrity-hole-*` |
 
 mod cases;
@@ -24,5 +24,5 @@ pub mod table2;
 mod tests;
 pub mod volume_table;
 
-pub use cases::{CHUNKS, Case, RAID6};
+pub use cases::{CHUNKS, IntegrityCase, RAID6};
 pub use page::page;

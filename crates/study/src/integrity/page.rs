@@ -1,17 +1,17 @@
 //! What was found, as a page.
 
-use super::cases::{CHUNKS, Case};
+use super::cases::{CHUNKS, IntegrityCase};
 use super::{figure6, holes, table2, volume_table};
 use scrubjay_chart::{Axis, Exhibit, Figure, Page, Series, Style, Table};
 use scrubjay_core::integrity::scheme::Scheme;
 
 /// The page of these cases, all of [`CHUNKS`] for each workload; `speeds` is Figure 7, if anybody measured it.
-pub fn page(cases: &[Case], speeds: Vec<Figure>) -> Page {
+pub fn page(cases: &[IntegrityCase], speeds: Vec<Figure>) -> Page {
     let mut exhibits =
         Vec::from([holes::primitives(), holes::schemes(), volume_table::table(), table2::table()].map(Exhibit::Table));
     exhibits.extend(figure6::figures().into_iter().chain(speeds).map(Exhibit::Figure));
     exhibits.extend(CHUNKS.iter().map(|chunk| {
-        let cases: Vec<&Case> = cases.iter().filter(|case| case.chunk == *chunk).collect();
+        let cases: Vec<&IntegrityCase> = cases.iter().filter(|case| case.chunk == *chunk).collect();
         Exhibit::Figure(workloads(&cases))
     }));
     exhibits.extend([chooser(cases), holes::states(), holes::one_list(), holes::versions()].map(Exhibit::Table));
@@ -29,7 +29,7 @@ pub fn page(cases: &[Case], speeds: Vec<Figure>) -> Page {
 }
 
 /// Figure 8 for one size of chunk.
-fn workloads(cases: &[&Case]) -> Figure {
+fn workloads(cases: &[&IntegrityCase]) -> Figure {
     let kib = cases.first().map_or(0, |case| case.chunk.0 >> 10);
     let bars = |scheme: Scheme| {
         let points = cases.iter().enumerate().map(|(at, case)| (at as f64 + 1.0, 100.0 * case.increase(scheme)));
@@ -48,7 +48,7 @@ fn workloads(cases: &[&Case]) -> Figure {
 }
 
 /// `pure 45.0 % (TPC-E), ...`
-fn most<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> String {
+fn most<'a>(cases: impl Iterator<Item = &'a IntegrityCase> + Clone) -> String {
     let worst = |&scheme: &Scheme| {
         let worst = cases.clone().max_by(|one, two| one.increase(scheme).total_cmp(&two.increase(scheme)))?;
         Some(format!("{scheme} {:.1} % ({})", 100.0 * worst.increase(scheme), worst.workload.name))
@@ -57,7 +57,7 @@ fn most<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> String {
 }
 
 /// Section VII-C: what was chosen, and what the counts say.
-fn chooser(cases: &[Case]) -> Table {
+fn chooser(cases: &[IntegrityCase]) -> Table {
     let head = [
         "workload",
         "chunk (KiB)",
@@ -71,7 +71,7 @@ fn chooser(cases: &[Case]) -> Table {
         "by count",
     ];
     let percent = |share: f64| format!("{:.2}", 100.0 * share);
-    let row = |case: &Case| {
+    let row = |case: &IntegrityCase| {
         let increases = case.increases[1..].iter().copied().map(percent);
         let choices = [case.by_rule, case.by_histogram, case.by_count()].map(|scheme| scheme.name().to_owned());
         let names = [case.workload.name.to_owned(), (case.chunk.0 >> 10).to_string()];
@@ -86,9 +86,9 @@ fn chooser(cases: &[Case]) -> Table {
     }
 }
 
-fn chooser_told(cases: &[Case]) -> String {
-    let told = |name: &str, choice: fn(&Case) -> Scheme| {
-        let wrong: Vec<&Case> = cases.iter().filter(|case| choice(case) != case.by_count()).collect();
+fn chooser_told(cases: &[IntegrityCase]) -> String {
+    let told = |name: &str, choice: fn(&IntegrityCase) -> Scheme| {
+        let wrong: Vec<&IntegrityCase> = cases.iter().filter(|case| choice(case) != case.by_count()).collect();
         let (right, all) = (cases.len() - wrong.len(), cases.len());
         if wrong.is_empty() {
             return format!("{name} chooses right in {right} of {all} cases.");
@@ -108,9 +108,10 @@ fn chooser_told(cases: &[Case]) -> String {
 }
 
 /// What ours comes to.
-fn stamp_told(cases: &[Case]) -> String {
+fn stamp_told(cases: &[IntegrityCase]) -> String {
     let most = |schemes: &[Scheme]| {
-        let least = |case: &Case| schemes.iter().map(|&scheme| case.increase(scheme)).fold(f64::INFINITY, f64::min);
+        let least =
+            |case: &IntegrityCase| schemes.iter().map(|&scheme| case.increase(scheme)).fold(f64::INFINITY, f64::min);
         100.0 * cases.iter().map(least).fold(0.0, f64::max)
     };
     let wins = cases.iter().filter(|case| {

@@ -1,19 +1,19 @@
 //! A volume 4+2 on disks in memory, whose every operation is done at once: to damage its rows one at a time.
 
-use scrubjay_core::block::{Failure, Part, Reply, Request, RequestId};
+use scrubjay_core::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::format::geometry::{Geometry, Parameters};
+use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::layout::{Layout, LayoutKind, Place};
-use scrubjay_core::member::{Array, Done, Op, OpKind};
+use scrubjay_core::layout::{ChunkPlace, Layout, LayoutKind};
+use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone, OpKind};
 use scrubjay_core::plan::Shape;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
-use scrubjay_core::volume::record::Record;
-use scrubjay_sim::volume::disk::{Discarded, Fate, MemberDisk};
-use scrubjay_sim::volume::setting::{Narrowed, Setting};
-use scrubjay_sim::volume::subject::Subject;
+use scrubjay_core::volume::record::VolumeFinding;
+use scrubjay_sim::volume::disk::{Discarded, MemberDisk, WriteFate};
+use scrubjay_sim::volume::setting::{Narrowed, StormConfig};
+use scrubjay_sim::volume::subject::StormSubject;
 
 /// Six disks that survive two failures: the smallest stripe in which every scheme has all its copies apart.
 pub const SHAPE: Shape = Shape { data: 4, parity: 2 };
@@ -32,7 +32,7 @@ const OP: Nanos = Nanos(1000);
 #[derive(Clone, Copy, Debug)]
 pub struct Astray {
     /// Whose reads.
-    pub place: Place,
+    pub place: ChunkPlace,
     /// How far off they are, in bytes.
     pub by: i64,
     /// The next one only; else all of them until the row is written.
@@ -57,19 +57,19 @@ impl Rig {
     /// A volume that was written all over, flushed, and read once: whatever need not be compared again is not.
     pub fn new(scheme: Scheme) -> Rig {
         let layout = Layout::new(LayoutKind::Rotating, SHAPE, SHAPE.slots()).expect("a shape that the layout takes");
-        let parameters = Parameters { layout, scheme, chunk_bytes: CHUNK, block_bytes: SECTOR };
+        let parameters = ArrayParameters { layout, scheme, chunk_bytes: CHUNK, block_bytes: SECTOR };
         let size = STRIPES * SHAPE.data as u64 * CHUNK;
         let geometry = Geometry::fit(&parameters, MEMBER_BYTES, Some(size)).expect("the members are large enough");
-        let setting = Setting { geometry, faults_max: usize::MAX, ..Setting::new(0, Narrowed::default()) };
+        let setting = StormConfig { geometry, faults_max: usize::MAX, ..StormConfig::new(0, Narrowed::default()) };
         let disk = |slot| MemberDisk::new(slot as u64, SECTOR as usize, MEMBER_BYTES);
         let mut disks: Vec<MemberDisk> = (0..SHAPE.slots()).map(disk).collect();
-        <Volume as Subject>::create(&setting, &mut disks);
-        let volume = <Volume as Subject>::open(&setting, &disks);
+        <Volume as StormSubject>::create(&setting, &mut disks);
+        let volume = <Volume as StormSubject>::open(&setting, &disks);
         let right = vec![0; size as usize];
         let (rng, now, requests) = (Rng::new(1), Nanos::ZERO, 0);
         let mut rig = Rig { geometry, disks, right, astray: None, volume, rng, now, requests };
         (0..STRIPES).for_each(|stripe| rig.write(stripe, 0, SHAPE.data));
-        rig.ask(Request::Flush);
+        rig.ask(BlockRequest::Flush);
         assert!(rig.is_right(0, rig.right.len()), "what was written is read");
         rig
     }
@@ -79,8 +79,8 @@ impl Rig {
         let (start, len) = (self.offset(stripe, slot), chunks * CHUNK as usize);
         let bytes: Vec<u8> = (0..len / 8).flat_map(|_| self.rng.bits().to_le_bytes()).collect();
         self.right[start..start + len].copy_from_slice(&bytes);
-        let request = Request::Write { offset: start as u64, data: Buffer::copy_of(&bytes), is_durable: false };
-        assert_eq!(self.ask(request), Reply::Done, "nothing is wrong yet");
+        let request = BlockRequest::Write { offset: start as u64, data: Buffer::copy_of(&bytes), is_durable: false };
+        assert_eq!(self.ask(request), BlockReply::Done, "nothing is wrong yet");
     }
 
     /// A client reads one chunk: is it what was written?
@@ -98,16 +98,16 @@ impl Rig {
         let id = self.next_id();
         self.volume.verify(self.now, id, stripes);
         let reply = self.reply(id);
-        assert_ne!(reply, Reply::Failed(Failure::Stopping), "nobody stops it");
+        assert_ne!(reply, BlockReply::Failed(BlockFailure::Stopping), "nobody stops it");
     }
 
     /// What was found since this was last asked.
-    pub fn records(&mut self) -> Vec<Record> {
+    pub fn records(&mut self) -> Vec<VolumeFinding> {
         std::iter::from_fn(|| self.volume.poll_record()).collect()
     }
 
     /// What lies in a row, appendix and all.
-    pub fn row(&self, place: Place) -> Vec<u8> {
+    pub fn row(&self, place: ChunkPlace) -> Vec<u8> {
         let mut bytes = vec![0; self.geometry.row_bytes() as usize];
         self.disks[place.disk]
             .read(self.geometry.chunk_offset(place.row), &mut bytes)
@@ -116,7 +116,7 @@ impl Rig {
     }
 
     /// These bytes come to lie so many bytes behind the beginning of a row.
-    pub fn strike(&mut self, place: Place, by: i64, bytes: &[u8]) {
+    pub fn strike(&mut self, place: ChunkPlace, by: i64, bytes: &[u8]) {
         let start = self.geometry.chunk_offset(place.row).checked_add_signed(by).expect("rows around it");
         self.disks[place.disk].strike(start, bytes);
     }
@@ -138,7 +138,7 @@ impl Rig {
     }
 
     fn is_right(&mut self, start: usize, len: usize) -> bool {
-        let Reply::Read(parts) = self.ask(Request::Read { offset: start as u64, len: len as u64 }) else {
+        let BlockReply::Read(parts) = self.ask(BlockRequest::Read { offset: start as u64, len: len as u64 }) else {
             return false;
         };
         let mut at = start;
@@ -146,9 +146,9 @@ impl Rig {
             let right = &self.right[at..at + part.len() as usize];
             at += right.len();
             match part {
-                Part::Data(buffer, range) => buffer[range.clone()] == *right,
-                Part::Zeros(_) => right.iter().all(|&byte| byte == 0),
-                Part::Lost(_) => false,
+                ReadPart::Data(buffer, range) => buffer[range.clone()] == *right,
+                ReadPart::Zeros(_) => right.iter().all(|&byte| byte == 0),
+                ReadPart::Lost(_) => false,
             }
         })
     }
@@ -158,14 +158,14 @@ impl Rig {
         RequestId(self.requests)
     }
 
-    fn ask(&mut self, request: Request) -> Reply {
+    fn ask(&mut self, request: BlockRequest) -> BlockReply {
         let id = self.next_id();
         self.volume.submit(self.now, id, request);
         self.reply(id)
     }
 
     /// Does what the volume asks of its disks, until it answers.
-    fn reply(&mut self, id: RequestId) -> Reply {
+    fn reply(&mut self, id: RequestId) -> BlockReply {
         while let Some(op) = self.volume.poll_op(self.now) {
             self.now.0 += OP.0;
             let done = self.done(op);
@@ -176,7 +176,7 @@ impl Rig {
         reply
     }
 
-    fn done(&mut self, Op { id, member, kind }: Op) -> Done {
+    fn done(&mut self, MemberOp { id, member, kind }: MemberOp) -> MemberOpDone {
         let (buffer, result) = match kind {
             OpKind::Read { offset, mut buffer } => {
                 let from = self.read_from(member, offset);
@@ -185,7 +185,7 @@ impl Rig {
             }
             OpKind::Write { offset, buffer, is_durable } => {
                 self.astray = self.astray.filter(|astray| !self.is_in(astray.place, member, offset));
-                self.disks[member].write(offset, &buffer, is_durable, Fate::HONEST);
+                self.disks[member].write(offset, &buffer, is_durable, WriteFate::HONEST);
                 (Some(buffer), Ok(()))
             }
             OpKind::Flush => {
@@ -198,7 +198,7 @@ impl Rig {
                 (None, Ok(()))
             }
         };
-        Done { id, buffer, result }
+        MemberOpDone { id, buffer, result }
     }
 
     /// Where a read of these bytes really reads.
@@ -212,7 +212,7 @@ impl Rig {
         offset.checked_add_signed(astray.by).expect("rows around it")
     }
 
-    fn is_in(&self, place: Place, member: usize, offset: u64) -> bool {
+    fn is_in(&self, place: ChunkPlace, member: usize, offset: u64) -> bool {
         place.disk == member && self.geometry.row_at(offset) == Some(place.row)
     }
 }

@@ -30,14 +30,14 @@ pub struct Speed {
     /// Whose appendices were made.
     pub scheme: Scheme,
     /// By what their checksums were made.
-    pub sums: Sums,
+    pub sums: ChecksumWay,
     /// Bytes of data, parities and appendices not counted.
     pub bytes_per_second: f64,
 }
 
 /// By what checksums are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sums {
+pub enum ChecksumWay {
     /// The instructions of the processor, together with the parities (in the paper: after them).
     Instructions,
     /// Tables, after the parities.
@@ -60,17 +60,17 @@ pub fn points() -> Vec<(Shape, Bytes)> {
 }
 
 /// Every curve: the bare array, and each scheme with either kind of checksum.
-pub fn curves() -> Vec<(Scheme, Sums)> {
+pub fn curves() -> Vec<(Scheme, ChecksumWay)> {
     let protected = |sums| Scheme::ALL.into_iter().skip(1).map(move |scheme| (scheme, sums));
-    let bare = std::iter::once((Scheme::None, Sums::Instructions));
-    bare.chain(protected(Sums::Instructions)).chain(protected(Sums::Tables)).collect()
+    let bare = std::iter::once((Scheme::None, ChecksumWay::Instructions));
+    bare.chain(protected(ChecksumWay::Instructions)).chain(protected(ChecksumWay::Tables)).collect()
 }
 
 /// As it is called in the legend.
-fn curve_name(scheme: Scheme, sums: Sums) -> String {
+fn curve_name(scheme: Scheme, sums: ChecksumWay) -> String {
     match sums {
-        Sums::Instructions => scheme.name().to_owned(),
-        Sums::Tables => format!("{scheme}, tables"),
+        ChecksumWay::Instructions => scheme.name().to_owned(),
+        ChecksumWay::Tables => format!("{scheme}, tables"),
     }
 }
 
@@ -116,7 +116,7 @@ fn series(speeds: &[Speed], x: impl Fn(&Speed) -> f64) -> Vec<Series> {
             .map(|one| (x(one), one.bytes_per_second / 1e9))
             .collect();
         points.sort_by(|one, two| one.0.total_cmp(&two.0));
-        let style = if sums == Sums::Tables { Style::Dashed } else { Style::Line };
+        let style = if sums == ChecksumWay::Tables { Style::Dashed } else { Style::Line };
         Series::new(curve_name(scheme, sums), style, points)
     };
     curves().into_iter().map(curve).collect()
@@ -139,8 +139,8 @@ fn told(speeds: &[Speed]) -> Option<String> {
         Some(found.bytes_per_second)
     };
     let protected: Vec<&Speed> =
-        speeds.iter().filter(|one| one.scheme != Scheme::None && one.sums == Sums::Instructions).collect();
-    let ratios = |other: fn(Scheme) -> (Scheme, Sums)| -> Vec<f64> {
+        speeds.iter().filter(|one| one.scheme != Scheme::None && one.sums == ChecksumWay::Instructions).collect();
+    let ratios = |other: fn(Scheme) -> (Scheme, ChecksumWay)| -> Vec<f64> {
         let ratio = |one: &&Speed| {
             let (scheme, sums) = other(one.scheme);
             Some(one.bytes_per_second / at(one, scheme, sums)?)
@@ -150,7 +150,7 @@ fn told(speeds: &[Speed]) -> Option<String> {
     let least = |ratios: &[f64]| ratios.iter().copied().reduce(f64::min);
     let most = |ratios: &[f64]| ratios.iter().copied().reduce(f64::max);
     let (to_bare, to_tables) =
-        (ratios(|_| (Scheme::None, Sums::Instructions)), ratios(|scheme| (scheme, Sums::Tables)));
+        (ratios(|_| (Scheme::None, ChecksumWay::Instructions)), ratios(|scheme| (scheme, ChecksumWay::Tables)));
     let slowest = least(&protected.iter().map(|one| one.bytes_per_second).collect::<Vec<f64>>())?;
     Some(format!(
         "With checksums by instructions the schemes take up to {:.1} % of the bare array's speed, and leave {:.1} GB/s at \
@@ -172,7 +172,7 @@ mod tests {
             let is_slow = shape == Shape { data: 14, parity: 2 };
             let gb = match (scheme, sums) {
                 (Scheme::None, _) => 10.0,
-                (_, Sums::Tables) => 2.0,
+                (_, ChecksumWay::Tables) => 2.0,
                 _ => {
                     if is_slow {
                         7.5

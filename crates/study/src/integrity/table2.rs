@@ -2,7 +2,7 @@
 
 use scrubjay_chart::Table;
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::plan::{Mode, Shape, State, Want, plan};
+use scrubjay_core::plan::{PlanMode, Shape, StripeState, Want, plan};
 use scrubjay_core::slots::Slots;
 
 /// Stripes of so many slots at most, and so many parities, are counted.
@@ -13,7 +13,7 @@ const PARITY_MAX: usize = 4;
 #[derive(Clone, Copy, Debug)]
 struct Scenario {
     name: &'static str,
-    mode: Mode,
+    mode: PlanMode,
     /// All data chunks of the stripe.
     is_full: bool,
     /// Not read since they were written: what is read; `None`: either way.
@@ -23,31 +23,31 @@ struct Scenario {
 }
 
 const SCENARIOS: [Scenario; 8] = [
-    scenario("read of some chunks, first", Mode::Read, false, Some(true), ["1", "1", "1"]),
-    scenario("read of some chunks, later", Mode::Read, false, Some(false), ["1", "0", "0"]),
-    scenario("write of some chunks, read-modify-write", Mode::ReadModifyWrite, false, None, ["1", "0", "2"]),
+    scenario("read of some chunks, first", PlanMode::Read, false, Some(true), ["1", "1", "1"]),
+    scenario("read of some chunks, later", PlanMode::Read, false, Some(false), ["1", "0", "0"]),
+    scenario("write of some chunks, read-modify-write", PlanMode::ReadModifyWrite, false, None, ["1", "0", "2"]),
     scenario(
         "write of some chunks, reconstruct-write, first",
-        Mode::ReconstructWrite,
+        PlanMode::ReconstructWrite,
         false,
         Some(true),
         ["2", "tau + 1", "2"],
     ),
     scenario(
         "write of some chunks, reconstruct-write, later",
-        Mode::ReconstructWrite,
+        PlanMode::ReconstructWrite,
         false,
         Some(false),
         ["2", "tau", "1"],
     ),
-    scenario("read of the full stripe, first", Mode::Read, true, Some(true), ["0", "1", "0"]),
-    scenario("read of the full stripe, later", Mode::Read, true, Some(false), ["0", "0", "0"]),
-    scenario("write of the full stripe", Mode::FullStripe, true, None, ["0", "k", "0"]),
+    scenario("read of the full stripe, first", PlanMode::Read, true, Some(true), ["0", "1", "0"]),
+    scenario("read of the full stripe, later", PlanMode::Read, true, Some(false), ["0", "0", "0"]),
+    scenario("write of the full stripe", PlanMode::FullStripe, true, None, ["0", "k", "0"]),
 ];
 
 const fn scenario(
     name: &'static str,
-    mode: Mode,
+    mode: PlanMode,
     is_full: bool,
     is_first: Option<bool>,
     paper: [&'static str; 3],
@@ -57,7 +57,7 @@ const fn scenario(
 
 /// What some plans of one kind took.
 #[derive(Clone, Debug, Default)]
-struct Counted {
+struct CountedPlans {
     /// Chunks touched, and the I/Os more than the bare array's in the same mode.
     plans: Vec<(usize, usize)>,
 }
@@ -70,7 +70,7 @@ pub fn table() -> Table {
     for scenario in &SCENARIOS {
         let mut row = vec![scenario.name.to_owned()];
         for (at, scheme) in Scheme::ALL.into_iter().skip(1).enumerate() {
-            let counted = Counted::of(scheme, scenario);
+            let counted = CountedPlans::of(scheme, scenario);
             plans += counted.plans.len();
             let cell = counted.formula(scenario.is_full);
             if scenario.paper.get(at).is_some_and(|paper| *paper != cell) {
@@ -99,10 +99,10 @@ pub fn table() -> Table {
     }
 }
 
-impl Counted {
+impl CountedPlans {
     /// All plans of this kind.
-    fn of(scheme: Scheme, scenario: &Scenario) -> Counted {
-        let mut counted = Counted::default();
+    fn of(scheme: Scheme, scenario: &Scenario) -> CountedPlans {
+        let mut counted = CountedPlans::default();
         let shapes =
             (1..=PARITY_MAX).flat_map(|parity| (2..=SLOTS_MAX - parity).map(move |data| Shape { data, parity }));
         for shape in shapes {
@@ -116,14 +116,15 @@ impl Counted {
         counted
     }
 
-    fn add(&mut self, scheme: Scheme, mode: Mode, shape: Shape, touched: usize, is_first: bool) {
+    fn add(&mut self, scheme: Scheme, mode: PlanMode, shape: Shape, touched: usize, is_first: bool) {
         let slots = Slots::range(0, touched);
         let want = match mode {
-            Mode::Read => Want::Read(slots),
+            PlanMode::Read => Want::Read(slots),
             _ => Want::Write { touched: slots, partial: Slots::NONE },
         };
         let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
-        let plan = plan(scheme, shape, want, State { is_read, ..State::default() }).expect("nothing is missing");
+        let plan =
+            plan(scheme, shape, want, StripeState { is_read, ..StripeState::default() }).expect("nothing is missing");
         // A scheme may take the other way to write, where that is cheaper for it.
         if plan.mode == mode {
             self.plans.push((touched, plan.ios() - bare(mode, shape, touched)));
@@ -148,10 +149,10 @@ impl Counted {
 }
 
 /// The disk I/Os of a bare array; section II-A, formula (1).
-fn bare(mode: Mode, shape: Shape, touched: usize) -> usize {
+fn bare(mode: PlanMode, shape: Shape, touched: usize) -> usize {
     match mode {
-        Mode::Read | Mode::Reconstruct => touched,
-        Mode::ReadModifyWrite => 2 * (touched + shape.parity),
-        Mode::ReconstructWrite | Mode::FullStripe => shape.slots(),
+        PlanMode::Read | PlanMode::Reconstruct => touched,
+        PlanMode::ReadModifyWrite => 2 * (touched + shape.parity),
+        PlanMode::ReconstructWrite | PlanMode::FullStripe => shape.slots(),
     }
 }

@@ -5,9 +5,9 @@ use scrubjay_chart::{Exhibit, Figure, Page, Table};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_sim::integrity::table3::WORKLOADS;
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<IntegrityCase> {
     let cases = WORKLOADS.into_iter().flat_map(|workload| CHUNKS.map(|chunk| (workload, chunk)));
-    cases.map(|(workload, chunk)| Case::count(workload, chunk, 50_000, 2014)).collect()
+    cases.map(|(workload, chunk)| IntegrityCase::count(workload, chunk, 50_000, 2014)).collect()
 }
 
 fn table<'a>(page: &'a Page, name: &str) -> &'a Table {
@@ -102,7 +102,7 @@ fn the_rule_decides_as_in_the_paper() {
 fn the_rule_is_right_but_for_near_ties() {
     let cases = cases();
     assert_eq!(cases.len(), 36);
-    let wrong: Vec<&Case> = cases.iter().filter(|case| case.by_rule != case.by_count()).collect();
+    let wrong: Vec<&IntegrityCase> = cases.iter().filter(|case| case.by_rule != case.by_count()).collect();
     assert!(wrong.len() <= 4 && wrong.iter().all(|case| case.difference() < 0.03), "{wrong:#?}");
     let misjudged = cases.iter().filter(|case| case.by_histogram != case.by_count()).count();
     assert!(misjudged <= wrong.len(), "{misjudged}");

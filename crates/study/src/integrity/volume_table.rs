@@ -8,9 +8,9 @@ use super::kinds;
 use super::rig::{Astray, CHUNK, Rig, SECTOR, SHAPE, STRIPES};
 use scrubjay_chart::Table;
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::layout::Place;
+use scrubjay_core::layout::ChunkPlace;
 use scrubjay_core::volume::record;
-use scrubjay_sim::model::Kind;
+use scrubjay_sim::model::SilentCorruption;
 
 /// The stripe of the victims.
 const STRIPE: u64 = 8;
@@ -43,13 +43,13 @@ pub struct VolumeRow {
     pub scheme: Scheme,
     /// Was a parity damaged (and its stripe verified), or a data chunk (and read by a client)?
     pub is_parity: bool,
-    /// What became of each of [`Kind::ALL`], in its worst variant.
+    /// What became of each of [`SilentCorruption::ALL`], in its worst variant.
     pub verdicts: [Verdict; 7],
 }
 
 /// One way to damage a row. Counts are sectors.
 #[derive(Clone, Copy, Debug)]
-enum Damage {
+enum RowDamage {
     /// Of its last write these were not written, the others were.
     Stale { from: u64, to: u64 },
     /// A write that was meant for another row lies so many behind (before) its beginning.
@@ -62,11 +62,11 @@ enum Damage {
 pub fn volume_table() -> Vec<VolumeRow> {
     let rows = Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, false), (scheme, true)]);
     let row = |(scheme, is_parity)| {
-        let worst = |kind: Kind| {
+        let worst = |kind: SilentCorruption| {
             let verdicts = damages(kind, scheme).into_iter().map(|damage| verdict(scheme, is_parity, damage));
             verdicts.min().expect("a kind has a variant")
         };
-        VolumeRow { scheme, is_parity, verdicts: Kind::ALL.map(worst) }
+        VolumeRow { scheme, is_parity, verdicts: SilentCorruption::ALL.map(worst) }
     };
     rows.map(row).collect()
 }
@@ -134,11 +134,11 @@ struct Once {
 
 fn once(scheme: Scheme) -> Once {
     let mut once = Once { is_right: true, is_told: true };
-    for kind in [Kind::MisdirectedRead, Kind::MisdirectedReadUnaligned] {
+    for kind in [SilentCorruption::MisdirectedRead, SilentCorruption::MisdirectedReadUnaligned] {
         for damage in damages(kind, scheme) {
-            let Damage::Misread { by, .. } = damage else { continue };
+            let RowDamage::Misread { by, .. } = damage else { continue };
             let mut rig = Rig::new(scheme);
-            injure(&mut rig, DATA_VICTIM, Damage::Misread { by, is_once: true });
+            injure(&mut rig, DATA_VICTIM, RowDamage::Misread { by, is_once: true });
             once.is_right &= rig.reads_right(STRIPE, DATA_VICTIM);
             once.is_told &= !rig.records().is_empty();
         }
@@ -147,28 +147,30 @@ fn once(scheme: Scheme) -> Once {
 }
 
 /// Every variant of a kind: wherever a write was cut, however far a stray one was off, as long as the content is hit.
-fn damages(kind: Kind, scheme: Scheme) -> Vec<Damage> {
+fn damages(kind: SilentCorruption, scheme: Scheme) -> Vec<RowDamage> {
     let content = (CHUNK / SECTOR) as i64;
     let row = content + i64::from(scheme.has_appendix());
     let other = (TARGET as i64 - STRIPE as i64) * row;
     match kind {
-        Kind::LostWrite => vec![Damage::Stale { from: 0, to: row as u64 }],
-        Kind::TornWrite => {
+        SilentCorruption::LostWrite => vec![RowDamage::Stale { from: 0, to: row as u64 }],
+        SilentCorruption::TornWrite => {
             let cut = (1..content).map(|from| (from, row));
             // Disks write sectors in the order that suits them: the appendix may be written when others are not.
             let all = cut.chain([(content - 1, content)]);
-            all.map(|(from, to)| Damage::Stale { from: from as u64, to: to as u64 }).collect()
+            all.map(|(from, to)| RowDamage::Stale { from: from as u64, to: to as u64 }).collect()
         }
-        Kind::MisdirectedWrite => vec![Damage::Stray { by: 0 }],
-        Kind::MisdirectedWriteFront => (1..row).map(|hit| Damage::Stray { by: hit - row }).collect(),
-        Kind::MisdirectedWriteEnd => (1..content).map(|by| Damage::Stray { by }).collect(),
-        Kind::MisdirectedRead => vec![Damage::Misread { by: other, is_once: false }],
-        Kind::MisdirectedReadUnaligned => (1..row).map(|by| Damage::Misread { by, is_once: false }).collect(),
+        SilentCorruption::MisdirectedWrite => vec![RowDamage::Stray { by: 0 }],
+        SilentCorruption::MisdirectedWriteFront => (1..row).map(|hit| RowDamage::Stray { by: hit - row }).collect(),
+        SilentCorruption::MisdirectedWriteEnd => (1..content).map(|by| RowDamage::Stray { by }).collect(),
+        SilentCorruption::MisdirectedRead => vec![RowDamage::Misread { by: other, is_once: false }],
+        SilentCorruption::MisdirectedReadUnaligned => {
+            (1..row).map(|by| RowDamage::Misread { by, is_once: false }).collect()
+        }
     }
 }
 
 /// Damages a row, and looks what becomes of it.
-fn verdict(scheme: Scheme, is_parity: bool, damage: Damage) -> Verdict {
+fn verdict(scheme: Scheme, is_parity: bool, damage: RowDamage) -> Verdict {
     let mut rig = Rig::new(scheme);
     let slot = if is_parity { PARITY_VICTIM } else { DATA_VICTIM };
     let damaged = injure(&mut rig, slot, damage);
@@ -182,8 +184,8 @@ fn verdict(scheme: Scheme, is_parity: bool, damage: Damage) -> Verdict {
     if records.is_empty() {
         return Verdict::Missed;
     }
-    let names = |record: &record::Record, place: &Place| {
-        record.kind != record::Kind::Mismatch
+    let names = |record: &record::VolumeFinding, place: &ChunkPlace| {
+        record.kind != record::CorruptionKind::Mismatch
             && record.member == place.disk
             && rig.geometry.row_at(record.offset) == Some(place.row)
     };
@@ -206,29 +208,29 @@ fn is_healed(rig: &mut Rig) -> bool {
 }
 
 /// Damages the row of a slot of [`STRIPE`]; the rows that are not as they should be now, that one first.
-fn injure(rig: &mut Rig, slot: usize, damage: Damage) -> Vec<Place> {
+fn injure(rig: &mut Rig, slot: usize, damage: RowDamage) -> Vec<ChunkPlace> {
     let layout = rig.geometry.layout;
     let (victim, target) = (layout.place(STRIPE, slot), layout.place(TARGET, slot));
     assert_eq!(victim.disk, target.disk, "one disk");
     let written = if slot < SHAPE.data { slot } else { BESIDE_PARITY };
     match damage {
-        Damage::Stale { from, to } => {
+        RowDamage::Stale { from, to } => {
             let old = rig.row(victim);
             rig.write(STRIPE, written, 1);
             let (from, to) = (from * SECTOR, to * SECTOR);
             rig.strike(victim, from as i64, &old[from as usize..to as usize]);
             vec![victim]
         }
-        Damage::Stray { by } => {
+        RowDamage::Stray { by } => {
             let old = rig.row(target);
             rig.write(TARGET, written, 1);
             let stray = rig.row(target);
             rig.strike(target, 0, &old);
             rig.strike(victim, by * SECTOR as i64, &stray);
-            let beside = (by != 0).then(|| Place { row: victim.row.saturating_add_signed(by.signum()), ..victim });
+            let beside = (by != 0).then(|| ChunkPlace { row: victim.row.saturating_add_signed(by.signum()), ..victim });
             [victim, target].into_iter().chain(beside).collect()
         }
-        Damage::Misread { by, is_once } => {
+        RowDamage::Misread { by, is_once } => {
             rig.lead_astray(Astray { place: victim, by: by * SECTOR as i64, is_once });
             vec![victim]
         }
@@ -258,7 +260,7 @@ mod tests {
     /// What is injected is there: who does not look gets wrong bytes.
     #[test]
     fn a_bare_array_returns_what_was_damaged() {
-        for damage in Kind::ALL.into_iter().flat_map(|kind| damages(kind, Scheme::None)) {
+        for damage in SilentCorruption::ALL.into_iter().flat_map(|kind| damages(kind, Scheme::None)) {
             let mut rig = Rig::new(Scheme::None);
             let damaged = injure(&mut rig, DATA_VICTIM, damage);
             assert!(rig.is_damaged() && !rig.reads_right(STRIPE, DATA_VICTIM), "{damage:?} of {damaged:?}");

@@ -1,10 +1,10 @@
 //! The latent error time in hours, with a tour that advances in the idle time of a trace.
 
 use super::pace::Pace;
-use super::sample::{Escalation, Mlet};
-use super::sweep::{Case, MODELS, REGION, SEGMENT, Setup};
+use super::sample::{EscalationScope, Mlet};
+use super::sweep::{MODELS, REGION, SEGMENT, ScanCase, SweepSetup};
 use scrubjay_core::idle::{Goal, Waiting};
-use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::tour::OrderKind;
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::tune::{self, Pair, Tuner};
@@ -22,7 +22,7 @@ pub struct Driven {
     /// How the tour advances.
     pub pace: Pace,
     /// In hours: sequential and staggered, with each escalation.
-    pub cases: Vec<Case>,
+    pub cases: Vec<ScanCase>,
 }
 
 impl Driven {
@@ -30,11 +30,11 @@ impl Driven {
     /// are made of. `None`: within that goal nothing can be read.
     pub fn of(
         name: &str,
-        requests: &[Request],
+        requests: &[ForegroundRequest],
         periods: &Periods,
         disk: ServiceModel,
         goal: Goal,
-        setup: Setup,
+        setup: SweepSetup,
     ) -> Option<Driven> {
         let sizes = tune::SIZES.map(|step| Bytes::kib(64 * step));
         let pair = tune::best(&Tuner::new(periods, disk).candidates(sizes, goal))?;
@@ -43,12 +43,12 @@ impl Driven {
         let case = |order, escalation| {
             let mlet = |model| Mlet::sample_paced(order, &grid, model, escalation, setup.disks, setup.seed, &pace);
             let (nearline, enterprise) = (mlet(&MODELS[0].0), mlet(&MODELS[1].0));
-            Case { order, region: REGION, segment: SEGMENT, escalation, nearline, enterprise }
+            ScanCase { order, region: REGION, segment: SEGMENT, escalation, nearline, enterprise }
         };
         let orders = [OrderKind::SEQUENTIAL, OrderKind::STAGGERED];
         let cases = orders
             .into_iter()
-            .flat_map(|order| Escalation::ALL.iter().map(move |&(escalation, _)| case(order, escalation)))
+            .flat_map(|order| EscalationScope::ALL.iter().map(move |&(escalation, _)| case(order, escalation)))
             .collect();
         Some(Driven { name: name.to_owned(), goal, pair, pace, cases })
     }

@@ -1,7 +1,7 @@
 //! How a tour really advances: in the idle intervals of a trace, by a scrub that somebody plays there.
 
 use scrubjay_core::idle::IntervalPolicy;
-use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::exact::Firing;
 
@@ -19,7 +19,11 @@ pub struct Pace {
 
 impl Pace {
     /// Plays `policy` in the idle intervals of a trace, as [`scrubjay_sim::exact::simulate`] does. `None`: it reads nothing.
-    pub fn of(requests: &[Request], disk: ServiceModel, policy: &mut (impl IntervalPolicy + ?Sized)) -> Option<Pace> {
+    pub fn of(
+        requests: &[ForegroundRequest],
+        disk: ServiceModel,
+        policy: &mut (impl IntervalPolicy + ?Sized),
+    ) -> Option<Pace> {
         let began = requests.first()?.at;
         let (mut free, mut delay) = (began, Nanos::ZERO);
         let (mut fired, mut bytes) = (Vec::new(), 0.0);
@@ -139,8 +143,8 @@ mod tests {
     const DISK: ServiceModel = ServiceModel { positioning: Nanos(0), per_mib: Nanos::from_secs(1) };
     const MIB: f64 = 1_048_576.0;
 
-    fn at(seconds: u64) -> Request {
-        Request { at: Nanos::from_secs(seconds), service: Nanos::from_secs(1) }
+    fn at(seconds: u64) -> ForegroundRequest {
+        ForegroundRequest { at: Nanos::from_secs(seconds), service: Nanos::from_secs(1) }
     }
 
     /// Busy 5..6, 16..17 and 27..28: two intervals of 10 s, of which 8 s are used.
@@ -162,10 +166,10 @@ mod tests {
     #[test]
     fn as_much_is_read_as_the_exact_simulator_reads() {
         let (mut rng, mut now) = (Rng::new(3), Nanos::ZERO);
-        let requests: Vec<Request> = (0..20_000)
+        let requests: Vec<ForegroundRequest> = (0..20_000)
             .map(|_| {
                 now += Nanos::from_secs_f64(rng.exponential(0.2).powi(2));
-                Request { at: now, service: Nanos::from_millis(5) }
+                ForegroundRequest { at: now, service: Nanos::from_millis(5) }
             })
             .collect();
         let disk = ServiceModel::ULTRASTAR_15K450;

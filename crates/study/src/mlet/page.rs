@@ -2,9 +2,9 @@
 
 use super::super::say::{duration, significant};
 use super::driven::Driven;
-use super::sample::{Escalation, Mlet};
-use super::sweep::{Case, MODELS, Sweep};
-use scrubjay_chart::{Axis, Exhibit, Figure, Page, Point, Series, Style, Table};
+use super::sample::{EscalationScope, Mlet};
+use super::sweep::{MODELS, ScanCase, Sweep};
+use scrubjay_chart::{Axis, CurvePoint, Exhibit, Figure, Page, Series, Style, Table};
 use scrubjay_core::tour::OrderKind;
 use scrubjay_core::units::Bytes;
 use std::cmp::Ordering;
@@ -36,7 +36,8 @@ pub fn page(sweep: &Sweep, driven: &[Driven]) -> Page {
 fn intro(sweep: &Sweep, driven: &[Driven]) -> Vec<String> {
     let setup = sweep.setup;
     let all = [&sweep.orders, &sweep.regions, &sweep.segments];
-    let error = all.into_iter().flatten().flat_map(Case::models).map(|mlet| mlet.standard_error).fold(0.0, f64::max);
+    let error =
+        all.into_iter().flatten().flat_map(ScanCase::models).map(|mlet| mlet.standard_error).fold(0.0, f64::max);
     let mut paragraphs = vec![
         "The mean latent error time (MLET) is how long a sector stays unreadable before the scrub finds it. Errors come \
          in clusters, all at one moment; the tour over the disk goes round and round. Who finds an error verifies more \
@@ -82,26 +83,26 @@ fn hours(sweep: &Sweep, driven: &[Driven]) -> Table {
         MODELS.iter().enumerate().map(move |(model, (_, name))| {
             let paced = |order, escalation| find(&run.cases, order, escalation).models()[model];
             let even = |order| {
-                let mlet = find(&sweep.orders, order, Escalation::Region).models()[model];
+                let mlet = find(&sweep.orders, order, EscalationScope::Region).models()[model];
                 significant(mlet.disk_mean * tour(sweep, run) / 3600.0)
             };
-            let sequential = paced(OrderKind::SEQUENTIAL, Escalation::Region);
-            let staggered = paced(OrderKind::STAGGERED, Escalation::Region);
+            let sequential = paced(OrderKind::SEQUENTIAL, EscalationScope::Region);
+            let staggered = paced(OrderKind::STAGGERED, EscalationScope::Region);
             vec![
                 run.name.clone(),
                 (*name).into(),
                 with_error(sequential),
                 with_error(staggered),
                 earlier(1.0 - staggered.disk_mean / sequential.disk_mean),
-                with_error(paced(OrderKind::STAGGERED, Escalation::RegionAndNeighbours)),
-                with_error(paced(OrderKind::STAGGERED, Escalation::None)),
+                with_error(paced(OrderKind::STAGGERED, EscalationScope::RegionAndNeighbours)),
+                with_error(paced(OrderKind::STAGGERED, EscalationScope::None)),
                 even(OrderKind::SEQUENTIAL),
                 even(OrderKind::STAGGERED),
             ]
         })
     });
     let told = told(driven, |run| {
-        let mean = |order| find(&run.cases, order, Escalation::Region).nearline.disk_mean * 3600.0;
+        let mean = |order| find(&run.cases, order, EscalationScope::Region).nearline.disk_mean * 3600.0;
         format!(
             "within {} of mean slowdown a tour over {} takes {}; an error on a nearline disk stays unknown for {} in \
              sequential order, {} in staggered order",
@@ -215,9 +216,10 @@ fn longest_rest(run: &Driven) -> (f64, f64) {
 fn orders(sweep: &Sweep) -> Table {
     let head =
         ["order", "verified on an error", "nearline (tours)", "earlier", "h", "enterprise (tours)", "earlier", "h"];
-    let base = find(&sweep.orders, OrderKind::SEQUENTIAL, Escalation::Region).models();
+    let base = find(&sweep.orders, OrderKind::SEQUENTIAL, EscalationScope::Region).models();
     let rows = sweep.orders.iter().map(|case| {
-        let escalation = Escalation::ALL.iter().find(|known| known.0 == case.escalation).map_or("", |known| known.1);
+        let escalation =
+            EscalationScope::ALL.iter().find(|known| known.0 == case.escalation).map_or("", |known| known.1);
         let mut row = vec![case.order.name().to_owned(), escalation.to_owned()];
         for (mlet, base) in case.models().into_iter().zip(base) {
             row.push(with_error(mlet));
@@ -230,7 +232,7 @@ fn orders(sweep: &Sweep) -> Table {
         let models = find(&sweep.orders, OrderKind::STAGGERED, escalation).models();
         models.iter().zip(base).map(|(mlet, base)| earlier(1.0 - mlet.disk_mean / base.disk_mean)).collect()
     };
-    let none = find(&sweep.orders, OrderKind::STAGGERED, Escalation::None).nearline.disk_mean;
+    let none = find(&sweep.orders, OrderKind::STAGGERED, EscalationScope::None).nearline.disk_mean;
     Table {
         name: "mlet-orders".into(),
         title: "Order and escalation".into(),
@@ -240,8 +242,8 @@ fn orders(sweep: &Sweep) -> Table {
              {}. Regions of 128 MiB, segments of 1 MiB; hours are those of a tour of two weeks that advances evenly. \
              \"Oldest\" takes regions in random order, as after many partial scrubs.",
             significant(none),
-            gain(Escalation::Region).join(" and "),
-            gain(Escalation::RegionAndNeighbours).join(" and ")
+            gain(EscalationScope::Region).join(" and "),
+            gain(EscalationScope::RegionAndNeighbours).join(" and ")
         ),
         head: head.map(String::from).to_vec(),
         rows: rows.collect(),
@@ -249,7 +251,7 @@ fn orders(sweep: &Sweep) -> Table {
 }
 
 fn regions(sweep: &Sweep) -> Figure {
-    let of = |case: &Case| mib(case.region);
+    let of = |case: &ScanCase| mib(case.region);
     let mut series = curves(sweep, &sweep.regions, of);
     let last = sweep.regions.last().map(|case| case.region);
     // Every curve goes on to the 128th of the disk, which may lie between the other sizes.
@@ -282,7 +284,7 @@ fn regions(sweep: &Sweep) -> Figure {
 }
 
 fn segments(sweep: &Sweep) -> Figure {
-    let alone = sweep.segments.iter().filter(|case| case.escalation == Escalation::Region);
+    let alone = sweep.segments.iter().filter(|case| case.escalation == EscalationScope::Region);
     let gains: Vec<(Bytes, f64)> = alone.map(|case| (case.segment, gain_of(sweep, case))).collect();
     let told = |size: Bytes| {
         let gain = gains.iter().find(|known| known.0 == size).map_or(0.0, |known| known.1);
@@ -306,25 +308,25 @@ fn segments(sweep: &Sweep) -> Figure {
 }
 
 /// A curve for each model and escalation, and the sequential order beside them.
-fn curves(sweep: &Sweep, cases: &[Case], x: impl Fn(&Case) -> f64) -> Vec<Series> {
+fn curves(sweep: &Sweep, cases: &[ScanCase], x: impl Fn(&ScanCase) -> f64) -> Vec<Series> {
     let mut series = Vec::new();
     for (model, (_, name)) in MODELS.iter().enumerate() {
-        for (escalation, verified) in &Escalation::ALL[1..] {
+        for (escalation, verified) in &EscalationScope::ALL[1..] {
             let cases = cases.iter().filter(|case| case.escalation == *escalation);
             let points = cases.map(|case| (x(case), case.models()[model].disk_mean));
             series.push(Series::new(format!("{name}, {verified}"), Style::Line, points));
         }
     }
-    let sequential = find(&sweep.orders, OrderKind::SEQUENTIAL, Escalation::Region).nearline.disk_mean;
+    let sequential = find(&sweep.orders, OrderKind::SEQUENTIAL, EscalationScope::Region).nearline.disk_mean;
     let ends = [cases.iter().map(&x).fold(f64::INFINITY, f64::min), cases.iter().map(&x).fold(0.0, f64::max)];
-    let points = ends.map(|x| Point { x, y: sequential, label: String::new() });
+    let points = ends.map(|x| CurvePoint { x, y: sequential, label: String::new() });
     series.push(Series { name: "sequential, nearline".into(), style: Style::Dashed, points: points.to_vec() });
     series
 }
 
 fn published(sweep: &Sweep) -> Table {
-    let gain = |wanted: Bytes, cases: &[Case], of: fn(&Case) -> Bytes| {
-        let case = cases.iter().find(|case| of(case) == wanted && case.escalation == Escalation::Region);
+    let gain = |wanted: Bytes, cases: &[ScanCase], of: fn(&ScanCase) -> Bytes| {
+        let case = cases.iter().find(|case| of(case) == wanted && case.escalation == EscalationScope::Region);
         case.map_or([0.0; 2], |case| gains_of(sweep, case))
     };
     let both = |gains: [f64; 2]| format!("{}, {}", earlier(gains[0]), earlier(gains[1]));
@@ -380,17 +382,17 @@ fn sizes(sweep: &Sweep) -> Table {
 }
 
 /// How much earlier than in sequential order errors are found, on nearline disks, as a share.
-fn gain_of(sweep: &Sweep, case: &Case) -> f64 {
+fn gain_of(sweep: &Sweep, case: &ScanCase) -> f64 {
     gains_of(sweep, case)[0]
 }
 
-fn gains_of(sweep: &Sweep, case: &Case) -> [f64; 2] {
-    let base = find(&sweep.orders, OrderKind::SEQUENTIAL, Escalation::Region).models();
+fn gains_of(sweep: &Sweep, case: &ScanCase) -> [f64; 2] {
+    let base = find(&sweep.orders, OrderKind::SEQUENTIAL, EscalationScope::Region).models();
     [0, 1].map(|model| 1.0 - case.models()[model].disk_mean / base[model].disk_mean)
 }
 
-fn find(cases: &[Case], order: OrderKind, escalation: Escalation) -> &Case {
-    let wanted = |case: &&Case| case.order == order && case.escalation == escalation;
+fn find(cases: &[ScanCase], order: OrderKind, escalation: EscalationScope) -> &ScanCase {
+    let wanted = |case: &&ScanCase| case.order == order && case.escalation == escalation;
     cases.iter().find(wanted).expect("both orders with every escalation were drawn")
 }
 

@@ -11,7 +11,7 @@ const AGES: u64 = u64::MAX;
 
 /// What is verified at once when an error is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Escalation {
+pub enum EscalationScope {
     /// Nothing: the tour goes on.
     None,
     /// The region of the error (Oprea & Juels, FAST'10; Amvrosiadis et al., DSN'12, section I).
@@ -20,12 +20,12 @@ pub enum Escalation {
     RegionAndNeighbours,
 }
 
-impl Escalation {
+impl EscalationScope {
     /// All, the least first, with their names.
-    pub const ALL: [(Escalation, &'static str); 3] = [
-        (Escalation::None, "nothing"),
-        (Escalation::Region, "the region"),
-        (Escalation::RegionAndNeighbours, "the region and its neighbours"),
+    pub const ALL: [(EscalationScope, &'static str); 3] = [
+        (EscalationScope::None, "nothing"),
+        (EscalationScope::Region, "the region"),
+        (EscalationScope::RegionAndNeighbours, "the region and its neighbours"),
     ];
 }
 
@@ -54,7 +54,7 @@ impl Mlet {
         order: OrderKind,
         grid: &Grid,
         model: &ClusterModel,
-        escalation: Escalation,
+        escalation: EscalationScope,
         disks: u32,
         seed: u64,
     ) -> Mlet {
@@ -75,7 +75,7 @@ impl Mlet {
         order: OrderKind,
         grid: &Grid,
         model: &ClusterModel,
-        escalation: Escalation,
+        escalation: EscalationScope,
         disks: u32,
         seed: u64,
         pace: &Pace,
@@ -125,9 +125,15 @@ fn mean(disks: u32, delays: impl Fn(u32) -> Vec<f64>) -> Mlet {
 
 /// How long each error of a disk stays unknown, in units of the tour's period and in the order of `errors`, when all
 /// of them appear at `phase` (`0..1`) of the tour.
-pub fn delays(order: &dyn ScanOrder, grid: &Grid, escalation: Escalation, errors: &[Sector], phase: f64) -> Vec<f64> {
+pub fn delays(
+    order: &dyn ScanOrder,
+    grid: &Grid,
+    escalation: EscalationScope,
+    errors: &[Sector],
+    phase: f64,
+) -> Vec<f64> {
     let own: Vec<f64> = errors.iter().map(|&error| (visit(order, grid, error) - phase).rem_euclid(1.0)).collect();
-    if escalation == Escalation::None {
+    if escalation == EscalationScope::None {
         return own;
     }
     // A region is found when the first of its errors is: one entry for each region with errors, by region.
@@ -135,7 +141,7 @@ pub fn delays(order: &dyn ScanOrder, grid: &Grid, escalation: Escalation, errors
         errors.iter().zip(&own).map(|(&error, &delay)| (grid.region_of(error), delay)).collect();
     found.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     found.dedup_by_key(|entry| entry.0);
-    if escalation == Escalation::RegionAndNeighbours {
+    if escalation == EscalationScope::RegionAndNeighbours {
         spread(&mut found);
     }
     let region_delay = |error: Sector| {
@@ -171,17 +177,17 @@ mod tests {
     const DISK_SECTORS: u64 = 1_000_000_000_000 / 512;
     const DISKS: u32 = 20_000;
 
-    fn mlet(order: OrderKind, region: Bytes, segment: Bytes, escalation: Escalation) -> f64 {
+    fn mlet(order: OrderKind, region: Bytes, segment: Bytes, escalation: EscalationScope) -> f64 {
         let grid = Grid::new(DISK_SECTORS, region.sectors(), segment.sectors());
         Mlet::sample(order, &grid, &ClusterModel::NEARLINE, escalation, DISKS, 2012).disk_mean
     }
 
     fn staggered(region: Bytes, segment: Bytes) -> f64 {
-        mlet(OrderKind::STAGGERED, region, segment, Escalation::Region)
+        mlet(OrderKind::STAGGERED, region, segment, EscalationScope::Region)
     }
 
     fn sequential() -> f64 {
-        mlet(OrderKind::SEQUENTIAL, Bytes::mib(128), Bytes::mib(1), Escalation::Region)
+        mlet(OrderKind::SEQUENTIAL, Bytes::mib(128), Bytes::mib(1), EscalationScope::Region)
     }
 
     /// The figures of an independent program, to three standard errors of a sample of this size.
@@ -218,8 +224,9 @@ mod tests {
     fn order_alone_gains_nothing_and_neighbours_gain_more() {
         let (region, segment) = (Bytes::mib(128), Bytes::mib(8));
         let staggered = |escalation| mlet(OrderKind::STAGGERED, region, segment, escalation);
-        assert!((staggered(Escalation::None) - 0.5).abs() < 0.0055);
-        let (alone, with_neighbours) = (staggered(Escalation::Region), staggered(Escalation::RegionAndNeighbours));
+        assert!((staggered(EscalationScope::None) - 0.5).abs() < 0.0055);
+        let (alone, with_neighbours) =
+            (staggered(EscalationScope::Region), staggered(EscalationScope::RegionAndNeighbours));
         assert!((0.02..0.04).contains(&(alone - with_neighbours)), "{alone} {with_neighbours}");
     }
 
@@ -240,8 +247,8 @@ mod tests {
         let by = |escalation| {
             delays(order.as_ref(), &grid, escalation, &errors, 0.5).iter().map(|delay| delay * 16.0).collect::<Vec<_>>()
         };
-        near(&by(Escalation::None), &[0.3, 4.0, 13.0, 7.9]);
-        near(&by(Escalation::Region), &[0.3, 0.3, 13.0, 7.9]);
-        near(&by(Escalation::RegionAndNeighbours), &[0.3, 0.3, 0.3, 7.9]);
+        near(&by(EscalationScope::None), &[0.3, 4.0, 13.0, 7.9]);
+        near(&by(EscalationScope::Region), &[0.3, 0.3, 13.0, 7.9]);
+        near(&by(EscalationScope::RegionAndNeighbours), &[0.3, 0.3, 0.3, 7.9]);
     }
 }

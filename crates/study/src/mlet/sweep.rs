@@ -1,6 +1,6 @@
 //! The latent error time by order, by size of the region and by size of the segment: the tour advances evenly.
 
-use super::sample::{Escalation, Mlet};
+use super::sample::{EscalationScope, Mlet};
 use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::lse::ClusterModel;
@@ -18,8 +18,8 @@ pub(super) const MODELS: [(ClusterModel, &str); 2] =
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setup {
-    /// The size of a disk: at least [`Setup::DISK_MIN`], at most [`Setup::DISK_MAX`].
+pub struct SweepSetup {
+    /// The size of a disk: at least [`SweepSetup::DISK_MIN`], at most [`SweepSetup::DISK_MAX`].
     pub disk: Bytes,
     /// How many disks.
     pub disks: u32,
@@ -27,7 +27,7 @@ pub struct Setup {
     pub seed: u64,
 }
 
-impl Setup {
+impl SweepSetup {
     /// A smaller disk is no more than a few regions.
     pub const DISK_MIN: Bytes = Bytes::gib(1);
     /// A larger disk has more regions of 128 MiB than are kept.
@@ -45,7 +45,7 @@ impl Setup {
 
 /// One way to scan, and what it comes to with each model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Case {
+pub struct ScanCase {
     /// In which order.
     pub order: OrderKind,
     /// The size of a region.
@@ -53,14 +53,14 @@ pub struct Case {
     /// The size of a segment.
     pub segment: Bytes,
     /// What an error that is found leads to.
-    pub escalation: Escalation,
+    pub escalation: EscalationScope,
     /// On nearline disks.
     pub nearline: Mlet,
     /// On enterprise disks.
     pub enterprise: Mlet,
 }
 
-impl Case {
+impl ScanCase {
     /// By model, in the order of their names.
     pub(super) fn models(&self) -> [Mlet; 2] {
         [self.nearline, self.enterprise]
@@ -71,13 +71,13 @@ impl Case {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     /// What was drawn.
-    pub setup: Setup,
+    pub setup: SweepSetup,
     /// Every order with every escalation, at 128 MiB and 1 MiB.
-    pub orders: Vec<Case>,
+    pub orders: Vec<ScanCase>,
     /// Staggered, regions of 32 MiB to 8 GiB and of a 128th of the disk (the last two cases), segments of 1 MiB.
-    pub regions: Vec<Case>,
+    pub regions: Vec<ScanCase>,
     /// Staggered, regions of 128 MiB, segments of 64 KiB to 64 MiB.
-    pub segments: Vec<Case>,
+    pub segments: Vec<ScanCase>,
 }
 
 impl Sweep {
@@ -85,19 +85,19 @@ impl Sweep {
     ///
     /// # Panics
     /// When the setup is out of its bounds.
-    pub fn of(setup: Setup) -> Sweep {
+    pub fn of(setup: SweepSetup) -> Sweep {
         let case = |order, region, segment, escalation| {
             let grid = setup.grid(region, segment);
             let mlet = |model| Mlet::sample(order, &grid, model, escalation, setup.disks, setup.seed);
             let (nearline, enterprise) = (mlet(&MODELS[0].0), mlet(&MODELS[1].0));
-            Case { order, region, segment, escalation, nearline, enterprise }
+            ScanCase { order, region, segment, escalation, nearline, enterprise }
         };
         let staggered = |(region, segment)| {
-            let escalations = [Escalation::Region, Escalation::RegionAndNeighbours];
+            let escalations = [EscalationScope::Region, EscalationScope::RegionAndNeighbours];
             escalations.map(|escalation| case(OrderKind::STAGGERED, region, segment, escalation))
         };
         let orders = OrderKind::ALL.iter().flat_map(|&order| {
-            Escalation::ALL.iter().map(move |&(escalation, _)| case(order, REGION, SEGMENT, escalation))
+            EscalationScope::ALL.iter().map(move |&(escalation, _)| case(order, REGION, SEGMENT, escalation))
         });
         let regions = (5..=13)
             .map(|log2| Bytes::mib(1 << log2))

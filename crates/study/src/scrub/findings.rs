@@ -1,13 +1,13 @@
 //! What is found of one trace.
 
-use super::goals::Reached;
+use super::goals::ReachedGoal;
 use super::predictors::Predictors;
 use super::ranking::{self, Ranking};
-use super::sizes::{self, Sizes};
-use scrubjay_core::idle::{Budget, Form, Goal, IdleClass, IntervalPolicy};
+use super::sizes::{self, Figure15};
+use scrubjay_core::idle::{Budget, Goal, GoalForm, IdleClass, IntervalPolicy};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_sim::exact::{self, Outcome};
+use scrubjay_sim::exact::{self, ScrubFigures};
 use scrubjay_sim::tune::{Pair, Tuner};
 use scrubjay_trace::Periods;
 
@@ -18,12 +18,12 @@ const MAX: Nanos = Nanos(50_400_000);
 pub const GOALS: [Goal; 4] = [goal(500), goal(1000), goal(2000), goal(4000)];
 
 const fn goal(mean_us: u64) -> Goal {
-    Goal::new(Nanos(mean_us * 1000), MAX).form(Form::Average)
+    Goal::new(Nanos(mean_us * 1000), MAX).form(GoalForm::Average)
 }
 
 /// What was found of one trace.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Findings {
+pub struct ScrubFindings {
     /// Its name.
     pub name: String,
     /// The disk that scrubs.
@@ -35,11 +35,11 @@ pub struct Findings {
     /// The paper's ranking, pair by pair and collision rate by collision rate.
     pub ranking: Vec<Ranking>,
     /// Figure 15.
-    pub sizes: Sizes,
+    pub sizes: Figure15,
     /// Table III: one for each goal.
-    pub goals: Vec<Reached>,
+    pub goals: Vec<ReachedGoal>,
     /// The paper's baseline: requests of 64 KiB after 10 ms.
-    pub idle_class: Outcome,
+    pub idle_class: ScrubFigures,
     /// The best wait and size that cost no more than the idle class does, in the mean.
     pub at_par: Option<Pair>,
 }
@@ -51,7 +51,7 @@ const PREDICTORS_STEPS: u64 = 20;
 /// Fewer usable idle intervals say nothing about policies: one collision more or less decides.
 const USABLE_MIN: usize = 100;
 
-impl Findings {
+impl ScrubFindings {
     /// Is there too little to tell policies apart?
     pub fn is_little(&self) -> bool {
         self.usable < USABLE_MIN
@@ -65,7 +65,7 @@ impl Findings {
     }
 
     /// How many times as much as the idle class.
-    pub fn times_idle_class(&self, outcome: &Outcome) -> f64 {
+    pub fn times_idle_class(&self, outcome: &ScrubFigures) -> f64 {
         outcome.scrub_bytes as f64 / self.idle_class.scrub_bytes.max(1) as f64
     }
 }
@@ -76,27 +76,27 @@ pub fn steps(goals: usize) -> u64 {
 }
 
 /// Studies one trace; `step` is told of so many steps more that are done.
-pub fn study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal], step: &dyn Fn(u64)) -> Findings {
+pub fn study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal], step: &dyn Fn(u64)) -> ScrubFindings {
     let idle_class = exact::simulate(periods, disk, &mut IdleClass);
     let tuner = Tuner::new(periods, disk);
     let reach = |&goal: &Goal| {
         let budget = exact::learner(periods, disk, &mut Budget::new(goal)).outcome;
         let tuned = sizes::optimum(&tuner, goal);
         step(REACH_STEPS);
-        Reached { goal, tuned, budget }
+        ReachedGoal { goal, tuned, budget }
     };
-    let goals: Vec<Reached> = goals.iter().map(reach).collect();
-    let par = Goal::new(Nanos::from_secs_f64(idle_class.slowdown_mean_seconds()), MAX).form(Form::Average);
+    let goals: Vec<ReachedGoal> = goals.iter().map(reach).collect();
+    let par = Goal::new(Nanos::from_secs_f64(idle_class.slowdown_mean_seconds()), MAX).form(GoalForm::Average);
     let predictors = Predictors::of(periods, disk);
     step(PREDICTORS_STEPS);
     let shortest = disk.service(IdleClass.pattern().first);
-    Findings {
+    ScrubFindings {
         name: name.to_owned(),
         disk,
         usable: periods.intervals().iter().filter(|&&idle| idle > shortest).count(),
         ranking: ranking::check(&predictors),
         predictors,
-        sizes: Sizes::of(periods, disk, &tuner, &goals, step),
+        sizes: Figure15::of(periods, disk, &tuner, &goals, step),
         goals,
         idle_class,
         at_par: sizes::optimum(&tuner, par),

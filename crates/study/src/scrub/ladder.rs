@@ -1,22 +1,22 @@
 //! Growing requests, reckoned up: what a pattern does in an interval follows from its length and a short list, the same
 //! for every interval. The same as the general simulator, faster; for searches that try thousands of patterns.
 
-use scrubjay_core::idle::{Growth, Pattern};
+use scrubjay_core::idle::{IdlePattern, RequestGrowth};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::Nanos;
-use scrubjay_sim::exact::{Firing, Outcome};
+use scrubjay_sim::exact::{Firing, ScrubFigures};
 use scrubjay_trace::Periods;
 
 /// A pattern as runs of requests of one size, the last one without end.
 #[derive(Debug)]
 pub struct Ladder {
     wait: Nanos,
-    runs: Vec<Run>,
+    runs: Vec<LadderRun>,
 }
 
 /// Times are nanoseconds since the end of the wait.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct LadderRun {
     start: u64,
     end: u64,
     requests_before: u64,
@@ -27,17 +27,17 @@ struct Run {
 
 impl Ladder {
     /// Of a pattern on a disk.
-    pub fn new(pattern: &Pattern, disk: ServiceModel) -> Ladder {
+    pub fn new(pattern: &IdlePattern, disk: ServiceModel) -> Ladder {
         let each = |size| disk.service(size).0.max(1);
         let mut size = pattern.first;
-        let first = Run { start: 0, end: 0, requests_before: 0, bytes_before: 0, size: size.0, each: each(size) };
+        let first = LadderRun { start: 0, end: 0, requests_before: 0, bytes_before: 0, size: size.0, each: each(size) };
         let mut runs = vec![first];
         loop {
             let run = runs.last_mut().expect("there is a first");
             let (next, count) = match pattern.growth {
-                Growth::Fixed => (size, 0),
-                Growth::By { .. } => (pattern.next_size(Some(size), pattern.wait), 1),
-                Growth::Swap { after, to } => (to, after.since(pattern.wait).0.div_ceil(run.each)),
+                RequestGrowth::Fixed => (size, 0),
+                RequestGrowth::By { .. } => (pattern.next_size(Some(size), pattern.wait), 1),
+                RequestGrowth::Swap { after, to } => (to, after.since(pattern.wait).0.div_ceil(run.each)),
             };
             if next == size {
                 run.end = u64::MAX;
@@ -47,7 +47,7 @@ impl Ladder {
             let (start, requests_before) = (run.end, run.requests_before + count);
             let bytes_before = run.bytes_before + count * run.size;
             size = next;
-            runs.push(Run { start, end: 0, requests_before, bytes_before, size: size.0, each: each(size) });
+            runs.push(LadderRun { start, end: 0, requests_before, bytes_before, size: size.0, each: each(size) });
         }
     }
 
@@ -68,13 +68,13 @@ impl Ladder {
     }
 
     /// Plays it on a trace. `None`: given up, because all requests together would lose more than `lost_max` nanoseconds.
-    pub fn play(&self, periods: &Periods, lost_max: u128) -> Option<Outcome> {
-        let mut outcome = Outcome {
+    pub fn play(&self, periods: &Periods, lost_max: u128) -> Option<ScrubFigures> {
+        let mut outcome = ScrubFigures {
             requests: periods.requests(),
             span: periods.span(),
             intervals: periods.intervals().len() as u64,
             idle_total: periods.idle_total(),
-            ..Outcome::default()
+            ..ScrubFigures::default()
         };
         let mut delay = Nanos::ZERO;
         for (&idle, &count) in periods.idle().iter().zip(periods.counts()).skip(1) {
@@ -106,16 +106,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use scrubjay_core::idle::Adaptive;
-    use scrubjay_core::server::Request;
+    use scrubjay_core::server::ForegroundRequest;
     use scrubjay_core::units::Bytes;
     use scrubjay_sim::exact::simulate;
 
-    fn growths() -> impl Strategy<Value = Growth> {
+    fn growths() -> impl Strategy<Value = RequestGrowth> {
         let max = Bytes::mib(4);
         prop_oneof![
-            Just(Growth::Fixed),
-            (1.0..3.0f64, 0u64..100).prop_map(move |(factor, kib)| Growth::By { factor, plus: Bytes::kib(kib), max }),
-            (0u64..400).prop_map(move |millis| Growth::Swap { after: Nanos::from_millis(millis), to: max }),
+            Just(RequestGrowth::Fixed),
+            (1.0..3.0f64, 0u64..100).prop_map(move |(factor, kib)| RequestGrowth::By {
+                factor,
+                plus: Bytes::kib(kib),
+                max
+            }),
+            (0u64..400).prop_map(move |millis| RequestGrowth::Swap { after: Nanos::from_millis(millis), to: max }),
         ]
     }
 
@@ -130,10 +134,10 @@ mod tests {
             let mut at = Nanos::ZERO;
             let requests = drawn.into_iter().map(|(gap, service)| {
                 at += Nanos(gap);
-                Request { at, service: Nanos(service) }
+                ForegroundRequest { at, service: Nanos(service) }
             });
             let (periods, disk): (Periods, _) = (requests.collect(), ServiceModel::ULTRASTAR_15K450);
-            let pattern = Pattern { wait: Nanos(wait), first: Bytes::kib(64 * step), growth };
+            let pattern = IdlePattern { wait: Nanos(wait), first: Bytes::kib(64 * step), growth };
             let outcome = simulate(&periods, disk, &mut Adaptive { pattern });
             let ladder = Ladder::new(&pattern, disk);
             prop_assert_eq!(ladder.play(&periods, u128::MAX), Some(outcome));

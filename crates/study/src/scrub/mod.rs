@@ -18,9 +18,9 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
-pub use findings::{Findings, GOALS, steps, study};
-pub use goals::Reached;
+pub use findings::{GOALS, ScrubFindings, steps, study};
+pub use goals::ReachedGoal;
 pub use page::page;
 pub use predictors::Predictors;
 pub use ranking::Ranking;
-pub use sizes::{Adapted, Kind, Sizes};
+pub use sizes::{Adapted, Figure15, GrowthApproach};

@@ -1,14 +1,14 @@
 //! What was found, as a page: figures, tables, and in plain words which of the paper's claims hold, and why not.
 
-use super::findings::Findings;
-use super::goals::{Reached, megabytes};
+use super::findings::ScrubFindings;
+use super::goals::{ReachedGoal, megabytes};
 use super::predictors::{RATE_MAX, place as place_14, used_within};
 use super::ranking::{RATES, Ranking};
-use super::sizes::{Adapted, Kind, place as place_15};
-use scrubjay_chart::{Axis, Exhibit, Figure, Page, Point, Series, Style, Table};
+use super::sizes::{Adapted, GrowthApproach, place as place_15};
+use scrubjay_chart::{Axis, CurvePoint, Exhibit, Figure, Page, Series, Style, Table};
 use scrubjay_core::idle::{Goal, IdleClass, IntervalPolicy};
 use scrubjay_core::units::Nanos;
-use scrubjay_sim::exact::Outcome;
+use scrubjay_sim::exact::ScrubFigures;
 
 /// A correlation of predictions with what came, above which the intervals are called predictable.
 const FORESIGHT_MIN: f64 = 0.3;
@@ -24,7 +24,7 @@ const DISK_BYTES: f64 = 4e12;
 const GOAL_PROPOSED_MS: f64 = 1.0;
 
 /// The page of some traces.
-pub fn page(findings: &[Findings]) -> Page {
+pub fn page(findings: &[ScrubFindings]) -> Page {
     let mut exhibits = vec![Exhibit::Table(times(findings)), Exhibit::Table(goals(findings))];
     for (index, found) in findings.iter().enumerate() {
         let suffix = if findings.len() > 1 { format!("-{}", index + 1) } else { String::new() };
@@ -42,7 +42,7 @@ pub fn page(findings: &[Findings]) -> Page {
 }
 
 /// What to do.
-fn advice(findings: &[Findings]) -> String {
+fn advice(findings: &[ScrubFindings]) -> String {
     let goals = findings.first().map_or(&[][..], |found| &found.goals);
     let proposed = goals.iter().position(|reached| millis(reached.goal) == GOAL_PROPOSED_MS).unwrap_or(0);
     let mut hours: Vec<f64> = findings.iter().filter_map(|found| found.goals.get(proposed)).map(pass_hours).collect();
@@ -57,7 +57,7 @@ fn advice(findings: &[Findings]) -> String {
 }
 
 /// The hours in which the shipped policy reads a disk of 4 TB.
-fn pass_hours(reached: &Reached) -> f64 {
+fn pass_hours(reached: &ReachedGoal) -> f64 {
     DISK_BYTES / reached.budget.bytes_per_second().max(1.0) / 3600.0
 }
 
@@ -70,10 +70,10 @@ fn duration(hours: f64) -> String {
 }
 
 /// How long a pass takes at each goal.
-fn times(findings: &[Findings]) -> Table {
+fn times(findings: &[ScrubFindings]) -> Table {
     let goals = findings.first().map_or(&[][..], |found| &found.goals);
     let head = goals.iter().map(|reached| format!("{} ms", millis(reached.goal)));
-    let row = |found: &Findings| {
+    let row = |found: &ScrubFindings| {
         let times = found.goals.iter().map(|reached| duration(pass_hours(reached)));
         [found.name.clone()].into_iter().chain(times).collect()
     };
@@ -87,8 +87,8 @@ fn times(findings: &[Findings]) -> Table {
 }
 
 /// Which of the paper's claims hold: in full for one trace; for more, how often. The captions have the rest.
-fn claims(findings: &[Findings]) -> String {
-    let told: Vec<&Findings> = findings.iter().filter(|found| !found.is_little()).collect();
+fn claims(findings: &[ScrubFindings]) -> String {
+    let told: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.is_little()).collect();
     match (findings, &told[..]) {
         ([found], []) => format!("There is {}", little_told(found)),
         ([found], _) => format!("{} {} {}", ranking_told(found), sizes_told(found), times_told(found)),
@@ -105,19 +105,19 @@ fn claims(findings: &[Findings]) -> String {
     }
 }
 
-fn little_told(found: &Findings) -> String {
-    let Findings { usable, .. } = found;
+fn little_told(found: &ScrubFindings) -> String {
+    let ScrubFindings { usable, .. } = found;
     format!("too little to tell which policy is better: {usable} idle intervals are long enough for a request.")
 }
 
 /// Figure 14 of one trace.
-fn predictors(found: &Findings, suffix: &str) -> Figure {
+fn predictors(found: &ScrubFindings, suffix: &str) -> Figure {
     let mut series: Vec<Series> = found.predictors.all().map(clipped).collect();
     let budgets = found.goals.iter().map(|reached| {
         let (place, goal) = (place_14(&reached.budget), millis(reached.goal));
         // It is drawn at the end of the axis, not the axis longer for it.
         let beyond = if place.x > RATE_MAX { format!(", at {:.2}", place.x) } else { String::new() };
-        Point { x: place.x.min(RATE_MAX), label: format!("{goal} ms{beyond}"), ..place }
+        CurvePoint { x: place.x.min(RATE_MAX), label: format!("{goal} ms{beyond}"), ..place }
     });
     series.push(Series { name: "budget (by goal)".into(), style: Style::Points, points: budgets.collect() });
     series.retain(|series| !series.points.is_empty());
@@ -133,21 +133,21 @@ fn predictors(found: &Findings, suffix: &str) -> Figure {
 
 /// What lies on the paper's axis, and one point at its end.
 fn clipped(curve: &Series) -> Series {
-    let mut points: Vec<Point> = curve.points.iter().filter(|point| point.x <= RATE_MAX).cloned().collect();
+    let mut points: Vec<CurvePoint> = curve.points.iter().filter(|point| point.x <= RATE_MAX).cloned().collect();
     if points.len() < curve.points.len() {
-        points.push(Point { x: RATE_MAX, y: used_within(curve, RATE_MAX), label: String::new() });
+        points.push(CurvePoint { x: RATE_MAX, y: used_within(curve, RATE_MAX), label: String::new() });
     }
     Series { points, ..curve.clone() }
 }
 
 /// Figure 15 of one trace.
-fn sizes(found: &Findings, suffix: &str) -> Figure {
+fn sizes(found: &ScrubFindings, suffix: &str) -> Figure {
     let sizes = &found.sizes;
     let mut series = sizes.fixed.clone();
-    let labelled = |label: String, outcome: &Outcome| Point { label, ..place_15(outcome) };
+    let labelled = |label: String, outcome: &ScrubFigures| CurvePoint { label, ..place_15(outcome) };
     let best = sizes.best.iter().map(|(_, pair)| labelled(format!("{} KiB", pair.size.0 >> 10), &pair.outcome));
     series.push(joined("best size", Style::Line, best));
-    for kind in [Kind::Exponential, Kind::Linear, Kind::Swapping] {
+    for kind in [GrowthApproach::Exponential, GrowthApproach::Linear, GrowthApproach::Swapping] {
         let points = sizes.adapted.iter().filter(|adapted| adapted.kind == kind).map(|one| place_15(&one.outcome));
         series.push(joined(kind.name(), Style::Dashed, points));
     }
@@ -165,14 +165,14 @@ fn sizes(found: &Findings, suffix: &str) -> Figure {
 }
 
 /// A curve from left to right: what costs more need not have been given more to spend.
-fn joined(name: &str, style: Style, points: impl Iterator<Item = Point>) -> Series {
-    let mut points: Vec<Point> = points.collect();
+fn joined(name: &str, style: Style, points: impl Iterator<Item = CurvePoint>) -> Series {
+    let mut points: Vec<CurvePoint> = points.collect();
     points.sort_by(|one, two| one.x.total_cmp(&two.x));
     Series { name: name.into(), style, points }
 }
 
 /// Table III.
-fn goals(findings: &[Findings]) -> Table {
+fn goals(findings: &[ScrubFindings]) -> Table {
     let head = [
         "trace",
         "policy",
@@ -198,8 +198,8 @@ fn goals(findings: &[Findings]) -> Table {
     }
 }
 
-fn goal_rows(found: &Findings) -> Vec<Vec<String>> {
-    let row = |policy: &str, goal: Option<Goal>, outcome: &Outcome, wait: String, size: String| {
+fn goal_rows(found: &ScrubFindings) -> Vec<Vec<String>> {
+    let row = |policy: &str, goal: Option<Goal>, outcome: &ScrubFigures, wait: String, size: String| {
         vec![
             found.name.clone(),
             policy.to_owned(),
@@ -213,7 +213,7 @@ fn goal_rows(found: &Findings) -> Vec<Vec<String>> {
         ]
     };
     let mut rows = Vec::new();
-    for Reached { goal, tuned, budget } in &found.goals {
+    for ReachedGoal { goal, tuned, budget } in &found.goals {
         if let Some(pair) = tuned {
             let wait = seconds(pair.wait);
             rows.push(row("tuned", Some(*goal), &pair.outcome, wait, (pair.size.0 >> 10).to_string()));
@@ -229,13 +229,13 @@ fn goal_rows(found: &Findings) -> Vec<Vec<String>> {
 }
 
 /// How far a trace comes at each goal.
-fn goals_told(found: &Findings) -> String {
+fn goals_told(found: &ScrubFindings) -> String {
     let mut text = format!(
         "The idle class reads {:.2} MB/s at a mean slowdown of {:.2} ms.",
         megabytes(&found.idle_class),
         found.idle_class.slowdown_mean_seconds() * 1e3
     );
-    for Reached { goal, tuned, budget } in &found.goals {
+    for ReachedGoal { goal, tuned, budget } in &found.goals {
         let mean = millis(*goal);
         let Some(pair) = tuned else {
             text += &format!(" No wait keeps {mean} ms.");
@@ -249,7 +249,7 @@ fn goals_told(found: &Findings) -> String {
 }
 
 /// Throughput at 1 ms against the idle class, and at the slowdown of the idle class.
-fn times_told(found: &Findings) -> String {
+fn times_told(found: &ScrubFindings) -> String {
     let ceiling = found.ceiling();
     let mut text = String::new();
     let at_1_ms = found.goals.iter().find(|reached| millis(reached.goal) == 1.0).and_then(|reached| reached.tuned);
@@ -270,7 +270,7 @@ fn times_told(found: &Findings) -> String {
 }
 
 /// Whether a fixed size beats the adaptive ones, and if not, which one wins and by how much.
-fn sizes_told(found: &Findings) -> String {
+fn sizes_told(found: &ScrubFindings) -> String {
     let wins = found.sizes.adapted.iter().filter(|adapted| adapted.wins());
     let wins: Vec<String> = wins
         .map(|one| format!("{} reads {:.1} % more at {} ms", one.kind.name(), one.gain() * 100.0, millis(one.goal)))
@@ -289,7 +289,7 @@ fn sizes_told(found: &Findings) -> String {
 }
 
 /// Whether the ranking holds, and if not, where and why.
-fn ranking_told(found: &Findings) -> String {
+fn ranking_told(found: &ScrubFindings) -> String {
     let failing: Vec<&Ranking> = found.ranking.iter().filter(|ranking| !ranking.holds()).collect();
     if failing.is_empty() {
         return "The paper's ranking holds: Oracle, Lossless Waiting, Waiting, AR + Waiting, Auto-Regression.".into();
@@ -307,7 +307,7 @@ fn ranking_told(found: &Findings) -> String {
     format!("The paper's ranking holds but for this: {places}. {}", why(found, &failing))
 }
 
-fn why(found: &Findings, failing: &[&Ranking]) -> String {
+fn why(found: &ScrubFindings, failing: &[&Ranking]) -> String {
     let (foresight, variation) = (found.predictors.foresight, found.predictors.variation);
     let waited = failing.iter().map(|one| {
         used_within(&found.predictors.lossless, one.rate) - used_within(&found.predictors.waiting, one.rate)
@@ -333,7 +333,7 @@ fn why(found: &Findings, failing: &[&Ranking]) -> String {
 }
 
 /// The numbers behind the ranking: one row for each trace and policy.
-fn ranking(findings: &[Findings]) -> Table {
+fn ranking(findings: &[ScrubFindings]) -> Table {
     let rates = RATES.iter().map(|rate| format!("used at {} %", rate * 100.0));
     let rows = findings.iter().flat_map(|found| {
         found.predictors.all().map(|curve| {

@@ -7,12 +7,12 @@
 //! the trace without a scrub in it, and cutoffs are percentiles of all predictions, in hindsight, as in the paper: a
 //! predictor does better here than in service.
 
-use scrubjay_chart::{Point, Series, Style};
-use scrubjay_core::idle::{Growth, Method, Pattern, Prediction};
+use scrubjay_chart::{CurvePoint, Series, Style};
+use scrubjay_core::idle::{IdlePattern, Method, Prediction, RequestGrowth};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::stats::Moments;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_sim::exact::{self, Interval, Lossless, Oracle, Outcome, Player};
+use scrubjay_sim::exact::{self, Interval, Lossless, Oracle, Player, ScrubFigures};
 use scrubjay_trace::Periods;
 
 /// See the module's text.
@@ -60,7 +60,7 @@ impl Predictors {
         let wait = |&wait: &Nanos| {
             let outcome =
                 exact::waiting(periods, wait, SIZE, service, exact::Limit::None).expect("nothing is too much");
-            Point { label: label(wait), ..place(&outcome) }
+            CurvePoint { label: label(wait), ..place(&outcome) }
         };
         let play = |player: &mut dyn Player| place(&exact::simulate(periods, disk, player));
         let regression = Foreseen::by(Method::AutoRegressive, periods);
@@ -116,12 +116,12 @@ pub fn used_within(curve: &Series, rate: f64) -> f64 {
 }
 
 /// Where a policy lies in the figure.
-pub fn place(outcome: &Outcome) -> Point {
-    Point { x: outcome.collision_rate(), y: outcome.used_ratio(), label: String::new() }
+pub fn place(outcome: &ScrubFigures) -> CurvePoint {
+    CurvePoint { x: outcome.collision_rate(), y: outcome.used_ratio(), label: String::new() }
 }
 
 /// Sorted by collisions, for [`used_within`].
-fn curve(name: &str, style: Style, mut points: Vec<Point>) -> Series {
+fn curve(name: &str, style: Style, mut points: Vec<CurvePoint>) -> Series {
     points.sort_by(|one, two| one.x.total_cmp(&two.x).then(one.y.total_cmp(&two.y)));
     Series { name: name.to_owned(), style, points }
 }
@@ -174,7 +174,11 @@ impl Foreseen {
     }
 
     fn player(&self, cutoff: f64, wait: Nanos) -> Foreteller<'_> {
-        Foreteller { expected: &self.seconds, cutoff, fire: Pattern { wait, first: SIZE, growth: Growth::Fixed } }
+        Foreteller {
+            expected: &self.seconds,
+            cutoff,
+            fire: IdlePattern { wait, first: SIZE, growth: RequestGrowth::Fixed },
+        }
     }
 
     /// The correlation of what was expected with what came.
@@ -200,12 +204,12 @@ impl Foreseen {
 struct Foreteller<'a> {
     expected: &'a [f64],
     cutoff: f64,
-    fire: Pattern,
+    fire: IdlePattern,
 }
 
 impl Player for Foreteller<'_> {
-    fn pattern(&mut self, interval: Interval) -> Pattern {
-        if self.expected[interval.number] > self.cutoff { self.fire } else { Pattern::NEVER }
+    fn pattern(&mut self, interval: Interval) -> IdlePattern {
+        if self.expected[interval.number] > self.cutoff { self.fire } else { IdlePattern::NEVER }
     }
 
     fn ended(&mut self, _: Nanos) {}
@@ -216,11 +220,11 @@ mod tests {
     use super::*;
     use scrubjay_core::idle::{Cutoff, Predicted};
     use scrubjay_core::rng::Rng;
-    use scrubjay_sim::workload::{Bursts, Span};
+    use scrubjay_sim::workload::{Bursts, TimeSpan};
 
     #[test]
     fn the_best_within_a_rate_is_between_points_in_proportion() {
-        let points = [(0.02, 0.4), (0.03, 0.3), (0.04, 0.6)].map(|(x, y)| Point { x, y, label: String::new() });
+        let points = [(0.02, 0.4), (0.03, 0.3), (0.04, 0.6)].map(|(x, y)| CurvePoint { x, y, label: String::new() });
         let curve = curve("", Style::Line, points.to_vec());
         let used = [0.0, 0.01, 0.02, 0.03, 0.04, 1.0].map(|rate| used_within(&curve, rate));
         let expected = [0.0, 0.2, 0.4, 0.5, 0.6, 0.6];
@@ -231,9 +235,9 @@ mod tests {
     /// the same collision rate it uses about as much, and not more.
     #[test]
     fn what_is_foreseen_once_is_at_least_as_good_as_in_service() {
-        let think = Span::Pareto { minimum: Nanos::from_millis(30), shape: 1.2, maximum: Nanos::from_secs(100) };
-        let gap = Span::Exponential { mean: Nanos::from_millis(10) };
-        let requests = Bursts::new(4, gap, think, Span::Fixed(Nanos::from_millis(2)), Rng::new(5)).take(8000);
+        let think = TimeSpan::Pareto { minimum: Nanos::from_millis(30), shape: 1.2, maximum: Nanos::from_secs(100) };
+        let gap = TimeSpan::Exponential { mean: Nanos::from_millis(10) };
+        let requests = Bursts::new(4, gap, think, TimeSpan::Fixed(Nanos::from_millis(2)), Rng::new(5)).take(8000);
         let (periods, disk): (Periods, _) = (requests.collect(), ServiceModel::ULTRASTAR_15K450);
         let predictors = Predictors::of(&periods, disk);
         let methods = [(Method::AutoRegressive, &predictors.auto_regression), (Method::Acd, &predictors.acd)];

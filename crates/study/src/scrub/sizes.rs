@@ -4,13 +4,13 @@
 //! The adaptive approaches get every chance: their constants and start sizes are the best of a grid for each goal, and
 //! their threshold is bisected on the exact simulator, for each of them anew.
 
-use super::goals::{Reached, megabytes};
+use super::goals::{ReachedGoal, megabytes};
 use super::ladder::Ladder;
-use scrubjay_chart::{Point, Series, Style};
-use scrubjay_core::idle::{Form, Goal, Growth, Pattern};
+use scrubjay_chart::{CurvePoint, Series, Style};
+use scrubjay_core::idle::{Goal, GoalForm, IdlePattern, RequestGrowth};
 use scrubjay_core::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_sim::exact::{self, Outcome};
+use scrubjay_sim::exact::{self, ScrubFigures};
 use scrubjay_sim::tune::{self, Pair, SIZES, Tuner};
 use scrubjay_trace::Periods;
 
@@ -39,7 +39,7 @@ const AROUND: usize = 6;
 
 /// What figure 15 shows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sizes {
+pub struct Figure15 {
     /// For each fixed size a curve over the threshold: mean slowdown (ms), MB/s.
     pub fixed: Vec<Series>,
     /// The best size and threshold, by goal, ascending.
@@ -50,7 +50,7 @@ pub struct Sizes {
 
 /// An approach to growing requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum GrowthApproach {
     /// Each is a times the last one.
     Exponential,
     /// Each is a times the last one and b more.
@@ -59,13 +59,13 @@ pub enum Kind {
     Swapping,
 }
 
-impl Kind {
+impl GrowthApproach {
     /// Its name in legends.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Exponential => "exponential",
-            Kind::Linear => "linear",
-            Kind::Swapping => "swapping",
+            GrowthApproach::Exponential => "exponential",
+            GrowthApproach::Linear => "linear",
+            GrowthApproach::Swapping => "swapping",
         }
     }
 }
@@ -74,15 +74,15 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adapted {
     /// Which.
-    pub kind: Kind,
+    pub kind: GrowthApproach,
     /// The goal.
     pub goal: Goal,
     /// Its best constants.
-    pub pattern: Pattern,
+    pub pattern: IdlePattern,
     /// What it comes to.
-    pub outcome: Outcome,
+    pub outcome: ScrubFigures,
     /// What the best fixed size comes to.
-    pub fixed: Outcome,
+    pub fixed: ScrubFigures,
 }
 
 impl Adapted {
@@ -104,26 +104,27 @@ pub fn optimum(tuner: &Tuner<'_>, goal: Goal) -> Option<Pair> {
     tune::best(&tuner.candidates(SIZES.map(|step| Bytes::kib(64 * step)), goal))
 }
 
-impl Sizes {
+impl Figure15 {
     /// Reckons them, with the best pairs of the table's goals at hand.
     pub fn of(
         periods: &Periods,
         disk: ServiceModel,
         tuner: &Tuner<'_>,
-        reached: &[Reached],
+        reached: &[ReachedGoal],
         step: &dyn Fn(u64),
-    ) -> Sizes {
+    ) -> Figure15 {
         let mut best: Vec<(Goal, Pair)> = reached.iter().filter_map(|one| Some((one.goal, one.tuned?))).collect();
         step((reached.len() - best.len()) as u64 * STEPS);
-        let adapt = |&(goal, pair): &(Goal, Pair)| adapt(&Search { periods, disk, goal, near: pair.wait, step }, pair);
+        let adapt =
+            |&(goal, pair): &(Goal, Pair)| adapt(&ThresholdSearch { periods, disk, goal, near: pair.wait, step }, pair);
         let adapted = best.iter().flat_map(adapt).collect();
-        if let Some(&Reached { goal: Goal { max, .. }, .. }) = reached.first() {
-            let between = BETWEEN_US.map(|us| Goal::new(Nanos(us * 1000), max).form(Form::Average));
+        if let Some(&ReachedGoal { goal: Goal { max, .. }, .. }) = reached.first() {
+            let between = BETWEEN_US.map(|us| Goal::new(Nanos(us * 1000), max).form(GoalForm::Average));
             let new = between.into_iter().filter(|goal| reached.iter().all(|one| one.goal != *goal));
             best.extend(new.filter_map(|goal| Some((goal, optimum(tuner, goal)?))));
         }
         best.sort_by_key(|(goal, _)| goal.mean);
-        Sizes { fixed: FIXED.iter().map(|&size| fixed(periods, disk, size)).collect(), best, adapted }
+        Figure15 { fixed: FIXED.iter().map(|&size| fixed(periods, disk, size)).collect(), best, adapted }
     }
 }
 
@@ -138,29 +139,29 @@ fn fixed(periods: &Periods, disk: ServiceModel, size: Bytes) -> Series {
 }
 
 /// Where a policy lies in the figure.
-pub fn place(outcome: &Outcome) -> Point {
-    Point { x: outcome.slowdown_mean_seconds() * 1e3, y: megabytes(outcome), label: String::new() }
+pub fn place(outcome: &ScrubFigures) -> CurvePoint {
+    CurvePoint { x: outcome.slowdown_mean_seconds() * 1e3, y: megabytes(outcome), label: String::new() }
 }
 
 /// The best of each approach inside a goal, given the best fixed size.
-fn adapt(search: &Search<'_>, pair: Pair) -> Vec<Adapted> {
-    let Search { disk, goal, .. } = *search;
+fn adapt(search: &ThresholdSearch<'_>, pair: Pair) -> Vec<Adapted> {
+    let ThresholdSearch { disk, goal, .. } = *search;
     let largest = SIZES.rev().map(|step| Bytes::kib(64 * step)).find(|&size| disk.service(size) <= goal.max);
     let max = largest.unwrap_or(pair.size);
     let mut starts: [Bytes; STARTS] = [1, 4, 2, 0].map(|shift| Bytes((pair.size.0 >> shift >> 16 << 16).max(1 << 16)));
     starts[1] = Bytes::kib(64);
-    let grow = |factor: f64, plus: Bytes| Growth::By { factor, plus, max };
+    let grow = |factor: f64, plus: Bytes| RequestGrowth::By { factor, plus, max };
     let exponential = search.best(&starts, FACTORS.map(|factor| grow(factor, Bytes(0))));
     let factor = match exponential.map(|(pattern, _)| pattern.growth) {
-        Some(Growth::By { factor, .. }) => factor,
+        Some(RequestGrowth::By { factor, .. }) => factor,
         _ => 1.0,
     };
     let linear = PLUS.into_iter().flat_map(|plus| [grow(1.0, plus), grow(factor, plus)]);
-    let swaps = SWAP_AFTER_MS.map(|millis| Growth::Swap { after: Nanos::from_millis(millis), to: max });
+    let swaps = SWAP_AFTER_MS.map(|millis| RequestGrowth::Swap { after: Nanos::from_millis(millis), to: max });
     let found = [
-        (Kind::Exponential, exponential),
-        (Kind::Linear, search.best(&starts, linear)),
-        (Kind::Swapping, search.best(&starts[STARTS - SWAPPED..], swaps)),
+        (GrowthApproach::Exponential, exponential),
+        (GrowthApproach::Linear, search.best(&starts, linear)),
+        (GrowthApproach::Swapping, search.best(&starts[STARTS - SWAPPED..], swaps)),
     ];
     let adapted = found.into_iter().filter_map(|(kind, best)| {
         let (pattern, outcome) = best?;
@@ -170,7 +171,7 @@ fn adapt(search: &Search<'_>, pair: Pair) -> Vec<Adapted> {
 }
 
 /// The search for the threshold of a growing pattern.
-struct Search<'a> {
+struct ThresholdSearch<'a> {
     periods: &'a Periods,
     disk: ServiceModel,
     goal: Goal,
@@ -179,9 +180,13 @@ struct Search<'a> {
     step: &'a dyn Fn(u64),
 }
 
-impl Search<'_> {
+impl ThresholdSearch<'_> {
     /// The one that reads most.
-    fn best(&self, starts: &[Bytes], growths: impl IntoIterator<Item = Growth>) -> Option<(Pattern, Outcome)> {
+    fn best(
+        &self,
+        starts: &[Bytes],
+        growths: impl IntoIterator<Item = RequestGrowth>,
+    ) -> Option<(IdlePattern, ScrubFigures)> {
         let tried = growths.into_iter().flat_map(|growth| starts.iter().map(move |&first| (first, growth)));
         let found = tried.map(|(first, growth)| {
             let found = self.best_wait(first, growth);
@@ -191,10 +196,10 @@ impl Search<'_> {
         found.flatten().max_by_key(|(_, outcome)| outcome.scrub_bytes)
     }
 
-    fn best_wait(&self, first: Bytes, growth: Growth) -> Option<(Pattern, Outcome)> {
+    fn best_wait(&self, first: Bytes, growth: RequestGrowth) -> Option<(IdlePattern, ScrubFigures)> {
         let waits: Vec<Nanos> = tune::thresholds().collect();
         let play = |slot: usize| {
-            let pattern = Pattern { wait: waits[slot], first, growth };
+            let pattern = IdlePattern { wait: waits[slot], first, growth };
             let lost_max = u128::from(self.goal.mean.0) * u128::from(self.periods.requests());
             let outcome = Ladder::new(&pattern, self.disk).play(self.periods, lost_max)?;
             (outcome.slowdown_max <= self.goal.max).then_some((pattern, outcome))

@@ -3,10 +3,10 @@
 use super::*;
 use scrubjay_chart::Exhibit;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::Nanos;
-use scrubjay_sim::workload::{Bursts, Span};
-use scrubjay_trace::{Periods, Queue, Service, generate};
+use scrubjay_sim::workload::{Bursts, TimeSpan};
+use scrubjay_trace::{Periods, ServiceQueue, ServiceSource, generate};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -14,28 +14,28 @@ use std::sync::LazyLock;
 const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
 
 /// Bursts of eight, and think times with a heavy tail: the longer idle, the longer it will be.
-fn heavy_tailed() -> Vec<Request> {
-    let think = Span::Pareto { minimum: Nanos::from_millis(10), shape: 0.9, maximum: Nanos::from_secs(600) };
-    let service = Span::Fixed(Nanos::from_millis(4));
-    Bursts::new(8, Span::Fixed(Nanos::from_millis(15)), think, service, Rng::new(11)).take(6000).collect()
+fn heavy_tailed() -> Vec<ForegroundRequest> {
+    let think = TimeSpan::Pareto { minimum: Nanos::from_millis(10), shape: 0.9, maximum: Nanos::from_secs(600) };
+    let service = TimeSpan::Fixed(Nanos::from_millis(4));
+    Bursts::new(8, TimeSpan::Fixed(Nanos::from_millis(15)), think, service, Rng::new(11)).take(6000).collect()
 }
 
-fn generated(model: &str, hours: f64) -> Vec<Request> {
+fn generated(model: &str, hours: f64) -> Vec<ForegroundRequest> {
     let model = generate::builtin(model).expect("a built-in model");
-    let mut queue = Queue::new(Service::Model(DISK));
+    let mut queue = ServiceQueue::new(ServiceSource::Model(DISK));
     generate::Generator::new(&model, hours, 3).map(|record| queue.request(&record)).collect()
 }
 
-fn studied(name: &str, requests: &[Request]) -> Findings {
+fn studied(name: &str, requests: &[ForegroundRequest]) -> ScrubFindings {
     study(name, &requests.iter().copied().collect(), DISK, &GOALS[1..3], &|_| {})
 }
 
-static HEAVY: LazyLock<Findings> = LazyLock::new(|| studied("heavy", &heavy_tailed()));
-static MID_READ: LazyLock<Findings> = LazyLock::new(|| studied("mid-read", &generated("mid-read", 0.5)));
-static MID_WRITE: LazyLock<Findings> = LazyLock::new(|| studied("mid-write", &generated("mid-write", 0.5)));
+static HEAVY: LazyLock<ScrubFindings> = LazyLock::new(|| studied("heavy", &heavy_tailed()));
+static MID_READ: LazyLock<ScrubFindings> = LazyLock::new(|| studied("mid-read", &generated("mid-read", 0.5)));
+static MID_WRITE: LazyLock<ScrubFindings> = LazyLock::new(|| studied("mid-write", &generated("mid-write", 0.5)));
 
 /// The pairs that are not ranked as in the paper.
-fn unranked(found: &Findings) -> Vec<String> {
+fn unranked(found: &ScrubFindings) -> Vec<String> {
     let failing = found.ranking.iter().filter(|ranking| !ranking.holds());
     failing
         .map(|one| {
@@ -65,7 +65,7 @@ fn the_ranking_is_the_papers() {
 #[test]
 fn one_fixed_size_beats_sizes_that_grow() {
     for adapted in MID_READ.sizes.adapted.iter().chain(&MID_WRITE.sizes.adapted) {
-        let most = if adapted.kind == Kind::Swapping { 0.03 } else { -0.10 };
+        let most = if adapted.kind == GrowthApproach::Swapping { 0.03 } else { -0.10 };
         assert!(adapted.gain() < most, "{adapted:?}: {}", adapted.gain());
     }
 }
@@ -80,7 +80,7 @@ fn where_the_hazard_falls_for_ever_growing_sizes_win_a_little() {
 
 #[test]
 fn a_tuned_wait_reads_several_times_what_the_idle_class_does() {
-    let times = |found: &Findings| {
+    let times = |found: &ScrubFindings| {
         let tuned = found.goals.iter().map(|reached| reached.tuned).chain([found.at_par]);
         tuned.map(|pair| found.times_idle_class(&pair.expect("a wait that keeps the goal").outcome)).collect()
     };
@@ -96,7 +96,7 @@ fn a_tuned_wait_reads_several_times_what_the_idle_class_does() {
 
 #[test]
 fn budget_keeps_its_goals_and_reads_most_of_what_could_be_read() {
-    for Reached { goal, tuned, budget } in &HEAVY.goals {
+    for ReachedGoal { goal, tuned, budget } in &HEAVY.goals {
         let tuned = tuned.expect("a wait that keeps it").outcome;
         assert!(budget.slowdown_mean_seconds() <= goal.mean.as_secs_f64() && budget.slowdown_max <= goal.max);
         assert!(budget.scrub_bytes as f64 > 0.85 * tuned.scrub_bytes as f64, "{budget:?} {tuned:?}");
@@ -132,7 +132,7 @@ fn a_page_shows_each_trace_and_says_what_holds() {
 
 #[test]
 fn the_page_of_one_trace_says_in_words_what_holds() {
-    let one = |found: &Findings| page(std::slice::from_ref(found)).paragraphs;
+    let one = |found: &ScrubFindings| page(std::slice::from_ref(found)).paragraphs;
     let [advice, _, claims] = &one(&HEAVY)[..] else { panic!() };
     assert_eq!(advice, "Use \"scrubjay scrub --slowdown 1ms\": under this load it reads a disk of 4 TB in 20 h.");
     assert!(claims.starts_with("The paper's ranking holds: "), "{claims}");

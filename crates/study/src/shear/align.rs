@@ -4,10 +4,10 @@ use super::effort::Effort;
 use super::rig::{KIB, array};
 use scrubjay_chart::{Axis, Exhibit, Figure, Series, Style};
 use scrubjay_core::layout::LayoutKind;
-use scrubjay_core::probe::bench::{Batch, Kind, Request};
+use scrubjay_core::probe::bench::{ProbeAccess, ProbeBatch, ProbeRequest};
 use scrubjay_core::rng::Rng;
 use scrubjay_sim::array::Array;
-use scrubjay_sim::array::setup::Setup;
+use scrubjay_sim::array::setup::ArraySetup;
 
 /// Files of a run.
 const FILES: usize = 100;
@@ -25,7 +25,7 @@ pub enum Sent {
 }
 
 /// The array: four disks behind a controller, without a cache; chunks of 32 KiB. (The paper does not say how large.)
-pub fn setup() -> Setup {
+pub fn setup() -> ArraySetup {
     array(LayoutKind::Raid5La, 4, 32)
 }
 
@@ -40,13 +40,13 @@ pub fn bandwidth(mean_bytes: u64, sent: Sent, seed: u64) -> f64 {
         let blocks = ((0.5 + rng.uniform()) * mean_bytes as f64 / 4096.0).round().max(1.0) as u64;
         let end = at + blocks * 4096;
         let requests = requests(at, end, stripe, sent);
-        seconds += array.run(&Batch { requests }).makespan().as_secs_f64();
+        seconds += array.run(&ProbeBatch { requests }).makespan().as_secs_f64();
         (at, bytes) = (end, bytes + blocks * 4096);
     }
     bytes as f64 / seconds / 1e6
 }
 
-fn requests(start: u64, end: u64, stripe: u64, sent: Sent) -> Vec<Request> {
+fn requests(start: u64, end: u64, stripe: u64, sent: Sent) -> Vec<ProbeRequest> {
     let (mut at, mut requests) = (start, Vec::new());
     while at < end {
         let len = match sent {
@@ -54,7 +54,7 @@ fn requests(start: u64, end: u64, stripe: u64, sent: Sent) -> Vec<Request> {
             Sent::ByStripe => stripe - at % stripe,
         };
         let len = len.min(end - at);
-        requests.push(Request { kind: Kind::Rewrite, ..Request::read(at, len) });
+        requests.push(ProbeRequest { kind: ProbeAccess::Rewrite, ..ProbeRequest::read(at, len) });
         at += len;
     }
     requests

@@ -5,26 +5,26 @@ use super::effort::Effort;
 use super::rig::{KIB, array, boundary_scan, one_disk, pattern_bytes};
 use scrubjay_chart::Exhibit;
 use scrubjay_core::layout::LayoutKind;
-use scrubjay_core::probe::paper::Sample;
+use scrubjay_core::probe::paper::ScanPoint;
 use scrubjay_core::probe::paper::boundary::{self, Boundaries};
-use scrubjay_core::probe::paper::pattern::Pattern;
+use scrubjay_core::probe::paper::pattern::PatternScan;
 use scrubjay_core::units::Nanos;
-use scrubjay_sim::array::setup::Setup;
+use scrubjay_sim::array::setup::ArraySetup;
 
 /// A scan, and what it says.
 #[derive(Clone, Debug)]
 pub struct Scan {
     /// A point for each block of the pattern.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<ScanPoint>,
     /// What it says, if it shows boundaries.
     pub found: Option<Boundaries>,
 }
 
 impl Scan {
     /// Of this array.
-    pub fn of(setup: &Setup, effort: Effort) -> Scan {
+    pub fn of(setup: &ArraySetup, effort: Effort) -> Scan {
         let (samples, bytes) = (boundary_scan(setup, effort), pattern_bytes(setup));
-        let pattern = Pattern { bytes, seconds: one_disk(setup, effort), confidence: 1.0 };
+        let pattern = PatternScan { bytes, seconds: one_disk(setup, effort), confidence: 1.0 };
         Scan { found: boundary::boundaries(&samples, &pattern), samples }
     }
 
@@ -41,7 +41,7 @@ impl Scan {
     /// The mean time at boundaries, over the mean time elsewhere.
     pub fn contrast(&self) -> f64 {
         let places = self.places_kib();
-        let is_fast = |sample: &&Sample| places.contains(&(sample.bytes / KIB));
+        let is_fast = |sample: &&ScanPoint| places.contains(&(sample.bytes / KIB));
         let fast = mean(self.samples.iter().filter(is_fast).map(|sample| sample.seconds));
         fast / mean(self.samples.iter().filter(|sample| !is_fast(sample)).map(|sample| sample.seconds))
     }
@@ -101,8 +101,8 @@ pub fn of_six(figure: &str, kind: LayoutKind, name: &str, effort: Effort) -> Exh
 }
 
 /// The array of Figure 19: Linux' RAID-5 of ten disks.
-pub fn ten(lost: Option<usize>, rebuild_time: Nanos) -> Setup {
-    Setup { lost, rebuild_time, ..array(LayoutKind::Raid5Ls, 10, 16) }
+pub fn ten(lost: Option<usize>, rebuild_time: Nanos) -> ArraySetup {
+    ArraySetup { lost, rebuild_time, ..array(LayoutKind::Raid5Ls, 10, 16) }
 }
 
 /// The disk that was pulled: the fifth.
@@ -150,16 +150,16 @@ pub struct Plateaus {
 
 impl Plateaus {
     /// Of a scan of [`ten`] without [`PULLED`].
-    pub fn of(scan: &[Sample]) -> Plateaus {
+    pub fn of(scan: &[ScanPoint]) -> Plateaus {
         let setup = ten(None, Nanos::ZERO);
         let chunk = setup.chunk_bytes;
         let lost = setup.map.pattern().iter().position(|&disk| disk == PULLED).expect("it holds data") as u64;
-        let is_edge = |sample: &&Sample| sample.bytes.is_multiple_of(chunk);
-        let of = |index: u64| move |sample: &&Sample| sample.bytes / chunk == index;
+        let is_edge = |sample: &&ScanPoint| sample.bytes.is_multiple_of(chunk);
+        let of = |index: u64| move |sample: &&ScanPoint| sample.bytes / chunk == index;
         let at =
             |bytes: u64| scan.iter().find(|sample| sample.bytes == bytes).map_or(f64::NAN, |sample| sample.seconds);
-        let seconds = |samples: &mut dyn Iterator<Item = &Sample>| mean(samples.map(|sample| sample.seconds));
-        let is_far = |sample: &&Sample| sample.bytes != lost * chunk && sample.bytes != (lost + 1) * chunk;
+        let seconds = |samples: &mut dyn Iterator<Item = &ScanPoint>| mean(samples.map(|sample| sample.seconds));
+        let is_far = |sample: &&ScanPoint| sample.bytes != lost * chunk && sample.bytes != (lost + 1) * chunk;
         Plateaus {
             edges: (at(lost * chunk), at((lost + 1) * chunk)),
             lost: seconds(&mut scan.iter().filter(|sample| of(lost)(sample) && !is_edge(sample))),

@@ -4,8 +4,8 @@ use super::effort::Effort;
 use super::rig::{all_steps, array, one_disk, pattern_bytes};
 use scrubjay_chart::{Axis, Exhibit, Figure, Series, Style, Table};
 use scrubjay_core::layout::LayoutKind;
-use scrubjay_core::probe::paper::{Cost, Parameters};
-use scrubjay_sim::array::setup::Setup;
+use scrubjay_core::probe::paper::{StepCost, TrialParameters};
+use scrubjay_sim::array::setup::ArraySetup;
 
 /// The arrays of the figure, in its order.
 pub const ARRAYS: [(LayoutKind, usize); 9] = [
@@ -27,41 +27,41 @@ const RUN_MAX: u64 = 5_000_000;
 const CHUNK_KIB: u64 = 32;
 
 /// A step's name, and its requests.
-type Step = (&'static str, fn(&Cost) -> u64);
+type Step = (&'static str, fn(&StepCost) -> u64);
 
 /// One array, reckoned and, where that is not too much, run.
 #[derive(Clone, Debug)]
-pub struct Counted {
+pub struct RequestsOfArray {
     /// The array.
     pub array: (LayoutKind, usize),
     /// By formula.
-    pub cost: Cost,
+    pub cost: StepCost,
     /// As run: requests, and seconds at the array.
     pub run: Option<(u64, f64)>,
 }
 
 /// What the prober is given: sizes up to twice the pattern, which it must not know; the largest pattern of the table would do.
-pub fn parameters(setup: &Setup, effort: Effort) -> Parameters {
-    Parameters { pattern_bytes_max: 2 * pattern_bytes(setup), ..effort.parameters() }
+pub fn parameters(setup: &ArraySetup, effort: Effort) -> TrialParameters {
+    TrialParameters { pattern_bytes_max: 2 * pattern_bytes(setup), ..effort.parameters() }
 }
 
 /// Reckons all, and runs those of up to so many requests.
-pub fn counted(effort: Effort, run_max: u64) -> Vec<Counted> {
+pub fn counted(effort: Effort, run_max: u64) -> Vec<RequestsOfArray> {
     let count = |&(kind, disks): &(LayoutKind, usize)| {
         let setup = array(kind, disks, CHUNK_KIB);
         let parameters = parameters(&setup, effort);
-        let cost = Cost::of(&parameters, pattern_bytes(&setup), setup.chunk_bytes);
+        let cost = StepCost::of(&parameters, pattern_bytes(&setup), setup.chunk_bytes);
         let run = (cost.total() <= run_max).then(|| {
             let (_, requests, seconds) = all_steps(&setup, parameters);
             (requests, seconds)
         });
-        Counted { array: (kind, disks), cost, run }
+        RequestsOfArray { array: (kind, disks), cost, run }
     };
     ARRAYS.iter().map(count).collect()
 }
 
 /// How long step 3 takes, in days: a trial of two chunks of one disk is 2 N reads of it, any other N reads of each of two.
-pub fn layout_days(setup: &Setup, effort: Effort) -> f64 {
+pub fn layout_days(setup: &ArraySetup, effort: Effort) -> f64 {
     let [apart, together] = [1, 2].map(|times| one_disk(setup, Effort { requests: times * effort.requests, ..effort }));
     let disks = setup.map.pattern();
     let pairs = (0..disks.len()).flat_map(|one| (one..disks.len()).map(move |other| (one, other)));
@@ -76,7 +76,7 @@ pub fn figure_7(effort: Effort) -> Vec<Exhibit> {
         ("pattern", |cost| cost.pattern),
         ("boundary", |cost| cost.boundary),
         ("layout", |cost| cost.layout),
-        ("total", Cost::total),
+        ("total", StepCost::total),
     ];
     let series = |(name, of): Step| {
         let points = all.iter().enumerate().map(|(at, one)| (at as f64 + 1.0, of(&one.cost) as f64 / 1e6));
@@ -108,8 +108,8 @@ pub fn figure_7(effort: Effort) -> Vec<Exhibit> {
     ]
 }
 
-fn table(all: &[Counted]) -> Table {
-    let row = |one: &Counted| {
+fn table(all: &[RequestsOfArray]) -> Table {
+    let row = |one: &RequestsOfArray| {
         let (requests, seconds) = match one.run {
             Some((requests, seconds)) => (requests.to_string(), format!("{seconds:.0}")),
             None => ("-".to_owned(), "-".to_owned()),

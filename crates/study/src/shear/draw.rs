@@ -1,21 +1,21 @@
 //! Scans as exhibits.
 
 use scrubjay_chart::{Axis, Exhibit, Figure, Maps, Panel, Series, Style};
-use scrubjay_core::probe::paper::Sample;
+use scrubjay_core::probe::paper::ScanPoint;
 use scrubjay_core::probe::paper::layout::Matrix;
 
 /// The points of a scan, in KiB and seconds.
-pub fn points(samples: &[Sample]) -> Vec<(f64, f64)> {
+pub fn points(samples: &[ScanPoint]) -> Vec<(f64, f64)> {
     samples.iter().map(|sample| (sample.bytes as f64 / 1024.0, sample.seconds)).collect()
 }
 
 /// A line through a scan.
-pub fn line(name: impl Into<String>, samples: &[Sample]) -> Series {
+pub fn line(name: impl Into<String>, samples: &[ScanPoint]) -> Series {
     Series::new(name, Style::Line, points(samples))
 }
 
 /// The same, dashed: what is there to be compared with.
-pub fn dashed(name: impl Into<String>, samples: &[Sample]) -> Series {
+pub fn dashed(name: impl Into<String>, samples: &[ScanPoint]) -> Series {
     Series::new(name, Style::Dashed, points(samples))
 }
 
@@ -57,6 +57,6 @@ pub fn mean(seconds: impl Iterator<Item = f64>) -> f64 {
 ///
 /// # Panics
 /// When the scan has no such place.
-pub fn at(samples: &[Sample], kib: u64) -> f64 {
+pub fn at(samples: &[ScanPoint], kib: u64) -> f64 {
     samples.iter().find(|sample| sample.bytes == kib * 1024).expect("the scan has it").seconds
 }

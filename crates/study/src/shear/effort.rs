@@ -1,6 +1,6 @@
 //! How much is measured.
 
-use scrubjay_core::probe::paper::Parameters;
+use scrubjay_core::probe::paper::TrialParameters;
 
 /// N, R and the seed of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,16 +14,16 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// What the figures are made with: [`Parameters::PUBLISHED`].
+    /// What the figures are made with: [`TrialParameters::PUBLISHED`].
     pub const FULL: Effort = Effort {
-        requests: Parameters::PUBLISHED.requests,
-        repeats: Parameters::PUBLISHED.repeats,
-        seed: Parameters::PUBLISHED.seed,
+        requests: TrialParameters::PUBLISHED.requests,
+        repeats: TrialParameters::PUBLISHED.repeats,
+        seed: TrialParameters::PUBLISHED.seed,
     };
 
     /// As the prober takes it.
-    pub fn parameters(self) -> Parameters {
+    pub fn parameters(self) -> TrialParameters {
         let Effort { requests, repeats, seed } = self;
-        Parameters { requests, repeats, seed, ..Parameters::PUBLISHED }
+        TrialParameters { requests, repeats, seed, ..TrialParameters::PUBLISHED }
     }
 }

@@ -8,7 +8,7 @@ use scrubjay_chart::Exhibit;
 use scrubjay_core::layout::LayoutKind;
 use scrubjay_core::probe::paper::layout::Matrix;
 use scrubjay_core::probe::paper::level;
-use scrubjay_sim::array::setup::{Odd, Setup};
+use scrubjay_sim::array::setup::{ArraySetup, Odd};
 
 /// Striping and the four layouts of RAID-5.
 pub const FIVE: [LayoutKind; 5] =
@@ -88,8 +88,8 @@ pub fn levels(matrix: &Matrix) -> [f64; 3] {
 }
 
 /// An array of Figure 17: four members; misconfigured, the first two are halves of one disk.
-pub fn four(kind: LayoutKind, is_misconfigured: bool) -> Setup {
-    Setup { same: is_misconfigured.then_some((0, 1)), ..array(kind, 4, 8) }
+pub fn four(kind: LayoutKind, is_misconfigured: bool) -> ArraySetup {
+    ArraySetup { same: is_misconfigured.then_some((0, 1)), ..array(kind, 4, 8) }
 }
 
 /// Figure 17: five levels, as they should be and misconfigured.
@@ -114,8 +114,8 @@ pub fn figure_17(effort: Effort) -> Vec<Exhibit> {
 pub const ODD_DISK: usize = 2;
 
 /// The arrays of Figure 18: one disk turns or seeks in 0.75 or 1.5 of the time. (The paper does not say by how much.)
-pub fn heterogeneous() -> [(&'static str, Setup); 4] {
-    let odd = |rotation: f64, seek: f64| Setup {
+pub fn heterogeneous() -> [(&'static str, ArraySetup); 4] {
+    let odd = |rotation: f64, seek: f64| ArraySetup {
         odd: vec![Odd { disk: ODD_DISK, rotation, seek }],
         ..array(LayoutKind::Raid0, 6, 8)
     };

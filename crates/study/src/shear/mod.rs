@@ -29,4 +29,4 @@ pub mod versus;
 pub mod writes;
 
 pub use effort::Effort;
-pub use page::{PIECES, Piece, page};
+pub use page::{PIECES, StudyPiece, page};

@@ -7,38 +7,38 @@ use scrubjay_core::layout::LayoutKind;
 
 /// A piece of the study, which needs nothing of the others.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece {
+pub struct StudyPiece {
     /// Its place on the page.
     place: usize,
     work: fn(Effort) -> Vec<Exhibit>,
 }
 
 /// All pieces, the longest first.
-pub const PIECES: [Piece; 18] = [
-    Piece { place: 16, work: verdicts::table },
-    Piece { place: 17, work: |effort| vec![versus::table(&versus::rows(effort))] },
-    Piece { place: 6, work: layouts::figure_10 },
-    Piece { place: 3, work: counts::figure_7 },
-    Piece { place: 12, work: layouts::figure_17 },
-    Piece { place: 5, work: patterns::figure_9 },
-    Piece { place: 14, work: bounds::figure_19 },
-    Piece { place: 2, work: layouts::figure_6 },
-    Piece { place: 13, work: layouts::figure_18 },
-    Piece {
+pub const PIECES: [StudyPiece; 18] = [
+    StudyPiece { place: 16, work: verdicts::table },
+    StudyPiece { place: 17, work: |effort| vec![versus::table(&versus::rows(effort))] },
+    StudyPiece { place: 6, work: layouts::figure_10 },
+    StudyPiece { place: 3, work: counts::figure_7 },
+    StudyPiece { place: 12, work: layouts::figure_17 },
+    StudyPiece { place: 5, work: patterns::figure_9 },
+    StudyPiece { place: 14, work: bounds::figure_19 },
+    StudyPiece { place: 2, work: layouts::figure_6 },
+    StudyPiece { place: 13, work: layouts::figure_18 },
+    StudyPiece {
         place: 9,
         work: |effort| [six("13", LayoutKind::Chained, "chained", effort), vec![layouts::figure_13(effort)]].concat(),
     },
-    Piece { place: 0, work: patterns::figure_3 },
-    Piece { place: 1, work: bounds::figure_5 },
-    Piece { place: 4, work: |effort| six("08", LayoutKind::Raid0, "RAID-0", effort) },
-    Piece { place: 7, work: |effort| six("11", LayoutKind::Raid6Pq, "P+Q", effort) },
-    Piece { place: 8, work: |effort| six("12", LayoutKind::Raid1, "RAID-1", effort) },
-    Piece { place: 10, work: writes::figure_14 },
-    Piece { place: 11, work: |effort| [writes::figure_15(effort), writes::figure_16(effort)].concat() },
-    Piece { place: 15, work: align::figure_20 },
+    StudyPiece { place: 0, work: patterns::figure_3 },
+    StudyPiece { place: 1, work: bounds::figure_5 },
+    StudyPiece { place: 4, work: |effort| six("08", LayoutKind::Raid0, "RAID-0", effort) },
+    StudyPiece { place: 7, work: |effort| six("11", LayoutKind::Raid6Pq, "P+Q", effort) },
+    StudyPiece { place: 8, work: |effort| six("12", LayoutKind::Raid1, "RAID-1", effort) },
+    StudyPiece { place: 10, work: writes::figure_14 },
+    StudyPiece { place: 11, work: |effort| [writes::figure_15(effort), writes::figure_16(effort)].concat() },
+    StudyPiece { place: 15, work: align::figure_20 },
 ];
 
-impl Piece {
+impl StudyPiece {
     /// Does it.
     pub fn work(&self, effort: Effort) -> Vec<Exhibit> {
         (self.work)(effort)

@@ -5,18 +5,18 @@ use super::effort::Effort;
 use super::rig::{KIB, array, pattern_bytes, pattern_scan};
 use scrubjay_chart::{Exhibit, Series};
 use scrubjay_core::layout::LayoutKind;
-use scrubjay_core::probe::paper::{Sample, pattern};
-use scrubjay_sim::array::map::Map;
-use scrubjay_sim::array::setup::Setup;
+use scrubjay_core::probe::paper::{ScanPoint, pattern};
+use scrubjay_sim::array::map::ChunkMap;
+use scrubjay_sim::array::setup::ArraySetup;
 
 /// What the scan says, in KiB.
-pub fn found_kib(samples: &[Sample]) -> u64 {
+pub fn found_kib(samples: &[ScanPoint]) -> u64 {
     pattern::pattern(samples).map_or(0, |found| found.bytes / KIB)
 }
 
 /// Figure 3: RAID-0 of four, six and eight disks.
 pub fn figure_3(effort: Effort) -> Vec<Exhibit> {
-    let scans: Vec<(usize, Vec<Sample>)> =
+    let scans: Vec<(usize, Vec<ScanPoint>)> =
         [4, 6, 8].map(|disks| (disks, pattern_scan(&array(LayoutKind::Raid0, disks, 16), effort, 256 * KIB))).into();
     let found: Vec<String> = scans.iter().map(|(_, scan)| found_kib(scan).to_string()).collect();
     let (_, four) = &scans[0];
@@ -66,14 +66,14 @@ pub fn figure_9(effort: Effort) -> Vec<Exhibit> {
 }
 
 /// The slowest size that is no multiple of the pattern: its time.
-pub fn confuser(samples: &[Sample], pattern_kib: u64) -> f64 {
+pub fn confuser(samples: &[ScanPoint], pattern_kib: u64) -> f64 {
     let others = samples.iter().filter(|sample| !sample.bytes.is_multiple_of(pattern_kib * KIB));
     others.map(|sample| sample.seconds).fold(0.0, f64::max)
 }
 
 /// The largest share that one disk has of the reads of a size that is no multiple of the pattern, in the mean over all places
 /// in it: what step 1 must tell from the pattern.
-pub fn share_max(map: &Map) -> f64 {
+pub fn share_max(map: &ChunkMap) -> f64 {
     let disks = map.pattern();
     let share = |size: usize, place: usize| {
         // After as many steps as there are chunks, it has met each chunk that it meets equally often.
@@ -90,7 +90,7 @@ pub fn of_six(figure: &str, kind: LayoutKind, told: &str, effort: Effort) -> Exh
     let (setup, bytes_max) = (array(kind, 6, 8), 144 * KIB);
     let scan = pattern_scan(&setup, effort, bytes_max);
     let truth = pattern_bytes(&setup) / KIB;
-    let worst = |scan: &[Sample]| scan.iter().map(|sample| sample.seconds).fold(0.0, f64::max);
+    let worst = |scan: &[ScanPoint]| scan.iter().map(|sample| sample.seconds).fold(0.0, f64::max);
     let mut series = vec![line(told, &scan)];
     let mut caption =
         format!("Found: {} KiB (there {truth}). At worst a trial takes {:.2} s.", found_kib(&scan), worst(&scan));
@@ -114,11 +114,11 @@ pub fn of_six(figure: &str, kind: LayoutKind, told: &str, effort: Effort) -> Exh
     patterns(&format!("shear-fig{figure}-pattern"), title, caption, series)
 }
 
-fn base(effort: Effort, bytes_max: u64) -> Vec<Sample> {
-    let setup: Setup = array(LayoutKind::Raid0, 6, 8);
+fn base(effort: Effort, bytes_max: u64) -> Vec<ScanPoint> {
+    let setup: ArraySetup = array(LayoutKind::Raid0, 6, 8);
     pattern_scan(&setup, effort, bytes_max)
 }
 
-fn against(base: &[Sample]) -> Series {
+fn against(base: &[ScanPoint]) -> Series {
     dashed("RAID-0", base)
 }

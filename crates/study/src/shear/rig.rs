@@ -3,16 +3,18 @@
 use super::effort::Effort;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::plan::Shape;
-use scrubjay_core::probe::bench::{Bench, Budget, Prober};
-use scrubjay_core::probe::known::Known;
+use scrubjay_core::probe::bench::{ProbeBudget, ProbeIo, Prober};
+use scrubjay_core::probe::known::KnownArray;
 use scrubjay_core::probe::paper::layout::{Chunks, Matrix};
-use scrubjay_core::probe::paper::redundancy::Redundancy;
-use scrubjay_core::probe::paper::{Growth, Halt, Parameters, Sample, boundary, layout, paper, pattern, redundancy};
+use scrubjay_core::probe::paper::redundancy::MeasuredRedundancy;
+use scrubjay_core::probe::paper::{
+    Halt, ScanPoint, TrialParameters, WriteGrowth, boundary, layout, paper, pattern, redundancy,
+};
 use scrubjay_core::rng::Rng;
 use scrubjay_sim::array::Array;
-use scrubjay_sim::array::map::Map;
+use scrubjay_sim::array::map::ChunkMap;
 use scrubjay_sim::array::queue::Discipline;
-use scrubjay_sim::array::setup::Setup;
+use scrubjay_sim::array::setup::ArraySetup;
 use std::future::Future;
 
 /// 1 KiB.
@@ -22,34 +24,34 @@ pub const KIB: u64 = 1024;
 ///
 /// # Panics
 /// When there is none.
-pub fn map(kind: LayoutKind, disks: usize) -> Map {
+pub fn map(kind: LayoutKind, disks: usize) -> ChunkMap {
     let shape = match kind {
         LayoutKind::Raid0 | LayoutKind::ZigZag => Shape { data: disks, parity: 0 },
         LayoutKind::Raid1 | LayoutKind::Chained => Shape { data: 1, parity: 1 },
         LayoutKind::Raid6Md | LayoutKind::Raid6Pq => Shape { data: disks - 2, parity: 2 },
         _ => Shape { data: disks - 1, parity: 1 },
     };
-    Map::Layout(Layout::new(kind, shape, disks).expect("the experiments' arrays exist"))
+    ChunkMap::Layout(Layout::new(kind, shape, disks).expect("the experiments' arrays exist"))
 }
 
 /// An array of the paper's disks behind an elevator, without which 500 requests take 4.8 s where the paper has 2.0.
-pub fn array(kind: LayoutKind, disks: usize, chunk_kib: u64) -> Setup {
-    Setup { discipline: Discipline::CLook, ..Setup::new(map(kind, disks), chunk_kib * KIB) }
+pub fn array(kind: LayoutKind, disks: usize, chunk_kib: u64) -> ArraySetup {
+    ArraySetup { discipline: Discipline::CLook, ..ArraySetup::new(map(kind, disks), chunk_kib * KIB) }
 }
 
 /// Its true pattern in bytes.
-pub fn pattern_bytes(setup: &Setup) -> u64 {
+pub fn pattern_bytes(setup: &ArraySetup) -> u64 {
     setup.map.pattern().len() as u64 * setup.chunk_bytes
 }
 
 /// Step 1 up to so many bytes.
-pub fn pattern_scan(setup: &Setup, effort: Effort, bytes_max: u64) -> Vec<Sample> {
-    let parameters = Parameters { pattern_bytes_max: bytes_max, ..effort.parameters() };
+pub fn pattern_scan(setup: &ArraySetup, effort: Effort, bytes_max: u64) -> Vec<ScanPoint> {
+    let parameters = TrialParameters { pattern_bytes_max: bytes_max, ..effort.parameters() };
     step(setup, |bench| async move { pattern::scan(&bench, &parameters, &mut Rng::stream(parameters.seed, 1)).await })
 }
 
 /// Step 2 on the true pattern.
-pub fn boundary_scan(setup: &Setup, effort: Effort) -> Vec<Sample> {
+pub fn boundary_scan(setup: &ArraySetup, effort: Effort) -> Vec<ScanPoint> {
     let (parameters, bytes) = (effort.parameters(), pattern_bytes(setup));
     step(setup, move |bench| async move {
         boundary::scan(&bench, &parameters, bytes, &mut Rng::stream(parameters.seed, 2)).await
@@ -57,16 +59,16 @@ pub fn boundary_scan(setup: &Setup, effort: Effort) -> Vec<Sample> {
 }
 
 /// What N reads of one disk (of a mirror: one pair) take: step 1 at the true pattern alone.
-pub fn one_disk(setup: &Setup, effort: Effort) -> f64 {
+pub fn one_disk(setup: &ArraySetup, effort: Effort) -> f64 {
     let bytes = pattern_bytes(setup);
-    let parameters = Parameters { pattern_bytes_max: bytes, step_bytes: bytes, ..effort.parameters() };
+    let parameters = TrialParameters { pattern_bytes_max: bytes, step_bytes: bytes, ..effort.parameters() };
     step(setup, |bench| async move { pattern::scan(&bench, &parameters, &mut Rng::stream(parameters.seed, 1)).await })
         [0]
     .seconds
 }
 
 /// Step 3 on the true pattern and chunk.
-pub fn matrix(setup: &Setup, effort: Effort) -> Matrix {
+pub fn matrix(setup: &ArraySetup, effort: Effort) -> Matrix {
     let parameters = effort.parameters();
     let chunks = Chunks { count: setup.map.pattern().len(), bytes: setup.chunk_bytes, phase_bytes: 0 };
     step(setup, move |bench| async move {
@@ -75,28 +77,28 @@ pub fn matrix(setup: &Setup, effort: Effort) -> Matrix {
 }
 
 /// Step 4 in a region of so many bytes.
-pub fn writes(setup: &Setup, parameters: Parameters, growth: Growth) -> Redundancy {
+pub fn writes(setup: &ArraySetup, parameters: TrialParameters, growth: WriteGrowth) -> MeasuredRedundancy {
     step(setup, move |bench| async move {
         redundancy::measure(&bench, &parameters, growth, &mut Rng::stream(parameters.seed, 4)).await
     })
 }
 
 /// What is known after all four steps, the requests they took, and the seconds at the array.
-pub fn all_steps(setup: &Setup, parameters: Parameters) -> (Known, u64, f64) {
+pub fn all_steps(setup: &ArraySetup, parameters: TrialParameters) -> (KnownArray, u64, f64) {
     let mut array = Array::new(setup.clone());
-    let mut prober = paper(array.device(), parameters, Budget::UNLIMITED);
+    let mut prober = paper(array.device(), parameters, ProbeBudget::UNLIMITED);
     array.serve(&mut prober);
     (prober.known(), prober.spent().requests, prober.spent().time.as_secs_f64())
 }
 
 /// Runs one step to its end.
-fn step<T, F>(setup: &Setup, step: impl FnOnce(Bench<Option<T>>) -> F) -> T
+fn step<T, F>(setup: &ArraySetup, step: impl FnOnce(ProbeIo<Option<T>>) -> F) -> T
 where
     T: Clone + 'static,
     F: Future<Output = Result<T, Halt>> + 'static,
 {
     let mut array = Array::new(setup.clone());
-    let mut prober = Prober::new(array.device(), Budget::UNLIMITED, None, |bench| {
+    let mut prober = Prober::new(array.device(), ProbeBudget::UNLIMITED, None, |bench| {
         let steps = step(bench.clone());
         async move {
             let found = steps.await.expect("nothing limits it, and no request fails");

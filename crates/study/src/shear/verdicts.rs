@@ -4,10 +4,10 @@ use super::effort::Effort;
 use super::rig::{KIB, all_steps, array, pattern_bytes};
 use scrubjay_chart::{Exhibit, Table};
 use scrubjay_core::layout::LayoutKind;
-use scrubjay_core::probe::known::{Claim, Known, Level};
-use scrubjay_core::probe::paper::Parameters;
-use scrubjay_sim::array::map::Map;
-use scrubjay_sim::array::setup::Setup;
+use scrubjay_core::probe::known::{Claim, KnownArray, RedundancyLevel};
+use scrubjay_core::probe::paper::TrialParameters;
+use scrubjay_sim::array::map::ChunkMap;
+use scrubjay_sim::array::setup::ArraySetup;
 use scrubjay_sim::array::truth::Truth;
 
 /// The arrays of section 3, and Linux' RAID-6: six disks, 8 KiB.
@@ -25,10 +25,10 @@ pub const KINDS: [LayoutKind; 10] = [
 ];
 
 /// Does what is known of an array say the truth: pattern, chunk, phase and classes, and the layout, as far as it was asked?
-pub fn is_right(setup: &Setup, known: &Known) -> bool {
+pub fn is_right(setup: &ArraySetup, known: &KnownArray) -> bool {
     is_layout_right(setup, known)
         && match (&setup.map, &known.level) {
-            (Map::Layout(layout), Some(_)) => {
+            (ChunkMap::Layout(layout), Some(_)) => {
                 known.fits.as_ref().is_some_and(|fits| fits.value.iter().any(|fit| fit.layout == *layout))
             }
             _ => known.write_ratio.is_none(),
@@ -36,7 +36,7 @@ pub fn is_right(setup: &Setup, known: &Known) -> bool {
 }
 
 /// The same without the redundancy: what reads alone say.
-pub fn is_layout_right(setup: &Setup, known: &Known) -> bool {
+pub fn is_layout_right(setup: &ArraySetup, known: &KnownArray) -> bool {
     let found = Truth::of(setup).agreement(setup, known);
     found.pattern && found.chunk && found.classes
 }
@@ -47,11 +47,11 @@ fn said(claim: &Option<Claim<u64>>) -> Option<u64> {
 
 /// The table.
 pub fn table(effort: Effort) -> Vec<Exhibit> {
-    let found: Vec<(LayoutKind, Setup, Known, u64)> = KINDS
+    let found: Vec<(LayoutKind, ArraySetup, KnownArray, u64)> = KINDS
         .iter()
         .map(|&kind| {
             let setup = array(kind, 6, 8);
-            let parameters = Parameters { pattern_bytes_max: 512 * KIB, ..effort.parameters() };
+            let parameters = TrialParameters { pattern_bytes_max: 512 * KIB, ..effort.parameters() };
             let (known, requests, _) = all_steps(&setup, parameters);
             (kind, setup, known, requests)
         })
@@ -71,7 +71,7 @@ pub fn table(effort: Effort) -> Vec<Exhibit> {
     })]
 }
 
-fn row((kind, setup, known, requests): &(LayoutKind, Setup, Known, u64)) -> Vec<String> {
+fn row((kind, setup, known, requests): &(LayoutKind, ArraySetup, KnownArray, u64)) -> Vec<String> {
     let kib = |claim: &Option<Claim<u64>>| said(claim).map_or("-".into(), |bytes| (bytes / KIB).to_string());
     let fits = known
         .fits
@@ -93,11 +93,11 @@ fn row((kind, setup, known, requests): &(LayoutKind, Setup, Known, u64)) -> Vec<
     ]
 }
 
-fn name(level: Level) -> String {
+fn name(level: RedundancyLevel) -> String {
     match level {
-        Level::Raid0 => "RAID-0".to_owned(),
-        Level::Mirror(copies) => format!("{copies} copies"),
-        Level::Raid5 => "RAID-5".to_owned(),
-        Level::Raid6 => "RAID-6".to_owned(),
+        RedundancyLevel::Raid0 => "RAID-0".to_owned(),
+        RedundancyLevel::Mirror(copies) => format!("{copies} copies"),
+        RedundancyLevel::Raid5 => "RAID-5".to_owned(),
+        RedundancyLevel::Raid6 => "RAID-6".to_owned(),
     }
 }

@@ -5,17 +5,17 @@ use super::rig::{KIB, array};
 use super::verdicts::is_layout_right;
 use scrubjay_chart::{Exhibit, Table};
 use scrubjay_core::layout::LayoutKind;
-use scrubjay_core::probe::bench::{Budget, Device, Prober};
-use scrubjay_core::probe::fast::{Options, fast};
-use scrubjay_core::probe::known::Known;
-use scrubjay_core::probe::paper::{Parameters, paper};
+use scrubjay_core::probe::bench::{ProbeBudget, ProbedDevice, Prober};
+use scrubjay_core::probe::fast::{ProbeOptions, fast};
+use scrubjay_core::probe::known::KnownArray;
+use scrubjay_core::probe::paper::{TrialParameters, paper};
 use scrubjay_sim::array::Array;
 use scrubjay_sim::array::noise::Noise;
-use scrubjay_sim::array::setup::Setup;
+use scrubjay_sim::array::setup::ArraySetup;
 
 /// How one prober did on some arrays.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tried {
+pub struct ProberScore {
     /// Runs in which it was right: pattern, chunk, phase and classes.
     pub right: usize,
     /// All runs.
@@ -34,14 +34,14 @@ pub struct Versus {
     /// Under which noise.
     pub noise: Noise,
     /// As published.
-    pub paper: Tried,
+    pub paper: ProberScore,
     /// The fast one, if it was tried.
-    pub fast: Option<Tried>,
+    pub fast: Option<ProberScore>,
 }
 
 /// Runs a prober on each of these arrays; it is made for the device and the array's seed.
-pub fn tried(setups: &[Setup], prober: impl Fn(Device, u64) -> Prober<Known>) -> Tried {
-    let mut tried = Tried::default();
+pub fn tried(setups: &[ArraySetup], prober: impl Fn(ProbedDevice, u64) -> Prober<KnownArray>) -> ProberScore {
+    let mut tried = ProberScore::default();
     for setup in setups {
         let mut array = Array::new(setup.clone());
         let mut prober = prober(array.device(), setup.seed);
@@ -55,15 +55,15 @@ pub fn tried(setups: &[Setup], prober: impl Fn(Device, u64) -> Prober<Known>) ->
 }
 
 /// The same array with several seeds, under a noise.
-pub fn arrays(setup: &Setup, noise: Noise, effort: Effort, count: u64) -> Vec<Setup> {
-    (0..count).map(|index| Setup { noise, seed: effort.seed.wrapping_add(index), ..setup.clone() }).collect()
+pub fn arrays(setup: &ArraySetup, noise: Noise, effort: Effort, count: u64) -> Vec<ArraySetup> {
+    (0..count).map(|index| ArraySetup { noise, seed: effort.seed.wrapping_add(index), ..setup.clone() }).collect()
 }
 
 /// The published prober without step 4, for sizes up to so many bytes.
-pub fn published(effort: Effort, pattern_bytes_max: u64) -> impl Fn(Device, u64) -> Prober<Known> {
+pub fn published(effort: Effort, pattern_bytes_max: u64) -> impl Fn(ProbedDevice, u64) -> Prober<KnownArray> {
     move |device, seed| {
-        let parameters = Parameters { pattern_bytes_max, writes: None, ..Effort { seed, ..effort }.parameters() };
-        paper(device, parameters, Budget::UNLIMITED)
+        let parameters = TrialParameters { pattern_bytes_max, writes: None, ..Effort { seed, ..effort }.parameters() };
+        paper(device, parameters, ProbeBudget::UNLIMITED)
     }
 }
 
@@ -76,7 +76,7 @@ pub fn rows(effort: Effort) -> Vec<Versus> {
     let row = |kind: LayoutKind, noise: Noise| {
         let setups = arrays(&array(kind, 4, 32), noise, effort, RUNS);
         let paper = tried(&setups, published(effort, 768 * KIB));
-        let fast = tried(&setups, |device, seed| fast(device, Options { seed, ..Options::default() }));
+        let fast = tried(&setups, |device, seed| fast(device, ProbeOptions { seed, ..ProbeOptions::default() }));
         Versus { name: format!("{kind} of 4"), noise, paper, fast: Some(fast) }
     };
     kinds.into_iter().flat_map(|kind| Noise::ALL.map(|noise| row(kind, noise))).collect()
@@ -84,7 +84,7 @@ pub fn rows(effort: Effort) -> Vec<Versus> {
 
 /// The table of these rows.
 pub fn table(rows: &[Versus]) -> Exhibit {
-    let cells = |tried: &Tried| {
+    let cells = |tried: &ProberScore| {
         let runs = tried.total.max(1) as f64;
         [
             format!("{:.0}", tried.requests as f64 / runs),
@@ -135,8 +135,8 @@ mod tests {
 
     #[test]
     fn the_table_has_a_place_for_the_fast_way() {
-        let paper = Tried { right: 2, total: 3, requests: 3_000_000, seconds: 3000.0 };
-        let fast = Some(Tried { right: 3, total: 3, requests: 9000, seconds: 90.0 });
+        let paper = ProberScore { right: 2, total: 3, requests: 3_000_000, seconds: 3000.0 };
+        let fast = Some(ProberScore { right: 3, total: 3, requests: 9000, seconds: 90.0 });
         let row = |fast| Versus { name: "raid0 of 4".into(), noise: Noise::Clean, paper, fast };
         let Exhibit::Table(table) = table(&[row(None), row(fast)]) else { panic!("a table") };
         assert_eq!(table.rows[0][2..].join("|"), "1000000|1000|2 of 3|-|-|-");

@@ -4,33 +4,33 @@ use super::effort::Effort;
 use super::rig::{array, writes};
 use scrubjay_chart::{Axis, Exhibit, Figure, Series, Style};
 use scrubjay_core::layout::LayoutKind;
-use scrubjay_core::probe::bench::{Batch, Kind, Request};
-use scrubjay_core::probe::paper::redundancy::Redundancy;
-use scrubjay_core::probe::paper::{Growth, Parameters};
+use scrubjay_core::probe::bench::{ProbeAccess, ProbeBatch, ProbeRequest};
+use scrubjay_core::probe::paper::redundancy::MeasuredRedundancy;
+use scrubjay_core::probe::paper::{TrialParameters, WriteGrowth};
 use scrubjay_core::rng::Rng;
 use scrubjay_sim::array::Array;
 use scrubjay_sim::array::drives::atlas_10k;
 use scrubjay_sim::array::mechanics::Mechanics;
 use scrubjay_sim::array::queue::Discipline;
-use scrubjay_sim::array::setup::{Drive, ParityWrite, Setup};
+use scrubjay_sim::array::setup::{ArraySetup, Drive, ParityWrite};
 
 /// One array of Figure 14.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct WriteCase {
     /// As the figure calls it.
     pub name: &'static str,
     /// The array.
-    pub setup: Setup,
+    pub setup: ArraySetup,
     /// What a write costs, in reads.
     pub expected: f64,
 }
 
 /// The arrays of Figure 14: Linux' software, which reckons parity anew from the whole stripe, and a controller, which reads
 /// the old data and the old parity.
-pub fn cases() -> Vec<Case> {
-    let soft = |kind, disks| Setup { parity_write: ParityWrite::Reconstruct, ..array(kind, disks, 64) };
+pub fn cases() -> Vec<WriteCase> {
+    let soft = |kind, disks| ArraySetup { parity_write: ParityWrite::Reconstruct, ..array(kind, disks, 64) };
     let hard = |kind, disks| array(kind, disks, 64);
-    let case = |name, setup, expected| Case { name, setup, expected };
+    let case = |name, setup, expected| WriteCase { name, setup, expected };
     vec![
         case("software RAID-0 of 4", soft(LayoutKind::Raid0, 4), 1.0),
         case("software RAID-1 of 2", soft(LayoutKind::Raid1, 2), 2.0),
@@ -46,14 +46,15 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Step 4 as the prober takes it.
-pub fn measured(setup: &Setup, effort: Effort, growth: Growth) -> Redundancy {
+pub fn measured(setup: &ArraySetup, effort: Effort, growth: WriteGrowth) -> MeasuredRedundancy {
     writes(setup, effort.parameters(), growth)
 }
 
 /// The mean ratio of as many runs as there are repeats.
-pub fn ratio_mean(setup: &Setup, effort: Effort) -> f64 {
-    let ratio =
-        |run: u64| measured(setup, Effort { seed: effort.seed.wrapping_add(run), ..effort }, Growth::Doubling).ratio();
+pub fn ratio_mean(setup: &ArraySetup, effort: Effort) -> f64 {
+    let ratio = |run: u64| {
+        measured(setup, Effort { seed: effort.seed.wrapping_add(run), ..effort }, WriteGrowth::Doubling).ratio()
+    };
     (0..effort.repeats as u64).map(ratio).sum::<f64>() / effort.repeats as f64
 }
 
@@ -61,7 +62,7 @@ pub fn ratio_mean(setup: &Setup, effort: Effort) -> f64 {
 pub fn figure_14(effort: Effort) -> Vec<Exhibit> {
     let cases = cases();
     let means = |discipline: Discipline| -> Vec<f64> {
-        cases.iter().map(|case| ratio_mean(&Setup { discipline, ..case.setup.clone() }, effort)).collect()
+        cases.iter().map(|case| ratio_mean(&ArraySetup { discipline, ..case.setup.clone() }, effort)).collect()
     };
     let [sorted, in_turn] = [Discipline::CLook, Discipline::Fcfs].map(means);
     let points = |values: &[f64]| -> Vec<(f64, f64)> {
@@ -102,16 +103,19 @@ pub fn figure_14(effort: Effort) -> Vec<Exhibit> {
 const QUANTUM_SETTLE_MS: f64 = 4.0;
 
 /// The disks of Figure 15, each alone.
-pub fn disks() -> [(&'static str, Setup); 2] {
+pub fn disks() -> [(&'static str, ArraySetup); 2] {
     let quantum = Mechanics { write_settle_ms: QUANTUM_SETTLE_MS, heads: 12, ..atlas_10k() };
     let one = array(LayoutKind::Raid0, 1, 64);
-    [("IBM 9LZX", one.clone()), ("Quantum Atlas 10K, slow to settle", Setup { drive: Drive::Disk(quantum), ..one })]
+    [
+        ("IBM 9LZX", one.clone()),
+        ("Quantum Atlas 10K, slow to settle", ArraySetup { drive: Drive::Disk(quantum), ..one }),
+    ]
 }
 
 /// The ratio of sector-size writes to reads in a region.
-pub fn ratio_in(setup: &Setup, effort: Effort, region_bytes: u64) -> f64 {
-    let parameters = Parameters { block_bytes: 512, step_bytes: 512, region_bytes, ..effort.parameters() };
-    let found = writes(setup, parameters, Growth::Doubling);
+pub fn ratio_in(setup: &ArraySetup, effort: Effort, region_bytes: u64) -> f64 {
+    let parameters = TrialParameters { block_bytes: 512, step_bytes: 512, region_bytes, ..effort.parameters() };
+    let found = writes(setup, parameters, WriteGrowth::Doubling);
     found.ratio()
 }
 
@@ -120,7 +124,7 @@ pub fn figure_15(effort: Effort) -> Vec<Exhibit> {
     // From 32 MiB to 8 GiB. In less, two of 500 sectors are the same: read again it is in the disk's cache, written again it
     // comes round after a revolution.
     let regions: Vec<u64> = (25..=33).map(|power| 1 << power).collect();
-    let curve = |(name, setup): &(&'static str, Setup)| {
+    let curve = |(name, setup): &(&'static str, ArraySetup)| {
         let point = |&region: &u64| (region as f64 / 1e6, ratio_in(setup, effort, region));
         Series::new(*name, Style::Line, regions.iter().map(point))
     };
@@ -146,27 +150,30 @@ pub fn figure_15(effort: Effort) -> Vec<Exhibit> {
 }
 
 /// The controller of Figure 16: RAID-5 of four disks with a cache that takes 2048 blocks. (The paper does not say how large.)
-pub fn cached() -> Setup {
-    Setup { write_cache_bytes: Some(8 << 20), ..array(LayoutKind::Raid5La, 4, 64) }
+pub fn cached() -> ArraySetup {
+    ArraySetup { write_cache_bytes: Some(8 << 20), ..array(LayoutKind::Raid5La, 4, 64) }
 }
 
 /// The bandwidth of so many random writes of 4 KiB, in MB/s, in a region as step 4's.
-pub fn bandwidth(setup: &Setup, effort: Effort, count: usize) -> f64 {
+pub fn bandwidth(setup: &ArraySetup, effort: Effort, count: usize) -> f64 {
     let mut array = Array::new(setup.clone());
     let (mut rng, region) = (Rng::new(effort.seed), effort.parameters().region_bytes);
-    let write = |rng: &mut Rng| Request { kind: Kind::Rewrite, ..Request::read(rng.below(region / 4096) * 4096, 4096) };
+    let write = |rng: &mut Rng| ProbeRequest {
+        kind: ProbeAccess::Rewrite,
+        ..ProbeRequest::read(rng.below(region / 4096) * 4096, 4096)
+    };
     let requests = (0..count).map(|_| write(&mut rng)).collect();
-    (count as f64 * 4096.0) / array.run(&Batch { requests }).makespan().as_secs_f64() / 1e6
+    (count as f64 * 4096.0) / array.run(&ProbeBatch { requests }).makespan().as_secs_f64() / 1e6
 }
 
 /// Figure 16: writes until the cache is full.
 pub fn figure_16(effort: Effort) -> Vec<Exhibit> {
     let counts: Vec<usize> = (6..=16).map(|power| 1 << power).collect();
-    let curve = |name: &str, style, setup: &Setup| {
+    let curve = |name: &str, style, setup: &ArraySetup| {
         Series::new(name, style, counts.iter().map(|&count| (count as f64, bandwidth(setup, effort, count))))
     };
-    let bare = Setup { write_cache_bytes: None, ..cached() };
-    let told = |growth: Growth| {
+    let bare = ArraySetup { write_cache_bytes: None, ..cached() };
+    let told = |growth: WriteGrowth| {
         let found = measured(&cached(), effort, growth);
         let (last, batches) = (found.writes.last().map_or(0, |&(count, _)| count), found.writes.len());
         format!("{batches} batches, up to {last} writes, and a ratio of {:.2}", found.ratio())
@@ -176,10 +183,10 @@ pub fn figure_16(effort: Effort) -> Vec<Exhibit> {
          {}; adding {} each time after {} (without a cache {:.2}). What the threshold of \"significantly\" leaves, stays: the cache's \
          share of the last batch. (Without a cache all writes are at the disks at once, and the more there are, the shorter an \
          elevator's ways; a cache passes on no more than it holds.)",
-        told(Growth::Doubling),
+        told(WriteGrowth::Doubling),
         effort.requests,
-        told(Growth::Fixed(effort.requests)),
-        measured(&bare, effort, Growth::Doubling).ratio()
+        told(WriteGrowth::Fixed(effort.requests)),
+        measured(&bare, effort, WriteGrowth::Doubling).ratio()
     );
     vec![Exhibit::Figure(Figure {
         name: "shear-fig16".into(),

@@ -7,8 +7,8 @@
 use crate::columns::{are_records, columns, number};
 use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
-use crate::record::{DeviceId, Kind, Record};
-use crate::text::{Line, TextFormat, TextReader};
+use crate::record::{DeviceId, Record, RequestKind};
+use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 
 /// Microseconds of September 2001. The traces are of 2020; other formats' last columns are smaller.
@@ -31,16 +31,16 @@ struct Alibaba {
 }
 
 impl TextFormat for Alibaba {
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.is_empty() || line.starts_with(b"device_id,") {
-            return Line::Skipped;
+            return TextLine::Skipped;
         }
         match row(line, self.micros_min) {
             Ok((record, volume)) => match devices.id(volume) {
-                Some(device) => Line::Record(Record { device, ..record }),
-                None => Line::Malformed("more devices than can be told apart"),
+                Some(device) => TextLine::Record(Record { device, ..record }),
+                None => TextLine::Malformed("more devices than can be told apart"),
             },
-            Err(reason) => Line::Malformed(reason),
+            Err(reason) => TextLine::Malformed(reason),
         }
     }
 }
@@ -50,8 +50,8 @@ fn row(line: &[u8], micros_min: u64) -> Result<(Record, &[u8]), &'static str> {
     let [volume, kind, offset, length, time] = columns(line).ok_or("not five columns")?;
     number(volume).ok_or("the device is no number")?;
     let kind = match kind {
-        b"R" => Kind::Read,
-        b"W" => Kind::Write,
+        b"R" => RequestKind::Read,
+        b"W" => RequestKind::Write,
         _ => return Err("the opcode is neither R nor W"),
     };
     let offset = number(offset).ok_or("the offset is no number")?;
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn line(text: &[u8], devices: &mut Devices) -> Line {
+    fn line(text: &[u8], devices: &mut Devices) -> TextLine {
         Alibaba { micros_min: 0 }.line(text, devices)
     }
 
@@ -81,12 +81,12 @@ mod tests {
             offset: Bytes(1_234_567),
             length: Bytes(4096),
             device: DeviceId(0),
-            kind: Kind::Write,
+            kind: RequestKind::Write,
         };
-        assert_eq!(line(b"419,W,1234567,4096,1577808000000046", &mut devices), Line::Record(record));
+        assert_eq!(line(b"419,W,1234567,4096,1577808000000046", &mut devices), TextLine::Record(record));
         assert_eq!(devices.names(), ["419"]);
-        assert!(matches!(line(b"3,R,18446744073709551615,0,0", &mut devices), Line::Record(_)));
-        assert_eq!(line(b"device_id,opcode,offset,length,timestamp", &mut devices), Line::Skipped);
+        assert!(matches!(line(b"3,R,18446744073709551615,0,0", &mut devices), TextLine::Record(_)));
+        assert_eq!(line(b"device_id,opcode,offset,length,timestamp", &mut devices), TextLine::Skipped);
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
             ("3,W,0,4096,1577808000.000046", "the time is no number of microseconds"),
             ("3,W,0,4096,18446744073709552", "the time is beyond 2554"),
         ] {
-            assert_eq!(line(text.as_bytes(), &mut Devices::default()), Line::Malformed(reason), "{text}");
+            assert_eq!(line(text.as_bytes(), &mut Devices::default()), TextLine::Malformed(reason), "{text}");
         }
     }
 

@@ -13,8 +13,8 @@ use crate::columns::{are_records, number};
 use crate::fields::{Numbered, sectors, time, words};
 use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
-use crate::record::{Kind, Record};
-use crate::text::{Line, TextFormat, TextReader};
+use crate::record::{Record, RequestKind};
+use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 
 /// Seconds: a power of ten in nanoseconds.
@@ -64,18 +64,18 @@ impl BioTracer {
         }
         let response = completion.ok_or("the eighth field is no time")?.since(arrival);
         let (offset, length) = sectors(lba, count).ok_or("the range is too large")?;
-        let kind = if flags & FLAG_WRITE != 0 { Kind::Write } else { Kind::Read };
+        let kind = if flags & FLAG_WRITE != 0 { RequestKind::Write } else { RequestKind::Read };
         let device = self.device.id(0, devices).ok_or("too many devices")?;
         Ok(Record { arrival, response: Some(response), offset, length, device, kind })
     }
 }
 
 impl TextFormat for BioTracer {
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.trim_ascii().is_empty() {
-            return Line::Skipped;
+            return TextLine::Skipped;
         }
-        self.record(line, devices).map_or_else(Line::Malformed, Line::Record)
+        self.record(line, devices).map_or_else(TextLine::Malformed, TextLine::Record)
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
         let [first, second] = intake.records[..] else { panic!("two rows") };
         assert_eq!((first.arrival, first.response), (Nanos(1_397_498_441_163_527_000), Some(Nanos(1_324_000))));
         assert_eq!((first.offset, first.length), (Bytes(19_136_520 * 512), Bytes(4096)));
-        assert_eq!((first.kind, second.kind), (Kind::Write, Kind::Read));
+        assert_eq!((first.kind, second.kind), (RequestKind::Write, RequestKind::Read));
         assert_eq!((second.length, second.response), (Bytes(8192), Some(Nanos::from_millis(250))));
     }
 
@@ -110,7 +110,7 @@ mod tests {
             "36028797018963968 8 4096 1 1397498442 1 1 1397498443",
         ] {
             let line = BioTracer::default().line(line.as_bytes(), &mut Devices::default());
-            assert!(matches!(line, Line::Malformed(_)), "{line:?}");
+            assert!(matches!(line, TextLine::Malformed(_)), "{line:?}");
         }
     }
 

@@ -15,10 +15,10 @@
 use crate::columns::number;
 use crate::fields::{sectors, time, words};
 use crate::intake::{Devices, Intake};
-use crate::pairing::{Pairing, Side};
+use crate::pairing::{MergeSide, Pairing};
 use crate::reader::{Reader, Sink, Stream, Writer};
-use crate::record::{DeviceId, Kind, Record};
-use crate::text::{Line, TextFormat, TextReader};
+use crate::record::{DeviceId, Record, RequestKind};
+use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -38,7 +38,7 @@ const SUMMARY: [&[u8]; 5] = [b"CPU", b"Total (", b"Throughput (", b"Events (", b
 pub(super) fn looks_like(head: &[u8]) -> bool {
     let whole = head.iter().rposition(|&byte| byte == b'\n').map_or(head, |at| &head[..at]);
     let lines = whole.split(|&byte| byte == b'\n').skip_while(|line| is_summary(line));
-    let mut events = lines.take_while(|line| !is_summary(line)).take(LINES_JUDGED).map(Event::parse).peekable();
+    let mut events = lines.take_while(|line| !is_summary(line)).take(LINES_JUDGED).map(BlkparseLine::parse).peekable();
     events.peek().is_some() && events.all(|event| event.is_ok())
 }
 
@@ -53,7 +53,7 @@ pub(super) fn writer(sink: Sink) -> Box<dyn Writer> {
 }
 
 /// One line: the fields that matter.
-struct Event<'a> {
+struct BlkparseLine<'a> {
     device: &'a [u8],
     at: Nanos,
     action: &'a [u8],
@@ -62,8 +62,8 @@ struct Event<'a> {
     range: Option<(Bytes, Bytes)>,
 }
 
-impl<'a> Event<'a> {
-    fn parse(line: &'a [u8]) -> Result<Event<'a>, &'static str> {
+impl<'a> BlkparseLine<'a> {
+    fn parse(line: &'a [u8]) -> Result<BlkparseLine<'a>, &'static str> {
         let mut words = words(line);
         let mut word = || words.next().unwrap_or_default();
         let device = word();
@@ -89,20 +89,20 @@ impl<'a> Event<'a> {
         } else {
             None
         };
-        Ok(Event { device, at, action, rwbs, range })
+        Ok(BlkparseLine { device, at, action, rwbs, range })
     }
 
     /// What RWBS says; `None`: something else (`N`).
-    fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<RequestKind> {
         let has = |letter: u8| self.rwbs.contains(&letter);
         let is_empty = self.range.is_none_or(|(_, length)| length == Bytes(0));
         // F is a flush before, or after (FUA) what a write does; alone, or with an empty write, it is all there is.
         let is_flush = has(b'F') && (is_empty || !(has(b'W') || has(b'R')));
         match () {
-            () if has(b'D') => Some(Kind::Discard),
-            () if is_flush => Some(Kind::Flush),
-            () if has(b'W') => Some(Kind::Write),
-            () if has(b'R') => Some(Kind::Read),
+            () if has(b'D') => Some(RequestKind::Discard),
+            () if is_flush => Some(RequestKind::Flush),
+            () if has(b'W') => Some(RequestKind::Write),
+            () if has(b'R') => Some(RequestKind::Read),
             () => None,
         }
     }
@@ -118,15 +118,15 @@ struct Blkparse {
 
 impl Blkparse {
     fn event(&mut self, line: &[u8], devices: &mut Devices) -> Result<(), &'static str> {
-        let event = Event::parse(line)?;
+        let event = BlkparseLine::parse(line)?;
         let (Some(kind), Some((offset, length)), b"Q" | b"M" | b"F" | b"C") = (event.kind(), event.range, event.action)
         else {
             return Ok(());
         };
         let device = devices.id(event.device).ok_or("too many devices")?;
         match event.action {
-            b"M" => self.pairing.merged(device, kind, offset, length, Side::Behind),
-            b"F" => self.pairing.merged(device, kind, offset, length, Side::Before),
+            b"M" => self.pairing.merged(device, kind, offset, length, MergeSide::Behind),
+            b"F" => self.pairing.merged(device, kind, offset, length, MergeSide::Before),
             b"C" => self.pairing.completed(device, kind, offset, length, event.at, &mut self.paired),
             _ => {
                 let record = Record { arrival: event.at, response: None, offset, length, device, kind };
@@ -138,17 +138,17 @@ impl Blkparse {
 }
 
 impl TextFormat for Blkparse {
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if is_summary(line) {
             self.is_in_summary = !line.trim_ascii().is_empty() || self.is_in_summary;
-            return Line::Skipped;
+            return TextLine::Skipped;
         }
         match self.event(line, devices) {
             Ok(()) => self.is_in_summary = false,
             Err(_) if self.is_in_summary => {}
-            Err(reason) => return Line::Malformed(reason),
+            Err(reason) => return TextLine::Malformed(reason),
         }
-        Line::Skipped
+        TextLine::Skipped
     }
 
     fn pass_on(&mut self, is_ended: bool, intake: &mut Intake) {
@@ -173,7 +173,7 @@ fn numbers(name: &[u8]) -> Option<(u64, u64)> {
 struct BlkparseWriter {
     sink: Sink,
     /// Completions later than the last request.
-    completions: BinaryHeap<Reverse<Done>>,
+    completions: BinaryHeap<Reverse<BlkparseCompletion>>,
     /// The number of the last event.
     events: u64,
     /// The devices' major and minor numbers, by id.
@@ -182,39 +182,39 @@ struct BlkparseWriter {
 
 /// A completion; the order is that of time, then of arrival.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Done {
+struct BlkparseCompletion {
     at: Nanos,
     /// The number of the event of the request.
     queued: u64,
-    request: Request,
+    request: BlkparseRequest,
 }
 
 /// What both events of a request say.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Request {
+struct BlkparseRequest {
     device: DeviceId,
     rwbs: &'static str,
     sector: u64,
     count: u64,
 }
 
-impl Request {
-    fn of(record: &Record) -> Request {
+impl BlkparseRequest {
+    fn of(record: &Record) -> BlkparseRequest {
         let (device, sector, count) = (record.device, record.offset.0 / SECTOR_BYTES, record.length.0 / SECTOR_BYTES);
         match record.kind {
-            Kind::Read => Request { device, rwbs: "R", sector, count },
-            Kind::Write => Request { device, rwbs: "W", sector, count },
-            Kind::Discard => Request { device, rwbs: "D", sector, count },
-            Kind::Flush => Request { device, rwbs: "F", sector: 0, count: 0 },
+            RequestKind::Read => BlkparseRequest { device, rwbs: "R", sector, count },
+            RequestKind::Write => BlkparseRequest { device, rwbs: "W", sector, count },
+            RequestKind::Discard => BlkparseRequest { device, rwbs: "D", sector, count },
+            RequestKind::Flush => BlkparseRequest { device, rwbs: "F", sector: 0, count: 0 },
         }
     }
 }
 
 impl BlkparseWriter {
-    fn event(&mut self, at: Nanos, action: &str, request: Request, by: &str) -> io::Result<()> {
+    fn event(&mut self, at: Nanos, action: &str, request: BlkparseRequest, by: &str) -> io::Result<()> {
         let (major, minor) = self.names[request.device.0 as usize];
         let (seconds, nanos) = (at.0 / 1_000_000_000, at.0 % 1_000_000_000);
-        let Request { rwbs, sector, count, .. } = request;
+        let BlkparseRequest { rwbs, sector, count, .. } = request;
         self.events += 1;
         let number = self.events;
         writeln!(
@@ -236,11 +236,11 @@ impl BlkparseWriter {
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
         self.complete(record.arrival)?;
-        let request = Request::of(record);
+        let request = BlkparseRequest::of(record);
         self.event(record.arrival, "Q", request, "scrubjay")?;
         if let Some(response) = record.response {
             let at = record.arrival.saturating_add(response);
-            self.completions.push(Reverse(Done { at, queued: self.events, request }));
+            self.completions.push(Reverse(BlkparseCompletion { at, queued: self.events, request }));
         }
         Ok(())
     }
@@ -297,9 +297,9 @@ Input file s.blktrace.1 added
         let [first, second, third, fourth] = intake.records[..] else { panic!("four requests") };
         assert_eq!((first.arrival, first.response), (Nanos(184), Some(Nanos(56_808))));
         assert_eq!((first.offset, first.length), (Bytes(2_348_060_440 * 512), Bytes(4096)));
-        assert_eq!((second.kind, second.response), (Kind::Flush, Some(Nanos(1_000))));
-        assert_eq!((third.kind, third.response), (Kind::Write, Some(Nanos(60_900))), "FUA is a write");
-        assert_eq!((fourth.kind, fourth.response, fourth.length), (Kind::Discard, None, Bytes(1024 * 512)));
+        assert_eq!((second.kind, second.response), (RequestKind::Flush, Some(Nanos(1_000))));
+        assert_eq!((third.kind, third.response), (RequestKind::Write, Some(Nanos(60_900))), "FUA is a write");
+        assert_eq!((fourth.kind, fourth.response, fourth.length), (RequestKind::Discard, None, Bytes(1024 * 512)));
     }
 
     #[test]
@@ -332,7 +332,7 @@ Input file s.blktrace.1 added
             "8,0 1 1 0.0 7 Q R 36028797018963968 + 8 [a]",
         ] {
             let judged = Blkparse::default().line(line.as_bytes(), &mut Devices::default());
-            assert!(matches!(judged, Line::Malformed(_)), "{line}");
+            assert!(matches!(judged, TextLine::Malformed(_)), "{line}");
         }
     }
 
@@ -345,9 +345,9 @@ Input file s.blktrace.1 added
             Record { arrival, response, offset: Bytes(4096), length: Bytes(512), device, kind }
         };
         let records = [
-            at(1_000_000_000, Some(1_500), disk, Kind::Write),
-            at(1_000_001_000, Some(100), other, Kind::Read),
-            at(1_000_001_200, None, disk, Kind::Flush),
+            at(1_000_000_000, Some(1_500), disk, RequestKind::Write),
+            at(1_000_001_000, Some(100), other, RequestKind::Read),
+            at(1_000_001_200, None, disk, RequestKind::Flush),
         ];
         assert_eq!(
             written(writer, &records, &devices),
@@ -373,30 +373,36 @@ Input file s.blktrace.1 added
 
     /// Requests whose ranges do not overlap while they are under way: those cannot be told apart for certain.
     fn records() -> impl Strategy<Value = Vec<Record>> {
-        let kind = prop_oneof![Just(Kind::Read), Just(Kind::Write), Just(Kind::Discard), Just(Kind::Flush)];
+        let kind = prop_oneof![
+            Just(RequestKind::Read),
+            Just(RequestKind::Write),
+            Just(RequestKind::Discard),
+            Just(RequestKind::Flush)
+        ];
         let record = (0..2_000u64, prop::option::of(0..5_000u64), 0..4u64, 1..16u64, 0..3u32, kind);
         prop::collection::vec(record, 0..40).prop_map(|records| {
             let mut arrival = 1_000_000_000u64;
-            let mut busy: Vec<(DeviceId, Kind, u64, u64)> = Vec::new();
+            let mut busy: Vec<(DeviceId, RequestKind, u64, u64)> = Vec::new();
             let mut free = 4;
-            let record = |(gap, response, place, sectors, device, kind): (u64, Option<u64>, u64, u64, u32, Kind)| {
-                arrival += gap;
-                let device = DeviceId(device);
-                let is_taken = |kind: Kind, place: u64| {
-                    busy.iter().any(|&(d, k, p, until)| (d, k, p) == (device, kind, place) && until > arrival)
+            let record =
+                |(gap, response, place, sectors, device, kind): (u64, Option<u64>, u64, u64, u32, RequestKind)| {
+                    arrival += gap;
+                    let device = DeviceId(device);
+                    let is_taken = |kind: RequestKind, place: u64| {
+                        busy.iter().any(|&(d, k, p, until)| (d, k, p) == (device, kind, place) && until > arrival)
+                    };
+                    let (kind, place) = match kind {
+                        RequestKind::Flush if !is_taken(kind, 0) => (kind, 0),
+                        RequestKind::Flush => (RequestKind::Read, free),
+                        kind if is_taken(kind, place) => (kind, free),
+                        kind => (kind, place),
+                    };
+                    free += 1;
+                    busy.push((device, kind, place, response.map_or(u64::MAX, |response| arrival + response + 1)));
+                    let (offset, length) = if kind == RequestKind::Flush { (0, 0) } else { (place * 16, sectors) };
+                    let (offset, length) = sectors_of(offset, length);
+                    Record { arrival: Nanos(arrival), response: response.map(Nanos), offset, length, device, kind }
                 };
-                let (kind, place) = match kind {
-                    Kind::Flush if !is_taken(kind, 0) => (kind, 0),
-                    Kind::Flush => (Kind::Read, free),
-                    kind if is_taken(kind, place) => (kind, free),
-                    kind => (kind, place),
-                };
-                free += 1;
-                busy.push((device, kind, place, response.map_or(u64::MAX, |response| arrival + response + 1)));
-                let (offset, length) = if kind == Kind::Flush { (0, 0) } else { (place * 16, sectors) };
-                let (offset, length) = sectors_of(offset, length);
-                Record { arrival: Nanos(arrival), response: response.map(Nanos), offset, length, device, kind }
-            };
             records.into_iter().map(record).collect()
         })
     }

@@ -12,9 +12,9 @@
 use crate::binary::BinarySource;
 use crate::error::TraceError;
 use crate::intake::Intake;
-use crate::pairing::{Pairing, Side};
+use crate::pairing::{MergeSide, Pairing};
 use crate::reader::{Reader, Stream};
-use crate::record::{DeviceId, Kind, Record};
+use crate::record::{DeviceId, Record, RequestKind};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -63,7 +63,7 @@ pub(super) fn open(sources: Vec<Stream>) -> Box<dyn Reader> {
     Box::new(Blktrace {
         ahead: BinaryHeap::new(),
         behind: (0..sources.len()).collect(),
-        cpus: sources.into_iter().map(Cpu::new).collect(),
+        cpus: sources.into_iter().map(BlktraceCpu::new).collect(),
         began: None,
         ids: HashMap::new(),
         pairing: Pairing::default(),
@@ -108,12 +108,12 @@ impl Endian {
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug)]
-struct Event {
+struct BlktraceEvent {
     time: Nanos,
     action: Action,
     /// major << 20 | minor.
     device: u32,
-    kind: Kind,
+    kind: RequestKind,
     offset: Bytes,
     length: Bytes,
 }
@@ -121,23 +121,23 @@ struct Event {
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Queued,
-    Merged(Side),
+    Merged(MergeSide),
     Completed,
 }
 
 /// The events of one CPU.
-struct Cpu {
+struct BlktraceCpu {
     source: BinarySource,
     /// None until the first event.
     endian: Option<Endian>,
     /// The first that was not yet taken.
-    next: Option<Event>,
+    next: Option<BlktraceEvent>,
     is_ended: bool,
 }
 
-impl Cpu {
-    fn new(source: Stream) -> Cpu {
-        Cpu { source: BinarySource::new(source), endian: None, next: None, is_ended: false }
+impl BlktraceCpu {
+    fn new(source: Stream) -> BlktraceCpu {
+        BlktraceCpu { source: BinarySource::new(source), endian: None, next: None, is_ended: false }
     }
 
     /// Goes on to the next event that matters, if there is none, for `steps` events at the most.
@@ -182,14 +182,14 @@ impl Cpu {
 }
 
 /// Reads one event; none if it does not matter.
-fn event(raw: &[u8], endian: Endian) -> Result<Option<Event>, &'static str> {
+fn event(raw: &[u8], endian: Endian) -> Result<Option<BlktraceEvent>, &'static str> {
     let action = endian.u32(raw, 28);
     let categories = action >> 16;
     let action = match action & ACTION_MASK {
         _ if categories & NOTIFY != 0 => return Ok(None),
         QUEUE => Action::Queued,
-        BACK_MERGE => Action::Merged(Side::Behind),
-        FRONT_MERGE => Action::Merged(Side::Before),
+        BACK_MERGE => Action::Merged(MergeSide::Behind),
+        FRONT_MERGE => Action::Merged(MergeSide::Before),
         COMPLETE => Action::Completed,
         _ => return Ok(None),
     };
@@ -200,26 +200,26 @@ fn event(raw: &[u8], endian: Endian) -> Result<Option<Event>, &'static str> {
     let offset = endian.u64(raw, 16).checked_mul(SECTOR_BYTES).filter(|offset| offset.checked_add(length).is_some());
     let offset = Bytes(offset.ok_or("an address beyond all disks")?);
     let (time, device) = (Nanos(endian.u64(raw, 8)), endian.u32(raw, 36));
-    Ok(Some(Event { time, action, device, kind, offset, length: Bytes(length) }))
+    Ok(Some(BlktraceEvent { time, action, device, kind, offset, length: Bytes(length) }))
 }
 
 /// What a request does. A write may ask for a flush too: it is a write, unless there is nothing to be written.
-fn kind(categories: u32, length: u64) -> Option<Kind> {
+fn kind(categories: u32, length: u64) -> Option<RequestKind> {
     if categories & DISCARD != 0 {
-        Some(Kind::Discard)
+        Some(RequestKind::Discard)
     } else if categories & FLUSH != 0 && length == 0 {
-        Some(Kind::Flush)
+        Some(RequestKind::Flush)
     } else if categories & WRITE != 0 {
-        Some(Kind::Write)
+        Some(RequestKind::Write)
     } else if categories & READ != 0 {
-        Some(Kind::Read)
+        Some(RequestKind::Read)
     } else {
         None
     }
 }
 
 struct Blktrace {
-    cpus: Vec<Cpu>,
+    cpus: Vec<BlktraceCpu>,
     /// CPUs by the time of their next event, the earliest first.
     ahead: BinaryHeap<Reverse<(Nanos, usize)>>,
     /// CPUs whose next event is not known.
@@ -271,8 +271,8 @@ impl Blktrace {
         Ok(true)
     }
 
-    fn take(&mut self, event: Event, intake: &mut Intake) -> Result<(), TraceError> {
-        let Event { device, kind, offset, length, .. } = event;
+    fn take(&mut self, event: BlktraceEvent, intake: &mut Intake) -> Result<(), TraceError> {
+        let BlktraceEvent { device, kind, offset, length, .. } = event;
         let time = event.time.since(*self.began.get_or_insert(event.time));
         let device = self.device_id(device, intake)?;
         match event.action {
@@ -301,7 +301,7 @@ impl Blktrace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Place;
+    use crate::error::SourcePlace;
     use proptest::prelude::*;
     use std::io::Cursor;
 
@@ -370,8 +370,11 @@ mod tests {
     #[test]
     fn kinds_are_told_by_categories() {
         let kinds = [READ | FLUSH, WRITE | FLUSH, WRITE | DISCARD, WRITE | 8].map(|categories| kind(categories, 4096));
-        assert_eq!(kinds, [Some(Kind::Read), Some(Kind::Write), Some(Kind::Discard), Some(Kind::Write)]);
-        assert_eq!((kind(WRITE | FLUSH, 0), kind(8, 4096)), (Some(Kind::Flush), None));
+        assert_eq!(
+            kinds,
+            [Some(RequestKind::Read), Some(RequestKind::Write), Some(RequestKind::Discard), Some(RequestKind::Write)]
+        );
+        assert_eq!((kind(WRITE | FLUSH, 0), kind(8, 4096)), (Some(RequestKind::Flush), None));
     }
 
     #[test]
@@ -400,7 +403,7 @@ mod tests {
         let (_, end) = read(vec![bytes]);
         assert_eq!(end.unwrap_err().to_string(), format!("byte {}: no event of blktrace begins here", whole + 58));
         let mixed = [little(0, 0, Q_READ), encode(Endian::Big, 1, 0, 0, Q_READ, SDA, 0)].concat();
-        assert!(matches!(read(vec![mixed]).1, Err(TraceError::Corrupt { place: Place::Byte(48), .. })));
+        assert!(matches!(read(vec![mixed]).1, Err(TraceError::Corrupt { place: SourcePlace::Byte(48), .. })));
     }
 
     #[test]

@@ -15,8 +15,8 @@ use crate::columns::{are_records, number};
 use crate::fields::{Numbered, hex, sectors, time, words};
 use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
-use crate::record::{Kind, Record};
-use crate::text::{Line, TextFormat, TextReader};
+use crate::record::{Record, RequestKind};
+use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::Nanos;
 
 /// Milliseconds: a power of ten in nanoseconds.
@@ -46,19 +46,19 @@ pub(super) fn open_mqsim(source: Stream) -> Box<dyn Reader> {
 
 struct Simulator {
     time: fn(&[u8]) -> Option<Nanos>,
-    kind: fn(&[u8]) -> Option<Kind>,
+    kind: fn(&[u8]) -> Option<RequestKind>,
     devices: Numbered,
 }
 
 fn disksim() -> Simulator {
-    let kind = |flags: &[u8]| Some(if hex(flags)? & FLAG_READ != 0 { Kind::Read } else { Kind::Write });
+    let kind = |flags: &[u8]| Some(if hex(flags)? & FLAG_READ != 0 { RequestKind::Read } else { RequestKind::Write });
     Simulator { time: |text| time(text, MILLISECONDS), kind, devices: Numbered::new("") }
 }
 
 fn mqsim() -> Simulator {
     let kind = |kind: &[u8]| match kind {
-        b"0" => Some(Kind::Write),
-        b"1" => Some(Kind::Read),
+        b"0" => Some(RequestKind::Write),
+        b"1" => Some(RequestKind::Read),
         _ => None,
     };
     Simulator { time: |text| number(text).map(Nanos), kind, devices: Numbered::new("") }
@@ -83,11 +83,11 @@ impl Simulator {
 }
 
 impl TextFormat for Simulator {
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.trim_ascii().is_empty() {
-            return Line::Skipped;
+            return TextLine::Skipped;
         }
-        self.record(line, devices).map_or_else(Line::Malformed, Line::Record)
+        self.record(line, devices).map_or_else(TextLine::Malformed, TextLine::Record)
     }
 }
 
@@ -105,10 +105,10 @@ mod tests {
         let intake = read(open_disksim, DISKSIM).unwrap();
         assert_eq!(intake.devices.names(), ["0", "12"]);
         let [first, second, third] = intake.records[..] else { panic!("three rows") };
-        assert_eq!((first.arrival, first.kind), (Nanos(125_000), Kind::Read));
+        assert_eq!((first.arrival, first.kind), (Nanos(125_000), RequestKind::Read));
         assert_eq!((first.offset, first.length), (Bytes(512_000), Bytes(4096)));
-        assert_eq!((second.arrival, second.kind), (Nanos(1_250_000), Kind::Write));
-        assert_eq!((third.arrival, third.kind, third.device), (Nanos::from_millis(3), Kind::Read, first.device));
+        assert_eq!((second.arrival, second.kind), (Nanos(1_250_000), RequestKind::Write));
+        assert_eq!((third.arrival, third.kind, third.device), (Nanos::from_millis(3), RequestKind::Read, first.device));
     }
 
     #[test]
@@ -116,13 +116,13 @@ mod tests {
         let intake = read(open_mqsim, MQSIM).unwrap();
         assert_eq!(intake.devices.names(), ["0", "3"]);
         assert_eq!(intake.records.iter().map(|record| record.arrival.0).collect::<Vec<_>>(), [48_513_000, 58_513_001]);
-        assert_eq!((intake.records[0].kind, intake.records[1].kind), (Kind::Read, Kind::Write));
+        assert_eq!((intake.records[0].kind, intake.records[1].kind), (RequestKind::Read, RequestKind::Write));
     }
 
     #[test]
     fn what_does_not_fit_is_malformed() {
         let is_malformed = |mut format: Simulator, line: &str| {
-            matches!(format.line(line.as_bytes(), &mut Devices::default()), Line::Malformed(_))
+            matches!(format.line(line.as_bytes(), &mut Devices::default()), TextLine::Malformed(_))
         };
         for line in ["1.0 0 1 8", "1.0 0 1 8 1 9", "x 0 1 8 1", "1.0 0 36028797018963968 1 1", "18446744073710 0 1 8 1"]
         {

@@ -16,8 +16,8 @@ use crate::columns::{are_records, number};
 use crate::fields::{Numbered, hex, range, time};
 use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
-use crate::record::{Kind, Record};
-use crate::text::{Line, TextFormat, TextReader};
+use crate::record::{Record, RequestKind};
+use crate::text::{TextFormat, TextLine, TextReader};
 
 /// The columns of both events; the last, a file name, may contain commas.
 const COLUMNS: usize = 15;
@@ -50,7 +50,7 @@ impl Etw {
     /// The record of a row of `kind`; `row` is the columns after the event's name.
     fn record<'a>(
         &mut self,
-        kind: Kind,
+        kind: RequestKind,
         mut row: impl Iterator<Item = &'a [u8]>,
         devices: &mut Devices,
     ) -> Result<Record, &'static str> {
@@ -69,22 +69,22 @@ impl Etw {
 }
 
 impl TextFormat for Etw {
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         let mut row = line.splitn(COLUMNS, |&byte| byte == b',').map(<[u8]>::trim_ascii);
         let kind = match row.next().unwrap_or_default() {
             HEADER_BEGIN => {
                 self.is_in_header = true;
-                return Line::Skipped;
+                return TextLine::Skipped;
             }
             HEADER_END => {
                 self.is_in_header = false;
-                return Line::Skipped;
+                return TextLine::Skipped;
             }
-            b"DiskRead" if !self.is_in_header => Kind::Read,
-            b"DiskWrite" if !self.is_in_header => Kind::Write,
-            _ => return Line::Skipped,
+            b"DiskRead" if !self.is_in_header => RequestKind::Read,
+            b"DiskWrite" if !self.is_in_header => RequestKind::Write,
+            _ => return TextLine::Skipped,
         };
-        self.record(kind, row, devices).map_or_else(Line::Malformed, Line::Record)
+        self.record(kind, row, devices).map_or_else(TextLine::Malformed, TextLine::Record)
     }
 }
 
@@ -110,9 +110,9 @@ OS Version: 6.0.6001, Trace Start: 2008-02-21, Machine: any\r
         assert_eq!(intake.devices.names(), ["disk2", "disk0"]);
         let [first, second] = intake.records[..] else { panic!("two events") };
         assert_eq!((first.arrival, first.response), (Nanos(1_000_100_000), Some(Nanos(8_011_000))));
-        assert_eq!((first.offset, first.length, first.kind), (Bytes(0x5d0a000), Bytes(0x2000), Kind::Read));
+        assert_eq!((first.offset, first.length, first.kind), (Bytes(0x5d0a000), Bytes(0x2000), RequestKind::Read));
         assert_eq!((second.arrival, second.response), (Nanos::ZERO, Some(Nanos(11_000))), "before the trace began");
-        assert_eq!(second.kind, Kind::Write);
+        assert_eq!(second.kind, RequestKind::Write);
     }
 
     #[test]
@@ -124,7 +124,10 @@ OS Version: 6.0.6001, Trace Start: 2008-02-21, Machine: any\r
             "DiskRead, 18446744073709552, p, 2, 0x0, 0x0, 0x1, 1, 0, 0x0",
             "DiskWrite, 1, p, 2, 0x0, 0x0, 0x1, 1, -1, 0x0",
         ] {
-            assert!(matches!(Etw::new().line(line.as_bytes(), &mut Devices::default()), Line::Malformed(_)), "{line}");
+            assert!(
+                matches!(Etw::new().line(line.as_bytes(), &mut Devices::default()), TextLine::Malformed(_)),
+                "{line}"
+            );
         }
     }
 

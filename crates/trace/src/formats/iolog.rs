@@ -20,8 +20,8 @@ use crate::columns::number;
 use crate::fields::{range, words};
 use crate::intake::Devices;
 use crate::reader::{Reader, Sink, Stream, Writer};
-use crate::record::{DeviceId, Kind, Record};
-use crate::text::{Line, TextFormat, TextReader};
+use crate::record::{DeviceId, Record, RequestKind};
+use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{self, Write};
 
@@ -50,66 +50,66 @@ pub(super) fn writer(sink: Sink) -> Box<dyn Writer> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Version {
+enum IologVersion {
     Two,
     Three,
 }
 
-fn version(line: &[u8]) -> Option<Version> {
+fn version(line: &[u8]) -> Option<IologVersion> {
     match line.trim_ascii_end() {
-        HEADER_2 => Some(Version::Two),
-        HEADER_3 => Some(Version::Three),
+        HEADER_2 => Some(IologVersion::Two),
+        HEADER_3 => Some(IologVersion::Three),
         _ => None,
     }
 }
 
 struct Iolog {
-    version: Option<Version>,
+    version: Option<IologVersion>,
     /// Version 2: until when it was last waited.
     waited: Nanos,
 }
 
 impl Iolog {
-    fn judge(&mut self, line: &[u8], devices: &mut Devices) -> Result<Line, &'static str> {
+    fn judge(&mut self, line: &[u8], devices: &mut Devices) -> Result<TextLine, &'static str> {
         let mut words = words(line);
         let mut word = || words.next().unwrap_or_default();
         let arrival = match self.version.ok_or("the line of the version is missing")? {
-            Version::Two => self.waited,
-            Version::Three => Nanos(number(word()).and_then(|us| us.checked_mul(1_000)).ok_or("no time in us")?),
+            IologVersion::Two => self.waited,
+            IologVersion::Three => Nanos(number(word()).and_then(|us| us.checked_mul(1_000)).ok_or("no time in us")?),
         };
         let (name, action) = (word(), word());
         let kind = match action {
-            b"read" => Kind::Read,
-            b"write" => Kind::Write,
-            b"trim" => Kind::Discard,
-            b"sync" | b"datasync" | b"sync_file_range" => Kind::Flush,
-            b"wait" if self.version == Some(Version::Two) => {
+            b"read" => RequestKind::Read,
+            b"write" => RequestKind::Write,
+            b"trim" => RequestKind::Discard,
+            b"sync" | b"datasync" | b"sync_file_range" => RequestKind::Flush,
+            b"wait" if self.version == Some(IologVersion::Two) => {
                 let until = number(word()).and_then(|ms| ms.checked_mul(1_000_000)).ok_or("no time in ms")?;
                 self.waited = self.waited.max(Nanos(until));
-                return Ok(Line::Skipped);
+                return Ok(TextLine::Skipped);
             }
             // In version 3, fio ignores it too.
-            b"wait" | b"add" | b"open" | b"close" | b"unlink" => return Ok(Line::Skipped),
+            b"wait" | b"add" | b"open" | b"close" | b"unlink" => return Ok(TextLine::Skipped),
             _ => return Err("no action of an iolog"),
         };
         let offset = number(word()).ok_or("the offset is no number")?;
         let length = number(word()).ok_or("the length is no number")?;
         let (offset, length) = range(offset, length).ok_or("the range is too large")?;
         let device = devices.id(name).ok_or("too many devices")?;
-        Ok(Line::Record(Record { arrival, response: None, offset, length, device, kind }))
+        Ok(TextLine::Record(Record { arrival, response: None, offset, length, device, kind }))
     }
 }
 
 impl TextFormat for Iolog {
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.starts_with(HEADER) {
             *self = Iolog { version: version(line), waited: Nanos::ZERO };
-            return if self.version.is_some() { Line::Skipped } else { Line::Malformed("not version 2 or 3") };
+            return if self.version.is_some() { TextLine::Skipped } else { TextLine::Malformed("not version 2 or 3") };
         }
         if line.trim_ascii().is_empty() {
-            return Line::Skipped;
+            return TextLine::Skipped;
         }
-        self.judge(line, devices).unwrap_or_else(Line::Malformed)
+        self.judge(line, devices).unwrap_or_else(TextLine::Malformed)
     }
 }
 
@@ -126,12 +126,12 @@ struct IologWriter {
 impl IologWriter {
     fn record(&mut self, record: &Record, devices: &Devices) -> io::Result<()> {
         let action = match record.kind {
-            Kind::Read => "read",
-            Kind::Write => "write",
-            Kind::Discard => "trim",
-            Kind::Flush => "sync",
+            RequestKind::Read => "read",
+            RequestKind::Write => "write",
+            RequestKind::Discard => "trim",
+            RequestKind::Flush => "sync",
         };
-        if record.length == Bytes(0) && record.kind != Kind::Flush {
+        if record.length == Bytes(0) && record.kind != RequestKind::Flush {
             return Ok(());
         }
         let first = self.begin(record.arrival)?;
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!((intake.understood, intake.malformed.count), (4, 0));
         assert_eq!(intake.devices.names(), ["/dev/sda", "b"]);
         let kinds: Vec<_> = intake.records.iter().map(|record| record.kind).collect();
-        assert_eq!(kinds, [Kind::Read, Kind::Write, Kind::Discard, Kind::Flush]);
+        assert_eq!(kinds, [RequestKind::Read, RequestKind::Write, RequestKind::Discard, RequestKind::Flush]);
         assert_eq!((intake.records[1].offset, intake.records[1].length), (Bytes(8192), Bytes(512)));
         assert_eq!(arrivals(THREE), [1_000, 2_500_000, 2_700_000, 2_800_000]);
     }
@@ -226,8 +226,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_malformed() {
         for line in ["1 a read 0", "1 a sing 0 1", "x a read 0 1", "1 a read 18446744073709551615 1", "1"] {
-            let mut format = Iolog { version: Some(Version::Three), waited: Nanos::ZERO };
-            assert!(matches!(format.line(line.as_bytes(), &mut Devices::default()), Line::Malformed(_)), "{line}");
+            let mut format = Iolog { version: Some(IologVersion::Three), waited: Nanos::ZERO };
+            assert!(matches!(format.line(line.as_bytes(), &mut Devices::default()), TextLine::Malformed(_)), "{line}");
         }
         assert!(read(open, "1 a read 0 1\n").is_err(), "no version");
         assert!(read(open, "fio version 4 iolog\n1 a read 0 1\n").is_err());
@@ -246,10 +246,10 @@ mod tests {
             kind,
         };
         let records = [
-            at(0, Kind::Write, 512, 1024),
-            at(7, Kind::Read, 0, 0),
-            at(7, Kind::Flush, 0, 0),
-            at(9, Kind::Discard, 4096, LENGTH_MAX + 512),
+            at(0, RequestKind::Write, 512, 1024),
+            at(7, RequestKind::Read, 0, 0),
+            at(7, RequestKind::Flush, 0, 0),
+            at(9, RequestKind::Discard, 4096, LENGTH_MAX + 512),
         ];
         assert_eq!(
             written(writer, &records, &devices),
@@ -274,7 +274,12 @@ mod tests {
     }
 
     fn records() -> impl Strategy<Value = Vec<Record>> {
-        let kind = prop_oneof![Just(Kind::Read), Just(Kind::Write), Just(Kind::Discard), Just(Kind::Flush)];
+        let kind = prop_oneof![
+            Just(RequestKind::Read),
+            Just(RequestKind::Write),
+            Just(RequestKind::Discard),
+            Just(RequestKind::Flush)
+        ];
         let record = (0..5_000_000u64, 0..u64::MAX / 2, 1..=LENGTH_MAX, 0..3u32, kind);
         prop::collection::vec(record, 0..30).prop_map(|records| {
             let mut arrival = Nanos(1_000_000_000);

@@ -21,7 +21,7 @@ use scrubjay_core::units::{Bytes, Nanos};
 
 /// What a format's clock counts from: says how several files are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
+pub enum ClockOrigin {
     /// Some day in the past: files are merged by time.
     Absolute,
     /// The beginning of the trace: files follow each other.
@@ -30,7 +30,7 @@ pub enum Clock {
 
 /// How a format is opened.
 #[derive(Clone, Copy)]
-pub enum Open {
+pub enum FormatOpener {
     /// From one stream.
     Stream(fn(Stream) -> Box<dyn Reader>),
     /// From several streams that are parts of one trace.
@@ -53,12 +53,12 @@ pub struct Format {
     /// What it is, in a few words.
     pub about: &'static str,
     /// What its times count from.
-    pub clock: Clock,
+    pub clock: ClockOrigin,
     /// Does a trace that begins with these bytes (up to 64 KiB, decompressed) look like it? Asked in the order of the
     /// table; formats that are easily told come first.
     pub looks_like: fn(&[u8]) -> bool,
     /// How it is read.
-    pub open: Open,
+    pub open: FormatOpener,
     /// How it is written, if it can be.
     pub writer: Option<NewWriter>,
     /// What of a record is lost in writing; empty if nothing is.
@@ -81,9 +81,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "parquet",
         about: "Parquet: what to convert a trace to once and to read often",
-        clock: Clock::Absolute,
+        clock: ClockOrigin::Absolute,
         looks_like: parquet::looks_like,
-        open: Open::Seekable(parquet::open),
+        open: FormatOpener::Seekable(parquet::open),
         writer: Some(parquet::writer),
         loses: "",
         units: None,
@@ -91,9 +91,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "srt",
         about: "HP SRT (hplajw, snake, cello), versions 1-4 and 7",
-        clock: Clock::Absolute,
+        clock: ClockOrigin::Absolute,
         looks_like: srt::looks_like,
-        open: Open::Stream(srt::open),
+        open: FormatOpener::Stream(srt::open),
         writer: None,
         loses: "",
         units: None,
@@ -101,9 +101,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "blktrace",
         about: "Linux blktrace, binary, one file for each CPU",
-        clock: Clock::Relative,
+        clock: ClockOrigin::Relative,
         looks_like: blktrace::looks_like,
-        open: Open::Parts(blktrace::open),
+        open: FormatOpener::Parts(blktrace::open),
         writer: None,
         loses: "",
         units: None,
@@ -111,9 +111,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "vscsi",
         about: "CloudPhysics vscsi, versions 1 and 2",
-        clock: Clock::Absolute,
+        clock: ClockOrigin::Absolute,
         looks_like: vscsi::looks_like,
-        open: Open::Stream(vscsi::open),
+        open: FormatOpener::Stream(vscsi::open),
         writer: None,
         loses: "",
         units: None,
@@ -121,9 +121,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "msr",
         about: "MSR Cambridge CSV, 2007: the trace most studies use",
-        clock: Clock::Absolute,
+        clock: ClockOrigin::Absolute,
         looks_like: msr::looks_like,
-        open: Open::Stream(msr::open),
+        open: FormatOpener::Stream(msr::open),
         writer: Some(msr::writer),
         loses: "discards and flushes; times below 100 ns; unknown responses become 0; a NAME without _N gets _0",
         units: None,
@@ -131,9 +131,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "systor",
         about: "Systor'17: virtual desktops, with responses",
-        clock: Clock::Absolute,
+        clock: ClockOrigin::Absolute,
         looks_like: systor::looks_like,
-        open: Open::Stream(systor::open),
+        open: FormatOpener::Stream(systor::open),
         writer: None,
         loses: "",
         units: None,
@@ -141,9 +141,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "alibaba",
         about: "Alibaba cloud volumes, 2020",
-        clock: Clock::Absolute,
+        clock: ClockOrigin::Absolute,
         looks_like: alibaba::looks_like,
-        open: Open::Stream(alibaba::open),
+        open: FormatOpener::Stream(alibaba::open),
         writer: None,
         loses: "",
         units: None,
@@ -151,9 +151,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "tencent",
         about: "Tencent cloud volumes, 2018: a clock of whole seconds",
-        clock: Clock::Absolute,
+        clock: ClockOrigin::Absolute,
         looks_like: tencent::looks_like,
-        open: Open::Stream(tencent::open),
+        open: FormatOpener::Stream(tencent::open),
         writer: None,
         loses: "",
         units: None,
@@ -161,9 +161,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "blkparse",
         about: "text of blkparse, from blktrace",
-        clock: Clock::Relative,
+        clock: ClockOrigin::Relative,
         looks_like: blkparse::looks_like,
-        open: Open::Stream(blkparse::open),
+        open: FormatOpener::Stream(blkparse::open),
         writer: Some(blkparse::writer),
         loses: "bytes beyond whole 512-byte sectors; ranges of flushes; which of overlapping requests in flight was completed first; names of devices other than MAJOR,MINOR",
         units: None,
@@ -171,9 +171,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "iolog",
         about: "fio's iologs, versions 2 and 3",
-        clock: Clock::Relative,
+        clock: ClockOrigin::Relative,
         looks_like: iolog::looks_like,
-        open: Open::Stream(iolog::open),
+        open: FormatOpener::Stream(iolog::open),
         writer: Some(iolog::writer),
         loses: "when the trace began; responses; times below 1 us; requests of no bytes but flushes; white space in names of devices; requests above 1 GiB become several",
         units: None,
@@ -181,9 +181,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "etw",
         about: "ETW text of Microsoft's servers (MSPS), TPC-C, TPC-E and Exchange, with responses",
-        clock: Clock::Relative,
+        clock: ClockOrigin::Relative,
         looks_like: etw::looks_like,
-        open: Open::Stream(etw::open),
+        open: FormatOpener::Stream(etw::open),
         writer: None,
         loses: "",
         units: None,
@@ -191,9 +191,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "spc",
         about: "SPC: Financial and WebSearch of the UMass repository",
-        clock: Clock::Relative,
+        clock: ClockOrigin::Relative,
         looks_like: spc::looks_like,
-        open: Open::Stream(spc::open),
+        open: FormatOpener::Stream(spc::open),
         writer: None,
         loses: "",
         units: None,
@@ -201,9 +201,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "biotracer",
         about: "BIOtracer: a telephone's requests (Nexus 5), with responses",
-        clock: Clock::Absolute,
+        clock: ClockOrigin::Absolute,
         looks_like: biotracer::looks_like,
-        open: Open::Stream(biotracer::open),
+        open: FormatOpener::Stream(biotracer::open),
         writer: None,
         loses: "",
         units: None,
@@ -211,9 +211,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "mqsim",
         about: "MQSim and SSDSim: whole ns",
-        clock: Clock::Relative,
+        clock: ClockOrigin::Relative,
         looks_like: disksim::looks_like_mqsim,
-        open: Open::Stream(disksim::open_mqsim),
+        open: FormatOpener::Stream(disksim::open_mqsim),
         writer: None,
         loses: "",
         units: Some(Units { time: Nanos(1), block: Bytes(512) }),
@@ -221,9 +221,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "disksim",
         about: "DiskSim's ASCII traces: ms",
-        clock: Clock::Relative,
+        clock: ClockOrigin::Relative,
         looks_like: disksim::looks_like_disksim,
-        open: Open::Stream(disksim::open_disksim),
+        open: FormatOpener::Stream(disksim::open_disksim),
         writer: None,
         loses: "",
         units: Some(Units { time: Nanos::from_millis(1), block: Bytes(512) }),

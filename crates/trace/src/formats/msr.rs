@@ -7,11 +7,11 @@
 //! the plain path, which alone decides what is malformed.
 
 use crate::columns::{are_records, columns, number};
-use crate::error::Place;
+use crate::error::SourcePlace;
 use crate::intake::{Devices, Intake};
 use crate::reader::{Reader, Sink, Stream, Writer};
-use crate::record::{DeviceId, Kind, Record};
-use crate::text::{Line, TextFormat, TextReader};
+use crate::record::{DeviceId, Record, RequestKind};
+use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io;
 
@@ -52,16 +52,16 @@ struct Msr {
 }
 
 impl TextFormat for Msr {
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.is_empty() || line.starts_with(b"Timestamp,") {
-            return Line::Skipped;
+            return TextLine::Skipped;
         }
         match row(line) {
             Ok(row) => match self.names.learn(row.name, row.disk, devices) {
-                Some(device) => Line::Record(Record { device, ..row.record }),
-                None => Line::Malformed("more devices than can be told apart"),
+                Some(device) => TextLine::Record(Record { device, ..row.record }),
+                None => TextLine::Malformed("more devices than can be told apart"),
             },
-            Err(reason) => Line::Malformed(reason),
+            Err(reason) => TextLine::Malformed(reason),
         }
     }
 
@@ -77,9 +77,9 @@ impl TextFormat for Msr {
                 let line = &text[at..at + length];
                 let line = line.strip_suffix(b"\r").unwrap_or(line);
                 match self.line(line, &mut intake.devices) {
-                    Line::Record(record) => intake.records.push(record),
-                    Line::Skipped => {}
-                    Line::Malformed(reason) => intake.malformed(Place::Line(number), reason, line),
+                    TextLine::Record(record) => intake.records.push(record),
+                    TextLine::Skipped => {}
+                    TextLine::Malformed(reason) => intake.malformed(SourcePlace::Line(number), reason, line),
                 }
                 at += length + 1;
             }
@@ -132,14 +132,14 @@ impl Msr {
 }
 
 /// What the plain path makes of a row: all but the device.
-struct Row<'a> {
+struct MsrRow<'a> {
     record: Record,
     name: &'a [u8],
     disk: &'a [u8],
 }
 
 /// The plain path, which decides what is a record.
-fn row(line: &[u8]) -> Result<Row<'_>, &'static str> {
+fn row(line: &[u8]) -> Result<MsrRow<'_>, &'static str> {
     let [time, name, disk, kind, offset, size, response] = columns(line).ok_or("not seven columns")?;
     let time = number(time).ok_or("the time is no number")?;
     let since_1970 = time.checked_sub(EPOCH_TICKS).ok_or("the time is before 1970")?;
@@ -148,8 +148,8 @@ fn row(line: &[u8]) -> Result<Row<'_>, &'static str> {
         return Err("no host name and disk number");
     }
     let kind = match kind {
-        b"Read" => Kind::Read,
-        b"Write" => Kind::Write,
+        b"Read" => RequestKind::Read,
+        b"Write" => RequestKind::Write,
         _ => return Err("the type is neither Read nor Write"),
     };
     let offset = number(offset).ok_or("the offset is no number")?;
@@ -159,7 +159,7 @@ fn row(line: &[u8]) -> Result<Row<'_>, &'static str> {
     let (arrival, response) = (Nanos(arrival), Some(Nanos(response)));
     let record =
         Record { arrival, response, offset: Bytes(offset), length: Bytes(length), device: DeviceId::default(), kind };
-    Ok(Row { record, name, disk })
+    Ok(MsrRow { record, name, disk })
 }
 
 /// The devices that the fast path knows by the bytes of their columns, `host,disk,`: at most sixteen bytes, as one
@@ -290,7 +290,7 @@ fn few_digits(digits: u64, count: usize) -> u64 {
 
 /// What a type that begins here is, and where the next column begins.
 #[inline(always)]
-fn kind(window: &[u8; WINDOW], at: usize) -> Option<(Kind, usize)> {
+fn kind(window: &[u8; WINDOW], at: usize) -> Option<(RequestKind, usize)> {
     const READ: u64 = u64::from_le_bytes(*b"Read,\0\0\0");
     const WRITE: u64 = u64::from_le_bytes(*b"Write,\0\0");
     let bytes = word(window, at)?;
@@ -301,7 +301,7 @@ fn kind(window: &[u8; WINDOW], at: usize) -> Option<(Kind, usize)> {
     if bytes & mask != expected {
         return None;
     }
-    Some((if is_write == 1 { Kind::Write } else { Kind::Read }, at + 5 + is_write as usize))
+    Some((if is_write == 1 { RequestKind::Write } else { RequestKind::Read }, at + 5 + is_write as usize))
 }
 
 /// The format's writer.
@@ -320,9 +320,9 @@ impl Writer for MsrWriter {
         let mut digits = itoa::Buffer::new();
         for record in records {
             let kind: &[u8] = match record.kind {
-                Kind::Read => b"Read,",
-                Kind::Write => b"Write,",
-                Kind::Discard | Kind::Flush => continue,
+                RequestKind::Read => b"Read,",
+                RequestKind::Write => b"Write,",
+                RequestKind::Discard | RequestKind::Flush => continue,
             };
             let name = self.names.get(record.device.0 as usize).map_or(&b",unknown,0,"[..], Vec::as_slice);
             let response = record.response.map_or(0, |response| response.0 / TICK_NANOS);
@@ -386,7 +386,7 @@ mod tests {
     fn plain(text: &[u8]) -> Intake {
         struct Plain(Msr);
         impl TextFormat for Plain {
-            fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+            fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
                 self.0.line(line, devices)
             }
         }
@@ -412,7 +412,7 @@ mod tests {
             offset: Bytes(9_056_014_336),
             length: Bytes(2048),
             device: DeviceId(0),
-            kind: Kind::Write,
+            kind: RequestKind::Write,
         };
         assert_eq!((&intake.records[..], intake.devices.name(DeviceId(0))), (&[record][..], "hm_0"));
     }
@@ -431,7 +431,7 @@ mod tests {
                 let padded = format!("{row:<WINDOW$}");
                 let (record, end) = msr.fast(padded.as_bytes().first_chunk().unwrap()).expect(&row);
                 assert_eq!((record.device, end), (DeviceId(device), row.len()));
-                assert_eq!(Line::Record(record), msr.line(row.trim_end().as_bytes(), &mut devices));
+                assert_eq!(TextLine::Record(record), msr.line(row.trim_end().as_bytes(), &mut devices));
             }
         }
     }
@@ -455,13 +455,13 @@ mod tests {
         ] {
             assert_eq!(
                 Msr::default().line(line.as_bytes(), &mut Devices::default()),
-                Line::Malformed(reason),
+                TextLine::Malformed(reason),
                 "{line}"
             );
             // Among good rows, so that the fast path meets it.
             let text = format!("{}{line}\n{}", ROW, ROW.repeat(4));
             assert_same(text.as_bytes());
-            assert_eq!(fast(text.as_bytes()).malformed.examples[0].place, Place::Line(2));
+            assert_eq!(fast(text.as_bytes()).malformed.examples[0].place, SourcePlace::Line(2));
         }
         let extremes =
             "116444736000000000,hm,0,Read,0,0,0\r\n300912176737095516,a_b,07,Read,18446744073709551615,0,0\n";
@@ -526,7 +526,7 @@ mod tests {
             let read_back = ["usr_1", "sda_0", "8-16_0", "_3_0", "unknown_0", "a_b_007"];
             let mut devices = Devices::default();
             let ids = names.map(|name| devices.id(name.as_bytes()).unwrap());
-            let kinds = [Kind::Read, Kind::Write, Kind::Discard, Kind::Flush];
+            let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Discard, RequestKind::Flush];
             let mut records = Vec::new();
             for (&(arrival, response), &(offset, length, kind, name)) in times.iter().zip(&places) {
                 let (arrival, response) = (Nanos(arrival), response.map(Nanos));
@@ -536,7 +536,7 @@ mod tests {
             let mut text = written(&records, &devices);
             text.push(b'\n');
             let intake = fast(&text);
-            let is_kept = |record: &&Record| matches!(record.kind, Kind::Read | Kind::Write);
+            let is_kept = |record: &&Record| matches!(record.kind, RequestKind::Read | RequestKind::Write);
             let kept: Vec<&Record> = records.iter().filter(is_kept).collect();
             prop_assert_eq!(intake.records.len(), kept.len());
             for (read, record) in intake.records.iter().zip(kept) {
@@ -589,7 +589,7 @@ mod tests {
 
     fn by_stream(name: &str) -> fn(Stream) -> Box<dyn Reader> {
         match by_name(name).expect("a row of the table").open {
-            crate::formats::Open::Stream(open) => open,
+            crate::formats::FormatOpener::Stream(open) => open,
             _ => panic!("it is a stream"),
         }
     }

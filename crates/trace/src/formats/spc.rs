@@ -13,8 +13,8 @@ use crate::columns::{are_records, number};
 use crate::fields::{Numbered, range, time};
 use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
-use crate::record::{Kind, Record};
-use crate::text::{Line, TextFormat, TextReader};
+use crate::record::{Record, RequestKind};
+use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::SECTOR_BYTES;
 
 /// Seconds: a power of ten in nanoseconds.
@@ -46,8 +46,8 @@ impl Spc {
         let block = number(field()).ok_or("the LBA is no number")?;
         let size = number(field()).ok_or("the size is no number")?;
         let kind = match field() {
-            b"r" | b"R" => Kind::Read,
-            b"w" | b"W" => Kind::Write,
+            b"r" | b"R" => RequestKind::Read,
+            b"w" | b"W" => RequestKind::Write,
             _ => return Err("the opcode is neither r nor w"),
         };
         let arrival = time(field(), SECONDS).ok_or("the timestamp is no time")?;
@@ -59,11 +59,11 @@ impl Spc {
 }
 
 impl TextFormat for Spc {
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.trim_ascii().is_empty() {
-            return Line::Skipped;
+            return TextLine::Skipped;
         }
-        self.record(line, devices).map_or_else(Line::Malformed, Line::Record)
+        self.record(line, devices).map_or_else(TextLine::Malformed, TextLine::Record)
     }
 }
 
@@ -81,8 +81,8 @@ mod tests {
         assert_eq!((intake.understood, intake.malformed.count), (3, 0));
         assert_eq!(intake.devices.names(), ["asu0", "asu1"]);
         let [first, second, third] = intake.records[..] else { panic!("three rows") };
-        assert_eq!((first.offset, first.length, first.kind), (Bytes(303_567 * 512), Bytes(3584), Kind::Write));
-        assert_eq!((second.arrival, second.response, second.kind), (Nanos(262_140_000), None, Kind::Read));
+        assert_eq!((first.offset, first.length, first.kind), (Bytes(303_567 * 512), Bytes(3584), RequestKind::Write));
+        assert_eq!((second.arrival, second.response, second.kind), (Nanos(262_140_000), None, RequestKind::Read));
         assert_eq!((third.arrival, third.device), (Nanos(20_500_000_000), second.device));
     }
 
@@ -91,7 +91,10 @@ mod tests {
         let wrong =
             ["0,1,2,x,0", "0,1,2,r", "0,1,2,r,-1", "-1,1,2,r,0", "0,36028797018963968,1,r,0", "0,1,2,r,18446744074"];
         for line in wrong {
-            assert!(matches!(Spc::new().line(line.as_bytes(), &mut Devices::default()), Line::Malformed(_)), "{line}");
+            assert!(
+                matches!(Spc::new().line(line.as_bytes(), &mut Devices::default()), TextLine::Malformed(_)),
+                "{line}"
+            );
         }
     }
 

@@ -12,10 +12,10 @@
 //!   in hex without its lowest byte, which in HP-UX holds options and not a disk (`1f0260` of `0x1f026000`).
 
 use crate::binary::BinarySource;
-use crate::error::{Place, TraceError};
+use crate::error::{SourcePlace, TraceError};
 use crate::intake::Intake;
 use crate::reader::{Reader, Stream};
-use crate::record::{DeviceId, Kind, Record};
+use crate::record::{DeviceId, Record, RequestKind};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::collections::HashMap;
 
@@ -50,7 +50,7 @@ pub(super) fn open(source: Stream) -> Box<dyn Reader> {
 struct Srt {
     source: BinarySource,
     /// None until it was read.
-    header: Option<Header>,
+    header: Option<SrtHeader>,
     /// Devices by their names' number and the record's version being 7.
     ids: HashMap<(u32, bool), DeviceId>,
     is_ended: bool,
@@ -79,7 +79,7 @@ impl Reader for Srt {
 
 impl Srt {
     /// Reads one record of any type. False: the source has ended.
-    fn read_one(&mut self, header: &Header, intake: &mut Intake) -> Result<bool, TraceError> {
+    fn read_one(&mut self, header: &SrtHeader, intake: &mut Intake) -> Result<bool, TraceError> {
         let place = self.source.place();
         let raw = self.source.peek(RECORD_MIN)?;
         if raw.is_empty() {
@@ -118,7 +118,7 @@ impl Srt {
 }
 
 /// A record whose device is not yet known by its id.
-struct Request {
+struct SrtRequest {
     record: Record,
     /// The number that its name is made of.
     device: u32,
@@ -135,7 +135,7 @@ fn fixed_bytes(version: u32) -> usize {
 }
 
 /// Reads a request that has all its fixed bytes.
-fn request(raw: &[u8], version: u32, header: &Header) -> Result<Request, &'static str> {
+fn request(raw: &[u8], version: u32, header: &SrtHeader) -> Result<SrtRequest, &'static str> {
     if !matches!(version, 1..=4 | 7) {
         return Err("a version not known");
     }
@@ -159,9 +159,9 @@ fn request(raw: &[u8], version: u32, header: &Header) -> Result<Request, &'stati
     }
     // The word is signed: what was never completed, or before it came, has no response time.
     let response = i32::try_from(word(raw, 5)).ok().map(|micros| Nanos(u64::from(micros.unsigned_abs()) * 1000));
-    let kind = if word(raw, 11) & 1 == 1 { Kind::Read } else { Kind::Write };
+    let kind = if word(raw, 11) & 1 == 1 { RequestKind::Read } else { RequestKind::Write };
     let (offset, length) = (Bytes(offset), Bytes(length));
-    Ok(Request { record: Record { arrival, response, offset, length, device: DeviceId(0), kind }, device })
+    Ok(SrtRequest { record: Record { arrival, response, offset, length, device: DeviceId(0), kind }, device })
 }
 
 fn device_id(
@@ -182,20 +182,20 @@ fn device_id(
 
 /// What of the header is needed.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Header {
+struct SrtHeader {
     /// What the times of versions 1 to 4 count from, since 1970; zero if it is not told.
     traced_from: Nanos,
     /// The block size of each disk that has one.
     block_bytes: HashMap<u32, u64>,
 }
 
-impl Header {
+impl SrtHeader {
     fn block_bytes(&self, disk: u32) -> u64 {
         self.block_bytes.get(&disk).copied().unwrap_or(BLOCK_BYTES)
     }
 
-    fn parse(text: &str) -> Header {
-        let mut header = Header { block_bytes: block_sizes(text), ..Header::default() };
+    fn parse(text: &str) -> SrtHeader {
+        let mut header = SrtHeader { block_bytes: block_sizes(text), ..SrtHeader::default() };
         let date = text.lines().find_map(|line| line.trim_start().strip_prefix("tracedate"));
         let date = date.and_then(|rest| rest.trim_start().strip_prefix('='));
         if let Some(time) = date.and_then(|date| ctime(date.trim_matches([' ', '\t', '\r', ';', '"']))) {
@@ -206,16 +206,16 @@ impl Header {
 }
 
 /// Reads the header, and leaves the source at the first record.
-fn read_header(source: &mut BinarySource) -> Result<Header, TraceError> {
+fn read_header(source: &mut BinarySource) -> Result<SrtHeader, TraceError> {
     let head = source.peek(HEADER_MAX)?;
     let head = &head[..head.len().min(HEADER_MAX)];
     if !looks_like(head) {
-        return Err(corrupt(Place::Byte(0), "an SRT trace begins with $$TR_IOREC".into()));
+        return Err(corrupt(SourcePlace::Byte(0), "an SRT trace begins with $$TR_IOREC".into()));
     }
     let Some(end) = head.iter().position(|&byte| byte == HEADER_END) else {
-        return Err(corrupt(Place::Byte(head.len() as u64), "the header does not end".into()));
+        return Err(corrupt(SourcePlace::Byte(head.len() as u64), "the header does not end".into()));
     };
-    let header = Header::parse(&String::from_utf8_lossy(&head[..end]));
+    let header = SrtHeader::parse(&String::from_utf8_lossy(&head[..end]));
     source.consume(end + 1);
     Ok(header)
 }
@@ -299,7 +299,7 @@ fn word(raw: &[u8], index: usize) -> u32 {
     u32::from_be_bytes([raw[at], raw[at + 1], raw[at + 2], raw[at + 3]])
 }
 
-fn corrupt(place: Place, what: String) -> TraceError {
+fn corrupt(place: SourcePlace, what: String) -> TraceError {
     TraceError::Corrupt { place, what }
 }
 
@@ -358,10 +358,13 @@ mod tests {
         let first = intake.records[0];
         // `date -ud "1992-05-30 00:03:06" +%s` and seven and a quarter seconds.
         assert_eq!(first.arrival, Nanos(707_184_186_000_000_000 + 7_250_000_000));
-        assert_eq!((first.response, first.length, first.kind), (Some(Nanos(1_500_000)), Bytes(4096), Kind::Read));
+        assert_eq!(
+            (first.response, first.length, first.kind),
+            (Some(Nanos(1_500_000)), Bytes(4096), RequestKind::Read)
+        );
         let offsets: Vec<u64> = intake.records.iter().map(|record| record.offset.0).collect();
         assert_eq!(offsets, [256_000, 1_024_000, 512_000]);
-        assert_eq!((intake.records[1].kind, intake.understood, intake.malformed.count), (Kind::Write, 3, 0));
+        assert_eq!((intake.records[1].kind, intake.understood, intake.malformed.count), (RequestKind::Write, 3, 0));
     }
 
     #[test]
@@ -377,9 +380,9 @@ mod tests {
 
     #[test]
     fn the_date_may_be_missing_or_bare() {
-        assert_eq!(Header::parse("version = 1;\n").traced_from, Nanos(0));
-        assert_eq!(Header::parse("tracedate = yesterday").traced_from, Nanos(0));
-        let bare = Header::parse("tracedate = Sun May 18 11:04:05 2003\n").traced_from;
+        assert_eq!(SrtHeader::parse("version = 1;\n").traced_from, Nanos(0));
+        assert_eq!(SrtHeader::parse("tracedate = yesterday").traced_from, Nanos(0));
+        let bare = SrtHeader::parse("tracedate = Sun May 18 11:04:05 2003\n").traced_from;
         assert_eq!(bare, Nanos::from_secs(1_053_255_845));
         assert_eq!(ctime("Thu Jan  1 00:00:00 1970"), Some(Nanos(0)));
         assert_eq!(ctime("Tue Feb 29 12:00:00 EST 2000"), Some(Nanos::from_secs(951_825_600)));
@@ -396,7 +399,7 @@ mod tests {
         let (_, end) = read(trace(&[record(&[], 40, 7, 1)]));
         assert!(matches!(end, Err(TraceError::Corrupt { .. })));
         let (_, end) = read(b"$$TR_IOREC without an end".to_vec());
-        assert!(matches!(end, Err(TraceError::Corrupt { place: Place::Byte(25), .. })));
+        assert!(matches!(end, Err(TraceError::Corrupt { place: SourcePlace::Byte(25), .. })));
     }
 
     #[test]
@@ -407,7 +410,7 @@ mod tests {
         let (intake, end) = read(trace(&records));
         end.unwrap();
         assert_eq!((intake.understood, intake.malformed.count), (300, 2));
-        assert_eq!(intake.malformed.examples[1].place, Place::Byte((HEADER.len() + 301 * 56) as u64));
+        assert_eq!(intake.malformed.examples[1].place, SourcePlace::Byte((HEADER.len() + 301 * 56) as u64));
     }
 
     proptest! {

@@ -8,8 +8,8 @@
 use crate::columns::{are_records, columns, number, seconds};
 use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
-use crate::record::{DeviceId, Kind, Record};
-use crate::text::{Line, TextFormat, TextReader};
+use crate::record::{DeviceId, Record, RequestKind};
+use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 
 /// Does it look like this format?
@@ -26,17 +26,17 @@ pub fn open(source: Stream) -> Box<dyn Reader> {
 struct Systor;
 
 impl TextFormat for Systor {
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.is_empty() || line.starts_with(b"Timestamp,") {
-            return Line::Skipped;
+            return TextLine::Skipped;
         }
         match row(line) {
             Ok(Some((record, lun))) => match devices.id(&[b"LUN", lun].concat()) {
-                Some(device) => Line::Record(Record { device, ..record }),
-                None => Line::Malformed("more devices than can be told apart"),
+                Some(device) => TextLine::Record(Record { device, ..record }),
+                None => TextLine::Malformed("more devices than can be told apart"),
             },
-            Ok(None) => Line::Skipped,
-            Err(reason) => Line::Malformed(reason),
+            Ok(None) => TextLine::Skipped,
+            Err(reason) => TextLine::Malformed(reason),
         }
     }
 }
@@ -54,8 +54,8 @@ fn row(line: &[u8]) -> Result<Option<(Record, &[u8])>, &'static str> {
     let length = number(size).ok_or("the size is no number")?;
     offset.checked_add(length).ok_or("the request ends beyond 16 EiB")?;
     let kind = match kind {
-        b"R" => Kind::Read,
-        b"W" => Kind::Write,
+        b"R" => RequestKind::Read,
+        b"W" => RequestKind::Write,
         b"" => return Ok(None),
         _ => return Err("the type is neither R nor W"),
     };
@@ -70,7 +70,7 @@ mod tests {
 
     const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size\n";
 
-    fn line(text: &[u8], devices: &mut Devices) -> Line {
+    fn line(text: &[u8], devices: &mut Devices) -> TextLine {
         Systor.line(text, devices)
     }
 
@@ -83,14 +83,14 @@ mod tests {
             offset: Bytes(100_003_840),
             length: Bytes(4096),
             device: DeviceId(0),
-            kind: Kind::Read,
+            kind: RequestKind::Read,
         };
         let read = line(b"1455592200.033279001,0.000385000,R,4,100003840,4096", &mut devices);
-        assert_eq!((read, devices.name(DeviceId(0))), (Line::Record(record), "LUN4"));
+        assert_eq!((read, devices.name(DeviceId(0))), (TextLine::Record(record), "LUN4"));
         let lost = line(b"1455592200.033279001,,W,4,100003840,4096", &mut devices);
-        assert_eq!(lost, Line::Record(Record { response: None, kind: Kind::Write, ..record }));
-        assert_eq!(line(b"1455592200.033279001,,,4,100003840,4096", &mut devices), Line::Skipped);
-        assert_eq!(line(HEADER.trim_end().as_bytes(), &mut devices), Line::Skipped);
+        assert_eq!(lost, TextLine::Record(Record { response: None, kind: RequestKind::Write, ..record }));
+        assert_eq!(line(b"1455592200.033279001,,,4,100003840,4096", &mut devices), TextLine::Skipped);
+        assert_eq!(line(HEADER.trim_end().as_bytes(), &mut devices), TextLine::Skipped);
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
             ("1455592200.0,0.000385,R,4,0,", "the size is no number"),
             ("1455592200.0,0.000385,R,4,18446744073709551615,1", "the request ends beyond 16 EiB"),
         ] {
-            assert_eq!(line(text.as_bytes(), &mut Devices::default()), Line::Malformed(reason), "{text}");
+            assert_eq!(line(text.as_bytes(), &mut Devices::default()), TextLine::Malformed(reason), "{text}");
         }
     }
 

@@ -7,8 +7,8 @@
 use crate::columns::{are_records, columns, number};
 use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
-use crate::record::{DeviceId, Kind, Record};
-use crate::text::{Line, TextFormat, TextReader};
+use crate::record::{DeviceId, Record, RequestKind};
+use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 
 /// Seconds of September 2001: times have ten digits from then to 2286.
@@ -32,16 +32,16 @@ struct Tencent {
 }
 
 impl TextFormat for Tencent {
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         if line.is_empty() || line.starts_with(b"Timestamp,") {
-            return Line::Skipped;
+            return TextLine::Skipped;
         }
         match row(line, self.seconds_min) {
             Ok((record, volume)) => match devices.id(volume) {
-                Some(device) => Line::Record(Record { device, ..record }),
-                None => Line::Malformed("more devices than can be told apart"),
+                Some(device) => TextLine::Record(Record { device, ..record }),
+                None => TextLine::Malformed("more devices than can be told apart"),
             },
-            Err(reason) => Line::Malformed(reason),
+            Err(reason) => TextLine::Malformed(reason),
         }
     }
 }
@@ -52,8 +52,8 @@ fn row(line: &[u8], seconds_min: u64) -> Result<(Record, &[u8]), &'static str> {
     let seconds = number(time).filter(|&seconds| seconds >= seconds_min).ok_or("the time is no number of seconds")?;
     let arrival = Nanos(seconds.checked_mul(NANOS_PER_SECOND).ok_or("the time is beyond 2554")?);
     let kind = match kind {
-        b"0" => Kind::Read,
-        b"1" => Kind::Write,
+        b"0" => RequestKind::Read,
+        b"1" => RequestKind::Write,
         _ => return Err("the type is neither 0 nor 1"),
     };
     number(volume).ok_or("the volume is no number")?;
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn line(text: &[u8], devices: &mut Devices) -> Line {
+    fn line(text: &[u8], devices: &mut Devices) -> TextLine {
         Tencent { seconds_min: 0 }.line(text, devices)
     }
 
@@ -83,13 +83,14 @@ mod tests {
             offset: Bytes(12_910_952 * 512),
             length: Bytes(65_536),
             device: DeviceId(0),
-            kind: Kind::Read,
+            kind: RequestKind::Read,
         };
-        assert_eq!(line(b"1538323200,12910952,128,0,1063", &mut devices), Line::Record(record));
+        assert_eq!(line(b"1538323200,12910952,128,0,1063", &mut devices), TextLine::Record(record));
         assert_eq!(devices.names(), ["1063"]);
-        let write = Record { arrival: Nanos(0), offset: Bytes(0), length: Bytes(0), kind: Kind::Write, ..record };
-        assert_eq!(line(b"0,0,0,1,1063", &mut devices), Line::Record(write));
-        assert_eq!(line(b"Timestamp,Offset,Size,IOType,VolumeID", &mut devices), Line::Skipped);
+        let write =
+            Record { arrival: Nanos(0), offset: Bytes(0), length: Bytes(0), kind: RequestKind::Write, ..record };
+        assert_eq!(line(b"0,0,0,1,1063", &mut devices), TextLine::Record(write));
+        assert_eq!(line(b"Timestamp,Offset,Size,IOType,VolumeID", &mut devices), TextLine::Skipped);
     }
 
     #[test]
@@ -106,7 +107,7 @@ mod tests {
             ("1538323200,36028797018963967,1,0,1063", "the request ends beyond 16 EiB"),
             ("1538323200,18446744073709551615,1,0,1063", "the request ends beyond 16 EiB"),
         ] {
-            assert_eq!(line(text.as_bytes(), &mut Devices::default()), Line::Malformed(reason), "{text}");
+            assert_eq!(line(text.as_bytes(), &mut Devices::default()), TextLine::Malformed(reason), "{text}");
         }
     }
 

@@ -6,10 +6,10 @@
 //! or write are taken.
 
 use crate::binary::BinarySource;
-use crate::error::{Place, TraceError};
+use crate::error::{SourcePlace, TraceError};
 use crate::intake::Intake;
 use crate::reader::{Reader, Stream};
-use crate::record::{DeviceId, Kind, Record};
+use crate::record::{DeviceId, Record, RequestKind};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 
 /// So many records a call.
@@ -28,7 +28,7 @@ const GAP_MICROS_MAX: u64 = 7 * 86_400 * 1_000_000;
 /// There is no magic, so this is strict: at least two records, the right version in each, opcodes of one byte, sizes and
 /// addresses that a disk can have, times that are near each other, and one that reads or writes something.
 pub(super) fn looks_like(head: &[u8]) -> bool {
-    Version::of(head).is_some()
+    VscsiVersion::of(head).is_some()
 }
 
 /// Opens a trace.
@@ -37,13 +37,13 @@ pub(super) fn open(source: Stream) -> Box<dyn Reader> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
+enum VscsiVersion {
     One,
     Two,
 }
 
 /// One record as it is written.
-struct Command {
+struct VscsiRecord {
     opcode: u16,
     version: u16,
     bytes: u32,
@@ -52,26 +52,26 @@ struct Command {
     response_micros: Option<u64>,
 }
 
-impl Version {
-    fn of(head: &[u8]) -> Option<Version> {
-        [Version::One, Version::Two].into_iter().find(|version| version.fits(head))
+impl VscsiVersion {
+    fn of(head: &[u8]) -> Option<VscsiVersion> {
+        [VscsiVersion::One, VscsiVersion::Two].into_iter().find(|version| version.fits(head))
     }
 
     fn record_bytes(self) -> usize {
         match self {
-            Version::One => 32,
-            Version::Two => 40,
+            VscsiVersion::One => 32,
+            VscsiVersion::Two => 40,
         }
     }
 
     /// Reads a record that is all there.
-    fn decode(self, raw: &[u8]) -> Command {
+    fn decode(self, raw: &[u8]) -> VscsiRecord {
         let (opcode, version, bytes, sector) = match self {
-            Version::One => (12, 14, 4, 16),
-            Version::Two => (0, 2, 8, 16),
+            VscsiVersion::One => (12, 14, 4, 16),
+            VscsiVersion::Two => (0, 2, 8, 16),
         };
-        let response_micros = (self == Version::Two).then(|| u64_at(raw, 32));
-        Command {
+        let response_micros = (self == VscsiVersion::Two).then(|| u64_at(raw, 32));
+        VscsiRecord {
             opcode: u16_at(raw, opcode),
             version: u16_at(raw, version),
             bytes: u32_at(raw, bytes),
@@ -83,16 +83,16 @@ impl Version {
 
     fn number(self) -> u16 {
         match self {
-            Version::One => 1,
-            Version::Two => 2,
+            VscsiVersion::One => 1,
+            VscsiVersion::Two => 2,
         }
     }
 
     /// Are the first records of this version?
     fn fits(self, head: &[u8]) -> bool {
-        let commands: Vec<Command> =
+        let commands: Vec<VscsiRecord> =
             head.chunks_exact(self.record_bytes()).take(JUDGED).map(|raw| self.decode(raw)).collect();
-        let is_plausible = |command: &Command| {
+        let is_plausible = |command: &VscsiRecord| {
             command.version >> 8 == self.number()
                 && command.opcode <= 0xff
                 && (kind(command.opcode).is_none() || command.bytes <= COMMAND_BYTES_MAX)
@@ -106,10 +106,10 @@ impl Version {
 }
 
 /// What the command does: READ and WRITE of 6, 10, 12 and 16 bytes (SBC-4); none: something else.
-fn kind(opcode: u16) -> Option<Kind> {
+fn kind(opcode: u16) -> Option<RequestKind> {
     match opcode {
-        0x08 | 0x28 | 0x88 | 0xa8 => Some(Kind::Read),
-        0x0a | 0x2a | 0x8a | 0xaa => Some(Kind::Write),
+        0x08 | 0x28 | 0x88 | 0xa8 => Some(RequestKind::Read),
+        0x0a | 0x2a | 0x8a | 0xaa => Some(RequestKind::Write),
         _ => None,
     }
 }
@@ -117,7 +117,7 @@ fn kind(opcode: u16) -> Option<Kind> {
 struct Vscsi {
     source: BinarySource,
     /// None until the first records were seen.
-    version: Option<Version>,
+    version: Option<VscsiVersion>,
     device: Option<DeviceId>,
     is_ended: bool,
 }
@@ -167,16 +167,16 @@ impl Reader for Vscsi {
 
 impl Vscsi {
     /// The version, from the beginning; none: the source is empty.
-    fn version(&mut self) -> Result<Option<Version>, TraceError> {
+    fn version(&mut self) -> Result<Option<VscsiVersion>, TraceError> {
         if self.version.is_none() {
-            let head = self.source.peek(JUDGED * Version::Two.record_bytes())?;
+            let head = self.source.peek(JUDGED * VscsiVersion::Two.record_bytes())?;
             if head.is_empty() {
                 return Ok(None);
             }
-            self.version = Version::of(head);
+            self.version = VscsiVersion::of(head);
             if self.version.is_none() {
                 let what = "these are not vscsi records of version 1 or 2".into();
-                return Err(TraceError::Corrupt { place: Place::Byte(0), what });
+                return Err(TraceError::Corrupt { place: SourcePlace::Byte(0), what });
             }
         }
         Ok(self.version)
@@ -184,7 +184,7 @@ impl Vscsi {
 }
 
 /// What a command comes down to; none: it neither reads nor writes.
-fn record(command: &Command, version: Version, device: DeviceId) -> Result<Option<Record>, &'static str> {
+fn record(command: &VscsiRecord, version: VscsiVersion, device: DeviceId) -> Result<Option<Record>, &'static str> {
     if command.version >> 8 != version.number() {
         return Err("not of the version of the first");
     }
@@ -218,17 +218,17 @@ mod tests {
     use proptest::prelude::*;
     use std::io::Cursor;
 
-    fn encode(version: Version, opcode: u16, bytes: u32, sector: u64, time: u64, response: u64) -> Vec<u8> {
+    fn encode(version: VscsiVersion, opcode: u16, bytes: u32, sector: u64, time: u64, response: u64) -> Vec<u8> {
         let (opcode, number) = (opcode.to_le_bytes(), (version.number() << 8 | 0x17).to_le_bytes());
         let (sn, sg, bytes) = (9u32.to_le_bytes(), 1u32.to_le_bytes(), bytes.to_le_bytes());
         let (sector, time, response) = (sector.to_le_bytes(), time.to_le_bytes(), response.to_le_bytes());
         match version {
-            Version::One => [&sn[..], &bytes, &sg, &opcode, &number, &sector, &time].concat(),
-            Version::Two => [&opcode[..], &number, &sn, &bytes, &sg, &sector, &time, &response].concat(),
+            VscsiVersion::One => [&sn[..], &bytes, &sg, &opcode, &number, &sector, &time].concat(),
+            VscsiVersion::Two => [&opcode[..], &number, &sn, &bytes, &sg, &sector, &time, &response].concat(),
         }
     }
 
-    fn trace(version: Version, count: u64) -> Vec<u8> {
+    fn trace(version: VscsiVersion, count: u64) -> Vec<u8> {
         let record = |i| encode(version, if i % 2 == 0 { 0x28 } else { 0x8a }, 4096, i * 8, 1_000_000 + i * 500, 70);
         (0..count).flat_map(record).collect()
     }
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn both_versions_are_read() {
-        for version in [Version::One, Version::Two] {
+        for version in [VscsiVersion::One, VscsiVersion::Two] {
             let mut bytes = trace(version, 20_000);
             bytes.extend(encode(version, 0x12, 96, u64::MAX, 0, 0));
             assert!(looks_like(&bytes));
@@ -255,9 +255,9 @@ mod tests {
             assert_eq!((intake.understood, intake.malformed.count), (20_000, 0));
             assert_eq!(intake.devices.names(), ["vscsi"]);
             let last = intake.records[19_999];
-            assert_eq!((last.arrival, last.kind), (Nanos((1_000_000 + 19_999 * 500) * 1000), Kind::Write));
+            assert_eq!((last.arrival, last.kind), (Nanos((1_000_000 + 19_999 * 500) * 1000), RequestKind::Write));
             assert_eq!((last.offset, last.length), (Bytes(19_999 * 4096), Bytes(4096)));
-            assert_eq!(last.response, (version == Version::Two).then_some(Nanos(70_000)));
+            assert_eq!(last.response, (version == VscsiVersion::Two).then_some(Nanos(70_000)));
         }
     }
 
@@ -270,21 +270,21 @@ mod tests {
         for other in [parquet, text, vec![0; 4096], vec![1; 4096], vec![2; 4096], vec![0xff; 4096], Vec::new()] {
             assert!(!looks_like(&other));
         }
-        assert!(!looks_like(&trace(Version::Two, 1)), "one record is not enough to tell");
+        assert!(!looks_like(&trace(VscsiVersion::Two, 1)), "one record is not enough to tell");
         assert!(matches!(read(b"what".to_vec()).1, Err(TraceError::Corrupt { .. })));
         assert_eq!(read(Vec::new()).0.understood, 0);
     }
 
     #[test]
     fn bad_records_are_malformed() {
-        let mut bytes = trace(Version::One, 300);
-        bytes.extend(encode(Version::One, 0x2a, 512, u64::MAX / 512, 1, 0));
+        let mut bytes = trace(VscsiVersion::One, 300);
+        bytes.extend(encode(VscsiVersion::One, 0x2a, 512, u64::MAX / 512, 1, 0));
         bytes.extend([0; 32]);
         bytes.extend([0; 31]);
         let (intake, end) = read(bytes);
         end.unwrap();
         let places: Vec<_> = intake.malformed.examples.iter().map(|example| example.place).collect();
-        assert_eq!(places, [300, 301, 302].map(|record| Place::Byte(record * 32)));
+        assert_eq!(places, [300, 301, 302].map(|record| SourcePlace::Byte(record * 32)));
     }
 
     proptest! {
@@ -292,14 +292,14 @@ mod tests {
         fn random_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
             prop_assert!(!looks_like(&bytes));
             let _ = read(bytes.clone());
-            for version in [Version::One, Version::Two] {
+            for version in [VscsiVersion::One, VscsiVersion::Two] {
                 let _ = read([trace(version, 16), bytes.clone()].concat());
             }
         }
 
         #[test]
         fn mutated_bytes_end(changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..20), is_two: bool) {
-            let mut bytes = trace(if is_two { Version::Two } else { Version::One }, 40);
+            let mut bytes = trace(if is_two { VscsiVersion::Two } else { VscsiVersion::One }, 40);
             for (at, byte) in changes {
                 let at = at % bytes.len();
                 bytes[at] = byte;

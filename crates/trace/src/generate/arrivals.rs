@@ -1,8 +1,8 @@
 //! When requests arrive: bursts, and the gaps within and between them.
 
-use super::curve::Curve;
+use super::curve::QuantileCurve;
 use super::deck::Deck;
-use super::latent::{Cumulative, Latent};
+use super::latent::{Cumulative, LatentSeries};
 use super::model::Model;
 use super::profile::Profile;
 use scrubjay_core::rng::Rng;
@@ -31,15 +31,15 @@ pub(super) struct Arrivals {
     gaps_left: u64,
     gaps: Option<Gaps>,
     within: Option<Within>,
-    bursts: Option<(Curve, Deck)>,
+    bursts: Option<(QuantileCurve, Deck)>,
 }
 
 /// Gaps between bursts.
 #[derive(Clone, Debug)]
 struct Gaps {
-    curve: Curve,
+    curve: QuantileCurve,
     deck: Deck,
-    latent: Latent,
+    latent: LatentSeries,
     profile: Profile,
     /// Gaps since the profile's beginning.
     passed: u64,
@@ -50,8 +50,8 @@ struct Gaps {
 /// Gaps within bursts.
 #[derive(Clone, Debug)]
 struct Within {
-    curve: Curve,
-    latent: Latent,
+    curve: QuantileCurve,
+    latent: LatentSeries,
     normal: Cumulative,
 }
 
@@ -59,13 +59,13 @@ impl Arrivals {
     pub(super) fn new(model: &Model, hours: f64, mut rng: Rng) -> Arrivals {
         let (params, counts, curves) = (&model.params, model.counts, &model.curves);
         let gaps = curves.long.as_ref().zip(model.profile.as_ref()).map(|(curve, profile)| {
-            let latent = Latent::new(profile.remaining(params.long_acf), &mut rng);
+            let latent = LatentSeries::new(profile.remaining(params.long_acf), &mut rng);
             let (curve, profile) = (curve.clone(), profile.clone());
             Gaps { curve, deck: Deck::new(counts.long), latent, profile, passed: 0, begun_seconds: 0.0 }
         });
         let within = curves.short.as_ref().map(|curve| Within {
             curve: curve.clone(),
-            latent: Latent::new(params.short_acf, &mut rng),
+            latent: LatentSeries::new(params.short_acf, &mut rng),
             normal: Cumulative::normal(),
         });
         let bursts = curves.bursts.as_ref().map(|curve| (curve.clone(), Deck::new(counts.bursts)));

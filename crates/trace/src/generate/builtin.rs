@@ -40,7 +40,7 @@ const CELLO_SHORT_ACF: [f64; 3] = [0.414, 0.340, 0.222];
 /// One volume of the block statistics of 106 virtual machines' volumes, a week each, that CloudPhysics collected
 /// (Waldspurger et al., FAST'15; requests, percentiles of inter-arrival times, sizes and jumps by volume). Their
 /// median has 19 requests a second. Bursts are taken to be geometric.
-struct Volume {
+struct BuiltinVolume {
     requests: u64,
     /// The mean gap, in microseconds.
     gap_mean_us: f64,
@@ -56,7 +56,7 @@ struct Volume {
     capacity_gib: f64,
 }
 
-impl Volume {
+impl BuiltinVolume {
     fn params(self, name: &str) -> Params {
         let hours = self.requests as f64 * self.gap_mean_us / 1e6 / 3600.0;
         let mut params = Params::new(name, self.requests, hours);
@@ -77,7 +77,7 @@ impl Volume {
 
 /// Volume w49, and the bounds of its percentiles taken as its sizes.
 fn mid_read(name: &'static str) -> Params {
-    let volume = Volume {
+    let volume = BuiltinVolume {
         requests: 11_150_575,
         gap_mean_us: 54_460.305,
         gaps_us: [
@@ -140,7 +140,7 @@ fn mid_read(name: &'static str) -> Params {
 
 /// Volume w56.
 fn mid_write(name: &'static str) -> Params {
-    let volume = Volume {
+    let volume = BuiltinVolume {
         requests: 10_899_630,
         gap_mean_us: 52_218.870,
         gaps_us: [

@@ -1,8 +1,8 @@
 //! What requests ask for: reading or writing, how much, and where.
 
-use super::curve::Curve;
+use super::curve::QuantileCurve;
 use super::model::Model;
-use crate::record::Kind;
+use crate::record::RequestKind;
 use scrubjay_core::rng::Rng;
 
 /// Offsets are aligned to the largest power of two in this range that divides all sizes.
@@ -10,15 +10,15 @@ const ALIGN_BYTES: std::ops::RangeInclusive<u32> = 9..=12;
 
 /// Kinds, lengths and offsets.
 #[derive(Clone, Debug)]
-pub(super) struct Content {
+pub(super) struct ContentModel {
     rng: Rng,
     read_share: f64,
     write_after: Option<(f64, f64)>,
-    reads: Sizes,
-    writes: Sizes,
-    kind: Option<Kind>,
+    reads: LengthShares,
+    writes: LengthShares,
+    kind: Option<RequestKind>,
     sequential_share: f64,
-    jumps: Option<Curve>,
+    jumps: Option<QuantileCurve>,
     align: u64,
     capacity: u64,
     /// Where the one before began and ended.
@@ -27,25 +27,25 @@ pub(super) struct Content {
 
 /// Lengths by their cumulative shares.
 #[derive(Clone, Debug)]
-struct Sizes {
+struct LengthShares {
     sizes: Vec<u64>,
     up_to: Vec<f64>,
 }
 
-impl Content {
-    pub(super) fn new(model: &Model, mut rng: Rng) -> Content {
+impl ContentModel {
+    pub(super) fn new(model: &Model, mut rng: Rng) -> ContentModel {
         let params = &model.params;
         let sizes = || params.read_sizes.iter().chain(&params.write_sizes).map(|&(size, _)| size);
         let power = sizes().map(u64::trailing_zeros).min().unwrap_or(0).clamp(*ALIGN_BYTES.start(), *ALIGN_BYTES.end());
         let align = 1 << power;
         let capacity = params.capacity().max(sizes().max().unwrap_or(0)).max(align);
         let begin = rng.below(capacity) / align * align;
-        Content {
+        ContentModel {
             rng,
             read_share: params.read_pct / 100.0,
             write_after: params.write_after,
-            reads: Sizes::new(&params.read_sizes),
-            writes: Sizes::new(&params.write_sizes),
+            reads: LengthShares::new(&params.read_sizes),
+            writes: LengthShares::new(&params.write_sizes),
             kind: None,
             sequential_share: params.sequential_pct / 100.0,
             jumps: model.curves.jumps.clone(),
@@ -56,14 +56,14 @@ impl Content {
     }
 
     /// The next request: what it does, its offset and its length in bytes.
-    pub(super) fn next(&mut self) -> (Kind, u64, u64) {
+    pub(super) fn next(&mut self) -> (RequestKind, u64, u64) {
         let write_share = match (self.write_after, self.kind) {
-            (Some((after, _)), Some(Kind::Write)) | (Some((_, after)), Some(_)) => after,
+            (Some((after, _)), Some(RequestKind::Write)) | (Some((_, after)), Some(_)) => after,
             _ => 1.0 - self.read_share,
         };
-        let kind = if self.rng.uniform() < write_share { Kind::Write } else { Kind::Read };
+        let kind = if self.rng.uniform() < write_share { RequestKind::Write } else { RequestKind::Read };
         self.kind = Some(kind);
-        let sizes = if kind == Kind::Write { &self.writes } else { &self.reads };
+        let sizes = if kind == RequestKind::Write { &self.writes } else { &self.reads };
         let length = sizes.at(self.rng.uniform());
         let offset = self.place(length);
         self.before = (offset, offset + length);
@@ -95,8 +95,8 @@ impl Content {
     }
 }
 
-impl Sizes {
-    fn new(sizes: &[(u64, f64)]) -> Sizes {
+impl LengthShares {
+    fn new(sizes: &[(u64, f64)]) -> LengthShares {
         let total: f64 = sizes.iter().map(|(_, weight)| weight).sum();
         let mut sum = 0.0;
         let up_to = sizes.iter().map(|(_, weight)| {
@@ -104,7 +104,7 @@ impl Sizes {
             sum
         });
         let up_to = up_to.collect();
-        Sizes { sizes: sizes.iter().map(|&(size, _)| size).collect(), up_to }
+        LengthShares { sizes: sizes.iter().map(|&(size, _)| size).collect(), up_to }
     }
 
     fn at(&self, rank: f64) -> u64 {

@@ -17,7 +17,7 @@ const HALVINGS: usize = 30;
 
 /// A quantile function that is exact at its points.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Curve {
+pub(super) struct QuantileCurve {
     knots: Vec<Knot>,
     /// The number of knots up to the beginning of each cell of ranks: so that few are looked through.
     cells: Vec<u16>,
@@ -40,25 +40,25 @@ struct Bend {
 
 /// What the values of all ranks add up to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sums {
+pub(super) struct RankSums {
     /// The sum of the values.
     pub(super) sum: f64,
     /// The sum of their squares.
     pub(super) squares: f64,
 }
 
-impl Curve {
+impl QuantileCurve {
     /// Through `points`, (rank in 0..=1, value), both ascending, from rank 0 to rank 1; they describe `count` values.
-    pub(super) fn new(points: &[(f64, f64)], count: u64) -> Curve {
-        Curve::bent(points, count, Bend { split: 0.0, below: 0.0, above: 0.0 })
+    pub(super) fn new(points: &[(f64, f64)], count: u64) -> QuantileCurve {
+        QuantileCurve::bent(points, count, Bend { split: 0.0, below: 0.0, above: 0.0 })
     }
 
-    /// Bent so that the `count` values of [`Curve::value`] have this sum and, where given, this sum of squares, or as
+    /// Bent so that the `count` values of [`QuantileCurve::value`] have this sum and, where given, this sum of squares, or as
     /// near as the points allow. The sum comes first.
-    pub(super) fn calibrated(points: &[(f64, f64)], count: u64, sum: f64, squares: Option<f64>) -> Curve {
-        let plain = Curve::new(points, count);
+    pub(super) fn calibrated(points: &[(f64, f64)], count: u64, sum: f64, squares: Option<f64>) -> QuantileCurve {
+        let plain = QuantileCurve::new(points, count);
         let split = plain.half_rank(points, count);
-        let curve = |below, above| Curve::bent(points, count, Bend { split, below, above });
+        let curve = |below, above| QuantileCurve::bent(points, count, Bend { split, below, above });
         let even = || {
             let bend = falling_root(|bend| curve(bend, bend).sums(count).sum - sum);
             curve(bend, bend)
@@ -68,11 +68,11 @@ impl Curve {
         let above = falling_root(|above| curve(below_of(above), above).sums(count).squares - squares);
         let both = curve(below_of(above), above);
         let even = even();
-        let error = |curve: &Curve| (curve.sums(count).sum - sum).abs();
+        let error = |curve: &QuantileCurve| (curve.sums(count).sum - sum).abs();
         if error(&both) <= error(&even) + 0.001 * sum { both } else { even }
     }
 
-    fn bent(points: &[(f64, f64)], count: u64, bend: Bend) -> Curve {
+    fn bent(points: &[(f64, f64)], count: u64, bend: Bend) -> QuantileCurve {
         let ln = |value: f64| value.max(FLOOR).ln();
         let mut knots = Vec::new();
         for pair in points.windows(2) {
@@ -83,7 +83,7 @@ impl Curve {
         knots.extend(points.last().map(|&(rank, value)| Knot { rank, ln: ln(value) }));
         let up_to = |cell: usize| knots.partition_point(|knot: &Knot| knot.rank <= cell as f64 / CELLS as f64) as u16;
         let cells = (0..=CELLS).map(up_to).collect();
-        Curve { knots, cells }
+        QuantileCurve { knots, cells }
     }
 
     /// The value at a rank in 0..=1.
@@ -104,13 +104,13 @@ impl Curve {
     }
 
     /// The sums of all `count` values, by the formula of the geometric series.
-    pub(super) fn sums(&self, count: u64) -> Sums {
+    pub(super) fn sums(&self, count: u64) -> RankSums {
         if count <= 1 {
             let value = if count == 1 { self.at(0.5) } else { 0.0 };
-            return Sums { sum: value, squares: value * value };
+            return RankSums { sum: value, squares: value * value };
         }
         let steps = (count - 1) as f64;
-        let mut total = Sums { sum: self.value(count - 1, count), squares: self.value(count - 1, count).powi(2) };
+        let mut total = RankSums { sum: self.value(count - 1, count), squares: self.value(count - 1, count).powi(2) };
         let mut index = 0.0;
         for pair in self.knots.windows(2) {
             let (from, to) = (pair[0], pair[1]);
@@ -243,7 +243,10 @@ mod tests {
     #[test]
     fn the_points_stay_and_the_sums_are_those_of_the_values() {
         for count in [1, 2, 7, 1000] {
-            for curve in [Curve::new(&POINTS, count), Curve::calibrated(&POINTS, count, 5.0 * count as f64, None)] {
+            for curve in [
+                QuantileCurve::new(&POINTS, count),
+                QuantileCurve::calibrated(&POINTS, count, 5.0 * count as f64, None),
+            ] {
                 let values: Vec<f64> = (0..count).map(|index| curve.value(index, count)).collect();
                 let (sum, squares) = (values.iter().sum::<f64>(), values.iter().map(|v| v * v).sum::<f64>());
                 let sums = curve.sums(count);
@@ -258,10 +261,10 @@ mod tests {
     #[test]
     fn calibration_reaches_mean_and_spread() {
         let count = 5000;
-        let plain = Curve::new(&POINTS, count).sums(count);
+        let plain = QuantileCurve::new(&POINTS, count).sums(count);
         for (mean, spread) in [(1.0, 1.0), (1.1, 1.15), (0.9, 0.85)] {
             let (sum, squares) = (plain.sum * mean, plain.squares * spread);
-            let reached = Curve::calibrated(&POINTS, count, sum, Some(squares)).sums(count);
+            let reached = QuantileCurve::calibrated(&POINTS, count, sum, Some(squares)).sums(count);
             assert!((reached.sum / sum - 1.0).abs() < 1e-4, "{mean} {spread} {reached:?}");
             assert!((reached.squares / squares - 1.0).abs() < 1e-4, "{mean} {spread} {reached:?}");
         }

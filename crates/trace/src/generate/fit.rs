@@ -1,9 +1,9 @@
 //! Learns a model from records, one at a time, in bounded memory (some 400 KB).
 
-use super::histogram::Histogram;
+use super::histogram::ValueHistogram;
 use super::model::Model;
 use super::params::{BURST_GAP_SECONDS, ModelError, POINTS_PCT, Params};
-use crate::record::{Kind, Record};
+use crate::record::{Record, RequestKind};
 use scrubjay_core::stats::Moments;
 use scrubjay_core::units::Nanos;
 use std::collections::HashMap;
@@ -28,26 +28,26 @@ const DIGITS: usize = 7;
 /// Records of several disks make one model of all of them as if they were one. What is not a read counts as a write;
 /// what has no length (a flush) counts where times are concerned.
 #[derive(Clone, Debug, Default)]
-pub struct Fit {
+pub struct DiskFit {
     first: Option<Nanos>,
     before: Option<Record>,
     records: u64,
     gaps: Moments,
-    long: Histogram,
-    short: Histogram,
-    bursts: Histogram,
+    long: ValueHistogram,
+    short: ValueHistogram,
+    bursts: ValueHistogram,
     in_burst: u64,
     long_lags: Lags,
     short_lags: Lags,
     /// Records by hour since the first, modulo a week.
     hourly: Vec<u64>,
-    reads: Sizes,
-    writes: Sizes,
+    reads: SizeFit,
+    writes: SizeFit,
     /// Writes after (a write, a read), and how many came after each.
     writes_after: [u64; 2],
     any_after: [u64; 2],
     sequential: u64,
-    jumps: Histogram,
+    jumps: ValueHistogram,
     capacity: u64,
 }
 
@@ -55,15 +55,15 @@ impl Model {
     /// Learns from all of a trace's records, in order of arrival.
     ///
     /// # Errors
-    /// As [`Fit::finish`].
+    /// As [`DiskFit::finish`].
     pub fn fit<'a>(name: &str, records: impl IntoIterator<Item = &'a Record>) -> Result<Model, ModelError> {
-        let mut fit = Fit::default();
+        let mut fit = DiskFit::default();
         records.into_iter().for_each(|record| fit.add(record));
         fit.finish(name)
     }
 }
 
-impl Fit {
+impl DiskFit {
     /// The next record, in order of arrival; one that comes too late counts as arriving with the one before.
     pub fn add(&mut self, record: &Record) {
         let first = *self.first.get_or_insert(record.arrival);
@@ -78,7 +78,7 @@ impl Fit {
             self.hourly.resize(hour as usize + 1, 0);
         }
         self.hourly[hour as usize] += 1;
-        let sizes = if record.kind == Kind::Read { &mut self.reads } else { &mut self.writes };
+        let sizes = if record.kind == RequestKind::Read { &mut self.reads } else { &mut self.writes };
         sizes.add(record.length.0);
         self.capacity = self.capacity.max(record.offset.0.saturating_add(record.length.0));
         let arrival = self.before.map_or(first, |before| before.arrival.max(record.arrival));
@@ -132,9 +132,9 @@ impl Fit {
     }
 
     fn add_place(&mut self, before: &Record, record: &Record) {
-        let after = usize::from(before.kind == Kind::Read);
+        let after = usize::from(before.kind == RequestKind::Read);
         self.any_after[after] += 1;
-        self.writes_after[after] += u64::from(record.kind != Kind::Read);
+        self.writes_after[after] += u64::from(record.kind != RequestKind::Read);
         if record.offset.0 == before.offset.0.saturating_add(before.length.0) {
             self.sequential += 1;
         } else {
@@ -198,12 +198,12 @@ impl Lags {
 
 /// Counts of sizes.
 #[derive(Clone, Debug, Default)]
-struct Sizes {
+struct SizeFit {
     count: u64,
     counts: HashMap<u64, u64>,
 }
 
-impl Sizes {
+impl SizeFit {
     fn add(&mut self, size: u64) {
         self.count += 1;
         if size == 0 {

@@ -9,14 +9,14 @@ const BUCKETS: usize = 90 * 32 + 1;
 
 /// Counts and sums of values by bucket, 46 KB. What is less than a nanosecond, or 2^-30, is in the first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Histogram {
+pub(super) struct ValueHistogram {
     buckets: Vec<(u64, f64)>,
     count: u64,
     sum: f64,
     ends: Option<(f64, f64)>,
 }
 
-impl Histogram {
+impl ValueHistogram {
     /// Adds a value, zero or more.
     pub(super) fn add(&mut self, value: f64) {
         self.buckets.resize(BUCKETS, (0, 0.0));
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn quantiles_of_a_known_set() {
-        let mut histogram = Histogram::default();
+        let mut histogram = ValueHistogram::default();
         assert!(histogram.quantiles(&[0.0, 100.0]).is_empty());
         (0..=1000).for_each(|value| histogram.add(f64::from(value)));
         assert_eq!(histogram.mean(), 500.0);

@@ -41,7 +41,7 @@ impl Model {
         let file: Value = serde_json::from_str(text)?;
         let traces = file["traces"].as_object().ok_or(ModelError::Missing("traces"))?;
         let (name, trace) = named(traces, name)?;
-        Model::new(params(&file, name, &Fields(trace))?)
+        Model::new(params(&file, name, &JsonFields(trace))?)
     }
 
     /// Writes it, so that [`Model::from_json`] reads the same.
@@ -94,8 +94,8 @@ fn named<'a>(traces: &'a Map<String, Value>, name: Option<&'a str>) -> Result<(&
     })
 }
 
-fn params(file: &Value, name: &str, fields: &Fields<'_>) -> Result<Params, ModelError> {
-    let top = Fields(file);
+fn params(file: &Value, name: &str, fields: &JsonFields<'_>) -> Result<Params, ModelError> {
+    let top = JsonFields(file);
     let requests = fields.number("n")?.ok_or(ModelError::Missing("n"))?;
     let mut params = Params::new(name, requests as u64, fields.number("span_h")?.ok_or(ModelError::Missing("span_h"))?);
     let ranks = top.numbers("quantile_points_pct")?;
@@ -135,9 +135,9 @@ fn params(file: &Value, name: &str, fields: &Fields<'_>) -> Result<Params, Model
 }
 
 /// The values of an object; null counts as missing.
-struct Fields<'a>(&'a Value);
+struct JsonFields<'a>(&'a Value);
 
-impl Fields<'_> {
+impl JsonFields<'_> {
     fn number(&self, key: &'static str) -> Result<Option<f64>, ModelError> {
         match &self.0[key] {
             Value::Null => Ok(None),

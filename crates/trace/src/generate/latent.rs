@@ -14,7 +14,7 @@ const EDGE: f64 = 6.0;
 
 /// The series.
 #[derive(Clone, Debug)]
-pub(super) struct Latent {
+pub(super) struct LatentSeries {
     /// The autocorrelation of the slow part from one value to the next.
     memory: f64,
     /// What a new normal adds to the slow part.
@@ -25,9 +25,9 @@ pub(super) struct Latent {
     slow: f64,
 }
 
-impl Latent {
+impl LatentSeries {
     /// A series with about this autocorrelation at lags 1, 2 and 5, `share * memory^lag`.
-    pub(super) fn new(acf: [f64; 3], rng: &mut Rng) -> Latent {
+    pub(super) fn new(acf: [f64; 3], rng: &mut Rng) -> LatentSeries {
         let [first, second, fifth] = acf;
         let (memory, share) = if first.abs() < NONE_BELOW {
             (0.0, 0.0)
@@ -44,7 +44,7 @@ impl Latent {
             (memory, (first / memory).min(1.0))
         };
         let fresh = (1.0 - memory * memory).sqrt();
-        Latent { memory, fresh, signal: share.sqrt(), noise: (1.0 - share).sqrt(), slow: normals(rng).0 }
+        LatentSeries { memory, fresh, signal: share.sqrt(), noise: (1.0 - share).sqrt(), slow: normals(rng).0 }
     }
 
     /// Has every value nothing to do with the ones before?
@@ -117,7 +117,7 @@ mod tests {
     fn the_series_has_the_autocorrelation_it_was_asked_for() {
         for acf in [[0.6, 0.5, 0.289], [0.3, 0.09, 0.002_43], [-0.2, 0.04, 0.0], [0.0; 3]] {
             let mut rng = Rng::new(3);
-            let mut latent = Latent::new(acf, &mut rng);
+            let mut latent = LatentSeries::new(acf, &mut rng);
             let values: Vec<f64> = (0..100_000).map(|_| latent.next(&mut rng)).collect();
             for (lag, wanted) in [1, 2, 5].into_iter().zip(acf) {
                 let found = autocorrelation(&values, lag);

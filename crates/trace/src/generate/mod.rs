@@ -1,6 +1,6 @@
 //! Traces that are made up after a model: bursts, idle intervals with a heavy tail, kinds, lengths, places.
 //!
-//! A model is a trace's numbers: [learnt](Fit) from records, [read](Model::from_json) from a file, or
+//! A model is a trace's numbers: [learnt](DiskFit) from records, [read](Model::from_json) from a file, or
 //! [built in](builtin). What it generates has them, whatever the seed:
 //!
 //! - **Gaps.** Those above 0.1 s separate bursts, the others lie within; each kind has its quantiles and its
@@ -34,13 +34,13 @@ mod profile;
 mod tests;
 
 pub use builtin::{BUILTINS, builtin};
-pub use fit::Fit;
+pub use fit::DiskFit;
 pub use model::Model;
 pub use params::ModelError;
 
 use crate::record::{DeviceId, Record};
 use arrivals::Arrivals;
-use content::Content;
+use content::ContentModel;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Bytes;
 
@@ -54,7 +54,7 @@ const CONTENT: u64 = 1;
 #[derive(Clone, Debug)]
 pub struct Generator {
     arrivals: Arrivals,
-    content: Content,
+    content: ContentModel,
 }
 
 impl Generator {
@@ -66,7 +66,7 @@ impl Generator {
     pub fn new(model: &Model, hours: f64, seed: u64) -> Generator {
         assert!(hours > 0.0 && hours < 876_600.0, "a length of time");
         let arrivals = Arrivals::new(model, hours, Rng::stream(seed, ARRIVALS));
-        Generator { arrivals, content: Content::new(model, Rng::stream(seed, CONTENT)) }
+        Generator { arrivals, content: ContentModel::new(model, Rng::stream(seed, CONTENT)) }
     }
 }
 

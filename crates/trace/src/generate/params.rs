@@ -1,6 +1,6 @@
 //! What is known of a trace: the plain numbers of a model, and what is wrong with them.
 
-use super::curve::{Curve, Split, split};
+use super::curve::{QuantileCurve, Split, split};
 
 /// The ranks, in percent, at which models of our own keep their quantiles: dense where the long gaps are.
 pub(super) const POINTS_PCT: &[f64] = &[
@@ -148,7 +148,7 @@ impl Params {
             if points.is_empty() {
                 return Vec::new();
             }
-            let curve = Curve::new(points, count(share));
+            let curve = QuantileCurve::new(points, count(share));
             self.points_pct.iter().map(|pct| curve.at(pct / 100.0)).collect()
         };
         (self.short, self.long) = (again(&below, 1.0 - share), again(&above, share));

@@ -8,7 +8,7 @@
 //! would give too many of the long gaps to some, and what is left of the deck would be one great burst at the end. When
 //! the clock and that count fall apart, gaps are pulled to where they meet again.
 
-use super::curve::Curve;
+use super::curve::QuantileCurve;
 use super::latent::Cumulative;
 
 /// Hours explain at most this share of the variance: some of it is always within the hour.
@@ -54,7 +54,7 @@ struct Hour {
 
 impl Profile {
     /// From the requests in each hour, the distribution of all gaps, and the number of them in an hour at the mean.
-    pub(super) fn new(hourly: &[f64], curve: &Curve, gaps_an_hour: f64) -> Profile {
+    pub(super) fn new(hourly: &[f64], curve: &QuantileCurve, gaps_an_hour: f64) -> Profile {
         if hourly.len() < HOURS_MIN || hourly.iter().sum::<f64>() <= 0.0 {
             let hours = vec![Hour { share: 1.0, up_to: 1.0, shift: 0.0 }];
             return Profile {
@@ -115,7 +115,7 @@ impl Profile {
     }
 
     /// Moves each hour so that its gaps fill it, given the mixture of all hours as it was.
-    fn calibrate(&mut self, curve: &Curve) {
+    fn calibrate(&mut self, curve: &QuantileCurve) {
         // An hour with one in n of the gaps has gaps n times as long as if it had all of them.
         let whole: f64 = curve.mean() / self.hours.len() as f64;
         let shifts: Vec<f64> = self.hours.iter().map(|hour| self.shift_for(curve, whole / hour.share)).collect();
@@ -133,7 +133,7 @@ impl Profile {
     }
 
     /// The shift with which gaps have this mean, or the nearest to it.
-    fn shift_for(&self, curve: &Curve, mean: f64) -> f64 {
+    fn shift_for(&self, curve: &QuantileCurve, mean: f64) -> f64 {
         let (mut low, mut high) = (-SHIFT_MAX, SHIFT_MAX);
         for _ in 0..HALVINGS {
             let middle = (low + high) / 2.0;
@@ -142,7 +142,7 @@ impl Profile {
         (low + high) / 2.0
     }
 
-    fn between_hours(&self, curve: &Curve) -> f64 {
+    fn between_hours(&self, curve: &QuantileCurve) -> f64 {
         let mean_ln = |hour: &Hour| self.mean_at(|rank| curve.at(rank).ln(), hour.shift);
         let means: Vec<(f64, f64)> = self.hours.iter().map(|hour| (hour.share, mean_ln(hour))).collect();
         let mean: f64 = means.iter().map(|(share, ln)| share * ln).sum();
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn gaps_are_longer_in_quiet_hours() {
-        let curve = Curve::new(&POINTS, 1000);
+        let curve = QuantileCurve::new(&POINTS, 1000);
         let hourly: Vec<f64> = (0..71).map(|hour| if hour % 24 < 8 { 100.0 } else { 1000.0 }).collect();
         let profile = Profile::new(&hourly, &curve, 10.0);
         assert_eq!(
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn without_hours_ranks_are_those_of_the_normal() {
-        let profile = Profile::new(&[5.0; 47], &Curve::new(&POINTS, 1000), 10.0);
+        let profile = Profile::new(&[5.0; 47], &QuantileCurve::new(&POINTS, 1000), 10.0);
         assert!((profile.rank(7, 0.0, 1.0) - 0.841_344_7).abs() < 1e-5);
         assert_eq!((profile.hours(), profile.remaining([0.5, 0.4, 0.3])), (1, [0.5, 0.4, 0.3]));
     }

@@ -1,7 +1,7 @@
 //! What a generator must reproduce: for each of ten seeds, the figures of a run against those of the original.
 
 use super::*;
-use crate::record::Kind;
+use crate::record::RequestKind;
 use scrubjay_core::stats::Moments;
 use scrubjay_core::units::Nanos;
 
@@ -49,7 +49,7 @@ impl Figures {
             residual: [0.0, 0.1, 1.0, 10.0]
                 .map(|x| gaps.iter().map(|gap| (gap - x).max(0.0)).sum::<f64>() / count(x).max(1.0)),
             acf: [ln_autocorrelation(&gaps), ln_autocorrelation(&long)],
-            read_share: share(&|record| record.kind == Kind::Read),
+            read_share: share(&|record| record.kind == RequestKind::Read),
             mean_length: records.iter().map(|record| record.length.0 as f64).sum::<f64>() / records.len() as f64,
             sequential_share: sequential.count() as f64 / records.len() as f64,
         }
@@ -92,7 +92,7 @@ fn synthetic(requests: usize) -> Vec<Record> {
     let (mut now, mut offset, mut pause) = (0.0, 0, 1.0);
     let mut records = Vec::new();
     while records.len() < requests {
-        let kind = if rng.uniform() < 0.3 { Kind::Read } else { Kind::Write };
+        let kind = if rng.uniform() < 0.3 { RequestKind::Read } else { RequestKind::Write };
         let burst = rng.pareto(1.0, 1.3).min(500.0) as usize;
         for _ in 0..burst {
             let length = if rng.uniform() < 0.7 { 4096 } else { 65_536 };

@@ -11,14 +11,14 @@ const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
 
 /// How many requests came in each minute of the clock, from the first request's to the last's.
 #[derive(Clone, Debug, Default)]
-pub struct Counts {
+pub struct MinuteCounts {
     first: Nanos,
     last: Nanos,
     minutes: Vec<u32>,
     astray: u64,
 }
 
-impl Counts {
+impl MinuteCounts {
     /// Counts a request by its arrival; arrivals come in order.
     pub fn add(&mut self, arrival: Nanos) {
         if self.minutes.is_empty() {
@@ -68,7 +68,7 @@ impl Counts {
         hours
     }
 
-    /// The hour of the day (0..24) of the first of [`Counts::hours`]; for a clock that begins with the trace, 0.
+    /// The hour of the day (0..24) of the first of [`MinuteCounts::hours`]; for a clock that begins with the trace, 0.
     pub fn first_hour(&self) -> usize {
         (self.first.0 / (60 * MINUTE.0) % 24) as usize
     }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn minutes_and_hours_of_the_clock() {
-        let mut counts = Counts::default();
+        let mut counts = MinuteCounts::default();
         let minute = |minute: u64| Nanos(minute * MINUTE.0 + 7);
         // From 01:59 to 04:00.
         [119, 119, 120, 179, 240].iter().for_each(|&at| counts.add(minute(at)));
@@ -96,9 +96,9 @@ mod tests {
 
     #[test]
     fn a_wrong_time_takes_no_memory() {
-        let mut counts = Counts::default();
+        let mut counts = MinuteCounts::default();
         [Nanos(0), Nanos::MAX, Nanos(5)].iter().for_each(|&at| counts.add(at));
         assert_eq!((counts.minutes(), counts.astray(), counts.span()), (&[2][..], 1, Nanos(5)));
-        assert!(Counts::default().hours().is_empty());
+        assert!(MinuteCounts::default().hours().is_empty());
     }
 }

@@ -5,8 +5,8 @@
 mod counts;
 mod rhythm;
 
-pub use counts::Counts;
-pub use rhythm::{Candidate, Rhythm};
+pub use counts::MinuteCounts;
+pub use rhythm::{CandidatePeriod, Rhythm};
 
 use crate::periods::Periods;
 use scrubjay_core::stats::{Moments, autocorrelation, held_by_largest};
@@ -78,7 +78,7 @@ pub struct Hazard {
 impl Idleness {
     /// Studies a trace's idle intervals (those that are longer than zero) and its requests by the minute. Takes 8 more
     /// bytes for each interval while it does.
-    pub fn of(periods: &Periods, counts: &Counts) -> Idleness {
+    pub fn of(periods: &Periods, counts: &MinuteCounts) -> Idleness {
         let lasting = || periods.intervals().iter().filter(|&&idle| idle > Nanos::ZERO).map(|idle| idle.as_secs_f64());
         let logarithms: Vec<f64> = lasting().map(f64::ln).collect();
         let correlation = autocorrelation(&logarithms, LAG_MAX);

@@ -1,6 +1,6 @@
 //! When the requests come: by the hour, by the hour of the day, and which period explains most of it.
 
-use super::counts::{Counts, MINUTE};
+use super::counts::{MINUTE, MinuteCounts};
 use scrubjay_core::stats::{Variance, variance_by_phase};
 use scrubjay_core::units::Nanos;
 
@@ -25,12 +25,12 @@ pub struct Rhythm {
     /// The bins in which requests were counted for `candidates`: an hour, or a minute for less than two days.
     pub bin: Nanos,
     /// The periods that were tried, ascending.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<CandidatePeriod>,
 }
 
 /// A period that was tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Candidate {
+pub struct CandidatePeriod {
     /// The period.
     pub period: Nanos,
     /// What the analysis of variance says of the requests per bin, grouped by their phase in it.
@@ -39,7 +39,7 @@ pub struct Candidate {
 
 impl Rhythm {
     /// Of a trace's requests by the minute.
-    pub fn of(counts: &Counts) -> Rhythm {
+    pub fn of(counts: &MinuteCounts) -> Rhythm {
         let hours = counts.hours();
         let hourly = counts.span() >= HOURLY_FROM;
         let (bin, period_max) = if hourly { (Nanos(60 * MINUTE.0), HOURS_MAX) } else { (MINUTE, MINUTES_MAX) };
@@ -52,7 +52,7 @@ impl Rhythm {
         };
         let candidate = |period: usize| {
             let variance = variance_by_phase(&bins, period)?;
-            Some(Candidate { period: Nanos(period as u64 * bin.0), variance })
+            Some(CandidatePeriod { period: Nanos(period as u64 * bin.0), variance })
         };
         Rhythm {
             absolute: counts.absolute(),
@@ -65,7 +65,7 @@ impl Rhythm {
 
     /// The period that is least likely by chance, if it is unlikely enough: less than one in a thousand, times the
     /// number of candidates. Of equally unlikely ones, that of the largest F.
-    pub fn best(&self) -> Option<&Candidate> {
+    pub fn best(&self) -> Option<&CandidatePeriod> {
         let chance_max = (CHANCE_MAX / self.candidates.len() as f64).ln();
         let unlikely = self.candidates.iter().filter(|candidate| candidate.variance.log_chance < chance_max);
         unlikely.min_by(|a, b| {
@@ -76,14 +76,14 @@ impl Rhythm {
 }
 
 /// The hours that the trace covers from beginning to end, and the place of the first of them.
-fn whole_hours<'a>(counts: &Counts, hours: &'a [u64]) -> (usize, &'a [u64]) {
+fn whole_hours<'a>(counts: &MinuteCounts, hours: &'a [u64]) -> (usize, &'a [u64]) {
     let (first_whole, last_whole) = counts.whole();
     let begin = usize::from(!first_whole);
     let end = hours.len().saturating_sub(usize::from(!last_whole));
     (begin, hours.get(begin..end).unwrap_or_default())
 }
 
-fn hours_of_day(counts: &Counts, hours: &[u64]) -> [Option<f64>; 24] {
+fn hours_of_day(counts: &MinuteCounts, hours: &[u64]) -> [Option<f64>; 24] {
     let (begin, whole) = whole_hours(counts, hours);
     let mut sums = [(0u64, 0u64); 24];
     for (place, &count) in whole.iter().enumerate() {
@@ -101,8 +101,8 @@ mod tests {
     const HOUR: u64 = 60 * MINUTE.0;
 
     /// Poisson arrivals, `per_hour(hour of the day)`, for so many hours from 06:00 of a day in 2007 on.
-    fn arrivals(hours: u64, per_hour: impl Fn(u64) -> f64) -> Counts {
-        let (mut rng, mut counts) = (Rng::new(24), Counts::default());
+    fn arrivals(hours: u64, per_hour: impl Fn(u64) -> f64) -> MinuteCounts {
+        let (mut rng, mut counts) = (Rng::new(24), MinuteCounts::default());
         let start = 13_500 * 24 * HOUR + 6 * HOUR;
         let mut at = 0.0;
         while at < hours as f64 {
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_short_trace_is_looked_at_by_the_minute() {
-        let mut counts = Counts::default();
+        let mut counts = MinuteCounts::default();
         let mut rng = Rng::new(1);
         for minute in 0..240u64 {
             let requests = if minute % 5 == 0 { 20 } else { 1 + rng.below(3) };
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn nothing_has_no_rhythm() {
-        let rhythm = Rhythm::of(&Counts::default());
+        let rhythm = Rhythm::of(&MinuteCounts::default());
         assert_eq!((rhythm.candidates.len(), rhythm.best(), rhythm.hours_of_day), (0, None, [None; 24]));
     }
 }

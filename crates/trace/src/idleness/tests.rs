@@ -2,15 +2,15 @@
 
 use super::*;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::server::Request;
+use scrubjay_core::server::ForegroundRequest;
 
 /// A millisecond of work after each idle interval.
 fn study(idle: impl IntoIterator<Item = f64>) -> Idleness {
-    let (mut periods, mut counts) = (Periods::default(), Counts::default());
+    let (mut periods, mut counts) = (Periods::default(), MinuteCounts::default());
     let (mut at, service) = (Nanos(0), Nanos::from_millis(1));
     for seconds in std::iter::once(0.0).chain(idle) {
         at += Nanos((seconds * 1e9).round() as u64);
-        periods.add(Request { at, service });
+        periods.add(ForegroundRequest { at, service });
         counts.add(at);
         at += service;
     }

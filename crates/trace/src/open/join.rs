@@ -1,9 +1,9 @@
 //! Several inputs as one trace: merged by time, or one after the other.
 
 use super::error::InputError;
-use super::lane::Lane;
+use super::lane::InputStream;
 use crate::error::TraceError;
-use crate::formats::Clock;
+use crate::formats::ClockOrigin;
 use crate::intake::{Devices, Example, Malformed};
 use crate::record::{DeviceId, Record};
 use scrubjay_core::units::Nanos;
@@ -30,7 +30,7 @@ struct Strands {
 
 /// An input, and how far it is.
 struct Strand {
-    lane: Lane,
+    lane: InputStream,
     /// The devices of the whole by the input's own ids.
     ids: Vec<DeviceId>,
     batch: Vec<Record>,
@@ -61,13 +61,13 @@ struct Chain {
 
 impl Join {
     /// Joins inputs as their clock demands.
-    pub(super) fn new(clock: Clock, lanes: Vec<Lane>) -> Join {
+    pub(super) fn new(clock: ClockOrigin, lanes: Vec<InputStream>) -> Join {
         let order = match clock {
             // Every input stands at zero until it is looked at for the first time.
-            Clock::Absolute => {
+            ClockOrigin::Absolute => {
                 Order::Merged(Merge { heads: (0..lanes.len()).map(|index| Reverse((Nanos::ZERO, index))).collect() })
             }
-            Clock::Relative => Order::Chained(Chain { current: 0, began: Nanos::ZERO, ended: Nanos::ZERO }),
+            ClockOrigin::Relative => Order::Chained(Chain { current: 0, began: Nanos::ZERO, ended: Nanos::ZERO }),
         };
         let strand = |lane| Strand { lane, ids: Vec::new(), batch: Vec::new(), at: 0 };
         let all = lanes.into_iter().map(strand).collect();

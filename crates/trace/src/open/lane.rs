@@ -1,8 +1,8 @@
 //! One input being read: its reader, what the reader fills, and the order of its records.
 
 use super::error::InputError;
-use super::scale::Scale;
-use crate::error::{Place, TraceError};
+use super::scale::TraceScale;
+use crate::error::{SourcePlace, TraceError};
 use crate::intake::{Devices, Intake, Malformed};
 use crate::reader::Reader;
 use crate::record::Record;
@@ -12,26 +12,26 @@ use crate::sorted::Sorter;
 const BATCH_MIN: usize = 4096;
 
 /// One input.
-pub(super) struct Lane {
+pub(super) struct InputStream {
     name: String,
     reader: Box<dyn Reader>,
     intake: Intake,
     sorter: Sorter,
-    scale: Scale,
+    scale: TraceScale,
     /// Records read so far.
     read: u64,
     is_ended: bool,
 }
 
-impl Lane {
+impl InputStream {
     /// An input called `name`, whose records are sorted within a window.
-    pub(super) fn new(name: String, reader: Box<dyn Reader>, window: usize) -> Lane {
+    pub(super) fn new(name: String, reader: Box<dyn Reader>, window: usize) -> InputStream {
         let (intake, sorter) = (Intake::default(), Sorter::new(window));
-        Lane { name, reader, intake, sorter, scale: Scale::default(), read: 0, is_ended: false }
+        InputStream { name, reader, intake, sorter, scale: TraceScale::default(), read: 0, is_ended: false }
     }
 
     /// Takes its numbers for others than its format does.
-    pub(super) fn scale(&mut self, scale: Scale) {
+    pub(super) fn scale(&mut self, scale: TraceScale) {
         self.scale = scale;
     }
 
@@ -56,7 +56,7 @@ impl Lane {
         for record in &mut self.intake.records {
             self.read += 1;
             let corrupt =
-                || TraceError::Corrupt { place: Place::Row(self.read), what: "too large in these units".into() };
+                || TraceError::Corrupt { place: SourcePlace::Row(self.read), what: "too large in these units".into() };
             *record = self.scale.applied(*record).ok_or_else(corrupt)?;
         }
         self.sorter.push(&mut self.intake.records)

@@ -6,21 +6,21 @@ use scrubjay_core::units::{Bytes, Nanos};
 
 /// What times and places are multiplied by: (times, divided by).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Scale {
+pub(super) struct TraceScale {
     time: (u64, u64),
     block: (u64, u64),
 }
 
-impl Default for Scale {
-    fn default() -> Scale {
-        Scale { time: (1, 1), block: (1, 1) }
+impl Default for TraceScale {
+    fn default() -> TraceScale {
+        TraceScale { time: (1, 1), block: (1, 1) }
     }
 }
 
-impl Scale {
+impl TraceScale {
     /// From what the format means to what is meant.
-    pub(super) fn between(usual: Units, time: Option<Nanos>, block: Option<Bytes>) -> Scale {
-        Scale {
+    pub(super) fn between(usual: Units, time: Option<Nanos>, block: Option<Bytes>) -> TraceScale {
+        TraceScale {
             time: (time.unwrap_or(usual.time).0, usual.time.0),
             block: (block.unwrap_or(usual.block).0, usual.block.0),
         }
@@ -28,7 +28,7 @@ impl Scale {
 
     /// A record as it is meant; `None` if that is beyond 64 bits.
     pub(super) fn applied(self, record: Record) -> Option<Record> {
-        if self == Scale::default() {
+        if self == TraceScale::default() {
             return Some(record);
         }
         let scaled = |value: u64, (times, by): (u64, u64)| {

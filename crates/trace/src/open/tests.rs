@@ -1,12 +1,12 @@
 //! Tests of the front door, with small formats of their own.
 
 use super::*;
-use crate::error::Place;
-use crate::formats::Clock;
+use crate::error::SourcePlace;
+use crate::formats::ClockOrigin;
 use crate::intake::Intake;
 use crate::reader::Reader;
-use crate::record::Kind;
-use crate::text::{Line, TextFormat, TextReader};
+use crate::record::RequestKind;
+use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::Write;
 
@@ -14,19 +14,26 @@ use std::io::Write;
 struct Words;
 
 impl TextFormat for Words {
-    fn line(&mut self, line: &[u8], devices: &mut Devices) -> Line {
+    fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
         let text = std::str::from_utf8(line).unwrap_or("");
         if text.starts_with('#') {
-            return Line::Skipped;
+            return TextLine::Skipped;
         }
         let words: Vec<&str> = text.split(' ').collect();
-        let [arrival, name, response] = words[..] else { return Line::Malformed("not three words") };
+        let [arrival, name, response] = words[..] else { return TextLine::Malformed("not three words") };
         let (Ok(arrival), Ok(response)) = (arrival.parse(), response.parse()) else {
-            return Line::Malformed("no number");
+            return TextLine::Malformed("no number");
         };
         let device = devices.id(name.as_bytes()).expect("few");
         let (arrival, response) = (Nanos(arrival), Some(Nanos(response)));
-        Line::Record(Record { arrival, response, offset: Bytes(0), length: Bytes(512), device, kind: Kind::Read })
+        TextLine::Record(Record {
+            arrival,
+            response,
+            offset: Bytes(0),
+            length: Bytes(512),
+            device,
+            kind: RequestKind::Read,
+        })
     }
 }
 
@@ -40,14 +47,14 @@ impl Reader for Counted {
         }
         let device = intake.devices.id(b"d").expect("few");
         let (arrival, length, offset) = (Nanos(self.0), Bytes(512), Bytes(0));
-        intake.records.push(Record { arrival, response: None, offset, length, device, kind: Kind::Write });
+        intake.records.push(Record { arrival, response: None, offset, length, device, kind: RequestKind::Write });
         intake.understood += 1;
         self.0 = 0;
         Ok(true)
     }
 }
 
-const fn format(name: &'static str, clock: Clock, looks_like: fn(&[u8]) -> bool, open: Open) -> Format {
+const fn format(name: &'static str, clock: ClockOrigin, looks_like: fn(&[u8]) -> bool, open: FormatOpener) -> Format {
     Format { name, about: "", clock, looks_like, open, writer: None, loses: "", units: None }
 }
 
@@ -56,22 +63,32 @@ fn words(source: Stream) -> Box<dyn Reader> {
 }
 
 static FORMATS: [Format; 4] = [
-    format("absolute", Clock::Absolute, |head| head.starts_with(b"#abs"), Open::Stream(words)),
-    format("relative", Clock::Relative, |head| head.starts_with(b"#rel"), Open::Stream(words)),
-    format("parts", Clock::Absolute, |head| head[0] == b'P', Open::Parts(|all| Box::new(Counted(all.len() as u64)))),
-    format("table", Clock::Absolute, |head| head[0] == b'T', Open::Seekable(|_| Ok(Box::new(Counted(7))))),
+    format("absolute", ClockOrigin::Absolute, |head| head.starts_with(b"#abs"), FormatOpener::Stream(words)),
+    format("relative", ClockOrigin::Relative, |head| head.starts_with(b"#rel"), FormatOpener::Stream(words)),
+    format(
+        "parts",
+        ClockOrigin::Absolute,
+        |head| head[0] == b'P',
+        FormatOpener::Parts(|all| Box::new(Counted(all.len() as u64))),
+    ),
+    format(
+        "table",
+        ClockOrigin::Absolute,
+        |head| head[0] == b'T',
+        FormatOpener::Seekable(|_| Ok(Box::new(Counted(7)))),
+    ),
 ];
 
 fn open_all(inputs: Vec<Input>) -> Result<Trace, InputError> {
-    open_with(inputs, Options::default(), |head| FORMATS.iter().find(|format| (format.looks_like)(head)))
+    open_with(inputs, OpenOptions::default(), |head| FORMATS.iter().find(|format| (format.looks_like)(head)))
 }
 
 fn file(name: &str, text: impl Into<Vec<u8>>) -> Input {
-    Input { name: name.to_owned(), source: Source::File(Box::new(Cursor::new(text.into()))) }
+    Input { name: name.to_owned(), source: TraceSource::File(Box::new(Cursor::new(text.into()))) }
 }
 
 fn pipe(name: &str, text: impl Into<Vec<u8>>) -> Input {
-    Input { name: name.to_owned(), source: Source::Pipe(Box::new(Cursor::new(text.into()))) }
+    Input { name: name.to_owned(), source: TraceSource::Pipe(Box::new(Cursor::new(text.into()))) }
 }
 
 fn gzip(text: &[u8]) -> Vec<u8> {
@@ -186,10 +203,10 @@ fn malformed_records_of_several_inputs_are_one_account() {
     let inputs = vec![file("x", format!("#abs\n{lines}oops\n")), file("y", format!("#abs\n{lines}hm\n"))];
     let mut trace = open_all(inputs).unwrap();
     read(&mut trace).unwrap();
-    let told: Vec<(Place, &str)> =
+    let told: Vec<(SourcePlace, &str)> =
         trace.malformed().examples.iter().map(|example| (example.place, example.excerpt.as_str())).collect();
     assert_eq!(trace.malformed().count, 2);
-    assert_eq!(told, [(Place::Line(202), "x: oops"), (Place::Line(202), "y: hm")]);
+    assert_eq!(told, [(SourcePlace::Line(202), "x: oops"), (SourcePlace::Line(202), "y: hm")]);
 }
 
 #[test]
@@ -204,18 +221,18 @@ fn no_records_are_no_error() {
 #[test]
 fn plain_numbers_count_what_they_are_said_to() {
     let text = b"1000 0 4096 8192 1\n3000 0 0 4096 0\n";
-    let trace = |options: Options| {
+    let trace = |options: OpenOptions| {
         let mut trace =
-            super::open(vec![Input { name: "m".into(), source: Source::Pipe(Box::new(&text[..])) }], options)?;
+            super::open(vec![Input { name: "m".into(), source: TraceSource::Pipe(Box::new(&text[..])) }], options)?;
         trace.next_batch()?;
         let found = trace.records().iter().map(|record| (record.arrival.0, record.offset.0, record.length.0));
         Ok::<_, InputError>(found.collect::<Vec<_>>())
     };
-    assert_eq!(trace(Options::default()).unwrap(), [(1000, 4096 * 512, 8192 * 512), (3000, 0, 4096 * 512)]);
-    let micros = Options { time_unit: Some(Nanos(1000)), block: Some(Bytes(1)), ..Options::default() };
+    assert_eq!(trace(OpenOptions::default()).unwrap(), [(1000, 4096 * 512, 8192 * 512), (3000, 0, 4096 * 512)]);
+    let micros = OpenOptions { time_unit: Some(Nanos(1000)), block: Some(Bytes(1)), ..OpenOptions::default() };
     assert_eq!(trace(micros).unwrap(), [(1_000_000, 4096, 8192), (3_000_000, 0, 4096)]);
-    let huge = Options { time_unit: Some(Nanos(u64::MAX)), ..Options::default() };
+    let huge = OpenOptions { time_unit: Some(Nanos(u64::MAX)), ..OpenOptions::default() };
     assert!(trace(huge).unwrap_err().to_string().contains("row 1: too large in these units"));
-    let msr = Options { format: crate::formats::by_name("msr"), ..micros };
+    let msr = OpenOptions { format: crate::formats::by_name("msr"), ..micros };
     assert!(trace(msr).unwrap_err().to_string().contains("for mqsim and disksim"));
 }

@@ -2,10 +2,10 @@
 
 mod sizes;
 
-pub use sizes::{SizeShare, Sizes};
+pub use sizes::{SizeShare, SizeTable};
 
-use crate::record::{DeviceId, Kind, Record};
-use crate::service::{Queue, Service};
+use crate::record::{DeviceId, Record, RequestKind};
+use crate::service::{ServiceQueue, ServiceSource};
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos};
 
@@ -20,18 +20,18 @@ const LONGEST_SHARE: f64 = 0.15;
 const THRESHOLDS: [Nanos; 5] =
     [Nanos::ZERO, Nanos::from_millis(10), Nanos::from_millis(100), Nanos::from_secs(1), Nanos::from_secs(10)];
 /// In the order in which they are declared.
-const KINDS: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Discard, Kind::Flush];
+const KINDS: [RequestKind; 4] = [RequestKind::Read, RequestKind::Write, RequestKind::Discard, RequestKind::Flush];
 
 /// What was seen of a trace so far. About 200 KiB, and 24 bytes for each device; records come in order of arrival.
 #[derive(Clone, Debug)]
-pub struct Summary {
-    service: Service,
-    queue: Queue,
+pub struct TraceSummary {
+    service: ServiceSource,
+    queue: ServiceQueue,
     requests: u64,
     first: Nanos,
     last: Nanos,
     kinds: [KindFacts; 4],
-    sizes: Sizes,
+    sizes: SizeTable,
     sequential: u64,
     adjacent: u64,
     /// The device of the last read or write.
@@ -39,13 +39,13 @@ pub struct Summary {
     gaps: DurationHistogram,
     responses: DurationHistogram,
     idle: DurationHistogram,
-    beyond: [Beyond; 5],
-    devices: Vec<Device>,
+    beyond: [IdleTail; 5],
+    devices: Vec<DeviceSummary>,
 }
 
 /// The figures of a trace; all durations in seconds, all shares in 0..=1.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
+pub struct TraceFacts {
     /// Requests of all kinds.
     pub requests: u64,
     /// When the first arrived.
@@ -68,9 +68,9 @@ pub struct Facts {
     /// for several what a study of their merged stream finds.
     pub adjacent_share: f64,
     /// From one arrival to the next.
-    pub gaps: Spread,
+    pub gaps: DurationSpread,
     /// From arrival to completion, where the trace tells: as many as its `count` says.
-    pub responses: Spread,
+    pub responses: DurationSpread,
     /// When nothing was to be done.
     pub idle: IdleFacts,
     /// The devices with their requests, the busiest first.
@@ -81,7 +81,7 @@ pub struct Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KindFacts {
     /// The kind.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// How many.
     pub requests: u64,
     /// Their lengths together.
@@ -107,7 +107,7 @@ pub struct SizeFacts {
 
 /// How a duration is spread, in seconds. Percentiles are good to 1.1 %, the rest is exact; all zero of nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spread {
+pub struct DurationSpread {
     /// How many there are.
     pub count: u64,
     /// Their mean.
@@ -130,20 +130,20 @@ pub struct Spread {
 #[derive(Clone, Debug, PartialEq)]
 pub struct IdleFacts {
     /// Whose service times say when the disk was done.
-    pub service: Service,
+    pub service: ServiceSource,
     /// Their lengths.
-    pub lengths: Spread,
+    pub lengths: DurationSpread,
     /// Their part of the span.
     pub share: f64,
     /// Those longer than 0, 10 ms, 100 ms, 1 s and 10 s; exact.
-    pub beyond: [Beyond; 5],
+    pub beyond: [IdleTail; 5],
     /// The share of the idle time that the longest 15 % of the intervals hold.
     pub held_by_longest: f64,
 }
 
 /// The idle intervals longer than a threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Beyond {
+pub struct IdleTail {
     /// The threshold.
     pub threshold: Nanos,
     /// How many are longer.
@@ -152,7 +152,7 @@ pub struct Beyond {
     pub residual: f64,
 }
 
-impl Beyond {
+impl IdleTail {
     /// How much longer an interval lasts that has reached the threshold, in the mean, in seconds; zero if none does.
     pub fn residual_mean(&self) -> f64 {
         if self.count > 0 { self.residual / self.count as f64 } else { 0.0 }
@@ -161,31 +161,31 @@ impl Beyond {
 
 /// What is kept of each device.
 #[derive(Clone, Copy, Debug)]
-struct Device {
+struct DeviceSummary {
     requests: u64,
     /// The end of its last read or write.
     end: Option<u64>,
 }
 
-impl Summary {
+impl TraceSummary {
     /// Nothing yet. `service` tells how long the disk works on each request.
-    pub fn new(service: Service) -> Summary {
+    pub fn new(service: ServiceSource) -> TraceSummary {
         let histogram = || DurationHistogram::with_resolution(RESOLUTION);
-        Summary {
+        TraceSummary {
             service,
-            queue: Queue::new(service),
+            queue: ServiceQueue::new(service),
             requests: 0,
             first: Nanos::ZERO,
             last: Nanos::ZERO,
             kinds: KINDS.map(|kind| KindFacts { kind, requests: 0, bytes: Bytes(0) }),
-            sizes: Sizes::default(),
+            sizes: SizeTable::default(),
             sequential: 0,
             adjacent: 0,
             device_last: DeviceId(0),
             gaps: histogram(),
             responses: histogram(),
             idle: histogram(),
-            beyond: THRESHOLDS.map(|threshold| Beyond { threshold, count: 0, residual: 0.0 }),
+            beyond: THRESHOLDS.map(|threshold| IdleTail { threshold, count: 0, residual: 0.0 }),
             devices: Vec::new(),
         }
     }
@@ -224,11 +224,11 @@ impl Summary {
         facts.bytes = Bytes(facts.bytes.0.saturating_add(record.length.0));
         let index = record.device.0 as usize;
         if index >= self.devices.len() {
-            self.devices.resize(index + 1, Device { requests: 0, end: None });
+            self.devices.resize(index + 1, DeviceSummary { requests: 0, end: None });
         }
         let device = &mut self.devices[index];
         device.requests += 1;
-        if matches!(record.kind, Kind::Read | Kind::Write) {
+        if matches!(record.kind, RequestKind::Read | RequestKind::Write) {
             self.sizes.add(record.length);
             let sequential = device.end == Some(record.offset.0);
             self.sequential += u64::from(sequential);
@@ -239,11 +239,11 @@ impl Summary {
     }
 
     /// The figures of what was seen so far.
-    pub fn facts(&self) -> Facts {
+    pub fn facts(&self) -> TraceFacts {
         let [reads, writes, ..] = self.kinds;
         let transfers = reads.requests + writes.requests;
         let span_seconds = self.last.since(self.first).as_secs_f64();
-        Facts {
+        TraceFacts {
             requests: self.requests,
             first: self.first,
             span_seconds,
@@ -292,9 +292,9 @@ impl Summary {
 }
 
 /// How the durations of a histogram are spread.
-fn spread(histogram: &DurationHistogram) -> Spread {
+fn spread(histogram: &DurationHistogram) -> DurationSpread {
     let moments = histogram.moments();
-    Spread {
+    DurationSpread {
         count: moments.count as u64,
         mean: moments.mean(),
         variation: moments.variation(),
@@ -318,7 +318,7 @@ mod tests {
 
     const MILLI: u64 = 1_000_000;
 
-    fn record(at: u64, response: Option<u64>, kind: Kind, offset: u64, length: u64, device: u32) -> Record {
+    fn record(at: u64, response: Option<u64>, kind: RequestKind, offset: u64, length: u64, device: u32) -> Record {
         Record {
             arrival: Nanos(at),
             response: response.map(Nanos),
@@ -329,14 +329,14 @@ mod tests {
         }
     }
 
-    fn facts(service: Service, records: &[Record]) -> Facts {
-        let mut summary = Summary::new(service);
+    fn facts(service: ServiceSource, records: &[Record]) -> TraceFacts {
+        let mut summary = TraceSummary::new(service);
         records.iter().for_each(|record| summary.add(record));
         summary.facts()
     }
 
-    fn recorded() -> Service {
-        Service::Recorded(ServiceModel::default())
+    fn recorded() -> ServiceSource {
+        ServiceSource::Recorded(ServiceModel::default())
     }
 
     #[test]
@@ -345,14 +345,14 @@ mod tests {
         let found = facts(
             recorded(),
             &[
-                record(start, Some(4 * MILLI), Kind::Read, 0, 4096, 0),
+                record(start, Some(4 * MILLI), RequestKind::Read, 0, 4096, 0),
                 // While the first is served, on another device: no idle interval before it, nor a sequential one.
-                record(start + 2 * MILLI, Some(4 * MILLI), Kind::Write, 4096, 4096, 1),
+                record(start + 2 * MILLI, Some(4 * MILLI), RequestKind::Write, 4096, 4096, 1),
                 // 20 ms after all was done, and where device 0 left off.
-                record(start + 26 * MILLI, Some(2 * MILLI), Kind::Write, 4096, 8192, 0),
+                record(start + 26 * MILLI, Some(2 * MILLI), RequestKind::Write, 4096, 8192, 0),
                 // Just when all was done; neither flush nor discard has a place in the sequence.
-                record(start + 28 * MILLI, Some(0), Kind::Flush, 0, 0, 0),
-                record(start + 2028 * MILLI, Some(MILLI), Kind::Read, 12288, 4096, 0),
+                record(start + 28 * MILLI, Some(0), RequestKind::Flush, 0, 0, 0),
+                record(start + 2028 * MILLI, Some(MILLI), RequestKind::Read, 12288, 4096, 0),
             ],
         );
         assert_eq!((found.requests, found.first, found.span_seconds), (5, Nanos(start), 2.028));
@@ -380,21 +380,21 @@ mod tests {
     fn without_responses_the_model_says_when_the_disk_is_done() {
         let model = ServiceModel { positioning: Nanos(10 * MILLI), per_mib: Nanos(0) };
         let records = [
-            record(0, None, Kind::Read, 0, 512, 0),
-            record(15 * MILLI, Some(9 * MILLI), Kind::Read, 0, 512, 0),
-            record(25 * MILLI, None, Kind::Read, 0, 512, 0),
+            record(0, None, RequestKind::Read, 0, 512, 0),
+            record(15 * MILLI, Some(9 * MILLI), RequestKind::Read, 0, 512, 0),
+            record(25 * MILLI, None, RequestKind::Read, 0, 512, 0),
         ];
         let idle = |service| facts(service, &records).idle.lengths;
-        assert_eq!((idle(Service::Recorded(model)).count, idle(Service::Recorded(model)).mean), (2, 0.003));
-        assert_eq!((idle(Service::Model(model)).count, idle(Service::Model(model)).mean), (1, 0.005));
+        assert_eq!((idle(ServiceSource::Recorded(model)).count, idle(ServiceSource::Recorded(model)).mean), (2, 0.003));
+        assert_eq!((idle(ServiceSource::Model(model)).count, idle(ServiceSource::Model(model)).mean), (1, 0.005));
     }
 
     #[test]
     fn nothing_and_one_request_have_figures() {
         let nothing = facts(recorded(), &[]);
         assert_eq!((nothing.requests, nothing.rate, nothing.read_share), (0, 0.0, 0.0));
-        assert_eq!((nothing.idle.share, nothing.gaps), (0.0, Spread::default()));
-        let one = facts(recorded(), &[record(7, None, Kind::Discard, 0, 1 << 40, 3)]);
+        assert_eq!((nothing.idle.share, nothing.gaps), (0.0, DurationSpread::default()));
+        let one = facts(recorded(), &[record(7, None, RequestKind::Discard, 0, 1 << 40, 3)]);
         assert_eq!((one.requests, one.span_seconds, one.rate, one.bytes), (1, 0.0, 0.0, Bytes(0)));
         assert_eq!(one.devices, [(DeviceId(3), 1)]);
     }

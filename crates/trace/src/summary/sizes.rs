@@ -10,7 +10,7 @@ const OTHERS_MAX: usize = 4096;
 
 /// How often each size occurred: 64 KiB, and at most 4160 other sizes.
 #[derive(Clone, Debug)]
-pub struct Sizes {
+pub struct SizeTable {
     by_sectors: Vec<u64>,
     others: BTreeMap<u64, u64>,
     count: u64,
@@ -26,13 +26,13 @@ pub struct SizeShare {
     pub share: f64,
 }
 
-impl Default for Sizes {
-    fn default() -> Sizes {
-        Sizes { by_sectors: vec![0; SECTORS_MAX as usize + 1], others: BTreeMap::new(), count: 0, sum: 0 }
+impl Default for SizeTable {
+    fn default() -> SizeTable {
+        SizeTable { by_sectors: vec![0; SECTORS_MAX as usize + 1], others: BTreeMap::new(), count: 0, sum: 0 }
     }
 }
 
-impl Sizes {
+impl SizeTable {
     /// Counts one request.
     pub fn add(&mut self, size: Bytes) {
         self.count += 1;
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_few_sizes_by_hand() {
-        let mut sizes = Sizes::default();
+        let mut sizes = SizeTable::default();
         assert_eq!((sizes.mean(), sizes.quantile(0.5), sizes.most_frequent(3)), (0.0, Bytes(0), Vec::new()));
         [4096, 4096, 700, 8 << 20].iter().for_each(|&size| sizes.add(Bytes(size)));
         assert_eq!(sizes.mean(), (2 * 4096 + 700 + (8 << 20)) as f64 / 4.0);
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn odd_sizes_without_end_take_no_memory_without_end() {
-        let mut sizes = Sizes::default();
+        let mut sizes = SizeTable::default();
         (0..100_000).for_each(|odd| sizes.add(Bytes(odd * 1000 + 1)));
         sizes.add(Bytes(u64::MAX));
         assert!(sizes.others.len() <= OTHERS_MAX + 64);

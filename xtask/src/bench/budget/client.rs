@@ -24,7 +24,7 @@ pub enum Think {
 
 /// A load: bursts of reads, one after the other, and what comes between.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct ClientLoad {
     pub name: &'static str,
     pub burst: u32,
     /// By parts of the time of equal length; none: nobody asks.
@@ -97,7 +97,7 @@ impl Latencies {
 }
 
 /// Runs a load on a disk for so long.
-pub fn run(disk: &Path, load: Load, time: Duration, seed: u64) -> Result<Latencies> {
+pub fn run(disk: &Path, load: ClientLoad, time: Duration, seed: u64) -> Result<Latencies> {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(OFlags::DIRECT.bits() as i32);
     let file = options.open(disk).with_context(|| disk.display().to_string())?;

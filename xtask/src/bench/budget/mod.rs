@@ -10,7 +10,7 @@ mod witness;
 use super::{Scratch, build, number_after, output_of};
 use crate::place::{root, target_folder};
 use anyhow::{Context, Result, bail, ensure};
-use client::{Latencies, Load, Think};
+use client::{ClientLoad, Latencies, Think};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,24 +23,24 @@ const fn ms(millis: u64) -> Duration {
 }
 
 /// The loads.
-const LOADS: &[Load] = &[
-    Load { name: "5 ms", burst: 1, parts: &[Some(Think::After(ms(5)))] },
-    Load { name: "5 ms +-50 %", burst: 1, parts: &[Some(Think::Around(ms(5)))] },
-    Load { name: "20 ms", burst: 1, parts: &[Some(Think::After(ms(20)))] },
-    Load { name: "20 ms +-50 %", burst: 1, parts: &[Some(Think::Around(ms(20)))] },
-    Load { name: "50 ms", burst: 1, parts: &[Some(Think::After(ms(50)))] },
-    Load { name: "50 ms +-50 %", burst: 1, parts: &[Some(Think::Around(ms(50)))] },
-    Load { name: "200 ms", burst: 1, parts: &[Some(Think::After(ms(200)))] },
-    Load { name: "200 ms +-50 %", burst: 1, parts: &[Some(Think::Around(ms(200)))] },
-    Load { name: "bursts of 10", burst: 10, parts: &[Some(Think::After(ms(400)))] },
-    Load { name: "bursts of 200", burst: 200, parts: &[Some(Think::After(ms(400)))] },
-    Load {
+const LOADS: &[ClientLoad] = &[
+    ClientLoad { name: "5 ms", burst: 1, parts: &[Some(Think::After(ms(5)))] },
+    ClientLoad { name: "5 ms +-50 %", burst: 1, parts: &[Some(Think::Around(ms(5)))] },
+    ClientLoad { name: "20 ms", burst: 1, parts: &[Some(Think::After(ms(20)))] },
+    ClientLoad { name: "20 ms +-50 %", burst: 1, parts: &[Some(Think::Around(ms(20)))] },
+    ClientLoad { name: "50 ms", burst: 1, parts: &[Some(Think::After(ms(50)))] },
+    ClientLoad { name: "50 ms +-50 %", burst: 1, parts: &[Some(Think::Around(ms(50)))] },
+    ClientLoad { name: "200 ms", burst: 1, parts: &[Some(Think::After(ms(200)))] },
+    ClientLoad { name: "200 ms +-50 %", burst: 1, parts: &[Some(Think::Around(ms(200)))] },
+    ClientLoad { name: "bursts of 10", burst: 10, parts: &[Some(Think::After(ms(400)))] },
+    ClientLoad { name: "bursts of 200", burst: 200, parts: &[Some(Think::After(ms(400)))] },
+    ClientLoad {
         name: "starts and stops",
         burst: 1,
         parts: &[None, Some(Think::After(ms(50))), None, Some(Think::After(ms(50)))],
     },
-    Load { name: "doubles", burst: 1, parts: &[Some(Think::Around(ms(100))), Some(Think::Around(ms(50)))] },
-    Load { name: "beat of 1 s", burst: 1, parts: &[Some(Think::Beat(ms(1000)))] },
+    ClientLoad { name: "doubles", burst: 1, parts: &[Some(Think::Around(ms(100))), Some(Think::Around(ms(50)))] },
+    ClientLoad { name: "beat of 1 s", burst: 1, parts: &[Some(Think::Beat(ms(1000)))] },
 ];
 
 /// A disk: name, seek in microseconds, kB a second, does it turn?
@@ -55,7 +55,7 @@ const GOAL_MAX: f64 = 0.050;
 const CONTROL_SHARE: u32 = 6;
 
 /// What is asked for.
-struct Options {
+struct BudgetBenchOptions {
     time: Duration,
     disk: String,
     load: String,
@@ -64,11 +64,12 @@ struct Options {
     busy: bool,
 }
 
-impl Options {
-    fn of(arguments: &[String]) -> Result<Options> {
+impl BudgetBenchOptions {
+    fn of(arguments: &[String]) -> Result<BudgetBenchOptions> {
         let all = String::new;
         let time = Duration::from_secs(60);
-        let mut options = Options { time, disk: all(), load: all(), goal: all(), detector: None, busy: false };
+        let mut options =
+            BudgetBenchOptions { time, disk: all(), load: all(), goal: all(), detector: None, busy: false };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             if word == "--busy" {
@@ -94,17 +95,17 @@ impl Options {
 /// # Errors
 /// When a disk cannot be made, or a run fails.
 pub fn run(arguments: &[String]) -> Result<bool> {
-    let options = Options::of(arguments)?;
+    let options = BudgetBenchOptions::of(arguments)?;
     build(&["--package", "scrubjay"])?;
     let scratch = Scratch::folder("bench-budget")?;
-    let _busy = options.busy.then(Busy::new);
+    let _busy = options.busy.then(BusyThreads::new);
     println!(
         "| disk | load | goal | by the client | the scrub says | so far | longest | > 50 ms | left out | read | of what idle time offers | processor | detector |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for &(name, seek, rate, turns) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
-        let disk = Disk::new(seek, rate, turns)?;
-        let scrub = |goal: &[&str]| Scrub::start(&disk.device, &scratch.0, goal, options.detector.as_deref());
+        let disk = LabDisk::new(seek, rate, turns)?;
+        let scrub = |goal: &[&str]| ScrubProcess::start(&disk.device, &scratch.0, goal, options.detector.as_deref());
         let seek = seek.parse::<f64>().context("a seek in microseconds")? / 1e6;
         let rate = rate.parse::<f64>().context("a rate in kB/s")? * 1e3;
         for load in LOADS.iter().filter(|load| load.name.contains(&options.load)) {
@@ -129,7 +130,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
 }
 
 /// The rest of a line of the table. In idle time so many bytes a second could be read.
-fn row(control: &Latencies, beside: &Latencies, scrub: &Seen, offered: f64) -> String {
+fn row(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, offered: f64) -> String {
     let millis = |seconds: f64| seconds * 1e3;
     let chance = 2.0 * control.error().hypot(beside.error());
     format!(
@@ -150,37 +151,37 @@ fn row(control: &Latencies, beside: &Latencies, scrub: &Seen, offered: f64) -> S
 }
 
 /// A disk of the lab that goes when this does.
-struct Disk {
+struct LabDisk {
     device: PathBuf,
 }
 
-impl Disk {
+impl LabDisk {
     const NAME: &'static str = "bench-budget";
 
-    fn new(seek: &str, rate: &str, turns: bool) -> Result<Disk> {
+    fn new(seek: &str, rate: &str, turns: bool) -> Result<LabDisk> {
         let mut make = Command::new(root().join("tests/lab/faulty-disk"));
-        make.args(["create", Disk::NAME, "64G"]).arg(format!("seek_us={seek}")).arg(format!("kbps={rate}"));
+        make.args(["create", LabDisk::NAME, "64G"]).arg(format!("seek_us={seek}")).arg(format!("kbps={rate}"));
         let device = PathBuf::from(output_of(&mut make)?.trim());
         let name = device.file_name().context("a device has a name")?;
         let turning = Path::new("/sys/block").join(name).join("queue/rotational");
-        let disk = Disk { device };
+        let disk = LabDisk { device };
         fs::write(&turning, if turns { "1" } else { "0" }).with_context(|| turning.display().to_string())?;
         Ok(disk)
     }
 }
 
-impl Drop for Disk {
+impl Drop for LabDisk {
     fn drop(&mut self) {
         // Best effort: the next one of this name replaces it.
-        let _ = Command::new(root().join("tests/lab/faulty-disk")).args(["destroy", Disk::NAME]).status();
+        let _ = Command::new(root().join("tests/lab/faulty-disk")).args(["destroy", LabDisk::NAME]).status();
     }
 }
 
 /// A scrub at work.
-struct Scrub(Child);
+struct ScrubProcess(Child);
 
 /// What it said, and took.
-struct Seen {
+struct ScrubSeen {
     mean: f64,
     worst_mean: f64,
     max: f64,
@@ -191,18 +192,18 @@ struct Seen {
     detector: String,
 }
 
-impl Scrub {
-    fn start(disk: &Path, state: &Path, words: &[&str], detector: Option<&str>) -> Result<Scrub> {
+impl ScrubProcess {
+    fn start(disk: &Path, state: &Path, words: &[&str], detector: Option<&str>) -> Result<ScrubProcess> {
         let mut scrub = Command::new(target_folder().join("release/scrubjay"));
         scrub.arg("scrub").arg(disk).args(["--json", "--no-progress", "--fresh", "--state"]).arg(state).args(words);
         if let Some(detector) = detector {
             scrub.args(["--detector", detector]);
         }
-        Ok(Scrub(scrub.stdout(Stdio::piped()).spawn().context("scrubjay")?))
+        Ok(ScrubProcess(scrub.stdout(Stdio::piped()).spawn().context("scrubjay")?))
     }
 
-    fn stop(self) -> Result<Seen> {
-        let Scrub(child) = self;
+    fn stop(self) -> Result<ScrubSeen> {
+        let ScrubProcess(child) = self;
         let ticks = processor_ticks(child.id())?;
         let pid = Pid::from_raw(child.id() as i32).context("a process has a number")?;
         kill_process(pid, Signal::TERM).context("stopping the scrub")?;
@@ -212,7 +213,7 @@ impl Scrub {
         let detector = text.split_once("\"detector\":\"").and_then(|(_, rest)| rest.split('"').next());
         let bytes = number("\"bytes_requested\":")?;
         ensure!(bytes < number("\"bytes\":")?, "the disk was read to its end: the rate says nothing");
-        Ok(Seen {
+        Ok(ScrubSeen {
             mean: number("\"mean_seconds\":")?,
             worst_mean: number("\"worst_mean_so_far_seconds\":")?,
             max: number("\"max_seconds\":")?,
@@ -232,20 +233,20 @@ fn processor_ticks(id: u32) -> Result<u64> {
 }
 
 /// Two threads that compute until this goes.
-struct Busy(std::sync::Arc<AtomicBool>);
+struct BusyThreads(std::sync::Arc<AtomicBool>);
 
-impl Busy {
-    fn new() -> Busy {
+impl BusyThreads {
+    fn new() -> BusyThreads {
         let stop = std::sync::Arc::new(AtomicBool::new(false));
         for _ in 0..2 {
             let stop = stop.clone();
             std::thread::spawn(move || while !stop.load(Ordering::Relaxed) {});
         }
-        Busy(stop)
+        BusyThreads(stop)
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyThreads {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -155,14 +155,14 @@ impl SlotState {
 
 /// A member whose superblock could be read.
 #[derive(Clone, Copy)]
-struct Member<'a> {
+struct FoundMember<'a> {
     index: usize,
     label: &'a str,
     bytes: u64,
     says: &'a Superblock,
 }
 
-impl Member<'_> {
+impl FoundMember<'_> {
     fn uuid(&self) -> Uuid {
         self.says.own().uuid
     }
@@ -178,13 +178,13 @@ impl Member<'_> {
     }
 
     /// How `other` is, as this one's table has it; nothing when it does not know it.
-    fn view_of(&self, other: &Member<'_>) -> Option<MemberState> {
+    fn view_of(&self, other: &FoundMember<'_>) -> Option<MemberState> {
         let record = self.says.members.get(other.says.slot)?;
         (record.uuid == other.uuid()).then_some(record.state)
     }
 
     /// Does it know that the other one was taken out, or that somebody took its slot?
-    fn calls_out(&self, other: &Member<'_>) -> bool {
+    fn calls_out(&self, other: &FoundMember<'_>) -> bool {
         match self.view_of(other) {
             Some(state) => matches!(state, MemberState::Failed(_) | MemberState::Missing),
             None => self.says.members.get(other.says.slot).is_some_and(|record| record.term > other.says.own().term),
@@ -192,11 +192,11 @@ impl Member<'_> {
     }
 }
 
-fn read(given: &[Given]) -> Result<Vec<Member<'_>>, AssembleError> {
+fn read(given: &[Given]) -> Result<Vec<FoundMember<'_>>, AssembleError> {
     let mut members = Vec::new();
     for (index, Given { label, bytes, says }) in given.iter().enumerate() {
         match says {
-            Ok(says) => members.push(Member { index, label, bytes: *bytes, says }),
+            Ok(says) => members.push(FoundMember { index, label, bytes: *bytes, says }),
             Err(error) => return Err(AssembleError::Unread { label: label.clone(), error: *error }),
         }
     }
@@ -204,7 +204,7 @@ fn read(given: &[Given]) -> Result<Vec<Member<'_>>, AssembleError> {
 }
 
 /// The array that most are of is meant; of two alike, the one that was named first.
-fn one_array(members: &[Member<'_>]) -> Result<(), AssembleError> {
+fn one_array(members: &[FoundMember<'_>]) -> Result<(), AssembleError> {
     let count = |array: Uuid| members.iter().filter(|member| member.says.array == array).count();
     let meant = members.iter().rev().max_by_key(|member| count(member.says.array)).ok_or(AssembleError::Nothing)?;
     let other = members.iter().find(|other| other.says.array != meant.says.array);
@@ -214,7 +214,7 @@ fn one_array(members: &[Member<'_>]) -> Result<(), AssembleError> {
     })
 }
 
-fn no_duplicates(members: &[Member<'_>]) -> Result<(), AssembleError> {
+fn no_duplicates(members: &[FoundMember<'_>]) -> Result<(), AssembleError> {
     for (index, member) in members.iter().enumerate() {
         if let Some(other) = members[index + 1..].iter().find(|other| other.uuid() == member.uuid()) {
             let (label, other) = (member.label(), other.label());
@@ -226,9 +226,9 @@ fn no_duplicates(members: &[Member<'_>]) -> Result<(), AssembleError> {
 
 /// Who speaks for the array: the newest of those whom nobody calls out. One that is being rebuilt does so only if there is
 /// no other: it may have been taken in by a crash, and left out by the others before they ever heard of it.
-fn speaker<'a>(members: &[Member<'a>]) -> Result<Member<'a>, AssembleError> {
-    let is_called_out = |member: &&Member<'_>| members.iter().any(|other| other.calls_out(member));
-    let newest = |member: &&Member<'_>| (member.says.own().state == MemberState::Active, member.says.generation);
+fn speaker<'a>(members: &[FoundMember<'a>]) -> Result<FoundMember<'a>, AssembleError> {
+    let is_called_out = |member: &&FoundMember<'_>| members.iter().any(|other| other.calls_out(member));
+    let newest = |member: &&FoundMember<'_>| (member.says.own().state == MemberState::Active, member.says.generation);
     if let Some(speaker) = members.iter().filter(|member| !is_called_out(member)).max_by_key(newest) {
         return Ok(*speaker);
     }
@@ -239,7 +239,11 @@ fn speaker<'a>(members: &[Member<'a>]) -> Result<Member<'a>, AssembleError> {
 
 /// What never changes is the same everywhere, those who are in say the same of one generation, nobody calls them out, and
 /// the last start that each took part in is one that the speaker knows: else they went on without each other.
-fn check_agreement(speaker: &Member<'_>, members: &[Member<'_>], assembly: &Assembly) -> Result<(), AssembleError> {
+fn check_agreement(
+    speaker: &FoundMember<'_>,
+    members: &[FoundMember<'_>],
+    assembly: &Assembly,
+) -> Result<(), AssembleError> {
     for member in members {
         let is_in = assembly.has(member.index);
         if let Some(other) = members.iter().find(|other| is_in && other.calls_out(member)) {
@@ -260,7 +264,7 @@ fn check_agreement(speaker: &Member<'_>, members: &[Member<'_>], assembly: &Asse
     Ok(())
 }
 
-fn split_brain(member: &Member<'_>, other: &Member<'_>) -> AssembleError {
+fn split_brain(member: &FoundMember<'_>, other: &FoundMember<'_>) -> AssembleError {
     AssembleError::SplitBrain {
         label: member.label(),
         generation: member.says.generation,
@@ -270,7 +274,7 @@ fn split_brain(member: &Member<'_>, other: &Member<'_>) -> AssembleError {
 }
 
 /// The speaker's table, with those in it that were given.
-fn settle(speaker: &Member<'_>, members: &[Member<'_>]) -> Assembly {
+fn settle(speaker: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
     let mut stale = Vec::new();
     let mut slots: Vec<SlotState> = speaker.says.members.iter().map(|record| SlotState::empty(record.state)).collect();
     for member in members {
@@ -283,7 +287,7 @@ fn settle(speaker: &Member<'_>, members: &[Member<'_>]) -> Assembly {
             state => stale.push(Stale { given, slot, state }),
         }
     }
-    let is_abreast = |member: &&Member<'_>| {
+    let is_abreast = |member: &&FoundMember<'_>| {
         let is_in = slots[member.says.slot].given() == Some(member.index);
         // All have one generation before the next one is written; but crashes may have cut these starts short, each at its
         // first round, and one more before it got its number. Not the last one, of those who stopped in order.

@@ -1,7 +1,7 @@
 //! Small arrays put together in every way, and every history of one that is stopped, started and broken.
 
 use super::super::blank;
-use super::super::geometry::{Geometry, Parameters};
+use super::super::geometry::{ArrayParameters, Geometry};
 use super::super::superblock::{MemberRecord, Why};
 use super::*;
 use crate::integrity::scheme::Scheme;
@@ -16,7 +16,7 @@ const LABELS: [&str; 4] = ["a", "b", "c", "d"];
 /// What member `slot` of an array fresh from its making says.
 fn fresh(kind: LayoutKind, data: usize, parity: usize, disks: usize, slot: usize) -> Superblock {
     let layout = Layout::new(kind, Shape { data, parity }, disks).unwrap();
-    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 };
+    let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 };
     let geometry = Geometry::fit(&parameters, MEMBER_BYTES, None).unwrap();
     let names: Vec<Uuid> = (0..disks).map(|slot| Uuid([slot as u8; 16])).collect();
     blank::superblock(geometry, Uuid([0xaa; 16]), "photos", UnixSeconds(1_763_700_000), &names).of_slot(slot)

@@ -32,7 +32,7 @@ const DATA_ALIGN: u64 = 1 << 20;
 const SIZE_ALIGN: u64 = 4 << 10;
 /// What is chosen when an array is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameters {
+pub struct ArrayParameters {
     /// How chunks lie on members: with it the shape of a stripe and the number of members.
     pub layout: Layout,
     /// What finds silent corruption.
@@ -82,8 +82,8 @@ impl Geometry {
     ///
     /// # Errors
     /// [`GeometryError`], all but the last.
-    pub fn fit(parameters: &Parameters, member_bytes: u64, size: Option<u64>) -> Result<Geometry, GeometryError> {
-        let Parameters { layout, scheme, chunk_bytes, block_bytes } = *parameters;
+    pub fn fit(parameters: &ArrayParameters, member_bytes: u64, size: Option<u64>) -> Result<Geometry, GeometryError> {
+        let ArrayParameters { layout, scheme, chunk_bytes, block_bytes } = *parameters;
         parameters.check()?;
         let appendix_bytes = parameters.appendix_bytes();
         let row_bytes = chunk_bytes + appendix_bytes;
@@ -160,9 +160,9 @@ impl Geometry {
     }
 
     /// What was chosen.
-    pub fn parameters(&self) -> Parameters {
+    pub fn parameters(&self) -> ArrayParameters {
         let Geometry { layout, scheme, chunk_bytes, block_bytes, .. } = *self;
-        Parameters { layout, scheme, chunk_bytes, block_bytes }
+        ArrayParameters { layout, scheme, chunk_bytes, block_bytes }
     }
 
     /// Bytes of user data.
@@ -238,9 +238,9 @@ impl Geometry {
     }
 }
 
-impl Parameters {
+impl ArrayParameters {
     fn check(&self) -> Result<(), GeometryError> {
-        let Parameters { layout, chunk_bytes, block_bytes, .. } = *self;
+        let ArrayParameters { layout, chunk_bytes, block_bytes, .. } = *self;
         if !matches!(block_bytes, 512 | 4096) {
             return Err(GeometryError::Block(block_bytes));
         }
@@ -293,12 +293,12 @@ mod tests {
     use crate::layout::LayoutKind;
     use crate::plan::Shape;
 
-    fn parameters(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> Option<Parameters> {
+    fn parameters(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> Option<ArrayParameters> {
         let layout = Layout::new(kind, Shape { data, parity }, disks).ok()?;
-        Some(Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 })
+        Some(ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 })
     }
 
-    fn four_and_two() -> Parameters {
+    fn four_and_two() -> ArrayParameters {
         parameters(LayoutKind::Rotating, 4, 2, 6).expect("rotating takes any shape")
     }
 
@@ -323,7 +323,7 @@ mod tests {
     fn the_appendix_is_as_long_as_a_parity_needs_in_whole_blocks() {
         let bytes = |kind, data, parity, scheme, block_bytes| {
             let parameters = parameters(kind, data, parity, data + parity).unwrap();
-            Parameters { scheme, block_bytes, ..parameters }.appendix_bytes()
+            ArrayParameters { scheme, block_bytes, ..parameters }.appendix_bytes()
         };
         assert_eq!(bytes(LayoutKind::Rotating, 4, 2, Scheme::None, 512), 0);
         assert_eq!(bytes(LayoutKind::Rotating, 38, 2, Scheme::Stamp, 512), 512, "48 + 38 * 12 = 504");
@@ -339,7 +339,7 @@ mod tests {
         let shapes: Vec<_> =
             shapes.flat_map(|(data, parity)| (1..=7).map(move |disks| (data, parity, disks))).collect();
         let kinds = LayoutKind::ALL.into_iter().flat_map(|kind| shapes.iter().map(move |&(k, m, n)| (kind, k, m, n)));
-        let arrays: Vec<Parameters> = kinds.filter_map(|(kind, k, m, n)| parameters(kind, k, m, n)).collect();
+        let arrays: Vec<ArrayParameters> = kinds.filter_map(|(kind, k, m, n)| parameters(kind, k, m, n)).collect();
         assert!(arrays.len() > 40);
         let sizes = [0, 4096, 1 << 20, 1_090_000, 1 << 21, 10_000_000, 1 << 28, (1 << 30) + 513, 3 << 40];
         let mut fitted = 0;
@@ -347,7 +347,7 @@ mod tests {
             for (chunk_bytes, block_bytes) in [(512, 512), (4096, 512), (4096, 4096), (65_536, 4096), (1 << 22, 512)] {
                 for scheme in [Scheme::None, Scheme::Stamp] {
                     for member_bytes in sizes {
-                        let parameters = Parameters { scheme, chunk_bytes, block_bytes, ..array };
+                        let parameters = ArrayParameters { scheme, chunk_bytes, block_bytes, ..array };
                         fitted += u32::from(check_fit(&parameters, member_bytes));
                     }
                 }
@@ -356,7 +356,7 @@ mod tests {
         assert!(fitted > 1000, "{fitted}");
     }
 
-    fn check_fit(parameters: &Parameters, member_bytes: u64) -> bool {
+    fn check_fit(parameters: &ArrayParameters, member_bytes: u64) -> bool {
         let geometry = match Geometry::fit(parameters, member_bytes, None) {
             Ok(geometry) => geometry,
             Err(GeometryError::TooSmall { least }) => {
@@ -367,7 +367,7 @@ mod tests {
                 return false;
             }
             Err(GeometryError::TooManyStripes { chunk_bytes: Some(chunk_bytes) }) => {
-                let greater = Parameters { chunk_bytes, ..*parameters };
+                let greater = ArrayParameters { chunk_bytes, ..*parameters };
                 assert!(Geometry::fit(&greater, member_bytes, None).is_ok(), "{parameters:?} {chunk_bytes}");
                 return false;
             }
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_told() {
         let with = |chunk_bytes, block_bytes| {
-            Geometry::fit(&Parameters { chunk_bytes, block_bytes, ..four_and_two() }, 1 << 30, None).map(drop)
+            Geometry::fit(&ArrayParameters { chunk_bytes, block_bytes, ..four_and_two() }, 1 << 30, None).map(drop)
         };
         let chunk = |chunk_bytes, block_bytes| Err(GeometryError::Chunk { chunk_bytes, block_bytes });
         for bytes in [0, 256, 65_537, 8 << 20] {
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(with(4096, 520), Err(GeometryError::Block(520)));
         let shape = parameters(LayoutKind::Rotating, 4, 7, 11).unwrap();
         assert!(matches!(Geometry::fit(&shape, 1 << 30, None), Err(GeometryError::Code(_))));
-        let huge = Geometry::fit(&Parameters { chunk_bytes: 512, ..four_and_two() }, u64::MAX, None);
+        let huge = Geometry::fit(&ArrayParameters { chunk_bytes: 512, ..four_and_two() }, u64::MAX, None);
         assert_eq!(huge, Err(GeometryError::TooManyStripes { chunk_bytes: None }));
     }
 }

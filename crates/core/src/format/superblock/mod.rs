@@ -8,7 +8,7 @@ mod record;
 pub use error::{SuperblockError, VERSION};
 pub use record::{MemberRecord, MemberState, Why};
 
-use super::fields::{Reader, Writer};
+use super::fields::{FieldReader, FieldWriter};
 use super::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES};
 use super::uuid::Uuid;
 use crate::buffer::Buffer;
@@ -130,7 +130,7 @@ impl Superblock {
     pub fn encode(&self) -> Buffer {
         assert_eq!(self.check(), Ok(()), "{self:?}");
         let mut block = Buffer::zeroed(SUPERBLOCK_BYTES);
-        let mut to = Writer::new(&mut block);
+        let mut to = FieldWriter::new(&mut block);
         to.bytes(&MAGIC);
         to.u32(VERSION);
         to.u32(0); // the checksum, below
@@ -146,7 +146,7 @@ impl Superblock {
         let Features { compatible, read_only, incompatible } = self.features;
         [compatible, read_only, incompatible].into_iter().chain(self.starts).for_each(|number| to.u64(number));
         to.u32(self.map_sum);
-        let mut to = Writer::new(&mut block[TABLE_AT..]);
+        let mut to = FieldWriter::new(&mut block[TABLE_AT..]);
         self.members.iter().for_each(|member| member.encode(&mut to));
         let sum = checksum(&block);
         block[SUM_AT..SUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
@@ -161,7 +161,7 @@ impl Superblock {
         if block.len() != SUPERBLOCK_BYTES || !block.starts_with(&MAGIC) {
             return Err(SuperblockError::Foreign);
         }
-        let mut from = Reader::new(&block[MAGIC.len()..]);
+        let mut from = FieldReader::new(&block[MAGIC.len()..]);
         let (version, sum) = (from.u32(), from.u32());
         if sum != checksum(block) {
             return Err(SuperblockError::Damaged);
@@ -191,7 +191,7 @@ impl Superblock {
         if superblock.features.incompatible != 0 {
             return Err(SuperblockError::Feature(superblock.features.incompatible));
         }
-        let mut from = Reader::new(&block[TABLE_AT..]);
+        let mut from = FieldReader::new(&block[TABLE_AT..]);
         for _ in 0..superblock.geometry.layout.disks() {
             let member = MemberRecord::decode(&mut from).map_err(SuperblockError::Nonsense)?;
             superblock.members.push(member);
@@ -242,7 +242,7 @@ pub fn newest<'a>(copies: impl IntoIterator<Item = &'a [u8]>) -> Result<Superblo
 }
 
 /// Layout and scheme by their names: no table of numbers to be kept in step.
-fn encode_geometry(geometry: &Geometry, to: &mut Writer<'_>) {
+fn encode_geometry(geometry: &Geometry, to: &mut FieldWriter<'_>) {
     let shape = geometry.layout.shape();
     to.text(geometry.layout.kind().name(), WORD_BYTES);
     to.text(geometry.scheme.name(), WORD_BYTES);
@@ -272,7 +272,7 @@ fn numbers(geometry: &Geometry) -> [u64; 9] {
     ]
 }
 
-fn decode_geometry(from: &mut Reader<'_>) -> Result<Geometry, SuperblockError> {
+fn decode_geometry(from: &mut FieldReader<'_>) -> Result<Geometry, SuperblockError> {
     let kind = from.text(WORD_BYTES).and_then(LayoutKind::by_name).ok_or(SuperblockError::Nonsense("the layout"))?;
     let scheme = from.text(WORD_BYTES).and_then(Scheme::by_name).ok_or(SuperblockError::Nonsense("the scheme"))?;
     let [data, parity, disks] = [from.u32(), from.u32(), from.u32()].map(|number| number as usize);
@@ -306,12 +306,12 @@ fn checksum(block: &[u8]) -> u32 {
 mod tests {
     use super::*;
     use crate::format::blank;
-    use crate::format::geometry::Parameters;
+    use crate::format::geometry::ArrayParameters;
     use proptest::prelude::*;
 
     fn superblock() -> Superblock {
         let layout = Layout::new(LayoutKind::Rotating, Shape { data: 4, parity: 2 }, 6).unwrap();
-        let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 };
+        let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 };
         let geometry = Geometry::fit(&parameters, 1 << 30, None).unwrap();
         let names = [0, 1, 2, 3, 4, 5].map(|slot| Uuid([slot; 16]));
         blank::superblock(geometry, Uuid([0xaa; 16]), "photos", UnixSeconds(1_763_700_000), &names).of_slot(3)

@@ -1,6 +1,6 @@
 //! What an array knows of each of its members: a line of the table in its superblocks.
 
-use super::super::fields::{Reader, Writer};
+use super::super::fields::{FieldReader, FieldWriter};
 use super::super::uuid::Uuid;
 use std::fmt;
 
@@ -53,7 +53,7 @@ pub enum Why {
 
 impl MemberRecord {
     /// A line of the table.
-    pub(super) fn encode(&self, to: &mut Writer<'_>) {
+    pub(super) fn encode(&self, to: &mut FieldWriter<'_>) {
         let (state, why, number) = match self.state {
             MemberState::Active => (1, 0, 0),
             MemberState::Failed(why) => (2, why as u8, self.left),
@@ -69,7 +69,7 @@ impl MemberRecord {
     }
 
     /// The opposite; or what makes no sense.
-    pub(super) fn decode(from: &mut Reader<'_>) -> Result<MemberRecord, &'static str> {
+    pub(super) fn decode(from: &mut FieldReader<'_>) -> Result<MemberRecord, &'static str> {
         let (uuid, number, faults) = (Uuid(from.array()), from.u64(), from.u32());
         let state = match (from.u8(), from.u8()) {
             (1, 0) => MemberState::Active,
@@ -118,14 +118,14 @@ mod tests {
             let left = if matches!(state, MemberState::Failed(_) | MemberState::Missing) { 1 << 40 } else { 0 };
             let record = MemberRecord { uuid: Uuid([7; 16]), term: 0x102, state, faults: 3, left };
             let mut line = [0; RECORD_BYTES];
-            record.encode(&mut Writer::new(&mut line));
-            assert_eq!(MemberRecord::decode(&mut Reader::new(&line)), Ok(record));
+            record.encode(&mut FieldWriter::new(&mut line));
+            assert_eq!(MemberRecord::decode(&mut FieldReader::new(&line)), Ok(record));
         }
         let known =
             (0..=u8::MAX).flat_map(|state| (0..=u8::MAX).map(move |why| (state, why))).filter(|&(state, why)| {
                 let mut line = [0; RECORD_BYTES];
                 (line[28], line[29]) = (state, why);
-                MemberRecord::decode(&mut Reader::new(&line)).is_ok()
+                MemberRecord::decode(&mut FieldReader::new(&line)).is_ok()
             });
         assert_eq!(known.collect::<Vec<_>>(), [(1, 0), (2, 0), (2, 1), (2, 2), (2, 3), (3, 0), (4, 0)]);
     }

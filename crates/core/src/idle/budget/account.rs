@@ -6,7 +6,7 @@
 //! before it is earned (the causal form of the taut string: the greatest convex curve under what was earned). And the
 //! *fence*: whatever the plan believes, nothing is sent that could cost more than is left.
 
-use super::goal::{Form, Goal};
+use super::goal::{Goal, GoalForm};
 use crate::units::Nanos;
 
 /// The share of the goal that is aimed at; the rest absorbs chance.
@@ -46,7 +46,7 @@ const BLOCK_MIN: f64 = 1.0;
 pub(super) struct Account {
     /// For each request.
     goal: f64,
-    form: Form,
+    form: GoalForm,
     earnings: Earnings,
     /// Requests in a second of idleness: over all the time, the last two [`SPREAD_MAX`] of it at most, and over the later
     /// half of that.
@@ -62,7 +62,7 @@ pub(super) struct Account {
 
 impl Account {
     /// Nothing earned, nothing spent.
-    pub(super) fn new(goal: Nanos, form: Form) -> Account {
+    pub(super) fn new(goal: Nanos, form: GoalForm) -> Account {
         let (earnings, goal) = (Earnings::default(), goal.as_secs_f64());
         Account {
             goal,
@@ -118,8 +118,8 @@ impl Account {
     /// What may be lost before it is earned.
     fn credit(&self) -> f64 {
         match self.form {
-            Form::Strict => 0.0,
-            Form::Average => self.goal * (CREDIT_SHARE * self.requests as f64).max(CREDIT_REQUESTS),
+            GoalForm::Strict => 0.0,
+            GoalForm::Average => self.goal * (CREDIT_SHARE * self.requests as f64).max(CREDIT_REQUESTS),
         }
     }
 
@@ -134,8 +134,8 @@ impl Account {
         let is_warm = self.requests as f64 > WARM_UP_REQUESTS;
         let income = match self.form {
             _ if !is_warm => 0.0,
-            Form::Strict => aim * all.min(late),
-            Form::Average => aim * all,
+            GoalForm::Strict => aim * all.min(late),
+            GoalForm::Average => aim * all,
         };
         let least = RATE_MIN * self.goal * self.requests as f64 / time.max(1.0);
         (income + saved / spread).min(RATE_MAX * all).max(least)
@@ -218,7 +218,7 @@ mod tests {
     /// Plays requests that come after idle times, spending what the rate says; gives the account and, after each, what was
     /// lost as a share of what was earned.
     fn played(loads: impl IntoIterator<Item = (u64, f64)>) -> (Account, Vec<f64>) {
-        let mut account = Account::new(GOAL, Form::Strict);
+        let mut account = Account::new(GOAL, GoalForm::Strict);
         let (mut requests, mut idle, mut lost, mut shares) = (0, 0.0, 0.0, Vec::new());
         for (count, seconds) in loads {
             lost += account.rate(0.0) * seconds;
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn nothing_is_allowed_that_costs_more_than_is_left() {
-        let mut account = Account::new(GOAL, Form::Strict);
+        let mut account = Account::new(GOAL, GoalForm::Strict);
         let at = Nanos::from_secs(10);
         assert!(account.allows(at, 0.1) && !account.allows(at, 0.101), "a hundred requests are imagined");
         account.update(at, 1000, at, Nanos::from_millis(990));
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn half_of_a_debt_is_forgiven_in_a_day() {
-        let mut account = Account::new(GOAL, Form::Strict);
+        let mut account = Account::new(GOAL, GoalForm::Strict);
         let day = |days: u64| Nanos::from_secs(86_400 * days);
         account.update(day(0), 1000, day(0), Nanos::from_secs(3));
         let debt = |account: &Account, now: Nanos| 3.0 - account.earned() - account.forgiven_by(now);

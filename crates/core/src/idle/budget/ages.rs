@@ -1,6 +1,6 @@
 //! What is known of idle intervals by age: how many reach it, and how likely they are to end there.
 
-use crate::stats::{Cell, DurationHistogram, Scale};
+use crate::stats::{Cell, DurationHistogram, OctaveScale};
 
 /// Before anything is seen, so many idle intervals are imagined, with lengths spread evenly over the logarithm: a hazard
 /// of about 0.1/x at age x. They make the beginning cautious, and say what is to be expected beyond the longest interval
@@ -25,7 +25,7 @@ pub(super) const PARTS: usize = 4;
 pub(super) struct Ages {
     cells: Vec<Age>,
     /// The parts of cells.
-    parts: Scale,
+    parts: OctaveScale,
     /// Where each begins, in seconds.
     starts: Vec<f64>,
     /// Intervals in all, the imagined ones included.
@@ -61,7 +61,7 @@ impl Ages {
             area += width * (ended + 0.5 * count);
             (ended, alive) = (ended + count, alive - cell.count);
         }
-        let parts = Scale::new(lengths.buckets_per_octave() * PARTS as u32);
+        let parts = OctaveScale::new(lengths.buckets_per_octave() * PARTS as u32);
         // Each octave begins where the one before ends.
         let octave = parts.steps_per_octave() as usize;
         let first: Vec<f64> = (0..octave).map(|part| cells[0].start * parts.edge(part)).collect();
@@ -199,10 +199,10 @@ impl Ages {
         (ended + into * slope, area + into * (ended + 0.5 * into * slope))
     }
 
-    fn window(&self, middle: f64, width: f64) -> Window {
+    fn window(&self, middle: f64, width: f64) -> AgeWindow {
         let (from, to) = ((middle - 0.5 * width).max(0.0), middle + 0.5 * width);
         let (before, by) = (self.ended_by(from), self.ended_by(to));
-        Window { ends: by.0 - before.0, time: ((to - from) * self.count - (by.1 - before.1)).max(0.0) }
+        AgeWindow { ends: by.0 - before.0, time: ((to - from) * self.count - (by.1 - before.1)).max(0.0) }
     }
 }
 
@@ -231,7 +231,7 @@ impl Weighted {
 }
 
 /// What happens in a window of ages.
-struct Window {
+struct AgeWindow {
     /// How many intervals end in it.
     ends: f64,
     /// The time that all spend in it, in seconds.

@@ -12,12 +12,12 @@ pub struct Goal {
     /// If given: all but one in a hundred of them.
     pub p99: Option<Nanos>,
     /// Of the mean: when it is to be kept.
-    pub form: Form,
+    pub form: GoalForm,
 }
 
 /// When a mean goal is to be kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
+pub enum GoalForm {
     /// The mean of all requests *so far*, at every moment from a warm-up of some hundred requests on: whoever stops the clock
     /// at any time finds it kept.
     #[default]
@@ -37,7 +37,7 @@ impl Goal {
 
     /// To be kept at every moment.
     pub const fn new(mean: Nanos, max: Nanos) -> Goal {
-        Goal { mean, max, p99: None, form: Form::Strict }
+        Goal { mean, max, p99: None, form: GoalForm::Strict }
     }
 
     /// The same, and no more than one in a hundred is to lose more than this.
@@ -46,7 +46,7 @@ impl Goal {
     }
 
     /// The same, kept in another form.
-    pub const fn form(self, form: Form) -> Goal {
+    pub const fn form(self, form: GoalForm) -> Goal {
         Goal { form, ..self }
     }
 }

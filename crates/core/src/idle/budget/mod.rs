@@ -38,17 +38,17 @@ mod phase;
 mod price;
 mod schedule;
 
-use super::service::{SIZE_MIN, SIZES, Service};
-use super::{Beat, DiskHead, DiskView, IdlePolicy, Observed, Setting, Stay, Turn};
+use super::service::{SIZE_MIN, SIZES, ServiceEstimate};
+use super::{Beat, Decision, DiskHead, DiskView, IdlePolicy, Observed, PolicyState, Stay};
 use crate::stats::DurationHistogram;
 use crate::units::{Bytes, Nanos};
 use account::Account;
 use ages::Ages;
 use calibration::Calibration;
-pub use goal::{Form, Goal};
+pub use goal::{Goal, GoalForm};
 use phase::Phases;
 use price::Price;
-use schedule::{Act, Level, Request, Schedule};
+use schedule::{AgeAction, PlannedRequest, PriceLevel, Schedule};
 
 /// When the disk is idle for longer than ever, a request lasts at most this share of the time that it has been idle. With
 /// long-tailed idleness (hazard about 1/x at age x) that makes a collision about as unlikely. A guess.
@@ -93,7 +93,7 @@ const SPEND_STEP: u64 = 64;
 #[derive(Clone, Debug)]
 pub struct Budget {
     goal: Goal,
-    setting: Setting,
+    setting: PolicyState,
     schedule: Schedule,
     /// The idle time that the schedule knows of, in seconds.
     idle: f64,
@@ -116,9 +116,9 @@ pub struct Budget {
 impl Budget {
     /// Starts cautious.
     pub fn new(goal: Goal) -> Budget {
-        let setting = Setting { in_idle_only: true, cautious: true, ..Setting::back_to_back(SIZE_MIN) };
+        let setting = PolicyState { in_idle_only: true, cautious: true, ..PolicyState::back_to_back(SIZE_MIN) };
         let schedule =
-            Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new(), 0.0, Level::default(), |_, _| 1.0);
+            Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new(), 0.0, PriceLevel::default(), |_, _| 1.0);
         let (account, calibration) = (Account::new(goal.mean, goal.form), Calibration::default());
         let (solved_at, spend_at, lost, late, price) = ([0; 3], 0, Nanos::ZERO, 0, Price::default());
         let (idle, intervals) = (0.0, 0);
@@ -194,14 +194,14 @@ impl Budget {
 
     /// This disk cannot keep the max goal at any size. The smallest must be tried now and then, or it would never be known
     /// that the disk has become faster again.
-    fn last_resort(&self, view: &DiskView, seen: &Observed) -> Turn {
+    fn last_resort(&self, view: &DiskView, seen: &Observed) -> Decision {
         let wait = seen.service.high(SIZE_MIN, view.head).min(self.goal.max.as_secs_f64()) / LAST_RESORT_SHARE;
         let wait = Nanos::from_secs_f64(wait);
-        Turn { not_before: view.ready_after(wait).max(view.own_finished.saturating_add(wait)), size: SIZE_MIN }
+        Decision { not_before: view.ready_after(wait).max(view.own_finished.saturating_add(wait)), size: SIZE_MIN }
     }
 
     /// What the plan says, and the clock.
-    fn act(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Act {
+    fn act(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> AgeAction {
         // While somebody is at the disk the plan will do: it is asked again when he leaves.
         match self.phases.clock(view.now, idle_for).filter(|_| view.outstanding == 0) {
             Some(clock) => self.schedule.at_clock(idle_for, seen.workload.intervals, view.head, clock),
@@ -210,15 +210,15 @@ impl Budget {
     }
 
     /// What the plan says now.
-    fn planned(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Turn {
-        let Act { size, until } = self.act(view, idle_for, seen);
+    fn planned(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Decision {
+        let AgeAction { size, until } = self.act(view, idle_for, seen);
         if let Some(size) = size {
-            return Turn { not_before: view.ready_after(Nanos::ZERO).max(view.own_finished), size };
+            return Decision { not_before: view.ready_after(Nanos::ZERO).max(view.own_finished), size };
         }
         // A nanosecond more: at that moment the age must be in the next part.
         let until = until.min(idle_for + LOOK_AGAIN.as_secs_f64());
         let wait = Nanos::from_secs_f64(until).saturating_add(Nanos(1));
-        Turn { not_before: view.ready_after(wait), size: SIZE_MIN }
+        Decision { not_before: view.ready_after(wait), size: SIZE_MIN }
     }
 
     /// The age, in seconds, from which on one of the first few requests may be sent whatever the plan says.
@@ -250,7 +250,7 @@ impl Budget {
         let heads = [DiskHead::Away, DiskHead::There];
         let service =
             |size, head| Some(seen.service.of(size, head)).filter(|service| is_allowed(size, service, self.goal.max));
-        let requests = SIZES.map(|size| Request {
+        let requests = SIZES.map(|size| PlannedRequest {
             size,
             services: heads.map(|head| service(size, head)),
             over: heads.map(|head| seen.service.over(size, head, self.goal.max.as_secs_f64())),
@@ -265,9 +265,9 @@ impl Budget {
         self.schedule = Schedule::new(ages, requests.to_vec(), each, self.schedule.level(), behind);
         self.spend(seen);
         let cautious = seen.workload.requests < REQUESTS_MIN;
-        self.setting = Setting { in_idle_only: true, cautious, ..self.setting };
+        self.setting = PolicyState { in_idle_only: true, cautious, ..self.setting };
         if let Some((wait, size, duty)) = self.schedule.summary() {
-            self.setting = Setting { wait: Nanos::from_secs_f64(wait), size, duty, ..self.setting };
+            self.setting = PolicyState { wait: Nanos::from_secs_f64(wait), size, duty, ..self.setting };
             // What is to be left depends on the size.
             self.spend(seen);
         }
@@ -288,7 +288,7 @@ impl Budget {
 
 /// May a request of this size be sent at all, when none may take longer than `max`? The smallest may, if it does only now and
 /// then: any request of anybody does on such a disk.
-fn is_allowed(size: Bytes, service: &Service, max: Nanos) -> bool {
+fn is_allowed(size: Bytes, service: &ServiceEstimate, max: Nanos) -> bool {
     let usual = if size == SIZE_MIN { service.mean } else { service.most };
     usual <= max.as_secs_f64()
 }
@@ -299,7 +299,7 @@ fn grown(now: u64, step_max: u64) -> u64 {
 }
 
 impl IdlePolicy for Budget {
-    fn turn(&self, view: &DiskView, seen: &Observed) -> Turn {
+    fn turn(&self, view: &DiskView, seen: &Observed) -> Decision {
         let Some(largest) = self.sizes(view.head, seen).next_back() else { return self.last_resort(view, seen) };
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
         let planned = self.planned(view, idle_for, seen);
@@ -307,18 +307,18 @@ impl IdlePolicy for Budget {
         let size = planned.size.min(largest);
         let size = self.trial(size, view.head, idle_for, seen).unwrap_or(size);
         let turn = match self.affordable(size, view, idle_for, seen) {
-            Some(size) => Turn { size, ..planned },
-            None => Turn { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
+            Some(size) => Decision { size, ..planned },
+            None => Decision { not_before: planned.not_before.max(view.now.saturating_add(LOOK_AGAIN)), size },
         };
         let (quiet, tries) = (self.quiet_from(view.now, seen), self.tries_from(view.now, seen));
         let is_more = |size: &Bytes| turn.not_before > view.now || *size > turn.size;
         if idle_for > quiet
             && let Some(size) = self.quiet(view, idle_for, seen).filter(is_more)
         {
-            return Turn { not_before: view.now, size };
+            return Decision { not_before: view.now, size };
         }
         if turn.not_before > view.now && tries.is_some_and(|from| idle_for > from) {
-            return Turn { not_before: view.now, size: SIZE_MIN };
+            return Decision { not_before: view.now, size: SIZE_MIN };
         }
         if view.outstanding > 0 {
             return turn;
@@ -328,10 +328,10 @@ impl IdlePolicy for Budget {
         let exceptions = exceptions.into_iter().flatten().filter(|&from| idle_for <= from);
         let at = |from| view.idle_since.saturating_add(Nanos::from_secs_f64(from)).saturating_add(Nanos(1));
         let sooner = exceptions.map(|from| at(from).max(view.own_finished)).fold(turn.not_before, Nanos::min);
-        Turn { not_before: sooner, ..turn }
+        Decision { not_before: sooner, ..turn }
     }
 
-    fn stays(&self, turn: Turn, view: &DiskView, seen: &Observed) -> Stay {
+    fn stays(&self, turn: Decision, view: &DiskView, seen: &Observed) -> Stay {
         let Some(largest) = self.sizes(view.head, seen).next_back() else {
             return Stay { until: Nanos::MAX, requests: 1 };
         };
@@ -340,7 +340,7 @@ impl IdlePolicy for Budget {
         // The age at which the plan, or what is sent when nobody has come for longer than ever, may be another.
         let (size, until) = match self.phases.clock(view.now, idle_for) {
             None => {
-                let Act { size, until } = self.schedule.at(idle_for, intervals, view.head);
+                let AgeAction { size, until } = self.schedule.at(idle_for, intervals, view.head);
                 (size, until)
             }
             Some(clock) => {
@@ -407,7 +407,7 @@ impl IdlePolicy for Budget {
         }
     }
 
-    fn setting(&self) -> Setting {
+    fn setting(&self) -> PolicyState {
         self.setting
     }
 
@@ -444,7 +444,7 @@ mod tests {
     }
 
     /// When as much was lost as was to be.
-    fn solved(goal_ms: u64, mut seen: Observed) -> Setting {
+    fn solved(goal_ms: u64, mut seen: Observed) -> PolicyState {
         let mut budget = Budget::new(Goal { mean: Nanos::from_millis(goal_ms), ..Goal::default() });
         let spent = 970_000.0 * goal_ms as f64 * (seen.workload.requests as f64).powi(2);
         seen.slowdown.total = Nanos((spent / (seen.workload.requests as f64 + 200.0)) as u64);

@@ -40,7 +40,7 @@ const FOLLOWED: u64 = 2;
 /// See the module's text.
 #[derive(Clone, Debug)]
 pub(super) struct Phases {
-    phases: Vec<Phase>,
+    phases: Vec<ClockPhase>,
     /// Which of them is believed.
     open: Option<usize>,
     is_promising: bool,
@@ -48,10 +48,10 @@ pub(super) struct Phases {
 }
 
 #[derive(Clone, Debug)]
-struct Phase {
+struct ClockPhase {
     period: Nanos,
     /// Of young intervals, and of old ones.
-    rows: [Row; 2],
+    rows: [PhaseRow; 2],
     /// What one end counts for; it grows, so that what was before counts for less.
     weight: f64,
     score: f64,
@@ -62,7 +62,7 @@ struct Phase {
 
 /// By part of the period.
 #[derive(Clone, Debug)]
-struct Row {
+struct PhaseRow {
     bins: Vec<Bin>,
     /// How many times more likely it is that an interval ends there than its age says.
     multipliers: Vec<f64>,
@@ -76,17 +76,17 @@ struct Bin {
     expected: f64,
 }
 
-impl Default for Row {
-    fn default() -> Row {
+impl Default for PhaseRow {
+    fn default() -> PhaseRow {
         let sums = (0..=BINS as u32).map(f64::from).collect();
-        Row { bins: vec![Bin::default(); BINS], multipliers: vec![1.0; BINS], sums }
+        PhaseRow { bins: vec![Bin::default(); BINS], multipliers: vec![1.0; BINS], sums }
     }
 }
 
 /// A period that is believed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock<'a> {
-    phase: &'a Phase,
+pub(super) struct BelievedPeriod<'a> {
+    phase: &'a ClockPhase,
     now: Nanos,
     /// Of the interval, in seconds.
     age: f64,
@@ -94,7 +94,7 @@ pub(super) struct Clock<'a> {
 
 impl Default for Phases {
     fn default() -> Phases {
-        let phase = |period| Phase {
+        let phase = |period| ClockPhase {
             period: Nanos::from_secs(period),
             rows: Default::default(),
             weight: 1.0,
@@ -132,9 +132,10 @@ impl Phases {
     /// What is to be remembered of the period that is believed.
     pub(super) fn kept(&self) -> Option<Beat> {
         let phase = &self.phases[self.open?];
-        let kept =
-            |row: &Row| row.bins.iter().map(|bin| [bin.ends, bin.expected].map(|one| one / phase.weight)).collect();
-        let Phase { period, score, ends, .. } = *phase;
+        let kept = |row: &PhaseRow| {
+            row.bins.iter().map(|bin| [bin.ends, bin.expected].map(|one| one / phase.weight)).collect()
+        };
+        let ClockPhase { period, score, ends, .. } = *phase;
         Some(Beat { period, score, ends, parts: phase.rows.each_ref().map(kept) })
     }
 
@@ -157,12 +158,12 @@ impl Phases {
     }
 
     /// The period that foretells most, if any is believed, for an interval of so many seconds.
-    pub(super) fn clock(&self, now: Nanos, age: f64) -> Option<Clock<'_>> {
-        self.open.map(|open| Clock { phase: &self.phases[open], now, age })
+    pub(super) fn clock(&self, now: Nanos, age: f64) -> Option<BelievedPeriod<'_>> {
+        self.open.map(|open| BelievedPeriod { phase: &self.phases[open], now, age })
     }
 }
 
-impl Phase {
+impl ClockPhase {
     /// How many parts of its period have passed.
     fn bins_at(&self, at: Nanos) -> f64 {
         (at.0 % self.period.0) as f64 / self.period.0 as f64 * BINS as f64
@@ -195,7 +196,7 @@ impl Phase {
         let (mut bin, mut age, mut until) = (self.bin_of(begin), first, first + self.left(begin));
         let (mut hint, mut expected_all) = (0, 0.0);
         let mut reach = ages.reach(first);
-        let mut add = |phase: &mut Phase, age: f64, bin: usize, expected: f64| {
+        let mut add = |phase: &mut ClockPhase, age: f64, bin: usize, expected: f64| {
             let row = phase.row(age);
             expected_all += (phase.rows[row].multipliers[bin] - 1.0) * expected;
             phase.rows[row].bins[bin].expected += phase.weight * expected;
@@ -241,7 +242,7 @@ impl Phase {
     }
 }
 
-impl Row {
+impl PhaseRow {
     /// What was seen in a part, and in those beside it.
     fn around(&self, bin: usize) -> Bin {
         let near = [(bin + BINS - 1) % BINS, bin, (bin + 1) % BINS].map(|bin| self.bins[bin]);
@@ -257,7 +258,7 @@ impl Row {
     }
 }
 
-impl Clock<'_> {
+impl BelievedPeriod<'_> {
     /// How many times more likely than its age says an interval is to end in the next `time` seconds.
     pub(super) fn multiplier(&self, time: f64) -> f64 {
         let from = self.phase.bins_at(self.now);
@@ -285,7 +286,7 @@ impl Clock<'_> {
 
     /// So many seconds later.
     pub(super) fn after(self, time: f64) -> Self {
-        Clock { now: self.now.saturating_add(Nanos::from_secs_f64(time)), age: self.age + time, ..self }
+        BelievedPeriod { now: self.now.saturating_add(Nanos::from_secs_f64(time)), age: self.age + time, ..self }
     }
 }
 

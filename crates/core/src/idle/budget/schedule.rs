@@ -17,9 +17,9 @@
 //! made at once; between two of them intervals take turns, so that any amount can be spent.
 
 use super::ages::{Ages, PARTS, Spot, Weighted};
-use super::phase::Clock;
+use super::phase::BelievedPeriod;
 use crate::idle::DiskHead;
-use crate::idle::service::{Case, SIZES, Service};
+use crate::idle::service::{SIZES, ServiceCase, ServiceEstimate};
 use crate::units::Bytes;
 
 /// The ladder of prices: from so many bytes for a second of delay, to 2^50 times that, in so many steps for each doubling; at
@@ -49,18 +49,18 @@ const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// One request that could be sent at some age.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Request {
+pub(super) struct PlannedRequest {
     /// Its size.
     pub(super) size: Bytes,
     /// How long it takes, by where the head is; none: it must not be sent.
-    pub(super) services: [Option<Service>; 2],
+    pub(super) services: [Option<ServiceEstimate>; 2],
     /// Which of them take longer than anybody may lose, and by how much, likewise.
-    pub(super) over: [Case; 2],
+    pub(super) over: [ServiceCase; 2],
 }
 
 /// What to do from an age on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Act {
+pub(super) struct AgeAction {
     /// A request of this size, again and again where the head is there; or nothing.
     pub(super) size: Option<Bytes>,
     /// Until this age, in seconds; it may be infinite.
@@ -73,28 +73,28 @@ pub(super) struct Schedule {
     ages: Ages,
     /// The first part of the ages from [`LONG`] on.
     long: usize,
-    requests: Vec<Request>,
+    requests: Vec<PlannedRequest>,
     /// By where the head is.
-    sides: [Side; 2],
+    sides: [PlanSide; 2],
     /// By rung of the ladder; made when they are needed.
-    plans: Vec<Option<Plan>>,
+    plans: Vec<Option<PricePlan>>,
     /// Where on the ladder what may be spent is spent.
-    level: Level,
+    level: PriceLevel,
     /// What may be spent, and the least that a delay is to buy, when the level was found.
     asked: Option<[f64; 2]>,
 }
 
 /// A place on the ladder of prices: intervals take turns between the plans of the two rungs next to it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Level {
+pub(super) struct PriceLevel {
     rung: usize,
     /// Of the intervals, so many take the next rung.
     share: f64,
 }
 
-impl Level {
-    fn of(level: f64) -> Level {
-        Level { rung: level as usize, share: level - level.floor() }
+impl PriceLevel {
+    fn of(level: f64) -> PriceLevel {
+        PriceLevel { rung: level as usize, share: level - level.floor() }
     }
 
     /// The rungs that are in use, and in which share of the intervals.
@@ -113,10 +113,10 @@ impl Level {
 
 /// What can be sent.
 #[derive(Clone, Debug)]
-struct Side {
+struct PlanSide {
     choices: Vec<Choice>,
     /// By cell and choice; none for the last cell, in which nothing is sent.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<CellOutcome>,
 }
 
 /// A request that may be sent.
@@ -125,16 +125,16 @@ struct Choice {
     /// Of the requests.
     index: u8,
     bytes: f64,
-    service: Service,
+    service: ServiceEstimate,
     /// Which take longer than anybody may lose; `share` is in seconds, what that counts for included.
-    over: Case,
+    over: ServiceCase,
     /// The ends of intervals, each counted as often as somebody loses what the request costs.
     ends: Weighted,
 }
 
 /// What to do at one price.
 #[derive(Clone, Debug)]
-struct Plan {
+struct PricePlan {
     /// In bytes for a second of delay.
     price: f64,
     /// By where the head is.
@@ -151,14 +151,14 @@ struct Acts {
     /// By cell, for a request that is sent anywhere in it: an index of the choices, or [`NOTHING`].
     acts: Vec<u8>,
     /// By part of a cell: who comes at the same age in each interval is not spread over a cell. Made when the plan is used.
-    turns: Vec<Turn>,
+    turns: Vec<CellTurn>,
     /// By cell, from its middle on: what is read less what it costs. One more than there are cells.
     values: Vec<f64>,
 }
 
 /// What to do in a part of a cell.
 #[derive(Clone, Copy, Debug)]
-struct Turn {
+struct CellTurn {
     act: u8,
     /// The first part thereafter in which something else is done.
     until: u16,
@@ -166,13 +166,13 @@ struct Turn {
 
 /// What comes of a request that is sent in a cell: over all intervals, from its middle.
 #[derive(Clone, Copy, Debug)]
-struct Outcome {
+struct CellOutcome {
     /// Bytes read.
     gain: f64,
     /// Seconds for which those wait who end an interval, and what it counts for if that is longer than anybody may.
     cost: f64,
     /// Where the next one is sent.
-    then: Place,
+    then: AgePlace,
 }
 
 /// In which cells what was sent at an age ended: what is sent at the next ends near them.
@@ -186,12 +186,12 @@ struct Hints {
 
 /// An age as told by cells: in the middle of one, or so far from it to the middle of the next, as a share of the way.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct AgePlace {
     cell: usize,
     share: f64,
 }
 
-impl Place {
+impl AgePlace {
     /// What holds there, if it holds in the middle of each cell.
     fn of(self, values: impl Fn(usize) -> f64) -> f64 {
         let (near, far) = (values(self.cell), values(self.cell + 1));
@@ -207,12 +207,12 @@ impl Schedule {
     /// Near `level` is where to look first for what to spend.
     pub(super) fn new(
         ages: Ages,
-        requests: Vec<Request>,
+        requests: Vec<PlannedRequest>,
         each: f64,
-        level: Level,
+        level: PriceLevel,
         behind: impl Fn(f64, f64) -> f64,
     ) -> Schedule {
-        let sides = [DiskHead::Away, DiskHead::There].map(|head| Side::new(&ages, &requests, each, head, &behind));
+        let sides = [DiskHead::Away, DiskHead::There].map(|head| PlanSide::new(&ages, &requests, each, head, &behind));
         let long = ages.part_of(LONG);
         let mut schedule = Schedule { ages, long, requests, sides, plans: vec![None; RUNGS], level, asked: None };
         schedule.plan(RUNGS - 1);
@@ -225,7 +225,7 @@ impl Schedule {
     }
 
     /// Where on the ladder it is.
-    pub(super) fn level(&self) -> Level {
+    pub(super) fn level(&self) -> PriceLevel {
         self.level
     }
 
@@ -261,7 +261,7 @@ impl Schedule {
             Some(over) => high as f64 - (target - under) / (self.plan(over).spent - under),
             None => high as f64,
         };
-        self.level = Level::of(level.max(level_min));
+        self.level = PriceLevel::of(level.max(level_min));
         for (rung, _) in self.level.rungs() {
             self.plan(rung);
             let Schedule { ages, sides, plans, .. } = self;
@@ -272,65 +272,72 @@ impl Schedule {
         }
     }
 
-    fn plan(&mut self, rung: usize) -> &Plan {
+    fn plan(&mut self, rung: usize) -> &PricePlan {
         self.plans[rung].get_or_insert_with(|| {
             let is_last = rung + 1 == RUNGS;
             let price = if is_last { f64::INFINITY } else { PRICE_MIN * 2f64.powf(rung as f64 / STEPS as f64) };
             match is_last {
-                false => Plan::new(&self.ages, &self.sides, price),
-                true => Plan::nothing(self.ages.cells().len(), price),
+                false => PricePlan::new(&self.ages, &self.sides, price),
+                true => PricePlan::nothing(self.ages.cells().len(), price),
             }
         })
     }
 
     /// The plan of the interval of this number in a part of a cell. Long intervals are few: they take turns within.
-    fn plan_of(&self, interval: u64, part: usize) -> Option<&Plan> {
+    fn plan_of(&self, interval: u64, part: usize) -> Option<&PricePlan> {
         let turn = interval + part.saturating_sub(self.long) as u64;
         self.plans.get(self.level.rung(turn))?.as_ref()
     }
 
     /// What to do at an age of the interval of this number.
-    pub(super) fn at(&self, age: f64, interval: u64, head: DiskHead) -> Act {
-        let never = Act { size: None, until: f64::INFINITY };
+    pub(super) fn at(&self, age: f64, interval: u64, head: DiskHead) -> AgeAction {
+        let never = AgeAction { size: None, until: f64::INFINITY };
         let part = self.ages.part_of(age);
         let plan = self.plan_of(interval, part).map(|plan| &plan.sides[head as usize]);
         let Some(plan) = plan.filter(|plan| !plan.turns.is_empty()) else { return never };
-        let Turn { act, until } = plan.turns[part];
+        let CellTurn { act, until } = plan.turns[part];
         let is_shared = part >= self.long && self.level.share > 0.0;
         let until = if is_shared { until.min(part as u16 + 1) } else { until.min(self.long.max(part + 1) as u16) };
         let last = usize::from(until) >= plan.turns.len();
         let until = if last { f64::INFINITY } else { self.ages.part_start(usize::from(until)) };
         let choice = self.sides[head as usize].choices.get(usize::from(act));
-        Act { size: choice.map(|choice| self.requests[usize::from(choice.index)].size), until }
+        AgeAction { size: choice.map(|choice| self.requests[usize::from(choice.index)].size), until }
     }
 
     /// The same when the clock tells more than the age: what to send now, or when to look again.
-    pub(super) fn at_clock(&self, age: f64, interval: u64, head: DiskHead, clock: Clock) -> Act {
+    pub(super) fn at_clock(&self, age: f64, interval: u64, head: DiskHead, clock: BelievedPeriod) -> AgeAction {
         // Most intervals of a busy disk end before the first look.
         if age < LOOK_MIN && self.at(age, interval, head).size.is_none() {
-            return Act { size: None, until: LOOK_MIN };
+            return AgeAction { size: None, until: LOOK_MIN };
         }
         let mut from = age;
         for _ in 0..LOOKS {
             let then = clock.after(from - age);
             let Some((act, until)) = self.look(from, interval, head, then.width(), |time| then.multiplier(time)) else {
-                return Act { size: None, until: f64::INFINITY };
+                return AgeAction { size: None, until: f64::INFINITY };
             };
             let size = self.sides[head as usize].choices.get(usize::from(act));
             let size = size.map(|choice| self.requests[usize::from(choice.index)].size);
             match size {
-                Some(_) if from > age => return Act { size: None, until: from },
-                Some(_) => return Act { size, until },
+                Some(_) if from > age => return AgeAction { size: None, until: from },
+                Some(_) => return AgeAction { size, until },
                 // A nanosecond more: then it is the next part.
                 None => from = until.min(from + then.until()) + 1e-9,
             }
         }
-        Act { size: None, until: from }
+        AgeAction { size: None, until: from }
     }
 
     /// Up to this age requests of `size` are sent again: whatever the clock says, or while all that could be sent would end in the
     /// same part of its period.
-    pub(super) fn until_clock(&self, age: f64, interval: u64, head: DiskHead, size: Bytes, clock: Clock) -> f64 {
+    pub(super) fn until_clock(
+        &self,
+        age: f64,
+        interval: u64,
+        head: DiskHead,
+        size: Bytes,
+        clock: BelievedPeriod,
+    ) -> f64 {
         let [_, part_ends] = self.around(age);
         let choices = &self.sides[head as usize].choices;
         let longest = choices.iter().map(|choice| choice.service.mean).fold(0.0, f64::max);
@@ -431,22 +438,28 @@ fn middle(ages: &Ages, cell: usize) -> f64 {
 }
 
 /// Where an age lies.
-fn place(ages: &Ages, Spot { age, cell: at, .. }: Spot) -> Place {
+fn place(ages: &Ages, Spot { age, cell: at, .. }: Spot) -> AgePlace {
     let cell = if age < middle(ages, at) { at.saturating_sub(1) } else { at };
     if cell + 1 >= ages.cells().len() {
-        return Place { cell, share: 0.0 };
+        return AgePlace { cell, share: 0.0 };
     }
     let (near, far) = (middle(ages, cell), middle(ages, cell + 1));
-    Place { cell, share: ((age - near) / (far - near)).clamp(0.0, 1.0) }
+    AgePlace { cell, share: ((age - near) / (far - near)).clamp(0.0, 1.0) }
 }
 
-impl Side {
-    fn new(ages: &Ages, requests: &[Request], each: f64, head: DiskHead, behind: &impl Fn(f64, f64) -> f64) -> Side {
+impl PlanSide {
+    fn new(
+        ages: &Ages,
+        requests: &[PlannedRequest],
+        each: f64,
+        head: DiskHead,
+        behind: &impl Fn(f64, f64) -> f64,
+    ) -> PlanSide {
         let choices = (0..).zip(requests).filter_map(|(index, request)| {
             let service = request.services[head as usize]?;
             let ends = ages.weighted(|age| behind(age, service.mean));
-            let Case { service: by, share } = request.over[head as usize];
-            let over = Case { service: by, share: share * each };
+            let ServiceCase { service: by, share } = request.over[head as usize];
+            let over = ServiceCase { service: by, share: share * each };
             Some(Choice { index, bytes: request.size.0 as f64, service, over, ends })
         });
         let choices: Vec<Choice> = choices.collect();
@@ -455,19 +468,19 @@ impl Side {
         let inner = ages.cells().len().saturating_sub(1);
         let mut outcomes = Vec::with_capacity(inner * choices.len());
         for cell in 0..inner {
-            let of = |(choice, hints)| Outcome::of(ages, cell, choice, head, hints);
+            let of = |(choice, hints)| CellOutcome::of(ages, cell, choice, head, hints);
             outcomes.extend(choices.iter().zip(&mut hints).map(of));
         }
-        Side { outcomes, choices }
+        PlanSide { outcomes, choices }
     }
 
     /// Of the choices in a cell.
-    fn outcomes(&self, cell: usize) -> &[Outcome] {
+    fn outcomes(&self, cell: usize) -> &[CellOutcome] {
         &self.outcomes[cell * self.choices.len()..][..self.choices.len()]
     }
 
     /// What becomes of a choice in a cell, if one is made.
-    fn outcome(&self, cell: usize, act: u8) -> Option<(&Choice, &Outcome)> {
+    fn outcome(&self, cell: usize, act: u8) -> Option<(&Choice, &CellOutcome)> {
         Some((self.choices.get(usize::from(act))?, &self.outcomes(cell)[usize::from(act)]))
     }
 }
@@ -476,7 +489,7 @@ impl Choice {
     /// What is lost when it is sent at an age, summed up over all intervals, and what counts as that.
     fn cost(&self, ages: &Ages, at: Spot, hints: &mut [usize; 2]) -> f64 {
         let cases = self.service.cases.iter().zip(hints).filter(|(case, _)| case.share > 0.0);
-        let cost = |(case, hint): (&Case, &mut usize)| {
+        let cost = |(case, hint): (&ServiceCase, &mut usize)| {
             case.share * ages.rest(&self.ends, at, ages.spot_near(at.age + case.service, hint))
         };
         cases.map(cost).sum::<f64>() + self.broken(ages, at)
@@ -498,11 +511,11 @@ impl Choice {
     }
 }
 
-impl Outcome {
-    fn of(ages: &Ages, cell: usize, choice: &Choice, head: DiskHead, hints: &mut Hints) -> Outcome {
+impl CellOutcome {
+    fn of(ages: &Ages, cell: usize, choice: &Choice, head: DiskHead, hints: &mut Hints) -> CellOutcome {
         let cells = ages.cells();
         let (start, width) = (cells[cell].start, cells[cell + 1].start - cells[cell].start);
-        let next = Place { cell: cell + 1, share: 0.0 };
+        let next = AgePlace { cell: cell + 1, share: 0.0 };
         let (bytes, service) = (choice.bytes * ages.reach(middle(ages, cell)), choice.service.mean);
         let then = place(ages, ages.spot_near(middle(ages, cell) + service, &mut hints.then));
         if service < width {
@@ -510,8 +523,8 @@ impl Outcome {
             let each = choice.rest() + choice.over.share * choice.over.service / service;
             let met = (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * each;
             return match head {
-                DiskHead::There => Outcome { gain: bytes * width / service, cost: met, then: next },
-                DiskHead::Away => Outcome { gain: bytes, cost: met * service / width, then },
+                DiskHead::There => CellOutcome { gain: bytes * width / service, cost: met, then: next },
+                DiskHead::Away => CellOutcome { gain: bytes, cost: met * service / width, then },
             };
         }
         // Where the cell is narrow beside the request, its middle stands for all of it.
@@ -523,7 +536,7 @@ impl Outcome {
         let cost = costs.sum::<f64>() / places.len() as f64;
         // A request makes way, or it would follow itself for ever.
         let then = if then.cell > cell { then } else { next };
-        Outcome { gain: bytes, cost, then }
+        CellOutcome { gain: bytes, cost, then }
     }
 }
 
@@ -533,19 +546,19 @@ impl Acts {
     }
 }
 
-impl Plan {
-    fn nothing(cells: usize, price: f64) -> Plan {
+impl PricePlan {
+    fn nothing(cells: usize, price: f64) -> PricePlan {
         let sides = [Acts::nothing(cells), Acts::nothing(cells)];
-        Plan { price, sides, rests: vec![0.0; cells], spent: 0.0 }
+        PricePlan { price, sides, rests: vec![0.0; cells], spent: 0.0 }
     }
 
     /// What is best in each part of a cell.
-    fn refined(&self, ages: &Ages, sides: &[Side; 2], head: DiskHead) -> Vec<Turn> {
-        let (Side { choices, .. }, acts) = (&sides[head as usize], &self.sides[head as usize].acts);
+    fn refined(&self, ages: &Ages, sides: &[PlanSide; 2], head: DiskHead) -> Vec<CellTurn> {
+        let (PlanSide { choices, .. }, acts) = (&sides[head as usize], &self.sides[head as usize].acts);
         let last = PARTS * (ages.cells().len() - 1);
         let longest = choices.iter().map(|choice| choice.service.mean).fold(0.0, f64::max);
         let mut hints = vec![Hints::default(); choices.len()];
-        let mut turn = Turn { act: NOTHING, until: last as u16 + PARTS as u16 };
+        let mut turn = CellTurn { act: NOTHING, until: last as u16 + PARTS as u16 };
         let mut turns = vec![turn; usize::from(turn.until)];
         for part in (0..last).rev().filter(|_| self.price.is_finite()) {
             let (from, to) = (ages.part_start(part), ages.part_start(part + 1));
@@ -561,7 +574,7 @@ impl Plan {
                 }
             };
             if act != turn.act {
-                turn = Turn { act, until: part as u16 + 1 };
+                turn = CellTurn { act, until: part as u16 + 1 };
             }
             turns[part] = turn;
         }
@@ -599,9 +612,9 @@ impl Plan {
     }
 
     /// What reads most at a price.
-    fn new(ages: &Ages, sides: &[Side; 2], price: f64) -> Plan {
+    fn new(ages: &Ages, sides: &[PlanSide; 2], price: f64) -> PricePlan {
         let inner = ages.cells().len().saturating_sub(1);
-        let mut plan = Plan::nothing(inner + 1, price);
+        let mut plan = PricePlan::nothing(inner + 1, price);
         // From each cell's middle on.
         let mut spent = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
         for cell in (0..inner).rev() {
@@ -625,7 +638,7 @@ impl Plan {
     }
 
     /// Who will have to wait for how long.
-    fn foresee(&mut self, ages: &Ages, sides: &[Side; 2]) {
+    fn foresee(&mut self, ages: &Ages, sides: &[PlanSide; 2]) {
         let inner = ages.cells().len().saturating_sub(1);
         // In which share of the intervals that become so old the plan decides in the middle of a cell, with the head here or
         // there.
@@ -639,7 +652,7 @@ impl Plan {
                     shares[head as usize][cell + 1] += share;
                     continue;
                 };
-                let Place { cell: then, share: far } = outcome.then;
+                let AgePlace { cell: then, share: far } = outcome.then;
                 shares[DiskHead::There as usize][then] += share * (1.0 - far);
                 shares[DiskHead::There as usize][then + 1] += share * far;
                 self.foresee_one(ages, cell, share, choice, head);
@@ -680,14 +693,16 @@ mod tests {
     const GOAL: f64 = 1e-3;
     const INTERVALS: usize = 2000;
 
-    fn service(size: Bytes) -> Service {
+    fn service(size: Bytes) -> ServiceEstimate {
         let seconds = 0.6e-3 + 10e-3 * size.as_mib_f64();
-        Service::steady(seconds, seconds)
+        ServiceEstimate::steady(seconds, seconds)
     }
 
     /// A disk that reads 100 MiB a second.
-    fn requests() -> Vec<Request> {
-        SIZES.map(|size| Request { size, services: [Some(service(size)); 2], over: [Case::default(); 2] }).to_vec()
+    fn requests() -> Vec<PlannedRequest> {
+        SIZES
+            .map(|size| PlannedRequest { size, services: [Some(service(size)); 2], over: [ServiceCase::default(); 2] })
+            .to_vec()
     }
 
     /// What each interval loses and reads when the same lengths come again as those that the plan was made of.
@@ -700,7 +715,7 @@ mod tests {
     fn schedule(lengths: &[f64], goal: f64) -> Schedule {
         let mut seen = DurationHistogram::default();
         lengths.iter().for_each(|&length| seen.add(Nanos::from_secs_f64(length)));
-        let mut schedule = Schedule::new(Ages::new(&seen), requests(), 0.0, Level::default(), |_, _| 1.0);
+        let mut schedule = Schedule::new(Ages::new(&seen), requests(), 0.0, PriceLevel::default(), |_, _| 1.0);
         schedule.spend(goal * lengths.len() as f64, 0.0);
         schedule
     }
@@ -711,7 +726,7 @@ mod tests {
         for (index, &length) in lengths.iter().enumerate() {
             let (interval, mut age, mut head) = (index as u64, 0.0, DiskHead::Away);
             while age < length {
-                let Act { size, until } = schedule.at(age, interval, head);
+                let AgeAction { size, until } = schedule.at(age, interval, head);
                 let Some(size) = size else {
                     age = until * (1.0 + 1e-12);
                     continue;

@@ -3,7 +3,7 @@
 use super::evidence::Doubt;
 use super::hammer::Hammer;
 use super::lattice::greatest_common_divisor;
-use super::sampler::{End, Sampler};
+use super::sampler::{EarlyEnd, Sampler};
 
 /// Probes of one search step: more of them could lie on one other disk and hold each other up.
 const PROBES: u64 = 3;
@@ -23,7 +23,7 @@ const CORRECTIONS_MAX: usize = 8;
 
 /// What was found out.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Chunk {
+pub struct ChunkResult {
     /// Its size in bytes.
     pub bytes: u64,
     /// The first byte of the device at which one begins.
@@ -36,9 +36,9 @@ pub struct Chunk {
 ///
 /// # Errors
 /// Of [`Sampler::run`].
-pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<Chunk>, End> {
+pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<ChunkResult>, EarlyEnd> {
     let block = sampler.device().block;
-    let mut search = Search { hammer, block, doubt: Doubt::default() };
+    let mut search = BoundarySearch { hammer, block, doubt: Doubt::default() };
     let mut boundaries = Vec::new();
     let anywhere = |sampler: &mut Sampler| sampler.rng.below(hammer.pattern / block) * block;
     let mut at = anywhere(sampler);
@@ -70,7 +70,7 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<Chunk>
             None => {
                 let confidence = search.doubt.confidence();
                 // What is sooner wrong than right is no answer: somebody would make a file system after it.
-                let chunk = Chunk { bytes, phase: boundaries[0] % bytes, confidence };
+                let chunk = ChunkResult { bytes, phase: boundaries[0] % bytes, confidence };
                 return Ok((confidence >= CONFIDENCE_MIN).then_some(chunk));
             }
             Some(boundary) => boundaries.push(boundary),
@@ -86,15 +86,15 @@ fn spacing(boundaries: &[u64], pattern: u64) -> u64 {
         .fold(pattern, |spacing, boundary| greatest_common_divisor(spacing, boundary.abs_diff(boundaries[0])))
 }
 
-struct Search {
+struct BoundarySearch {
     hammer: Hammer,
     block: u64,
     doubt: Doubt,
 }
 
-impl Search {
+impl BoundarySearch {
     /// The first boundary behind a place. It may be beyond the pattern's end. Nothing when all of it seems to be one chunk.
-    async fn end_of(&mut self, sampler: &mut Sampler, at: u64) -> Result<Option<u64>, End> {
+    async fn end_of(&mut self, sampler: &mut Sampler, at: u64) -> Result<Option<u64>, EarlyEnd> {
         // Of a pattern of a few blocks half at most.
         let (mut low, mut step) = (0, (STRIDE * self.block).min(self.hammer.pattern / self.block / 2 * self.block));
         loop {
@@ -119,7 +119,7 @@ impl Search {
     }
 
     /// The boundary between two distances from a place, of which the first lies together with it and the second does not.
-    async fn between(&mut self, sampler: &mut Sampler, at: u64, low: u64, high: u64) -> Result<u64, End> {
+    async fn between(&mut self, sampler: &mut Sampler, at: u64, low: u64, high: u64) -> Result<u64, EarlyEnd> {
         let (mut low, mut high) = (low / self.block, high / self.block);
         while high - low > 1 {
             let mut steps: Vec<u64> = (1..=PROBES).map(|i| low + (high - low) * i / (PROBES + 1)).collect();
@@ -136,7 +136,7 @@ impl Search {
     }
 
     /// The first of some distances that does not lie together with a place.
-    async fn first_apart(&mut self, sampler: &mut Sampler, at: u64, steps: &[u64]) -> Result<Option<usize>, End> {
+    async fn first_apart(&mut self, sampler: &mut Sampler, at: u64, steps: &[u64]) -> Result<Option<usize>, EarlyEnd> {
         let places: Vec<u64> = steps.iter().map(|step| at + step).collect();
         let odds = self.hammer.compare(sampler, at % self.hammer.pattern, &places).await?;
         let first = odds.iter().position(|odds| *odds <= 0.0);
@@ -146,13 +146,13 @@ impl Search {
 
     /// Is there a boundary just before this place? Asked anew, whatever led here: one wrong answer on the way would make all
     /// chunks as small as its error.
-    async fn is_boundary(&mut self, sampler: &mut Sampler, place: u64) -> Result<bool, End> {
+    async fn is_boundary(&mut self, sampler: &mut Sampler, place: u64) -> Result<bool, EarlyEnd> {
         let before = (place + self.hammer.pattern - self.block) % self.hammer.pattern;
         Ok(self.first_apart(sampler, before, &[self.block]).await?.is_some())
     }
 
     /// Compares the start, the middle and the end of some chunks: a boundary inside of one, if there is any.
-    async fn broken(&mut self, sampler: &mut Sampler, bytes: u64, phase: u64) -> Result<Option<u64>, End> {
+    async fn broken(&mut self, sampler: &mut Sampler, bytes: u64, phase: u64) -> Result<Option<u64>, EarlyEnd> {
         if bytes == self.block {
             return Ok(None);
         }

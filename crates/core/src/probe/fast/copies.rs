@@ -2,7 +2,7 @@
 //! where there is one copy, and the time of one where there are two.
 
 use super::evidence::probability;
-use super::sampler::{End, Sampler};
+use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::undisturbed;
 use super::thresholds::{COLLIDED_LOG, COLLIDED_SPREAD, COPIES_MAX, SETTLED};
 use crate::probe::known::Claim;
@@ -22,7 +22,7 @@ const COLLISIONS_MAX: usize = 160;
 ///
 /// # Errors
 /// Of [`Sampler::run`].
-pub async fn find(sampler: &mut Sampler, pattern: u64) -> Result<Option<Claim<usize>>, End> {
+pub async fn find(sampler: &mut Sampler, pattern: u64) -> Result<Option<Claim<usize>>, EarlyEnd> {
     let mut confidence: f64 = 1.0;
     let mut singles = Vec::new();
     for copies in 1..=COPIES_MAX {
@@ -42,7 +42,7 @@ async fn is_collided(
     pattern: u64,
     reads: usize,
     singles: &mut Vec<f64>,
-) -> Result<(bool, f64), End> {
+) -> Result<(bool, f64), EarlyEnd> {
     let mut logs = Vec::new();
     loop {
         for _ in 0..COLLISIONS {
@@ -63,7 +63,7 @@ async fn is_collided(
 }
 
 /// The logarithm of the time until so many reads of one class are done.
-async fn longest(sampler: &mut Sampler, pattern: u64, reads: usize) -> Result<f64, End> {
+async fn longest(sampler: &mut Sampler, pattern: u64, reads: usize) -> Result<f64, EarlyEnd> {
     let block = sampler.device().block;
     let offset = sampler.rng.below(pattern / block) * block;
     let reads = sampler.places(pattern, offset, reads).into_iter().map(|place| sampler.read(place)).collect();

@@ -9,10 +9,10 @@
 //! farther (nearest first), and lies above (elevators go up). Any other probe only takes its own way.
 
 use super::evidence::of_probe;
-use super::sampler::{End, Sampler};
+use super::sampler::{EarlyEnd, Sampler};
 use super::thresholds::{APART, EARLY_RESPONSES, HAMMER_READS, HAMMERS_MAX, TOGETHER};
 use super::yardstick::Yardstick;
-use crate::probe::bench::Request;
+use crate::probe::bench::ProbeRequest;
 use crate::probe::known::Regime;
 use crate::units::Nanos;
 
@@ -54,7 +54,7 @@ impl Hammer {
     ///
     /// # Errors
     /// Of [`Sampler::run`].
-    pub async fn strike(&self, sampler: &mut Sampler, at: &[u64], probes: &[u64]) -> Result<Vec<f64>, End> {
+    pub async fn strike(&self, sampler: &mut Sampler, at: &[u64], probes: &[u64]) -> Result<Vec<f64>, EarlyEnd> {
         let device = sampler.device();
         let patterns = device.bytes / self.pattern - 1;
         let band = (patterns / BAND_SHARE).max(2 * self.count as u64).min(patterns / 4);
@@ -75,7 +75,7 @@ impl Hammer {
         for place in probes {
             let pattern = far + sampler.rng.below(far_band.max(1));
             let offset = pattern * self.pattern + place % self.pattern;
-            requests.push(Request { at: self.delay, ..sampler.read(offset.min(device.bytes - device.block)) });
+            requests.push(ProbeRequest { at: self.delay, ..sampler.read(offset.min(device.bytes - device.block)) });
         }
         let done = sampler.run(requests).await?;
         let (hammer, probed) = done.split_at(self.count * at.len());
@@ -93,7 +93,7 @@ impl Hammer {
     ///
     /// # Errors
     /// Of [`Sampler::run`].
-    pub async fn compare(&self, sampler: &mut Sampler, at: u64, probes: &[u64]) -> Result<Vec<f64>, End> {
+    pub async fn compare(&self, sampler: &mut Sampler, at: u64, probes: &[u64]) -> Result<Vec<f64>, EarlyEnd> {
         let mut odds = vec![0.0; probes.len()];
         for _ in 0..HAMMERS_MAX {
             let open: Vec<usize> = (0..probes.len()).filter(|&i| odds[i] < TOGETHER && odds[i] > -APART).collect();

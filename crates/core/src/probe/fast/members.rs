@@ -5,7 +5,7 @@
 //! come one after the other, so that whoever disturbs the array now disturbs both.
 
 use super::layout::places::Places;
-use super::sampler::{End, Sampler};
+use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::{Trimmed, gap_trimmed, median, median_low, time_reached};
 use super::thresholds::{ODD_DISMISSED, ODD_MIN, ODD_PRIOR, ODD_SAME, ODD_SETTLED, ODD_SUSPECTED, SETTLED};
 use super::yardstick::Burst;
@@ -18,7 +18,7 @@ const LOOKS: [usize; 5] = [6, 12, 24, 48, 96];
 
 /// Classes, and how they are measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Members<'a> {
+pub struct MemberClasses<'a> {
     /// The kind of burst.
     pub burst: Burst,
     /// Where their chunks are.
@@ -42,7 +42,7 @@ pub struct ClassTime {
 ///
 /// # Errors
 /// Of [`Sampler::run`].
-pub async fn find(sampler: &mut Sampler, members: Members<'_>) -> Result<Vec<ClassTime>, End> {
+pub async fn find(sampler: &mut Sampler, members: MemberClasses<'_>) -> Result<Vec<ClassTime>, EarlyEnd> {
     let count = members.classes.iter().max().map_or(0, |most| most + 1);
     let mut logs = vec![Vec::new(); count];
     for _ in 0..SCREENED {
@@ -69,11 +69,11 @@ pub async fn find(sampler: &mut Sampler, members: Members<'_>) -> Result<Vec<Cla
 /// are.
 async fn confirmed(
     sampler: &mut Sampler,
-    members: &Members<'_>,
+    members: &MemberClasses<'_>,
     suspect: usize,
     trusted: &[usize],
     asked: usize,
-) -> Result<ClassTime, End> {
+) -> Result<ClassTime, EarlyEnd> {
     let mut differences = Vec::new();
     let mut time = ClassTime { factor: 1.0, odds: None };
     for pairs in LOOKS {
@@ -98,8 +98,8 @@ async fn confirmed(
 }
 
 /// The logarithm of the pace of one burst on a class.
-async fn pace(sampler: &mut Sampler, members: &Members<'_>, class: usize) -> Result<Option<f64>, End> {
-    let Members { burst, places, classes, .. } = *members;
+async fn pace(sampler: &mut Sampler, members: &MemberClasses<'_>, class: usize) -> Result<Option<f64>, EarlyEnd> {
+    let MemberClasses { burst, places, classes, .. } = *members;
     let own: Vec<usize> = (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect();
     let mut reads = Vec::new();
     for start in sampler.places(places.pattern, places.pattern - sampler.device().block, burst.count) {

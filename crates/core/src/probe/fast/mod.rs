@@ -22,30 +22,30 @@ mod stride;
 mod thresholds;
 mod yardstick;
 
-use super::bench::{Bench, Budget, Device, Prober, Spent};
-use super::known::{Claim, Finding, Known, Regime, Stage, Unmeasurable};
+use super::bench::{ProbeBudget, ProbeIo, ProbedDevice, Prober, Spent};
+use super::known::{Claim, KnownArray, ProbeFinding, ProbeStage, Regime, Unmeasurable};
 use super::library;
-use super::paper::{self, Growth, Halt, Parameters};
+use super::paper::{self, Halt, TrialParameters, WriteGrowth};
 use crate::layout::LayoutKind;
 use crate::rng::Rng;
 use evidence::probability;
 use hammer::Hammer;
 use layout::Classes;
 use layout::places::Places;
-use members::{ClassTime, Members};
-use pattern::Pattern;
-use sampler::{End, Sampler};
+use members::{ClassTime, MemberClasses};
+use pattern::PatternResult;
+use sampler::{EarlyEnd, Sampler};
 use yardstick::Burst;
 
 /// What a probe may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct ProbeOptions {
     /// The largest pattern that is looked for, in bytes.
     pub pattern_bytes_max: u64,
     /// Of the places that are read.
     pub seed: u64,
     /// What may be spent.
-    pub budget: Budget,
+    pub budget: ProbeBudget,
     /// May blocks be written, with what they hold? That tells the redundancy, which reads do not.
     pub allows_writes: bool,
 }
@@ -53,23 +53,23 @@ pub struct Options {
 /// Requests of the step that writes: their cost is told within some 10 %, and levels are at least 1.5 times apart.
 const WRITES: usize = 256;
 
-impl Default for Options {
+impl Default for ProbeOptions {
     /// Patterns of up to 64 MiB: 16 disks with chunks of 256 KiB and one parity, in any layout. No budget.
-    fn default() -> Options {
-        Options { pattern_bytes_max: 64 << 20, seed: 0, budget: Budget::UNLIMITED, allows_writes: false }
+    fn default() -> ProbeOptions {
+        ProbeOptions { pattern_bytes_max: 64 << 20, seed: 0, budget: ProbeBudget::UNLIMITED, allows_writes: false }
     }
 }
 
 /// The prober, for a device that nobody else uses, or not much. It only reads, unless it may write.
-pub fn fast(device: Device, options: Options) -> Prober<Known> {
-    Prober::new(device, options.budget, Known::default(), move |bench| steps(bench, options))
+pub fn fast(device: ProbedDevice, options: ProbeOptions) -> Prober<KnownArray> {
+    Prober::new(device, options.budget, KnownArray::default(), move |bench| steps(bench, options))
 }
 
-async fn steps(bench: Bench<Known>, options: Options) -> Result<(), Spent> {
+async fn steps(bench: ProbeIo<KnownArray>, options: ProbeOptions) -> Result<(), Spent> {
     let mut sampler = Sampler::new(bench.clone(), options.seed);
     match all(&mut sampler, options).await {
-        Err(End::Spent) => return Err(Spent),
-        Err(End::Unmeasurable(why)) => sampler.note(|known| known.unmeasurable = Some(why)),
+        Err(EarlyEnd::Spent) => return Err(Spent),
+        Err(EarlyEnd::Unmeasurable(why)) => sampler.note(|known| known.unmeasurable = Some(why)),
         Ok(()) if options.allows_writes => match writes(&bench, &mut sampler.rng).await {
             Err(Halt::Spent) => return Err(Spent),
             Err(Halt::Failed) => sampler.note(|known| known.unmeasurable = Some(Unmeasurable::Errors)),
@@ -77,20 +77,20 @@ async fn steps(bench: Bench<Known>, options: Options) -> Result<(), Spent> {
         },
         Ok(()) => {}
     }
-    sampler.begin(Stage::Done);
+    sampler.begin(ProbeStage::Done);
     Ok(())
 }
 
 /// The published step 4, which needs no improvement but fewer requests.
-async fn writes(bench: &Bench<Known>, rng: &mut Rng) -> Result<(), Halt> {
-    let block_bytes = Parameters::PUBLISHED.block_bytes.max(bench.device().block);
-    let parameters = Parameters { requests: WRITES, block_bytes, ..Parameters::PUBLISHED };
-    paper::tell_redundancy(bench, &parameters, Growth::Doubling, rng).await
+async fn writes(bench: &ProbeIo<KnownArray>, rng: &mut Rng) -> Result<(), Halt> {
+    let block_bytes = TrialParameters::PUBLISHED.block_bytes.max(bench.device().block);
+    let parameters = TrialParameters { requests: WRITES, block_bytes, ..TrialParameters::PUBLISHED };
+    paper::tell_redundancy(bench, &parameters, WriteGrowth::Doubling, rng).await
 }
 
-async fn all(sampler: &mut Sampler, options: Options) -> Result<(), End> {
+async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEnd> {
     if sampler.device().depth == 1 {
-        return Err(End::Unmeasurable(Unmeasurable::Serial));
+        return Err(EarlyEnd::Unmeasurable(Unmeasurable::Serial));
     }
     let answer = regime::find(sampler).await?;
     sampler.note(|known| known.regime = Some(Claim::new(answer.regime, probability(thresholds::SETTLED))));
@@ -98,7 +98,7 @@ async fn all(sampler: &mut Sampler, options: Options) -> Result<(), End> {
         Regime::Disks => thresholds::BURST_MIN,
         Regime::Flash { depth } => depth,
     };
-    sampler.begin(Stage::Pattern);
+    sampler.begin(ProbeStage::Pattern);
     let burst = Burst { regime: answer.regime, count };
     let pattern = pattern::find(sampler, burst, answer.response, options.pattern_bytes_max).await?;
     let Some(pattern) = pattern else { return Ok(()) };
@@ -122,14 +122,14 @@ async fn all(sampler: &mut Sampler, options: Options) -> Result<(), End> {
 }
 
 /// The steps for a pattern of several chunks.
-async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies: usize) -> Result<(), End> {
-    sampler.begin(Stage::Boundary);
+async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, copies: usize) -> Result<(), EarlyEnd> {
+    sampler.begin(ProbeStage::Boundary);
     let Some(chunk) = boundary::find(sampler, hammer).await? else { return Ok(()) };
     sampler.note(|known| {
         known.chunk_bytes = Some(Claim::new(chunk.bytes, chunk.confidence));
         known.phase_bytes = Some(Claim::new(chunk.phase, chunk.confidence));
     });
-    sampler.begin(Stage::Layout);
+    sampler.begin(ProbeStage::Layout);
     let mut places = Places { chunk, pattern: pattern.bytes };
     let Some(mut found) = layout::find(sampler, hammer, places, copies).await? else {
         // What was taken for chunks does not behave like any.
@@ -151,7 +151,7 @@ async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies:
         sampler.note(|known| note_chain(known, odds));
     }
     if let Some(class) = found.lost {
-        let finding = Claim::new(Finding::Lost { class }, found.confidence);
+        let finding = Claim::new(ProbeFinding::Lost { class }, found.confidence);
         sampler.note(|known| {
             known.findings.push(finding);
             // What is reckoned from others is held by some redundancy.
@@ -160,14 +160,15 @@ async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies:
             }
         });
     }
-    sampler.begin(Stage::Members);
+    sampler.begin(ProbeStage::Members);
     let Classes { classes, lost, confidence } = &found;
-    let members = Members { burst: pattern.yardstick.burst, places, classes, lost: *lost };
+    let members = MemberClasses { burst: pattern.yardstick.burst, places, classes, lost: *lost };
     let times = members::find(sampler, members).await?;
     sampler.note(|known| {
         known.class_times = times.iter().map(|time| time.factor).collect();
         for (class, ClassTime { factor, odds }) in times.into_iter().enumerate() {
-            let finding = if factor > 1.0 { Finding::Slow { class, factor } } else { Finding::Fast { class, factor } };
+            let finding =
+                if factor > 1.0 { ProbeFinding::Slow { class, factor } } else { ProbeFinding::Fast { class, factor } };
             // No class is surer than that there are classes.
             let sure = odds.map(|odds| probability(odds).min(*confidence));
             known.findings.extend(sure.map(|sure| Claim::new(finding, sure)));
@@ -178,17 +179,17 @@ async fn chunks(sampler: &mut Sampler, pattern: Pattern, hammer: Hammer, copies:
 
 /// Notes classes, and what follows from them.
 fn note_classes(sampler: &Sampler, classes: &[usize], copies: usize, confidence: f64) {
-    let is_flash = |known: &Known| matches!(known.regime, Some(Claim { value: Regime::Flash { .. }, .. }));
+    let is_flash = |known: &KnownArray| matches!(known.regime, Some(Claim { value: Regime::Flash { .. }, .. }));
     sampler.note(|known| {
         let fits = library::fits(classes, (!is_flash(known)).then_some(copies));
         let count = classes.iter().max().map_or(0, |most| most + 1);
         let sizes: Vec<usize> =
             (0..count).map(|class| classes.iter().filter(|other| **other == class).count()).collect();
         if sizes.iter().any(|size| *size != sizes[0]) {
-            known.findings.push(Claim::new(Finding::Unequal { sizes }, confidence));
+            known.findings.push(Claim::new(ProbeFinding::Unequal { sizes }, confidence));
         }
         if fits.is_empty() {
-            known.findings.push(Claim::new(Finding::Unknown, confidence));
+            known.findings.push(Claim::new(ProbeFinding::Unknown, confidence));
         }
         known.disks = Some(Claim::new(count * copies, confidence));
         known.classes = Some(Claim::new(classes.to_vec(), confidence));
@@ -197,7 +198,7 @@ fn note_classes(sampler: &Sampler, classes: &[usize], copies: usize, confidence:
 }
 
 /// Notes whether mirrors are chained, which leaves one of the two layouts with those classes, and half of the disks.
-fn note_chain(known: &mut Known, odds: f64) {
+fn note_chain(known: &mut KnownArray, odds: f64) {
     let (Some(fits), Some(disks)) = (&mut known.fits, &mut known.disks) else { return };
     let sure = fits.confidence.min(probability(odds.abs()));
     fits.value.retain(|fit| (fit.layout.kind() == LayoutKind::Chained) == (odds > 0.0));

@@ -11,7 +11,7 @@
 use super::copies;
 use super::evidence::{Doubt, of_stride};
 use super::lattice::{DISKS_LIKELY, DISKS_MAX, candidates, factors, multiples};
-use super::sampler::{End, Sampler};
+use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::median;
 use super::stride::{is_multiple, is_multiple_settled};
 use super::thresholds::{BELIEVED, COPIES_MAX, DISMISSED, SEGMENTS_MIN, SETTLED, TENTATIVE};
@@ -47,7 +47,7 @@ const STRIDE_MIN: u64 = 16 << 10;
 
 /// What was found out.
 #[derive(Clone, Debug)]
-pub struct Pattern {
+pub struct PatternResult {
     /// The least distance at which all blocks lie on the same disk again.
     pub bytes: u64,
     /// How sure that is.
@@ -69,11 +69,11 @@ pub async fn find(
     burst: Burst,
     response: f64,
     pattern_max: u64,
-) -> Result<Option<Pattern>, End> {
+) -> Result<Option<PatternResult>, EarlyEnd> {
     let segments = SEGMENTS_MIN.max(8 * burst.count as u64);
     let stride_max = sampler.device().bytes / segments;
     if stride_max < STRIDE_MIN {
-        return Err(End::Unmeasurable(Unmeasurable::TooSmall { bytes_min: STRIDE_MIN * segments }));
+        return Err(EarlyEnd::Unmeasurable(Unmeasurable::TooSmall { bytes_min: STRIDE_MIN * segments }));
     }
     let mut failure = None;
     for attempt in 1..=ATTEMPTS_MAX {
@@ -83,11 +83,11 @@ pub async fn find(
         failure = match attempted(sampler, burst, response, strides, attempt).await {
             Ok(Some(pattern)) => return Ok(Some(pattern)),
             Ok(None) => None,
-            Err(End::Unmeasurable(why @ (Unmeasurable::TooNoisy | Unmeasurable::Unsaturated))) => Some(why),
+            Err(EarlyEnd::Unmeasurable(why @ (Unmeasurable::TooNoisy | Unmeasurable::Unsaturated))) => Some(why),
             Err(end) => return Err(end),
         };
     }
-    failure.map_or(Ok(None), |why| Err(End::Unmeasurable(why)))
+    failure.map_or(Ok(None), |why| Err(EarlyEnd::Unmeasurable(why)))
 }
 
 /// Looks for it once, among the divisors of these strides. Copies of one class are what an array looks like, too, of which
@@ -98,7 +98,7 @@ async fn attempted(
     response: f64,
     strides: Vec<u64>,
     attempt: usize,
-) -> Result<Option<Pattern>, End> {
+) -> Result<Option<PatternResult>, EarlyEnd> {
     let burst = Burst { count: burst.count.max(CANDIDATE_BURST * attempt.min(2)), ..burst };
     let stride_max = strides.iter().copied().max().unwrap_or_default();
     let found = divisor(sampler, burst, response, strides, stride_max, attempt).await?;
@@ -115,7 +115,7 @@ async fn attempted(
 }
 
 /// A stride that is slower than a reference: one after the other is tried.
-async fn overlooked(sampler: &mut Sampler, yardstick: &Yardstick, stride_max: u64) -> Result<Option<u64>, End> {
+async fn overlooked(sampler: &mut Sampler, yardstick: &Yardstick, stride_max: u64) -> Result<Option<u64>, EarlyEnd> {
     let block = sampler.device().block;
     let step = (SCAN_STEP.min(stride_max / SCANNED) / block).max(1) * block;
     let mut offsets = Offsets::new(sampler);
@@ -144,12 +144,12 @@ async fn divisor(
     strides: Vec<u64>,
     stride_max: u64,
     attempt: usize,
-) -> Result<Option<Pattern>, End> {
+) -> Result<Option<PatternResult>, EarlyEnd> {
     let multiple = slowest(sampler, burst, strides, attempt).await?;
     // One disk at some offsets and several at others is no noise: that ends an attempt, too.
     let mut yardstick = Yardstick::new(sampler, burst, multiple).await?;
     if burst.regime == Regime::Disks && response / yardstick.log().exp() > FASTER_MAX * COPIES_MAX as f64 {
-        return Err(End::Unmeasurable(Unmeasurable::Unsaturated));
+        return Err(EarlyEnd::Unmeasurable(Unmeasurable::Unsaturated));
     }
     let bytes = divided(sampler, &mut yardstick, multiple, attempt).await?;
     let Some(mut pattern) = settled(sampler, yardstick, bytes, stride_max).await? else { return Ok(None) };
@@ -157,7 +157,7 @@ async fn divisor(
         pattern.copies = copies::find(sampler, pattern.bytes).await?;
         if pattern.copies.is_none() {
             // More disks than any mirror has: it only looked alike because it is spread over all of them.
-            return Err(End::Unmeasurable(Unmeasurable::Unsaturated));
+            return Err(EarlyEnd::Unmeasurable(Unmeasurable::Unsaturated));
         }
     }
     Ok(Some(pattern))
@@ -165,7 +165,7 @@ async fn divisor(
 
 /// The candidate whose bursts take longest, if it goes on like that: if one of them is a multiple of the pattern, it is
 /// among the slowest.
-async fn slowest(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>, attempt: usize) -> Result<u64, End> {
+async fn slowest(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>, attempt: usize) -> Result<u64, EarlyEnd> {
     let live = slow(sampler, burst, strides, attempt).await?;
     let mut offsets = Offsets::new(sampler);
     let slow = live.iter().map(|(_, log)| *log).fold(f64::MIN, f64::max);
@@ -183,7 +183,12 @@ async fn slowest(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>, attempt
 }
 
 /// Of some strides those that nothing is much slower than, the most evenly slow one first, with their median paces.
-async fn slow(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>, attempt: usize) -> Result<Vec<(u64, f64)>, End> {
+async fn slow(
+    sampler: &mut Sampler,
+    burst: Burst,
+    strides: Vec<u64>,
+    attempt: usize,
+) -> Result<Vec<(u64, f64)>, EarlyEnd> {
     let mut offsets = Offsets::new(sampler);
     let mut live: Vec<(u64, Vec<f64>)> = strides.into_iter().map(|stride| (stride, Vec::new())).collect();
     let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
@@ -212,7 +217,12 @@ fn evenness(logs: &[f64]) -> f64 {
 }
 
 /// Divides by primes as long as it stays a multiple, as far as quick tests tell.
-async fn divided(sampler: &mut Sampler, yardstick: &mut Yardstick, multiple: u64, attempt: usize) -> Result<u64, End> {
+async fn divided(
+    sampler: &mut Sampler,
+    yardstick: &mut Yardstick,
+    multiple: u64,
+    attempt: usize,
+) -> Result<u64, EarlyEnd> {
     let block = sampler.device().block;
     let accepted = (TENTATIVE * attempt as f64).min(SETTLED);
     let limits = (accepted, (DISMISSED * attempt as f64).min(SETTLED));
@@ -258,7 +268,7 @@ async fn settled(
     mut yardstick: Yardstick,
     bytes: u64,
     stride_max: u64,
-) -> Result<Option<Pattern>, End> {
+) -> Result<Option<PatternResult>, EarlyEnd> {
     let block = sampler.device().block;
     let mut bytes = bytes;
     let mut doubt = Doubt::default();
@@ -289,5 +299,5 @@ async fn settled(
             primes.pop();
         }
     }
-    Ok(Some(Pattern { bytes, confidence: doubt.confidence(), yardstick, copies: None }))
+    Ok(Some(PatternResult { bytes, confidence: doubt.confidence(), yardstick, copies: None }))
 }

@@ -1,6 +1,6 @@
 //! The first step: how the device answers, and so how it must be asked.
 
-use super::sampler::{End, Sampler};
+use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::{median, undisturbed};
 use super::thresholds::{DEPTH_MAX, DOUBLED, MEMORY_NANOS, SPINNING_NANOS};
 use crate::probe::known::{Regime, Unmeasurable};
@@ -14,7 +14,7 @@ const DEPTH_MIN: usize = 16;
 
 /// What was found out.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Answer {
+pub struct RegimeResult {
     /// How it is to be asked.
     pub regime: Regime,
     /// The time of single random reads that nobody disturbs, in nanoseconds.
@@ -25,7 +25,7 @@ pub struct Answer {
 ///
 /// # Errors
 /// [`Unmeasurable::Memory`] and [`Unmeasurable::Unsaturated`].
-pub async fn find(sampler: &mut Sampler) -> Result<Answer, End> {
+pub async fn find(sampler: &mut Sampler) -> Result<RegimeResult, EarlyEnd> {
     let mut times = Vec::new();
     for place in everywhere(sampler, SINGLES) {
         let read = sampler.read(place);
@@ -33,14 +33,14 @@ pub async fn find(sampler: &mut Sampler) -> Result<Answer, End> {
     }
     let response = undisturbed(&times);
     if response <= MEMORY_NANOS {
-        return Err(End::Unmeasurable(Unmeasurable::Memory { response_nanos: response as u64 }));
+        return Err(EarlyEnd::Unmeasurable(Unmeasurable::Memory { response_nanos: response as u64 }));
     }
     let regime =
         if response >= SPINNING_NANOS { Regime::Disks } else { Regime::Flash { depth: depth(sampler).await? } };
-    Ok(Answer { regime, response })
+    Ok(RegimeResult { regime, response })
 }
 
-async fn depth(sampler: &mut Sampler) -> Result<usize, End> {
+async fn depth(sampler: &mut Sampler) -> Result<usize, EarlyEnd> {
     let mut depth = DEPTH_MIN;
     let mut before = makespan(sampler, depth).await?;
     let mut doubled = 0;
@@ -57,11 +57,11 @@ async fn depth(sampler: &mut Sampler) -> Result<usize, End> {
     if doubled > 0 {
         return Ok(depth);
     }
-    Err(End::Unmeasurable(Unmeasurable::Unsaturated))
+    Err(EarlyEnd::Unmeasurable(Unmeasurable::Unsaturated))
 }
 
 /// The median time in which seven of eight random reads are done.
-async fn makespan(sampler: &mut Sampler, depth: usize) -> Result<f64, End> {
+async fn makespan(sampler: &mut Sampler, depth: usize) -> Result<f64, EarlyEnd> {
     let mut times = Vec::new();
     for _ in 0..BURSTS {
         let reads = everywhere(sampler, depth).into_iter().map(|place| sampler.read(place)).collect();

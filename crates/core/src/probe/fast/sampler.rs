@@ -1,7 +1,7 @@
 //! The sampler: runs bursts on the bench, again where somebody disturbed them, and draws places by its seed.
 
-use crate::probe::bench::{Bench, Device, Request, Spent};
-use crate::probe::known::{Known, Stage, Unmeasurable};
+use crate::probe::bench::{ProbeIo, ProbeRequest, ProbedDevice, Spent};
+use crate::probe::known::{KnownArray, ProbeStage, Unmeasurable};
 use crate::rng::Rng;
 
 /// A disturbed batch is run again so many times; after that it is taken as it is: somebody is always there, and every
@@ -12,23 +12,23 @@ const FAILURES_MAX: usize = 8;
 
 /// Why a probe ends early.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum EarlyEnd {
     /// Nothing left to spend.
     Spent,
     /// It cannot be told.
     Unmeasurable(Unmeasurable),
 }
 
-impl From<Spent> for End {
-    fn from(_: Spent) -> End {
-        End::Spent
+impl From<Spent> for EarlyEnd {
+    fn from(_: Spent) -> EarlyEnd {
+        EarlyEnd::Spent
     }
 }
 
 /// Runs bursts.
 #[derive(Debug)]
 pub struct Sampler {
-    bench: Bench<Known>,
+    bench: ProbeIo<KnownArray>,
     failures: usize,
     /// Of all places.
     pub rng: Rng,
@@ -36,22 +36,22 @@ pub struct Sampler {
 
 impl Sampler {
     /// On a bench, with chance from a seed.
-    pub fn new(bench: Bench<Known>, seed: u64) -> Sampler {
+    pub fn new(bench: ProbeIo<KnownArray>, seed: u64) -> Sampler {
         Sampler { bench, failures: 0, rng: Rng::new(seed) }
     }
 
     /// The device.
-    pub fn device(&self) -> Device {
+    pub fn device(&self) -> ProbedDevice {
         self.bench.device()
     }
 
     /// Writes down what is known by now.
-    pub fn note(&self, note: impl FnOnce(&mut Known)) {
+    pub fn note(&self, note: impl FnOnce(&mut KnownArray)) {
         self.bench.note(note);
     }
 
     /// What is being found out from now on.
-    pub fn begin(&self, stage: Stage) {
+    pub fn begin(&self, stage: ProbeStage) {
         self.note(|known| known.stage = stage);
     }
 
@@ -59,21 +59,22 @@ impl Sampler {
     ///
     /// # Errors
     /// When nothing is left to spend, or the device answers with errors only.
-    pub async fn run(&mut self, requests: Vec<Request>) -> Result<Vec<Option<f64>>, End> {
+    pub async fn run(&mut self, requests: Vec<ProbeRequest>) -> Result<Vec<Option<f64>>, EarlyEnd> {
         for attempt in 0.. {
             let answers = self.bench.run(requests.clone()).await?;
             let failed = answers.timings.iter().filter(|timing| timing.is_failed).count();
             if failed * 2 > requests.len() {
                 self.failures += 1;
                 if self.failures >= FAILURES_MAX {
-                    return Err(End::Unmeasurable(Unmeasurable::Errors));
+                    return Err(EarlyEnd::Unmeasurable(Unmeasurable::Errors));
                 }
             } else {
                 self.failures = 0;
             }
             let is_good = !answers.is_disturbed && failed == 0;
             if is_good || attempt == REPEATS_MAX {
-                let done = |timing: &crate::probe::bench::Timing| (!timing.is_failed).then_some(timing.done.0 as f64);
+                let done =
+                    |timing: &crate::probe::bench::RequestTiming| (!timing.is_failed).then_some(timing.done.0 as f64);
                 return Ok(answers.timings.iter().map(done).collect());
             }
         }
@@ -83,7 +84,7 @@ impl Sampler {
     /// Places at this offset from multiples of `stride`, one in each of `count` equal parts of the device, in random
     /// order. Even parts make bursts alike; random places within them keep rotations apart.
     pub fn places(&mut self, stride: u64, offset: u64, count: usize) -> Vec<u64> {
-        let Device { bytes, block, .. } = self.device();
+        let ProbedDevice { bytes, block, .. } = self.device();
         let segments = (bytes - block - offset) / stride + 1;
         let mut places: Vec<u64> = (0..count as u64)
             .map(|part| {
@@ -98,7 +99,7 @@ impl Sampler {
     }
 
     /// A read of one block: no burst ever crosses from one chunk into the next by itself.
-    pub fn read(&self, offset: u64) -> Request {
-        Request::read(offset, self.device().block)
+    pub fn read(&self, offset: u64) -> ProbeRequest {
+        ProbeRequest::read(offset, self.device().block)
     }
 }

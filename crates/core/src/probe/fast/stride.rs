@@ -1,7 +1,7 @@
 //! The sequential test whether a stride is a multiple of the pattern: whether all blocks at that distance lie on one disk.
 
 use super::evidence::of_stride;
-use super::sampler::{End, Sampler};
+use super::sampler::{EarlyEnd, Sampler};
 use super::thresholds::{BURSTS_MAX, SETTLED};
 use super::yardstick::{Offsets, Yardstick};
 
@@ -15,7 +15,11 @@ const DRIFTS_MAX: usize = 3;
 ///
 /// # Errors
 /// Of [`Sampler::run`].
-pub async fn is_multiple_settled(sampler: &mut Sampler, yardstick: &mut Yardstick, stride: u64) -> Result<f64, End> {
+pub async fn is_multiple_settled(
+    sampler: &mut Sampler,
+    yardstick: &mut Yardstick,
+    stride: u64,
+) -> Result<f64, EarlyEnd> {
     for _ in 0..DRIFTS_MAX {
         let odds = is_multiple(sampler, yardstick, stride, (SETTLED, SETTLED)).await?;
         if !yardstick.has_drifted(sampler).await? {
@@ -35,7 +39,7 @@ pub async fn is_multiple(
     yardstick: &mut Yardstick,
     stride: u64,
     (accepted, dismissed): (f64, f64),
-) -> Result<f64, End> {
+) -> Result<f64, EarlyEnd> {
     let block = sampler.device().block;
     let mut offsets = Offsets::new(sampler);
     let mut odds = 0.0;

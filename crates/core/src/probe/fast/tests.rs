@@ -1,19 +1,23 @@
 //! The prober against disks of a few lines; `sim/tests/probe.rs` has it probe modelled ones.
 
 use super::*;
-use crate::probe::bench::{Answers, Batch, Timing};
+use crate::probe::bench::{Answers, ProbeBatch, RequestTiming};
 use crate::probe::known::Unmeasurable;
 use crate::rng::Rng;
 use crate::units::Nanos;
 
-const DEVICE: Device = Device { bytes: 64 << 30, block: 512, depth: usize::MAX };
+const DEVICE: ProbedDevice = ProbedDevice { bytes: 64 << 30, block: 512, depth: usize::MAX };
 
 /// Has a prober answered by `answer`, which says when each request is done, in nanoseconds; nothing for an error.
-fn probed(device: Device, options: Options, mut answer: impl FnMut(&Batch) -> Vec<Option<f64>>) -> Prober<Known> {
+fn probed(
+    device: ProbedDevice,
+    options: ProbeOptions,
+    mut answer: impl FnMut(&ProbeBatch) -> Vec<Option<f64>>,
+) -> Prober<KnownArray> {
     let mut prober = fast(device, options);
     while let Some(batch) = prober.poll_batch() {
         let done = answer(&batch);
-        let timing = |(request, done): (&crate::probe::bench::Request, &Option<f64>)| Timing {
+        let timing = |(request, done): (&crate::probe::bench::ProbeRequest, &Option<f64>)| RequestTiming {
             issued: request.at,
             done: Nanos(done.unwrap_or(1.0) as u64),
             is_failed: done.is_none(),
@@ -26,7 +30,7 @@ fn probed(device: Device, options: Options, mut answer: impl FnMut(&Batch) -> Ve
 }
 
 /// Disks that serve in turn, each request in 5 to 15 ms: chunk `i` of 4 KiB lies on disk `list[i mod n]`.
-fn striped(list: &[usize], seed: u64) -> impl FnMut(&Batch) -> Vec<Option<f64>> {
+fn striped(list: &[usize], seed: u64) -> impl FnMut(&ProbeBatch) -> Vec<Option<f64>> {
     let (list, mut rng) = (list.to_vec(), Rng::new(seed));
     move |batch| {
         let mut free = vec![0.0f64; list.len()];
@@ -46,45 +50,45 @@ fn value<T: Clone>(claim: &Option<Claim<T>>) -> Option<T> {
 
 #[test]
 fn three_disks_are_found_with_their_chunks() {
-    let known = probed(DEVICE, Options::default(), striped(&[0, 1, 2], 1)).known();
+    let known = probed(DEVICE, ProbeOptions::default(), striped(&[0, 1, 2], 1)).known();
     assert_eq!((value(&known.pattern_bytes), value(&known.chunk_bytes)), (Some(12 << 10), Some(4 << 10)));
     assert_eq!((value(&known.phase_bytes), value(&known.copies)), (Some(0), Some(1)));
     assert_eq!((value(&known.classes), value(&known.disks)), (Some(vec![0, 1, 2]), Some(3)));
     assert!(known.pattern_bytes.is_some_and(|claim| claim.confidence > 0.999));
-    assert_eq!((known.stage, known.findings), (Stage::Done, vec![]));
+    assert_eq!((known.stage, known.findings), (ProbeStage::Done, vec![]));
 }
 
 #[test]
 fn a_disk_that_holds_more_than_the_others_is_named() {
-    let known = probed(DEVICE, Options::default(), striped(&[0, 1, 0, 2], 2)).known();
+    let known = probed(DEVICE, ProbeOptions::default(), striped(&[0, 1, 0, 2], 2)).known();
     assert_eq!(value(&known.classes), Some(vec![0, 1, 0, 2]));
-    let findings: Vec<Finding> = known.findings.into_iter().map(|claim| claim.value).collect();
-    assert_eq!(findings, [Finding::Unequal { sizes: vec![2, 1, 1] }, Finding::Unknown]);
+    let findings: Vec<ProbeFinding> = known.findings.into_iter().map(|claim| claim.value).collect();
+    assert_eq!(findings, [ProbeFinding::Unequal { sizes: vec![2, 1, 1] }, ProbeFinding::Unknown]);
 }
 
 #[test]
 fn one_disk_is_one_disk() {
-    let known = probed(DEVICE, Options::default(), striped(&[0], 3)).known();
+    let known = probed(DEVICE, ProbeOptions::default(), striped(&[0], 3)).known();
     assert_eq!((value(&known.pattern_bytes), value(&known.chunk_bytes)), (Some(512), None));
     assert_eq!((value(&known.classes), value(&known.disks)), (Some(vec![0]), Some(1)));
 }
 
 #[test]
 fn what_cannot_be_measured_is_said_and_nothing_is_made_up() {
-    let after = |nanos: f64| move |batch: &Batch| batch.requests.iter().map(|_| Some(nanos)).collect();
-    let tiny = Device { bytes: 1 << 20, block: 512, depth: usize::MAX };
-    let slowly = |batch: &Batch| (1..=batch.requests.len()).map(|i| Some(i as f64 * 9e6)).collect();
+    let after = |nanos: f64| move |batch: &ProbeBatch| batch.requests.iter().map(|_| Some(nanos)).collect();
+    let tiny = ProbedDevice { bytes: 1 << 20, block: 512, depth: usize::MAX };
+    let slowly = |batch: &ProbeBatch| (1..=batch.requests.len()).map(|i| Some(i as f64 * 9e6)).collect();
     let cases = [
-        (probed(DEVICE, Options::default(), after(900.0)), Unmeasurable::Memory { response_nanos: 900 }),
-        (probed(DEVICE, Options::default(), after(100_000.0)), Unmeasurable::Unsaturated),
-        (probed(DEVICE, Options::default(), after(5_000_000.0)), Unmeasurable::Unsaturated),
-        (probed(Device { depth: 1, ..DEVICE }, Options::default(), slowly), Unmeasurable::Serial),
-        (probed(tiny, Options::default(), slowly), Unmeasurable::TooSmall { bytes_min: 400 * (16 << 10) }),
-        (probed(DEVICE, Options::default(), |batch| vec![None; batch.requests.len()]), Unmeasurable::Errors),
+        (probed(DEVICE, ProbeOptions::default(), after(900.0)), Unmeasurable::Memory { response_nanos: 900 }),
+        (probed(DEVICE, ProbeOptions::default(), after(100_000.0)), Unmeasurable::Unsaturated),
+        (probed(DEVICE, ProbeOptions::default(), after(5_000_000.0)), Unmeasurable::Unsaturated),
+        (probed(ProbedDevice { depth: 1, ..DEVICE }, ProbeOptions::default(), slowly), Unmeasurable::Serial),
+        (probed(tiny, ProbeOptions::default(), slowly), Unmeasurable::TooSmall { bytes_min: 400 * (16 << 10) }),
+        (probed(DEVICE, ProbeOptions::default(), |batch| vec![None; batch.requests.len()]), Unmeasurable::Errors),
     ];
     for (prober, why) in cases {
         let known = prober.known();
-        assert_eq!((known.unmeasurable, known.stage), (Some(why), Stage::Done));
+        assert_eq!((known.unmeasurable, known.stage), (Some(why), ProbeStage::Done));
         assert_eq!((known.pattern_bytes, known.disks, known.fits), (None, None, None));
     }
 }
@@ -92,15 +96,16 @@ fn what_cannot_be_measured_is_said_and_nothing_is_made_up() {
 #[test]
 fn a_budget_is_kept_and_leaves_what_is_known() {
     for requests in [0, 20, 500, 1500, 2500] {
-        let options = Options { budget: Budget { requests, ..Budget::UNLIMITED }, ..Options::default() };
+        let options =
+            ProbeOptions { budget: ProbeBudget { requests, ..ProbeBudget::UNLIMITED }, ..ProbeOptions::default() };
         let prober = probed(DEVICE, options, striped(&[0, 1, 2], 4));
-        assert!(prober.spent().requests <= requests && prober.known().stage != Stage::Done);
+        assert!(prober.spent().requests <= requests && prober.known().stage != ProbeStage::Done);
     }
 }
 
 #[test]
 fn a_seed_gives_the_same_probe() {
-    let run = |seed| probed(DEVICE, Options { seed, ..Options::default() }, striped(&[0, 1], 5)).spent();
+    let run = |seed| probed(DEVICE, ProbeOptions { seed, ..ProbeOptions::default() }, striped(&[0, 1], 5)).spent();
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
 }
@@ -109,7 +114,7 @@ fn a_seed_gives_the_same_probe() {
 fn a_single_failure_and_a_stranger_do_not_matter() {
     let mut batches = 0;
     let mut disks = striped(&[0, 1, 2, 3], 6);
-    let known = probed(DEVICE, Options::default(), move |batch| {
+    let known = probed(DEVICE, ProbeOptions::default(), move |batch| {
         batches += 1;
         let mut done = disks(batch);
         if batches % 10 == 0 {
@@ -122,14 +127,14 @@ fn a_single_failure_and_a_stranger_do_not_matter() {
 
 /// Has a prober answered by three disks, of which some batches are disturbed: all is answered at once then, and it is said.
 /// The places that each batch asked for, in order, and what is known in the end.
-fn disturbed(is_disturbed: impl Fn(usize) -> bool) -> (Vec<Vec<u64>>, Known) {
+fn disturbed(is_disturbed: impl Fn(usize) -> bool) -> (Vec<Vec<u64>>, KnownArray) {
     let mut disks = striped(&[0, 1, 2], 7);
-    let mut prober = fast(DEVICE, Options::default());
+    let mut prober = fast(DEVICE, ProbeOptions::default());
     let mut asked: Vec<Vec<u64>> = Vec::new();
     while let Some(batch) = prober.poll_batch() {
         let is_disturbed = is_disturbed(asked.len());
         let done = disks(&batch);
-        let timing = |(request, done): (&crate::probe::bench::Request, &Option<f64>)| Timing {
+        let timing = |(request, done): (&crate::probe::bench::ProbeRequest, &Option<f64>)| RequestTiming {
             issued: request.at,
             done: if is_disturbed { Nanos(1) } else { Nanos(done.unwrap_or(1.0) as u64) },
             is_failed: false,

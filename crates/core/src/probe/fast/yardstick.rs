@@ -1,7 +1,7 @@
 //! The yardstick: how long a burst takes that one disk (one mirror) does alone, measured again and again, as the device
 //! may be busier now than it was.
 
-use super::sampler::{End, Sampler};
+use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::{gap_trimmed, median, spread, time_reached};
 use super::thresholds::{BURST_MAX, BURST_MIN, SPREAD_MAX, SPREAD_MIN, SPREAD_WANTED};
 use crate::probe::known::{Regime, Unmeasurable};
@@ -35,7 +35,7 @@ impl Burst {
     ///
     /// # Errors
     /// Of [`Sampler::run`]; [`Unmeasurable::Errors`] when all requests fail again and again.
-    pub async fn pace(&self, sampler: &mut Sampler, stride: u64, offset: u64) -> Result<f64, End> {
+    pub async fn pace(&self, sampler: &mut Sampler, stride: u64, offset: u64) -> Result<f64, EarlyEnd> {
         for _ in 0..LOST_MAX {
             let reads =
                 sampler.places(stride, offset, self.count).into_iter().map(|place| sampler.read(place)).collect();
@@ -49,7 +49,7 @@ impl Burst {
                 return Ok(pace.max(1.0).ln());
             }
         }
-        Err(End::Unmeasurable(Unmeasurable::Errors))
+        Err(EarlyEnd::Unmeasurable(Unmeasurable::Errors))
     }
 }
 
@@ -88,7 +88,7 @@ impl Yardstick {
     ///
     /// # Errors
     /// [`Unmeasurable::TooNoisy`] when that does not help.
-    pub async fn new(sampler: &mut Sampler, burst: Burst, stride: u64) -> Result<Yardstick, End> {
+    pub async fn new(sampler: &mut Sampler, burst: Burst, stride: u64) -> Result<Yardstick, EarlyEnd> {
         let mut yardstick = Yardstick { burst, stride, logs: VecDeque::new(), offsets: Offsets::new(sampler) };
         loop {
             yardstick.move_to(sampler, stride).await?;
@@ -98,7 +98,7 @@ impl Yardstick {
                 break if spread <= SPREAD_MAX {
                     Ok(yardstick)
                 } else {
-                    Err(End::Unmeasurable(Unmeasurable::TooNoisy))
+                    Err(EarlyEnd::Unmeasurable(Unmeasurable::TooNoisy))
                 };
             }
             yardstick.burst.count = (count * 3 / 2).clamp(BURST_MIN, BURST_MAX);
@@ -109,7 +109,7 @@ impl Yardstick {
     ///
     /// # Errors
     /// Of [`Burst::pace`].
-    pub async fn move_to(&mut self, sampler: &mut Sampler, stride: u64) -> Result<(), End> {
+    pub async fn move_to(&mut self, sampler: &mut Sampler, stride: u64) -> Result<(), EarlyEnd> {
         self.stride = stride;
         self.logs.clear();
         for _ in 0..REFERENCES {
@@ -122,7 +122,7 @@ impl Yardstick {
     ///
     /// # Errors
     /// Of [`Burst::pace`].
-    pub async fn refresh(&mut self, sampler: &mut Sampler) -> Result<(), End> {
+    pub async fn refresh(&mut self, sampler: &mut Sampler) -> Result<(), EarlyEnd> {
         let offset = self.offsets.next_of(self.stride, sampler.device().block);
         self.logs.push_back(self.burst.pace(sampler, self.stride, offset).await?);
         if self.logs.len() > REFERENCES_MAX {
@@ -135,7 +135,7 @@ impl Yardstick {
     ///
     /// # Errors
     /// Of [`Burst::pace`].
-    pub async fn has_drifted(&mut self, sampler: &mut Sampler) -> Result<bool, End> {
+    pub async fn has_drifted(&mut self, sampler: &mut Sampler) -> Result<bool, EarlyEnd> {
         let (before, spread) = (self.log(), self.spread());
         let mut fresh = Vec::new();
         for _ in 0..FRESH {

@@ -1,9 +1,9 @@
 //! Step 2: where one disk ends and the next begins, and the chunk (Denehy et al. 2004, section 2.3.2).
 
 use super::cluster;
-use super::pattern::Pattern;
-use super::trial::{Halt, Parameters, Sample, by_turns, mean, reads_at};
-use crate::probe::bench::Bench;
+use super::pattern::PatternScan;
+use super::trial::{Halt, ScanPoint, TrialParameters, by_turns, mean, reads_at};
+use crate::probe::bench::ProbeIo;
 use crate::rng::Rng;
 
 /// What the boundaries say.
@@ -33,11 +33,11 @@ const ONE_DISK_MIN: f64 = 1.4;
 /// # Errors
 /// When nothing is left to spend, or requests fail again and again.
 pub async fn scan<K>(
-    bench: &Bench<K>,
-    parameters: &Parameters,
+    bench: &ProbeIo<K>,
+    parameters: &TrialParameters,
     pattern_bytes: u64,
     rng: &mut Rng,
-) -> Result<Vec<Sample>, Halt> {
+) -> Result<Vec<ScanPoint>, Halt> {
     let mut samples = Vec::new();
     for bytes in (0..pattern_bytes / parameters.block_bytes).map(|block| block * parameters.block_bytes) {
         let before = (bytes + pattern_bytes - parameters.block_bytes) % pattern_bytes;
@@ -45,14 +45,14 @@ pub async fn scan<K>(
             let here = reads_at(bench, parameters, rng, (0, pattern_bytes), |_| bytes);
             by_turns(here, reads_at(bench, parameters, rng, (0, pattern_bytes), |_| before))
         };
-        samples.push(Sample { bytes, seconds: mean(bench, parameters.repeats, trial).await? });
+        samples.push(ScanPoint { bytes, seconds: mean(bench, parameters.repeats, trial).await? });
     }
     Ok(samples)
 }
 
 /// The fast cluster of two. Where all places are alike, all of them are boundaries if they are fast, and none otherwise: the
 /// pattern of step 1 says how long N reads of one disk take.
-pub fn boundaries(samples: &[Sample], pattern: &Pattern) -> Option<Boundaries> {
+pub fn boundaries(samples: &[ScanPoint], pattern: &PatternScan) -> Option<Boundaries> {
     let seconds: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
     let clusters = cluster::two(&seconds);
     let places: Vec<u64> = match clusters.means[..] {
@@ -74,9 +74,9 @@ mod tests {
 
     fn found(fast: &[u64], blocks: u64, contrast: f64) -> Option<(u64, u64)> {
         let seconds = |block: &u64| if fast.contains(block) { contrast } else { 1.0 };
-        let samples: Vec<Sample> =
-            (0..blocks).map(|block| Sample { bytes: block * 4096, seconds: seconds(&block) }).collect();
-        let pattern = Pattern { bytes: blocks * 4096, seconds: 0.55, confidence: 1.0 };
+        let samples: Vec<ScanPoint> =
+            (0..blocks).map(|block| ScanPoint { bytes: block * 4096, seconds: seconds(&block) }).collect();
+        let pattern = PatternScan { bytes: blocks * 4096, seconds: 0.55, confidence: 1.0 };
         boundaries(&samples, &pattern).map(|found| (found.chunk_bytes / 4096, found.phase_bytes / 4096))
     }
 

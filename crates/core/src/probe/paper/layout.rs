@@ -1,8 +1,8 @@
 //! Step 3: which chunks of the pattern lie on the same disk (Denehy et al. 2004, section 2.3.3).
 
 use super::cluster;
-use super::trial::{Halt, Parameters, by_turns, mean, reads_at};
-use crate::probe::bench::Bench;
+use super::trial::{Halt, TrialParameters, by_turns, mean, reads_at};
+use crate::probe::bench::ProbeIo;
 use crate::probe::known::Claim;
 use crate::probe::library::canonical;
 use crate::rng::Rng;
@@ -37,7 +37,12 @@ pub struct Matrix {
 ///
 /// # Errors
 /// When nothing is left to spend, or requests fail again and again.
-pub async fn scan<K>(bench: &Bench<K>, parameters: &Parameters, chunks: Chunks, rng: &mut Rng) -> Result<Matrix, Halt> {
+pub async fn scan<K>(
+    bench: &ProbeIo<K>,
+    parameters: &TrialParameters,
+    chunks: Chunks,
+    rng: &mut Rng,
+) -> Result<Matrix, Halt> {
     let Chunks { count, bytes, phase_bytes } = chunks;
     let segments = (phase_bytes, count as u64 * bytes);
     let reads = |chunk: usize, rng: &mut Rng| {

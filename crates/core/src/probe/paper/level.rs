@@ -7,8 +7,8 @@
 
 use super::layout::Matrix;
 use crate::layout::LayoutKind;
-use crate::probe::known::{Claim, Level};
-use crate::probe::library::{self, Fit};
+use crate::probe::known::{Claim, RedundancyLevel};
+use crate::probe::library::{self, LayoutFit};
 
 /// Times and ratios agree when they differ by no more than this, in logarithms: about 20 %, what an elevator and seeks of
 /// different lengths do to them.
@@ -28,42 +28,42 @@ const OFF_MAX: f64 = 2.0;
 
 /// The known layouts that have just these classes, and these times of pairs. Of two that may have them, one that is off by
 /// more than twice as much is left out: a few neighbours among many pairs tell chained declustering.
-pub fn fits(matrix: &Matrix, classes: &[usize]) -> Vec<Fit> {
+pub fn fits(matrix: &Matrix, classes: &[usize]) -> Vec<LayoutFit> {
     let times = times(matrix, classes);
     let found = library::fits(classes, None).into_iter().filter(|fit| has_times(fit, &times));
-    let off: Vec<(Fit, f64)> = found.map(|fit| (fit, squares_off(&fit, &times))).collect();
+    let off: Vec<(LayoutFit, f64)> = found.map(|fit| (fit, squares_off(&fit, &times))).collect();
     let least = off.iter().map(|&(_, off)| off).fold(f64::INFINITY, f64::min);
     off.into_iter().filter(|&(_, off)| off <= OFF_MAX * least).map(|(fit, _)| fit).collect()
 }
 
 /// What the cost of writes says of the layouts that fit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct LevelEvidence {
     /// The redundancy.
-    pub level: Claim<Level>,
+    pub level: Claim<RedundancyLevel>,
     /// Disks that hold each chunk.
     pub copies: Claim<usize>,
     /// Disks of the array.
     pub disks: Claim<usize>,
     /// The layouts of this level that may have this ratio.
-    pub fits: Vec<Fit>,
+    pub fits: Vec<LayoutFit>,
 }
 
 /// Which of the layouts that fit have this ratio of writes to reads: nothing where none has. Each claim is as sure as the share
 /// of all layouts' likelihood that agrees with it, so what they have in common is not in doubt.
-pub fn level(fits: &[Fit], ratio: f64) -> Option<Told> {
-    let near: Vec<Fit> =
+pub fn level(fits: &[LayoutFit], ratio: f64) -> Option<LevelEvidence> {
+    let near: Vec<LayoutFit> =
         fits.iter().filter(|fit| squares_to(fit, ratio).any(|(_, off)| off <= TOLERANCE.powi(2))).copied().collect();
     let total: f64 = fits.iter().map(|fit| likelihood(fit, ratio)).sum();
-    let sure = |agrees: &dyn Fn(&Fit) -> bool| {
+    let sure = |agrees: &dyn Fn(&LayoutFit) -> bool| {
         fits.iter().filter(|fit| agrees(fit)).map(|fit| likelihood(fit, ratio)).sum::<f64>() / total
     };
-    let level_sure = |fit: &Fit| sure(&|other| level_of(other) == level_of(fit));
+    let level_sure = |fit: &LayoutFit| sure(&|other| level_of(other) == level_of(fit));
     // The first of equals, which is the one of fewer disks.
     let best = near.iter().rev().max_by(|one, other| level_sure(one).total_cmp(&level_sure(other)))?;
-    let left: Vec<Fit> = near.iter().filter(|fit| level_of(fit) == level_of(best)).copied().collect();
+    let left: Vec<LayoutFit> = near.iter().filter(|fit| level_of(fit) == level_of(best)).copied().collect();
     let (copies, disks) = (library::copies_of(&left[0].layout), left[0].layout.disks());
-    Some(Told {
+    Some(LevelEvidence {
         level: Claim::new(level_of(best), level_sure(best)),
         copies: Claim::new(copies, sure(&|fit| library::copies_of(&fit.layout) == copies)),
         disks: Claim::new(disks, sure(&|fit| fit.layout.disks() == disks)),
@@ -72,28 +72,28 @@ pub fn level(fits: &[Fit], ratio: f64) -> Option<Told> {
 }
 
 /// How likely this layout makes the ratio, up to a factor that all have in common: normal in logarithms around each cost.
-fn likelihood(fit: &Fit, ratio: f64) -> f64 {
+fn likelihood(fit: &LayoutFit, ratio: f64) -> f64 {
     squares_to(fit, ratio).map(|(prior, off)| prior * (-off / (2.0 * LOG_SPREAD * LOG_SPREAD)).exp()).sum()
 }
 
 /// For each cost it may have, how often that is, and the square of how far the ratio is from it in logarithms.
-fn squares_to(fit: &Fit, ratio: f64) -> impl Iterator<Item = (f64, f64)> {
+fn squares_to(fit: &LayoutFit, ratio: f64) -> impl Iterator<Item = (f64, f64)> {
     costs_of(fit).into_iter().map(move |(prior, cost)| (prior, (ratio / cost).ln().powi(2)))
 }
 
 /// Its redundancy.
-pub fn level_of(fit: &Fit) -> Level {
+pub fn level_of(fit: &LayoutFit) -> RedundancyLevel {
     let shape = fit.layout.shape();
     match (library::copies_of(&fit.layout), shape.parity) {
-        (1, 0) => Level::Raid0,
-        (1, 1) => Level::Raid5,
-        (1, _) => Level::Raid6,
-        (copies, _) => Level::Mirror(copies),
+        (1, 0) => RedundancyLevel::Raid0,
+        (1, 1) => RedundancyLevel::Raid5,
+        (1, _) => RedundancyLevel::Raid6,
+        (copies, _) => RedundancyLevel::Mirror(copies),
     }
 }
 
 /// What a small write of it may cost, in reads, and how often it does.
-pub fn costs_of(fit: &Fit) -> Vec<(f64, f64)> {
+pub fn costs_of(fit: &LayoutFit) -> Vec<(f64, f64)> {
     let shape = fit.layout.shape();
     match (library::copies_of(&fit.layout), shape.parity) {
         (1, 0) => vec![(1.0, 1.0)],
@@ -116,7 +116,7 @@ fn times(matrix: &Matrix, classes: &[usize]) -> Vec<((usize, usize), f64)> {
 }
 
 /// Has each group of pairs that should take the same time that time, in the median?
-fn has_times(fit: &Fit, pairs: &[((usize, usize), f64)]) -> bool {
+fn has_times(fit: &LayoutFit, pairs: &[((usize, usize), f64)]) -> bool {
     let mut groups: Vec<(f64, Vec<f64>)> = Vec::new();
     for &((one, other), time) in pairs {
         let expected = share(fit, one, other);
@@ -133,13 +133,13 @@ fn has_times(fit: &Fit, pairs: &[((usize, usize), f64)]) -> bool {
 }
 
 /// By how much the times of pairs are off: the mean of the squares, in logarithms.
-fn squares_off(fit: &Fit, pairs: &[((usize, usize), f64)]) -> f64 {
+fn squares_off(fit: &LayoutFit, pairs: &[((usize, usize), f64)]) -> f64 {
     let off = |&((one, other), time): &((usize, usize), f64)| (time / share(fit, one, other)).ln().powi(2);
     pairs.iter().map(off).sum::<f64>() / pairs.len().max(1) as f64
 }
 
 /// The time of a pair in that of a chunk with itself: the disks of one over those of both, as reads are shared evenly.
-fn share(fit: &Fit, one: usize, other: usize) -> f64 {
+fn share(fit: &LayoutFit, one: usize, other: usize) -> f64 {
     let disks = |chunk: usize| -> Vec<usize> {
         let (data, at) = (fit.layout.shape().data as u64, fit.shift + chunk as u64);
         let copies =
@@ -158,19 +158,19 @@ mod tests {
     use crate::layout::Layout;
     use crate::plan::Shape;
 
-    fn fit(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> Fit {
-        Fit { layout: Layout::new(kind, Shape { data, parity }, disks).expect("such an array"), shift: 0 }
+    fn fit(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> LayoutFit {
+        LayoutFit { layout: Layout::new(kind, Shape { data, parity }, disks).expect("such an array"), shift: 0 }
     }
 
     /// The times that it should have, each a tenth off.
-    fn matrix(fit: &Fit) -> Matrix {
+    fn matrix(fit: &LayoutFit) -> Matrix {
         let chunks = fit.layout.pattern() as usize;
         let time =
             |one: usize, other: usize| share(fit, one, other) * if (one + other).is_multiple_of(2) { 1.0 } else { 1.1 };
         Matrix { rows: (0..chunks).map(|one| (0..chunks).map(|other| time(one, other)).collect()).collect() }
     }
 
-    fn names(fits: &[Fit]) -> Vec<(&'static str, usize)> {
+    fn names(fits: &[LayoutFit]) -> Vec<(&'static str, usize)> {
         fits.iter().map(|fit| (fit.layout.kind().name(), fit.layout.disks())).collect()
     }
 
@@ -188,12 +188,12 @@ mod tests {
         let striped = matrix(&fit(LayoutKind::Raid0, 6, 0, 6));
         let fits = fits(&striped, &striped.classes().value);
         let told = |ratio: f64| level(&fits, ratio).map(|told| (told.level.value, names(&told.fits)));
-        assert_eq!(told(1.05), Some((Level::Raid0, vec![("raid0", 6)])));
-        assert_eq!(told(1.8), Some((Level::Mirror(2), vec![("raid1", 12)])));
-        assert_eq!(told(4.5), Some((Level::Raid5, vec![("raid5-ls", 6)])));
+        assert_eq!(told(1.05), Some((RedundancyLevel::Raid0, vec![("raid0", 6)])));
+        assert_eq!(told(1.8), Some((RedundancyLevel::Mirror(2), vec![("raid1", 12)])));
+        assert_eq!(told(4.5), Some((RedundancyLevel::Raid5, vec![("raid5-ls", 6)])));
         assert_eq!(
             told(6.2),
-            Some((Level::Raid6, vec![("raid6-pq", 6)])),
+            Some((RedundancyLevel::Raid6, vec![("raid6-pq", 6)])),
             "though a whole stripe of RAID-5 is six, too"
         );
         assert_eq!(told(2.8), None, "half-way between is nothing");
@@ -204,7 +204,7 @@ mod tests {
         // Four disks: RAID-5 costs four either way, RAID-6 only where it reckons whole stripes.
         let four = [fit(LayoutKind::Raid5Ls, 3, 1, 4), fit(LayoutKind::Raid6Pq, 2, 2, 4)];
         let told = level(&four, 4.2).expect("a level");
-        assert_eq!(told.level.value, Level::Raid5);
+        assert_eq!(told.level.value, RedundancyLevel::Raid5);
         assert!((0.93..0.97).contains(&told.level.confidence), "one in twenty: {told:?}");
         // Six disks: what RAID-6 usually costs is a whole stripe of RAID-5.
         let striped = matrix(&fit(LayoutKind::Raid0, 6, 0, 6));

@@ -11,7 +11,7 @@
 //! Each trial is done R times; what counts is the mean time until all its requests are done. That makes it slow and fair:
 //! hundreds of thousands of requests, and no assumption but that reads of one disk take longer than those of two.
 //!
-//! How the members answer ([`Known::regime`]) is not asked: the published method knows disks only. What it shows of a lost
+//! How the members answer ([`KnownArray::regime`]) is not asked: the published method knows disks only. What it shows of a lost
 //! member is read off step 3, where its chunks are slow with every other; the paper looks at step 2 (its Figure 19).
 
 pub mod boundary;
@@ -23,11 +23,11 @@ pub mod pattern;
 pub mod redundancy;
 pub mod trial;
 
-pub use cost::Cost;
-pub use trial::{Growth, Halt, Parameters, Sample};
+pub use cost::StepCost;
+pub use trial::{Halt, ScanPoint, TrialParameters, WriteGrowth};
 
-use super::bench::{Bench, Budget, Device, Prober, Spent};
-use super::known::{Claim, Finding, Known, Stage, Unmeasurable};
+use super::bench::{ProbeBudget, ProbeIo, ProbedDevice, Prober, Spent};
+use super::known::{Claim, KnownArray, ProbeFinding, ProbeStage, Unmeasurable};
 use crate::rng::Rng;
 use boundary::Boundaries;
 use layout::Chunks;
@@ -41,22 +41,22 @@ const ODD_FACTOR: f64 = 1.1;
 /// # Panics
 /// When the parameters do not fit each other or the device: a block of whole device blocks, a step of whole blocks, and at
 /// least one request and one repeat.
-pub fn paper(device: Device, parameters: Parameters, budget: Budget) -> Prober<Known> {
-    let Parameters { block_bytes, step_bytes, requests, repeats, .. } = parameters;
+pub fn paper(device: ProbedDevice, parameters: TrialParameters, budget: ProbeBudget) -> Prober<KnownArray> {
+    let TrialParameters { block_bytes, step_bytes, requests, repeats, .. } = parameters;
     assert!(block_bytes > 0 && block_bytes.is_multiple_of(device.block), "a block of {block_bytes} bytes");
     assert!(step_bytes > 0 && step_bytes.is_multiple_of(block_bytes), "a step of {step_bytes} bytes");
     assert!(requests > 0 && repeats > 0, "{requests} requests, {repeats} times");
-    Prober::new(device, budget, Known::default(), move |bench| async move {
+    Prober::new(device, budget, KnownArray::default(), move |bench| async move {
         match steps(&bench, &parameters).await {
             Err(Halt::Spent) => return Err(Spent),
             Err(Halt::Failed) => bench.note(|known| known.unmeasurable = Some(Unmeasurable::Errors)),
-            Ok(()) => bench.note(|known| known.stage = Stage::Done),
+            Ok(()) => bench.note(|known| known.stage = ProbeStage::Done),
         }
         Ok(())
     })
 }
 
-async fn steps(bench: &Bench<Known>, parameters: &Parameters) -> Result<(), Halt> {
+async fn steps(bench: &ProbeIo<KnownArray>, parameters: &TrialParameters) -> Result<(), Halt> {
     let device = bench.device();
     if device.bytes < 2 * parameters.block_bytes {
         let bytes_min = 2 * parameters.block_bytes;
@@ -69,17 +69,17 @@ async fn steps(bench: &Bench<Known>, parameters: &Parameters) -> Result<(), Halt
     }
     // One stream of chance a step, so that a longer one does not shift the next.
     let rng = |step: u64| Rng::stream(parameters.seed, step);
-    bench.note(|known| known.stage = Stage::Pattern);
+    bench.note(|known| known.stage = ProbeStage::Pattern);
     let samples = pattern::scan(bench, parameters, &mut rng(1)).await?;
     bench.note(|known| known.scans.patterns = points(&samples));
     if let Some(pattern) = pattern::pattern(&samples) {
         let pattern_bytes = pattern.bytes;
         bench.note(|known| known.pattern_bytes = Some(Claim::new(pattern_bytes, pattern.confidence)));
-        bench.note(|known| known.stage = Stage::Boundary);
+        bench.note(|known| known.stage = ProbeStage::Boundary);
         let samples = boundary::scan(bench, parameters, pattern_bytes, &mut rng(2)).await?;
         bench.note(|known| known.scans.boundaries = points(&samples));
         let chunks = chunks(bench, boundary::boundaries(&samples, &pattern), pattern_bytes);
-        bench.note(|known| known.stage = Stage::Layout);
+        bench.note(|known| known.stage = ProbeStage::Layout);
         if chunks.count <= layout::CHUNKS_MAX && chunks.phase_bytes + pattern_bytes <= device.bytes {
             let matrix = layout::scan(bench, parameters, chunks, &mut rng(3)).await?;
             bench.note(|known| known.scans.pairs.clone_from(&matrix.rows));
@@ -92,7 +92,7 @@ async fn steps(bench: &Bench<Known>, parameters: &Parameters) -> Result<(), Halt
     Ok(())
 }
 
-fn points(samples: &[Sample]) -> Vec<(u64, f64)> {
+fn points(samples: &[ScanPoint]) -> Vec<(u64, f64)> {
     samples.iter().map(|sample| (sample.bytes, sample.seconds)).collect()
 }
 
@@ -101,19 +101,19 @@ fn points(samples: &[Sample]) -> Vec<(u64, f64)> {
 /// # Errors
 /// When nothing is left to spend, or requests fail again and again.
 pub async fn tell_redundancy(
-    bench: &Bench<Known>,
-    parameters: &Parameters,
-    growth: Growth,
+    bench: &ProbeIo<KnownArray>,
+    parameters: &TrialParameters,
+    growth: WriteGrowth,
     rng: &mut Rng,
 ) -> Result<(), Halt> {
-    bench.note(|known| known.stage = Stage::Redundancy);
+    bench.note(|known| known.stage = ProbeStage::Redundancy);
     let found = redundancy::measure(bench, parameters, growth, rng).await?;
     note_redundancy(bench, found.ratio());
     Ok(())
 }
 
 /// Notes where chunks begin, and gives them: the whole pattern is one where there is no boundary.
-fn chunks(bench: &Bench<Known>, found: Option<Boundaries>, pattern_bytes: u64) -> Chunks {
+fn chunks(bench: &ProbeIo<KnownArray>, found: Option<Boundaries>, pattern_bytes: u64) -> Chunks {
     let Some(Boundaries { chunk_bytes, phase_bytes, confidence, .. }) = found else {
         return Chunks { count: 1, bytes: pattern_bytes, phase_bytes: 0 };
     };
@@ -124,7 +124,7 @@ fn chunks(bench: &Bench<Known>, found: Option<Boundaries>, pattern_bytes: u64) -
     Chunks { count: (pattern_bytes / chunk_bytes) as usize, bytes: chunk_bytes, phase_bytes }
 }
 
-fn note_layout(bench: &Bench<Known>, matrix: &layout::Matrix) {
+fn note_layout(bench: &ProbeIo<KnownArray>, matrix: &layout::Matrix) {
     let classes = matrix.classes();
     let count = classes.value.iter().max().map_or(0, |most| most + 1);
     let fits = level::fits(matrix, &classes.value);
@@ -142,7 +142,7 @@ fn note_layout(bench: &Bench<Known>, matrix: &layout::Matrix) {
         known.disks = Some(Claim::new(count, classes.confidence));
         known.findings = findings(&classes, &known.class_times, matrix.lost());
         if fits.is_empty() {
-            known.findings.push(Claim::new(Finding::Unknown, classes.confidence));
+            known.findings.push(Claim::new(ProbeFinding::Unknown, classes.confidence));
         }
         known.fits = Some(Claim::new(fits, classes.confidence));
         known.classes = Some(classes);
@@ -150,25 +150,25 @@ fn note_layout(bench: &Bench<Known>, matrix: &layout::Matrix) {
 }
 
 /// What a user should know of these classes, one of which may be lost.
-fn findings(classes: &Claim<Vec<usize>>, times: &[f64], lost: Option<usize>) -> Vec<Claim<Finding>> {
+fn findings(classes: &Claim<Vec<usize>>, times: &[f64], lost: Option<usize>) -> Vec<Claim<ProbeFinding>> {
     let size = |class: usize| classes.value.iter().filter(|&&other| other == class).count();
     let sizes: Vec<usize> = (0..times.len()).map(size).collect();
     let mut found = Vec::new();
     for (class, &factor) in times.iter().enumerate() {
         match factor {
-            _ if lost == Some(class) => found.push(Finding::Lost { class }),
-            _ if factor > ODD_FACTOR => found.push(Finding::Slow { class, factor }),
-            _ if factor < 1.0 / ODD_FACTOR => found.push(Finding::Fast { class, factor }),
+            _ if lost == Some(class) => found.push(ProbeFinding::Lost { class }),
+            _ if factor > ODD_FACTOR => found.push(ProbeFinding::Slow { class, factor }),
+            _ if factor < 1.0 / ODD_FACTOR => found.push(ProbeFinding::Fast { class, factor }),
             _ => {}
         }
     }
     if sizes.windows(2).any(|pair| pair[0] != pair[1]) {
-        found.push(Finding::Unequal { sizes });
+        found.push(ProbeFinding::Unequal { sizes });
     }
     found.into_iter().map(|finding| Claim::new(finding, classes.confidence)).collect()
 }
 
-fn note_redundancy(bench: &Bench<Known>, ratio: f64) {
+fn note_redundancy(bench: &ProbeIo<KnownArray>, ratio: f64) {
     bench.note(|known| {
         known.write_ratio = Some(Claim::new(ratio, 1.0));
         let Some(fits) = &known.fits else { return };
@@ -191,32 +191,32 @@ fn learn<T: PartialEq>(claim: &mut Option<Claim<T>>, value: T, confidence: f64) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::bench::{Answers, Kind, Request, Timing};
-    use crate::probe::known::{Level, Scans};
+    use crate::probe::bench::{Answers, ProbeAccess, ProbeRequest, RequestTiming};
+    use crate::probe::known::{RedundancyLevel, Scans};
     use crate::units::Nanos;
 
-    const DEVICE: Device = Device { bytes: 1 << 30, block: 512, depth: usize::MAX };
+    const DEVICE: ProbedDevice = ProbedDevice { bytes: 1 << 30, block: 512, depth: usize::MAX };
     /// Chunks of two blocks on three disks; the device begins in the second block of a chunk.
     const CHUNK: u64 = 8192;
     const PHASE: u64 = 4096;
 
     /// Three disks of 10 ms a request, the second of which takes `second_ms`.
-    fn answers(requests: &[Request], second_ms: u64) -> Answers {
+    fn answers(requests: &[ProbeRequest], second_ms: u64) -> Answers {
         let mut busy = [0; 3];
-        let serve = |request: &Request| {
+        let serve = |request: &ProbeRequest| {
             let disk = ((request.offset + PHASE) / CHUNK % 3) as usize;
             busy[disk] += if disk == 1 { second_ms } else { 10 };
-            Timing { issued: Nanos::ZERO, done: Nanos::from_millis(busy[disk]), is_failed: false }
+            RequestTiming { issued: Nanos::ZERO, done: Nanos::from_millis(busy[disk]), is_failed: false }
         };
         Answers { timings: requests.iter().map(serve).collect(), is_disturbed: false }
     }
 
-    fn parameters() -> Parameters {
-        let writes = Some(Growth::Doubling);
-        Parameters { requests: 60, repeats: 12, pattern_bytes_max: 65_536, writes, ..Parameters::PUBLISHED }
+    fn parameters() -> TrialParameters {
+        let writes = Some(WriteGrowth::Doubling);
+        TrialParameters { requests: 60, repeats: 12, pattern_bytes_max: 65_536, writes, ..TrialParameters::PUBLISHED }
     }
 
-    fn known(budget: Budget, second_ms: u64) -> (Known, Budget) {
+    fn known(budget: ProbeBudget, second_ms: u64) -> (KnownArray, ProbeBudget) {
         let mut prober = paper(DEVICE, parameters(), budget);
         while let Some(batch) = prober.poll_batch() {
             prober.handle(answers(&batch.requests, second_ms));
@@ -226,39 +226,39 @@ mod tests {
 
     #[test]
     fn four_steps_tell_an_array_and_take_what_the_formula_says() {
-        let (known, spent) = known(Budget::UNLIMITED, 10);
+        let (known, spent) = known(ProbeBudget::UNLIMITED, 10);
         let value = |claim: Option<Claim<u64>>| claim.map(|claim| claim.value);
         assert_eq!(value(known.pattern_bytes), Some(3 * CHUNK));
         assert_eq!((value(known.chunk_bytes), value(known.phase_bytes)), (Some(CHUNK), Some(CHUNK - PHASE)));
         assert_eq!(known.classes.map(|claim| claim.value), Some(vec![0, 1, 2]));
-        assert_eq!(known.level.map(|claim| claim.value), Some(Level::Raid0));
-        assert_eq!((known.stage, known.disks.map(|claim| claim.value)), (Stage::Done, Some(3)));
+        assert_eq!(known.level.map(|claim| claim.value), Some(RedundancyLevel::Raid0));
+        assert_eq!((known.stage, known.disks.map(|claim| claim.value)), (ProbeStage::Done, Some(3)));
         assert_eq!(known.findings, []);
-        assert_eq!(spent.requests, Cost::of(&parameters(), 3 * CHUNK, CHUNK).total());
+        assert_eq!(spent.requests, StepCost::of(&parameters(), 3 * CHUNK, CHUNK).total());
         let Scans { patterns, boundaries, pairs } = known.scans;
         assert_eq!((patterns.len(), boundaries.len(), pairs.len()), (16, 6, 3), "all three can be drawn");
     }
 
     #[test]
     fn a_slow_disk_is_found_by_its_class() {
-        let (known, _) = known(Budget::UNLIMITED, 12);
+        let (known, _) = known(ProbeBudget::UNLIMITED, 12);
         // From the phase on, the first whole chunk lies on the second disk.
-        let slow = known.findings.iter().find(|claim| matches!(claim.value, Finding::Slow { class: 0, .. }));
+        let slow = known.findings.iter().find(|claim| matches!(claim.value, ProbeFinding::Slow { class: 0, .. }));
         assert!(slow.is_some(), "{known:?}");
     }
 
     #[test]
     fn what_is_known_when_nothing_is_left_stays() {
-        let pattern = Cost::of(&parameters(), 3 * CHUNK, CHUNK).pattern;
-        let (known, spent) = known(Budget { requests: pattern + 1000, ..Budget::UNLIMITED }, 10);
+        let pattern = StepCost::of(&parameters(), 3 * CHUNK, CHUNK).pattern;
+        let (known, spent) = known(ProbeBudget { requests: pattern + 1000, ..ProbeBudget::UNLIMITED }, 10);
         assert_eq!(known.pattern_bytes.map(|claim| claim.value), Some(3 * CHUNK));
-        assert_eq!((known.stage, known.chunk_bytes), (Stage::Boundary, None));
+        assert_eq!((known.stage, known.chunk_bytes), (ProbeStage::Boundary, None));
         assert!(spent.requests <= pattern + 1000);
     }
 
     #[test]
     fn a_device_that_fails_and_one_that_is_too_small_say_so() {
-        let mut prober = paper(DEVICE, parameters(), Budget::UNLIMITED);
+        let mut prober = paper(DEVICE, parameters(), ProbeBudget::UNLIMITED);
         let mut batches = 0;
         while let Some(batch) = prober.poll_batch() {
             let mut answers = answers(&batch.requests, 10);
@@ -267,17 +267,18 @@ mod tests {
             batches += 1;
         }
         assert_eq!((batches, prober.known().unmeasurable), (3, Some(Unmeasurable::Errors)));
-        let tiny = paper(Device { bytes: 4096, block: 512, depth: usize::MAX }, parameters(), Budget::UNLIMITED);
+        let tiny =
+            paper(ProbedDevice { bytes: 4096, block: 512, depth: usize::MAX }, parameters(), ProbeBudget::UNLIMITED);
         assert_eq!(tiny.known().unmeasurable, Some(Unmeasurable::TooSmall { bytes_min: 8192 }));
-        let serial = paper(Device { depth: 1, ..DEVICE }, parameters(), Budget::UNLIMITED);
+        let serial = paper(ProbedDevice { depth: 1, ..DEVICE }, parameters(), ProbeBudget::UNLIMITED);
         assert_eq!(serial.known().unmeasurable, Some(Unmeasurable::Serial));
     }
 
     #[test]
     fn no_writes_are_made_unless_asked_for() {
-        let mut prober = paper(DEVICE, Parameters { writes: None, ..parameters() }, Budget::UNLIMITED);
+        let mut prober = paper(DEVICE, TrialParameters { writes: None, ..parameters() }, ProbeBudget::UNLIMITED);
         while let Some(batch) = prober.poll_batch() {
-            assert!(batch.requests.iter().all(|request| request.kind == Kind::Read));
+            assert!(batch.requests.iter().all(|request| request.kind == ProbeAccess::Read));
             prober.handle(answers(&batch.requests, 10));
         }
         assert_eq!((prober.known().write_ratio, prober.known().level), (None, None));

@@ -1,13 +1,13 @@
 //! Step 1: the pattern's size (Denehy et al. 2004, section 2.3.1).
 
 use super::cluster;
-use super::trial::{Halt, Parameters, Sample, mean, reads_at};
-use crate::probe::bench::Bench;
+use super::trial::{Halt, ScanPoint, TrialParameters, mean, reads_at};
+use crate::probe::bench::ProbeIo;
 use crate::rng::Rng;
 
 /// What the scan says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pattern {
+pub struct PatternScan {
     /// The pattern's size.
     pub bytes: u64,
     /// What N reads of it take, all on one disk (of a mirror: one pair).
@@ -21,7 +21,7 @@ pub struct Pattern {
 ///
 /// # Errors
 /// When nothing is left to spend, or requests fail again and again.
-pub async fn scan<K>(bench: &Bench<K>, parameters: &Parameters, rng: &mut Rng) -> Result<Vec<Sample>, Halt> {
+pub async fn scan<K>(bench: &ProbeIo<K>, parameters: &TrialParameters, rng: &mut Rng) -> Result<Vec<ScanPoint>, Halt> {
     let largest = parameters.pattern_bytes_max.min(bench.device().bytes);
     let mut samples = Vec::new();
     for bytes in (1..=largest / parameters.step_bytes).map(|step| step * parameters.step_bytes) {
@@ -29,13 +29,13 @@ pub async fn scan<K>(bench: &Bench<K>, parameters: &Parameters, rng: &mut Rng) -
             let place = rng.below(bytes / parameters.block_bytes) * parameters.block_bytes;
             reads_at(bench, parameters, rng, (0, bytes), |_| place)
         };
-        samples.push(Sample { bytes, seconds: mean(bench, parameters.repeats, trial).await? });
+        samples.push(ScanPoint { bytes, seconds: mean(bench, parameters.repeats, trial).await? });
     }
     Ok(samples)
 }
 
 /// The greatest common divisor of the sizes in the slowest cluster; nothing of an empty scan.
-pub fn pattern(samples: &[Sample]) -> Option<Pattern> {
+pub fn pattern(samples: &[ScanPoint]) -> Option<PatternScan> {
     let seconds: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
     let clusters = cluster::many(&seconds);
     let slowest = clusters.means.len() - 1;
@@ -47,15 +47,15 @@ pub fn pattern(samples: &[Sample]) -> Option<Pattern> {
     let agreeing = multiples().filter(|&(index, _)| clusters.labels[index] == slowest).count();
     let clear = clusters.silhouette_mean(&seconds, clusters.members(slowest));
     let confidence = clear.max(0.0) * agreeing as f64 / multiples().count() as f64;
-    Some(Pattern { bytes, seconds: clusters.means[slowest], confidence })
+    Some(PatternScan { bytes, seconds: clusters.means[slowest], confidence })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn samples(seconds: impl Fn(u64) -> f64, count: u64) -> Vec<Sample> {
-        (1..=count).map(|step| Sample { bytes: step * 4096, seconds: seconds(step) }).collect()
+    fn samples(seconds: impl Fn(u64) -> f64, count: u64) -> Vec<ScanPoint> {
+        (1..=count).map(|step| ScanPoint { bytes: step * 4096, seconds: seconds(step) }).collect()
     }
 
     #[test]

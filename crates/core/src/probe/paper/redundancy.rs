@@ -1,12 +1,12 @@
 //! Step 4: what writes cost (Denehy et al. 2004, sections 2.3.4 and 4).
 
-use super::trial::{Growth, Halt, Parameters, makespan, reads_at};
-use crate::probe::bench::{Bench, Kind, Request};
+use super::trial::{Halt, TrialParameters, WriteGrowth, makespan, reads_at};
+use crate::probe::bench::{ProbeAccess, ProbeIo, ProbeRequest};
 use crate::rng::Rng;
 
 /// What was measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Redundancy {
+pub struct MeasuredRedundancy {
     /// The time of a read, in seconds: that of the batch, by its requests.
     pub read_seconds: f64,
     /// How many writes, and the time of one, for each size of batch that was tried.
@@ -20,17 +20,17 @@ const CACHED_BELOW: f64 = 0.7;
 /// More writes than so many times N are not tried: a cache that takes all of them is not overcome.
 const GROWTH_MAX: usize = 256;
 
-impl Growth {
+impl WriteGrowth {
     /// How many writes come after so many.
     pub fn next(self, writes: usize) -> usize {
         match self {
-            Growth::Doubling => writes * 2,
-            Growth::Fixed(more) => writes + more.max(1),
+            WriteGrowth::Doubling => writes * 2,
+            WriteGrowth::Fixed(more) => writes + more.max(1),
         }
     }
 }
 
-impl Redundancy {
+impl MeasuredRedundancy {
     /// The time of writes in reads, of the last and largest batch of them.
     pub fn ratio(&self) -> f64 {
         self.writes.last().map_or(f64::NAN, |(_, seconds)| seconds / self.read_seconds)
@@ -42,26 +42,26 @@ impl Redundancy {
 /// # Errors
 /// When nothing is left to spend, or requests fail again and again.
 pub async fn measure<K>(
-    bench: &Bench<K>,
-    parameters: &Parameters,
-    growth: Growth,
+    bench: &ProbeIo<K>,
+    parameters: &TrialParameters,
+    growth: WriteGrowth,
     rng: &mut Rng,
-) -> Result<Redundancy, Halt> {
+) -> Result<MeasuredRedundancy, Halt> {
     let block = parameters.block_bytes;
     let blocks = (parameters.region_bytes.min(bench.device().bytes) / block).max(1);
-    let random = |kind: Kind, count: usize, rng: &mut Rng| -> Vec<Request> {
-        (0..count).map(|_| Request { kind, ..Request::read(rng.below(blocks) * block, block) }).collect()
+    let random = |kind: ProbeAccess, count: usize, rng: &mut Rng| -> Vec<ProbeRequest> {
+        (0..count).map(|_| ProbeRequest { kind, ..ProbeRequest::read(rng.below(blocks) * block, block) }).collect()
     };
     let per_request = |seconds: f64, count: usize| seconds / count.max(1) as f64;
-    let reads = makespan(bench, random(Kind::Read, parameters.requests, rng)).await?;
+    let reads = makespan(bench, random(ProbeAccess::Read, parameters.requests, rng)).await?;
     let read_seconds = per_request(reads, parameters.requests);
-    let mut found = Redundancy { read_seconds, writes: Vec::new() };
+    let mut found = MeasuredRedundancy { read_seconds, writes: Vec::new() };
     let mut count = parameters.requests;
     while count <= parameters.requests * GROWTH_MAX {
         // Traffic in between, so that nothing of the last batch is in a cache: all over the device, and not timed.
         let traffic = reads_at(bench, parameters, rng, (0, block), |_| 0);
         makespan(bench, traffic).await?;
-        let seconds = per_request(makespan(bench, random(Kind::Rewrite, count, rng)).await?, count);
+        let seconds = per_request(makespan(bench, random(ProbeAccess::Rewrite, count, rng)).await?, count);
         found.writes.push((count, seconds));
         if seconds >= CACHED_BELOW * read_seconds {
             break;
@@ -74,32 +74,32 @@ pub async fn measure<K>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::bench::{Answers, Budget, Device, Prober, Timing};
+    use crate::probe::bench::{Answers, ProbeBudget, ProbedDevice, Prober, RequestTiming};
     use crate::units::Nanos;
 
     /// A disk on which a read takes 10 ms, a write 40 ms, but the first `cached` writes of each batch none.
-    fn measured(growth: Growth, cached: usize) -> Redundancy {
-        let device = Device { bytes: 1 << 30, block: 512, depth: usize::MAX };
-        let parameters = Parameters { requests: 100, ..Parameters::PUBLISHED };
-        let mut prober = Prober::new(device, Budget::UNLIMITED, None, move |bench| async move {
+    fn measured(growth: WriteGrowth, cached: usize) -> MeasuredRedundancy {
+        let device = ProbedDevice { bytes: 1 << 30, block: 512, depth: usize::MAX };
+        let parameters = TrialParameters { requests: 100, ..TrialParameters::PUBLISHED };
+        let mut prober = Prober::new(device, ProbeBudget::UNLIMITED, None, move |bench| async move {
             let found = measure(&bench, &parameters, growth, &mut Rng::new(1)).await;
             bench.note(|known| *known = found.ok());
             Ok(())
         });
         while let Some(batch) = prober.poll_batch() {
             let (mut now, mut left) = (Nanos::ZERO, cached);
-            let serve = |request: &Request| {
-                let is_cached = request.kind == Kind::Rewrite && left > 0;
+            let serve = |request: &ProbeRequest| {
+                let is_cached = request.kind == ProbeAccess::Rewrite && left > 0;
                 left -= usize::from(is_cached);
                 let millis = if is_cached {
                     0
-                } else if request.kind == Kind::Rewrite {
+                } else if request.kind == ProbeAccess::Rewrite {
                     40
                 } else {
                     10
                 };
                 now += Nanos::from_millis(millis);
-                Timing { issued: Nanos::ZERO, done: now, is_failed: false }
+                RequestTiming { issued: Nanos::ZERO, done: now, is_failed: false }
             };
             prober.handle(Answers { timings: batch.requests.iter().map(serve).collect(), is_disturbed: false });
         }
@@ -108,24 +108,24 @@ mod tests {
 
     #[test]
     fn without_a_cache_one_batch_of_writes_tells() {
-        let found = measured(Growth::Doubling, 0);
+        let found = measured(WriteGrowth::Doubling, 0);
         assert_eq!((found.writes.len(), found.ratio()), (1, 4.0));
     }
 
     #[test]
     fn writes_become_more_by_either_rule_until_they_reach_the_disk() {
-        let counts = |found: &Redundancy| found.writes.iter().map(|&(count, _)| count).collect::<Vec<_>>();
-        let doubled = measured(Growth::Doubling, 700);
+        let counts = |found: &MeasuredRedundancy| found.writes.iter().map(|&(count, _)| count).collect::<Vec<_>>();
+        let doubled = measured(WriteGrowth::Doubling, 700);
         assert_eq!(counts(&doubled), [100, 200, 400, 800, 1600], "100 of 800 at 40 ms are half the time of reads");
         assert!((doubled.ratio() - 4.0 * 900.0 / 1600.0).abs() < 1e-9, "{}", doubled.ratio());
-        let fixed = measured(Growth::Fixed(100), 700);
+        let fixed = measured(WriteGrowth::Fixed(100), 700);
         assert_eq!(counts(&fixed), [100, 200, 300, 400, 500, 600, 700, 800, 900]);
         assert!((fixed.ratio() - 4.0 * 200.0 / 900.0).abs() < 1e-9, "what the threshold leaves: {}", fixed.ratio());
     }
 
     #[test]
     fn a_cache_that_takes_all_is_given_up() {
-        let found = measured(Growth::Doubling, usize::MAX);
+        let found = measured(WriteGrowth::Doubling, usize::MAX);
         assert_eq!(found.writes.last().map(|&(count, _)| count), Some(100 * GROWTH_MAX));
         assert_eq!(found.ratio(), 0.0);
     }

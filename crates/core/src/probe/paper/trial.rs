@@ -1,11 +1,11 @@
 //! Trials: what all four steps have in common. A batch of requests at random places, again and again, and its mean time.
 
-use crate::probe::bench::{Bench, Request, Spent};
+use crate::probe::bench::{ProbeIo, ProbeRequest, Spent};
 use crate::rng::Rng;
 
 /// How writes become more, until they no longer vanish in a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Growth {
+pub enum WriteGrowth {
     /// Twice as many (Denehy et al. 2004, section 2.3.4).
     Doubling,
     /// So many more (the same, section 4).
@@ -14,7 +14,7 @@ pub enum Growth {
 
 /// What the paper leaves to whoever runs it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parameters {
+pub struct TrialParameters {
     /// N: requests of a trial (in steps 2 and 3, twice as many).
     pub requests: usize,
     /// R: trials of a point.
@@ -28,29 +28,29 @@ pub struct Parameters {
     /// Step 4 stays in so many bytes from the start of the device (section 4: as few as possible).
     pub region_bytes: u64,
     /// Whether step 4 is taken, which writes (what lies there already), and how writes become more.
-    pub writes: Option<Growth>,
+    pub writes: Option<WriteGrowth>,
     /// Of all places.
     pub seed: u64,
 }
 
-impl Parameters {
+impl TrialParameters {
     /// About as the paper has it, which says no more than "approximately 500 outstanding requests" (section 2.3) and leaves
     /// R out; blocks of 4 KiB (section 2.3.1). Ten repeats make Figure 7's "few millions" and "few days" come out.
-    pub const PUBLISHED: Parameters = Parameters {
+    pub const PUBLISHED: TrialParameters = TrialParameters {
         requests: 500,
         repeats: 10,
         block_bytes: 4096,
         pattern_bytes_max: 1 << 20,
         step_bytes: 4096,
         region_bytes: 1 << 30,
-        writes: Some(Growth::Doubling),
+        writes: Some(WriteGrowth::Doubling),
         seed: 1506,
     };
 }
 
 /// One point of a scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
+pub struct ScanPoint {
     /// The pattern that was assumed, or the place in it.
     pub bytes: u64,
     /// The mean time of a trial.
@@ -79,7 +79,7 @@ const TRIES_MAX: usize = 3;
 ///
 /// # Errors
 /// When nothing is left to spend, or requests of it failed each time.
-pub async fn makespan<K>(bench: &Bench<K>, requests: Vec<Request>) -> Result<f64, Halt> {
+pub async fn makespan<K>(bench: &ProbeIo<K>, requests: Vec<ProbeRequest>) -> Result<f64, Halt> {
     for _ in 0..TRIES_MAX {
         let answers = bench.run(requests.clone()).await?;
         if answers.timings.iter().all(|timing| !timing.is_failed) {
@@ -93,7 +93,11 @@ pub async fn makespan<K>(bench: &Bench<K>, requests: Vec<Request>) -> Result<f64
 ///
 /// # Errors
 /// As [`makespan`].
-pub async fn mean<K>(bench: &Bench<K>, repeats: usize, mut trial: impl FnMut() -> Vec<Request>) -> Result<f64, Halt> {
+pub async fn mean<K>(
+    bench: &ProbeIo<K>,
+    repeats: usize,
+    mut trial: impl FnMut() -> Vec<ProbeRequest>,
+) -> Result<f64, Halt> {
     let mut sum = 0.0;
     for _ in 0..repeats {
         sum += makespan(bench, trial()).await?;
@@ -107,22 +111,22 @@ pub async fn mean<K>(bench: &Bench<K>, repeats: usize, mut trial: impl FnMut() -
 /// # Panics
 /// When not even one segment lies on the device.
 pub fn reads_at<K>(
-    bench: &Bench<K>,
-    parameters: &Parameters,
+    bench: &ProbeIo<K>,
+    parameters: &TrialParameters,
     rng: &mut Rng,
     (start, segment_bytes): (u64, u64),
     mut offset: impl FnMut(&mut Rng) -> u64,
-) -> Vec<Request> {
+) -> Vec<ProbeRequest> {
     let segments = (bench.device().bytes - start) / segment_bytes;
     let mut read = || {
         let begin = start + rng.below(segments) * segment_bytes;
-        Request::read(begin + offset(rng), parameters.block_bytes)
+        ProbeRequest::read(begin + offset(rng), parameters.block_bytes)
     };
     (0..parameters.requests).map(|_| read()).collect()
 }
 
 /// Both lists as one, by turns: requests "in parallel" have no order, and a mirror that gives each to its idler copy would
 /// balance one list after the other, and not both.
-pub fn by_turns(one: Vec<Request>, other: Vec<Request>) -> Vec<Request> {
+pub fn by_turns(one: Vec<ProbeRequest>, other: Vec<ProbeRequest>) -> Vec<ProbeRequest> {
     one.into_iter().zip(other).flat_map(|(one, other)| [one, other]).collect()
 }

@@ -5,9 +5,9 @@ use super::*;
 use crate::format::assemble::AssembleError;
 use crate::format::bits::Bits;
 use crate::format::geometry::SUPERBLOCK_BYTES;
-use crate::format::intent::{self, Told};
+use crate::format::intent::{self, IntentBit};
 use crate::format::superblock::{MemberState, Why};
-use crate::volume::record::{End, Kind, Place};
+use crate::volume::record::{CorruptionKind, FindingPlace, Resolution};
 
 const STRIPE: u64 = 4 * CHUNK;
 
@@ -34,12 +34,12 @@ fn lost(rig: &mut Rig, stripe: u64) -> Vec<u64> {
     (0..4).filter(is_lost).collect()
 }
 
-fn write_chunk(rig: &mut Rig, stripe: u64, slot: u64, byte: u8) -> Reply {
+fn write_chunk(rig: &mut Rig, stripe: u64, slot: u64, byte: u8) -> BlockReply {
     let data = Buffer::copy_of(&vec![byte; CHUNK as usize]);
-    rig.ask(Request::Write { offset: stripe * STRIPE + slot * CHUNK, data, is_durable: false })
+    rig.ask(BlockRequest::Write { offset: stripe * STRIPE + slot * CHUNK, data, is_durable: false })
 }
 
-fn verify(rig: &mut Rig, stripes: std::ops::Range<u64>) -> Reply {
+fn verify(rig: &mut Rig, stripes: std::ops::Range<u64>) -> BlockReply {
     let id = RequestId(rig.next);
     rig.next += 1;
     rig.volume.verify(Nanos(rig.now), id, stripes);
@@ -58,22 +58,22 @@ fn one_wrong_row_in_every_stripe_over_all_members_costs_nobody_and_nothing() {
     let stripes = 400;
     for (how, step) in [(0, 1), (1, 1), (2, 1), (2, 20)] {
         let (members, geometry) = filled(Scheme::Stamp, stripes);
-        let options = Options { faults_max: 3, ..Options::default() };
+        let options = VolumeOptions { faults_max: 3, ..VolumeOptions::default() };
         let mut rig = Rig::start_as(members, geometry, options);
         for turn in 0..2 {
             let victims = (0..stripes).step_by(step as usize);
             victims.for_each(|stripe| garble(&mut rig, stripe, ((stripe / step + turn) % 6) as usize));
             match how {
-                0 => assert_eq!(verify(&mut rig, 0..stripes), Reply::Done),
-                1 => {
-                    (0..stripes).rev().for_each(|stripe| assert_eq!(verify(&mut rig, stripe..stripe + 1), Reply::Done))
-                }
+                0 => assert_eq!(verify(&mut rig, 0..stripes), BlockReply::Done),
+                1 => (0..stripes)
+                    .rev()
+                    .for_each(|stripe| assert_eq!(verify(&mut rig, stripe..stripe + 1), BlockReply::Done)),
                 _ => {}
             }
             assert!(rig.read(0, stripes * STRIPE) == right(7, stripes * STRIPE));
             let status = rig.volume.status();
             assert!(status.members.iter().all(|(state, _)| *state == MemberState::Active), "{status:?}");
-            assert!(rig.kinds().iter().all(|&(.., end)| end == End::Repaired));
+            assert!(rig.kinds().iter().all(|&(.., end)| end == Resolution::Repaired));
         }
         assert!(step == 1 || !rig.volume.status().unreliable.is_empty(), "far apart, and many: that is said");
     }
@@ -82,7 +82,7 @@ fn one_wrong_row_in_every_stripe_over_all_members_costs_nobody_and_nothing() {
 #[test]
 fn who_had_many_faults_long_ago_or_side_by_side_is_not_called_unreliable() {
     let (members, geometry) = filled(Scheme::Stamp, 150);
-    let options = Options { faults_max: 3, faults_window: Nanos::from_secs(10), ..Options::default() };
+    let options = VolumeOptions { faults_max: 3, faults_window: Nanos::from_secs(10), ..VolumeOptions::default() };
     let mut rig = Rig::start_as(members, geometry, options);
     // Slot 0 of stripes that are a layout's period apart lies on one member.
     for stripe in [0, 60] {
@@ -116,12 +116,12 @@ fn what_was_answered_with_an_error_stays_one_after_a_kill_while_other_stripes_we
         }
         let before = lost(&mut rig, 3);
         assert!(before.starts_with(&[0, 1]), "{scheme}: {before:?}");
-        (8..28).for_each(|stripe| assert_eq!(write_chunk(&mut rig, stripe, 1, 9), Reply::Done));
-        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        (8..28).for_each(|stripe| assert_eq!(write_chunk(&mut rig, stripe, 1, 9), BlockReply::Done));
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         let mut again = killed(rig);
         assert_eq!(lost(&mut again, 3), before, "{scheme}");
-        assert_eq!(verify(&mut again, 0..30), Reply::Failed(Failure::Io));
-        let found = again.kinds().into_iter().filter(|&(stripe, .., end)| stripe == 3 && end == End::Lost);
+        assert_eq!(verify(&mut again, 0..30), BlockReply::Failed(BlockFailure::Io));
+        let found = again.kinds().into_iter().filter(|&(stripe, .., end)| stripe == 3 && end == Resolution::Lost);
         let mut found: Vec<u64> = found.map(|(_, slot, ..)| slot as u64).collect();
         found.sort_unstable();
         found.dedup();
@@ -135,7 +135,7 @@ fn a_stale_row_that_was_called_lost_is_not_returned_after_a_kill() {
     let mut rig = Rig::start(members, geometry);
     let (member, at) = rig.place(3, 0);
     let old = rig.members[member][at..at + geometry.row_bytes() as usize].to_vec();
-    assert_eq!(write_chunk(&mut rig, 3, 0, 8), Reply::Done);
+    assert_eq!(write_chunk(&mut rig, 3, 0, 8), BlockReply::Done);
     rig.members[member][at..at + old.len()].copy_from_slice(&old);
     garble(&mut rig, 3, 1);
     garble(&mut rig, 3, 4);
@@ -155,7 +155,7 @@ fn a_row_that_may_come_back_is_waited_for_and_what_lies_there_meanwhile_proves_n
     let parity = rig.place(3, 4);
     let before = rig.members[parity.0][parity.1..parity.1 + CHUNK as usize].to_vec();
     assert_eq!(lost(&mut rig, 3), [0, 1]);
-    assert_eq!(write_chunk(&mut rig, 9, 0, 1), Reply::Done);
+    assert_eq!(write_chunk(&mut rig, 9, 0, 1), BlockReply::Done);
     assert!(rig.members[parity.0][parity.1..].starts_with(&before), "what a row that is missing would be judged by");
     assert!(!kept.is_empty());
     assert_eq!(lost(&mut killed(rig), 3), [0, 1], "and no garbage after a kill");
@@ -168,13 +168,14 @@ fn each_lost_chunk_is_healed_by_writing_it_alone_and_a_whole_one_beside_it_can_b
             let (members, geometry) = filled(scheme, 30);
             let mut rig = Rig::start(members, geometry);
             garbled.iter().for_each(|&slot| garble(&mut rig, 3, slot));
-            assert_eq!(write_chunk(&mut rig, 3, 3, 9), Reply::Done, "{scheme}: a whole one");
+            assert_eq!(write_chunk(&mut rig, 3, 3, 9), BlockReply::Done, "{scheme}: a whole one");
             let expected: Vec<u64> = garbled.iter().map(|&slot| slot as u64).filter(|&slot| slot < 4).collect();
             assert_eq!(lost(&mut rig, 3), expected, "{scheme}");
-            let partial = Request::Write { offset: 3 * STRIPE, data: Buffer::copy_of(&[1; 512]), is_durable: false };
-            assert_eq!(rig.ask(partial), Reply::Failed(Failure::Io), "a part of what is lost");
+            let partial =
+                BlockRequest::Write { offset: 3 * STRIPE, data: Buffer::copy_of(&[1; 512]), is_durable: false };
+            assert_eq!(rig.ask(partial), BlockReply::Failed(BlockFailure::Io), "a part of what is lost");
             for (healed, &slot) in expected.iter().enumerate() {
-                assert_eq!(write_chunk(&mut rig, 3, slot, 10), Reply::Done, "{scheme}: chunk {slot} alone");
+                assert_eq!(write_chunk(&mut rig, 3, slot, 10), BlockReply::Done, "{scheme}: chunk {slot} alone");
                 assert_eq!(lost(&mut rig, 3), expected[healed + 1..], "{scheme}");
             }
             // As safe as ever: with two members gone it is all there.
@@ -200,13 +201,13 @@ fn a_part_of_a_lost_chunk_does_not_make_writes_fail_that_came_with_it() {
     // All of them wait for the stripe, and are done together.
     for (id, (slot, len)) in [(0, CHUNK), (0, 512), (3, 512), (1, 512)].into_iter().enumerate() {
         let data = Buffer::copy_of(&vec![9; len as usize]);
-        let request = Request::Write { offset: 3 * STRIPE + slot * CHUNK, data, is_durable: false };
+        let request = BlockRequest::Write { offset: 3 * STRIPE + slot * CHUNK, data, is_durable: false };
         rig.volume.submit(Nanos(rig.now), RequestId(100 + id as u64), request);
     }
     rig.pump();
     let mut replies: Vec<_> = std::iter::from_fn(|| rig.volume.poll_reply()).collect();
     replies.sort_by_key(|(id, _)| id.0);
-    let is_done: Vec<bool> = replies.iter().map(|(_, reply)| *reply == Reply::Done).collect();
+    let is_done: Vec<bool> = replies.iter().map(|(_, reply)| *reply == BlockReply::Done).collect();
     assert_eq!(is_done, [true, true, true, false]);
     assert_eq!(lost(&mut rig, 3), [1, 2]);
 }
@@ -228,7 +229,7 @@ fn where_it_was_stopped_in_order_nothing_is_settled_whatever_the_intents_say() {
     let mut members = members_of(&mut rig).0;
     // The copy was taken while it was served: the superblocks there say "not in order".
     let mut other = Rig::start(filled(Scheme::Stamp, 30).0, geometry);
-    assert_eq!(write_chunk(&mut other, 0, 0, 7), Reply::Done);
+    assert_eq!(write_chunk(&mut other, 0, 0, 7), BlockReply::Done);
     let served = members_of(&mut other).0;
     let (at, len) = (geometry.intent_page_offset(0) as usize, geometry.block_bytes as usize);
 
@@ -258,10 +259,10 @@ fn where_it_was_stopped_in_order_nothing_is_settled_whatever_the_intents_say() {
 fn what_a_crash_left_is_settled_when_it_is_asked_for_and_the_rest_is_served_at_once() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (40 * STRIPE) as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (members, geometry) = members_of(&mut rig);
-    let mut again = Rig::begin(members, geometry, Options::default());
-    again.volume.submit(Nanos(again.now), RequestId(0), Request::Read { offset: 39 * STRIPE, len: 512 });
+    let mut again = Rig::begin(members, geometry, VolumeOptions::default());
+    again.volume.submit(Nanos(again.now), RequestId(0), BlockRequest::Read { offset: 39 * STRIPE, len: 512 });
     let mut reply = None;
     let mut left = u64::MAX;
     for _ in 0..100_000 {
@@ -274,8 +275,10 @@ fn what_a_crash_left_is_settled_when_it_is_asked_for_and_the_rest_is_served_at_o
             break;
         }
     }
-    let Some((_, Reply::Read(parts))) = reply else { panic!("no reply: {reply:?}") };
-    assert!(matches!(&parts[..], [Part::Data(buffer, range)] if buffer[range.clone()].iter().all(|&byte| byte == 7)));
+    let Some((_, BlockReply::Read(parts))) = reply else { panic!("no reply: {reply:?}") };
+    assert!(
+        matches!(&parts[..], [ReadPart::Data(buffer, range)] if buffer[range.clone()].iter().all(|&byte| byte == 7))
+    );
     assert!(left > 0, "all was settled before anything was served");
     again.pump();
     assert_eq!(again.volume.status().regions_unsettled, 0);
@@ -300,7 +303,7 @@ fn a_volume_stopped_before_all_was_settled_goes_on_at_the_next_start() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (40 * STRIPE) as usize]);
     let (members, geometry) = members_of(&mut rig);
-    let mut again = Rig::begin(members, geometry, Options::default());
+    let mut again = Rig::begin(members, geometry, VolumeOptions::default());
     again.pump_until(|rig| rig.volume.status().is_open);
     assert!(again.volume.status().regions_unsettled > 0);
     let members = again.stop();
@@ -315,7 +318,7 @@ fn bare(data: usize, parity: usize) -> (Vec<Vec<u8>>, Geometry) {
     let mut rig = Rig::new(Scheme::None, LayoutKind::Rotating, data, parity);
     let stripe = rig.geometry.stripe_bytes();
     rig.write(0, &vec![7; (80 * stripe) as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let geometry = rig.geometry;
     rig.volume.fail(Nanos(rig.now), 0);
     rig.pump();
@@ -350,8 +353,8 @@ fn in_a_bare_array_a_rebuild_ends_and_what_nothing_decides_is_an_error_for_good(
     assert!(before.iter().all(|byte| byte.is_none_or(|byte| byte == 7)) && before.contains(&None));
     let mut again = Rig::start(rig.stop(), geometry);
     assert!(again.read(0, len) == before, "after a stop in order");
-    assert_eq!(verify(&mut again, 0..80), Reply::Failed(Failure::Io));
-    assert!(again.kinds().iter().all(|&(.., kind, end)| (kind, end) == (Kind::MarkedLost, End::Lost)));
+    assert_eq!(verify(&mut again, 0..80), BlockReply::Failed(BlockFailure::Io));
+    assert!(again.kinds().iter().all(|&(.., kind, end)| (kind, end) == (CorruptionKind::MarkedLost, Resolution::Lost)));
     let lost = before.iter().position(Option::is_none).unwrap() as u64 / CHUNK * CHUNK;
     again.write(lost, &vec![3; CHUNK as usize]);
     assert!(killed(again).read(lost, CHUNK) == right(3, CHUNK), "until it is written");
@@ -391,9 +394,9 @@ fn two_histories_of_one_volume_are_never_put_together() {
     let history = |number: u64, byte: u8, turns: usize| {
         let mut members = members.clone();
         for turn in 0..turns {
-            let options = Options { start_number: number + turn as u64, ..Options::default() };
+            let options = VolumeOptions { start_number: number + turn as u64, ..VolumeOptions::default() };
             let mut rig = Rig::start_as(members, geometry, options);
-            assert_eq!(write_chunk(&mut rig, turn as u64, 0, byte), Reply::Done);
+            assert_eq!(write_chunk(&mut rig, turn as u64, 0, byte), BlockReply::Done);
             members = rig.stop();
         }
         members
@@ -418,24 +421,24 @@ fn two_histories_of_one_volume_are_never_put_together() {
 fn a_member_that_hangs_is_let_go_and_its_late_answers_are_nobodys() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let mut rig = Rig::start(members, geometry);
-    let deadline = Options::default().op_deadline.0;
+    let deadline = VolumeOptions::default().op_deadline.0;
     let (hanging, _) = rig.place(3, 0);
     rig.hangs = Some(hanging);
     let id = RequestId(1000);
     let data = Buffer::copy_of(&vec![9; CHUNK as usize]);
-    rig.volume.submit(Nanos(rig.now), id, Request::Write { offset: 3 * STRIPE, data, is_durable: true });
+    rig.volume.submit(Nanos(rig.now), id, BlockRequest::Write { offset: 3 * STRIPE, data, is_durable: true });
     rig.pump();
     assert!(rig.volume.poll_reply().is_none());
     rig.wait(deadline * 3 / 4);
     assert!(rig.volume.poll_reply().is_none() && rig.volume.status().hanging.is_empty(), "it may take so long");
     rig.wait(deadline / 2);
-    assert_eq!(rig.volume.poll_reply(), Some((id, Reply::Done)));
+    assert_eq!(rig.volume.poll_reply(), Some((id, BlockReply::Done)));
     assert_eq!(rig.volume.status().members[hanging].0, MemberState::Failed(Why::Hung));
     assert!(rig.read(3 * STRIPE, CHUNK) == right(9, CHUNK));
     let held = std::mem::take(&mut rig.held);
     assert!(!held.is_empty());
     for id in held {
-        rig.volume.handle(Nanos(rig.now), Done { id, buffer: None, result: Ok(()) });
+        rig.volume.handle(Nanos(rig.now), MemberOpDone { id, buffer: None, result: Ok(()) });
     }
     rig.hangs = None;
     assert!(rig.read(0, 30 * STRIPE)[..CHUNK as usize] == right(7, CHUNK));
@@ -448,23 +451,23 @@ fn who_is_taken_out_while_it_hangs_holds_nobody_up() {
     let mut rig = Rig::start(members, geometry);
     let (hanging, _) = rig.place(3, 0);
     rig.hangs = Some(hanging);
-    rig.volume.submit(Nanos(rig.now), RequestId(1000), Request::Read { offset: 3 * STRIPE, len: 512 });
+    rig.volume.submit(Nanos(rig.now), RequestId(1000), BlockRequest::Read { offset: 3 * STRIPE, len: 512 });
     rig.pump();
     assert!(rig.volume.poll_reply().is_none());
     rig.volume.fail(Nanos(rig.now), hanging);
     rig.pump();
-    assert!(matches!(rig.volume.poll_reply(), Some((_, Reply::Read(_)))));
+    assert!(matches!(rig.volume.poll_reply(), Some((_, BlockReply::Read(_)))));
     rig.stop();
 }
 
 #[test]
 fn nobody_is_let_go_when_all_hang_or_when_this_program_was_stopped_itself() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
-    let deadline = Options::default().op_deadline.0;
+    let deadline = VolumeOptions::default().op_deadline.0;
     // The clock makes one step: nobody looked meanwhile.
     let mut rig = Rig::start(members.clone(), geometry);
     rig.hangs = Some(rig.place(3, 0).0);
-    rig.volume.submit(Nanos(rig.now), RequestId(1000), Request::Read { offset: 3 * STRIPE, len: 512 });
+    rig.volume.submit(Nanos(rig.now), RequestId(1000), BlockRequest::Read { offset: 3 * STRIPE, len: 512 });
     rig.pump();
     rig.now += 100 * deadline;
     rig.pump();
@@ -472,7 +475,7 @@ fn nobody_is_let_go_when_all_hang_or_when_this_program_was_stopped_itself() {
     // More than two parities make up for.
     let mut rig = Rig::start(members, geometry);
     rig.all_hang = true;
-    rig.volume.submit(Nanos(rig.now), RequestId(1000), Request::Read { offset: 0, len: STRIPE });
+    rig.volume.submit(Nanos(rig.now), RequestId(1000), BlockRequest::Read { offset: 0, len: STRIPE });
     rig.pump();
     rig.wait(2 * deadline);
     assert!(rig.volume.status().members.iter().all(|(state, _)| *state == MemberState::Active));
@@ -484,7 +487,7 @@ fn what_was_meant_for_an_old_disk_never_reaches_the_new_one() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let mut rig = Rig::start(members, geometry);
     let (member, _) = rig.place(3, 0);
-    rig.volume.submit(Nanos(rig.now), RequestId(1000), Request::Read { offset: 3 * STRIPE, len: 512 });
+    rig.volume.submit(Nanos(rig.now), RequestId(1000), BlockRequest::Read { offset: 3 * STRIPE, len: 512 });
     rig.volume.fail(Nanos(rig.now), member);
     while rig.volume.can_spare(member) && rig.volume.status().members[member].0 == MemberState::Active {
         rig.pump_until(|_| true);
@@ -500,8 +503,8 @@ fn what_was_meant_for_an_old_disk_never_reaches_the_new_one() {
 }
 
 /// What a verification found beside the rows, and what came of it.
-fn beside(rig: &mut Rig) -> Vec<(Place, End)> {
-    assert_eq!(verify(rig, 0..rig.geometry.stripes), Reply::Done);
+fn beside(rig: &mut Rig) -> Vec<(FindingPlace, Resolution)> {
+    assert_eq!(verify(rig, 0..rig.geometry.stripes), BlockReply::Done);
     let records = std::iter::from_fn(|| rig.volume.poll_record());
     records.filter(|record| record.place.stripe().is_none()).map(|record| (record.place, record.end)).collect()
 }
@@ -510,7 +513,7 @@ fn beside(rig: &mut Rig) -> Vec<(Place, End)> {
 fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let mut rig = Rig::start(members, geometry);
-    assert_eq!(write_chunk(&mut rig, 0, 0, 7), Reply::Done);
+    assert_eq!(write_chunk(&mut rig, 0, 0, 7), BlockReply::Done);
     assert_eq!(beside(&mut rig), []);
     let places = Superblock::offsets(MEMBER_BYTES).unwrap().map(|at| (at as usize, SUPERBLOCK_BYTES));
     let intents = [geometry.intent_page_offset(0), geometry.away_page_offset(0)].map(|at| (at as usize, 512));
@@ -520,7 +523,10 @@ fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
             let before = rig.volume.status().members[member].1;
             rig.members[member][at + 9..at + len.min(90)].fill(0x55);
             let found = beside(&mut rig);
-            assert!(!found.is_empty() && found.iter().all(|&(_, end)| end == End::Repaired), "{number}: {found:?}");
+            assert!(
+                !found.is_empty() && found.iter().all(|&(_, end)| end == Resolution::Repaired),
+                "{number}: {found:?}"
+            );
             assert_eq!(beside(&mut rig), [], "{number}: it is right");
             assert!(rig.volume.status().members[member].1 > before);
         }
@@ -529,11 +535,11 @@ fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
     rig.volume.fail(Nanos(rig.now), 3);
     rig.pump();
     rig.write(0, &[8; 512]);
-    for told in [Told::Dirty, Told::WhileOut] {
+    for told in [IntentBit::Dirty, IntentBit::WhileOut] {
         let page = intent::encode(&geometry, Uuid([1; 16]), told, 0, &Bits::zeros(geometry.regions()));
         let at = told.offset(&geometry, 0) as usize;
         rig.members[2][at..at + page.len()].copy_from_slice(&page);
-        assert_eq!(beside(&mut rig), [(Place::Intents { page: 0 }, End::Repaired)], "{told:?}");
+        assert_eq!(beside(&mut rig), [(FindingPlace::Intents { page: 0 }, Resolution::Repaired)], "{told:?}");
         assert_eq!(beside(&mut rig), [], "{told:?}: it is right");
     }
 }
@@ -562,13 +568,13 @@ fn who_may_not_write_tells_what_is_wrong_beside_the_rows_and_writes_nothing() {
     let at = Superblock::offsets(MEMBER_BYTES).unwrap()[3] as usize;
     members[1][at..at + 4096].fill(0);
     let before = members.clone();
-    let mut rig = Rig::start_as(members, geometry, Options { is_read_only: true, ..Options::default() });
-    assert_eq!(beside(&mut rig), [(Place::Superblock, End::Avoided)]);
+    let mut rig = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
+    assert_eq!(beside(&mut rig), [(FindingPlace::Superblock, Resolution::Avoided)]);
     assert!(rig.members == before);
     let (fresh, geometry) = {
         let rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
         (blank(&rig.geometry), rig.geometry)
     };
-    let mut rig = Rig::start_as(fresh, geometry, Options { is_read_only: true, ..Options::default() });
+    let mut rig = Rig::start_as(fresh, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
     assert_eq!(beside(&mut rig), [], "a new volume is whole");
 }

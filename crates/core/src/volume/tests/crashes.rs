@@ -28,11 +28,11 @@ fn what_a_crash_left_undecided_is_an_error_after_the_next_one_whatever_lies_ther
     for scheme in [Scheme::Pure, Scheme::None] {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 3, 1);
         rig.write(0, &vec![1; 3 * CHUNK as usize]);
-        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         let ((hurt, at), (torn, torn_at)) = (rig.place(0, 0), rig.place(0, 1));
         let (mut members, geometry) = members_of(&mut rig);
         members[torn][torn_at..torn_at + 512].fill(2);
-        let mut rig = Rig::begin(members, geometry, Options::default());
+        let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
         rig.unreadable = Some((hurt, at as u64));
         rig.pump();
         rig.unreadable = None;
@@ -52,11 +52,11 @@ fn what_a_crash_left_undecided_is_an_error_after_the_next_one_whatever_lies_ther
 fn a_row_of_a_member_that_was_replaced_while_its_stripe_was_being_settled_is_not_asked_of_the_new_disk() {
     let mut rig = Rig::new(Scheme::Pure, LayoutKind::Rotating, 3, 2);
     rig.write(0, &vec![1; 3 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let ((gone, _), (torn, torn_at)) = (rig.place(0, 0), rig.place(0, 1));
     let (mut members, geometry) = members_of(&mut rig);
     members[torn][torn_at..torn_at + 512].fill(2);
-    let mut rig = Rig::begin(members, geometry, Options::default());
+    let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     rig.pump_until(|rig| rig.volume.status().is_open);
     // The first read of the stripe's rows is done; it is read again, because not all agree.
     let before = rig.ops;
@@ -73,7 +73,7 @@ fn a_row_of_a_member_that_was_replaced_while_its_stripe_was_being_settled_is_not
 fn a_version_never_names_two_contents_however_many_crashes_there_are() {
     let mut rig = Rig::new(Scheme::Hybrid1, LayoutKind::Rotating, 3, 2);
     rig.write(0, &vec![1; 3 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (old, places) = (rows(&rig, 0), (0..5).map(|slot| rig.place(0, slot)).collect::<Vec<_>>());
     // Of a write of two chunks only the first parity comes to the medium: it is taken back.
     rig.write(0, &[vec![2; CHUNK as usize], vec![4; CHUNK as usize]].concat());
@@ -105,7 +105,7 @@ fn what_a_crash_left_of_a_superblock_is_wiped_before_another_is_written_over_it(
     never.members[1].state = MemberState::Failed(Why::Gone);
     let at = never.places(MEMBER_BYTES)[0] as usize;
     members[2][at..at + 512].copy_from_slice(&never.encode()[..512]);
-    let mut rig = Rig::begin(members, geometry, Options::default());
+    let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     rig.holds_superblocks = true;
     rig.pump();
     assert!(rig.members[2][at..at + 512].iter().all(|&byte| byte == 0));
@@ -134,13 +134,13 @@ fn a_new_member_has_the_intents_and_the_map_before_it_has_a_superblock() {
 fn a_write_number_is_used_only_when_it_is_durably_reserved_however_many_ask_at_once() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     let (members, geometry) = members_of(&mut rig);
-    let mut rig = Rig::start_as(members, geometry, Options { write_numbers: 2, ..Options::default() });
+    let mut rig = Rig::start_as(members, geometry, VolumeOptions { write_numbers: 2, ..VolumeOptions::default() });
     rig.write(0, &vec![1; 16 * CHUNK as usize]);
     // The reservation of more never becomes durable: nothing that needs it is written.
     rig.holds_superblocks = true;
     for stripe in 0..8 {
         let data = Buffer::copy_of(&vec![2 + stripe as u8; CHUNK as usize]);
-        let request = Request::Write { offset: stripe * CHUNK, data, is_durable: false };
+        let request = BlockRequest::Write { offset: stripe * CHUNK, data, is_durable: false };
         rig.volume.submit(Nanos(rig.now), RequestId(100 + stripe), request);
     }
     rig.pump();
@@ -152,9 +152,9 @@ fn a_write_number_is_used_only_when_it_is_durably_reserved_however_many_ask_at_o
 }
 
 /// Who the data row of a stripe of a mirror says it is.
-fn identity(rig: &Rig, stripe: u64) -> tag::Identity {
+fn identity(rig: &Rig, stripe: u64) -> tag::RowIdentity {
     let place = rig.geometry.layout.place(stripe, 0);
-    tag::Identity { array: rig.volume.superblock().array.id(), member: place.disk, row: place.row, role: 0 }
+    tag::RowIdentity { array: rig.volume.superblock().array.id(), member: place.disk, row: place.row, role: 0 }
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn a_stripe_written_without_its_parities_does_not_count_its_versions_anew() {
         let stripe = 3 * CHUNK;
         // The page of the map is younger than the first numbers.
         rig.write(0, &vec![1; stripe as usize]);
-        assert_eq!(rig.ask(Request::Trim { offset: 0, len: stripe }), Reply::Done);
-        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        assert_eq!(rig.ask(BlockRequest::Trim { offset: 0, len: stripe }), BlockReply::Done);
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         let (parity, _) = rig.place(1, 3);
         rig.volume.fail(Nanos(rig.now), parity);
         rig.pump();
@@ -202,14 +202,14 @@ fn a_chunk_that_is_missing_is_not_counted_on_from_what_one_parity_says_of_it() {
 fn a_first_write_that_a_stray_read_hides_after_a_crash_does_not_rise_again_after_the_next() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     rig.write(0, &vec![7; CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let before = rig.members.clone();
     rig.write(CHUNK, &vec![9; CHUNK as usize]);
     // Only one of its rows comes to the medium.
     let (mut members, geometry) = members_of(&mut rig);
     let row = geometry.chunk_offset(1) as usize..geometry.chunk_offset(2) as usize;
     members[0][row.clone()].copy_from_slice(&before[0][row]);
-    let mut rig = Rig::begin(members, geometry, Options::default());
+    let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     rig.astray = Some((1, geometry.chunk_offset(1) + CHUNK));
     rig.pump();
     let bytes = rig.read(CHUNK, CHUNK);
@@ -226,7 +226,7 @@ fn rows_of_two_times_that_fit_each_other_are_not_taken_for_a_whole_stripe() {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 3, 3);
         rig.write(0, &vec![7; 2 * CHUNK as usize]);
         rig.write(2 * CHUNK, &vec![5; CHUNK as usize]);
-        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         let before = rig.members.clone();
         rig.write(2 * CHUNK, &vec![6; CHUNK as usize]);
         let rows: Vec<(usize, usize)> = (0..6).map(|slot| rig.place(0, slot)).collect();

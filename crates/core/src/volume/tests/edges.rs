@@ -23,7 +23,7 @@ fn a_write_beside_the_rows_or_of_a_row_that_a_disk_refuses_once_costs_no_member(
     let (member, at) = rig.place(0, 1);
     let row = at..at + geometry.row_bytes() as usize;
     members[member][row.clone()].copy_from_slice(&before[member][row]);
-    let mut rig = Rig::begin(members, geometry, Options::default());
+    let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     rig.refuses = Some((member, at as u64));
     rig.pump();
     assert_eq!((rig.refuses, states(&rig)), (None, vec![MemberState::Active; 2]));
@@ -35,11 +35,11 @@ fn a_flush_ends_however_many_first_writes_come_meanwhile() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     let first_write = |rig: &mut Rig, stripe: u64| {
         let data = Buffer::copy_of(&[1; 512]);
-        let request = Request::Write { offset: stripe * CHUNK, data, is_durable: false };
+        let request = BlockRequest::Write { offset: stripe * CHUNK, data, is_durable: false };
         rig.volume.submit(Nanos(rig.now), RequestId(100 + stripe), request);
     };
     rig.write(0, &[1; 512]);
-    rig.volume.submit(Nanos(rig.now), RequestId(99), Request::Flush);
+    rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Flush);
     let (mut stripe, mut is_flushed) = (1, false);
     while !is_flushed && let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
         if matches!(op.kind, OpKind::Flush) && stripe < 50 {
@@ -87,7 +87,8 @@ fn all_members_are_heard_after_starts_that_crashes_cut_short_one_after_the_other
         assert!(are_in.contains(0) && are_in.contains(1));
         // ... and in the first one of the next start, again and again: only one member has each.
         let before = told(&members);
-        let mut rig = Rig::begin(members, geometry, Options { start_number: 100 + start, ..Options::default() });
+        let mut rig =
+            Rig::begin(members, geometry, VolumeOptions { start_number: 100 + start, ..VolumeOptions::default() });
         rig.pump_until(|rig| is_ahead(rig, before));
         members = rig.members;
     }
@@ -97,9 +98,9 @@ fn all_members_are_heard_after_starts_that_crashes_cut_short_one_after_the_other
 fn a_member_that_hangs_is_let_go_where_there_is_no_room_for_more_operations() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![7; 2 * CHUNK as usize]);
-    let deadline = Options::default().op_deadline.0;
+    let deadline = VolumeOptions::default().op_deadline.0;
     rig.hangs = Some(rig.place(0, 0).0);
-    rig.volume.submit(Nanos(rig.now), RequestId(99), Request::Read { offset: 0, len: 512 });
+    rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Read { offset: 0, len: 512 });
     rig.pump();
     // From now on nobody asks it what is to be done.
     for _ in 0..40 {
@@ -115,7 +116,7 @@ fn nothing_beside_the_rows_is_wrong_where_nothing_was_to_be_written() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &[7; 512]);
     let geometry = rig.geometry;
-    let options = Options { is_read_only: true, ..Options::default() };
+    let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
     let mut rig = Rig::start_as(rig.stop(), geometry, options);
     rig.volume.fail(Nanos(rig.now), 1);
     rig.pump();
@@ -130,8 +131,8 @@ fn the_answer_to_a_small_read_does_not_hold_the_row() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![7; 2 * CHUNK as usize]);
     for member_gone in [false, true] {
-        let Reply::Read(parts) = rig.ask(Request::Read { offset: 9, len: 1 }) else { panic!("it is read") };
-        let [Part::Data(buffer, range)] = &parts[..] else { panic!("{parts:?}") };
+        let BlockReply::Read(parts) = rig.ask(BlockRequest::Read { offset: 9, len: 1 }) else { panic!("it is read") };
+        let [ReadPart::Data(buffer, range)] = &parts[..] else { panic!("{parts:?}") };
         assert!(buffer.len() <= 512 && buffer[range.clone()] == [7], "member gone: {member_gone}");
         let (member, _) = rig.place(0, 0);
         rig.volume.fail(Nanos(rig.now), member);
@@ -145,12 +146,12 @@ fn zeros_over_all_that_a_crash_left_unsettled_are_written_a_few_at_a_time() {
     let stripes = 400;
     rig.write(0, &vec![7; (stripes * 2 * CHUNK) as usize]);
     let (members, geometry) = members_of(&mut rig);
-    let mut rig = Rig::begin(members, geometry, Options::default());
-    let request = Request::Zero { offset: 0, len: stripes * 2 * CHUNK, is_durable: false };
+    let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
+    let request = BlockRequest::Zero { offset: 0, len: stripes * 2 * CHUNK, is_durable: false };
     rig.volume.submit(Nanos(rig.now), RequestId(99), request);
     let mut most = 0;
     let reply = loop {
-        let ops: Vec<Op> = std::iter::from_fn(|| rig.volume.poll_op(Nanos(rig.now))).collect();
+        let ops: Vec<MemberOp> = std::iter::from_fn(|| rig.volume.poll_op(Nanos(rig.now))).collect();
         most = most.max(ops.len());
         ops.into_iter().for_each(|op| rig.end(op));
         if let Some((RequestId(99), reply)) = rig.volume.poll_reply() {
@@ -158,7 +159,7 @@ fn zeros_over_all_that_a_crash_left_unsettled_are_written_a_few_at_a_time() {
         }
     };
     rig.pump();
-    assert!(reply == Reply::Done && most < 600, "{most} operations at once");
+    assert!(reply == BlockReply::Done && most < 600, "{most} operations at once");
     assert!(rig.read(0, stripes * 2 * CHUNK).iter().all(|byte| *byte == Some(0)));
 }
 
@@ -167,13 +168,13 @@ fn a_member_that_hangs_is_let_go_where_nothing_may_be_written_too() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![7; 2 * CHUNK as usize]);
     let geometry = rig.geometry;
-    let mut rig = Rig::start_as(rig.stop(), geometry, Options { is_read_only: true, ..Options::default() });
+    let mut rig = Rig::start_as(rig.stop(), geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
     let before = rig.members.clone();
     rig.hangs = Some(rig.place(0, 0).0);
-    rig.volume.submit(Nanos(rig.now), RequestId(99), Request::Read { offset: 0, len: 512 });
+    rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Read { offset: 0, len: 512 });
     rig.pump();
-    rig.wait(2 * Options::default().op_deadline.0);
-    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Read(_)))));
+    rig.wait(2 * VolumeOptions::default().op_deadline.0);
+    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Read(_)))));
     assert!(rig.members == before, "it was written to");
 }
 
@@ -182,13 +183,13 @@ fn zeros_stay_where_an_edge_of_them_could_not_be_written() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     let stripe_bytes = 2 * CHUNK;
     rig.write(0, &vec![7; 2 * stripe_bytes as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     for slot in [1, 2] {
         let (member, at) = rig.place(0, slot);
         rig.members[member][at..at + CHUNK as usize].fill(0xaa);
     }
     let (offset, len) = (stripe_bytes - 512, 512 + stripe_bytes);
-    assert_eq!(rig.ask(Request::Zero { offset, len, is_durable: false }), Reply::Failed(Failure::Io));
+    assert_eq!(rig.ask(BlockRequest::Zero { offset, len, is_durable: false }), BlockReply::Failed(BlockFailure::Io));
     let zeros = vec![Some(0); stripe_bytes as usize];
     assert!(rig.read(stripe_bytes, stripe_bytes) == zeros);
     let (members, geometry) = members_of(&mut rig);

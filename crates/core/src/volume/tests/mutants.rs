@@ -4,15 +4,15 @@ use super::promises::{members_of, right, superblock, wipe};
 use super::*;
 use crate::format::geometry::SUPERBLOCK_BYTES;
 use crate::format::superblock::MemberState;
-use crate::integrity::tag::{self, Entry};
-use crate::volume::record::End;
+use crate::integrity::tag::{self, ListEntry};
+use crate::volume::record::Resolution;
 
 const STRIPE: u64 = 4 * CHUNK;
 
 fn filled(scheme: Scheme, stripes: u64) -> Rig {
     let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig
 }
 
@@ -29,9 +29,9 @@ fn belie(rig: &mut Rig, stripe: u64) -> (usize, usize) {
     let (chunk, end) = (CHUNK as usize, at + geometry.row_bytes() as usize);
     let place = geometry.layout.place(stripe, 4);
     let array = rig.volume.superblock().array.id();
-    let identity = tag::Identity { array, member: place.disk, row: place.row, role: 4 };
+    let identity = tag::RowIdentity { array, member: place.disk, row: place.row, role: 4 };
     let row = &mut rig.members[member][at..end];
-    let mut entries = vec![Entry::default(); 4];
+    let mut entries = vec![ListEntry::default(); 4];
     tag::open_parity(&row[chunk..], identity, None, &mut entries);
     row[50] ^= 1;
     let sum = scrubjay_code::crc32c(&row[..chunk]);
@@ -62,27 +62,27 @@ fn a_repair_that_did_not_come_to_the_medium_is_not_called_one() {
     rig.members[member][at..at + 512].fill(0xaa);
     rig.loses = Some((member, at as u64));
     assert!(rig.read(3 * STRIPE, STRIPE) == right(7, STRIPE));
-    assert!(rig.kinds().iter().all(|&(.., end)| end == End::Avoided));
+    assert!(rig.kinds().iter().all(|&(.., end)| end == Resolution::Avoided));
     assert!(rig.read(3 * STRIPE, STRIPE) == right(7, STRIPE));
-    assert!(rig.kinds().iter().any(|&(.., end)| end == End::Repaired));
+    assert!(rig.kinds().iter().any(|&(.., end)| end == Resolution::Repaired));
 }
 
 #[test]
 fn a_page_of_the_map_that_only_one_member_has_is_on_all_after_the_next_flush() {
     let mut rig = filled(Scheme::Hybrid2, 1);
     rig.write(STRIPE, &[7; 512]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done); // now both places of the page hold a version
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done); // now both places of the page hold a version
     let before = rig.members.clone();
     let stripes = rig.geometry.stripes_of_region(0).end;
     rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (mut members, geometry) = members_of(&mut rig);
     let map = geometry.written_offset as usize..geometry.data_offset as usize;
     for member in 1..6 {
         members[member][map.clone()].copy_from_slice(&before[member][map.clone()]);
     }
     let mut again = Rig::start(members, geometry);
-    assert_eq!(again.ask(Request::Flush), Reply::Done);
+    assert_eq!(again.ask(BlockRequest::Flush), BlockReply::Done);
     let mut members = members_of(&mut again).0;
     members[0].clear();
     let mut third = Rig::start(members, geometry);
@@ -100,7 +100,7 @@ fn a_page_of_the_map_is_never_written_over_its_newest_version() {
     for stripe in 1..6 {
         let before = [place(&rig, 0), place(&rig, 1)];
         rig.write(stripe * STRIPE, &[7; 512]);
-        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         let changed: Vec<bool> = (0..2).map(|turn| place(&rig, turn) != before[turn as usize]).collect();
         assert_eq!(changed.iter().filter(|changed| **changed).count(), 1);
         let generation = |page: &[u8]| u64::from_le_bytes(page[24..32].try_into().unwrap());
@@ -120,7 +120,7 @@ fn a_rebuild_that_ended_rests_on_a_map_that_is_durable() {
     rig.volume.replace(Nanos(rig.now), 2, Uuid([99; 16]), MEMBER_BYTES);
     let start = rig.ops;
     rig.pump_until(|rig| rig.ops > start + 60);
-    rig.volume.submit(Nanos(rig.now), RequestId(500), Request::Trim { offset: 59 * STRIPE, len: STRIPE });
+    rig.volume.submit(Nanos(rig.now), RequestId(500), BlockRequest::Trim { offset: 59 * STRIPE, len: STRIPE });
     rig.pump();
     assert_eq!(rig.volume.status().members[2].0, MemberState::Active);
     let members = members_of(&mut rig).0;
@@ -134,7 +134,7 @@ fn a_late_error_of_an_old_disk_does_not_take_the_new_one_out() {
     let mut rig = filled(Scheme::Stamp, 60);
     let (member, _) = rig.place(3, 0);
     rig.hangs = Some(member);
-    rig.volume.submit(Nanos(rig.now), RequestId(500), Request::Read { offset: 3 * STRIPE, len: 512 });
+    rig.volume.submit(Nanos(rig.now), RequestId(500), BlockRequest::Read { offset: 3 * STRIPE, len: 512 });
     rig.pump();
     let held = std::mem::take(&mut rig.held);
     rig.volume.fail(Nanos(rig.now), member);
@@ -144,7 +144,7 @@ fn a_late_error_of_an_old_disk_does_not_take_the_new_one_out() {
     wipe(&mut rig.members[member], &geometry);
     rig.volume.replace(Nanos(rig.now), member, Uuid([99; 16]), MEMBER_BYTES);
     for id in held {
-        rig.volume.handle(Nanos(rig.now), Done { id, buffer: None, result: Err(Fault::Gone) });
+        rig.volume.handle(Nanos(rig.now), MemberOpDone { id, buffer: None, result: Err(DiskFault::Gone) });
     }
     rig.pump();
     assert_eq!(rig.volume.status().members[member].0, MemberState::Active);
@@ -158,7 +158,7 @@ fn what_a_parity_gives_that_the_lists_contradict_is_no_repair() {
     rig.members[member][at..at + 512].fill(0xaa);
     let bytes = rig.read(3 * STRIPE, CHUNK);
     assert!(bytes.iter().all(|byte| byte.is_none_or(|byte| byte == 7)));
-    assert!(rig.kinds().iter().all(|&(_, slot, _, end)| slot != 0 || end != End::Repaired));
+    assert!(rig.kinds().iter().all(|&(_, slot, _, end)| slot != 0 || end != Resolution::Repaired));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_parity_whose_seal_is_right_and_whose_content_is_not_is_put_right() {
     rig.volume.verify(Nanos(rig.now), RequestId(500), 3..4);
     rig.pump();
     assert!(rig.members[member][at..at + CHUNK as usize] == before[member][at..at + CHUNK as usize]);
-    assert!(matches!(rig.kinds()[..], [(3, 4, _, End::Repaired)]));
+    assert!(matches!(rig.kinds()[..], [(3, 4, _, Resolution::Repaired)]));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_start_writes_over_what_a_crash_cut_short_and_not_over_the_last_whole_superb
     let (mut members, geometry) = members_of(&mut rig);
     assert!((1..6).all(|member| superblock(&members[member]).generation == before));
     let cut_short = superblock(&std::mem::take(&mut members[0])).generation;
-    let mut rig = Rig::begin(members, geometry, Options::default());
+    let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     rig.pump_until(|rig| (1..6).all(|member| superblock(&rig.members[member]).generation > before));
     for member in 1..6 {
         let places = Superblock::offsets(MEMBER_BYTES).unwrap();
@@ -222,7 +222,7 @@ fn a_row_that_was_half_written_over_a_mark_stays_lost() {
     }
     assert!(rig.read(3 * STRIPE, CHUNK).iter().all(Option::is_none));
     rig.write(3 * STRIPE + 2 * CHUNK, &vec![8; 2 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let missing = [rig.place(3, 2).0, rig.place(3, 3).0];
     missing.into_iter().for_each(|member| rig.volume.fail(Nanos(rig.now), member));
     rig.pump();
@@ -245,14 +245,14 @@ fn a_first_write_that_the_page_of_the_map_is_younger_than_is_named_by_it_before_
     let place = rig.place(1, 5);
     rig.holds = Some((place.0, place.1 as u64));
     let data = Buffer::copy_of(&vec![9; STRIPE as usize]);
-    rig.volume.submit(Nanos(rig.now), RequestId(500), Request::Write { offset: STRIPE, data, is_durable: false });
+    rig.volume.submit(Nanos(rig.now), RequestId(500), BlockRequest::Write { offset: STRIPE, data, is_durable: false });
     rig.pump();
     // A page of the map is written meanwhile.
-    let trim = Request::Trim { offset: 0, len: STRIPE };
-    assert_eq!(rig.ask(trim), Reply::Done);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    let trim = BlockRequest::Trim { offset: 0, len: STRIPE };
+    assert_eq!(rig.ask(trim), BlockReply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.release();
-    assert_eq!(rig.volume.poll_reply().map(|(id, reply)| (id.0, reply)), Some((500, Reply::Done)));
+    assert_eq!(rig.volume.poll_reply().map(|(id, reply)| (id.0, reply)), Some((500, BlockReply::Done)));
     let (members, geometry) = members_of(&mut rig);
     let mut again = Rig::start(members, geometry);
     assert!(again.read(STRIPE, STRIPE) == right(9, STRIPE));

@@ -36,19 +36,19 @@ pub(super) fn wipe(member: &mut [u8], geometry: &Geometry) {
     member[end..].fill(0);
 }
 
-fn write_of(stripe: u64, byte: u8, geometry: &Geometry) -> Request {
+fn write_of(stripe: u64, byte: u8, geometry: &Geometry) -> BlockRequest {
     let len = geometry.stripe_bytes() as usize;
-    Request::Write { offset: stripe * len as u64, data: Buffer::copy_of(&vec![byte; len]), is_durable: true }
+    BlockRequest::Write { offset: stripe * len as u64, data: Buffer::copy_of(&vec![byte; len]), is_durable: true }
 }
 
 #[test]
 fn a_volume_that_lost_too_many_members_at_once_starts_when_they_are_back() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; 60 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     (0..3).for_each(|member| rig.is_gone[member] = true);
     let request = write_of(1, 8, &rig.geometry);
-    assert!(matches!(rig.ask(request), Reply::Failed(_)));
+    assert!(matches!(rig.ask(request), BlockReply::Failed(_)));
     assert!(rig.volume.status().is_broken);
     let (members, geometry) = members_of(&mut rig);
     let mut again = Rig::start(members, geometry);
@@ -60,11 +60,11 @@ fn a_volume_that_lost_too_many_members_at_once_starts_when_they_are_back() {
 fn what_a_crash_left_is_not_settled_when_too_many_members_go_meanwhile() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; 60 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (members, geometry) = members_of(&mut rig);
     let rows = geometry.data_offset as usize;
     let before: Vec<Vec<u8>> = members.iter().map(|member| member[rows..rows + (1 << 20)].to_vec()).collect();
-    let mut rig = Rig::begin(members, geometry, Options::default());
+    let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     (0..3).for_each(|member| rig.is_gone[member] = true);
     rig.pump();
     assert!(rig.volume.status().is_broken);
@@ -81,10 +81,10 @@ fn a_write_is_not_acknowledged_where_fewer_rows_than_data_chunks_can_be_written(
     let mut members = rig.stop();
     call(&mut members, 0, MemberState::Rebuilding { stripes_done: 0 });
     members[1].clear();
-    let mut rig = Rig::begin(members, geometry, Options::default());
+    let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     // Far ahead of the rebuild: two of its three members do not hold it.
     let stripe = 300;
-    if rig.ask(write_of(stripe, 5, &geometry)) == Reply::Done {
+    if rig.ask(write_of(stripe, 5, &geometry)) == BlockReply::Done {
         let bytes = geometry.stripe_bytes();
         assert!(rig.read(stripe * bytes, bytes) == right(5, bytes));
     }
@@ -99,7 +99,7 @@ fn a_disk_that_comes_back_does_not_give_its_old_rows_for_what_could_not_be_rebui
         let (hurt, at) = rig.place(0, if is_data { 2 } else { 0 });
         rig.is_gone[back] = true;
         rig.write(0, &[2; 4096]);
-        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         rig.members[hurt][at..at + 512].fill(0xaa);
         rig.is_gone[back] = false;
         let geometry = rig.geometry;
@@ -114,12 +114,12 @@ fn a_disk_that_comes_back_does_not_give_its_old_rows_for_what_could_not_be_rebui
 fn a_flush_that_failed_in_a_repair_is_not_forgotten() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; 60 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (member, at) = rig.place(0, 1);
     rig.members[member][at..at + 512].fill(0xaa);
     rig.is_unflushable = Some(member);
     assert!(rig.read(CHUNK, CHUNK) == right(7, CHUNK));
-    assert_eq!((rig.is_unflushable, rig.ask(Request::Flush)), (None, Reply::Done));
+    assert_eq!((rig.is_unflushable, rig.ask(BlockRequest::Flush)), (None, BlockReply::Done));
     assert!(matches!(rig.volume.status().members[member].0, MemberState::Failed(_)), "what it held may be lost");
 }
 
@@ -127,7 +127,7 @@ fn a_flush_that_failed_in_a_repair_is_not_forgotten() {
 fn what_recovery_wrote_is_not_taken_for_read_from_the_medium_before_a_flush() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 4 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (member, at) = rig.place(0, 0);
     let old = rig.members[member][at..at + rig.geometry.row_bytes() as usize].to_vec();
     rig.write(0, &[2; CHUNK as usize]);
@@ -164,7 +164,7 @@ fn two_members_with_too_many_faults_at_once_are_not_both_taken_out_when_only_one
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![1; 200 * 8192]);
     let (members, geometry) = members_of(&mut rig);
-    let options = Options { faults_max: 2, ..Options::default() };
+    let options = VolumeOptions { faults_max: 2, ..VolumeOptions::default() };
     let mut rig = Rig::start_as(members, geometry, options);
     // Far apart, and of the same two members: 0 and 90 are multiples of the layout's period.
     for stripe in [0, 90] {
@@ -185,12 +185,12 @@ fn a_check_finds_what_is_lost_because_too_many_members_are_missing() {
     let mut members = rig.stop();
     call(&mut members, 0, MemberState::Rebuilding { stripes_done: 0 });
     members[1].clear();
-    let mut rig = Rig::start_as(members, geometry, Options { is_read_only: true, ..Options::default() });
+    let mut rig = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
     rig.volume.verify(Nanos(rig.now), RequestId(99), 0..1);
     rig.pump();
-    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Failed(_)))), "content is missing");
+    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Failed(_)))), "content is missing");
     assert!(rig.read(0, 8192).iter().any(Option::is_none));
-    assert!(rig.kinds().iter().any(|(_, _, _, end)| *end == End::Lost), "not called clean");
+    assert!(rig.kinds().iter().any(|(_, _, _, end)| *end == Resolution::Lost), "not called clean");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_region_that_only_one_member_called_dirty_at_a_crash_is_dirty_when_that_one_
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     let clean = rig.members.clone();
     rig.write(0, &[1; 4 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (mut members, geometry) = members_of(&mut rig);
     let intents = geometry.intent_offset as usize..geometry.written_offset as usize;
     for (member, clean) in members.iter_mut().zip(&clean).skip(1) {
@@ -241,13 +241,13 @@ fn a_disk_that_went_on_alone_brings_nothing_of_that_along_when_it_is_taken_in_ag
 #[test]
 fn an_array_of_many_large_members_is_opened() {
     let layout = Layout::new(LayoutKind::Rotating, Shape { data: 197, parity: 3 }, 200).unwrap();
-    let parameters = Parameters { layout, scheme: Scheme::Stamp, chunk_bytes: 512, block_bytes: 512 };
+    let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 512, block_bytes: 512 };
     let geometry = Geometry::fit(&parameters, 1 << 34, None).unwrap();
     let names: Vec<Uuid> = (0..200).map(|slot| Uuid([slot as u8; 16])).collect();
     let superblock = blank::superblock(geometry, Uuid([1; 16]), "rig", UnixSeconds(1), &names);
     let given = |slot: usize| Given { label: slot.to_string(), bytes: 1 << 34, says: Ok(superblock.of_slot(slot)) };
     let assembly = assemble(&(0..200).map(given).collect::<Vec<_>>()).unwrap();
-    let options = Options { is_read_only: true, ..Options::default() };
+    let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
     let mut volume = Volume::start(assembly, options);
     // The intents, of which nothing can be read, and then the map.
     loop {
@@ -256,7 +256,7 @@ fn an_array_of_many_large_members_is_opened() {
         if offset >= geometry.written_offset {
             break;
         }
-        volume.handle(Nanos(0), Done { id: op.id, buffer: Some(buffer), result: Err(Fault::Medium) });
+        volume.handle(Nanos(0), MemberOpDone { id: op.id, buffer: Some(buffer), result: Err(DiskFault::Medium) });
     }
 }
 
@@ -264,7 +264,7 @@ fn an_array_of_many_large_members_is_opened() {
 fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_is_out() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &[1; 8 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (out, _) = rig.place(0, 0);
     let other = (0..4).find(|&slot| rig.place(1, slot).0 == out).expect("it has data of the next stripe") as u64;
     (rig.is_gone[out], rig.holds_superblocks) = (true, true);
@@ -273,14 +273,14 @@ fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_i
         rig.pump();
         rig.volume.poll_reply()
     };
-    assert_eq!(ask(100, Request::Read { offset: (4 + other) * CHUNK, len: CHUNK }), None, "it is being taken out");
+    assert_eq!(ask(100, BlockRequest::Read { offset: (4 + other) * CHUNK, len: CHUNK }), None, "it is being taken out");
     let data = Buffer::copy_of(&[2; CHUNK as usize]);
-    let reply = ask(101, Request::Write { offset: 0, data, is_durable: true });
+    let reply = ask(101, BlockRequest::Write { offset: 0, data, is_durable: true });
 
     // Power is lost in the middle of the next write of the stripe: a chunk and a parity are torn, the other is old.
     let old = rig.members.clone();
     let data = Buffer::copy_of(&[3; CHUNK as usize]);
-    rig.volume.submit(Nanos(rig.now), RequestId(102), Request::Write { offset: CHUNK, data, is_durable: false });
+    rig.volume.submit(Nanos(rig.now), RequestId(102), BlockRequest::Write { offset: CHUNK, data, is_durable: false });
     rig.pump();
     let row_bytes = rig.geometry.row_bytes() as usize;
     for (slot, from) in [(1, 512), (4, 512), (5, 0)] {
@@ -296,10 +296,10 @@ fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_i
 fn what_members_that_take_no_more_writes_hold_is_read() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; 60 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.is_full = true;
     let request = write_of(1, 8, &rig.geometry);
-    assert!(matches!(rig.ask(request), Reply::Failed(_)));
+    assert!(matches!(rig.ask(request), BlockReply::Failed(_)));
     assert!(rig.volume.status().is_broken);
     assert!(rig.read(0, 60 * CHUNK) == right(7, 60 * CHUNK), "no row is damaged");
 }
@@ -321,7 +321,11 @@ fn a_trim_that_a_crash_undoes_leaves_no_hole_on_a_disk_that_was_being_rebuilt() 
     };
     rig.pump_until(|rig| is_past(rig, 64));
     // Trimmed before the rebuild comes there; then another member goes, for which superblocks are written.
-    rig.volume.submit(Nanos(rig.now), RequestId(100), Request::Trim { offset: 150 * stripe_bytes, len: stripe_bytes });
+    rig.volume.submit(
+        Nanos(rig.now),
+        RequestId(100),
+        BlockRequest::Trim { offset: 150 * stripe_bytes, len: stripe_bytes },
+    );
     rig.pump_until(|rig| is_past(rig, 192));
     rig.volume.fail(Nanos(rig.now), 1);
     rig.pump_until(|rig| superblock(&rig.members[3]).members[1].state != MemberState::Active);
@@ -336,7 +340,7 @@ fn a_trim_that_a_crash_undoes_leaves_no_hole_on_a_disk_that_was_being_rebuilt() 
 fn a_flush_that_failed_while_a_rebuild_waits_for_a_decision_is_not_forgotten() {
     let mut rig = Rig::new(Scheme::Pure, LayoutKind::Rotating, 2, 1);
     rig.write(0, &[1; 8192]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     // One of the other rows cannot be read, and cannot be marked.
     let ((gone, _), (hurt, at)) = (rig.place(0, 0), rig.place(0, 1));
     rig.unreadable = Some((hurt, at as u64));
@@ -360,18 +364,18 @@ fn zeros_that_a_first_write_lays_beside_what_it_brings_are_not_known_before_a_fl
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid5Ra, 3, 1);
     let stripe_bytes = rig.geometry.stripe_bytes();
     rig.write(0, &vec![1; stripe_bytes as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (member, at) = rig.place(0, 2);
     let row = at..at + (CHUNK + rig.geometry.appendix_bytes) as usize;
     let before = rig.members[member][row.clone()].to_vec();
-    assert_eq!(rig.ask(Request::Trim { offset: 0, len: stripe_bytes }), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Trim { offset: 0, len: stripe_bytes }), BlockReply::Done);
     rig.write(0, &[2; 100]);
     // It is read, from the disk's cache, and then the disk turns out to have lost it.
     rig.volume.verify(Nanos(rig.now), RequestId(99), 0..1);
     rig.pump();
-    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), Reply::Done))));
+    assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Done))));
     rig.members[member][row].copy_from_slice(&before);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     // Of these chunks' stripe only the third is read, and taken into the parity.
     rig.write(0, &[3; 2 * CHUNK as usize]);
     assert!(rig.read(2 * CHUNK, CHUNK) == right(0, CHUNK), "what was lost is found, not believed");
@@ -383,7 +387,7 @@ fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_fo
         let mut rig = Rig::new(scheme, LayoutKind::Raid1, 1, 1);
         rig.write(0, &[1; CHUNK as usize]);
         let (hurt, _) = rig.place(0, 0);
-        rig.volume.submit(Nanos(rig.now), RequestId(99), Request::Read { offset: 0, len: CHUNK });
+        rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Read { offset: 0, len: CHUNK });
         // The one cannot read it, whenever it is asked; the other takes its time.
         let mut slow = None;
         while let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
@@ -392,7 +396,7 @@ fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_fo
                 continue;
             }
             let OpKind::Read { buffer, .. } = op.kind else { panic!("{scheme}: only reads are under way") };
-            let done = Done { id: op.id, buffer: Some(buffer), result: Err(Fault::Medium) };
+            let done = MemberOpDone { id: op.id, buffer: Some(buffer), result: Err(DiskFault::Medium) };
             rig.volume.handle(Nanos(rig.now), done);
         }
         rig.volume.fail(Nanos(rig.now), hurt);
@@ -406,10 +410,10 @@ fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_fo
         let OpKind::Read { offset, mut buffer } = slow.kind else { panic!("{scheme}: it is a read") };
         let len = buffer.len();
         buffer.copy_from_slice(&rig.members[slow.member][offset as usize..][..len]);
-        rig.volume.handle(Nanos(rig.now), Done { id: slow.id, buffer: Some(buffer), result: Ok(()) });
+        rig.volume.handle(Nanos(rig.now), MemberOpDone { id: slow.id, buffer: Some(buffer), result: Ok(()) });
         rig.pump();
-        let Some((_, Reply::Read(parts))) = rig.volume.poll_reply() else { panic!("{scheme}: it is answered") };
-        let [Part::Data(buffer, range)] = &parts[..] else { panic!("{scheme}: {parts:?}") };
+        let Some((_, BlockReply::Read(parts))) = rig.volume.poll_reply() else { panic!("{scheme}: it is answered") };
+        let [ReadPart::Data(buffer, range)] = &parts[..] else { panic!("{scheme}: {parts:?}") };
         assert!(buffer[range.clone()] == [1; CHUNK as usize], "{scheme}");
         assert_eq!(rig.volume.status().members[hurt].0, MemberState::Active, "{scheme}");
     }

@@ -25,12 +25,12 @@ fn nothing_is_acknowledged_that_rests_on_what_all_members_refused() {
     for scheme in Scheme::ALL {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 2, 1);
         rig.write(0, &vec![7; 2 * CHUNK as usize]);
-        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         // The intents are there, the rows are taken, the written map is not.
         rig.is_full_beside = true;
         let data = Buffer::copy_of(&vec![8; 2 * CHUNK as usize]);
-        let reply = rig.ask(Request::Write { offset: 2 * CHUNK, data, is_durable: true });
-        assert_eq!(reply, Reply::Failed(Failure::Io), "{scheme}");
+        let reply = rig.ask(BlockRequest::Write { offset: 2 * CHUNK, data, is_durable: true });
+        assert_eq!(reply, BlockReply::Failed(BlockFailure::Io), "{scheme}");
         assert!(rig.volume.status().is_broken, "{scheme}");
     }
 }
@@ -45,8 +45,8 @@ fn no_row_is_written_that_no_member_was_told_of() {
         let before: Vec<Vec<u8>> = rig.members.iter().map(|member| member[rows..].to_vec()).collect();
         rig.is_full_beside = true;
         let data = Buffer::copy_of(&[8; 100]);
-        let reply = rig.ask(Request::Write { offset: 0, data, is_durable: false });
-        assert_eq!(reply, Reply::Failed(Failure::Io), "{scheme}");
+        let reply = rig.ask(BlockRequest::Write { offset: 0, data, is_durable: false });
+        assert_eq!(reply, BlockReply::Failed(BlockFailure::Io), "{scheme}");
         assert!(
             rig.members
                 .iter()
@@ -74,7 +74,7 @@ fn a_rebuild_waits_for_a_member_that_may_know_what_is_lost_without_it() {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 2, 1);
         let size = rig.volume.size().min(200 * 2 * CHUNK);
         rig.write(0, &vec![7; size as usize]);
-        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         rig.wait(20_000_000_000);
         rig.volume.fail(Nanos(rig.now), 0);
         rig.pump();
@@ -108,7 +108,7 @@ fn a_rebuild_waits_for_a_member_that_may_know_what_is_lost_without_it() {
 fn what_was_read_of_a_disk_says_nothing_of_the_next_one_in_its_place() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; 4 * CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     assert!(rig.read(0, CHUNK) == right(7, CHUNK));
     let (member, row) = row_of(&rig, 0, 0);
     let old = rig.members[member][row.clone()].to_vec();
@@ -130,7 +130,7 @@ fn sums_that_contradict_each_other_wait_for_the_list_that_decides() {
     let (member, row) = row_of(&rig, 0, 2);
     let old = rig.members[member][row.clone()].to_vec();
     rig.write(2 * CHUNK, &vec![8; CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.wait(20_000_000_000);
     rig.members[member][row].copy_from_slice(&old);
     let (parity, _) = row_of(&rig, 0, 4);
@@ -150,7 +150,7 @@ fn a_disk_that_says_it_wrote_without_end_leaves_room_for_more() {
     rig.volume.skip_write_numbers(u64::MAX);
     rig.write(0, &[7; 512]);
     assert!(rig.read(0, 512) == right(7, 512));
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     assert!(superblock(&rig.members[0]).write_mark > 1 << 60);
 }
 
@@ -160,8 +160,9 @@ fn members_that_were_put_back_from_a_copy_are_left_out_as_long_as_the_others_hol
         let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
         rig.write(0, &vec![7; 40 * CHUNK as usize]);
         let geometry = rig.geometry;
-        let again =
-            |members, start_number| Rig::start_as(members, geometry, Options { start_number, ..Options::default() });
+        let again = |members, start_number| {
+            Rig::start_as(members, geometry, VolumeOptions { start_number, ..VolumeOptions::default() })
+        };
         let copy = again(rig.stop(), 1).stop();
         let mut rig = again(copy.clone(), 2);
         rig.write(0, &vec![8; 16 * CHUNK as usize]);
@@ -203,14 +204,14 @@ fn the_map_vouches_for_nothing_before_it_is_known_who_was_not_flushed() {
     for scheme in [Scheme::Stamp, Scheme::Hybrid1] {
         let mut rig = Rig::new(scheme, LayoutKind::Raid1, 1, 1);
         rig.write(0, &vec![7; CHUNK as usize]);
-        assert_eq!(rig.ask(Request::Flush), Reply::Done);
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         rig.write(CHUNK, &vec![8; CHUNK as usize]);
         // Nobody is told yet that a member is out, which has the new row in its cache only.
         rig.holds_superblocks = true;
         rig.volume.fail(Nanos(rig.now), 0);
         let map = rig.geometry.written_page_offset(0, 0) as usize;
         let before = rig.members[1][map..map + 8192].to_vec();
-        rig.volume.submit(Nanos(rig.now), RequestId(99), Request::Flush);
+        rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Flush);
         rig.pump();
         assert!(rig.members[1][map..map + 8192] == before, "{scheme}");
     }

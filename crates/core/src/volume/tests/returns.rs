@@ -3,7 +3,7 @@
 use super::promises::{members_of, right, superblock};
 use super::*;
 use crate::format::bits::Bits;
-use crate::format::intent::{self, Told};
+use crate::format::intent::{self, IntentBit};
 use crate::format::returns::NoReturn;
 use crate::format::superblock::MemberState;
 
@@ -13,7 +13,7 @@ const STRIPE: u64 = 4 * CHUNK;
 fn without(scheme: Scheme, stripes: u64) -> Rig {
     let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.wait(20_000_000_000);
     rig.volume.fail(Nanos(rig.now), 2);
     rig.pump();
@@ -60,7 +60,7 @@ fn a_member_that_is_back_is_given_what_was_written_since_and_nothing_else() {
 fn what_was_under_way_when_a_member_left_is_among_what_it_lacks() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     // It had said that it did this, and lost it with its power.
     let (member, at) = rig.place(5, 1);
     let row = at..at + rig.geometry.row_bytes() as usize;
@@ -107,7 +107,7 @@ fn who_is_of_another_time_or_went_on_alone_does_not_come_back_so() {
 fn who_was_gone_when_superblocks_were_written_comes_back_with_the_last_that_it_had() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.is_gone[2] = true;
     rig.volume.fail(Nanos(rig.now), 1);
     rig.pump();
@@ -127,14 +127,14 @@ fn who_has_not_ended_what_it_was_asked_does_not_come_back_before() {
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
     rig.hangs = Some(2);
     let data = Buffer::copy_of(&vec![8; STRIPE as usize]);
-    rig.volume.submit(Nanos(rig.now), RequestId(50), Request::Write { offset: 0, data, is_durable: false });
+    rig.volume.submit(Nanos(rig.now), RequestId(50), BlockRequest::Write { offset: 0, data, is_durable: false });
     rig.pump();
     rig.wait(60_000_000_000);
     assert!(matches!(rig.volume.status().members[2].0, MemberState::Failed(_)));
     rig.hangs = None;
     assert_eq!(readd(&mut rig, 2), Err(NoReturn::Busy));
     for id in std::mem::take(&mut rig.held) {
-        rig.volume.handle(Nanos(rig.now), Done { id, buffer: None, result: Ok(()) });
+        rig.volume.handle(Nanos(rig.now), MemberOpDone { id, buffer: None, result: Ok(()) });
     }
     assert_eq!(readd(&mut rig, 2), Ok(()));
     rig.pump();
@@ -154,7 +154,7 @@ fn who_knows_of_a_disk_that_took_a_place_and_is_not_known_here_went_on_alone() {
 fn what_a_member_lacks_is_remembered_until_the_others_know_that_it_is_back() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.wait(20_000_000_000);
     // What it was written last does not come to its medium before it leaves.
     let slot = (0..6).find(|&slot| rig.place(20, slot).0 == 2).unwrap();
@@ -192,7 +192,7 @@ fn what_a_member_lacks_is_told_to_all_at_each_start() {
     let geometry = rig.geometry;
     let mut members = rig.stop();
     let nothing = Bits::zeros(geometry.regions());
-    let page = intent::encode(&geometry, Uuid([1; 16]), Told::WhileOut, 0, &nothing);
+    let page = intent::encode(&geometry, Uuid([1; 16]), IntentBit::WhileOut, 0, &nothing);
     let at = geometry.away_page_offset(0) as usize;
     for member in [0, 1, 3, 4] {
         members[member][at..at + page.len()].copy_from_slice(&page);
@@ -212,7 +212,7 @@ fn what_a_member_lacks_is_told_to_all_at_each_start() {
 fn a_first_write_that_only_the_one_had_who_left_does_not_rise_again() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     rig.write(0, &vec![7; CHUNK as usize]);
-    assert_eq!(rig.ask(Request::Flush), Reply::Done);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.wait(20_000_000_000);
     let before = rig.members.clone();
     rig.write(CHUNK, &vec![9; CHUNK as usize]);
@@ -221,11 +221,11 @@ fn a_first_write_that_only_the_one_had_who_left_does_not_rise_again() {
     let (after, mut members) = (members_of(&mut rig).0, before);
     members[1][row.clone()].copy_from_slice(&after[1][row]);
     // All is to be settled, so that it goes on while the member comes back.
-    let page = intent::encode(&geometry, Uuid([1; 16]), Told::Dirty, 0, &Bits::ones(geometry.regions()));
+    let page = intent::encode(&geometry, Uuid([1; 16]), IntentBit::Dirty, 0, &Bits::ones(geometry.regions()));
     let at = geometry.intent_page_offset(0) as usize;
     members.iter_mut().for_each(|member| member[at..at + page.len()].copy_from_slice(&page));
     let left = std::mem::take(&mut members[1]);
-    let mut rig = Rig::begin(members, geometry, Options::default());
+    let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     rig.pump_until(|rig| rig.volume.status().is_open);
     assert!(rig.volume.status().regions_unsettled > 1);
     rig.members[1] = left;

@@ -5,11 +5,11 @@ mod streams;
 mod transmission;
 
 use super::wire::{self, command, option};
-use super::{Export, Session, TlsMode};
+use super::{Export, NbdSession, TlsMode};
 use crate::memory::MemoryArray;
-use scrubjay_core::block::{Request, RequestId};
+use scrubjay_core::block::{BlockRequest, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::Array;
+use scrubjay_core::member::ArrayMachine;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::Outgoing;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const SIZE: u64 = (1 << 20) + 512;
 
 /// A client's side of the connection: what it sends, and what comes back.
 struct Peer {
-    session: Session,
+    session: NbdSession,
     array: MemoryArray,
 }
 
@@ -30,7 +30,7 @@ impl Peer {
 
     fn with(export: Export, tls: TlsMode) -> Peer {
         let array = MemoryArray::new(export.size());
-        Peer { session: Session::new(Arc::new(export), tls), array }
+        Peer { session: NbdSession::new(Arc::new(export), tls), array }
     }
 
     /// A peer that is past the handshake, with all there is to agree on.
@@ -62,7 +62,7 @@ impl Peer {
         }
     }
 
-    fn serve(&mut self, ticket: usize, request: Request) {
+    fn serve(&mut self, ticket: usize, request: BlockRequest) {
         self.array.submit(Nanos::ZERO, RequestId(ticket as u64), request);
         while let Some((id, reply)) = self.array.poll_reply() {
             self.session.reply(id.0 as usize, reply);

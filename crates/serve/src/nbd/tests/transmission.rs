@@ -4,7 +4,7 @@ use super::*;
 use crate::nbd::wire::{chunk as kind, flag};
 use crate::nbd::{IN_FLIGHT_MAX, PAYLOAD_MAX};
 use command::*;
-use scrubjay_core::block::{Failure, Reply};
+use scrubjay_core::block::{BlockFailure, BlockReply};
 
 /// A chunk of data at `offset`.
 fn data_chunk(flags: u16, offset: u64, data: &[u8]) -> Vec<u8> {
@@ -174,9 +174,12 @@ fn a_refused_write_is_read_to_its_end() {
 
 #[test]
 fn failures_of_the_volume_are_told_by_their_names() {
-    for (failure, read, write) in
-        [(Failure::Io, 5, 5), (Failure::OutOfRange, 22, 28), (Failure::ReadOnly, 1, 1), (Failure::Stopping, 108, 108)]
-    {
+    for (failure, read, write) in [
+        (BlockFailure::Io, 5, 5),
+        (BlockFailure::OutOfRange, 22, 28),
+        (BlockFailure::ReadOnly, 1, 1),
+        (BlockFailure::Stopping, 108, 108),
+    ] {
         let mut peer = Peer::structured();
         for (bytes, expected) in [
             (request(READ, 0, 0, 512), error_chunk(READ, read)),
@@ -185,7 +188,7 @@ fn failures_of_the_volume_are_told_by_their_names() {
             (request(FLUSH, 0, 0, 0), simple(FLUSH, read)),
         ] {
             let (ticket, _) = peer.session.advance(&mut &bytes[..], used).expect("a request");
-            peer.session.reply(ticket, Reply::Failed(failure));
+            peer.session.reply(ticket, BlockReply::Failed(failure));
             assert_eq!(peer.take(), expected);
         }
     }
@@ -202,8 +205,8 @@ fn no_more_requests_are_taken_than_may_be_under_way() {
     }
     assert_eq!((tickets.len(), bytes.len()), (IN_FLIGHT_MAX, 28));
     assert!(!peer.session.wants_input() && tickets.iter().all(|&ticket| ticket < IN_FLIGHT_MAX));
-    peer.session.reply(tickets[7], Reply::Done);
-    assert_eq!(peer.session.advance(&mut bytes, used), Some((tickets[7], Request::Flush)));
+    peer.session.reply(tickets[7], BlockReply::Done);
+    assert_eq!(peer.session.advance(&mut bytes, used), Some((tickets[7], BlockRequest::Flush)));
 }
 
 #[test]
@@ -218,7 +221,8 @@ fn no_more_bytes_are_held_than_may_be() {
     }
     assert_eq!(tickets.len(), 2, "64 MiB");
     for ticket in tickets {
-        peer.session.reply(ticket, Reply::Read(vec![scrubjay_core::block::Part::Zeros(u64::from(PAYLOAD_MAX))]));
+        peer.session
+            .reply(ticket, BlockReply::Read(vec![scrubjay_core::block::ReadPart::Zeros(u64::from(PAYLOAD_MAX))]));
     }
     assert_eq!(peer.session.advance(&mut bytes, used), None, "they have not been sent yet");
     peer.take();
@@ -241,14 +245,14 @@ fn a_request_that_would_hold_too_much_waits_and_what_comes_behind_it_too() {
     session.set_limit(8192);
     let bytes = [request(READ, 0, 0, 8192), request(READ, 0, 0, 512), request(FLUSH, 0, 0, 0)].concat();
     let mut input = &bytes[..];
-    let next = |session: &mut Session, input: &mut &[u8]| session.advance(input, Buffer::zeroed);
+    let next = |session: &mut NbdSession, input: &mut &[u8]| session.advance(input, Buffer::zeroed);
     let (first, _) = next(&mut session, &mut input).expect("it fits");
     assert!(next(&mut session, &mut input).is_none() && session.is_held() && !session.wants_input());
     assert_eq!((input.len(), session.held()), (28, 8192));
     assert!(next(&mut session, &mut input).is_none() && input.len() == 28, "it waits still");
-    session.reply(first, Reply::Failed(Failure::Io));
-    assert!(matches!(next(&mut session, &mut input), Some((_, Request::Read { len: 512, .. }))));
-    assert!(matches!(next(&mut session, &mut input), Some((_, Request::Flush))));
+    session.reply(first, BlockReply::Failed(BlockFailure::Io));
+    assert!(matches!(next(&mut session, &mut input), Some((_, BlockRequest::Read { len: 512, .. }))));
+    assert!(matches!(next(&mut session, &mut input), Some((_, BlockRequest::Flush))));
 
     let write = [&request(WRITE, 0, 0, 4096)[..], &[7; 4096]].concat();
     let held = session.held();
@@ -256,7 +260,7 @@ fn a_request_that_would_hold_too_much_waits_and_what_comes_behind_it_too() {
     input = &write;
     assert!(next(&mut session, &mut input).is_none() && input.len() == 4096, "no buffer for it yet");
     session.set_limit(16384);
-    assert!(matches!(next(&mut session, &mut input), Some((_, Request::Write { .. }))));
+    assert!(matches!(next(&mut session, &mut input), Some((_, BlockRequest::Write { .. }))));
 }
 
 #[test]

@@ -1,23 +1,23 @@
 //! The page of a small sample, and of traces whose tour is known.
 
-use super::super::Setup;
+use super::super::SweepSetup;
 use super::*;
-use scrubjay_core::idle::{Form, Goal};
-use scrubjay_core::server::{Request, ServiceModel};
+use scrubjay_core::idle::{Goal, GoalForm};
+use scrubjay_core::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::Nanos;
 use scrubjay_trace::Periods;
 
-const SETUP: Setup = Setup { disk: Bytes(1_000_000_000_000), disks: 300, seed: 5 };
+const SETUP: SweepSetup = SweepSetup { disk: Bytes(1_000_000_000_000), disks: 300, seed: 5 };
 
 /// A request of 4 ms every second by day, nobody by night; so many days.
-fn days(days: u64) -> Vec<Request> {
+fn days(days: u64) -> Vec<ForegroundRequest> {
     let seconds = (0..days).flat_map(|day| (0..43_200).map(move |second| day * 86_400 + second));
-    seconds.map(|second| Request { at: Nanos::from_secs(second), service: Nanos::from_millis(4) }).collect()
+    seconds.map(|second| ForegroundRequest { at: Nanos::from_secs(second), service: Nanos::from_millis(4) }).collect()
 }
 
-fn driven(requests: &[Request]) -> Option<Driven> {
+fn driven(requests: &[ForegroundRequest]) -> Option<Driven> {
     let periods: Periods = requests.iter().copied().collect();
-    let goal = Goal::default().form(Form::Average);
+    let goal = Goal::default().form(GoalForm::Average);
     Driven::of("days", requests, &periods, ServiceModel::ULTRASTAR_15K450, goal, SETUP)
 }
 
@@ -56,7 +56,7 @@ fn on_a_trace_the_page_is_in_hours() {
     assert!((9.0..11.0).contains(&tour), "{tour}");
     // An error of the days waits for 12 hours in the mean and then for half of 3.3, one of the night for that half and,
     // once in seven, for the days: 10.8 hours, where an even tour of that length would take 5.
-    let sequential = find(&run.cases, OrderKind::SEQUENTIAL, Escalation::None).nearline;
+    let sequential = find(&run.cases, OrderKind::SEQUENTIAL, EscalationScope::None).nearline;
     assert!((sequential.disk_mean - 10.8).abs() < 4.0 * sequential.standard_error, "{sequential:?}");
     let page = page(&sweep, &[run]);
     let captions = captions(&page);
@@ -66,7 +66,7 @@ fn on_a_trace_the_page_is_in_hours() {
 
 #[test]
 fn a_disk_without_idle_time_has_no_hours() {
-    let busy: Vec<Request> =
-        (0..1000).map(|n| Request { at: Nanos::from_millis(n), service: Nanos::from_millis(2) }).collect();
+    let busy: Vec<ForegroundRequest> =
+        (0..1000).map(|n| ForegroundRequest { at: Nanos::from_millis(n), service: Nanos::from_millis(2) }).collect();
     assert_eq!(driven(&busy), None);
 }

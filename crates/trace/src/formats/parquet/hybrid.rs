@@ -10,11 +10,11 @@ pub(super) struct Hybrid {
     /// Where the next run begins.
     at: usize,
     width: u32,
-    run: Run,
+    run: HybridRun,
 }
 
 /// A part of the numbers.
-enum Run {
+enum HybridRun {
     /// The same number, so many times.
     Same { value: u32, left: usize },
     /// Packed from the lowest bit of byte `start` on: `next` of them were taken, `left` are left.
@@ -24,7 +24,7 @@ enum Run {
 impl Hybrid {
     /// Numbers of `width` bits; `None`: no number has so many.
     pub(super) fn new(data: Bytes, width: u8) -> Option<Hybrid> {
-        let run = Run::Same { value: 0, left: 0 };
+        let run = HybridRun::Same { value: 0, left: 0 };
         (width <= 32).then_some(Hybrid { data, at: 0, width: width.into(), run })
     }
 
@@ -33,14 +33,14 @@ impl Hybrid {
         let mut wanted = count;
         while wanted > 0 {
             match &mut self.run {
-                Run::Same { left: 0, .. } | Run::Packed { left: 0, .. } => self.run = self.run_next()?,
-                Run::Same { value, left } => {
+                HybridRun::Same { left: 0, .. } | HybridRun::Packed { left: 0, .. } => self.run = self.run_next()?,
+                HybridRun::Same { value, left } => {
                     let taken = wanted.min(*left);
                     out.resize(out.len() + taken, *value);
                     *left -= taken;
                     wanted -= taken;
                 }
-                Run::Packed { start, next, left } => {
+                HybridRun::Packed { start, next, left } => {
                     let taken = wanted.min(*left);
                     unpack(self.data.get(*start..)?, self.width as usize, *next..*next + taken, out)?;
                     *next += taken;
@@ -53,7 +53,7 @@ impl Hybrid {
     }
 
     /// The run that begins here.
-    fn run_next(&mut self) -> Option<Run> {
+    fn run_next(&mut self) -> Option<HybridRun> {
         let header = self.header()?;
         let count = usize::try_from(header >> 1).ok()?;
         if header & 1 == 0 {
@@ -61,12 +61,12 @@ impl Hybrid {
             let mut value = [0; 4];
             value[..bytes].copy_from_slice(self.data.get(self.at..self.at + bytes)?);
             self.at += bytes;
-            return Some(Run::Same { value: u32::from_le_bytes(value), left: count });
+            return Some(HybridRun::Same { value: u32::from_le_bytes(value), left: count });
         }
         // Groups of eight numbers, so of `width` bytes.
         let (start, bytes) = (self.at, count.checked_mul(self.width as usize)?);
         self.at = self.at.checked_add(bytes)?;
-        Some(Run::Packed { start, next: 0, left: count.checked_mul(8)? })
+        Some(HybridRun::Packed { start, next: 0, left: count.checked_mul(8)? })
     }
 
     /// An unsigned LEB128 number.

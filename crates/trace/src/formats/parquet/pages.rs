@@ -1,7 +1,7 @@
 //! The pages of a column, decompressed here and not by the `parquet` crate: that one makes room for as many bytes as a
 //! page says it has, up to 2 GiB, before it looks whether they are there.
 
-use super::source::{PAGE_BYTES_MAX, Source};
+use super::source::{PAGE_BYTES_MAX, ParquetSource};
 use bytes::Bytes;
 use parquet::basic::Compression;
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -16,7 +16,7 @@ const VALUE_BYTES_MIN: u64 = 4;
 /// The pages of one column of one row group.
 pub(super) struct Pages {
     /// As they are in the file: the crate is told that they are not compressed.
-    packed: SerializedPageReader<Source>,
+    packed: SerializedPageReader<ParquetSource>,
     codec: Codec,
 }
 
@@ -32,7 +32,7 @@ impl Pages {
     ///
     /// # Errors
     /// When they are nowhere, or compressed in a way that is not known here.
-    pub(super) fn new(source: &Arc<Source>, column: &ColumnChunkMetaData, rows: usize) -> Result<Pages> {
+    pub(super) fn new(source: &Arc<ParquetSource>, column: &ColumnChunkMetaData, rows: usize) -> Result<Pages> {
         let codec = Codec::new(column.compression())?;
         let column = column.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
         Ok(Pages { packed: SerializedPageReader::new(source.clone(), &column, rows, None)?, codec })

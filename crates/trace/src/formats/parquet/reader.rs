@@ -3,12 +3,12 @@
 use super::numbers::Numbers;
 use super::pages::Pages;
 use super::schema::{COLUMNS, KINDS, SCHEMA_KEY, SCHEMA_VERSION};
-use super::source::Source;
+use super::source::ParquetSource;
 use super::texts::{NULL, Texts};
-use crate::error::{Place, TraceError};
+use crate::error::{SourcePlace, TraceError};
 use crate::intake::{Devices, Intake};
 use crate::reader::{Reader, Seekable};
-use crate::record::{DeviceId, Kind, Record};
+use crate::record::{DeviceId, Record, RequestKind};
 use parquet::basic::Type;
 use parquet::column::reader::get_column_reader;
 use parquet::errors::{ParquetError, Result};
@@ -24,31 +24,31 @@ const BATCH: usize = 4096;
 /// The number of a kind that is none.
 const KIND_UNKNOWN: u32 = KINDS.len() as u32;
 /// The kinds by their numbers.
-const KIND_OF: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Discard, Kind::Flush];
+const KIND_OF: [RequestKind; 4] = [RequestKind::Read, RequestKind::Write, RequestKind::Discard, RequestKind::Flush];
 
 /// Reads a table.
 pub(super) struct TableReader {
-    source: Arc<Source>,
+    source: Arc<ParquetSource>,
     metadata: ParquetMetaData,
     /// Where each of [`COLUMNS`] is in the file.
-    places: [Option<Found>; 6],
-    group: Option<Group>,
+    places: [Option<FoundColumn>; 6],
+    group: Option<RowGroup>,
     /// The row group after the current one.
     group_next: usize,
     /// Rows read.
     rows: u64,
-    batch: Batch,
+    batch: RowBatch,
 }
 
 /// Where a column is.
 #[derive(Clone, Copy)]
-struct Found {
+struct FoundColumn {
     index: usize,
     is_optional: bool,
 }
 
 /// The columns of a row group.
-struct Group {
+struct RowGroup {
     /// Rows not yet read.
     left: u64,
     arrivals: Numbers,
@@ -61,7 +61,7 @@ struct Group {
 
 /// Some rows of each column.
 #[derive(Default)]
-struct Batch {
+struct RowBatch {
     arrivals: Vec<i64>,
     devices: Vec<u32>,
     kinds: Vec<u32>,
@@ -73,31 +73,31 @@ struct Batch {
 impl TableReader {
     /// Finds the columns of a file.
     pub(super) fn new(file: Seekable) -> std::result::Result<TableReader, TraceError> {
-        let source = Source::new(file)?;
-        let end = Place::Byte(parquet::file::reader::Length::len(&source));
+        let source = ParquetSource::new(file)?;
+        let end = SourcePlace::Byte(parquet::file::reader::Length::len(&source));
         let corrupt = |error: ParquetError| corrupt(end, error);
         let metadata = guarded(|| ParquetMetaDataReader::decode_metadata(&source.footer()?)).map_err(corrupt)?;
         check_version(&metadata).map_err(corrupt)?;
         check_places(&metadata).map_err(corrupt)?;
         let places = find(&metadata).map_err(corrupt)?;
         let source = Arc::new(source);
-        Ok(TableReader { source, metadata, places, group: None, group_next: 0, rows: 0, batch: Batch::default() })
+        Ok(TableReader { source, metadata, places, group: None, group_next: 0, rows: 0, batch: RowBatch::default() })
     }
 
     /// The row group that holds the next rows; `None`: there are no more.
-    fn group(&mut self) -> Result<Option<&mut Group>> {
+    fn group(&mut self) -> Result<Option<&mut RowGroup>> {
         while self.group.as_ref().is_none_or(|group| group.left == 0) {
             if self.group_next == self.metadata.num_row_groups() {
                 return Ok(None);
             }
-            self.group = Some(Group::new(&self.source, &self.metadata, self.group_next, &self.places)?);
+            self.group = Some(RowGroup::new(&self.source, &self.metadata, self.group_next, &self.places)?);
             self.group_next += 1;
         }
         Ok(self.group.as_mut())
     }
 
     /// Reads the next rows; `None`: there are no more.
-    fn rows(&mut self, batch: &mut Batch, devices: &mut Devices) -> Result<Option<usize>> {
+    fn rows(&mut self, batch: &mut RowBatch, devices: &mut Devices) -> Result<Option<usize>> {
         self.group()?.map(|group| group.read(batch, devices)).transpose()
     }
 
@@ -110,7 +110,7 @@ impl TableReader {
 
 impl Reader for TableReader {
     fn read(&mut self, intake: &mut Intake) -> std::result::Result<bool, TraceError> {
-        let place = Place::Row(self.rows + 1);
+        let place = SourcePlace::Row(self.rows + 1);
         let mut batch = std::mem::take(&mut self.batch);
         let rows = match guarded(|| self.rows(&mut batch, &mut intake.devices)) {
             Ok(Some(rows)) => rows,
@@ -132,17 +132,17 @@ impl Reader for TableReader {
     }
 }
 
-impl Group {
+impl RowGroup {
     /// Begins to read row group `number`.
     fn new(
-        source: &Arc<Source>,
+        source: &Arc<ParquetSource>,
         metadata: &ParquetMetaData,
         number: usize,
-        places: &[Option<Found>; 6],
-    ) -> Result<Group> {
+        places: &[Option<FoundColumn>; 6],
+    ) -> Result<RowGroup> {
         let (group, schema) = (metadata.row_group(number), metadata.file_metadata().schema_descr());
         let rows = u64::try_from(group.num_rows())?;
-        let pages = |found: Found| -> Result<Box<Pages>> {
+        let pages = |found: FoundColumn| -> Result<Box<Pages>> {
             Ok(Box::new(Pages::new(source, group.column(found.index), usize::try_from(rows)?)?))
         };
         let numbers = |column: usize| -> Result<Option<Numbers>> {
@@ -156,7 +156,7 @@ impl Group {
             let found = places[column].ok_or_else(|| absent(column))?;
             Ok(Texts::new(pages(found)?, found.is_optional))
         };
-        Ok(Group {
+        Ok(RowGroup {
             left: rows,
             arrivals: needed(0)?,
             devices: texts(1)?,
@@ -168,7 +168,7 @@ impl Group {
     }
 
     /// Reads the next rows of all columns; returns how many.
-    fn read(&mut self, batch: &mut Batch, devices: &mut Devices) -> Result<usize> {
+    fn read(&mut self, batch: &mut RowBatch, devices: &mut Devices) -> Result<usize> {
         let rows = self.left.min(BATCH as u64) as usize;
         self.arrivals.read(rows, &mut batch.arrivals)?;
         self.devices.read(rows, &mut batch.devices, |name| match devices.id(name) {
@@ -189,7 +189,7 @@ impl Group {
     }
 }
 
-impl Batch {
+impl RowBatch {
     /// Appends the rows to the intake's records; `rows_before` came before them.
     fn records(&self, rows_before: u64, intake: &mut Intake) {
         let rows = self.arrivals.len();
@@ -214,7 +214,7 @@ impl Batch {
         for row in 0..rows {
             match self.fault(row) {
                 None => intake.records.push(record(row)),
-                Some(reason) => intake.malformed(Place::Row(rows_before + row as u64 + 1), reason, b""),
+                Some(reason) => intake.malformed(SourcePlace::Row(rows_before + row as u64 + 1), reason, b""),
             }
         }
     }
@@ -256,7 +256,7 @@ fn check_places(metadata: &ParquetMetaData) -> Result<()> {
 }
 
 /// Finds [`COLUMNS`] among a file's.
-fn find(metadata: &ParquetMetaData) -> Result<[Option<Found>; 6]> {
+fn find(metadata: &ParquetMetaData) -> Result<[Option<FoundColumn>; 6]> {
     let schema = metadata.file_metadata().schema_descr();
     let mut places = [None; 6];
     for (place, name) in places.iter_mut().zip(COLUMNS) {
@@ -268,7 +268,7 @@ fn find(metadata: &ParquetMetaData) -> Result<[Option<Found>; 6]> {
             return Err(ParquetError::General(format!("column {name} is {actual}, not {expected}")));
         }
         let index = schema.columns().iter().position(|other| other.path() == column.path()).expect("found above");
-        *place = Some(Found { index, is_optional: levels == 1 });
+        *place = Some(FoundColumn { index, is_optional: levels == 1 });
     }
     match (0..5).find(|&column| places[column].is_none()) {
         Some(column) => Err(absent(column)),
@@ -298,7 +298,7 @@ fn said(panic: &(dyn Any + Send)) -> &str {
 }
 
 /// The crate's error as ours.
-fn corrupt(place: Place, error: ParquetError) -> TraceError {
+fn corrupt(place: SourcePlace, error: ParquetError) -> TraceError {
     let what = match error {
         ParquetError::External(error) => match error.downcast::<std::io::Error>() {
             // What was found in the file, not what befell it.

@@ -2,7 +2,7 @@
 
 /// The columns' names, in the order in which they are written.
 pub(super) const COLUMNS: [&str; 6] = ["arrival_ns", "device", "kind", "offset", "length", "response_ns"];
-/// The kinds' names, in the order of [`crate::Kind`].
+/// The kinds' names, in the order of [`crate::RequestKind`].
 pub(super) const KINDS: [&str; 4] = ["read", "write", "discard", "flush"];
 /// The key of the schema's version.
 pub(super) const SCHEMA_KEY: &str = "scrubjay.schema";

@@ -3,8 +3,8 @@
 //!
 //! Specification: Apache Parquet, parquet.thrift of version 2.12. What is not told here may be anything.
 
-use super::thrift::{Fields, Kind};
-use Kind::{Byte, Bytes, Double, List, Number, Struct, Truth};
+use super::thrift::{Fields, ThriftKind};
+use ThriftKind::{Byte, Bytes, Double, List, Number, Struct, Truth};
 
 /// `FileMetaData`: the footer.
 pub(super) const FOOTER: Fields = &[

@@ -22,16 +22,16 @@ const HEADER_BYTES: [usize; 2] = [512, 64 << 10];
 pub(super) const PAGE_BYTES_MAX: usize = 16 << 20;
 
 /// A file read in parts, a column's pages at a time.
-pub(super) struct Source {
+pub(super) struct ParquetSource {
     file: Arc<Mutex<Seekable>>,
     length: u64,
 }
 
-impl Source {
+impl ParquetSource {
     /// All of a file.
-    pub(super) fn new(mut file: Seekable) -> io::Result<Source> {
+    pub(super) fn new(mut file: Seekable) -> io::Result<ParquetSource> {
         let length = file.seek(SeekFrom::End(0))?;
-        Ok(Source { file: Arc::new(Mutex::new(file)), length })
+        Ok(ParquetSource { file: Arc::new(Mutex::new(file)), length })
     }
 
     /// What the file says of its tables and columns.
@@ -60,18 +60,18 @@ impl Source {
     }
 }
 
-impl Length for Source {
+impl Length for ParquetSource {
     fn len(&self) -> u64 {
         self.length
     }
 }
 
-impl ChunkReader for Source {
-    type T = Header;
+impl ChunkReader for ParquetSource {
+    type T = PageHeader;
 
     /// The header of the page that begins at `start`: nothing else is read this way.
-    fn get_read(&self, start: u64) -> Result<Header> {
-        Ok(Header { file: self.file.clone(), at: start, bytes: None })
+    fn get_read(&self, start: u64) -> Result<PageHeader> {
+        Ok(PageHeader { file: self.file.clone(), at: start, bytes: None })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
@@ -83,7 +83,7 @@ impl ChunkReader for Source {
             return Err(ParquetError::EOF(format!("{length} bytes at {start} of a file of {} bytes", self.length)));
         }
         let mut bytes = Vec::with_capacity(length);
-        Part { file: self.file.clone(), at: start }.take(length as u64).read_to_end(&mut bytes)?;
+        FilePart { file: self.file.clone(), at: start }.take(length as u64).read_to_end(&mut bytes)?;
         if bytes.len() < length {
             return Err(ParquetError::EOF(format!("the file ends at {}", start + bytes.len() as u64)));
         }
@@ -92,17 +92,17 @@ impl ChunkReader for Source {
 }
 
 /// The header of a page. It is read when the first byte is asked for: sometimes none is.
-pub(super) struct Header {
+pub(super) struct PageHeader {
     file: Arc<Mutex<Seekable>>,
     at: u64,
     bytes: Option<Cursor<Vec<u8>>>,
 }
 
-impl Header {
+impl PageHeader {
     fn load(&self) -> io::Result<Cursor<Vec<u8>>> {
         for most in HEADER_BYTES {
             let mut bytes = Vec::with_capacity(most);
-            Part { file: self.file.clone(), at: self.at }.take(most as u64).read_to_end(&mut bytes)?;
+            FilePart { file: self.file.clone(), at: self.at }.take(most as u64).read_to_end(&mut bytes)?;
             if let Some(length) = struct_bytes(&bytes, PAGE) {
                 bytes.truncate(length);
                 return Ok(Cursor::new(bytes));
@@ -112,7 +112,7 @@ impl Header {
     }
 }
 
-impl Read for Header {
+impl Read for PageHeader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = match &mut self.bytes {
             Some(bytes) => bytes,
@@ -127,12 +127,12 @@ impl Read for Header {
 }
 
 /// A file from some place on.
-pub(super) struct Part {
+pub(super) struct FilePart {
     file: Arc<Mutex<Seekable>>,
     at: u64,
 }
 
-impl Read for Part {
+impl Read for FilePart {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut file = self.file.lock().expect("no reader panics");
         file.seek(SeekFrom::Start(self.at))?;

@@ -2,9 +2,9 @@
 
 use super::schema::{CLOCK_KEY, SCHEMA_KEY};
 use super::*;
-use crate::error::Place;
+use crate::error::SourcePlace;
 use crate::intake::{Devices, Intake};
-use crate::record::{DeviceId, Kind, Record};
+use crate::record::{DeviceId, Record, RequestKind};
 use bytes::Bytes as Buffer;
 use parquet::basic::Encoding;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
@@ -72,7 +72,8 @@ fn number() -> impl Strategy<Value = u64> {
 }
 
 fn record() -> impl Strategy<Value = Record> {
-    let kind = prop::sample::select(vec![Kind::Read, Kind::Write, Kind::Discard, Kind::Flush]);
+    let kind =
+        prop::sample::select(vec![RequestKind::Read, RequestKind::Write, RequestKind::Discard, RequestKind::Flush]);
     (number(), prop::option::of(number()), number(), number(), 0u32..4, kind).prop_map(
         |(arrival, response, offset, length, device, kind)| Record {
             arrival: Nanos(arrival),
@@ -124,7 +125,7 @@ fn many(count: u64) -> Vec<Record> {
         offset: Bytes(number * 7_368_787 % (1 << 40)),
         length: Bytes(512 * (1 + number % 8)),
         device: DeviceId((number / 3 % 4) as u32),
-        kind: if number.is_multiple_of(5) { Kind::Read } else { Kind::Write },
+        kind: if number.is_multiple_of(5) { RequestKind::Read } else { RequestKind::Write },
     };
     (0..count).map(record).collect()
 }
@@ -228,11 +229,14 @@ fn tables_of_others_are_read_however_they_are_written() {
         let intake = read(table.finish()).unwrap();
         assert_eq!((intake.understood, intake.malformed.count), (1999, 1));
         let example = &intake.malformed.examples[0];
-        assert_eq!((example.place, example.reason), (Place::Row(501), "kind is none of read, write, discard, flush"));
+        assert_eq!(
+            (example.place, example.reason),
+            (SourcePlace::Row(501), "kind is none of read, write, discard, flush")
+        );
         let record = intake.records[998];
-        let expected = (Nanos(999_000), None, Bytes(4096 * 999), Bytes(512 * 999), Kind::Read);
+        let expected = (Nanos(999_000), None, Bytes(4096 * 999), Bytes(512 * 999), RequestKind::Read);
         assert_eq!((record.arrival, record.response, record.offset, record.length, record.kind), expected);
-        assert_eq!((intake.devices.name(record.device), intake.records[1500].kind), ("b", Kind::Discard));
+        assert_eq!((intake.devices.name(record.device), intake.records[1500].kind), ("b", RequestKind::Discard));
     }
 }
 
@@ -252,11 +256,12 @@ fn rows_without_a_number_are_malformed() {
         texts("a"),
     ]);
     let intake = read(table.finish()).unwrap();
-    let told: Vec<(Place, &str)> = intake.malformed.examples.iter().map(|told| (told.place, told.reason)).collect();
+    let told: Vec<(SourcePlace, &str)> =
+        intake.malformed.examples.iter().map(|told| (told.place, told.reason)).collect();
     let expected = [
-        (Place::Row(4), "length is null or negative"),
-        (Place::Row(5), "offset is null or negative"),
-        (Place::Row(6), "arrival_ns is null or negative"),
+        (SourcePlace::Row(4), "length is null or negative"),
+        (SourcePlace::Row(5), "offset is null or negative"),
+        (SourcePlace::Row(6), "arrival_ns is null or negative"),
     ];
     assert_eq!((intake.understood, told), (997, expected.to_vec()));
     assert_eq!((intake.records[6].arrival, intake.records[6].length), (Nanos(9), Bytes(9)));

@@ -8,7 +8,7 @@ const DEPTH_MAX: u32 = 16;
 
 /// What a field holds, as far as the way it is written tells.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum ThriftKind {
     /// True or false.
     Truth,
     /// A number of eight bits.
@@ -22,26 +22,26 @@ pub(super) enum Kind {
     /// A structure; a union is one, too.
     Struct(Fields),
     /// A list.
-    List(&'static Kind),
+    List(&'static ThriftKind),
 }
 
 /// The fields of a structure that are known, by their numbers.
-pub(super) type Fields = &'static [(i16, Kind)];
+pub(super) type Fields = &'static [(i16, ThriftKind)];
 
 /// How many bytes the structure takes that `data` begins with. `None`: it is not whole; a field of `known` is written as
 /// something else, which the crate would not see; or it has lists of truth values, which are the ones that take no bytes,
 /// and which neither footers nor headers of pages have.
 pub(super) fn struct_bytes(data: &[u8], known: Fields) -> Option<usize> {
-    let mut walk = Walk { rest: data };
+    let mut walk = ThriftWalk { rest: data };
     walk.fields(known, DEPTH_MAX)?;
     Some(data.len() - walk.rest.len())
 }
 
-struct Walk<'a> {
+struct ThriftWalk<'a> {
     rest: &'a [u8],
 }
 
-impl Walk<'_> {
+impl ThriftWalk<'_> {
     /// Passes the fields of a structure, and its end.
     fn fields(&mut self, known: Fields, depth: u32) -> Option<()> {
         let mut id = 0i16;
@@ -58,26 +58,26 @@ impl Walk<'_> {
             let kind = known.iter().find(|(known, _)| *known == id).map(|(_, kind)| *kind);
             match (head & 0x0f, kind) {
                 // A truth value is told by its type.
-                (1 | 2, None | Some(Kind::Truth)) => {}
-                (1 | 2, Some(_)) | (_, Some(Kind::Truth)) => return None,
+                (1 | 2, None | Some(ThriftKind::Truth)) => {}
+                (1 | 2, Some(_)) | (_, Some(ThriftKind::Truth)) => return None,
                 (written, kind) => self.value(written, kind, depth)?,
             }
         }
     }
 
     /// Passes a value that takes at least a byte and is of this kind, if that is known.
-    fn value(&mut self, written: u8, kind: Option<Kind>, depth: u32) -> Option<()> {
+    fn value(&mut self, written: u8, kind: Option<ThriftKind>, depth: u32) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         match (written, kind) {
-            (3, None | Some(Kind::Byte)) => self.skip(1),
-            (4..=6, None | Some(Kind::Number)) => self.number().map(drop),
-            (7, None | Some(Kind::Double)) => self.skip(8),
-            (8, None | Some(Kind::Bytes)) => {
+            (3, None | Some(ThriftKind::Byte)) => self.skip(1),
+            (4..=6, None | Some(ThriftKind::Number)) => self.number().map(drop),
+            (7, None | Some(ThriftKind::Double)) => self.skip(8),
+            (8, None | Some(ThriftKind::Bytes)) => {
                 let length = self.number()?;
                 self.skip(usize::try_from(length).ok()?)
             }
             (9 | 10, None) => self.list(None, depth),
-            (9, Some(Kind::List(kind))) => self.list(Some(*kind), depth),
+            (9, Some(ThriftKind::List(kind))) => self.list(Some(*kind), depth),
             (11, None) => {
                 let length = self.number()?;
                 let kinds = if length > 0 { self.byte()? } else { 0 };
@@ -87,14 +87,14 @@ impl Walk<'_> {
                 })
             }
             (12, None) => self.fields(&[], depth),
-            (12, Some(Kind::Struct(known))) => self.fields(known, depth),
+            (12, Some(ThriftKind::Struct(known))) => self.fields(known, depth),
             (13, None) => self.skip(16),
             _ => None,
         }
     }
 
     /// Passes a list, all of whose elements are of this kind, if that is known.
-    fn list(&mut self, kind: Option<Kind>, depth: u32) -> Option<()> {
+    fn list(&mut self, kind: Option<ThriftKind>, depth: u32) -> Option<()> {
         let head = self.byte()?;
         let length = if head >> 4 == 15 { self.number()? } else { u64::from(head >> 4) };
         (0..length).try_for_each(|_| self.value(head & 0x0f, kind, depth))
@@ -146,13 +146,13 @@ mod tests {
         ];
         let whole = all.concat();
         let known: Fields = &[
-            (1, Kind::Truth),
-            (2, Kind::Byte),
-            (3, Kind::Number),
-            (4, Kind::Double),
-            (5, Kind::Bytes),
-            (6, Kind::List(&Kind::Number)),
-            (8, Kind::Struct(&[(1, Kind::Truth)])),
+            (1, ThriftKind::Truth),
+            (2, ThriftKind::Byte),
+            (3, ThriftKind::Number),
+            (4, ThriftKind::Double),
+            (5, ThriftKind::Bytes),
+            (6, ThriftKind::List(&ThriftKind::Number)),
+            (8, ThriftKind::Struct(&[(1, ThriftKind::Truth)])),
         ];
         assert_eq!(struct_bytes(&[&whole[..], b"what follows"].concat(), known), Some(whole.len()));
         assert_eq!(struct_bytes(&whole, &[]), Some(whole.len()), "of fields that are not known");
@@ -163,7 +163,11 @@ mod tests {
 
     #[test]
     fn known_fields_are_written_as_what_they_are() {
-        let known: Fields = &[(1, Kind::Number), (2, Kind::Struct(&[(1, Kind::List(&Kind::Bytes))])), (3, Kind::Truth)];
+        let known: Fields = &[
+            (1, ThriftKind::Number),
+            (2, ThriftKind::Struct(&[(1, ThriftKind::List(&ThriftKind::Bytes))])),
+            (3, ThriftKind::Truth),
+        ];
         let sound = [0x15, 0x02, 0x1c, 0x19, 0x18, 0x00, 0x00, 0x11, 0x00];
         assert_eq!(struct_bytes(&sound, known), Some(9));
         for (at, other) in [(0, 0x13), (0, 0x11), (2, 0x15), (3, 0x1a), (4, 0x15), (7, 0x15)] {

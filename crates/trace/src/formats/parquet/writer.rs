@@ -3,7 +3,7 @@
 use super::schema::{CLOCK_KEY, COLUMNS, KINDS, SCHEMA_KEY, SCHEMA_VERSION};
 use crate::intake::Devices;
 use crate::reader::{Sink, Writer};
-use crate::record::{Kind, Record};
+use crate::record::{Record, RequestKind};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::{ParquetError, Result};
@@ -26,7 +26,7 @@ const ABSOLUTE_FROM: Nanos = Nanos::from_secs(631_152_000);
 
 /// Writes a table to a sink.
 pub(super) struct TableWriter {
-    state: State,
+    state: WriterState,
     /// The devices' names by their ids.
     names: Vec<ByteArray>,
     group: Vec<Record>,
@@ -35,7 +35,7 @@ pub(super) struct TableWriter {
 }
 
 /// The file: opened with the first records, since a writer can fail and its beginning cannot.
-enum State {
+enum WriterState {
     New(Option<Sink>),
     Open(SerializedFileWriter<Sink>),
 }
@@ -43,19 +43,19 @@ enum State {
 impl TableWriter {
     /// Writes to `sink`.
     pub(super) fn new(sink: Sink) -> TableWriter {
-        TableWriter { state: State::New(Some(sink)), names: Vec::new(), group: Vec::new(), first: None }
+        TableWriter { state: WriterState::New(Some(sink)), names: Vec::new(), group: Vec::new(), first: None }
     }
 
     /// The file, begun if it was not.
     fn file(&mut self) -> io::Result<&mut SerializedFileWriter<Sink>> {
-        if let State::New(sink) = &mut self.state {
+        if let WriterState::New(sink) = &mut self.state {
             let sink = sink.take().ok_or_else(|| io::Error::other("the file could not be begun"))?;
             let file = SerializedFileWriter::new(sink, Arc::new(schema()), Arc::new(properties()));
-            self.state = State::Open(file.map_err(io_error)?);
+            self.state = WriterState::Open(file.map_err(io_error)?);
         }
         match &mut self.state {
-            State::Open(file) => Ok(file),
-            State::New(_) => unreachable!("opened above"),
+            WriterState::Open(file) => Ok(file),
+            WriterState::New(_) => unreachable!("opened above"),
         }
     }
 
@@ -147,10 +147,10 @@ fn write_group<W: io::Write + Send>(
     write_numbers(columns, records, |record| Ok(Some(number(record.arrival.0)?)))?;
     write_texts(columns, records, |record| &names[record.device.0 as usize])?;
     write_texts(columns, records, |record| match record.kind {
-        Kind::Read => &kinds[0],
-        Kind::Write => &kinds[1],
-        Kind::Discard => &kinds[2],
-        Kind::Flush => &kinds[3],
+        RequestKind::Read => &kinds[0],
+        RequestKind::Write => &kinds[1],
+        RequestKind::Discard => &kinds[2],
+        RequestKind::Flush => &kinds[3],
     })?;
     write_numbers(columns, records, |record| Ok(Some(number(record.offset.0)?)))?;
     write_numbers(columns, records, |record| Ok(Some(number(record.length.0)?)))?;

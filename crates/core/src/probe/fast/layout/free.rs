@@ -3,7 +3,7 @@
 use super::places::Places;
 use crate::probe::fast::evidence::Doubt;
 use crate::probe::fast::hammer::Hammer;
-use crate::probe::fast::sampler::{End, Sampler};
+use crate::probe::fast::sampler::{EarlyEnd, Sampler};
 use crate::probe::library;
 
 /// Probes of one hammer: some at least, and more when there are more disks on which they may lie.
@@ -22,7 +22,7 @@ const DIFFERENT_MAX: usize = 2;
 
 /// Classes that were found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct FoundClasses {
     /// The class of each chunk.
     pub classes: Vec<usize>,
     /// The class of the chunks that wait for every other one.
@@ -37,7 +37,12 @@ pub struct Found {
 ///
 /// # Errors
 /// Of [`Sampler::run`].
-pub async fn find(sampler: &mut Sampler, hammer: Hammer, places: Places, copies: usize) -> Result<Option<Found>, End> {
+pub async fn find(
+    sampler: &mut Sampler,
+    hammer: Hammer,
+    places: Places,
+    copies: usize,
+) -> Result<Option<FoundClasses>, EarlyEnd> {
     if places.chunks() > CHUNKS_MAX {
         return Ok(None);
     }
@@ -70,7 +75,12 @@ fn is_even(classes: &[usize]) -> bool {
 }
 
 /// Asks again: how many answers are not as they were.
-async fn different(sampler: &mut Sampler, hammer: Hammer, places: Places, found: &Found) -> Result<usize, End> {
+async fn different(
+    sampler: &mut Sampler,
+    hammer: Hammer,
+    places: Places,
+    found: &FoundClasses,
+) -> Result<usize, EarlyEnd> {
     let mut different = 0;
     for _ in 0..CHECKS {
         let mut any = || sampler.rng.below(found.classes.len() as u64) as usize;
@@ -85,7 +95,7 @@ async fn different(sampler: &mut Sampler, hammer: Hammer, places: Places, found:
     Ok(different)
 }
 
-async fn classify(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Result<Found, End> {
+async fn classify(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Result<FoundClasses, EarlyEnd> {
     let chunks = places.chunks();
     let mut doubt = Doubt::default();
     let mut pending: Vec<usize> = (0..chunks).collect();
@@ -116,7 +126,7 @@ async fn classify(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Resu
     let numbers: Vec<usize> = (0..chunks).map(class_of).collect();
     let classes = library::canonical(&numbers);
     let lost = lost_class.and_then(|class| numbers.iter().position(|number| *number == class)).map(|at| classes[at]);
-    Ok(Found { classes, lost, confidence: doubt.confidence() })
+    Ok(FoundClasses { classes, lost, confidence: doubt.confidence() })
 }
 
 /// Which of some chunks lie together with one.
@@ -128,7 +138,7 @@ async fn together(
     chunks: &[usize],
     probes: usize,
     doubt: &mut Doubt,
-) -> Result<Vec<usize>, End> {
+) -> Result<Vec<usize>, EarlyEnd> {
     let mut late = Vec::new();
     let mut order = chunks.to_vec();
     for i in (1..order.len()).rev() {

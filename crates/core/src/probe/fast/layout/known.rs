@@ -3,7 +3,7 @@
 use super::places::Places;
 use crate::layout::Layout;
 use crate::probe::fast::hammer::Hammer;
-use crate::probe::fast::sampler::{End, Sampler};
+use crate::probe::fast::sampler::{EarlyEnd, Sampler};
 use crate::probe::fast::thresholds::SETTLED;
 use crate::probe::library::{self, canonical};
 
@@ -58,7 +58,7 @@ pub async fn find(
     hammer: Hammer,
     places: Places,
     copies: usize,
-) -> Result<Option<Accepted>, End> {
+) -> Result<Option<Accepted>, EarlyEnd> {
     let chunks = places.chunks();
     let layouts = library::layouts(chunks as u64, Some(copies));
     let each = |layout: Layout| (0..chunks as u64).map(move |shift| Hypothesis { layout, shift, odds: 0.0 });
@@ -119,7 +119,12 @@ fn dividing(sampler: &mut Sampler, live: &[Hypothesis], at: usize, chunks: usize
 
 /// Tests every chunk against a chunk of its class, and every class against every other: the log-odds of the weakest class.
 /// Nothing when one of them fails.
-async fn tested(sampler: &mut Sampler, hammer: Hammer, places: Places, classes: &[usize]) -> Result<Option<f64>, End> {
+async fn tested(
+    sampler: &mut Sampler,
+    hammer: Hammer,
+    places: Places,
+    classes: &[usize],
+) -> Result<Option<f64>, EarlyEnd> {
     let count = classes.iter().max().map_or(0, |most| most + 1);
     let members: Vec<Vec<usize>> =
         (0..count).map(|class| (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect()).collect();
@@ -147,7 +152,7 @@ async fn tested_one(
     places: Places,
     members: &[Vec<usize>],
     class: usize,
-) -> Result<Option<Vec<(usize, f64)>>, End> {
+) -> Result<Option<Vec<(usize, f64)>>, EarlyEnd> {
     let any = |sampler: &mut Sampler, of: &[usize]| of[sampler.rng.below(of.len() as u64) as usize];
     let at = any(sampler, &members[class]);
     let others: Vec<usize> = members[class].iter().copied().filter(|&chunk| chunk != at).collect();
@@ -174,7 +179,7 @@ async fn asked(
     at: usize,
     probes: &[usize],
     is_together: bool,
-) -> Result<Vec<f64>, End> {
+) -> Result<Vec<f64>, EarlyEnd> {
     let (from, to) = (places.some(sampler, at), places.some_of_each(sampler, probes));
     let mut odds = hammer.strike(sampler, &[from], &to).await?;
     for (place, odds) in to.iter().zip(&mut odds) {

@@ -7,9 +7,9 @@ pub mod places;
 
 use super::evidence::probability;
 use super::hammer::Hammer;
-use super::sampler::{End, Sampler};
+use super::sampler::{EarlyEnd, Sampler};
 use super::thresholds::{HAMMERS_MAX, TOGETHER};
-use free::Found;
+use free::FoundClasses;
 use known::Accepted;
 use places::Places;
 
@@ -33,7 +33,7 @@ pub async fn find(
     hammer: Hammer,
     places: Places,
     copies: usize,
-) -> Result<Option<Classes>, End> {
+) -> Result<Option<Classes>, EarlyEnd> {
     if let Some(accepted) = known::find(sampler, hammer, places, copies).await? {
         let Accepted { classes, odds } = accepted;
         return Ok(Some(Classes { classes, lost: None, confidence: probability(odds) }));
@@ -41,7 +41,11 @@ pub async fn find(
     let found = free::find(sampler, hammer, places, copies).await?;
     // Nothing that is known stands for the chunks here: the classes are no surer than they are.
     let sure = places.chunk.confidence;
-    Ok(found.map(|Found { classes, lost, confidence }| Classes { classes, lost, confidence: confidence.min(sure) }))
+    Ok(found.map(|FoundClasses { classes, lost, confidence }| Classes {
+        classes,
+        lost,
+        confidence: confidence.min(sure),
+    }))
 }
 
 /// The log-odds that mirrors are chained (Hsiao & DeWitt 1990): hammers on two chunks load both disks of the chunk between
@@ -49,7 +53,7 @@ pub async fn find(
 ///
 /// # Errors
 /// Of [`Sampler::run`].
-pub async fn is_chained(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Result<f64, End> {
+pub async fn is_chained(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Result<f64, EarlyEnd> {
     let chunks = places.chunks();
     let mut odds = 0.0f64;
     for _ in 0..HAMMERS_MAX {

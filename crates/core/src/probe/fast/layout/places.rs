@@ -1,13 +1,13 @@
 //! Where the chunks of a pattern are, for hammers and bursts.
 
-use crate::probe::fast::boundary::Chunk;
+use crate::probe::fast::boundary::ChunkResult;
 use crate::probe::fast::sampler::Sampler;
 
 /// The chunks of a pattern, numbered from its phase on.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
     /// What one is.
-    pub chunk: Chunk,
+    pub chunk: ChunkResult,
     /// The pattern's size in bytes: whole chunks.
     pub pattern: u64,
 }
