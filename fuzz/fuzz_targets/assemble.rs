@@ -8,7 +8,7 @@ use scrubjay_core::format::superblock::{Features, MemberRecord, MemberState, Sup
 use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::plan::Shape;
+use scrubjay_core::layout::Shape;
 use scrubjay_core::units::UnixSeconds;
 
 const MEMBER_BYTES: u64 = 64 << 20;

@@ -8,7 +8,7 @@ use scrubjay_core::format::uuid::Uuid;
 use scrubjay_core::format::{intent, written};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::plan::Shape;
+use scrubjay_core::layout::Shape;
 use scrubjay_fuzz::with_sum;
 
 const ARRAY: Uuid = Uuid([0; 16]);

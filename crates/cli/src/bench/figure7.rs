@@ -14,7 +14,7 @@ use crate::say::say;
 use anyhow::{Context, Result};
 use scrubjay_code::Code;
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::plan::Shape;
+use scrubjay_core::layout::Shape;
 use scrubjay_core::units::Bytes;
 use scrubjay_study::integrity::speed::{ChecksumWay, Speed, curves, points};
 use serde::Serialize;

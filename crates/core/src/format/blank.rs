@@ -69,8 +69,8 @@ mod tests {
     use super::super::written::{WrittenMap, WrittenPage};
     use super::*;
     use crate::integrity::scheme::Scheme;
+    use crate::layout::Shape;
     use crate::layout::{Layout, LayoutKind};
-    use crate::plan::Shape;
 
     #[test]
     fn pages_lie_one_behind_the_other_and_say_nothing() {

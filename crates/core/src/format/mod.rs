@@ -32,8 +32,8 @@ mod tests {
 
     use super::geometry::{ArrayParameters, Geometry};
     use crate::integrity::scheme::Scheme;
+    use crate::layout::Shape;
     use crate::layout::{Layout, LayoutKind};
-    use crate::plan::Shape;
 
     /// Of so many stripes, each a region of its own if they may.
     pub fn geometry(stripes: u64) -> Geometry {

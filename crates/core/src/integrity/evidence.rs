@@ -2,7 +2,7 @@
 
 use super::scheme::Scheme;
 use super::tag::{ListEntry, Standing};
-use crate::plan::Shape;
+use crate::layout::Shape;
 use crate::slots::Slots;
 
 /// One row of a stripe, as it was read.

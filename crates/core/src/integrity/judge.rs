@@ -152,7 +152,7 @@ mod tests {
     use super::super::evidence::RowSeen;
     use super::super::tag::{Standing, Version};
     use super::*;
-    use crate::plan::Shape;
+    use crate::layout::Shape;
 
     /// A stripe as it should be: chunk `i` has version 10 + i and sum 100 + i.
     fn stripe(scheme: Scheme, data: usize, parity: usize) -> Evidence {

@@ -157,7 +157,7 @@ mod tests {
     use super::super::scheme::Scheme;
     use super::super::tag::Version;
     use super::*;
-    use crate::plan::Shape;
+    use crate::layout::Shape;
 
     fn entry(version: u64) -> ListEntry {
         ListEntry { version: Version(version), sum: version as u32 }

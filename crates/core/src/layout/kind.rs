@@ -1,6 +1,6 @@
 //! The table of address maps: their names, and the arrays they are made for.
 
-use crate::plan::Shape;
+use crate::layout::Shape;
 use std::fmt;
 
 /// An address map.

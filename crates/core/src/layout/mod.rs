@@ -10,10 +10,11 @@
 //! et al., "Deconstructing Storage Arrays" (ASPLOS'04), figure 1, for ZIGZAG and P+Q.
 
 mod kind;
+mod shape;
 
 pub use kind::LayoutKind;
+pub use shape::Shape;
 
-use crate::plan::Shape;
 use std::fmt;
 
 /// The most slots of a stripe, and disks of an array: what a [`crate::slots::Slots`] holds.

@@ -1,7 +1,8 @@
 //! Which scheme suits which writes: the rule of Li & Lee 2014, section VI, and what a histogram of requests says.
 
-use super::stripe::{Shape, StripeState, Want};
+use super::stripe::{StripeState, Want};
 use crate::integrity::scheme::Scheme;
+use crate::layout::Shape;
 use crate::slots::Slots;
 
 /// The switch point tau* = ceil((n + 1) / 2) - m, formula (7): so many chunks touched, and Hybrid-2 takes no more I/O

@@ -37,9 +37,10 @@ mod stripe;
 mod write;
 
 pub use split::{StripePart, split};
-pub use stripe::{PlanMode, Shape, StripePlan, StripeState, Want};
+pub use stripe::{PlanMode, StripePlan, StripeState, Want};
 
 use crate::integrity::scheme::Scheme;
+use crate::layout::Shape;
 
 /// The plan of least I/O (of two alike, read-modify-write: it reads what it replaces, and so checks it); nothing when
 /// more is missing than the parities make up for.

@@ -1,7 +1,8 @@
 //! Plans of reads, and what reads and writes have in common: whom to ask for a list, and how to do without a chunk.
 
-use super::stripe::{PlanMode, Shape, StripePlan, StripeState};
+use super::stripe::{PlanMode, StripePlan, StripeState};
 use crate::integrity::scheme::Scheme;
+use crate::layout::Shape;
 use crate::slots::Slots;
 
 /// A read of these data chunks.

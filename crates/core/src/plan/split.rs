@@ -1,6 +1,6 @@
 //! A request of bytes, cut into what it wants of each stripe.
 
-use super::stripe::Shape;
+use crate::layout::Shape;
 use crate::slots::Slots;
 
 /// What a request touches of one stripe: one run of its data chunks.

@@ -1,32 +1,6 @@
-//! The words of a plan: a stripe's shape and state, what is wanted of it, and the accesses that come of it.
+//! The words of a plan: a stripe's state, what is wanted of it, and the accesses that come of it.
 
 use crate::slots::Slots;
-
-/// The chunks of a stripe: slots `0..data` hold data, `data..data + parity` parities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shape {
-    /// k, at least 1.
-    pub data: usize,
-    /// m; zero for a stripe without redundancy.
-    pub parity: usize,
-}
-
-impl Shape {
-    /// n = k + m.
-    pub const fn slots(self) -> usize {
-        self.data + self.parity
-    }
-
-    /// The data slots.
-    pub fn data_slots(self) -> Slots {
-        Slots::range(0, self.data)
-    }
-
-    /// The parity slots.
-    pub fn parity_slots(self) -> Slots {
-        Slots::range(self.data, self.slots())
-    }
-}
 
 /// What one request wants of one stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Plans of writes: read-modify-write or reconstruct-write, whichever takes fewer I/Os.
 
 use super::read;
-use super::stripe::{PlanMode, Shape, StripePlan, StripeState};
+use super::stripe::{PlanMode, StripePlan, StripeState};
 use crate::integrity::scheme::Scheme;
+use crate::layout::Shape;
 use crate::slots::Slots;
 
 /// A write to these data chunks, some of them in part.

@@ -4,8 +4,8 @@
 //! numbered in the order of their first chunks, so two lists are equal when they say the same. Reads alone do not tell
 //! layouts apart whose data lie alike: RAID-0, RAID-5 left-symmetric and the paper's P+Q have the same classes.
 
+use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
-use crate::plan::Shape;
 use std::collections::BTreeSet;
 
 /// Arrays of more disks are not in the library. A choice: eight times the largest of Denehy et al. 2004.

@@ -12,7 +12,8 @@ use crate::buffer::Buffer;
 use crate::integrity::judge::is_consistent;
 use crate::integrity::scheme::Scheme;
 use crate::integrity::tag::{self, ListEntry, Version};
-use crate::plan::{PlanMode, Shape, StripePlan, StripeState as PlanState, Want, plan};
+use crate::layout::Shape;
+use crate::plan::{PlanMode, StripePlan, StripeState as PlanState, Want, plan};
 use crate::slots::Slots;
 use scrubjay_code::crc32c;
 

@@ -10,9 +10,9 @@ use crate::format::geometry::{ArrayParameters, Geometry};
 use crate::format::superblock::Superblock;
 use crate::format::uuid::Uuid;
 use crate::integrity::scheme::Scheme;
+use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
 use crate::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, MemberOpId, OpKind};
-use crate::plan::Shape;
 use crate::rng::Rng;
 use crate::units::{Nanos, UnixSeconds};
 

@@ -4,8 +4,8 @@ use super::map::ChunkMap;
 use super::mechanics::{Arm, Mechanics, Seek};
 use super::setup::{ArraySetup, Drive, MirrorRead, Odd, ParityWrite};
 use super::*;
+use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::plan::Shape;
 
 const CHUNK: u64 = 32 << 10;
 

@@ -191,7 +191,7 @@ impl Truth {
 mod tests {
     use super::*;
     use scrubjay_core::layout::Layout;
-    use scrubjay_core::plan::Shape;
+    use scrubjay_core::layout::Shape;
     use scrubjay_core::probe::library;
 
     fn setup(kind: LayoutKind, data: usize, parity: usize, disks: usize, phase_bytes: u64) -> ArraySetup {

@@ -2,8 +2,9 @@
 
 use super::cost::{Costs, PlanCost};
 use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::layout::Shape;
 use scrubjay_core::plan::chooser::AccessHistogram;
-use scrubjay_core::plan::{PlanMode, Shape, StripePart, split};
+use scrubjay_core::plan::{PlanMode, StripePart, split};
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::read_status::ReadStatus;
 use scrubjay_trace::RequestKind;

@@ -8,7 +8,7 @@ use scrubjay_core::integrity::evidence::{Evidence, RowSeen};
 use scrubjay_core::integrity::judge::{is_consistent, judge};
 use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::integrity::tag::{self, ListEntry, RowIdentity, Standing, Version};
-use scrubjay_core::plan::Shape;
+use scrubjay_core::layout::Shape;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::slots::Slots;
 

@@ -2,7 +2,8 @@
 
 use scrubjay_chart::{Axis, Figure, Series, Style};
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::plan::{Shape, StripeState, Want, plan};
+use scrubjay_core::layout::Shape;
+use scrubjay_core::plan::{StripeState, Want, plan};
 use scrubjay_core::slots::Slots;
 
 /// The paper's n.

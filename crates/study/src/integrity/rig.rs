@@ -4,9 +4,9 @@ use scrubjay_core::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, Req
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{ChunkPlace, Layout, LayoutKind};
 use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone, OpKind};
-use scrubjay_core::plan::Shape;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;

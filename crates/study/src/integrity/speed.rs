@@ -2,7 +2,7 @@
 
 use scrubjay_chart::{Axis, Figure, Series, Style};
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::plan::Shape;
+use scrubjay_core::layout::Shape;
 use scrubjay_core::units::Bytes;
 
 /// The disks of a stripe, with chunks of [`CHUNK`]. (The paper's text names none but 8.)

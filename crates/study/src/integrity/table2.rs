@@ -2,7 +2,8 @@
 
 use scrubjay_chart::Table;
 use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::plan::{PlanMode, Shape, StripeState, Want, plan};
+use scrubjay_core::layout::Shape;
+use scrubjay_core::plan::{PlanMode, StripeState, Want, plan};
 use scrubjay_core::slots::Slots;
 
 /// Stripes of so many slots at most, and so many parities, are counted.

@@ -1,8 +1,8 @@
 //! What the experiments share: the arrays, and one step of the prober on one of them.
 
 use super::effort::Effort;
+use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::plan::Shape;
 use scrubjay_core::probe::bench::{ProbeBudget, ProbeIo, Prober};
 use scrubjay_core::probe::known::KnownArray;
 use scrubjay_core::probe::paper::layout::{Chunks, Matrix};

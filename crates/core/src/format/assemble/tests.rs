@@ -5,8 +5,8 @@ use super::super::geometry::{ArrayParameters, Geometry};
 use super::super::superblock::{MemberRecord, Why};
 use super::*;
 use crate::integrity::scheme::Scheme;
+use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
-use crate::plan::Shape;
 use crate::units::UnixSeconds;
 use std::collections::BTreeSet;
 

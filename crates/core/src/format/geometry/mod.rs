@@ -291,7 +291,7 @@ fn region_stripes(stripes: u64, rows: u64, row_bytes: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::layout::LayoutKind;
-    use crate::plan::Shape;
+    use crate::layout::Shape;
 
     fn parameters(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> Option<ArrayParameters> {
         let layout = Layout::new(kind, Shape { data, parity }, disks).ok()?;

@@ -156,7 +156,7 @@ fn share(fit: &LayoutFit, one: usize, other: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::layout::Layout;
-    use crate::plan::Shape;
+    use crate::layout::Shape;
 
     fn fit(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> LayoutFit {
         LayoutFit { layout: Layout::new(kind, Shape { data, parity }, disks).expect("such an array"), shift: 0 }
