@@ -2,11 +2,11 @@
 
 #![no_main]
 
-use scrubjay_core::format::assemble::{Assembly, Given, assemble};
-use scrubjay_core::format::geometry::{Geometry, ArrayParameters};
-use scrubjay_core::format::superblock::{Features, MemberRecord, MemberState, Superblock, SuperblockError, Why};
-use scrubjay_core::format::uuid::Uuid;
-use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::volume::format::assemble::{Assembly, Given, assemble};
+use scrubjay_core::volume::format::geometry::{Geometry, ArrayParameters};
+use scrubjay_core::volume::format::superblock::{Features, MemberRecord, MemberState, Superblock, SuperblockError, Why};
+use scrubjay_core::volume::format::uuid::Uuid;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::units::UnixSeconds;

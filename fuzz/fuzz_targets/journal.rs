@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use scrubjay_core::journal::Journal;
+use scrubjay_core::scrub::journal::Journal;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(journal) = text.parse::<Journal>() else { return };

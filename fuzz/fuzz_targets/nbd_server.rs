@@ -2,9 +2,9 @@
 
 #![no_main]
 
-use scrubjay_core::block::RequestId;
+use scrubjay_core::volume::block::RequestId;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::ArrayMachine;
+use scrubjay_core::volume::member::ArrayMachine;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::Outgoing;
 use scrubjay_serve::memory::MemoryArray;

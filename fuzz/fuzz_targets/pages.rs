@@ -2,11 +2,11 @@
 
 #![no_main]
 
-use scrubjay_core::format::bits::Bits;
-use scrubjay_core::format::geometry::{ArrayParameters, Geometry, WRITTEN_PAGE_BYTES};
-use scrubjay_core::format::uuid::Uuid;
-use scrubjay_core::format::{intent, written};
-use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::volume::format::bits::Bits;
+use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry, WRITTEN_PAGE_BYTES};
+use scrubjay_core::volume::format::uuid::Uuid;
+use scrubjay_core::volume::format::{intent, written};
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::layout::Shape;
 use scrubjay_fuzz::with_sum;

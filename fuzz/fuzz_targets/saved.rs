@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use scrubjay_core::saved::Saved;
+use scrubjay_core::scrub::saved::Saved;
 use scrubjay_fuzz::crc32c;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {

@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use scrubjay_core::format::geometry::SUPERBLOCK_BYTES;
-use scrubjay_core::format::superblock::{Features, MAGIC, Superblock, SuperblockError, newest};
+use scrubjay_core::volume::format::geometry::SUPERBLOCK_BYTES;
+use scrubjay_core::volume::format::superblock::{Features, MAGIC, Superblock, SuperblockError, newest};
 use scrubjay_fuzz::with_sum;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

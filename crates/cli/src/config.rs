@@ -48,8 +48,8 @@ fn key_before(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::idle::PolicyKind;
-    use scrubjay_core::tour::OrderKind;
+    use scrubjay_core::scrub::idle::PolicyKind;
+    use scrubjay_core::scrub::tour::OrderKind;
     use scrubjay_core::units::{Bytes, Nanos};
 
     #[test]

@@ -1,7 +1,7 @@
 //! Options that would have no effect are refused: a parameter that the policy does not heed.
 
 use crate::exit::Usage;
-use scrubjay_core::idle::Parameter;
+use scrubjay_core::scrub::idle::Parameter;
 
 /// An option that sets a parameter of policies, and whether it was given.
 pub type Given = (&'static str, Parameter, bool);

@@ -4,15 +4,19 @@
 //! Two pumps run what is here: the simulator's in virtual time, the device crate's in real time.
 //!
 //! ```text
-//! foreground, completions -> machine::Event -> scrub::Scrub -> machine::Op -> a pump -> a disk
-//!                                               |  asks: tour (which), idle (when)
-//!                                               +-> scrub::Report, coverage::Coverage
+//! scrub    which sector is verified when, what came of it          no arrows between
+//! volume   a block device of members that heals silent corruption  these three
+//! probe    how an array is laid out, by timing
+//! ------------------------------------------------------------------------------------------------
+//! layout, position sets, sector sets, buffers, statistics, chance, units: the ground that they share
 //! ```
 //!
 //! A machine that scrubs a disk of 1 GiB on which nothing else happens, as a pump drives it:
 //!
 //! ```
-//! use scrubjay_core::{coverage::Coverage, idle::BackToBack, machine::*, scrub::*, tour::*, units::*, verdict::Outcome};
+//! use scrubjay_core::scrub::{Config, Pass, Scrub, coverage::Coverage, idle::BackToBack, verdict::VerifyOutcome};
+//! use scrubjay_core::scrub::{machine::{Event, Machine, Op}, tour::*};
+//! use scrubjay_core::units::*;
 //!
 //! let grid = Grid::new(Bytes::gib(1).sectors(), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
 //! let config = Config { range: grid.disk(), granule: 8, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
@@ -24,31 +28,18 @@
 //! while let Some(Op::Verify { id, range: _ }) = scrub.poll_op(now) {
 //!     let (started, finished) = (now, now + Nanos::from_millis(15));
 //!     now = finished;
-//!     scrub.handle(now, Event::Completed { id, outcome: Outcome::Clean, started, finished });
+//!     scrub.handle(now, Event::Completed { id, outcome: VerifyOutcome::Clean, started, finished });
 //! }
 //! assert_eq!(scrub.report(now).bytes_verified, Bytes::gib(1));
 //! ```
 
-pub mod block;
 pub mod buffer;
-pub mod coverage;
-pub mod format;
-pub mod idle;
-pub mod integrity;
-pub mod journal;
 pub mod layout;
-pub mod machine;
-pub mod member;
-pub mod plan;
 pub mod probe;
 pub mod range_set;
 pub mod rng;
-pub mod saved;
 pub mod scrub;
-pub mod server;
 pub mod slots;
 pub mod stats;
-pub mod tour;
 pub mod units;
-pub mod verdict;
 pub mod volume;

@@ -17,9 +17,9 @@
 
 use crate::clock::now;
 use crate::verify::{Verifier, VerifyCompletion};
-use scrubjay_core::machine::OpId;
+use scrubjay_core::scrub::machine::OpId;
+use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
 use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_core::verdict::{Cause, VerifyOutcome};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;

@@ -6,9 +6,9 @@
 use crate::clock;
 use crate::detector::{Detector, OwnTraffic};
 use crate::verify::{Verifier, VerifyCompletion};
-use scrubjay_core::machine::{Event, Machine, Op};
+use scrubjay_core::scrub::machine::{Event, Machine, Op};
+use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::units::Nanos;
-use scrubjay_core::verdict::VerifyOutcome;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// No wait is longer: so often the detector is drained, the watcher told, and the stop flag seen.

@@ -4,8 +4,8 @@
 //! is busy, a save of that class would wait for all others.
 
 use crate::store::StateStore;
-use scrubjay_core::idle::Learnt;
-use scrubjay_core::saved::Saved;
+use scrubjay_core::scrub::idle::Learnt;
+use scrubjay_core::scrub::saved::Saved;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
@@ -128,9 +128,9 @@ mod tests {
     use crate::session::{ScrubSession, SessionOptions};
     use crate::target::Target;
     use crate::verify;
-    use scrubjay_core::coverage::Coverage;
-    use scrubjay_core::idle::{Observed, PolicyConfig};
-    use scrubjay_core::tour::{Grid, OrderKind};
+    use scrubjay_core::scrub::coverage::Coverage;
+    use scrubjay_core::scrub::idle::{Observed, PolicyConfig};
+    use scrubjay_core::scrub::tour::{Grid, OrderKind};
     use scrubjay_core::units::{Bytes, UnixSeconds};
     use std::fs;
     use std::sync::atomic::AtomicBool;

@@ -3,8 +3,8 @@
 //! Sources: SPC-5 (sense data), SAM-5 (status codes), SAT-4 (the ATA status return descriptor); Linux, `scsi/sg.h`
 //! and `scsi/scsi_status.h`.
 
+use scrubjay_core::scrub::verdict::{Cause, Sense, VerifyOutcome};
 use scrubjay_core::units::Nanos;
-use scrubjay_core::verdict::{Cause, Sense, VerifyOutcome};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;

@@ -3,8 +3,8 @@
 use crate::output::{self, Existing, OutputFile};
 use crate::owner::{self, Meddler};
 use rustix::fs::OFlags;
-use scrubjay_core::idle::{LEARNT_BYTES_MAX, Learnt};
-use scrubjay_core::saved::{Saved, SavedError};
+use scrubjay_core::scrub::idle::{LEARNT_BYTES_MAX, Learnt};
+use scrubjay_core::scrub::saved::{Saved, SavedError};
 use scrubjay_core::units::SectorRange;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -244,8 +244,8 @@ pub(crate) fn file_name(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::coverage::Coverage;
-    use scrubjay_core::tour::Grid;
+    use scrubjay_core::scrub::coverage::Coverage;
+    use scrubjay_core::scrub::tour::Grid;
     use scrubjay_core::units::UnixSeconds;
 
     fn saved(disk: &str) -> Saved {

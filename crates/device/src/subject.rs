@@ -5,7 +5,7 @@
 use crate::detector;
 use crate::target::{Target, TargetIdentity};
 use crate::verify::{self, VerifierError};
-use scrubjay_core::idle::{PolicyConfig, Regard};
+use scrubjay_core::scrub::idle::{PolicyConfig, Regard};
 use scrubjay_core::units::Bytes;
 use std::path::Path;
 

@@ -2,20 +2,20 @@
 //!
 //! `cargo run --release -p scrubjay-serve --example volume_speed [CHUNK_KIB]`
 
-use scrubjay_core::block::{BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::format::assemble::{Assembly, SlotState};
-use scrubjay_core::format::blank;
-use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
-use scrubjay_core::format::superblock::Superblock;
-use scrubjay_core::format::uuid::Uuid;
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::member::{ArrayMachine, MemberOpDone, OpKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::slots::Slots;
 use scrubjay_core::units::{Nanos, UnixSeconds};
+use scrubjay_core::volume::block::{BlockReply, BlockRequest, ReadPart, RequestId};
+use scrubjay_core::volume::format::assemble::{Assembly, SlotState};
+use scrubjay_core::volume::format::blank;
+use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
+use scrubjay_core::volume::format::superblock::Superblock;
+use scrubjay_core::volume::format::uuid::Uuid;
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::member::{ArrayMachine, MemberOpDone, OpKind};
 use scrubjay_core::volume::{Volume, VolumeOptions};
 use std::time::Instant;
 

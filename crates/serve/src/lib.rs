@@ -1,6 +1,6 @@
 //! Scrubjay's servers: a volume as a network block device, and the socket by which it is steered.
 //!
-//! **Never:** what a volume does with a request; that is its `core::member::Array`'s business. Here is the protocol
+//! **Never:** what a volume does with a request; that is its `core::volume::member::Array`'s business. Here is the protocol
 //! ([`nbd`]) and its encryption ([`tls`]), the pump that moves bytes between clients, a volume and its members' disks ([`server`]), and the socket by
 //! which it is steered ([`control`]).
 

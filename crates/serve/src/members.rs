@@ -1,6 +1,6 @@
 //! The disks of a volume's members, by their places: a table that may change while the volume is served.
 
-use scrubjay_core::member::Slot;
+use scrubjay_core::volume::member::Slot;
 use scrubjay_device::completion::MemberFile;
 
 /// The table. Where no disk is, every operation ends with `DiskFault::Gone`.

@@ -1,11 +1,11 @@
 //! A volume that is nothing but memory, on which bytes can be lost at will: for tests and measurements.
 
 use crate::control::CommandHandler;
-use scrubjay_core::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::{Buffer, Pool};
-use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
+use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 

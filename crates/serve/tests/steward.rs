@@ -1,16 +1,16 @@
 //! Commands to a volume on files, at the wrong moment.
 
-use scrubjay_core::block::{BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::format::blank;
-use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
-use scrubjay_core::format::superblock::Superblock;
-use scrubjay_core::format::uuid::Uuid;
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::member::{ArrayMachine, DiskFault, MemberOpDone, OpKind};
 use scrubjay_core::units::{Nanos, UnixSeconds};
+use scrubjay_core::volume::block::{BlockReply, BlockRequest, ReadPart, RequestId};
+use scrubjay_core::volume::format::blank;
+use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
+use scrubjay_core::volume::format::superblock::Superblock;
+use scrubjay_core::volume::format::uuid::Uuid;
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::member::{ArrayMachine, DiskFault, MemberOpDone, OpKind};
 use scrubjay_device::member::{Access, OpenMember, make};
 use scrubjay_serve::control::{CommandHandler, CommandId};
 use scrubjay_serve::ended::{Flushed, ServerEnded};

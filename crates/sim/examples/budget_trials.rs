@@ -6,9 +6,9 @@
 //! and the least); as shares of the goal the most that the mean so far was, and the most that it was at the end; and what the
 //! budget reads in MB/s, the pair, and an Oracle that uses the longest idle intervals from their beginning.
 
-use scrubjay_core::idle::{Budget, Goal, GoalForm};
 use scrubjay_core::rng::Rng;
-use scrubjay_core::server::{ForegroundRequest, ServiceModel};
+use scrubjay_core::scrub::idle::{Budget, Goal, GoalForm};
+use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact::{self, Oracle};
 use scrubjay_sim::tune::{self, Tuner};

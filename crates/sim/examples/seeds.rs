@@ -3,7 +3,7 @@
 //! `seeds --planted [N]` makes each of the volume's own mistakes on purpose, and fails unless N seeds (10,000) find it.
 //! A seed that fails is made smaller first: fewer requests, then without faults, crashes or losses if it still fails.
 
-use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::{SeededBug, Volume};
 use scrubjay_sim::volume::setting::{Narrowed, StormConfig};
 use scrubjay_sim::volume::trace::StormLog;

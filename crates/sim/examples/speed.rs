@@ -4,9 +4,9 @@
 //! requests and playing one scrub on them, for playing one more on the periods that are held, the seconds that a policy takes
 //! that learns as it goes, and the bytes held for each request.
 
-use scrubjay_core::idle::{Budget, Goal};
 use scrubjay_core::rng::Rng;
-use scrubjay_core::server::{ForegroundRequest, ServiceModel};
+use scrubjay_core::scrub::idle::{Budget, Goal};
+use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact;
 use scrubjay_trace::Periods;

@@ -1,9 +1,9 @@
 //! One modelled disk: a server, and latent errors.
 
 use scrubjay_core::rng::Rng;
-use scrubjay_core::server::{DiskServer, ServiceModel};
+use scrubjay_core::scrub::server::{DiskServer, ServiceModel};
+use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
-use scrubjay_core::verdict::{Cause, VerifyOutcome};
 
 /// Linux: input/output error, what a read of a bad sector says.
 const EIO: i32 = 5;

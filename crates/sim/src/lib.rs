@@ -14,7 +14,7 @@
 //! The shipped scrubber, waiting for 50 ms of idleness, on the paper's disk with one bad sector, among strangers:
 //!
 //! ```
-//! use scrubjay_core::{coverage::Coverage, idle::{Played, Waiting}, rng::Rng, scrub::*, server::*, tour::*, units::*};
+//! use scrubjay_core::{rng::Rng, units::*, scrub::{coverage::Coverage, idle::{Played, Waiting}, *, server::*, tour::*}};
 //! use scrubjay_sim::{disk::*, pump::Pump, workload::*};
 //!
 //! let grid = Grid::new(Bytes::gib(1).sectors(), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());

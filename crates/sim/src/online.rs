@@ -3,11 +3,11 @@
 use crate::disk::SimulatedDisk;
 use crate::exact::ScrubFigures;
 use crate::pump::{ForegroundSight, SimulatedPump};
-use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::IdlePolicy;
+use scrubjay_core::scrub::coverage::Coverage;
+use scrubjay_core::scrub::idle::IdlePolicy;
+use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
+use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub};
-use scrubjay_core::server::{ForegroundRequest, ServiceModel};
-use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
 use scrubjay_trace::Periods;
 

@@ -15,9 +15,9 @@ pub use report::{ForegroundFigures, RunEnd, RunReport, Scrubbed};
 use crate::disk::SimulatedDisk;
 use crate::source::{OpenLoop, RequestSource};
 use op::OpAtDisk;
-use scrubjay_core::journal::{Journal, JournalEntry};
-use scrubjay_core::machine::{Event, Machine, Op};
-use scrubjay_core::server::{DiskServer, ForegroundRequest};
+use scrubjay_core::scrub::journal::{Journal, JournalEntry};
+use scrubjay_core::scrub::machine::{Event, Machine, Op};
+use scrubjay_core::scrub::server::{DiskServer, ForegroundRequest};
 use scrubjay_core::units::{Nanos, Sector};
 use std::collections::VecDeque;
 

@@ -4,8 +4,8 @@
 //! until it had none. The same machine gives the same operations; a different one shows where it would have acted
 //! otherwise ([`Journal::difference`]).
 
-use scrubjay_core::journal::{Journal, JournalEntry};
-use scrubjay_core::machine::{Event, Machine};
+use scrubjay_core::scrub::journal::{Journal, JournalEntry};
+use scrubjay_core::scrub::machine::{Event, Machine};
 
 /// Tells the machine all that `recorded` was told, and returns the journal of *this* run: the same events, and the
 /// operations that this machine gave.

@@ -17,8 +17,8 @@
 
 use crate::exact::Limit;
 use crate::exact::{self, ScrubFigures};
-use scrubjay_core::idle::{Goal, GoalForm};
-use scrubjay_core::server::ServiceModel;
+use scrubjay_core::scrub::idle::{Goal, GoalForm};
+use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
@@ -357,7 +357,7 @@ fn slot_of(time: Nanos) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use scrubjay_core::server::ForegroundRequest;
+    use scrubjay_core::scrub::server::ForegroundRequest;
 
     const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
 
@@ -442,7 +442,7 @@ mod tests {
                 .flat_map(|&size| thresholds().map(move |wait| (size, wait)))
                 .filter(|&(size, _)| DISK.service(size) <= goal.max)
                 .map(|(size, wait)| {
-                    let outcome = exact::simulate(&periods, DISK, &mut scrubjay_core::idle::Waiting { wait, size });
+                    let outcome = exact::simulate(&periods, DISK, &mut scrubjay_core::scrub::idle::Waiting { wait, size });
                     Pair { wait, size, outcome }
                 })
                 .filter(|pair| pair.outcome.slowdown_total <= lost_max && pair.outcome.slowdown_max <= goal.max)

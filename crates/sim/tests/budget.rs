@@ -1,11 +1,11 @@
 //! The budget's promises, on any disk and among any foreground that chance makes.
 
-use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Goal, Learnt, PolicyConfig};
 use scrubjay_core::rng::Rng;
+use scrubjay_core::scrub::coverage::Coverage;
+use scrubjay_core::scrub::idle::{Goal, Learnt, PolicyConfig};
+use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
+use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub};
-use scrubjay_core::server::{ForegroundRequest, ServiceModel};
-use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
 use scrubjay_sim::disk::{SimulatedDisk, Unsteady};
 use scrubjay_sim::exact;

@@ -1,6 +1,6 @@
 //! Every state of small stripes: what ships never answers wrongly, and the known mistakes do, in the known way.
 
-use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_sim::model::{
     Increment, Lists, ModelSetup, SchemeFinding, SearchOutcome, SilentCorruption, check, crash, table_one,
 };

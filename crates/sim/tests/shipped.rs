@@ -1,12 +1,12 @@
 //! The machine that ships, in virtual time: it costs what it believes to cost.
 
-use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Budget, Goal, IdlePolicy, IntervalAdapter, Waiting};
-use scrubjay_core::journal::Journal;
 use scrubjay_core::rng::Rng;
+use scrubjay_core::scrub::coverage::Coverage;
+use scrubjay_core::scrub::idle::{Budget, Goal, IdlePolicy, IntervalAdapter, Waiting};
+use scrubjay_core::scrub::journal::Journal;
+use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
+use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub};
-use scrubjay_core::server::{ForegroundRequest, ServiceModel};
-use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange, UnixSeconds};
 use scrubjay_sim::disk::SimulatedDisk;
 use scrubjay_sim::lse::ClusterModel;

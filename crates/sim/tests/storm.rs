@@ -4,15 +4,15 @@
 //! What a disk can do here: sectors that cannot be read; sectors at which every request times out; errors that go away.
 //! What it cannot: lie. A failing assertion names its seed.
 
-use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::BackToBack;
-use scrubjay_core::machine::{Event, Machine, Op, OpId};
 use scrubjay_core::rng::Rng;
-use scrubjay_core::saved::Saved;
+use scrubjay_core::scrub::coverage::Coverage;
+use scrubjay_core::scrub::idle::BackToBack;
+use scrubjay_core::scrub::machine::{Event, Machine, Op, OpId};
+use scrubjay_core::scrub::saved::Saved;
+use scrubjay_core::scrub::tour::{Grid, OrderKind};
+use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
 use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubState};
-use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, Sector, SectorRange, UnixSeconds};
-use scrubjay_core::verdict::{Cause, VerifyOutcome};
 
 const EIO: Cause = Cause::Errno(5);
 const TIMED_OUT: Cause = Cause::Errno(110);

@@ -1,8 +1,8 @@
 //! The volume in simulated storms: a few hundred seeds, so that `cargo test` tells at once. `cargo xtask seeds` runs more.
 //! (Here the schemes of the paper without lies and crashes, for the sake of time.)
 
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::volume::Volume;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_sim::volume::setting::{Narrowed, StormConfig};
 use scrubjay_sim::volume::trace::StormLog;
 use scrubjay_sim::volume::world;

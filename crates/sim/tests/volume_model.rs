@@ -1,14 +1,14 @@
 //! The world tries itself: a plain disk passes, and disks that are wrong in one way each are caught.
 
-use scrubjay_core::block::{BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
-use scrubjay_core::format::superblock::MemberState;
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone, MemberOpId, OpKind, Slot};
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::block::{BlockReply, BlockRequest, ReadPart, RequestId};
+use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
+use scrubjay_core::volume::format::superblock::MemberState;
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, MemberOpId, OpKind, Slot};
 use scrubjay_core::volume::record::VolumeFinding;
 use scrubjay_sim::volume::disk::{MemberDisk, WriteFate};
 use scrubjay_sim::volume::mischief::Chances;
@@ -75,7 +75,7 @@ impl<const BUG: u8> Single<BUG> {
             None if is_flush && BUG != FORGETS_TO_FLUSH => self.op(OpKind::Flush),
             None => match self.busy.as_ref() {
                 Some((_, BlockRequest::Allocation { len, .. })) => {
-                    let run = scrubjay_core::block::AllocationRun { len: *len, is_written: true };
+                    let run = scrubjay_core::volume::block::AllocationRun { len: *len, is_written: true };
                     self.reply(BlockReply::Allocation(vec![run]));
                 }
                 _ => self.reply(BlockReply::Done),
@@ -126,7 +126,7 @@ impl<const BUG: u8> ArrayMachine for Single<BUG> {
                 let is_picked = offset.is_multiple_of(3);
                 self.reply(match BUG {
                     LOSES_READS if is_picked => BlockReply::Read(vec![ReadPart::Lost(len)]),
-                    FAILS_READS if is_picked => BlockReply::Failed(scrubjay_core::block::BlockFailure::Io),
+                    FAILS_READS if is_picked => BlockReply::Failed(scrubjay_core::volume::block::BlockFailure::Io),
                     _ => BlockReply::Read(vec![ReadPart::Data(buffer, range)]),
                 });
             }

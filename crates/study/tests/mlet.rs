@@ -1,15 +1,15 @@
 //! The scrubber that ships detects latent errors when the formula of the study says.
 
-use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::BackToBack;
-use scrubjay_core::journal::{Journal, JournalEntry};
-use scrubjay_core::machine::{Event, Op};
 use scrubjay_core::rng::Rng;
+use scrubjay_core::scrub::coverage::Coverage;
+use scrubjay_core::scrub::idle::BackToBack;
+use scrubjay_core::scrub::journal::{Journal, JournalEntry};
+use scrubjay_core::scrub::machine::{Event, Op};
+use scrubjay_core::scrub::server::ServiceModel;
+use scrubjay_core::scrub::tour::{Grid, OrderKind};
+use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubState};
-use scrubjay_core::server::ServiceModel;
-use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, Sector, SectorRange, UnixSeconds};
-use scrubjay_core::verdict::VerifyOutcome;
 use scrubjay_sim::disk::SimulatedDisk;
 use scrubjay_sim::lse::ClusterModel;
 use scrubjay_sim::pump::{RunEnd, SimulatedPump};

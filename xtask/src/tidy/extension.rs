@@ -69,13 +69,13 @@ mod tests {
                 check,
                 &[
                     ("ARCHITECTURE.md", &map),
-                    ("crates/core/src/idle/waiting.rs", "struct Waiting;"),
-                    ("crates/core/src/idle/table.rs", "pub const POLICIES: &[Kind] = &[];"),
+                    ("crates/core/src/scrub/idle/waiting.rs", "struct Waiting;"),
+                    ("crates/core/src/scrub/idle/table.rs", "pub const POLICIES: &[Kind] = &[];"),
                 ],
             )
         };
-        assert_eq!(found("| a policy | `core/src/idle/NAME.rs` | `idle::POLICIES` |"), [""; 0]);
-        assert_eq!(found("| a policy | `core/src/idle/` | `idle::Kind::ALL` |").len(), 1, "the table is another");
+        assert_eq!(found("| a policy | `core/src/scrub/idle/NAME.rs` | `idle::POLICIES` |"), [""; 0]);
+        assert_eq!(found("| a policy | `core/src/scrub/idle/` | `idle::Kind::ALL` |").len(), 1, "the table is another");
         let gone = found("| a policy | `core/src/policy/NAME.rs` | `idle::CHOICES` |");
         assert_eq!(
             gone,

@@ -6,8 +6,8 @@
 use crate::client::Nbd;
 use crate::served::Stray;
 use anyhow::{Context, Result};
-use scrubjay_core::format::geometry::Geometry;
 use scrubjay_core::rng::Rng;
+use scrubjay_core::volume::format::geometry::Geometry;
 use scrubjay_serve::volume::commands::Finding;
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -5,13 +5,13 @@
 //! the same think times. All else is what ships: the scrubber, the real-time pump, the reads.
 
 use anyhow::{Context, Result, ensure};
-use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Goal, PolicyConfig};
-use scrubjay_core::machine::Event;
 use scrubjay_core::range_set::RangeSet;
 use scrubjay_core::rng::Rng;
+use scrubjay_core::scrub::coverage::Coverage;
+use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
+use scrubjay_core::scrub::machine::Event;
+use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubReport};
-use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_device::decorate::{DiskTiming, FaultyVerifier, HardDisk, SharedHead};
 use scrubjay_device::detector::{Detector, OwnTraffic};

@@ -2,10 +2,10 @@
 
 use crate::client::Nbd;
 use anyhow::{Context, Result, anyhow, ensure};
-use scrubjay_core::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone, OpKind};
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::block::{BlockReply, BlockRequest, RequestId};
+use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, OpKind};
 use scrubjay_device::clock;
 use scrubjay_serve::control::{CommandHandler, CommandId};
 use scrubjay_serve::members::MemberTable;

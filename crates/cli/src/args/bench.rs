@@ -3,8 +3,8 @@
 use crate::quantity;
 use clap::{Args, Subcommand};
 use scrubjay_code::bench::DATA_MAX;
-use scrubjay_core::format::geometry::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN};
 use scrubjay_core::units::Bytes;
+use scrubjay_core::volume::format::geometry::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,8 +1,8 @@
 //! Rows of the libraries' tables as values of options: chosen by name, each with its line of help.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use scrubjay_core::idle::{GoalForm, POLICIES, PolicyKind};
-use scrubjay_core::tour::OrderKind;
+use scrubjay_core::scrub::idle::{GoalForm, POLICIES, PolicyKind};
+use scrubjay_core::scrub::tour::OrderKind;
 use scrubjay_device::{detector, verify};
 use scrubjay_sim::play::Playable;
 

@@ -6,8 +6,8 @@ use super::written;
 use crate::heed::Given;
 use crate::quantity;
 use clap::Args;
-use scrubjay_core::idle::{Goal, GoalForm, Parameter, PolicyConfig, PolicyKind, PolicyParameters};
-use scrubjay_core::tour::OrderKind;
+use scrubjay_core::scrub::idle::{Goal, GoalForm, Parameter, PolicyConfig, PolicyKind, PolicyParameters};
+use scrubjay_core::scrub::tour::OrderKind;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_device::{detector, verify};
 use serde::Deserialize;
@@ -190,7 +190,7 @@ mod tests {
     use super::super::{Cli, Verb};
     use super::*;
     use clap::{CommandFactory, Parser};
-    use scrubjay_core::tour::{REGION_BYTES, SEGMENT_BYTES};
+    use scrubjay_core::scrub::tour::{REGION_BYTES, SEGMENT_BYTES};
 
     fn parsed(arguments: &[String]) -> Settings {
         let fixed = ["scrubjay", "scrub", "disk"].map(str::to_owned);

@@ -8,7 +8,7 @@ use super::{DiskModelArgs, Traces};
 use crate::heed::Given;
 use crate::quantity;
 use clap::{Args, Subcommand};
-use scrubjay_core::idle::{Cutoff, Goal, GoalForm, Parameter, PolicyParameters};
+use scrubjay_core::scrub::idle::{Cutoff, Goal, GoalForm, Parameter, PolicyParameters};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::play::Playable;
 

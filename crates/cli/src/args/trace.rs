@@ -4,7 +4,7 @@ use super::codes::TRACES as EXIT_CODES;
 use super::source;
 use crate::quantity;
 use clap::{Args, Subcommand, ValueEnum};
-use scrubjay_core::server::ServiceModel;
+use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::units::Nanos;
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ use super::named::parser;
 use super::{DiskModelArgs, Traces};
 use crate::quantity;
 use clap::Args;
-use scrubjay_core::idle::GoalForm;
+use scrubjay_core::scrub::idle::GoalForm;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;

@@ -7,9 +7,9 @@ pub use super::serving::{
 use crate::quantity;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::LayoutKind;
 use scrubjay_core::units::Bytes;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

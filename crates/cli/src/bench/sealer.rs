@@ -2,9 +2,9 @@
 
 use scrubjay_code::bench::BenchStripe;
 use scrubjay_code::{Code, Path};
-use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::integrity::tag::{self, ListEntry, RowIdentity, Version};
 use scrubjay_core::units::SECTOR_BYTES;
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::integrity::tag::{self, ListEntry, RowIdentity, Version};
 use scrubjay_study::integrity::speed::ChecksumWay;
 
 /// Of which array the stripes are: of none that exists.
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use scrubjay_code::bench::Memory;
     use scrubjay_code::crc32c;
-    use scrubjay_core::integrity::tag::{Standing, open_data, open_parity};
+    use scrubjay_core::volume::integrity::tag::{Standing, open_data, open_parity};
 
     const CHUNK: usize = 1024;
 

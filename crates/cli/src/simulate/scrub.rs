@@ -8,7 +8,7 @@ use crate::say::shown;
 use crate::tally::{self, CostDocument, TraceSummaryDocument, percent, rate};
 use crate::{crew, heed};
 use anyhow::{Context, Result};
-use scrubjay_core::idle::ParameterValue;
+use scrubjay_core::scrub::idle::ParameterValue;
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::exact::ScrubFigures;
 use scrubjay_sim::play::PlayedPolicy;

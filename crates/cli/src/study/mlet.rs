@@ -9,7 +9,7 @@ use crate::exit::{Exit, Usage};
 use crate::load::DeviceLoad;
 use crate::say::say;
 use anyhow::Result;
-use scrubjay_core::idle::{Goal, GoalForm};
+use scrubjay_core::scrub::idle::{Goal, GoalForm};
 use scrubjay_study::mlet::{Driven, Sweep, SweepSetup, page};
 
 /// Studies them.

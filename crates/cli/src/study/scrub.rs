@@ -8,7 +8,7 @@ use crate::crew;
 use crate::exit::Exit;
 use crate::load::DeviceLoad;
 use anyhow::Result;
-use scrubjay_core::idle::{Goal, GoalForm};
+use scrubjay_core::scrub::idle::{Goal, GoalForm};
 use scrubjay_study::scrub::{GOALS, page, steps, study};
 
 /// Studies them.

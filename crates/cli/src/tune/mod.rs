@@ -13,7 +13,7 @@ use crate::say::{say, shown_path};
 use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
 use found::{Took, TuneTask, Tuned};
-use scrubjay_core::idle::Goal;
+use scrubjay_core::scrub::idle::Goal;
 use scrubjay_core::units::Bytes;
 use scrubjay_device::output::{self, Existing};
 use std::io::{self, Write};

@@ -5,7 +5,7 @@ use crate::crew;
 use crate::load::DeviceLoad;
 use crate::quantity::show_time;
 use crate::tally;
-use scrubjay_core::idle::IdleClass;
+use scrubjay_core::scrub::idle::IdleClass;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact::{self, ScrubFigures};
 use scrubjay_sim::tune::{self, Pair, Tuner};

@@ -1,7 +1,7 @@
 //! The JSON of `volume`: schema 1. Fields are added, never renamed or taken away, within a schema.
 
 use anyhow::{Context, Result};
-use scrubjay_core::format::geometry;
+use scrubjay_core::volume::format::geometry;
 use serde::Serialize;
 
 /// The one object that is printed, as text.

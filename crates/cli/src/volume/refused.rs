@@ -1,9 +1,9 @@
 //! Why nothing was done, and what to exit with.
 
 use crate::exit::Exit;
-use scrubjay_core::format::assemble::AssembleError;
-use scrubjay_core::format::geometry::GeometryError;
 use scrubjay_core::layout::LayoutError;
+use scrubjay_core::volume::format::assemble::AssembleError;
+use scrubjay_core::volume::format::geometry::GeometryError;
 use scrubjay_device::member::MemberError;
 
 /// Nothing was done.

@@ -84,7 +84,11 @@ impl Bench {
 
 /// Sectors with a verdict in a saved state of a sequence of runs.
 fn done(state: &str) -> u64 {
-    state.parse::<scrubjay_core::saved::Saved>().ok().and_then(|saved| saved.pass).map_or(0, |pass| pass.done.count())
+    state
+        .parse::<scrubjay_core::scrub::saved::Saved>()
+        .ok()
+        .and_then(|saved| saved.pass)
+        .map_or(0, |pass| pass.done.count())
 }
 
 /// Sends a signal.

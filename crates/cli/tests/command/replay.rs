@@ -1,11 +1,11 @@
 //! What happened on a real file, replayed by the simulator: the same machine, told the same, gives the same operations.
 
 use crate::bench::Bench;
-use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Goal, PolicyConfig};
-use scrubjay_core::journal::Journal;
+use scrubjay_core::scrub::coverage::Coverage;
+use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
+use scrubjay_core::scrub::journal::Journal;
+use scrubjay_core::scrub::tour::{Grid, OrderKind, REGION_BYTES, SEGMENT_BYTES};
 use scrubjay_core::scrub::{Config, Pass, Scrub};
-use scrubjay_core::tour::{Grid, OrderKind, REGION_BYTES, SEGMENT_BYTES};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
 use scrubjay_sim::replay::replay;
 use std::fs;

@@ -2,12 +2,12 @@
 
 use crate::bench::Ran;
 use crate::served::{NAMES, Served};
-use scrubjay_core::format::blank;
-use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::units::UnixSeconds;
+use scrubjay_core::volume::format::blank;
+use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_device::member::{Access, OpenMember, make, new_uuid};
 use serde_json::Value;
 use std::fs::{self, File, Permissions};

@@ -5,7 +5,7 @@
 //! (Bairavasundaram et al., SIGMETRICS'07), and a staggered tour gains nothing without this step.
 
 use crate::range_set::RangeSet;
-use crate::tour::Grid;
+use crate::scrub::tour::Grid;
 use crate::units::{Sector, SectorRange};
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,8 +1,8 @@
 //! Requests that failed without a word about the medium: asked again, then left out, and what that means for the disk.
 
 use crate::range_set::RangeSet;
+use crate::scrub::verdict::Cause;
 use crate::units::SectorRange;
-use crate::verdict::Cause;
 use std::collections::BTreeMap;
 
 /// A range is asked so many times in all.

@@ -1,6 +1,6 @@
 //! When will it be done? A forecast from the idle intervals seen, with a range that says how much it is worth.
 
-use crate::idle::{Observed, PolicyState};
+use crate::scrub::idle::{Observed, PolicyState};
 use crate::units::{Bytes, Nanos};
 
 /// How long the rest will take: most likely, and a 90 % interval.
@@ -91,7 +91,7 @@ impl Forecast {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::idle::{DiskHead, FixedDelay, IdlePolicy, IntervalAdapter, Waiting};
+    use crate::scrub::idle::{DiskHead, FixedDelay, IdlePolicy, IntervalAdapter, Waiting};
 
     fn setting() -> PolicyState {
         IntervalAdapter::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }).setting()

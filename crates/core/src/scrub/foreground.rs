@@ -2,7 +2,7 @@
 
 use super::latency::ForegroundLatency;
 use super::overlap::Overlap;
-use crate::idle::{Observed, Slowdown};
+use crate::scrub::idle::{Observed, Slowdown};
 use crate::units::Nanos;
 use std::collections::VecDeque;
 

@@ -9,25 +9,33 @@
 //! It knows no disk and no clock. It never writes; it never blames a sector on the word of a longer range; it never
 //! stops at the first fault.
 
+pub mod coverage;
 mod escalate;
 mod failures;
 mod forecast;
 mod foreground;
+pub mod idle;
+pub mod journal;
 mod latency;
+pub mod machine;
 mod overlap;
 mod report;
+pub mod saved;
+pub mod server;
+pub mod tour;
+pub mod verdict;
 
 pub use forecast::Forecast;
 pub use latency::ForegroundLatency;
 pub use report::{ScrubActivity, ScrubReport, ScrubState};
 
-use crate::coverage::Coverage;
-use crate::idle::{DiskHead, DiskView, IdlePolicy, Learnt, Observed, PolicyState};
-use crate::machine::{Event, Machine, Op, OpId};
 use crate::range_set::RangeSet;
-use crate::tour::ScanOrder;
+use crate::scrub::coverage::Coverage;
+use crate::scrub::idle::{DiskHead, DiskView, IdlePolicy, Learnt, Observed, PolicyState};
+use crate::scrub::machine::{Event, Machine, Op, OpId};
+use crate::scrub::tour::ScanOrder;
+use crate::scrub::verdict::{Cause, Unreadable, VerifyOutcome};
 use crate::units::{Bytes, Nanos, SECTOR_BYTES, Sector, SectorRange, UnixSeconds};
-use crate::verdict::{Cause, Unreadable, VerifyOutcome};
 use escalate::Escalation;
 use failures::{FailureStep, Failures};
 use foreground::ForegroundTracker;

@@ -1,10 +1,10 @@
 //! What a scrub says of itself: progress while it runs, and the result.
 
-use crate::idle::{PolicyState, Slowdown};
 use crate::scrub::forecast::Forecast;
+use crate::scrub::idle::{PolicyState, Slowdown};
 use crate::scrub::latency::ForegroundLatency;
+use crate::scrub::verdict::{Cause, Unreadable};
 use crate::units::{Bytes, Nanos};
-use crate::verdict::{Cause, Unreadable};
 
 /// Why a scrub ended, or that it has not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The scrubber against a disk made of a set of unreadable sectors: small enough to try every case.
 
 use super::*;
-use crate::idle::{BackToBack, IntervalAdapter, Waiting};
-use crate::tour::{Grid, OrderKind};
+use crate::scrub::idle::{BackToBack, IntervalAdapter, Waiting};
+use crate::scrub::tour::{Grid, OrderKind};
+use crate::scrub::verdict::Sense;
 use crate::units::Sector;
-use crate::verdict::Sense;
 use proptest::prelude::*;
 
 const EIO: Cause = Cause::Errno(5);

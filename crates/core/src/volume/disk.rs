@@ -1,6 +1,6 @@
 //! A disk, as the operations of a volume are meant for it.
 
-use crate::member::Slot;
+use crate::volume::member::Slot;
 
 /// A disk in a member's place. When it is replaced, the next one has another term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,9 +6,9 @@
 //!
 //! While a member is out, what is written is remembered by region, too, until it is back or another one is complete.
 
-use crate::format::bits::Bits;
-use crate::format::intent::IntentBit;
 use crate::units::Nanos;
+use crate::volume::format::bits::Bits;
+use crate::volume::format::intent::IntentBit;
 use std::collections::BTreeMap;
 
 /// The dirty regions and what is going on in them.

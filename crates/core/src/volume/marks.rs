@@ -12,8 +12,8 @@ use super::resolve::{self, LossFate, Resolved};
 use super::restripe::{self, StripeOutput};
 use super::state::VolumeState;
 use crate::buffer::Buffer;
-use crate::member::OpKind;
 use crate::slots::Slots;
+use crate::volume::member::OpKind;
 
 /// Reads everything that is left of a stripe, puts right what is wrong ([`resolve::resolve`]), and sees to it that what is lost
 /// stays so.

@@ -10,12 +10,12 @@ use super::persist;
 use super::record::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use super::state::{Rounds, VolumeState, WaitList};
 use crate::buffer::Buffer;
-use crate::format::geometry::{SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
-use crate::format::intent::{self, IntentBit};
-use crate::format::superblock::{MemberState, Superblock, Why};
-use crate::format::written;
 use crate::layout::DISKS_MAX;
-use crate::member::{DiskFault, OpKind, Slot};
+use crate::volume::format::geometry::{SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
+use crate::volume::format::intent::{self, IntentBit};
+use crate::volume::format::superblock::{MemberState, Superblock, Why};
+use crate::volume::format::written;
+use crate::volume::member::{DiskFault, OpKind, Slot};
 
 /// Pages of the written map asked for at once, of each member, both versions: 1 MiB.
 pub(super) const PAGES_AT_ONCE: u64 = 128;

@@ -13,18 +13,23 @@
 //! before all its rows are written or their members are known, durably, to be out; no repair is called one before it
 //! was read back.
 
+pub mod block;
 mod cache;
 mod disk;
+pub mod format;
 mod handle;
+pub mod integrity;
 mod intents;
 mod locks;
 mod lost;
 mod marks;
+pub mod member;
 mod metadata;
 mod ops;
 mod options;
 mod parts;
 mod persist;
+pub mod plan;
 mod put;
 mod read;
 pub mod read_status;
@@ -48,18 +53,18 @@ mod wipe;
 mod write;
 mod writes;
 
-use crate::block::{BlockFailure, BlockReply, BlockRequest, RequestId};
 use crate::buffer::{Buffer, Pool};
-use crate::format::assemble::{Assembly, SlotState};
-use crate::format::bits::Bits;
-use crate::format::returns::NoReturn;
-use crate::format::superblock::{MemberState, Superblock, Why};
-use crate::format::uuid::Uuid;
-use crate::format::written;
-use crate::integrity::tag::NUMBER_END;
-use crate::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, Slot};
 use crate::slots::Slots;
 use crate::units::Nanos;
+use crate::volume::block::{BlockFailure, BlockReply, BlockRequest, RequestId};
+use crate::volume::format::assemble::{Assembly, SlotState};
+use crate::volume::format::bits::Bits;
+use crate::volume::format::returns::NoReturn;
+use crate::volume::format::superblock::{MemberState, Superblock, Why};
+use crate::volume::format::uuid::Uuid;
+use crate::volume::format::written;
+use crate::volume::integrity::tag::NUMBER_END;
+use crate::volume::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, Slot};
 use cache::Cache;
 use handle::VolumeHandle;
 use ops::OpEnd;

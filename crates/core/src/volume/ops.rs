@@ -6,8 +6,8 @@
 use super::disk::PlacedDisk;
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
-use crate::member::{DiskFault, MemberOpDone, MemberOpId};
 use crate::units::Nanos;
+use crate::volume::member::{DiskFault, MemberOpDone, MemberOpId};
 
 /// How many operations one group may have: their numbers share an [`MemberOpId`] with the group's.
 pub(super) const GROUP_OPS_MAX: usize = 1 << 16;

@@ -11,13 +11,13 @@ use super::options::SeededBug;
 use super::state::{Life, Rounds, VolumeState, WaitList};
 use super::wipe;
 use crate::buffer::Buffer;
-use crate::format::intent::{self, IntentBit};
-use crate::format::superblock::Superblock;
-use crate::format::superblock::{MemberState, Why};
-use crate::format::written;
-use crate::member::{DiskFault, OpKind, Slot};
 use crate::slots::Slots;
 use crate::units::Nanos;
+use crate::volume::format::intent::{self, IntentBit};
+use crate::volume::format::superblock::Superblock;
+use crate::volume::format::superblock::{MemberState, Why};
+use crate::volume::format::written;
+use crate::volume::member::{DiskFault, OpKind, Slot};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages of the written map written by one step of a flush. (In tests, whose volumes have a page, one: so they have steps.)

@@ -3,10 +3,10 @@
 use super::handle::VolumeHandle;
 use super::persist;
 use super::restripe::StripeOutput;
-use crate::block::BlockFailure;
 use crate::buffer::Buffer;
-use crate::member::OpKind;
 use crate::slots::Slots;
+use crate::volume::block::BlockFailure;
+use crate::volume::member::OpKind;
 
 /// Writes it all, through the members' caches if wished. A member that refuses its row twice is taken out, durably, before this
 /// returns.

@@ -9,11 +9,11 @@ use super::resolve::{self, Resolved};
 use super::rows::{self, Rows, WantedRows};
 use super::settle;
 use super::state::VolumeState;
-use crate::block::ReadPart;
-use crate::integrity::judge::{is_consistent, judge};
-use crate::integrity::tag::ListEntry;
-use crate::plan::{PlanMode, StripePlan, StripeState as PlanState, Want, plan};
 use crate::slots::Slots;
+use crate::volume::block::ReadPart;
+use crate::volume::integrity::judge::{is_consistent, judge};
+use crate::volume::integrity::tag::ListEntry;
+use crate::volume::plan::{PlanMode, StripePlan, StripeState as PlanState, Want, plan};
 use scrubjay_code::crc32c;
 
 /// So many stripes are read together at most; a longer request is several of them.

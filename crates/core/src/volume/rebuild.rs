@@ -8,12 +8,12 @@ use super::resolve;
 use super::settle;
 use super::state::{VolumeState, WaitList};
 use crate::buffer::Buffer;
-use crate::format::intent::IntentBit;
-use crate::format::superblock::{MemberState, Why};
-use crate::format::uuid::Uuid;
-use crate::member::{OpKind, Slot};
 use crate::slots::Slots;
 use crate::units::Nanos;
+use crate::volume::format::intent::IntentBit;
+use crate::volume::format::superblock::{MemberState, Why};
+use crate::volume::format::uuid::Uuid;
+use crate::volume::member::{OpKind, Slot};
 use std::cell::Cell;
 use std::rc::Rc;
 

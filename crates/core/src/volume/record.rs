@@ -1,8 +1,8 @@
 //! What a volume found wrong on its members, and what it did about it.
 
-use crate::integrity::tag::Standing;
-use crate::member::Slot;
 use crate::units::Nanos;
+use crate::volume::integrity::tag::Standing;
+use crate::volume::member::Slot;
 use std::fmt;
 
 /// Something on a member that was not what it should be.

@@ -10,11 +10,11 @@ use super::state::{Life, VolumeState, WaitList};
 use super::unsettled::Unsettled;
 use super::wipe;
 use crate::buffer::Buffer;
-use crate::format::bits::Bits;
-use crate::format::geometry::WRITTEN_PAGE_BYTES;
-use crate::format::intent::{self, IntentBit};
-use crate::format::written;
-use crate::member::{OpKind, Slot};
+use crate::volume::format::bits::Bits;
+use crate::volume::format::geometry::WRITTEN_PAGE_BYTES;
+use crate::volume::format::intent::{self, IntentBit};
+use crate::volume::format::written;
+use crate::volume::member::{OpKind, Slot};
 use std::collections::BTreeSet;
 use std::ops::Range;
 

@@ -5,10 +5,10 @@ use super::handle::VolumeHandle;
 use super::parts::ChunkBytes;
 use super::rows;
 use super::state::VolumeState;
-use crate::block::ReadPart;
 use crate::buffer::Buffer;
-use crate::integrity::judge::judge;
 use crate::slots::Slots;
+use crate::volume::block::ReadPart;
+use crate::volume::integrity::judge::judge;
 
 /// What answers a piece: of its row, or as lost. The answer may lie about for long, until a client takes it: a small part is
 /// copied, and does not hold the row.

@@ -8,8 +8,8 @@ use super::settle;
 use super::state::{Life, VolumeState, WaitList};
 use super::write;
 use super::writes::{PendingWrite, Ticket};
-use crate::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use crate::buffer::Buffer;
+use crate::volume::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 

@@ -8,11 +8,11 @@ use super::record::{CorruptionKind, FindingPlace, Resolution, VolumeFinding, kin
 use super::rows::{self, Rows};
 use super::state::VolumeState;
 use crate::buffer::Buffer;
-use crate::integrity::judge::{Diagnosis, judge};
-use crate::integrity::scheme::Scheme;
-use crate::integrity::tag::{self, ListEntry, Standing};
-use crate::member::OpKind;
 use crate::slots::Slots;
+use crate::volume::integrity::judge::{Diagnosis, judge};
+use crate::volume::integrity::scheme::Scheme;
+use crate::volume::integrity::tag::{self, ListEntry, Standing};
+use crate::volume::member::OpKind;
 use scrubjay_code::crc32c;
 
 /// A stripe as it is known to be.

@@ -7,14 +7,14 @@ use super::resolve::{self, Resolved};
 use super::rows::{self, Rows};
 use super::state::VolumeState;
 use super::writes::PendingWrite;
-use crate::block::BlockFailure;
 use crate::buffer::Buffer;
-use crate::integrity::judge::is_consistent;
-use crate::integrity::scheme::Scheme;
-use crate::integrity::tag::{self, ListEntry, Version};
 use crate::layout::Shape;
-use crate::plan::{PlanMode, StripePlan, StripeState as PlanState, Want, plan};
 use crate::slots::Slots;
+use crate::volume::block::BlockFailure;
+use crate::volume::integrity::judge::is_consistent;
+use crate::volume::integrity::scheme::Scheme;
+use crate::volume::integrity::tag::{self, ListEntry, Version};
+use crate::volume::plan::{PlanMode, StripePlan, StripeState as PlanState, Want, plan};
 use scrubjay_code::crc32c;
 
 /// Puts the batch's bytes over a chunk's, in the order in which they came.

@@ -5,11 +5,11 @@ use super::handle::{EndedOp, VolumeHandle};
 use super::persist;
 use super::state::VolumeState;
 use crate::buffer::Buffer;
-use crate::integrity::evidence::{Evidence, RowSeen};
-use crate::integrity::scheme::Scheme;
-use crate::integrity::tag::{self, ListEntry, Standing, Version};
-use crate::member::{DiskFault, OpKind, Slot};
 use crate::slots::Slots;
+use crate::volume::integrity::evidence::{Evidence, RowSeen};
+use crate::volume::integrity::scheme::Scheme;
+use crate::volume::integrity::tag::{self, ListEntry, Standing, Version};
+use crate::volume::member::{DiskFault, OpKind, Slot};
 use scrubjay_code::crc32c;
 
 /// What was read of a stripe: buffers for evidence.
@@ -70,7 +70,7 @@ pub(super) async fn read_together(handle: &VolumeHandle, wanted: &[WantedRows]) 
     let mut gone = Vec::new();
     let rows = handle.with(|state| asked.iter().map(|one| collect(state, one, &mut done, &mut gone)).collect());
     for disk in gone {
-        persist::take_out(handle, disk, crate::format::superblock::Why::Gone).await;
+        persist::take_out(handle, disk, crate::volume::format::superblock::Why::Gone).await;
     }
     rows
 }

@@ -2,19 +2,19 @@
 
 use super::record::{CorruptionKind, FindingPlace, Resolution};
 use super::{Volume, VolumeOptions};
-use crate::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use crate::buffer::Buffer;
-use crate::format::assemble::{Given, assemble};
-use crate::format::blank;
-use crate::format::geometry::{ArrayParameters, Geometry};
-use crate::format::superblock::Superblock;
-use crate::format::uuid::Uuid;
-use crate::integrity::scheme::Scheme;
 use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
-use crate::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, MemberOpId, OpKind};
 use crate::rng::Rng;
 use crate::units::{Nanos, UnixSeconds};
+use crate::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
+use crate::volume::format::assemble::{Given, assemble};
+use crate::volume::format::blank;
+use crate::volume::format::geometry::{ArrayParameters, Geometry};
+use crate::volume::format::superblock::Superblock;
+use crate::volume::format::uuid::Uuid;
+use crate::volume::integrity::scheme::Scheme;
+use crate::volume::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, MemberOpId, OpKind};
 
 mod attacks;
 mod crashes;
@@ -267,8 +267,8 @@ fn given(members: &[Vec<u8>]) -> Vec<Given> {
     let is_here = |(_, member): &(usize, &Vec<u8>)| !member.is_empty();
     let says = |(index, member): (usize, &Vec<u8>)| {
         let copies = Superblock::offsets(MEMBER_BYTES).unwrap();
-        let copy = |at: u64| &member[at as usize..at as usize + crate::format::geometry::SUPERBLOCK_BYTES];
-        let says = crate::format::superblock::newest(copies.map(copy));
+        let copy = |at: u64| &member[at as usize..at as usize + crate::volume::format::geometry::SUPERBLOCK_BYTES];
+        let says = crate::volume::format::superblock::newest(copies.map(copy));
         Given { label: index.to_string(), bytes: MEMBER_BYTES, says }
     };
     members.iter().enumerate().filter(is_here).map(says).collect()
@@ -471,7 +471,7 @@ fn members_that_go_are_done_without_and_replaced_and_more_than_m_are_an_error() 
     rig.members[1].fill(0xaa);
     rig.volume.replace(Nanos(rig.now), 1, Uuid([9; 16]), MEMBER_BYTES);
     rig.pump();
-    assert_eq!(rig.volume.status().members[1].0, crate::format::superblock::MemberState::Active);
+    assert_eq!(rig.volume.status().members[1].0, crate::volume::format::superblock::MemberState::Active);
     rig.is_gone[0] = true;
     assert!(rig.read(0, bytes.len() as u64) == right);
     assert_eq!(rig.kinds(), []);

@@ -1,6 +1,6 @@
 //! Which stripes a crash may have left half written, that nobody has settled since.
 
-use crate::format::bits::Bits;
+use crate::volume::format::bits::Bits;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 

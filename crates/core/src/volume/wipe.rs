@@ -6,9 +6,9 @@
 
 use super::handle::{EndedOp, VolumeHandle};
 use crate::buffer::Buffer;
-use crate::format::geometry::SUPERBLOCK_BYTES;
-use crate::format::superblock::Superblock;
-use crate::member::{OpKind, Slot};
+use crate::volume::format::geometry::SUPERBLOCK_BYTES;
+use crate::volume::format::superblock::Superblock;
+use crate::volume::member::{OpKind, Slot};
 
 /// Writes zeros over so many bytes of a member.
 pub(super) fn zeros((member, offset, len): (Slot, u64, usize)) -> (Slot, OpKind) {

@@ -9,8 +9,8 @@ use super::restripe;
 use super::settle;
 use super::state::{Life, VolumeState, WaitList};
 use super::writes::{PendingWrite, WriteOverlay};
-use crate::block::BlockFailure;
 use crate::slots::Slots;
+use crate::volume::block::BlockFailure;
 
 /// Does the writes of a stripe, as many at once as have come, until there are no more.
 pub(super) async fn drain(handle: VolumeHandle, stripe: u64) {

@@ -1,6 +1,6 @@
 //! What an errno of a member's disk means for the volume.
 
-use scrubjay_core::member::DiskFault;
+use scrubjay_core::volume::member::DiskFault;
 
 /// Sorts an errno. What speaks of the bytes asked for is [`DiskFault::Medium`]; what speaks of the disk as a whole is
 /// [`DiskFault::Gone`]. An errno that says neither is taken for the milder one: the disk is asked again for other bytes,

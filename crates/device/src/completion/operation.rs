@@ -8,7 +8,7 @@ use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{opcode, types};
 use rustix::net::Shutdown;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::DiskFault;
+use scrubjay_core::volume::member::DiskFault;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -1,8 +1,8 @@
 //! The ring on real files and sockets: all of it is done, or an error; nothing is lost, whatever ends when.
 
 use super::*;
-use scrubjay_core::member::DiskFault;
 use scrubjay_core::rng::Rng;
+use scrubjay_core::volume::member::DiskFault;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};

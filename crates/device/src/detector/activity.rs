@@ -2,7 +2,7 @@
 //!
 //! Pure: sightings and the kernel's count of requests in flight go in, events come out.
 
-use scrubjay_core::machine::Event;
+use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::units::Nanos;
 
 /// One thing that a tracepoint saw of the foreground.

@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering;
 use std::{fs, io};
 
-use scrubjay_core::machine::Event;
+use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::units::Nanos;
 
 use super::activity::{ForegroundActivity, Sighting, TracepointKind};

@@ -29,7 +29,7 @@ mod tests;
 use std::fmt;
 use std::io;
 
-use scrubjay_core::machine::Event;
+use scrubjay_core::scrub::machine::Event;
 
 use crate::sysfs::DiskNode;
 

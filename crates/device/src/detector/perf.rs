@@ -8,7 +8,7 @@
 use std::ffi::CString;
 use std::io;
 
-use scrubjay_core::machine::Event;
+use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::units::Nanos;
 
 use super::activity::{ForegroundActivity, Sighting, TracepointKind};

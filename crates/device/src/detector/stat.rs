@@ -16,7 +16,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use scrubjay_core::machine::Event;
+use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::units::Nanos;
 
 use super::activity::SETTLE;

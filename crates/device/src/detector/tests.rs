@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use scrubjay_core::machine::Event;
+use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::units::Nanos;
 
 use super::tracepoint::{Events, Probes, Tracepoint};

@@ -1,7 +1,7 @@
 //! What is on a disk or in a file that is to become a member: nothing, or something that would be lost.
 
 use super::open::OpenMember;
-use scrubjay_core::format::superblock::SuperblockError;
+use scrubjay_core::volume::format::superblock::SuperblockError;
 use std::fmt;
 use std::io;
 

@@ -2,9 +2,9 @@
 
 use super::open::OpenMember;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::format::blank;
-use scrubjay_core::format::superblock::Superblock;
-use scrubjay_core::format::uuid::Uuid;
+use scrubjay_core::volume::format::blank;
+use scrubjay_core::volume::format::superblock::Superblock;
+use scrubjay_core::volume::format::uuid::Uuid;
 use std::fs::File;
 use std::io::{self, Read};
 

@@ -2,16 +2,16 @@
 
 use super::*;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::format::assemble::{SlotState, assemble};
-use scrubjay_core::format::blank;
-use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
-use scrubjay_core::format::superblock::{Superblock, SuperblockError};
-use scrubjay_core::format::uuid::Uuid;
-use scrubjay_core::format::{intent, written};
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::units::UnixSeconds;
+use scrubjay_core::volume::format::assemble::{SlotState, assemble};
+use scrubjay_core::volume::format::blank;
+use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
+use scrubjay_core::volume::format::superblock::{Superblock, SuperblockError};
+use scrubjay_core::volume::format::uuid::Uuid;
+use scrubjay_core::volume::format::{intent, written};
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use crate::completion::{Completion, IoEnd, IoRing, MemberFile};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::DiskFault;
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::member::DiskFault;
 use std::io;
 
 /// What a request is called, once and never again: a late answer is known as one.

@@ -3,9 +3,9 @@
 use super::requests::{Number, ProbeCompletion, ProbeRequests};
 use crate::clock;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::DiskFault;
 use scrubjay_core::probe::bench::{ProbeAccess, ProbeRequest, RequestTiming};
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::member::DiskFault;
 use std::io;
 
 /// So many of the reads before a rewrite are under way together: a stop is not to wait for more.

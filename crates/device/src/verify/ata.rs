@@ -8,8 +8,8 @@ use super::blocks::Blocks;
 use super::scsi::{TIMEOUT, is_refusal};
 use super::{OpenedVerifier, VerifierError, VerifierKind, VerifierSetup};
 use crate::sg::{self, AtaStatus, SgDevice, SgReply, Transport};
+use scrubjay_core::scrub::verdict::{Cause, Sense, VerifyOutcome};
 use scrubjay_core::units::SectorRange;
-use scrubjay_core::verdict::{Cause, Sense, VerifyOutcome};
 
 /// The command, as messages name it.
 const COMMAND: &str = "READ VERIFY SECTORS EXT";

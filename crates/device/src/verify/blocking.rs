@@ -2,7 +2,7 @@
 
 use super::{Verifier, VerifyCompletion};
 use crate::clock::now;
-use scrubjay_core::machine::OpId;
+use scrubjay_core::scrub::machine::OpId;
 use scrubjay_core::units::{Nanos, SectorRange};
 use std::collections::VecDeque;
 

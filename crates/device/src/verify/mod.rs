@@ -29,9 +29,9 @@ mod read;
 mod ring;
 mod scsi;
 
-use scrubjay_core::machine::OpId;
+use scrubjay_core::scrub::machine::OpId;
+use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
-use scrubjay_core::verdict::VerifyOutcome;
 use std::fs::File;
 use std::{fmt, io};
 

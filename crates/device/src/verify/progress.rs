@@ -1,8 +1,8 @@
 //! How far the reading of one range has come: short reads, interruptions and the end of the device, judged in one
 //! place for both engines. Pure.
 
+use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
-use scrubjay_core::verdict::VerifyOutcome;
 
 /// How often in a row a read is put again after EINTR or EAGAIN. The value is a choice: a signal or a full queue is
 /// over after one or two, and a device that says so for ever must not hold the verifier.
@@ -66,7 +66,7 @@ impl RangeProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::verdict::Cause;
+    use scrubjay_core::scrub::verdict::Cause;
 
     #[test]
     fn a_short_read_is_continued_where_it_ended() {

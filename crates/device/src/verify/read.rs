@@ -42,9 +42,9 @@ fn bypasses_page_cache(file: &File) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::machine::OpId;
+    use scrubjay_core::scrub::machine::OpId;
+    use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
     use scrubjay_core::units::{Bytes, Nanos, SectorRange};
-    use scrubjay_core::verdict::{Cause, VerifyOutcome};
     use std::collections::BTreeMap;
     use std::fs::OpenOptions;
     use std::io::Write;

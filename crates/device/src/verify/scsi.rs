@@ -7,8 +7,8 @@ use super::blocking::{Blocking, RangeEnded, VerifyNow};
 use super::blocks::Blocks;
 use super::{OpenedVerifier, VerifierError, VerifierKind, VerifierSetup};
 use crate::sg::{self, SgDevice, Transport};
+use scrubjay_core::scrub::verdict::{Cause, Sense, VerifyOutcome};
 use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_core::verdict::{Cause, Sense, VerifyOutcome};
 
 /// Both commands, as messages name them.
 const COMMANDS: &str = "VERIFY(16) and VERIFY(10)";

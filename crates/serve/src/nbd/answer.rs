@@ -2,7 +2,7 @@
 
 use super::command::{NbdCommand, NbdCommandKind};
 use super::wire::{Errno, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, allocation, chunk};
-use scrubjay_core::block::{AllocationRun, BlockFailure, BlockReply, ReadPart};
+use scrubjay_core::volume::block::{AllocationRun, BlockFailure, BlockReply, ReadPart};
 use scrubjay_device::completion::Outgoing;
 
 /// The most runs of one answer on allocation: 64 KiB of them. The client asks again for what lies behind.

@@ -19,7 +19,7 @@ mod watch;
 use crate::volume::commands::{CommandAnswer, Status, VolumeCommand};
 use client::{ClientError, ControlClient};
 pub use finds::Finds;
-use scrubjay_core::idle::PolicyConfig;
+use scrubjay_core::scrub::idle::PolicyConfig;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_device::subject::Subject;
 use scrubjay_device::target::TargetIdentity;

@@ -3,9 +3,9 @@
 use super::client::{ClientError, ControlClient};
 use super::finds::Finds;
 use crate::volume::commands::{CommandAnswer, Verified, VolumeCommand};
-use scrubjay_core::machine::OpId;
+use scrubjay_core::scrub::machine::OpId;
+use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
 use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_core::verdict::{Cause, VerifyOutcome};
 use scrubjay_device::clock;
 use scrubjay_device::verify::{self, Verifier};
 use std::collections::BTreeSet;

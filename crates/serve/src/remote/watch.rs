@@ -2,7 +2,7 @@
 
 use super::client::{ClientError, ControlClient};
 use crate::volume::commands::{ActivityMark, ClientActivity, CommandAnswer, VolumeCommand};
-use scrubjay_core::machine::Event;
+use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::clock;
 use scrubjay_device::detector::{Detector, OwnTraffic};

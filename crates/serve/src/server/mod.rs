@@ -30,7 +30,7 @@ use crate::nbd::Export;
 use crate::tls::Tls;
 use address::Listener;
 use pump::ServerPump;
-use scrubjay_core::member::ArrayMachine;
+use scrubjay_core::volume::member::ArrayMachine;
 use std::sync::Arc;
 
 /// Commands are the owner's alone.

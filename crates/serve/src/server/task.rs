@@ -1,6 +1,6 @@
 //! What the server's ring is at, by name.
 
-use scrubjay_core::member::MemberOpId;
+use scrubjay_core::volume::member::MemberOpId;
 
 /// One operation of the ring.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! The commands of the control socket: one line of JSON each, answered by one line of JSON.
 
-use scrubjay_core::format::superblock::{MemberState, Why};
+use scrubjay_core::volume::format::superblock::{MemberState, Why};
 use scrubjay_core::volume::record::{CorruptionKind, FindingPlace, VolumeFinding};
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! A volume's members, opened and put together, in any order.
 
 use crate::members::MemberTable;
-use scrubjay_core::format::assemble::{AssembleError, Assembly, Given, assemble};
-use scrubjay_core::format::superblock::MemberState;
 use scrubjay_core::units::UnixSeconds;
+use scrubjay_core::volume::format::assemble::{AssembleError, Assembly, Given, assemble};
+use scrubjay_core::volume::format::superblock::MemberState;
 use scrubjay_core::volume::{Volume, VolumeOptions};
 use scrubjay_device::member::{Access, MemberError, OpenMember, new_uuid};
 use std::io;

@@ -3,11 +3,11 @@
 use super::commands::Finding;
 use super::gather::Gathered;
 use crate::members::MemberTable;
-use scrubjay_core::block::RequestId;
-use scrubjay_core::format::superblock::MemberState;
-use scrubjay_core::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, MemberOpId, OpKind};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_core::volume::Volume;
+use scrubjay_core::volume::block::RequestId;
+use scrubjay_core::volume::format::superblock::MemberState;
+use scrubjay_core::volume::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, MemberOpId, OpKind};
 use scrubjay_device::clock;
 use scrubjay_device::completion::{Completion, IoEnd, IoRing};
 use std::io;

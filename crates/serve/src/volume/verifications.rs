@@ -2,9 +2,9 @@
 
 use super::commands::Verified;
 use crate::control::CommandId;
-use scrubjay_core::block::{BlockFailure, BlockReply, RequestId};
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
+use scrubjay_core::volume::block::{BlockFailure, BlockReply, RequestId};
 use scrubjay_core::volume::record::{Resolution, VolumeFinding};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;

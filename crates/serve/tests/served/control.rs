@@ -3,10 +3,10 @@
 use crate::file_array::FileArray;
 use crate::host::Host;
 use crate::stranger::python_outcome;
-use scrubjay_core::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone};
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::block::{BlockReply, BlockRequest, RequestId};
+use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone};
 use scrubjay_device::completion::MemberFile;
 use scrubjay_serve::control::{CommandHandler, CommandId};
 use scrubjay_serve::members::MemberTable;

@@ -1,9 +1,9 @@
 //! A volume that is one file: for tests of what the server does with members' disks.
 
-use scrubjay_core::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::{Buffer, Pool};
-use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone, MemberOpId, OpKind};
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
+use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, MemberOpId, OpKind};
 use scrubjay_serve::control::CommandHandler;
 use std::collections::{HashMap, VecDeque};
 

@@ -1,6 +1,6 @@
 //! A server on a thread of its own, for one test.
 
-use scrubjay_core::member::ArrayMachine;
+use scrubjay_core::volume::member::ArrayMachine;
 use scrubjay_device::completion::IoRing;
 use scrubjay_serve::control::CommandHandler;
 use scrubjay_serve::ended::ServerEnded;

@@ -1,10 +1,10 @@
 //! Clients made of bytes: what no well-bred client does.
 
 use crate::host::Host;
-use scrubjay_core::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone};
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::block::{BlockReply, BlockRequest, RequestId};
+use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone};
 use scrubjay_serve::control::CommandHandler;
 use scrubjay_serve::memory::MemoryArray;
 use std::collections::VecDeque;

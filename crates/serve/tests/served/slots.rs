@@ -2,8 +2,8 @@
 
 use crate::host::Host;
 use crate::raw::{FLUSH, READ, WRITE, begun, is_closed, reply, request};
-use scrubjay_core::member::ArrayMachine;
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::member::ArrayMachine;
 use scrubjay_serve::control::CommandHandler;
 use scrubjay_serve::memory::MemoryArray;
 use scrubjay_serve::server::{Patience, Server};

@@ -1,6 +1,6 @@
 //! What a pattern comes to in one idle interval.
 
-use scrubjay_core::idle::IdlePattern;
+use scrubjay_core::scrub::idle::IdlePattern;
 use scrubjay_core::units::{Bytes, Nanos};
 
 /// The requests of ours in one idle interval.

@@ -2,8 +2,8 @@
 //! each of their events. Requests of ours that are alike are taken as one step ([`IdlePolicy::stays`]).
 
 use super::ScrubFigures;
-use scrubjay_core::idle::{DiskHead, DiskView, IdlePolicy, Observed, Slowdown, Stay};
-use scrubjay_core::server::ServiceModel;
+use scrubjay_core::scrub::idle::{DiskHead, DiskView, IdlePolicy, Observed, Slowdown, Stay};
+use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 

@@ -5,12 +5,12 @@ use crate::disk::SimulatedDisk;
 use crate::pump::{ForegroundSight, SimulatedPump};
 use crate::workload::{Bursts, TimeSpan};
 use proptest::prelude::*;
-use scrubjay_core::coverage::Coverage;
-use scrubjay_core::idle::{Adaptive, Goal, GoalForm, IntervalAdapter, RequestGrowth, Waiting};
 use scrubjay_core::rng::Rng;
+use scrubjay_core::scrub::coverage::Coverage;
+use scrubjay_core::scrub::idle::{Adaptive, Goal, GoalForm, IntervalAdapter, RequestGrowth, Waiting};
+use scrubjay_core::scrub::server::ForegroundRequest;
+use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub};
-use scrubjay_core::server::ForegroundRequest;
-use scrubjay_core::tour::{Grid, OrderKind};
 use scrubjay_core::units::UnixSeconds;
 
 const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;

@@ -1,7 +1,7 @@
 //! Waiting, the policy that is tried a thousand times to tune a trace: the same as the general simulator, faster.
 
 use super::ScrubFigures;
-use scrubjay_core::idle::Slowdown;
+use scrubjay_core::scrub::idle::Slowdown;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 

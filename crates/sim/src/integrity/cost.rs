@@ -1,9 +1,9 @@
 //! What plans cost, reckoned once: a request touches one run of a stripe's chunks, and then only three numbers matter.
 
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
-use scrubjay_core::plan::{PlanMode, StripeState, Want, plan};
 use scrubjay_core::slots::Slots;
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::plan::{PlanMode, StripeState, Want, plan};
 
 /// The I/O of one plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

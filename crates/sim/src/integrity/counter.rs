@@ -1,11 +1,11 @@
 //! The counter: users' requests in, disk I/Os out, under all schemes at once.
 
 use super::cost::{Costs, PlanCost};
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
-use scrubjay_core::plan::chooser::AccessHistogram;
-use scrubjay_core::plan::{PlanMode, StripePart, split};
 use scrubjay_core::units::Bytes;
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::plan::chooser::AccessHistogram;
+use scrubjay_core::volume::plan::{PlanMode, StripePart, split};
 use scrubjay_core::volume::read_status::ReadStatus;
 use scrubjay_trace::RequestKind;
 
@@ -258,9 +258,9 @@ fn asks(scheme: Scheme) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::plan::{StripeState, Want, plan};
     use scrubjay_core::rng::Rng;
     use scrubjay_core::slots::Slots;
+    use scrubjay_core::volume::plan::{StripeState, Want, plan};
 
     const RAID6: Shape = Shape { data: 6, parity: 2 };
 

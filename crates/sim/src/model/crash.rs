@@ -10,10 +10,10 @@ use super::sight::RowsSeen;
 use super::step::writes;
 use super::stripe::{DataRow, FOREIGN, ModelRow, ModelStripe, NONSENSE, ParityHead, ParityRow};
 use super::tell::told_write;
-use scrubjay_core::integrity::settle::{Settlement, settle};
-use scrubjay_core::integrity::tag::Standing;
-use scrubjay_core::plan::StripeState;
 use scrubjay_core::slots::Slots;
+use scrubjay_core::volume::integrity::settle::{Settlement, settle};
+use scrubjay_core::volume::integrity::tag::Standing;
+use scrubjay_core::volume::plan::StripeState;
 
 /// What crashes came to.
 #[derive(Clone, Debug, Default)]

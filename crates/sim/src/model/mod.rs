@@ -1,6 +1,6 @@
 //! The exhaustive check of one stripe: every state that a small stripe can get into, and whether any read is ever wrong.
 //!
-//! Contents are numbers and checksums are the numbers again, so that the code that ships (`core::plan`, `core::integrity`)
+//! Contents are numbers and checksums are the numbers again, so that the code that ships (`core::volume::plan`, `core::volume::integrity`)
 //! decides about stripes of which everything is known. Krioukov et al. (FAST'08) checked RAID protections so, for one
 //! error; here there may be any number of operations, with one silently corrupt row at a time and up to m - 1 other
 //! members missing. States that differ in names only are one, and then there are few: nothing is left to look at.

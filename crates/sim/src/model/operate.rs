@@ -6,9 +6,9 @@ use super::setup::{Increment, Lists, ModelSetup};
 use super::stripe::{
     AppendixOwner, DataRow, FOREIGN, ListMark, ModelRow, ModelStripe, NONSENSE, ParityHead, ParityRow, listed,
 };
-use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::plan::{PlanMode, StripePlan};
 use scrubjay_core::slots::Slots;
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::plan::{PlanMode, StripePlan};
 
 /// What somebody wants of the stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

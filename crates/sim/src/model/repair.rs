@@ -4,8 +4,8 @@ use super::disks::Disks;
 use super::setup::{DATA_MAX, Lists, ModelSetup, PARITY_MAX};
 use super::sight::RowsSeen;
 use super::stripe::{AppendixOwner, DataRow, ListMark, ModelRow, NONSENSE, ParityHead, ParityRow, listed};
-use scrubjay_core::integrity::judge::judge;
 use scrubjay_core::slots::Slots;
+use scrubjay_core::volume::integrity::judge::judge;
 
 /// Why an operation gives no right answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What is checked: a stripe of this shape under this scheme, and which of the known mistakes are made on purpose.
 
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 
 /// Data chunks of a modelled stripe, at most.
 pub const DATA_MAX: usize = 5;

@@ -2,11 +2,11 @@
 
 use super::setup::{DATA_MAX, ModelSetup, PARITY_MAX};
 use super::stripe::{AppendixOwner, DataRow, ListMark, ModelRow, ParityRow};
-use scrubjay_core::integrity::evidence::{Evidence, RowSeen};
-use scrubjay_core::integrity::judge::is_consistent;
-use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::integrity::tag::{ListEntry, Standing, Version};
 use scrubjay_core::slots::Slots;
+use scrubjay_core::volume::integrity::evidence::{Evidence, RowSeen};
+use scrubjay_core::volume::integrity::judge::is_consistent;
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::integrity::tag::{ListEntry, Standing, Version};
 
 /// Rows as they were read. Of those whose appendix was read alone nothing but that is looked at.
 #[derive(Clone, Copy, Debug, Default)]

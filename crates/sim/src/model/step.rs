@@ -6,9 +6,9 @@ use super::operate::{ModelOp, OperationResult, operate};
 use super::repair::OperationFailure;
 use super::setup::ModelSetup;
 use super::stripe::ModelStripe;
-use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::plan::{PlanMode, StripePlan, StripeState, Want, plan};
 use scrubjay_core::slots::Slots;
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::plan::{PlanMode, StripePlan, StripeState, Want, plan};
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! distance of versions, or the order of the chunks can be recognised as one ([`ModelStripe::canonical`]).
 
 use super::setup::{DATA_MAX, ModelSetup, PARITY_MAX};
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::slots::Slots;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 
 /// Part of something else, or a mixture: right nowhere.
 pub const FOREIGN: u8 = 0;

@@ -4,13 +4,13 @@
 //! them is not found. Stray rows carry the version that the right row has, since counts of writes coincide.
 
 use scrubjay_code::crc32c;
-use scrubjay_core::integrity::evidence::{Evidence, RowSeen};
-use scrubjay_core::integrity::judge::{is_consistent, judge};
-use scrubjay_core::integrity::scheme::Scheme;
-use scrubjay_core::integrity::tag::{self, ListEntry, RowIdentity, Standing, Version};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::slots::Slots;
+use scrubjay_core::volume::integrity::evidence::{Evidence, RowSeen};
+use scrubjay_core::volume::integrity::judge::{is_consistent, judge};
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::integrity::tag::{self, ListEntry, RowIdentity, Standing, Version};
 
 const SECTOR: usize = 512;
 const CHUNK: usize = 8 * SECTOR;

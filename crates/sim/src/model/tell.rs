@@ -6,8 +6,8 @@ use super::repair::OperationFailure;
 use super::setup::ModelSetup;
 use super::step::ModelStep;
 use super::stripe::Order;
-use scrubjay_core::plan::{PlanMode, StripePlan};
 use scrubjay_core::slots::Slots;
+use scrubjay_core::volume::plan::{PlanMode, StripePlan};
 
 /// One step and what came of it, in a line; `names` says how each chunk was called at first.
 pub fn tell(setup: &ModelSetup, names: &Order, step: ModelStep, answer: Result<(), OperationFailure>) -> String {

@@ -1,8 +1,8 @@
 //! A verification at the modelled disk.
 
-use scrubjay_core::machine::OpId;
+use scrubjay_core::scrub::machine::OpId;
+use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::units::{Nanos, SectorRange};
-use scrubjay_core::verdict::VerifyOutcome;
 
 /// One verification, from its start to its end.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! What a run came to: what was verified, and what the foreground paid for it.
 
 use super::op::OpAtDisk;
-use scrubjay_core::idle::Slowdown;
+use scrubjay_core::scrub::idle::Slowdown;
+use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_core::verdict::VerifyOutcome;
 
 /// The figures of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

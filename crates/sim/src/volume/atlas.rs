@@ -13,9 +13,9 @@
 
 use super::beside;
 use super::disk::MemberDisk;
-use scrubjay_core::format::geometry::Geometry;
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::format::geometry::Geometry;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 

@@ -6,11 +6,11 @@
 //! newest generation that it knew.
 
 use super::disk::MemberDisk;
-use scrubjay_core::format::bits::Bits;
-use scrubjay_core::format::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES};
-use scrubjay_core::format::superblock::{self, Superblock};
-use scrubjay_core::format::written;
 use scrubjay_core::rng::Rng;
+use scrubjay_core::volume::format::bits::Bits;
+use scrubjay_core::volume::format::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES};
+use scrubjay_core::volume::format::superblock::{self, Superblock};
+use scrubjay_core::volume::format::written;
 use std::ops::Range;
 
 /// What a disk says of its array, if it answers and says anything.

@@ -3,11 +3,11 @@
 use super::oracle::{DeviceOracle, WriteContent};
 use super::pattern::{self, WriteId};
 use super::trace::StormLog;
-use scrubjay_core::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::ArrayMachine;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
+use scrubjay_core::volume::member::ArrayMachine;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -7,8 +7,8 @@
 //! (The shape is that of TigerBeetle's simulated storage.)
 
 use super::store::BlockStore;
-use scrubjay_core::member::DiskFault;
 use scrubjay_core::rng::Rng;
+use scrubjay_core::volume::member::DiskFault;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 

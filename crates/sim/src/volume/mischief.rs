@@ -2,8 +2,8 @@
 
 use super::atlas::{Atlas, Blow, Row};
 use super::disk::{MemberDisk, WriteFate};
-use scrubjay_core::format::geometry::Geometry;
 use scrubjay_core::rng::Rng;
+use scrubjay_core::volume::format::geometry::Geometry;
 use scrubjay_core::volume::record::CorruptionKind;
 
 /// How likely each fault is, for each operation that it can befall.

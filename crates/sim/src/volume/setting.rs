@@ -4,13 +4,13 @@ use super::client::Habits;
 use super::disk::CrashSurvival;
 use super::mischief::Chances;
 use super::shelf::OpLatency;
-use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::SeededBug;
+use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use std::fmt;
 
 /// The streams of a seed: a draw more in one of them changes nothing in the others.
@@ -236,7 +236,7 @@ fn geometry(rng: &mut Rng) -> Geometry {
     let parameters = ArrayParameters { layout, scheme, chunk_bytes, block_bytes };
     let fit = |member_bytes| Geometry::fit(&parameters, member_bytes, Some(stripes * stripe_bytes));
     let roomy = fit(1 << 30).expect("a GiB is room enough");
-    let member_bytes = roomy.chunk_offset(roomy.rows) + scrubjay_core::format::geometry::TAIL_BYTES;
+    let member_bytes = roomy.chunk_offset(roomy.rows) + scrubjay_core::volume::format::geometry::TAIL_BYTES;
     fit(member_bytes.next_multiple_of(4096)).expect("it just fits")
 }
 

@@ -5,10 +5,10 @@ use super::beside;
 use super::disk::{CrashSurvival, Discarded, MemberDisk, WriteFate};
 use super::mischief::{InjectedFault, Mischief};
 use super::trace::StormLog;
-use scrubjay_core::format::geometry::Geometry;
-use scrubjay_core::member::{DiskFault, MemberOp, MemberOpDone, OpKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::format::geometry::Geometry;
+use scrubjay_core::volume::member::{DiskFault, MemberOp, MemberOpDone, OpKind};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Range;
@@ -117,7 +117,7 @@ impl Shelf {
     /// Begins an operation.
     ///
     /// # Panics
-    /// When the contract of `core::member` is broken: not whole blocks, behind the end, or together with another one on
+    /// When the contract of `core::volume::member` is broken: not whole blocks, behind the end, or together with another one on
     /// the same bytes, one of them a write.
     pub fn start(&mut self, now: Nanos, op: MemberOp) {
         self.trace.say(now, || format!("    {}", told(&op)));

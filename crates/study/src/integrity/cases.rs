@@ -1,9 +1,9 @@
 //! Figure 8's cases: twelve workloads with three sizes of chunk, on RAID-6 of eight disks.
 
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
-use scrubjay_core::plan::chooser;
 use scrubjay_core::units::Bytes;
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::plan::chooser;
 use scrubjay_sim::integrity::table3::Workload;
 use scrubjay_sim::integrity::{Accounting, Counter};
 

@@ -1,10 +1,10 @@
 //! Figure 6: how many more disk I/Os a read or a write takes, by the number of data chunks it touches.
 
 use scrubjay_chart::{Axis, Figure, Series, Style};
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
-use scrubjay_core::plan::{StripeState, Want, plan};
 use scrubjay_core::slots::Slots;
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::plan::{StripeState, Want, plan};
 
 /// The paper's n.
 const SLOTS: usize = 8;

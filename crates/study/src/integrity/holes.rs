@@ -2,7 +2,7 @@
 
 use super::kinds;
 use scrubjay_chart::Table;
-use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_sim::model::{
     Crashes, Increment, Lists, ModelSetup, Primitive, SchemeFinding, SearchOutcome, SilentCorruption, check, crash,
     table_one,

@@ -1,6 +1,6 @@
 //! The shape that tables of kinds of corruption share: a row for each kind and victim, a column for each scheme.
 
-use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_sim::model::SilentCorruption;
 
 /// The names of the columns.

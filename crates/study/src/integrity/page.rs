@@ -3,7 +3,7 @@
 use super::cases::{CHUNKS, IntegrityCase};
 use super::{figure6, holes, table2, volume_table};
 use scrubjay_chart::{Axis, Exhibit, Figure, Page, Series, Style, Table};
-use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 
 /// The page of these cases, all of [`CHUNKS`] for each workload; `speeds` is Figure 7, if anybody measured it.
 pub fn page(cases: &[IntegrityCase], speeds: Vec<Figure>) -> Page {

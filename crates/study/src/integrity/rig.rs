@@ -1,15 +1,15 @@
 //! A volume 4+2 on disks in memory, whose every operation is done at once: to damage its rows one at a time.
 
-use scrubjay_core::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::format::geometry::{ArrayParameters, Geometry};
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{ChunkPlace, Layout, LayoutKind};
-use scrubjay_core::member::{ArrayMachine, MemberOp, MemberOpDone, OpKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
+use scrubjay_core::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
+use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, OpKind};
 use scrubjay_core::volume::record::VolumeFinding;
 use scrubjay_sim::volume::disk::{Discarded, MemberDisk, WriteFate};
 use scrubjay_sim::volume::setting::{Narrowed, StormConfig};

@@ -1,9 +1,9 @@
 //! Figure 7: how fast all that a stripe needs is made, bare and under each scheme. Others measure; here it is drawn.
 
 use scrubjay_chart::{Axis, Figure, Series, Style};
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::units::Bytes;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 
 /// The disks of a stripe, with chunks of [`CHUNK`]. (The paper's text names none but 8.)
 pub const DISKS: [usize; 7] = [4, 6, 8, 10, 12, 14, 16];

@@ -1,10 +1,10 @@
 //! Table II, counted: the additional disk I/Os of every plan of many arrays, and the one formula that fits them all.
 
 use scrubjay_chart::Table;
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::Shape;
-use scrubjay_core::plan::{PlanMode, StripeState, Want, plan};
 use scrubjay_core::slots::Slots;
+use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_core::volume::plan::{PlanMode, StripeState, Want, plan};
 
 /// Stripes of so many slots at most, and so many parities, are counted.
 const SLOTS_MAX: usize = 16;

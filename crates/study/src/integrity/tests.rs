@@ -2,7 +2,7 @@
 
 use super::*;
 use scrubjay_chart::{Exhibit, Figure, Page, Table};
-use scrubjay_core::integrity::scheme::Scheme;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_sim::integrity::table3::WORKLOADS;
 
 fn cases() -> Vec<IntegrityCase> {

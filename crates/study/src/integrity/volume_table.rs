@@ -7,8 +7,8 @@
 use super::kinds;
 use super::rig::{Astray, CHUNK, Rig, SECTOR, SHAPE, STRIPES};
 use scrubjay_chart::Table;
-use scrubjay_core::integrity::scheme::Scheme;
 use scrubjay_core::layout::ChunkPlace;
+use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::record;
 use scrubjay_sim::model::SilentCorruption;
 

@@ -3,9 +3,9 @@
 use super::pace::Pace;
 use super::sample::{EscalationScope, Mlet};
 use super::sweep::{MODELS, REGION, SEGMENT, ScanCase, SweepSetup};
-use scrubjay_core::idle::{Goal, Waiting};
-use scrubjay_core::server::{ForegroundRequest, ServiceModel};
-use scrubjay_core::tour::OrderKind;
+use scrubjay_core::scrub::idle::{Goal, Waiting};
+use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
+use scrubjay_core::scrub::tour::OrderKind;
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::tune::{self, Pair, Tuner};
 use scrubjay_trace::Periods;

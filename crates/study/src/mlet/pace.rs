@@ -1,7 +1,7 @@
 //! How a tour really advances: in the idle intervals of a trace, by a scrub that somebody plays there.
 
-use scrubjay_core::idle::IntervalPolicy;
-use scrubjay_core::server::{ForegroundRequest, ServiceModel};
+use scrubjay_core::scrub::idle::IntervalPolicy;
+use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::exact::Firing;
 
@@ -133,8 +133,8 @@ fn between(steps: &[(f64, f64)], next: usize, x: f64, turned: impl Fn((f64, f64)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::idle::Waiting;
     use scrubjay_core::rng::Rng;
+    use scrubjay_core::scrub::idle::Waiting;
     use scrubjay_core::units::Bytes;
     use scrubjay_sim::exact;
     use scrubjay_trace::Periods;

@@ -5,7 +5,7 @@ use super::driven::Driven;
 use super::sample::{EscalationScope, Mlet};
 use super::sweep::{MODELS, ScanCase, Sweep};
 use scrubjay_chart::{Axis, CurvePoint, Exhibit, Figure, Page, Series, Style, Table};
-use scrubjay_core::tour::OrderKind;
+use scrubjay_core::scrub::tour::OrderKind;
 use scrubjay_core::units::Bytes;
 use std::cmp::Ordering;
 

@@ -2,7 +2,7 @@
 
 use super::pace::Pace;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::tour::{Grid, OrderKind, ScanOrder};
+use scrubjay_core::scrub::tour::{Grid, OrderKind, ScanOrder};
 use scrubjay_core::units::{Sector, UnixSeconds};
 use scrubjay_sim::lse::ClusterModel;
 

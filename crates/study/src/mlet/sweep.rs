@@ -1,7 +1,7 @@
 //! The latent error time by order, by size of the region and by size of the segment: the tour advances evenly.
 
 use super::sample::{EscalationScope, Mlet};
-use scrubjay_core::tour::{Grid, OrderKind};
+use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::lse::ClusterModel;
 

@@ -1,6 +1,6 @@
 //! What a scrub reads inside a slowdown goal: Table III, with the shipped `budget` beside the paper's tuner.
 
-use scrubjay_core::idle::Goal;
+use scrubjay_core::scrub::idle::Goal;
 use scrubjay_sim::exact::ScrubFigures;
 use scrubjay_sim::tune::Pair;
 

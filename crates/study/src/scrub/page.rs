@@ -6,7 +6,7 @@ use super::predictors::{RATE_MAX, place as place_14, used_within};
 use super::ranking::{RATES, Ranking};
 use super::sizes::{Adapted, GrowthApproach, place as place_15};
 use scrubjay_chart::{Axis, CurvePoint, Exhibit, Figure, Page, Series, Style, Table};
-use scrubjay_core::idle::{Goal, IdleClass, IntervalPolicy};
+use scrubjay_core::scrub::idle::{Goal, IdleClass, IntervalPolicy};
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::exact::ScrubFigures;
 

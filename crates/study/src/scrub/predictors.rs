@@ -8,8 +8,8 @@
 //! predictor does better here than in service.
 
 use scrubjay_chart::{CurvePoint, Series, Style};
-use scrubjay_core::idle::{IdlePattern, Method, Prediction, RequestGrowth};
-use scrubjay_core::server::ServiceModel;
+use scrubjay_core::scrub::idle::{IdlePattern, Method, Prediction, RequestGrowth};
+use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::stats::Moments;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact::{self, Interval, Lossless, Oracle, Player, ScrubFigures};
@@ -218,8 +218,8 @@ impl Player for Foreteller<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::idle::{Cutoff, Predicted};
     use scrubjay_core::rng::Rng;
+    use scrubjay_core::scrub::idle::{Cutoff, Predicted};
     use scrubjay_sim::workload::{Bursts, TimeSpan};
 
     #[test]

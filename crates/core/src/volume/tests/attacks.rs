@@ -2,11 +2,11 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
-use crate::format::assemble::AssembleError;
-use crate::format::bits::Bits;
-use crate::format::geometry::SUPERBLOCK_BYTES;
-use crate::format::intent::{self, IntentBit};
-use crate::format::superblock::{MemberState, Why};
+use crate::volume::format::assemble::AssembleError;
+use crate::volume::format::bits::Bits;
+use crate::volume::format::geometry::SUPERBLOCK_BYTES;
+use crate::volume::format::intent::{self, IntentBit};
+use crate::volume::format::superblock::{MemberState, Why};
 use crate::volume::record::{CorruptionKind, FindingPlace, Resolution};
 
 const STRIPE: u64 = 4 * CHUNK;

@@ -3,10 +3,10 @@
 
 use super::promises::{members_of, superblock as told};
 use super::*;
-use crate::format::geometry::SUPERBLOCK_BYTES;
+use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 
-use crate::format::superblock::{self, MemberState, Why};
-use crate::integrity::tag;
+use crate::volume::format::superblock::{self, MemberState, Why};
+use crate::volume::integrity::tag;
 
 /// What a row's place holds, on all members: slot by slot.
 fn rows(rig: &Rig, stripe: u64) -> Vec<Vec<u8>> {

@@ -3,7 +3,7 @@
 
 use super::promises::members_of;
 use super::*;
-use crate::format::superblock::{MemberState, Why};
+use crate::volume::format::superblock::{MemberState, Why};
 
 fn states(rig: &Rig) -> Vec<MemberState> {
     rig.volume.status().members.iter().map(|(state, _)| *state).collect()
@@ -81,7 +81,7 @@ fn all_members_are_heard_after_starts_that_crashes_cut_short_one_after_the_other
     let mut members = rig.members;
     for start in 0..3 {
         let found = assemble(&given(&members)).unwrap();
-        let is_in = |slot: usize| matches!(found.slots[slot], crate::format::assemble::SlotState::Active(_));
+        let is_in = |slot: usize| matches!(found.slots[slot], crate::volume::format::assemble::SlotState::Active(_));
         let are_in: crate::slots::Slots = (0..3).filter(|&slot| is_in(slot)).collect();
         assert_eq!(found.abreast, are_in, "after {start} starts");
         assert!(are_in.contains(0) && are_in.contains(1));

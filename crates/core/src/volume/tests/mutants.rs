@@ -2,9 +2,9 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
-use crate::format::geometry::SUPERBLOCK_BYTES;
-use crate::format::superblock::MemberState;
-use crate::integrity::tag::{self, ListEntry};
+use crate::volume::format::geometry::SUPERBLOCK_BYTES;
+use crate::volume::format::superblock::MemberState;
+use crate::volume::integrity::tag::{self, ListEntry};
 use crate::volume::record::Resolution;
 
 const STRIPE: u64 = 4 * CHUNK;

@@ -1,8 +1,8 @@
 //! Histories that once broke a promise: more members gone than can be, disks that come back, flushes that fail.
 
 use super::*;
-use crate::format::geometry::{SUPERBLOCK_BYTES, TAIL_BYTES};
-use crate::format::superblock::{MemberState, newest};
+use crate::volume::format::geometry::{SUPERBLOCK_BYTES, TAIL_BYTES};
+use crate::volume::format::superblock::{MemberState, newest};
 
 pub(super) fn members_of(rig: &mut Rig) -> (Vec<Vec<u8>>, Geometry) {
     (std::mem::take(&mut rig.members), rig.geometry)

@@ -3,8 +3,8 @@
 
 use super::promises::{members_of, right, superblock};
 use super::*;
-use crate::format::returns::NoReturn;
-use crate::format::superblock::{MemberState, Why};
+use crate::volume::format::returns::NoReturn;
+use crate::volume::format::superblock::{MemberState, Why};
 
 fn state(rig: &Rig, member: usize) -> MemberState {
     rig.volume.status().members[member].0

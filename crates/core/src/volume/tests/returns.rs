@@ -2,10 +2,10 @@
 
 use super::promises::{members_of, right, superblock};
 use super::*;
-use crate::format::bits::Bits;
-use crate::format::intent::{self, IntentBit};
-use crate::format::returns::NoReturn;
-use crate::format::superblock::MemberState;
+use crate::volume::format::bits::Bits;
+use crate::volume::format::intent::{self, IntentBit};
+use crate::volume::format::returns::NoReturn;
+use crate::volume::format::superblock::MemberState;
 
 const STRIPE: u64 = 4 * CHUNK;
 

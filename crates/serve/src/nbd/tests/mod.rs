@@ -7,10 +7,10 @@ mod transmission;
 use super::wire::{self, command, option};
 use super::{Export, NbdSession, TlsMode};
 use crate::memory::MemoryArray;
-use scrubjay_core::block::{BlockRequest, RequestId};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::member::ArrayMachine;
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::block::{BlockRequest, RequestId};
+use scrubjay_core::volume::member::ArrayMachine;
 use scrubjay_device::completion::Outgoing;
 use std::sync::Arc;
 

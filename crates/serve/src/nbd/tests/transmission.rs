@@ -4,7 +4,7 @@ use super::*;
 use crate::nbd::wire::{chunk as kind, flag};
 use crate::nbd::{IN_FLIGHT_MAX, PAYLOAD_MAX};
 use command::*;
-use scrubjay_core::block::{BlockFailure, BlockReply};
+use scrubjay_core::volume::block::{BlockFailure, BlockReply};
 
 /// A chunk of data at `offset`.
 fn data_chunk(flags: u16, offset: u64, data: &[u8]) -> Vec<u8> {
@@ -221,8 +221,10 @@ fn no_more_bytes_are_held_than_may_be() {
     }
     assert_eq!(tickets.len(), 2, "64 MiB");
     for ticket in tickets {
-        peer.session
-            .reply(ticket, BlockReply::Read(vec![scrubjay_core::block::ReadPart::Zeros(u64::from(PAYLOAD_MAX))]));
+        peer.session.reply(
+            ticket,
+            BlockReply::Read(vec![scrubjay_core::volume::block::ReadPart::Zeros(u64::from(PAYLOAD_MAX))]),
+        );
     }
     assert_eq!(peer.session.advance(&mut bytes, used), None, "they have not been sent yet");
     peer.take();

@@ -12,11 +12,11 @@ use super::fields::{FieldReader, FieldWriter};
 use super::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES};
 use super::uuid::Uuid;
 use crate::buffer::Buffer;
-use crate::integrity::scheme::Scheme;
-use crate::integrity::tag::NUMBER_END;
 use crate::layout::Shape;
 use crate::layout::{DISKS_MAX, Layout, LayoutKind};
 use crate::units::UnixSeconds;
+use crate::volume::integrity::scheme::Scheme;
+use crate::volume::integrity::tag::NUMBER_END;
 use record::RECORD_BYTES;
 use scrubjay_code::{crc32c, crc32c_extend};
 
@@ -305,8 +305,8 @@ fn checksum(block: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::blank;
-    use crate::format::geometry::ArrayParameters;
+    use crate::volume::format::blank;
+    use crate::volume::format::geometry::ArrayParameters;
     use proptest::prelude::*;
 
     fn superblock() -> Superblock {

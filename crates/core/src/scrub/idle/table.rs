@@ -284,7 +284,7 @@ mod tests {
             request_max: Bytes::mib(3),
             goal: Goal::new(Nanos::from_millis(3), Nanos::from_millis(30)),
             delay: Nanos::from_millis(5),
-            cutoff: crate::idle::Cutoff::Length(Nanos::from_millis(9)),
+            cutoff: crate::scrub::idle::Cutoff::Length(Nanos::from_millis(9)),
             factor: 3.0,
             plus: Bytes::kib(32),
             swap_after: Nanos::from_millis(11),

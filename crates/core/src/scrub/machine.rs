@@ -4,8 +4,8 @@
 //! wants done ([`Op`]), and comes back no later than the machine's time-out. The simulator's pump and the real one
 //! obey the same contract, so what the simulator studies is what ships.
 
+use crate::scrub::verdict::VerifyOutcome;
 use crate::units::{Nanos, SectorRange};
-use crate::verdict::VerifyOutcome;
 
 /// Names one operation of one machine, from its start to its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

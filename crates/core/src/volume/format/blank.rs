@@ -68,9 +68,9 @@ mod tests {
     use super::super::superblock::newest;
     use super::super::written::{WrittenMap, WrittenPage};
     use super::*;
-    use crate::integrity::scheme::Scheme;
     use crate::layout::Shape;
     use crate::layout::{Layout, LayoutKind};
+    use crate::volume::integrity::scheme::Scheme;
 
     #[test]
     fn pages_lie_one_behind_the_other_and_say_nothing() {

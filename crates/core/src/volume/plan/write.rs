@@ -2,9 +2,9 @@
 
 use super::read;
 use super::stripe::{PlanMode, StripePlan, StripeState};
-use crate::integrity::scheme::Scheme;
 use crate::layout::Shape;
 use crate::slots::Slots;
+use crate::volume::integrity::scheme::Scheme;
 
 /// A write to these data chunks, some of them in part.
 pub(super) fn plan(

@@ -4,9 +4,9 @@
 //! back with the outcome. Operations on the same bytes are never under way together. A write is volatile until a flush
 //! of its member that was asked for after the write's end has ended, unless it was asked to be durable.
 
-use crate::block::{BlockReply, BlockRequest, RequestId};
 use crate::buffer::Buffer;
 use crate::units::Nanos;
+use crate::volume::block::{BlockReply, BlockRequest, RequestId};
 
 /// Names one operation of one volume, from its start to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

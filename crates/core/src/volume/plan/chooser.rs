@@ -1,9 +1,9 @@
 //! Which scheme suits which writes: the rule of Li & Lee 2014, section VI, and what a histogram of requests says.
 
 use super::stripe::{StripeState, Want};
-use crate::integrity::scheme::Scheme;
 use crate::layout::Shape;
 use crate::slots::Slots;
+use crate::volume::integrity::scheme::Scheme;
 
 /// The switch point tau* = ceil((n + 1) / 2) - m, formula (7): so many chunks touched, and Hybrid-2 takes no more I/O
 /// than Hybrid-1. Zero when even the least write favours Hybrid-2.

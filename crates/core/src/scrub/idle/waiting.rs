@@ -22,8 +22,8 @@ impl IntervalPolicy for Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::idle::DiskHead;
-    use crate::idle::{DiskView, IdlePolicy, IntervalAdapter, Observed};
+    use crate::scrub::idle::DiskHead;
+    use crate::scrub::idle::{DiskView, IdlePolicy, IntervalAdapter, Observed};
 
     fn view(now: u64, outstanding: u64, idle_since: u64) -> DiskView {
         let at = Nanos::from_millis;

@@ -18,11 +18,11 @@
 //! Dates of regions are rounded down to ten minutes, so that neighbours share a line: a sector is never said to be
 //! younger than it is. A state of a 20 TB disk is a few KiB.
 
-use crate::coverage::{Coverage, RegionRecord};
 use crate::scrub::Pass;
-use crate::tour::Grid;
+use crate::scrub::coverage::{Coverage, RegionRecord};
+use crate::scrub::tour::Grid;
+use crate::scrub::verdict::Cause;
 use crate::units::{SectorRange, UnixSeconds};
-use crate::verdict::Cause;
 use scrubjay_code::crc32c;
 use std::fmt::{self, Write};
 use std::str::FromStr;
@@ -270,7 +270,7 @@ fn repeated<T: PartialEq>(values: impl Iterator<Item = T>) -> impl Iterator<Item
 mod tests {
     use super::*;
     use crate::range_set::RangeSet;
-    use crate::verdict::Sense;
+    use crate::scrub::verdict::Sense;
     use proptest::prelude::*;
 
     #[test]

@@ -106,7 +106,7 @@ fn head(array: Uuid, index: u64, generation: u64, since: u64) -> PageHead {
 mod tests {
     use super::super::tests::geometry;
     use super::*;
-    use crate::integrity::tag::NUMBER_END;
+    use crate::volume::integrity::tag::NUMBER_END;
     use proptest::prelude::*;
 
     const ARRAY: Uuid = Uuid([9; 16]);

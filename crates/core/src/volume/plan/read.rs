@@ -1,9 +1,9 @@
 //! Plans of reads, and what reads and writes have in common: whom to ask for a list, and how to do without a chunk.
 
 use super::stripe::{PlanMode, StripePlan, StripeState};
-use crate::integrity::scheme::Scheme;
 use crate::layout::Shape;
 use crate::slots::Slots;
+use crate::volume::integrity::scheme::Scheme;
 
 /// A read of these data chunks.
 pub(super) fn plan(scheme: Scheme, shape: Shape, wanted: Slots, state: StripeState) -> Option<StripePlan> {

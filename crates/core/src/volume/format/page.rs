@@ -3,7 +3,7 @@
 use super::fields::{FieldReader, FieldWriter};
 use super::geometry::PAGE_HEAD_BYTES;
 use crate::buffer::Buffer;
-use crate::integrity::tag::NUMBER_END;
+use crate::volume::integrity::tag::NUMBER_END;
 use scrubjay_code::{crc32c, crc32c_extend};
 use std::fmt;
 

@@ -14,9 +14,9 @@ pub use limits::{
     REGIONS_MIN, STRIPES_MAX, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES,
 };
 
-use crate::integrity::scheme::Scheme;
-use crate::integrity::tag::appendix_need;
 use crate::layout::Layout;
+use crate::volume::integrity::scheme::Scheme;
+use crate::volume::integrity::tag::appendix_need;
 use scrubjay_code::Code;
 use std::ops::Range;
 

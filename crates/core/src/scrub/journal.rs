@@ -16,9 +16,9 @@
 //! The first number is the pump's `now`, in nanoseconds; the others are the fields of [`Event`] and [`Op`] in the
 //! order of their declaration.
 
-use crate::machine::{Event, Op, OpId};
+use crate::scrub::machine::{Event, Op, OpId};
+use crate::scrub::verdict::{Cause, VerifyOutcome};
 use crate::units::{Nanos, SectorRange};
-use crate::verdict::{Cause, VerifyOutcome};
 use std::fmt;
 use std::str::{FromStr, SplitAsciiWhitespace};
 
@@ -288,7 +288,7 @@ impl<'a> Words<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::Sense;
+    use crate::scrub::verdict::Sense;
     use proptest::prelude::*;
 
     fn causes() -> impl Strategy<Value = Cause> {

@@ -18,8 +18,8 @@
 
 use super::ages::{Ages, PARTS, Spot, Weighted};
 use super::phase::BelievedPeriod;
-use crate::idle::DiskHead;
-use crate::idle::service::{SIZES, ServiceCase, ServiceEstimate};
+use crate::scrub::idle::DiskHead;
+use crate::scrub::idle::service::{SIZES, ServiceCase, ServiceEstimate};
 use crate::units::Bytes;
 
 /// The ladder of prices: from so many bytes for a second of delay, to 2^50 times that, in so many steps for each doubling; at
@@ -685,8 +685,8 @@ impl PricePlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::idle::service::SIZES;
     use crate::rng::Rng;
+    use crate::scrub::idle::service::SIZES;
     use crate::stats::DurationHistogram;
     use crate::units::Nanos;
 

@@ -1,6 +1,6 @@
 //! Coverage: when each region of a disk was last verified completely, and with which verdict.
 
-use crate::tour::Grid;
+use crate::scrub::tour::Grid;
 use crate::units::{Sector, SectorRange, UnixSeconds};
 
 /// What is known of one region. All zero: never verified.

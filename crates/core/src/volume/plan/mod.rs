@@ -39,8 +39,8 @@ mod write;
 pub use split::{StripePart, split};
 pub use stripe::{PlanMode, StripePlan, StripeState, Want};
 
-use crate::integrity::scheme::Scheme;
 use crate::layout::Shape;
+use crate::volume::integrity::scheme::Scheme;
 
 /// The plan of least I/O (of two alike, read-modify-write: it reads what it replaces, and so checks it); nothing when
 /// more is missing than the parities make up for.

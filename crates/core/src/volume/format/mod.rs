@@ -31,9 +31,9 @@ mod tests {
     //! What the tests of the parts share.
 
     use super::geometry::{ArrayParameters, Geometry};
-    use crate::integrity::scheme::Scheme;
     use crate::layout::Shape;
     use crate::layout::{Layout, LayoutKind};
+    use crate::volume::integrity::scheme::Scheme;
 
     /// Of so many stripes, each a region of its own if they may.
     pub fn geometry(stripes: u64) -> Geometry {

@@ -8,7 +8,7 @@
 //! it (a prequential likelihood), so that chance has nothing to fit.
 
 use super::ages::Ages;
-use crate::idle::Beat;
+use crate::scrub::idle::Beat;
 use crate::units::Nanos;
 
 /// In seconds.

@@ -4,10 +4,10 @@ use super::super::blank;
 use super::super::geometry::{ArrayParameters, Geometry};
 use super::super::superblock::{MemberRecord, Why};
 use super::*;
-use crate::integrity::scheme::Scheme;
 use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
 use crate::units::UnixSeconds;
+use crate::volume::integrity::scheme::Scheme;
 use std::collections::BTreeSet;
 
 const MEMBER_BYTES: u64 = 64 << 20;
