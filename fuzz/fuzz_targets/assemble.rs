@@ -4,7 +4,7 @@
 
 use scrubjay_core::volume::format::assemble::{Assembly, Given, assemble};
 use scrubjay_core::volume::format::geometry::{Geometry, ArrayParameters};
-use scrubjay_core::volume::format::superblock::{Features, MemberRecord, MemberState, Superblock, SuperblockError, Why};
+use scrubjay_core::volume::format::superblock::{Features, MemberRecord, MemberState, Superblock, SuperblockError, FailureReason};
 use scrubjay_core::volume::format::uuid::Uuid;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::layout::{Layout, LayoutKind};
@@ -39,7 +39,7 @@ fn member(index: usize, byte: &mut impl FnMut() -> u8) -> Given {
         term: u16::from(byte() % 3),
         state: match byte() % 6 {
             3 => MemberState::Missing,
-            4 => MemberState::Failed(Why::Gone),
+            4 => MemberState::Failed(FailureReason::Gone),
             5 => MemberState::Rebuilding { stripes_done: 5 },
             _ => MemberState::Active,
         },

@@ -3,7 +3,7 @@
 #![no_main]
 
 use scrubjay_trace::formats::{FormatOpener, by_name};
-use scrubjay_trace::{Intake, TraceError};
+use scrubjay_trace::{RecordSink, TraceError};
 use std::io::Cursor;
 
 /// The fast path needs so many bytes from a row's first on; where they are missing, the plain path reads it.
@@ -13,7 +13,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     scrubjay_fuzz::check_format("msr", data);
     // Empty lines are passed over; behind them every row is in the fast path's reach.
     let fast = read([data, b"\n", &[b'\n'; WINDOW]].concat());
-    let mut plain = Intake::default();
+    let mut plain = RecordSink::default();
     for line in data.split_inclusive(|&byte| byte == b'\n').filter(|line| line.len() < WINDOW) {
         // Each by itself is too short for the fast path.
         if let Ok(one) = read(line.to_vec()) {
@@ -34,9 +34,9 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn read(text: Vec<u8>) -> Result<Intake, TraceError> {
+fn read(text: Vec<u8>) -> Result<RecordSink, TraceError> {
     let FormatOpener::Stream(open) = by_name("msr").expect("it is in the table").open else { panic!("it is a stream") };
-    let (mut reader, mut intake) = (open(Box::new(Cursor::new(text))), Intake::default());
+    let (mut reader, mut intake) = (open(Box::new(Cursor::new(text))), RecordSink::default());
     while reader.read(&mut intake)? {}
     Ok(intake)
 }

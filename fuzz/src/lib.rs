@@ -4,7 +4,7 @@ pub use scrubjay_code::crc32c;
 use scrubjay_code::crc32c_extend;
 use scrubjay_trace::formats::{self, Format, FormatOpener};
 use scrubjay_trace::{
-    Compression, Devices, Input, InputError, Intake, Malformed, OpenOptions, Reader, Record, Trace, TraceError,
+    Compression, Devices, Input, InputError, RecordSink, Malformed, OpenOptions, Reader, Record, Trace, TraceError,
     TraceSource, open,
 };
 use std::io::Cursor;
@@ -105,7 +105,7 @@ fn drain(trace: &mut Trace) -> Result<Option<Tally>, InputError> {
 /// # Errors
 /// As [`Reader::read`].
 pub fn drive(reader: &mut dyn Reader) -> Result<Option<Tally>, TraceError> {
-    let (mut intake, mut records) = (Intake::default(), 0);
+    let (mut intake, mut records) = (RecordSink::default(), 0);
     while reader.read(&mut intake)? {
         records += intake.records.len() as u64;
         assert_eq!(intake.understood, records, "every record is counted");

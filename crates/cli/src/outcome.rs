@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_device::session::{SessionEnded, SessionInfo};
-use scrubjay_serve::remote::Finds;
+use scrubjay_serve::remote::FindingsFeed;
 use scrubjay_serve::volume::commands::Finding;
 
 /// How a finding ends that is not made up for.
@@ -27,11 +27,11 @@ pub struct TargetOutcome {
 
 impl TargetOutcome {
     /// Of a session that has ended; asks a volume's server for the last of its findings.
-    pub fn new(facts: SessionInfo, ended: SessionEnded, finds: Option<&Finds>) -> TargetOutcome {
+    pub fn new(facts: SessionInfo, ended: SessionEnded, finds: Option<&FindingsFeed>) -> TargetOutcome {
         let error = finds.and_then(|finds| finds.fetch().err());
         let unfetched = error.map(|error| format!("what was found wrong may be more than is told: {error}"));
         let volume_state = finds.and_then(|finds| finds.state().ok());
-        TargetOutcome { facts, ended, found: finds.map(Finds::all), volume_state, unfetched }
+        TargetOutcome { facts, ended, found: finds.map(FindingsFeed::all), volume_state, unfetched }
     }
 
     /// Does the volume do without a member? What was verified is then less than it should be.

@@ -3,7 +3,7 @@
 use crate::outcome::TargetOutcome;
 use crate::quantity::{show_count, show_time};
 use crate::say::{shown, shown_path};
-use crate::volume::steer::describe;
+use crate::volume::admin::describe;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::scrub::idle::{Goal, GoalForm, Slowdown};
 use scrubjay_core::stats::DurationHistogram;

@@ -17,7 +17,7 @@ use scrubjay_device::session::{ScrubSession, SessionError, SessionInfo, SessionO
 use scrubjay_device::store::{self, StoreError};
 use scrubjay_device::subject::Subject;
 use scrubjay_device::verify;
-use scrubjay_serve::remote::Finds;
+use scrubjay_serve::remote::FindingsFeed;
 use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -70,7 +70,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
 /// A session that is ready to run; of a volume, with what is found meanwhile.
 struct Prepared {
     session: ScrubSession,
-    finds: Option<Finds>,
+    finds: Option<FindingsFeed>,
 }
 
 /// Why it is not ready, and what to exit with.
@@ -99,7 +99,7 @@ fn prepare(args: &ScrubArgs, settings: &Settings, path: &Path) -> Result<Prepare
 
 /// One thread a target; this one draws.
 fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Option<TargetOutcome>> {
-    let (sessions, finds): (Vec<ScrubSession>, Vec<Option<Finds>>) =
+    let (sessions, finds): (Vec<ScrubSession>, Vec<Option<FindingsFeed>>) =
         prepared.into_iter().map(|Prepared { session, finds }| (session, finds)).unzip();
     let facts: Vec<SessionInfo> = sessions.iter().map(|session| session.facts().clone()).collect();
     let latest: Vec<Mutex<Option<Update>>> = sessions.iter().map(|_| Mutex::new(None)).collect();

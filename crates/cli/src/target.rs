@@ -1,11 +1,11 @@
 //! What the name of a scrub's target stands for: a disk or a file by its path, or a volume by its name or its socket.
 
 use crate::exit::Exit;
-use crate::volume::rendezvous;
+use crate::volume::sockets;
 use scrubjay_device::subject::Subject;
 use scrubjay_device::target::{Target, TargetError};
 use scrubjay_serve::remote::client::ClientError;
-use scrubjay_serve::remote::{Finds, Remote, RemoteError};
+use scrubjay_serve::remote::{FindingsFeed, Remote, RemoteError};
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
@@ -16,7 +16,7 @@ pub struct ResolvedTarget {
     /// It.
     pub subject: Box<dyn Subject>,
     /// Of a volume: what it finds wrong from now on.
-    pub finds: Option<Finds>,
+    pub finds: Option<FindingsFeed>,
 }
 
 /// It stands for nothing that can be scrubbed.
@@ -68,9 +68,9 @@ impl ResolvedTarget {
         }
         // A name is one word; `./word` is a path.
         let is_word = path.components().count() == 1 && !path.to_string_lossy().contains('/');
-        let mut sockets = path.to_str().filter(|_| is_word).map(rendezvous::sockets_of).unwrap_or_default();
+        let mut sockets = path.to_str().filter(|_| is_word).map(sockets::sockets_of).unwrap_or_default();
         if sockets.len() > 1 {
-            let arrays = sockets.iter().map(|socket| rendezvous::array_of(socket)).collect();
+            let arrays = sockets.iter().map(|socket| sockets::array_of(socket)).collect();
             return Err(NamedError::Several { path: path.to_owned(), arrays });
         }
         let socket = sockets.pop();

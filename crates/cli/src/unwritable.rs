@@ -1,7 +1,7 @@
 //! What is said, and exited with, when a file cannot be written.
 
 use crate::exit::Usage;
-use crate::load;
+use crate::workload;
 use anyhow::Error;
 use scrubjay_device::output::OutputError;
 
@@ -10,6 +10,6 @@ pub fn unwritable(error: OutputError) -> Error {
     match error {
         OutputError::Exists { path } => Usage(format!("{} exists; --force replaces it", path.display())).into(),
         OutputError::Unfit { .. } => Usage(error.to_string()).into(),
-        OutputError::Io { path, source } => load::inaccessible(format!("cannot write {}", path.display()), source),
+        OutputError::Io { path, source } => workload::inaccessible(format!("cannot write {}", path.display()), source),
     }
 }

@@ -35,11 +35,11 @@
 
 pub mod buffer;
 pub mod layout;
+pub mod position_set;
 pub mod probe;
 pub mod range_set;
 pub mod rng;
 pub mod scrub;
-pub mod slots;
 pub mod stats;
 pub mod units;
 pub mod volume;

@@ -35,7 +35,7 @@ const RING_BYTES_MIN: usize = 512 << 10;
 
 /// Samples are handed out when they are so old: by then all CPUs have written theirs, even one that stood still for a
 /// moment, as those of virtual machines do. Our choice: nobody waits for them.
-const SETTLE: Nanos = Nanos::from_millis(50);
+const REORDER_WINDOW: Nanos = Nanos::from_millis(50);
 
 /// `PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW`: each sample is the words id and time, then a `u32`, the
 /// length of the tracepoint's record, and that record.
@@ -169,7 +169,7 @@ impl Capture {
     /// Appends what has happened since the last call, in the order of time, but for the last 50 ms. Must be called
     /// often enough for the rings: they hold at least 5000 events for each CPU.
     pub fn drain(&mut self, events: &mut Vec<CaptureEvent>) {
-        let until = Nanos(clock::now().0.saturating_sub(SETTLE.0));
+        let until = Nanos(clock::now().0.saturating_sub(REORDER_WINDOW.0));
         self.take();
         let ripe = self.held.partition_point(|event| event.at <= until);
         events.extend(self.held.drain(..ripe));

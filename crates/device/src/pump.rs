@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// No wait is longer: so often the detector is drained, the watcher told, and the stop flag seen.
 const TURN_MAX: Nanos = Nanos::from_millis(50);
 /// After a stop, so long is waited for requests that are at the disk.
-const STOP_PATIENCE: Nanos = Nanos::from_secs(10);
+const STOP_TIMEOUT: Nanos = Nanos::from_secs(10);
 
 /// Watches a run without taking part in it.
 pub trait Watcher<M> {
@@ -64,7 +64,7 @@ pub fn run<M: Machine>(
         }
         pump.watcher.turned(now, pump.machine);
         let is_idle = pump.own.in_flight == 0;
-        let is_over = pump.machine.is_done() || stopping.is_some_and(|at| is_idle || now.since(at) > STOP_PATIENCE);
+        let is_over = pump.machine.is_done() || stopping.is_some_and(|at| is_idle || now.since(at) > STOP_TIMEOUT);
         if is_over {
             return;
         }
@@ -99,7 +99,7 @@ impl<M: Machine> DevicePump<'_, M> {
 
     fn tell_answer(&mut self, now: Nanos, answer: VerifyCompletion) {
         let VerifyCompletion { id, outcome, started, finished, .. } = answer;
-        let is_bad = matches!(outcome, VerifyOutcome::Unreadable(_) | VerifyOutcome::Failed(_));
+        let is_bad = matches!(outcome, VerifyOutcome::Unreadable(_) | VerifyOutcome::Inconclusive(_));
         let outcome = if is_bad && !self.watcher.is_present() { VerifyOutcome::Gone } else { outcome };
         self.tell(now, Event::Completed { id, outcome, started, finished });
     }

@@ -232,7 +232,7 @@ impl ScrubSession {
         if let Some(learnt) = &self.learnt {
             scrub.recall(learnt);
         }
-        let mut warden = Warden {
+        let mut warden = RunRecorder {
             subject: &*self.subject,
             store: &self.store,
             saver: None,
@@ -364,7 +364,7 @@ fn record_head(id: &str, config: &Config, order: OrderKind, policy: PolicyConfig
 }
 
 /// Saves, publishes and records while the pump runs.
-struct Warden<'a> {
+struct RunRecorder<'a> {
     subject: &'a dyn Subject,
     store: &'a StateStore,
     /// Nothing where there can be no more threads.
@@ -380,7 +380,7 @@ struct Warden<'a> {
     is_recorded: bool,
 }
 
-impl Warden<'_> {
+impl RunRecorder<'_> {
     /// Notes a trouble once, however often it comes.
     fn trouble(&mut self, what: &str, error: &io::Error) {
         if !self.troubles.iter().any(|trouble| trouble.starts_with(what)) {
@@ -447,7 +447,7 @@ impl Warden<'_> {
     }
 }
 
-impl Watcher<Scrub> for Warden<'_> {
+impl Watcher<Scrub> for RunRecorder<'_> {
     fn told(&mut self, now: Nanos, event: &Event) {
         self.record(&JournalEntry::Told { now, event: *event });
     }

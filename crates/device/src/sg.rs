@@ -77,14 +77,14 @@ impl SgReply {
     }
 
     /// What the reply says of the medium. Only a CHECK CONDITION that arrived whole can blame it; a time-out, a lost
-    /// path, a busy or reserved disk and a deferred error are [`VerifyOutcome::Failed`].
+    /// path, a busy or reserved disk and a deferred error are [`VerifyOutcome::Inconclusive`].
     pub fn judge(&self) -> VerifyOutcome {
         if let Some(failed) = self.transport_failure() {
             return failed;
         }
         match (self.status, self.sense_data()) {
             (GOOD | CONDITION_MET, _) => VerifyOutcome::Clean,
-            (CHECK_CONDITION, Some(data)) if data.deferred => VerifyOutcome::Failed(Cause::Sense(data.sense)),
+            (CHECK_CONDITION, Some(data)) if data.deferred => VerifyOutcome::Inconclusive(Cause::Sense(data.sense)),
             (CHECK_CONDITION, Some(data)) => VerifyOutcome::of_sense(data.sense),
             // A remote I/O error: what Linux calls an answer that makes no sense.
             (CHECK_CONDITION, None) => failed(libc::EREMOTEIO),
@@ -190,7 +190,7 @@ fn big_endian(bytes: &[u8]) -> u64 {
 }
 
 fn failed(errno: i32) -> VerifyOutcome {
-    VerifyOutcome::Failed(Cause::Errno(errno))
+    VerifyOutcome::Inconclusive(Cause::Errno(errno))
 }
 
 /// A real disk behind SG_IO.
@@ -331,7 +331,10 @@ mod tests {
         assert_eq!(check(&[0x70, 0, 1, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x17, 1, 0, 0, 0, 0]).judge(), VerifyOutcome::Clean);
         for (host_status, driver_status) in [(1, 0), (3, 0), (7, 0), (0x0e, 0), (0, 6), (0, 4)] {
             let reply = SgReply { host_status, driver_status, ..check(&FIXED_MEDIUM) };
-            assert!(matches!(reply.judge(), VerifyOutcome::Failed(Cause::Errno(_))), "{host_status} {driver_status}");
+            assert!(
+                matches!(reply.judge(), VerifyOutcome::Inconclusive(Cause::Errno(_))),
+                "{host_status} {driver_status}"
+            );
         }
         let old_kernel = SgReply { host_status: HOST_MEDIUM_ERROR, ..check(&FIXED_MEDIUM) };
         assert!(matches!(old_kernel.judge(), VerifyOutcome::Unreadable(_)));
@@ -346,7 +349,7 @@ mod tests {
         let mut deferred = FIXED_MEDIUM;
         deferred[0] = 0xf1;
         assert!(check(&deferred).wants_repeat());
-        assert!(matches!(check(&deferred).judge(), VerifyOutcome::Failed(_)));
+        assert!(matches!(check(&deferred).judge(), VerifyOutcome::Inconclusive(_)));
     }
 
     #[test]
@@ -373,6 +376,6 @@ mod tests {
     #[test]
     fn unit_attention_is_retried_once() {
         assert_eq!(send(&mut Startled(1), &[0]).unwrap().judge(), VerifyOutcome::Clean);
-        assert!(matches!(send(&mut Startled(2), &[0]).unwrap().judge(), VerifyOutcome::Failed(_)));
+        assert!(matches!(send(&mut Startled(2), &[0]).unwrap().judge(), VerifyOutcome::Inconclusive(_)));
     }
 }

@@ -5,8 +5,8 @@
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
+use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::slots::Slots;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::volume::format::assemble::{Assembly, SlotState};
@@ -64,7 +64,7 @@ impl Rig {
         let (members, superblock) = blank(&geometry);
         let slots = (0..6).map(SlotState::Active).collect();
         let volume = Volume::start(
-            Assembly { superblock, slots, stale: Vec::new(), abreast: Slots::range(0, 6) },
+            Assembly { superblock, slots, stale: Vec::new(), abreast: PositionSet::range(0, 6) },
             VolumeOptions::default(),
         );
         let mut rig = Rig { volume, members, next: 0 };

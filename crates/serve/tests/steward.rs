@@ -16,7 +16,7 @@ use scrubjay_serve::control::{CommandHandler, CommandId};
 use scrubjay_serve::ended::{Flushed, ServerEnded};
 use scrubjay_serve::members::MemberTable;
 use scrubjay_serve::server::ServerStop;
-use scrubjay_serve::volume::Steward;
+use scrubjay_serve::volume::VolumeController;
 use scrubjay_serve::volume::commands::{CommandAnswer, Stopped, VolumeCommand};
 use scrubjay_serve::volume::gather::gather;
 use std::fs::File;
@@ -51,7 +51,7 @@ fn a_member_that_a_broken_volume_needs_is_not_overwritten() {
     rig.gone = vec![0];
     let path = rig.paths[1].display().to_string();
     let answer = rig.tell(&VolumeCommand::Replace { member: 1, path, force: true }).0;
-    assert!(OpenMember::open(&rig.paths[1], Access::Look).unwrap().superblock().is_ok(), "{answer:?}");
+    assert!(OpenMember::open(&rig.paths[1], Access::Inspect).unwrap().superblock().is_ok(), "{answer:?}");
     let Rig { folder: _folder, paths, steward, members, .. } = rig;
     drop((steward, members));
     assert!(gather(&paths, false).is_ok(), "all is well again");
@@ -102,7 +102,7 @@ fn a_volume_is_said_to_be_left_as_it_is() {
 struct Rig {
     folder: TempDir,
     paths: Vec<PathBuf>,
-    steward: Steward,
+    steward: VolumeController,
     members: MemberTable,
     /// Members that do not answer.
     gone: Vec<usize>,
@@ -117,7 +117,7 @@ impl Rig {
         std::fs::copy(&paths[2], folder.path().join("older")).unwrap();
         let gathered = gather(&paths, false).unwrap();
         let volume = gathered.start(false, UnixSeconds(2)).unwrap();
-        let steward = Steward::new(volume, gathered.paths.clone(), ServerStop::new().unwrap());
+        let steward = VolumeController::new(volume, gathered.paths.clone(), ServerStop::new().unwrap());
         let mut rig = Rig { folder, paths, steward, members: gathered.members, gone: Vec::new(), now: Nanos(0) };
         rig.pump();
         rig

@@ -7,8 +7,8 @@
 //! budget reads in MB/s, the pair, and an Oracle that uses the longest idle intervals from their beginning.
 
 use scrubjay_core::rng::Rng;
+use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::idle::{Budget, Goal, GoalForm};
-use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact::{self, Oracle};
 use scrubjay_sim::tune::{self, Tuner};

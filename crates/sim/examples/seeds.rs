@@ -5,9 +5,9 @@
 
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::{SeededBug, Volume};
-use scrubjay_sim::volume::setting::{Narrowed, StormConfig};
+use scrubjay_sim::volume::config::{Narrowed, StormConfig};
+use scrubjay_sim::volume::simulation::{self, StormOutcome};
 use scrubjay_sim::volume::trace::StormLog;
-use scrubjay_sim::volume::world::{self, StormOutcome};
 use std::cell::RefCell;
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
@@ -204,7 +204,7 @@ fn search(
 }
 
 fn attempt(setting: &StormConfig, trace: StormLog) -> Result<StormOutcome, String> {
-    catch_unwind(AssertUnwindSafe(|| world::run::<Volume>(setting, trace)))
+    catch_unwind(AssertUnwindSafe(|| simulation::run::<Volume>(setting, trace)))
         .map_err(|_| LAST_PANIC.with(|last| last.borrow().clone()))
 }
 

@@ -5,8 +5,8 @@
 //! that learns as it goes, and the bytes held for each request.
 
 use scrubjay_core::rng::Rng;
+use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::idle::{Budget, Goal};
-use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact;
 use scrubjay_trace::Periods;

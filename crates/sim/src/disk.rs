@@ -1,7 +1,7 @@
 //! One modelled disk: a server, and latent errors.
 
 use scrubjay_core::rng::Rng;
-use scrubjay_core::scrub::server::{DiskServer, ServiceModel};
+use scrubjay_core::scrub::disk_server::{DiskServer, ServiceModel};
 use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 

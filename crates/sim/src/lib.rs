@@ -4,30 +4,31 @@
 //! nanosecond, on every machine.
 //!
 //! ```text
-//! workload (or a recorded list) -> Request --+
-//! lse -> bad sectors -> disk::Disk --------- pump::Pump <-> any Machine        what happens, and what it costs
-//!                                            |  +-> Report (exact slowdown) and Journal
+//! workload (or a recorded list) -> ForegroundRequest --+
+//! lse -> bad sectors -> disk::SimulatedDisk - pump::SimulatedPump <-> any Machine        what happens, and what it costs
+//!                                            |  +-> RunReport (exact slowdown) and Journal
 //! a journal's text -> replay::replay --------+-> any Machine                   what it would have done
-//! volume::setting (a seed) --------- volume::world <-> the volume               faults, crashes, an oracle
+//! volume::config (a seed) --- volume::simulation <-> the volume              faults, crashes, an oracle
 //! ```
 //!
 //! The shipped scrubber, waiting for 50 ms of idleness, on the paper's disk with one bad sector, among strangers:
 //!
 //! ```
-//! use scrubjay_core::{rng::Rng, units::*, scrub::{coverage::Coverage, idle::{Played, Waiting}, *, server::*, tour::*}};
-//! use scrubjay_sim::{disk::*, pump::Pump, workload::*};
+//! use scrubjay_core::scrub::{Config, Pass, Scrub, coverage::Coverage, idle::{IntervalAdapter, Waiting}, server::*, tour::*};
+//! use scrubjay_core::{rng::Rng, units::*};
+//! use scrubjay_sim::{disk::*, pump::SimulatedPump, workload::*};
 //!
 //! let grid = Grid::new(Bytes::gib(1).sectors(), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
 //! let config = Config { range: grid.disk(), granule: 8, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
-//! let policy = Box::new(Played::new(Waiting { wait: Nanos::from_millis(50), size: Bytes::mib(1) }));
+//! let policy = Box::new(IntervalAdapter::new(Waiting { wait: Nanos::from_millis(50), size: Bytes::mib(1) }));
 //! let mut scrub = Scrub::new(config, OrderKind::STAGGERED.order(&[]), policy, Coverage::new(grid), Pass::default());
 //!
-//! let disk = Disk::new(grid.disk().count(), ServiceModel::ULTRASTAR_15K450).with_errors([SectorRange::at(4711, 1)]);
-//! let service = Span::Fixed(disk.service(Bytes::kib(64)));
-//! let think = Span::Pareto { minimum: Nanos::from_millis(10), shape: 1.1, maximum: Nanos::from_secs(60) };
-//! let strangers = Bursts::new(8, Span::Fixed(Nanos::from_millis(20)), think, service, Rng::new(1));
+//! let disk = SimulatedDisk::new(grid.disk().count(), ServiceModel::ULTRASTAR_15K450).with_errors([SectorRange::at(4711, 1)]);
+//! let service = TimeSpan::Fixed(disk.service(Bytes::kib(64)));
+//! let think = TimeSpan::Pareto { minimum: Nanos::from_millis(10), shape: 1.1, maximum: Nanos::from_secs(60) };
+//! let strangers = Bursts::new(8, TimeSpan::Fixed(Nanos::from_millis(20)), think, service, Rng::new(1));
 //!
-//! let run = Pump::new(disk, strangers).run(&mut scrub);
+//! let run = SimulatedPump::new(disk, strangers).run(&mut scrub);
 //! assert_eq!(scrub.report(run.report.elapsed).unreadable_sectors(), 8, "the block of eight sectors around it");
 //! let lost = run.report.foreground;
 //! assert!(lost.slowdown_mean_seconds() < 0.002 && lost.slowdown_max < Nanos::from_millis(15));

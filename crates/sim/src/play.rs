@@ -2,10 +2,10 @@
 
 use crate::exact::{self, Lossless, Oracle, ScrubFigures};
 use crate::online;
+use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::idle::{
     MadePolicy, POLICIES, Parameter, ParameterValue, PolicyConfig, PolicyKind, PolicyParameters, Regard, Slowdown,
 };
-use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::Bytes;
 use scrubjay_trace::Periods;
 use std::fmt;

@@ -15,9 +15,9 @@ pub use report::{ForegroundFigures, RunEnd, RunReport, Scrubbed};
 use crate::disk::SimulatedDisk;
 use crate::source::{OpenLoop, RequestSource};
 use op::OpAtDisk;
+use scrubjay_core::scrub::disk_server::{DiskServer, ForegroundRequest};
 use scrubjay_core::scrub::journal::{Journal, JournalEntry};
 use scrubjay_core::scrub::machine::{Event, Machine, Op};
-use scrubjay_core::scrub::server::{DiskServer, ForegroundRequest};
 use scrubjay_core::units::{Nanos, Sector};
 use std::collections::VecDeque;
 
@@ -156,7 +156,7 @@ impl<S: RequestSource> SimulatedPump<S> {
             assert!(idle_rounds <= IDLE_ROUNDS_MAX, "the machine spins at {} ns", now.0);
             now = wake;
         };
-        self.settle(now);
+        self.drain(now);
         self.report.end = end;
         self.report.elapsed = now;
         PumpRun { report: self.report, journal: self.journal.unwrap_or_default(), slowdowns: self.slowdowns }
@@ -262,7 +262,7 @@ impl<S: RequestSource> SimulatedPump<S> {
 
     /// After the end: the foreground goes on until no request feels the scrub any more, or, where it never leaves the disk idle,
     /// for as long again.
-    fn settle(&mut self, end: Nanos) {
+    fn drain(&mut self, end: Nanos) {
         while let Some(at) = self.foreground.next_at() {
             let delayed = at < self.disk.server().free() && self.shadow.free() < self.disk.server().free();
             if at >= end && (!delayed || at >= end + end) {

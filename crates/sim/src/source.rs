@@ -6,7 +6,7 @@
 
 use crate::workload::TimeSpan;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::scrub::server::ForegroundRequest;
+use scrubjay_core::scrub::disk_server::ForegroundRequest;
 use scrubjay_core::units::Nanos;
 use std::iter::Peekable;
 

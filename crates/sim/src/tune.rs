@@ -17,8 +17,8 @@
 
 use crate::exact::Limit;
 use crate::exact::{self, ScrubFigures};
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{Goal, GoalForm};
-use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
@@ -357,7 +357,7 @@ fn slot_of(time: Nanos) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use scrubjay_core::scrub::server::ForegroundRequest;
+    use scrubjay_core::scrub::disk_server::ForegroundRequest;
 
     const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
 

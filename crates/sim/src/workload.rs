@@ -5,7 +5,7 @@
 //! answers: [`crate::source::Clients`].)
 
 use scrubjay_core::rng::Rng;
-use scrubjay_core::scrub::server::ForegroundRequest;
+use scrubjay_core::scrub::disk_server::ForegroundRequest;
 use scrubjay_core::units::Nanos;
 
 /// A span of time, fixed or drawn.

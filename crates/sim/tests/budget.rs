@@ -2,8 +2,8 @@
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
+use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::idle::{Goal, Learnt, PolicyConfig};
-use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};

@@ -109,7 +109,7 @@ impl Storm {
         assert!(is_whole, "seed {seed}: {range}");
         let span = range.start.0 as usize..range.end.0 as usize;
         if Storm::any(&self.silent, range) {
-            return VerifyOutcome::Failed(TIMED_OUT);
+            return VerifyOutcome::Inconclusive(TIMED_OUT);
         }
         if Storm::any(&self.unreadable, range) || self.rng.uniform() < self.transient {
             if range.count() == self.granule {

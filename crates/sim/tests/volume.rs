@@ -3,9 +3,9 @@
 
 use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::integrity::scheme::Scheme;
-use scrubjay_sim::volume::setting::{Narrowed, StormConfig};
+use scrubjay_sim::volume::config::{Narrowed, StormConfig};
+use scrubjay_sim::volume::simulation;
 use scrubjay_sim::volume::trace::StormLog;
-use scrubjay_sim::volume::world;
 
 #[test]
 fn a_few_hundred_storms() {
@@ -16,7 +16,7 @@ fn a_few_hundred_storms() {
             setting =
                 StormConfig::new(seed, Narrowed { is_faultless: true, is_crashless: true, ..Narrowed::default() });
         }
-        let outcome = world::run::<Volume>(&setting, StormLog::default());
+        let outcome = simulation::run::<Volume>(&setting, StormLog::default());
         let counts = [outcome.client.replies, outcome.shelf.faults, outcome.records, outcome.runs];
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
@@ -32,7 +32,7 @@ fn the_same_seed_is_the_same_storm() {
         if setting.geometry.scheme != Scheme::Stamp {
             continue;
         }
-        let outcomes = [(); 2].map(|()| world::run::<Volume>(&setting, StormLog::default()));
+        let outcomes = [(); 2].map(|()| simulation::run::<Volume>(&setting, StormLog::default()));
         assert_eq!(outcomes[0], outcomes[1], "seed {seed}");
     }
 }

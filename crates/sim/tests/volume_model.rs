@@ -5,17 +5,17 @@ use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, ReadPart, RequestId};
+use scrubjay_core::volume::finding::VolumeFinding;
 use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::volume::format::superblock::MemberState;
 use scrubjay_core::volume::integrity::scheme::Scheme;
-use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, MemberOpId, OpKind, Slot};
-use scrubjay_core::volume::record::VolumeFinding;
+use scrubjay_core::volume::member::{ArrayMachine, MemberIndex, MemberOp, MemberOpDone, MemberOpId, OpKind};
+use scrubjay_sim::volume::config::{ArrayIncident, Narrowed, StormConfig};
 use scrubjay_sim::volume::disk::{MemberDisk, WriteFate};
-use scrubjay_sim::volume::mischief::Chances;
-use scrubjay_sim::volume::setting::{ArrayIncident, Narrowed, StormConfig};
+use scrubjay_sim::volume::faults::Chances;
+use scrubjay_sim::volume::simulation;
 use scrubjay_sim::volume::subject::{Health, StormSubject};
 use scrubjay_sim::volume::trace::StormLog;
-use scrubjay_sim::volume::world;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::catch_unwind;
@@ -182,7 +182,7 @@ impl<const BUG: u8> StormSubject for Single<BUG> {
         Single { geometry: setting.geometry, queue, busy: None, out, replies, is_stopping: false, is_stopped: false }
     }
 
-    fn knows_active(_disks: &[MemberDisk], _slot: Slot) -> bool {
+    fn knows_active(_disks: &[MemberDisk], _slot: MemberIndex) -> bool {
         true
     }
 
@@ -198,11 +198,11 @@ impl<const BUG: u8> StormSubject for Single<BUG> {
         None
     }
 
-    fn fail(&mut self, _now: Nanos, _slot: Slot) {
+    fn fail(&mut self, _now: Nanos, _slot: MemberIndex) {
         unreachable!("there is but one disk");
     }
 
-    fn replace(&mut self, _now: Nanos, _slot: Slot, _disk: &mut MemberDisk, _name: u64) {
+    fn replace(&mut self, _now: Nanos, _slot: MemberIndex, _disk: &mut MemberDisk, _name: u64) {
         unreachable!("there is but one disk");
     }
 
@@ -210,7 +210,7 @@ impl<const BUG: u8> StormSubject for Single<BUG> {
         unreachable!("there is but one disk");
     }
 
-    fn can_take_in(&self, _slot: Slot) -> bool {
+    fn can_take_in(&self, _slot: MemberIndex) -> bool {
         false
     }
 
@@ -222,7 +222,7 @@ impl<const BUG: u8> StormSubject for Single<BUG> {
         true
     }
 
-    fn is_settled(&self, _stripe: u64) -> bool {
+    fn is_resynced(&self, _stripe: u64) -> bool {
         true
     }
 
@@ -254,8 +254,8 @@ fn setting(seed: u64) -> StormConfig {
     setting
 }
 
-fn passes<const BUG: u8>(setting: &StormConfig) -> Result<world::StormOutcome, String> {
-    catch_unwind(|| world::run::<Single<BUG>>(setting, StormLog::default()))
+fn passes<const BUG: u8>(setting: &StormConfig) -> Result<simulation::StormOutcome, String> {
+    catch_unwind(|| simulation::run::<Single<BUG>>(setting, StormLog::default()))
         .map_err(|cause| cause.downcast_ref::<String>().cloned().unwrap_or_default())
 }
 

@@ -2,10 +2,10 @@
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::BackToBack;
 use scrubjay_core::scrub::journal::{Journal, JournalEntry};
 use scrubjay_core::scrub::machine::{Event, Op};
-use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubState};

@@ -3,7 +3,7 @@
 //! A format's name measures its reader alone; `open` goes through the front door, which tells the format and sorts.
 
 use scrubjay_trace::formats::{self, Format, FormatOpener};
-use scrubjay_trace::{Input, Intake, OpenOptions, Reader, TraceError, TraceSource};
+use scrubjay_trace::{Input, OpenOptions, Reader, RecordSink, TraceError, TraceSource};
 use std::error::Error;
 use std::fs::File;
 use std::time::Instant;
@@ -51,7 +51,7 @@ fn by_reader(format: &Format, file: File) -> Result<u64, TraceError> {
         FormatOpener::Parts(open) => open(vec![Box::new(file)]),
         FormatOpener::Seekable(open) => open(Box::new(file))?,
     };
-    let mut intake = Intake::default();
+    let mut intake = RecordSink::default();
     while reader.read(&mut intake)? {
         intake.records.clear();
     }

@@ -1,6 +1,6 @@
 //! What comma-separated formats share: columns, plain decimal numbers, and a look at the first lines.
 
-use crate::intake::Devices;
+use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine};
 
 /// So many lines are judged to tell one format from another.

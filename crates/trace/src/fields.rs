@@ -1,8 +1,8 @@
 //! Fields of the text formats of disks: times, hexadecimal numbers, ranges, devices called by number.
 
 use crate::columns::number;
-use crate::intake::Devices;
 use crate::record::DeviceId;
+use crate::record_sink::Devices;
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 
 /// A time with or without decimals, exactly; `None` if it is none, or beyond `u64` nanoseconds. `unit` is the power of

@@ -4,7 +4,7 @@
 //! constant whatever the length of the trace.
 //!
 //! ```text
-//! bytes -> compressed -> formats::* (a Reader) -> Intake -> sorted, joined (trace::open) -> records -> statistics
+//! bytes -> compressed -> formats::* (a Reader) -> RecordSink -> sorted, joined (trace::open) -> records -> statistics
 //! ```
 
 mod binary;
@@ -16,25 +16,25 @@ pub mod formats;
 pub mod generate;
 mod guess;
 pub mod idleness;
-mod intake;
 mod open;
 mod pairing;
 mod periods;
 mod reader;
 mod record;
+mod record_sink;
 mod service;
 mod sorted;
 pub mod summary;
-mod text;
 #[cfg(test)]
-mod trial;
+mod test_support;
+mod text;
 
 pub use compressed::{Compression, decompressed};
 pub use error::{SourcePlace, TraceError};
-pub use intake::{Devices, Example, Intake, Malformed};
 pub use open::{Input, InputError, OpenOptions, Trace, TraceSource, open};
 pub use pairing::Pairing;
 pub use periods::{Period, Periods};
 pub use reader::{Reader, SeekRead, Seekable, Sink, Stream, Writer};
 pub use record::{DeviceId, Record, RequestKind};
+pub use record_sink::{Devices, Example, Malformed, RecordSink};
 pub use service::{ServiceQueue, ServiceSource};

@@ -91,7 +91,7 @@ impl Pairing {
     pub fn queued(&mut self, record: Record, out: &mut Vec<Record>) {
         if self.queue.len() == self.queued_max {
             self.give_up_first();
-            self.emit_settled(out);
+            self.emit_decided(out);
         }
         let number = self.first + self.queue.len() as u64;
         let lane = self.lanes.entry((record.device, record.kind)).or_default();
@@ -142,7 +142,7 @@ impl Pairing {
         for (key, bytes) in lane.completed_by(offset.0, length.0) {
             self.complete_part((device, kind), key, bytes, time);
         }
-        self.emit_settled(out);
+        self.emit_decided(out);
     }
 
     /// The trace has ended: everything comes out. The pairing is then as new.
@@ -183,7 +183,7 @@ impl Pairing {
         }
     }
 
-    fn emit_settled(&mut self, out: &mut Vec<Record>) {
+    fn emit_decided(&mut self, out: &mut Vec<Record>) {
         while self.queue.front().is_some_and(|slot| slot.stage != PairingStage::Completion) {
             let own = self.queue.pop_front().filter(|slot| slot.stage == PairingStage::Turn);
             out.extend(own.map(|slot| slot.record));

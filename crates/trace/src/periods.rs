@@ -4,7 +4,7 @@
 //! period begins delays all requests of that period by the same time, and shortens the idle interval after it. So a
 //! held trace is 12 bytes for each busy period, and never more than that for each request.
 
-use scrubjay_core::scrub::server::ForegroundRequest;
+use scrubjay_core::scrub::disk_server::ForegroundRequest;
 use scrubjay_core::units::Nanos;
 
 /// The busy periods of one disk, in their order.

@@ -1,8 +1,8 @@
 //! The contracts of formats: a reader fills an intake, a writer takes records.
 
 use crate::error::TraceError;
-use crate::intake::{Devices, Intake};
 use crate::record::Record;
+use crate::record_sink::{Devices, RecordSink};
 use std::io::{self, Read, Seek, Write};
 
 /// Bytes that come once, in order.
@@ -20,13 +20,13 @@ pub type Sink = Box<dyn Write + Send>;
 
 /// A streaming reader of one source, in constant memory.
 pub trait Reader: Send {
-    /// Appends some records to `intake` (some thousands at a time; none is no sign of the end), in the order of the
-    /// source, and adds their number to [`Intake::understood`]. False: the source has ended, nothing was appended.
+    /// Appends some records to `sink` (some thousands at a time; none is no sign of the end), in the order of the
+    /// source, and adds their number to [`RecordSink::understood`]. False: the source has ended, nothing was appended.
     ///
     /// # Errors
     /// When the source fails or cannot be what it was taken for. Single records that cannot be understood are counted
     /// in the intake.
-    fn read(&mut self, intake: &mut Intake) -> Result<bool, TraceError>;
+    fn read(&mut self, intake: &mut RecordSink) -> Result<bool, TraceError>;
 }
 
 /// A writer of one format.

@@ -1,7 +1,7 @@
 //! From records to requests as the disk sees them: who was served when, by one server, first come first served.
 
 use crate::record::{Record, RequestKind};
-use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
+use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Bytes, Nanos};
 
 /// Where service times come from.

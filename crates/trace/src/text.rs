@@ -1,9 +1,9 @@
 //! The reader of all text formats: whole lines in, one format's judgement of each out.
 
 use crate::error::{SourcePlace, TraceError};
-use crate::intake::{Devices, Intake};
 use crate::reader::{Reader, Stream};
 use crate::record::Record;
+use crate::record_sink::{Devices, RecordSink};
 use std::io::Read;
 
 /// How much is read at a time. Some thousand lines.
@@ -29,7 +29,7 @@ pub trait TextFormat: Send {
 
     /// Judges whole lines: `text` is not empty and ends in `\n`; its first line is number `line_first`. Returns how many
     /// lines there were. For formats whose speed matters; the others are fine with this.
-    fn lines(&mut self, text: &[u8], line_first: u64, intake: &mut Intake) -> u64 {
+    fn lines(&mut self, text: &[u8], line_first: u64, intake: &mut RecordSink) -> u64 {
         let mut number = line_first;
         for line in text[..text.len() - 1].split(|&byte| byte == b'\n') {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -48,7 +48,7 @@ pub trait TextFormat: Send {
 
     /// Passes on records that were held back, for formats with several lines a record. Called after every block of lines;
     /// `is_ended` after the last.
-    fn pass_on(&mut self, _is_ended: bool, _intake: &mut Intake) {}
+    fn pass_on(&mut self, _is_ended: bool, _intake: &mut RecordSink) {}
 }
 
 /// Reads one source in one text format.
@@ -72,7 +72,7 @@ impl<F: TextFormat> TextReader<F> {
     }
 
     /// Judges the whole lines among the first `filled` bytes and keeps the rest.
-    fn judge(&mut self, filled: usize, intake: &mut Intake) {
+    fn judge(&mut self, filled: usize, intake: &mut RecordSink) {
         let Some(last) = self.buffer[..filled].iter().rposition(|&byte| byte == b'\n') else {
             self.held = filled;
             if filled > LINE_MAX {
@@ -103,7 +103,7 @@ impl<F: TextFormat> TextReader<F> {
 }
 
 impl<F: TextFormat> Reader for TextReader<F> {
-    fn read(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
+    fn read(&mut self, intake: &mut RecordSink) -> Result<bool, TraceError> {
         if self.is_ended {
             return Ok(false);
         }
@@ -162,9 +162,9 @@ mod tests {
         }
     }
 
-    fn read(text: Vec<u8>) -> Result<Intake, TraceError> {
+    fn read(text: Vec<u8>) -> Result<RecordSink, TraceError> {
         let mut reader = TextReader::new(Numbers, Box::new(std::io::Cursor::new(text)));
-        let mut intake = Intake::default();
+        let mut intake = RecordSink::default();
         while reader.read(&mut intake)? {}
         Ok(intake)
     }

@@ -12,7 +12,7 @@ use scrubjay_serve::members::MemberTable;
 use scrubjay_serve::nbd::Export;
 use scrubjay_serve::remote::client::ControlClient;
 use scrubjay_serve::server::{Address, Server, ServerStop};
-use scrubjay_serve::volume::Steward;
+use scrubjay_serve::volume::VolumeController;
 use scrubjay_serve::volume::gather::gather;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -50,7 +50,7 @@ pub fn serve<T>(
         let served = scope.spawn(|| {
             let mut server = server; // which listens no more when this ends, however it ends
             let volume = gathered.start(false, clock::today()).expect("the kernel has random numbers");
-            let steward = Steward::new(volume, gathered.paths.clone(), stop.clone());
+            let steward = VolumeController::new(volume, gathered.paths.clone(), stop.clone());
             let mut astray = Astray { steward, strays: strays.to_vec() };
             server.run(&mut astray, &stop).map(|_| astray.strays)
         });
@@ -72,7 +72,7 @@ fn at_work<T>(nbd: &Path, control: &Path, work: impl FnOnce(&mut Nbd, &mut Contr
 
 /// A steward, between which and its disks some reads go astray.
 struct Astray {
-    steward: Steward,
+    steward: VolumeController,
     /// Those that have not happened yet.
     strays: Vec<Stray>,
 }

@@ -1,7 +1,7 @@
 //! The arguments of `simulate array`.
 
 use super::ProbeMethodArgs;
-use super::codes::TRACES as EXIT_CODES;
+use super::exit_codes::TRACES as EXIT_CODES;
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use scrubjay_core::layout::LayoutKind;

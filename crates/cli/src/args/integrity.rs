@@ -1,6 +1,6 @@
 //! The arguments of `simulate integrity`.
 
-use super::codes::TRACES as EXIT_CODES;
+use super::exit_codes::TRACES as EXIT_CODES;
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use scrubjay_core::units::Bytes;

@@ -2,11 +2,12 @@
 
 mod array;
 mod bench;
-mod codes;
+mod exit_codes;
 mod integrity;
 mod named;
 mod probe;
 mod scrub;
+mod serde_words;
 mod serving;
 mod simulate;
 mod source;
@@ -14,7 +15,6 @@ mod study;
 pub mod trace;
 mod tune;
 pub mod volume;
-mod written;
 
 pub use array::{NoiseArg as ArrayNoise, QueueArg as ArrayQueue, SimulateArray};
 pub use bench::{BenchArgs, BenchCode, Benched};
@@ -36,7 +36,7 @@ use std::path::PathBuf;
     version,
     about = "Keeps the bytes on your disks intact",
     long_about = "Scrubjay keeps the bytes on your disks intact.\n\nWithout a verb it shows the disks it sees, and what to do next.",
-    after_help = codes::ALL,
+    after_help = exit_codes::ALL,
 )]
 pub struct Cli {
     /// What to do.

@@ -1,6 +1,6 @@
 //! The arguments of `probe`.
 
-use super::codes::PROBE as EXIT_CODES;
+use super::exit_codes::PROBE as EXIT_CODES;
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use scrubjay_core::units::{Bytes, Nanos};

@@ -1,8 +1,8 @@
 //! The arguments of `scrub`.
 
-use super::codes::ALL as EXIT_CODES;
+use super::exit_codes::ALL as EXIT_CODES;
 use super::named::parser;
-use super::written;
+use super::serde_words;
 use crate::heed::Given;
 use crate::quantity;
 use clap::Args;
@@ -70,52 +70,52 @@ pub struct ScrubArgs {
 pub struct Settings {
     /// What foreground requests may lose on average (policy budget) [default: 1ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    #[serde(deserialize_with = "written::time")]
+    #[serde(deserialize_with = "serde_words::time")]
     pub slowdown: Option<Nanos>,
     /// What any one of them may lose, but for one in 10,000 (policy budget) [default: 50ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    #[serde(deserialize_with = "written::time")]
+    #[serde(deserialize_with = "serde_words::time")]
     pub max_slowdown: Option<Nanos>,
     /// What they may lose, but for one in 100 (policy budget; without this option there is no such goal)
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    #[serde(deserialize_with = "written::time")]
+    #[serde(deserialize_with = "serde_words::time")]
     pub p99_slowdown: Option<Nanos>,
     /// When the average is to be kept (policy budget) [default: strict]
     #[arg(long, value_parser = parser::<GoalForm>(), value_name = "FORM", help_heading = "When")]
-    #[serde(deserialize_with = "written::name")]
+    #[serde(deserialize_with = "serde_words::name")]
     pub goal: Option<GoalForm>,
     /// When to read [default: budget]
     #[arg(long, value_parser = parser::<&PolicyKind>(), help_heading = "When")]
-    #[serde(deserialize_with = "written::name")]
+    #[serde(deserialize_with = "serde_words::name")]
     pub policy: Option<&'static PolicyKind>,
     /// How long the disk must have been idle (policy waiting) [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    #[serde(deserialize_with = "written::time")]
+    #[serde(deserialize_with = "serde_words::time")]
     pub wait: Option<Nanos>,
     /// The pause after each request (policy delay) [default: 16ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    #[serde(deserialize_with = "written::time")]
+    #[serde(deserialize_with = "serde_words::time")]
     pub delay: Option<Nanos>,
     /// The size of a request (every policy but budget, which chooses it) [default: 1MiB]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "When")]
-    #[serde(deserialize_with = "written::bytes")]
+    #[serde(deserialize_with = "serde_words::bytes")]
     pub request: Option<Bytes>,
 
     /// In which order to read [default: staggered]
     #[arg(long, value_parser = parser::<OrderKind>(), help_heading = "What")]
-    #[serde(deserialize_with = "written::name")]
+    #[serde(deserialize_with = "serde_words::name")]
     pub order: Option<OrderKind>,
     /// The size of a region: what is read at once around an error [default: 128MiB]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "What")]
-    #[serde(deserialize_with = "written::bytes")]
+    #[serde(deserialize_with = "serde_words::bytes")]
     pub region: Option<Bytes>,
     /// The size of a segment: what is read in one go [default: 8MiB]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "What")]
-    #[serde(deserialize_with = "written::bytes")]
+    #[serde(deserialize_with = "serde_words::bytes")]
     pub segment: Option<Bytes>,
     /// How to verify; auto reads, which is the only way to know [default: auto]
     #[arg(long, value_parser = parser::<verify::VerifierKind>(), help_heading = "What")]
-    #[serde(deserialize_with = "written::name")]
+    #[serde(deserialize_with = "serde_words::name")]
     pub verify: Option<verify::VerifierKind>,
 
     /// Where to keep the state; for root, a folder in which nobody else has a say [default: $XDG_STATE_HOME/scrubjay, or
@@ -124,7 +124,7 @@ pub struct Settings {
     pub state: Option<PathBuf>,
     /// Watch the foreground with this detector, not the best one that works
     #[arg(long, value_parser = parser::<detector::DetectorKind>(), help_heading = "State and output")]
-    #[serde(deserialize_with = "written::name")]
+    #[serde(deserialize_with = "serde_words::name")]
     pub detector: Option<detector::DetectorKind>,
 }
 

@@ -1,6 +1,6 @@
 //! The arguments of the verbs of `volume` that serve volumes, steer those that are served, and check those that are not.
 
-use super::codes::VOLUMES as EXIT_CODES;
+use super::exit_codes::VOLUMES as EXIT_CODES;
 use clap::{Args, ValueEnum};
 use scrubjay_serve::server::Address;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! The arguments of `simulate`.
 
 use super::array::SimulateArray;
-use super::codes::TRACES as EXIT_CODES;
+use super::exit_codes::TRACES as EXIT_CODES;
 use super::integrity::SimulateIntegrity;
 use super::named::parser;
 use super::{DiskModelArgs, Traces};

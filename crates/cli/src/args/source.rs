@@ -2,7 +2,7 @@
 
 use crate::quantity;
 use clap::{Args, ValueEnum};
-use scrubjay_core::scrub::server::ServiceModel;
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! The arguments of `study`.
 
-use super::codes::TRACES as EXIT_CODES;
+use super::exit_codes::TRACES as EXIT_CODES;
 use super::integrity::REQUESTS;
 use super::{DiskModelArgs, Traces};
 use crate::quantity;

@@ -1,10 +1,10 @@
 //! The arguments of `trace`.
 
-use super::codes::TRACES as EXIT_CODES;
+use super::exit_codes::TRACES as EXIT_CODES;
 use super::source;
 use crate::quantity;
 use clap::{Args, Subcommand, ValueEnum};
-use scrubjay_core::scrub::server::ServiceModel;
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::Nanos;
 use std::path::PathBuf;
 

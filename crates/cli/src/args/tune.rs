@@ -1,6 +1,6 @@
 //! The arguments of `tune`.
 
-use super::codes::TRACES as EXIT_CODES;
+use super::exit_codes::TRACES as EXIT_CODES;
 use super::named::parser;
 use super::{DiskModelArgs, Traces};
 use crate::quantity;

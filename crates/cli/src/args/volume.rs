@@ -1,6 +1,6 @@
 //! The arguments of `volume`.
 
-use super::codes::VOLUMES as EXIT_CODES;
+use super::exit_codes::VOLUMES as EXIT_CODES;
 pub use super::serving::{
     Check, DegradedChoice, Fail, FindingsArgs, Readd, Replace, Serve, StatusArgs, StopArgs, TlsChoice,
 };

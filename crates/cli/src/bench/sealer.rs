@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use scrubjay_code::bench::Memory;
     use scrubjay_code::crc32c;
-    use scrubjay_core::volume::integrity::tag::{Standing, open_data, open_parity};
+    use scrubjay_core::volume::integrity::tag::{RowStatus, open_data, open_parity};
 
     const CHUNK: usize = 1024;
 
@@ -106,11 +106,11 @@ mod tests {
                 let sum = crc32c(content);
                 if slot >= 4 {
                     let opened = open_parity(appendix, identity, Some(sum), &mut listed);
-                    assert_eq!(opened, (Standing::Sound, true), "{scheme}");
+                    assert_eq!(opened, (RowStatus::Sound, true), "{scheme}");
                     continue;
                 }
                 let opened = open_data(appendix, identity, Some(sum));
-                assert_eq!((opened.standing, opened.entry), (Standing::Sound, listed[slot]), "{scheme}");
+                assert_eq!((opened.standing, opened.entry), (RowStatus::Sound, listed[slot]), "{scheme}");
                 let neighbour = if scheme.has_buddies() { crc32c(&rows[(slot + 3) % 4][..CHUNK]) } else { 0 };
                 assert_eq!(opened.neighbour, neighbour, "{scheme}");
             }

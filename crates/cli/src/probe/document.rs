@@ -3,7 +3,7 @@
 use super::advice::{self, FormatPlace};
 use super::kernel::Kernel;
 use super::words;
-use scrubjay_core::probe::bench::ProbeBudget;
+use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::{Claim, KnownArray, ProbeFinding};
 use serde::Serialize;
 

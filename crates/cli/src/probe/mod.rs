@@ -22,7 +22,7 @@ use crate::study::check_folder;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kernel::Kernel;
-use scrubjay_core::probe::bench::{ProbeBudget, Prober};
+use scrubjay_core::probe::io::{ProbeBudget, Prober};
 use scrubjay_core::probe::known::{KnownArray, ProbeFinding};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::member::MemberError;

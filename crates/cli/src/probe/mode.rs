@@ -1,8 +1,8 @@
 //! The table of probers.
 
 use crate::args::{ProbeMethodArgs, ProbeMode};
-use scrubjay_core::probe::bench::{ProbeBudget, ProbedDevice, Prober};
 use scrubjay_core::probe::fast::{ProbeOptions, fast};
+use scrubjay_core::probe::io::{ProbeBudget, ProbedDevice, Prober};
 use scrubjay_core::probe::known::KnownArray;
 use scrubjay_core::probe::paper::{TrialParameters, WriteGrowth, paper};
 

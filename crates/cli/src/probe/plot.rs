@@ -5,7 +5,7 @@ use crate::page;
 use crate::study::StudyProvenance;
 use anyhow::{Context, Result};
 use scrubjay_chart::{Axis, Exhibit, Figure, Maps, Page, Panel, Series, Style};
-use scrubjay_core::probe::bench::ProbeBudget;
+use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::KnownArray;
 use std::path::{Path, PathBuf};
 

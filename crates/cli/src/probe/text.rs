@@ -5,8 +5,8 @@ use super::kernel::Kernel;
 use super::words;
 use crate::quantity::{show_count, show_exact, show_time};
 use crate::say::shown;
-use scrubjay_core::probe::bench::ProbeBudget;
-use scrubjay_core::probe::known::{Claim, KnownArray, ProbeStage, Regime};
+use scrubjay_core::probe::io::ProbeBudget;
+use scrubjay_core::probe::known::{Claim, DeviceClass, KnownArray, ProbeStage};
 use scrubjay_core::units::Bytes;
 use std::io::{self, Write};
 
@@ -59,7 +59,8 @@ fn headline(known: &KnownArray) -> String {
             _ => "not known yet".to_owned(),
         };
     };
-    let is_flash = matches!(known.regime.as_ref().map(|regime| regime.value), Some(Regime::Flash { .. }));
+    let is_flash =
+        matches!(known.device_class.as_ref().map(|device_class| device_class.value), Some(DeviceClass::Flash { .. }));
     match (disks.value, is_flash) {
         (1, false) => "one disk".to_owned(),
         (1, true) => "one drive that does many requests at once (flash, or memory)".to_owned(),

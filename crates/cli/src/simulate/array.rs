@@ -1,14 +1,14 @@
 //! `scrubjay simulate array`: probes modelled arrays of which the truth is known.
 
 use crate::args::{ArrayNoise, ArrayQueue, SimulateArray};
-use crate::crew;
 use crate::exit::{Exit, Usage};
+use crate::parallel;
 use crate::probe::{FormatPlace, ProbeDocument, prober};
 use crate::quantity::{show_count, show_time};
 use anyhow::{Context, Result};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::probe::bench::ProbeBudget;
+use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::KnownArray;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{Bytes, Nanos};
@@ -36,7 +36,7 @@ struct Trial {
 pub fn run(args: &SimulateArray) -> Result<Exit> {
     let model = refusal(args).map_or_else(|| model(args), Err).map_err(Usage)?;
     let seeds: Vec<u64> = (0..args.trials).map(|trial| args.how.seed.wrapping_add(trial)).collect();
-    let trials = crew::share(&seeds, |&seed| probe(args, &model, seed));
+    let trials = parallel::share(&seeds, |&seed| probe(args, &model, seed));
     let mut out = io::stdout().lock();
     let printed = if args.json {
         let summary = TrialsDocument::new(&trials);

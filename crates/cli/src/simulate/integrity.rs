@@ -1,11 +1,11 @@
 //! `scrubjay simulate integrity`: what finding silent corruption would cost an array, for the requests of a trace.
 
 use crate::args::{SimulateIntegrity, Synthetic};
+use crate::costs::percent;
 use crate::exit::{Exit, Usage};
-use crate::load;
 use crate::quantity::show_count;
 use crate::say::shown;
-use crate::tally::percent;
+use crate::workload;
 use anyhow::{Context, Result};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::units::Bytes;
@@ -81,8 +81,8 @@ fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<CountedArray>> {
     for file in &args.files {
         let mut counters: Vec<(DeviceId, Counter)> = Vec::new();
         let mut places: HashMap<DeviceId, usize> = HashMap::new();
-        let trace = load::open(std::slice::from_ref(file), load::of_format(args.format.as_deref())?)?;
-        let trace = load::for_each(trace, &args.device, |record| {
+        let trace = workload::open(std::slice::from_ref(file), workload::of_format(args.format.as_deref())?)?;
+        let trace = workload::for_each(trace, &args.device, |record| {
             let place = *places.entry(record.device).or_insert_with(|| {
                 counters.push((record.device, counter(args, shape)));
                 counters.len() - 1

@@ -1,12 +1,12 @@
 //! `scrubjay simulate scrub`: any policy against a trace.
 
 use crate::args::SimulateScrub;
+use crate::costs::{self, CostDocument, TraceSummaryDocument, percent, rate};
 use crate::exit::Exit;
-use crate::load::{self, DeviceLoad, Hold};
 use crate::quantity::show_time;
 use crate::say::shown;
-use crate::tally::{self, CostDocument, TraceSummaryDocument, percent, rate};
-use crate::{crew, heed};
+use crate::workload::{self, DeviceLoad, Hold};
+use crate::{heed, parallel};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::idle::ParameterValue;
 use scrubjay_core::units::Bytes;
@@ -20,9 +20,9 @@ use std::io::{self, Write};
 pub fn run(args: &SimulateScrub) -> Result<Exit> {
     heed::check(args.policy.name(), args.policy.heeds(), &args.given())?;
     let hold = if args.policy.needs_requests() { Hold::Requests } else { Hold::Periods };
-    let loads = load::load(&args.traces, &args.disk, hold)?;
+    let loads = workload::load(&args.traces, &args.disk, hold)?;
     let (parameters, disk) = (args.parameters(), args.disk.disk);
-    let played = crew::share(&loads, |load| {
+    let played = parallel::share(&loads, |load| {
         let PlayedPolicy { outcome, slowdown } = args.policy.play(&parameters, &load.periods, &load.requests, disk);
         let above_p99 = slowdown.zip(args.p99_slowdown).map(|(slowdown, p99)| slowdown.longer_than(p99));
         PolicyDescription { outcome, above_p99 }
@@ -103,11 +103,11 @@ impl SimulationDocument<'_> {
 fn print(out: &mut impl Write, load: &DeviceLoad, args: &SimulateScrub, played: &PolicyDescription) -> io::Result<()> {
     let PolicyDescription { outcome, above_p99 } = played;
     let parameters: Vec<String> = args.policy.told(&args.parameters()).into_iter().map(text).collect();
-    writeln!(out, "{}: {}", shown(&load.name), tally::ground(outcome))?;
+    writeln!(out, "{}: {}", shown(&load.name), costs::ground(outcome))?;
     writeln!(out, "  {}: {}", args.policy.name(), parameters.join(", "))?;
     let (read, used) = (Bytes(outcome.scrub_bytes), percent(outcome.used_ratio()));
     writeln!(out, "  reads      {} ({read}), in {used} of the idle time", rate(outcome.bytes_per_second()))?;
-    let (mean, max) = (show_time(tally::slowdown_mean(outcome)), show_time(outcome.slowdown_max));
+    let (mean, max) = (show_time(costs::slowdown_mean(outcome)), show_time(outcome.slowdown_max));
     let late = above_p99.map_or(String::new(), |late| {
         let share = percent(late as f64 / outcome.requests.max(1) as f64);
         format!(", more than {} for {share}", show_time(args.p99_slowdown.unwrap_or_default()))

@@ -1,25 +1,25 @@
 //! `scrubjay study idle`: the idle intervals of traces.
 
-use super::busy::Spinner;
 use super::facts::StudyProvenance;
-use super::{outlet, source};
+use super::spinner::Spinner;
+use super::{output_folder, source};
 use crate::args::StudyIdle;
-use crate::crew;
 use crate::exit::Exit;
-use crate::load::DeviceLoad;
+use crate::parallel;
+use crate::workload::DeviceLoad;
 use anyhow::Result;
 use scrubjay_study::idleness::{IdleStudy, page};
 use scrubjay_trace::idleness::{Idleness, MinuteCounts};
 
 /// Studies them.
 pub fn run(args: &StudyIdle) -> Result<Exit> {
-    outlet::check(&args.out)?;
+    output_folder::check(&args.out)?;
     let mut facts = StudyProvenance::new();
     let loads = source::read(&args.traces, &args.disk, &mut facts)?;
     let busy = Spinner::with("studying idle intervals");
-    let studies = crew::share(&loads, study);
+    let studies = parallel::share(&loads, study);
     drop(busy);
-    outlet::write(&page(&studies), &args.out, &facts, &["idle-numbers", "idle-hazard", "idle-lorenz"])
+    output_folder::write(&page(&studies), &args.out, &facts, &["idle-numbers", "idle-hazard", "idle-lorenz"])
 }
 
 fn study(load: &DeviceLoad) -> IdleStudy {

@@ -1,12 +1,12 @@
 //! `scrubjay study integrity`: what finding silent corruption costs an array.
 
-use super::busy::Spinner;
 use super::facts::StudyProvenance;
-use super::outlet;
+use super::output_folder;
+use super::spinner::Spinner;
 use crate::args::StudyIntegrity;
 use crate::bench;
-use crate::crew;
 use crate::exit::Exit;
+use crate::parallel;
 use anyhow::Result;
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::integrity::table3::{WORKLOADS, Workload};
@@ -17,7 +17,7 @@ const FINDINGS: [&str; 4] = ["integrity-volume", "integrity-table2", "integrity-
 
 /// Studies them.
 pub fn run(args: &StudyIntegrity) -> Result<Exit> {
-    outlet::check(&args.out)?;
+    output_folder::check(&args.out)?;
     let machine = bench::HostMachine::look(); // before we are what keeps it busy
     let mut facts = StudyProvenance::new();
     facts.add("seed", args.seed.to_string());
@@ -28,7 +28,7 @@ pub fn run(args: &StudyIntegrity) -> Result<Exit> {
     let count = |&(workload, chunk): &(Workload, Bytes)| {
         IntegrityCase::count(workload, chunk, args.requests as usize, args.seed)
     };
-    let cases = crew::share(&pieces, count);
+    let cases = parallel::share(&pieces, count);
     drop(busy);
     let speeds = if args.no_speed {
         Vec::new()
@@ -39,5 +39,5 @@ pub fn run(args: &StudyIntegrity) -> Result<Exit> {
     let busy = Spinner::with("damaging rows, and looking at all states of small stripes");
     let page = page(&cases, speeds);
     drop(busy);
-    outlet::write(&page, &args.out, &facts, &FINDINGS)
+    output_folder::write(&page, &args.out, &facts, &FINDINGS)
 }

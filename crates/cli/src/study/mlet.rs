@@ -1,20 +1,20 @@
 //! `scrubjay study mlet`: how long latent errors stay unknown.
 
-use super::busy::Spinner;
 use super::facts::StudyProvenance;
-use super::{outlet, source};
+use super::spinner::Spinner;
+use super::{output_folder, source};
 use crate::args::{StudyMlet, Traces};
-use crate::crew;
 use crate::exit::{Exit, Usage};
-use crate::load::DeviceLoad;
+use crate::parallel;
 use crate::say::say;
+use crate::workload::DeviceLoad;
 use anyhow::Result;
 use scrubjay_core::scrub::idle::{Goal, GoalForm};
 use scrubjay_study::mlet::{Driven, Sweep, SweepSetup, page};
 
 /// Studies them.
 pub fn run(args: &StudyMlet) -> Result<Exit> {
-    outlet::check(&args.out)?;
+    output_folder::check(&args.out)?;
     let mut facts = StudyProvenance::new();
     let goal = Goal::new(args.slowdown, args.max_slowdown).form(GoalForm::Average);
     let setup = SweepSetup { disk: args.disk_size, disks: args.disks, seed: args.seed };
@@ -29,7 +29,7 @@ pub fn run(args: &StudyMlet) -> Result<Exit> {
 
     let busy = Spinner::with(format!("drawing {} disks with errors, again and again", args.disks));
     let pieces: Vec<MletPiece> = std::iter::once(MletPiece::Sweep).chain(loads.iter().map(MletPiece::Load)).collect();
-    let found = crew::share(&pieces, |piece| match piece {
+    let found = parallel::share(&pieces, |piece| match piece {
         MletPiece::Sweep => MletResult::Sweep(Box::new(Sweep::of(setup))),
         MletPiece::Load(load) => {
             let DeviceLoad { name, requests, periods, .. } = load;
@@ -58,7 +58,7 @@ pub fn run(args: &StudyMlet) -> Result<Exit> {
     } else {
         ["mlet-hours", "mlet-progress", "mlet-orders"]
     };
-    outlet::write(&page(&sweep, &driven), &args.out, &facts, &findings)
+    output_folder::write(&page(&sweep, &driven), &args.out, &facts, &findings)
 }
 
 /// What can be reckoned apart.

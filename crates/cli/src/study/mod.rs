@@ -1,18 +1,18 @@
 //! `scrubjay study`: the papers' experiments on anybody's traces, as a page in a folder.
 
-mod busy;
 mod date;
 mod facts;
 mod idle;
 mod integrity;
 mod mlet;
-mod outlet;
+mod output_folder;
 mod scrub;
 mod shear;
 mod source;
+mod spinner;
 
 pub use facts::StudyProvenance;
-pub use outlet::check_folder;
+pub use output_folder::check_folder;
 
 use crate::args::{Studied, StudyArgs};
 use crate::exit::Exit;

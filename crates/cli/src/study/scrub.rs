@@ -1,19 +1,19 @@
 //! `scrubjay study scrub`: every policy on traces.
 
-use super::busy::Spinner;
 use super::facts::StudyProvenance;
-use super::{outlet, source};
+use super::spinner::Spinner;
+use super::{output_folder, source};
 use crate::args::StudyScrub;
-use crate::crew;
 use crate::exit::Exit;
-use crate::load::DeviceLoad;
+use crate::parallel;
+use crate::workload::DeviceLoad;
 use anyhow::Result;
 use scrubjay_core::scrub::idle::{Goal, GoalForm};
 use scrubjay_study::scrub::{GOALS, page, steps, study};
 
 /// Studies them.
 pub fn run(args: &StudyScrub) -> Result<Exit> {
-    outlet::check(&args.out)?;
+    output_folder::check(&args.out)?;
     let mut facts = StudyProvenance::new();
     let loads = source::read(&args.traces, &args.disk, &mut facts)?;
     let mut goals: Vec<Goal> =
@@ -27,10 +27,10 @@ pub fn run(args: &StudyScrub) -> Result<Exit> {
     let weight = |load: &DeviceLoad| load.periods.intervals().len() as u64;
     let busy =
         Spinner::counting("trying every policy", loads.iter().map(|load| weight(load) * steps(goals.len())).sum());
-    let findings = crew::share(&loads, |load| {
+    let findings = parallel::share(&loads, |load| {
         let step = |steps| busy.step(steps * weight(load));
         study(&load.name, &load.periods, args.disk.disk, &goals, &step)
     });
     drop(busy);
-    outlet::write(&page(&findings), &args.out, &facts, &["scrub-times", "scrub-goals", "scrub-predictors"])
+    output_folder::write(&page(&findings), &args.out, &facts, &["scrub-times", "scrub-goals", "scrub-predictors"])
 }

@@ -1,11 +1,11 @@
 //! `scrubjay study shear`: how an unknown array is laid out, told by timing alone.
 
-use super::busy::Spinner;
 use super::facts::StudyProvenance;
-use super::outlet;
+use super::output_folder;
+use super::spinner::Spinner;
 use crate::args::StudyShear;
-use crate::crew;
 use crate::exit::Exit;
+use crate::parallel;
 use anyhow::Result;
 use scrubjay_study::shear::{Effort, PIECES, page};
 
@@ -14,13 +14,13 @@ const FINDINGS: [&str; 3] = ["shear-verdicts", "shear-fig07-counts", "shear-vers
 
 /// Studies them.
 pub fn run(args: &StudyShear) -> Result<Exit> {
-    outlet::check(&args.out)?;
+    output_folder::check(&args.out)?;
     let effort = Effort { requests: args.requests as usize, repeats: args.repeats as usize, seed: args.seed };
     let mut facts = StudyProvenance::new();
     facts.add("seed", effort.seed.to_string());
     facts.add("requests", format!("N = {}, R = {}", effort.requests, effort.repeats));
     let busy = Spinner::with("probing modelled arrays");
-    let found = crew::share(&PIECES, |piece| piece.work(effort));
+    let found = parallel::share(&PIECES, |piece| piece.work(effort));
     drop(busy);
-    outlet::write(&page(found, effort), &args.out, &facts, &FINDINGS)
+    output_folder::write(&page(found, effort), &args.out, &facts, &FINDINGS)
 }

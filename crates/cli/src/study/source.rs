@@ -1,11 +1,11 @@
 //! The traces under study.
 
-use super::busy::Spinner;
 use super::facts::StudyProvenance;
+use super::spinner::Spinner;
 use crate::args::{DiskModelArgs, ServiceArg, Traces};
 use crate::exit::Usage;
-use crate::load::{self, DeviceLoad, Hold};
 use crate::say::say;
+use crate::workload::{self, DeviceLoad, Hold};
 use anyhow::Result;
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ const REQUESTS_MIN: u64 = 100;
 /// Reads the traces, with their requests; devices that say too little are left out, and counted.
 pub fn read(traces: &Traces, disk: &DiskModelArgs, facts: &mut StudyProvenance) -> Result<Vec<DeviceLoad>> {
     let busy = Spinner::with("reading the traces");
-    let mut loads = load::load(traces, disk, Hold::Requests)?;
+    let mut loads = workload::load(traces, disk, Hold::Requests)?;
     drop(busy);
     let count = loads.len();
     loads.retain(|load| load.periods.requests() >= REQUESTS_MIN);

@@ -5,8 +5,8 @@ use super::output::{CleanupSignal, TraceOutput};
 use super::progress::RecordProgress;
 use crate::args::trace::Convert;
 use crate::exit::{Exit, Usage};
-use crate::load::{self, DeviceFilter};
 use crate::say::say;
+use crate::workload::{self, DeviceFilter};
 use anyhow::Result;
 use scrubjay_trace::{Record, Trace};
 
@@ -16,14 +16,14 @@ pub fn run(args: &Convert) -> Result<Exit> {
     let Some((out, files)) = args.traces.files.split_last().filter(|(_, files)| !files.is_empty()) else {
         return Err(Usage("name at least one trace, and last of all where to write".to_owned()).into());
     };
-    let trace = load::open(files, load::options(&args.traces)?)?;
+    let trace = workload::open(files, workload::options(&args.traces)?)?;
     let output = TraceOutput::create(out, &args.destination)?;
     let progress = RecordProgress::new("converted");
     let mut losses = Losses::new(output.format());
     let name = output.name().to_owned();
     let (trace, bytes) = copy(trace, &args.traces.device, output, &mut losses, &progress)?;
     progress.clear();
-    load::say_malformed(&trace);
+    workload::say_malformed(&trace);
     for line in losses.lines(trace.devices()) {
         say(format_args!("scrubjay: {line}"));
     }

@@ -1,6 +1,6 @@
 //! The figures of a trace as JSON: schema 1. Fields are added, never renamed or taken away, within a schema.
 
-use scrubjay_core::scrub::server::ServiceModel;
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::Nanos;
 use scrubjay_trace::formats::ClockOrigin;
 use scrubjay_trace::summary::{DurationSpread, IdleFacts, KindFacts, TraceFacts};

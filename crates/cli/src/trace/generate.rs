@@ -5,10 +5,10 @@ use super::output::{CleanupSignal, TraceOutput, existing};
 use super::progress::RecordProgress;
 use crate::args::trace::TraceGenerateArgs;
 use crate::exit::{Exit, Usage};
-use crate::load;
 use crate::quantity::{show_count, show_time};
 use crate::say::say;
 use crate::unwritable::unwritable;
+use crate::workload;
 use anyhow::{Context, Result};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::output;
@@ -92,10 +92,10 @@ fn model(args: &TraceGenerateArgs) -> Result<Model> {
     let Some(first) = args.like.first() else {
         return Err(Usage("say what it is to be like: --model, --like or --params".to_owned()).into());
     };
-    let trace = load::open(&args.like, load::of_format(args.format.as_deref())?)?;
+    let trace = workload::open(&args.like, workload::of_format(args.format.as_deref())?)?;
     let mut fit = DiskFit::default();
     let (mut seen, progress) = (0, RecordProgress::new("learnt from"));
-    load::for_each(trace, &args.device, |record| {
+    workload::for_each(trace, &args.device, |record| {
         fit.add(record);
         seen += 1;
         if seen % BATCH as u64 == 0 {

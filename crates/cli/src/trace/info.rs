@@ -5,7 +5,7 @@ use super::show;
 use crate::args::trace::{GeneratedServiceArg as From, Info};
 use crate::exit::{Exit, Usage};
 use crate::say::shown_path;
-use crate::{load, page};
+use crate::{page, workload};
 use anyhow::{Context, Result};
 use scrubjay_core::units::Nanos;
 use scrubjay_study::idleness::{self, IdleStudy};
@@ -24,9 +24,9 @@ const NO_OUTPUT: &str = "cannot write the figures to standard output";
 /// Reads the trace once, and prints what is in it.
 pub fn run(args: &Info) -> Result<Exit> {
     let files = &args.traces.files;
-    let trace = load::open(files, load::options(&args.traces)?)?;
+    let trace = workload::open(files, workload::options(&args.traces)?)?;
     let mut walk = TraceWalk { args, beginning: Vec::new(), seen: None };
-    let trace = load::for_each(trace, &args.traces.device, |record| walk.add(record))?;
+    let trace = workload::for_each(trace, &args.traces.device, |record| walk.add(record))?;
     let seen = walk.finish();
     let facts = seen.summary.facts();
     let mut out = io::stdout().lock();

@@ -3,7 +3,7 @@
 use crate::args::trace::Destination;
 use crate::exit::Usage;
 use crate::unwritable::unwritable;
-use crate::{load, signals};
+use crate::{signals, workload};
 use anyhow::{Context, Result, ensure};
 use flate2::write::GzEncoder;
 use scrubjay_device::output::{self, Existing};
@@ -155,14 +155,14 @@ fn choose(path: &Path, to: Option<&str>) -> Result<(&'static Format, OutputCompr
         _ => (OutputCompression::None, ending(path)),
     };
     let format = match to {
-        Some(name) => load::named(name)?,
+        Some(name) => workload::named(name)?,
         None => {
             let known = ENDINGS.iter().find(|(ending, _)| Some(*ending) == inner.as_deref());
             let Some((_, name)) = known else {
                 let text = format!("the ending of {} tells no format: add --to; {}", path.display(), writable());
                 return Err(Usage(text).into());
             };
-            load::named(name)?
+            workload::named(name)?
         }
     };
     if format.name == "parquet" && compression != OutputCompression::None {

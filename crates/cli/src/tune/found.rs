@@ -1,7 +1,7 @@
 //! What is tuned for, and what was found.
 
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::Goal;
-use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::exact::ScrubFigures;
 use scrubjay_sim::tune::{Pair, WaitSpread};

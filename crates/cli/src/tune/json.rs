@@ -1,8 +1,8 @@
 //! The JSON of `tune --json`: schema 1, one object a load.
 
 use super::found::{Took, TuneTask, Tuned, TunedPair};
-use crate::load::DeviceLoad;
-use crate::tally::{CostDocument, TraceSummaryDocument};
+use crate::costs::{CostDocument, TraceSummaryDocument};
+use crate::workload::DeviceLoad;
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::tune::Pair;
 use serde::Serialize;

@@ -8,9 +8,9 @@ mod text;
 
 use crate::args::Tune;
 use crate::exit::{Exit, Usage};
-use crate::load::{self, DeviceLoad, Hold};
 use crate::say::{say, shown_path};
 use crate::unwritable::unwritable;
+use crate::workload::{self, DeviceLoad, Hold};
 use anyhow::{Context, Result};
 use found::{Took, TuneTask, Tuned};
 use scrubjay_core::scrub::idle::Goal;
@@ -25,7 +25,7 @@ const NAMES_SHOWN: usize = 3;
 /// Tunes to all traces.
 pub fn run(args: &Tune) -> Result<Exit> {
     let started = Instant::now();
-    let mut loads = load::load(&args.traces, &args.disk, Hold::Periods)?;
+    let mut loads = workload::load(&args.traces, &args.disk, Hold::Periods)?;
     let read = started.elapsed();
     leave_out_small(&mut loads, args)?;
     if let (Some(path), false) = (&args.config, loads.len() == 1) {

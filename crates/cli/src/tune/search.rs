@@ -1,10 +1,10 @@
 //! The search, on all cores: the sizes of one load are tuned for independently.
 
 use super::found::{TuneTask, Tuned, TunedPair};
-use crate::crew;
-use crate::load::DeviceLoad;
+use crate::costs;
+use crate::parallel;
 use crate::quantity::show_time;
-use crate::tally;
+use crate::workload::DeviceLoad;
 use scrubjay_core::scrub::idle::IdleClass;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact::{self, ScrubFigures};
@@ -24,13 +24,13 @@ enum SearchResult {
 
 /// Tunes to each load.
 pub fn tune(loads: &[DeviceLoad], task: &TuneTask) -> Vec<Tuned> {
-    let tuners = crew::share(loads, |load| Tuner::new(&load.periods, task.disk));
+    let tuners = parallel::share(loads, |load| Tuner::new(&load.periods, task.disk));
     let pieces: Vec<SearchPiece> = (0..loads.len())
         .flat_map(|at| {
             task.sizes.iter().map(move |size| SearchPiece::Size(at, *size)).chain([SearchPiece::IdleClass(at)])
         })
         .collect();
-    let found = crew::share(&pieces, |piece| match *piece {
+    let found = parallel::share(&pieces, |piece| match *piece {
         SearchPiece::Size(at, size) => SearchResult::Size(at, tuners[at].best_wait(size, task.goal)),
         SearchPiece::IdleClass(at) => {
             SearchResult::IdleClass(at, exact::simulate(&loads[at].periods, task.disk, &mut IdleClass))
@@ -45,7 +45,7 @@ pub fn tune(loads: &[DeviceLoad], task: &TuneTask) -> Vec<Tuned> {
         }
     }
     refine(&tuners, &mut candidates, task);
-    let best = crew::share(&(0..loads.len()).collect::<Vec<usize>>(), |&at| {
+    let best = parallel::share(&(0..loads.len()).collect::<Vec<usize>>(), |&at| {
         let best = tune::best(&candidates[at]).filter(|pair| pair.outcome.scrub_bytes > 0);
         best.map(|pair| answer(&tuners[at], &candidates[at], pair, task)).ok_or_else(|| refusal(&loads[at], task))
     });
@@ -58,7 +58,7 @@ fn refine(tuners: &[Tuner], candidates: &mut [Vec<Pair>], task: &TuneTask) {
     let places = candidates.iter().enumerate();
     let places: Vec<(usize, usize)> =
         places.flat_map(|(at, pairs)| tune::most(pairs).into_iter().map(move |place| (at, place))).collect();
-    let finer = crew::share(&places, |&(at, place)| tuners[at].refined(candidates[at][place], task.goal));
+    let finer = parallel::share(&places, |&(at, place)| tuners[at].refined(candidates[at][place], task.goal));
     for ((at, place), pair) in places.into_iter().zip(finer) {
         candidates[at][place] = pair;
     }
@@ -67,7 +67,7 @@ fn refine(tuners: &[Tuner], candidates: &mut [Vec<Pair>], task: &TuneTask) {
 /// The best pair, what a wait near it costs, and if that is much more, the pair to take instead.
 fn answer(tuner: &Tuner, candidates: &[Pair], pair: Pair, task: &TuneTask) -> TunedPair {
     let spread = tuner.spread(&pair);
-    let is_lucky = spread.is_lucky(tally::slowdown_mean(&pair.outcome));
+    let is_lucky = spread.is_lucky(costs::slowdown_mean(&pair.outcome));
     let steady = is_lucky.then(|| {
         let steady = tune::most(candidates).into_iter().filter_map(|place| tuner.steady(&candidates[place], task.goal));
         tune::best(&steady.collect::<Vec<Pair>>()).filter(|pair| pair.outcome.scrub_bytes > 0)

@@ -1,10 +1,10 @@
 //! The answer as a configuration file for `scrub`.
 
 use super::found::TuneTask;
-use crate::load::DeviceLoad;
+use crate::costs::{self, rate};
 use crate::quantity::{show_count, show_time};
 use crate::say::shown;
-use crate::tally::{self, rate};
+use crate::workload::DeviceLoad;
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::tune::Pair;
 
@@ -15,7 +15,7 @@ pub fn snippet(load: &DeviceLoad, task: &TuneTask, pair: &Pair) -> String {
     let name = shown(&load.name);
     let (requests, span) = (show_count(outcome.requests), show_time(outcome.span));
     let (goal_mean, goal_max) = (exact_millis(task.goal.mean), exact_millis(task.goal.max));
-    let (mean, max) = (show_time(tally::slowdown_mean(outcome)), show_time(outcome.slowdown_max));
+    let (mean, max) = (show_time(costs::slowdown_mean(outcome)), show_time(outcome.slowdown_max));
     format!(
         "# Tuned on {name}: {requests} requests in {span}.\n\
          # Goal: foreground requests lose {goal_mean} on average, {goal_max} at most.\n\

@@ -2,10 +2,10 @@
 
 use super::found::{Took, TuneTask, Tuned, TunedPair};
 use super::snippet::exact_millis;
-use crate::load::DeviceLoad;
+use crate::costs::{self, percent, rate};
 use crate::quantity::show_time;
 use crate::say::shown;
-use crate::tally::{self, percent, rate};
+use crate::workload::DeviceLoad;
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::tune::Pair;
 use std::io::{self, Write};
@@ -21,10 +21,10 @@ pub fn print(
     let best = &answer.pair;
     let outcome = &best.outcome;
     let ours = outcome.bytes_per_second();
-    writeln!(out, "{}: {}", shown(&load.name), tally::ground(outcome))?;
+    writeln!(out, "{}: {}", shown(&load.name), costs::ground(outcome))?;
     writeln!(out, "  wait {}, then requests of {}", show_time(best.wait), best.size)?;
     writeln!(out, "  reads      {}, {} of what the disk could alone", rate(ours), percent(ours / tuned.alone))?;
-    let (mean, max) = (tally::slowdown_mean(outcome), outcome.slowdown_max);
+    let (mean, max) = (costs::slowdown_mean(outcome), outcome.slowdown_max);
     let (goal_mean, goal_max) = (exact_millis(task.goal.mean), exact_millis(task.goal.max));
     let (mean, max) = (show_time(mean), show_time(max));
     writeln!(out, "  slowdown   {mean} on average (goal {goal_mean}), {max} at most (goal {goal_max})")?;
@@ -56,13 +56,13 @@ pub fn print(
     let theirs = idle.bytes_per_second();
     let times =
         if theirs > 0.0 { format!("ours reads {:.1} x that", ours / theirs) } else { "ours reads more".to_owned() };
-    let lost = show_time(tally::slowdown_mean(idle));
+    let lost = show_time(costs::slowdown_mean(idle));
     writeln!(out, "  idle class (10 ms, 64 KiB): {} at a slowdown of {lost}; {times}\n", rate(theirs))?;
 
     writeln!(out, "      request       wait          reads   mean slowdown   collisions")?;
     for pair in around(&tuned.candidates, best.size) {
         let mark = if pair.size == best.size { '>' } else { ' ' };
-        let mean = tally::slowdown_mean(&pair.outcome);
+        let mean = costs::slowdown_mean(&pair.outcome);
         writeln!(
             out,
             "    {mark} {:>8} {:>10} {:>14} {:>15} {:>12}",

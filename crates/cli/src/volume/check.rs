@@ -1,7 +1,7 @@
 //! `scrubjay volume check`: reads every stripe of a volume that is not being served.
 
+use super::admin::describe;
 use super::serve::{members, today};
-use super::steer::describe;
 use crate::args::volume::Check;
 use crate::exit::Exit;
 use crate::say::print_line;

@@ -17,7 +17,7 @@ use std::io::{self, Write};
 pub fn run(args: &Inspect) -> Result<Exit> {
     let mut given = Vec::new();
     for path in &args.members {
-        given.push(OpenMember::open(path, Access::Look).map_err(Refused::from)?.given());
+        given.push(OpenMember::open(path, Access::Inspect).map_err(Refused::from)?.given());
     }
     let together = assemble(&given);
     let mut out = io::stdout().lock();

@@ -1,13 +1,13 @@
 //! `scrubjay volume`: volumes made, looked at, served and repaired.
 
+pub mod admin;
 mod check;
 mod create;
 mod document;
 mod inspect;
 mod refused;
-pub mod rendezvous;
 mod serve;
-pub mod steer;
+pub mod sockets;
 
 use crate::args::volume::{VolumeArgs, VolumeVerb};
 use crate::exit::Exit;
@@ -20,13 +20,13 @@ pub fn run(args: &VolumeArgs) -> Result<Exit> {
         VolumeVerb::Create(args) => create::run(args),
         VolumeVerb::Inspect(args) => inspect::run(args),
         VolumeVerb::Serve(args) => serve::run(args),
-        VolumeVerb::Status(args) => steer::status(args),
-        VolumeVerb::Findings(args) => steer::findings(args),
+        VolumeVerb::Status(args) => admin::status(args),
+        VolumeVerb::Findings(args) => admin::findings(args),
         VolumeVerb::Check(args) => check::run(args),
-        VolumeVerb::Fail(args) => steer::fail(args),
-        VolumeVerb::Replace(args) => steer::replace(args),
-        VolumeVerb::Readd(args) => steer::readd(args),
-        VolumeVerb::Stop(args) => steer::stop(args),
+        VolumeVerb::Fail(args) => admin::fail(args),
+        VolumeVerb::Replace(args) => admin::replace(args),
+        VolumeVerb::Readd(args) => admin::readd(args),
+        VolumeVerb::Stop(args) => admin::stop(args),
     };
     done.or_else(|error| match error.downcast::<refused::Refused>() {
         Ok(refused) => {

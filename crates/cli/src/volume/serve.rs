@@ -1,7 +1,7 @@
 //! `scrubjay volume serve`: a volume of members, as a network block device.
 
 use super::refused::Refused;
-use super::rendezvous;
+use super::sockets;
 use crate::args::volume::{DegradedChoice, Serve, TlsChoice};
 use crate::exit::{Exit, Usage};
 use crate::say::say;
@@ -12,7 +12,7 @@ use scrubjay_device::completion::own_uid;
 use scrubjay_serve::nbd::Export;
 use scrubjay_serve::server::{Address, Server, ServerStop};
 use scrubjay_serve::tls::{Tls, TlsError, TlsFiles};
-use scrubjay_serve::volume::Steward;
+use scrubjay_serve::volume::VolumeController;
 use scrubjay_serve::volume::commands::Stopped;
 use scrubjay_serve::volume::gather::{self, GatherError, Gathered};
 use std::io::ErrorKind;
@@ -46,12 +46,12 @@ pub fn run(args: &Serve) -> Result<Exit> {
     }
     let socket = match &args.control {
         Some(path) => path.clone(),
-        None => rendezvous::socket_for(&superblock.array.to_string())?,
+        None => sockets::socket_for(&superblock.array.to_string())?,
     };
     server.listen_for_commands(&Address::Unix(socket)).map_err(|error| Usage(error.to_string()))?;
 
     let volume = gathered.start(args.read_only, today()).context("/dev/urandom")?;
-    let mut steward = Steward::new(volume, gathered.paths.clone(), stop.clone());
+    let mut steward = VolumeController::new(volume, gathered.paths.clone(), stop.clone());
     std::mem::swap(&mut server.members, &mut gathered.members);
     let shape = geometry.layout.shape();
     say(format_args!(

@@ -107,7 +107,7 @@ fn budgets_leave_what_is_known() {
     let ran = bench.run(&["probe", "disk.img", "--budget", "0s"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.starts_with("disk.img (8 MiB): not known yet\n"), "{ran:?}");
-    assert!(ran.stdout.contains("(it ended early, when it was to find out: regime)"), "{ran:?}");
+    assert!(ran.stdout.contains("(it ended early, when it was to find out: device class)"), "{ran:?}");
     let ran = bench.run(&["probe", "disk.img", "--budget-ios", "10", "--json"]);
     assert_eq!((document(&ran)["ios"].as_u64(), ran.code), (Some(10), Some(0)), "single reads: {ran:?}");
 }

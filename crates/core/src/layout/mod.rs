@@ -17,7 +17,7 @@ pub use shape::Shape;
 
 use std::fmt;
 
-/// The most slots of a stripe, and disks of an array: what a [`crate::slots::Slots`] holds.
+/// The most slots of a stripe, and disks of an array: what a [`crate::position_set::PositionSet`] holds.
 pub const DISKS_MAX: usize = 256;
 
 /// Where a chunk lies.

@@ -1,6 +1,6 @@
 //! How many chunks of data and of parity a stripe has.
 
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 
 /// The chunks of a stripe: slots `0..data` hold data, `data..data + parity` parities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,12 +18,12 @@ impl Shape {
     }
 
     /// The data slots.
-    pub fn data_slots(self) -> Slots {
-        Slots::range(0, self.data)
+    pub fn data_slots(self) -> PositionSet {
+        PositionSet::range(0, self.data)
     }
 
     /// The parity slots.
-    pub fn parity_slots(self) -> Slots {
-        Slots::range(self.data, self.slots())
+    pub fn parity_slots(self) -> PositionSet {
+        PositionSet::range(self.data, self.slots())
     }
 }

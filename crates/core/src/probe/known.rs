@@ -21,7 +21,7 @@ impl<T> Claim<T> {
 
 /// How the members answer, which decides how they are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Regime {
+pub enum DeviceClass {
     /// One request at a time each, whose time is the way to it: disks that spin.
     Disks,
     /// Many at a time, until they are saturated.
@@ -103,7 +103,7 @@ pub enum ProbeFinding {
 pub enum ProbeStage {
     /// How the members answer.
     #[default]
-    Regime,
+    DeviceClass,
     /// The pattern's size.
     Pattern,
     /// Where chunks begin.
@@ -128,7 +128,7 @@ pub struct KnownArray {
     /// Why nothing can be said, if nothing can.
     pub unmeasurable: Option<Unmeasurable>,
     /// How the members answer.
-    pub regime: Option<Claim<Regime>>,
+    pub device_class: Option<Claim<DeviceClass>>,
     /// The least distance at which all blocks lie on the same disk again, in bytes. One block where all lie on one disk.
     pub pattern_bytes: Option<Claim<u64>>,
     /// What lies on one disk before the next one's turn, in bytes; nothing where there is one class.
@@ -169,7 +169,7 @@ pub struct Scans {
 impl fmt::Display for ProbeStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            ProbeStage::Regime => "regime",
+            ProbeStage::DeviceClass => "device class",
             ProbeStage::Pattern => "pattern",
             ProbeStage::Boundary => "boundary",
             ProbeStage::Copies => "copies",

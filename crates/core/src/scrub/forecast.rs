@@ -94,7 +94,7 @@ mod tests {
     use crate::scrub::idle::{DiskHead, FixedDelay, IdlePolicy, IntervalAdapter, Waiting};
 
     fn setting() -> PolicyState {
-        IntervalAdapter::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }).setting()
+        IntervalAdapter::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }).state()
     }
 
     fn seen(idle_seconds: &[f64]) -> Observed {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_fixed_delay_counts_and_idleness_does_not() {
-        let setting = FixedDelay { delay: Nanos::from_millis(30), size: Bytes::mib(1) }.setting();
+        let setting = FixedDelay { delay: Nanos::from_millis(30), size: Bytes::mib(1) }.state();
         let forecast =
             forecast(Bytes::mib(100), &seen(&[0.01; 50]), &setting, Nanos::from_secs(9), Nanos::ZERO).unwrap();
         assert!((forecast.likely.as_secs_f64() - 4.0).abs() < 0.01, "{forecast:?}");

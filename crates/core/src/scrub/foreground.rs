@@ -133,7 +133,7 @@ impl ForegroundTracker {
     /// Who arrived meanwhile, and was not served before it ended, waited for the rest of it. What those lost who came
     /// later, and found the queue longer than it would have been, is told by the *shadow*: the same disk serving the
     /// same foreground without us, first come first served.
-    pub(super) fn settle(&mut self, started: Nanos, finished: Nanos, slowdown: &mut Slowdown) {
+    pub(super) fn account(&mut self, started: Nanos, finished: Nanos, slowdown: &mut Slowdown) {
         let own = Own { started, finished };
         self.reckon(Some(own), slowdown);
         for request in self.at_disk.iter_mut().filter(|request| request.behind.is_none() && own.met(request.arrived)) {
@@ -143,7 +143,7 @@ impl ForegroundTracker {
     }
 
     /// Nothing of ours is at the disk: what was told can be reckoned up as it is.
-    pub(super) fn settle_alone(&mut self, slowdown: &mut Slowdown) {
+    pub(super) fn account_rest(&mut self, slowdown: &mut Slowdown) {
         self.reckon(None, slowdown);
     }
 
@@ -241,11 +241,11 @@ mod tests {
             foreground.arrived(ms(at), 1, &mut seen);
         }
         foreground.completed(ms(99), 1);
-        foreground.settle(ms(100), ms(110), &mut seen.slowdown);
+        foreground.account(ms(100), ms(110), &mut seen.slowdown);
         assert_eq!(seen.slowdown.total, ms(7 + 3 + 3));
         assert_eq!((seen.slowdown.max, seen.slowdown.collisions), (ms(7), 3));
         assert_eq!(seen.slowdown.total.as_secs_f64() / seen.workload.requests as f64, 0.013 / 4.0);
-        foreground.settle(ms(110), ms(120), &mut seen.slowdown);
+        foreground.account(ms(110), ms(120), &mut seen.slowdown);
         assert_eq!(seen.slowdown.collisions, 3, "each is counted once");
     }
 
@@ -254,7 +254,7 @@ mod tests {
         let (mut foreground, mut seen) = bench();
         foreground.arrived(ms(101), 1, &mut seen);
         foreground.completed(ms(105), 1);
-        foreground.settle(ms(100), ms(110), &mut seen.slowdown);
+        foreground.account(ms(100), ms(110), &mut seen.slowdown);
         assert_eq!((seen.slowdown.total, seen.slowdown.queue_total), (ms(0), ms(0)));
     }
 
@@ -266,9 +266,9 @@ mod tests {
         foreground.arrived(ms(103), 1, &mut seen);
         foreground.arrived(ms(112), 1, &mut seen);
         foreground.completed(ms(114), 1);
-        foreground.settle(ms(100), ms(110), &mut seen.slowdown);
+        foreground.account(ms(100), ms(110), &mut seen.slowdown);
         foreground.completed(ms(118), 1);
-        foreground.settle_alone(&mut seen.slowdown);
+        foreground.account_rest(&mut seen.slowdown);
         assert_eq!((seen.slowdown.total, seen.slowdown.collisions), (ms(7), 1));
         assert_eq!(seen.slowdown.queue_total, ms(7 + 2));
         assert_eq!(seen.slowdown.lost(), ms(9));
@@ -279,11 +279,11 @@ mod tests {
         let (mut foreground, mut seen) = bench();
         foreground.arrived(ms(10), 1, &mut seen);
         foreground.completed(ms(14), 1);
-        foreground.settle_alone(&mut seen.slowdown);
+        foreground.account_rest(&mut seen.slowdown);
         // Ours from 100 to 120, in two pieces of 10 ms. One arrives at 105 and is served from 110 to 114.
         foreground.arrived(ms(105), 1, &mut seen);
         foreground.completed(ms(114), 1);
-        foreground.settle(ms(100), ms(124), &mut seen.slowdown);
+        foreground.account(ms(100), ms(124), &mut seen.slowdown);
         assert_eq!((seen.slowdown.total, seen.slowdown.queue_total), (ms(5), ms(5)));
     }
 
@@ -292,10 +292,10 @@ mod tests {
         let (mut foreground, mut seen) = bench();
         foreground.arrived(ms(100), 1, &mut seen);
         for own in (102..150).step_by(2) {
-            foreground.settle(ms(own), ms(own + 1), &mut seen.slowdown);
+            foreground.account(ms(own), ms(own + 1), &mut seen.slowdown);
         }
         foreground.completed(ms(160), 1);
-        foreground.settle_alone(&mut seen.slowdown);
+        foreground.account_rest(&mut seen.slowdown);
         assert_eq!((seen.slowdown.total, seen.slowdown.queue_total, seen.slowdown.max), (ms(0), ms(0), ms(0)));
     }
 
@@ -306,11 +306,11 @@ mod tests {
         for start in (0..10_000).step_by(100) {
             foreground.arrived(ms(start + 10), 1, &mut seen);
             foreground.completed(ms(start + 40), 1);
-            foreground.settle_alone(&mut seen.slowdown);
+            foreground.account_rest(&mut seen.slowdown);
             foreground.arrived(ms(start + 55), 1, &mut seen);
-            foreground.settle(ms(start + 50), ms(start + 60), &mut seen.slowdown);
+            foreground.account(ms(start + 50), ms(start + 60), &mut seen.slowdown);
             foreground.completed(ms(start + 70), 1);
-            foreground.settle_alone(&mut seen.slowdown);
+            foreground.account_rest(&mut seen.slowdown);
         }
         assert!(foreground.latency().is_none());
         assert_eq!(seen.slowdown.lost(), ms(5 * 100), "the rest of ours is lost, as far as is known");

@@ -130,11 +130,11 @@ fn write_event(f: &mut fmt::Formatter<'_>, event: Event) -> fmt::Result {
 fn write_outcome(f: &mut fmt::Formatter<'_>, outcome: VerifyOutcome) -> fmt::Result {
     let (word, cause) = match outcome {
         VerifyOutcome::Clean => return f.write_str("clean"),
-        VerifyOutcome::Vacant => return f.write_str("vacant"),
-        VerifyOutcome::Flawed(rows) => return write!(f, "flawed {rows}"),
+        VerifyOutcome::Unwritten => return f.write_str("vacant"),
+        VerifyOutcome::Corrected(rows) => return write!(f, "flawed {rows}"),
         VerifyOutcome::Gone => return f.write_str("gone"),
         VerifyOutcome::Unreadable(cause) => ("unreadable", cause),
-        VerifyOutcome::Failed(cause) => ("failed", cause),
+        VerifyOutcome::Inconclusive(cause) => ("failed", cause),
     };
     write!(f, "{word} {}", cause.code())
 }
@@ -241,11 +241,11 @@ fn read_op(words: &mut Words) -> Result<Op, JournalFault> {
 fn read_outcome(words: &mut Words) -> Result<VerifyOutcome, JournalFault> {
     Ok(match words.word()? {
         "clean" => VerifyOutcome::Clean,
-        "vacant" => VerifyOutcome::Vacant,
-        "flawed" => VerifyOutcome::Flawed(words.count()?),
+        "vacant" => VerifyOutcome::Unwritten,
+        "flawed" => VerifyOutcome::Corrected(words.count()?),
         "gone" => VerifyOutcome::Gone,
         "unreadable" => VerifyOutcome::Unreadable(words.parsed(Cause::of_code)?),
-        "failed" => VerifyOutcome::Failed(words.parsed(Cause::of_code)?),
+        "failed" => VerifyOutcome::Inconclusive(words.parsed(Cause::of_code)?),
         other => return Err(JournalFault::Word(other.to_owned())),
     })
 }
@@ -304,11 +304,11 @@ mod tests {
     fn entries() -> impl Strategy<Value = (u64, Result<Event, Op>)> {
         let outcome = prop_oneof![
             Just(VerifyOutcome::Clean),
-            Just(VerifyOutcome::Vacant),
-            (1u32..).prop_map(VerifyOutcome::Flawed),
+            Just(VerifyOutcome::Unwritten),
+            (1u32..).prop_map(VerifyOutcome::Corrected),
             Just(VerifyOutcome::Gone),
             causes().prop_map(VerifyOutcome::Unreadable),
-            causes().prop_map(VerifyOutcome::Failed),
+            causes().prop_map(VerifyOutcome::Inconclusive),
         ];
         let at = || any::<u64>().prop_map(Nanos);
         let event = prop_oneof![

@@ -10,6 +10,7 @@
 //! stops at the first fault.
 
 pub mod coverage;
+pub mod disk_server;
 mod escalate;
 mod failures;
 mod forecast;
@@ -21,7 +22,6 @@ pub mod machine;
 mod overlap;
 mod report;
 pub mod saved;
-pub mod server;
 pub mod tour;
 pub mod verdict;
 
@@ -278,14 +278,14 @@ impl Scrub {
             let region = self.coverage.grid().region(self.coverage.grid().region_of(start));
             let part = SectorRange { start, end: range.end }.intersection(region);
             self.claimed.insert(part);
-            self.settle_verdict(now, part);
+            self.record_verdict(now, part);
             start = part.end;
         }
     }
 
     /// A snapshot.
     pub fn report(&self, now: Nanos) -> ScrubReport {
-        let setting = self.policy.setting();
+        let setting = self.policy.state();
         // A cautious beginning has no size of its own: each request may be another one.
         let size = self.size_allowed.filter(|_| setting.cautious).unwrap_or(setting.size);
         let setting = PolicyState { size, ..setting };
@@ -333,7 +333,7 @@ impl Scrub {
     /// When to look what the others do: whoever sleeps through the end of this idle interval wakes late in the next one. Soon
     /// beside the intervals that there are.
     fn look_at(&self, now: Nanos) -> Nanos {
-        if !self.policy.setting().in_idle_only || self.seen.workload.intervals == 0 {
+        if !self.policy.state().in_idle_only || self.seen.workload.intervals == 0 {
             return Nanos::MAX;
         }
         let soon = Nanos::from_secs_f64(self.seen.workload.idle.moments().mean() / LOOKS);
@@ -385,7 +385,7 @@ impl Scrub {
     fn on_completed(&mut self, now: Nanos, id: OpId, outcome: VerifyOutcome, started: Nanos, finished: Nanos) {
         let at = self.in_flight.iter().position(|op| op.id == id).expect("only operations that were given complete");
         let OwnRequest { range, head, .. } = self.in_flight.swap_remove(at);
-        self.foreground.settle(started, finished, &mut self.seen.slowdown);
+        self.foreground.account(started, finished, &mut self.seen.slowdown);
         self.last = Some((finished, finished.since(started)));
         match outcome {
             VerifyOutcome::Clean => {
@@ -393,8 +393,8 @@ impl Scrub {
                 self.on_verified(now, range);
             }
             // How long these took says nothing about the next one.
-            VerifyOutcome::Vacant => self.on_verified(now, range),
-            VerifyOutcome::Flawed(rows) => {
+            VerifyOutcome::Unwritten => self.on_verified(now, range),
+            VerifyOutcome::Corrected(rows) => {
                 self.pass.flaws += u64::from(rows);
                 self.on_verified(now, range);
             }
@@ -402,7 +402,7 @@ impl Scrub {
                 self.failures.on_answered(range);
                 self.on_unreadable(now, range, cause);
             }
-            VerifyOutcome::Failed(cause) => match self.failures.on_failed(range, cause) {
+            VerifyOutcome::Inconclusive(cause) => match self.failures.on_failed(range, cause) {
                 FailureStep::Again => {
                     self.escalation.retry(range);
                     self.retry_at = now + RETRY_PAUSE;
@@ -419,7 +419,7 @@ impl Scrub {
         self.failures.on_answered(range);
         self.escalation.on_clean(range);
         self.verified += range.count();
-        self.settle_verdict(now, range);
+        self.record_verdict(now, range);
     }
 
     fn on_unreadable(&mut self, now: Nanos, range: SectorRange, cause: Cause) {
@@ -427,7 +427,7 @@ impl Scrub {
             self.pass.add_unreadable(range, cause);
             self.escalation.on_unreadable_block(range, self.coverage.grid());
             self.roots.iter_mut().filter(|root| root.range.contains(range.start)).for_each(|root| root.found = true);
-            self.settle_verdict(now, range);
+            self.record_verdict(now, range);
             return;
         }
         if !self.roots.iter().any(|root| root.range.contains(range.start)) && self.roots.len() < ROOTS_MAX {
@@ -452,7 +452,7 @@ impl Scrub {
     }
 
     /// Every sector of `range`, which lies in one region, now has a verdict.
-    fn settle_verdict(&mut self, now: Nanos, range: SectorRange) {
+    fn record_verdict(&mut self, now: Nanos, range: SectorRange) {
         let today = self.date(now);
         let grid = *self.coverage.grid();
         let index = grid.region_of(range.start);
@@ -521,7 +521,7 @@ impl Machine for Scrub {
             Event::Tick => return,
         }
         if self.in_flight.is_empty() {
-            self.foreground.settle_alone(&mut self.seen.slowdown);
+            self.foreground.account_rest(&mut self.seen.slowdown);
         }
         self.seen.slowdown.note_mean(self.seen.workload.requests);
         self.policy.learn(now, &self.seen);
@@ -532,7 +532,7 @@ impl Machine for Scrub {
             return None;
         }
         let view = self.view(now);
-        let turn = self.policy.turn(&view, &self.seen);
+        let turn = self.policy.decide(&view, &self.seen);
         if turn.not_before > now {
             return None;
         }
@@ -562,7 +562,7 @@ impl Machine for Scrub {
         if self.state != ScrubState::Running || is_full {
             return None;
         }
-        let turn = self.policy.turn(&self.view(now), &self.seen);
+        let turn = self.policy.decide(&self.view(now), &self.seen);
         Some(turn.not_before.min(self.look_at(now)).max(self.retry_at).max(now))
     }
 

@@ -72,7 +72,9 @@ fn runs(sectors: &[u64]) -> Vec<(u64, u64)> {
 fn what_was_made_up_for_and_what_is_vacant_is_verified() {
     let grid = Grid::new(64, 64, 16);
     let mut bench = Bench::new(grid, OrderKind::SEQUENTIAL, &[]);
-    for outcome in [VerifyOutcome::Flawed(2), VerifyOutcome::Vacant, VerifyOutcome::Flawed(3), VerifyOutcome::Clean] {
+    for outcome in
+        [VerifyOutcome::Corrected(2), VerifyOutcome::Unwritten, VerifyOutcome::Corrected(3), VerifyOutcome::Clean]
+    {
         let Some(Op::Verify { id, .. }) = bench.scrub.poll_op(bench.now) else { panic!("there is more") };
         assert_eq!(bench.scrub.seen().service.completions(), 0);
         bench.complete(id, outcome);
@@ -199,7 +201,7 @@ fn run_with_failing(bench: &mut Bench, sector: impl Fn(SectorRange) -> bool, out
 
 #[test]
 fn what_says_nothing_of_the_medium_is_tried_again_then_left_out_and_the_rest_is_done() {
-    let timeout = VerifyOutcome::Failed(Cause::Errno(110));
+    let timeout = VerifyOutcome::Inconclusive(Cause::Errno(110));
     let mut bench = Bench::new(Grid::new(256, 64, 64), OrderKind::SEQUENTIAL, &[]);
     let report = run_with_failing(&mut bench, |range| range.contains(Sector(20)), timeout);
     assert_eq!(report.state, ScrubState::Failed(Cause::Errno(110)));
@@ -211,7 +213,7 @@ fn what_says_nothing_of_the_medium_is_tried_again_then_left_out_and_the_rest_is_
 
 #[test]
 fn a_zone_of_time_outs_does_not_keep_the_scrub_from_the_rest() {
-    let timeout = VerifyOutcome::Failed(Cause::Errno(110));
+    let timeout = VerifyOutcome::Inconclusive(Cause::Errno(110));
     let zone = SectorRange::new(5000, 5048);
     let mut bench = Bench::new(Grid::new(1 << 17, 1 << 13, 1 << 10), OrderKind::SEQUENTIAL, &[]);
     let report = loop {
@@ -226,7 +228,7 @@ fn a_zone_of_time_outs_does_not_keep_the_scrub_from_the_rest() {
 
 #[test]
 fn a_device_that_answers_nothing_is_given_up() {
-    let timeout = VerifyOutcome::Failed(Cause::Errno(110));
+    let timeout = VerifyOutcome::Inconclusive(Cause::Errno(110));
     let mut bench = Bench::new(Grid::new(1 << 20, 1 << 16, 1 << 14), OrderKind::SEQUENTIAL, &[]);
     let report = run_with_failing(&mut bench, |_| true, timeout);
     assert_eq!((report.state, bench.asked.len()), (ScrubState::Failed(Cause::Errno(110)), 64));
@@ -234,7 +236,7 @@ fn a_device_that_answers_nothing_is_given_up() {
 
 #[test]
 fn a_device_that_answers_in_between_is_not_given_up() {
-    let timeout = VerifyOutcome::Failed(Cause::Errno(110));
+    let timeout = VerifyOutcome::Inconclusive(Cause::Errno(110));
     let mut bench = Bench::new(Grid::new(24 * 64, 256, 64), OrderKind::SEQUENTIAL, &[]);
     let report = run_with_failing(&mut bench, |range| range.start.0 % 64 == 32, timeout);
     assert_eq!(report.state, ScrubState::Failed(Cause::Errno(110)));
@@ -256,7 +258,10 @@ fn an_attempt_is_not_taken_back_by_another_requests_success() {
         for Op::Verify { id, range } in ops {
             let is_bad = range.contains(Sector(100));
             failed += u32::from(is_bad);
-            bench.complete(id, if is_bad { VerifyOutcome::Failed(Cause::Errno(110)) } else { VerifyOutcome::Clean });
+            bench.complete(
+                id,
+                if is_bad { VerifyOutcome::Inconclusive(Cause::Errno(110)) } else { VerifyOutcome::Clean },
+            );
         }
     }
     assert_eq!(failed, 2 * failures::ATTEMPTS_MAX, "in the tour and at the end");

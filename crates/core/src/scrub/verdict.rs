@@ -12,15 +12,15 @@ pub enum VerifyOutcome {
     /// Every sector of the range was read (or verified by the drive) without complaint.
     Clean,
     /// Nothing was ever written there, so there was nothing to read. Only a volume knows that of itself.
-    Vacant,
+    Unwritten,
     /// All that the range holds could be had, but so many rows of it, at least one, were not what they should be: the
     /// volume made up for them by the others, and repaired them if it may.
-    Flawed(u32),
+    Corrected(u32),
     /// At least one sector of the range is unreadable, the drive says; or cannot be proven right, a volume says.
     Unreadable(Cause),
     /// The question could not be put or was not answered: a time-out, a refused command, a lost path.
     /// It proves nothing about the medium.
-    Failed(Cause),
+    Inconclusive(Cause),
     /// The device is no longer there.
     Gone,
 }
@@ -72,7 +72,7 @@ impl VerifyOutcome {
         match errno {
             EIO | ENODATA | EILSEQ => VerifyOutcome::Unreadable(Cause::Errno(errno)),
             ENXIO | ENODEV | ENOMEDIUM => VerifyOutcome::Gone,
-            _ => VerifyOutcome::Failed(Cause::Errno(errno)),
+            _ => VerifyOutcome::Inconclusive(Cause::Errno(errno)),
         }
     }
 
@@ -83,7 +83,7 @@ impl VerifyOutcome {
             0x1 => VerifyOutcome::Clean,
             0x3 | 0x8 | 0xe => VerifyOutcome::Unreadable(Cause::Sense(sense)),
             0x2 if sense.asc == 0x3a => VerifyOutcome::Gone,
-            _ => VerifyOutcome::Failed(Cause::Sense(sense)),
+            _ => VerifyOutcome::Inconclusive(Cause::Sense(sense)),
         }
     }
 }
@@ -207,10 +207,10 @@ mod tests {
     fn only_the_medium_is_blamed_for_medium_errors() {
         let sense = |key, asc| VerifyOutcome::of_sense(Sense { key, asc, ascq: 0, block: None });
         assert!(matches!(sense(3, 0x11), VerifyOutcome::Unreadable(_)));
-        assert!(matches!(sense(0xb, 0), VerifyOutcome::Failed(_)));
-        assert!(matches!(sense(5, 0x20), VerifyOutcome::Failed(_)));
+        assert!(matches!(sense(0xb, 0), VerifyOutcome::Inconclusive(_)));
+        assert!(matches!(sense(5, 0x20), VerifyOutcome::Inconclusive(_)));
         assert_eq!(sense(2, 0x3a), VerifyOutcome::Gone);
         assert_eq!(sense(1, 0x17), VerifyOutcome::Clean);
-        assert!(matches!(sense(0, 0), VerifyOutcome::Failed(_)), "an error without a reason is not clean");
+        assert!(matches!(sense(0, 0), VerifyOutcome::Inconclusive(_)), "an error without a reason is not clean");
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn minimize<const N: usize>(
     }
     loop {
         corners.sort_by(|a, b| a.1.total_cmp(&b.1));
-        if has_settled(&corners, tolerance) {
+        if has_converged(&corners, tolerance) {
             return corners[0];
         }
         let (best, second_worst, worst) = (corners[0], corners[N - 1], corners[N]);
@@ -64,7 +64,7 @@ pub(super) fn minimize<const N: usize>(
 }
 
 /// Are the corners, best first, as good as one?
-fn has_settled<const N: usize>(corners: &[Corner<N>], tolerance: f64) -> bool {
+fn has_converged<const N: usize>(corners: &[Corner<N>], tolerance: f64) -> bool {
     let (best, worst) = (corners[0], corners[N]);
     let apart = |corner: &Corner<N>| best.0.iter().zip(&corner.0).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     worst.1 - best.1 <= tolerance && corners.iter().map(apart).fold(0.0, f64::max) <= tolerance.sqrt()

@@ -6,7 +6,7 @@ use super::state::{VolumeState, WaitList};
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
 use crate::units::Nanos;
-use crate::volume::member::{DiskFault, MemberOp, MemberOpDone, OpKind, Slot};
+use crate::volume::member::{DiskFault, MemberIndex, MemberOp, MemberOpDone, OpKind};
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::future::{Future, poll_fn};
@@ -48,11 +48,11 @@ impl VolumeHandle {
     }
 
     /// Has disks do all this, at once and in any order; waits for all of it. The ends are in the order of the operations.
-    pub async fn ops(&self, ops: Vec<(Slot, OpKind)>) -> Vec<EndedOp> {
+    pub async fn ops(&self, ops: Vec<(MemberIndex, OpKind)>) -> Vec<EndedOp> {
         // Writes that their disk may lose still (none), and flushes (what they cover).
         let mut marks: Vec<(usize, Option<u64>)> = Vec::new();
         let group = self.with(|state| {
-            let asked = |(member, kind): &(Slot, OpKind)| RequestedOp {
+            let asked = |(member, kind): &(MemberIndex, OpKind)| RequestedOp {
                 disk: state.disk(*member),
                 is_read: matches!(kind, OpKind::Read { .. }),
             };
@@ -96,7 +96,7 @@ impl VolumeHandle {
 
     /// The same; writes that their disk refuses are tried once more, as errors may pass. Not durable ones where others wait
     /// for a flush: what failed may have been the flush that they bring with them, and nobody would hear of it again.
-    pub async fn ops_twice(&self, ops: Vec<(Slot, OpKind)>) -> Vec<EndedOp> {
+    pub async fn ops_twice(&self, ops: Vec<(MemberIndex, OpKind)>) -> Vec<EndedOp> {
         let place = |kind: &OpKind| match kind {
             OpKind::Write { offset, is_durable, .. } => Some((*offset, *is_durable)),
             _ => None,

@@ -8,17 +8,17 @@
 use super::handle::VolumeHandle;
 use super::persist;
 use super::put;
-use super::resolve::{self, LossFate, Resolved};
-use super::restripe::{self, StripeOutput};
+use super::repair::{self, LossFate, Resolved};
 use super::state::VolumeState;
+use super::stripe_write::{self, StripeOutput};
 use crate::buffer::Buffer;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::volume::member::OpKind;
 
-/// Reads everything that is left of a stripe, puts right what is wrong ([`resolve::resolve`]), and sees to it that what is lost
+/// Reads everything that is left of a stripe, puts right what is wrong ([`repair::repair`]), and sees to it that what is lost
 /// stays so.
-pub(super) async fn resolve(handle: &VolumeHandle, stripe: u64) -> Resolved {
-    let mut resolved = resolve::resolve(handle, stripe).await;
+pub(super) async fn repair_and_mark(handle: &VolumeHandle, stripe: u64) -> Resolved {
+    let mut resolved = repair::repair(handle, stripe).await;
     if handle.with(|state| state.is_writable()) && !resolved.lost.is_empty() {
         match resolved.fate {
             LossFate::Final => lay(handle, stripe, &mut resolved).await,
@@ -31,8 +31,8 @@ pub(super) async fn resolve(handle: &VolumeHandle, stripe: u64) -> Resolved {
 /// Marks all chunks that are lost, the marks before the parities that count them: a crash in between finds the marks.
 pub(super) async fn lay(handle: &VolumeHandle, stripe: u64, resolved: &mut Resolved) {
     let (region, lost) = (handle.with(|state| state.geometry.region_of(stripe)), resolved.lost);
-    persist::announce(handle, region).await;
-    let version = restripe::version(handle).await;
+    persist::mark_dirty(handle, region).await;
+    let version = stripe_write::version(handle).await;
     let output = handle.with(|state| {
         lost.iter().for_each(|slot| resolved.entries[slot].version = version.lost());
         let mut data = Vec::with_capacity(resolved.rows.len());
@@ -44,7 +44,7 @@ pub(super) async fn lay(handle: &VolumeHandle, stripe: u64, resolved: &mut Resol
         }
         // Where chunks carry copies of their neighbours' sums, those may be of any time.
         let touched = if state.geometry.scheme.has_buddies() { state.shape().data_slots() } else { lost };
-        restripe::whole(state, stripe, data, resolved.entries.clone(), touched)
+        stripe_write::whole(state, stripe, data, resolved.entries.clone(), touched)
     });
     let (marks, rows) = output.rows.into_iter().partition(|(slot, _)| lost.contains(*slot));
     if put::put(handle, stripe, StripeOutput { rows: marks, appendices: Vec::new() }, true).await.is_ok() {
@@ -55,12 +55,12 @@ pub(super) async fn lay(handle: &VolumeHandle, stripe: u64, resolved: &mut Resol
 }
 
 /// Lays marks that prove nothing over these rows.
-async fn bury(handle: &VolumeHandle, stripe: u64, slots: Slots) {
+async fn bury(handle: &VolumeHandle, stripe: u64, slots: PositionSet) {
     if slots.is_empty() {
         return;
     }
     let region = handle.with(|state| state.geometry.region_of(stripe));
-    persist::announce(handle, region).await;
+    persist::mark_dirty(handle, region).await;
     let ops = handle.with(|state| {
         let mut ops = Vec::with_capacity(slots.count());
         for slot in slots.iter() {

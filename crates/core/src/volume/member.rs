@@ -13,7 +13,7 @@ use crate::volume::block::{BlockReply, BlockRequest, RequestId};
 pub struct MemberOpId(pub u64);
 
 /// The place of a member in its array: 0 to disks - 1.
-pub type Slot = usize;
+pub type MemberIndex = usize;
 
 /// Something a volume wants done by one member's disk. Offsets and lengths are bytes, multiples of the volume's block.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct MemberOp {
     /// Comes back in [`MemberOpDone`].
     pub id: MemberOpId,
     /// Whose disk.
-    pub member: Slot,
+    pub member: MemberIndex,
     /// What to do.
     pub kind: OpKind,
 }

@@ -4,18 +4,18 @@
 //!
 //! Small damages would add up unseen otherwise: a volume is started from these, and read for nothing else.
 
+use super::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use super::handle::VolumeHandle;
 use super::ops::GROUP_OPS_MAX;
 use super::persist;
-use super::record::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use super::state::{Rounds, VolumeState, WaitList};
 use crate::buffer::Buffer;
 use crate::layout::DISKS_MAX;
 use crate::volume::format::geometry::{SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
 use crate::volume::format::intent::{self, IntentBit};
-use crate::volume::format::superblock::{MemberState, Superblock, Why};
+use crate::volume::format::superblock::{FailureReason, MemberState, Superblock};
 use crate::volume::format::written;
-use crate::volume::member::{DiskFault, OpKind, Slot};
+use crate::volume::member::{DiskFault, MemberIndex, OpKind};
 
 /// Pages of the written map asked for at once, of each member, both versions: 1 MiB.
 pub(super) const PAGES_AT_ONCE: u64 = 128;
@@ -24,7 +24,7 @@ const _: () = assert!(PAGES_AT_ONCE as usize * 2 * DISKS_MAX <= GROUP_OPS_MAX);
 /// Something that is not as it was written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Flaw {
-    member: Slot,
+    member: MemberIndex,
     offset: u64,
     place: FindingPlace,
     kind: CorruptionKind,
@@ -32,7 +32,7 @@ struct Flaw {
 
 /// A block to be read, and what it should be.
 struct WantedBlock {
-    member: Slot,
+    member: MemberIndex,
     offset: u64,
     len: usize,
     place: FindingPlace,
@@ -70,7 +70,7 @@ pub(super) async fn verify(handle: &VolumeHandle) {
     let is_left = |flaw: &Flaw| left.iter().any(|other| (other.member, other.offset) == (flaw.member, flaw.offset));
     handle.with(|state| {
         for flaw @ Flaw { member, offset, place, kind } in flaws {
-            let end = if is_writable && !is_left(&flaw) { Resolution::Repaired } else { Resolution::Avoided };
+            let end = if is_writable && !is_left(&flaw) { Resolution::Repaired } else { Resolution::Reconstructed };
             state.record(VolumeFinding { at: state.now, place, member, offset, kind, end });
             persist::count_fault(state, member);
         }
@@ -83,7 +83,7 @@ pub(super) async fn tell_before_start(handle: &VolumeHandle) {
     let flaws = map(handle, MapLook::BeforeStart).await;
     handle.with(|state| {
         for Flaw { member, offset, place, kind } in flaws {
-            state.record(VolumeFinding { at: state.now, place, member, offset, kind, end: Resolution::Avoided });
+            state.record(VolumeFinding { at: state.now, place, member, offset, kind, end: Resolution::Reconstructed });
             persist::count_fault(state, member);
         }
     });
@@ -99,9 +99,9 @@ enum MapLook {
 }
 
 /// Members whose metadata are complete: not those that just came.
-fn settled_members(state: &VolumeState) -> Vec<Slot> {
-    let is_told = |slot: Slot| state.superblock_written.is_some() || state.abreast.contains(slot);
-    let is_settled = |&slot: &Slot| !state.members[slot].is_newcomer && is_told(slot);
+fn complete_members(state: &VolumeState) -> Vec<MemberIndex> {
+    let is_told = |slot: MemberIndex| state.superblock_written.is_some() || state.abreast.contains(slot);
+    let is_settled = |&slot: &MemberIndex| !state.members[slot].is_joining && is_told(slot);
     state.attached().into_iter().filter(is_settled).collect()
 }
 
@@ -109,7 +109,7 @@ fn settled_members(state: &VolumeState) -> Vec<Slot> {
 async fn superblocks(handle: &VolumeHandle) -> Vec<Flaw> {
     hold(handle, |state| &mut state.superblock_rounds, WaitList::Superblock).await;
     let wanted: Vec<WantedBlock> = handle.with(|state| {
-        let copies = |&slot: &Slot| {
+        let copies = |&slot: &MemberIndex| {
             let size = state.options.member_bytes.get(slot).copied().unwrap_or(state.geometry.member_bytes);
             let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
             let generation = state.superblock.generation;
@@ -123,14 +123,14 @@ async fn superblocks(handle: &VolumeHandle) -> Vec<Flaw> {
             };
             copies.map(wanted).collect::<Vec<_>>()
         };
-        settled_members(state).iter().flat_map(copies).collect()
+        complete_members(state).iter().flat_map(copies).collect()
     });
     let flaws = read(handle, wanted, |state, wanted, block| {
-        let Ok(said) = Superblock::decode(block) else { return Some(CorruptionKind::Garbled) };
+        let Ok(said) = Superblock::decode(block) else { return Some(CorruptionKind::Corrupt) };
         let is_ours = said.array == state.superblock.array && said.slot == wanted.member;
         let newest = state.superblock_written.as_ref().filter(|written| wanted.turn == written.generation % 2);
         let is_right = newest.is_none_or(|written| said == written.of_slot(wanted.member));
-        (!is_ours || !is_right).then_some(if is_ours { CorruptionKind::LostWrite } else { CorruptionKind::Garbled })
+        (!is_ours || !is_right).then_some(if is_ours { CorruptionKind::LostWrite } else { CorruptionKind::Corrupt })
     })
     .await;
     release(handle, |state| &mut state.superblock_rounds, WaitList::Superblock);
@@ -149,7 +149,7 @@ async fn intents(handle: &VolumeHandle, repairs: bool) -> Vec<Flaw> {
         flaws.extend(told_of_regions(handle, told).await);
     }
     if repairs && !flaws.is_empty() {
-        persist::announce_again(handle).await;
+        persist::mark_dirty_again(handle).await;
     }
     handle.with(|state| {
         state.intents.pages_busy.clear();
@@ -165,14 +165,14 @@ async fn told_of_regions(handle: &VolumeHandle, told: IntentBit) -> Vec<Flaw> {
         let on_all = |page: u64| {
             let (offset, place) = (told.offset(&state.geometry, page), FindingPlace::Intents { page });
             let wanted = move |member| WantedBlock { member, offset, len, place, turn: 0 };
-            settled_members(state).into_iter().map(wanted)
+            complete_members(state).into_iter().map(wanted)
         };
         (0..state.geometry.intent_pages).flat_map(on_all).collect()
     });
     read(handle, wanted, |state, wanted, block| {
         let index = wanted.place.page().expect("it is a page");
         let Ok(page) = intent::IntentPage::decode(block, state.superblock.array, told, index) else {
-            return Some(CorruptionKind::Garbled);
+            return Some(CorruptionKind::Corrupt);
         };
         let start = index * state.geometry.regions_per_page();
         let end = (start + state.geometry.regions_per_page()).min(state.geometry.regions());
@@ -195,7 +195,7 @@ async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<Flaw> {
             let len = WRITTEN_PAGE_BYTES as usize;
             let on_all = |(page, turn, offset)| {
                 let wanted = move |member| WantedBlock { member, offset, len, place: FindingPlace::Map { page }, turn };
-                settled_members(state).into_iter().map(wanted)
+                complete_members(state).into_iter().map(wanted)
             };
             places.flat_map(on_all).collect()
         });
@@ -210,7 +210,7 @@ async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<Flaw> {
                 // page, which is known, and is written again.
                 let is_once = is_open && state.written_once.contains(&index) || block.iter().all(|&byte| byte == 0);
                 let is_known = is_changed || !is_newest && is_once;
-                return (!is_known).then_some(CorruptionKind::Garbled);
+                return (!is_known).then_some(CorruptionKind::Corrupt);
             };
             let since = state.written_sinces[index as usize];
             let encoded =
@@ -256,7 +256,7 @@ async fn read(
     for disk in gone {
         // Not waited for: whoever is taken out is written down by a round that may wait for this one.
         let own = handle.clone();
-        handle.spawn(async move { persist::take_out(&own, disk, Why::Gone).await });
+        handle.spawn(async move { persist::fail_member(&own, disk, FailureReason::Gone).await });
     }
     flaws
 }

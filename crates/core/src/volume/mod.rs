@@ -5,7 +5,7 @@
 //!               |           | not as it should be
 //!               |           +-> resolve: read all, judge, rebuild, write, read back -> Record
 //!               +-> persist: intents, flushes, the written map, superblocks
-//! opening: recover (reads the maps);  later: settle (what a crash left), verify (scrub), rebuild (a new member)
+//! opening: recover (reads the maps);  later: resync (what a crash left), verify (scrub), rebuild (a new member)
 //! ```
 //!
 //! Each request is one task (`tasks`), which holds the stripes it works on (`locks`). **Invariants:** a row is used only
@@ -16,6 +16,7 @@
 pub mod block;
 mod cache;
 mod disk;
+pub mod finding;
 pub mod format;
 mod handle;
 pub mod integrity;
@@ -34,44 +35,43 @@ mod put;
 mod read;
 pub mod read_status;
 mod rebuild;
-pub mod record;
 mod recover;
 mod remains;
+mod repair;
 mod requests;
-mod resolve;
-mod restripe;
+mod resync;
 mod rows;
-mod settle;
 mod state;
+mod stripe_write;
 mod tasks;
 #[cfg(test)]
 mod tests;
 mod unflushed;
-mod unsettled;
+mod unsynced;
 mod verify;
 mod wipe;
 mod write;
 mod writes;
 
 use crate::buffer::{Buffer, Pool};
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::units::Nanos;
 use crate::volume::block::{BlockFailure, BlockReply, BlockRequest, RequestId};
 use crate::volume::format::assemble::{Assembly, SlotState};
 use crate::volume::format::bits::Bits;
 use crate::volume::format::returns::NoReturn;
-use crate::volume::format::superblock::{MemberState, Superblock, Why};
+use crate::volume::format::superblock::{FailureReason, MemberState, Superblock};
 use crate::volume::format::uuid::Uuid;
 use crate::volume::format::written;
 use crate::volume::integrity::tag::NUMBER_END;
-use crate::volume::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, Slot};
+use crate::volume::member::{ArrayMachine, DiskFault, MemberIndex, MemberOp, MemberOpDone};
 use cache::Cache;
+use finding::VolumeFinding;
 use handle::VolumeHandle;
 use ops::OpEnd;
 pub use options::{SeededBug, VolumeOptions};
-use record::VolumeFinding;
 use scrubjay_code::Code;
-use state::{Life, Rounds, VolumeMember, VolumeState, WaitList};
+use state::{Rounds, VolumeMember, VolumePhase, VolumeState, WaitList};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use tasks::Tasks;
@@ -89,16 +89,16 @@ pub struct VolumeStatus {
     /// Its members, by slot, and how many faults were located on each since it was made a member.
     pub members: Vec<(MemberState, u32)>,
     /// Members on which so many faults were located of late that they should be replaced. What was found was put right.
-    pub unreliable: Vec<Slot>,
+    pub unreliable: Vec<MemberIndex>,
     /// Members that owe an answer for longer than they may, and that cannot be spared.
-    pub hanging: Vec<Slot>,
+    pub hanging: Vec<MemberIndex>,
     /// Stripes that were ever written.
     pub stripes_written: u64,
     /// Of these, stripes that a crash left undecided, and that are not judged: all of a volume that is open for reading
     /// only, elsewhere those that cannot be decided.
     pub stripes_undecided: u64,
-    /// Regions that a crash may have left half written, and that are not settled yet: that goes on in the background.
-    pub regions_unsettled: u64,
+    /// Regions that a crash may have left half written, and that are not resynced yet: that goes on in the background.
+    pub regions_to_resync: u64,
     /// All stripes.
     pub stripes: u64,
     /// Regions in which writes may be under way or unflushed.
@@ -115,7 +115,7 @@ pub struct Volume {
 
 impl Volume {
     /// Starts a volume from what its members say. Its first operations read its maps; requests wait for that. What a crash
-    /// left is settled in the background, or when somebody asks for it.
+    /// left is resynced in the background, or when somebody asks for it.
     pub fn start(assembly: Assembly, mut options: VolumeOptions) -> Volume {
         options.is_read_only |= !assembly.superblock.features.may_be_written();
         let mut superblock = superblock_of(&assembly);
@@ -128,7 +128,7 @@ impl Volume {
             .members
             .iter()
             .map(|record| VolumeMember {
-                is_newcomer: false,
+                is_joining: false,
                 generation_known: assembly.superblock.generation,
                 has_maps: true,
                 lacks: None,
@@ -158,7 +158,7 @@ impl Volume {
             records: VecDeque::new(),
             records_dropped: 0,
             options,
-            life: Life::Opening,
+            life: VolumePhase::Opening,
             is_broken: false,
             code: Code::new(shape.data, shape.parity).expect("a geometry's shape has a code"),
             array: superblock.array.id(),
@@ -183,7 +183,7 @@ impl Volume {
             unsettled: Default::default(),
             abreast: assembly.abreast,
             requests: 0,
-            joining: Slots::NONE,
+            joining: PositionSet::NONE,
             rebuilds: BTreeSet::new(),
             suspects: Vec::new(),
             geometry,
@@ -203,7 +203,7 @@ impl Volume {
         self.handle.with(|state| state.requests += 1);
         let handle = self.handle.clone();
         self.begin(now, async move {
-            while handle.with(|state| state.life == Life::Opening) {
+            while handle.with(|state| state.life == VolumePhase::Opening) {
                 handle.park(WaitList::Open).await;
             }
             let end = stripes.end.min(handle.with(|state| state.geometry.stripes));
@@ -212,7 +212,7 @@ impl Volume {
                 metadata::verify(&handle).await;
             }
             for stripe in stripes.start..end {
-                if handle.with(|state| state.life == Life::Stopping) {
+                if handle.with(|state| state.life == VolumePhase::Stopping) {
                     reply = BlockReply::Failed(BlockFailure::Stopping);
                     break;
                 }
@@ -229,10 +229,10 @@ impl Volume {
     }
 
     /// Takes a member out.
-    pub fn fail(&mut self, now: Nanos, member: Slot) {
+    pub fn fail(&mut self, now: Nanos, member: MemberIndex) {
         let handle = self.handle.clone();
         let disk = handle.with(|state| state.disk(member));
-        self.begin(now, async move { persist::take_out(&handle, disk, Why::Asked).await });
+        self.begin(now, async move { persist::fail_member(&handle, disk, FailureReason::ByAdministrator).await });
     }
 
     /// Takes a new disk of this size as a member that is out; it is rebuilt while the volume goes on. The pump has put the
@@ -240,7 +240,7 @@ impl Volume {
     ///
     /// # Panics
     /// Unless [`Volume::can_take_in`].
-    pub fn replace(&mut self, now: Nanos, member: Slot, uuid: Uuid, bytes: u64) {
+    pub fn replace(&mut self, now: Nanos, member: MemberIndex, uuid: Uuid, bytes: u64) {
         self.take_in(now, member, uuid, bytes, false);
     }
 
@@ -268,12 +268,12 @@ impl Volume {
     }
 
     /// Has a disk that was in this place not ended all that it was asked before it was taken out?
-    pub fn is_owed_by(&self, member: Slot) -> bool {
+    pub fn is_owed_by(&self, member: MemberIndex) -> bool {
         self.handle.with(|state| state.groups.is_late(member))
     }
 
     /// Is this member out, and may another disk be put into its place now? Not while the volume opens, or takes one in there.
-    pub fn can_take_in(&self, member: Slot) -> bool {
+    pub fn can_take_in(&self, member: MemberIndex) -> bool {
         self.handle.with(|state| {
             // A slot that had all the members that can be counted was made up.
             let is_countable = state.superblock.members[member].term < u16::MAX;
@@ -281,7 +281,7 @@ impl Volume {
         })
     }
 
-    fn take_in(&mut self, now: Nanos, member: Slot, uuid: Uuid, bytes: u64, is_back: bool) {
+    fn take_in(&mut self, now: Nanos, member: MemberIndex, uuid: Uuid, bytes: u64, is_back: bool) {
         assert!(self.can_take_in(member), "only a member that is out is taken in");
         self.handle.with(|state| {
             state.joining.insert(member);
@@ -302,19 +302,19 @@ impl Volume {
     }
 
     /// Would everything still be there without this member?
-    pub fn can_spare(&self, member: Slot) -> bool {
+    pub fn can_spare(&self, member: MemberIndex) -> bool {
         self.handle.with(|state| state.can_spare(member))
     }
 
     /// Was this stripe ever written? Where that is not known (while the volume is opening, and of what a crash left until
-    /// it is settled), so it is said.
+    /// it is resynced), so it is said.
     pub fn is_written(&self, stripe: u64) -> bool {
-        self.handle.with(|state| state.written.get(stripe) || state.is_unsettled(stripe))
+        self.handle.with(|state| state.written.get(stripe) || state.needs_resync(stripe))
     }
 
-    /// Is it open, and is nothing of this stripe left to settle that a crash left half written?
-    pub fn is_settled(&self, stripe: u64) -> bool {
-        self.handle.with(|state| state.is_serving() && !state.is_unsettled(stripe))
+    /// Is it open, and is nothing of this stripe left to resync that a crash left half written?
+    pub fn is_resynced(&self, stripe: u64) -> bool {
+        self.handle.with(|state| state.is_serving() && !state.needs_resync(stripe))
     }
 
     /// Is it open for reading only?
@@ -347,7 +347,7 @@ impl Volume {
             hanging: state.overdue().into_iter().map(|disk| disk.member).collect(),
             stripes_written: state.written.count(),
             stripes_undecided: state.unresolved.len() as u64,
-            regions_unsettled: state.unsettled.regions().len() as u64,
+            regions_to_resync: state.unsettled.regions().len() as u64,
             stripes: state.geometry.stripes,
             regions_dirty: state.intents.dirty.count(),
             records_dropped: state.records_dropped,
@@ -427,7 +427,7 @@ impl ArrayMachine for Volume {
         });
         for disk in hung {
             let handle = self.handle.clone();
-            self.begin(now, async move { persist::take_out(&handle, disk, Why::Hung).await });
+            self.begin(now, async move { persist::fail_member(&handle, disk, FailureReason::Hung).await });
         }
         let is_due = self.handle.with(|state| {
             let before = state.ready.len();
@@ -479,11 +479,11 @@ impl ArrayMachine for Volume {
     fn stop(&mut self, now: Nanos) {
         let handle = self.handle.clone();
         self.begin(now, async move {
-            while handle.with(|state| state.life == Life::Opening) {
+            while handle.with(|state| state.life == VolumePhase::Opening) {
                 handle.park(WaitList::Open).await;
             }
             let is_broken = handle.with(|state| {
-                state.life = if state.is_broken { Life::Stopped } else { Life::Stopping };
+                state.life = if state.is_broken { VolumePhase::Stopped } else { VolumePhase::Stopping };
                 state.is_broken
             });
             if is_broken {
@@ -502,13 +502,13 @@ impl ArrayMachine for Volume {
                 })
                 .await;
             }
-            handle.with(|state| state.life = Life::Stopped);
+            handle.with(|state| state.life = VolumePhase::Stopped);
         });
     }
 
     /// Is it stopped, so that the pump may go?
     fn is_stopped(&self) -> bool {
-        self.handle.with(|state| state.life == Life::Stopped && state.groups.is_idle())
+        self.handle.with(|state| state.life == VolumePhase::Stopped && state.groups.is_idle())
     }
 }
 

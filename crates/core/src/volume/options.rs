@@ -61,9 +61,9 @@ pub enum SeededBug {
     AckBeforeLastWrite,
     /// A member with many located faults is taken out, although they were healed.
     TakeOutForFaults,
-    /// Stripes that a crash left are read before they are settled.
+    /// Stripes that a crash left are read before they are resynced.
     ReadUnsettled,
-    /// Regions are called clean although some of their stripes are not settled.
+    /// Regions are called clean although some of their stripes are not resynced.
     CleanUnsettled,
     /// A verification says nothing of chunks that were marked as lost earlier.
     PassOverMarks,

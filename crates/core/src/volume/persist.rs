@@ -8,16 +8,16 @@
 use super::disk::PlacedDisk;
 use super::handle::{EndedOp, VolumeHandle};
 use super::options::SeededBug;
-use super::state::{Life, Rounds, VolumeState, WaitList};
+use super::state::{Rounds, VolumePhase, VolumeState, WaitList};
 use super::wipe;
 use crate::buffer::Buffer;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::units::Nanos;
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::superblock::Superblock;
-use crate::volume::format::superblock::{MemberState, Why};
+use crate::volume::format::superblock::{FailureReason, MemberState};
 use crate::volume::format::written;
-use crate::volume::member::{DiskFault, OpKind, Slot};
+use crate::volume::member::{DiskFault, MemberIndex, OpKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages of the written map written by one step of a flush. (In tests, whose volumes have a page, one: so they have steps.)
@@ -64,7 +64,7 @@ async fn known(handle: &VolumeHandle, wanted: u64) {
 }
 
 /// Waits until it is durable which members are out by now: what is acknowledged without them rests on that.
-pub(super) async fn outs_known(handle: &VolumeHandle) {
+pub(super) async fn wait_failures_durable(handle: &VolumeHandle) {
     let wanted = handle.with(|state| state.superblock_rounds.wanted);
     known(handle, wanted).await;
 }
@@ -125,34 +125,34 @@ async fn superblock_round(handle: &VolumeHandle) {
         }
         state.superblock_written = Some(state.superblock.clone());
         let bytes = state.geometry.member_bytes;
-        let blocks = |state: &VolumeState, slot: Slot| {
+        let blocks = |state: &VolumeState, slot: MemberIndex| {
             let superblock = state.superblock.of_slot(slot);
             let size = state.options.member_bytes.get(slot).copied().unwrap_or(bytes);
             superblock.places(size).map(|offset| (state.disk(slot), write(offset, superblock.encode())))
         };
-        let has_maps = |slot: &Slot| state.members[*slot].has_maps;
+        let has_maps = |slot: &MemberIndex| state.members[*slot].has_maps;
         state.attached().into_iter().filter(has_maps).map(|slot| blocks(state, slot)).collect::<Vec<_>>()
     });
     let generation = handle.with(|state| state.superblock.generation);
-    let is_newcomer = |disk: PlacedDisk| handle.with(|state| state.members[disk.member].is_newcomer);
+    let is_newcomer = |disk: PlacedDisk| handle.with(|state| state.members[disk.member].is_joining);
     let is_active =
         |disk: PlacedDisk| handle.with(|state| state.superblock.members[disk.member].state == MemberState::Active);
     let (active, rest): (Vec<_>, Vec<_>) = copies.into_iter().partition(|[(disk, _), _]| is_active(*disk));
     let (new, known): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_newcomer(*disk));
-    let newcomers: Vec<Slot> = new.iter().map(|[(disk, _), _]| disk.member).collect();
+    let newcomers: Vec<MemberIndex> = new.iter().map(|[(disk, _), _]| disk.member).collect();
     let halves = |copies: Vec<[(PlacedDisk, OpKind); 2]>| -> (Vec<_>, Vec<_>) {
         copies.into_iter().map(|[start, end]| (start, end)).unzip()
     };
     let groups = [active, known, new].map(halves);
-    let mut failed = Slots::NONE;
+    let mut failed = PositionSet::NONE;
     for copies in groups.into_iter().flat_map(|(starts, ends)| [starts, ends]) {
         let is_current = |disk: PlacedDisk| handle.with(|state| state.is_current(disk));
         let copies = copies.into_iter().filter(|(disk, _)| is_current(*disk));
         failed = failed | write_all(handle, copies.map(|(disk, copy)| (disk.member, copy)).collect()).await;
     }
     handle.with(|state| {
-        newcomers.into_iter().for_each(|slot| state.members[slot].is_newcomer = false);
-        let told: Vec<Slot> = state.attached().into_iter().filter(|&slot| !failed.contains(slot)).collect();
+        newcomers.into_iter().for_each(|slot| state.members[slot].is_joining = false);
+        let told: Vec<MemberIndex> = state.attached().into_iter().filter(|&slot| !failed.contains(slot)).collect();
         told.into_iter().for_each(|slot| state.members[slot].generation_known = generation);
     });
 }
@@ -163,7 +163,7 @@ fn write(offset: u64, buffer: Buffer) -> OpKind {
 
 /// Does writes to several members. Those that fail are out when this returns, and that is made known by a later round: whoever
 /// acknowledges anything waits for it ([`outs_known`]). Who that is.
-pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(Slot, OpKind)>) -> Slots {
+pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(MemberIndex, OpKind)>) -> PositionSet {
     let done = handle.ops_twice(ops).await;
     let failed = failed(handle, done);
     let members = failed.keys().map(|disk| disk.member).collect();
@@ -182,8 +182,8 @@ pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(Slot, OpKind)>) -
 }
 
 /// Gives the buffers back; the disks whose operations failed, and why they are to be taken out.
-pub(super) fn failed(handle: &VolumeHandle, done: Vec<EndedOp>) -> BTreeMap<PlacedDisk, Why> {
-    let why = |fault| if fault == DiskFault::Medium { Why::Refused } else { Why::Gone };
+pub(super) fn failed(handle: &VolumeHandle, done: Vec<EndedOp>) -> BTreeMap<PlacedDisk, FailureReason> {
+    let why = |fault| if fault == DiskFault::Medium { FailureReason::Refused } else { FailureReason::Gone };
     let failed = done.iter().filter_map(|done| Some((done.disk, why(done.result.err()?)))).collect();
     handle.with(|state| state.recycle(done.into_iter().filter_map(|done| done.buffer)));
     failed
@@ -191,14 +191,14 @@ pub(super) fn failed(handle: &VolumeHandle, done: Vec<EndedOp>) -> BTreeMap<Plac
 
 /// Takes a member out of the volume, and returns once the others know it durably. What it held is rebuilt from the
 /// others from now on. When that is too much to lose, the volume writes no more.
-pub(super) async fn take_out(handle: &VolumeHandle, disk: PlacedDisk, why: Why) {
+pub(super) async fn fail_member(handle: &VolumeHandle, disk: PlacedDisk, why: FailureReason) {
     if handle.with(|state| let_go(state, disk, why)) {
         commit(handle, |_| ()).await;
     }
 }
 
 /// From here on nobody counts on this disk. Is that to be made known?
-fn let_go(state: &mut VolumeState, disk: PlacedDisk, why: Why) -> bool {
+fn let_go(state: &mut VolumeState, disk: PlacedDisk, why: FailureReason) -> bool {
     let member = disk.member;
     if state.disk(member) != disk {
         return false; // what an old disk says does not concern the one that is in its place now
@@ -223,7 +223,7 @@ fn let_go(state: &mut VolumeState, disk: PlacedDisk, why: Why) -> bool {
 }
 
 /// Makes a region dirty on all members before something is written into it; ended by [`VolumeState::intents`]' `end`.
-pub(super) async fn announce(handle: &VolumeHandle, region: u64) {
+pub(super) async fn mark_dirty(handle: &VolumeHandle, region: u64) {
     handle.with(|state| state.intents.begin(region));
     loop {
         let is_durable = handle.with(|state| {
@@ -251,7 +251,7 @@ pub(super) async fn announce(handle: &VolumeHandle, region: u64) {
 
 /// Writes all pages of the intents to all members, and those of what was written while a member was out: after a crash a
 /// bit may be on one of them only, and go with it, and a page be half written.
-pub(super) async fn announce_again(handle: &VolumeHandle) {
+pub(super) async fn mark_dirty_again(handle: &VolumeHandle) {
     let pages: Vec<u64> = (0..handle.with(|state| state.geometry.intent_pages)).collect();
     for told in [IntentBit::Dirty, IntentBit::WhileOut] {
         write_regions(handle, told, &pages, true).await;
@@ -354,8 +354,8 @@ pub(super) async fn flush(handle: &VolumeHandle) -> bool {
         state.flush_rounds.wanted
     });
     rounds(handle, wanted, |state| &mut state.flush_rounds, WaitList::Flush, flush_round).await;
-    outs_known(handle).await;
-    handle.with(|state| !state.is_broken && state.life != Life::Stopped)
+    wait_failures_durable(handle).await;
+    handle.with(|state| !state.is_broken && state.life != VolumePhase::Stopped)
 }
 
 async fn flush_round(handle: &VolumeHandle) {
@@ -376,7 +376,7 @@ async fn flush_round(handle: &VolumeHandle) {
         });
         flush_members(handle).await;
         // Who is out was not flushed: before that is known the map must not vouch for rows that such a member lacks.
-        outs_known(handle).await;
+        wait_failures_durable(handle).await;
         let is_last = owed.len() == 0;
         write_pages(handle, pages).await;
         if is_last {
@@ -427,7 +427,7 @@ async fn flush_members(handle: &VolumeHandle) {
     let done = handle.ops(ops.into_iter().map(|slot| (slot, OpKind::Flush)).collect()).await;
     for (disk, why) in failed(handle, done) {
         // A flush that failed says nothing about what is on the medium: the member cannot be trusted any more.
-        take_out(handle, disk, why).await;
+        fail_member(handle, disk, why).await;
     }
 }
 
@@ -457,10 +457,10 @@ fn next_generation(state: &mut VolumeState, page: u64) -> u64 {
 /// A fault was located in a row of a member. Rows beside the last one belong to the same mishap: something went over a
 /// stretch of the disk, once. One with too many of them in a short time is called unreliable, and stays: a row that is
 /// wrong counts for no more than one that is missing, and all of its other rows prove themselves.
-pub(super) fn blame(handle: &VolumeHandle, member: Slot, row: u64) {
+pub(super) fn blame(handle: &VolumeHandle, member: MemberIndex, row: u64) {
     if handle.with(|state| state.is_planted(SeededBug::TakeOutForFaults) && state.is_unreliable(member)) {
         let (own, disk) = (handle.clone(), handle.with(|state| state.disk(member)));
-        handle.spawn(async move { take_out(&own, disk, Why::Refused).await });
+        handle.spawn(async move { fail_member(&own, disk, FailureReason::Refused).await });
     }
     handle.with(|state| {
         let last = state.members[member].fault_row.replace(row);
@@ -472,7 +472,7 @@ pub(super) fn blame(handle: &VolumeHandle, member: Slot, row: u64) {
 }
 
 /// Something was wrong on a member, once.
-pub(super) fn count_fault(state: &mut VolumeState, member: Slot) {
+pub(super) fn count_fault(state: &mut VolumeState, member: MemberIndex) {
     state.superblock.members[member].faults = state.superblock.members[member].faults.saturating_add(1);
     let faults = &mut state.members[member].faults;
     faults.push_back(state.now);

@@ -2,9 +2,9 @@
 
 use super::handle::VolumeHandle;
 use super::persist;
-use super::restripe::StripeOutput;
+use super::stripe_write::StripeOutput;
 use crate::buffer::Buffer;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::volume::block::BlockFailure;
 use crate::volume::member::OpKind;
 
@@ -25,7 +25,8 @@ pub(super) async fn put(
     }
     let (written, ops) = handle.with(|state| {
         // All of them, not only those that somebody wrote to: the first write of a stripe lays zeros beside what it brings.
-        let written: Slots = parts.iter().map(|(slot, ..)| *slot).filter(|slot| *slot < state.shape().data).collect();
+        let written: PositionSet =
+            parts.iter().map(|(slot, ..)| *slot).filter(|slot| *slot < state.shape().data).collect();
         written.iter().for_each(|slot| state.read_status.clear(state.chunk(stripe, slot)));
         let mut ops = Vec::with_capacity(parts.len());
         for (slot, is_row, buffer) in parts {
@@ -42,12 +43,12 @@ pub(super) async fn put(
     });
     let done = handle.ops_twice(ops).await;
     for (disk, why) in persist::failed(handle, done) {
-        persist::take_out(handle, disk, why).await;
+        persist::fail_member(handle, disk, why).await;
     }
     handle.with(|state| written.iter().for_each(|slot| state.note_write(stripe, slot)));
     // Rows may have been left out for a member that somebody else is just taking out.
     if handle.with(|state| !state.missing(stripe).is_empty()) {
-        persist::outs_known(handle).await;
+        persist::wait_failures_durable(handle).await;
     }
     match handle.with(|state| state.is_broken) {
         true => Err(BlockFailure::Io),

@@ -5,11 +5,11 @@ use super::marks;
 use super::options::SeededBug;
 use super::parts::ChunkBytes;
 use super::remains::{self, part};
-use super::resolve::{self, Resolved};
+use super::repair::{self, Resolved};
+use super::resync;
 use super::rows::{self, Rows, WantedRows};
-use super::settle;
 use super::state::VolumeState;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::volume::block::ReadPart;
 use crate::volume::integrity::judge::{is_consistent, judge};
 use crate::volume::integrity::tag::ListEntry;
@@ -35,7 +35,7 @@ enum FirstRead {
 /// for a stripe while holding another: two such readers could wait for each other.)
 pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Vec<ReadPart> {
     for (stripe, _) in wants.iter().filter(|_| !handle.with(|state| state.is_planted(SeededBug::ReadUnsettled))) {
-        settle::ensure(handle, *stripe).await;
+        resync::ensure(handle, *stripe).await;
     }
     let guards = wants.iter().map(|(stripe, _)| handle.share(*stripe)).collect();
     let answers = held(handle, wants, guards).await;
@@ -56,7 +56,7 @@ pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Ve
 
 /// Reads the stripes that are held, and lets go of them.
 async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<Guard>>) -> Vec<FirstRead> {
-    let slots = |pieces: &[ChunkBytes]| -> Slots { pieces.iter().map(|piece| piece.slot).collect() };
+    let slots = |pieces: &[ChunkBytes]| -> PositionSet { pieces.iter().map(|piece| piece.slot).collect() };
     let is_read =
         |stripe: u64, guard: &Option<Guard>| guard.is_some() && handle.with(|state| state.written.get(stripe));
     let plans: Vec<Option<StripePlan>> = wants
@@ -78,7 +78,7 @@ async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<
         answers.push(match plan {
             Some(plan) => {
                 let mut rows = all.next().expect("one for each plan");
-                resolve::retry(handle, stripe, &mut rows).await;
+                repair::retry(handle, stripe, &mut rows).await;
                 let parts = handle.with(|state| answer(state, stripe, plan, wanted, pieces, rows));
                 parts.map_or(FirstRead::Doubtful, FirstRead::Parts)
             }
@@ -98,13 +98,13 @@ async fn resolved(handle: &VolumeHandle, (stripe, pieces): &StripePieces) -> Vec
     if !handle.with(|state| state.written.get(*stripe)) {
         return zeros(pieces); // trimmed, while nobody held it
     }
-    let resolved = marks::resolve(handle, *stripe).await;
+    let resolved = marks::repair_and_mark(handle, *stripe).await;
     resolved_parts(handle, pieces, resolved)
 }
 
 /// What was never written; or may have been, in a volume that broke before it could tell.
 fn vacant(handle: &VolumeHandle, stripe: u64, pieces: &[ChunkBytes]) -> Vec<ReadPart> {
-    match handle.with(|state| state.is_unsettled(stripe)) {
+    match handle.with(|state| state.needs_resync(stripe)) {
         true => pieces.iter().map(|piece| ReadPart::Lost(piece.range.len() as u64)).collect(),
         false => zeros(pieces),
     }
@@ -115,7 +115,7 @@ fn zeros(pieces: &[ChunkBytes]) -> Vec<ReadPart> {
     pieces.iter().map(|piece| ReadPart::Zeros(piece.range.len() as u64)).collect()
 }
 
-fn plan_read(state: &VolumeState, stripe: u64, wanted: Slots) -> Option<StripePlan> {
+fn plan_read(state: &VolumeState, stripe: u64, wanted: PositionSet) -> Option<StripePlan> {
     let missing = state.missing(stripe);
     let is_undecided = state.is_undecided(stripe) && !state.is_planted(SeededBug::ReadUnsettled);
     let known = PlanState {
@@ -131,7 +131,7 @@ fn answer(
     state: &mut VolumeState,
     stripe: u64,
     plan: &StripePlan,
-    wanted: Slots,
+    wanted: PositionSet,
     pieces: &[ChunkBytes],
     mut rows: Rows,
 ) -> Option<Vec<ReadPart>> {
@@ -147,7 +147,7 @@ fn answer(
         state.recycle(rows.buffers.into_iter().flatten());
         return None;
     }
-    let lost: Slots = wanted.iter().filter(|&slot| rows.evidence.rows[slot].entry.version.is_lost()).collect();
+    let lost: PositionSet = wanted.iter().filter(|&slot| rows.evidence.rows[slot].entry.version.is_lost()).collect();
     // Without any list to compare with, a sound chunk may still be an old one.
     let is_compared = !((plan.read_chunks | plan.read_appendices) & state.shape().parity_slots()).is_empty();
     if is_compared || state.geometry.scheme.has_buddies() {
@@ -159,11 +159,11 @@ fn answer(
 }
 
 /// Decodes wanted chunks whose members are missing; false when the result is not what the lists say.
-fn reconstruct(state: &mut VolumeState, stripe: u64, wanted: Slots, rows: &mut Rows, plan: &StripePlan) -> bool {
+fn reconstruct(state: &mut VolumeState, stripe: u64, wanted: PositionSet, rows: &mut Rows, plan: &StripePlan) -> bool {
     let judgement = judge(&rows.evidence);
     let missing = wanted - plan.read_chunks;
     let using: Vec<usize> = plan.read_chunks.iter().take(state.shape().data).collect();
-    resolve::decode(state, &mut rows.buffers, missing, &using);
+    repair::decode(state, &mut rows.buffers, missing, &using);
     let chunk_bytes = state.chunk_bytes();
     missing.iter().all(|slot| {
         let truth = judgement.truth[slot];

@@ -3,7 +3,7 @@
 //! Li & Lee 2014, section V-C: one bit a chunk, in zones of which only some are in memory. A lost bit costs an I/O (the
 //! chunk is checked once more), never safety; so a zone that has to make room is forgotten, not saved.
 
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 
 /// Chunks of one zone: 4 KiB of bits.
 pub const ZONE_CHUNKS: u64 = 1 << 15;
@@ -101,8 +101,8 @@ impl ReadStatus {
     }
 
     /// Which of `count` chunks from `first` on were read, counted from there: what a plan wants to know of a stripe.
-    pub fn slots(&self, first: u64, count: u64) -> Slots {
-        let mut slots = Slots::NONE;
+    pub fn slots(&self, first: u64, count: u64) -> PositionSet {
+        let mut slots = PositionSet::NONE;
         for (chunk, mask) in self.pieces(first, count) {
             let mut bits = self.word(chunk).map_or(0, |at| self.words[at] & mask);
             while bits != 0 {
@@ -199,9 +199,9 @@ mod tests {
                 }
                 let first = chunk.saturating_sub(rng.below(100));
                 let count = rng.below(200).min(chunks - first);
-                let truth: Slots = model.range(first..first + count).map(|at| (at - first) as usize).collect();
+                let truth: PositionSet = model.range(first..first + count).map(|at| (at - first) as usize).collect();
                 let slots = status.slots(first, count);
-                let singly: Slots = (0..count as usize).filter(|&at| status.is_read(first + at as u64)).collect();
+                let singly: PositionSet = (0..count as usize).filter(|&at| status.is_read(first + at as u64)).collect();
                 assert_eq!(slots, singly);
                 assert_eq!(status.are_read(first, count), singly.count() as u64 == count);
                 assert!(if zones_max >= 5 { slots == truth } else { slots.is_subset(truth) });

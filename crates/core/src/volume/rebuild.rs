@@ -4,16 +4,16 @@ use super::disk::PlacedDisk;
 use super::handle::{EndedOp, VolumeHandle};
 use super::marks;
 use super::persist;
-use super::resolve;
-use super::settle;
+use super::repair;
+use super::resync;
 use super::state::{VolumeState, WaitList};
 use crate::buffer::Buffer;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::units::Nanos;
 use crate::volume::format::intent::IntentBit;
-use crate::volume::format::superblock::{MemberState, Why};
+use crate::volume::format::superblock::{FailureReason, MemberState};
 use crate::volume::format::uuid::Uuid;
-use crate::volume::member::{OpKind, Slot};
+use crate::volume::member::{MemberIndex, OpKind};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -26,7 +26,7 @@ const WINDOWS_PER_SUPERBLOCK: u64 = 16;
 
 /// Goes on with every rebuild that was under way when the volume was stopped.
 pub(super) fn resume(handle: &VolumeHandle) {
-    let unfinished: Vec<Slot> = handle.with(|state| {
+    let unfinished: Vec<MemberIndex> = handle.with(|state| {
         let is_writable = !state.options.is_read_only;
         let members = state.members.iter().enumerate();
         let rebuilding = |state| matches!(state, MemberState::Rebuilding { .. });
@@ -40,7 +40,7 @@ pub(super) fn resume(handle: &VolumeHandle) {
 
 /// Takes a disk in as the member `slot`: it gets the maps, then everything else, while the volume goes on. One that is back
 /// holds what was not written since it left.
-pub(super) async fn take_in(handle: VolumeHandle, slot: Slot, uuid: Uuid, is_back: bool) {
+pub(super) async fn take_in(handle: VolumeHandle, slot: MemberIndex, uuid: Uuid, is_back: bool) {
     let is_open = handle.with(|state| {
         state.joining.remove(slot);
         state.is_serving()
@@ -50,7 +50,7 @@ pub(super) async fn take_in(handle: VolumeHandle, slot: Slot, uuid: Uuid, is_bac
     }
     handle.with(|state| {
         state.members[slot].state = MemberState::Rebuilding { stripes_done: 0 };
-        state.members[slot].is_newcomer = true;
+        state.members[slot].is_joining = true;
         state.members[slot].has_maps = false;
         state.members[slot].generation_known = 0;
         state.members[slot].ahead.clear();
@@ -75,8 +75,8 @@ pub(super) async fn take_in(handle: VolumeHandle, slot: Slot, uuid: Uuid, is_bac
     start(&handle, disk);
 }
 
-/// Waits until all that a crash left is settled.
-async fn settled(handle: &VolumeHandle) {
+/// Waits until all that a crash left is resynced.
+async fn wait_for_resync(handle: &VolumeHandle) {
     while handle.with(|state| state.is_serving() && state.unsettled.regions().len() > 0) {
         handle.park(WaitList::Idle).await;
     }
@@ -101,7 +101,7 @@ async fn maps(handle: &VolumeHandle, disk: PlacedDisk) {
         state.wake(WaitList::Intent);
     });
     for (disk, why) in persist::failed(handle, done) {
-        persist::take_out(handle, disk, why).await;
+        persist::fail_member(handle, disk, why).await;
     }
     // The written map is written anew on all: the versions of a page take turns in the same way everywhere.
     handle.with(|state| {
@@ -144,7 +144,7 @@ const UNDECIDED_PAUSE: Nanos = Nanos::from_secs(5);
 async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
     let mut windows = 0;
     // How far a disk is rests on the written map, pages of which wait for that, too.
-    settled(handle).await;
+    wait_for_resync(handle).await;
     // A member that is back may hold rows of a first write that a crash cut short. All pages get a newer number, so that after
     // the next crash these rows are not taken for newer than the map.
     handle.with(|state| {
@@ -181,7 +181,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
             return;
         }
         if end == RebuildEnd::Ended || !is_flushed {
-            persist::take_out(handle, disk, Why::Gone).await;
+            persist::fail_member(handle, disk, FailureReason::Gone).await;
             return;
         }
         handle.with(|state| {
@@ -270,12 +270,12 @@ async fn window(handle: &VolumeHandle, disk: PlacedDisk, from: u64, to: u64) -> 
 /// Rebuilds what the member holds of one stripe, writes it and reads it back, twice at most.
 async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64) -> RebuildEnd {
     let member = disk.member;
-    settle::ensure(handle, stripe).await;
+    resync::ensure(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
     if handle.with(|state| !state.is_current(disk)) {
         return RebuildEnd::Ended;
     }
-    let mine: Slots = handle.with(|state| {
+    let mine: PositionSet = handle.with(|state| {
         let disk = |slot| state.geometry.layout.place(stripe, slot).disk;
         (0..state.shape().slots()).filter(|&slot| disk(slot) == member).collect()
     });
@@ -287,7 +287,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64) -> Rebuil
         handle.with(|state| state.members[member].ahead.insert(stripe));
         return RebuildEnd::Done;
     }
-    let mut resolved = marks::resolve(handle, stripe).await;
+    let mut resolved = marks::repair_and_mark(handle, stripe).await;
     if !resolved.lost.is_empty() {
         if handle.with(|state| is_waited_for(state, stripe, mine)) {
             resolved.recycle(handle);
@@ -301,7 +301,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64) -> Rebuil
         // lies on the new disk is then as known as the rest.
         marks::lay(handle, stripe, &mut resolved).await;
         resolved.recycle(handle);
-        resolved = marks::resolve(handle, stripe).await;
+        resolved = marks::repair_and_mark(handle, stripe).await;
         if !resolved.lost.is_empty() {
             resolved.recycle(handle);
             return RebuildEnd::Undecided;
@@ -310,12 +310,12 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64) -> Rebuil
     let entries = resolved.entries.clone();
     let mut data = resolved.rows;
     let (slots, rows) = handle.with(|state| {
-        let parities = resolve::encode(state, &data);
+        let parities = repair::encode(state, &data);
         let mut all: Vec<_> = data.iter_mut().filter_map(Option::take).chain(parities).collect();
         let mut rows = Vec::new();
         for (slot, mut row) in all.drain(..).enumerate() {
             if mine.contains(slot) {
-                resolve::seal(state, stripe, slot, &mut row, &entries);
+                repair::seal(state, stripe, slot, &mut row, &entries);
                 rows.push(row);
             } else {
                 state.pool.give(row);
@@ -354,7 +354,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64) -> Rebuil
 
 /// Is another member of this stripe out, and not replaced, that may know what is lost now when it comes back? Where rows prove
 /// themselves nothing is destroyed by going on, and the stripes behind this one need it; unless none of them can be rebuilt.
-fn is_waited_for(state: &VolumeState, stripe: u64, mine: Slots) -> bool {
+fn is_waited_for(state: &VolumeState, stripe: u64, mine: PositionSet) -> bool {
     let is_out = |slot: usize| !state.is_attached(state.geometry.layout.place(stripe, slot).disk);
     let is_anybody_out = (0..state.shape().slots()).any(|slot| !mine.contains(slot) && is_out(slot));
     let can_go_on = state.geometry.scheme.checks_itself() && state.missing(stripe).count() <= state.shape().parity;
@@ -388,7 +388,7 @@ async fn are_there(
 /// What cannot be proven, where rows prove themselves: one that proves nothing lies in its place (one that a crash left half
 /// rebuilt would look like one that was half written; and on a disk that was this member before, its old row would look
 /// whole).
-async fn given_up(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64, mine: Slots) -> RebuildEnd {
+async fn given_up(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64, mine: PositionSet) -> RebuildEnd {
     if handle.with(|state| !state.is_current(disk)) {
         return RebuildEnd::Ended;
     }

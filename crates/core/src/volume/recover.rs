@@ -1,27 +1,27 @@
-//! Opening a volume: its maps are read, and it serves. What a crash left in dirty regions is settled meanwhile (`settle`).
+//! Opening a volume: its maps are read, and it serves. What a crash left in dirty regions is resynced meanwhile (`resync`).
 
 use super::handle::VolumeHandle;
 use super::intents::Intents;
 use super::metadata::{self, PAGES_AT_ONCE};
 use super::options::VolumeOptions;
 use super::persist;
-use super::settle;
-use super::state::{Life, VolumeState, WaitList};
-use super::unsettled::Unsettled;
+use super::resync;
+use super::state::{VolumePhase, VolumeState, WaitList};
+use super::unsynced::UnsyncedRegions;
 use super::wipe;
 use crate::buffer::Buffer;
 use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::WRITTEN_PAGE_BYTES;
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::written;
-use crate::volume::member::{OpKind, Slot};
+use crate::volume::member::{MemberIndex, OpKind};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Reads the maps, and opens the volume.
 ///
 /// Where the newest superblock says that it was stopped in order, no region is dirty, whatever the intents say: rows are
-/// judged, never settled.
+/// judged, never resynced.
 pub(super) async fn open(handle: VolumeHandle) {
     let was_clean = handle.with(|state| state.superblock.is_clean);
     let told = read_intents(&handle, IntentBit::Dirty).await;
@@ -37,7 +37,7 @@ pub(super) async fn open(handle: VolumeHandle) {
         let newest = state.written_generations.iter().max().copied().unwrap_or(0);
         state.write_number = state.write_number.max(newest);
         let dirty = if was_clean { Bits::zeros(state.geometry.regions()) } else { told.clone() };
-        state.unsettled = Unsettled::new(&dirty);
+        state.unsettled = UnsyncedRegions::new(&dirty);
         state.intents = Intents::new(dirty);
         if let Some(away) = away {
             state.intents.away = away;
@@ -45,14 +45,14 @@ pub(super) async fn open(handle: VolumeHandle) {
         }
         !state.options.is_read_only
     });
-    if is_writable && handle.with(|state| state.life == Life::Opening && !state.is_broken) {
+    if is_writable && handle.with(|state| state.life == VolumePhase::Opening && !state.is_broken) {
         if was_clean {
             metadata::tell_before_start(&handle).await;
         }
         let is_told_otherwise = told.count() > 0 || handle.with(|state| state.intents.away.count() > 0);
         // While the superblocks still say "in order": after a crash from here on the intents count.
         if was_clean && is_told_otherwise {
-            persist::announce_again(&handle).await;
+            persist::mark_dirty_again(&handle).await;
         }
         let VolumeOptions { today, start_number, write_numbers, .. } = handle.with(|state| state.options.clone());
         persist::commit(&handle, |superblock| {
@@ -67,24 +67,24 @@ pub(super) async fn open(handle: VolumeHandle) {
         // A crash may have left half a superblock in the places of the other turn.
         persist::commit(&handle, |_| ()).await;
         if !was_clean && is_told_otherwise {
-            persist::announce_again(&handle).await;
+            persist::mark_dirty_again(&handle).await;
         }
     }
     handle.with(|state| {
-        if state.life == Life::Opening {
-            // What is dirty and cannot be settled may be read where it needs no rebuilding: see `unresolved`.
+        if state.life == VolumePhase::Opening {
+            // What is dirty and cannot be resynced may be read where it needs no rebuilding: see `unresolved`.
             if !is_writable {
-                state.unsettled = Unsettled::default();
+                state.unsettled = UnsyncedRegions::default();
                 let regions: Vec<u64> = state.intents.dirty.iter().collect();
                 let stripes = regions.into_iter().flat_map(|region| state.geometry.stripes_of_region(region));
                 let stripes: Vec<u64> = stripes.filter(|&stripe| state.written.get(stripe)).collect();
                 state.unresolved.extend(stripes);
             }
-            state.life = Life::Open;
+            state.life = VolumePhase::Open;
         }
         state.wake(WaitList::Open);
     });
-    settle::start(&handle);
+    resync::start(&handle);
     persist::clean_later(&handle);
     super::rebuild::resume(&handle);
 }
@@ -195,7 +195,7 @@ fn rare_pages(state: &VolumeState, pages: Range<u64>, sound: &[written::WrittenP
 struct FoundPage {
     page: u64,
     /// Where it lies.
-    member: Slot,
+    member: MemberIndex,
     offset: u64,
     /// Did the member take part in the last start?
     is_abreast: bool,
@@ -215,7 +215,7 @@ fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
 async fn read_pages(handle: &VolumeHandle, places: &[(u64, u64, usize)]) -> Vec<FoundPage> {
     let members = handle.with(|state| state.attached());
     let read = |&(_, offset, len): &(u64, u64, usize)| {
-        let read = move |&slot: &Slot| (slot, OpKind::Read { offset, buffer: Buffer::zeroed(len) });
+        let read = move |&slot: &MemberIndex| (slot, OpKind::Read { offset, buffer: Buffer::zeroed(len) });
         members.iter().map(read)
     };
     let done = handle.ops(places.iter().flat_map(read).collect()).await;

@@ -6,13 +6,13 @@ use super::parts::ChunkBytes;
 use super::rows;
 use super::state::VolumeState;
 use crate::buffer::Buffer;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::volume::block::ReadPart;
 use crate::volume::integrity::judge::judge;
 
 /// What answers a piece: of its row, or as lost. The answer may lie about for long, until a client takes it: a small part is
 /// copied, and does not hold the row.
-pub(super) fn part(state: &mut VolumeState, piece: &ChunkBytes, lost: Slots, row: Option<Buffer>) -> ReadPart {
+pub(super) fn part(state: &mut VolumeState, piece: &ChunkBytes, lost: PositionSet, row: Option<Buffer>) -> ReadPart {
     let len = piece.range.len();
     match row {
         Some(row) if !lost.contains(piece.slot) && 2 * len < row.len() => {
@@ -30,11 +30,11 @@ pub(super) fn part(state: &mut VolumeState, piece: &ChunkBytes, lost: Slots, row
 }
 
 /// Of a stripe that is held, and undecided: the data chunks that cannot be read.
-pub(super) async fn lost(handle: &VolumeHandle, stripe: u64) -> Slots {
+pub(super) async fn lost(handle: &VolumeHandle, stripe: u64) -> PositionSet {
     let (count, len) = handle.with(|state| (state.shape().data, state.chunk_bytes()));
     let pieces: Vec<ChunkBytes> = (0..count).map(|slot| ChunkBytes { slot, range: 0..len, at: 0 }).collect();
-    let parts = lost_or_whole(handle, stripe, &pieces, Slots::range(0, count)).await;
-    let mut lost = Slots::NONE;
+    let parts = lost_or_whole(handle, stripe, &pieces, PositionSet::range(0, count)).await;
+    let mut lost = PositionSet::NONE;
     for (slot, part) in parts.into_iter().enumerate() {
         match part {
             ReadPart::Data(buffer, _) => handle.with(|state| state.pool.give(buffer)),
@@ -51,20 +51,20 @@ pub(super) async fn lost_or_whole(
     handle: &VolumeHandle,
     stripe: u64,
     pieces: &[ChunkBytes],
-    wanted: Slots,
+    wanted: PositionSet,
 ) -> Vec<ReadPart> {
     let (all, missing, lists, is_judged, scheme) = handle.with(|state| {
         let (missing, scheme) = (state.missing(stripe), state.geometry.scheme);
-        let all = Slots::range(0, state.shape().slots()) - missing;
+        let all = PositionSet::range(0, state.shape().slots()) - missing;
         let is_judged = scheme.checks_itself() && !state.is_undecided(stripe);
         (all, missing, state.shape().parity_slots() - missing, is_judged, scheme)
     });
     let needs_witnesses = scheme.lists_sums() && !scheme.checks_itself();
     let present = wanted - missing;
-    let lists = if is_judged { lists } else { Slots::NONE };
+    let lists = if is_judged { lists } else { PositionSet::NONE };
     let rows = rows::read(handle, stripe, if needs_witnesses { all } else { present }, lists).await;
     let judgement = judge(&rows.evidence);
-    let doubtful = if is_judged { judgement.erased | judgement.lost } else { Slots::NONE };
+    let doubtful = if is_judged { judgement.erased | judgement.lost } else { PositionSet::NONE };
     // A row that says nothing of itself is right if anybody else says so, or there is nobody to ask.
     let is_witnessed = |slot: usize, sum: u32| {
         let mut others = rows.evidence.claims(slot).filter(|&(by, _)| by != slot).peekable();
@@ -75,7 +75,7 @@ pub(super) async fn lost_or_whole(
         let is_lost = seen.entry.version.is_lost() || doubtful.contains(slot);
         seen.is_sound() && !is_lost && is_witnessed(slot, seen.entry.sum)
     };
-    let lost: Slots = wanted.iter().filter(|&slot| !present.contains(slot) || !is_right(slot)).collect();
+    let lost: PositionSet = wanted.iter().filter(|&slot| !present.contains(slot) || !is_right(slot)).collect();
     let mut buffers = rows.buffers;
     handle.with(|state| {
         let parts = pieces.iter().map(|piece| part(state, piece, lost, buffers[piece.slot].take())).collect();

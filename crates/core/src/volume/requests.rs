@@ -4,8 +4,8 @@ use super::handle::VolumeHandle;
 use super::parts::{ChunkBytes, cut};
 use super::persist;
 use super::read;
-use super::settle;
-use super::state::{Life, VolumeState, WaitList};
+use super::resync;
+use super::state::{VolumePhase, VolumeState, WaitList};
 use super::write;
 use super::writes::{PendingWrite, Ticket};
 use crate::buffer::Buffer;
@@ -20,7 +20,7 @@ const ZEROED_AT_ONCE: u64 = 64;
 
 /// Does a request and replies.
 pub(super) async fn run(handle: VolumeHandle, id: RequestId, request: BlockRequest) {
-    while handle.with(|state| state.life == Life::Opening) {
+    while handle.with(|state| state.life == VolumePhase::Opening) {
         handle.park(WaitList::Open).await;
     }
     let reply = match handle.with(|state| refusal(state, &request)) {
@@ -50,7 +50,7 @@ fn refusal(state: &VolumeState, request: &BlockRequest) -> Option<BlockFailure> 
         return Some(BlockFailure::OutOfRange);
     }
     match state.life {
-        Life::Stopped | Life::Stopping => Some(BlockFailure::Stopping),
+        VolumePhase::Stopped | VolumePhase::Stopping => Some(BlockFailure::Stopping),
         _ if writes && state.is_broken => Some(BlockFailure::Io),
         _ => None,
     }
@@ -177,7 +177,7 @@ async fn write_zeros(handle: &VolumeHandle, offset: u64, len: u64) -> bool {
 async fn forget(handle: &VolumeHandle, offset: u64, len: u64) {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     for stripe in offset.div_ceil(stripe_bytes)..(offset + len) / stripe_bytes {
-        settle::ensure(handle, stripe).await;
+        resync::ensure(handle, stripe).await;
         if !handle.with(|state| state.written.get(stripe)) {
             continue;
         }
@@ -205,7 +205,7 @@ fn allocation(state: &VolumeState, offset: u64, len: u64) -> Vec<AllocationRun> 
     while at < offset + len {
         let stripe = at / stripe_bytes;
         let end = ((stripe + 1) * stripe_bytes).min(offset + len);
-        let is_written = state.written.get(stripe) || state.is_unsettled(stripe);
+        let is_written = state.written.get(stripe) || state.needs_resync(stripe);
         let is_full = runs.len() == RUNS_MAX;
         match runs.last_mut() {
             Some(run) if run.is_written == is_written => run.len += end - at,

@@ -5,11 +5,11 @@ use super::handle::{EndedOp, VolumeHandle};
 use super::persist;
 use super::state::VolumeState;
 use crate::buffer::Buffer;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::volume::integrity::evidence::{Evidence, RowSeen};
 use crate::volume::integrity::scheme::Scheme;
-use crate::volume::integrity::tag::{self, ListEntry, Standing, Version};
-use crate::volume::member::{DiskFault, OpKind, Slot};
+use crate::volume::integrity::tag::{self, ListEntry, RowStatus, Version};
+use crate::volume::member::{DiskFault, MemberIndex, OpKind};
 use scrubjay_code::crc32c;
 
 /// What was read of a stripe: buffers for evidence.
@@ -18,11 +18,11 @@ pub(super) struct Rows {
     pub buffers: Vec<Option<Buffer>>,
     pub evidence: Evidence,
     /// The rows that the evidence speaks of.
-    pub read: Slots,
+    pub read: PositionSet,
     /// Those of which only the appendix was read.
-    pub appendices: Slots,
+    pub appendices: PositionSet,
     /// The data rows that came from the medium itself, not perhaps from a cache.
-    pub settled: Slots,
+    pub settled: PositionSet,
 }
 
 impl Rows {
@@ -41,8 +41,8 @@ impl Rows {
 #[derive(Clone, Copy)]
 pub(super) struct WantedRows {
     pub stripe: u64,
-    pub chunks: Slots,
-    pub appendices: Slots,
+    pub chunks: PositionSet,
+    pub appendices: PositionSet,
 }
 
 impl WantedRows {
@@ -54,7 +54,7 @@ impl WantedRows {
 
 /// Reads these rows, whole or their appendices alone. A member that does not answer is taken out of the volume; of one that
 /// does not hold the stripe, its row is missing: what lies in its place on a new disk is anything.
-pub(super) async fn read(handle: &VolumeHandle, stripe: u64, chunks: Slots, appendices: Slots) -> Rows {
+pub(super) async fn read(handle: &VolumeHandle, stripe: u64, chunks: PositionSet, appendices: PositionSet) -> Rows {
     let mut rows = read_together(handle, &[WantedRows { stripe, chunks, appendices }]).await;
     rows.pop().expect("one for the one")
 }
@@ -70,7 +70,7 @@ pub(super) async fn read_together(handle: &VolumeHandle, wanted: &[WantedRows]) 
     let mut gone = Vec::new();
     let rows = handle.with(|state| asked.iter().map(|one| collect(state, one, &mut done, &mut gone)).collect());
     for disk in gone {
-        persist::take_out(handle, disk, crate::volume::format::superblock::Why::Gone).await;
+        persist::fail_member(handle, disk, crate::volume::format::superblock::FailureReason::Gone).await;
     }
     rows
 }
@@ -81,10 +81,10 @@ struct RequestedRows {
     /// Those of them that are on members that hold the stripe.
     held: WantedRows,
     /// The data rows that a read gets from the medium itself.
-    settled: Slots,
+    settled: PositionSet,
 }
 
-fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(Slot, OpKind)>) -> RequestedRows {
+fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(MemberIndex, OpKind)>) -> RequestedRows {
     let missing = state.missing(all.stripe);
     let held = WantedRows { chunks: all.chunks - missing, appendices: all.appendices - missing, ..all };
     for slot in held.slots() {
@@ -94,7 +94,7 @@ fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(Slot, OpKind)>) 
         let buffer = state.pool.take(state.row_bytes() - skipped);
         ops.push((place.disk, OpKind::Read { offset: start + skipped as u64, buffer }));
     }
-    RequestedRows { all, held, settled: state.settled(all.stripe) }
+    RequestedRows { all, held, settled: state.flushed(all.stripe) }
 }
 
 /// The rows of one stripe, of the next of what was done; and whose disks did not answer.
@@ -110,7 +110,7 @@ fn collect(
         evidence: Evidence {
             scheme: state.geometry.scheme,
             shape,
-            rows: vec![RowSeen::nothing(Standing::Missing); shape.slots()],
+            rows: vec![RowSeen::nothing(RowStatus::Missing); shape.slots()],
         },
         read: chunks | appendices,
         appendices,
@@ -120,16 +120,16 @@ fn collect(
         rows.evidence.rows[slot] = match (done.result, &done.buffer) {
             (Ok(()), Some(buffer)) => open(state, stripe, slot, buffer),
             (Ok(()), None) => unreachable!("a read that is done brings its buffer back"),
-            (Err(DiskFault::Medium), _) => RowSeen::nothing(Standing::Unreadable),
+            (Err(DiskFault::Medium), _) => RowSeen::nothing(RowStatus::Unreadable),
             (Err(DiskFault::Gone), _) => {
                 gone.push(done.disk);
-                RowSeen::nothing(Standing::Missing)
+                RowSeen::nothing(RowStatus::Missing)
             }
         };
         // The appendix of a neighbour, read to be changed: whole or not is all it tells without its content.
         let is_neighbour = appendices.contains(slot) && rows.evidence.scheme.has_buddies();
         if is_neighbour && slot < shape.data && rows.evidence.rows[slot].is_sound() {
-            rows.evidence.rows[slot] = RowSeen::nothing(Standing::Missing);
+            rows.evidence.rows[slot] = RowSeen::nothing(RowStatus::Missing);
             rows.read.remove(slot);
         }
         match done.result {
@@ -146,7 +146,7 @@ pub(super) fn open(state: &VolumeState, stripe: u64, slot: usize, buffer: &[u8])
     let chunk_bytes = state.chunk_bytes();
     let is_marked = |content: &[u8]| slot < state.shape().data && state.is_marked(stripe, slot, content);
     if scheme == Scheme::None {
-        let mut seen = RowSeen::nothing(Standing::Sound);
+        let mut seen = RowSeen::nothing(RowStatus::Sound);
         seen.entry.version = if is_marked(buffer) { Version(0).lost() } else { Version(0) };
         return seen;
     }
@@ -165,7 +165,7 @@ pub(super) fn open(state: &VolumeState, stripe: u64, slot: usize, buffer: &[u8])
         RowSeen { entry, list: is_believed.then_some(entries), ..RowSeen::nothing(standing) }
     };
     if !scheme.checks_itself() {
-        seen.standing = Standing::Sound;
+        seen.standing = RowStatus::Sound;
     }
     // Where no version is written, what lies in its place (of a row that does not check itself: anything) is none.
     if !scheme.has_versions() {

@@ -2,21 +2,21 @@
 
 use super::cache::Cache;
 use super::disk::PlacedDisk;
+use super::finding::VolumeFinding;
 use super::intents::Intents;
 use super::locks::Locks;
 use super::lost::LostMark;
 use super::ops::Groups;
 use super::options::{SeededBug, VolumeOptions};
 use super::read_status::ReadStatus;
-use super::record::VolumeFinding;
 use super::tasks::{Task, TaskId};
 use super::unflushed::Unflushed;
-use super::unsettled::Unsettled;
+use super::unsynced::UnsyncedRegions;
 use super::writes::Writes;
 
 use crate::buffer::{Buffer, Pool};
 use crate::layout::Shape;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::units::Nanos;
 use crate::volume::block::{BlockReply, RequestId};
 use crate::volume::format::bits::Bits;
@@ -24,7 +24,7 @@ use crate::volume::format::geometry::Geometry;
 use crate::volume::format::superblock::MemberState;
 use crate::volume::format::superblock::Superblock;
 use crate::volume::integrity::tag::{ListEntry, RowIdentity, Version};
-use crate::volume::member::{MemberOp, Slot};
+use crate::volume::member::{MemberIndex, MemberOp};
 use scrubjay_code::Code;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -54,8 +54,8 @@ const PATIENCE: u64 = 10;
 
 /// Where the volume is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Life {
-    /// It reads its maps, and settles what a crash left.
+pub(super) enum VolumePhase {
+    /// It reads its maps, and resyncs what a crash left.
     Opening,
     /// It serves.
     Open,
@@ -78,7 +78,7 @@ pub(super) struct Rounds {
 pub(super) struct VolumeMember {
     pub state: MemberState,
     /// Do the others' superblocks not know yet that it is the one in this place?
-    pub is_newcomer: bool,
+    pub is_joining: bool,
     /// The newest generation of superblocks that it is known to have.
     pub generation_known: u64,
     /// Are the intents and the written map on it? It gets no superblock before: what else lies in their places may be those
@@ -116,7 +116,7 @@ pub(super) struct VolumeState {
     pub records_dropped: u64,
 
     pub options: VolumeOptions,
-    pub life: Life,
+    pub life: VolumePhase,
     /// Are more members gone than it can do without? From then on what can still be read is read, nothing is written.
     pub is_broken: bool,
     pub geometry: Geometry,
@@ -146,16 +146,16 @@ pub(super) struct VolumeState {
     /// Is the next round of flushing to make both places of every page say the same?
     pub writes_twice: bool,
     pub intents: Intents,
-    /// Stripes that a crash may have left half written, in a volume that is open for reading only: nobody settles them.
+    /// Stripes that a crash may have left half written, in a volume that is open for reading only: nobody resyncs them.
     pub unresolved: BTreeSet<u64>,
     /// Stripes that a crash may have left half written, and that nobody looked at since.
-    pub unsettled: Unsettled,
+    pub unsettled: UnsyncedRegions,
     /// The members that took part in the last start: only they know of intents and of the map.
-    pub abreast: Slots,
+    pub abreast: PositionSet,
     /// Requests that were taken and not replied to, and whatever else may write: stopping waits for it.
     pub requests: usize,
     /// Members that are being taken in, and have no disk in use yet.
-    pub joining: Slots,
+    pub joining: PositionSet,
     /// Disks that are being rebuilt.
     pub rebuilds: BTreeSet<PlacedDisk>,
     /// Stripes to be looked at: a misdirected write named them as its true target.
@@ -177,7 +177,7 @@ impl VolumeState {
 
     /// Is it open, and not broken?
     pub fn is_serving(&self) -> bool {
-        self.life == Life::Open && !self.is_broken
+        self.life == VolumePhase::Open && !self.is_broken
     }
 
     /// May anything be written?
@@ -220,14 +220,14 @@ impl VolumeState {
     }
 
     /// Were so many faults located on this member of late that it should be replaced?
-    pub fn is_unreliable(&self, member: Slot) -> bool {
+    pub fn is_unreliable(&self, member: MemberIndex) -> bool {
         let VolumeOptions { faults_max, faults_window, .. } = self.options;
         let is_late = |at: &&Nanos| at.saturating_add(faults_window) >= self.now;
         self.members[member].faults.iter().filter(is_late).count() >= faults_max
     }
 
     /// Does this member hold this stripe?
-    pub fn holds(&self, member: Slot, stripe: u64) -> bool {
+    pub fn holds(&self, member: MemberIndex, stripe: u64) -> bool {
         match self.members[member].state {
             MemberState::Active => true,
             MemberState::Rebuilding { stripes_done } => {
@@ -240,17 +240,17 @@ impl VolumeState {
     }
 
     /// Is there a disk behind this member, to be kept up to date?
-    pub fn is_attached(&self, member: Slot) -> bool {
+    pub fn is_attached(&self, member: MemberIndex) -> bool {
         matches!(self.members[member].state, MemberState::Active | MemberState::Rebuilding { .. })
     }
 
     /// Is any member out, or is what took its place not known to the others yet? After a crash it is out as before then.
     pub fn is_anybody_out(&self) -> bool {
-        (0..self.members.len()).any(|member| !self.is_attached(member) || self.members[member].is_newcomer)
+        (0..self.members.len()).any(|member| !self.is_attached(member) || self.members[member].is_joining)
     }
 
     /// The disk that is in a member's place now.
-    pub fn disk(&self, member: Slot) -> PlacedDisk {
+    pub fn disk(&self, member: MemberIndex) -> PlacedDisk {
         PlacedDisk { member, term: self.superblock.members[member].term }
     }
 
@@ -260,14 +260,14 @@ impl VolumeState {
     }
 
     /// All members with a disk.
-    pub fn attached(&self) -> Vec<Slot> {
+    pub fn attached(&self) -> Vec<MemberIndex> {
         (0..self.members.len()).filter(|&member| self.is_attached(member)).collect()
     }
 
     /// The slots of a stripe whose members do not hold it.
-    pub fn missing(&self, stripe: u64) -> Slots {
+    pub fn missing(&self, stripe: u64) -> PositionSet {
         if self.members.iter().all(|member| member.state == MemberState::Active) {
-            return Slots::NONE;
+            return PositionSet::NONE;
         }
         let disk = |slot| self.geometry.layout.place(stripe, slot).disk;
         (0..self.shape().slots()).filter(|&slot| !self.holds(disk(slot), stripe)).collect()
@@ -305,17 +305,17 @@ impl VolumeState {
             return Vec::new();
         }
         let hung = self.overdue();
-        let members: Slots = hung.iter().map(|disk| disk.member).collect();
+        let members: PositionSet = hung.iter().map(|disk| disk.member).collect();
         if self.can_spare_all(members) { hung } else { Vec::new() }
     }
 
     /// Would the volume still hold everything without this member? (Not whether it does now.)
-    pub fn can_spare(&self, member: Slot) -> bool {
-        self.can_spare_all(Slots::one(member))
+    pub fn can_spare(&self, member: MemberIndex) -> bool {
+        self.can_spare_all(PositionSet::one(member))
     }
 
-    fn can_spare_all(&self, members: Slots) -> bool {
-        let gone = |slot: Slot| members.contains(slot) || self.members[slot].state != MemberState::Active;
+    fn can_spare_all(&self, members: PositionSet) -> bool {
+        let gone = |slot: MemberIndex| members.contains(slot) || self.members[slot].state != MemberState::Active;
         let period = self.geometry.layout.period().min(self.geometry.stripes);
         let layout = self.geometry.layout;
         (0..period).all(|stripe| {
@@ -331,13 +331,13 @@ impl VolumeState {
 
     /// Data chunks of a stripe that a read, asked for now, gets from the medium itself: everything written to them was
     /// flushed.
-    pub fn settled(&self, stripe: u64) -> Slots {
+    pub fn flushed(&self, stripe: u64) -> PositionSet {
         let is_blind = self.is_planted(SeededBug::SetReadBitWithoutFlush);
         let data = 0..self.shape().data;
         data.filter(|&slot| is_blind || !self.unflushed.contains(self.chunk(stripe, slot))).collect()
     }
 
-    /// Is all of this region settled?
+    /// Is all of this region resynced?
     pub fn is_decided(&self, region: u64) -> bool {
         !self.unsettled.has(region) || self.is_planted(SeededBug::CleanUnsettled)
     }
@@ -352,17 +352,17 @@ impl VolumeState {
     }
 
     /// May this stripe be half written, and did nobody look at it since the start?
-    pub fn is_unsettled(&self, stripe: u64) -> bool {
+    pub fn needs_resync(&self, stripe: u64) -> bool {
         let region = self.geometry.region_of(stripe);
         self.unsettled.contains(region, stripe - self.geometry.stripes_of_region(region).start)
     }
 
     /// Is it not known what this stripe should hold?
     pub fn is_undecided(&self, stripe: u64) -> bool {
-        self.unresolved.contains(&stripe) || self.is_unsettled(stripe)
+        self.unresolved.contains(&stripe) || self.needs_resync(stripe)
     }
 
-    /// A row was read, which was settled before that, and its content is right: the medium has it.
+    /// A row was read, which was resynced before that, and its content is right: the medium has it.
     pub fn note_read(&mut self, stripe: u64, slot: usize) {
         let chunk = self.chunk(stripe, slot);
         self.read_status.set(chunk);
@@ -383,7 +383,7 @@ impl VolumeState {
     }
 
     /// The stripe that the row at this place of a member belongs to is to be looked at.
-    pub fn suspect(&mut self, member: Slot, offset: u64) {
+    pub fn suspect(&mut self, member: MemberIndex, offset: u64) {
         let row = self.geometry.row_at(offset).filter(|_| member < self.members.len());
         let stripe = row.and_then(|row| self.geometry.layout.slot_at(member, row)).map(|(stripe, _)| stripe);
         self.suspects.extend(stripe.filter(|&stripe| stripe < self.geometry.stripes));

@@ -1,6 +1,6 @@
 //! The volume on members of plain memory, every operation done at once: what it answers, what it finds, what it keeps.
 
-use super::record::{CorruptionKind, FindingPlace, Resolution};
+use super::finding::{CorruptionKind, FindingPlace, Resolution};
 use super::{Volume, VolumeOptions};
 use crate::buffer::Buffer;
 use crate::layout::Shape;

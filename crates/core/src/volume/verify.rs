@@ -1,19 +1,19 @@
 //! Verifying stripes: every row read, every list compared, the parity reckoned up again; for the scrub, and for places
 //! that a misdirected write named as its true target.
 
+use super::finding::{CorruptionKind, Resolution};
 use super::handle::VolumeHandle;
 use super::marks;
 use super::options::SeededBug;
-use super::record::{CorruptionKind, Resolution};
 use super::remains;
-use super::resolve::{self, Resolved};
-use super::settle;
-use crate::slots::Slots;
+use super::repair::{self, Resolved};
+use super::resync;
+use crate::position_set::PositionSet;
 
 /// Reads a stripe whole and puts right what is wrong in it: true when it then has all of its content, as reads would
 /// find it. Stripes that were never written hold nothing.
 pub(super) async fn stripe(handle: &VolumeHandle, stripe: u64) -> bool {
-    settle::ensure(handle, stripe).await;
+    resync::ensure(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
     let (is_written, is_undecided) = handle.with(|state| (state.written.get(stripe), state.is_undecided(stripe)));
     if is_undecided {
@@ -24,7 +24,7 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: u64) -> bool {
     if !is_written {
         return true;
     }
-    let resolved: Resolved = marks::resolve(handle, stripe).await;
+    let resolved: Resolved = marks::repair_and_mark(handle, stripe).await;
     if resolved.is_clean {
         handle.with(|state| resolved.settled.iter().for_each(|slot| state.note_read(stripe, slot)));
     }
@@ -38,6 +38,6 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: u64) -> bool {
 }
 
 /// Says what cannot be read, so that whoever goes by records knows as much as one who reads.
-fn report(handle: &VolumeHandle, stripe: u64, lost: Slots, kind: CorruptionKind) {
-    handle.with(|state| lost.iter().for_each(|slot| resolve::record(state, stripe, slot, kind, Resolution::Lost)));
+fn report(handle: &VolumeHandle, stripe: u64, lost: PositionSet, kind: CorruptionKind) {
+    handle.with(|state| lost.iter().for_each(|slot| repair::record(state, stripe, slot, kind, Resolution::Lost)));
 }

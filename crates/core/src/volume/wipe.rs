@@ -8,25 +8,26 @@ use super::handle::{EndedOp, VolumeHandle};
 use crate::buffer::Buffer;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 use crate::volume::format::superblock::Superblock;
-use crate::volume::member::{OpKind, Slot};
+use crate::volume::member::{MemberIndex, OpKind};
 
 /// Writes zeros over so many bytes of a member.
-pub(super) fn zeros((member, offset, len): (Slot, u64, usize)) -> (Slot, OpKind) {
+pub(super) fn zeros((member, offset, len): (MemberIndex, u64, usize)) -> (MemberIndex, OpKind) {
     (member, OpKind::Write { offset, buffer: Buffer::zeroed(len), is_durable: true })
 }
 
 /// What lays zeros over the copies of superblocks that are neither whole nor zeros.
-pub(super) async fn torn_superblocks(handle: &VolumeHandle) -> Vec<(Slot, OpKind)> {
-    let places: Vec<(Slot, u64)> = handle.with(|state| {
-        let copies = |slot: Slot| {
+pub(super) async fn torn_superblocks(handle: &VolumeHandle) -> Vec<(MemberIndex, OpKind)> {
+    let places: Vec<(MemberIndex, u64)> = handle.with(|state| {
+        let copies = |slot: MemberIndex| {
             let size = state.options.member_bytes.get(slot).copied().unwrap_or(state.geometry.member_bytes);
             let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
             offsets.map(|offset| (slot, offset))
         };
         state.attached().into_iter().flat_map(copies).collect()
     });
-    let read =
-        |&(slot, offset): &(Slot, u64)| (slot, OpKind::Read { offset, buffer: Buffer::zeroed(SUPERBLOCK_BYTES) });
+    let read = |&(slot, offset): &(MemberIndex, u64)| {
+        (slot, OpKind::Read { offset, buffer: Buffer::zeroed(SUPERBLOCK_BYTES) })
+    };
     let done = handle.ops(places.iter().map(read).collect()).await;
     let is_torn = |done: &EndedOp| {
         let copy = done.buffer.as_deref().filter(|_| done.result.is_ok());

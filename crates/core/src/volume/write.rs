@@ -5,16 +5,16 @@ use super::marks;
 use super::options::SeededBug;
 use super::persist;
 use super::put;
-use super::restripe;
-use super::settle;
-use super::state::{Life, VolumeState, WaitList};
+use super::resync;
+use super::state::{VolumePhase, VolumeState, WaitList};
+use super::stripe_write;
 use super::writes::{PendingWrite, WriteOverlay};
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::volume::block::BlockFailure;
 
 /// Does the writes of a stripe, as many at once as have come, until there are no more.
 pub(super) async fn drain(handle: VolumeHandle, stripe: u64) {
-    settle::ensure(&handle, stripe).await;
+    resync::ensure(&handle, stripe).await;
     loop {
         let guard = handle.lock(stripe, true).await;
         let batch = handle.with(|state| state.writes.take(stripe));
@@ -23,25 +23,25 @@ pub(super) async fn drain(handle: VolumeHandle, stripe: u64) {
         }
         let acks_early = handle.with(|state| state.is_planted(SeededBug::AckBeforeLastWrite));
         if acks_early {
-            settle_tickets(&handle, &batch, true);
+            complete_tickets(&handle, &batch, true);
         }
         let is_done = write(&handle, stripe, &batch).await.is_ok();
         if !is_done && batch.len() > 1 && !acks_early {
             // Some of them may be what can be done: a part of a lost chunk is nothing that another write must fail for.
             for one in batch.chunks(1) {
                 let is_done = write(&handle, stripe, one).await.is_ok();
-                settle_tickets(&handle, one, is_done);
+                complete_tickets(&handle, one, is_done);
             }
             continue;
         }
         drop(guard);
         if !acks_early {
-            settle_tickets(&handle, &batch, is_done);
+            complete_tickets(&handle, &batch, is_done);
         }
     }
 }
 
-fn settle_tickets(handle: &VolumeHandle, batch: &[PendingWrite], is_done: bool) {
+fn complete_tickets(handle: &VolumeHandle, batch: &[PendingWrite], is_done: bool) {
     for write in batch {
         let ticket = &write.ticket;
         ticket.left.set(ticket.left.get() - 1);
@@ -57,8 +57,10 @@ fn settle_tickets(handle: &VolumeHandle, batch: &[PendingWrite], is_done: bool) 
 /// One batch, under the stripe's lock, inside an announced region.
 async fn write(handle: &VolumeHandle, stripe: u64, batch: &[PendingWrite]) -> Result<(), BlockFailure> {
     let region = handle.with(|state| state.geometry.region_of(stripe));
-    persist::announce(handle, region).await;
-    let result = match handle.with(|state| !state.is_broken && matches!(state.life, Life::Open | Life::Stopping)) {
+    persist::mark_dirty(handle, region).await;
+    let result = match handle
+        .with(|state| !state.is_broken && matches!(state.life, VolumePhase::Open | VolumePhase::Stopping))
+    {
         true => write_announced(handle, stripe, batch).await,
         false => Err(BlockFailure::Io),
     };
@@ -83,17 +85,17 @@ async fn write_announced(handle: &VolumeHandle, stripe: u64, batch: &[PendingWri
     })?;
     let mut is_first = None;
     let rows = if !is_anew {
-        match restripe::replace(handle, stripe, batch, touched, partial).await? {
+        match stripe_write::replace(handle, stripe, batch, touched, partial).await? {
             Some(rows) => rows,
             None => {
-                let resolved = marks::resolve(handle, stripe).await;
-                restripe::from_resolved(handle, stripe, batch, touched, partial, resolved).await?
+                let resolved = marks::repair_and_mark(handle, stripe).await;
+                stripe_write::from_resolved(handle, stripe, batch, touched, partial, resolved).await?
             }
         }
     } else {
-        let version = restripe::version(handle).await;
+        let version = stripe_write::version(handle).await;
         is_first = Some(version);
-        restripe::first(handle, stripe, batch, version)
+        stripe_write::first(handle, stripe, batch, version)
     };
     put::put(handle, stripe, rows, false).await?;
     handle.with(|state| state.note_written(stripe));
@@ -112,7 +114,7 @@ async fn write_announced(handle: &VolumeHandle, stripe: u64, batch: &[PendingWri
 }
 
 /// The chunks that a batch touches, and those of them of which some bytes stay.
-fn coverage(state: &VolumeState, batch: &[PendingWrite]) -> (Slots, Slots) {
+fn coverage(state: &VolumeState, batch: &[PendingWrite]) -> (PositionSet, PositionSet) {
     let mut chunks = vec![WriteOverlay::default(); state.shape().data];
     for piece in batch.iter().flat_map(|write| &write.pieces) {
         chunks[piece.slot].add(&piece.range);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// How the kernel answers for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Habit {
+pub enum FileIoPath {
     /// Everything waits for a disk: opened with O_DIRECT, or a block device.
     Waits,
     /// Reads may be answered at once by the page cache, and are tried so first.
@@ -27,7 +27,7 @@ pub enum Habit {
 #[derive(Clone, Debug)]
 pub struct MemberFile {
     file: Arc<HeldFiles>,
-    habit: Habit,
+    io_path: FileIoPath,
 }
 
 /// The open file, and another one that is held with it: for its lock.
@@ -36,17 +36,17 @@ struct HeldFiles {
     /// There until it is closed.
     file: Option<File>,
     with: Option<File>,
-    habit: Habit,
+    habit: FileIoPath,
 }
 
 /// A file whose file system does not answer is closed behind our back after so long. (A claim on it is gone once it is closed:
 /// who opens it again at once is to find it free.)
-const CLOSE_PATIENCE: Duration = Duration::from_millis(100);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Drop for HeldFiles {
     /// Closing a file of somebody else's asks them, and waits.
     fn drop(&mut self) {
-        if self.habit != Habit::Remote {
+        if self.habit != FileIoPath::Remote {
             return;
         }
         let files = (self.file.take(), self.with.take());
@@ -56,7 +56,7 @@ impl Drop for HeldFiles {
             let _ = tell.send(());
         });
         if closing.is_ok() {
-            let _ = closed.recv_timeout(CLOSE_PATIENCE);
+            let _ = closed.recv_timeout(CLOSE_TIMEOUT);
         }
     }
 }
@@ -70,15 +70,15 @@ impl MemberFile {
     /// The same; `with` stays open as long as the file does.
     pub fn holding(file: File, with: Option<File>) -> MemberFile {
         let habit = if is_on(&file, MEMORY) {
-            Habit::Memory
+            FileIoPath::Memory
         } else if is_on(&file, REMOTE) {
-            Habit::Remote
+            FileIoPath::Remote
         } else if is_direct(&file) {
-            Habit::Waits
+            FileIoPath::Waits
         } else {
-            Habit::Cached
+            FileIoPath::Cached
         };
-        MemberFile { file: Arc::new(HeldFiles { file: Some(file), with, habit }), habit }
+        MemberFile { file: Arc::new(HeldFiles { file: Some(file), with, habit }), io_path: habit }
     }
 
     /// The file itself.
@@ -87,8 +87,8 @@ impl MemberFile {
     }
 
     /// How the kernel answers for it.
-    pub fn habit(&self) -> Habit {
-        self.habit
+    pub fn habit(&self) -> FileIoPath {
+        self.io_path
     }
 
     /// How many hold it open.
@@ -109,10 +109,10 @@ impl MemberFile {
     /// # Safety
     /// Each slice is memory that may be written to, and that nobody else looks at during the call.
     pub(super) unsafe fn read_at_once(&self, offset: u64, slices: &[libc::iovec]) -> usize {
-        let flags = match self.habit {
-            Habit::Waits | Habit::Remote => return 0,
-            Habit::Cached => libc::RWF_NOWAIT,
-            Habit::Memory => 0,
+        let flags = match self.io_path {
+            FileIoPath::Waits | FileIoPath::Remote => return 0,
+            FileIoPath::Cached => libc::RWF_NOWAIT,
+            FileIoPath::Memory => 0,
         };
         let (fd, offset) = (self.file().as_raw_fd(), offset as i64);
         // SAFETY: the kernel writes nowhere but into the slices, which the caller vouches for.

@@ -6,7 +6,7 @@
 //!
 //! Requests are sent to the kernel together, when [`IoRing::wait`] is called, but for those at a disk that has little to
 //! do: they are sent at once ([`EAGER_BELOW`]). Reads are held back for their neighbours until [`IoRing::start_reads`]: what
-//! lies side by side on one file is asked for by one call (`run`). What needs no waiting is done on the spot ([`Habit`]).
+//! lies side by side on one file is asked for by one call (`run`). What needs no waiting is done on the spot ([`FileIoPath`]).
 //!
 //! (Not to be confused with `verify::ring`, which reads a disk through and throws the data away, nor with
 //! `detector::ring`, the ring of samples that perf writes.)
@@ -22,7 +22,7 @@ mod spare;
 mod tests;
 
 pub use fault::fault;
-pub use member_file::{Habit, MemberFile};
+pub use member_file::{FileIoPath, MemberFile};
 pub use operation::{IoEnd, Socket, shutdown};
 pub use outgoing::Outgoing;
 pub use socket::{connect_unix, keep_alive, listen_unix, own_uid, peer_uid};
@@ -52,7 +52,7 @@ const WAIT_MAX: Nanos = Nanos::from_secs(3600);
 
 /// When a ring is dropped, so long is waited for operations that were called back: they end at once, but for those at
 /// a disk.
-const FAREWELL: Nanos = Nanos::from_secs(1);
+const SHUTDOWN_TIMEOUT: Nanos = Nanos::from_secs(1);
 
 /// What the kernel says of a call that takes others back.
 const NOBODY: u64 = u64::MAX;
@@ -180,7 +180,7 @@ impl<T> IoRing<T> {
     /// # Panics
     /// As [`IoRing::read`].
     pub fn write(&mut self, name: T, file: &MemberFile, offset: u64, buffer: Buffer, is_durable: bool) {
-        if file.habit() == Habit::Memory && file.file().write_all_at(&buffer, offset).is_ok() {
+        if file.habit() == FileIoPath::Memory && file.file().write_all_at(&buffer, offset).is_ok() {
             return self.end_disk(name, Some(buffer));
         }
         let transfer = Transfer { file: file.clone(), way: IoDirection::Write { is_durable }, offset, buffer, done: 0 };
@@ -192,7 +192,7 @@ impl<T> IoRing<T> {
     /// # Panics
     /// As [`IoRing::read`].
     pub fn flush(&mut self, name: T, file: &MemberFile) {
-        if file.habit() == Habit::Memory {
+        if file.habit() == FileIoPath::Memory {
             return self.end_disk(name, None); // no more durable than it is
         }
         self.start_at_disk(name, Operation::flush(file.clone()));
@@ -328,7 +328,7 @@ impl<T> IoRing<T> {
         let mut slices = std::mem::take(&mut self.spare_slices);
         self.gather(run, &mut slices);
         let bytes = run[run.len() - 1].range.end - run[0].range.start;
-        if file.habit() == Habit::Memory && self.is_helped && bytes > APART_ABOVE {
+        if file.habit() == FileIoPath::Memory && self.is_helped && bytes > APART_ABOVE {
             self.at_disk += run.len();
             return self.enqueue_run(&file, run, slices);
         }
@@ -337,7 +337,7 @@ impl<T> IoRing<T> {
         let slots = || run.iter().map(|held| held.slot);
         let rest = &run[self.spread(slots(), count)..];
         self.at_disk += rest.len();
-        if rest.len() > 1 && file.habit() != Habit::Memory {
+        if rest.len() > 1 && file.habit() != FileIoPath::Memory {
             self.gather(rest, &mut slices);
             self.enqueue_run(&file, rest, slices);
         } else {
@@ -392,7 +392,7 @@ impl<T> IoRing<T> {
         });
         let entry = opcode::Readv::new(file.fd(), run.slices.as_ptr(), run.slices.len() as u32).offset(offset);
         // What is in memory would be copied here and now, and for somebody else it would wait, were no worker asked for.
-        let is_for_workers = matches!(file.habit(), Habit::Memory | Habit::Remote);
+        let is_for_workers = matches!(file.habit(), FileIoPath::Memory | FileIoPath::Remote);
         let entry = entry.build().flags(flags(is_for_workers)).user_data(OF_RUN | index as u64);
         self.runs[index] = Some(run);
         self.make_way();
@@ -468,7 +468,7 @@ impl<T> Drop for IoRing<T> {
             self.submit(); // so that there is room for one more entry
             // SAFETY: the entry points to no memory.
             let _ = unsafe { self.uring.submission().push(&everything) };
-            let deadline = crate::clock::now().saturating_add(FAREWELL);
+            let deadline = crate::clock::now().saturating_add(SHUTDOWN_TIMEOUT);
             while self.in_flight() > 0 && self.broken.is_none() {
                 let left = deadline.since(crate::clock::now());
                 if left == Nanos::ZERO || self.wait(Some(left)).is_err() {

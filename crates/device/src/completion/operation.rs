@@ -1,7 +1,7 @@
 //! One operation of a ring: all the memory and files that the kernel may touch until it has ended, and how it ends.
 
 use super::fault::{fault, is_passing};
-use super::member_file::{Habit, MemberFile};
+use super::member_file::{FileIoPath, MemberFile};
 use super::outgoing::Outgoing;
 use io_uring::squeue::Entry;
 use io_uring::types::{Fd, FsyncFlags};
@@ -169,7 +169,7 @@ impl Operation {
     /// Is it a read or write that may wait for somebody else from its first moment? (Flushes and discards begin in a worker of the
     /// kernel, whatever the file.)
     pub fn is_remote(&self) -> bool {
-        matches!(&self.kind, IoKind::Transfer(transfer) if transfer.file.habit() == Habit::Remote)
+        matches!(&self.kind, IoKind::Transfer(transfer) if transfer.file.habit() == FileIoPath::Remote)
     }
 
     /// The kernel's words for what is left to do. They point into memory that `self` owns and that stays where it is

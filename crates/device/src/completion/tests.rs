@@ -49,9 +49,9 @@ fn block(value: u8, blocks: usize) -> Buffer {
 fn files() -> Vec<(MemberFile, tempfile::TempDir)> {
     let mut files = Vec::new();
     for (folder, flags, habit) in [
-        (std::env::temp_dir(), libc::O_DIRECT, Habit::Waits),
-        (std::env::temp_dir(), 0, Habit::Cached),
-        ("/dev/shm".into(), 0, Habit::Memory),
+        (std::env::temp_dir(), libc::O_DIRECT, FileIoPath::Waits),
+        (std::env::temp_dir(), 0, FileIoPath::Cached),
+        ("/dev/shm".into(), 0, FileIoPath::Memory),
     ] {
         let Ok(folder) = tempfile::tempdir_in(folder) else { continue };
         let opened = OpenOptions::new()

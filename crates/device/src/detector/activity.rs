@@ -26,7 +26,7 @@ pub(super) enum TracepointKind {
 /// How long an arrival may be traced before the kernel counts it as in flight, and how long a request that was completed
 /// may still be counted. Our choice: a thousand times what either takes, and well below the idle times that are worth a
 /// scrub request.
-pub(super) const SETTLE: Nanos = Nanos::from_millis(1);
+pub(super) const LAG_MAX: Nanos = Nanos::from_millis(1);
 
 /// What is known of the foreground's requests since the disk was last seen without any.
 ///
@@ -77,7 +77,7 @@ impl ForegroundActivity {
         }
     }
 
-    /// Must [`ForegroundActivity::settle`] be asked? On an idle disk it need not, which saves a look into `/sys`.
+    /// Must [`ForegroundActivity::reconcile`] be asked? On an idle disk it need not, which saves a look into `/sys`.
     pub(super) fn is_open(&self) -> bool {
         self.open
     }
@@ -86,10 +86,10 @@ impl ForegroundActivity {
     /// `in_flight` is what that look found, ours included (`None`: it could not be had), and `own` is how many are ours.
     ///
     /// `own` may be stale by one request either way, so while ours are in flight the balance must agree.
-    pub(super) fn settle(&mut self, now: Nanos, in_flight: Option<u64>, own: u32, events: &mut Vec<Event>) {
+    pub(super) fn reconcile(&mut self, now: Nanos, in_flight: Option<u64>, own: u32, events: &mut Vec<Event>) {
         let balanced = self.outstanding == 0;
         let drained = match in_flight {
-            Some(0) => balanced || now.since(self.arrived) >= SETTLE,
+            Some(0) => balanced || now.since(self.arrived) >= LAG_MAX,
             Some(all) => balanced && all <= u64::from(own),
             None => balanced,
         };
@@ -139,13 +139,13 @@ mod tests {
         let mut events = Vec::new();
         activity.tell(&mut sightings.to_vec(), false, &mut events);
         if activity.is_open() {
-            activity.settle(Nanos(now), in_flight, own, &mut events);
+            activity.reconcile(Nanos(now), in_flight, own, &mut events);
         }
         events
     }
 
     /// Much later than any arrival in these tests.
-    const LATER: u64 = 1_000 * SETTLE.0;
+    const LATER: u64 = 1_000 * LAG_MAX.0;
 
     #[test]
     fn an_idle_disk_yields_nothing() {
@@ -202,7 +202,7 @@ mod tests {
         let mut activity = ForegroundActivity::default();
         let mut events = Vec::new();
         activity.tell(&mut vec![arrival(10), completion(20)], true, &mut events);
-        activity.settle(Nanos(50), Some(0), 0, &mut events);
+        activity.reconcile(Nanos(50), Some(0), 0, &mut events);
         assert_eq!(events, [arrived(10), completed(20), drained(50)]);
     }
 

@@ -85,7 +85,7 @@ impl Detector for Bpf {
         self.refused_before = refused;
         if self.activity.is_open() {
             let now = clock::now();
-            self.activity.settle(now, self.in_flight.look(), own.in_flight, events);
+            self.activity.reconcile(now, self.in_flight.look(), own.in_flight, events);
         }
     }
 

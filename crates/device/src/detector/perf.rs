@@ -82,7 +82,7 @@ impl Detector for Perf {
         self.activity.tell(&mut self.sightings, self.lost != lost_before, events);
         if self.activity.is_open() {
             let now = clock::now();
-            self.activity.settle(now, self.in_flight.look(), own.in_flight, events);
+            self.activity.reconcile(now, self.in_flight.look(), own.in_flight, events);
         }
     }
 

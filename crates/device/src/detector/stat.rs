@@ -19,7 +19,7 @@ use std::os::unix::fs::FileExt;
 use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::units::Nanos;
 
-use super::activity::SETTLE;
+use super::activity::LAG_MAX;
 use super::{Detector, OwnTraffic, Refusal};
 use crate::clock;
 use crate::sysfs::DiskNode;
@@ -139,7 +139,7 @@ impl Judge {
             self.own_moved = now;
         }
         self.own = own;
-        let rested = now.since(self.own_moved) >= SETTLE;
+        let rested = now.since(self.own_moved) >= LAG_MAX;
         let completed = self.others(counters) + self.reads(counters, own, rested);
         let before = self.outstanding;
         self.outstanding = match counters.in_flight {

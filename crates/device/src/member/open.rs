@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// To have a look at it, whoever uses it meanwhile.
-    Look,
+    Inspect,
     /// To read it while nobody writes it.
     ReadOnly,
     /// To read and write it, alone.
@@ -54,7 +54,7 @@ impl OpenMember {
     /// # Errors
     /// [`MemberError`]; when somebody else holds it, by whom.
     pub fn open(path: &Path, access: Access) -> Result<OpenMember, MemberError> {
-        OpenMember::open_within(path, access, FAREWELL)
+        OpenMember::open_within(path, access, CLOSE_TIMEOUT)
     }
 
     /// The same, by somebody who cannot wait for what a process that was killed holds still.
@@ -73,13 +73,13 @@ impl OpenMember {
             return Err(MemberError::Kind { path: path.to_owned(), what, hint });
         }
         let is_block_device = kind.is_block_device();
-        if let Some(busy) = busy::found(path, &metadata).filter(|_| access != Access::Look) {
+        if let Some(busy) = busy::found(path, &metadata).filter(|_| access != Access::Inspect) {
             return Err(MemberError::Busy { path: path.to_owned(), busy });
         }
         let (file, is_direct, backing) = after_the_dead(patience, || {
             let (file, is_direct) = open(path, access, is_block_device)?;
             let backing = match access {
-                Access::Look => None,
+                Access::Inspect => None,
                 _ if is_block_device => lock_backing(path, metadata.rdev(), access)?,
                 _ => lock(path, path, &file, access).map(|()| None)?,
             };
@@ -216,7 +216,7 @@ impl OpenMember {
 
 /// A process that was killed lets its files go only when the kernel has ended what it had under way at its disks, some
 /// time after the process itself is gone. So long that is waited for, where no living process has the file.
-const FAREWELL: Duration = Duration::from_secs(3);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Attempts it again, for so long, while somebody has it who does not live any more, or whom nobody can name.
 fn after_the_dead<T>(
@@ -236,7 +236,7 @@ fn after_the_dead<T>(
 
 /// Opens as asked, past the page cache if the file system can. A device is claimed in the same step.
 fn open(path: &Path, access: Access, is_block_device: bool) -> Result<(File, bool), MemberError> {
-    let claim = if is_block_device && access != Access::Look { libc::O_EXCL } else { 0 };
+    let claim = if is_block_device && access != Access::Inspect { libc::O_EXCL } else { 0 };
     let open = |flags| {
         let mut options = OpenOptions::new();
         options.read(true).write(access == Access::ReadWrite).custom_flags(claim | flags).open(path)

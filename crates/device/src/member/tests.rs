@@ -45,7 +45,7 @@ fn what_cannot_be_a_member_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.img");
     assert!(refused(&path, Access::ReadWrite).ends_with("a.img: no such file or device"));
-    assert!(refused(folder.path(), Access::Look).contains("is a directory: name a block device or a file"));
+    assert!(refused(folder.path(), Access::Inspect).contains("is a directory: name a block device or a file"));
     assert!(refused(Path::new("/dev/null"), Access::ReadWrite).contains("is a character device"));
 }
 
@@ -58,7 +58,7 @@ fn one_writer_or_some_readers_and_anybody_may_look() {
         let text = refused(&path, access);
         assert!(text.contains("is named twice"), "{text}");
     }
-    OpenMember::open(&path, Access::Look).unwrap();
+    OpenMember::open(&path, Access::Inspect).unwrap();
     drop(writer);
     let readers = [(); 2].map(|()| OpenMember::open(&path, Access::ReadOnly).unwrap());
     refused(&path, Access::ReadWrite);
@@ -70,7 +70,7 @@ fn one_writer_or_some_readers_and_anybody_may_look() {
 fn what_would_be_lost_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = image(&folder, "a.img", 4 << 20);
-    let contents = || OpenMember::open(&path, Access::Look).unwrap().contents().unwrap();
+    let contents = || OpenMember::open(&path, Access::Inspect).unwrap().contents().unwrap();
     let with = |bytes: &[u8], at: u64| {
         File::create(&path).unwrap().set_len(4 << 20).unwrap();
         OpenOptions::new().write(true).open(&path).unwrap().write_all_at(bytes, at).unwrap();
@@ -86,7 +86,7 @@ fn what_would_be_lost_is_told() {
     assert_eq!(with(&mbr[451..], 451), Some(Contents::Something), "no partition in it");
     assert_eq!(with(b"SCRUBJAY", 4096), Some(Contents::DamagedMember));
     let short = image(&folder, "short", 1000);
-    assert_eq!(OpenMember::open(&short, Access::Look).unwrap().contents().unwrap(), None);
+    assert_eq!(OpenMember::open(&short, Access::Inspect).unwrap().contents().unwrap(), None);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_file_and_the_loop_device_on_it_have_one_holder() {
         let text = refused(&device.0, access);
         assert!(text.contains("is named twice"), "{text}");
     }
-    OpenMember::open(&device.0, Access::Look).unwrap();
+    OpenMember::open(&device.0, Access::Inspect).unwrap();
     drop(writer);
     let Some(other) = Loop::on(&path) else { return };
     let served = OpenMember::open(&device.0, Access::ReadWrite).unwrap().into_file();

@@ -1,24 +1,24 @@
 //! Probing a real device: runs a prober's batches through the ring, and times each completion.
 //!
 //! Reads go past the page cache. A rewrite writes what was read just before, and is only done on a device that was opened
-//! for it, and while nobody who can be seen may write there (`alone`). Who cannot be seen may: so few blocks are rewritten
+//! for it, and while nobody who can be seen may write there (`exclusive`). Who cannot be seen may: so few blocks are rewritten
 //! at a time, each is read once more just before, and all is looked at again afterwards.
 
-mod alone;
+mod exclusive;
 mod requests;
 mod run;
 
-pub use alone::RewriteRefusal;
+pub use exclusive::RewriteRefusal;
 
 use crate::completion::MemberFile;
 use crate::member::{Access, MemberError, MemberHolder, OpenMember};
 use crate::sysfs::DiskNode;
 use crate::target::{Target, TargetError};
-use alone::{KernelPlace, Lease};
+use exclusive::{KernelPlace, Lease};
 use requests::RingRequests;
 use run::{Block, Runner, Trouble};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::probe::bench::{Answers, ProbeAccess, ProbeBatch, ProbeRequest, ProbedDevice, Prober};
+use scrubjay_core::probe::io::{Answers, ProbeAccess, ProbeBatch, ProbeRequest, ProbedDevice, Prober};
 use scrubjay_core::units::Nanos;
 use std::fs;
 use std::io;
@@ -34,7 +34,7 @@ const PIECE_BLOCKS_MAX: usize = 512;
 /// And so many bytes, but one block at least.
 const PIECE_BYTES_MAX: u64 = 64 << 20;
 /// A request that takes longer is one that does not come back; the probe ends.
-const PATIENCE: Nanos = Nanos::from_secs(120);
+const REQUEST_TIMEOUT: Nanos = Nanos::from_secs(120);
 
 /// Why a device cannot be probed.
 #[derive(Debug, thiserror::Error)]
@@ -158,7 +158,7 @@ impl ProbedSubject {
         }
         let file = MemberFile::new(file);
         let requests = RingRequests::new(DEPTH, file.clone()).map_err(ProbingError::NoRing)?;
-        let runner = Runner::new(requests, PATIENCE);
+        let runner = Runner::new(requests, REQUEST_TIMEOUT);
         Ok(ProbedSubject { path: path.to_owned(), device, is_block_device, disk, file, runner, place })
     }
 
@@ -342,7 +342,7 @@ fn writable(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::probe::bench::{ProbeBudget, RequestTiming};
+    use scrubjay_core::probe::io::{ProbeBudget, RequestTiming};
 
     /// An image of 1 MiB of which every block says where it is; in the target folder, where direct reads work.
     fn image() -> tempfile::TempPath {
@@ -457,7 +457,7 @@ mod tests {
         let mut subject = ProbedSubject::open(&file, true).unwrap();
         // A descriptor that only reads: every write fails.
         let only_reads = MemberFile::new(Target::open(&file).unwrap().file);
-        subject.runner = Runner::new(RingRequests::new(DEPTH, only_reads).unwrap(), PATIENCE);
+        subject.runner = Runner::new(RingRequests::new(DEPTH, only_reads).unwrap(), REQUEST_TIMEOUT);
         let requests = vec![rewrite(0, 4096), rewrite(8192, 4096)];
         let error = subject.rewrite(&ProbeBatch { requests }, &|| false).unwrap_err();
         assert!(error.to_string().contains("failed; all blocks hold what they held"), "{error}");

@@ -3,7 +3,7 @@
 use super::requests::{Number, ProbeCompletion, ProbeRequests};
 use crate::clock;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::probe::bench::{ProbeAccess, ProbeRequest, RequestTiming};
+use scrubjay_core::probe::io::{ProbeAccess, ProbeRequest, RequestTiming};
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::member::DiskFault;
 use std::io;

@@ -128,7 +128,7 @@ fn judge_registers(ata: AtaStatus, sense: Sense) -> VerifyOutcome {
             VerifyOutcome::Unreadable(Cause::Sense(Sense { key: 3, asc: 0x11, ascq: sense.ascq, block: Some(lba) }))
         }
         // Busy, aborted, not found, a fault of the electronics: not the medium's.
-        _ => VerifyOutcome::Failed(Cause::Sense(sense)),
+        _ => VerifyOutcome::Inconclusive(Cause::Sense(sense)),
     }
 }
 
@@ -159,9 +159,9 @@ mod tests {
         // Bridges that make an aborted command of everything.
         assert!(matches!(judge(&reply(0xb, 0, 0, 0x51, 0x40)), VerifyOutcome::Unreadable(_)));
         // ABRT, IDNF, and a device fault.
-        assert!(matches!(judge(&reply(0xb, 0, 0, 0x51, 0x04)), VerifyOutcome::Failed(_)));
-        assert!(matches!(judge(&reply(5, 0x21, 0, 0x51, 0x10)), VerifyOutcome::Failed(_)));
-        assert!(matches!(judge(&reply(4, 0x44, 0, 0x71, 0x40)), VerifyOutcome::Failed(_)));
+        assert!(matches!(judge(&reply(0xb, 0, 0, 0x51, 0x04)), VerifyOutcome::Inconclusive(_)));
+        assert!(matches!(judge(&reply(5, 0x21, 0, 0x51, 0x10)), VerifyOutcome::Inconclusive(_)));
+        assert!(matches!(judge(&reply(4, 0x44, 0, 0x71, 0x40)), VerifyOutcome::Inconclusive(_)));
     }
 
     #[test]
@@ -183,7 +183,10 @@ mod tests {
             (0, 0, 0, 0x50),
         ] {
             let outcome = judge(&reply(key, asc, ascq, status, 0));
-            assert!(matches!(outcome, VerifyOutcome::Failed(_)), "{key:x}/{asc:x}/{ascq:x} {status:x}: {outcome:?}");
+            assert!(
+                matches!(outcome, VerifyOutcome::Inconclusive(_)),
+                "{key:x}/{asc:x}/{ascq:x} {status:x}: {outcome:?}"
+            );
         }
         assert!(matches!(judge(&reply(3, 0x11, 4, 0, 0)), VerifyOutcome::Unreadable(_)));
     }
@@ -195,7 +198,7 @@ mod tests {
         let expected = Sense { key: 3, asc: 0x11, ascq: 4, block: None };
         assert_eq!(judge(&reply), VerifyOutcome::Unreadable(Cause::Sense(expected)));
         let timed_out = SgReply { host_status: 3, ..reply };
-        assert_eq!(judge(&timed_out), VerifyOutcome::Failed(Cause::Errno(libc::ETIMEDOUT)));
+        assert_eq!(judge(&timed_out), VerifyOutcome::Inconclusive(Cause::Errno(libc::ETIMEDOUT)));
     }
 
     /// A disk that gives one answer to everything.

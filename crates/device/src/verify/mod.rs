@@ -218,9 +218,9 @@ pub enum VerifierError {
 /// How a trial ended, in words.
 fn reason(outcome: VerifyOutcome) -> String {
     match outcome {
-        VerifyOutcome::Unreadable(cause) | VerifyOutcome::Failed(cause) => cause.to_string(),
+        VerifyOutcome::Unreadable(cause) | VerifyOutcome::Inconclusive(cause) => cause.to_string(),
         VerifyOutcome::Gone => "the device is gone".to_owned(),
-        VerifyOutcome::Clean | VerifyOutcome::Vacant | VerifyOutcome::Flawed(_) => "clean".to_owned(),
+        VerifyOutcome::Clean | VerifyOutcome::Unwritten | VerifyOutcome::Corrected(_) => "clean".to_owned(),
     }
 }
 

@@ -90,7 +90,7 @@ impl<C: NvmeController> Nvme<C> {
         let outcome = match outcome {
             VerifyOutcome::Unreadable(_) => VerifyOutcome::Unreadable(Cause::NvmeStatus(status)),
             VerifyOutcome::Gone => VerifyOutcome::Gone,
-            _ => VerifyOutcome::Failed(Cause::NvmeStatus(status)),
+            _ => VerifyOutcome::Inconclusive(Cause::NvmeStatus(status)),
         };
         RangeEnded { outcome, counted }
     }
@@ -116,7 +116,7 @@ fn judge(status: u16) -> VerifyOutcome {
     match (status >> 8, status & 0xff) {
         (0, 0) => VerifyOutcome::Clean,
         (2, code) if code != 0x86 && code != 0x87 => VerifyOutcome::Unreadable(Cause::NvmeStatus(status)),
-        _ => VerifyOutcome::Failed(Cause::NvmeStatus(status)),
+        _ => VerifyOutcome::Inconclusive(Cause::NvmeStatus(status)),
     }
 }
 
@@ -308,7 +308,7 @@ mod tests {
             assert_eq!(judge(0x200 | code), VerifyOutcome::Unreadable(Cause::NvmeStatus(0x200 | code)));
         }
         for status in [0x002, 0x004, 0x006, 0x080, 0x180, 0x286, 0x287, 0x302, 0x370] {
-            assert_eq!(judge(status), VerifyOutcome::Failed(Cause::NvmeStatus(status)));
+            assert_eq!(judge(status), VerifyOutcome::Inconclusive(Cause::NvmeStatus(status)));
         }
         assert_eq!(judge(0), VerifyOutcome::Clean);
     }
@@ -337,7 +337,7 @@ mod tests {
         let ended = nvme(INTERNAL_ERROR, 0).verify(SectorRange::new(0, 16));
         assert_eq!(
             ended,
-            RangeEnded { outcome: VerifyOutcome::Failed(Cause::NvmeStatus(INTERNAL_ERROR)), counted: 16 }
+            RangeEnded { outcome: VerifyOutcome::Inconclusive(Cause::NvmeStatus(INTERNAL_ERROR)), counted: 16 }
         );
     }
 

@@ -95,7 +95,7 @@ mod tests {
             assert_eq!(reading.absorb(2048, Err(errno)), None);
         }
         let ended = reading.absorb(2048, Err(libc::EAGAIN)).expect("enough is enough");
-        assert_eq!(ended.outcome, VerifyOutcome::Failed(Cause::Errno(libc::EAGAIN)));
+        assert_eq!(ended.outcome, VerifyOutcome::Inconclusive(Cause::Errno(libc::EAGAIN)));
     }
 
     #[test]

@@ -130,7 +130,7 @@ mod tests {
         let file = OpenOptions::new().write(true).open("/dev/null").unwrap();
         let setup = VerifierSetup { file, ..setup(1, Bytes::mib(1)) };
         let mut opened = open(setup).unwrap();
-        assert_eq!(ask(&mut opened, SectorRange::at(0, 8)).0, VerifyOutcome::Failed(Cause::Errno(libc::EBADF)));
+        assert_eq!(ask(&mut opened, SectorRange::at(0, 8)).0, VerifyOutcome::Inconclusive(Cause::Errno(libc::EBADF)));
     }
 
     #[test]

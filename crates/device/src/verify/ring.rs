@@ -204,5 +204,11 @@ impl Drop for ReadRing {
 }
 
 fn failed(id: OpId, errno: i32, started: Nanos) -> VerifyCompletion {
-    VerifyCompletion { id, outcome: VerifyOutcome::Failed(Cause::Errno(errno)), started, finished: now(), counted: 0 }
+    VerifyCompletion {
+        id,
+        outcome: VerifyOutcome::Inconclusive(Cause::Errno(errno)),
+        started,
+        finished: now(),
+        counted: 0,
+    }
 }

@@ -57,7 +57,7 @@ impl VerifyForm {
             (true, ..) => sg::send(transport, &verify_16(lba, count, self.dpo))?,
             (false, Ok(lba), Ok(count)) => sg::send(transport, &verify_10(lba, count, self.dpo))?,
             // Beyond 2^32 blocks, VERIFY(10) cannot ask.
-            (false, ..) => return Ok(VerifyOutcome::Failed(Cause::Errno(libc::EOVERFLOW))),
+            (false, ..) => return Ok(VerifyOutcome::Inconclusive(Cause::Errno(libc::EOVERFLOW))),
         };
         Ok(reply.judge())
     }
@@ -103,7 +103,7 @@ impl<T: Transport> VerifyNow for Scsi<T> {
 
 /// ILLEGAL REQUEST: no such command (20/00), or no such field in it (24/00).
 pub(super) fn is_refusal(outcome: VerifyOutcome) -> bool {
-    matches!(outcome, VerifyOutcome::Failed(Cause::Sense(Sense { key: 5, .. })))
+    matches!(outcome, VerifyOutcome::Inconclusive(Cause::Sense(Sense { key: 5, .. })))
 }
 
 /// DPO in byte 1. VRPROTECT (bits 5..8) and BYTCHK (bits 1..3) stay zero.
@@ -215,6 +215,6 @@ mod tests {
     fn verify_10_does_not_reach_beyond_its_addresses() {
         let mut scsi = probe(Model { opcodes: vec![0x2f], ..Model::default() }).unwrap();
         let outcome = scsi.verify(SectorRange::at(1 << 32, 8)).outcome;
-        assert_eq!(outcome, VerifyOutcome::Failed(Cause::Errno(libc::EOVERFLOW)));
+        assert_eq!(outcome, VerifyOutcome::Inconclusive(Cause::Errno(libc::EOVERFLOW)));
     }
 }

@@ -48,7 +48,7 @@ pub enum AfterOption {
 }
 
 /// One option, with all its data, and what it is judged by.
-pub struct Haggle<'a> {
+pub struct Negotiation<'a> {
     /// The device.
     pub export: &'a Export,
     /// The policy.
@@ -61,7 +61,7 @@ pub struct Haggle<'a> {
     pub option: u32,
 }
 
-impl Haggle<'_> {
+impl Negotiation<'_> {
     /// Answers the option.
     pub fn answer(mut self, data: &[u8]) -> AfterOption {
         if self.tls == TlsMode::Require && !self.terms.is_secure && !self.is_allowed_in_clear() {
@@ -102,7 +102,7 @@ impl Haggle<'_> {
         if !self.export.is_called(data) {
             return AfterOption::Over;
         }
-        self.settle_allocation(data);
+        self.agree_on_allocation(data);
         self.out.push_copy(&self.export.size().to_be_bytes());
         self.out.push_copy(&self.export.flags(self.terms.is_structured).to_be_bytes());
         if !self.terms.is_unpadded {
@@ -162,7 +162,7 @@ impl Haggle<'_> {
         if self.option == option::INFO {
             return AfterOption::Option;
         }
-        self.settle_allocation(name);
+        self.agree_on_allocation(name);
         AfterOption::Transmission
     }
 
@@ -193,7 +193,7 @@ impl Haggle<'_> {
     }
 
     /// Contexts hold for the name that they were set for.
-    fn settle_allocation(&mut self, name: &[u8]) {
+    fn agree_on_allocation(&mut self, name: &[u8]) {
         self.terms.has_allocation = self.terms.is_structured && self.terms.allocation_of.as_deref() == Some(name);
     }
 

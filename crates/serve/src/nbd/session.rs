@@ -3,7 +3,7 @@
 use super::answer;
 use super::command::{NbdCommand, NbdCommandKind, NbdHeader};
 use super::export::Export;
-use super::negotiation::{AfterOption, Haggle, OPTION_DATA_MAX, Terms, TlsMode};
+use super::negotiation::{AfterOption, Negotiation, OPTION_DATA_MAX, Terms, TlsMode};
 use super::wire::{self, Errno, OPTION_HEAD_BYTES, REQUEST_BYTES, handshake};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::volume::block::{BlockReply, BlockRequest};
@@ -329,7 +329,7 @@ impl NbdSession {
     /// An option is there, with its data, unless that was too long.
     fn end_option(&mut self, option: u32, data: Option<&[u8]>) {
         let NbdSession { export, terms, out, .. } = self;
-        let haggle = Haggle { export, tls: self.tls, terms, out, option };
+        let haggle = Negotiation { export, tls: self.tls, terms, out, option };
         let next = match data {
             Some(data) => haggle.answer(data),
             None => haggle.answer_too_big(),

@@ -13,11 +13,11 @@ const LINE_BYTES_MAX: usize = 4 << 20;
 const INPUT_BYTES: usize = 64 << 10;
 
 /// So long is waited for a server to take one more connection, or a command.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// So long is waited for an answer: a server has one thread, which may be opening a disk, but for no longer than this.
-const ANSWER_PATIENCE: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// And so long where a disk is wiped, or a server ends.
-const LONG_PATIENCE: Duration = Duration::from_secs(120);
+const LONG_ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A connection to a control socket.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl ControlClient {
     /// # Errors
     /// [`ClientError::Absent`] and [`ClientError::Io`].
     pub fn connect(socket: &Path) -> Result<ControlClient, ClientError> {
-        match connect_unix(socket, CONNECT_PATIENCE) {
+        match connect_unix(socket, CONNECT_TIMEOUT) {
             Ok(stream) => Ok(ControlClient { socket: socket.to_owned(), stream, unread: Vec::new() }),
             Err(error) if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) => {
                 Err(ClientError::Absent(socket.to_owned()))
@@ -87,8 +87,8 @@ impl ControlClient {
     /// [`ClientError`].
     pub fn ask(&mut self, command: &VolumeCommand) -> Result<CommandAnswer, ClientError> {
         let patience = match command {
-            VolumeCommand::Replace { .. } | VolumeCommand::Readd { .. } | VolumeCommand::Stop => LONG_PATIENCE,
-            _ => ANSWER_PATIENCE,
+            VolumeCommand::Replace { .. } | VolumeCommand::Readd { .. } | VolumeCommand::Stop => LONG_ANSWER_TIMEOUT,
+            _ => ANSWER_TIMEOUT,
         };
         self.ask_within(command, patience)
     }

@@ -1,16 +1,16 @@
 //! A volume that somebody serves, seen from outside: steered by its control socket, and scrubbed as a disk is.
 //!
 //! ```text
-//! Remote: device::subject::Subject -- verifier::Server: Verifier --> Verify    \
-//!                                  -- watch::Watch: Detector    --> Activity    } client::Client --> control socket
-//! whoever shows what was found     -- finds::Finds              --> Findings   /
+//! Remote: device::subject::Subject -- verifier::ServedVerifier: Verifier --> Verify    \
+//!                                  -- watch::Watch: Detector            --> Activity    } ControlClient --> control socket
+//! the command line                 -- findings_feed::FindingsFeed       --> Findings   /
 //! ```
 //!
 //! The addresses are those of one member's data rows: a stripe is one chunk long, since the chunks of a stripe lie on
 //! different members and are read side by side. So sizes and times mean what they mean on a disk.
 
 pub mod client;
-mod finds;
+mod findings_feed;
 #[cfg(test)]
 mod tests;
 mod verifier;
@@ -18,7 +18,7 @@ mod watch;
 
 use crate::volume::commands::{CommandAnswer, Status, VolumeCommand};
 use client::{ClientError, ControlClient};
-pub use finds::Finds;
+pub use findings_feed::FindingsFeed;
 use scrubjay_core::scrub::idle::PolicyConfig;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_device::subject::Subject;
@@ -34,7 +34,7 @@ pub struct Remote {
     socket: PathBuf,
     id: TargetIdentity,
     status: Status,
-    finds: Finds,
+    finds: FindingsFeed,
 }
 
 /// It cannot be scrubbed.
@@ -69,13 +69,13 @@ impl Remote {
             path: path.to_owned(),
             socket: socket.to_owned(),
             id: TargetIdentity::new(&format!("volume {}", status.array), String::new(), true),
-            finds: Finds::new(socket, status.findings),
+            finds: FindingsFeed::new(socket, status.findings),
             status,
         })
     }
 
     /// What its server finds wrong from now on; a clone is a handle on the same.
-    pub fn finds(&self) -> Finds {
+    pub fn finds(&self) -> FindingsFeed {
         self.finds.clone()
     }
 }

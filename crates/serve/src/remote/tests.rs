@@ -1,7 +1,7 @@
 //! A served volume seen from outside, against a server of a few canned answers.
 
 use super::client::ControlClient;
-use super::finds::Finds;
+use super::findings_feed::FindingsFeed;
 use super::verifier::ServedVerifier;
 use super::watch::{Watch, WatchedVolume};
 use super::{Remote, RemoteError};
@@ -63,7 +63,7 @@ fn status(state: &str) -> Option<CommandAnswer> {
         stripes: 100,
         stripes_written: 40,
         regions_dirty: 0,
-        regions_unsettled: 0,
+        regions_to_resync: 0,
         findings: 7,
         lost: 0,
         members: Vec::new(),
@@ -89,7 +89,7 @@ fn answer(command: &VolumeCommand) -> Option<CommandAnswer> {
 
 fn verifier(folder: &Path) -> (ServedVerifier, Said) {
     let (socket, said) = serve(folder, answer);
-    (ServedVerifier::new(ControlClient::connect(&socket).unwrap(), CHUNK_SECTORS, Finds::new(&socket, 7)), said)
+    (ServedVerifier::new(ControlClient::connect(&socket).unwrap(), CHUNK_SECTORS, FindingsFeed::new(&socket, 7)), said)
 }
 
 fn verify(server: &mut ServedVerifier, start: u64, end: u64) -> VerifyOutcome {
@@ -105,10 +105,10 @@ fn ranges_are_stripes_and_answers_are_verdicts() {
     let (mut server, said) = verifier(folder.path());
     assert_eq!(server.wait(LONG), None, "nothing was submitted");
     assert_eq!(verify(&mut server, 8, 24), VerifyOutcome::Clean);
-    assert_eq!(verify(&mut server, 4, 8), VerifyOutcome::Flawed(1));
+    assert_eq!(verify(&mut server, 4, 8), VerifyOutcome::Corrected(1));
     assert_eq!(verify(&mut server, 39, 41), VerifyOutcome::Clean);
-    assert_eq!(verify(&mut server, 40, 60), VerifyOutcome::Vacant);
-    assert_eq!(verify(&mut server, 97, 98), VerifyOutcome::Failed(Cause::Errno(71)));
+    assert_eq!(verify(&mut server, 40, 60), VerifyOutcome::Unwritten);
+    assert_eq!(verify(&mut server, 97, 98), VerifyOutcome::Inconclusive(Cause::Errno(71)));
     let ranges: Vec<VolumeCommand> =
         [(8, 24), (4, 8), (39, 41), (40, 60), (97, 98)].map(|(start, end)| VolumeCommand::Verify { start, end }).into();
     let heard: Vec<VolumeCommand> = said.lock().unwrap().iter().filter(|&c| ranges.contains(c)).cloned().collect();

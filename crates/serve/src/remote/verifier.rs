@@ -1,7 +1,7 @@
 //! The verifier of a served volume: ranges of sectors are ranges of stripes, and its server reads them.
 
 use super::client::{ClientError, ControlClient};
-use super::finds::Finds;
+use super::findings_feed::FindingsFeed;
 use crate::volume::commands::{CommandAnswer, Verified, VolumeCommand};
 use scrubjay_core::scrub::machine::OpId;
 use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
@@ -19,7 +19,7 @@ const LOST_MAX: usize = 1 << 16;
 pub(super) struct ServedVerifier {
     client: ControlClient,
     chunk_sectors: u64,
-    finds: Finds,
+    finds: FindingsFeed,
     at_work: Option<(OpId, Nanos)>,
     /// An answer that needs no server.
     known: Option<verify::VerifyCompletion>,
@@ -29,7 +29,7 @@ pub(super) struct ServedVerifier {
 }
 
 impl ServedVerifier {
-    pub fn new(client: ControlClient, chunk_sectors: u64, finds: Finds) -> ServedVerifier {
+    pub fn new(client: ControlClient, chunk_sectors: u64, finds: FindingsFeed) -> ServedVerifier {
         ServedVerifier { client, chunk_sectors, finds, at_work: None, known: None, lost: BTreeSet::new() }
     }
 
@@ -50,8 +50,8 @@ impl ServedVerifier {
         self.lost.extend(verified.lost.iter().take(room));
         match verified {
             Verified { lost, .. } if !lost.is_empty() => VerifyOutcome::Unreadable(Cause::Lost),
-            Verified { flaws: 1.., .. } => VerifyOutcome::Flawed(u32::try_from(verified.flaws).unwrap_or(u32::MAX)),
-            Verified { read: 0, .. } => VerifyOutcome::Vacant,
+            Verified { flaws: 1.., .. } => VerifyOutcome::Corrected(u32::try_from(verified.flaws).unwrap_or(u32::MAX)),
+            Verified { read: 0, .. } => VerifyOutcome::Unwritten,
             _ => VerifyOutcome::Clean,
         }
     }
@@ -84,7 +84,7 @@ impl Verifier for ServedVerifier {
             Ok(None) => return None,
             Ok(Some(CommandAnswer::Verified(verified))) => self.judge(&verified),
             // It speaks, but not of this: that says nothing about the volume.
-            Ok(Some(_)) | Err(ClientError::Nonsense(_)) => VerifyOutcome::Failed(Cause::Errno(EPROTO)),
+            Ok(Some(_)) | Err(ClientError::Nonsense(_)) => VerifyOutcome::Inconclusive(Cause::Errno(EPROTO)),
             // It is stopping or broken, or has ended.
             Err(_) => VerifyOutcome::Gone,
         };

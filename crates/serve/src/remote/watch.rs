@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// A server that has not answered for so long is asked again on another connection. It has but one thread, and may be
 /// opening a disk. (The first question is put before there is anything to hold up, and is waited for like any other.)
-const PATIENCE: Duration = Duration::from_millis(500);
+const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// See the module's head.
 pub(super) struct Watch {
@@ -46,7 +46,7 @@ impl Watch {
             return Err(ClientError::Nonsense(socket.to_owned()));
         };
         let told = WatchedVolume::since(&activity, now);
-        Ok(Watch { socket: socket.to_owned(), client: Some(client), told, patience: PATIENCE })
+        Ok(Watch { socket: socket.to_owned(), client: Some(client), told, patience: STATUS_TIMEOUT })
     }
 
     /// What is new; `None` when it does not come in time.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// A server that was killed lets its socket go only when the kernel has ended what it had under way, some time after the
 /// process is gone; until then connections to it are taken, and nothing comes. So long that is waited for. (A server that
 /// lives says something at once.)
-const FAREWELL: Duration = Duration::from_secs(30);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -105,7 +105,7 @@ pub(super) struct Listener {
 impl Listener {
     /// Begins to listen; at a path, for those whom `mode` lets write. A socket that a dead server left behind is replaced.
     pub fn bind(address: &Address, mode: u32) -> Result<Listener, BindError> {
-        Listener::bind_within(address, mode, FAREWELL)
+        Listener::bind_within(address, mode, CLOSE_TIMEOUT)
     }
 
     /// The same, where a server that says nothing is waited for no longer than this.

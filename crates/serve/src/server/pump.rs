@@ -45,7 +45,7 @@ const RING_DEPTH: u32 = 2048;
 const RING_RESERVE: usize = 2 * CONNECTIONS_MAX + 64;
 
 /// A listener that could not accept is left alone for so long.
-const REST: Nanos = Nanos::from_secs(1);
+const ACCEPT_BACKOFF: Nanos = Nanos::from_secs(1);
 
 /// An operation at a disk that has not ended after one to two of these takes no room any more: when a volume lets the disk go,
 /// it has to tell the others.
@@ -308,7 +308,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         let Ok(client) = client else {
             // No descriptors left, or no memory: to ask again at once would be to ask for ever.
             self.resting.push(listener);
-            self.rest_end = Some(self.now.saturating_add(REST));
+            self.rest_end = Some(self.now.saturating_add(ACCEPT_BACKOFF));
             return;
         };
         self.ring.accept(RingTask::Accept(listener), socket);

@@ -1,7 +1,7 @@
 //! The commands of the control socket: one line of JSON each, answered by one line of JSON.
 
-use scrubjay_core::volume::format::superblock::{MemberState, Why};
-use scrubjay_core::volume::record::{CorruptionKind, FindingPlace, VolumeFinding};
+use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, VolumeFinding};
+use scrubjay_core::volume::format::superblock::{FailureReason, MemberState};
 use serde::{Deserialize, Serialize};
 
 /// What a volume can be told.
@@ -97,8 +97,8 @@ pub struct Status {
     pub stripes_written: u64,
     /// Regions in which writes may be under way or unflushed.
     pub regions_dirty: u64,
-    /// Regions that a crash may have left half written, and that are not settled yet.
-    pub regions_unsettled: u64,
+    /// Regions that a crash may have left half written, and that are not resynced yet.
+    pub regions_to_resync: u64,
     /// Findings since the server was started.
     pub findings: u64,
     /// Those of them in which something was lost; what was lost may have been written again since.
@@ -240,11 +240,11 @@ pub fn state_words(state: MemberState, stripes: u64) -> (String, Option<String>)
     (word.to_owned(), detail)
 }
 
-fn why_words(why: Why) -> &'static str {
+fn why_words(why: FailureReason) -> &'static str {
     match why {
-        Why::Gone => "it does not answer",
-        Why::Refused => "it refused a write",
-        Why::Hung => "it did not answer in time",
-        Why::Asked => "somebody said so",
+        FailureReason::Gone => "it does not answer",
+        FailureReason::Refused => "it refused a write",
+        FailureReason::Hung => "it did not answer in time",
+        FailureReason::ByAdministrator => "somebody said so",
     }
 }

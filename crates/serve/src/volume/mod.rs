@@ -2,16 +2,16 @@
 //! do, kept for whoever asks.
 //!
 //! ```text
-//! paths -> members::gather -> Volume (core) -> Steward: Array for the clients' requests, Controller for the commands
+//! paths -> members::gather -> Volume (core) -> VolumeController: ArrayMachine for the clients' requests, CommandHandler for the commands
 //!                                           -> offline::check: no clients, every stripe read once
 //! ```
 
 mod activity;
 pub mod commands;
+mod controller;
 pub mod gather;
 pub mod offline;
-mod steward;
 mod stopped;
 mod verifications;
 
-pub use steward::Steward;
+pub use controller::VolumeController;

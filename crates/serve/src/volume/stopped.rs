@@ -90,7 +90,7 @@ mod tests {
             stripes: 0,
             stripes_written: 0,
             regions_dirty: 0,
-            regions_unsettled: 0,
+            regions_to_resync: 0,
             findings,
             lost: 0,
             members: members.map(member).to_vec(),

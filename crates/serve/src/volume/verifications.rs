@@ -5,7 +5,7 @@ use crate::control::CommandId;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::block::{BlockFailure, BlockReply, RequestId};
-use scrubjay_core::volume::record::{Resolution, VolumeFinding};
+use scrubjay_core::volume::finding::{Resolution, VolumeFinding};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 

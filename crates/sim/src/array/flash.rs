@@ -1,4 +1,4 @@
-//! A flash drive as a prober meets it: many dies that read at the same time, and one link. A model of the regime, not of a
+//! A flash drive as a prober meets it: many dies that read at the same time, and one link. A model of the device_class, not of a
 //! product: it has no mapping, no garbage collection and no writes that differ from reads.
 
 use scrubjay_core::units::Nanos;

@@ -23,9 +23,7 @@ pub mod truth;
 mod work;
 
 use plan::{ArrayPlan, DiskStep};
-use scrubjay_core::probe::bench::{
-    Answers, ProbeAccess, ProbeBatch, ProbeRequest, ProbedDevice, Prober, RequestTiming,
-};
+use scrubjay_core::probe::io::{Answers, ProbeAccess, ProbeBatch, ProbeRequest, ProbedDevice, Prober, RequestTiming};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use setup::ArraySetup;

@@ -3,7 +3,7 @@
 use super::map::MapRedundancy;
 use super::setup::{ArraySetup, MirrorRead, ParityWrite};
 use scrubjay_core::layout::ChunkPlace;
-use scrubjay_core::probe::bench::{ProbeAccess, ProbeRequest};
+use scrubjay_core::probe::io::{ProbeAccess, ProbeRequest};
 use scrubjay_core::rng::Rng;
 use std::collections::{BTreeMap, VecDeque};
 

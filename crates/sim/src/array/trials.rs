@@ -9,9 +9,9 @@ use super::setup::{ArraySetup, Drive, MirrorRead, Odd};
 use super::truth::Truth;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::probe::bench::ProbeBudget;
 use scrubjay_core::probe::fast::{ProbeOptions, fast};
-use scrubjay_core::probe::known::{KnownArray, ProbeFinding, Regime};
+use scrubjay_core::probe::io::ProbeBudget;
+use scrubjay_core::probe::known::{DeviceClass, KnownArray, ProbeFinding};
 use scrubjay_core::rng::Rng;
 
 /// The paper's chunk for its arrays of several sizes (Denehy et al. 2004, figure 7),
@@ -75,7 +75,8 @@ impl Expected {
         let truth = Truth::of(setup);
         let found = truth.agreement(setup, known);
         let is_flash = matches!(setup.drive, Drive::Flash(_));
-        let is_flash_said = known.regime.as_ref().is_some_and(|claim| matches!(claim.value, Regime::Flash { .. }));
+        let is_flash_said =
+            known.device_class.as_ref().is_some_and(|claim| matches!(claim.value, DeviceClass::Flash { .. }));
         // Copies on flash are not looked for.
         let copies = is_flash || found.copies;
         // One disk is one disk, whatever layout it is said to be.

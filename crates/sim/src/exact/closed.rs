@@ -42,7 +42,7 @@ mod tests {
     use crate::workload::{Bursts, TimeSpan};
     use proptest::prelude::*;
     use scrubjay_core::rng::Rng;
-    use scrubjay_core::scrub::server::ServiceModel;
+    use scrubjay_core::scrub::disk_server::ServiceModel;
 
     const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
     const SERVICE: TimeSpan = TimeSpan::Fixed(Nanos::from_millis(4));

@@ -2,8 +2,8 @@
 //! each of their events. Requests of ours that are alike are taken as one step ([`IdlePolicy::stays`]).
 
 use super::ScrubFigures;
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{DiskHead, DiskView, IdlePolicy, Observed, Slowdown, Stay};
-use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
@@ -61,7 +61,7 @@ impl Learner<'_> {
             };
             let head = if own_size.is_some() { DiskHead::There } else { DiskHead::Away };
             let view = DiskView { now, outstanding: 0, idle_since: from, own_finished, own_service, own_size, head };
-            let turn = self.policy.turn(&view, &self.seen);
+            let turn = self.policy.decide(&view, &self.seen);
             if turn.not_before > now {
                 now = turn.not_before;
                 continue;

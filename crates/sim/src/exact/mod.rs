@@ -18,8 +18,8 @@ pub use learner::{Learned, learner};
 pub use oracle::{Lossless, Oracle};
 pub use waiting::{Limit, waiting};
 
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{IdlePattern, IntervalPolicy};
-use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 

@@ -1,8 +1,8 @@
 //! Two players who know the future: the bounds that the paper measures policies by (Amvrosiadis et al., DSN'12, Fig. 14).
 
 use super::{Interval, Player};
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{Goal, GoalForm, IdlePattern, RequestGrowth, Slowdown};
-use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 

@@ -1,7 +1,7 @@
 //! What plans cost, reckoned once: a request touches one run of a stripe's chunks, and then only three numbers matter.
 
 use scrubjay_core::layout::Shape;
-use scrubjay_core::slots::Slots;
+use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::{PlanMode, StripeState, Want, plan};
 
@@ -30,7 +30,7 @@ pub(super) struct Costs {
 impl Costs {
     pub fn new(scheme: Scheme, shape: Shape) -> Costs {
         // Where the run lies does not matter: buddies go round the ring.
-        let run = |length| Slots::range(0, length);
+        let run = |length| PositionSet::range(0, length);
         let both = |want| [false, true].map(|is_first| cost(scheme, shape, want, is_first));
         let write = |length: usize, partial: usize| {
             both(Want::Write { touched: run(length), partial: run(partial.min(length)) })
@@ -53,7 +53,7 @@ impl Costs {
 }
 
 fn cost(scheme: Scheme, shape: Shape, want: Want, is_first: bool) -> PlanCost {
-    let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
+    let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
     let plan =
         plan(scheme, shape, want, StripeState { is_read, ..StripeState::default() }).expect("nothing is missing");
     let appendix_ios = plan.read_appendices.count() + plan.write_appendices.count();
@@ -72,11 +72,15 @@ mod tests {
             for scheme in Scheme::ALL {
                 let costs = Costs::new(scheme, shape);
                 for (start, end) in (0..data).flat_map(|start| (start + 1..=data).map(move |end| (start, end))) {
-                    let (touched, length) = (Slots::range(start, end), end - start);
-                    let ends =
-                        [Slots::NONE, Slots::one(start), Slots::one(end - 1), Slots::one(start) | Slots::one(end - 1)];
+                    let (touched, length) = (PositionSet::range(start, end), end - start);
+                    let ends = [
+                        PositionSet::NONE,
+                        PositionSet::one(start),
+                        PositionSet::one(end - 1),
+                        PositionSet::one(start) | PositionSet::one(end - 1),
+                    ];
                     for bits in 0u32..1 << data {
-                        let is_read: Slots = (0..data).filter(|slot| bits >> slot & 1 == 1).collect();
+                        let is_read: PositionSet = (0..data).filter(|slot| bits >> slot & 1 == 1).collect();
                         let state = StripeState { is_read, turn: 7, ..StripeState::default() };
                         let planned = |want| {
                             let planned = plan(scheme, shape, want, state).unwrap();

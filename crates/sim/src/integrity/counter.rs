@@ -258,8 +258,8 @@ fn asks(scheme: Scheme) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_core::position_set::PositionSet;
     use scrubjay_core::rng::Rng;
-    use scrubjay_core::slots::Slots;
     use scrubjay_core::volume::plan::{StripeState, Want, plan};
 
     const RAID6: Shape = Shape { data: 6, parity: 2 };
@@ -267,7 +267,7 @@ mod tests {
     /// The same, without tables and runs: a plan for each part, a set of slots for each stripe.
     struct Slowly {
         scheme: Scheme,
-        stripes: Vec<Slots>,
+        stripes: Vec<PositionSet>,
         ios: u64,
     }
 
@@ -275,9 +275,9 @@ mod tests {
         fn add(&mut self, is_write: bool, part: StripePart, accounting: Accounting) {
             let (stripe, touched, partial) = (part.stripe, part.touched(), part.partial());
             let is_read = &mut self.stripes[stripe as usize];
-            let partial = if accounting == Accounting::Strict { partial } else { Slots::NONE };
+            let partial = if accounting == Accounting::Strict { partial } else { PositionSet::NONE };
             let want = if is_write { Want::Write { touched, partial } } else { Want::Read(touched) };
-            let state = StripeState { is_read: *is_read, missing: Slots::NONE, turn: stripe as usize };
+            let state = StripeState { is_read: *is_read, missing: PositionSet::NONE, turn: stripe as usize };
             let plan = plan(self.scheme, RAID6, want, state).unwrap();
             self.ios += plan.ios() as u64;
             *is_read = match plan.mode {
@@ -292,7 +292,7 @@ mod tests {
     fn it_counts_what_the_plans_take() {
         for accounting in [Accounting::Paper, Accounting::Strict] {
             let mut counter = Counter::new(RAID6, Bytes::kib(4), accounting);
-            let mut slowly = Scheme::ALL.map(|scheme| Slowly { scheme, stripes: vec![Slots::NONE; 60], ios: 0 });
+            let mut slowly = Scheme::ALL.map(|scheme| Slowly { scheme, stripes: vec![PositionSet::NONE; 60], ios: 0 });
             let mut rng = Rng::new(1);
             for _ in 0..20_000 {
                 let (is_write, offset) = (rng.below(2) == 0, rng.below(50 * 6 * 8) * 512);

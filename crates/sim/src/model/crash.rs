@@ -1,4 +1,4 @@
-//! A crash in the middle of writes: every way in which their sectors can have reached the disks or not, settled, and read.
+//! A crash in the middle of writes: every way in which their sectors can have reached the disks or not, resynced, and read.
 //!
 //! Nothing was flushed since the first of the writes. So each row's content is that of before, of any write since, or a
 //! mixture, and so is its appendix, which is a sector of its own: never a mixture.
@@ -10,9 +10,9 @@ use super::sight::RowsSeen;
 use super::step::writes;
 use super::stripe::{DataRow, FOREIGN, ModelRow, ModelStripe, NONSENSE, ParityHead, ParityRow};
 use super::tell::told_write;
-use scrubjay_core::slots::Slots;
-use scrubjay_core::volume::integrity::settle::{Settlement, settle};
-use scrubjay_core::volume::integrity::tag::Standing;
+use scrubjay_core::position_set::PositionSet;
+use scrubjay_core::volume::integrity::reconcile::{Reconciliation, reconcile};
+use scrubjay_core::volume::integrity::tag::RowStatus;
 use scrubjay_core::volume::plan::StripeState;
 
 /// What crashes came to.
@@ -33,7 +33,8 @@ pub struct Crashes {
 pub fn crash(setup: &ModelSetup, writes_max: usize, missing_max: usize) -> Crashes {
     let mut crashes = Crashes::default();
     let slots = setup.shape.slots();
-    let sets = (0..1usize << slots).map(|bits| (0..slots).filter(|slot| bits >> slot & 1 == 1).collect::<Slots>());
+    let sets =
+        (0..1usize << slots).map(|bits| (0..slots).filter(|slot| bits >> slot & 1 == 1).collect::<PositionSet>());
     for missing in sets.filter(|missing| missing.count() <= missing_max) {
         let mut stripe = ModelStripe::new(setup);
         missing.iter().for_each(|slot| stripe.put(setup, slot, None));
@@ -55,7 +56,7 @@ fn write_on(
         return;
     }
     let stripe = generations[generations.len() - 1];
-    let state = StripeState { is_read: Slots::NONE, missing: stripe.missing(setup), turn: 0 };
+    let state = StripeState { is_read: PositionSet::NONE, missing: stripe.missing(setup), turn: 0 };
     for (touched, is_partial, plan) in writes(setup, state) {
         if is_partial {
             continue; // It writes what the whole write does.
@@ -76,7 +77,7 @@ fn write_on(
 
 /// All that can be on the disks.
 fn torn_apart(setup: &ModelSetup, generations: &[ModelStripe], told: &[String], crashes: &mut Crashes) {
-    let all = Slots::range(0, setup.shape.slots()) - generations[0].missing(setup);
+    let all = PositionSet::range(0, setup.shape.slots()) - generations[0].missing(setup);
     let choices: Vec<(usize, Vec<Landed>)> = all.iter().map(|slot| (slot, landed(setup, generations, slot))).collect();
     let mut at = vec![0; choices.len()];
     let mut stripe = generations[0];
@@ -172,14 +173,14 @@ enum CrashFinding {
     Wrong,
 }
 
-/// Settles a stripe as the volume does when it opens, and reads every chunk.
+/// Resyncs a stripe as the volume does when it opens, and reads every chunk.
 fn recovered(setup: &ModelSetup, generations: &[ModelStripe], stripe: &ModelStripe) -> CrashFinding {
     let mut sight = RowsSeen::default();
-    let all = Slots::range(0, setup.shape.slots());
+    let all = PositionSet::range(0, setup.shape.slots());
     for (slot, row) in all.iter().filter_map(|slot| Some((slot, stripe.row(setup, slot)?))) {
         sight.insert(setup, slot, row, true);
     }
-    let contents = settled(setup, &sight, settle(&sight.evidence(setup)));
+    let contents = settled(setup, &sight, reconcile(&sight.evidence(setup)));
     let is_legal = |index: usize, content: u8| {
         let mut written = generations.iter().map(|stripe| stripe.chunks[index].truth.content);
         let is_touched =
@@ -197,7 +198,7 @@ fn recovered(setup: &ModelSetup, generations: &[ModelStripe], stripe: &ModelStri
 }
 
 /// What each data chunk reads as after the settlement.
-fn settled(setup: &ModelSetup, sight: &RowsSeen, mut settlement: Settlement) -> [Option<u8>; DATA_MAX] {
+fn settled(setup: &ModelSetup, sight: &RowsSeen, mut settlement: Reconciliation) -> [Option<u8>; DATA_MAX] {
     let data = setup.shape.data_slots();
     let kept = data - settlement.rebuilt - settlement.lost;
     let mut contents = [None; DATA_MAX];
@@ -224,7 +225,7 @@ fn settled(setup: &ModelSetup, sight: &RowsSeen, mut settlement: Settlement) -> 
     if !settlement.lost.is_empty() && !setup.scheme.has_versions() {
         // The stripe stays undecided: what is whole may be read, nothing is rebuilt.
         for slot in data.iter() {
-            let is_sound = sight.standing(setup, slot) == Standing::Sound;
+            let is_sound = sight.standing(setup, slot) == RowStatus::Sound;
             contents[slot] = sight.data[slot].map(|row| row.content).filter(|_| is_sound);
         }
     }

@@ -3,7 +3,7 @@
 use super::setup::{DATA_MAX, ModelSetup};
 use super::sight::RowsSeen;
 use super::stripe::{AppendixOwner, DataRow, FOREIGN, ListMark, ModelRow, ModelStripe, ParityHead, ParityRow};
-use scrubjay_core::slots::Slots;
+use scrubjay_core::position_set::PositionSet;
 
 /// What goes wrong in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl<'a> Disks<'a> {
     }
 
     /// Reads chunks with their appendices, and appendices alone; then once more what is not sound.
-    pub fn read(&self, chunks: Slots, appendices: Slots) -> RowsSeen {
+    pub fn read(&self, chunks: PositionSet, appendices: PositionSet) -> RowsSeen {
         let mut sight = RowsSeen::default();
         for slot in (chunks | appendices).iter() {
             let Some(row) = self.stripe.row(self.setup, slot) else { continue };
@@ -92,8 +92,8 @@ impl<'a> Disks<'a> {
     }
 
     /// Reads again, when nothing goes wrong any more.
-    pub fn read_again(&self, chunks: Slots) -> RowsSeen {
-        Disks::new(self.setup, self.stripe, ModelFault::None).read(chunks, Slots::NONE)
+    pub fn read_again(&self, chunks: PositionSet) -> RowsSeen {
+        Disks::new(self.setup, self.stripe, ModelFault::None).read(chunks, PositionSet::NONE)
     }
 
     /// Writes a row.

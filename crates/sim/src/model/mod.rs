@@ -9,7 +9,7 @@
 //! setup (what is checked) -> search: states, breadth first -> Outcome: how many, and the shortest way to a wrong answer
 //!                              step: what can happen -> operate: plan, read, repair, write -> disks: what goes wrong
 //!                                                       sight: rows -> evidence -> core's judge
-//! crash: every way in which writes can be cut off -> core's settle        table_one: real rows, broken in seven ways
+//! crash: every way in which writes can be cut off -> core's resync        table_one: real rows, broken in seven ways
 //! ```
 
 mod crash;

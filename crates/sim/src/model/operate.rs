@@ -6,7 +6,7 @@ use super::setup::{Increment, Lists, ModelSetup};
 use super::stripe::{
     AppendixOwner, DataRow, FOREIGN, ListMark, ModelRow, ModelStripe, NONSENSE, ParityHead, ParityRow, listed,
 };
-use scrubjay_core::slots::Slots;
+use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::{PlanMode, StripePlan};
 
@@ -16,14 +16,14 @@ pub enum ModelOp {
     /// The contents of these chunks.
     Read {
         /// Which.
-        wanted: Slots,
+        wanted: PositionSet,
         /// How.
         plan: StripePlan,
     },
     /// New contents for these chunks.
     Write {
         /// Which.
-        touched: Slots,
+        touched: PositionSet,
         /// Does something of each stay as it is?
         is_partial: bool,
         /// Contents that were there before, where any are remembered; otherwise new ones.
@@ -62,7 +62,7 @@ pub fn operate(setup: &ModelSetup, stripe: ModelStripe, op: ModelOp, fault: Mode
     OperationResult { stripe: disks.stripe, answer, written: disks.written }
 }
 
-fn read(disks: &mut Disks, wanted: Slots, plan: StripePlan) -> Result<(), OperationFailure> {
+fn read(disks: &mut Disks, wanted: PositionSet, plan: StripePlan) -> Result<(), OperationFailure> {
     let known = learn(disks, plan.read_chunks, compared_lists(disks.setup, plan), wanted)?;
     mark_read(disks, &known, plan);
     let is_wrong = |&index: &usize| known.contents[index] != Some(disks.stripe.chunks[index].truth.content);
@@ -76,22 +76,22 @@ fn rebuild(disks: &mut Disks, slot: usize) -> Result<(), OperationFailure> {
     let blank = foreign(disks.setup, slot, AppendixOwner::Nowhere);
     disks.stripe.put(disks.setup, slot, Some(blank));
     let sight = sight_of_all(disks, false);
-    mend(disks, sight, Slots::one(slot)).map(|_| ())
+    mend(disks, sight, PositionSet::one(slot)).map(|_| ())
 }
 
 fn scrub(disks: &mut Disks) -> Result<(), OperationFailure> {
     let sight = sight_of_all(disks, false);
     match sight.trusted(disks.setup) {
         Some(_) => Ok(()),
-        None => mend(disks, sight_of_all(disks, true), Slots::NONE).map(|_| ()),
+        None => mend(disks, sight_of_all(disks, true), PositionSet::NONE).map(|_| ()),
     }
 }
 
 /// The lists that a plan compares; where what is missing is rebuilt by one list alone, no others.
-fn compared_lists(setup: &ModelSetup, plan: StripePlan) -> Slots {
+fn compared_lists(setup: &ModelSetup, plan: StripePlan) -> PositionSet {
     let parities = setup.shape.parity_slots();
     let is_rebuilding = plan.mode != PlanMode::ReadModifyWrite && !(plan.read_chunks & parities).is_empty();
-    let left_out = if setup.lists == Lists::One && is_rebuilding { parities } else { Slots::NONE };
+    let left_out = if setup.lists == Lists::One && is_rebuilding { parities } else { PositionSet::NONE };
     plan.read_appendices - left_out
 }
 
@@ -103,7 +103,7 @@ fn mark_read(disks: &mut Disks, known: &KnownStripe, plan: StripePlan) {
 }
 
 struct ModelWrite {
-    touched: Slots,
+    touched: PositionSet,
     is_partial: bool,
     is_older: bool,
     plan: StripePlan,
@@ -113,7 +113,7 @@ impl ModelWrite {
     fn perform(&self, disks: &mut Disks) -> Result<(), OperationFailure> {
         let (setup, data) = (disks.setup, disks.setup.shape.data);
         let lists = match setup.increment {
-            Increment::Found => Slots::NONE,
+            Increment::Found => PositionSet::NONE,
             Increment::Greatest => setup.shape.parity_slots() - disks.stripe.missing(setup) - self.plan.read_chunks,
         };
         let appendices = compared_lists(setup, self.plan) | lists;
@@ -133,8 +133,8 @@ impl ModelWrite {
     }
 
     /// The contents without which the write cannot be done.
-    fn needed(&self, setup: &ModelSetup) -> Slots {
-        let partial = if self.is_partial { self.touched } else { Slots::NONE };
+    fn needed(&self, setup: &ModelSetup) -> PositionSet {
+        let partial = if self.is_partial { self.touched } else { PositionSet::NONE };
         let is_encoded = !(self.plan.write_chunks & setup.shape.parity_slots()).is_empty();
         match self.plan.mode {
             PlanMode::ReadModifyWrite => self.touched,

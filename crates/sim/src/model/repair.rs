@@ -4,7 +4,7 @@ use super::disks::Disks;
 use super::setup::{DATA_MAX, Lists, ModelSetup, PARITY_MAX};
 use super::sight::RowsSeen;
 use super::stripe::{AppendixOwner, DataRow, ListMark, ModelRow, NONSENSE, ParityHead, ParityRow, listed};
-use scrubjay_core::slots::Slots;
+use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::judge::judge;
 
 /// Why an operation gives no right answer.
@@ -34,7 +34,7 @@ pub struct KnownStripe {
     /// The parities.
     pub parities: [Option<ParityRow>; PARITY_MAX],
     /// The chunks that were found to agree with a copy.
-    pub compared: Slots,
+    pub compared: PositionSet,
 }
 
 /// What came of reckoning up what is missing.
@@ -52,33 +52,33 @@ enum Reconstruction {
 /// When something is lost, or the plan does not give what is needed.
 pub fn learn(
     disks: &mut Disks,
-    chunks: Slots,
-    appendices: Slots,
-    needed: Slots,
+    chunks: PositionSet,
+    appendices: PositionSet,
+    needed: PositionSet,
 ) -> Result<KnownStripe, OperationFailure> {
     let sight = disks.read(chunks, appendices);
     let Some(compared) = sight.trusted(disks.setup) else {
-        return mend(disks, sight_of_all(disks, true), Slots::NONE);
+        return mend(disks, sight_of_all(disks, true), PositionSet::NONE);
     };
     let mut known = KnownStripe { compared, ..KnownStripe::new(disks.setup, &sight) };
     match known.decode(disks.setup, needed, sight.whole, Lists::One) {
         Reconstruction::Right => Ok(known),
-        Reconstruction::Differs => mend(disks, sight_of_all(disks, true), Slots::NONE),
+        Reconstruction::Differs => mend(disks, sight_of_all(disks, true), PositionSet::NONE),
         Reconstruction::TooFew => Err(OperationFailure::Unplanned),
     }
 }
 
 /// All rows that are there: again, or for the first time.
 pub fn sight_of_all(disks: &Disks, is_again: bool) -> RowsSeen {
-    let all = Slots::range(0, disks.setup.shape.slots());
-    if is_again { disks.read_again(all) } else { disks.read(all, Slots::NONE) }
+    let all = PositionSet::range(0, disks.setup.shape.slots());
+    if is_again { disks.read_again(all) } else { disks.read(all, PositionSet::NONE) }
 }
 
 /// Judges all rows but those `without` anything on them yet, rebuilds what is erased, writes it back.
 ///
 /// # Errors
 /// When something is lost.
-pub fn mend(disks: &mut Disks, mut sight: RowsSeen, without: Slots) -> Result<KnownStripe, OperationFailure> {
+pub fn mend(disks: &mut Disks, mut sight: RowsSeen, without: PositionSet) -> Result<KnownStripe, OperationFailure> {
     let setup = disks.setup;
     for slot in without.iter() {
         match slot.checked_sub(setup.shape.data) {
@@ -105,12 +105,12 @@ pub fn mend(disks: &mut Disks, mut sight: RowsSeen, without: Slots) -> Result<Kn
         known.versions[index] = truth.map(|entry| entry.version.number() as u8);
         known.sums[index] = truth.map(|entry| entry.sum as u8).filter(|_| setup.scheme.lists_sums());
     }
-    let usable = Slots::range(0, setup.shape.slots()) - judgement.erased;
+    let usable = PositionSet::range(0, setup.shape.slots()) - judgement.erased;
     let Reconstruction::Right = known.decode(setup, setup.shape.data_slots(), usable, setup.lists) else {
         return Err(OperationFailure::Error);
     };
     known.complete(setup, usable);
-    let there = Slots::range(0, setup.shape.slots()) - disks.stripe.missing(setup);
+    let there = PositionSet::range(0, setup.shape.slots()) - disks.stripe.missing(setup);
     for slot in (judgement.erased & there).iter() {
         disks.write(slot, known.row(setup, slot));
         if let Some(chunk) = disks.stripe.chunks[..setup.shape.data].get_mut(slot) {
@@ -141,7 +141,7 @@ impl KnownStripe {
 
     /// Reckons up contents that are needed and not known, from the rows of `usable`. Where there are more parities than
     /// would do, none of those that are used may contradict another: whichever the array takes, it shall be right.
-    fn decode(&mut self, setup: &ModelSetup, needed: Slots, usable: Slots, lists: Lists) -> Reconstruction {
+    fn decode(&mut self, setup: &ModelSetup, needed: PositionSet, usable: PositionSet, lists: Lists) -> Reconstruction {
         if needed.iter().all(|index| self.contents[index].is_some()) {
             return Reconstruction::Right;
         }
@@ -169,7 +169,7 @@ impl KnownStripe {
     }
 
     /// Once all contents are known, so is everything else. Parities that were right stay as they were read.
-    fn complete(&mut self, setup: &ModelSetup, usable: Slots) {
+    fn complete(&mut self, setup: &ModelSetup, usable: PositionSet) {
         let data = setup.shape.data;
         for index in 0..data {
             self.sealed[index] = self.contents[index];

@@ -2,11 +2,11 @@
 
 use super::setup::{DATA_MAX, ModelSetup, PARITY_MAX};
 use super::stripe::{AppendixOwner, DataRow, ListMark, ModelRow, ParityRow};
-use scrubjay_core::slots::Slots;
+use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::evidence::{Evidence, RowSeen};
 use scrubjay_core::volume::integrity::judge::is_consistent;
 use scrubjay_core::volume::integrity::scheme::Scheme;
-use scrubjay_core::volume::integrity::tag::{ListEntry, Standing, Version};
+use scrubjay_core::volume::integrity::tag::{ListEntry, RowStatus, Version};
 
 /// Rows as they were read. Of those whose appendix was read alone nothing but that is looked at.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,7 +16,7 @@ pub struct RowsSeen {
     /// Parities, whole or their appendices.
     pub parities: [Option<ParityRow>; PARITY_MAX],
     /// Those that were read whole.
-    pub whole: Slots,
+    pub whole: PositionSet,
 }
 
 impl RowsSeen {
@@ -32,36 +32,36 @@ impl RowsSeen {
     }
 
     /// The slots of which anything was read.
-    pub fn slots(&self, setup: &ModelSetup) -> Slots {
+    pub fn slots(&self, setup: &ModelSetup) -> PositionSet {
         let data = (0..setup.shape.data).filter(|&index| self.data[index].is_some());
         let parities = (0..setup.shape.parity).filter(|&index| self.parities[index].is_some());
         data.chain(parities.map(|index| setup.shape.data + index)).collect()
     }
 
     /// What a row says of itself: in full, or (an appendix alone) of its place.
-    pub fn standing(&self, setup: &ModelSetup, slot: usize) -> Standing {
+    pub fn standing(&self, setup: &ModelSetup, slot: usize) -> RowStatus {
         let (place, is_whole) = match slot.checked_sub(setup.shape.data) {
             None => match self.data[slot] {
                 Some(row) => (row.place, row.content == row.sealed),
-                None => return Standing::Missing,
+                None => return RowStatus::Missing,
             },
             Some(parity) => match self.parities[parity] {
                 Some(row) => (row.head.place, row.head.is_whole),
-                None => return Standing::Missing,
+                None => return RowStatus::Missing,
             },
         };
         match place {
-            _ if !setup.scheme.checks_itself() => Standing::Sound,
-            AppendixOwner::Here if is_whole || !self.whole.contains(slot) => Standing::Sound,
-            AppendixOwner::Here => Standing::Torn,
-            AppendixOwner::Elsewhere => Standing::Elsewhere { member: 0, row: 1, is_whole: true },
-            AppendixOwner::Nowhere => Standing::Garbled,
+            _ if !setup.scheme.checks_itself() => RowStatus::Sound,
+            AppendixOwner::Here if is_whole || !self.whole.contains(slot) => RowStatus::Sound,
+            AppendixOwner::Here => RowStatus::Torn,
+            AppendixOwner::Elsewhere => RowStatus::Elsewhere { member: 0, row: 1, is_whole: true },
+            AppendixOwner::Nowhere => RowStatus::Corrupt,
         }
     }
 
     /// The slots of which something was read that is not sound.
-    pub fn unsound(&self, setup: &ModelSetup) -> Slots {
-        self.slots(setup).iter().filter(|&slot| self.standing(setup, slot) != Standing::Sound).collect()
+    pub fn unsound(&self, setup: &ModelSetup) -> PositionSet {
+        self.slots(setup).iter().filter(|&slot| self.standing(setup, slot) != RowStatus::Sound).collect()
     }
 
     /// For the judge. A data chunk's appendix alone says its version; of its neighbour's copy nothing is claimed.
@@ -81,10 +81,10 @@ impl RowsSeen {
                     neighbour: row.neighbour.into(),
                     ..RowSeen::nothing(standing)
                 },
-                None => RowSeen::nothing(Standing::Missing),
+                None => RowSeen::nothing(RowStatus::Missing),
             };
         };
-        let is_believed = !matches!(standing, Standing::Elsewhere { .. } | Standing::Garbled);
+        let is_believed = !matches!(standing, RowStatus::Elsewhere { .. } | RowStatus::Corrupt);
         let row = self.parities[parity].filter(|_| is_believed && setup.scheme.has_appendix());
         let list = row.map(|row| row.list[..setup.shape.data].iter().map(|&mark| entry(mark)).collect());
         RowSeen { list, ..RowSeen::nothing(standing) }
@@ -92,12 +92,12 @@ impl RowsSeen {
 
     /// If each row that was read is whole and in its place, and they agree: the data chunks that were compared with a
     /// copy, of their version or of their checksum.
-    pub fn trusted(&self, setup: &ModelSetup) -> Option<Slots> {
+    pub fn trusted(&self, setup: &ModelSetup) -> Option<PositionSet> {
         if !self.unsound(setup).is_empty() {
             return None;
         }
         let evidence = self.evidence(setup);
-        let is_claimed = |slot: &usize| evidence.rows[*slot].standing != Standing::Missing;
+        let is_claimed = |slot: &usize| evidence.rows[*slot].standing != RowStatus::Missing;
         let is_compared = |index: &usize| self.whole.contains(*index) && evidence.claims(*index).count() > 1;
         is_consistent(&evidence, self.slots(setup).iter().filter(is_claimed).collect())
             .then(|| (0..setup.shape.data).filter(is_compared).collect())

@@ -6,7 +6,7 @@ use super::operate::{ModelOp, OperationResult, operate};
 use super::repair::OperationFailure;
 use super::setup::ModelSetup;
 use super::stripe::ModelStripe;
-use scrubjay_core::slots::Slots;
+use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::{PlanMode, StripePlan, StripeState, Want, plan};
 
@@ -35,8 +35,8 @@ pub struct StepResult {
 /// a time, and while one is, at most m - 1 others are missing; otherwise at most m.
 pub fn steps(setup: &ModelSetup, stripe: &ModelStripe, mut visit: impl FnMut(StepResult)) {
     let (missing, wrong) = (stripe.missing(setup), stripe.wrong(setup));
-    for slot in (Slots::range(0, setup.shape.slots()) - missing).iter() {
-        let spared = usize::from(!(wrong - Slots::one(slot)).is_empty());
+    for slot in (PositionSet::range(0, setup.shape.slots()) - missing).iter() {
+        let spared = usize::from(!(wrong - PositionSet::one(slot)).is_empty());
         if missing.count() + 1 + spared <= setup.shape.parity {
             let mut after = *stripe;
             after.put(setup, slot, None);
@@ -65,8 +65,8 @@ pub fn steps(setup: &ModelSetup, stripe: &ModelStripe, mut visit: impl FnMut(Ste
 }
 
 /// May this slot become wrong, when these are?
-fn is_within(setup: &ModelSetup, wrong: Slots, slot: usize, missing: Slots) -> bool {
-    wrong.is_subset(Slots::one(slot)) && missing.count() < setup.shape.parity
+fn is_within(setup: &ModelSetup, wrong: PositionSet, slot: usize, missing: PositionSet) -> bool {
+    wrong.is_subset(PositionSet::one(slot)) && missing.count() < setup.shape.parity
 }
 
 /// All that can go wrong in an operation, of which it is known how it goes when nothing does.
@@ -75,7 +75,7 @@ fn faults(setup: &ModelSetup, before: &ModelStripe, op: ModelOp, done: &Operatio
     let (missing, wrong) = (before.missing(setup), before.wrong(setup));
     let read = match op {
         ModelOp::Read { plan, .. } | ModelOp::Write { plan, .. } => plan.read_chunks | plan.read_appendices,
-        ModelOp::Rebuild(_) | ModelOp::Scrub => Slots::range(0, setup.shape.slots()),
+        ModelOp::Rebuild(_) | ModelOp::Scrub => PositionSet::range(0, setup.shape.slots()),
     };
     for slot in (read - missing).iter().filter(|&slot| is_within(setup, wrong, slot, missing)) {
         faults.push(ModelFault::Misread(slot));
@@ -100,7 +100,7 @@ fn faults(setup: &ModelSetup, before: &ModelStripe, op: ModelOp, done: &Operatio
 }
 
 /// All that somebody can want in a state, in each way in which it can be done.
-fn ops(setup: &ModelSetup, stripe: &ModelStripe, missing: Slots) -> Vec<ModelOp> {
+fn ops(setup: &ModelSetup, stripe: &ModelStripe, missing: PositionSet) -> Vec<ModelOp> {
     let data = setup.shape.data_slots();
     let is_read = stripe.is_read(setup);
     let parities_left = setup.shape.parity - (missing & setup.shape.parity_slots()).count();
@@ -113,7 +113,7 @@ fn ops(setup: &ModelSetup, stripe: &ModelStripe, missing: Slots) -> Vec<ModelOp>
         }
     };
     for state in states {
-        let singles = (0..setup.shape.data).map(Slots::one);
+        let singles = (0..setup.shape.data).map(PositionSet::one);
         for wanted in singles.chain([data]) {
             if let Some(plan) = plan(setup.scheme, setup.shape, Want::Read(wanted), state) {
                 insert(ModelOp::Read { wanted, plan });
@@ -135,10 +135,10 @@ fn ops(setup: &ModelSetup, stripe: &ModelStripe, missing: Slots) -> Vec<ModelOp>
 }
 
 /// Every write of a stripe in this state: which chunks, whether in part, and how.
-pub fn writes(setup: &ModelSetup, state: StripeState) -> Vec<(Slots, bool, StripePlan)> {
+pub fn writes(setup: &ModelSetup, state: StripeState) -> Vec<(PositionSet, bool, StripePlan)> {
     let mut writes = Vec::new();
     for (touched, is_partial) in subsets(setup.shape.data).flat_map(|touched| [(touched, false), (touched, true)]) {
-        let partial = if is_partial { touched } else { Slots::NONE };
+        let partial = if is_partial { touched } else { PositionSet::NONE };
         let mut ways = vec![plan(setup.scheme, setup.shape, Want::Write { touched, partial }, state)];
         if setup.every_mode {
             ways.extend([modify(setup, touched, state), reconstruct(setup, touched, partial, state)]);
@@ -155,26 +155,31 @@ pub fn writes(setup: &ModelSetup, state: StripeState) -> Vec<(Slots, bool, Strip
 }
 
 /// Every set of data chunks but none.
-fn subsets(data: usize) -> impl Iterator<Item = Slots> {
+fn subsets(data: usize) -> impl Iterator<Item = PositionSet> {
     (1..1usize << data).map(move |bits| (0..data).filter(|index| bits >> index & 1 == 1).collect())
 }
 
 /// A read-modify-write, whether or not it is cheaper (Li & Lee 2014, sections II-A and V).
-fn modify(setup: &ModelSetup, touched: Slots, state: StripeState) -> Option<StripePlan> {
+fn modify(setup: &ModelSetup, touched: PositionSet, state: StripeState) -> Option<StripePlan> {
     let parities = setup.shape.parity_slots() - state.missing;
     let is_possible = (touched & state.missing).is_empty() && !parities.is_empty();
     let buddies = buddies(setup, touched) - state.missing;
     is_possible.then(|| StripePlan {
         mode: PlanMode::ReadModifyWrite,
         read_chunks: touched | parities,
-        read_appendices: if setup.scheme == Scheme::Hybrid2 { buddies } else { Slots::NONE },
+        read_appendices: if setup.scheme == Scheme::Hybrid2 { buddies } else { PositionSet::NONE },
         write_chunks: touched | parities,
         write_appendices: buddies,
     })
 }
 
 /// A reconstruct-write, where nothing that it reads is missing, whether or not it is cheaper.
-fn reconstruct(setup: &ModelSetup, touched: Slots, partial: Slots, state: StripeState) -> Option<StripePlan> {
+fn reconstruct(
+    setup: &ModelSetup,
+    touched: PositionSet,
+    partial: PositionSet,
+    state: StripeState,
+) -> Option<StripePlan> {
     let parities = setup.shape.parity_slots() - state.missing;
     let read_chunks = (setup.shape.data_slots() - touched) | partial;
     if !((read_chunks | touched) & state.missing).is_empty() || parities.is_empty() {
@@ -186,18 +191,18 @@ fn reconstruct(setup: &ModelSetup, touched: Slots, partial: Slots, state: Stripe
         _ => !read_chunks.is_subset(state.is_read),
     };
     let list = parities.iter().nth(state.turn).filter(|_| needs_list);
-    let old_versions = if setup.scheme == Scheme::Hybrid1 { touched - read_chunks } else { Slots::NONE };
+    let old_versions = if setup.scheme == Scheme::Hybrid1 { touched - read_chunks } else { PositionSet::NONE };
     Some(StripePlan {
         mode: PlanMode::ReconstructWrite,
         read_chunks,
-        read_appendices: list.into_iter().collect::<Slots>() | old_versions,
+        read_appendices: list.into_iter().collect::<PositionSet>() | old_versions,
         write_chunks: touched | parities,
         write_appendices: buddies(setup, touched),
     })
 }
 
 /// The chunks that are not touched after those that are, round the ring.
-fn buddies(setup: &ModelSetup, touched: Slots) -> Slots {
+fn buddies(setup: &ModelSetup, touched: PositionSet) -> PositionSet {
     let next = |index: usize| (index + 1) % setup.shape.data;
     let buddies = touched.iter().map(next).filter(|&buddy| setup.has_buddies() && !touched.contains(buddy));
     buddies.collect()

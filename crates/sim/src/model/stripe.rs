@@ -5,7 +5,7 @@
 //! distance of versions, or the order of the chunks can be recognised as one ([`ModelStripe::canonical`]).
 
 use super::setup::{DATA_MAX, ModelSetup, PARITY_MAX};
-use scrubjay_core::slots::Slots;
+use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 
 /// Part of something else, or a mixture: right nowhere.
@@ -178,7 +178,7 @@ impl ModelStripe {
     }
 
     /// The slots whose members are missing.
-    pub fn missing(&self, setup: &ModelSetup) -> Slots {
+    pub fn missing(&self, setup: &ModelSetup) -> PositionSet {
         let is_missing = |slot: usize| match slot.checked_sub(setup.shape.data) {
             None => self.chunks[slot].row.is_none(),
             Some(parity) => self.parities[parity].is_none(),
@@ -187,13 +187,13 @@ impl ModelStripe {
     }
 
     /// The rows that are there and not what they should be.
-    pub fn wrong(&self, setup: &ModelSetup) -> Slots {
+    pub fn wrong(&self, setup: &ModelSetup) -> PositionSet {
         let is_wrong = |slot: usize| self.row(setup, slot).is_some_and(|row| row != self.ideal(setup, slot));
         (0..setup.shape.slots()).filter(|&slot| is_wrong(slot)).collect()
     }
 
     /// The data chunks that were read since they were written.
-    pub fn is_read(&self, setup: &ModelSetup) -> Slots {
+    pub fn is_read(&self, setup: &ModelSetup) -> PositionSet {
         (0..setup.shape.data).filter(|&index| self.chunks[index].is_read).collect()
     }
 

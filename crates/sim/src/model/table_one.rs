@@ -5,12 +5,12 @@
 
 use scrubjay_code::crc32c;
 use scrubjay_core::layout::Shape;
+use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::slots::Slots;
 use scrubjay_core::volume::integrity::evidence::{Evidence, RowSeen};
 use scrubjay_core::volume::integrity::judge::{is_consistent, judge};
 use scrubjay_core::volume::integrity::scheme::Scheme;
-use scrubjay_core::volume::integrity::tag::{self, ListEntry, RowIdentity, Standing, Version};
+use scrubjay_core::volume::integrity::tag::{self, ListEntry, RowIdentity, RowStatus, Version};
 
 const SECTOR: usize = 512;
 const CHUNK: usize = 8 * SECTOR;
@@ -226,9 +226,9 @@ impl StripeFixture {
         let seen = open(DATA_VICTIM, row);
         match primitive {
             Primitive::SelfChecksum => {
-                !matches!(seen.standing, Standing::Sound | Standing::Elsewhere { is_whole: true, .. })
+                !matches!(seen.standing, RowStatus::Sound | RowStatus::Elsewhere { is_whole: true, .. })
             }
-            Primitive::PhysicalIdentity => matches!(seen.standing, Standing::Elsewhere { .. } | Standing::Garbled),
+            Primitive::PhysicalIdentity => matches!(seen.standing, RowStatus::Elsewhere { .. } | RowStatus::Corrupt),
             Primitive::VersionMirroring => seen.entry.version != right.entry.version,
             Primitive::ChecksumMirroring => seen.entry.sum != right.entry.sum,
         }
@@ -239,18 +239,18 @@ impl StripeFixture {
         let rows = (0..SHAPE.slots()).map(|slot| {
             let mut seen = open(slot, if slot == victim { row } else { &self.now[slot] });
             if !scheme.checks_itself() {
-                seen.standing = Standing::Sound;
+                seen.standing = RowStatus::Sound;
                 let list = listed(slot, if slot == victim { row } else { &self.now[slot] });
                 seen.list = (slot >= SHAPE.data && scheme.has_appendix()).then_some(list.1);
             }
             without(scheme, seen)
         });
         let evidence = Evidence { scheme, shape: SHAPE, rows: rows.collect() };
-        if is_consistent(&evidence, Slots::range(0, SHAPE.slots())) {
+        if is_consistent(&evidence, PositionSet::range(0, SHAPE.slots())) {
             return SchemeFinding::Missed;
         }
         let judgement = judge(&evidence);
-        match judgement.erased == Slots::one(victim) && judgement.lost.is_empty() {
+        match judgement.erased == PositionSet::one(victim) && judgement.lost.is_empty() {
             true => SchemeFinding::Located,
             false => SchemeFinding::Detected,
         }
@@ -283,7 +283,7 @@ fn open(slot: usize, row: &[u8]) -> RowSeen {
 }
 
 /// A parity's list, and whether it can be believed.
-fn listed(slot: usize, row: &[u8]) -> ((Standing, bool), Vec<ListEntry>) {
+fn listed(slot: usize, row: &[u8]) -> ((RowStatus, bool), Vec<ListEntry>) {
     let mut list = vec![ListEntry::default(); SHAPE.data];
     let opened = tag::open_parity(&row[CHUNK..], identity(slot, 7), Some(crc32c(&row[..CHUNK])), &mut list);
     (opened, list)

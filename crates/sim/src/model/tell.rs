@@ -6,7 +6,7 @@ use super::repair::OperationFailure;
 use super::setup::ModelSetup;
 use super::step::ModelStep;
 use super::stripe::Order;
-use scrubjay_core::slots::Slots;
+use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::plan::{PlanMode, StripePlan};
 
 /// One step and what came of it, in a line; `names` says how each chunk was called at first.
@@ -22,7 +22,7 @@ pub fn tell(setup: &ModelSetup, names: &Order, step: ModelStep, answer: Result<(
 }
 
 /// A write and how it is done.
-pub fn told_write(setup: &ModelSetup, touched: Slots, plan: StripePlan) -> String {
+pub fn told_write(setup: &ModelSetup, touched: PositionSet, plan: StripePlan) -> String {
     let names = std::array::from_fn(|index| index as u8);
     Teller { setup, names: &names }.op(ModelOp::Write { touched, is_partial: false, is_older: false, plan })
 }
@@ -40,7 +40,7 @@ impl Teller<'_> {
         }
     }
 
-    fn slots(&self, slots: Slots) -> String {
+    fn slots(&self, slots: PositionSet) -> String {
         let mut names: Vec<String> = slots.iter().map(|slot| self.slot(slot)).collect();
         names.sort();
         names.join(" ")

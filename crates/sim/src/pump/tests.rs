@@ -4,8 +4,8 @@ use super::*;
 use crate::replay::replay;
 use crate::workload::{Bursts, TimeSpan};
 use scrubjay_core::rng::Rng;
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::machine::OpId;
-use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, SectorRange};
 
 const MS: u64 = 1_000_000;

@@ -2,22 +2,22 @@
 //! that knows what the client may be told.
 //!
 //! ```text
-//! setting::Setting (a seed) --> world::run
-//!     client::Client  -- requests -->  a subject::Subject  -- ops -->  shelf::Shelf of disk::MemberDisk
-//!       oracle::Oracle <-- replies --    (the volume)      <-- ends --   mischief::Mischief, as atlas::Atlas allows
+//! config::StormConfig (a seed) --> simulation::run
+//!     client::StormClient  -- requests -->  a subject::StormSubject  -- ops -->  disk_set::DiskSet of disk::MemberDisk
+//!       oracle::DeviceOracle <-- replies --    (the volume)     <-- ends --   faults::FaultInjector, inside a FaultBudget
 //! ```
 //!
 //! # What the oracle accepts
 //! - Every byte that is returned as data is right, in every mode, after every fault and every crash; with the
 //!   exceptions below.
-//! - Without a crash, and with faults inside the assumptions ([`atlas`]): nothing is ever lost, no request fails.
+//! - Without a crash, and with faults inside the assumptions ([`fault_budget`]): nothing is ever lost, no request fails.
 //! - After a crash of an array with all its members, and nothing else wrong in the stripes that were being written:
 //!   the same; what was not durable may be old or new, sector by sector ([`oracle`]).
 //! - *Dirty and hurt*: a stripe with a row that was under way or not flushed when the array crashed, and in which
 //!   something is missing, unreadable or silently corrupt then (or before the volume serves again), may lose chunks from
 //!   then on. In a bare array, which has no lists, so may every stripe of a region that the disks call dirty after it.
 //! - *The exception*: a data row that is silently corrupt when the array crashes in the middle of a write of its stripe,
-//!   or becomes so before that stripe is settled, looks like one that the crash tore. Where the crash spoilt too many of
+//!   or becomes so before that stripe is resynced, looks like one that the crash tore. Where the crash spoilt too many of
 //!   the other rows to rebuild it, what it holds may be anything until it is written again: only a journal could tell. So
 //!   may what a silently corrupt parity is to make up for: a chunk that is missing, or cannot be read, in such a stripe, and
 //!   without versions any. Over
@@ -46,16 +46,16 @@
 //! faults in a bare array. A read that goes astray to the very place where a write did: two faults that agree. Faults of
 //! what lies beside the rows on all active members at once ([`beside`]).
 
-pub mod atlas;
 pub mod beside;
 pub mod client;
+pub mod config;
 pub mod disk;
-pub mod mischief;
+pub mod disk_set;
+pub mod fault_budget;
+pub mod faults;
 pub mod oracle;
 pub mod pattern;
-pub mod setting;
-pub mod shelf;
+pub mod simulation;
 pub mod store;
 pub mod subject;
 pub mod trace;
-pub mod world;

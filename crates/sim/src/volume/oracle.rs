@@ -4,7 +4,7 @@
 //! last value whose write ended before the read began, or that of any write under way during the read; and once a read
 //! has returned a value, no later read returns an older one. After a crash it may return what was durable, and any
 //! value written or begun to be written since: durable is what was replied to before a flush that was replied to, or
-//! was asked to be durable itself. The first read settles which. A trim leaves the choice between zeros and what was.
+//! was asked to be durable itself. The first read resyncs which. A trim leaves the choice between zeros and what was.
 //!
 //! What it does not insist on: that the two parts of one sector that two requests wrote survive a crash together.
 
@@ -155,7 +155,7 @@ impl DeviceOracle {
         while at < end {
             let next = self.extents.range(at + 1..).next().map_or(self.size, |(&start, _)| start);
             let until = next.min((at / SECTOR + 1) * SECTOR).min(end);
-            self.settle(begin, at, &bytes[(at - offset) as usize..(until - offset) as usize]);
+            self.converge(begin, at, &bytes[(at - offset) as usize..(until - offset) as usize]);
             at = until;
         }
     }
@@ -213,7 +213,7 @@ impl DeviceOracle {
     }
 
     /// Takes a piece of a sector that lies in one extent.
-    fn settle(&mut self, begin: u64, at: u64, bytes: &[u8]) {
+    fn converge(&mut self, begin: u64, at: u64, bytes: &[u8]) {
         let (&start, values) = self.extents.range(..=at).next_back().expect("extents begin at 0");
         let holds = |value: &PossibleValue| value.until > begin && self.holds(value.write, at, bytes);
         if values.iter().all(holds) {

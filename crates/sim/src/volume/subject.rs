@@ -1,19 +1,19 @@
 //! What is tried: an array that a world can start on its disks, crash, and start again; and the volume as one.
 
 use super::beside::superblock;
+use super::config::StormConfig;
 use super::disk::{MemberDisk, WriteFate};
-use super::setting::StormConfig;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_core::volume::block::RequestId;
+use scrubjay_core::volume::finding::VolumeFinding;
 use scrubjay_core::volume::format::assemble::{Assembly, Given, assemble};
 use scrubjay_core::volume::format::blank;
 use scrubjay_core::volume::format::geometry::TAIL_BYTES;
 use scrubjay_core::volume::format::intent::{self, IntentBit};
 use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 use scrubjay_core::volume::format::uuid::Uuid;
-use scrubjay_core::volume::member::{ArrayMachine, Slot};
-use scrubjay_core::volume::record::VolumeFinding;
+use scrubjay_core::volume::member::{ArrayMachine, MemberIndex};
 use scrubjay_core::volume::{Volume, VolumeOptions};
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ use std::ops::Range;
 pub struct Health {
     /// Does it serve?
     pub is_open: bool,
-    /// And has it settled what the last crash left?
+    /// And has it resynced what the last crash left?
     pub is_settled: bool,
     /// Its members, by slot.
     pub members: Vec<MemberState>,
@@ -37,7 +37,7 @@ pub trait StormSubject: ArrayMachine + Sized {
     fn open(setting: &StormConfig, disks: &[MemberDisk]) -> Self;
 
     /// Would it know this member for an active one if it were started now?
-    fn knows_active(disks: &[MemberDisk], slot: Slot) -> bool;
+    fn knows_active(disks: &[MemberDisk], slot: MemberIndex) -> bool;
 
     /// The stripes whose regions the disks call dirty: all that a bare array knows of what a crash left.
     fn announced(setting: &StormConfig, disks: &[MemberDisk]) -> Vec<u64>;
@@ -48,8 +48,8 @@ pub trait StormSubject: ArrayMachine + Sized {
     /// Was this stripe ever written?
     fn is_written(&self, stripe: u64) -> bool;
 
-    /// Has it settled what the last crash left of this stripe?
-    fn is_settled(&self, stripe: u64) -> bool;
+    /// Has it resynced what the last crash left of this stripe?
+    fn is_resynced(&self, stripe: u64) -> bool;
 
     /// The next thing that it found wrong.
     fn poll_record(&mut self) -> Option<VolumeFinding>;
@@ -58,14 +58,14 @@ pub trait StormSubject: ArrayMachine + Sized {
     fn verify(&mut self, now: Nanos, id: RequestId, stripes: Range<u64>);
 
     /// Takes a member out.
-    fn fail(&mut self, now: Nanos, slot: Slot);
+    fn fail(&mut self, now: Nanos, slot: MemberIndex);
 
     /// Is this member out, and may a disk be put into its place?
-    fn can_take_in(&self, slot: Slot) -> bool;
+    fn can_take_in(&self, slot: MemberIndex) -> bool;
 
     /// This disk is in the place of a member that is out; makes it a member, by a name it never had. What it says of itself
     /// is wiped first.
-    fn replace(&mut self, now: Nanos, slot: Slot, disk: &mut MemberDisk, name: u64);
+    fn replace(&mut self, now: Nanos, slot: MemberIndex, disk: &mut MemberDisk, name: u64);
 
     /// This disk is in the place of a member that is out, and was that one before; makes it a member again, by a name it never
     /// had, if that may be; says whether.
@@ -107,7 +107,7 @@ impl StormSubject for Volume {
         Volume::start(assembly, options)
     }
 
-    fn knows_active(disks: &[MemberDisk], slot: Slot) -> bool {
+    fn knows_active(disks: &[MemberDisk], slot: MemberIndex) -> bool {
         let newest = disks.iter().filter_map(superblock).max_by_key(|superblock| superblock.generation);
         newest.is_some_and(|superblock| superblock.members[slot].state == MemberState::Active)
     }
@@ -134,7 +134,7 @@ impl StormSubject for Volume {
     fn health(&self) -> Health {
         let status = self.status();
         let members = status.members.into_iter().map(|(state, _)| state).collect();
-        let is_settled = status.is_open && status.regions_unsettled == 0;
+        let is_settled = status.is_open && status.regions_to_resync == 0;
         Health { is_open: status.is_open, is_settled, members }
     }
 
@@ -142,8 +142,8 @@ impl StormSubject for Volume {
         Volume::is_written(self, stripe)
     }
 
-    fn is_settled(&self, stripe: u64) -> bool {
-        Volume::is_settled(self, stripe)
+    fn is_resynced(&self, stripe: u64) -> bool {
+        Volume::is_resynced(self, stripe)
     }
 
     fn poll_record(&mut self) -> Option<VolumeFinding> {
@@ -154,15 +154,15 @@ impl StormSubject for Volume {
         Volume::verify(self, now, id, stripes);
     }
 
-    fn fail(&mut self, now: Nanos, slot: Slot) {
+    fn fail(&mut self, now: Nanos, slot: MemberIndex) {
         Volume::fail(self, now, slot);
     }
 
-    fn can_take_in(&self, slot: Slot) -> bool {
+    fn can_take_in(&self, slot: MemberIndex) -> bool {
         Volume::can_take_in(self, slot)
     }
 
-    fn replace(&mut self, now: Nanos, slot: Slot, disk: &mut MemberDisk, name: u64) {
+    fn replace(&mut self, now: Nanos, slot: MemberIndex, disk: &mut MemberDisk, name: u64) {
         if let Some(before) = superblock(disk) {
             self.skip_write_numbers(before.write_mark);
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::scrub::server::ForegroundRequest;
+use scrubjay_core::scrub::disk_server::ForegroundRequest;
 use scrubjay_trace::Periods;
 use scrubjay_trace::idleness::MinuteCounts;
 

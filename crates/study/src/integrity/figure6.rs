@@ -2,7 +2,7 @@
 
 use scrubjay_chart::{Axis, Figure, Series, Style};
 use scrubjay_core::layout::Shape;
-use scrubjay_core::slots::Slots;
+use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::{StripeState, Want, plan};
 
@@ -47,10 +47,11 @@ fn add(series: &mut Vec<Series>, curve: Series) {
 
 /// Formulas (2) to (4), from the plans.
 pub(super) fn curve(scheme: Scheme, shape: Shape, is_write: bool, is_first: bool) -> Vec<(f64, f64)> {
-    let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
+    let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
     let percent = |touched: usize| {
-        let slots = Slots::range(0, touched);
-        let want = if is_write { Want::Write { touched: slots, partial: Slots::NONE } } else { Want::Read(slots) };
+        let slots = PositionSet::range(0, touched);
+        let want =
+            if is_write { Want::Write { touched: slots, partial: PositionSet::NONE } } else { Want::Read(slots) };
         let state = StripeState { is_read, ..StripeState::default() };
         let [bare, ios] =
             [Scheme::None, scheme].map(|scheme| plan(scheme, shape, want, state).expect("nothing is missing").ios());

@@ -7,12 +7,12 @@ use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
+use scrubjay_core::volume::finding::VolumeFinding;
 use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, OpKind};
-use scrubjay_core::volume::record::VolumeFinding;
+use scrubjay_sim::volume::config::{Narrowed, StormConfig};
 use scrubjay_sim::volume::disk::{Discarded, MemberDisk, WriteFate};
-use scrubjay_sim::volume::setting::{Narrowed, StormConfig};
 use scrubjay_sim::volume::subject::StormSubject;
 
 /// Six disks that survive two failures: the smallest stripe in which every scheme has all its copies apart.

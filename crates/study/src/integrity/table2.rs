@@ -2,7 +2,7 @@
 
 use scrubjay_chart::Table;
 use scrubjay_core::layout::Shape;
-use scrubjay_core::slots::Slots;
+use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::{PlanMode, StripeState, Want, plan};
 
@@ -118,12 +118,12 @@ impl CountedPlans {
     }
 
     fn add(&mut self, scheme: Scheme, mode: PlanMode, shape: Shape, touched: usize, is_first: bool) {
-        let slots = Slots::range(0, touched);
+        let slots = PositionSet::range(0, touched);
         let want = match mode {
             PlanMode::Read => Want::Read(slots),
-            _ => Want::Write { touched: slots, partial: Slots::NONE },
+            _ => Want::Write { touched: slots, partial: PositionSet::NONE },
         };
-        let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
+        let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
         let plan =
             plan(scheme, shape, want, StripeState { is_read, ..StripeState::default() }).expect("nothing is missing");
         // A scheme may take the other way to write, where that is cheaper for it.

@@ -8,8 +8,8 @@ use super::kinds;
 use super::rig::{Astray, CHUNK, Rig, SECTOR, SHAPE, STRIPES};
 use scrubjay_chart::Table;
 use scrubjay_core::layout::ChunkPlace;
+use scrubjay_core::volume::finding;
 use scrubjay_core::volume::integrity::scheme::Scheme;
-use scrubjay_core::volume::record;
 use scrubjay_sim::model::SilentCorruption;
 
 /// The stripe of the victims.
@@ -184,13 +184,13 @@ fn verdict(scheme: Scheme, is_parity: bool, damage: RowDamage) -> Verdict {
     if records.is_empty() {
         return Verdict::Missed;
     }
-    let names = |record: &record::VolumeFinding, place: &ChunkPlace| {
-        record.kind != record::CorruptionKind::Mismatch
-            && record.member == place.disk
-            && rig.geometry.row_at(record.offset) == Some(place.row)
+    let names = |finding: &finding::VolumeFinding, place: &ChunkPlace| {
+        finding.kind != finding::CorruptionKind::Mismatch
+            && finding.member == place.disk
+            && rig.geometry.row_at(finding.offset) == Some(place.row)
     };
-    let is_named = records.iter().any(|record| names(record, &damaged[0]));
-    if !is_named || !records.iter().all(|record| damaged.iter().any(|place| names(record, place))) {
+    let is_named = records.iter().any(|finding| names(finding, &damaged[0]));
+    if !is_named || !records.iter().all(|finding| damaged.iter().any(|place| names(finding, place))) {
         return Verdict::Detected;
     }
     match is_right && is_healed(&mut rig) {

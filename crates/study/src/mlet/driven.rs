@@ -3,8 +3,8 @@
 use super::pace::Pace;
 use super::sample::{EscalationScope, Mlet};
 use super::sweep::{MODELS, REGION, SEGMENT, ScanCase, SweepSetup};
+use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::idle::{Goal, Waiting};
-use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::tour::OrderKind;
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::tune::{self, Pair, Tuner};

@@ -1,7 +1,7 @@
 //! How a tour really advances: in the idle intervals of a trace, by a scrub that somebody plays there.
 
+use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::idle::IntervalPolicy;
-use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::exact::Firing;
 

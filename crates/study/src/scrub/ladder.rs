@@ -1,8 +1,8 @@
 //! Growing requests, reckoned up: what a pattern does in an interval follows from its length and a short list, the same
 //! for every interval. The same as the general simulator, faster; for searches that try thousands of patterns.
 
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{IdlePattern, RequestGrowth};
-use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::exact::{Firing, ScrubFigures};
 use scrubjay_trace::Periods;
@@ -105,8 +105,8 @@ impl Ladder {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use scrubjay_core::scrub::disk_server::ForegroundRequest;
     use scrubjay_core::scrub::idle::Adaptive;
-    use scrubjay_core::scrub::server::ForegroundRequest;
     use scrubjay_core::units::Bytes;
     use scrubjay_sim::exact::simulate;
 

@@ -8,8 +8,8 @@
 //! predictor does better here than in service.
 
 use scrubjay_chart::{CurvePoint, Series, Style};
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{IdlePattern, Method, Prediction, RequestGrowth};
-use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::stats::Moments;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact::{self, Interval, Lossless, Oracle, Player, ScrubFigures};

@@ -7,8 +7,8 @@
 use super::goals::{ReachedGoal, megabytes};
 use super::ladder::Ladder;
 use scrubjay_chart::{CurvePoint, Series, Style};
+use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{Goal, GoalForm, IdlePattern, RequestGrowth};
-use scrubjay_core::scrub::server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact::{self, ScrubFigures};
 use scrubjay_sim::tune::{self, Pair, SIZES, Tuner};

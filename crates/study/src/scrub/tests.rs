@@ -3,7 +3,7 @@
 use super::*;
 use scrubjay_chart::Exhibit;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
+use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::workload::{Bursts, TimeSpan};
 use scrubjay_trace::{Periods, ServiceQueue, ServiceSource, generate};

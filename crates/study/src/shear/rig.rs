@@ -3,7 +3,7 @@
 use super::effort::Effort;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::probe::bench::{ProbeBudget, ProbeIo, Prober};
+use scrubjay_core::probe::io::{ProbeBudget, ProbeIo, Prober};
 use scrubjay_core::probe::known::KnownArray;
 use scrubjay_core::probe::paper::layout::{Chunks, Matrix};
 use scrubjay_core::probe::paper::redundancy::MeasuredRedundancy;

@@ -4,7 +4,7 @@ use super::effort::Effort;
 use super::rig::{array, writes};
 use scrubjay_chart::{Axis, Exhibit, Figure, Series, Style};
 use scrubjay_core::layout::LayoutKind;
-use scrubjay_core::probe::bench::{ProbeAccess, ProbeBatch, ProbeRequest};
+use scrubjay_core::probe::io::{ProbeAccess, ProbeBatch, ProbeRequest};
 use scrubjay_core::probe::paper::redundancy::MeasuredRedundancy;
 use scrubjay_core::probe::paper::{TrialParameters, WriteGrowth};
 use scrubjay_core::rng::Rng;

@@ -5,9 +5,9 @@
 //! Large-Scale Production* (IISWC 2020); columns as in the readme of `alibaba/block-traces`.
 
 use crate::columns::{are_records, columns, number};
-use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
 use crate::record::{DeviceId, Record, RequestKind};
+use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 

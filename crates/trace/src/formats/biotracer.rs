@@ -11,9 +11,9 @@
 
 use crate::columns::{are_records, number};
 use crate::fields::{Numbered, sectors, time, words};
-use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
 use crate::record::{Record, RequestKind};
+use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 
@@ -82,7 +82,7 @@ impl TextFormat for BioTracer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{foreign, read, survives};
+    use crate::test_support::{foreign, read, survives};
     use scrubjay_core::units::Bytes;
 
     const ROWS: &str = "19136520 8 4096 5 1397498441.163527 1397498441.163612 1397498441.163744 1397498441.164851\n\

@@ -14,10 +14,10 @@
 
 use crate::columns::number;
 use crate::fields::{sectors, time, words};
-use crate::intake::{Devices, Intake};
 use crate::pairing::{MergeSide, Pairing};
 use crate::reader::{Reader, Sink, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};
+use crate::record_sink::{Devices, RecordSink};
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 use std::cmp::Reverse;
@@ -151,7 +151,7 @@ impl TextFormat for Blkparse {
         TextLine::Skipped
     }
 
-    fn pass_on(&mut self, is_ended: bool, intake: &mut Intake) {
+    fn pass_on(&mut self, is_ended: bool, intake: &mut RecordSink) {
         if is_ended {
             self.pairing.drain(&mut self.paired);
         }
@@ -264,7 +264,7 @@ impl Writer for BlkparseWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{foreign, read, survives, written};
+    use crate::test_support::{foreign, read, survives, written};
     use proptest::prelude::*;
 
     const SAMPLE: &str = "\

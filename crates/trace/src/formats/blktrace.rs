@@ -11,10 +11,10 @@
 
 use crate::binary::BinarySource;
 use crate::error::TraceError;
-use crate::intake::Intake;
 use crate::pairing::{MergeSide, Pairing};
 use crate::reader::{Reader, Stream};
 use crate::record::{DeviceId, Record, RequestKind};
+use crate::record_sink::RecordSink;
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -141,7 +141,7 @@ impl BlktraceCpu {
     }
 
     /// Goes on to the next event that matters, if there is none, for `steps` events at the most.
-    fn advance(&mut self, steps: &mut usize, intake: &mut Intake) -> Result<(), TraceError> {
+    fn advance(&mut self, steps: &mut usize, intake: &mut RecordSink) -> Result<(), TraceError> {
         while self.next.is_none() && !self.is_ended && *steps > 0 {
             *steps -= 1;
             self.step(intake)?;
@@ -150,7 +150,7 @@ impl BlktraceCpu {
     }
 
     /// Takes one event, or finds that there is none.
-    fn step(&mut self, intake: &mut Intake) -> Result<(), TraceError> {
+    fn step(&mut self, intake: &mut RecordSink) -> Result<(), TraceError> {
         let place = self.source.place();
         let raw = self.source.peek(EVENT_BYTES)?;
         if raw.len() < EVENT_BYTES {
@@ -232,7 +232,7 @@ struct Blktrace {
 }
 
 impl Reader for Blktrace {
-    fn read(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
+    fn read(&mut self, intake: &mut RecordSink) -> Result<bool, TraceError> {
         if self.is_ended {
             return Ok(false);
         }
@@ -257,7 +257,7 @@ impl Reader for Blktrace {
 
 impl Blktrace {
     /// Finds the next event of every CPU, for only then is the earliest of them known. False: not within these steps.
-    fn look_ahead(&mut self, steps: &mut usize, intake: &mut Intake) -> Result<bool, TraceError> {
+    fn look_ahead(&mut self, steps: &mut usize, intake: &mut RecordSink) -> Result<bool, TraceError> {
         while let Some(&number) = self.behind.last() {
             let cpu = &mut self.cpus[number];
             cpu.advance(steps, intake)?;
@@ -271,7 +271,7 @@ impl Blktrace {
         Ok(true)
     }
 
-    fn take(&mut self, event: BlktraceEvent, intake: &mut Intake) -> Result<(), TraceError> {
+    fn take(&mut self, event: BlktraceEvent, intake: &mut RecordSink) -> Result<(), TraceError> {
         let BlktraceEvent { device, kind, offset, length, .. } = event;
         let time = event.time.since(*self.began.get_or_insert(event.time));
         let device = self.device_id(device, intake)?;
@@ -286,7 +286,7 @@ impl Blktrace {
         Ok(())
     }
 
-    fn device_id(&mut self, device: u32, intake: &mut Intake) -> Result<DeviceId, TraceError> {
+    fn device_id(&mut self, device: u32, intake: &mut RecordSink) -> Result<DeviceId, TraceError> {
         if let Some(&id) = self.ids.get(&device) {
             return Ok(id);
         }
@@ -336,9 +336,9 @@ mod tests {
         encode(Endian::Little, time, sector, 4096, action, SDA, 0)
     }
 
-    fn read(files: Vec<Vec<u8>>) -> (Intake, Result<(), TraceError>) {
+    fn read(files: Vec<Vec<u8>>) -> (RecordSink, Result<(), TraceError>) {
         let files = files.into_iter().map(|bytes| Box::new(Cursor::new(bytes)) as Stream).collect();
-        let (mut reader, mut intake) = (open(files), Intake::default());
+        let (mut reader, mut intake) = (open(files), RecordSink::default());
         loop {
             match reader.read(&mut intake) {
                 Ok(true) => assert_eq!(intake.understood, intake.records.len() as u64),

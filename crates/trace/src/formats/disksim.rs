@@ -13,9 +13,9 @@
 
 use crate::columns::{are_records, number};
 use crate::fields::{Numbered, hex, sectors, time, words};
-use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
 use crate::record::{Record, RequestKind};
+use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::Nanos;
 
@@ -94,7 +94,7 @@ impl TextFormat for Simulator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{foreign, read, survives};
+    use crate::test_support::{foreign, read, survives};
     use scrubjay_core::units::Bytes;
 
     const DISKSIM: &str = "0.125000 0 1000 8 1\n1.25\t12 2000 16 a\n   3 0 7 1 b\n";

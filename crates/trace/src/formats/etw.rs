@@ -14,9 +14,9 @@
 
 use crate::columns::{are_records, number};
 use crate::fields::{Numbered, hex, range, time};
-use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
 use crate::record::{Record, RequestKind};
+use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 
 /// The columns of both events; the last, a file name, may contain commas.
@@ -91,7 +91,7 @@ impl TextFormat for Etw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{foreign, read, survives};
+    use crate::test_support::{foreign, read, survives};
     use scrubjay_core::units::{Bytes, Nanos};
 
     const SAMPLE: &str = "BeginHeader\r

@@ -18,9 +18,9 @@
 
 use crate::columns::number;
 use crate::fields::{range, words};
-use crate::intake::Devices;
 use crate::reader::{Reader, Sink, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};
+use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{self, Write};
@@ -195,7 +195,7 @@ fn file_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{foreign, read, survives, written};
+    use crate::test_support::{foreign, read, survives, written};
     use proptest::prelude::*;
 
     const THREE: &str = "fio version 3 iolog\n1 /dev/sda add\n1 /dev/sda open\n1 /dev/sda read 0 4096\n\

@@ -8,9 +8,9 @@
 
 use crate::columns::{are_records, columns, number};
 use crate::error::SourcePlace;
-use crate::intake::{Devices, Intake};
 use crate::reader::{Reader, Sink, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};
+use crate::record_sink::{Devices, RecordSink};
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io;
@@ -65,7 +65,7 @@ impl TextFormat for Msr {
         }
     }
 
-    fn lines(&mut self, text: &[u8], line_first: u64, intake: &mut Intake) -> u64 {
+    fn lines(&mut self, text: &[u8], line_first: u64, intake: &mut RecordSink) -> u64 {
         let (mut at, mut number) = (0, line_first);
         let understood = intake.records.len();
         while at < text.len() {
@@ -375,22 +375,22 @@ mod tests {
 
     const ROW: &str = "128166385295514663,hm,0,Write,9056014336,2048,2833\n";
 
-    fn fast(text: &[u8]) -> Intake {
-        let mut intake = Intake::default();
+    fn fast(text: &[u8]) -> RecordSink {
+        let mut intake = RecordSink::default();
         let lines = Msr::default().lines(text, 1, &mut intake);
         assert_eq!(lines, text.iter().filter(|&&byte| byte == b'\n').count() as u64);
         intake
     }
 
     /// What the trait's own method makes of it, with the plain path alone.
-    fn plain(text: &[u8]) -> Intake {
+    fn plain(text: &[u8]) -> RecordSink {
         struct Plain(Msr);
         impl TextFormat for Plain {
             fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine {
                 self.0.line(line, devices)
             }
         }
-        let mut intake = Intake::default();
+        let mut intake = RecordSink::default();
         Plain(Msr::default()).lines(text, 1, &mut intake);
         intake
     }
@@ -581,7 +581,7 @@ mod tests {
             text.extend(format!("{time},{host},{kind},{offset},{},{response}\n", 512 << (i % 8)).bytes());
         }
         let mut reader = (by_stream("msr"))(Box::new(Cursor::new(text.clone())));
-        let mut intake = Intake::default();
+        let mut intake = RecordSink::default();
         while reader.read(&mut intake).unwrap() {}
         assert_eq!(intake.understood, 20_000);
         assert!(written(&intake.records, &intake.devices) == text, "other bytes");

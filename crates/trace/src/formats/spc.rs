@@ -11,9 +11,9 @@
 
 use crate::columns::{are_records, number};
 use crate::fields::{Numbered, range, time};
-use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
 use crate::record::{Record, RequestKind};
+use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::SECTOR_BYTES;
 
@@ -70,7 +70,7 @@ impl TextFormat for Spc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{foreign, read, survives};
+    use crate::test_support::{foreign, read, survives};
     use scrubjay_core::units::{Bytes, Nanos};
 
     const SAMPLE: &str = "0,303567,3584,w,0.000000\n1,55590,3072,r,0.26214\n 1 , 1 , 512 , R , 20.5 , more, of it\n";

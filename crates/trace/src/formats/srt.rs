@@ -13,9 +13,9 @@
 
 use crate::binary::BinarySource;
 use crate::error::{SourcePlace, TraceError};
-use crate::intake::Intake;
 use crate::reader::{Reader, Stream};
 use crate::record::{DeviceId, Record, RequestKind};
+use crate::record_sink::RecordSink;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::collections::HashMap;
 
@@ -57,7 +57,7 @@ struct Srt {
 }
 
 impl Reader for Srt {
-    fn read(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
+    fn read(&mut self, intake: &mut RecordSink) -> Result<bool, TraceError> {
         if self.is_ended {
             return Ok(false);
         }
@@ -79,7 +79,7 @@ impl Reader for Srt {
 
 impl Srt {
     /// Reads one record of any type. False: the source has ended.
-    fn read_one(&mut self, header: &SrtHeader, intake: &mut Intake) -> Result<bool, TraceError> {
+    fn read_one(&mut self, header: &SrtHeader, intake: &mut RecordSink) -> Result<bool, TraceError> {
         let place = self.source.place();
         let raw = self.source.peek(RECORD_MIN)?;
         if raw.is_empty() {
@@ -168,7 +168,7 @@ fn device_id(
     ids: &mut HashMap<(u32, bool), DeviceId>,
     device: u32,
     is_hex: bool,
-    intake: &mut Intake,
+    intake: &mut RecordSink,
 ) -> Result<DeviceId, TraceError> {
     if let Some(&id) = ids.get(&(device, is_hex)) {
         return Ok(id);
@@ -313,8 +313,8 @@ mod tests {
         disks = {\n 0 -> {\n description = \"a } in a string\",\n adaptor = 1 -> { hp_ib , 1.2 },\n sectorsize  = 256,\n\
         sections = {\n 8 -> {\n sectorsize = 9\n } } },\n 3 -> {\n sectorsize = 1024\n } };\n\x0c";
 
-    fn read(bytes: Vec<u8>) -> (Intake, Result<(), TraceError>) {
-        let (mut reader, mut intake) = (open(Box::new(Cursor::new(bytes))), Intake::default());
+    fn read(bytes: Vec<u8>) -> (RecordSink, Result<(), TraceError>) {
+        let (mut reader, mut intake) = (open(Box::new(Cursor::new(bytes))), RecordSink::default());
         loop {
             let before = intake.records.len();
             match reader.read(&mut intake) {

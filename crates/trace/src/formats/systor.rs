@@ -6,9 +6,9 @@
 //! columns as in the traces' readme.
 
 use crate::columns::{are_records, columns, number, seconds};
-use crate::intake::Devices;
 use crate::reader::{Reader, Stream};
 use crate::record::{DeviceId, Record, RequestKind};
+use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 

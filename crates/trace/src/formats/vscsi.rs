@@ -7,9 +7,9 @@
 
 use crate::binary::BinarySource;
 use crate::error::{SourcePlace, TraceError};
-use crate::intake::Intake;
 use crate::reader::{Reader, Stream};
 use crate::record::{DeviceId, Record, RequestKind};
+use crate::record_sink::RecordSink;
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 
 /// So many records a call.
@@ -123,7 +123,7 @@ struct Vscsi {
 }
 
 impl Reader for Vscsi {
-    fn read(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
+    fn read(&mut self, intake: &mut RecordSink) -> Result<bool, TraceError> {
         if self.is_ended {
             return Ok(false);
         }
@@ -233,8 +233,8 @@ mod tests {
         (0..count).flat_map(record).collect()
     }
 
-    fn read(bytes: Vec<u8>) -> (Intake, Result<(), TraceError>) {
-        let (mut reader, mut intake) = (open(Box::new(Cursor::new(bytes))), Intake::default());
+    fn read(bytes: Vec<u8>) -> (RecordSink, Result<(), TraceError>) {
+        let (mut reader, mut intake) = (open(Box::new(Cursor::new(bytes))), RecordSink::default());
         loop {
             match reader.read(&mut intake) {
                 Ok(true) => {}

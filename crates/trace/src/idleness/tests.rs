@@ -2,7 +2,7 @@
 
 use super::*;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::scrub::server::ForegroundRequest;
+use scrubjay_core::scrub::disk_server::ForegroundRequest;
 
 /// A millisecond of work after each idle interval.
 fn study(idle: impl IntoIterator<Item = f64>) -> Idleness {

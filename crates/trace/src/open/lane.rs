@@ -3,9 +3,9 @@
 use super::error::InputError;
 use super::scale::TraceScale;
 use crate::error::{SourcePlace, TraceError};
-use crate::intake::{Devices, Intake, Malformed};
 use crate::reader::Reader;
 use crate::record::Record;
+use crate::record_sink::{Devices, Malformed, RecordSink};
 use crate::sorted::Sorter;
 
 /// At least so many records are read before they are looked at: fewer would not be worth a batch.
@@ -15,7 +15,7 @@ const BATCH_MIN: usize = 4096;
 pub(super) struct InputStream {
     name: String,
     reader: Box<dyn Reader>,
-    intake: Intake,
+    intake: RecordSink,
     sorter: Sorter,
     scale: TraceScale,
     /// Records read so far.
@@ -26,7 +26,7 @@ pub(super) struct InputStream {
 impl InputStream {
     /// An input called `name`, whose records are sorted within a window.
     pub(super) fn new(name: String, reader: Box<dyn Reader>, window: usize) -> InputStream {
-        let (intake, sorter) = (Intake::default(), Sorter::new(window));
+        let (intake, sorter) = (RecordSink::default(), Sorter::new(window));
         InputStream { name, reader, intake, sorter, scale: TraceScale::default(), read: 0, is_ended: false }
     }
 

@@ -3,9 +3,9 @@
 use super::*;
 use crate::error::SourcePlace;
 use crate::formats::ClockOrigin;
-use crate::intake::Intake;
 use crate::reader::Reader;
 use crate::record::RequestKind;
+use crate::record_sink::RecordSink;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::Write;
@@ -41,7 +41,7 @@ impl TextFormat for Words {
 struct Counted(u64);
 
 impl Reader for Counted {
-    fn read(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
+    fn read(&mut self, intake: &mut RecordSink) -> Result<bool, TraceError> {
         if self.0 == 0 {
             return Ok(false);
         }

@@ -314,7 +314,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::scrub::server::ServiceModel;
+    use scrubjay_core::scrub::disk_server::ServiceModel;
 
     const MILLI: u64 = 1_000_000;
 

@@ -2,8 +2,8 @@
 
 use super::evidence::Doubt;
 use super::hammer::Hammer;
-use super::lattice::greatest_common_divisor;
 use super::sampler::{EarlyEnd, Sampler};
+use super::strides::greatest_common_divisor;
 
 /// Probes of one search step: more of them could lie on one other disk and hold each other up.
 const PROBES: u64 = 3;

@@ -4,7 +4,7 @@
 use super::evidence::probability;
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::undisturbed;
-use super::thresholds::{COLLIDED_LOG, COLLIDED_SPREAD, COPIES_MAX, SETTLED};
+use super::thresholds::{COLLIDED_LOG, COLLIDED_SPREAD, COPIES_MAX, DECIDED};
 use crate::probe::known::Claim;
 
 /// Collisions at first; the standard error of what is taken of them is a quarter of the distance to the threshold.
@@ -54,7 +54,7 @@ async fn is_collided(
         let off = undisturbed(&logs) - undisturbed(singles) - COLLIDED_LOG;
         // 1.3 of the error of a mean is that of this quantile.
         let errors = off.abs() / (1.3 * COLLIDED_SPREAD / (logs.len() as f64).sqrt());
-        let sure = probability((errors * errors / 2.0).min(SETTLED));
+        let sure = probability((errors * errors / 2.0).min(DECIDED));
         let is_enough = off <= 0.0 || logs.len() >= COLLISIONS_MIN;
         if sure >= SURE && is_enough || logs.len() >= COLLISIONS_MAX {
             return Ok((off > 0.0, sure));

@@ -50,7 +50,7 @@ pub fn of_probe(done_before: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::thresholds::SETTLED;
+    use super::super::thresholds::DECIDED;
     use super::*;
     use crate::rng::Rng;
 
@@ -72,7 +72,7 @@ mod tests {
             for is_multiple in [true, false] {
                 let mut odds = 0.0f64;
                 let mut step = 0u64;
-                while odds.abs() < SETTLED {
+                while odds.abs() < DECIDED {
                     step += 1;
                     let is_alike = is_multiple || (trial * 31 + step * 17) % 100 < 50;
                     let log = if is_alike { normal() * spread } else { SHARED_LOG + normal() * SHARED_SPREAD };
@@ -93,8 +93,8 @@ mod tests {
     #[test]
     fn doubts_add_up() {
         let mut doubt = Doubt::default();
-        doubt.add(SETTLED);
-        doubt.add(-SETTLED);
+        doubt.add(DECIDED);
+        doubt.add(-DECIDED);
         assert!((1.0 - doubt.confidence() - 2.0e-4).abs() < 1e-5);
         (0..10).for_each(|_| doubt.add(0.0));
         assert_eq!(doubt.confidence(), 0.0);

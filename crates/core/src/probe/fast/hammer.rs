@@ -12,8 +12,8 @@ use super::evidence::of_probe;
 use super::sampler::{EarlyEnd, Sampler};
 use super::thresholds::{APART, EARLY_RESPONSES, HAMMER_READS, HAMMERS_MAX, TOGETHER};
 use super::yardstick::Yardstick;
-use crate::probe::bench::ProbeRequest;
-use crate::probe::known::Regime;
+use crate::probe::io::ProbeRequest;
+use crate::probe::known::DeviceClass;
 use crate::units::Nanos;
 
 /// The share of the device that a hammer takes, at least twice its reads in patterns: a tenth of it, so that each read costs
@@ -41,9 +41,9 @@ impl Hammer {
     /// For a pattern of so many bytes, on mirrors of so many copies, where a single read takes `response` nanoseconds. On
     /// flash it is half a saturating burst.
     pub fn new(pattern: u64, copies: usize, response: f64, yardstick: &Yardstick) -> Hammer {
-        let count = match yardstick.burst.regime {
-            Regime::Disks => HAMMER_READS * copies,
-            Regime::Flash { .. } => yardstick.burst.count / 2,
+        let count = match yardstick.burst.device_class {
+            DeviceClass::Disks => HAMMER_READS * copies,
+            DeviceClass::Flash { .. } => yardstick.burst.count / 2,
         };
         let delay = Nanos((yardstick.log().exp() * copies as f64 * DELAY_SHARE) as u64);
         Hammer { pattern, count, delay, patience: EARLY_RESPONSES * response }

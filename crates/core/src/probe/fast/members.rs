@@ -7,9 +7,9 @@
 use super::layout::places::Places;
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::{Trimmed, gap_trimmed, median, median_low, time_reached};
-use super::thresholds::{ODD_DISMISSED, ODD_MIN, ODD_PRIOR, ODD_SAME, ODD_SETTLED, ODD_SUSPECTED, SETTLED};
+use super::thresholds::{DECIDED, ODD_DECIDED, ODD_DISMISSED, ODD_MIN, ODD_PRIOR, ODD_SAME, ODD_SUSPECTED};
 use super::yardstick::Burst;
-use crate::probe::known::Regime;
+use crate::probe::known::DeviceClass;
 
 /// Bursts on every class at first.
 const SCREENED: usize = 3;
@@ -88,9 +88,9 @@ async fn confirmed(
         }
         let off = Trimmed::of(&differences);
         let odds = off.log_odds(ODD_SAME) - ODD_PRIOR - ((asked * LOOKS.len()) as f64).ln();
-        let is_odd = off.mean.abs() > ODD_MIN && odds >= ODD_SETTLED;
-        time = ClassTime { factor: off.mean.exp(), odds: is_odd.then_some(odds.min(SETTLED)) };
-        if odds >= SETTLED || off.mean.abs() + ODD_DISMISSED * off.error < ODD_MIN {
+        let is_odd = off.mean.abs() > ODD_MIN && odds >= ODD_DECIDED;
+        time = ClassTime { factor: off.mean.exp(), odds: is_odd.then_some(odds.min(DECIDED)) };
+        if odds >= DECIDED || off.mean.abs() + ODD_DISMISSED * off.error < ODD_MIN {
             break;
         }
     }
@@ -109,9 +109,9 @@ async fn pace(sampler: &mut Sampler, members: &MemberClasses<'_>, class: usize) 
         reads.push(sampler.read(pattern + place));
     }
     let done: Vec<f64> = sampler.run(reads).await?.into_iter().flatten().collect();
-    let pace = match burst.regime {
-        Regime::Disks => gap_trimmed(&done),
-        Regime::Flash { .. } => time_reached(&done),
+    let pace = match burst.device_class {
+        DeviceClass::Disks => gap_trimmed(&done),
+        DeviceClass::Flash { .. } => time_reached(&done),
     };
     Ok(pace.map(|pace| pace.max(1.0).ln()))
 }

@@ -1,7 +1,7 @@
 //! The fast prober: how an array is laid out, in a few thousand reads.
 //!
 //! ```text
-//! regime -> pattern (candidates, yardstick, division, copies) -> boundary (hammer) -> layout (library, free) -> members
+//! device_class -> pattern (candidates, yardstick, division, copies) -> boundary (hammer) -> layout (library, free) -> members
 //! ```
 //!
 //! It looks for what Shear (Denehy, Bent, Popovici, Arpaci-Dusseau & Arpaci-Dusseau, "Deconstructing Storage Arrays", 2004)
@@ -9,21 +9,21 @@
 
 mod boundary;
 mod copies;
+mod device_class;
 mod evidence;
 mod hammer;
-mod lattice;
 mod layout;
 mod members;
 mod pattern;
-mod regime;
 mod sampler;
 mod statistic;
 mod stride;
+mod strides;
 mod thresholds;
 mod yardstick;
 
-use super::bench::{ProbeBudget, ProbeIo, ProbedDevice, Prober, Spent};
-use super::known::{Claim, KnownArray, ProbeFinding, ProbeStage, Regime, Unmeasurable};
+use super::io::{ProbeBudget, ProbeIo, ProbedDevice, Prober, Spent};
+use super::known::{Claim, DeviceClass, KnownArray, ProbeFinding, ProbeStage, Unmeasurable};
 use super::library;
 use super::paper::{self, Halt, TrialParameters, WriteGrowth};
 use crate::layout::LayoutKind;
@@ -92,14 +92,14 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
     if sampler.device().depth == 1 {
         return Err(EarlyEnd::Unmeasurable(Unmeasurable::Serial));
     }
-    let answer = regime::find(sampler).await?;
-    sampler.note(|known| known.regime = Some(Claim::new(answer.regime, probability(thresholds::SETTLED))));
-    let count = match answer.regime {
-        Regime::Disks => thresholds::BURST_MIN,
-        Regime::Flash { depth } => depth,
+    let answer = device_class::find(sampler).await?;
+    sampler.note(|known| known.device_class = Some(Claim::new(answer.device_class, probability(thresholds::DECIDED))));
+    let count = match answer.device_class {
+        DeviceClass::Disks => thresholds::BURST_MIN,
+        DeviceClass::Flash { depth } => depth,
     };
     sampler.begin(ProbeStage::Pattern);
-    let burst = Burst { regime: answer.regime, count };
+    let burst = Burst { device_class: answer.device_class, count };
     let pattern = pattern::find(sampler, burst, answer.response, options.pattern_bytes_max).await?;
     let Some(pattern) = pattern else { return Ok(()) };
     let bytes = Claim::new(pattern.bytes, pattern.confidence);
@@ -114,7 +114,7 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
     }
     let hammer = Hammer::new(pattern.bytes, copies, answer.response, &pattern.yardstick);
     chunks(sampler, pattern, hammer, copies).await?;
-    if answer.regime != Regime::Disks {
+    if answer.device_class != DeviceClass::Disks {
         // What repeats, but has no chunks, is how one drive lays out its own dies.
         sampler.note(|known| known.pattern_bytes = known.pattern_bytes.take().filter(|_| known.chunk_bytes.is_some()));
     }
@@ -179,7 +179,8 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
 
 /// Notes classes, and what follows from them.
 fn note_classes(sampler: &Sampler, classes: &[usize], copies: usize, confidence: f64) {
-    let is_flash = |known: &KnownArray| matches!(known.regime, Some(Claim { value: Regime::Flash { .. }, .. }));
+    let is_flash =
+        |known: &KnownArray| matches!(known.device_class, Some(Claim { value: DeviceClass::Flash { .. }, .. }));
     sampler.note(|known| {
         let fits = library::fits(classes, (!is_flash(known)).then_some(copies));
         let count = classes.iter().max().map_or(0, |most| most + 1);

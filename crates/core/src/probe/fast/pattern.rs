@@ -10,13 +10,13 @@
 
 use super::copies;
 use super::evidence::{Doubt, of_stride};
-use super::lattice::{DISKS_LIKELY, DISKS_MAX, candidates, factors, multiples};
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::median;
-use super::stride::{is_multiple, is_multiple_settled};
-use super::thresholds::{BELIEVED, COPIES_MAX, DISMISSED, SEGMENTS_MIN, SETTLED, TENTATIVE};
+use super::stride::{is_multiple, is_multiple_for_sure};
+use super::strides::{DISKS_LIKELY, DISKS_MAX, candidates, factors, multiples};
+use super::thresholds::{BELIEVED, COPIES_MAX, DECIDED, DISMISSED, SEGMENTS_MIN, TENTATIVE};
 use super::yardstick::{Burst, Offsets, Yardstick};
-use crate::probe::known::{Claim, Regime, Unmeasurable};
+use crate::probe::known::{Claim, DeviceClass, Unmeasurable};
 
 /// Rounds in which the slowest candidate is looked for.
 const ROUNDS: usize = 5;
@@ -148,12 +148,12 @@ async fn divisor(
     let multiple = slowest(sampler, burst, strides, attempt).await?;
     // One disk at some offsets and several at others is no noise: that ends an attempt, too.
     let mut yardstick = Yardstick::new(sampler, burst, multiple).await?;
-    if burst.regime == Regime::Disks && response / yardstick.log().exp() > FASTER_MAX * COPIES_MAX as f64 {
+    if burst.device_class == DeviceClass::Disks && response / yardstick.log().exp() > FASTER_MAX * COPIES_MAX as f64 {
         return Err(EarlyEnd::Unmeasurable(Unmeasurable::Unsaturated));
     }
     let bytes = divided(sampler, &mut yardstick, multiple, attempt).await?;
-    let Some(mut pattern) = settled(sampler, yardstick, bytes, stride_max).await? else { return Ok(None) };
-    if burst.regime == Regime::Disks {
+    let Some(mut pattern) = confirmed(sampler, yardstick, bytes, stride_max).await? else { return Ok(None) };
+    if burst.device_class == DeviceClass::Disks {
         pattern.copies = copies::find(sampler, pattern.bytes).await?;
         if pattern.copies.is_none() {
             // More disks than any mirror has: it only looked alike because it is spread over all of them.
@@ -224,8 +224,8 @@ async fn divided(
     attempt: usize,
 ) -> Result<u64, EarlyEnd> {
     let block = sampler.device().block;
-    let accepted = (TENTATIVE * attempt as f64).min(SETTLED);
-    let limits = (accepted, (DISMISSED * attempt as f64).min(SETTLED));
+    let accepted = (TENTATIVE * attempt as f64).min(DECIDED);
+    let limits = (accepted, (DISMISSED * attempt as f64).min(DECIDED));
     // One disk has no pattern at all: nothing need be searched.
     if is_multiple(sampler, yardstick, block, limits).await? > 0.0 {
         return Ok(block);
@@ -263,7 +263,7 @@ async fn divided(
 /// What it was found by may have been no multiple either: RAID-5 left-asymmetric is slow, if not everywhere, at each
 /// multiple of a stripe. So it is measured by one of its own multiples: the slowest, which is a multiple of the pattern if
 /// any is. (A flash drive is an array of dies itself: there the slowest one says how those are laid out.)
-async fn settled(
+async fn confirmed(
     sampler: &mut Sampler,
     mut yardstick: Yardstick,
     bytes: u64,
@@ -272,13 +272,13 @@ async fn settled(
     let block = sampler.device().block;
     let mut bytes = bytes;
     let mut doubt = Doubt::default();
-    if yardstick.burst.regime == Regime::Disks {
+    if yardstick.burst.device_class == DeviceClass::Disks {
         let slow = slow(sampler, yardstick.burst, multiples(bytes, stride_max), 1).await?;
         yardstick.move_to(sampler, slow[0].0).await?;
     }
-    let odds = is_multiple_settled(sampler, &mut yardstick, bytes).await?;
+    let odds = is_multiple_for_sure(sampler, &mut yardstick, bytes).await?;
     // What so many bursts cannot settle is mostly a part of the pattern: the pattern takes sixteen.
-    if odds < SETTLED {
+    if odds < DECIDED {
         return Ok(None);
     }
     doubt.add(odds);
@@ -288,9 +288,9 @@ async fn settled(
             primes.pop();
             continue;
         }
-        let odds = is_multiple_settled(sampler, &mut yardstick, bytes / prime).await?;
+        let odds = is_multiple_for_sure(sampler, &mut yardstick, bytes / prime).await?;
         doubt.add(odds);
-        if (0.0..SETTLED).contains(&odds) {
+        if (0.0..DECIDED).contains(&odds) {
             return Ok(None);
         }
         if odds > 0.0 {

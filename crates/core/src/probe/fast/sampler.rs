@@ -1,6 +1,6 @@
 //! The sampler: runs bursts on the bench, again where somebody disturbed them, and draws places by its seed.
 
-use crate::probe::bench::{ProbeIo, ProbeRequest, ProbedDevice, Spent};
+use crate::probe::io::{ProbeIo, ProbeRequest, ProbedDevice, Spent};
 use crate::probe::known::{KnownArray, ProbeStage, Unmeasurable};
 use crate::rng::Rng;
 
@@ -74,7 +74,7 @@ impl Sampler {
             let is_good = !answers.is_disturbed && failed == 0;
             if is_good || attempt == REPEATS_MAX {
                 let done =
-                    |timing: &crate::probe::bench::RequestTiming| (!timing.is_failed).then_some(timing.done.0 as f64);
+                    |timing: &crate::probe::io::RequestTiming| (!timing.is_failed).then_some(timing.done.0 as f64);
                 return Ok(answers.timings.iter().map(done).collect());
             }
         }

@@ -2,7 +2,7 @@
 
 use super::evidence::of_stride;
 use super::sampler::{EarlyEnd, Sampler};
-use super::thresholds::{BURSTS_MAX, SETTLED};
+use super::thresholds::{BURSTS_MAX, DECIDED};
 use super::yardstick::{Offsets, Yardstick};
 
 /// Bursts for each reference that is measured along with them.
@@ -15,18 +15,18 @@ const DRIFTS_MAX: usize = 3;
 ///
 /// # Errors
 /// Of [`Sampler::run`].
-pub async fn is_multiple_settled(
+pub async fn is_multiple_for_sure(
     sampler: &mut Sampler,
     yardstick: &mut Yardstick,
     stride: u64,
 ) -> Result<f64, EarlyEnd> {
     for _ in 0..DRIFTS_MAX {
-        let odds = is_multiple(sampler, yardstick, stride, (SETTLED, SETTLED)).await?;
+        let odds = is_multiple(sampler, yardstick, stride, (DECIDED, DECIDED)).await?;
         if !yardstick.has_drifted(sampler).await? {
             return Ok(odds);
         }
     }
-    is_multiple(sampler, yardstick, stride, (SETTLED, SETTLED)).await
+    is_multiple(sampler, yardstick, stride, (DECIDED, DECIDED)).await
 }
 
 /// Tests it until the log-odds are above `accepted` or below minus `dismissed`, or [`BURSTS_MAX`] bursts are done: the

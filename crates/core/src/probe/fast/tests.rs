@@ -1,7 +1,7 @@
 //! The prober against disks of a few lines; `sim/tests/probe.rs` has it probe modelled ones.
 
 use super::*;
-use crate::probe::bench::{Answers, ProbeBatch, RequestTiming};
+use crate::probe::io::{Answers, ProbeBatch, RequestTiming};
 use crate::probe::known::Unmeasurable;
 use crate::rng::Rng;
 use crate::units::Nanos;
@@ -17,7 +17,7 @@ fn probed(
     let mut prober = fast(device, options);
     while let Some(batch) = prober.poll_batch() {
         let done = answer(&batch);
-        let timing = |(request, done): (&crate::probe::bench::ProbeRequest, &Option<f64>)| RequestTiming {
+        let timing = |(request, done): (&crate::probe::io::ProbeRequest, &Option<f64>)| RequestTiming {
             issued: request.at,
             done: Nanos(done.unwrap_or(1.0) as u64),
             is_failed: done.is_none(),
@@ -134,7 +134,7 @@ fn disturbed(is_disturbed: impl Fn(usize) -> bool) -> (Vec<Vec<u64>>, KnownArray
     while let Some(batch) = prober.poll_batch() {
         let is_disturbed = is_disturbed(asked.len());
         let done = disks(&batch);
-        let timing = |(request, done): (&crate::probe::bench::ProbeRequest, &Option<f64>)| RequestTiming {
+        let timing = |(request, done): (&crate::probe::io::ProbeRequest, &Option<f64>)| RequestTiming {
             issued: request.at,
             done: if is_disturbed { Nanos(1) } else { Nanos(done.unwrap_or(1.0) as u64) },
             is_failed: false,

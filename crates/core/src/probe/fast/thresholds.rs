@@ -5,7 +5,7 @@
 
 /// Log-odds at which a statement is settled: one error in ten thousand. No test calls itself surer, however far its numbers go:
 /// the models behind them are no better known than that.
-pub const SETTLED: f64 = 9.2;
+pub const DECIDED: f64 = 9.2;
 /// Log-odds at which a search goes on as if a stride were a multiple: one in thirty. All of them are tested again together,
 /// as the pattern divides each; being wrong costs a repetition.
 pub const TENTATIVE: f64 = 3.5;
@@ -90,4 +90,4 @@ pub const ODD_DISMISSED: f64 = 1.6;
 /// Log-odds against an unlike member before anything is measured: one array in a hundred has one.
 pub const ODD_PRIOR: f64 = 4.6;
 /// Log-odds from which on a member is called slow or fast: one in a thousand is blamed wrongly.
-pub const ODD_SETTLED: f64 = 6.9;
+pub const ODD_DECIDED: f64 = 6.9;

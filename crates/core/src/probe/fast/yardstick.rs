@@ -4,7 +4,7 @@
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::{gap_trimmed, median, spread, time_reached};
 use super::thresholds::{BURST_MAX, BURST_MIN, SPREAD_MAX, SPREAD_MIN, SPREAD_WANTED};
-use crate::probe::known::{Regime, Unmeasurable};
+use crate::probe::known::{DeviceClass, Unmeasurable};
 use std::collections::VecDeque;
 
 /// References that it begins with, and that are kept.
@@ -25,7 +25,7 @@ const GOLDEN: f64 = 0.618_033_988_749_894_9;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
     /// How the members answer.
-    pub regime: Regime,
+    pub device_class: DeviceClass,
     /// Requests.
     pub count: usize,
 }
@@ -40,9 +40,9 @@ impl Burst {
             let reads =
                 sampler.places(stride, offset, self.count).into_iter().map(|place| sampler.read(place)).collect();
             let done: Vec<f64> = sampler.run(reads).await?.into_iter().flatten().collect();
-            let pace = match self.regime {
-                Regime::Disks => gap_trimmed(&done),
-                Regime::Flash { .. } => time_reached(&done),
+            let pace = match self.device_class {
+                DeviceClass::Disks => gap_trimmed(&done),
+                DeviceClass::Flash { .. } => time_reached(&done),
             };
             if let Some(pace) = pace {
                 // All done at once take no time; a nanosecond has a logarithm.

@@ -3,7 +3,7 @@
 use super::cluster;
 use super::pattern::PatternScan;
 use super::trial::{Halt, ScanPoint, TrialParameters, by_turns, mean, reads_at};
-use crate::probe::bench::ProbeIo;
+use crate::probe::io::ProbeIo;
 use crate::rng::Rng;
 
 /// What the boundaries say.

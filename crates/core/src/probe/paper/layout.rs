@@ -2,7 +2,7 @@
 
 use super::cluster;
 use super::trial::{Halt, TrialParameters, by_turns, mean, reads_at};
-use crate::probe::bench::ProbeIo;
+use crate::probe::io::ProbeIo;
 use crate::probe::known::Claim;
 use crate::probe::library::canonical;
 use crate::rng::Rng;

@@ -11,7 +11,7 @@
 //! Each trial is done R times; what counts is the mean time until all its requests are done. That makes it slow and fair:
 //! hundreds of thousands of requests, and no assumption but that reads of one disk take longer than those of two.
 //!
-//! How the members answer ([`KnownArray::regime`]) is not asked: the published method knows disks only. What it shows of a lost
+//! How the members answer ([`KnownArray::device_class`]) is not asked: the published method knows disks only. What it shows of a lost
 //! member is read off step 3, where its chunks are slow with every other; the paper looks at step 2 (its Figure 19).
 
 pub mod boundary;
@@ -26,7 +26,7 @@ pub mod trial;
 pub use cost::StepCost;
 pub use trial::{Halt, ScanPoint, TrialParameters, WriteGrowth};
 
-use super::bench::{ProbeBudget, ProbeIo, ProbedDevice, Prober, Spent};
+use super::io::{ProbeBudget, ProbeIo, ProbedDevice, Prober, Spent};
 use super::known::{Claim, KnownArray, ProbeFinding, ProbeStage, Unmeasurable};
 use crate::rng::Rng;
 use boundary::Boundaries;
@@ -191,7 +191,7 @@ fn learn<T: PartialEq>(claim: &mut Option<Claim<T>>, value: T, confidence: f64) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::bench::{Answers, ProbeAccess, ProbeRequest, RequestTiming};
+    use crate::probe::io::{Answers, ProbeAccess, ProbeRequest, RequestTiming};
     use crate::probe::known::{RedundancyLevel, Scans};
     use crate::units::Nanos;
 

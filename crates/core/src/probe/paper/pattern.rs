@@ -2,7 +2,7 @@
 
 use super::cluster;
 use super::trial::{Halt, ScanPoint, TrialParameters, mean, reads_at};
-use crate::probe::bench::ProbeIo;
+use crate::probe::io::ProbeIo;
 use crate::rng::Rng;
 
 /// What the scan says.

@@ -1,7 +1,7 @@
 //! Step 4: what writes cost (Denehy et al. 2004, sections 2.3.4 and 4).
 
 use super::trial::{Halt, TrialParameters, WriteGrowth, makespan, reads_at};
-use crate::probe::bench::{ProbeAccess, ProbeIo, ProbeRequest};
+use crate::probe::io::{ProbeAccess, ProbeIo, ProbeRequest};
 use crate::rng::Rng;
 
 /// What was measured.
@@ -74,7 +74,7 @@ pub async fn measure<K>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::bench::{Answers, ProbeBudget, ProbedDevice, Prober, RequestTiming};
+    use crate::probe::io::{Answers, ProbeBudget, ProbedDevice, Prober, RequestTiming};
     use crate::units::Nanos;
 
     /// A disk on which a read takes 10 ms, a write 40 ms, but the first `cached` writes of each batch none.

@@ -1,6 +1,6 @@
 //! Trials: what all four steps have in common. A batch of requests at random places, again and again, and its mean time.
 
-use crate::probe::bench::{ProbeIo, ProbeRequest, Spent};
+use crate::probe::io::{ProbeIo, ProbeRequest, Spent};
 use crate::rng::Rng;
 
 /// How writes become more, until they no longer vanish in a cache.

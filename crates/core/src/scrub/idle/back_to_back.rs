@@ -11,11 +11,11 @@ pub struct BackToBack {
 }
 
 impl IdlePolicy for BackToBack {
-    fn turn(&self, _: &DiskView, _: &Observed) -> Decision {
+    fn decide(&self, _: &DiskView, _: &Observed) -> Decision {
         Decision { not_before: Nanos::ZERO, size: self.size }
     }
 
-    fn setting(&self) -> PolicyState {
+    fn state(&self) -> PolicyState {
         PolicyState::back_to_back(self.size)
     }
 

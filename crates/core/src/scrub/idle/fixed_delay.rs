@@ -13,11 +13,11 @@ pub struct FixedDelay {
 }
 
 impl IdlePolicy for FixedDelay {
-    fn turn(&self, view: &DiskView, _: &Observed) -> Decision {
+    fn decide(&self, view: &DiskView, _: &Observed) -> Decision {
         Decision { not_before: view.own_finished.saturating_add(self.delay), size: self.size }
     }
 
-    fn setting(&self) -> PolicyState {
+    fn state(&self) -> PolicyState {
         PolicyState { pause: self.delay, ..PolicyState::back_to_back(self.size) }
     }
 

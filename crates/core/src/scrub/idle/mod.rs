@@ -118,7 +118,7 @@ impl PolicyState {
 /// Decides when the next background request may start and how long it may be.
 pub trait IdlePolicy: fmt::Debug + Send {
     /// May a request start now? Pure: the same view and the same observations give the same turn.
-    fn turn(&self, view: &DiskView, seen: &Observed) -> Decision;
+    fn decide(&self, view: &DiskView, seen: &Observed) -> Decision;
 
     /// The turn that was answered lets a request start now: for how long will it be the same again and again, while each is
     /// sent when the one before has ended and nobody comes? Who plays a policy can then skip ahead.
@@ -133,7 +133,7 @@ pub trait IdlePolicy: fmt::Debug + Send {
     }
 
     /// What it is set to.
-    fn setting(&self) -> PolicyState;
+    fn state(&self) -> PolicyState;
 
     /// The largest request that it will ask for.
     fn size_max(&self) -> Bytes;

@@ -123,7 +123,7 @@ impl<P> IntervalAdapter<P> {
 }
 
 impl<P: IntervalPolicy> IdlePolicy for IntervalAdapter<P> {
-    fn turn(&self, view: &DiskView, _: &Observed) -> Decision {
+    fn decide(&self, view: &DiskView, _: &Observed) -> Decision {
         let pattern = self.policy.pattern();
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since) } else { Nanos::ZERO };
         let not_before = view.ready_after(pattern.wait);
@@ -137,7 +137,7 @@ impl<P: IntervalPolicy> IdlePolicy for IntervalAdapter<P> {
         }
     }
 
-    fn setting(&self) -> PolicyState {
+    fn state(&self) -> PolicyState {
         let IdlePattern { wait, first, .. } = self.policy.pattern();
         PolicyState { wait, in_idle_only: true, ..PolicyState::back_to_back(first) }
     }

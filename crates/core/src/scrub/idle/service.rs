@@ -1,6 +1,6 @@
 //! How long a request of ours takes, by size: learnt from our own completions.
 
-use crate::scrub::server::ServiceModel;
+use crate::scrub::disk_server::ServiceModel;
 use crate::units::{Bytes, Nanos};
 use std::collections::VecDeque;
 

@@ -43,8 +43,8 @@ mod tests {
     fn waits_once_per_idle_interval() {
         let policy = IntervalAdapter::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) });
         let seen = Observed::default();
-        assert_eq!(policy.turn(&view(1000, 0, 950), &seen).not_before, Nanos::from_millis(1050));
-        assert!(policy.turn(&view(1100, 0, 950), &seen).not_before < Nanos::from_millis(1100), "then back to back");
-        assert_eq!(policy.turn(&view(1200, 3, 950), &seen).not_before, Nanos::from_millis(1300), "foreground first");
+        assert_eq!(policy.decide(&view(1000, 0, 950), &seen).not_before, Nanos::from_millis(1050));
+        assert!(policy.decide(&view(1100, 0, 950), &seen).not_before < Nanos::from_millis(1100), "then back to back");
+        assert_eq!(policy.decide(&view(1200, 3, 950), &seen).not_before, Nanos::from_millis(1300), "foreground first");
     }
 }

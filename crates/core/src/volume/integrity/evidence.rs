@@ -1,15 +1,15 @@
 //! What was seen of one stripe: the rows that were read, each by what it says of itself and of the others.
 
 use super::scheme::Scheme;
-use super::tag::{ListEntry, Standing};
+use super::tag::{ListEntry, RowStatus};
 use crate::layout::Shape;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 
 /// One row of a stripe, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowSeen {
     /// What it says of itself.
-    pub standing: Standing,
+    pub standing: RowStatus,
     /// A data row's version and the sum of the content that was read.
     pub entry: ListEntry,
     /// A data row's copy of its neighbour's sum: of the data chunk before it, and of the last for the first.
@@ -20,13 +20,13 @@ pub struct RowSeen {
 
 impl RowSeen {
     /// A row that was not, or could not be, read.
-    pub fn nothing(standing: Standing) -> RowSeen {
+    pub fn nothing(standing: RowStatus) -> RowSeen {
         RowSeen { standing, entry: ListEntry::default(), neighbour: 0, list: None }
     }
 
     /// Is it whole, and in its place?
     pub fn is_sound(&self) -> bool {
-        self.standing == Standing::Sound
+        self.standing == RowStatus::Sound
     }
 }
 
@@ -43,7 +43,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// The slots whose rows are whole and in their place.
-    pub fn sound(&self) -> Slots {
+    pub fn sound(&self) -> PositionSet {
         (0..self.shape.slots()).filter(|&slot| self.rows[slot].is_sound()).collect()
     }
 

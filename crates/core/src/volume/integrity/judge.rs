@@ -5,24 +5,24 @@
 //! one row is sought without which all others agree. Every list of the parities is compared with every other: a list
 //! read alone can be stale, and a rebuild by a stale parity is a wrong byte that nothing would ever find.
 //!
-//! This is for stripes whose writes were all acknowledged; a crash in the middle of one is `settle`'s.
+//! This is for stripes whose writes were all acknowledged; a crash in the middle of one is for [`super::reconcile`].
 
 use super::evidence::Evidence;
 use super::scheme::Scheme;
 use super::tag::ListEntry;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 
 /// What is to be made of a stripe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
     /// The rows that must not be used: missing, unreadable, unsound or stale. The others are right.
-    pub erased: Slots,
+    pub erased: PositionSet,
     /// Those of them that look sound: their last write, or that of something they hold, was lost.
-    pub stale: Slots,
+    pub stale: PositionSet,
     /// What each data chunk should be, if anything is known of it.
     pub truth: Vec<Option<ListEntry>>,
     /// The data chunks of which no right value can be proven.
-    pub lost: Slots,
+    pub lost: PositionSet,
 }
 
 impl Diagnosis {
@@ -39,17 +39,17 @@ pub fn judge(evidence: &Evidence) -> Diagnosis {
         Scheme::Hybrid1 | Scheme::Stamp => by_versions(evidence),
         Scheme::Pure | Scheme::Hybrid2 => by_sums(evidence),
     };
-    let all = Slots::range(0, evidence.shape.slots());
+    let all = PositionSet::range(0, evidence.shape.slots());
     let erased = (all - evidence.sound()) | found.stale;
     let data = evidence.shape.data_slots();
     let is_too_much = erased.count() > evidence.shape.parity;
-    let lost = (if is_too_much { erased & data } else { Slots::NONE }) | found.conflict;
+    let lost = (if is_too_much { erased & data } else { PositionSet::NONE }) | found.conflict;
     Diagnosis { erased, stale: found.stale, truth: found.truth, lost }
 }
 
 /// Of the rows that were read (others are `Missing` in the evidence): is each whole, and does nothing that they say of
 /// each other differ? If not, the whole stripe is read and judged.
-pub fn is_consistent(evidence: &Evidence, read: Slots) -> bool {
+pub fn is_consistent(evidence: &Evidence, read: PositionSet) -> bool {
     let differs = |index: usize| {
         let mut claims = evidence.claims(index).map(|(_, entry)| match evidence.scheme {
             Scheme::Hybrid1 => (entry.version, 0),
@@ -64,9 +64,9 @@ pub fn is_consistent(evidence: &Evidence, read: Slots) -> bool {
 
 #[derive(Default)]
 struct RowFound {
-    stale: Slots,
+    stale: PositionSet,
     /// Data chunks that are claimed to be two different things, and nothing decides between them.
-    conflict: Slots,
+    conflict: PositionSet,
     truth: Vec<Option<ListEntry>>,
 }
 
@@ -91,7 +91,7 @@ fn by_versions(evidence: &Evidence) -> RowFound {
         && found.stale.count() > 1
         && let [slot] = culprits(evidence, disputed(evidence))[..]
     {
-        found.stale = Slots::one(slot);
+        found.stale = PositionSet::one(slot);
         found.truth = truth(evidence, Some(slot));
     }
     found
@@ -104,7 +104,7 @@ fn by_sums(evidence: &Evidence) -> RowFound {
         return RowFound { truth: truth(evidence, None), ..RowFound::default() };
     }
     match culprits(evidence, disputed)[..] {
-        [slot] => RowFound { stale: Slots::one(slot), truth: truth(evidence, Some(slot)), ..RowFound::default() },
+        [slot] => RowFound { stale: PositionSet::one(slot), truth: truth(evidence, Some(slot)), ..RowFound::default() },
         _ => {
             let undisputed = |(index, entry)| if disputed.contains(index) { None } else { entry };
             let truth = truth(evidence, None).into_iter().enumerate().map(undisputed).collect();
@@ -131,12 +131,12 @@ fn agrees(evidence: &Evidence, index: usize, without: Option<usize>) -> bool {
 }
 
 /// The data chunks that are not the same to all.
-fn disputed(evidence: &Evidence) -> Slots {
+fn disputed(evidence: &Evidence) -> PositionSet {
     (0..evidence.shape.data).filter(|&index| !agrees(evidence, index, None)).collect()
 }
 
 /// The rows without any one of which all of these chunks would be the same to all.
-fn culprits(evidence: &Evidence, disputed: Slots) -> Vec<usize> {
+fn culprits(evidence: &Evidence, disputed: PositionSet) -> Vec<usize> {
     let explains = |&slot: &usize| disputed.iter().all(|index| agrees(evidence, index, Some(slot)));
     evidence.sound().iter().filter(explains).collect()
 }
@@ -150,7 +150,7 @@ fn truth(evidence: &Evidence, without: Option<usize>) -> Vec<Option<ListEntry>> 
 #[cfg(test)]
 mod tests {
     use super::super::evidence::RowSeen;
-    use super::super::tag::{Standing, Version};
+    use super::super::tag::{RowStatus, Version};
     use super::*;
     use crate::layout::Shape;
 
@@ -161,11 +161,11 @@ mod tests {
             .map(|index| RowSeen {
                 entry: entry(index),
                 neighbour: entry((index + data - 1) % data).sum,
-                ..RowSeen::nothing(Standing::Sound)
+                ..RowSeen::nothing(RowStatus::Sound)
             })
             .collect();
         let list = Some((0..data).map(entry).collect::<Vec<_>>());
-        rows.extend((0..parity).map(|_| RowSeen { list: list.clone(), ..RowSeen::nothing(Standing::Sound) }));
+        rows.extend((0..parity).map(|_| RowSeen { list: list.clone(), ..RowSeen::nothing(RowStatus::Sound) }));
         if !scheme.has_versions() {
             let entries = rows.iter_mut().flat_map(|row| row.list.iter_mut().flatten().chain([&mut row.entry]));
             entries.for_each(|entry| entry.version = Version(0));
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn what_was_read_is_consistent_when_nothing_that_is_said_of_a_chunk_differs() {
-        let all = Slots::range(0, 6);
+        let all = PositionSet::range(0, 6);
         for scheme in CHECKED {
             assert!(is_consistent(&stripe(scheme, 4, 2), all), "{scheme}");
             let mut other = stripe(scheme, 4, 2);
@@ -204,8 +204,11 @@ mod tests {
             older.rows[5].list.as_mut().unwrap()[1] = old(scheme);
             assert!(!is_consistent(&older, all), "{scheme}: an older list");
             let mut torn = stripe(scheme, 4, 2);
-            torn.rows[2] = RowSeen::nothing(Standing::Garbled);
-            assert!(!is_consistent(&torn, all) && is_consistent(&torn, all - Slots::one(2)), "{scheme}: a torn row");
+            torn.rows[2] = RowSeen::nothing(RowStatus::Corrupt);
+            assert!(
+                !is_consistent(&torn, all) && is_consistent(&torn, all - PositionSet::one(2)),
+                "{scheme}: a torn row"
+            );
         }
     }
 
@@ -215,9 +218,9 @@ mod tests {
             for failed in [None, Some(1), Some(4), Some(5)] {
                 let mut evidence = stripe(scheme, 4, 2);
                 evidence.rows[2].entry = old(scheme);
-                failed.inspect(|&slot: &usize| evidence.rows[slot] = RowSeen::nothing(Standing::Missing));
+                failed.inspect(|&slot: &usize| evidence.rows[slot] = RowSeen::nothing(RowStatus::Missing));
                 let judgement = judge(&evidence);
-                assert_eq!(judgement.stale, Slots::one(2), "{scheme} without {failed:?}");
+                assert_eq!(judgement.stale, PositionSet::one(2), "{scheme} without {failed:?}");
                 assert!(judgement.lost.is_empty());
                 assert_eq!(judgement.truth[2].unwrap().sum, 102);
             }
@@ -233,7 +236,7 @@ mod tests {
                 let judgement = judge(&evidence);
                 assert_eq!(
                     (judgement.stale, judgement.lost),
-                    (Slots::one(data), Slots::NONE),
+                    (PositionSet::one(data), PositionSet::NONE),
                     "{scheme} {data}+{parity}"
                 );
             }
@@ -244,11 +247,11 @@ mod tests {
     fn a_stale_parity_is_no_way_to_a_missing_chunk_when_another_list_says_more() {
         for scheme in CHECKED {
             let mut evidence = stripe(scheme, 4, 2);
-            evidence.rows[1] = RowSeen::nothing(Standing::Missing);
+            evidence.rows[1] = RowSeen::nothing(RowStatus::Missing);
             evidence.rows[4].list.as_mut().unwrap()[1] = old(scheme);
             let judgement = judge(&evidence);
             assert_eq!(judgement.erased, [1, 4].into_iter().collect(), "{scheme}");
-            assert_eq!((judgement.truth[1].unwrap().sum, judgement.lost), (101, Slots::NONE));
+            assert_eq!((judgement.truth[1].unwrap().sum, judgement.lost), (101, PositionSet::NONE));
         }
     }
 
@@ -257,21 +260,21 @@ mod tests {
         // One parity and the neighbour gone: own content against one list, and no order between them.
         let mut evidence = stripe(Scheme::Hybrid2, 4, 2);
         evidence.rows[2].entry = old(Scheme::Hybrid2);
-        evidence.rows[3] = RowSeen::nothing(Standing::Missing);
-        evidence.rows[4] = RowSeen::nothing(Standing::Missing);
+        evidence.rows[3] = RowSeen::nothing(RowStatus::Missing);
+        evidence.rows[4] = RowSeen::nothing(RowStatus::Missing);
         let judgement = judge(&evidence);
-        assert_eq!(judgement.lost & Slots::one(2), Slots::one(2));
-        assert!((judgement.lost & Slots::range(0, 2)).is_empty());
+        assert_eq!(judgement.lost & PositionSet::one(2), PositionSet::one(2));
+        assert!((judgement.lost & PositionSet::range(0, 2)).is_empty());
     }
 
     #[test]
     fn more_than_the_parities_carry_is_lost_and_what_is_whole_is_not() {
         let mut evidence = stripe(Scheme::Stamp, 4, 2);
         for slot in [0, 1, 5] {
-            evidence.rows[slot] = RowSeen::nothing(Standing::Unreadable);
+            evidence.rows[slot] = RowSeen::nothing(RowStatus::Unreadable);
         }
         let judgement = judge(&evidence);
-        assert_eq!(judgement.lost, Slots::range(0, 2));
+        assert_eq!(judgement.lost, PositionSet::range(0, 2));
         assert_eq!(judgement.erased, [0, 1, 5].into_iter().collect());
     }
 
@@ -279,7 +282,7 @@ mod tests {
     fn one_version_of_two_contents_is_never_believed() {
         let mut evidence = stripe(Scheme::Stamp, 4, 2);
         evidence.rows[2].entry.sum ^= 1;
-        assert_eq!(judge(&evidence).lost, Slots::one(2));
+        assert_eq!(judge(&evidence).lost, PositionSet::one(2));
     }
 
     /// D0's write 11 was lost, and it was written over whole by literal Hybrid-1: again as 11, with all others.
@@ -293,15 +296,15 @@ mod tests {
     #[test]
     fn hybrid_1_blames_one_row_where_a_version_began_to_count_again() {
         let judgement = judge(&counted_on());
-        assert_eq!((judgement.stale, judgement.lost), (Slots::one(3), Slots::NONE));
+        assert_eq!((judgement.stale, judgement.lost), (PositionSet::one(3), PositionSet::NONE));
         assert_eq!(judgement.truth[0].unwrap().version, Version(8));
     }
 
     #[test]
     fn hybrid_1_does_not_hear_the_list_of_a_torn_parity() {
         let mut evidence = counted_on();
-        evidence.rows[3].standing = Standing::Torn;
+        evidence.rows[3].standing = RowStatus::Torn;
         let judgement = judge(&evidence);
-        assert_eq!((judgement.erased, judgement.stale), (Slots::one(3), Slots::NONE));
+        assert_eq!((judgement.erased, judgement.stale), (PositionSet::one(3), PositionSet::NONE));
     }
 }

@@ -4,11 +4,11 @@
 //!
 //! ```text
 //! rows -> tag (what a row says of itself) -> evidence -> judge   (after acknowledged writes: which rows are wrong)
-//!                                                     -> settle  (after a crash: what the stripe is to be)
+//!                                                     -> resync  (after a crash: what the stripe is to be)
 //! ```
 
 pub mod evidence;
 pub mod judge;
+pub mod reconcile;
 pub mod scheme;
-pub mod settle;
 pub mod tag;

@@ -4,7 +4,7 @@
 //! The bytes are drawn in docs/format.md. A row is sealed once before it is written and opened whenever it is read;
 //! an appendix that is read alone proves itself by its body sum.
 
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use scrubjay_code::{crc32c, crc32c_extend};
 
 /// What comes after the chunk in every row at least: a data chunk's fields.
@@ -143,7 +143,7 @@ fn take_u64(appendix: &[u8], from_end: usize) -> u64 {
 
 /// What a row says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum RowStatus {
     /// It is whole and in its place; whether it is of today, only others can tell.
     Sound,
     /// It is in its place, and its content does not belong to its appendix: a write was cut short, or another write
@@ -159,7 +159,7 @@ pub enum Standing {
         is_whole: bool,
     },
     /// Nothing in it fits.
-    Garbled,
+    Corrupt,
     /// The disk could not read it.
     Unreadable,
     /// Its member is not there, or does not have it yet.
@@ -170,7 +170,7 @@ pub enum Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataTag {
     /// What the row says of itself, in schemes where rows check themselves.
-    pub standing: Standing,
+    pub standing: RowStatus,
     /// The version, and the sum of the content that was read.
     pub entry: ListEntry,
     /// What it says the checksum of its neighbour is.
@@ -198,7 +198,7 @@ pub fn open_parity(
     identity: RowIdentity,
     content_sum: Option<u32>,
     entries: &mut [ListEntry],
-) -> (Standing, bool) {
+) -> (RowStatus, bool) {
     let sums_at = VERSION + 4 * entries.len();
     let versions_at = sums_at + 8 * entries.len();
     for (index, entry) in entries.iter_mut().enumerate() {
@@ -206,16 +206,16 @@ pub fn open_parity(
         entry.version = Version(take_u64(appendix, versions_at - 8 * index));
     }
     let standing = standing(appendix, versions_at, identity, content_sum);
-    let is_list_sound = standing == Standing::Sound
-        || standing == Standing::Torn && standing_of_body(appendix, versions_at, identity) == Standing::Sound;
+    let is_list_sound = standing == RowStatus::Sound
+        || standing == RowStatus::Torn && standing_of_body(appendix, versions_at, identity) == RowStatus::Sound;
     (standing, is_list_sound)
 }
 
-fn standing_of_body(appendix: &[u8], body_at: usize, identity: RowIdentity) -> Standing {
+fn standing_of_body(appendix: &[u8], body_at: usize, identity: RowIdentity) -> RowStatus {
     standing(appendix, body_at, identity, None)
 }
 
-fn standing(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum: Option<u32>) -> Standing {
+fn standing(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum: Option<u32>) -> RowStatus {
     let (body_sum, self_sum) = sums(appendix, body_at, content_sum.unwrap_or(0));
     let is_whole = content_sum.is_none_or(|_| self_sum == take_u32(appendix, SELF_SUM));
     let is_body_whole = body_sum == take_u32(appendix, BODY_SUM);
@@ -223,20 +223,20 @@ fn standing(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum:
     let is_ours = take_u64(appendix, ARRAY) == identity.array;
     let is_here = is_ours && place == identity.place() && take_u32(appendix, ROLE) == identity.role as u32;
     match (is_here, is_whole && is_body_whole) {
-        (true, true) => Standing::Sound,
-        (true, false) => Standing::Torn,
+        (true, true) => RowStatus::Sound,
+        (true, false) => RowStatus::Torn,
         // A body that is no list of this length (a data row in a parity's place) has no right sum, but its fixed
         // fields lie in the same place: what they name is checked before anything is done about it.
         (false, is_whole) if is_ours && place != identity.place() => {
-            Standing::Elsewhere { member: (place >> 48) as usize, row: place & ((1 << 48) - 1), is_whole }
+            RowStatus::Elsewhere { member: (place >> 48) as usize, row: place & ((1 << 48) - 1), is_whole }
         }
-        _ => Standing::Garbled,
+        _ => RowStatus::Corrupt,
     }
 }
 
 /// The slots of a stripe whose rows are not sound.
-pub fn unsound(standings: impl Iterator<Item = Standing>) -> Slots {
-    standings.enumerate().filter(|(_, standing)| *standing != Standing::Sound).map(|(slot, _)| slot).collect()
+pub fn unsound(standings: impl Iterator<Item = RowStatus>) -> PositionSet {
+    standings.enumerate().filter(|(_, standing)| *standing != RowStatus::Sound).map(|(slot, _)| slot).collect()
 }
 
 #[cfg(test)]
@@ -261,12 +261,12 @@ mod tests {
     fn what_was_sealed_opens_sound_and_in_no_other_place() {
         let row = data_row(7, 42);
         let tag = open(&row, HERE);
-        assert_eq!((tag.standing, tag.entry.version, tag.neighbour), (Standing::Sound, Version(42), 0x1234));
-        let elsewhere = Standing::Elsewhere { member: 3, row: 77, is_whole: true };
+        assert_eq!((tag.standing, tag.entry.version, tag.neighbour), (RowStatus::Sound, Version(42), 0x1234));
+        let elsewhere = RowStatus::Elsewhere { member: 3, row: 77, is_whole: true };
         assert_eq!(open(&row, RowIdentity { row: 78, ..HERE }).standing, elsewhere);
         assert_eq!(open(&row, RowIdentity { member: 2, ..HERE }).standing, elsewhere);
-        assert_eq!(open(&row, RowIdentity { role: 2, ..HERE }).standing, Standing::Garbled);
-        assert_eq!(open(&row, RowIdentity { array: 1, ..HERE }).standing, Standing::Garbled);
+        assert_eq!(open(&row, RowIdentity { role: 2, ..HERE }).standing, RowStatus::Corrupt);
+        assert_eq!(open(&row, RowIdentity { array: 1, ..HERE }).standing, RowStatus::Corrupt);
     }
 
     #[test]
@@ -277,12 +277,12 @@ mod tests {
             for bit in 0..8 {
                 let mut changed = row.clone();
                 changed[byte] ^= 1 << bit;
-                assert_ne!(open(&changed, HERE).standing, Standing::Sound, "byte {byte} bit {bit}");
+                assert_ne!(open(&changed, HERE).standing, RowStatus::Sound, "byte {byte} bit {bit}");
             }
         }
         let mut changed = row.clone();
         renew_neighbour(&mut changed[CHUNK..], 9);
-        assert_eq!((open(&changed, HERE).standing, open(&changed, HERE).neighbour), (Standing::Sound, 9));
+        assert_eq!((open(&changed, HERE).standing, open(&changed, HERE).neighbour), (RowStatus::Sound, 9));
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
         for cut in (1..CHUNK + 512 - NEIGHBOUR).step_by(64) {
             let mut torn = new.clone();
             torn[cut..].copy_from_slice(&old[cut..]);
-            assert_eq!(open(&torn, HERE).standing, Standing::Torn, "cut at {cut}");
+            assert_eq!(open(&torn, HERE).standing, RowStatus::Torn, "cut at {cut}");
         }
     }
 
@@ -304,13 +304,13 @@ mod tests {
         seal_parity(&mut row, CHUNK, HERE, sum, &entries);
 
         let mut read = vec![ListEntry::default(); 4];
-        assert_eq!(open_parity(&row[CHUNK..], HERE, Some(sum), &mut read), (Standing::Sound, true));
+        assert_eq!(open_parity(&row[CHUNK..], HERE, Some(sum), &mut read), (RowStatus::Sound, true));
         assert_eq!(read, entries);
-        assert_eq!(open_parity(&row[CHUNK..], HERE, None, &mut read), (Standing::Sound, true));
-        assert_eq!(open_parity(&row[CHUNK..], HERE, Some(sum ^ 1), &mut read), (Standing::Torn, true));
+        assert_eq!(open_parity(&row[CHUNK..], HERE, None, &mut read), (RowStatus::Sound, true));
+        assert_eq!(open_parity(&row[CHUNK..], HERE, Some(sum ^ 1), &mut read), (RowStatus::Torn, true));
         let list_at = row.len() - VERSION - 4 * 4;
         row[list_at] ^= 1;
-        assert_eq!(open_parity(&row[CHUNK..], HERE, None, &mut read), (Standing::Torn, false));
+        assert_eq!(open_parity(&row[CHUNK..], HERE, None, &mut read), (RowStatus::Torn, false));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::stripe::{StripeState, Want};
 use crate::layout::Shape;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::volume::integrity::scheme::Scheme;
 
 /// The switch point tau* = ceil((n + 1) / 2) - m, formula (7): so many chunks touched, and Hybrid-2 takes no more I/O
@@ -91,9 +91,9 @@ impl AccessHistogram {
 
 /// The disk I/Os of one request of whole chunks in one stripe, all there.
 fn ios(scheme: Scheme, shape: Shape, is_write: bool, touched: usize, is_first: bool) -> usize {
-    let slots = Slots::range(0, touched);
-    let want = if is_write { Want::Write { touched: slots, partial: Slots::NONE } } else { Want::Read(slots) };
-    let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
+    let slots = PositionSet::range(0, touched);
+    let want = if is_write { Want::Write { touched: slots, partial: PositionSet::NONE } } else { Want::Read(slots) };
+    let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
     let plan = super::plan(scheme, shape, want, StripeState { is_read, ..StripeState::default() });
     plan.expect("nothing is missing").ios()
 }

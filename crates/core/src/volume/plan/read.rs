@@ -2,24 +2,24 @@
 
 use super::stripe::{PlanMode, StripePlan, StripeState};
 use crate::layout::Shape;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::volume::integrity::scheme::Scheme;
 
 /// A read of these data chunks.
-pub(super) fn plan(scheme: Scheme, shape: Shape, wanted: Slots, state: StripeState) -> Option<StripePlan> {
+pub(super) fn plan(scheme: Scheme, shape: Shape, wanted: PositionSet, state: StripeState) -> Option<StripePlan> {
     if !(wanted & state.missing).is_empty() {
         let (read_chunks, read_appendices) = survivors(scheme, shape, state)?;
         return Some(of_reads(PlanMode::Reconstruct, read_chunks, read_appendices));
     }
     let list = match needs_list(scheme, shape, wanted, state) {
         true => list(shape, state),
-        false => Slots::NONE,
+        false => PositionSet::NONE,
     };
     Some(of_reads(PlanMode::Read, wanted, list))
 }
 
 /// k chunks that are left, data first, and the lists of all other parities; nothing when fewer are left.
-pub(super) fn survivors(scheme: Scheme, shape: Shape, state: StripeState) -> Option<(Slots, Slots)> {
+pub(super) fn survivors(scheme: Scheme, shape: Shape, state: StripeState) -> Option<(PositionSet, PositionSet)> {
     let mut chunks = shape.data_slots() - state.missing;
     let mut others = shape.parity_slots() - state.missing;
     for _ in chunks.count()..shape.data {
@@ -27,23 +27,23 @@ pub(super) fn survivors(scheme: Scheme, shape: Shape, state: StripeState) -> Opt
         others.remove(parity);
         chunks.insert(parity);
     }
-    Some((chunks, if scheme.has_appendix() { others } else { Slots::NONE }))
+    Some((chunks, if scheme.has_appendix() { others } else { PositionSet::NONE }))
 }
 
 /// The parity to be asked for its list, if one is left.
-pub(super) fn list(shape: Shape, state: StripeState) -> Slots {
+pub(super) fn list(shape: Shape, state: StripeState) -> PositionSet {
     if state.missing.is_empty() && shape.parity > 0 {
-        return Slots::one(shape.data + state.turn % shape.parity);
+        return PositionSet::one(shape.data + state.turn % shape.parity);
     }
     let left = shape.parity_slots() - state.missing;
     match left.count() {
-        0 => Slots::NONE,
+        0 => PositionSet::NONE,
         count => left.iter().nth(state.turn % count).into_iter().collect(),
     }
 }
 
 /// Do these chunks, all there, need a list to be trusted?
-fn needs_list(scheme: Scheme, shape: Shape, wanted: Slots, state: StripeState) -> bool {
+fn needs_list(scheme: Scheme, shape: Shape, wanted: PositionSet, state: StripeState) -> bool {
     if scheme.has_buddies() && shape.data > 1 && wanted.count() == shape.data {
         return false; // Each one's checksum is in the next one's appendix.
     }
@@ -54,6 +54,12 @@ fn needs_list(scheme: Scheme, shape: Shape, wanted: Slots, state: StripeState) -
     }
 }
 
-fn of_reads(mode: PlanMode, read_chunks: Slots, read_appendices: Slots) -> StripePlan {
-    StripePlan { mode, read_chunks, read_appendices, write_chunks: Slots::NONE, write_appendices: Slots::NONE }
+fn of_reads(mode: PlanMode, read_chunks: PositionSet, read_appendices: PositionSet) -> StripePlan {
+    StripePlan {
+        mode,
+        read_chunks,
+        read_appendices,
+        write_chunks: PositionSet::NONE,
+        write_appendices: PositionSet::NONE,
+    }
 }

@@ -1,7 +1,7 @@
 //! A request of bytes, cut into what it wants of each stripe.
 
 use crate::layout::Shape;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 
 /// What a request touches of one stripe: one run of its data chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub struct StripePart {
 
 impl StripePart {
     /// The data chunks it touches.
-    pub fn touched(&self) -> Slots {
-        Slots::range(self.start, self.end)
+    pub fn touched(&self) -> PositionSet {
+        PositionSet::range(self.start, self.end)
     }
 
     /// Those of them of which it leaves some bytes alone.
-    pub fn partial(&self) -> Slots {
+    pub fn partial(&self) -> PositionSet {
         let ends = [(self.is_head_partial, self.start), (self.is_tail_partial, self.end - 1)];
         ends.into_iter().filter_map(|(is_partial, slot)| is_partial.then_some(slot)).collect()
     }

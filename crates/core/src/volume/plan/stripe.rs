@@ -1,18 +1,18 @@
 //! The words of a plan: a stripe's state, what is wanted of it, and the accesses that come of it.
 
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 
 /// What one request wants of one stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     /// These data chunks.
-    Read(Slots),
+    Read(PositionSet),
     /// New content for these data chunks.
     Write {
         /// All that are touched, at least one.
-        touched: Slots,
+        touched: PositionSet,
         /// Those of them of which some bytes stay as they are. (Empty when counting as the paper does.)
-        partial: Slots,
+        partial: PositionSet,
     },
 }
 
@@ -20,9 +20,9 @@ pub enum Want {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StripeState {
     /// The data chunks that were read, and found right, since they were last written (the read-status bitmap).
-    pub is_read: Slots,
+    pub is_read: PositionSet,
     /// The chunks whose member is missing, of data or parity.
-    pub missing: Slots,
+    pub missing: PositionSet,
     /// Which surviving parity to ask for its list, counted from here on (the volume rotates it by the stripe's number).
     pub turn: usize,
 }
@@ -48,13 +48,13 @@ pub struct StripePlan {
     /// How.
     pub mode: PlanMode,
     /// Chunks read, each with its appendix in the same I/O.
-    pub read_chunks: Slots,
+    pub read_chunks: PositionSet,
     /// Appendices read alone; disjoint from `read_chunks`.
-    pub read_appendices: Slots,
+    pub read_appendices: PositionSet,
     /// Chunks written, each with its appendix in the same I/O.
-    pub write_chunks: Slots,
+    pub write_chunks: PositionSet,
     /// Appendices written alone; disjoint from `write_chunks`.
-    pub write_appendices: Slots,
+    pub write_appendices: PositionSet,
 }
 
 impl StripePlan {
@@ -62,7 +62,7 @@ impl StripePlan {
     pub fn ios(&self) -> usize {
         [self.read_chunks, self.read_appendices, self.write_chunks, self.write_appendices]
             .into_iter()
-            .map(Slots::count)
+            .map(PositionSet::count)
             .sum()
     }
 }

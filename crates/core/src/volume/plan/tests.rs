@@ -1,9 +1,9 @@
 //! Plans, held against the paper's tables and formulas and against every other way to do the same.
 
 use super::*;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 
-const HEALTHY: StripeState = StripeState { is_read: Slots::NONE, missing: Slots::NONE, turn: 0 };
+const HEALTHY: StripeState = StripeState { is_read: PositionSet::NONE, missing: PositionSet::NONE, turn: 0 };
 
 /// Every shape of at most `slots_max` slots with a data chunk or more.
 fn shapes(slots_max: usize) -> impl Iterator<Item = Shape> {
@@ -11,7 +11,7 @@ fn shapes(slots_max: usize) -> impl Iterator<Item = Shape> {
 }
 
 /// Every subset of a set, itself and none included.
-fn subsets(set: Slots) -> impl Iterator<Item = Slots> {
+fn subsets(set: PositionSet) -> impl Iterator<Item = PositionSet> {
     let slots: Vec<_> = set.iter().collect();
     (0..1u32 << slots.len()).map(move |bits| {
         slots.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, &slot)| slot).collect()
@@ -19,19 +19,19 @@ fn subsets(set: Slots) -> impl Iterator<Item = Slots> {
 }
 
 /// All that can be wanted of a stripe, with all that can be missing of it.
-fn wants(shape: Shape) -> impl Iterator<Item = (Slots, Slots)> {
+fn wants(shape: Shape) -> impl Iterator<Item = (PositionSet, PositionSet)> {
     let wanted = subsets(shape.data_slots()).filter(|wanted| !wanted.is_empty());
-    wanted.flat_map(move |wanted| subsets(Slots::range(0, shape.slots())).map(move |missing| (wanted, missing)))
+    wanted.flat_map(move |wanted| subsets(PositionSet::range(0, shape.slots())).map(move |missing| (wanted, missing)))
 }
 
 /// A write of whole chunks.
-fn write(touched: Slots) -> Want {
-    Want::Write { touched, partial: Slots::NONE }
+fn write(touched: PositionSet) -> Want {
+    Want::Write { touched, partial: PositionSet::NONE }
 }
 
 /// I/Os of a healthy stripe whose chunks were all read, or none of them.
 fn ios(scheme: Scheme, shape: Shape, want: Want, is_first: bool) -> usize {
-    let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
+    let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
     plan(scheme, shape, want, StripeState { is_read, ..HEALTHY }).expect("nothing is missing").ios()
 }
 
@@ -70,10 +70,10 @@ fn table_2_cell_by_cell() {
     for shape in shapes(12).filter(|shape| shape.data >= 2 && shape.parity >= 1) {
         let (data, parity) = (shape.data, shape.parity);
         for (start, tau) in (0..data).flat_map(|start| (1..=data).map(move |tau| (start, tau))) {
-            let run: Slots = (start..start + tau).map(|slot| slot % data).collect();
+            let run: PositionSet = (start..start + tau).map(|slot| slot % data).collect();
             for (scheme, is_first) in Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
-                let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
-                let state = StripeState { is_read, missing: Slots::NONE, turn: start };
+                let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
+                let state = StripeState { is_read, missing: PositionSet::NONE, turn: start };
                 let adds = |mode| table_2(scheme, mode, tau, data, is_first);
 
                 let read = plan(scheme, shape, Want::Read(run), state).unwrap();
@@ -104,7 +104,7 @@ fn figure_6_to_the_digit() {
     let percents = |scheme, parity, is_first| -> Vec<String> {
         let shape = Shape { data: 8 - parity, parity };
         let percent = |tau| {
-            let want = write(Slots::range(0, tau));
+            let want = write(PositionSet::range(0, tau));
             let bare = ios(Scheme::None, shape, want, is_first);
             let more = ios(scheme, shape, want, is_first) - bare;
             format!("{:.1}", 100.0 * more as f64 / bare as f64)
@@ -136,7 +136,7 @@ fn figure_6_to_the_digit() {
 fn reads_cost_what_formula_2_says() {
     for shape in [Shape { data: 7, parity: 1 }, Shape { data: 6, parity: 2 }] {
         for tau in 1..=shape.data {
-            let more = |scheme, is_first| ios(scheme, shape, Want::Read(Slots::range(0, tau)), is_first) - tau;
+            let more = |scheme, is_first| ios(scheme, shape, Want::Read(PositionSet::range(0, tau)), is_first) - tau;
             let some = usize::from(tau < shape.data);
             assert_eq!([true, false].map(|is_first| more(Scheme::Pure, is_first)), [some, some]);
             assert_eq!([true, false].map(|is_first| more(Scheme::Hybrid1, is_first)), [1, 0]);
@@ -152,7 +152,7 @@ fn the_better_hybrid_beats_pure() {
     for shape in shapes(14).filter(|shape| shape.data >= 2 && shape.parity >= 1) {
         for (tau, is_first) in (1..=shape.data).flat_map(|tau| [(tau, true), (tau, false)]) {
             let [pure, hybrid1, hybrid2, stamp] = [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp]
-                .map(|scheme| ios(scheme, shape, write(Slots::range(0, tau)), is_first));
+                .map(|scheme| ios(scheme, shape, write(PositionSet::range(0, tau)), is_first));
             assert!(hybrid1.min(hybrid2) <= pure, "{shape:?} {tau}");
             assert!(stamp <= hybrid1 && stamp <= hybrid2);
         }
@@ -174,11 +174,14 @@ fn each_run_has_its_buddy() {
     assert_eq!(buddies(&[5]), [0]);
     let mirror = Shape { data: 1, parity: 2 };
     for scheme in Scheme::ALL {
-        let planned = plan(scheme, mirror, write(Slots::one(0)), HEALTHY).unwrap();
-        assert_eq!(planned.write_appendices, Slots::NONE, "one data chunk has no neighbour");
+        let planned = plan(scheme, mirror, write(PositionSet::one(0)), HEALTHY).unwrap();
+        assert_eq!(planned.write_appendices, PositionSet::NONE, "one data chunk has no neighbour");
         let lists = usize::from(scheme != Scheme::None);
-        assert_eq!(ios(scheme, mirror, Want::Read(Slots::one(0)), true), 1 + lists);
-        assert_eq!(ios(scheme, mirror, Want::Read(Slots::one(0)), false), 1 + usize::from(scheme == Scheme::Pure));
+        assert_eq!(ios(scheme, mirror, Want::Read(PositionSet::one(0)), true), 1 + lists);
+        assert_eq!(
+            ios(scheme, mirror, Want::Read(PositionSet::one(0)), false),
+            1 + usize::from(scheme == Scheme::Pure)
+        );
     }
 }
 
@@ -187,8 +190,8 @@ fn each_run_has_its_buddy() {
 fn lists_are_asked_for_in_turn() {
     let shape = Shape { data: 3, parity: 3 };
     let asked = |missing: &[usize], turn| {
-        let state = StripeState { is_read: Slots::NONE, missing: missing.iter().copied().collect(), turn };
-        plan(Scheme::Stamp, shape, Want::Read(Slots::one(1)), state).unwrap().read_appendices.iter().next()
+        let state = StripeState { is_read: PositionSet::NONE, missing: missing.iter().copied().collect(), turn };
+        plan(Scheme::Stamp, shape, Want::Read(PositionSet::one(1)), state).unwrap().read_appendices.iter().next()
     };
     assert_eq!([0, 1, 2, 3, 4].map(|turn| asked(&[], turn)), [3, 4, 5, 3, 4].map(Some));
     assert_eq!([0, 1, 2, 3].map(|turn| asked(&[4], turn)), [3, 5, 3, 5].map(Some));
@@ -201,7 +204,7 @@ fn a_missing_chunk_is_made_of_k_others() {
     let shape = Shape { data: 4, parity: 3 };
     let read = |scheme, missing: &[usize]| {
         let state = StripeState { missing: missing.iter().copied().collect(), ..HEALTHY };
-        let planned = plan(scheme, shape, Want::Read(Slots::one(1)), state)?;
+        let planned = plan(scheme, shape, Want::Read(PositionSet::one(1)), state)?;
         Some((planned.mode, planned.read_chunks.iter().collect(), planned.read_appendices.iter().collect()))
     };
     let reconstruct =
@@ -218,29 +221,29 @@ fn a_missing_chunk_is_made_of_k_others() {
 #[test]
 fn what_is_partly_overwritten_is_read_first() {
     let shape = Shape { data: 3, parity: 1 };
-    let partial = Slots::one(2);
+    let partial = PositionSet::one(2);
     let planned = |scheme, is_read| {
         let want = Want::Write { touched: shape.data_slots(), partial };
         plan(scheme, shape, want, StripeState { is_read, ..HEALTHY }).unwrap()
     };
-    let bare = planned(Scheme::None, Slots::NONE);
+    let bare = planned(Scheme::None, PositionSet::NONE);
     assert_eq!((bare.mode, bare.read_chunks, bare.ios()), (PlanMode::ReconstructWrite, partial, 5));
     let more = |scheme, is_read| planned(scheme, is_read).ios() - bare.ios();
     assert_eq!(
-        [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp].map(|s| more(s, Slots::NONE)),
+        [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp].map(|s| more(s, PositionSet::NONE)),
         [1, 3, 1, 1]
     );
     assert_eq!([Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp].map(|s| more(s, partial)), [1, 2, 0, 0]);
-    assert_eq!(planned(Scheme::Hybrid1, Slots::NONE).mode, PlanMode::ReadModifyWrite, "of two alike");
+    assert_eq!(planned(Scheme::Hybrid1, PositionSet::NONE).mode, PlanMode::ReadModifyWrite, "of two alike");
 }
 
 /// Can the new content of everything that is to be written be reckoned up from what is read? Any k chunks give all
 /// others; a parity follows from all new data, or from its old content and the old content of all that changes.
-fn suffices(shape: Shape, touched: Slots, partial: Slots, missing: Slots, read: Slots) -> bool {
-    let all = Slots::range(0, shape.slots());
+fn suffices(shape: Shape, touched: PositionSet, partial: PositionSet, missing: PositionSet, read: PositionSet) -> bool {
+    let all = PositionSet::range(0, shape.slots());
     let old = if read.count() >= shape.data { all } else { read };
     let new = (touched - partial) | (old & shape.data_slots());
-    let has_parity = |parity| shape.data_slots().is_subset(new) || (touched | Slots::one(parity)).is_subset(old);
+    let has_parity = |parity| shape.data_slots().is_subset(new) || (touched | PositionSet::one(parity)).is_subset(old);
     (touched - missing).is_subset(new) && (shape.parity_slots() - missing).iter().all(has_parity)
 }
 
@@ -250,8 +253,9 @@ fn suffices(shape: Shape, touched: Slots, partial: Slots, missing: Slots, read: 
 fn every_write_writes_all_and_reads_enough() {
     for shape in shapes(8) {
         for (touched, missing) in wants(shape) {
-            let ends: Slots = touched.first().into_iter().chain(touched.iter().last()).collect();
-            for (partial, scheme) in [Slots::NONE, touched, ends].into_iter().flat_map(|p| Scheme::ALL.map(|s| (p, s)))
+            let ends: PositionSet = touched.first().into_iter().chain(touched.iter().last()).collect();
+            for (partial, scheme) in
+                [PositionSet::NONE, touched, ends].into_iter().flat_map(|p| Scheme::ALL.map(|s| (p, s)))
             {
                 let want = Want::Write { touched, partial };
                 let is_read = if missing.contains(0) { touched } else { shape.data_slots() - touched };
@@ -288,7 +292,7 @@ fn every_write_writes_all_and_reads_enough() {
 }
 
 /// What a write of whole chunks takes, reckoned in numbers: the cheaper of the two ways, with all that the schemes add.
-fn least_ios(scheme: Scheme, shape: Shape, touched: Slots, missing: Slots, is_first: bool) -> usize {
+fn least_ios(scheme: Scheme, shape: Shape, touched: PositionSet, missing: PositionSet, is_first: bool) -> usize {
     let (data, stays) = (shape.data_slots(), shape.data_slots() - touched);
     let (tau, present) = (touched.count(), (touched - missing).count());
     let parities = (shape.parity_slots() - missing).count();
@@ -328,7 +332,7 @@ fn every_write_takes_the_cheaper_way_whatever_is_missing() {
     for shape in shapes(8) {
         for (touched, missing) in wants(shape).filter(|(_, missing)| missing.count() <= shape.parity) {
             for (scheme, is_first) in Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
-                let is_read = if is_first { Slots::NONE } else { shape.data_slots() };
+                let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
                 let planned = plan(scheme, shape, write(touched), StripeState { is_read, missing, turn: 2 }).unwrap();
                 let least = least_ios(scheme, shape, touched, missing, is_first);
                 assert_eq!(planned.ios(), least, "{scheme} {shape:?} {touched:?} {missing:?} {is_first} {planned:?}");
@@ -341,7 +345,7 @@ fn every_write_takes_the_cheaper_way_whatever_is_missing() {
 #[test]
 fn bare_writes_read_the_least_that_suffices() {
     for shape in shapes(6) {
-        let all = Slots::range(0, shape.slots());
+        let all = PositionSet::range(0, shape.slots());
         for missing in subsets(all).filter(|missing| missing.count() <= shape.parity) {
             for touched in subsets(shape.data_slots()).filter(|touched| !touched.is_empty()) {
                 for partial in subsets(touched) {
@@ -349,7 +353,7 @@ fn bare_writes_read_the_least_that_suffices() {
                     let planned = plan(Scheme::None, shape, want, StripeState { missing, ..HEALTHY }).unwrap();
                     let least = subsets(all - missing)
                         .filter(|&read| suffices(shape, touched, partial, missing, read))
-                        .map(Slots::count)
+                        .map(PositionSet::count)
                         .min();
                     assert_eq!(Some(planned.read_chunks.count()), least, "{shape:?} {want:?} {missing:?}");
                 }
@@ -399,12 +403,12 @@ fn every_read_reads_enough_and_checks_it() {
 fn a_request_is_cut_at_the_stripes() {
     for shape in [Shape { data: 1, parity: 1 }, Shape { data: 3, parity: 2 }, Shape { data: 4, parity: 0 }] {
         for (offset, len) in (0..30).flat_map(|offset| (0..40).map(move |len| (offset, len))) {
-            let mut expected: Vec<(u64, Slots, Slots)> = Vec::new();
+            let mut expected: Vec<(u64, PositionSet, PositionSet)> = Vec::new();
             for byte in offset..offset + len {
                 let (chunk, stripe) = (byte / 3, byte / 3 / shape.data as u64);
                 let slot = (chunk % shape.data as u64) as usize;
                 if expected.last().is_none_or(|(last, ..)| *last != stripe) {
-                    expected.push((stripe, Slots::NONE, Slots::NONE));
+                    expected.push((stripe, PositionSet::NONE, PositionSet::NONE));
                 }
                 let (_, touched, partial) = expected.last_mut().expect("pushed just now");
                 touched.insert(slot);

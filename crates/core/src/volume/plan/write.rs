@@ -3,15 +3,15 @@
 use super::read;
 use super::stripe::{PlanMode, StripePlan, StripeState};
 use crate::layout::Shape;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::volume::integrity::scheme::Scheme;
 
 /// A write to these data chunks, some of them in part.
 pub(super) fn plan(
     scheme: Scheme,
     shape: Shape,
-    touched: Slots,
-    partial: Slots,
+    touched: PositionSet,
+    partial: PositionSet,
     state: StripeState,
 ) -> Option<StripePlan> {
     let missing = state.missing;
@@ -20,7 +20,7 @@ pub(super) fn plan(
     }
     let buddies = match scheme.has_buddies() && shape.parity > 0 {
         true => buddies(shape, touched) - missing,
-        false => Slots::NONE,
+        false => PositionSet::NONE,
     };
     let parities = shape.parity_slots() - missing;
     let (mode, (read_chunks, read_appendices)) = match parities.is_empty() {
@@ -36,18 +36,18 @@ pub(super) fn plan(
 }
 
 /// Chunks, and appendices alone.
-type Reads = (Slots, Slots);
+type Reads = (PositionSet, PositionSet);
 
 /// A write to a stripe of which a parity is left.
 struct StripeWrite {
     scheme: Scheme,
     shape: Shape,
-    touched: Slots,
-    partial: Slots,
+    touched: PositionSet,
+    partial: PositionSet,
     /// The chunks whose copies of checksums change, of those that are there.
-    buddies: Slots,
+    buddies: PositionSet,
     /// Those that are left.
-    parities: Slots,
+    parities: PositionSet,
     state: StripeState,
 }
 
@@ -80,7 +80,7 @@ fn reconstruct(write: &StripeWrite) -> Option<Reads> {
     // The buddies are among the chunks: they are not touched.
     let old_versions = match scheme == Scheme::Hybrid1 {
         true => touched - chunks - state.missing,
-        false => Slots::NONE,
+        false => PositionSet::NONE,
     };
     let needs_list = match scheme {
         Scheme::None => false,
@@ -88,29 +88,29 @@ fn reconstruct(write: &StripeWrite) -> Option<Reads> {
         Scheme::Hybrid1 => !chunks.is_subset(state.is_read) || !(touched & state.missing).is_empty(),
         Scheme::Hybrid2 | Scheme::Stamp => !chunks.is_subset(state.is_read),
     };
-    let list = if needs_list { read::list(shape, state) } else { Slots::NONE };
+    let list = if needs_list { read::list(shape, state) } else { PositionSet::NONE };
     Some((chunks, old_versions | list))
 }
 
 /// What a write reads when there is no parity to keep. The first chunk of each run carries the checksum of a chunk that
 /// stays, which no list tells any more: only its own old appendix does.
-fn plain(scheme: Scheme, shape: Shape, touched: Slots, partial: Slots, buddies: Slots) -> Reads {
+fn plain(scheme: Scheme, shape: Shape, touched: PositionSet, partial: PositionSet, buddies: PositionSet) -> Reads {
     let is_head = |slot: &usize| !touched.contains((slot + shape.data - 1) % shape.data);
-    let heads: Slots = match scheme.has_buddies() && shape.data > 1 && shape.parity > 0 {
+    let heads: PositionSet = match scheme.has_buddies() && shape.data > 1 && shape.parity > 0 {
         true => touched.iter().filter(is_head).collect(),
-        false => Slots::NONE,
+        false => PositionSet::NONE,
     };
     (partial, buddies_read(scheme, buddies) | (heads - partial))
 }
 
 /// Hybrid-2 reads a buddy's appendix before it writes it: more than the copy is in it.
-fn buddies_read(scheme: Scheme, buddies: Slots) -> Slots {
-    if scheme == Scheme::Hybrid2 { buddies } else { Slots::NONE }
+fn buddies_read(scheme: Scheme, buddies: PositionSet) -> PositionSet {
+    if scheme == Scheme::Hybrid2 { buddies } else { PositionSet::NONE }
 }
 
 /// The neighbour, round the ring of the data chunks, of the last chunk of each run.
-fn buddies(shape: Shape, touched: Slots) -> Slots {
-    let mut buddies = Slots::NONE;
+fn buddies(shape: Shape, touched: PositionSet) -> PositionSet {
+    let mut buddies = PositionSet::NONE;
     for slot in touched.iter() {
         let next = if slot + 1 == shape.data { 0 } else { slot + 1 };
         if !touched.contains(next) {

@@ -2,12 +2,12 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
+use crate::volume::finding::{CorruptionKind, FindingPlace, Resolution};
 use crate::volume::format::assemble::AssembleError;
 use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 use crate::volume::format::intent::{self, IntentBit};
-use crate::volume::format::superblock::{MemberState, Why};
-use crate::volume::record::{CorruptionKind, FindingPlace, Resolution};
+use crate::volume::format::superblock::{FailureReason, MemberState};
 
 const STRIPE: u64 = 4 * CHUNK;
 
@@ -270,7 +270,7 @@ fn what_a_crash_left_is_settled_when_it_is_asked_for_and_the_rest_is_served_at_o
         again.pump_until(|rig| rig.ops > ops);
         let now = again.volume.poll_reply();
         if now.is_some() {
-            left = again.volume.status().regions_unsettled;
+            left = again.volume.status().regions_to_resync;
             reply = now;
             break;
         }
@@ -281,7 +281,7 @@ fn what_a_crash_left_is_settled_when_it_is_asked_for_and_the_rest_is_served_at_o
     );
     assert!(left > 0, "all was settled before anything was served");
     again.pump();
-    assert_eq!(again.volume.status().regions_unsettled, 0);
+    assert_eq!(again.volume.status().regions_to_resync, 0);
     assert!(again.read(0, 40 * STRIPE) == right(7, 40 * STRIPE));
 }
 
@@ -305,11 +305,11 @@ fn a_volume_stopped_before_all_was_settled_goes_on_at_the_next_start() {
     let (members, geometry) = members_of(&mut rig);
     let mut again = Rig::begin(members, geometry, VolumeOptions::default());
     again.pump_until(|rig| rig.volume.status().is_open);
-    assert!(again.volume.status().regions_unsettled > 0);
+    assert!(again.volume.status().regions_to_resync > 0);
     let members = again.stop();
     assert!(!superblock(&members[0]).is_clean);
     let mut third = Rig::start(members, geometry);
-    assert_eq!(third.volume.status().regions_unsettled, 0);
+    assert_eq!(third.volume.status().regions_to_resync, 0);
     assert!(third.read(0, 40 * STRIPE) == right(7, 40 * STRIPE));
 }
 
@@ -433,7 +433,7 @@ fn a_member_that_hangs_is_let_go_and_its_late_answers_are_nobodys() {
     assert!(rig.volume.poll_reply().is_none() && rig.volume.status().hanging.is_empty(), "it may take so long");
     rig.wait(deadline / 2);
     assert_eq!(rig.volume.poll_reply(), Some((id, BlockReply::Done)));
-    assert_eq!(rig.volume.status().members[hanging].0, MemberState::Failed(Why::Hung));
+    assert_eq!(rig.volume.status().members[hanging].0, MemberState::Failed(FailureReason::Hung));
     assert!(rig.read(3 * STRIPE, CHUNK) == right(9, CHUNK));
     let held = std::mem::take(&mut rig.held);
     assert!(!held.is_empty());
@@ -569,7 +569,7 @@ fn who_may_not_write_tells_what_is_wrong_beside_the_rows_and_writes_nothing() {
     members[1][at..at + 4096].fill(0);
     let before = members.clone();
     let mut rig = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
-    assert_eq!(beside(&mut rig), [(FindingPlace::Superblock, Resolution::Avoided)]);
+    assert_eq!(beside(&mut rig), [(FindingPlace::Superblock, Resolution::Reconstructed)]);
     assert!(rig.members == before);
     let (fresh, geometry) = {
         let rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);

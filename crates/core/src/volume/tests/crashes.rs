@@ -5,7 +5,7 @@ use super::promises::{members_of, superblock as told};
 use super::*;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 
-use crate::volume::format::superblock::{self, MemberState, Why};
+use crate::volume::format::superblock::{self, FailureReason, MemberState};
 use crate::volume::integrity::tag;
 
 /// What a row's place holds, on all members: slot by slot.
@@ -102,7 +102,7 @@ fn what_a_crash_left_of_a_superblock_is_wiped_before_another_is_written_over_it(
     // Somebody began to write down that member 1 was out, and came to the first sector, on one member.
     let mut never = told(&members[2]);
     never.generation += 1;
-    never.members[1].state = MemberState::Failed(Why::Gone);
+    never.members[1].state = MemberState::Failed(FailureReason::Gone);
     let at = never.places(MEMBER_BYTES)[0] as usize;
     members[2][at..at + 512].copy_from_slice(&never.encode()[..512]);
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());

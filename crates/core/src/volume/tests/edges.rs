@@ -3,7 +3,7 @@
 
 use super::promises::members_of;
 use super::*;
-use crate::volume::format::superblock::{MemberState, Why};
+use crate::volume::format::superblock::{FailureReason, MemberState};
 
 fn states(rig: &Rig) -> Vec<MemberState> {
     rig.volume.status().members.iter().map(|(state, _)| *state).collect()
@@ -18,7 +18,7 @@ fn a_write_beside_the_rows_or_of_a_row_that_a_disk_refuses_once_costs_no_member(
     assert_eq!((rig.refuses, states(&rig)), (None, vec![MemberState::Active; 2]));
     let before = rig.members.clone();
     rig.write(0, &vec![8; CHUNK as usize]);
-    // Half written, it is settled.
+    // Half written, it is resynced.
     let mut members = members_of(&mut rig).0;
     let (member, at) = rig.place(0, 1);
     let row = at..at + geometry.row_bytes() as usize;
@@ -82,7 +82,7 @@ fn all_members_are_heard_after_starts_that_crashes_cut_short_one_after_the_other
     for start in 0..3 {
         let found = assemble(&given(&members)).unwrap();
         let is_in = |slot: usize| matches!(found.slots[slot], crate::volume::format::assemble::SlotState::Active(_));
-        let are_in: crate::slots::Slots = (0..3).filter(|&slot| is_in(slot)).collect();
+        let are_in: crate::position_set::PositionSet = (0..3).filter(|&slot| is_in(slot)).collect();
         assert_eq!(found.abreast, are_in, "after {start} starts");
         assert!(are_in.contains(0) && are_in.contains(1));
         // ... and in the first one of the next start, again and again: only one member has each.
@@ -108,7 +108,7 @@ fn a_member_that_hangs_is_let_go_where_there_is_no_room_for_more_operations() {
         rig.volume.tick(Nanos(rig.now));
     }
     let hung = rig.hangs.unwrap();
-    assert_eq!(states(&rig)[hung], MemberState::Failed(Why::Hung));
+    assert_eq!(states(&rig)[hung], MemberState::Failed(FailureReason::Hung));
 }
 
 #[test]

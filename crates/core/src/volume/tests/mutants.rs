@@ -2,10 +2,10 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
+use crate::volume::finding::Resolution;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 use crate::volume::format::superblock::MemberState;
 use crate::volume::integrity::tag::{self, ListEntry};
-use crate::volume::record::Resolution;
 
 const STRIPE: u64 = 4 * CHUNK;
 
@@ -62,7 +62,7 @@ fn a_repair_that_did_not_come_to_the_medium_is_not_called_one() {
     rig.members[member][at..at + 512].fill(0xaa);
     rig.loses = Some((member, at as u64));
     assert!(rig.read(3 * STRIPE, STRIPE) == right(7, STRIPE));
-    assert!(rig.kinds().iter().all(|&(.., end)| end == Resolution::Avoided));
+    assert!(rig.kinds().iter().all(|&(.., end)| end == Resolution::Reconstructed));
     assert!(rig.read(3 * STRIPE, STRIPE) == right(7, STRIPE));
     assert!(rig.kinds().iter().any(|&(.., end)| end == Resolution::Repaired));
 }

@@ -4,7 +4,7 @@
 use super::promises::{members_of, right, superblock};
 use super::*;
 use crate::volume::format::returns::NoReturn;
-use crate::volume::format::superblock::{MemberState, Why};
+use crate::volume::format::superblock::{FailureReason, MemberState};
 
 fn state(rig: &Rig, member: usize) -> MemberState {
     rig.volume.status().members[member].0
@@ -65,7 +65,7 @@ fn a_durable_write_that_fails_beside_others_that_nobody_flushed_costs_its_member
     rig.refuses = Some((1, rig.geometry.intent_page_offset(0)));
     let far = rig.geometry.region_stripes * 5 * 2 * CHUNK;
     rig.write(far, &vec![8; 2 * CHUNK as usize]);
-    assert_eq!((rig.refuses, state(&rig, 1)), (None, MemberState::Failed(Why::Refused)));
+    assert_eq!((rig.refuses, state(&rig, 1)), (None, MemberState::Failed(FailureReason::Refused)));
 }
 
 #[test]

@@ -220,14 +220,14 @@ fn a_first_write_that_only_the_one_had_who_left_does_not_rise_again() {
     let row = geometry.chunk_offset(1) as usize..geometry.chunk_offset(2) as usize;
     let (after, mut members) = (members_of(&mut rig).0, before);
     members[1][row.clone()].copy_from_slice(&after[1][row]);
-    // All is to be settled, so that it goes on while the member comes back.
+    // All is to be resynced, so that it goes on while the member comes back.
     let page = intent::encode(&geometry, Uuid([1; 16]), IntentBit::Dirty, 0, &Bits::ones(geometry.regions()));
     let at = geometry.intent_page_offset(0) as usize;
     members.iter_mut().for_each(|member| member[at..at + page.len()].copy_from_slice(&page));
     let left = std::mem::take(&mut members[1]);
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     rig.pump_until(|rig| rig.volume.status().is_open);
-    assert!(rig.volume.status().regions_unsettled > 1);
+    assert!(rig.volume.status().regions_to_resync > 1);
     rig.members[1] = left;
     assert_eq!(readd(&mut rig, 1), Ok(()));
     rig.pump();

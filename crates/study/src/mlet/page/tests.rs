@@ -2,8 +2,8 @@
 
 use super::super::SweepSetup;
 use super::*;
+use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::idle::{Goal, GoalForm};
-use scrubjay_core::scrub::server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::Nanos;
 use scrubjay_trace::Periods;
 

@@ -6,9 +6,9 @@ use super::schema::{COLUMNS, KINDS, SCHEMA_KEY, SCHEMA_VERSION};
 use super::source::ParquetSource;
 use super::texts::{NULL, Texts};
 use crate::error::{SourcePlace, TraceError};
-use crate::intake::{Devices, Intake};
 use crate::reader::{Reader, Seekable};
 use crate::record::{DeviceId, Record, RequestKind};
+use crate::record_sink::{Devices, RecordSink};
 use parquet::basic::Type;
 use parquet::column::reader::get_column_reader;
 use parquet::errors::{ParquetError, Result};
@@ -109,7 +109,7 @@ impl TableReader {
 }
 
 impl Reader for TableReader {
-    fn read(&mut self, intake: &mut Intake) -> std::result::Result<bool, TraceError> {
+    fn read(&mut self, intake: &mut RecordSink) -> std::result::Result<bool, TraceError> {
         let place = SourcePlace::Row(self.rows + 1);
         let mut batch = std::mem::take(&mut self.batch);
         let rows = match guarded(|| self.rows(&mut batch, &mut intake.devices)) {
@@ -191,7 +191,7 @@ impl RowGroup {
 
 impl RowBatch {
     /// Appends the rows to the intake's records; `rows_before` came before them.
-    fn records(&self, rows_before: u64, intake: &mut Intake) {
+    fn records(&self, rows_before: u64, intake: &mut RecordSink) {
         let rows = self.arrivals.len();
         let (arrivals, devices, kinds) = (&self.arrivals[..rows], &self.devices[..rows], &self.kinds[..rows]);
         let (offsets, lengths) = (&self.offsets[..rows], &self.lengths[..rows]);

@@ -3,8 +3,8 @@
 use super::schema::{CLOCK_KEY, SCHEMA_KEY};
 use super::*;
 use crate::error::SourcePlace;
-use crate::intake::{Devices, Intake};
 use crate::record::{DeviceId, Record, RequestKind};
+use crate::record_sink::{Devices, RecordSink};
 use bytes::Bytes as Buffer;
 use parquet::basic::Encoding;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
@@ -43,9 +43,9 @@ fn write(records: &[Record], devices: &Devices, part: usize) -> io::Result<Vec<u
     Ok(std::mem::take(&mut sink.0.lock().unwrap()))
 }
 
-fn read(file: Vec<u8>) -> Result<Intake, TraceError> {
+fn read(file: Vec<u8>) -> Result<RecordSink, TraceError> {
     let mut reader = open(Box::new(Cursor::new(file)))?;
-    let mut intake = Intake::default();
+    let mut intake = RecordSink::default();
     while reader.read(&mut intake)? {}
     assert!(!reader.read(&mut intake)?, "the end stays the end");
     Ok(intake)
@@ -282,9 +282,9 @@ fn a_page_of_which_the_crate_panics_is_corrupt() {
     let at = file.windows(3).position(|window| window == blocks).unwrap() + blocks.len();
     file[at..at + 12].fill(0xff);
     let mut reader = open(Box::new(Cursor::new(file))).unwrap();
-    let error = reader.read(&mut Intake::default()).unwrap_err().to_string();
+    let error = reader.read(&mut RecordSink::default()).unwrap_err().to_string();
     assert!(error.starts_with("row 1: not a sound table: "), "{error}");
-    assert!(!reader.read(&mut Intake::default()).unwrap(), "nothing comes after it");
+    assert!(!reader.read(&mut RecordSink::default()).unwrap(), "nothing comes after it");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Writes a table.
 
 use super::schema::{CLOCK_KEY, COLUMNS, KINDS, SCHEMA_KEY, SCHEMA_VERSION};
-use crate::intake::Devices;
 use crate::reader::{Sink, Writer};
 use crate::record::{Record, RequestKind};
+use crate::record_sink::Devices;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::{ParquetError, Result};

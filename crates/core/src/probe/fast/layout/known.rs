@@ -4,7 +4,7 @@ use super::places::Places;
 use crate::layout::Layout;
 use crate::probe::fast::hammer::Hammer;
 use crate::probe::fast::sampler::{EarlyEnd, Sampler};
-use crate::probe::fast::thresholds::SETTLED;
+use crate::probe::fast::thresholds::DECIDED;
 use crate::probe::library::{self, canonical};
 
 /// Hammers to choose by; each leaves a part of what was there.
@@ -82,12 +82,12 @@ pub async fn find(
             hypothesis.odds += together.map(|(_, odds)| odds).sum::<f64>();
         }
         let best = best_odds(&live);
-        live.retain(|hypothesis| hypothesis.odds >= best - SETTLED);
+        live.retain(|hypothesis| hypothesis.odds >= best - DECIDED);
     }
     let Some(best) = live.iter().max_by(|a, b| a.odds.total_cmp(&b.odds)) else { return Ok(None) };
     let classes = canonical(&(0..chunks).map(|chunk| best.disk(chunk)).collect::<Vec<_>>());
     let odds = tested(sampler, hammer, places, &classes).await?;
-    Ok(odds.map(|odds| Accepted { classes, odds: odds.min(SETTLED) }))
+    Ok(odds.map(|odds| Accepted { classes, odds: odds.min(DECIDED) }))
 }
 
 fn best_odds(live: &[Hypothesis]) -> f64 {
@@ -137,7 +137,7 @@ async fn tested(
                 support[classes[probe]] += odds;
             }
         }
-        if support.iter().all(|odds| *odds >= SETTLED) {
+        if support.iter().all(|odds| *odds >= DECIDED) {
             break;
         }
     }

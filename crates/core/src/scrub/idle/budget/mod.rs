@@ -299,7 +299,7 @@ fn grown(now: u64, step_max: u64) -> u64 {
 }
 
 impl IdlePolicy for Budget {
-    fn turn(&self, view: &DiskView, seen: &Observed) -> Decision {
+    fn decide(&self, view: &DiskView, seen: &Observed) -> Decision {
         let Some(largest) = self.sizes(view.head, seen).next_back() else { return self.last_resort(view, seen) };
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
         let planned = self.planned(view, idle_for, seen);
@@ -407,7 +407,7 @@ impl IdlePolicy for Budget {
         }
     }
 
-    fn setting(&self) -> PolicyState {
+    fn state(&self) -> PolicyState {
         self.setting
     }
 
@@ -449,7 +449,7 @@ mod tests {
         let spent = 970_000.0 * goal_ms as f64 * (seen.workload.requests as f64).powi(2);
         seen.slowdown.total = Nanos((spent / (seen.workload.requests as f64 + 200.0)) as u64);
         budget.learn(Nanos::ZERO, &seen);
-        budget.setting()
+        budget.state()
     }
 
     /// At 100 s, after so many milliseconds of idleness.
@@ -528,7 +528,7 @@ mod tests {
         let seen = seen((0..50).map(|_| 1.0), 100);
         let mut budget = Budget::new(Goal::new(Nanos::from_millis(1), Nanos::from_millis(20)));
         budget.learn(Nanos::ZERO, &seen);
-        assert_eq!(budget.setting().size, Bytes::mib(1), "14.8 ms; 2 MiB would take 25.8 ms");
+        assert_eq!(budget.state().size, Bytes::mib(1), "14.8 ms; 2 MiB would take 25.8 ms");
     }
 
     #[test]
@@ -537,16 +537,16 @@ mod tests {
         let mut budget = Budget::new(Goal::default());
         budget.learn(Nanos::ZERO, &seen);
         let view = idle_for(500);
-        let before = budget.turn(&view, &seen).size;
+        let before = budget.decide(&view, &seen).size;
         assert!(before >= Bytes::mib(1));
         (0..8).for_each(|_| seen.service.add(before, DiskHead::There, Nanos::from_millis(300), Nanos::ZERO));
-        let after = budget.turn(&view, &seen).size;
+        let after = budget.decide(&view, &seen).size;
         assert!(after < before && seen.service.high(after, DiskHead::There) <= 0.05, "{before} {after}");
         for size in SIZES {
             (0..200).for_each(|_| seen.service.add(size, DiskHead::There, Nanos::from_millis(400), Nanos::ZERO));
         }
         budget.learn(Nanos::ZERO, &seen);
-        let turn = budget.turn(&view, &seen);
+        let turn = budget.decide(&view, &seen);
         assert!(turn.not_before > view.now, "no size is within the max goal: the smallest, seldom: {turn:?}");
     }
 
@@ -555,15 +555,15 @@ mod tests {
         let mut seen = seen((0..50).flat_map(|_| [0.0002, 1.0]), 50);
         let mut budget = Budget::new(Goal::default());
         budget.learn(Nanos::ZERO, &seen);
-        assert!(budget.turn(&idle_for(500), &seen).not_before <= Nanos::from_secs(100));
+        assert!(budget.decide(&idle_for(500), &seen).not_before <= Nanos::from_secs(100));
         seen.slowdown.add(Nanos::from_secs(20));
         budget.learn(Nanos::ZERO, &seen);
-        assert!(budget.turn(&idle_for(500), &seen).not_before > Nanos::from_secs(100), "5 s were allowed");
+        assert!(budget.decide(&idle_for(500), &seen).not_before > Nanos::from_secs(100), "5 s were allowed");
         assert!(
-            budget.turn(&idle_for(60_000), &seen).not_before > Nanos::from_secs(100),
+            budget.decide(&idle_for(60_000), &seen).not_before > Nanos::from_secs(100),
             "longer than ever, and in debt"
         );
-        let quiet = budget.turn(&DiskView { now: Nanos::from_secs(4000), ..idle_for(60_000) }, &seen);
+        let quiet = budget.decide(&DiskView { now: Nanos::from_secs(4000), ..idle_for(60_000) }, &seen);
         assert_eq!((quiet.not_before, quiet.size), (Nanos::from_secs(4000), SIZE_MIN), "never for ever");
     }
 
@@ -574,8 +574,8 @@ mod tests {
         seen.slowdown.total = Nanos::from_millis(299);
         let mut budget = Budget::new(Goal::default());
         budget.learn(Nanos::ZERO, &seen);
-        assert!(budget.turn(&idle_for(40), &seen).not_before > Nanos::from_secs(100), "nothing is left");
-        let night = budget.turn(&idle_for(61_000), &seen);
+        assert!(budget.decide(&idle_for(40), &seen).not_before > Nanos::from_secs(100), "nothing is left");
+        let night = budget.decide(&idle_for(61_000), &seen);
         assert_eq!((night.not_before, night.size), (Nanos::from_secs(100), Bytes::mib(4)));
     }
 }

@@ -19,7 +19,7 @@ pub use error::AssembleError;
 
 use super::superblock::{MemberState, STARTS_MAX, Superblock, SuperblockError};
 use super::uuid::Uuid;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 
 /// By so many generations the first superblocks of a start are newer than the last ones of the start before.
 const START_GENERATIONS: u64 = 3;
@@ -46,7 +46,7 @@ pub struct Assembly {
     pub stale: Vec<Stale>,
     /// The slots of those who are in, and who took part in the last start, or missed it by the crash that cut short its first
     /// superblocks. Others were away, or are copies of another time.
-    pub abreast: Slots,
+    pub abreast: PositionSet,
 }
 
 /// Who stands for a slot. Members are numbered as they were given.
@@ -87,7 +87,7 @@ pub fn assemble(given: &[Given]) -> Result<Assembly, AssembleError> {
     one_array(&members)?;
     no_duplicates(&members)?;
     let speaker = speaker(&members)?;
-    let assembly = settle(&speaker, &members);
+    let assembly = elect(&speaker, &members);
     check_agreement(&speaker, &members, &assembly)?;
     let assembly = assembly.without_old();
     for member in members.iter().filter(|member| assembly.has(member.index)) {
@@ -106,7 +106,7 @@ impl Assembly {
     }
 
     /// The slots of members that should hold all, and are of an earlier time than the others.
-    pub fn old(&self) -> Slots {
+    pub fn old(&self) -> PositionSet {
         let is_old = |&slot: &usize| matches!(self.slots[slot], SlotState::Active(_)) && !self.abreast.contains(slot);
         (0..self.slots.len()).filter(is_old).collect()
     }
@@ -133,7 +133,7 @@ impl Assembly {
     }
 
     /// The same, of these members.
-    fn are_enough(&self, here: Slots) -> bool {
+    fn are_enough(&self, here: PositionSet) -> bool {
         let layout = &self.superblock.geometry.layout;
         let data = layout.shape().data;
         (0..layout.period()).all(|stripe| {
@@ -274,7 +274,7 @@ fn split_brain(member: &FoundMember<'_>, other: &FoundMember<'_>) -> AssembleErr
 }
 
 /// The speaker's table, with those in it that were given.
-fn settle(speaker: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
+fn elect(speaker: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
     let mut stale = Vec::new();
     let mut slots: Vec<SlotState> = speaker.says.members.iter().map(|record| SlotState::empty(record.state)).collect();
     for member in members {

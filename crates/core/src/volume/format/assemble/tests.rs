@@ -2,7 +2,7 @@
 
 use super::super::blank;
 use super::super::geometry::{ArrayParameters, Geometry};
-use super::super::superblock::{MemberRecord, Why};
+use super::super::superblock::{FailureReason, MemberRecord};
 use super::*;
 use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
@@ -158,9 +158,9 @@ fn who_was_taken_out_or_replaced_is_left_out_and_named() {
         members.remove(0);
         (assembly.slots[2], assembly.stale[0].state, error(&members))
     };
-    let failed = MemberState::Failed(Why::Refused);
+    let failed = MemberState::Failed(FailureReason::Refused);
     assert_eq!(
-        out(|says| says.members[2].state = MemberState::Failed(Why::Refused)),
+        out(|says| says.members[2].state = MemberState::Failed(FailureReason::Refused)),
         (
             SlotState::Out(failed),
             Some(failed),
@@ -211,7 +211,7 @@ fn two_that_went_on_apart_are_not_put_together() {
         let mut members = pair();
         change(&mut members[0], |says| (says.generation, says.members[1].state) = (generation, MemberState::Missing));
         change(&mut members[1], |says| {
-            (says.generation, says.members[0].state) = (other_generation, MemberState::Failed(Why::Gone));
+            (says.generation, says.members[0].state) = (other_generation, MemberState::Failed(FailureReason::Gone));
         });
         assert!(error(&members).contains("went on without each other"), "{}", error(&members));
         members
@@ -305,7 +305,7 @@ impl World {
                 if let Some(at) = inside.iter().position(|&other| other == member).filter(|_| inside.len() > 2) {
                     let mut others = inside;
                     others.remove(at);
-                    table.members[member].state = MemberState::Failed(Why::Gone);
+                    table.members[member].state = MemberState::Failed(FailureReason::Gone);
                     if self.write(&mut table, &others, written) {
                         self.behind.insert(member);
                     }

@@ -1,4 +1,4 @@
-//! Where everything lies on a member: arithmetic, settled when an array is made and never changed.
+//! Where everything lies on a member: arithmetic, resynced when an array is made and never changed.
 //!
 //! ```text
 //! 0      4 KiB     36 KiB   64 KiB  128 KiB         data_offset                       member's end

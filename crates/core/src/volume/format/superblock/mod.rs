@@ -6,7 +6,7 @@ mod error;
 mod record;
 
 pub use error::{SuperblockError, VERSION};
-pub use record::{MemberRecord, MemberState, Why};
+pub use record::{FailureReason, MemberRecord, MemberState};
 
 use super::fields::{FieldReader, FieldWriter};
 use super::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES};
@@ -411,9 +411,9 @@ mod tests {
         prop_oneof![
             Just(MemberState::Active),
             Just(MemberState::Missing),
-            Just(MemberState::Failed(Why::Gone)),
-            Just(MemberState::Failed(Why::Refused)),
-            Just(MemberState::Failed(Why::Asked)),
+            Just(MemberState::Failed(FailureReason::Gone)),
+            Just(MemberState::Failed(FailureReason::Refused)),
+            Just(MemberState::Failed(FailureReason::ByAdministrator)),
             (0u64..1000).prop_map(|stripes_done| MemberState::Rebuilding { stripes_done }),
         ]
     }

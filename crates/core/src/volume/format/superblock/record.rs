@@ -28,7 +28,7 @@ pub enum MemberState {
     /// It holds all that it should.
     Active,
     /// It was taken out.
-    Failed(Why),
+    Failed(FailureReason),
     /// It was not there when the array was written: it is behind.
     Missing,
     /// It is being rebuilt.
@@ -40,13 +40,13 @@ pub enum MemberState {
 
 /// Why a member was taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum FailureReason {
     /// It does not answer any more.
     Gone,
     /// It answers, and does not take what is written.
     Refused,
     /// Somebody said so.
-    Asked,
+    ByAdministrator,
     /// It did not answer in time.
     Hung,
 }
@@ -73,7 +73,7 @@ impl MemberRecord {
         let (uuid, number, faults) = (Uuid(from.array()), from.u64(), from.u32());
         let state = match (from.u8(), from.u8()) {
             (1, 0) => MemberState::Active,
-            (2, why) => MemberState::Failed(Why::of_code(why).ok_or("why a member failed")?),
+            (2, why) => MemberState::Failed(FailureReason::of_code(why).ok_or("why a member failed")?),
             (3, 0) => MemberState::Missing,
             (4, 0) => MemberState::Rebuilding { stripes_done: number },
             _ => return Err("the state of a member"),
@@ -84,11 +84,12 @@ impl MemberRecord {
     }
 }
 
-impl Why {
-    const ALL: [Why; 4] = [Why::Gone, Why::Refused, Why::Asked, Why::Hung];
+impl FailureReason {
+    const ALL: [FailureReason; 4] =
+        [FailureReason::Gone, FailureReason::Refused, FailureReason::ByAdministrator, FailureReason::Hung];
 
-    fn of_code(code: u8) -> Option<Why> {
-        Why::ALL.into_iter().find(|&why| why as u8 == code)
+    fn of_code(code: u8) -> Option<FailureReason> {
+        FailureReason::ALL.into_iter().find(|&why| why as u8 == code)
     }
 }
 
@@ -96,10 +97,10 @@ impl fmt::Display for MemberState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MemberState::Active => f.write_str("active"),
-            MemberState::Failed(Why::Gone) => f.write_str("failed: it did not answer any more"),
-            MemberState::Failed(Why::Refused) => f.write_str("failed: it refused a write"),
-            MemberState::Failed(Why::Hung) => f.write_str("failed: it did not answer in time"),
-            MemberState::Failed(Why::Asked) => f.write_str("failed: as it was asked to"),
+            MemberState::Failed(FailureReason::Gone) => f.write_str("failed: it did not answer any more"),
+            MemberState::Failed(FailureReason::Refused) => f.write_str("failed: it refused a write"),
+            MemberState::Failed(FailureReason::Hung) => f.write_str("failed: it did not answer in time"),
+            MemberState::Failed(FailureReason::ByAdministrator) => f.write_str("failed: as it was asked to"),
             MemberState::Missing => f.write_str("missing"),
             MemberState::Rebuilding { stripes_done } => write!(f, "rebuilding: {stripes_done} stripes done"),
         }
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn every_state_comes_back_and_nothing_else_is_one() {
-        let failed = Why::ALL.map(MemberState::Failed);
+        let failed = FailureReason::ALL.map(MemberState::Failed);
         let states = [MemberState::Active, MemberState::Missing, MemberState::Rebuilding { stripes_done: 1 << 31 }];
         for state in states.into_iter().chain(failed) {
             let left = if matches!(state, MemberState::Failed(_) | MemberState::Missing) { 1 << 40 } else { 0 };

@@ -2,8 +2,8 @@
 
 use super::client::Habits;
 use super::disk::CrashSurvival;
-use super::mischief::Chances;
-use super::shelf::OpLatency;
+use super::disk_set::OpLatency;
+use super::faults::Chances;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::rng::Rng;
@@ -76,7 +76,7 @@ impl ArrayIncident {
 
 /// When something befalls the array: after so many requests were sent, and then so many operations of disks ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cue {
+pub struct ScheduledIncident {
     /// Requests.
     pub requests: u64,
     /// Ends of operations.
@@ -114,7 +114,7 @@ pub struct StormConfig {
     /// and how long they take.
     pub latency: OpLatency,
     /// What befalls it, in order.
-    pub script: Vec<Cue>,
+    pub script: Vec<ScheduledIncident>,
     /// How many write numbers it reserves at once.
     pub write_numbers: u64,
     /// How long the volume calls a region dirty after its last write.
@@ -221,7 +221,7 @@ fn geometry(rng: &mut Rng) -> Geometry {
             Scheme::None,
         ],
     );
-    // Of few shapes may Hybrid-1 be asked about lost writes, and of fewer when a member is out: see `Atlas`.
+    // Of few shapes may Hybrid-1 be asked about lost writes, and of fewer when a member is out: see `FaultBudget`.
     let tells_little = |Shape { data, parity }| scheme == Scheme::Hybrid1 && (parity < 2 || data < parity + 2);
     let layout = loop {
         let layout = layout(rng);
@@ -297,7 +297,7 @@ fn latency(rng: &mut Rng) -> OpLatency {
     OpLatency { least, spread: Nanos(least.0 * pick(rng, &[0, 1, 5])), slow: pick(rng, &[0.0, 0.0, 0.02]) }
 }
 
-fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<Cue> {
+fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<ScheduledIncident> {
     let Shape { data, parity } = geometry.layout.shape();
     let mut acts = Vec::new();
     let survival = |rng: &mut Rng| match rng.below(6) {
@@ -346,16 +346,16 @@ fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<Cue> {
             acts.extend([ArrayIncident::Exchange, ArrayIncident::Exchange].into_iter().take(rng.below(3) as usize));
         }
     }
-    let cue = |act| Cue { requests: rng.below(requests + 1), ops: rng.below(40), act };
-    let mut script: Vec<Cue> = acts.into_iter().map(cue).collect();
-    // And again, while what the first crash left is not settled.
-    let is_crash = |cue: &&Cue| matches!(cue.act, ArrayIncident::Crash(_));
-    let crashes: Vec<Cue> = script.iter().filter(is_crash).copied().collect();
+    let cue = |act| ScheduledIncident { requests: rng.below(requests + 1), ops: rng.below(40), act };
+    let mut script: Vec<ScheduledIncident> = acts.into_iter().map(cue).collect();
+    // And again, while what the first crash left is not resynced.
+    let is_crash = |cue: &&ScheduledIncident| matches!(cue.act, ArrayIncident::Crash(_));
+    let crashes: Vec<ScheduledIncident> = script.iter().filter(is_crash).copied().collect();
     for first in crashes {
         if rng.below(3) == 0 {
             let act = ArrayIncident::Crash(survival(rng));
             let more = pick(rng, &[1, 2, 8]);
-            script.push(Cue { requests: (first.requests + more).min(requests), ops: rng.below(60), act });
+            script.push(ScheduledIncident { requests: (first.requests + more).min(requests), ops: rng.below(60), act });
         }
     }
     script.sort_by_key(|cue| cue.requests);

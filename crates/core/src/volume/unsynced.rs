@@ -1,30 +1,30 @@
-//! Which stripes a crash may have left half written, that nobody has settled since.
+//! Which stripes a crash may have left half written, that nobody has resynced since.
 
 use crate::volume::format::bits::Bits;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// The regions that were dirty at the start, each with those of its stripes that are settled, once there are any.
+/// The regions that were dirty at the start, each with those of its stripes that are resynced, once there are any.
 #[derive(Debug, Default)]
-pub(super) struct Unsettled {
-    regions: BTreeMap<u64, Option<Settled>>,
+pub(super) struct UnsyncedRegions {
+    regions: BTreeMap<u64, Option<SyncedStripes>>,
 }
 
 #[derive(Debug)]
-struct Settled {
+struct SyncedStripes {
     stripes: Bits,
     count: u64,
 }
 
-impl Unsettled {
+impl UnsyncedRegions {
     /// All stripes of these regions.
-    pub fn new(dirty: &Bits) -> Unsettled {
-        Unsettled { regions: dirty.iter().map(|region| (region, None)).collect() }
+    pub fn new(dirty: &Bits) -> UnsyncedRegions {
+        UnsyncedRegions { regions: dirty.iter().map(|region| (region, None)).collect() }
     }
 
-    /// Is the stripe at this place of a region unsettled?
+    /// Is the stripe at this place of a region unsynced?
     pub fn contains(&self, region: u64, index: u64) -> bool {
-        let is_settled = |settled: &Settled| settled.stripes.get(index);
+        let is_settled = |settled: &SyncedStripes| settled.stripes.get(index);
         self.regions.get(&region).is_some_and(|settled| !settled.as_ref().is_some_and(is_settled))
     }
 
@@ -43,10 +43,10 @@ impl Unsettled {
         self.regions.keys().copied()
     }
 
-    /// The stripe at this place of a region of `stripes` stripes is settled.
-    pub fn settled(&mut self, region: u64, index: u64, stripes: u64) {
+    /// The stripe at this place of a region of `stripes` stripes is resynced.
+    pub fn mark_synced(&mut self, region: u64, index: u64, stripes: u64) {
         let Some(entry) = self.regions.get_mut(&region) else { return };
-        let settled = entry.get_or_insert_with(|| Settled { stripes: Bits::zeros(stripes), count: 0 });
+        let settled = entry.get_or_insert_with(|| SyncedStripes { stripes: Bits::zeros(stripes), count: 0 });
         settled.count += u64::from(!settled.stripes.get(index));
         settled.stripes.set(index, true);
         if settled.count == stripes {
@@ -63,14 +63,14 @@ mod tests {
     fn a_region_is_settled_when_each_of_its_stripes_is() {
         let mut dirty = Bits::zeros(5);
         [1, 3].into_iter().for_each(|region| dirty.set(region, true));
-        let mut unsettled = Unsettled::new(&dirty);
+        let mut unsettled = UnsyncedRegions::new(&dirty);
         assert!(unsettled.contains(3, 0) && unsettled.has(1) && !unsettled.contains(2, 0));
         for index in [2, 0, 2, 0] {
-            unsettled.settled(3, index, 3);
+            unsettled.mark_synced(3, index, 3);
         }
         assert!(unsettled.contains(3, 1) && !unsettled.contains(3, 2) && unsettled.has(3));
-        unsettled.settled(3, 1, 3);
-        unsettled.settled(2, 1, 3);
+        unsettled.mark_synced(3, 1, 3);
+        unsettled.mark_synced(2, 1, 3);
         assert_eq!(unsettled.regions().collect::<Vec<_>>(), [1]);
     }
 }

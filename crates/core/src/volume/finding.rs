@@ -1,8 +1,8 @@
 //! What a volume found wrong on its members, and what it did about it.
 
 use crate::units::Nanos;
-use crate::volume::integrity::tag::Standing;
-use crate::volume::member::Slot;
+use crate::volume::integrity::tag::RowStatus;
+use crate::volume::member::MemberIndex;
 use std::fmt;
 
 /// Something on a member that was not what it should be.
@@ -13,7 +13,7 @@ pub struct VolumeFinding {
     /// What it is.
     pub place: FindingPlace,
     /// On which member.
-    pub member: Slot,
+    pub member: MemberIndex,
     /// Where on it, in bytes.
     pub offset: u64,
     /// What had happened, as far as the row tells.
@@ -76,14 +76,14 @@ pub enum CorruptionKind {
     /// A row that belongs elsewhere lies here; the place it belongs to has missed a write, and is looked at too.
     MisdirectedWrite {
         /// Whose row it is.
-        member: Slot,
+        member: MemberIndex,
         /// Where it belongs, in bytes.
         offset: u64,
     },
     /// Read again, it was right: the first read came from another place.
     MisdirectedRead,
     /// Foreign bytes, which name no place.
-    Garbled,
+    Corrupt,
     /// A crash came in the middle of a write of its stripe, and nothing tells what it should hold.
     HalfWritten,
     /// It was found lost earlier, and says so; nobody has written it since.
@@ -101,7 +101,7 @@ impl CorruptionKind {
             CorruptionKind::TornWrite => "torn-write",
             CorruptionKind::MisdirectedWrite { .. } => "misdirected-write",
             CorruptionKind::MisdirectedRead => "misdirected-read",
-            CorruptionKind::Garbled => "garbled",
+            CorruptionKind::Corrupt => "garbled",
             CorruptionKind::HalfWritten => "half-written",
             CorruptionKind::MarkedLost => "marked-lost",
             CorruptionKind::Mismatch => "mismatch",
@@ -122,9 +122,9 @@ pub enum Resolution {
     Repaired,
     /// Rebuilt from the others for whoever asked, but not written: the volume is open for reading only, or the disk
     /// did not take it.
-    Avoided,
+    Reconstructed,
     /// There was nothing to repair: the medium is right.
-    Passed,
+    Transient,
     /// More is wrong than the parities make up for.
     Lost,
 }
@@ -134,21 +134,21 @@ impl Resolution {
     pub const fn name(self) -> &'static str {
         match self {
             Resolution::Repaired => "repaired",
-            Resolution::Avoided => "avoided",
-            Resolution::Passed => "passed",
+            Resolution::Reconstructed => "avoided",
+            Resolution::Transient => "passed",
             Resolution::Lost => "lost",
         }
     }
 }
 
 /// What a row's own words say had happened to it.
-pub fn kind_of(standing: Standing, is_stale: bool, offset_of: impl Fn(u64) -> u64) -> CorruptionKind {
+pub fn kind_of(standing: RowStatus, is_stale: bool, offset_of: impl Fn(u64) -> u64) -> CorruptionKind {
     match standing {
-        Standing::Unreadable | Standing::Missing => CorruptionKind::Unreadable,
-        Standing::Torn => CorruptionKind::TornWrite,
-        Standing::Elsewhere { member, row, .. } => CorruptionKind::MisdirectedWrite { member, offset: offset_of(row) },
-        Standing::Garbled => CorruptionKind::Garbled,
-        Standing::Sound if is_stale => CorruptionKind::LostWrite,
-        Standing::Sound => CorruptionKind::Mismatch,
+        RowStatus::Unreadable | RowStatus::Missing => CorruptionKind::Unreadable,
+        RowStatus::Torn => CorruptionKind::TornWrite,
+        RowStatus::Elsewhere { member, row, .. } => CorruptionKind::MisdirectedWrite { member, offset: offset_of(row) },
+        RowStatus::Corrupt => CorruptionKind::Corrupt,
+        RowStatus::Sound if is_stale => CorruptionKind::LostWrite,
+        RowStatus::Sound => CorruptionKind::Mismatch,
     }
 }

@@ -1,18 +1,18 @@
 //! What the tests of the formats share: reading a source to its end, bad bytes, and other formats' text.
 
 use crate::error::TraceError;
-use crate::intake::{Devices, Intake};
 use crate::reader::{Reader, Sink, Stream, Writer};
 use crate::record::Record;
+use crate::record_sink::{Devices, RecordSink};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
 
 /// All that `open` reads from these bytes.
-pub(crate) fn read(open: fn(Stream) -> Box<dyn Reader>, bytes: impl Into<Vec<u8>>) -> Result<Intake, TraceError> {
+pub(crate) fn read(open: fn(Stream) -> Box<dyn Reader>, bytes: impl Into<Vec<u8>>) -> Result<RecordSink, TraceError> {
     let mut reader = open(Box::new(Cursor::new(bytes.into())));
-    let mut intake = Intake::default();
+    let mut intake = RecordSink::default();
     while reader.read(&mut intake)? {}
     assert_eq!(intake.understood, intake.records.len() as u64);
     Ok(intake)

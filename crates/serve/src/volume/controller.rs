@@ -12,10 +12,10 @@ use scrubjay_core::buffer::Buffer;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, RequestId};
+use scrubjay_core::volume::finding::Resolution;
 use scrubjay_core::volume::format::returns::NoReturn;
-use scrubjay_core::volume::format::superblock::{MemberState, Superblock, Why};
-use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, Slot};
-use scrubjay_core::volume::record::Resolution;
+use scrubjay_core::volume::format::superblock::{FailureReason, MemberState, Superblock};
+use scrubjay_core::volume::member::{ArrayMachine, MemberIndex, MemberOp, MemberOpDone};
 use scrubjay_device::member::{Access, OpenMember, new_uuid};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
@@ -26,7 +26,7 @@ const FINDINGS_MAX: usize = 10_000;
 const FINDINGS_PER_ANSWER: usize = 200;
 
 /// See the module's head.
-pub struct Steward {
+pub struct VolumeController {
     volume: Volume,
     /// All that it has.
     stripes: u64,
@@ -37,7 +37,7 @@ pub struct Steward {
     /// Was it told to stop, and was it broken by then?
     left: Option<Left>,
     /// Members that were in at the start, or were put in since.
-    were_in: BTreeSet<Slot>,
+    were_in: BTreeSet<MemberIndex>,
     findings: VecDeque<Finding>,
     /// Of all that was found, so much was lost.
     lost: u64,
@@ -55,14 +55,14 @@ struct Left {
     is_broken: bool,
 }
 
-impl Steward {
+impl VolumeController {
     /// Of this volume, whose members have these paths; `stop` ends the server.
-    pub fn new(volume: Volume, paths: Vec<Option<String>>, stop: ServerStop) -> Steward {
+    pub fn new(volume: Volume, paths: Vec<Option<String>>, stop: ServerStop) -> VolumeController {
         let superblock = volume.superblock();
         let (chunk_bytes, stripes) = (superblock.geometry.chunk_bytes, superblock.geometry.stripes);
-        let is_in = |slot: &Slot| is_in(superblock.members[*slot].state);
+        let is_in = |slot: &MemberIndex| is_in(superblock.members[*slot].state);
         let were_in = (0..superblock.members.len()).filter(is_in).collect();
-        Steward {
+        VolumeController {
             volume,
             stripes,
             paths,
@@ -100,7 +100,7 @@ impl Steward {
         } else {
             "open"
         };
-        let advice = |slot: &Slot| {
+        let advice = |slot: &MemberIndex| {
             let hangs = status.hanging.contains(slot);
             let is_unreliable = status.unreliable.contains(slot);
             hangs
@@ -132,7 +132,7 @@ impl Steward {
             stripes: status.stripes,
             stripes_written: status.stripes_written,
             regions_dirty: status.regions_dirty,
-            regions_unsettled: status.regions_unsettled,
+            regions_to_resync: status.regions_to_resync,
             findings: self.found,
             lost: self.lost,
             members: members.collect(),
@@ -143,9 +143,13 @@ impl Steward {
     pub fn stopped(&mut self, ended: &ServerEnded) -> Stopped {
         let in_order = self.volume.is_read_only() || self.volume.superblock().is_clean;
         let members = self.volume.status().members;
-        let is_lost =
-            |slot: &Slot| matches!(members[*slot].0, MemberState::Failed(Why::Gone | Why::Refused | Why::Hung));
-        let lost: Vec<Slot> = self.were_in.iter().copied().filter(is_lost).collect();
+        let is_lost = |slot: &MemberIndex| {
+            matches!(
+                members[*slot].0,
+                MemberState::Failed(FailureReason::Gone | FailureReason::Refused | FailureReason::Hung)
+            )
+        };
+        let lost: Vec<MemberIndex> = self.were_in.iter().copied().filter(is_lost).collect();
         stopped(&self.status(), ended, in_order, &lost)
     }
 
@@ -252,7 +256,7 @@ impl Steward {
         }
     }
 
-    fn fail(&mut self, now: Nanos, member: Slot) -> Result<(), String> {
+    fn fail(&mut self, now: Nanos, member: MemberIndex) -> Result<(), String> {
         if self.volume.is_read_only() {
             return Err(
                 "the volume is served for reading only: nobody would know later that a member was out".to_owned()
@@ -276,7 +280,7 @@ impl Steward {
     fn replace(
         &mut self,
         now: Nanos,
-        member: Slot,
+        member: MemberIndex,
         path: &str,
         force: bool,
         members: &mut MemberTable,
@@ -308,7 +312,7 @@ impl Steward {
             return Err(refusal(path, member, NoReturn::Busy));
         }
         let said = |disk: &OpenMember| disk.superblock().map_err(|error| format!("{path} {error}"));
-        let look = OpenMember::open(Path::new(path), Access::Look).map_err(|error| error.to_string())?;
+        let look = OpenMember::open(Path::new(path), Access::Inspect).map_err(|error| error.to_string())?;
         let looked = said(&look)?;
         drop(look);
         let member = looked.slot;
@@ -342,7 +346,7 @@ impl Steward {
     }
 
     /// Nothing, if a disk may be put into this member's place now.
-    fn may_take_in(&self, member: Slot) -> Result<(), String> {
+    fn may_take_in(&self, member: MemberIndex) -> Result<(), String> {
         let status = self.volume.status();
         if status.is_broken {
             return Err("too many members are out: what is on them is needed; stop, and serve it with them".to_owned());
@@ -367,7 +371,7 @@ impl Steward {
 
     /// Opens a disk for a member that is out, if it is large enough, and its blocks are small enough. The disk that was in
     /// this place is let go before: it may be the one that comes back.
-    fn open_for(&self, member: Slot, path: &str, members: &mut MemberTable) -> Result<OpenMember, String> {
+    fn open_for(&self, member: MemberIndex, path: &str, members: &mut MemberTable) -> Result<OpenMember, String> {
         members.set(member, None);
         let geometry = self.volume.superblock().geometry;
         let mut disk = OpenMember::open_now(Path::new(path), Access::ReadWrite).map_err(|error| error.to_string())?;
@@ -380,7 +384,7 @@ impl Steward {
     }
 
     /// Puts a disk into a member's place, before the volume writes to it; its size.
-    fn put_in(&mut self, member: Slot, path: &str, disk: OpenMember, members: &mut MemberTable) -> u64 {
+    fn put_in(&mut self, member: MemberIndex, path: &str, disk: OpenMember, members: &mut MemberTable) -> u64 {
         let bytes = disk.bytes;
         members.set(member, Some(disk.into_file()));
         self.paths[member] = Some(path.to_owned());
@@ -389,7 +393,7 @@ impl Steward {
     }
 
     /// The member of this path, by its name alone: no disk is asked.
-    fn slot_of(&self, path: &str) -> Option<Slot> {
+    fn slot_of(&self, path: &str) -> Option<MemberIndex> {
         let wanted = std::path::absolute(path).ok()?;
         let is_it = |known: &str| std::path::absolute(known).is_ok_and(|known| known == wanted);
         self.paths.iter().position(|known| known.as_deref().is_some_and(is_it))
@@ -397,7 +401,7 @@ impl Steward {
 }
 
 /// Why a disk is not taken back, and what to do.
-fn refusal(path: &str, member: Slot, why: NoReturn) -> String {
+fn refusal(path: &str, member: MemberIndex, why: NoReturn) -> String {
     let advice = match why {
         NoReturn::Foreign => "`scrubjay volume status` says which members are out".to_owned(),
         NoReturn::Busy => "try again when it has answered".to_owned(),
@@ -406,7 +410,7 @@ fn refusal(path: &str, member: Slot, why: NoReturn) -> String {
     format!("{path} is not taken back: {why}; {advice}")
 }
 
-impl CommandHandler for Steward {
+impl CommandHandler for VolumeController {
     fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut MemberTable) -> Option<String> {
         let answer = match serde_json::from_str(line) {
             Ok(command) => self.perform(now, id, command, members)?,
@@ -433,7 +437,7 @@ fn to_line(answer: &CommandAnswer) -> String {
     serde_json::to_string(answer).expect("answers are plain values")
 }
 
-impl ArrayMachine for Steward {
+impl ArrayMachine for VolumeController {
     fn size(&self) -> u64 {
         self.volume.size()
     }

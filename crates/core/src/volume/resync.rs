@@ -1,33 +1,33 @@
-//! Settling what a crash left: each stripe of a dirty region becomes what it may be, and whole, before anybody reads or
+//! Resyncing what a crash left: each stripe of a dirty region becomes what it may be, and whole, before anybody reads or
 //! writes it; in the background, or at once when somebody asks for it.
 
+use super::finding::{CorruptionKind, Resolution};
 use super::handle::VolumeHandle;
 use super::marks;
 use super::persist;
 use super::put;
-use super::record::{CorruptionKind, Resolution};
-use super::resolve::{self, LossFate, Resolved};
-use super::restripe;
+use super::repair::{self, LossFate, Resolved};
 use super::rows::{self, Rows};
 use super::state::{VolumeState, WaitList};
+use super::stripe_write;
 use crate::buffer::Buffer;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::volume::integrity::evidence::{Evidence, RowSeen};
 use crate::volume::integrity::judge::judge;
+use crate::volume::integrity::reconcile::{Reconciliation, reconcile};
 use crate::volume::integrity::scheme::Scheme;
-use crate::volume::integrity::settle::{Settlement, settle};
-use crate::volume::integrity::tag::{ListEntry, Standing, Version};
-use crate::volume::member::{OpKind, Slot};
+use crate::volume::integrity::tag::{ListEntry, RowStatus, Version};
+use crate::volume::member::{MemberIndex, OpKind};
 use scrubjay_code::crc32c;
 use std::cell::Cell;
 use std::rc::Rc;
 
 /// So often rows are read again that say nothing of themselves, until two reads agree.
 const READS_MAX: usize = 16;
-/// Stripes settled in the background at once.
+/// Stripes resynced in the background at once.
 const STRIPES_AT_ONCE: usize = 16;
 
-/// Settles all that a crash left, in the background, as long as the volume is open.
+/// Resyncs all that a crash left, in the background, as long as the volume is open.
 pub(super) fn start(handle: &VolumeHandle) {
     let regions: Vec<u64> = handle.with(|state| state.unsettled.regions().collect());
     if regions.is_empty() {
@@ -66,9 +66,9 @@ fn next_of(state: &VolumeState, regions: &[u64], next: &Cell<(usize, u64)>) -> O
     }
 }
 
-/// Settles a stripe that a crash may have left half written, unless that was done. Nobody may use a stripe before.
+/// Resyncs a stripe that a crash may have left half written, unless that was done. Nobody may use a stripe before.
 pub(super) async fn ensure(handle: &VolumeHandle, stripe: u64) {
-    let is_unsettled = || handle.with(|state| state.is_unsettled(stripe));
+    let is_unsettled = || handle.with(|state| state.needs_resync(stripe));
     if !is_unsettled() {
         return;
     }
@@ -77,32 +77,32 @@ pub(super) async fn ensure(handle: &VolumeHandle, stripe: u64) {
         return;
     }
     let region = handle.with(|state| state.geometry.region_of(stripe));
-    persist::announce(handle, region).await;
-    settle_stripe(handle, stripe).await;
+    persist::mark_dirty(handle, region).await;
+    resync_stripe(handle, stripe).await;
     handle.with(|state| {
         let now = state.now;
         state.intents.end(region, now);
         // What seems lost may be on members that went just now: it is found again when they come back.
         if !state.is_broken {
             let stripes = state.geometry.stripes_of_region(region);
-            state.unsettled.settled(region, stripe - stripes.start, stripes.end - stripes.start);
+            state.unsettled.mark_synced(region, stripe - stripes.start, stripes.end - stripes.start);
         }
     });
 }
 
 /// Makes one stripe what it may be, and whole.
-async fn settle_stripe(handle: &VolumeHandle, stripe: u64) {
+async fn resync_stripe(handle: &VolumeHandle, stripe: u64) {
     let is_written = handle.with(|state| state.written.get(stripe));
     if !is_written && (!handle.with(|state| state.geometry.scheme.has_versions()) || is_vacant(handle, stripe).await) {
         return;
     }
-    let mut rows = resolve::read_all(handle, stripe).await;
-    resolve::retry(handle, stripe, &mut rows).await;
+    let mut rows = repair::read_all(handle, stripe).await;
+    repair::retry(handle, stripe, &mut rows).await;
     read_alike(handle, stripe, &mut rows).await;
     if !is_written {
         handle.with(|state| disown_forgotten(state, stripe, &mut rows));
     }
-    let mut settlement = settle(&rows.evidence);
+    let mut settlement = reconcile(&rows.evidence);
     if !is_written && (!settlement.lost.is_empty() || !settlement.resealed.is_empty()) {
         rows.recycle(handle);
         write_zeros(handle, stripe).await;
@@ -117,7 +117,7 @@ async fn settle_stripe(handle: &VolumeHandle, stripe: u64) {
         let mark = handle.with(|state| state.mark(stripe, slot));
         rows.content(slot, chunk_bytes).is_some_and(|chunk| mark.is_in(chunk))
     };
-    let hollow: Slots = settlement.resealed.iter().filter(is_hollow).collect();
+    let hollow: PositionSet = settlement.resealed.iter().filter(is_hollow).collect();
     settlement.resealed = settlement.resealed - hollow;
     settlement.lost = settlement.lost | hollow;
     let mut data = handle.with(|state| known_rows(state, &rows, &mut settlement));
@@ -171,7 +171,7 @@ async fn settle_stripe(handle: &VolumeHandle, stripe: u64) {
     }
     let done = handle.ops_twice(writes).await;
     for (disk, why) in persist::failed(handle, done) {
-        persist::take_out(handle, disk, why).await;
+        persist::fail_member(handle, disk, why).await;
     }
     rows.recycle(handle);
     handle.with(|state| {
@@ -184,9 +184,9 @@ async fn settle_stripe(handle: &VolumeHandle, stripe: u64) {
 /// Chunks of which something names a later version than the one that they go back to. Where versions are counted by the
 /// chunk, its next write would take that number again; should a second crash leave a row of the first one beside it, one
 /// number would name two contents, and nothing tell them apart.
-fn taken_back(evidence: &Evidence, settlement: &Settlement) -> Slots {
+fn taken_back(evidence: &Evidence, settlement: &Reconciliation) -> PositionSet {
     if evidence.scheme != Scheme::Hybrid1 {
-        return Slots::NONE;
+        return PositionSet::NONE;
     }
     let is_taken_back = |&slot: &usize| {
         let own = evidence.rows[slot].entry;
@@ -198,9 +198,9 @@ fn taken_back(evidence: &Evidence, settlement: &Settlement) -> Slots {
 }
 
 /// Says which chunks of a stripe were lost by the crash.
-fn report(handle: &VolumeHandle, stripe: u64, lost: Slots) {
+fn report(handle: &VolumeHandle, stripe: u64, lost: PositionSet) {
     handle.with(|state| {
-        lost.iter().for_each(|slot| resolve::record(state, stripe, slot, CorruptionKind::HalfWritten, Resolution::Lost))
+        lost.iter().for_each(|slot| repair::record(state, stripe, slot, CorruptionKind::HalfWritten, Resolution::Lost))
     });
 }
 
@@ -208,9 +208,9 @@ fn report(handle: &VolumeHandle, stripe: u64, lost: Slots) {
 /// So there was no first write of it either, or none of which anything is left. Two reads must say so: one that went astray
 /// shows nothing, and what it hid would be there again after the next crash.
 async fn is_vacant(handle: &VolumeHandle, stripe: u64) -> bool {
-    let present = handle.with(|state| Slots::range(0, state.shape().slots()) - state.missing(stripe));
+    let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.missing(stripe));
     for _ in 0..2 {
-        let mut rows = rows::read(handle, stripe, Slots::NONE, present).await;
+        let mut rows = rows::read(handle, stripe, PositionSet::NONE, present).await;
         handle.with(|state| disown_forgotten(state, stripe, &mut rows));
         let is_vacant = rows.evidence.sound().is_empty();
         rows.recycle(handle);
@@ -224,8 +224,8 @@ async fn is_vacant(handle: &VolumeHandle, stripe: u64) -> bool {
 /// A stripe's first write did not come to its end: it was never acknowledged as durable, and it holds zeros. They are
 /// written, so that what is left of it says nothing else after the next crash, whoever is missing then.
 async fn write_zeros(handle: &VolumeHandle, stripe: u64) {
-    let version = restripe::version(handle).await;
-    let rows = restripe::first(handle, stripe, &[], version);
+    let version = stripe_write::version(handle).await;
+    let rows = stripe_write::first(handle, stripe, &[], version);
     if put::put(handle, stripe, rows, false).await.is_ok() {
         handle.with(|state| state.note_written(stripe));
     }
@@ -235,7 +235,7 @@ async fn write_zeros(handle: &VolumeHandle, stripe: u64) {
 /// the stripe is whole: if those that are left over are what all others make of them, it is, and what is missing is known.
 /// Rows of two times may fit each other, too, where two chunks or more are free to be anything (of three data and three parity
 /// chunks: the first two chunks missing, and two of the parities one write ahead). What a list says of a chunk rules that out.
-fn decide_by_parity(state: &mut VolumeState, rows: &Rows, settlement: &mut Settlement) {
+fn decide_by_parity(state: &mut VolumeState, rows: &Rows, settlement: &mut Reconciliation) {
     let (shape, chunk_bytes) = (state.shape(), state.chunk_bytes());
     let sound = rows.evidence.sound();
     if state.geometry.scheme.checks_itself() || sound.count() <= shape.data {
@@ -252,9 +252,9 @@ fn decide_by_parity(state: &mut VolumeState, rows: &Rows, settlement: &mut Settl
     let using: Vec<usize> = sound.iter().take(shape.data).collect();
     let gone = shape.data_slots() - sound;
     if !gone.is_empty() {
-        resolve::decode(state, &mut all, gone, &using);
+        repair::decode(state, &mut all, gone, &using);
     }
-    let parities = resolve::encode(state, &all[..shape.data]);
+    let parities = repair::encode(state, &all[..shape.data]);
     let is_whole = (sound & shape.parity_slots()).iter().all(|slot| {
         let row = rows.content(slot, chunk_bytes);
         row == Some(&parities[slot - shape.data][..chunk_bytes])
@@ -269,7 +269,8 @@ fn decide_by_parity(state: &mut VolumeState, rows: &Rows, settlement: &mut Settl
     state.recycle(parities.into_iter().chain(all.into_iter().flatten()));
     if is_whole && is_proven {
         let parities = sound & shape.parity_slots();
-        *settlement = Settlement { rebuilt: gone, parities, truth, resealed: Slots::NONE, lost: Slots::NONE };
+        *settlement =
+            Reconciliation { rebuilt: gone, parities, truth, resealed: PositionSet::NONE, lost: PositionSet::NONE };
     }
 }
 
@@ -282,7 +283,7 @@ async fn read_alike(handle: &VolumeHandle, stripe: u64, rows: &mut Rows) {
     }
     let mut doubtful = rows.evidence.sound();
     for _ in 0..READS_MAX {
-        let mut again = rows::read(handle, stripe, doubtful, Slots::NONE).await;
+        let mut again = rows::read(handle, stripe, doubtful, PositionSet::NONE).await;
         let differs = |slot: &usize| rows.buffers[*slot].as_deref() != again.buffers[*slot].as_deref();
         doubtful = doubtful.iter().filter(differs).collect();
         for slot in doubtful.iter() {
@@ -291,7 +292,7 @@ async fn read_alike(handle: &VolumeHandle, stripe: u64, rows: &mut Rows) {
         }
         again.recycle(handle);
     }
-    doubtful.iter().for_each(|slot| rows.evidence.rows[slot] = RowSeen::nothing(Standing::Unreadable));
+    doubtful.iter().for_each(|slot| rows.evidence.rows[slot] = RowSeen::nothing(RowStatus::Unreadable));
 }
 
 /// Of a stripe that the written map calls unwritten, only rows count that were written since its page could tell: older ones
@@ -305,13 +306,13 @@ fn disown_forgotten(state: &VolumeState, stripe: u64, rows: &mut Rows) {
             None => row.entry.version.number(),
         };
         if least < since {
-            *row = RowSeen::nothing(Standing::Garbled);
+            *row = RowSeen::nothing(RowStatus::Corrupt);
         }
     }
 }
 
 /// Copies of the data rows that are known; those that cannot be rebuilt after all become lost.
-fn known_rows(state: &mut VolumeState, rows: &Rows, settlement: &mut Settlement) -> Vec<Option<Buffer>> {
+fn known_rows(state: &mut VolumeState, rows: &Rows, settlement: &mut Reconciliation) -> Vec<Option<Buffer>> {
     let shape = state.shape();
     let chunk_bytes = state.chunk_bytes();
     let data = shape.data_slots();
@@ -325,8 +326,8 @@ fn known_rows(state: &mut VolumeState, rows: &Rows, settlement: &mut Settlement)
     }
     if !settlement.rebuilt.is_empty() {
         let using: Vec<usize> = (kept | settlement.parities).iter().take(shape.data).collect();
-        resolve::decode(state, &mut all, settlement.rebuilt, &using);
-        let wrong: Slots = settlement
+        repair::decode(state, &mut all, settlement.rebuilt, &using);
+        let wrong: PositionSet = settlement
             .rebuilt
             .iter()
             .filter(|&slot| {
@@ -359,17 +360,17 @@ fn changed(
     mut data: Vec<Option<Buffer>>,
     mut entries: Vec<ListEntry>,
     rows: &Rows,
-) -> Vec<(Slot, OpKind)> {
+) -> Vec<(MemberIndex, OpKind)> {
     let chunk_bytes = state.chunk_bytes();
     for (row, entry) in data.iter().zip(&mut entries) {
         entry.sum = crc32c(&row.as_ref().expect("all data are known or zeros")[..chunk_bytes]);
     }
-    let parities = resolve::encode(state, &data);
+    let parities = repair::encode(state, &data);
     let all: Vec<Buffer> = data.iter_mut().filter_map(Option::take).chain(parities).collect();
     let missing = state.missing(stripe);
     let mut writes = Vec::new();
     for (slot, mut row) in all.into_iter().enumerate() {
-        resolve::seal(state, stripe, slot, &mut row, &entries);
+        repair::seal(state, stripe, slot, &mut row, &entries);
         if missing.contains(slot) || rows.buffers[slot].as_deref() == Some(&row[..]) {
             state.pool.give(row);
             continue;

@@ -3,13 +3,13 @@
 
 use super::handle::VolumeHandle;
 use super::persist;
-use super::resolve::{self, Resolved};
+use super::repair::{self, Resolved};
 use super::rows::{self, Rows};
 use super::state::VolumeState;
 use super::writes::PendingWrite;
 use crate::buffer::Buffer;
 use crate::layout::Shape;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::volume::block::BlockFailure;
 use crate::volume::integrity::judge::is_consistent;
 use crate::volume::integrity::scheme::Scheme;
@@ -66,7 +66,7 @@ pub(super) fn whole(
     stripe: u64,
     data: Vec<Option<Buffer>>,
     mut entries: Vec<ListEntry>,
-    touched: Slots,
+    touched: PositionSet,
 ) -> StripeOutput {
     let chunk_bytes = state.chunk_bytes();
     let count = data.len();
@@ -118,10 +118,10 @@ pub(super) fn whole(
 }
 
 /// Untouched data chunks that carry a copy of a touched one's checksum.
-fn buddies(state: &VolumeState, touched: Slots) -> Slots {
+fn buddies(state: &VolumeState, touched: PositionSet) -> PositionSet {
     let Shape { data, parity } = state.shape();
     if !state.geometry.scheme.has_buddies() || data < 2 || parity == 0 {
-        return Slots::NONE;
+        return PositionSet::NONE;
     }
     touched.iter().map(|slot| (slot + 1) % data).filter(|&slot| !touched.contains(slot)).collect()
 }
@@ -145,8 +145,8 @@ pub(super) async fn replace(
     handle: &VolumeHandle,
     stripe: u64,
     batch: &[PendingWrite],
-    touched: Slots,
-    partial: Slots,
+    touched: PositionSet,
+    partial: PositionSet,
 ) -> Result<Option<StripeOutput>, BlockFailure> {
     let plan = handle.with(|state| {
         let data = state.shape().data_slots();
@@ -165,7 +165,7 @@ pub(super) async fn replace(
         return Ok(None);
     }
     let mut rows = rows::read(handle, stripe, plan.read_chunks, plan.read_appendices).await;
-    resolve::retry(handle, stripe, &mut rows).await;
+    repair::retry(handle, stripe, &mut rows).await;
     let is_fine = is_consistent(&rows.evidence, rows.read);
     let needs_decoding = handle.with(|state| {
         let missing = state.missing(stripe);
@@ -202,7 +202,7 @@ fn modify(
     state: &mut VolumeState,
     stripe: u64,
     batch: &[PendingWrite],
-    touched: Slots,
+    touched: PositionSet,
     stamp: Version,
     plan: &StripePlan,
     mut rows: Rows,
@@ -293,7 +293,7 @@ fn reconstruct(
     state: &mut VolumeState,
     stripe: u64,
     batch: &[PendingWrite],
-    touched: Slots,
+    touched: PositionSet,
     stamp: Version,
     mut rows: Rows,
 ) -> StripeOutput {
@@ -337,8 +337,8 @@ pub(super) async fn from_resolved(
     handle: &VolumeHandle,
     stripe: u64,
     batch: &[PendingWrite],
-    touched: Slots,
-    partial: Slots,
+    touched: PositionSet,
+    partial: PositionSet,
     resolved: Resolved,
 ) -> Result<StripeOutput, BlockFailure> {
     if !(resolved.all_lost() & partial).is_empty() {

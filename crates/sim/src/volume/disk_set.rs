@@ -1,9 +1,9 @@
 //! All the disks of an array: what is under way on them, when it ends, and how.
 
-use super::atlas::{Atlas, Blow, Row};
 use super::beside;
 use super::disk::{CrashSurvival, Discarded, MemberDisk, WriteFate};
-use super::mischief::{InjectedFault, Mischief};
+use super::fault_budget::{Blow, FaultBudget, Row};
+use super::faults::{FaultInjector, InjectedFault};
 use super::trace::StormLog;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
@@ -25,12 +25,12 @@ pub struct OpLatency {
 }
 
 /// The disks, their operations under way, and what is wrong with them.
-pub struct Shelf {
+pub struct DiskSet {
     geometry: Geometry,
     /// By slot.
     pub disks: Vec<MemberDisk>,
     /// What may go wrong.
-    pub atlas: Atlas,
+    pub atlas: FaultBudget,
     /// Until when each member may still be taken out for a write that it refused.
     pub suspected: Vec<Nanos>,
     /// All that ever went wrong, by row.
@@ -39,12 +39,12 @@ pub struct Shelf {
     pub unseen: BTreeSet<Row>,
     /// What was damaged beside the rows: where, by member.
     pub blighted: Vec<(usize, Range<u64>)>,
-    /// Data rows that a fault silently hit while a crash had left their stripe half written, and nobody had settled it:
+    /// Data rows that a fault silently hit while a crash had left their stripe half written, and nobody had resynced it:
     /// what they hold is anybody's guess. To be taken from here.
     pub undecidable: Vec<Row>,
     /// How many faults that were, how many operations ended, and how many bytes they wrote.
     pub tally: DiskTally,
-    mischief: Mischief,
+    mischief: FaultInjector,
     latency: OpLatency,
     rng: Rng,
     under_way: Vec<Option<UnderWay>>,
@@ -79,18 +79,18 @@ struct UnderWay {
     incarnation: u64,
 }
 
-impl Shelf {
+impl DiskSet {
     /// Disks of an array, as they are.
     pub fn new(
         geometry: Geometry,
         disks: Vec<MemberDisk>,
-        atlas: Atlas,
-        mischief: Mischief,
+        atlas: FaultBudget,
+        mischief: FaultInjector,
         latency: OpLatency,
         rng: Rng,
         trace: StormLog,
-    ) -> Shelf {
-        Shelf {
+    ) -> DiskSet {
+        DiskSet {
             geometry,
             suspected: vec![Nanos::ZERO; disks.len()],
             disks,
@@ -447,7 +447,7 @@ impl Shelf {
         self.disks[member].read(offset, buffer)
     }
 
-    /// What waits for a flush that fails may be lost: [`Shelf::put_back`].
+    /// What waits for a flush that fails may be lost: [`DiskSet::put_back`].
     fn flush(&mut self, now: Nanos, member: usize, mark: u64) -> Result<(), DiskFault> {
         if !self.mischief.refuses(member, &self.disks, &self.atlas) {
             self.disks[member].flushed(mark);

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Whoever is done by then has not made anybody wait.
-const PATIENCE: Duration = Duration::from_secs(1);
+const SPINNER_DELAY: Duration = Duration::from_secs(1);
 /// A terminal is drawn on so often, and elsewhere a line is written so often.
 const DRAWN_EVERY: Duration = Duration::from_millis(100);
 const SAID_EVERY: Duration = Duration::from_secs(30);
@@ -55,7 +55,7 @@ impl Spinner {
 /// How far it is, until it is ended.
 fn watch(is_ended: &Receiver<()>, how_far: &dyn Fn() -> String) {
     let lasts = |time| is_ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
-    if !lasts(PATIENCE) {
+    if !lasts(SPINNER_DELAY) {
         return;
     }
     if !std::io::stderr().is_terminal() {

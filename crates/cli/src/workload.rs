@@ -5,7 +5,7 @@ use crate::exit::Usage;
 use crate::quantity::{show_count, show_time};
 use crate::say::say;
 use anyhow::{Context, Error, Result};
-use scrubjay_core::scrub::server::ForegroundRequest;
+use scrubjay_core::scrub::disk_server::ForegroundRequest;
 use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 use scrubjay_trace::formats::{self, Format};
 use scrubjay_trace::{

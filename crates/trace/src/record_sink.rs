@@ -77,7 +77,7 @@ pub struct Malformed {
 
 /// What a reader fills.
 #[derive(Clone, Debug, Default)]
-pub struct Intake {
+pub struct RecordSink {
     /// Records, in the order of the source. Whoever asked for them takes them out.
     pub records: Vec<Record>,
     /// The devices they name.
@@ -88,7 +88,7 @@ pub struct Intake {
     pub understood: u64,
 }
 
-impl Intake {
+impl RecordSink {
     /// Counts a record that could not be understood.
     pub fn malformed(&mut self, place: SourcePlace, reason: &'static str, raw: &[u8]) {
         self.malformed.count += 1;
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn one_in_a_hundred_is_tolerated() {
-        let mut intake = Intake { understood: 99, ..Intake::default() };
+        let mut intake = RecordSink { understood: 99, ..RecordSink::default() };
         intake.malformed(SourcePlace::Line(7), "no time", b"a\tb");
         assert!(intake.judge(true).is_ok());
         intake.malformed(SourcePlace::Line(8), "no time", b"c");

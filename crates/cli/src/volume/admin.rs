@@ -1,8 +1,8 @@
 //! `scrubjay volume status`, `findings`, `fail`, `replace`, `readd`, `stop`: commands to a volume that is being served.
 
 use super::document::document;
-use super::rendezvous::{find, remove_ours, sockets, status_of, tell};
 use super::serve::last_words;
+use super::sockets::{find, remove_ours, sockets, status_of, tell};
 use crate::args::volume::{Fail, FindingsArgs, Readd, Replace, StatusArgs, StopArgs};
 use crate::exit::{Exit, Usage};
 use crate::say::print_line;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// So long is waited for a server that has left its volume to end.
-const STOP_PATIENCE: Duration = Duration::from_secs(30);
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Shows how volumes are.
 pub fn status(args: &StatusArgs) -> Result<Exit> {
@@ -95,11 +95,11 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
         let lost = times(status.lost);
         writeln!(out, "  LOST, in part or whole, since it was started: {lost} (`scrubjay volume findings` says what)")?;
     }
-    if status.regions_unsettled > 0 {
+    if status.regions_to_resync > 0 {
         writeln!(
             out,
-            "  after a crash: {} regions are being settled (all is served meanwhile)",
-            status.regions_unsettled
+            "  after a crash: {} regions are being resynced (all is served meanwhile)",
+            status.regions_to_resync
         )?;
     }
     for (slot, member) in status.members.iter().enumerate() {
@@ -221,8 +221,8 @@ pub fn stop(args: &StopArgs) -> Result<Exit> {
     };
     let begun = Instant::now();
     while socket.exists() {
-        if begun.elapsed() > STOP_PATIENCE {
-            bail!("{}; but the server has not ended {} s later", stopped.words(), STOP_PATIENCE.as_secs());
+        if begun.elapsed() > STOP_TIMEOUT {
+            bail!("{}; but the server has not ended {} s later", stopped.words(), STOP_TIMEOUT.as_secs());
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -253,7 +253,7 @@ mod tests {
             stripes: 64,
             stripes_written: 0,
             regions_dirty: 0,
-            regions_unsettled: 1,
+            regions_to_resync: 1,
             findings: 1,
             lost: 1,
             members: vec![member],

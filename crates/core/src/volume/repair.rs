@@ -2,16 +2,16 @@
 //!
 //! The task that calls this holds the stripe alone.
 
+use super::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding, kind_of};
 use super::handle::VolumeHandle;
 use super::persist;
-use super::record::{CorruptionKind, FindingPlace, Resolution, VolumeFinding, kind_of};
 use super::rows::{self, Rows};
 use super::state::VolumeState;
 use crate::buffer::Buffer;
-use crate::slots::Slots;
+use crate::position_set::PositionSet;
 use crate::volume::integrity::judge::{Diagnosis, judge};
 use crate::volume::integrity::scheme::Scheme;
-use crate::volume::integrity::tag::{self, ListEntry, Standing};
+use crate::volume::integrity::tag::{self, ListEntry, RowStatus};
 use crate::volume::member::OpKind;
 use scrubjay_code::crc32c;
 
@@ -22,11 +22,11 @@ pub(super) struct Resolved {
     /// What each data chunk is: its version and sum, as far as the scheme has them.
     pub entries: Vec<ListEntry>,
     /// Data chunks of which no right content can be proven. (Those marked as lost have rows, which say so.)
-    pub lost: Slots,
+    pub lost: PositionSet,
     /// Did nothing have to be repaired, and was nothing in the way?
     pub is_clean: bool,
     /// The data rows that came from the medium itself.
-    pub settled: Slots,
+    pub settled: PositionSet,
     /// Whether more can be learned of what is lost.
     pub fate: LossFate,
 }
@@ -37,12 +37,12 @@ pub(super) enum LossFate {
     /// No: each row that is wrong is there and silently wrong, or one write is claimed to be two things.
     Final,
     /// Perhaps: a member is missing, or a row cannot be read now. These rows look whole, or half written, and are neither.
-    Open(Slots),
+    Open(PositionSet),
 }
 
 impl Resolved {
     /// The data chunks that cannot be read: those just found lost, and those marked earlier.
-    pub fn all_lost(&self) -> Slots {
+    pub fn all_lost(&self) -> PositionSet {
         let marked = self.entries.iter().enumerate().filter(|(_, entry)| entry.version.is_lost());
         self.lost | marked.map(|(slot, _)| slot).collect()
     }
@@ -54,7 +54,7 @@ impl Resolved {
 }
 
 /// Reads everything that is left of a stripe, finds out what is wrong, and puts it right on the members too.
-pub(super) async fn resolve(handle: &VolumeHandle, stripe: u64) -> Resolved {
+pub(super) async fn repair(handle: &VolumeHandle, stripe: u64) -> Resolved {
     let mut rows = read_all(handle, stripe).await;
     retry(handle, stripe, &mut rows).await;
     let judgement = judge(&rows.evidence);
@@ -64,15 +64,15 @@ pub(super) async fn resolve(handle: &VolumeHandle, stripe: u64) -> Resolved {
     let is_clean = stripe_rows.erased.is_empty() && stripe_rows.lost.is_empty() && !stripe_rows.is_mismatch;
     let (present, is_writable) = handle.with(|state| {
         // A member that came back since the rows were read is not blamed for not having been there.
-        let was_there = |&slot: &usize| rows.evidence.rows[slot].standing != Standing::Missing;
-        let present: Slots = (0..state.shape().slots()).filter(was_there).collect();
+        let was_there = |&slot: &usize| rows.evidence.rows[slot].standing != RowStatus::Missing;
+        let present: PositionSet = (0..state.shape().slots()).filter(was_there).collect();
         (present - state.missing(stripe), state.is_writable())
     });
     let wanted = stripe_rows.rebuilt & present;
     let repaired = if is_writable && !wanted.is_empty() {
-        repair(handle, stripe, &mut stripe_rows, wanted).await
+        write_rebuilt(handle, stripe, &mut stripe_rows, wanted).await
     } else {
-        Slots::NONE
+        PositionSet::NONE
     };
     report(handle, stripe, &rows, &judgement, &stripe_rows, Reported { present, repaired });
     let settled = rows.settled;
@@ -86,17 +86,17 @@ pub(super) async fn resolve(handle: &VolumeHandle, stripe: u64) -> Resolved {
 }
 
 /// What can become of lost chunks, those that are on members that are there.
-fn fate(rows: &Rows, judgement: &Diagnosis, lost: Slots) -> LossFate {
+fn fate(rows: &Rows, judgement: &Diagnosis, lost: PositionSet) -> LossFate {
     let standing = |slot: usize| rows.evidence.rows[slot].standing;
-    let is_silent = |slot: usize| !matches!(standing(slot), Standing::Missing | Standing::Unreadable);
+    let is_silent = |slot: usize| !matches!(standing(slot), RowStatus::Missing | RowStatus::Unreadable);
     // One number of two contents stays one, whoever comes back. Of sums that contradict each other, a list more may decide.
     let is_ambiguous = rows.evidence.scheme.has_versions() && !(judgement.lost - judgement.erased).is_empty();
     if is_ambiguous || judgement.erased.iter().all(is_silent) {
         return LossFate::Final;
     }
     let is_worthless = |&slot: &usize| match standing(slot) {
-        Standing::Torn => true,
-        Standing::Sound => judgement.stale.contains(slot),
+        RowStatus::Torn => true,
+        RowStatus::Sound => judgement.stale.contains(slot),
         _ => false,
     };
     LossFate::Open(lost.iter().filter(is_worthless).collect())
@@ -104,15 +104,16 @@ fn fate(rows: &Rows, judgement: &Diagnosis, lost: Slots) -> LossFate {
 
 /// Reads every row whose member is there.
 pub(super) async fn read_all(handle: &VolumeHandle, stripe: u64) -> Rows {
-    let present = handle.with(|state| Slots::range(0, state.shape().slots()) - state.missing(stripe));
-    rows::read(handle, stripe, present, Slots::NONE).await
+    let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.missing(stripe));
+    rows::read(handle, stripe, present, PositionSet::NONE).await
 }
 
 /// Reads unsound rows once more: a read that went astray is right the second time, and said to have been one. Nobody
 /// else writes the stripe meanwhile; but a member may have been replaced, and what the new one has there is not a row.
 pub(super) async fn retry(handle: &VolumeHandle, stripe: u64, rows: &mut Rows) {
-    let is_doubtful = |&slot: &usize| !matches!(rows.evidence.rows[slot].standing, Standing::Sound | Standing::Missing);
-    let doubtful: Slots = (0..rows.evidence.rows.len()).filter(is_doubtful).collect();
+    let is_doubtful =
+        |&slot: &usize| !matches!(rows.evidence.rows[slot].standing, RowStatus::Sound | RowStatus::Missing);
+    let doubtful: PositionSet = (0..rows.evidence.rows.len()).filter(is_doubtful).collect();
     let doubtful = doubtful - handle.with(|state| state.missing(stripe));
     if doubtful.is_empty() {
         return;
@@ -123,9 +124,9 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: u64, rows: &mut Rows) {
         let first = rows.evidence.rows[slot].standing;
         // A neighbour's appendix that is whole speaks of nothing, see `rows::read`.
         let is_whole_neighbour = again.buffers[slot].is_some() && !again.read.contains(slot);
-        let second = if is_whole_neighbour { Standing::Sound } else { again.evidence.rows[slot].standing };
-        if second == Standing::Sound && first != Standing::Unreadable {
-            handle.with(|state| record(state, stripe, slot, CorruptionKind::MisdirectedRead, Resolution::Passed));
+        let second = if is_whole_neighbour { RowStatus::Sound } else { again.evidence.rows[slot].standing };
+        if second == RowStatus::Sound && first != RowStatus::Unreadable {
+            handle.with(|state| record(state, stripe, slot, CorruptionKind::MisdirectedRead, Resolution::Transient));
             let place = handle.with(|state| state.geometry.layout.place(stripe, slot));
             persist::blame(handle, place.disk, place.row);
         }
@@ -148,14 +149,14 @@ pub(super) fn record(state: &mut VolumeState, stripe: u64, slot: usize, kind: Co
 }
 
 /// Of two reads of one place, which is more like what lies there?
-fn likeness(standing: Standing) -> u8 {
+fn likeness(standing: RowStatus) -> u8 {
     match standing {
-        Standing::Missing => 0,
-        Standing::Garbled => 1,
-        Standing::Elsewhere { .. } => 2,
-        Standing::Unreadable => 3,
-        Standing::Torn => 4,
-        Standing::Sound => 5,
+        RowStatus::Missing => 0,
+        RowStatus::Corrupt => 1,
+        RowStatus::Elsewhere { .. } => 2,
+        RowStatus::Unreadable => 3,
+        RowStatus::Torn => 4,
+        RowStatus::Sound => 5,
     }
 }
 
@@ -164,10 +165,10 @@ pub(super) struct Rebuilt {
     /// Data, then parities; nothing where it is not known.
     rows: Vec<Option<Buffer>>,
     entries: Vec<ListEntry>,
-    lost: Slots,
-    erased: Slots,
+    lost: PositionSet,
+    erased: PositionSet,
     /// Rows reckoned up from the others, to be written.
-    rebuilt: Slots,
+    rebuilt: PositionSet,
     /// The parity is not that of the data, and nothing tells why.
     is_mismatch: bool,
 }
@@ -179,16 +180,18 @@ fn rebuild(handle: &VolumeHandle, stripe: u64, read: &Rows, judgement: &Diagnosi
         let chunk_bytes = state.chunk_bytes();
         let data = shape.data_slots();
         let mut rows: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
-        for slot in (Slots::range(0, shape.slots()) - judgement.erased).iter() {
+        for slot in (PositionSet::range(0, shape.slots()) - judgement.erased).iter() {
             let mut copy = state.pool.take(state.row_bytes());
             copy.copy_from_slice(read.buffers[slot].as_ref().expect("a sound row was read"));
             rows[slot] = Some(copy);
         }
         let mut lost = judgement.lost;
-        let mut rebuilt = Slots::NONE;
+        let mut rebuilt = PositionSet::NONE;
         let wanted = judgement.erased & (data - judgement.lost);
-        let using: Vec<usize> =
-            (Slots::range(0, shape.slots()) - judgement.erased - judgement.lost).iter().take(shape.data).collect();
+        let using: Vec<usize> = (PositionSet::range(0, shape.slots()) - judgement.erased - judgement.lost)
+            .iter()
+            .take(shape.data)
+            .collect();
         if !wanted.is_empty() && using.len() == shape.data {
             let truth = |slot: usize| judgement.truth[slot];
             for slot in decode(state, &mut rows, wanted, &using).iter() {
@@ -228,7 +231,12 @@ fn rebuild(handle: &VolumeHandle, stripe: u64, read: &Rows, judgement: &Diagnosi
 }
 
 /// Decodes `wanted` from the rows of `using`, into new rows.
-pub(super) fn decode(state: &mut VolumeState, rows: &mut [Option<Buffer>], wanted: Slots, using: &[usize]) -> Slots {
+pub(super) fn decode(
+    state: &mut VolumeState,
+    rows: &mut [Option<Buffer>],
+    wanted: PositionSet,
+    using: &[usize],
+) -> PositionSet {
     let chunk_bytes = state.chunk_bytes();
     let missing: Vec<usize> = wanted.iter().collect();
     let decoder = state.code.decoder(&missing, using).expect("as many survivors as data chunks");
@@ -247,7 +255,7 @@ pub(super) fn decode(state: &mut VolumeState, rows: &mut [Option<Buffer>], wante
 
 impl Rebuilt {
     /// Reckons these parities anew, from all data.
-    fn renew_parities(&mut self, state: &mut VolumeState, parities: Slots) {
+    fn renew_parities(&mut self, state: &mut VolumeState, parities: PositionSet) {
         if parities.is_empty() {
             return;
         }
@@ -325,9 +333,9 @@ pub(super) fn seal(state: &VolumeState, stripe: u64, slot: usize, row: &mut Buff
 }
 
 /// Writes rebuilt rows, flushes, and reads them back. Those that are right now.
-async fn repair(handle: &VolumeHandle, stripe: u64, rebuilt: &mut Rebuilt, wanted: Slots) -> Slots {
+async fn write_rebuilt(handle: &VolumeHandle, stripe: u64, rebuilt: &mut Rebuilt, wanted: PositionSet) -> PositionSet {
     let region = handle.with(|state| state.geometry.region_of(stripe));
-    persist::announce(handle, region).await;
+    persist::mark_dirty(handle, region).await;
     let ops: Vec<_> = handle.with(|state| {
         let entries = rebuilt.entries.clone();
         wanted
@@ -349,15 +357,15 @@ async fn repair(handle: &VolumeHandle, stripe: u64, rebuilt: &mut Rebuilt, wante
     let flushed = handle.ops(members.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
     let is_flushed: Vec<bool> = flushed.iter().map(|done| done.result.is_ok()).collect();
     for (disk, why) in persist::failed(handle, flushed) {
-        persist::take_out(handle, disk, why).await; // no later flush would tell what was lost with this one
+        persist::fail_member(handle, disk, why).await; // no later flush would tell what was lost with this one
     }
 
-    let flushed: Slots =
+    let flushed: PositionSet =
         wanted.iter().zip(is_flushed).filter(|(_, is_flushed)| *is_flushed).map(|(slot, _)| slot).collect();
-    let mut right = Slots::NONE;
+    let mut right = PositionSet::NONE;
     // Twice, as everywhere: the read may go astray where the write did not.
     for _ in 0..2 {
-        let again = rows::read(handle, stripe, flushed - right, Slots::NONE).await;
+        let again = rows::read(handle, stripe, flushed - right, PositionSet::NONE).await;
         let is_same = |&slot: &usize| again.buffers[slot].as_deref() == rebuilt.rows[slot].as_deref();
         right = right | (flushed - right).iter().filter(is_same).collect();
         again.recycle(handle);
@@ -378,8 +386,8 @@ async fn repair(handle: &VolumeHandle, stripe: u64, rebuilt: &mut Rebuilt, wante
 }
 
 struct Reported {
-    present: Slots,
-    repaired: Slots,
+    present: PositionSet,
+    repaired: PositionSet,
 }
 
 /// Says what was found, blames the members it was found on, and has a look at places that were named as the true
@@ -398,7 +406,7 @@ fn report(
         let kind = kind_of(rows.evidence.rows[slot].standing, judgement.stale.contains(slot), offset_of);
         let end = match (repaired.contains(slot), rebuilt.rebuilt.contains(slot)) {
             (true, _) => Resolution::Repaired,
-            (false, true) => Resolution::Avoided,
+            (false, true) => Resolution::Reconstructed,
             (false, false) => Resolution::Lost,
         };
         found.push((slot, kind, end));

@@ -1,10 +1,10 @@
 //! What goes wrong with a write or a read, by chance, as far as the atlas allows.
 
-use super::atlas::{Atlas, Blow, Row};
 use super::disk::{MemberDisk, WriteFate};
+use super::fault_budget::{Blow, FaultBudget, Row};
 use scrubjay_core::rng::Rng;
+use scrubjay_core::volume::finding::CorruptionKind;
 use scrubjay_core::volume::format::geometry::Geometry;
-use scrubjay_core::volume::record::CorruptionKind;
 
 /// How likely each fault is, for each operation that it can befall.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -71,7 +71,7 @@ impl InjectedFault {
             }
             CorruptionKind::MisdirectedRead => self == InjectedFault::Misread,
             // A write lost where nothing of ours was before shows what lay there.
-            CorruptionKind::Garbled => !matches!(self, InjectedFault::Unreadable | InjectedFault::Misread),
+            CorruptionKind::Corrupt => !matches!(self, InjectedFault::Unreadable | InjectedFault::Misread),
             CorruptionKind::Mismatch => true,
             // These are said of what is lost only.
             CorruptionKind::HalfWritten | CorruptionKind::MarkedLost => false,
@@ -103,7 +103,7 @@ impl Harm {
 
 /// Decides about faults.
 #[derive(Clone, Debug)]
-pub struct Mischief {
+pub struct FaultInjector {
     geometry: Geometry,
     chances: Chances,
     /// The disk that loses all that is written to its rows.
@@ -111,10 +111,10 @@ pub struct Mischief {
     rng: Rng,
 }
 
-impl Mischief {
+impl FaultInjector {
     /// By these chances.
-    pub fn new(geometry: Geometry, chances: Chances, rng: Rng) -> Mischief {
-        Mischief { geometry, chances, forgetful: None, rng }
+    pub fn new(geometry: Geometry, chances: Chances, rng: Rng) -> FaultInjector {
+        FaultInjector { geometry, chances, forgetful: None, rng }
     }
 
     /// No more faults from here on.
@@ -128,7 +128,7 @@ impl Mischief {
         (disk, offset, data): (usize, u64, &[u8]),
         is_durable: bool,
         disks: &[MemberDisk],
-        atlas: &Atlas,
+        atlas: &FaultBudget,
     ) -> Harm {
         let len = data.len() as u64;
         let Chances { lost, torn, misdirected, misdirected_unaligned, latent, wrong_disk, refused, .. } = self.chances;
@@ -192,7 +192,7 @@ impl Mischief {
     }
 
     /// What becomes of a write beside the rows.
-    pub fn harm_beside(&mut self, member: usize, len: u64, disks: &[MemberDisk], atlas: &Atlas) -> WriteFate {
+    pub fn harm_beside(&mut self, member: usize, len: u64, disks: &[MemberDisk], atlas: &FaultBudget) -> WriteFate {
         if self.rng.uniform() >= self.chances.beside || !atlas.allows_beside(disks, member) {
             return WriteFate::HONEST;
         }
@@ -200,7 +200,7 @@ impl Mischief {
     }
 
     /// Does a disk refuse to flush, or a write beside the rows? It may be taken out for that.
-    pub fn refuses(&mut self, member: usize, disks: &[MemberDisk], atlas: &Atlas) -> bool {
+    pub fn refuses(&mut self, member: usize, disks: &[MemberDisk], atlas: &FaultBudget) -> bool {
         self.rng.uniform() < self.chances.refused && atlas.allows_loss(disks, member)
     }
 
@@ -209,7 +209,7 @@ impl Mischief {
         &mut self,
         (disk, offset, len): (usize, u64, u64),
         disks: &[MemberDisk],
-        atlas: &Atlas,
+        atlas: &FaultBudget,
     ) -> Option<(usize, u64)> {
         let draw = self.rng.uniform();
         if draw >= self.chances.misread + self.chances.misread_unaligned {
@@ -251,7 +251,7 @@ impl Mischief {
         let (there, to) = if self.rng.uniform() < wrong_disk && disks > 1 {
             ((disk as u64 + 1 + self.rng.below(disks - 1)) % disks, row)
         } else {
-            // Near ones, too: a bit of the address that flipped, or a head that settled on the next track.
+            // Near ones, too: a bit of the address that flipped, or a head that resynced on the next track.
             let reach = [2, self.geometry.rows][self.rng.below(2) as usize].min(self.geometry.rows - count + 1);
             let to = (row + 1 + self.rng.below(reach)) % (self.geometry.rows - count + 1);
             (disk as u64, to)

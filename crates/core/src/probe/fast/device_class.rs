@@ -3,7 +3,7 @@
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::{median, undisturbed};
 use super::thresholds::{DEPTH_MAX, DOUBLED, MEMORY_NANOS, SPINNING_NANOS};
-use crate::probe::known::{Regime, Unmeasurable};
+use crate::probe::known::{DeviceClass, Unmeasurable};
 
 /// Single reads; the standard error of what is taken of them is 6 % on a disk.
 const SINGLES: usize = 32;
@@ -14,9 +14,9 @@ const DEPTH_MIN: usize = 16;
 
 /// What was found out.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RegimeResult {
+pub struct DeviceClassResult {
     /// How it is to be asked.
-    pub regime: Regime,
+    pub device_class: DeviceClass,
     /// The time of single random reads that nobody disturbs, in nanoseconds.
     pub response: f64,
 }
@@ -25,7 +25,7 @@ pub struct RegimeResult {
 ///
 /// # Errors
 /// [`Unmeasurable::Memory`] and [`Unmeasurable::Unsaturated`].
-pub async fn find(sampler: &mut Sampler) -> Result<RegimeResult, EarlyEnd> {
+pub async fn find(sampler: &mut Sampler) -> Result<DeviceClassResult, EarlyEnd> {
     let mut times = Vec::new();
     for place in everywhere(sampler, SINGLES) {
         let read = sampler.read(place);
@@ -35,9 +35,12 @@ pub async fn find(sampler: &mut Sampler) -> Result<RegimeResult, EarlyEnd> {
     if response <= MEMORY_NANOS {
         return Err(EarlyEnd::Unmeasurable(Unmeasurable::Memory { response_nanos: response as u64 }));
     }
-    let regime =
-        if response >= SPINNING_NANOS { Regime::Disks } else { Regime::Flash { depth: depth(sampler).await? } };
-    Ok(RegimeResult { regime, response })
+    let device_class = if response >= SPINNING_NANOS {
+        DeviceClass::Disks
+    } else {
+        DeviceClass::Flash { depth: depth(sampler).await? }
+    };
+    Ok(DeviceClassResult { device_class, response })
 }
 
 async fn depth(sampler: &mut Sampler) -> Result<usize, EarlyEnd> {

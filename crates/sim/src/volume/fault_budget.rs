@@ -7,7 +7,7 @@
 //! and m is one less where one is silently corrupt.
 //!
 //! A crash in the middle of the writes of a stripe is no fault. But a stripe that is dirty when the volume crashes, and
-//! has anything wrong at that time (or until it is settled), may lose chunks: what is missing or corrupt cannot be told
+//! has anything wrong at that time (or until it is resynced), may lose chunks: what is missing or corrupt cannot be told
 //! from what was half written. There `Lost` is legal within the budget; and nowhere else, but for the exceptions in
 //! [`super`] (Hybrid-1's versions, a bare array's dirty regions).
 
@@ -35,7 +35,7 @@ pub enum Blow {
 
 /// Where what is wrong, and what is allowed to be.
 #[derive(Clone, Debug)]
-pub struct Atlas {
+pub struct FaultBudget {
     geometry: Geometry,
     is_over_budget: bool,
     /// Members that do not hold all that they should: missing, or being rebuilt.
@@ -48,7 +48,7 @@ pub struct Atlas {
     handed_on: BTreeMap<Row, (Nanos, bool)>,
     /// Rows of which a read just returned another place's bytes, by stripe, until they are read again.
     misread: BTreeMap<u64, usize>,
-    /// Stripes that a crash found dirty, and that are not settled yet.
+    /// Stripes that a crash found dirty, and that are not resynced yet.
     dirty: BTreeSet<u64>,
     /// Stripes that any crash found dirty.
     ever_dirty: BTreeSet<u64>,
@@ -61,11 +61,11 @@ pub struct Atlas {
     recounted: BTreeSet<u64>,
 }
 
-impl Atlas {
+impl FaultBudget {
     /// Of an array with nothing wrong.
-    pub fn new(geometry: Geometry, is_over_budget: bool) -> Atlas {
+    pub fn new(geometry: Geometry, is_over_budget: bool) -> FaultBudget {
         let lacking = vec![false; geometry.layout.disks()];
-        Atlas {
+        FaultBudget {
             geometry,
             is_over_budget,
             lacking,
@@ -274,8 +274,8 @@ impl Atlas {
         self.losable.extend(hurt);
     }
 
-    /// What the last crash left of these stripes is settled.
-    pub fn settled(&mut self, is_settled: impl Fn(u64) -> bool) {
+    /// What the last crash left of these stripes is resynced.
+    pub fn resynced(&mut self, is_settled: impl Fn(u64) -> bool) {
         self.dirty.retain(|&stripe| !is_settled(stripe));
     }
 

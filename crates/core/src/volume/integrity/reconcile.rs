@@ -16,29 +16,29 @@
 
 use super::evidence::Evidence;
 use super::judge::judge;
-use super::tag::{ListEntry, Standing};
-use crate::slots::Slots;
+use super::tag::{ListEntry, RowStatus};
+use crate::position_set::PositionSet;
 
 /// What to do with a stripe; afterwards all parities are reckoned anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settlement {
+pub struct Reconciliation {
     /// Data chunks to rebuild, from all others and `parities`.
-    pub rebuilt: Slots,
+    pub rebuilt: PositionSet,
     /// The parities to rebuild them by.
-    pub parities: Slots,
+    pub parities: PositionSet,
     /// What the rebuilt chunks are.
     pub truth: Vec<ListEntry>,
     /// Data rows that stay as they are but belie their own appendix: they get a new one.
-    pub resealed: Slots,
+    pub resealed: PositionSet,
     /// Data chunks of which no right value can be proven.
-    pub lost: Slots,
+    pub lost: PositionSet,
 }
 
 /// Decides about the rows of one stripe. Missing members' rows are among the evidence as missing.
-pub fn settle(evidence: &Evidence) -> Settlement {
+pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     let data = evidence.shape.data_slots();
     let standing = |slot: usize| evidence.rows[slot].standing;
-    let torn: Slots = data.iter().filter(|&slot| standing(slot) == Standing::Torn).collect();
+    let torn: PositionSet = data.iter().filter(|&slot| standing(slot) == RowStatus::Torn).collect();
     let gone = data - evidence.sound() - torn;
 
     if let Some(settlement) = agreed(evidence) {
@@ -47,22 +47,22 @@ pub fn settle(evidence: &Evidence) -> Settlement {
     let mut ways = ways(evidence);
     ways.sort_by_key(|way| (std::cmp::Reverse(way.age), way.rebuilt.count()));
     if let Some(way) = ways.iter().find(|way| way.is_newest).or_else(|| ways.iter().find(|way| way.back.is_empty())) {
-        return way.settlement();
+        return way.reconciliation();
     }
     if !gone.is_empty()
         && let Some(way) = ways.first()
     {
-        return way.settlement();
+        return way.reconciliation();
     }
     // A torn row over a chunk that was lost before is partly what was lost.
     let was_lost = |&slot: &usize| {
         let mut listed = evidence.lists().map(|(_, list)| list[slot].version);
         evidence.rows[slot].entry.version.is_lost() || listed.any(|version| version.is_lost())
     };
-    let hollow: Slots = torn.iter().filter(was_lost).collect();
-    Settlement {
-        rebuilt: Slots::NONE,
-        parities: Slots::NONE,
+    let hollow: PositionSet = torn.iter().filter(was_lost).collect();
+    Reconciliation {
+        rebuilt: PositionSet::NONE,
+        parities: PositionSet::NONE,
         truth: evidence.rows[..evidence.shape.data].iter().map(|row| row.entry).collect(),
         resealed: torn - hollow,
         lost: gone | hollow,
@@ -70,41 +70,41 @@ pub fn settle(evidence: &Evidence) -> Settlement {
 }
 
 /// What all rows but a few agree about, in schemes that list sums and no versions.
-fn agreed(evidence: &Evidence) -> Option<Settlement> {
+fn agreed(evidence: &Evidence) -> Option<Reconciliation> {
     if !evidence.scheme.has_buddies() {
         return None;
     }
     let judgement = judge(evidence);
     let truth: Option<Vec<ListEntry>> = judgement.truth.into_iter().collect();
-    truth.filter(|_| judgement.lost.is_empty()).map(|truth| Settlement {
+    truth.filter(|_| judgement.lost.is_empty()).map(|truth| Reconciliation {
         rebuilt: judgement.erased & evidence.shape.data_slots(),
         parities: evidence.shape.parity_slots() - judgement.erased,
         truth,
-        resealed: Slots::NONE,
-        lost: Slots::NONE,
+        resealed: PositionSet::NONE,
+        lost: PositionSet::NONE,
     })
 }
 
 /// A list, and what following it takes.
 struct ListWay {
-    parities: Slots,
+    parities: PositionSet,
     list: Vec<ListEntry>,
-    rebuilt: Slots,
+    rebuilt: PositionSet,
     /// Rows that are newer than the list, or not to be compared with it.
-    back: Slots,
+    back: PositionSet,
     is_newest: bool,
     /// The sum of its versions: of two lists of one stripe, the later has the greater.
     age: u128,
 }
 
 impl ListWay {
-    fn settlement(&self) -> Settlement {
-        Settlement {
+    fn reconciliation(&self) -> Reconciliation {
+        Reconciliation {
             rebuilt: self.rebuilt,
             parities: self.parities,
             truth: self.list.clone(),
-            resealed: Slots::NONE,
-            lost: Slots::NONE,
+            resealed: PositionSet::NONE,
+            lost: PositionSet::NONE,
         }
     }
 }
@@ -118,7 +118,7 @@ fn ways(evidence: &Evidence) -> Vec<ListWay> {
     // What a torn row calls itself counts: a stale list, alone with it, is no way forward.
     let newest = |index: usize| {
         let row = &evidence.rows[index];
-        let torn = (row.standing == Standing::Torn).then_some(row.entry);
+        let torn = (row.standing == RowStatus::Torn).then_some(row.entry);
         let claims = evidence.claims(index).map(|(_, entry)| entry).chain(torn);
         claims.map(|entry| entry.version.number()).max().unwrap_or(0)
     };
@@ -132,14 +132,14 @@ fn ways(evidence: &Evidence) -> Vec<ListWay> {
         let disagrees = |&index: &usize| !data[index].is_sound() || differs(data[index].entry, list[index]);
         // A torn row's appendix, which is one sector, tells its version too.
         let is_back = |&index: &usize| match data[index].standing {
-            Standing::Sound | Standing::Torn if is_ordered => {
+            RowStatus::Sound | RowStatus::Torn if is_ordered => {
                 data[index].entry.version.number() > list[index].version.number()
             }
-            Standing::Sound => data[index].entry.sum != list[index].sum,
+            RowStatus::Sound => data[index].entry.sum != list[index].sum,
             _ => false,
         };
         ways.push(ListWay {
-            parities: Slots::one(slot),
+            parities: PositionSet::one(slot),
             list: list.to_vec(),
             rebuilt: (0..data.len()).filter(disagrees).collect(),
             back: (0..data.len()).filter(is_back).collect(),
@@ -164,34 +164,38 @@ mod tests {
     }
 
     /// One data row and one parity: what the row calls itself, how it stands, and what the list calls it.
-    fn mirror(own: u64, standing: Standing, listed: u64) -> Evidence {
+    fn mirror(own: u64, standing: RowStatus, listed: u64) -> Evidence {
         let data = RowSeen { entry: entry(own), ..RowSeen::nothing(standing) };
-        let parity = RowSeen { list: Some(vec![entry(listed)]), ..RowSeen::nothing(Standing::Sound) };
+        let parity = RowSeen { list: Some(vec![entry(listed)]), ..RowSeen::nothing(RowStatus::Sound) };
         Evidence { scheme: Scheme::Stamp, shape: Shape { data: 1, parity: 1 }, rows: vec![data, parity] }
     }
 
     #[test]
     fn a_torn_row_goes_forward_by_a_list_that_is_not_older_than_what_the_row_calls_itself() {
         for (own, listed) in [(5, 5), (5, 7)] {
-            let settlement = settle(&mirror(own, Standing::Torn, listed));
-            assert_eq!((settlement.rebuilt, settlement.resealed), (Slots::one(0), Slots::NONE), "{own} {listed}");
+            let settlement = reconcile(&mirror(own, RowStatus::Torn, listed));
+            assert_eq!(
+                (settlement.rebuilt, settlement.resealed),
+                (PositionSet::one(0), PositionSet::NONE),
+                "{own} {listed}"
+            );
         }
     }
 
     #[test]
     fn a_torn_row_stays_when_the_only_list_is_older_than_what_the_row_calls_itself() {
         // The parity's write was lost, and the row's next one torn: what the list says was overwritten, durably.
-        let settlement = settle(&mirror(7, Standing::Torn, 5));
-        assert_eq!((settlement.rebuilt, settlement.resealed), (Slots::NONE, Slots::one(0)));
+        let settlement = reconcile(&mirror(7, RowStatus::Torn, 5));
+        assert_eq!((settlement.rebuilt, settlement.resealed), (PositionSet::NONE, PositionSet::one(0)));
         assert!(settlement.lost.is_empty());
     }
 
     /// Data rows (version, standing), then parities that list these versions.
-    fn versions(data: &[(u64, Standing)], lists: &[&[u64]]) -> Evidence {
+    fn versions(data: &[(u64, RowStatus)], lists: &[&[u64]]) -> Evidence {
         let own = data.iter().map(|&(own, standing)| RowSeen { entry: entry(own), ..RowSeen::nothing(standing) });
         let parity = |list: &&[u64]| RowSeen {
             list: Some(list.iter().map(|&version| entry(version)).collect()),
-            ..RowSeen::nothing(Standing::Sound)
+            ..RowSeen::nothing(RowStatus::Sound)
         };
         let rows = own.chain(lists.iter().map(parity)).collect();
         Evidence { scheme: Scheme::Stamp, shape: Shape { data: data.len(), parity: lists.len() }, rows }
@@ -199,25 +203,25 @@ mod tests {
 
     #[test]
     fn a_row_whose_write_was_lost_is_rebuilt_by_an_older_list_that_takes_nothing_back() {
-        let sound = |version| (version, Standing::Sound);
+        let sound = |version| (version, RowStatus::Sound);
         let evidence = versions(&[sound(8), sound(8), sound(8), sound(7)], &[&[9, 9, 9, 9], &[8, 8, 8, 8]]);
-        let settlement = settle(&evidence);
-        assert_eq!((settlement.rebuilt, settlement.parities), (Slots::one(3), Slots::one(5)));
+        let settlement = reconcile(&evidence);
+        assert_eq!((settlement.rebuilt, settlement.parities), (PositionSet::one(3), PositionSet::one(5)));
     }
 
     #[test]
     fn of_two_lists_that_both_take_something_back_the_later_is_followed() {
-        let data = [(0, Standing::Garbled), (12, Standing::Torn)];
-        let settlement = settle(&versions(&data, &[&[5, 10], &[5, 10], &[7, 11], &[7, 11]]));
-        assert_eq!((settlement.rebuilt, settlement.parities), (Slots::range(0, 2), Slots::range(4, 6)));
+        let data = [(0, RowStatus::Corrupt), (12, RowStatus::Torn)];
+        let settlement = reconcile(&versions(&data, &[&[5, 10], &[5, 10], &[7, 11], &[7, 11]]));
+        assert_eq!((settlement.rebuilt, settlement.parities), (PositionSet::range(0, 2), PositionSet::range(4, 6)));
     }
 
     /// Three data rows and one parity of a scheme without versions, all of which agree.
     fn unordered(scheme: Scheme) -> Evidence {
         let entry = |sum| ListEntry { version: Version(0), sum };
         let row =
-            |slot: u32| RowSeen { entry: entry(slot), neighbour: (slot + 2) % 3, ..RowSeen::nothing(Standing::Sound) };
-        let parity = RowSeen { list: Some((0..3).map(entry).collect()), ..RowSeen::nothing(Standing::Sound) };
+            |slot: u32| RowSeen { entry: entry(slot), neighbour: (slot + 2) % 3, ..RowSeen::nothing(RowStatus::Sound) };
+        let parity = RowSeen { list: Some((0..3).map(entry).collect()), ..RowSeen::nothing(RowStatus::Sound) };
         let rows = (0..3).map(row).chain([parity]).collect();
         Evidence { scheme, shape: Shape { data: 3, parity: 1 }, rows }
     }
@@ -227,11 +231,15 @@ mod tests {
         for scheme in [Scheme::Pure, Scheme::Hybrid2] {
             let mut evidence = unordered(scheme);
             evidence.rows[1].entry.sum = 77;
-            let settlement = settle(&evidence);
-            assert_eq!((settlement.rebuilt, settlement.parities), (Slots::one(1), Slots::one(3)), "{scheme}");
+            let settlement = reconcile(&evidence);
+            assert_eq!(
+                (settlement.rebuilt, settlement.parities),
+                (PositionSet::one(1), PositionSet::one(3)),
+                "{scheme}"
+            );
             assert_eq!(settlement.truth[1].sum, 1);
-            evidence.rows[1] = RowSeen::nothing(Standing::Torn);
-            assert_eq!(settle(&evidence).rebuilt, Slots::one(1), "{scheme}");
+            evidence.rows[1] = RowSeen::nothing(RowStatus::Torn);
+            assert_eq!(reconcile(&evidence).rebuilt, PositionSet::one(1), "{scheme}");
         }
     }
 
@@ -239,10 +247,10 @@ mod tests {
     fn without_versions_data_stay_as_they_are_when_the_parity_or_nobody_is_outvoted() {
         let mut evidence = unordered(Scheme::Hybrid2);
         evidence.rows[3].list.as_mut().unwrap()[0].sum = 77;
-        let settlement = settle(&evidence);
-        assert_eq!((settlement.rebuilt, settlement.lost), (Slots::NONE, Slots::NONE));
+        let settlement = reconcile(&evidence);
+        assert_eq!((settlement.rebuilt, settlement.lost), (PositionSet::NONE, PositionSet::NONE));
         evidence.rows[1].entry.sum = 78;
-        let settlement = settle(&evidence);
-        assert_eq!((settlement.rebuilt, settlement.lost), (Slots::NONE, Slots::NONE));
+        let settlement = reconcile(&evidence);
+        assert_eq!((settlement.rebuilt, settlement.lost), (PositionSet::NONE, PositionSet::NONE));
     }
 }

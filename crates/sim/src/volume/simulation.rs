@@ -3,22 +3,22 @@
 //! At the end the world calms down: members that are out are replaced and rebuilt, every stripe is verified, everything
 //! is read and found right, and verified once more, which must find nothing: one scrub comes to the fixpoint.
 
-use super::atlas::{Atlas, Row};
 use super::beside;
 use super::client::StormClient;
+use super::config::{ArrayIncident, ScheduledIncident, StormConfig, Stream};
 use super::disk::{CrashSurvival, MemberDisk, WriteFate};
-use super::mischief::{InjectedFault, Mischief};
-use super::setting::{ArrayIncident, Cue, StormConfig, Stream};
-use super::shelf::Shelf;
+use super::disk_set::DiskSet;
+use super::fault_budget::{FaultBudget, Row};
+use super::faults::{FaultInjector, InjectedFault};
 use super::subject::StormSubject;
 use super::trace::StormLog;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
+use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 use scrubjay_core::volume::integrity::scheme::Scheme;
-use scrubjay_core::volume::integrity::tag::{self, RowIdentity, Standing};
+use scrubjay_core::volume::integrity::tag::{self, RowIdentity, RowStatus};
 use scrubjay_core::volume::member::{DiskFault, MemberOpDone, OpKind};
-use scrubjay_core::volume::record::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ pub struct StormOutcome {
     /// What the client was told.
     pub client: super::client::ClientTally,
     /// What the disks did.
-    pub shelf: super::shelf::DiskTally,
+    pub shelf: super::disk_set::DiskTally,
     /// How often the volume was started.
     pub runs: u64,
     /// What it found wrong.
@@ -45,20 +45,20 @@ pub struct StormOutcome {
 /// # Panics
 /// When anything is not as it should be; the message says what.
 pub fn run<S: StormSubject>(setting: &StormConfig, trace: StormLog) -> StormOutcome {
-    let mut world = World::<S>::new(setting, trace);
+    let mut world = Simulation::<S>::new(setting, trace);
     world.play();
     world.finish();
     world.outcome()
 }
 
-struct World<'a, S> {
+struct Simulation<'a, S> {
     setting: &'a StormConfig,
     now: Nanos,
     subject: S,
     runs: u64,
     client: StormClient,
-    shelf: Shelf,
-    script: VecDeque<Cue>,
+    shelf: DiskSet,
+    script: VecDeque<ScheduledIncident>,
     /// When the head of the script's requests were sent: how many operations had ended.
     cued_at: Option<u64>,
     /// When the client sends its next request, if it may.
@@ -75,8 +75,8 @@ struct World<'a, S> {
     trace: StormLog,
 }
 
-impl<'a, S: StormSubject> World<'a, S> {
-    fn new(setting: &'a StormConfig, trace: StormLog) -> World<'a, S> {
+impl<'a, S: StormSubject> Simulation<'a, S> {
+    fn new(setting: &'a StormConfig, trace: StormLog) -> Simulation<'a, S> {
         let geometry = setting.geometry;
         let mut rng = setting.rng(Stream::World);
         // Some are larger than they need to be.
@@ -88,12 +88,12 @@ impl<'a, S: StormSubject> World<'a, S> {
         S::create(setting, &mut disks);
         trace.say(Nanos::ZERO, || setting.to_string());
         let subject = S::open(setting, &disks);
-        let atlas = Atlas::new(geometry, setting.is_over_budget);
-        let mischief = Mischief::new(geometry, setting.chances, setting.rng(Stream::Mischief));
+        let atlas = FaultBudget::new(geometry, setting.is_over_budget);
+        let mischief = FaultInjector::new(geometry, setting.chances, setting.rng(Stream::Mischief));
         let shelf_rng = setting.rng(Stream::Shelf);
-        let shelf = Shelf::new(geometry, disks, atlas, mischief, setting.latency, shelf_rng, trace.clone());
+        let shelf = DiskSet::new(geometry, disks, atlas, mischief, setting.latency, shelf_rng, trace.clone());
         let client = StormClient::new(setting.habits, geometry.size(), setting.rng(Stream::Client), trace.clone());
-        World {
+        Simulation {
             setting,
             now: Nanos::ZERO,
             subject,
@@ -232,7 +232,7 @@ impl<'a, S: StormSubject> World<'a, S> {
                 continue;
             }
             let tag = tag::open_data(&appendix, RowIdentity { array, member: disk, row, role }, None);
-            let is_reserved = tag.standing != Standing::Sound || tag.entry.version.number() < mark;
+            let is_reserved = tag.standing != RowStatus::Sound || tag.entry.version.number() < mark;
             assert!(is_reserved, "row {row} of disk {disk} is {:?}, and the mark is {mark}", tag.entry.version);
         }
     }
@@ -265,7 +265,7 @@ impl<'a, S: StormSubject> World<'a, S> {
     }
 
     /// Loses a member that may be lost; says which.
-    fn lose(&mut self, how: impl FnOnce(&mut Shelf, Nanos, usize)) -> Option<usize> {
+    fn lose(&mut self, how: impl FnOnce(&mut DiskSet, Nanos, usize)) -> Option<usize> {
         let slot = self.rng.below(self.shelf.disks.len() as u64) as usize;
         let is_there = !self.shelf.atlas.lacking[slot];
         if !is_there || !self.shelf.atlas.allows_loss(&self.shelf.disks, slot) {
@@ -421,7 +421,7 @@ impl<'a, S: StormSubject> World<'a, S> {
         self.wait("a read never ends", |world| !world.client.is_waiting());
     }
 
-    fn wait(&mut self, complaint: &str, is_done: impl Fn(&World<'a, S>) -> bool) {
+    fn wait(&mut self, complaint: &str, is_done: impl Fn(&Simulation<'a, S>) -> bool) {
         let until = self.steps + STEPS_MAX / 4;
         loop {
             self.drain();
@@ -488,7 +488,7 @@ impl<'a, S: StormSubject> World<'a, S> {
         }
         let health = self.subject.health();
         let subject = &self.subject;
-        self.shelf.atlas.settled(|stripe| subject.is_settled(stripe));
+        self.shelf.atlas.resynced(|stripe| subject.is_resynced(stripe));
         let is_held_up = self.shelf.hung().is_some_and(|slot| health.members[slot] == MemberState::Active);
         self.shelf.hold_up(self.now, is_held_up);
         for (slot, state) in health.members.into_iter().enumerate() {

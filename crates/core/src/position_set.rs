@@ -5,14 +5,14 @@ use std::ops::{BitAnd, BitOr, Sub};
 
 /// A set of numbers in 0..256: places of chunks in a stripe, data chunks first, then parities.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Slots([u64; 4]);
+pub struct PositionSet([u64; 4]);
 
-impl Slots {
+impl PositionSet {
     /// No slot.
-    pub const NONE: Slots = Slots([0; 4]);
+    pub const NONE: PositionSet = PositionSet([0; 4]);
 
     /// The slots `start..end`.
-    pub fn range(start: usize, end: usize) -> Slots {
+    pub fn range(start: usize, end: usize) -> PositionSet {
         let below = |count: usize| {
             let mut words = [0u64; 4];
             for (index, word) in words.iter_mut().enumerate() {
@@ -22,14 +22,14 @@ impl Slots {
                     _ => u64::MAX,
                 };
             }
-            Slots(words)
+            PositionSet(words)
         };
         below(end) - below(start)
     }
 
     /// One slot.
-    pub fn one(slot: usize) -> Slots {
-        let mut slots = Slots::NONE;
+    pub fn one(slot: usize) -> PositionSet {
+        let mut slots = PositionSet::NONE;
         slots.insert(slot);
         slots
     }
@@ -65,7 +65,7 @@ impl Slots {
     }
 
     /// Are all of these in `other`?
-    pub fn is_subset(self, other: Slots) -> bool {
+    pub fn is_subset(self, other: PositionSet) -> bool {
         (self - other).is_empty()
     }
 
@@ -80,37 +80,37 @@ impl Slots {
     }
 }
 
-impl BitOr for Slots {
-    type Output = Slots;
-    fn bitor(self, other: Slots) -> Slots {
-        Slots(std::array::from_fn(|index| self.0[index] | other.0[index]))
+impl BitOr for PositionSet {
+    type Output = PositionSet;
+    fn bitor(self, other: PositionSet) -> PositionSet {
+        PositionSet(std::array::from_fn(|index| self.0[index] | other.0[index]))
     }
 }
 
-impl BitAnd for Slots {
-    type Output = Slots;
-    fn bitand(self, other: Slots) -> Slots {
-        Slots(std::array::from_fn(|index| self.0[index] & other.0[index]))
+impl BitAnd for PositionSet {
+    type Output = PositionSet;
+    fn bitand(self, other: PositionSet) -> PositionSet {
+        PositionSet(std::array::from_fn(|index| self.0[index] & other.0[index]))
     }
 }
 
 /// What is in the first and not in the second.
-impl Sub for Slots {
-    type Output = Slots;
-    fn sub(self, other: Slots) -> Slots {
-        Slots(std::array::from_fn(|index| self.0[index] & !other.0[index]))
+impl Sub for PositionSet {
+    type Output = PositionSet;
+    fn sub(self, other: PositionSet) -> PositionSet {
+        PositionSet(std::array::from_fn(|index| self.0[index] & !other.0[index]))
     }
 }
 
-impl FromIterator<usize> for Slots {
-    fn from_iter<I: IntoIterator<Item = usize>>(slots: I) -> Slots {
-        let mut set = Slots::NONE;
+impl FromIterator<usize> for PositionSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(slots: I) -> PositionSet {
+        let mut set = PositionSet::NONE;
         slots.into_iter().for_each(|slot| set.insert(slot));
         set
     }
 }
 
-impl fmt::Debug for Slots {
+impl fmt::Debug for PositionSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter()).finish()
     }
@@ -122,13 +122,13 @@ mod tests {
 
     #[test]
     fn sets_do_what_sets_do() {
-        let set: Slots = [0, 63, 64, 200, 255].into_iter().collect();
+        let set: PositionSet = [0, 63, 64, 200, 255].into_iter().collect();
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 200, 255]);
         assert_eq!(set.count(), 5);
-        assert_eq!(((set - Slots::one(64)) & Slots::range(60, 201)).iter().collect::<Vec<_>>(), [63, 200]);
-        assert!(Slots::one(64).is_subset(set) && !set.is_subset(Slots::one(64)));
+        assert_eq!(((set - PositionSet::one(64)) & PositionSet::range(60, 201)).iter().collect::<Vec<_>>(), [63, 200]);
+        assert!(PositionSet::one(64).is_subset(set) && !set.is_subset(PositionSet::one(64)));
         for (start, end) in [(0, 0), (0, 1), (3, 64), (64, 128), (5, 255), (0, 256), (130, 131)] {
-            assert_eq!(Slots::range(start, end).iter().collect::<Vec<_>>(), (start..end).collect::<Vec<_>>());
+            assert_eq!(PositionSet::range(start, end).iter().collect::<Vec<_>>(), (start..end).collect::<Vec<_>>());
         }
     }
 }

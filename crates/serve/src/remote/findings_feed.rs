@@ -10,7 +10,7 @@ const KEPT_MAX: usize = 10_000;
 
 /// The findings since it was made. A clone is a handle on the same.
 #[derive(Clone, Debug)]
-pub struct Finds {
+pub struct FindingsFeed {
     socket: PathBuf,
     inner: Arc<Mutex<Inner>>,
 }
@@ -21,10 +21,10 @@ struct Inner {
     findings: Vec<Finding>,
 }
 
-impl Finds {
+impl FindingsFeed {
     /// From the finding of this number on.
-    pub(super) fn new(socket: &Path, next: u64) -> Finds {
-        Finds { socket: socket.to_owned(), inner: Arc::new(Mutex::new(Inner { next, findings: Vec::new() })) }
+    pub(super) fn new(socket: &Path, next: u64) -> FindingsFeed {
+        FindingsFeed { socket: socket.to_owned(), inner: Arc::new(Mutex::new(Inner { next, findings: Vec::new() })) }
     }
 
     /// Asks the server for what is new.
