@@ -51,7 +51,7 @@ impl TargetOutcome {
 
     /// How many rows of this pass were made up for, as far as is known: earlier runs told what they found.
     pub fn rows_healed(&self) -> u64 {
-        self.ended.report.flaws.max(self.healed().count() as u64)
+        self.ended.report.corrected.max(self.healed().count() as u64)
     }
 
     /// Why the job was not done, if it was not.
@@ -88,7 +88,7 @@ impl TargetOutcome {
     /// As an exit code.
     pub fn exit(&self) -> Exit {
         let report = &self.ended.report;
-        let is_spotless = report.unreadable.is_empty() && report.transient_errors == 0 && report.flaws == 0;
+        let is_spotless = report.unreadable.is_empty() && report.transient_errors == 0 && report.corrected == 0;
         match report.state {
             ScrubState::Gone | ScrubState::Failed(_) => Exit::Failed,
             ScrubState::Running if !self.ended.is_saved => Exit::Failed,

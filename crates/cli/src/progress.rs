@@ -149,8 +149,8 @@ impl ProgressLine {
         };
         let percent = (report.share_done() * 1000.0).floor() / 10.0;
         let mut unreadable = show_count(report.unreadable_sectors());
-        if report.flaws > 0 {
-            unreadable = format!("{} rows healed  {unreadable}", show_count(report.flaws));
+        if report.corrected > 0 {
+            unreadable = format!("{} rows healed  {unreadable}", show_count(report.corrected));
         }
         let rate = self.rate(report);
         let doing = match (report.state, report.activity) {

@@ -287,5 +287,5 @@ fn what_lies_beside_the_rows_is_verified_though_the_first_stripe_was_never_writt
     rig.pump();
     let (id, answer) = rig.steward.poll_answer().expect("it was answered");
     let CommandAnswer::Verified(verified) = serde_json::from_str(&answer).unwrap() else { panic!("{answer}") };
-    assert_eq!((id, verified.read, verified.flaws), (CommandId(3), 0, 1));
+    assert_eq!((id, verified.read, verified.corrected), (CommandId(3), 0, 1));
 }

@@ -112,7 +112,7 @@ impl Saboteur<'_> {
         let (old, new) = self.overwrite(row)?;
         self.put(row, 0, &old)?;
         self.put(victim, self.half(), &new)?;
-        self.note("a write that went over a row's tail", victim, "garbled");
+        self.note("a write that went over a row's tail", victim, "corrupt");
         self.note("  ... and over the next one's head", next, "torn-write");
         self.note("  ... and never came to its own", row, "lost-write");
         Ok(())
@@ -127,7 +127,7 @@ impl Saboteur<'_> {
         ] {
             self.strays.push(Stray { member, wanted: self.offset(row), instead });
             self.note(what, row, "misdirected-read");
-            self.faults.last_mut().expect("it was noted").end = "passed";
+            self.faults.last_mut().expect("it was noted").end = "transient";
         }
     }
 

@@ -73,7 +73,7 @@ fn document(checked: &Checked) -> CheckDocument<'_> {
         clean: checked.clean,
         undecided: checked.undecided,
         repaired: of(&["repaired"]),
-        damaged: of(&["avoided", "passed"]),
+        damaged: of(&["reconstructed", "transient"]),
         lost: of(&["lost"]),
         degraded: &checked.degraded,
     }
@@ -98,7 +98,7 @@ fn print(checked: &Checked, may_repair: bool, out: &mut impl Write) -> Result<()
             checked.undecided
         )?;
     }
-    if !may_repair && checked.findings.iter().any(|finding| finding.end == "avoided") {
+    if !may_repair && checked.findings.iter().any(|finding| finding.end == "reconstructed") {
         writeln!(out, "nothing was written; with --repair what can be rebuilt is")?;
     }
     Ok(())

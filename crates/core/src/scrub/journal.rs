@@ -130,11 +130,11 @@ fn write_event(f: &mut fmt::Formatter<'_>, event: Event) -> fmt::Result {
 fn write_outcome(f: &mut fmt::Formatter<'_>, outcome: VerifyOutcome) -> fmt::Result {
     let (word, cause) = match outcome {
         VerifyOutcome::Clean => return f.write_str("clean"),
-        VerifyOutcome::Unwritten => return f.write_str("vacant"),
-        VerifyOutcome::Corrected(rows) => return write!(f, "flawed {rows}"),
+        VerifyOutcome::Unwritten => return f.write_str("unwritten"),
+        VerifyOutcome::Corrected(rows) => return write!(f, "corrected {rows}"),
         VerifyOutcome::Gone => return f.write_str("gone"),
         VerifyOutcome::Unreadable(cause) => ("unreadable", cause),
-        VerifyOutcome::Inconclusive(cause) => ("failed", cause),
+        VerifyOutcome::Inconclusive(cause) => ("inconclusive", cause),
     };
     write!(f, "{word} {}", cause.code())
 }
@@ -241,11 +241,11 @@ fn read_op(words: &mut Words) -> Result<Op, JournalFault> {
 fn read_outcome(words: &mut Words) -> Result<VerifyOutcome, JournalFault> {
     Ok(match words.word()? {
         "clean" => VerifyOutcome::Clean,
-        "vacant" => VerifyOutcome::Unwritten,
-        "flawed" => VerifyOutcome::Corrected(words.count()?),
+        "unwritten" => VerifyOutcome::Unwritten,
+        "corrected" => VerifyOutcome::Corrected(words.count()?),
         "gone" => VerifyOutcome::Gone,
         "unreadable" => VerifyOutcome::Unreadable(words.parsed(Cause::of_code)?),
-        "failed" => VerifyOutcome::Inconclusive(words.parsed(Cause::of_code)?),
+        "inconclusive" => VerifyOutcome::Inconclusive(words.parsed(Cause::of_code)?),
         other => return Err(JournalFault::Word(other.to_owned())),
     })
 }

@@ -80,7 +80,7 @@ pub struct Pass {
     /// What the drive said the first time that happened.
     pub transient_cause: Option<Cause>,
     /// How many rows a volume found not to be what they should be, and made up for.
-    pub flaws: u64,
+    pub corrected: u64,
 }
 
 impl Pass {
@@ -313,7 +313,7 @@ impl Scrub {
             unreadable,
             transient_errors: self.pass.transient_errors,
             transient_cause: self.pass.transient_cause,
-            flaws: self.pass.flaws,
+            corrected: self.pass.corrected,
             bytes_verified_now: Bytes(self.verified * SECTOR_BYTES),
             in_flight_for: self.in_flight.iter().map(|op| now.since(op.issued)).max().unwrap_or_default(),
             elapsed,
@@ -395,7 +395,7 @@ impl Scrub {
             // How long these took says nothing about the next one.
             VerifyOutcome::Unwritten => self.on_verified(now, range),
             VerifyOutcome::Corrected(rows) => {
-                self.pass.flaws += u64::from(rows);
+                self.pass.corrected += u64::from(rows);
                 self.on_verified(now, range);
             }
             VerifyOutcome::Unreadable(cause) => {

@@ -55,7 +55,7 @@ pub struct ScrubReport {
     /// What the drive said the first time that happened.
     pub transient_cause: Option<Cause>,
     /// Rows of this pass that a volume found not to be what they should be, and made up for.
-    pub flaws: u64,
+    pub corrected: u64,
     /// How long this run has lasted.
     pub elapsed: Nanos,
     /// Foreground requests seen.

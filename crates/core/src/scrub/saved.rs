@@ -9,7 +9,7 @@
 //! pass 1763720000                     when the pass under way began; 0: none is
 //! done 0+16384 245760+16384*1023      sectors with a verdict: gap+length, *times when repeated
 //! transient 2 errno:5                 requests that failed at first, and the first cause; left out when there were none
-//! flawed 3                            rows that a volume had to make up for; left out when there were none
+//! corrected 3                         rows that a volume rebuilt from others; left out when there were none
 //! unreadable 70000+1 errno:5          one line a run of sectors, with its cause (`Cause::code`)
 //! regions 4096 1763000400 1763010000 0 0   so many regions in a row: begun, verified, unreadable, touched in this pass
 //! checksum 1c291ca3                   CRC-32C of all lines above
@@ -97,8 +97,8 @@ impl Saved {
             if let Some(cause) = pass.transient_cause {
                 writeln!(text, "transient {} {}", pass.transient_errors, cause.code())?;
             }
-            if pass.flaws > 0 {
-                writeln!(text, "flawed {}", pass.flaws)?;
+            if pass.corrected > 0 {
+                writeln!(text, "corrected {}", pass.corrected)?;
             }
             for (start, (count, cause)) in &pass.unreadable {
                 writeln!(text, "unreadable {start}+{count} {}", cause.code())?;
@@ -183,9 +183,9 @@ impl<'a> SavedReader<'a> {
             pass.transient_errors = self.number(count)?;
             pass.transient_cause = Some(Cause::of_code(cause).ok_or_else(|| self.fail("no such cause"))?);
         }
-        if let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("flawed ")) {
+        if let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("corrected ")) {
             self.line += 1;
-            pass.flaws = self.number(&line["flawed ".len()..])?;
+            pass.corrected = self.number(&line["corrected ".len()..])?;
         }
         while let Some((_, line)) = self.lines.next_if(|(_, line)| line.starts_with("unreadable ")) {
             self.line += 1;
@@ -319,14 +319,14 @@ mod tests {
         fn what_is_saved_comes_back(
             disk in "[ -~]{0,20}", sectors in 1u64..5000, region in 1u64..600,
             runs in prop::collection::vec((0u64..5000, 1u64..50), 0..20),
-            bad in prop::collection::vec((0u64..5000, 0usize..5), 0..5), flaws in 0u64..3,
+            bad in prop::collection::vec((0u64..5000, 0usize..5), 0..5), corrected in 0u64..3,
             dates in prop::collection::vec(0u64..100, 1..20), under_way in any::<bool>(),
         ) {
             let grid = Grid::new(sectors, region, region.div_ceil(3));
             let mut done: RangeSet = runs.iter().map(|&(s, n)| SectorRange::at(s, n).intersection(grid.disk())).collect();
             let sense = |block| Cause::Sense(Sense { key: 3, asc: 17, ascq: 0, block });
             let causes = [Cause::Errno(61), Cause::NvmeStatus(0x281), sense(None), sense(Some(77)), Cause::Lost];
-            let mut pass = Pass { begun: UnixSeconds(5), flaws, ..Pass::default() };
+            let mut pass = Pass { begun: UnixSeconds(5), corrected, ..Pass::default() };
             if under_way && sectors % 2 == 0 {
                 (pass.transient_errors, pass.transient_cause) = (sectors, Some(Cause::Errno(5)));
             }

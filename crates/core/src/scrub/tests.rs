@@ -80,7 +80,7 @@ fn what_was_made_up_for_and_what_is_vacant_is_verified() {
         bench.complete(id, outcome);
     }
     let report = bench.scrub.report(bench.now);
-    assert_eq!((report.state, report.bytes_verified, report.flaws), (ScrubState::Complete, Bytes(64 * 512), 5));
+    assert_eq!((report.state, report.bytes_verified, report.corrected), (ScrubState::Complete, Bytes(64 * 512), 5));
     assert!(report.unreadable.is_empty() && report.transient_errors == 0);
 }
 

@@ -101,7 +101,7 @@ impl CorruptionKind {
             CorruptionKind::TornWrite => "torn-write",
             CorruptionKind::MisdirectedWrite { .. } => "misdirected-write",
             CorruptionKind::MisdirectedRead => "misdirected-read",
-            CorruptionKind::Corrupt => "garbled",
+            CorruptionKind::Corrupt => "corrupt",
             CorruptionKind::HalfWritten => "half-written",
             CorruptionKind::MarkedLost => "marked-lost",
             CorruptionKind::Mismatch => "mismatch",
@@ -134,8 +134,8 @@ impl Resolution {
     pub const fn name(self) -> &'static str {
         match self {
             Resolution::Repaired => "repaired",
-            Resolution::Reconstructed => "avoided",
-            Resolution::Transient => "passed",
+            Resolution::Reconstructed => "reconstructed",
+            Resolution::Transient => "transient",
             Resolution::Lost => "lost",
         }
     }

@@ -86,7 +86,7 @@ async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<
             None if is_read(stripe, guard) => {
                 FirstRead::Parts(remains::lost_or_whole(handle, stripe, pieces, wanted).await)
             }
-            None => FirstRead::Parts(vacant(handle, stripe, pieces)),
+            None => FirstRead::Parts(unwritten(handle, stripe, pieces)),
         });
     }
     answers
@@ -103,7 +103,7 @@ async fn resolved(handle: &VolumeHandle, (stripe, pieces): &StripePieces) -> Vec
 }
 
 /// What was never written; or may have been, in a volume that broke before it could tell.
-fn vacant(handle: &VolumeHandle, stripe: u64, pieces: &[ChunkBytes]) -> Vec<ReadPart> {
+fn unwritten(handle: &VolumeHandle, stripe: u64, pieces: &[ChunkBytes]) -> Vec<ReadPart> {
     match handle.with(|state| state.needs_resync(stripe)) {
         true => pieces.iter().map(|piece| ReadPart::Lost(piece.range.len() as u64)).collect(),
         false => zeros(pieces),

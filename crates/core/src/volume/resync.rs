@@ -93,7 +93,8 @@ pub(super) async fn ensure(handle: &VolumeHandle, stripe: u64) {
 /// Makes one stripe what it may be, and whole.
 async fn resync_stripe(handle: &VolumeHandle, stripe: u64) {
     let is_written = handle.with(|state| state.written.get(stripe));
-    if !is_written && (!handle.with(|state| state.geometry.scheme.has_versions()) || is_vacant(handle, stripe).await) {
+    if !is_written && (!handle.with(|state| state.geometry.scheme.has_versions()) || is_unwritten(handle, stripe).await)
+    {
         return;
     }
     let mut rows = repair::read_all(handle, stripe).await;
@@ -207,7 +208,7 @@ fn report(handle: &VolumeHandle, stripe: u64, lost: PositionSet) {
 /// Of a stripe that the written map calls unwritten: does no appendix speak of a write since the map's page was written?
 /// So there was no first write of it either, or none of which anything is left. Two reads must say so: one that went astray
 /// shows nothing, and what it hid would be there again after the next crash.
-async fn is_vacant(handle: &VolumeHandle, stripe: u64) -> bool {
+async fn is_unwritten(handle: &VolumeHandle, stripe: u64) -> bool {
     let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.missing(stripe));
     for _ in 0..2 {
         let mut rows = rows::read(handle, stripe, PositionSet::NONE, present).await;

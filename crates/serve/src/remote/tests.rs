@@ -84,7 +84,7 @@ fn answer(command: &VolumeCommand) -> Option<CommandAnswer> {
     }
     let has = |stripe: u64| (start..end).contains(&stripe);
     let lost = Vec::from_iter(has(3).then_some(3));
-    Some(CommandAnswer::Verified(Verified { read: end.min(40).saturating_sub(start), flaws: has(5).into(), lost }))
+    Some(CommandAnswer::Verified(Verified { read: end.min(40).saturating_sub(start), corrected: has(5).into(), lost }))
 }
 
 fn verifier(folder: &Path) -> (ServedVerifier, Said) {

@@ -43,14 +43,16 @@ impl ServedVerifier {
     }
 
     fn judge(&mut self, verified: &Verified) -> VerifyOutcome {
-        if verified.flaws > 0 || !verified.lost.is_empty() {
+        if verified.corrected > 0 || !verified.lost.is_empty() {
             let _ = self.finds.fetch(); // for the display; it is asked for again at the end
         }
         let room = LOST_MAX.saturating_sub(self.lost.len());
         self.lost.extend(verified.lost.iter().take(room));
         match verified {
             Verified { lost, .. } if !lost.is_empty() => VerifyOutcome::Unreadable(Cause::Lost),
-            Verified { flaws: 1.., .. } => VerifyOutcome::Corrected(u32::try_from(verified.flaws).unwrap_or(u32::MAX)),
+            Verified { corrected: 1.., .. } => {
+                VerifyOutcome::Corrected(u32::try_from(verified.corrected).unwrap_or(u32::MAX))
+            }
             Verified { read: 0, .. } => VerifyOutcome::Unwritten,
             _ => VerifyOutcome::Clean,
         }

@@ -141,7 +141,7 @@ pub struct Verified {
     /// Stripes that were read: those of the range that were ever written.
     pub read: u64,
     /// Rows that were not what they should be, and were made up for by the others.
-    pub flaws: u64,
+    pub corrected: u64,
     /// Stripes that do not have all of their content, ascending.
     pub lost: Vec<u64>,
 }

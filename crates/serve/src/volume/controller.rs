@@ -234,7 +234,7 @@ impl VolumeController {
         self.collect();
         while let Some((id, verified)) = self.verifications.take_ended() {
             // To ask the volume how it is takes a walk through its maps: only where something was wrong.
-            let is_fine = verified.as_ref().is_some_and(|verified| verified.flaws == 0 && verified.lost.is_empty());
+            let is_fine = verified.as_ref().is_some_and(|verified| verified.corrected == 0 && verified.lost.is_empty());
             let is_broken = !is_fine && self.volume.status().is_broken;
             let answer = match verified {
                 _ if is_broken => {

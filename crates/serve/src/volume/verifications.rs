@@ -38,7 +38,7 @@ struct VerificationJob {
     rest: Range<u64>,
     under_way: u64,
     read: u64,
-    flaws: u64,
+    corrected: u64,
     lost: BTreeSet<u64>,
     is_stopped: bool,
 }
@@ -60,7 +60,16 @@ impl Verifications {
     pub fn begin(&mut self, id: CommandId, range: Range<u64>) {
         let rest = range.clone();
         let lost = BTreeSet::new();
-        self.jobs.push(VerificationJob { id, range, rest, under_way: 0, read: 0, flaws: 0, lost, is_stopped: false });
+        self.jobs.push(VerificationJob {
+            id,
+            range,
+            rest,
+            under_way: 0,
+            read: 0,
+            corrected: 0,
+            lost,
+            is_stopped: false,
+        });
     }
 
     /// Hands stripes to the volume, as many as may be under way; true if there were any. Those that were never written
@@ -102,7 +111,7 @@ impl Verifications {
         for job in self.jobs.iter_mut().filter(|job| job.range.contains(&stripe)) {
             match record.end {
                 Resolution::Lost => drop(job.lost.insert(stripe)),
-                _ => job.flaws += 1,
+                _ => job.corrected += 1,
             }
         }
     }
@@ -111,8 +120,8 @@ impl Verifications {
     pub fn take_ended(&mut self) -> Option<(CommandId, Option<Verified>)> {
         let is_over = |job: &VerificationJob| job.under_way == 0 && (job.is_stopped || job.rest.is_empty());
         let job = self.jobs.swap_remove(self.jobs.iter().position(is_over)?);
-        let VerificationJob { id, read, flaws, lost, is_stopped, .. } = job;
-        let verified = Verified { read, flaws, lost: lost.into_iter().collect() };
+        let VerificationJob { id, read, corrected: flaws, lost, is_stopped, .. } = job;
+        let verified = Verified { read, corrected: flaws, lost: lost.into_iter().collect() };
         Some((id, (!is_stopped).then_some(verified)))
     }
 }

@@ -288,7 +288,7 @@ impl DiskSet {
         for stripe in (0..self.geometry.stripes).step_by(step as usize) {
             let place = layout.place(stripe, ((first + stripe / step) % layout.shape().slots() as u64) as usize);
             let (row, offset) = ((place.disk, place.row), self.geometry.chunk_offset(place.row));
-            let blows = [(row, Blow::Garbled)];
+            let blows = [(row, Blow::Corrupt)];
             if self.disks[place.disk].is_gone || !self.atlas.allows(&self.disks, &blows) {
                 continue;
             }

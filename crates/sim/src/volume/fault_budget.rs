@@ -28,7 +28,7 @@ pub enum Blow {
     /// It will look whole, and be old.
     Stale,
     /// It will be wrong, and say so itself, if rows of this scheme say anything.
-    Garbled,
+    Corrupt,
     /// It will be unreadable.
     Failed,
 }
@@ -238,7 +238,7 @@ impl FaultBudget {
     /// May the next read of this row go astray?
     pub fn allows_misread(&self, disks: &[MemberDisk], row: Row) -> bool {
         let Some(stripe) = self.stripe(row) else { return false };
-        !self.misread.contains_key(&stripe) && self.allows(disks, &[(row, Blow::Garbled)])
+        !self.misread.contains_key(&stripe) && self.allows(disks, &[(row, Blow::Corrupt)])
     }
 
     /// A member does not hold what it should any more. What is beyond the budget without it may be lost.

@@ -160,7 +160,7 @@ impl FaultInjector {
                 let mut old = vec![0; (kept * self.geometry.block_bytes) as usize];
                 let is_old = disks[disk].read(offset, &mut old).is_ok() && data.starts_with(&old);
                 match rows.len() == 1 && !is_old {
-                    true => suffers(&mut harm, &rows, Blow::Garbled, InjectedFault::Torn),
+                    true => suffers(&mut harm, &rows, Blow::Corrupt, InjectedFault::Torn),
                     false => suffers(&mut harm, &rows, Blow::Stale, InjectedFault::Lost),
                 }
             }
@@ -168,14 +168,14 @@ impl FaultInjector {
                 let Some((there, at)) = self.elsewhere(disk, offset, len, wrong_disk) else { return Harm::none() };
                 harm.strikes = Some((there, at));
                 suffers(&mut harm, &rows, Blow::Stale, InjectedFault::Missed);
-                suffers(&mut harm, &self.rows(there, at, len), Blow::Garbled, InjectedFault::Struck(disk, offset));
+                suffers(&mut harm, &self.rows(there, at, len), Blow::Corrupt, InjectedFault::Struck(disk, offset));
             }
             3 => {
                 let Some((there, at)) = self.askew(disk, offset, len) else { return Harm::none() };
                 harm.strikes = Some((there, at));
                 suffers(&mut harm, &rows, Blow::Stale, InjectedFault::Missed);
                 let struck = self.rows(there, at, len);
-                suffers(&mut harm, &struck, Blow::Garbled, InjectedFault::Grazed);
+                suffers(&mut harm, &struck, Blow::Corrupt, InjectedFault::Grazed);
             }
             4 => {
                 (harm.is_refused, harm.fate) = (true, WriteFate::HONEST);
