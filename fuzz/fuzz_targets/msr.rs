@@ -36,7 +36,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 
 fn read(text: Vec<u8>) -> Result<RecordSink, TraceError> {
     let FormatOpener::Stream(open) = by_name("msr").expect("it is in the table").open else { panic!("it is a stream") };
-    let (mut reader, mut intake) = (open(Box::new(Cursor::new(text))), RecordSink::default());
-    while reader.read(&mut intake)? {}
-    Ok(intake)
+    let (mut reader, mut sink) = (open(Box::new(Cursor::new(text))), RecordSink::default());
+    while reader.read(&mut sink)? {}
+    Ok(sink)
 }

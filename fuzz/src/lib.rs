@@ -105,20 +105,20 @@ fn drain(trace: &mut Trace) -> Result<Option<Tally>, InputError> {
 /// # Errors
 /// As [`Reader::read`].
 pub fn drive(reader: &mut dyn Reader) -> Result<Option<Tally>, TraceError> {
-    let (mut intake, mut records) = (RecordSink::default(), 0);
-    while reader.read(&mut intake)? {
-        records += intake.records.len() as u64;
-        assert_eq!(intake.understood, records, "every record is counted");
-        intake.records.iter().for_each(|record| check_record(record, &intake.devices));
-        check_malformed(&intake.malformed);
-        intake.records.clear();
+    let (mut sink, mut records) = (RecordSink::default(), 0);
+    while reader.read(&mut sink)? {
+        records += sink.records.len() as u64;
+        assert_eq!(sink.understood, records, "every record is counted");
+        sink.records.iter().for_each(|record| check_record(record, &sink.devices));
+        check_malformed(&sink.malformed);
+        sink.records.clear();
         if records > RECORDS_MAX {
             return Ok(None);
         }
     }
-    assert!(!reader.read(&mut intake)?, "the end stays the end");
-    assert!(intake.records.is_empty() && intake.understood == records, "nothing comes at the end");
-    let (malformed, devices) = (intake.malformed.count, intake.devices.names().to_vec());
+    assert!(!reader.read(&mut sink)?, "the end stays the end");
+    assert!(sink.records.is_empty() && sink.understood == records, "nothing comes at the end");
+    let (malformed, devices) = (sink.malformed.count, sink.devices.names().to_vec());
     Ok(Some(Tally { understood: records, malformed, devices }))
 }
 

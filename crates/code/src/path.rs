@@ -42,7 +42,7 @@ pub fn paths() -> Vec<Path> {
     [Path::Scalar, Path::Avx2, Path::Avx512].into_iter().filter(|path| path.is_available()).collect()
 }
 
-/// The best path of this machine; settled at the first call.
+/// The best path of this machine; chosen at the first call.
 pub fn path() -> Path {
     static BEST: OnceLock<Path> = OnceLock::new();
     *BEST.get_or_init(

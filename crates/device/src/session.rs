@@ -232,7 +232,7 @@ impl ScrubSession {
         if let Some(learnt) = &self.learnt {
             scrub.recall(learnt);
         }
-        let mut warden = RunRecorder {
+        let mut recorder = RunRecorder {
             subject: &*self.subject,
             store: &self.store,
             saver: None,
@@ -247,24 +247,24 @@ impl ScrubSession {
             is_recorded: true,
         };
         match saver {
-            Ok(saver) => warden.saver = Some(saver),
-            Err(error) => warden.trouble("the state is saved between reads, not beside them", &error),
+            Ok(saver) => recorder.saver = Some(saver),
+            Err(error) => recorder.trouble("the state is saved between reads, not beside them", &error),
         }
         if let Err(error) = class {
-            warden.trouble("idle I/O class refused", &error);
+            recorder.trouble("idle I/O class refused", &error);
         }
-        warden.record(&record_head);
-        pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut warden, stop);
+        recorder.record(&record_head);
+        pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut recorder, stop);
         let report = scrub.report(clock::now());
-        warden.save_last(&scrub);
-        warden.end_record();
-        (warden.publish)(&report, &warden.troubles);
+        recorder.save_last(&scrub);
+        recorder.end_record();
+        (recorder.publish)(&report, &recorder.troubles);
         SessionEnded {
             paused: report.state == ScrubState::Running,
             report,
-            troubles: warden.troubles,
-            is_saved: warden.is_saved,
-            is_recorded: warden.is_recorded,
+            troubles: recorder.troubles,
+            is_saved: recorder.is_saved,
+            is_recorded: recorder.is_recorded,
             foreground_lost: self.detector.lost(),
         }
     }

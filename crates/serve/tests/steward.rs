@@ -52,8 +52,8 @@ fn a_member_that_a_broken_volume_needs_is_not_overwritten() {
     let path = rig.paths[1].display().to_string();
     let answer = rig.tell(&VolumeCommand::Replace { member: 1, path, force: true }).0;
     assert!(OpenMember::open(&rig.paths[1], Access::Inspect).unwrap().superblock().is_ok(), "{answer:?}");
-    let Rig { folder: _folder, paths, steward, members, .. } = rig;
-    drop((steward, members));
+    let Rig { folder: _folder, paths, controller, members, .. } = rig;
+    drop((controller, members));
     assert!(gather(&paths, false).is_ok(), "all is well again");
 }
 
@@ -69,10 +69,10 @@ fn left_after(gone: &[usize], does_fail: bool) -> Stopped {
     }
     rig.gone = gone.to_vec();
     let writes_failed = u64::from(matches!(rig.ask(a_write()), BlockReply::Failed(_)));
-    rig.steward.stop(rig.now);
+    rig.controller.stop(rig.now);
     rig.pump();
-    assert!(rig.steward.is_stopped());
-    rig.steward.stopped(&ServerEnded {
+    assert!(rig.controller.is_stopped());
+    rig.controller.stopped(&ServerEnded {
         flush: Flushed::Done,
         is_stopped: true,
         writes_failed,
@@ -102,7 +102,7 @@ fn a_volume_is_said_to_be_left_as_it_is() {
 struct Rig {
     folder: TempDir,
     paths: Vec<PathBuf>,
-    steward: VolumeController,
+    controller: VolumeController,
     members: MemberTable,
     /// Members that do not answer.
     gone: Vec<usize>,
@@ -117,8 +117,8 @@ impl Rig {
         std::fs::copy(&paths[2], folder.path().join("older")).unwrap();
         let gathered = gather(&paths, false).unwrap();
         let volume = gathered.start(false, UnixSeconds(2)).unwrap();
-        let steward = VolumeController::new(volume, gathered.paths.clone(), ServerStop::new().unwrap());
-        let mut rig = Rig { folder, paths, steward, members: gathered.members, gone: Vec::new(), now: Nanos(0) };
+        let controller = VolumeController::new(volume, gathered.paths.clone(), ServerStop::new().unwrap());
+        let mut rig = Rig { folder, paths, controller, members: gathered.members, gone: Vec::new(), now: Nanos(0) };
         rig.pump();
         rig
     }
@@ -126,7 +126,7 @@ impl Rig {
     /// Does what the volume wants done. Bytes written, by member.
     fn pump(&mut self) -> [usize; 3] {
         let mut written = [0; 3];
-        while let Some(op) = self.steward.poll_op(self.now) {
+        while let Some(op) = self.controller.poll_op(self.now) {
             let file = self.members.file(op.member).filter(|_| !self.gone.contains(&op.member));
             let (buffer, result) = match (op.kind, file) {
                 (OpKind::Read { offset, mut buffer }, Some(file)) => {
@@ -140,15 +140,15 @@ impl Rig {
                 }
                 (kind, file) => (kind.buffer(), if file.is_some() { Ok(()) } else { Err(DiskFault::Gone) }),
             };
-            self.steward.handle(self.now, MemberOpDone { id: op.id, buffer, result });
+            self.controller.handle(self.now, MemberOpDone { id: op.id, buffer, result });
         }
         written
     }
 
     fn ask(&mut self, request: BlockRequest) -> BlockReply {
-        self.steward.submit(self.now, RequestId(1), request);
+        self.controller.submit(self.now, RequestId(1), request);
         self.pump();
-        self.steward.poll_reply().expect("it was answered").1
+        self.controller.poll_reply().expect("it was answered").1
     }
 
     /// Waits until nothing counts as being written any more.
@@ -183,7 +183,7 @@ impl Rig {
     /// Why not, if not; and bytes written, by member.
     fn tell(&mut self, command: &VolumeCommand) -> (Result<(), String>, [usize; 3]) {
         let line = serde_json::to_string(command).unwrap();
-        let answer = self.steward.command(self.now, CommandId(0), &line, &mut self.members).unwrap();
+        let answer = self.controller.command(self.now, CommandId(0), &line, &mut self.members).unwrap();
         let written = self.pump();
         let result = match serde_json::from_str(&answer).unwrap() {
             CommandAnswer::Done => Ok(()),
@@ -210,7 +210,7 @@ impl Rig {
     }
 
     fn state(&mut self, member: usize) -> (String, bool) {
-        let status = self.steward.status().members.swap_remove(member);
+        let status = self.controller.status().members.swap_remove(member);
         (status.state, status.may_return)
     }
 }
@@ -218,7 +218,7 @@ impl Rig {
 #[test]
 fn a_member_that_was_out_is_taken_back_with_what_it_had() {
     let mut rig = Rig::new();
-    let size = rig.steward.size() / 8192 * 8192;
+    let size = rig.controller.size() / 8192 * 8192;
     rig.fill(0, size, 7);
     rig.rest();
     rig.fail(2);
@@ -282,10 +282,10 @@ fn what_lies_beside_the_rows_is_verified_though_the_first_stripe_was_never_writt
     let file = File::options().write(true).open(&rig.paths[1]).unwrap();
     file.write_all_at(&[0xaa; 200], copy + 8).unwrap();
     let verify = serde_json::to_string(&VolumeCommand::Verify { start: 0, end: 8 }).unwrap();
-    let answer = rig.steward.command(rig.now, CommandId(3), &verify, &mut rig.members);
+    let answer = rig.controller.command(rig.now, CommandId(3), &verify, &mut rig.members);
     assert_eq!(answer, None, "it takes a while");
     rig.pump();
-    let (id, answer) = rig.steward.poll_answer().expect("it was answered");
+    let (id, answer) = rig.controller.poll_answer().expect("it was answered");
     let CommandAnswer::Verified(verified) = serde_json::from_str(&answer).unwrap() else { panic!("{answer}") };
     assert_eq!((id, verified.read, verified.corrected), (CommandId(3), 0, 1));
 }

@@ -142,15 +142,15 @@ fn many(arguments: &Arguments, threads: usize) -> bool {
         println!("{}\n    {cause}\n    cargo xtask seeds --seed {seed}{options} --trace", told(*seed));
     }
     let seconds = begin.elapsed().as_secs_f64();
-    let (StormOutcome { client, shelf, runs, records, .. }, lossy, well) = *sums.lock().expect("no panic leaves it");
+    let (StormOutcome { client, disk_set, runs, records, .. }, lossy, well) = *sums.lock().expect("no panic leaves it");
     println!(
         "{well} seeds from {from} passed, {} failed, {seconds:.1} s, {:.0} a second on each of {threads} threads; {} replies, \
          {} ops, {} faults, {runs} starts, {records} records; {lossy} seeds lost {} of {} bytes, legally",
         failures.len(),
         well as f64 / seconds / threads as f64,
         client.replies,
-        shelf.ops,
-        shelf.faults,
+        disk_set.ops,
+        disk_set.faults,
         client.bytes_lost,
         client.bytes_lost + client.bytes_right,
     );
@@ -254,8 +254,8 @@ fn add(sum: &mut StormOutcome, one: &StormOutcome) {
     sum.client.bytes_right += one.client.bytes_right;
     sum.client.bytes_lost += one.client.bytes_lost;
     sum.client.writes_failed += one.client.writes_failed;
-    sum.shelf.faults += one.shelf.faults;
-    sum.shelf.ops += one.shelf.ops;
+    sum.disk_set.faults += one.disk_set.faults;
+    sum.disk_set.ops += one.disk_set.ops;
     sum.runs += one.runs;
     sum.records += one.records;
 }

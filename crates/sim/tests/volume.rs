@@ -17,7 +17,7 @@ fn a_few_hundred_storms() {
                 StormConfig::new(seed, Narrowed { is_faultless: true, is_crashless: true, ..Narrowed::default() });
         }
         let outcome = simulation::run::<Volume>(&setting, StormLog::default());
-        let counts = [outcome.client.replies, outcome.shelf.faults, outcome.records, outcome.runs];
+        let counts = [outcome.client.replies, outcome.disk_set.faults, outcome.records, outcome.runs];
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
     // Storms in which nothing happens prove nothing.

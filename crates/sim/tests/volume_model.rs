@@ -294,9 +294,9 @@ fn a_plain_disk_is_defenceless() {
     let mut found = 0;
     for seed in 0..20 {
         let mut setting = setting(seed);
-        // What the atlas would never allow there: it is asked for a code that bears it.
+        // What the fault_budget would never allow there: it is asked for a code that bears it.
         setting.chances = Chances { lost: 0.1, torn: 0.1, misdirected: 0.1, ..Chances::default() };
         found += u64::from(passes::<RIGHT>(&setting).is_err());
     }
-    assert_eq!(found, 0, "the atlas keeps faults away from what cannot bear them");
+    assert_eq!(found, 0, "the fault_budget keeps faults away from what cannot bear them");
 }

@@ -51,11 +51,11 @@ fn by_reader(format: &Format, file: File) -> Result<u64, TraceError> {
         FormatOpener::Parts(open) => open(vec![Box::new(file)]),
         FormatOpener::Seekable(open) => open(Box::new(file))?,
     };
-    let mut intake = RecordSink::default();
-    while reader.read(&mut intake)? {
-        intake.records.clear();
+    let mut sink = RecordSink::default();
+    while reader.read(&mut sink)? {
+        sink.records.clear();
     }
-    Ok(intake.understood)
+    Ok(sink.understood)
 }
 
 /// The same as every command does it.

@@ -29,13 +29,13 @@ const QUEUED_MAX: usize = 1 << 16;
 ///
 /// ```text
 /// let mut pairing = Pairing::default();
-/// pairing.queued(record, &mut intake.records);                          // Q
+/// pairing.queued(record, &mut sink.records);                          // Q
 /// pairing.merged(device, kind, offset, length, Side::Behind);                 // M
-/// pairing.completed(device, kind, offset, length, now, &mut intake.records);  // C
-/// pairing.drain(&mut intake.records);                                   // the end
+/// pairing.completed(device, kind, offset, length, now, &mut sink.records);  // C
+/// pairing.drain(&mut sink.records);                                   // the end
 /// ```
 pub struct Pairing {
-    /// In the order in which they were queued. The first one is never settled: it would have come out.
+    /// In the order in which they were queued. The first one is never decided: it would have come out.
     queue: VecDeque<QueueSlot>,
     /// The number of the first in the queue; numbers rise by one.
     first: u64,
@@ -153,7 +153,7 @@ impl Pairing {
         self.first = 0;
     }
 
-    /// Takes `bytes` off what a request waits for, and settles it if that was the rest.
+    /// Takes `bytes` off what a request waits for, and decides it if that was the rest.
     fn complete_part(&mut self, lane: (DeviceId, RequestKind), key: (u64, u64), bytes: u64, time: Nanos) {
         let slot = &mut self.queue[(key.1 - self.first) as usize];
         slot.left = slot.left.saturating_sub(bytes);

@@ -1,4 +1,4 @@
-//! The contracts of formats: a reader fills an intake, a writer takes records.
+//! The contracts of formats: a reader fills an sink, a writer takes records.
 
 use crate::error::TraceError;
 use crate::record::Record;
@@ -25,8 +25,8 @@ pub trait Reader: Send {
     ///
     /// # Errors
     /// When the source fails or cannot be what it was taken for. Single records that cannot be understood are counted
-    /// in the intake.
-    fn read(&mut self, intake: &mut RecordSink) -> Result<bool, TraceError>;
+    /// in the sink.
+    fn read(&mut self, sink: &mut RecordSink) -> Result<bool, TraceError>;
 }
 
 /// A writer of one format.

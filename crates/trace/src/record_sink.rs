@@ -120,12 +120,12 @@ mod tests {
 
     #[test]
     fn one_in_a_hundred_is_tolerated() {
-        let mut intake = RecordSink { understood: 99, ..RecordSink::default() };
-        intake.malformed(SourcePlace::Line(7), "no time", b"a\tb");
-        assert!(intake.judge(true).is_ok());
-        intake.malformed(SourcePlace::Line(8), "no time", b"c");
-        assert!(intake.judge(false).is_ok(), "not enough seen");
-        let error = intake.judge(true).unwrap_err();
+        let mut sink = RecordSink { understood: 99, ..RecordSink::default() };
+        sink.malformed(SourcePlace::Line(7), "no time", b"a\tb");
+        assert!(sink.judge(true).is_ok());
+        sink.malformed(SourcePlace::Line(8), "no time", b"c");
+        assert!(sink.judge(false).is_ok(), "not enough seen");
+        let error = sink.judge(true).unwrap_err();
         assert_eq!(error.to_string(), "2 of 101 records cannot be understood; the first at line 7: no time: a.b");
     }
 

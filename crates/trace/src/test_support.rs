@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex};
 /// All that `open` reads from these bytes.
 pub(crate) fn read(open: fn(Stream) -> Box<dyn Reader>, bytes: impl Into<Vec<u8>>) -> Result<RecordSink, TraceError> {
     let mut reader = open(Box::new(Cursor::new(bytes.into())));
-    let mut intake = RecordSink::default();
-    while reader.read(&mut intake)? {}
-    assert_eq!(intake.understood, intake.records.len() as u64);
-    Ok(intake)
+    let mut sink = RecordSink::default();
+    while reader.read(&mut sink)? {}
+    assert_eq!(sink.understood, sink.records.len() as u64);
+    Ok(sink)
 }
 
 /// All that `writer` writes for these records.

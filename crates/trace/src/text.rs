@@ -29,17 +29,17 @@ pub trait TextFormat: Send {
 
     /// Judges whole lines: `text` is not empty and ends in `\n`; its first line is number `line_first`. Returns how many
     /// lines there were. For formats whose speed matters; the others are fine with this.
-    fn lines(&mut self, text: &[u8], line_first: u64, intake: &mut RecordSink) -> u64 {
+    fn lines(&mut self, text: &[u8], line_first: u64, sink: &mut RecordSink) -> u64 {
         let mut number = line_first;
         for line in text[..text.len() - 1].split(|&byte| byte == b'\n') {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            match self.line(line, &mut intake.devices) {
+            match self.line(line, &mut sink.devices) {
                 TextLine::Record(record) => {
-                    intake.records.push(record);
-                    intake.understood += 1;
+                    sink.records.push(record);
+                    sink.understood += 1;
                 }
                 TextLine::Skipped => {}
-                TextLine::Malformed(reason) => intake.malformed(SourcePlace::Line(number), reason, line),
+                TextLine::Malformed(reason) => sink.malformed(SourcePlace::Line(number), reason, line),
             }
             number += 1;
         }
@@ -48,7 +48,7 @@ pub trait TextFormat: Send {
 
     /// Passes on records that were held back, for formats with several lines a record. Called after every block of lines;
     /// `is_ended` after the last.
-    fn pass_on(&mut self, _is_ended: bool, _intake: &mut RecordSink) {}
+    fn pass_on(&mut self, _is_ended: bool, _sink: &mut RecordSink) {}
 }
 
 /// Reads one source in one text format.
@@ -72,12 +72,12 @@ impl<F: TextFormat> TextReader<F> {
     }
 
     /// Judges the whole lines among the first `filled` bytes and keeps the rest.
-    fn judge(&mut self, filled: usize, intake: &mut RecordSink) {
+    fn judge(&mut self, filled: usize, sink: &mut RecordSink) {
         let Some(last) = self.buffer[..filled].iter().rposition(|&byte| byte == b'\n') else {
             self.held = filled;
             if filled > LINE_MAX {
                 if !self.is_skipping {
-                    intake.malformed(
+                    sink.malformed(
                         SourcePlace::Line(self.lines + 1),
                         "a line of more than 64 KiB",
                         &self.buffer[..filled],
@@ -95,7 +95,7 @@ impl<F: TextFormat> TextReader<F> {
             self.is_skipping = false;
         }
         if start <= last {
-            self.lines += self.format.lines(&self.buffer[start..=last], self.lines + 1, intake);
+            self.lines += self.format.lines(&self.buffer[start..=last], self.lines + 1, sink);
         }
         self.buffer.copy_within(last + 1..filled, 0);
         self.held = filled - (last + 1);
@@ -103,7 +103,7 @@ impl<F: TextFormat> TextReader<F> {
 }
 
 impl<F: TextFormat> Reader for TextReader<F> {
-    fn read(&mut self, intake: &mut RecordSink) -> Result<bool, TraceError> {
+    fn read(&mut self, sink: &mut RecordSink) -> Result<bool, TraceError> {
         if self.is_ended {
             return Ok(false);
         }
@@ -127,10 +127,10 @@ impl<F: TextFormat> Reader for TextReader<F> {
             filled += 1;
         }
         if filled > 0 {
-            self.judge(filled, intake);
+            self.judge(filled, sink);
         }
-        self.format.pass_on(self.is_ended, intake);
-        intake.judge(self.is_ended)?;
+        self.format.pass_on(self.is_ended, sink);
+        sink.judge(self.is_ended)?;
         Ok(true)
     }
 }
@@ -164,15 +164,15 @@ mod tests {
 
     fn read(text: Vec<u8>) -> Result<RecordSink, TraceError> {
         let mut reader = TextReader::new(Numbers, Box::new(std::io::Cursor::new(text)));
-        let mut intake = RecordSink::default();
-        while reader.read(&mut intake)? {}
-        Ok(intake)
+        let mut sink = RecordSink::default();
+        while reader.read(&mut sink)? {}
+        Ok(sink)
     }
 
     #[test]
     fn the_last_line_needs_no_end() {
-        let intake = read(b"# header\r\n1\r\n2\n3".to_vec()).unwrap();
-        assert_eq!(intake.records.iter().map(|record| record.arrival.0).collect::<Vec<_>>(), [1, 2, 3]);
+        let sink = read(b"# header\r\n1\r\n2\n3".to_vec()).unwrap();
+        assert_eq!(sink.records.iter().map(|record| record.arrival.0).collect::<Vec<_>>(), [1, 2, 3]);
         assert_eq!(read(Vec::new()).unwrap().understood, 0);
     }
 
@@ -180,9 +180,9 @@ mod tests {
     fn lines_are_numbered_across_blocks() {
         let mut text: Vec<u8> = (0..100_000).flat_map(|i| format!("{i}\n").into_bytes()).collect();
         text.extend(b"what\n5\n");
-        let intake = read(text).unwrap();
-        assert_eq!(intake.understood, 100_001);
-        assert_eq!(intake.malformed.examples[0].place, SourcePlace::Line(100_001));
+        let sink = read(text).unwrap();
+        assert_eq!(sink.understood, 100_001);
+        assert_eq!(sink.malformed.examples[0].place, SourcePlace::Line(100_001));
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         let mut text: Vec<u8> = (0..1000).flat_map(|i| format!("{i}\n").into_bytes()).collect();
         text.extend(vec![b'x'; 1 << 20]);
         text.extend(b"\n7\n");
-        let intake = read(text).unwrap();
-        assert_eq!((intake.understood, intake.malformed.count), (1001, 1));
+        let sink = read(text).unwrap();
+        assert_eq!((sink.understood, sink.malformed.count), (1001, 1));
     }
 }

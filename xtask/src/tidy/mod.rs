@@ -5,12 +5,14 @@ mod code;
 mod extension;
 mod finding;
 mod floors;
+mod glossary;
 mod length;
 mod manifest;
 mod map;
 mod names;
 mod opening;
 mod paths;
+mod rooms;
 mod text;
 mod unsafety;
 mod words;
@@ -24,12 +26,14 @@ type Rule = fn(&Tree) -> Vec<TidyFinding>;
 
 const RULES: &[Rule] = &[
     floors::check,    // arrows between crates point down
+    rooms::check,     // the scrub, the volume and the probe do not know one another
     circles::check,   // no circles between the files of a crate
     length::check,    // no file that nobody can read in one go
     words::check,     // nothing left undone
     unsafety::check,  // `unsafe` where it belongs, and explained
     opening::check,   // every source says first what it is
-    names::check,     // few types bear the name of another
+    names::check,     // no type bears the name of another
+    glossary::check,  // words that were given up stay so
     extension::check, // where ARCHITECTURE.md says that the next one goes, there it goes
     text::check,      // no stray white space, nothing that points out of the repository
 ];

@@ -50,8 +50,8 @@ pub fn serve<T>(
         let served = scope.spawn(|| {
             let mut server = server; // which listens no more when this ends, however it ends
             let volume = gathered.start(false, clock::today()).expect("the kernel has random numbers");
-            let steward = VolumeController::new(volume, gathered.paths.clone(), stop.clone());
-            let mut astray = Astray { steward, strays: strays.to_vec() };
+            let controller = VolumeController::new(volume, gathered.paths.clone(), stop.clone());
+            let mut astray = Astray { controller, strays: strays.to_vec() };
             server.run(&mut astray, &stop).map(|_| astray.strays)
         });
         let result = at_work(&nbd, &control, work);
@@ -70,16 +70,16 @@ fn at_work<T>(nbd: &Path, control: &Path, work: impl FnOnce(&mut Nbd, &mut Contr
     Ok(result)
 }
 
-/// A steward, between which and its disks some reads go astray.
+/// A controller, between which and its disks some reads go astray.
 struct Astray {
-    steward: VolumeController,
+    controller: VolumeController,
     /// Those that have not happened yet.
     strays: Vec<Stray>,
 }
 
 impl ArrayMachine for Astray {
     fn poll_op(&mut self, now: Nanos) -> Option<MemberOp> {
-        let mut op = self.steward.poll_op(now)?;
+        let mut op = self.controller.poll_op(now)?;
         if let OpKind::Read { offset, .. } = &mut op.kind {
             let is_meant = |stray: &Stray| (stray.member, stray.wanted) == (op.member, *offset);
             if let Some(index) = self.strays.iter().position(is_meant) {
@@ -90,44 +90,44 @@ impl ArrayMachine for Astray {
     }
 
     fn size(&self) -> u64 {
-        self.steward.size()
+        self.controller.size()
     }
 
     fn submit(&mut self, now: Nanos, id: RequestId, request: BlockRequest) {
-        self.steward.submit(now, id, request);
+        self.controller.submit(now, id, request);
     }
 
     fn handle(&mut self, now: Nanos, done: MemberOpDone) {
-        self.steward.handle(now, done);
+        self.controller.handle(now, done);
     }
 
     fn poll_reply(&mut self) -> Option<(RequestId, BlockReply)> {
-        self.steward.poll_reply()
+        self.controller.poll_reply()
     }
 
     fn poll_timeout(&self) -> Option<Nanos> {
-        self.steward.poll_timeout()
+        self.controller.poll_timeout()
     }
 
     fn recycle(&mut self, buffer: Buffer) {
-        self.steward.recycle(buffer);
+        self.controller.recycle(buffer);
     }
 
     fn stop(&mut self, now: Nanos) {
-        self.steward.stop(now);
+        self.controller.stop(now);
     }
 
     fn is_stopped(&self) -> bool {
-        self.steward.is_stopped()
+        self.controller.is_stopped()
     }
 }
 
 impl CommandHandler for Astray {
     fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut MemberTable) -> Option<String> {
-        self.steward.command(now, id, line, members)
+        self.controller.command(now, id, line, members)
     }
 
     fn poll_answer(&mut self) -> Option<(CommandId, String)> {
-        self.steward.poll_answer()
+        self.controller.poll_answer()
     }
 }

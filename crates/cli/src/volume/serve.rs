@@ -51,7 +51,7 @@ pub fn run(args: &Serve) -> Result<Exit> {
     server.listen_for_commands(&Address::Unix(socket)).map_err(|error| Usage(error.to_string()))?;
 
     let volume = gathered.start(args.read_only, today()).context("/dev/urandom")?;
-    let mut steward = VolumeController::new(volume, gathered.paths.clone(), stop.clone());
+    let mut controller = VolumeController::new(volume, gathered.paths.clone(), stop.clone());
     std::mem::swap(&mut server.members, &mut gathered.members);
     let shape = geometry.layout.shape();
     say(format_args!(
@@ -66,8 +66,8 @@ pub fn run(args: &Serve) -> Result<Exit> {
     if let Some(warning) = warning(args, own_uid()) {
         say(format_args!("scrubjay: {warning}"));
     }
-    let ended = server.run(&mut steward, &stop).context("the server ended")?;
-    Ok(last_words(&steward.stopped(&ended)))
+    let ended = server.run(&mut controller, &stop).context("the server ended")?;
+    Ok(last_words(&controller.stopped(&ended)))
 }
 
 /// Says how a volume was left; what to exit with.

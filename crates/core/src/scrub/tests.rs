@@ -69,7 +69,7 @@ fn runs(sectors: &[u64]) -> Vec<(u64, u64)> {
 
 /// What a volume says: such ranges are verified, flaws are counted for the whole pass, and nobody learns from their times.
 #[test]
-fn what_was_made_up_for_and_what_is_vacant_is_verified() {
+fn what_was_made_up_for_and_what_is_unwritten_is_verified() {
     let grid = Grid::new(64, 64, 16);
     let mut bench = Bench::new(grid, OrderKind::SEQUENTIAL, &[]);
     for outcome in

@@ -1,10 +1,10 @@
 //! The volume: a block device of members that finds and heals silent corruption. A pure machine, like all in this crate.
 //!
 //! ```text
-//! Request -> requests -> read, write (restripe) -> plan -> ops -> a pump -> disks
-//!               |           | not as it should be
-//!               |           +-> resolve: read all, judge, rebuild, write, read back -> Record
-//!               +-> persist: intents, flushes, the written map, superblocks
+//! BlockRequest -> requests -> read, stripe_write -> plan -> ops -> a pump -> disks
+//!                    |           | not as it should be
+//!                    |           +-> repair: read all, judge, rebuild, write, read back -> VolumeFinding
+//!                    +-> persist: intents, flushes, the written map, superblocks
 //! opening: recover (reads the maps);  later: resync (what a crash left), verify (scrub), rebuild (a new member)
 //! ```
 //!
@@ -180,7 +180,7 @@ impl Volume {
             writes_twice: false,
             intents: intents::Intents::new(Bits::zeros(geometry.regions())),
             unresolved: BTreeSet::new(),
-            unsettled: Default::default(),
+            unsynced: Default::default(),
             abreast: assembly.abreast,
             requests: 0,
             joining: PositionSet::NONE,
@@ -347,7 +347,7 @@ impl Volume {
             hanging: state.overdue().into_iter().map(|disk| disk.member).collect(),
             stripes_written: state.written.count(),
             stripes_undecided: state.unresolved.len() as u64,
-            regions_to_resync: state.unsettled.regions().len() as u64,
+            regions_to_resync: state.unsynced.regions().len() as u64,
             stripes: state.geometry.stripes,
             regions_dirty: state.intents.dirty.count(),
             records_dropped: state.records_dropped,

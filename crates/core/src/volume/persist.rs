@@ -105,7 +105,7 @@ async fn rounds(
 /// First all copies at the starts, then all at the ends: a member that was a generation behind has only copies in the
 /// places that are written over now, and one of them is whole at any time. Members that are being rebuilt come when all
 /// others have theirs: alone they do not speak for the array (`format::assemble`), so nobody may be out by their word
-/// only. A newcomer's own comes only when the others know it: before that, it and they would each call the other one out.
+/// only. That of a joining member comes only when the others know it: before that, it and they would each call the other one out.
 async fn superblock_round(handle: &VolumeHandle) {
     if handle.with(|state| state.superblock_written.is_none() && !state.options.is_read_only) {
         let torn = wipe::torn_superblocks(handle).await;
@@ -134,12 +134,12 @@ async fn superblock_round(handle: &VolumeHandle) {
         state.attached().into_iter().filter(has_maps).map(|slot| blocks(state, slot)).collect::<Vec<_>>()
     });
     let generation = handle.with(|state| state.superblock.generation);
-    let is_newcomer = |disk: PlacedDisk| handle.with(|state| state.members[disk.member].is_joining);
+    let is_joining = |disk: PlacedDisk| handle.with(|state| state.members[disk.member].is_joining);
     let is_active =
         |disk: PlacedDisk| handle.with(|state| state.superblock.members[disk.member].state == MemberState::Active);
     let (active, rest): (Vec<_>, Vec<_>) = copies.into_iter().partition(|[(disk, _), _]| is_active(*disk));
-    let (new, known): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_newcomer(*disk));
-    let newcomers: Vec<MemberIndex> = new.iter().map(|[(disk, _), _]| disk.member).collect();
+    let (new, known): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_joining(*disk));
+    let joining: Vec<MemberIndex> = new.iter().map(|[(disk, _), _]| disk.member).collect();
     let halves = |copies: Vec<[(PlacedDisk, OpKind); 2]>| -> (Vec<_>, Vec<_>) {
         copies.into_iter().map(|[start, end]| (start, end)).unzip()
     };
@@ -151,7 +151,7 @@ async fn superblock_round(handle: &VolumeHandle) {
         failed = failed | write_all(handle, copies.map(|(disk, copy)| (disk.member, copy)).collect()).await;
     }
     handle.with(|state| {
-        newcomers.into_iter().for_each(|slot| state.members[slot].is_joining = false);
+        joining.into_iter().for_each(|slot| state.members[slot].is_joining = false);
         let told: Vec<MemberIndex> = state.attached().into_iter().filter(|&slot| !failed.contains(slot)).collect();
         told.into_iter().for_each(|slot| state.members[slot].generation_known = generation);
     });

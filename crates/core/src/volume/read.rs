@@ -151,7 +151,7 @@ fn answer(
     // Without any list to compare with, a sound chunk may still be an old one.
     let is_compared = !((plan.read_chunks | plan.read_appendices) & state.shape().parity_slots()).is_empty();
     if is_compared || state.geometry.scheme.has_buddies() {
-        (wanted & rows.settled).iter().for_each(|slot| state.note_read(stripe, slot));
+        (wanted & rows.flushed).iter().for_each(|slot| state.note_read(stripe, slot));
     }
     let parts = pieces.iter().map(|piece| part(state, piece, lost, rows.buffers[piece.slot].take())).collect();
     state.recycle(rows.buffers.into_iter().flatten());

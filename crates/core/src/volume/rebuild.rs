@@ -77,7 +77,7 @@ pub(super) async fn take_in(handle: VolumeHandle, slot: MemberIndex, uuid: Uuid,
 
 /// Waits until all that a crash left is resynced.
 async fn wait_for_resync(handle: &VolumeHandle) {
-    while handle.with(|state| state.is_serving() && state.unsettled.regions().len() > 0) {
+    while handle.with(|state| state.is_serving() && state.unsynced.regions().len() > 0) {
         handle.park(WaitList::Idle).await;
     }
 }

@@ -37,7 +37,7 @@ pub(super) async fn open(handle: VolumeHandle) {
         let newest = state.written_generations.iter().max().copied().unwrap_or(0);
         state.write_number = state.write_number.max(newest);
         let dirty = if was_clean { Bits::zeros(state.geometry.regions()) } else { told.clone() };
-        state.unsettled = UnsyncedRegions::new(&dirty);
+        state.unsynced = UnsyncedRegions::new(&dirty);
         state.intents = Intents::new(dirty);
         if let Some(away) = away {
             state.intents.away = away;
@@ -74,7 +74,7 @@ pub(super) async fn open(handle: VolumeHandle) {
         if state.life == VolumePhase::Opening {
             // What is dirty and cannot be resynced may be read where it needs no rebuilding: see `unresolved`.
             if !is_writable {
-                state.unsettled = UnsyncedRegions::default();
+                state.unsynced = UnsyncedRegions::default();
                 let regions: Vec<u64> = state.intents.dirty.iter().collect();
                 let stripes = regions.into_iter().flat_map(|region| state.geometry.stripes_of_region(region));
                 let stripes: Vec<u64> = stripes.filter(|&stripe| state.written.get(stripe)).collect();

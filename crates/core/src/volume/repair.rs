@@ -26,7 +26,7 @@ pub(super) struct Resolved {
     /// Did nothing have to be repaired, and was nothing in the way?
     pub is_clean: bool,
     /// The data rows that came from the medium itself.
-    pub settled: PositionSet,
+    pub flushed: PositionSet,
     /// Whether more can be learned of what is lost.
     pub fate: LossFate,
 }
@@ -75,14 +75,14 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: u64) -> Resolved {
         PositionSet::NONE
     };
     report(handle, stripe, &rows, &judgement, &stripe_rows, Reported { present, repaired });
-    let settled = rows.settled;
+    let flushed = rows.flushed;
     let fate = fate(&rows, &judgement, stripe_rows.lost & present);
     rows.recycle(handle);
     let Rebuilt { rows: all, entries, lost, .. } = stripe_rows;
     let mut all = all;
     let parities = all.split_off(entries.len());
     handle.with(|state| state.recycle(parities.into_iter().flatten()));
-    Resolved { rows: all, entries, lost, is_clean, settled, fate }
+    Resolved { rows: all, entries, lost, is_clean, flushed, fate }
 }
 
 /// What can become of lost chunks, those that are on members that are there.

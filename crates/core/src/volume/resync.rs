@@ -29,7 +29,7 @@ const STRIPES_AT_ONCE: usize = 16;
 
 /// Resyncs all that a crash left, in the background, as long as the volume is open.
 pub(super) fn start(handle: &VolumeHandle) {
-    let regions: Vec<u64> = handle.with(|state| state.unsettled.regions().collect());
+    let regions: Vec<u64> = handle.with(|state| state.unsynced.regions().collect());
     if regions.is_empty() {
         return;
     }
@@ -68,12 +68,12 @@ fn next_of(state: &VolumeState, regions: &[u64], next: &Cell<(usize, u64)>) -> O
 
 /// Resyncs a stripe that a crash may have left half written, unless that was done. Nobody may use a stripe before.
 pub(super) async fn ensure(handle: &VolumeHandle, stripe: u64) {
-    let is_unsettled = || handle.with(|state| state.needs_resync(stripe));
-    if !is_unsettled() {
+    let needs_resync = || handle.with(|state| state.needs_resync(stripe));
+    if !needs_resync() {
         return;
     }
     let _guard = handle.lock(stripe, true).await;
-    if !is_unsettled() || handle.with(|state| state.is_broken) {
+    if !needs_resync() || handle.with(|state| state.is_broken) {
         return;
     }
     let region = handle.with(|state| state.geometry.region_of(stripe));
@@ -85,7 +85,7 @@ pub(super) async fn ensure(handle: &VolumeHandle, stripe: u64) {
         // What seems lost may be on members that went just now: it is found again when they come back.
         if !state.is_broken {
             let stripes = state.geometry.stripes_of_region(region);
-            state.unsettled.mark_synced(region, stripe - stripes.start, stripes.end - stripes.start);
+            state.unsynced.mark_synced(region, stripe - stripes.start, stripes.end - stripes.start);
         }
     });
 }
@@ -103,14 +103,14 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: u64) {
     if !is_written {
         handle.with(|state| disown_forgotten(state, stripe, &mut rows));
     }
-    let mut settlement = reconcile(&rows.evidence);
-    if !is_written && (!settlement.lost.is_empty() || !settlement.resealed.is_empty()) {
+    let mut reconciliation = reconcile(&rows.evidence);
+    if !is_written && (!reconciliation.lost.is_empty() || !reconciliation.resealed.is_empty()) {
         rows.recycle(handle);
         write_zeros(handle, stripe).await;
         return;
     }
-    if !settlement.lost.is_empty() {
-        handle.with(|state| decide_by_parity(state, &rows, &mut settlement));
+    if !reconciliation.lost.is_empty() {
+        handle.with(|state| decide_by_parity(state, &rows, &mut reconciliation));
     }
     let has_versions = handle.with(|state| state.geometry.scheme.has_versions());
     let chunk_bytes = handle.with(|state| state.chunk_bytes());
@@ -118,17 +118,17 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: u64) {
         let mark = handle.with(|state| state.mark(stripe, slot));
         rows.content(slot, chunk_bytes).is_some_and(|chunk| mark.is_in(chunk))
     };
-    let hollow: PositionSet = settlement.resealed.iter().filter(is_hollow).collect();
-    settlement.resealed = settlement.resealed - hollow;
-    settlement.lost = settlement.lost | hollow;
-    let mut data = handle.with(|state| known_rows(state, &rows, &mut settlement));
-    if !settlement.lost.is_empty() && !has_versions {
+    let hollow: PositionSet = reconciliation.resealed.iter().filter(is_hollow).collect();
+    reconciliation.resealed = reconciliation.resealed - hollow;
+    reconciliation.lost = reconciliation.lost | hollow;
+    let mut data = handle.with(|state| known_rows(state, &rows, &mut reconciliation));
+    if !reconciliation.lost.is_empty() && !has_versions {
         // Without versions only marks that are there before the parities that count them tell, after the next crash, what
         // was lost by this one.
-        let lost = settlement.lost;
+        let lost = reconciliation.lost;
         let entries = rows.evidence.rows[..data.len()].iter().map(|row| row.entry).collect();
-        let settled = rows.settled;
-        let mut left = Resolved { rows: data, entries, lost, is_clean: false, settled, fate: LossFate::Final };
+        let flushed = rows.flushed;
+        let mut left = Resolved { rows: data, entries, lost, is_clean: false, flushed, fate: LossFate::Final };
         rows.recycle(handle);
         if handle.with(|state| !state.is_broken) {
             marks::lay(handle, stripe, &mut left).await;
@@ -138,25 +138,25 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: u64) {
         report(handle, stripe, lost);
         return;
     }
-    let recounted = taken_back(&rows.evidence, &settlement);
-    let is_renewed = !(settlement.lost | settlement.resealed | recounted).is_empty();
+    let recounted = taken_back(&rows.evidence, &reconciliation);
+    let is_renewed = !(reconciliation.lost | reconciliation.resealed | recounted).is_empty();
     let number = if is_renewed { persist::next_write_number(handle).await } else { 0 };
     let writes = handle.with(|state| {
         let mut entries: Vec<ListEntry> = (0..data.len())
             .map(|slot| {
                 let own = rows.evidence.rows[slot].entry;
-                if settlement.rebuilt.contains(slot) { settlement.truth[slot] } else { own }
+                if reconciliation.rebuilt.contains(slot) { reconciliation.truth[slot] } else { own }
             })
             .collect();
         if state.geometry.scheme.has_versions() {
-            settlement.resealed.iter().for_each(|slot| entries[slot].version = Version(number));
+            reconciliation.resealed.iter().for_each(|slot| entries[slot].version = Version(number));
             for slot in recounted.iter() {
                 let is_lost = entries[slot].version.is_lost();
                 entries[slot].version = if is_lost { Version(number).lost() } else { Version(number) };
             }
-            settlement.lost.iter().for_each(|slot| entries[slot].version = Version(number).lost());
+            reconciliation.lost.iter().for_each(|slot| entries[slot].version = Version(number).lost());
         }
-        for slot in settlement.lost.iter() {
+        for slot in reconciliation.lost.iter() {
             let mut row = state.pool.take_zeroed(state.row_bytes());
             state.mark(stripe, slot).fill(&mut row[..chunk_bytes]);
             data[slot] = Some(row);
@@ -179,19 +179,19 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: u64) {
         state.note_written(stripe);
         (0..state.shape().data).for_each(|slot| state.note_write(stripe, slot));
     });
-    report(handle, stripe, settlement.lost);
+    report(handle, stripe, reconciliation.lost);
 }
 
 /// Chunks of which something names a later version than the one that they go back to. Where versions are counted by the
 /// chunk, its next write would take that number again; should a second crash leave a row of the first one beside it, one
 /// number would name two contents, and nothing tell them apart.
-fn taken_back(evidence: &Evidence, settlement: &Reconciliation) -> PositionSet {
+fn taken_back(evidence: &Evidence, reconciliation: &Reconciliation) -> PositionSet {
     if evidence.scheme != Scheme::Hybrid1 {
         return PositionSet::NONE;
     }
     let is_taken_back = |&slot: &usize| {
         let own = evidence.rows[slot].entry;
-        let kept = if settlement.rebuilt.contains(slot) { settlement.truth[slot] } else { own };
+        let kept = if reconciliation.rebuilt.contains(slot) { reconciliation.truth[slot] } else { own };
         let mut named = evidence.claims(slot).map(|(_, entry)| entry).chain([own]);
         named.any(|entry| entry.version.number() > kept.version.number())
     };
@@ -213,9 +213,9 @@ async fn is_unwritten(handle: &VolumeHandle, stripe: u64) -> bool {
     for _ in 0..2 {
         let mut rows = rows::read(handle, stripe, PositionSet::NONE, present).await;
         handle.with(|state| disown_forgotten(state, stripe, &mut rows));
-        let is_vacant = rows.evidence.sound().is_empty();
+        let is_unwritten = rows.evidence.sound().is_empty();
         rows.recycle(handle);
-        if !is_vacant {
+        if !is_unwritten {
             return false;
         }
     }
@@ -236,7 +236,7 @@ async fn write_zeros(handle: &VolumeHandle, stripe: u64) {
 /// the stripe is whole: if those that are left over are what all others make of them, it is, and what is missing is known.
 /// Rows of two times may fit each other, too, where two chunks or more are free to be anything (of three data and three parity
 /// chunks: the first two chunks missing, and two of the parities one write ahead). What a list says of a chunk rules that out.
-fn decide_by_parity(state: &mut VolumeState, rows: &Rows, settlement: &mut Reconciliation) {
+fn decide_by_parity(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconciliation) {
     let (shape, chunk_bytes) = (state.shape(), state.chunk_bytes());
     let sound = rows.evidence.sound();
     if state.geometry.scheme.checks_itself() || sound.count() <= shape.data {
@@ -270,7 +270,7 @@ fn decide_by_parity(state: &mut VolumeState, rows: &Rows, settlement: &mut Recon
     state.recycle(parities.into_iter().chain(all.into_iter().flatten()));
     if is_whole && is_proven {
         let parities = sound & shape.parity_slots();
-        *settlement =
+        *reconciliation =
             Reconciliation { rebuilt: gone, parities, truth, resealed: PositionSet::NONE, lost: PositionSet::NONE };
     }
 }
@@ -313,30 +313,30 @@ fn disown_forgotten(state: &VolumeState, stripe: u64, rows: &mut Rows) {
 }
 
 /// Copies of the data rows that are known; those that cannot be rebuilt after all become lost.
-fn known_rows(state: &mut VolumeState, rows: &Rows, settlement: &mut Reconciliation) -> Vec<Option<Buffer>> {
+fn known_rows(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconciliation) -> Vec<Option<Buffer>> {
     let shape = state.shape();
     let chunk_bytes = state.chunk_bytes();
     let data = shape.data_slots();
-    let kept = data - settlement.rebuilt - settlement.lost;
+    let kept = data - reconciliation.rebuilt - reconciliation.lost;
     let mut all: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
-    for slot in (kept | settlement.parities).iter() {
+    for slot in (kept | reconciliation.parities).iter() {
         let Some(row) = &rows.buffers[slot] else { continue };
         let mut copy = state.pool.take(state.row_bytes());
         copy.copy_from_slice(row);
         all[slot] = Some(copy);
     }
-    if !settlement.rebuilt.is_empty() {
-        let using: Vec<usize> = (kept | settlement.parities).iter().take(shape.data).collect();
-        repair::decode(state, &mut all, settlement.rebuilt, &using);
-        let wrong: PositionSet = settlement
+    if !reconciliation.rebuilt.is_empty() {
+        let using: Vec<usize> = (kept | reconciliation.parities).iter().take(shape.data).collect();
+        repair::decode(state, &mut all, reconciliation.rebuilt, &using);
+        let wrong: PositionSet = reconciliation
             .rebuilt
             .iter()
             .filter(|&slot| {
                 let row = all[slot].as_ref().expect("it was decoded");
-                state.geometry.scheme.lists_sums() && crc32c(&row[..chunk_bytes]) != settlement.truth[slot].sum
+                state.geometry.scheme.lists_sums() && crc32c(&row[..chunk_bytes]) != reconciliation.truth[slot].sum
             })
             .collect();
-        settlement.rebuilt = settlement.rebuilt - wrong;
+        reconciliation.rebuilt = reconciliation.rebuilt - wrong;
         for slot in wrong.iter() {
             // A parity that says nothing of itself may be torn: then what is there stays.
             let row = rows.buffers[slot].as_ref().filter(|_| !state.geometry.scheme.checks_itself());
@@ -344,7 +344,7 @@ fn known_rows(state: &mut VolumeState, rows: &Rows, settlement: &mut Reconciliat
                 (Some(row), Some(copy)) => copy.copy_from_slice(row),
                 (_, decoded) => {
                     decoded.take().into_iter().for_each(|decoded| state.pool.give(decoded));
-                    settlement.lost.insert(slot);
+                    reconciliation.lost.insert(slot);
                 }
             }
         }

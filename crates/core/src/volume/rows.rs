@@ -22,7 +22,7 @@ pub(super) struct Rows {
     /// Those of which only the appendix was read.
     pub appendices: PositionSet,
     /// The data rows that came from the medium itself, not perhaps from a cache.
-    pub settled: PositionSet,
+    pub flushed: PositionSet,
 }
 
 impl Rows {
@@ -81,7 +81,7 @@ struct RequestedRows {
     /// Those of them that are on members that hold the stripe.
     held: WantedRows,
     /// The data rows that a read gets from the medium itself.
-    settled: PositionSet,
+    flushed: PositionSet,
 }
 
 fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(MemberIndex, OpKind)>) -> RequestedRows {
@@ -94,7 +94,7 @@ fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(MemberIndex, OpK
         let buffer = state.pool.take(state.row_bytes() - skipped);
         ops.push((place.disk, OpKind::Read { offset: start + skipped as u64, buffer }));
     }
-    RequestedRows { all, held, settled: state.flushed(all.stripe) }
+    RequestedRows { all, held, flushed: state.flushed(all.stripe) }
 }
 
 /// The rows of one stripe, of the next of what was done; and whose disks did not answer.
@@ -114,7 +114,7 @@ fn collect(
         },
         read: chunks | appendices,
         appendices,
-        settled: asked.settled & chunks,
+        flushed: asked.flushed & chunks,
     };
     for (slot, done) in asked.held.slots().zip(done) {
         rows.evidence.rows[slot] = match (done.result, &done.buffer) {

@@ -149,7 +149,7 @@ pub(super) struct VolumeState {
     /// Stripes that a crash may have left half written, in a volume that is open for reading only: nobody resyncs them.
     pub unresolved: BTreeSet<u64>,
     /// Stripes that a crash may have left half written, and that nobody looked at since.
-    pub unsettled: UnsyncedRegions,
+    pub unsynced: UnsyncedRegions,
     /// The members that took part in the last start: only they know of intents and of the map.
     pub abreast: PositionSet,
     /// Requests that were taken and not replied to, and whatever else may write: stopping waits for it.
@@ -339,7 +339,7 @@ impl VolumeState {
 
     /// Is all of this region resynced?
     pub fn is_decided(&self, region: u64) -> bool {
-        !self.unsettled.has(region) || self.is_planted(SeededBug::CleanUnsettled)
+        !self.unsynced.has(region) || self.is_planted(SeededBug::CleanUnsettled)
     }
 
     /// Does what a crash left in the stripes of this page of the written map keep it from calling anything forgotten? A first
@@ -348,13 +348,13 @@ impl VolumeState {
         let stripes = page * self.geometry.stripes_per_page()..(page + 1) * self.geometry.stripes_per_page();
         let last = stripes.end.min(self.geometry.stripes) - 1;
         let regions = self.geometry.region_of(stripes.start)..=self.geometry.region_of(last);
-        self.geometry.scheme.has_versions() && self.unsettled.has_any(regions)
+        self.geometry.scheme.has_versions() && self.unsynced.has_any(regions)
     }
 
     /// May this stripe be half written, and did nobody look at it since the start?
     pub fn needs_resync(&self, stripe: u64) -> bool {
         let region = self.geometry.region_of(stripe);
-        self.unsettled.contains(region, stripe - self.geometry.stripes_of_region(region).start)
+        self.unsynced.contains(region, stripe - self.geometry.stripes_of_region(region).start)
     }
 
     /// Is it not known what this stripe should hold?

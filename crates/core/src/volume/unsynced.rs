@@ -24,8 +24,8 @@ impl UnsyncedRegions {
 
     /// Is the stripe at this place of a region unsynced?
     pub fn contains(&self, region: u64, index: u64) -> bool {
-        let is_settled = |settled: &SyncedStripes| settled.stripes.get(index);
-        self.regions.get(&region).is_some_and(|settled| !settled.as_ref().is_some_and(is_settled))
+        let is_synced = |synced: &SyncedStripes| synced.stripes.get(index);
+        self.regions.get(&region).is_some_and(|synced| !synced.as_ref().is_some_and(is_synced))
     }
 
     /// Is any stripe of a region?
@@ -46,10 +46,10 @@ impl UnsyncedRegions {
     /// The stripe at this place of a region of `stripes` stripes is resynced.
     pub fn mark_synced(&mut self, region: u64, index: u64, stripes: u64) {
         let Some(entry) = self.regions.get_mut(&region) else { return };
-        let settled = entry.get_or_insert_with(|| SyncedStripes { stripes: Bits::zeros(stripes), count: 0 });
-        settled.count += u64::from(!settled.stripes.get(index));
-        settled.stripes.set(index, true);
-        if settled.count == stripes {
+        let synced = entry.get_or_insert_with(|| SyncedStripes { stripes: Bits::zeros(stripes), count: 0 });
+        synced.count += u64::from(!synced.stripes.get(index));
+        synced.stripes.set(index, true);
+        if synced.count == stripes {
             self.regions.remove(&region);
         }
     }
@@ -63,14 +63,14 @@ mod tests {
     fn a_region_is_settled_when_each_of_its_stripes_is() {
         let mut dirty = Bits::zeros(5);
         [1, 3].into_iter().for_each(|region| dirty.set(region, true));
-        let mut unsettled = UnsyncedRegions::new(&dirty);
-        assert!(unsettled.contains(3, 0) && unsettled.has(1) && !unsettled.contains(2, 0));
+        let mut unsynced = UnsyncedRegions::new(&dirty);
+        assert!(unsynced.contains(3, 0) && unsynced.has(1) && !unsynced.contains(2, 0));
         for index in [2, 0, 2, 0] {
-            unsettled.mark_synced(3, index, 3);
+            unsynced.mark_synced(3, index, 3);
         }
-        assert!(unsettled.contains(3, 1) && !unsettled.contains(3, 2) && unsettled.has(3));
-        unsettled.mark_synced(3, 1, 3);
-        unsettled.mark_synced(2, 1, 3);
-        assert_eq!(unsettled.regions().collect::<Vec<_>>(), [1]);
+        assert!(unsynced.contains(3, 1) && !unsynced.contains(3, 2) && unsynced.has(3));
+        unsynced.mark_synced(3, 1, 3);
+        unsynced.mark_synced(2, 1, 3);
+        assert_eq!(unsynced.regions().collect::<Vec<_>>(), [1]);
     }
 }

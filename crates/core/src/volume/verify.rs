@@ -26,7 +26,7 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: u64) -> bool {
     }
     let resolved: Resolved = marks::repair_and_mark(handle, stripe).await;
     if resolved.is_clean {
-        handle.with(|state| resolved.settled.iter().for_each(|slot| state.note_read(stripe, slot)));
+        handle.with(|state| resolved.flushed.iter().for_each(|slot| state.note_read(stripe, slot)));
     }
     let lost = resolved.all_lost();
     // What was found lost just now is told already.

@@ -36,7 +36,7 @@ struct HeldFiles {
     /// There until it is closed.
     file: Option<File>,
     with: Option<File>,
-    habit: FileIoPath,
+    io_path: FileIoPath,
 }
 
 /// A file whose file system does not answer is closed behind our back after so long. (A claim on it is gone once it is closed:
@@ -46,7 +46,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 impl Drop for HeldFiles {
     /// Closing a file of somebody else's asks them, and waits.
     fn drop(&mut self) {
-        if self.habit != FileIoPath::Remote {
+        if self.io_path != FileIoPath::Remote {
             return;
         }
         let files = (self.file.take(), self.with.take());
@@ -62,14 +62,14 @@ impl Drop for HeldFiles {
 }
 
 impl MemberFile {
-    /// Takes an open file and finds out its habit.
+    /// Takes an open file and finds out its io_path.
     pub fn new(file: File) -> MemberFile {
         MemberFile::holding(file, None)
     }
 
     /// The same; `with` stays open as long as the file does.
     pub fn holding(file: File, with: Option<File>) -> MemberFile {
-        let habit = if is_on(&file, MEMORY) {
+        let io_path = if is_on(&file, MEMORY) {
             FileIoPath::Memory
         } else if is_on(&file, REMOTE) {
             FileIoPath::Remote
@@ -78,7 +78,7 @@ impl MemberFile {
         } else {
             FileIoPath::Cached
         };
-        MemberFile { file: Arc::new(HeldFiles { file: Some(file), with, habit }), io_path: habit }
+        MemberFile { file: Arc::new(HeldFiles { file: Some(file), with, io_path }), io_path: io_path }
     }
 
     /// The file itself.
@@ -87,7 +87,7 @@ impl MemberFile {
     }
 
     /// How the kernel answers for it.
-    pub fn habit(&self) -> FileIoPath {
+    pub fn io_path(&self) -> FileIoPath {
         self.io_path
     }
 

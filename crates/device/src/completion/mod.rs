@@ -180,7 +180,7 @@ impl<T> IoRing<T> {
     /// # Panics
     /// As [`IoRing::read`].
     pub fn write(&mut self, name: T, file: &MemberFile, offset: u64, buffer: Buffer, is_durable: bool) {
-        if file.habit() == FileIoPath::Memory && file.file().write_all_at(&buffer, offset).is_ok() {
+        if file.io_path() == FileIoPath::Memory && file.file().write_all_at(&buffer, offset).is_ok() {
             return self.end_disk(name, Some(buffer));
         }
         let transfer = Transfer { file: file.clone(), way: IoDirection::Write { is_durable }, offset, buffer, done: 0 };
@@ -192,7 +192,7 @@ impl<T> IoRing<T> {
     /// # Panics
     /// As [`IoRing::read`].
     pub fn flush(&mut self, name: T, file: &MemberFile) {
-        if file.habit() == FileIoPath::Memory {
+        if file.io_path() == FileIoPath::Memory {
             return self.end_disk(name, None); // no more durable than it is
         }
         self.start_at_disk(name, Operation::flush(file.clone()));
@@ -328,7 +328,7 @@ impl<T> IoRing<T> {
         let mut slices = std::mem::take(&mut self.spare_slices);
         self.gather(run, &mut slices);
         let bytes = run[run.len() - 1].range.end - run[0].range.start;
-        if file.habit() == FileIoPath::Memory && self.is_helped && bytes > APART_ABOVE {
+        if file.io_path() == FileIoPath::Memory && self.is_helped && bytes > APART_ABOVE {
             self.at_disk += run.len();
             return self.enqueue_run(&file, run, slices);
         }
@@ -337,7 +337,7 @@ impl<T> IoRing<T> {
         let slots = || run.iter().map(|held| held.slot);
         let rest = &run[self.spread(slots(), count)..];
         self.at_disk += rest.len();
-        if rest.len() > 1 && file.habit() != FileIoPath::Memory {
+        if rest.len() > 1 && file.io_path() != FileIoPath::Memory {
             self.gather(rest, &mut slices);
             self.enqueue_run(&file, rest, slices);
         } else {
@@ -392,7 +392,7 @@ impl<T> IoRing<T> {
         });
         let entry = opcode::Readv::new(file.fd(), run.slices.as_ptr(), run.slices.len() as u32).offset(offset);
         // What is in memory would be copied here and now, and for somebody else it would wait, were no worker asked for.
-        let is_for_workers = matches!(file.habit(), FileIoPath::Memory | FileIoPath::Remote);
+        let is_for_workers = matches!(file.io_path(), FileIoPath::Memory | FileIoPath::Remote);
         let entry = entry.build().flags(flags(is_for_workers)).user_data(OF_RUN | index as u64);
         self.runs[index] = Some(run);
         self.make_way();

@@ -169,7 +169,7 @@ impl Operation {
     /// Is it a read or write that may wait for somebody else from its first moment? (Flushes and discards begin in a worker of the
     /// kernel, whatever the file.)
     pub fn is_remote(&self) -> bool {
-        matches!(&self.kind, IoKind::Transfer(transfer) if transfer.file.habit() == FileIoPath::Remote)
+        matches!(&self.kind, IoKind::Transfer(transfer) if transfer.file.io_path() == FileIoPath::Remote)
     }
 
     /// The kernel's words for what is left to do. They point into memory that `self` owns and that stays where it is

@@ -45,10 +45,10 @@ fn block(value: u8, blocks: usize) -> Buffer {
     Buffer::copy_of(&vec![value; blocks * BLOCK])
 }
 
-/// The same empty file of every habit that this machine has, with its folder.
+/// The same empty file of every io_path that this machine has, with its folder.
 fn files() -> Vec<(MemberFile, tempfile::TempDir)> {
     let mut files = Vec::new();
-    for (folder, flags, habit) in [
+    for (folder, flags, io_path) in [
         (std::env::temp_dir(), libc::O_DIRECT, FileIoPath::Waits),
         (std::env::temp_dir(), 0, FileIoPath::Cached),
         ("/dev/shm".into(), 0, FileIoPath::Memory),
@@ -64,8 +64,8 @@ fn files() -> Vec<(MemberFile, tempfile::TempDir)> {
         let Ok(file) = opened else { continue };
         file.set_len((BLOCKS * BLOCK) as u64).unwrap();
         let file = MemberFile::new(file);
-        if file.habit() != habit {
-            eprintln!("NOT TESTED: {habit:?} ({} is something else)", folder.path().display());
+        if file.io_path() != io_path {
+            eprintln!("NOT TESTED: {io_path:?} ({} is something else)", folder.path().display());
         }
         files.push((file, folder));
     }
@@ -95,7 +95,7 @@ fn what_was_written_is_read_whatever_the_file() {
         assert_eq!(result, Ok(()));
         for (index, bytes) in buffer.chunks(BLOCK).enumerate() {
             let expected = if index == 0 { 0 } else { index as u8 + 1 };
-            assert!(bytes.iter().all(|&byte| byte == expected), "{:?}: block {index}", file.habit());
+            assert!(bytes.iter().all(|&byte| byte == expected), "{:?}: block {index}", file.io_path());
         }
         assert_eq!((ring.in_flight(), ring.room()), (0, 256));
     }
@@ -145,7 +145,7 @@ fn neighbours_read_together_say_what_each_says_by_itself() {
             for ((read, together), alone) in reads.iter().zip(together).zip(alone) {
                 let IoEnd::Disk { buffer: Some(one), result } = together else { panic!("{together:?}") };
                 let IoEnd::Disk { buffer: Some(other), result: expected } = alone else { panic!("{alone:?}") };
-                assert_eq!(result, expected, "{:?} {read:?}", file.habit());
+                assert_eq!(result, expected, "{:?} {read:?}", file.io_path());
                 assert!(result.is_err() || one == other && one[0] == (read.0 / BLOCK as u64) as u8 + 1);
                 assert!(read.1 != BLOCK || result.is_err() == (read.0 >= (BLOCKS * BLOCK) as u64));
             }
@@ -210,7 +210,7 @@ fn a_part_is_an_error_and_what_the_kernel_says_is_sorted() {
     for (file, _folder) in files() {
         ring.read(1, &file, ((BLOCKS - 1) * BLOCK) as u64, block(0, 2));
         let (_, buffer, result) = disk_end(&mut ring);
-        assert_eq!((buffer.unwrap().len(), result), (2 * BLOCK, Err(DiskFault::Gone)), "{:?}", file.habit());
+        assert_eq!((buffer.unwrap().len(), result), (2 * BLOCK, Err(DiskFault::Gone)), "{:?}", file.io_path());
     }
     let full = MemberFile::new(OpenOptions::new().write(true).open("/dev/full").unwrap());
     ring.write(2, &full, 0, block(0, 1), false);

@@ -128,7 +128,7 @@ mod tests {
         Event::ForegroundDrained { at: Nanos(at) }
     }
 
-    /// One drain: tells, and settles when there is need.
+    /// One drain: tells, and reconciles when there is need.
     fn drain(
         activity: &mut ForegroundActivity,
         sightings: &[Sighting],

@@ -329,10 +329,10 @@ impl NbdSession {
     /// An option is there, with its data, unless that was too long.
     fn end_option(&mut self, option: u32, data: Option<&[u8]>) {
         let NbdSession { export, terms, out, .. } = self;
-        let haggle = Negotiation { export, tls: self.tls, terms, out, option };
+        let negotiation = Negotiation { export, tls: self.tls, terms, out, option };
         let next = match data {
-            Some(data) => haggle.answer(data),
-            None => haggle.answer_too_big(),
+            Some(data) => negotiation.answer(data),
+            None => negotiation.answer_too_big(),
         };
         self.phase = match next {
             AfterOption::Option => NbdPhase::Option,

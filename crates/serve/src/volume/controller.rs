@@ -1,4 +1,4 @@
-//! A served volume's steward: passes requests on to it, does what it is told by commands, keeps what it finds.
+//! A served volume's controller: passes requests on to it, does what it is told by commands, keeps what it finds.
 
 use super::activity::Log;
 use super::commands::{CommandAnswer, Finding, Findings, MemberStatus, Status, Stopped, VolumeCommand, state_words};

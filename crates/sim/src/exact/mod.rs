@@ -23,7 +23,7 @@ use scrubjay_core::scrub::idle::{IdlePattern, IntervalPolicy};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
-/// Somebody who settles what happens in an idle interval, knowing how long it will be. Policies that could exist do not
+/// Something that decides what happens in an idle interval, knowing how long it will be. Policies that could exist do not
 /// look.
 pub trait Player {
     /// What is done in an idle interval that begins now.

@@ -180,7 +180,7 @@ fn recovered(setup: &ModelSetup, generations: &[ModelStripe], stripe: &ModelStri
     for (slot, row) in all.iter().filter_map(|slot| Some((slot, stripe.row(setup, slot)?))) {
         sight.insert(setup, slot, row, true);
     }
-    let contents = settled(setup, &sight, reconcile(&sight.evidence(setup)));
+    let contents = contents_after(setup, &sight, reconcile(&sight.evidence(setup)));
     let is_legal = |index: usize, content: u8| {
         let mut written = generations.iter().map(|stripe| stripe.chunks[index].truth.content);
         let is_touched =
@@ -197,16 +197,17 @@ fn recovered(setup: &ModelSetup, generations: &[ModelStripe], stripe: &ModelStri
     }
 }
 
-/// What each data chunk reads as after the settlement.
-fn settled(setup: &ModelSetup, sight: &RowsSeen, mut settlement: Reconciliation) -> [Option<u8>; DATA_MAX] {
+/// What each data chunk reads as after the reconciliation.
+fn contents_after(setup: &ModelSetup, sight: &RowsSeen, mut reconciliation: Reconciliation) -> [Option<u8>; DATA_MAX] {
     let data = setup.shape.data_slots();
-    let kept = data - settlement.rebuilt - settlement.lost;
+    let kept = data - reconciliation.rebuilt - reconciliation.lost;
     let mut contents = [None; DATA_MAX];
     for slot in kept.iter() {
         contents[slot] = sight.data[slot].map(|row| row.content);
     }
-    let rebuilt = settlement.rebuilt;
-    let parities = settlement.parities.iter().take(rebuilt.count()).map(|slot| sight.parities[slot - setup.shape.data]);
+    let rebuilt = reconciliation.rebuilt;
+    let parities =
+        reconciliation.parities.iter().take(rebuilt.count()).map(|slot| sight.parities[slot - setup.shape.data]);
     let parities: Vec<ParityRow> = parities.flatten().collect();
     for slot in rebuilt.iter() {
         let first = parities.first().map_or([NONSENSE; DATA_MAX], |row| row.columns);
@@ -216,13 +217,13 @@ fn settled(setup: &ModelSetup, sight: &RowsSeen, mut settlement: Reconciliation)
             })
         };
         let content = if parities.iter().all(belongs) { first[slot] } else { NONSENSE };
-        let is_proven = !setup.scheme.lists_sums() || settlement.truth[slot].sum == u32::from(content);
+        let is_proven = !setup.scheme.lists_sums() || reconciliation.truth[slot].sum == u32::from(content);
         match is_proven {
             true => contents[slot] = Some(content),
-            false => settlement.lost.insert(slot),
+            false => reconciliation.lost.insert(slot),
         }
     }
-    if !settlement.lost.is_empty() && !setup.scheme.has_versions() {
+    if !reconciliation.lost.is_empty() && !setup.scheme.has_versions() {
         // The stripe stays undecided: what is whole may be read, nothing is rebuilt.
         for slot in data.iter() {
             let is_sound = sight.standing(setup, slot) == RowStatus::Sound;

@@ -1,4 +1,4 @@
-//! What was read of a stripe, and the evidence that it is: the judge's and the settler's words for modelled rows.
+//! What was read of a stripe, and the evidence that it is: the words of `judge` and `reconcile` for modelled rows.
 
 use super::setup::{DATA_MAX, ModelSetup, PARITY_MAX};
 use super::stripe::{AppendixOwner, DataRow, ListMark, ModelRow, ParityRow};

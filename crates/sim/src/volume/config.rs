@@ -21,9 +21,9 @@ pub enum Stream {
     /// What the client does.
     Client,
     /// What goes wrong.
-    Mischief,
+    Faults,
     /// How long operations take.
-    Shelf,
+    Disks,
     /// Everything else.
     World,
 }

@@ -199,11 +199,11 @@ impl MemberDisk {
         };
         let salt = rng.bits();
         let undo = std::mem::take(&mut self.undo);
-        let mut settled = BTreeSet::new();
+        let mut decided = BTreeSet::new();
         for Undo { write, block, place, overlay } in undo.into_iter().rev() {
             let draw = if is_whole { Rng::stream(salt, write).uniform() } else { rng.uniform() };
-            if settled.contains(&block) || draw < chance {
-                settled.insert(block);
+            if decided.contains(&block) || draw < chance {
+                decided.insert(block);
                 continue;
             }
             match place {

@@ -30,7 +30,7 @@ pub struct DiskSet {
     /// By slot.
     pub disks: Vec<MemberDisk>,
     /// What may go wrong.
-    pub atlas: FaultBudget,
+    pub fault_budget: FaultBudget,
     /// Until when each member may still be taken out for a write that it refused.
     pub suspected: Vec<Nanos>,
     /// All that ever went wrong, by row.
@@ -44,7 +44,7 @@ pub struct DiskSet {
     pub undecidable: Vec<Row>,
     /// How many faults that were, how many operations ended, and how many bytes they wrote.
     pub tally: DiskTally,
-    mischief: FaultInjector,
+    injector: FaultInjector,
     latency: OpLatency,
     rng: Rng,
     under_way: Vec<Option<UnderWay>>,
@@ -84,8 +84,8 @@ impl DiskSet {
     pub fn new(
         geometry: Geometry,
         disks: Vec<MemberDisk>,
-        atlas: FaultBudget,
-        mischief: FaultInjector,
+        fault_budget: FaultBudget,
+        injector: FaultInjector,
         latency: OpLatency,
         rng: Rng,
         trace: StormLog,
@@ -94,13 +94,13 @@ impl DiskSet {
             geometry,
             suspected: vec![Nanos::ZERO; disks.len()],
             disks,
-            atlas,
+            fault_budget,
             planted: BTreeMap::new(),
             unseen: BTreeSet::new(),
             blighted: Vec::new(),
             undecidable: Vec::new(),
             tally: DiskTally::default(),
-            mischief,
+            injector,
             latency,
             rng,
             under_way: Vec::new(),
@@ -192,7 +192,7 @@ impl DiskSet {
 
     /// Nothing goes wrong from now on.
     pub fn calm(&mut self) {
-        self.mischief.end();
+        self.injector.end();
     }
 
     /// A disk ends nothing any more that it begins from now on; or nothing but reads, as on a file system that is frozen.
@@ -201,7 +201,7 @@ impl DiskSet {
         self.still_reads = self.rng.below(3) == 0;
         self.trace.say(now, || format!("DISK {member} HANGS{}", if self.still_reads { ", but for reads" } else { "" }));
         (self.hung, self.suspected[member]) = (Some(member), Nanos::MAX);
-        self.atlas.lacks(&self.disks, member);
+        self.fault_budget.lacks(&self.disks, member);
     }
 
     /// The disk that hangs, if one does.
@@ -231,7 +231,7 @@ impl DiskSet {
     /// Damages something beside the rows of some member, if that may be.
     pub fn blight(&mut self, now: Nanos) {
         let member = self.rng.below(self.disks.len() as u64) as usize;
-        if self.disks[member].is_gone || !self.atlas.allows_beside(&self.disks, member) {
+        if self.disks[member].is_gone || !self.fault_budget.allows_beside(&self.disks, member) {
             return;
         }
         let there = beside::pick(&self.geometry, &self.disks[member], &mut self.rng);
@@ -261,7 +261,7 @@ impl DiskSet {
         let (block, row_bytes) = (self.geometry.block_bytes, self.geometry.row_bytes());
         let row = (self.rng.below(self.disks.len() as u64) as usize, self.rng.below(self.geometry.rows));
         let blows = [(row, Blow::Failed)];
-        let may = self.atlas.stripe(row).is_some() && self.atlas.allows(&self.disks, &blows);
+        let may = self.fault_budget.stripe(row).is_some() && self.fault_budget.allows(&self.disks, &blows);
         if may && !self.disks[row.0].is_gone {
             let blocks = row_bytes / block;
             let first = self.rng.below(blocks);
@@ -277,7 +277,7 @@ impl DiskSet {
         let member =
             Some(self.rng.below(self.disks.len() as u64 + 1) as usize).filter(|&member| member < self.disks.len());
         self.trace.say(now, || format!("DISK {member:?} FORGETS"));
-        self.mischief.forgetful = member;
+        self.injector.forgetful = member;
     }
 
     /// Something that is not the volume writes junk over a row of every `step`-th stripe, as far as that may be; the victims
@@ -289,7 +289,7 @@ impl DiskSet {
             let place = layout.place(stripe, ((first + stripe / step) % layout.shape().slots() as u64) as usize);
             let (row, offset) = ((place.disk, place.row), self.geometry.chunk_offset(place.row));
             let blows = [(row, Blow::Corrupt)];
-            if self.disks[place.disk].is_gone || !self.atlas.allows(&self.disks, &blows) {
+            if self.disks[place.disk].is_gone || !self.fault_budget.allows(&self.disks, &blows) {
                 continue;
             }
             let junk: Vec<u8> = (0..self.geometry.row_bytes()).map(|_| self.rng.bits() as u8).collect();
@@ -308,7 +308,7 @@ impl DiskSet {
         let under_way = std::mem::take(&mut self.under_way);
         for UnderWay { op, .. } in under_way.iter().flatten() {
             if let OpKind::Write { offset, buffer, .. } = &op.kind {
-                let rows = self.mischief.rows(op.member, *offset, buffer.len() as u64);
+                let rows = self.injector.rows(op.member, *offset, buffer.len() as u64);
                 dirty.extend(rows.iter().map(|&(disk, row)| (disk, self.geometry.chunk_offset(row))));
             }
         }
@@ -316,7 +316,7 @@ impl DiskSet {
         let mut rows: Vec<Row> = dirty.into_iter().filter_map(row).collect();
         rows.sort_unstable();
         rows.dedup();
-        let mut dirty: Vec<u64> = rows.iter().filter_map(|&row| self.atlas.stripe(row)).collect();
+        let mut dirty: Vec<u64> = rows.iter().filter_map(|&row| self.fault_budget.stripe(row)).collect();
         dirty.sort_unstable();
         dirty.dedup();
         self.trace.say(now, || format!("CRASH, {survival:?}; dirty stripes {dirty:?}"));
@@ -337,10 +337,10 @@ impl DiskSet {
         self.ends.clear();
         self.held.clear();
         self.release(now);
-        self.atlas.crash(&self.disks, dirty);
-        let mut undecidable = self.corrupt(self.atlas.dirty());
-        undecidable.extend(self.atlas.ambiguous().flat_map(|stripe| self.places(stripe)));
-        undecidable.extend(self.atlas.dirty().flat_map(|stripe| self.misled(stripe)));
+        self.fault_budget.crash(&self.disks, dirty);
+        let mut undecidable = self.corrupt(self.fault_budget.dirty());
+        undecidable.extend(self.fault_budget.ambiguous().flat_map(|stripe| self.places(stripe)));
+        undecidable.extend(self.fault_budget.dirty().flat_map(|stripe| self.misled(stripe)));
         undecidable
     }
 
@@ -349,7 +349,7 @@ impl DiskSet {
     fn misled(&self, stripe: u64) -> Vec<Row> {
         let len = self.geometry.row_bytes();
         let is_gone = |&(disk, row): &Row| {
-            self.atlas.lacking[disk] || self.disks[disk].is_unreadable(self.geometry.chunk_offset(row), len)
+            self.fault_budget.lacking[disk] || self.disks[disk].is_unreadable(self.geometry.chunk_offset(row), len)
         };
         let mut rows: Vec<Row> = self.places(stripe).collect();
         let parities = rows.split_off(self.geometry.layout.shape().data);
@@ -372,7 +372,7 @@ impl DiskSet {
             // What could not be rebuilt for a new disk was never written to it, or has no appendix.
             let block = self.geometry.block_bytes;
             let is_there = disk.is_filled(offset + len - block, block) && !disk.is_unreadable(offset, len);
-            self.atlas.lacking[row.0] || !is_there || self.is_corrupt(row)
+            self.fault_budget.lacking[row.0] || !is_there || self.is_corrupt(row)
         };
         let parity = self.geometry.layout.shape().parity;
         self.corrupt(stripes.filter(|&stripe| self.places(stripe).filter(is_wrong).count() > parity))
@@ -398,7 +398,7 @@ impl DiskSet {
     pub fn lose(&mut self, now: Nanos, member: usize) {
         self.trace.say(now, || format!("DISK {member} IS GONE"));
         self.disks[member].is_gone = true;
-        self.atlas.lacks(&self.disks, member);
+        self.fault_budget.lacks(&self.disks, member);
     }
 
     /// Another disk takes the place of one, nothing of ours on it. What is under way on the old one ends as gone.
@@ -416,7 +416,7 @@ impl DiskSet {
             self.release(now);
         }
         self.disks[member] = disk;
-        self.atlas.lacks(&self.disks, member);
+        self.fault_budget.lacks(&self.disks, member);
     }
 
     /// A disk is pulled and put in again: what is under way on it ends as gone, and its cache was without power.
@@ -430,17 +430,17 @@ impl DiskSet {
 
     fn read(&mut self, now: Nanos, member: usize, offset: u64, buffer: &mut [u8]) -> Result<(), DiskFault> {
         let len = buffer.len() as u64;
-        let stray = self.mischief.stray((member, offset, len), &self.disks, &self.atlas);
+        let stray = self.injector.stray((member, offset, len), &self.disks, &self.fault_budget);
         if let Some((disk, at)) = stray {
             let row = (member, self.geometry.row_at(offset).expect("only reads of rows go astray"));
-            self.atlas.note_read(row, false);
+            self.fault_budget.note_read(row, false);
             self.fall(now, &[], &[(row, InjectedFault::Misread)]);
             return self.disks[disk].read(at, buffer);
         }
         // An appendix read alone says nothing about a content.
         if len >= self.geometry.row_bytes() {
-            for row in self.mischief.rows(member, offset, len) {
-                self.atlas.note_read(row, true);
+            for row in self.injector.rows(member, offset, len) {
+                self.fault_budget.note_read(row, true);
                 self.unseen.remove(&row);
             }
         }
@@ -449,7 +449,7 @@ impl DiskSet {
 
     /// What waits for a flush that fails may be lost: [`DiskSet::put_back`].
     fn flush(&mut self, now: Nanos, member: usize, mark: u64) -> Result<(), DiskFault> {
-        if !self.mischief.refuses(member, &self.disks, &self.atlas) {
+        if !self.injector.refuses(member, &self.disks, &self.fault_budget) {
             self.disks[member].flushed(mark);
             return Ok(());
         }
@@ -460,7 +460,7 @@ impl DiskSet {
     /// For a while this member may be taken out, for it refused something.
     fn suspect(&mut self, now: Nanos, member: usize) {
         self.suspected[member] = now + self.patience();
-        self.atlas.lacks(&self.disks, member);
+        self.fault_budget.lacks(&self.disks, member);
     }
 
     /// So much later everybody has heard of what was refused.
@@ -477,7 +477,7 @@ impl DiskSet {
         }
         let until = now + self.patience();
         for (slot, suspected) in self.suspected.iter_mut().enumerate() {
-            if *suspected != Nanos::ZERO && self.atlas.lacking[slot] {
+            if *suspected != Nanos::ZERO && self.fault_budget.lacking[slot] {
                 *suspected = (*suspected).max(until);
             }
         }
@@ -492,19 +492,19 @@ impl DiskSet {
         is_durable: bool,
     ) -> Result<(), DiskFault> {
         if self.geometry.row_at(offset).is_none() {
-            if self.mischief.refuses(member, &self.disks, &self.atlas) {
+            if self.injector.refuses(member, &self.disks, &self.fault_budget) {
                 self.suspect(now, member);
                 return Err(DiskFault::Medium);
             }
             let len = data.len() as u64;
-            let fate = self.mischief.harm_beside(member, len, &self.disks, &self.atlas);
+            let fate = self.injector.harm_beside(member, len, &self.disks, &self.fault_budget);
             self.disks[member].write(offset, data, is_durable, fate);
             if fate != WriteFate::HONEST {
                 self.blights(now, member, offset..offset + len);
             }
             return Ok(());
         }
-        let harm = self.mischief.harm((member, offset, data), is_durable, &self.disks, &self.atlas);
+        let harm = self.injector.harm((member, offset, data), is_durable, &self.disks, &self.fault_budget);
         if harm.is_refused {
             self.disks[member].spoil(offset, data.len() as u64);
             self.suspect(now, member);
@@ -512,10 +512,10 @@ impl DiskSet {
             self.disks[member].write(offset, data, is_durable, harm.fate);
         }
         if data.len() as u64 >= self.geometry.row_bytes() {
-            self.mischief
+            self.injector
                 .rows(member, offset, data.len() as u64)
                 .into_iter()
-                .for_each(|row| self.atlas.note_write(row));
+                .for_each(|row| self.fault_budget.note_write(row));
         }
         if let Some((there, at)) = harm.strikes.filter(|&(there, _)| !self.disks[there].is_gone) {
             self.disks[there].strike(at, data);
@@ -529,20 +529,20 @@ impl DiskSet {
     fn fall(&mut self, now: Nanos, blows: &[(Row, Blow)], planted: &[(Row, InjectedFault)]) {
         self.tally.faults += 1;
         for &(row, kind) in planted {
-            let stripe = self.atlas.stripe(row);
+            let stripe = self.fault_budget.stripe(row);
             let offset = self.geometry.chunk_offset(row.1);
             self.trace.say(now, || {
                 format!("  FAULT disk {} at {offset} (row {}, stripe {stripe:?}): {kind:?}", row.0, row.1)
             });
             self.planted.entry(row).or_default().push(kind);
             if kind.is_behind() {
-                self.atlas.note_behind(row);
+                self.fault_budget.note_behind(row);
             }
         }
         self.unseen.extend(blows.iter().map(|&(row, _)| row));
-        let is_silent = |&&(row, blow): &&(Row, Blow)| blow != Blow::Failed && self.atlas.is_half_written(row);
+        let is_silent = |&&(row, blow): &&(Row, Blow)| blow != Blow::Failed && self.fault_budget.is_half_written(row);
         self.undecidable.extend(blows.iter().filter(is_silent).map(|&(row, _)| row));
-        self.atlas.note(now, &self.disks, blows);
+        self.fault_budget.note(now, &self.disks, blows);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The atlas of faults: keeps what is wrong within what a volume must survive, and knows where less is asked of it.
+//! The fault_budget of faults: keeps what is wrong within what a volume must survive, and knows where less is asked of it.
 //!
 //! In a stripe, at any time, at most one chunk is silently corrupt, and then at most m - 1 others have failed (their
 //! member is missing, or they cannot be read); with none silently corrupt, at most m have (Li & Lee 2014, section

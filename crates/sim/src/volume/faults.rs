@@ -1,4 +1,4 @@
-//! What goes wrong with a write or a read, by chance, as far as the atlas allows.
+//! What goes wrong with a write or a read, by chance, as far as the fault_budget allows.
 
 use super::disk::{MemberDisk, WriteFate};
 use super::fault_budget::{Blow, FaultBudget, Row};
@@ -128,7 +128,7 @@ impl FaultInjector {
         (disk, offset, data): (usize, u64, &[u8]),
         is_durable: bool,
         disks: &[MemberDisk],
-        atlas: &FaultBudget,
+        fault_budget: &FaultBudget,
     ) -> Harm {
         let len = data.len() as u64;
         let Chances { lost, torn, misdirected, misdirected_unaligned, latent, wrong_disk, refused, .. } = self.chances;
@@ -139,7 +139,7 @@ impl FaultInjector {
             return Harm::none();
         }
         let rows = self.rows(disk, offset, len);
-        let is_data = !rows.is_empty() && rows.iter().all(|&row| atlas.stripe(row).is_some());
+        let is_data = !rows.is_empty() && rows.iter().all(|&row| fault_budget.stripe(row).is_some());
         let blocks = len / self.geometry.block_bytes;
         let mut harm = Harm::none();
         harm.fate = WriteFate { stale_from: Some(0), is_latent: !is_durable && self.rng.uniform() < latent };
@@ -184,24 +184,30 @@ impl FaultInjector {
             _ => return Harm::none(),
         }
         // A member that refuses a write may be taken out for it.
-        if harm.is_refused && !atlas.allows_loss(disks, disk) {
+        if harm.is_refused && !fault_budget.allows_loss(disks, disk) {
             return Harm::none();
         }
-        let is_everywhere_data = harm.blows.iter().all(|&(row, _)| atlas.stripe(row).is_some());
-        if is_data && is_everywhere_data && atlas.allows(disks, &harm.blows) { harm } else { Harm::none() }
+        let is_everywhere_data = harm.blows.iter().all(|&(row, _)| fault_budget.stripe(row).is_some());
+        if is_data && is_everywhere_data && fault_budget.allows(disks, &harm.blows) { harm } else { Harm::none() }
     }
 
     /// What becomes of a write beside the rows.
-    pub fn harm_beside(&mut self, member: usize, len: u64, disks: &[MemberDisk], atlas: &FaultBudget) -> WriteFate {
-        if self.rng.uniform() >= self.chances.beside || !atlas.allows_beside(disks, member) {
+    pub fn harm_beside(
+        &mut self,
+        member: usize,
+        len: u64,
+        disks: &[MemberDisk],
+        fault_budget: &FaultBudget,
+    ) -> WriteFate {
+        if self.rng.uniform() >= self.chances.beside || !fault_budget.allows_beside(disks, member) {
             return WriteFate::HONEST;
         }
         WriteFate { stale_from: Some(self.rng.below(len / self.geometry.block_bytes)), is_latent: false }
     }
 
     /// Does a disk refuse to flush, or a write beside the rows? It may be taken out for that.
-    pub fn refuses(&mut self, member: usize, disks: &[MemberDisk], atlas: &FaultBudget) -> bool {
-        self.rng.uniform() < self.chances.refused && atlas.allows_loss(disks, member)
+    pub fn refuses(&mut self, member: usize, disks: &[MemberDisk], fault_budget: &FaultBudget) -> bool {
+        self.rng.uniform() < self.chances.refused && fault_budget.allows_loss(disks, member)
     }
 
     /// Where a read of `len` bytes at `offset` really reads; nothing when it does as it was told.
@@ -209,7 +215,7 @@ impl FaultInjector {
         &mut self,
         (disk, offset, len): (usize, u64, u64),
         disks: &[MemberDisk],
-        atlas: &FaultBudget,
+        fault_budget: &FaultBudget,
     ) -> Option<(usize, u64)> {
         let draw = self.rng.uniform();
         if draw >= self.chances.misread + self.chances.misread_unaligned {
@@ -232,7 +238,7 @@ impl FaultInjector {
             };
             !disks[disk].is_gone && !rows.iter().any(is_wrong)
         };
-        there.filter(|&there| is_well(there) && is_well((disk, offset)) && atlas.allows_misread(disks, row))
+        there.filter(|&there| is_well(there) && is_well((disk, offset)) && fault_budget.allows_misread(disks, row))
     }
 
     /// The rows that these bytes of a disk touch; none unless all of them lie in rows.

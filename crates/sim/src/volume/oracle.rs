@@ -359,7 +359,7 @@ mod tests {
         oracle.write_ends(two, false);
         assert_eq!(legal(&oracle), [two, three], "they were under way together");
         reads(&mut oracle, two);
-        assert_eq!(legal(&oracle), [two], "a read settles it");
+        assert_eq!(legal(&oracle), [two], "a read decides it");
         assert!(accepts(&oracle, 0, 512, 512), "nothing was written there");
     }
 

@@ -31,7 +31,7 @@ pub struct StormOutcome {
     /// What the client was told.
     pub client: super::client::ClientTally,
     /// What the disks did.
-    pub shelf: super::disk_set::DiskTally,
+    pub disk_set: super::disk_set::DiskTally,
     /// How often the volume was started.
     pub runs: u64,
     /// What it found wrong.
@@ -57,7 +57,7 @@ struct Simulation<'a, S> {
     subject: S,
     runs: u64,
     client: StormClient,
-    shelf: DiskSet,
+    disk_set: DiskSet,
     script: VecDeque<ScheduledIncident>,
     /// When the head of the script's requests were sent: how many operations had ended.
     cued_at: Option<u64>,
@@ -88,10 +88,10 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         S::create(setting, &mut disks);
         trace.say(Nanos::ZERO, || setting.to_string());
         let subject = S::open(setting, &disks);
-        let atlas = FaultBudget::new(geometry, setting.is_over_budget);
-        let mischief = FaultInjector::new(geometry, setting.chances, setting.rng(Stream::Mischief));
-        let shelf_rng = setting.rng(Stream::Shelf);
-        let shelf = DiskSet::new(geometry, disks, atlas, mischief, setting.latency, shelf_rng, trace.clone());
+        let fault_budget = FaultBudget::new(geometry, setting.is_over_budget);
+        let injector = FaultInjector::new(geometry, setting.chances, setting.rng(Stream::Faults));
+        let disks_rng = setting.rng(Stream::Disks);
+        let disk_set = DiskSet::new(geometry, disks, fault_budget, injector, setting.latency, disks_rng, trace.clone());
         let client = StormClient::new(setting.habits, geometry.size(), setting.rng(Stream::Client), trace.clone());
         Simulation {
             setting,
@@ -99,7 +99,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             subject,
             runs: 1,
             client,
-            shelf,
+            disk_set,
             script: setting.script.iter().copied().collect(),
             cued_at: None,
             next_send: Some(Nanos::ZERO),
@@ -139,7 +139,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         if self.client.sent() < cue.requests {
             return None;
         }
-        let ended = self.shelf.tally.ops;
+        let ended = self.disk_set.tally.ops;
         let since = *self.cued_at.get_or_insert(ended);
         (ended >= since + cue.ops).then(|| {
             self.cued_at = None;
@@ -157,27 +157,27 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             }
             ArrayIncident::LoseDown(survival) => {
                 self.crash(survival);
-                self.lose(|shelf, now, slot| shelf.lose(now, slot));
+                self.lose(|disk_set, now, slot| disk_set.lose(now, slot));
                 self.open();
             }
             ArrayIncident::Restart => {
                 self.stop();
                 self.open();
             }
-            ArrayIncident::Lose => drop(self.lose(|shelf, now, slot| shelf.lose(now, slot))),
+            ArrayIncident::Lose => drop(self.lose(|disk_set, now, slot| disk_set.lose(now, slot))),
             ArrayIncident::Fail => {
-                if let Some(slot) = self.lose(|shelf, _, slot| shelf.atlas.lacks(&shelf.disks, slot)) {
+                if let Some(slot) = self.lose(|disk_set, _, slot| disk_set.fault_budget.lacks(&disk_set.disks, slot)) {
                     self.subject.fail(self.now, slot);
                 }
             }
             ArrayIncident::Exchange => self.exchange(),
-            ArrayIncident::Spoil => drop(self.shelf.spoil(self.now)),
-            ArrayIncident::Forget => self.shelf.forget(self.now),
-            ArrayIncident::Blight => self.shelf.blight(self.now),
-            ArrayIncident::Hang => drop(self.lose(|shelf, now, slot| shelf.hang(now, slot))),
+            ArrayIncident::Spoil => drop(self.disk_set.spoil(self.now)),
+            ArrayIncident::Forget => self.disk_set.forget(self.now),
+            ArrayIncident::Blight => self.disk_set.blight(self.now),
+            ArrayIncident::Hang => drop(self.lose(|disk_set, now, slot| disk_set.hang(now, slot))),
             ArrayIncident::Return(survival) => {
                 self.crash(survival);
-                self.shelf.bring_back(self.now, survival);
+                self.disk_set.bring_back(self.now, survival);
                 self.open();
             }
             ArrayIncident::Fork(survival) => {
@@ -186,7 +186,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
                 self.open();
             }
             ArrayIncident::ReadAll => self.copy(),
-            ArrayIncident::Plague(step) => self.shelf.plague(self.now, step),
+            ArrayIncident::Plague(step) => self.disk_set.plague(self.now, step),
             ArrayIncident::Verify => {
                 let stripes = self.setting.geometry.stripes;
                 let id = self.client.verify();
@@ -200,17 +200,17 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         let is_last = !self.script.iter().any(|cue| cue.act.is_crash());
         if survival == CrashSurvival::Ended && is_last && !self.setting.is_over_budget {
             let geometry = self.setting.geometry;
-            let written = beside::written(&geometry, &self.shelf.disks);
+            let written = beside::written(&geometry, &self.disk_set.disks);
             for stripe in 0..geometry.stripes {
                 let start = stripe * geometry.stripe_bytes();
                 self.client.keeps(start..start + geometry.stripe_bytes(), !written.get(stripe));
             }
         }
-        let undecidable = self.shelf.crash(self.now, survival);
-        self.shelf.undecidable.clear();
+        let undecidable = self.disk_set.crash(self.now, survival);
+        self.disk_set.undecidable.clear();
         self.client.crash();
         self.look_at_numbers();
-        self.announced = S::announced(self.setting, &self.shelf.disks);
+        self.announced = S::announced(self.setting, &self.disk_set.disks);
         self.give_up(&undecidable);
         self.given_up = undecidable.into_iter().collect();
     }
@@ -221,14 +221,14 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         if !geometry.scheme.has_versions() || self.setting.is_over_budget {
             return;
         }
-        let told: Vec<Superblock> = self.shelf.disks.iter().filter_map(beside::superblock).collect();
+        let told: Vec<Superblock> = self.disk_set.disks.iter().filter_map(beside::superblock).collect();
         let Some(mark) = told.iter().map(|superblock| superblock.write_mark).max() else { return };
         let array = told[0].array.id();
         let mut appendix = vec![0; (geometry.row_bytes() - geometry.chunk_bytes) as usize];
         let (data, stripes) = (geometry.layout.shape().data, 0..geometry.stripes);
-        for (role, (disk, row)) in stripes.flat_map(|stripe| self.shelf.places(stripe).take(data).enumerate()) {
+        for (role, (disk, row)) in stripes.flat_map(|stripe| self.disk_set.places(stripe).take(data).enumerate()) {
             let at = geometry.chunk_offset(row) + geometry.chunk_bytes;
-            if self.shelf.disks[disk].read(at, &mut appendix).is_err() {
+            if self.disk_set.disks[disk].read(at, &mut appendix).is_err() {
                 continue;
             }
             let tag = tag::open_data(&appendix, RowIdentity { array, member: disk, row, role }, None);
@@ -240,11 +240,11 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     /// Until a volume that crashed serves again: rows that were hit meanwhile, and over the budget those of stripes that
     /// it must take for half written and cannot rebuild.
     fn look_for_undecidable(&mut self) {
-        let mut rows = std::mem::take(&mut self.shelf.undecidable);
+        let mut rows = std::mem::take(&mut self.disk_set.undecidable);
         if self.setting.is_over_budget && !self.announced.is_empty() {
             match self.subject.health().is_settled {
                 true => self.announced.clear(),
-                false => rows.extend(self.shelf.corrupt_beyond(self.announced.iter().copied())),
+                false => rows.extend(self.disk_set.corrupt_beyond(self.announced.iter().copied())),
             }
         }
         rows.retain(|&row| self.given_up.insert(row));
@@ -266,37 +266,37 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
 
     /// Loses a member that may be lost; says which.
     fn lose(&mut self, how: impl FnOnce(&mut DiskSet, Nanos, usize)) -> Option<usize> {
-        let slot = self.rng.below(self.shelf.disks.len() as u64) as usize;
-        let is_there = !self.shelf.atlas.lacking[slot];
-        if !is_there || !self.shelf.atlas.allows_loss(&self.shelf.disks, slot) {
+        let slot = self.rng.below(self.disk_set.disks.len() as u64) as usize;
+        let is_there = !self.disk_set.fault_budget.lacking[slot];
+        if !is_there || !self.disk_set.fault_budget.allows_loss(&self.disk_set.disks, slot) {
             return None;
         }
-        how(&mut self.shelf, self.now, slot);
+        how(&mut self.disk_set, self.now, slot);
         Some(slot)
     }
 
     /// Puts a new disk in the place of a member that the volume knows to be out.
     fn exchange(&mut self) {
-        let Some(slot) = (0..self.shelf.disks.len()).find(|&slot| self.subject.can_take_in(slot)) else { return };
+        let Some(slot) = (0..self.disk_set.disks.len()).find(|&slot| self.subject.can_take_in(slot)) else { return };
         let name = self.rng.bits();
-        if self.rng.below(2) == 0 && !self.shelf.disks[slot].is_gone {
-            self.shelf.put_back(self.now, slot);
-            if self.subject.readd(self.now, &self.shelf.disks[slot], name) {
+        if self.rng.below(2) == 0 && !self.disk_set.disks[slot].is_gone {
+            self.disk_set.put_back(self.now, slot);
+            if self.subject.readd(self.now, &self.disk_set.disks[slot], name) {
                 self.trace.say(self.now, || format!("disk {slot} is taken back"));
                 return;
             }
         }
-        self.shelf.exchange(self.now, slot);
-        self.subject.replace(self.now, slot, &mut self.shelf.disks[slot], name);
+        self.disk_set.exchange(self.now, slot);
+        self.subject.replace(self.now, slot, &mut self.disk_set.disks[slot], name);
     }
 
     /// Starts some members without the others, and the others without these: neither side lacks anything that it needs, and
     /// both together are no array any more.
     fn fork(&mut self) {
-        let count = self.shelf.disks.len();
+        let count = self.disk_set.disks.len();
         let others = 1 + self.rng.below((1 << count) - 2);
         let sides = [others, !others].map(|gone| {
-            let mut disks = self.shelf.disks.clone();
+            let mut disks = self.disk_set.disks.clone();
             let is_out = |slot: &usize| gone & 1 << slot != 0;
             (0..count).filter(is_out).for_each(|slot| disks[slot].is_gone = true);
             disks
@@ -305,7 +305,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             let is_whole = |disk: &MemberDisk| !disk.is_gone && beside::is_whole(&self.setting.geometry, disk);
             disks.iter().any(is_whole) && S::refusal(disks).is_none()
         };
-        if self.shelf.atlas.lacking.contains(&true) || !sides.iter().all(|disks| is_bearable(disks)) {
+        if self.disk_set.fault_budget.lacking.contains(&true) || !sides.iter().all(|disks| is_bearable(disks)) {
             return;
         }
         let [one, other] = sides.map(|mut disks| {
@@ -320,10 +320,10 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     fn open(&mut self) {
         // A bare array cannot tell which stripes of a dirty region are whole.
         if self.setting.geometry.scheme == Scheme::None {
-            let announced = S::announced(self.setting, &self.shelf.disks);
-            self.shelf.atlas.crash(&self.shelf.disks, announced);
+            let announced = S::announced(self.setting, &self.disk_set.disks);
+            self.disk_set.fault_budget.crash(&self.disk_set.disks, announced);
         }
-        self.subject = S::open(self.setting, &self.shelf.disks);
+        self.subject = S::open(self.setting, &self.disk_set.disks);
         self.runs += 1;
         self.next_send = Some(self.now);
     }
@@ -333,29 +333,31 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         self.subject.stop(self.now);
         self.wait("it never stops", |world| world.subject.is_stopped());
         // What was given up by then comes back to one who stopped.
-        self.shelf.release(self.now);
-        self.wait("an operation never ends", |world| world.shelf.next_end().is_none());
+        self.disk_set.release(self.now);
+        self.wait("an operation never ends", |world| world.disk_set.next_end().is_none());
         self.wait("replies are missing", |world| !world.client.is_waiting());
-        for (slot, disk) in self.shelf.disks.iter().enumerate().filter(|(slot, _)| !self.shelf.atlas.lacking[*slot]) {
+        for (slot, disk) in
+            self.disk_set.disks.iter().enumerate().filter(|(slot, _)| !self.disk_set.fault_budget.lacking[*slot])
+        {
             assert!(disk.unflushed().next().is_none(), "it stopped, but disk {slot} was not flushed");
         }
     }
 
     /// The calm after the storm.
     fn finish(&mut self) {
-        self.shelf.calm();
-        self.shelf.release(self.now);
+        self.disk_set.calm();
+        self.disk_set.release(self.now);
         // What is gone is noticed by then.
         self.client.flush(self.now, &mut self.subject);
         self.wait("a flush never ends", |world| !world.client.is_waiting());
-        self.wait("an operation never ends", |world| world.shelf.next_end().is_none());
-        self.shelf.suspected.fill(Nanos::ZERO);
-        for _ in 0..self.shelf.disks.len() {
+        self.wait("an operation never ends", |world| world.disk_set.next_end().is_none());
+        self.disk_set.suspected.fill(Nanos::ZERO);
+        for _ in 0..self.disk_set.disks.len() {
             // All of them: a rebuild may wait for another member that is out.
-            (0..self.shelf.disks.len()).for_each(|_| self.exchange());
+            (0..self.disk_set.disks.len()).for_each(|_| self.exchange());
             self.wait("a rebuild never ends", |world| !world.is_rebuilding());
         }
-        self.wait("a member never comes back", |world| !world.shelf.atlas.lacking.contains(&true));
+        self.wait("a member never comes back", |world| !world.disk_set.fault_budget.lacking.contains(&true));
         self.verify();
         self.read_all();
         let before = self.records;
@@ -364,7 +366,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         assert_eq!(self.records, before, "the second verification found something");
         // Pages of the map wait for a flush.
         self.client.flush(self.now, &mut self.subject);
-        self.wait("a flush never ends", |world| !world.client.is_waiting() && world.shelf.next_end().is_none());
+        self.wait("a flush never ends", |world| !world.client.is_waiting() && world.disk_set.next_end().is_none());
         self.look_at_disks();
         let (told, before) = (self.lost.len() as u64 * self.setting.geometry.chunk_bytes, self.client.tally.bytes_lost);
         self.read_all();
@@ -379,8 +381,8 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     /// ever written.
     fn look_at_disks(&self) {
         let geometry = self.setting.geometry;
-        let newest = beside::newest(&geometry, &self.shelf.disks[0]);
-        for (slot, disk) in self.shelf.disks.iter().enumerate() {
+        let newest = beside::newest(&geometry, &self.disk_set.disks[0]);
+        for (slot, disk) in self.disk_set.disks.iter().enumerate() {
             let told = beside::newest(&geometry, disk);
             let is_fine = beside::is_readable(&geometry, disk) && told == newest;
             assert!(is_fine, "beside the rows disk {slot} has {told:?}, and disk 0 {newest:?}");
@@ -389,9 +391,10 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         if !geometry.scheme.checks_itself() || self.setting.is_over_budget {
             return;
         }
-        let is_sure = |&stripe: &u64| self.subject.is_written(stripe) && !self.shelf.atlas.is_doubtful(stripe);
+        let is_sure =
+            |&stripe: &u64| self.subject.is_written(stripe) && !self.disk_set.fault_budget.is_doubtful(stripe);
         for stripe in (0..geometry.stripes).filter(is_sure) {
-            let wrong = self.shelf.places(stripe).find(|&row| !self.shelf.is_right(row));
+            let wrong = self.disk_set.places(stripe).find(|&row| !self.disk_set.is_right(row));
             assert!(wrong.is_none(), "row {wrong:?} of stripe {stripe} is wrong still");
         }
     }
@@ -405,7 +408,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         let (id, begin) = (self.client.verify(), self.now);
         self.subject.verify(self.now, id, 0..self.setting.geometry.stripes);
         self.wait("a verification never ends", |world| !world.client.is_waiting());
-        self.shelf.atlas.note_verified(begin);
+        self.disk_set.fault_budget.note_verified(begin);
     }
 
     /// Asks for every byte at once.
@@ -445,11 +448,11 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         }
         let send = self.next_send.filter(|&next| next > self.now && self.is_sending());
         let timeout = self.subject.poll_timeout().map(|timeout| timeout.max(self.now + Nanos(1)));
-        let next = [send, timeout, self.shelf.next_end()].into_iter().flatten().min();
+        let next = [send, timeout, self.disk_set.next_end()].into_iter().flatten().min();
         let next = next.expect("stuck: nothing is under way, and nothing will happen by itself");
         self.now = self.now.max(next);
-        if self.shelf.next_end().is_some_and(|end| end <= self.now) {
-            let done = self.shelf.end();
+        if self.disk_set.next_end().is_some_and(|end| end <= self.now) {
+            let done = self.disk_set.end();
             self.subject.handle(self.now, done);
         }
     }
@@ -463,12 +466,12 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         loop {
             let mut is_quiet = true;
             while let Some(op) = self.subject.poll_op(self.now) {
-                self.shelf.start(self.now, op);
+                self.disk_set.start(self.now, op);
                 is_quiet = false;
             }
             while let Some((id, reply)) = self.subject.poll_reply() {
-                let atlas = &self.shelf.atlas;
-                self.client.reply(self.now, id, reply, |range| atlas.may_lose(range), &mut self.subject);
+                let fault_budget = &self.disk_set.fault_budget;
+                self.client.reply(self.now, id, reply, |range| fault_budget.may_lose(range), &mut self.subject);
                 is_quiet = false;
             }
             if is_quiet {
@@ -488,22 +491,22 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         }
         let health = self.subject.health();
         let subject = &self.subject;
-        self.shelf.atlas.resynced(|stripe| subject.is_resynced(stripe));
-        let is_held_up = self.shelf.hung().is_some_and(|slot| health.members[slot] == MemberState::Active);
-        self.shelf.hold_up(self.now, is_held_up);
+        self.disk_set.fault_budget.resynced(|stripe| subject.is_resynced(stripe));
+        let is_held_up = self.disk_set.hung().is_some_and(|slot| health.members[slot] == MemberState::Active);
+        self.disk_set.hold_up(self.now, is_held_up);
         for (slot, state) in health.members.into_iter().enumerate() {
-            let disk = &self.shelf.disks[slot];
-            let is_sure = health.is_open && !disk.is_gone && self.shelf.suspected[slot] <= self.now;
-            match (state == MemberState::Active, self.shelf.atlas.lacking[slot]) {
-                (true, true) if is_sure && S::knows_active(&self.shelf.disks, slot) => {
+            let disk = &self.disk_set.disks[slot];
+            let is_sure = health.is_open && !disk.is_gone && self.disk_set.suspected[slot] <= self.now;
+            match (state == MemberState::Active, self.disk_set.fault_budget.lacking[slot]) {
+                (true, true) if is_sure && S::knows_active(&self.disk_set.disks, slot) => {
                     self.trace.say(self.now, || format!("member {slot} is active"));
-                    self.shelf.atlas.lacking[slot] = false;
+                    self.disk_set.fault_budget.lacking[slot] = false;
                 }
                 // Whoever is lost, taken out, replaced, or refuses a write, is known to lack something by then.
                 // A crash came before anybody knew that it was active.
                 (false, false) if matches!(state, MemberState::Rebuilding { .. }) => {
                     self.trace.say(self.now, || format!("member {slot} is {state:?}"));
-                    self.shelf.atlas.lacks(&self.shelf.disks, slot);
+                    self.disk_set.fault_budget.lacks(&self.disk_set.disks, slot);
                 }
                 (false, false) => panic!("member {slot} is {state:?}, and nothing befell it that costs a member"),
                 _ => {}
@@ -516,7 +519,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         let Some(stripe) = record.place.stripe() else {
             let is_there =
                 |(member, range): &(usize, Range<u64>)| *member == record.member && range.contains(&record.offset);
-            assert!(self.shelf.blighted.iter().any(is_there), "nothing was planted there: {record:?}");
+            assert!(self.disk_set.blighted.iter().any(is_there), "nothing was planted there: {record:?}");
             return;
         };
         let row = self.setting.geometry.row_at(record.offset).expect("a row's record names its place");
@@ -527,16 +530,19 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             self.lost.insert((stripe, slot));
         }
         if record.end == Resolution::Repaired {
-            self.shelf.atlas.note_repair(row);
-            let is_known = !self.shelf.atlas.lacking[record.member] && !self.shelf.unseen.contains(&row);
-            assert!(!is_known || self.shelf.is_right(row), "{record:?}, but the medium does not hold what it should");
+            self.disk_set.fault_budget.note_repair(row);
+            let is_known = !self.disk_set.fault_budget.lacking[record.member] && !self.disk_set.unseen.contains(&row);
+            assert!(
+                !is_known || self.disk_set.is_right(row),
+                "{record:?}, but the medium does not hold what it should"
+            );
         }
         // What a new disk got where something was lost proves nothing, and is wrong when a member comes back that knows.
         let was_lost = self.lost.range((stripe, 0)..(stripe + 1, 0)).next().is_some();
-        if record.end == Resolution::Lost || was_lost || self.shelf.atlas.is_doubtful(stripe) {
+        if record.end == Resolution::Lost || was_lost || self.disk_set.fault_budget.is_doubtful(stripe) {
             return;
         }
-        let planted = self.shelf.planted.get(&row).map_or(&[][..], Vec::as_slice);
+        let planted = self.disk_set.planted.get(&row).map_or(&[][..], Vec::as_slice);
         // Rows that do not prove themselves look stale, whatever they suffered.
         let checks = self.setting.geometry.scheme.checks_itself();
         // A write of an appendix alone, lost when the cache let go of it between two reads, makes the second one look better.
@@ -555,8 +561,8 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     }
 
     fn outcome(&self) -> StormOutcome {
-        let (client, shelf) = (self.client.tally, self.shelf.tally);
-        StormOutcome { client, shelf, runs: self.runs, records: self.records, now: self.now }
+        let (client, disk_set) = (self.client.tally, self.disk_set.tally);
+        StormOutcome { client, disk_set, runs: self.runs, records: self.records, now: self.now }
     }
 }
 

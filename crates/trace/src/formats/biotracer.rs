@@ -90,8 +90,8 @@ mod tests {
 
     #[test]
     fn a_row_has_eight_numbers() {
-        let intake = read(open, ROWS).unwrap();
-        let [first, second] = intake.records[..] else { panic!("two rows") };
+        let sink = read(open, ROWS).unwrap();
+        let [first, second] = sink.records[..] else { panic!("two rows") };
         assert_eq!((first.arrival, first.response), (Nanos(1_397_498_441_163_527_000), Some(Nanos(1_324_000))));
         assert_eq!((first.offset, first.length), (Bytes(19_136_520 * 512), Bytes(4096)));
         assert_eq!((first.kind, second.kind), (RequestKind::Write, RequestKind::Read));

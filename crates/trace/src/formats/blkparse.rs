@@ -151,12 +151,12 @@ impl TextFormat for Blkparse {
         TextLine::Skipped
     }
 
-    fn pass_on(&mut self, is_ended: bool, intake: &mut RecordSink) {
+    fn pass_on(&mut self, is_ended: bool, record_sink: &mut RecordSink) {
         if is_ended {
             self.pairing.drain(&mut self.paired);
         }
-        intake.understood += self.paired.len() as u64;
-        intake.records.append(&mut self.paired);
+        record_sink.understood += self.paired.len() as u64;
+        record_sink.records.append(&mut self.paired);
     }
 }
 
@@ -291,10 +291,10 @@ Input file s.blktrace.1 added
 
     #[test]
     fn queued_and_completed_are_joined() {
-        let intake = read(open, SAMPLE).unwrap();
-        assert_eq!((intake.understood, intake.malformed.count), (4, 0));
-        assert_eq!(intake.devices.names(), ["259,0", "8,16"]);
-        let [first, second, third, fourth] = intake.records[..] else { panic!("four requests") };
+        let record_sink = read(open, SAMPLE).unwrap();
+        assert_eq!((record_sink.understood, record_sink.malformed.count), (4, 0));
+        assert_eq!(record_sink.devices.names(), ["259,0", "8,16"]);
+        let [first, second, third, fourth] = record_sink.records[..] else { panic!("four requests") };
         assert_eq!((first.arrival, first.response), (Nanos(184), Some(Nanos(56_808))));
         assert_eq!((first.offset, first.length), (Bytes(2_348_060_440 * 512), Bytes(4096)));
         assert_eq!((second.kind, second.response), (RequestKind::Flush, Some(Nanos(1_000))));
@@ -315,8 +315,8 @@ Input file s.blktrace.1 added
             event(40, "D", "56 + 24"),
             event(90, "C", "56 + 24"),
         ];
-        let intake = read(open, lines.concat()).unwrap();
-        let [one] = intake.records[..] else { panic!("{:?}", intake.records) };
+        let record_sink = read(open, lines.concat()).unwrap();
+        let [one] = record_sink.records[..] else { panic!("{:?}", record_sink.records) };
         assert_eq!((one.arrival, one.response), (Nanos(0), Some(Nanos(90))));
         assert_eq!((one.offset, one.length), (Bytes(56 * 512), Bytes(24 * 512)));
     }
@@ -418,10 +418,10 @@ Input file s.blktrace.1 added
             for name in ["8,0", "259,3", "0,77"] {
                 devices.id(name.as_bytes()).unwrap();
             }
-            let intake = read(open, written(writer, &records, &devices)).unwrap();
-            prop_assert_eq!(intake.malformed.count, 0);
-            let named = |read: &Record| Record { device: devices.find(intake.devices.name(read.device)).unwrap(), ..*read };
-            prop_assert_eq!(intake.records.iter().map(named).collect::<Vec<_>>(), records);
+            let record_sink = read(open, written(writer, &records, &devices)).unwrap();
+            prop_assert_eq!(record_sink.malformed.count, 0);
+            let named = |read: &Record| Record { device: devices.find(record_sink.devices.name(read.device)).unwrap(), ..*read };
+            prop_assert_eq!(record_sink.records.iter().map(named).collect::<Vec<_>>(), records);
         }
     }
 }

@@ -141,21 +141,21 @@ impl BlktraceCpu {
     }
 
     /// Goes on to the next event that matters, if there is none, for `steps` events at the most.
-    fn advance(&mut self, steps: &mut usize, intake: &mut RecordSink) -> Result<(), TraceError> {
+    fn advance(&mut self, steps: &mut usize, sink: &mut RecordSink) -> Result<(), TraceError> {
         while self.next.is_none() && !self.is_ended && *steps > 0 {
             *steps -= 1;
-            self.step(intake)?;
+            self.step(sink)?;
         }
         Ok(())
     }
 
     /// Takes one event, or finds that there is none.
-    fn step(&mut self, intake: &mut RecordSink) -> Result<(), TraceError> {
+    fn step(&mut self, sink: &mut RecordSink) -> Result<(), TraceError> {
         let place = self.source.place();
         let raw = self.source.peek(EVENT_BYTES)?;
         if raw.len() < EVENT_BYTES {
             if !raw.is_empty() {
-                intake.malformed(place, "cut off", raw);
+                sink.malformed(place, "cut off", raw);
             }
             self.is_ended = true;
             return Ok(());
@@ -168,13 +168,13 @@ impl BlktraceCpu {
         let size = EVENT_BYTES + endian.u16(raw, 46);
         let raw = self.source.peek(size)?;
         if raw.len() < size {
-            intake.malformed(place, "cut off", raw);
+            sink.malformed(place, "cut off", raw);
             self.is_ended = true;
             return Ok(());
         }
         match event(raw, endian) {
             Ok(event) => self.next = event,
-            Err(reason) => intake.malformed(place, reason, &raw[..size]),
+            Err(reason) => sink.malformed(place, reason, &raw[..size]),
         }
         self.source.consume(size);
         Ok(())
@@ -232,35 +232,35 @@ struct Blktrace {
 }
 
 impl Reader for Blktrace {
-    fn read(&mut self, intake: &mut RecordSink) -> Result<bool, TraceError> {
+    fn read(&mut self, sink: &mut RecordSink) -> Result<bool, TraceError> {
         if self.is_ended {
             return Ok(false);
         }
         let mut steps = BATCH;
-        let before = intake.records.len();
-        while self.look_ahead(&mut steps, intake)? {
+        let before = sink.records.len();
+        while self.look_ahead(&mut steps, sink)? {
             let Some(Reverse((_, cpu))) = self.ahead.pop() else {
-                self.pairing.drain(&mut intake.records);
+                self.pairing.drain(&mut sink.records);
                 self.is_ended = true;
                 break;
             };
             self.behind.push(cpu);
             if let Some(event) = self.cpus[cpu].next.take() {
-                self.take(event, intake)?;
+                self.take(event, sink)?;
             }
         }
-        intake.understood += (intake.records.len() - before) as u64;
-        intake.judge(self.is_ended)?;
+        sink.understood += (sink.records.len() - before) as u64;
+        sink.judge(self.is_ended)?;
         Ok(true)
     }
 }
 
 impl Blktrace {
     /// Finds the next event of every CPU, for only then is the earliest of them known. False: not within these steps.
-    fn look_ahead(&mut self, steps: &mut usize, intake: &mut RecordSink) -> Result<bool, TraceError> {
+    fn look_ahead(&mut self, steps: &mut usize, sink: &mut RecordSink) -> Result<bool, TraceError> {
         while let Some(&number) = self.behind.last() {
             let cpu = &mut self.cpus[number];
-            cpu.advance(steps, intake)?;
+            cpu.advance(steps, sink)?;
             if let Some(event) = cpu.next {
                 self.ahead.push(Reverse((event.time, number)));
             } else if !cpu.is_ended {
@@ -271,28 +271,28 @@ impl Blktrace {
         Ok(true)
     }
 
-    fn take(&mut self, event: BlktraceEvent, intake: &mut RecordSink) -> Result<(), TraceError> {
+    fn take(&mut self, event: BlktraceEvent, sink: &mut RecordSink) -> Result<(), TraceError> {
         let BlktraceEvent { device, kind, offset, length, .. } = event;
         let time = event.time.since(*self.began.get_or_insert(event.time));
-        let device = self.device_id(device, intake)?;
+        let device = self.device_id(device, sink)?;
         match event.action {
             Action::Queued => {
                 let record = Record { arrival: time, response: None, offset, length, device, kind };
-                self.pairing.queued(record, &mut intake.records);
+                self.pairing.queued(record, &mut sink.records);
             }
             Action::Merged(side) => self.pairing.merged(device, kind, offset, length, side),
-            Action::Completed => self.pairing.completed(device, kind, offset, length, time, &mut intake.records),
+            Action::Completed => self.pairing.completed(device, kind, offset, length, time, &mut sink.records),
         }
         Ok(())
     }
 
-    fn device_id(&mut self, device: u32, intake: &mut RecordSink) -> Result<DeviceId, TraceError> {
+    fn device_id(&mut self, device: u32, sink: &mut RecordSink) -> Result<DeviceId, TraceError> {
         if let Some(&id) = self.ids.get(&device) {
             return Ok(id);
         }
         let name = format!("{},{}", device >> 20, device & 0xf_ffff);
-        let id = intake.devices.id(name.as_bytes());
-        let id = id.ok_or_else(|| TraceError::TooManyDevices(intake.devices.names().len()))?;
+        let id = sink.devices.id(name.as_bytes());
+        let id = id.ok_or_else(|| TraceError::TooManyDevices(sink.devices.names().len()))?;
         self.ids.insert(device, id);
         Ok(id)
     }
@@ -338,12 +338,12 @@ mod tests {
 
     fn read(files: Vec<Vec<u8>>) -> (RecordSink, Result<(), TraceError>) {
         let files = files.into_iter().map(|bytes| Box::new(Cursor::new(bytes)) as Stream).collect();
-        let (mut reader, mut intake) = (open(files), RecordSink::default());
+        let (mut reader, mut sink) = (open(files), RecordSink::default());
         loop {
-            match reader.read(&mut intake) {
-                Ok(true) => assert_eq!(intake.understood, intake.records.len() as u64),
-                Ok(false) => return (intake, Ok(())),
-                Err(error) => return (intake, Err(error)),
+            match reader.read(&mut sink) {
+                Ok(true) => assert_eq!(sink.understood, sink.records.len() as u64),
+                Ok(false) => return (sink, Ok(())),
+                Err(error) => return (sink, Err(error)),
             }
         }
     }
@@ -359,12 +359,12 @@ mod tests {
             little(8000, 0, C_READ | 0x100),
         ];
         let third = [big(5500, 1 << 40, Q_READ), big(5600, 1 << 40, C_READ)].concat();
-        let (intake, end) = read(vec![first, second.concat(), third, Vec::new()]);
+        let (sink, end) = read(vec![first, second.concat(), third, Vec::new()]);
         end.unwrap();
-        let seen: Vec<_> = intake.records.iter().map(|r| (r.arrival.0, r.response.unwrap().0, r.device.0)).collect();
+        let seen: Vec<_> = sink.records.iter().map(|r| (r.arrival.0, r.response.unwrap().0, r.device.0)).collect();
         assert_eq!(seen, [(0, 3000, 0), (500, 100, 1), (1000, 3000, 0)]);
-        assert_eq!(intake.records[1].offset, Bytes(1 << 49));
-        assert_eq!(intake.devices.names(), ["8,0", "9,0"]);
+        assert_eq!(sink.records[1].offset, Bytes(1 << 49));
+        assert_eq!(sink.devices.names(), ["8,0", "9,0"]);
     }
 
     #[test]
@@ -382,9 +382,9 @@ mod tests {
         let events = |merged: &[u8]| {
             let [first, second, last] = [(0, 0), (1, 8), (11, 100)].map(|(time, sector)| little(time, sector, Q_READ));
             let completed = encode(Endian::Little, 10, 0, 8192, C_READ, SDA, 0);
-            let (intake, _) = read(vec![[&first, &second, merged, &completed, &last].concat()]);
+            let (sink, _) = read(vec![[&first, &second, merged, &completed, &last].concat()]);
             let seen = |record: &Record| (record.length.0, record.response.map(|time| time.0));
-            intake.records.iter().map(seen).collect::<Vec<_>>()
+            sink.records.iter().map(seen).collect::<Vec<_>>()
         };
         assert_eq!(events(&[]), [(4096, Some(10)), (4096, Some(9)), (4096, None)], "the trace does not tell");
         let merged = little(2, 8, READ << 16 | BACK_MERGE);
@@ -396,9 +396,9 @@ mod tests {
         let mut bytes: Vec<u8> = (0..200).flat_map(|i| little(i, i, Q_READ)).collect();
         let whole = bytes.len();
         bytes.extend(&encode(Endian::Little, 0, 0, 0, Q_READ, SDA, 10)[..50]);
-        let (intake, end) = read(vec![bytes.clone()]);
+        let (sink, end) = read(vec![bytes.clone()]);
         end.unwrap();
-        assert_eq!((intake.understood, intake.malformed.count), (200, 1));
+        assert_eq!((sink.understood, sink.malformed.count), (200, 1));
         bytes.extend([0; 100]);
         let (_, end) = read(vec![bytes]);
         assert_eq!(end.unwrap_err().to_string(), format!("byte {}: no event of blktrace begins here", whole + 58));
@@ -422,10 +422,10 @@ mod tests {
             let action = if i % 14 >= 6 { NOTIFY << 16 } else { Q_READ };
             files[(i % 7) as usize].extend(little(i, i * 8, action));
         }
-        let (intake, end) = read(files);
+        let (sink, end) = read(files);
         end.unwrap();
-        assert_eq!(intake.understood, (0..50_000).filter(|i| i % 14 < 6).count() as u64);
-        assert!(intake.records.is_sorted_by_key(|record| record.arrival));
+        assert_eq!(sink.understood, (0..50_000).filter(|i| i % 14 < 6).count() as u64);
+        assert!(sink.records.is_sorted_by_key(|record| record.arrival));
     }
 
     proptest! {

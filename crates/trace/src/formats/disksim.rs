@@ -102,9 +102,9 @@ mod tests {
 
     #[test]
     fn disksim_counts_milliseconds() {
-        let intake = read(open_disksim, DISKSIM).unwrap();
-        assert_eq!(intake.devices.names(), ["0", "12"]);
-        let [first, second, third] = intake.records[..] else { panic!("three rows") };
+        let sink = read(open_disksim, DISKSIM).unwrap();
+        assert_eq!(sink.devices.names(), ["0", "12"]);
+        let [first, second, third] = sink.records[..] else { panic!("three rows") };
         assert_eq!((first.arrival, first.kind), (Nanos(125_000), RequestKind::Read));
         assert_eq!((first.offset, first.length), (Bytes(512_000), Bytes(4096)));
         assert_eq!((second.arrival, second.kind), (Nanos(1_250_000), RequestKind::Write));
@@ -113,10 +113,10 @@ mod tests {
 
     #[test]
     fn mqsim_counts_nanoseconds() {
-        let intake = read(open_mqsim, MQSIM).unwrap();
-        assert_eq!(intake.devices.names(), ["0", "3"]);
-        assert_eq!(intake.records.iter().map(|record| record.arrival.0).collect::<Vec<_>>(), [48_513_000, 58_513_001]);
-        assert_eq!((intake.records[0].kind, intake.records[1].kind), (RequestKind::Read, RequestKind::Write));
+        let sink = read(open_mqsim, MQSIM).unwrap();
+        assert_eq!(sink.devices.names(), ["0", "3"]);
+        assert_eq!(sink.records.iter().map(|record| record.arrival.0).collect::<Vec<_>>(), [48_513_000, 58_513_001]);
+        assert_eq!((sink.records[0].kind, sink.records[1].kind), (RequestKind::Read, RequestKind::Write));
     }
 
     #[test]

@@ -105,10 +105,10 @@ OS Version: 6.0.6001, Trace Start: 2008-02-21, Machine: any\r
 
     #[test]
     fn disk_events_are_read() {
-        let intake = read(open, SAMPLE).unwrap();
-        assert_eq!((intake.understood, intake.malformed.count), (2, 0));
-        assert_eq!(intake.devices.names(), ["disk2", "disk0"]);
-        let [first, second] = intake.records[..] else { panic!("two events") };
+        let sink = read(open, SAMPLE).unwrap();
+        assert_eq!((sink.understood, sink.malformed.count), (2, 0));
+        assert_eq!(sink.devices.names(), ["disk2", "disk0"]);
+        let [first, second] = sink.records[..] else { panic!("two events") };
         assert_eq!((first.arrival, first.response), (Nanos(1_000_100_000), Some(Nanos(8_011_000))));
         assert_eq!((first.offset, first.length, first.kind), (Bytes(0x5d0a000), Bytes(0x2000), RequestKind::Read));
         assert_eq!((second.arrival, second.response), (Nanos::ZERO, Some(Nanos(11_000))), "before the trace began");

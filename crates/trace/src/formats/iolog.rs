@@ -209,12 +209,12 @@ mod tests {
 
     #[test]
     fn version_3_is_read() {
-        let intake = read(open, THREE).unwrap();
-        assert_eq!((intake.understood, intake.malformed.count), (4, 0));
-        assert_eq!(intake.devices.names(), ["/dev/sda", "b"]);
-        let kinds: Vec<_> = intake.records.iter().map(|record| record.kind).collect();
+        let record_sink = read(open, THREE).unwrap();
+        assert_eq!((record_sink.understood, record_sink.malformed.count), (4, 0));
+        assert_eq!(record_sink.devices.names(), ["/dev/sda", "b"]);
+        let kinds: Vec<_> = record_sink.records.iter().map(|record| record.kind).collect();
         assert_eq!(kinds, [RequestKind::Read, RequestKind::Write, RequestKind::Discard, RequestKind::Flush]);
-        assert_eq!((intake.records[1].offset, intake.records[1].length), (Bytes(8192), Bytes(512)));
+        assert_eq!((record_sink.records[1].offset, record_sink.records[1].length), (Bytes(8192), Bytes(512)));
         assert_eq!(arrivals(THREE), [1_000, 2_500_000, 2_700_000, 2_800_000]);
     }
 
@@ -299,12 +299,12 @@ mod tests {
             for name in ["8,0", "/dev/sdb", "disk2"] {
                 devices.id(name.as_bytes()).unwrap();
             }
-            let intake = read(open, written(writer, &records, &devices)).unwrap();
-            prop_assert_eq!(intake.malformed.count, 0);
-            prop_assert_eq!(intake.records.len(), records.len());
-            for (read, record) in intake.records.iter().zip(&records) {
+            let record_sink = read(open, written(writer, &records, &devices)).unwrap();
+            prop_assert_eq!(record_sink.malformed.count, 0);
+            prop_assert_eq!(record_sink.records.len(), records.len());
+            for (read, record) in record_sink.records.iter().zip(&records) {
                 let micros = record.arrival.since(records[0].arrival).0 / 1_000 + START_MICROS;
-                let device = devices.find(intake.devices.name(read.device)).unwrap();
+                let device = devices.find(record_sink.devices.name(read.device)).unwrap();
                 prop_assert_eq!(Record { device, ..*read }, Record { arrival: Nanos(micros * 1_000), ..*record });
             }
         }

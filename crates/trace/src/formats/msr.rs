@@ -65,27 +65,27 @@ impl TextFormat for Msr {
         }
     }
 
-    fn lines(&mut self, text: &[u8], line_first: u64, intake: &mut RecordSink) -> u64 {
+    fn lines(&mut self, text: &[u8], line_first: u64, record_sink: &mut RecordSink) -> u64 {
         let (mut at, mut number) = (0, line_first);
-        let understood = intake.records.len();
+        let understood = record_sink.records.len();
         while at < text.len() {
             if let Some((record, length)) = text[at..].first_chunk().and_then(|window| self.fast(window)) {
-                intake.records.push(record);
+                record_sink.records.push(record);
                 at += length;
             } else {
                 let length = text[at..].iter().position(|&byte| byte == b'\n').unwrap_or(text.len() - at);
                 let line = &text[at..at + length];
                 let line = line.strip_suffix(b"\r").unwrap_or(line);
-                match self.line(line, &mut intake.devices) {
-                    TextLine::Record(record) => intake.records.push(record),
+                match self.line(line, &mut record_sink.devices) {
+                    TextLine::Record(record) => record_sink.records.push(record),
                     TextLine::Skipped => {}
-                    TextLine::Malformed(reason) => intake.malformed(SourcePlace::Line(number), reason, line),
+                    TextLine::Malformed(reason) => record_sink.malformed(SourcePlace::Line(number), reason, line),
                 }
                 at += length + 1;
             }
             number += 1;
         }
-        intake.understood += (intake.records.len() - understood) as u64;
+        record_sink.understood += (record_sink.records.len() - understood) as u64;
         number - line_first
     }
 }
@@ -376,10 +376,10 @@ mod tests {
     const ROW: &str = "128166385295514663,hm,0,Write,9056014336,2048,2833\n";
 
     fn fast(text: &[u8]) -> RecordSink {
-        let mut intake = RecordSink::default();
-        let lines = Msr::default().lines(text, 1, &mut intake);
+        let mut record_sink = RecordSink::default();
+        let lines = Msr::default().lines(text, 1, &mut record_sink);
         assert_eq!(lines, text.iter().filter(|&&byte| byte == b'\n').count() as u64);
-        intake
+        record_sink
     }
 
     /// What the trait's own method makes of it, with the plain path alone.
@@ -390,9 +390,9 @@ mod tests {
                 self.0.line(line, devices)
             }
         }
-        let mut intake = RecordSink::default();
-        Plain(Msr::default()).lines(text, 1, &mut intake);
-        intake
+        let mut record_sink = RecordSink::default();
+        Plain(Msr::default()).lines(text, 1, &mut record_sink);
+        record_sink
     }
 
     fn assert_same(text: &[u8]) {
@@ -405,7 +405,7 @@ mod tests {
 
     #[test]
     fn the_readme_s_row() {
-        let intake = fast(ROW.as_bytes());
+        let record_sink = fast(ROW.as_bytes());
         let record = Record {
             arrival: Nanos(1_172_164_929_551_466_300), // 2007-02-22 17:22:09.5514663 UTC
             response: Some(Nanos(283_300)),
@@ -414,7 +414,7 @@ mod tests {
             device: DeviceId(0),
             kind: RequestKind::Write,
         };
-        assert_eq!((&intake.records[..], intake.devices.name(DeviceId(0))), (&[record][..], "hm_0"));
+        assert_eq!((&record_sink.records[..], record_sink.devices.name(DeviceId(0))), (&[record][..], "hm_0"));
     }
 
     #[test]
@@ -465,10 +465,10 @@ mod tests {
         }
         let extremes =
             "116444736000000000,hm,0,Read,0,0,0\r\n300912176737095516,a_b,07,Read,18446744073709551615,0,0\n";
-        let intake = fast(extremes.as_bytes());
-        assert_eq!((intake.records[0].arrival, intake.records[0].response), (Nanos(0), Some(Nanos(0))));
-        assert_eq!(intake.records[1].arrival, Nanos(18_446_744_073_709_551_600));
-        assert_eq!(intake.devices.names(), ["hm_0", "a_b_07"]);
+        let record_sink = fast(extremes.as_bytes());
+        assert_eq!((record_sink.records[0].arrival, record_sink.records[0].response), (Nanos(0), Some(Nanos(0))));
+        assert_eq!(record_sink.records[1].arrival, Nanos(18_446_744_073_709_551_600));
+        assert_eq!(record_sink.devices.names(), ["hm_0", "a_b_07"]);
         assert_eq!(fast(b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\n").malformed.count, 0);
     }
 
@@ -535,16 +535,16 @@ mod tests {
             }
             let mut text = written(&records, &devices);
             text.push(b'\n');
-            let intake = fast(&text);
+            let record_sink = fast(&text);
             let is_kept = |record: &&Record| matches!(record.kind, RequestKind::Read | RequestKind::Write);
             let kept: Vec<&Record> = records.iter().filter(is_kept).collect();
-            prop_assert_eq!(intake.records.len(), kept.len());
-            for (read, record) in intake.records.iter().zip(kept) {
+            prop_assert_eq!(record_sink.records.len(), kept.len());
+            for (read, record) in record_sink.records.iter().zip(kept) {
                 prop_assert_eq!(read.arrival.0, record.arrival.0 / 100 * 100);
                 let response = record.response.map_or(0, |response| response.0 / 100 * 100);
                 prop_assert_eq!(read.response, Some(Nanos(response)));
                 prop_assert_eq!((read.offset, read.length, read.kind), (record.offset, record.length, record.kind));
-                prop_assert_eq!(intake.devices.name(read.device), read_back[record.device.0 as usize]);
+                prop_assert_eq!(record_sink.devices.name(read.device), read_back[record.device.0 as usize]);
             }
         }
     }
@@ -581,10 +581,10 @@ mod tests {
             text.extend(format!("{time},{host},{kind},{offset},{},{response}\n", 512 << (i % 8)).bytes());
         }
         let mut reader = (by_stream("msr"))(Box::new(Cursor::new(text.clone())));
-        let mut intake = RecordSink::default();
-        while reader.read(&mut intake).unwrap() {}
-        assert_eq!(intake.understood, 20_000);
-        assert!(written(&intake.records, &intake.devices) == text, "other bytes");
+        let mut record_sink = RecordSink::default();
+        while reader.read(&mut record_sink).unwrap() {}
+        assert_eq!(record_sink.understood, 20_000);
+        assert!(written(&record_sink.records, &record_sink.devices) == text, "other bytes");
     }
 
     fn by_stream(name: &str) -> fn(Stream) -> Box<dyn Reader> {

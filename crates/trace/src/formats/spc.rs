@@ -77,10 +77,10 @@ mod tests {
 
     #[test]
     fn rows_are_read() {
-        let intake = read(open, SAMPLE).unwrap();
-        assert_eq!((intake.understood, intake.malformed.count), (3, 0));
-        assert_eq!(intake.devices.names(), ["asu0", "asu1"]);
-        let [first, second, third] = intake.records[..] else { panic!("three rows") };
+        let sink = read(open, SAMPLE).unwrap();
+        assert_eq!((sink.understood, sink.malformed.count), (3, 0));
+        assert_eq!(sink.devices.names(), ["asu0", "asu1"]);
+        let [first, second, third] = sink.records[..] else { panic!("three rows") };
         assert_eq!((first.offset, first.length, first.kind), (Bytes(303_567 * 512), Bytes(3584), RequestKind::Write));
         assert_eq!((second.arrival, second.response, second.kind), (Nanos(262_140_000), None, RequestKind::Read));
         assert_eq!((third.arrival, third.device), (Nanos(20_500_000_000), second.device));

@@ -57,7 +57,7 @@ struct Srt {
 }
 
 impl Reader for Srt {
-    fn read(&mut self, intake: &mut RecordSink) -> Result<bool, TraceError> {
+    fn read(&mut self, sink: &mut RecordSink) -> Result<bool, TraceError> {
         if self.is_ended {
             return Ok(false);
         }
@@ -66,27 +66,27 @@ impl Reader for Srt {
             None => read_header(&mut self.source)?,
         };
         for _ in 0..BATCH {
-            if !self.read_one(&header, intake)? {
+            if !self.read_one(&header, sink)? {
                 self.is_ended = true;
                 break;
             }
         }
         self.header = Some(header);
-        intake.judge(self.is_ended)?;
+        sink.judge(self.is_ended)?;
         Ok(true)
     }
 }
 
 impl Srt {
     /// Reads one record of any type. False: the source has ended.
-    fn read_one(&mut self, header: &SrtHeader, intake: &mut RecordSink) -> Result<bool, TraceError> {
+    fn read_one(&mut self, header: &SrtHeader, sink: &mut RecordSink) -> Result<bool, TraceError> {
         let place = self.source.place();
         let raw = self.source.peek(RECORD_MIN)?;
         if raw.is_empty() {
             return Ok(false);
         }
         if raw.len() < RECORD_MIN {
-            intake.malformed(place, "cut off", raw);
+            sink.malformed(place, "cut off", raw);
             return Ok(false);
         }
         let size = word(raw, 0) as usize;
@@ -95,7 +95,7 @@ impl Srt {
         }
         let raw = self.source.peek(size)?;
         if raw.len() < size {
-            intake.malformed(place, "cut off", raw);
+            sink.malformed(place, "cut off", raw);
             return Ok(false);
         }
         let (version, kind) = (word(raw, 1) >> 16, word(raw, 1) & 0xffff);
@@ -105,11 +105,11 @@ impl Srt {
             }
             match request(&raw[..size], version, header) {
                 Ok(request) => {
-                    let device = device_id(&mut self.ids, request.device, version == 7, intake)?;
-                    intake.records.push(Record { device, ..request.record });
-                    intake.understood += 1;
+                    let device = device_id(&mut self.ids, request.device, version == 7, sink)?;
+                    sink.records.push(Record { device, ..request.record });
+                    sink.understood += 1;
                 }
-                Err(reason) => intake.malformed(place, reason, &raw[..size]),
+                Err(reason) => sink.malformed(place, reason, &raw[..size]),
             }
         }
         self.source.consume(size);
@@ -168,14 +168,14 @@ fn device_id(
     ids: &mut HashMap<(u32, bool), DeviceId>,
     device: u32,
     is_hex: bool,
-    intake: &mut RecordSink,
+    sink: &mut RecordSink,
 ) -> Result<DeviceId, TraceError> {
     if let Some(&id) = ids.get(&(device, is_hex)) {
         return Ok(id);
     }
     let name = if is_hex { format!("{device:06x}") } else { device.to_string() };
-    let id = intake.devices.id(name.as_bytes());
-    let id = id.ok_or_else(|| TraceError::TooManyDevices(intake.devices.names().len()))?;
+    let id = sink.devices.id(name.as_bytes());
+    let id = id.ok_or_else(|| TraceError::TooManyDevices(sink.devices.names().len()))?;
     ids.insert((device, is_hex), id);
     Ok(id)
 }
@@ -314,16 +314,16 @@ mod tests {
         sections = {\n 8 -> {\n sectorsize = 9\n } } },\n 3 -> {\n sectorsize = 1024\n } };\n\x0c";
 
     fn read(bytes: Vec<u8>) -> (RecordSink, Result<(), TraceError>) {
-        let (mut reader, mut intake) = (open(Box::new(Cursor::new(bytes))), RecordSink::default());
+        let (mut reader, mut sink) = (open(Box::new(Cursor::new(bytes))), RecordSink::default());
         loop {
-            let before = intake.records.len();
-            match reader.read(&mut intake) {
+            let before = sink.records.len();
+            match reader.read(&mut sink) {
                 Ok(true) => {}
                 Ok(false) => {
-                    assert_eq!(intake.records.len(), before);
-                    return (intake, Ok(()));
+                    assert_eq!(sink.records.len(), before);
+                    return (sink, Ok(()));
                 }
-                Err(error) => return (intake, Err(error)),
+                Err(error) => return (sink, Err(error)),
             }
         }
     }
@@ -352,28 +352,28 @@ mod tests {
     #[test]
     fn version_4_counts_blocks_of_the_disk_from_the_date_of_the_trace() {
         let text = record(&[], 24, 4, 3);
-        let (intake, end) = read(trace(&[version_4(7, 0, 0x1b), text, version_4(8, 3, 0x1a), version_4(9, 1, 0)]));
+        let (sink, end) = read(trace(&[version_4(7, 0, 0x1b), text, version_4(8, 3, 0x1a), version_4(9, 1, 0)]));
         end.unwrap();
-        assert_eq!(intake.devices.names(), ["0", "3", "1"]);
-        let first = intake.records[0];
+        assert_eq!(sink.devices.names(), ["0", "3", "1"]);
+        let first = sink.records[0];
         // `date -ud "1992-05-30 00:03:06" +%s` and seven and a quarter seconds.
         assert_eq!(first.arrival, Nanos(707_184_186_000_000_000 + 7_250_000_000));
         assert_eq!(
             (first.response, first.length, first.kind),
             (Some(Nanos(1_500_000)), Bytes(4096), RequestKind::Read)
         );
-        let offsets: Vec<u64> = intake.records.iter().map(|record| record.offset.0).collect();
+        let offsets: Vec<u64> = sink.records.iter().map(|record| record.offset.0).collect();
         assert_eq!(offsets, [256_000, 1_024_000, 512_000]);
-        assert_eq!((intake.records[1].kind, intake.understood, intake.malformed.count), (RequestKind::Write, 3, 0));
+        assert_eq!((sink.records[1].kind, sink.understood, sink.malformed.count), (RequestKind::Write, 3, 0));
     }
 
     #[test]
     fn version_7_has_bytes_and_its_own_clock() {
         let words = [(2, 0x3ec7_cb14), (3, 1), (5, u32::MAX), (6, 512), (8, 0x1f02_6000), (11, 1), (16, 2), (17, 512)];
-        let (intake, end) = read(trace(&[record(&words, 88, 7, 1)]));
+        let (sink, end) = read(trace(&[record(&words, 88, 7, 1)]));
         end.unwrap();
-        let only = intake.records[0];
-        assert_eq!(intake.devices.names(), ["1f0260"]);
+        let only = sink.records[0];
+        assert_eq!(sink.devices.names(), ["1f0260"]);
         assert_eq!((only.arrival, only.response), (Nanos(0x3ec7_cb14 * 1_000_000_000 + 1000), None));
         assert_eq!(only.offset, Bytes(2 << 32 | 512));
     }
@@ -391,10 +391,10 @@ mod tests {
     #[test]
     fn impossible_sizes_are_corrupt_and_tell_where() {
         for (bad, size) in [(record(&[(0, 0)], 56, 4, 1), 0), (record(&[(0, 65_540)], 56, 4, 3), 65_540)] {
-            let (intake, end) = read(trace(&[version_4(1, 0, 1), bad]));
+            let (sink, end) = read(trace(&[version_4(1, 0, 1), bad]));
             let place = HEADER.len() + 56;
             assert_eq!(end.unwrap_err().to_string(), format!("byte {place}: a record cannot have {size} bytes"));
-            assert_eq!(intake.understood, 1);
+            assert_eq!(sink.understood, 1);
         }
         let (_, end) = read(trace(&[record(&[], 40, 7, 1)]));
         assert!(matches!(end, Err(TraceError::Corrupt { .. })));
@@ -407,10 +407,10 @@ mod tests {
         let mut records: Vec<Vec<u8>> = (0..300).map(|secs| version_4(secs, 0, 1)).collect();
         records.push(record(&[], 56, 5, 1));
         records.push(version_4(1, 0, 1)[..30].to_vec());
-        let (intake, end) = read(trace(&records));
+        let (sink, end) = read(trace(&records));
         end.unwrap();
-        assert_eq!((intake.understood, intake.malformed.count), (300, 2));
-        assert_eq!(intake.malformed.examples[1].place, SourcePlace::Byte((HEADER.len() + 301 * 56) as u64));
+        assert_eq!((sink.understood, sink.malformed.count), (300, 2));
+        assert_eq!(sink.malformed.examples[1].place, SourcePlace::Byte((HEADER.len() + 301 * 56) as u64));
     }
 
     proptest! {

@@ -123,7 +123,7 @@ struct Vscsi {
 }
 
 impl Reader for Vscsi {
-    fn read(&mut self, intake: &mut RecordSink) -> Result<bool, TraceError> {
+    fn read(&mut self, sink: &mut RecordSink) -> Result<bool, TraceError> {
         if self.is_ended {
             return Ok(false);
         }
@@ -134,8 +134,8 @@ impl Reader for Vscsi {
         let device = match self.device {
             Some(device) => device,
             None => {
-                let id = intake.devices.id(b"vscsi");
-                id.ok_or_else(|| TraceError::TooManyDevices(intake.devices.names().len()))?
+                let id = sink.devices.id(b"vscsi");
+                id.ok_or_else(|| TraceError::TooManyDevices(sink.devices.names().len()))?
             }
         };
         self.device = Some(device);
@@ -144,7 +144,7 @@ impl Reader for Vscsi {
             let raw = self.source.peek(version.record_bytes())?;
             if raw.len() < version.record_bytes() {
                 if !raw.is_empty() {
-                    intake.malformed(place, "cut off", raw);
+                    sink.malformed(place, "cut off", raw);
                 }
                 self.is_ended = true;
                 break;
@@ -152,15 +152,15 @@ impl Reader for Vscsi {
             let raw = &raw[..version.record_bytes()];
             match record(&version.decode(raw), version, device) {
                 Ok(Some(record)) => {
-                    intake.records.push(record);
-                    intake.understood += 1;
+                    sink.records.push(record);
+                    sink.understood += 1;
                 }
                 Ok(None) => {}
-                Err(reason) => intake.malformed(place, reason, raw),
+                Err(reason) => sink.malformed(place, reason, raw),
             }
             self.source.consume(version.record_bytes());
         }
-        intake.judge(self.is_ended)?;
+        sink.judge(self.is_ended)?;
         Ok(true)
     }
 }
@@ -234,12 +234,12 @@ mod tests {
     }
 
     fn read(bytes: Vec<u8>) -> (RecordSink, Result<(), TraceError>) {
-        let (mut reader, mut intake) = (open(Box::new(Cursor::new(bytes))), RecordSink::default());
+        let (mut reader, mut sink) = (open(Box::new(Cursor::new(bytes))), RecordSink::default());
         loop {
-            match reader.read(&mut intake) {
+            match reader.read(&mut sink) {
                 Ok(true) => {}
-                Ok(false) => return (intake, Ok(())),
-                Err(error) => return (intake, Err(error)),
+                Ok(false) => return (sink, Ok(())),
+                Err(error) => return (sink, Err(error)),
             }
         }
     }
@@ -250,11 +250,11 @@ mod tests {
             let mut bytes = trace(version, 20_000);
             bytes.extend(encode(version, 0x12, 96, u64::MAX, 0, 0));
             assert!(looks_like(&bytes));
-            let (intake, end) = read(bytes);
+            let (sink, end) = read(bytes);
             end.unwrap();
-            assert_eq!((intake.understood, intake.malformed.count), (20_000, 0));
-            assert_eq!(intake.devices.names(), ["vscsi"]);
-            let last = intake.records[19_999];
+            assert_eq!((sink.understood, sink.malformed.count), (20_000, 0));
+            assert_eq!(sink.devices.names(), ["vscsi"]);
+            let last = sink.records[19_999];
             assert_eq!((last.arrival, last.kind), (Nanos((1_000_000 + 19_999 * 500) * 1000), RequestKind::Write));
             assert_eq!((last.offset, last.length), (Bytes(19_999 * 4096), Bytes(4096)));
             assert_eq!(last.response, (version == VscsiVersion::Two).then_some(Nanos(70_000)));
@@ -281,9 +281,9 @@ mod tests {
         bytes.extend(encode(VscsiVersion::One, 0x2a, 512, u64::MAX / 512, 1, 0));
         bytes.extend([0; 32]);
         bytes.extend([0; 31]);
-        let (intake, end) = read(bytes);
+        let (sink, end) = read(bytes);
         end.unwrap();
-        let places: Vec<_> = intake.malformed.examples.iter().map(|example| example.place).collect();
+        let places: Vec<_> = sink.malformed.examples.iter().map(|example| example.place).collect();
         assert_eq!(places, [300, 301, 302].map(|record| SourcePlace::Byte(record * 32)));
     }
 

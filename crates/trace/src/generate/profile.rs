@@ -15,7 +15,7 @@ use super::latent::Cumulative;
 const EXPLAINED_MAX: f64 = 0.8;
 /// An hour without requests counts as one with half a request.
 const COUNT_MIN: f64 = 0.5;
-/// In less than two days, a quiet hour is as likely to be chance as habit.
+/// In less than two days, a quiet hour is as likely to be chance as rhythm.
 const HOURS_MIN: usize = 48;
 const DAY_HOURS: usize = 24;
 /// Rounds of calibration, each with the mixture of the one before; after six nothing changes in the third digit.

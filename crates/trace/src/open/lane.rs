@@ -15,7 +15,7 @@ const BATCH_MIN: usize = 4096;
 pub(super) struct InputStream {
     name: String,
     reader: Box<dyn Reader>,
-    intake: RecordSink,
+    sink: RecordSink,
     sorter: Sorter,
     scale: TraceScale,
     /// Records read so far.
@@ -26,8 +26,8 @@ pub(super) struct InputStream {
 impl InputStream {
     /// An input called `name`, whose records are sorted within a window.
     pub(super) fn new(name: String, reader: Box<dyn Reader>, window: usize) -> InputStream {
-        let (intake, sorter) = (RecordSink::default(), Sorter::new(window));
-        InputStream { name, reader, intake, sorter, scale: TraceScale::default(), read: 0, is_ended: false }
+        let (sink, sorter) = (RecordSink::default(), Sorter::new(window));
+        InputStream { name, reader, sink, sorter, scale: TraceScale::default(), read: 0, is_ended: false }
     }
 
     /// Takes its numbers for others than its format does.
@@ -50,16 +50,16 @@ impl InputStream {
 
     /// Reads one batch.
     fn fill(&mut self) -> Result<(), TraceError> {
-        while self.intake.records.len() < BATCH_MIN && !self.is_ended {
-            self.is_ended = !self.reader.read(&mut self.intake)?;
+        while self.sink.records.len() < BATCH_MIN && !self.is_ended {
+            self.is_ended = !self.reader.read(&mut self.sink)?;
         }
-        for record in &mut self.intake.records {
+        for record in &mut self.sink.records {
             self.read += 1;
             let corrupt =
                 || TraceError::Corrupt { place: SourcePlace::Row(self.read), what: "too large in these units".into() };
             *record = self.scale.applied(*record).ok_or_else(corrupt)?;
         }
-        self.sorter.push(&mut self.intake.records)
+        self.sorter.push(&mut self.sink.records)
     }
 
     /// An error in this input.
@@ -74,11 +74,11 @@ impl InputStream {
 
     /// The devices it named so far.
     pub(super) fn devices(&self) -> &Devices {
-        &self.intake.devices
+        &self.sink.devices
     }
 
     /// What could not be understood of it so far.
     pub(super) fn malformed(&self) -> &Malformed {
-        &self.intake.malformed
+        &self.sink.malformed
     }
 }

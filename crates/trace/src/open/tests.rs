@@ -41,14 +41,14 @@ impl TextFormat for Words {
 struct Counted(u64);
 
 impl Reader for Counted {
-    fn read(&mut self, intake: &mut RecordSink) -> Result<bool, TraceError> {
+    fn read(&mut self, sink: &mut RecordSink) -> Result<bool, TraceError> {
         if self.0 == 0 {
             return Ok(false);
         }
-        let device = intake.devices.id(b"d").expect("few");
+        let device = sink.devices.id(b"d").expect("few");
         let (arrival, length, offset) = (Nanos(self.0), Bytes(512), Bytes(0));
-        intake.records.push(Record { arrival, response: None, offset, length, device, kind: RequestKind::Write });
-        intake.understood += 1;
+        sink.records.push(Record { arrival, response: None, offset, length, device, kind: RequestKind::Write });
+        sink.understood += 1;
         self.0 = 0;
         Ok(true)
     }

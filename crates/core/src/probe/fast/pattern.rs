@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! candidates -> the slowest (one disk does it all) -> yardstick -> divide by primes, as long as it stays slow
-//!      ^                                                  -> settle: against its own slowest multiple -> copies: is it one class?
+//!      ^                                                  -> confirm: against its own slowest multiple -> copies: is it one class?
 //!      +-------- once more, of more disks, if one of these fails <---------------------------------+
 //! ```
 //!
@@ -277,7 +277,7 @@ async fn confirmed(
         yardstick.move_to(sampler, slow[0].0).await?;
     }
     let odds = is_multiple_for_sure(sampler, &mut yardstick, bytes).await?;
-    // What so many bursts cannot settle is mostly a part of the pattern: the pattern takes sixteen.
+    // What so many bursts cannot decide is mostly a part of the pattern: the pattern takes sixteen.
     if odds < DECIDED {
         return Ok(None);
     }

@@ -3,7 +3,7 @@
 //! Model of a burst at one disk, against which they were chosen: the disk of Denehy et al. 2004, 8 to 32 random reads at a
 //! time. The logarithm of its pace has a spread of 6 to 11 %; the same burst on two disks lies 0.55 lower, plus or minus 0.2.
 
-/// Log-odds at which a statement is settled: one error in ten thousand. No test calls itself surer, however far its numbers go:
+/// Log-odds at which a statement is taken as decided: one error in ten thousand. No test calls itself surer, however far its numbers go:
 /// the models behind them are no better known than that.
 pub const DECIDED: f64 = 9.2;
 /// Log-odds at which a search goes on as if a stride were a multiple: one in thirty. All of them are tested again together,

@@ -1,4 +1,4 @@
-//! Pattern: all that happens in one idle interval, settled when it begins. The simplest policies are no more than that.
+//! Pattern: all that happens in one idle interval, decided when it begins. The simplest policies are no more than that.
 //!
 //! A pattern can be played request by request, as the scrubber does, or reckoned up for a whole interval at once, as the
 //! trace study does millions of times. A test of the simulator asserts that both come to the same.
@@ -78,7 +78,7 @@ impl IdlePattern {
     }
 }
 
-/// A policy that settles what it does in an idle interval when that begins.
+/// A policy that decides what it does in an idle interval when that begins.
 pub trait IntervalPolicy: fmt::Debug + Send {
     /// What it does in the idle interval that begins now. Pure.
     fn pattern(&self) -> IdlePattern;

@@ -41,8 +41,8 @@ pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     let torn: PositionSet = data.iter().filter(|&slot| standing(slot) == RowStatus::Torn).collect();
     let gone = data - evidence.sound() - torn;
 
-    if let Some(settlement) = agreed(evidence) {
-        return settlement;
+    if let Some(reconciliation) = agreed(evidence) {
+        return reconciliation;
     }
     let mut ways = ways(evidence);
     ways.sort_by_key(|way| (std::cmp::Reverse(way.age), way.rebuilt.count()));
@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn a_torn_row_goes_forward_by_a_list_that_is_not_older_than_what_the_row_calls_itself() {
         for (own, listed) in [(5, 5), (5, 7)] {
-            let settlement = reconcile(&mirror(own, RowStatus::Torn, listed));
+            let reconciliation = reconcile(&mirror(own, RowStatus::Torn, listed));
             assert_eq!(
-                (settlement.rebuilt, settlement.resealed),
+                (reconciliation.rebuilt, reconciliation.resealed),
                 (PositionSet::one(0), PositionSet::NONE),
                 "{own} {listed}"
             );
@@ -185,9 +185,9 @@ mod tests {
     #[test]
     fn a_torn_row_stays_when_the_only_list_is_older_than_what_the_row_calls_itself() {
         // The parity's write was lost, and the row's next one torn: what the list says was overwritten, durably.
-        let settlement = reconcile(&mirror(7, RowStatus::Torn, 5));
-        assert_eq!((settlement.rebuilt, settlement.resealed), (PositionSet::NONE, PositionSet::one(0)));
-        assert!(settlement.lost.is_empty());
+        let reconciliation = reconcile(&mirror(7, RowStatus::Torn, 5));
+        assert_eq!((reconciliation.rebuilt, reconciliation.resealed), (PositionSet::NONE, PositionSet::one(0)));
+        assert!(reconciliation.lost.is_empty());
     }
 
     /// Data rows (version, standing), then parities that list these versions.
@@ -205,15 +205,18 @@ mod tests {
     fn a_row_whose_write_was_lost_is_rebuilt_by_an_older_list_that_takes_nothing_back() {
         let sound = |version| (version, RowStatus::Sound);
         let evidence = versions(&[sound(8), sound(8), sound(8), sound(7)], &[&[9, 9, 9, 9], &[8, 8, 8, 8]]);
-        let settlement = reconcile(&evidence);
-        assert_eq!((settlement.rebuilt, settlement.parities), (PositionSet::one(3), PositionSet::one(5)));
+        let reconciliation = reconcile(&evidence);
+        assert_eq!((reconciliation.rebuilt, reconciliation.parities), (PositionSet::one(3), PositionSet::one(5)));
     }
 
     #[test]
     fn of_two_lists_that_both_take_something_back_the_later_is_followed() {
         let data = [(0, RowStatus::Corrupt), (12, RowStatus::Torn)];
-        let settlement = reconcile(&versions(&data, &[&[5, 10], &[5, 10], &[7, 11], &[7, 11]]));
-        assert_eq!((settlement.rebuilt, settlement.parities), (PositionSet::range(0, 2), PositionSet::range(4, 6)));
+        let reconciliation = reconcile(&versions(&data, &[&[5, 10], &[5, 10], &[7, 11], &[7, 11]]));
+        assert_eq!(
+            (reconciliation.rebuilt, reconciliation.parities),
+            (PositionSet::range(0, 2), PositionSet::range(4, 6))
+        );
     }
 
     /// Three data rows and one parity of a scheme without versions, all of which agree.
@@ -231,13 +234,13 @@ mod tests {
         for scheme in [Scheme::Pure, Scheme::Hybrid2] {
             let mut evidence = unordered(scheme);
             evidence.rows[1].entry.sum = 77;
-            let settlement = reconcile(&evidence);
+            let reconciliation = reconcile(&evidence);
             assert_eq!(
-                (settlement.rebuilt, settlement.parities),
+                (reconciliation.rebuilt, reconciliation.parities),
                 (PositionSet::one(1), PositionSet::one(3)),
                 "{scheme}"
             );
-            assert_eq!(settlement.truth[1].sum, 1);
+            assert_eq!(reconciliation.truth[1].sum, 1);
             evidence.rows[1] = RowSeen::nothing(RowStatus::Torn);
             assert_eq!(reconcile(&evidence).rebuilt, PositionSet::one(1), "{scheme}");
         }
@@ -247,10 +250,10 @@ mod tests {
     fn without_versions_data_stay_as_they_are_when_the_parity_or_nobody_is_outvoted() {
         let mut evidence = unordered(Scheme::Hybrid2);
         evidence.rows[3].list.as_mut().unwrap()[0].sum = 77;
-        let settlement = reconcile(&evidence);
-        assert_eq!((settlement.rebuilt, settlement.lost), (PositionSet::NONE, PositionSet::NONE));
+        let reconciliation = reconcile(&evidence);
+        assert_eq!((reconciliation.rebuilt, reconciliation.lost), (PositionSet::NONE, PositionSet::NONE));
         evidence.rows[1].entry.sum = 78;
-        let settlement = reconcile(&evidence);
-        assert_eq!((settlement.rebuilt, settlement.lost), (PositionSet::NONE, PositionSet::NONE));
+        let reconciliation = reconcile(&evidence);
+        assert_eq!((reconciliation.rebuilt, reconciliation.lost), (PositionSet::NONE, PositionSet::NONE));
     }
 }

@@ -19,7 +19,7 @@ fn filled(scheme: Scheme, stripes: u64) -> (Vec<Vec<u8>>, Geometry) {
     (rig.stop(), geometry)
 }
 
-fn garble(rig: &mut Rig, stripe: u64, slot: usize) {
+fn corrupt(rig: &mut Rig, stripe: u64, slot: usize) {
     let (member, at) = rig.place(stripe, slot);
     rig.members[member][at + 100..at + 700].fill(0xaa);
 }
@@ -62,7 +62,7 @@ fn one_wrong_row_in_every_stripe_over_all_members_costs_nobody_and_nothing() {
         let mut rig = Rig::start_as(members, geometry, options);
         for turn in 0..2 {
             let victims = (0..stripes).step_by(step as usize);
-            victims.for_each(|stripe| garble(&mut rig, stripe, ((stripe / step + turn) % 6) as usize));
+            victims.for_each(|stripe| corrupt(&mut rig, stripe, ((stripe / step + turn) % 6) as usize));
             match how {
                 0 => assert_eq!(verify(&mut rig, 0..stripes), BlockReply::Done),
                 1 => (0..stripes)
@@ -86,20 +86,20 @@ fn who_had_many_faults_long_ago_or_side_by_side_is_not_called_unreliable() {
     let mut rig = Rig::start_as(members, geometry, options);
     // Slot 0 of stripes that are a layout's period apart lies on one member.
     for stripe in [0, 60] {
-        garble(&mut rig, stripe, 0);
+        corrupt(&mut rig, stripe, 0);
         assert!(rig.read(stripe * STRIPE, STRIPE) == right(7, STRIPE));
     }
     rig.now += 11_000_000_000;
-    garble(&mut rig, 120, 0);
+    corrupt(&mut rig, 120, 0);
     assert!(rig.read(120 * STRIPE, STRIPE) == right(7, STRIPE));
     assert_eq!(rig.volume.status().unreliable, [] as [usize; 0], "two of three were long ago");
     for stripe in [114, 108] {
-        garble(&mut rig, stripe, 0);
+        corrupt(&mut rig, stripe, 0);
         assert!(rig.read(stripe * STRIPE, STRIPE) == right(7, STRIPE));
     }
     assert_eq!(rig.volume.status().unreliable, [] as [usize; 0], "neighbours are one mishap");
     for stripe in [60, 6] {
-        garble(&mut rig, stripe, 0);
+        corrupt(&mut rig, stripe, 0);
         assert!(rig.read(stripe * STRIPE, STRIPE) == right(7, STRIPE));
     }
     let member = rig.place(0, 0).0;
@@ -112,7 +112,7 @@ fn what_was_answered_with_an_error_stays_one_after_a_kill_while_other_stripes_we
         let (members, geometry) = filled(scheme, 30);
         let mut rig = Rig::start(members, geometry);
         for slot in [0, 1, 4] {
-            garble(&mut rig, 3, slot);
+            corrupt(&mut rig, 3, slot);
         }
         let before = lost(&mut rig, 3);
         assert!(before.starts_with(&[0, 1]), "{scheme}: {before:?}");
@@ -137,21 +137,21 @@ fn a_stale_row_that_was_called_lost_is_not_returned_after_a_kill() {
     let old = rig.members[member][at..at + geometry.row_bytes() as usize].to_vec();
     assert_eq!(write_chunk(&mut rig, 3, 0, 8), BlockReply::Done);
     rig.members[member][at..at + old.len()].copy_from_slice(&old);
-    garble(&mut rig, 3, 1);
-    garble(&mut rig, 3, 4);
+    corrupt(&mut rig, 3, 1);
+    corrupt(&mut rig, 3, 4);
     assert_eq!(lost(&mut rig, 3), [0, 1]);
     assert_eq!(lost(&mut killed(rig), 3), [0, 1]);
 }
 
 #[test]
 fn a_row_that_may_come_back_is_waited_for_and_what_lies_there_meanwhile_proves_nothing() {
-    // A member is away, two rows are garbled: with the member they could be rebuilt, so nothing is counted anew.
+    // A member is away, two rows are corrupt: with the member they could be rebuilt, so nothing is counted anew.
     let (mut members, geometry) = filled(Scheme::Stamp, 30);
     let away = geometry.layout.place(3, 5).disk;
     let kept = std::mem::take(&mut members[away]);
     let mut rig = Rig::start(members, geometry);
-    garble(&mut rig, 3, 0);
-    garble(&mut rig, 3, 1);
+    corrupt(&mut rig, 3, 0);
+    corrupt(&mut rig, 3, 1);
     let parity = rig.place(3, 4);
     let before = rig.members[parity.0][parity.1..parity.1 + CHUNK as usize].to_vec();
     assert_eq!(lost(&mut rig, 3), [0, 1]);
@@ -164,12 +164,12 @@ fn a_row_that_may_come_back_is_waited_for_and_what_lies_there_meanwhile_proves_n
 #[test]
 fn each_lost_chunk_is_healed_by_writing_it_alone_and_a_whole_one_beside_it_can_be_written() {
     for scheme in [Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp] {
-        for garbled in [&[0, 4, 5][..], &[0, 1, 5], &[0, 1, 2]] {
+        for victims in [&[0, 4, 5][..], &[0, 1, 5], &[0, 1, 2]] {
             let (members, geometry) = filled(scheme, 30);
             let mut rig = Rig::start(members, geometry);
-            garbled.iter().for_each(|&slot| garble(&mut rig, 3, slot));
+            victims.iter().for_each(|&slot| corrupt(&mut rig, 3, slot));
             assert_eq!(write_chunk(&mut rig, 3, 3, 9), BlockReply::Done, "{scheme}: a whole one");
-            let expected: Vec<u64> = garbled.iter().map(|&slot| slot as u64).filter(|&slot| slot < 4).collect();
+            let expected: Vec<u64> = victims.iter().map(|&slot| slot as u64).filter(|&slot| slot < 4).collect();
             assert_eq!(lost(&mut rig, 3), expected, "{scheme}");
             let partial =
                 BlockRequest::Write { offset: 3 * STRIPE, data: Buffer::copy_of(&[1; 512]), is_durable: false };
@@ -197,7 +197,7 @@ fn each_lost_chunk_is_healed_by_writing_it_alone_and_a_whole_one_beside_it_can_b
 fn a_part_of_a_lost_chunk_does_not_make_writes_fail_that_came_with_it() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let mut rig = Rig::start(members, geometry);
-    [0, 1, 2].into_iter().for_each(|slot| garble(&mut rig, 3, slot));
+    [0, 1, 2].into_iter().for_each(|slot| corrupt(&mut rig, 3, slot));
     // All of them wait for the stripe, and are done together.
     for (id, (slot, len)) in [(0, CHUNK), (0, 512), (3, 512), (1, 512)].into_iter().enumerate() {
         let data = Buffer::copy_of(&vec![9; len as usize]);
@@ -214,13 +214,13 @@ fn a_part_of_a_lost_chunk_does_not_make_writes_fail_that_came_with_it() {
 
 #[test]
 fn where_it_was_stopped_in_order_nothing_is_settled_whatever_the_intents_say() {
-    // Two rows of a stripe are cut in two, as by a crash, and one garbled: more than two parities make up for.
+    // Two rows of a stripe are cut in two, as by a crash, and one corrupt: more than two parities make up for.
     let torn = |rig: &mut Rig| {
         for slot in [0, 1] {
             let (member, at) = rig.place(3, slot);
             rig.members[member][at..at + 512].fill(0);
         }
-        garble(rig, 3, 4);
+        corrupt(rig, 3, 4);
     };
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let mut rig = Rig::start(members, geometry);
@@ -279,7 +279,7 @@ fn what_a_crash_left_is_settled_when_it_is_asked_for_and_the_rest_is_served_at_o
     assert!(
         matches!(&parts[..], [ReadPart::Data(buffer, range)] if buffer[range.clone()].iter().all(|&byte| byte == 7))
     );
-    assert!(left > 0, "all was settled before anything was served");
+    assert!(left > 0, "all was resynced before anything was served");
     again.pump();
     assert_eq!(again.volume.status().regions_to_resync, 0);
     assert!(again.read(0, 40 * STRIPE) == right(7, 40 * STRIPE));

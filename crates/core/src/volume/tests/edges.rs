@@ -141,7 +141,7 @@ fn the_answer_to_a_small_read_does_not_hold_the_row() {
 }
 
 #[test]
-fn zeros_over_all_that_a_crash_left_unsettled_are_written_a_few_at_a_time() {
+fn zeros_over_all_that_a_crash_left_unsynced_are_written_a_few_at_a_time() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     let stripes = 400;
     rig.write(0, &vec![7; (stripes * 2 * CHUNK) as usize]);

@@ -109,10 +109,10 @@ impl TableReader {
 }
 
 impl Reader for TableReader {
-    fn read(&mut self, intake: &mut RecordSink) -> std::result::Result<bool, TraceError> {
+    fn read(&mut self, sink: &mut RecordSink) -> std::result::Result<bool, TraceError> {
         let place = SourcePlace::Row(self.rows + 1);
         let mut batch = std::mem::take(&mut self.batch);
-        let rows = match guarded(|| self.rows(&mut batch, &mut intake.devices)) {
+        let rows = match guarded(|| self.rows(&mut batch, &mut sink.devices)) {
             Ok(Some(rows)) => rows,
             Ok(None) => return Ok(false),
             Err(error) => {
@@ -120,14 +120,14 @@ impl Reader for TableReader {
                 return Err(corrupt(place, error));
             }
         };
-        let before = intake.records.len();
-        batch.records(self.rows, intake);
-        intake.understood += (intake.records.len() - before) as u64;
+        let before = sink.records.len();
+        batch.records(self.rows, sink);
+        sink.understood += (sink.records.len() - before) as u64;
         self.rows += rows as u64;
         self.batch = batch;
         let is_last =
             self.group_next == self.metadata.num_row_groups() && self.group.as_ref().is_none_or(|g| g.left == 0);
-        intake.judge(is_last)?;
+        sink.judge(is_last)?;
         Ok(true)
     }
 }
@@ -190,8 +190,8 @@ impl RowGroup {
 }
 
 impl RowBatch {
-    /// Appends the rows to the intake's records; `rows_before` came before them.
-    fn records(&self, rows_before: u64, intake: &mut RecordSink) {
+    /// Appends the rows to the sink's records; `rows_before` came before them.
+    fn records(&self, rows_before: u64, sink: &mut RecordSink) {
         let rows = self.arrivals.len();
         let (arrivals, devices, kinds) = (&self.arrivals[..rows], &self.devices[..rows], &self.kinds[..rows]);
         let (offsets, lengths) = (&self.offsets[..rows], &self.lengths[..rows]);
@@ -208,13 +208,13 @@ impl RowBatch {
             kind: KIND_OF[kinds[row] as usize % KIND_OF.len()],
         };
         if is_clean {
-            intake.records.extend((0..rows).map(record));
+            sink.records.extend((0..rows).map(record));
             return;
         }
         for row in 0..rows {
             match self.fault(row) {
-                None => intake.records.push(record(row)),
-                Some(reason) => intake.malformed(SourcePlace::Row(rows_before + row as u64 + 1), reason, b""),
+                None => sink.records.push(record(row)),
+                Some(reason) => sink.malformed(SourcePlace::Row(rows_before + row as u64 + 1), reason, b""),
             }
         }
     }

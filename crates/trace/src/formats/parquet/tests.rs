@@ -45,10 +45,10 @@ fn write(records: &[Record], devices: &Devices, part: usize) -> io::Result<Vec<u
 
 fn read(file: Vec<u8>) -> Result<RecordSink, TraceError> {
     let mut reader = open(Box::new(Cursor::new(file)))?;
-    let mut intake = RecordSink::default();
-    while reader.read(&mut intake)? {}
-    assert!(!reader.read(&mut intake)?, "the end stays the end");
-    Ok(intake)
+    let mut record_sink = RecordSink::default();
+    while reader.read(&mut record_sink)? {}
+    assert!(!reader.read(&mut record_sink)?, "the end stays the end");
+    Ok(record_sink)
 }
 
 /// The records with their devices' names: ids are only good within one reading.
@@ -92,10 +92,10 @@ proptest! {
     #[test]
     fn every_record_comes_back(records in prop::collection::vec(record(), 0..400), repeats in 1usize..30) {
         let (records, devices) = (records.repeat(repeats), devices());
-        let intake = read(write(&records, &devices, 1000).unwrap()).unwrap();
-        prop_assert_eq!(intake.understood, records.len() as u64);
-        prop_assert_eq!(intake.malformed.count, 0);
-        prop_assert_eq!(named(&intake.records, &intake.devices), named(&records, &devices));
+        let record_sink = read(write(&records, &devices, 1000).unwrap()).unwrap();
+        prop_assert_eq!(record_sink.understood, records.len() as u64);
+        prop_assert_eq!(record_sink.malformed.count, 0);
+        prop_assert_eq!(named(&record_sink.records, &record_sink.devices), named(&records, &devices));
     }
 
     #[test]
@@ -133,9 +133,9 @@ fn many(count: u64) -> Vec<Record> {
 #[test]
 fn row_groups_follow_each_other() {
     let (records, devices) = (many((1 << 20) + 5000), devices());
-    let intake = read(write(&records, &devices, 70_000).unwrap()).unwrap();
-    assert_eq!(intake.records.len(), records.len());
-    assert!(named(&intake.records, &intake.devices) == named(&records, &devices));
+    let record_sink = read(write(&records, &devices, 70_000).unwrap()).unwrap();
+    assert_eq!(record_sink.records.len(), records.len());
+    assert!(named(&record_sink.records, &record_sink.devices) == named(&records, &devices));
 }
 
 #[test]
@@ -226,17 +226,20 @@ fn tables_of_others_are_read_however_they_are_written() {
         };
         table.group(&columns(kind));
         table.group(&columns(|_| Some("discard")));
-        let intake = read(table.finish()).unwrap();
-        assert_eq!((intake.understood, intake.malformed.count), (1999, 1));
-        let example = &intake.malformed.examples[0];
+        let record_sink = read(table.finish()).unwrap();
+        assert_eq!((record_sink.understood, record_sink.malformed.count), (1999, 1));
+        let example = &record_sink.malformed.examples[0];
         assert_eq!(
             (example.place, example.reason),
             (SourcePlace::Row(501), "kind is none of read, write, discard, flush")
         );
-        let record = intake.records[998];
+        let record = record_sink.records[998];
         let expected = (Nanos(999_000), None, Bytes(4096 * 999), Bytes(512 * 999), RequestKind::Read);
         assert_eq!((record.arrival, record.response, record.offset, record.length, record.kind), expected);
-        assert_eq!((intake.devices.name(record.device), intake.records[1500].kind), ("b", RequestKind::Discard));
+        assert_eq!(
+            (record_sink.devices.name(record.device), record_sink.records[1500].kind),
+            ("b", RequestKind::Discard)
+        );
     }
 }
 
@@ -255,16 +258,16 @@ fn rows_without_a_number_are_malformed() {
         numbers(5, None),
         texts("a"),
     ]);
-    let intake = read(table.finish()).unwrap();
+    let record_sink = read(table.finish()).unwrap();
     let told: Vec<(SourcePlace, &str)> =
-        intake.malformed.examples.iter().map(|told| (told.place, told.reason)).collect();
+        record_sink.malformed.examples.iter().map(|told| (told.place, told.reason)).collect();
     let expected = [
         (SourcePlace::Row(4), "length is null or negative"),
         (SourcePlace::Row(5), "offset is null or negative"),
         (SourcePlace::Row(6), "arrival_ns is null or negative"),
     ];
-    assert_eq!((intake.understood, told), (997, expected.to_vec()));
-    assert_eq!((intake.records[6].arrival, intake.records[6].length), (Nanos(9), Bytes(9)));
+    assert_eq!((record_sink.understood, told), (997, expected.to_vec()));
+    assert_eq!((record_sink.records[6].arrival, record_sink.records[6].length), (Nanos(9), Bytes(9)));
 }
 
 #[test]

@@ -182,18 +182,18 @@ fn who_is_being_rebuilt_is_in_up_to_there() {
     assert_eq!(assemble(&members).unwrap().slots[1], SlotState::Rebuilding { given: 1, stripes_done: 11 });
 }
 
-/// A newcomer whose superblock was written before a crash, and that the others, who go on without it, never heard of.
+/// A joining member whose superblock was written before a crash, and that the others, who go on without it, never heard of.
 #[test]
 fn who_is_being_rebuilt_speaks_for_nobody_else() {
     let mut members = three();
-    let newcomer = MemberRecord {
+    let joining = MemberRecord {
         uuid: Uuid([7; 16]),
         term: 1,
         state: MemberState::Rebuilding { stripes_done: 0 },
         faults: 0,
         left: 0,
     };
-    change(&mut members[2], |says| (says.generation, says.members[2]) = (9, newcomer));
+    change(&mut members[2], |says| (says.generation, says.members[2]) = (9, joining));
     for member in &mut members[..2] {
         change(member, |says| {
             (says.generation, says.write_mark, says.members[2].state) = (9, 77, MemberState::Missing)
