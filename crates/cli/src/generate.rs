@@ -1,15 +1,32 @@
 //! `scrubjay generate`: man pages and completions, from the same table as the help.
 
-use crate::args::{self, GenerateArgs, Generated};
+use crate::args::{self, GenerateArgs, Generated, HelpText};
 use crate::exit::Exit;
 use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
 use clap::Command;
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
 use scrubjay_device::output::{self, Existing};
 use std::io::Write;
 use std::path::Path;
 use std::{fs, io};
+
+/// What the FILES section of each page lists.
+const FILES: [(&str, &str); 3] = [
+    ("/var/lib/scrubjay", "Progress of scrubs and what was learnt of the load, for root."),
+    ("~/.local/state/scrubjay", "The same for other users ($XDG_STATE_HOME/scrubjay if that is set)."),
+    ("/run/scrubjay", "Control sockets of running volumes ($XDG_RUNTIME_DIR/scrubjay for other users than root)."),
+];
+
+/// And the ENVIRONMENT section.
+const ENVIRONMENT: [(&str, &str); 5] = [
+    ("NO_COLOR", "If set, nothing is coloured."),
+    ("TERM", "If it is dumb, progress is printed line by line."),
+    ("XDG_STATE_HOME", "See FILES."),
+    ("XDG_RUNTIME_DIR", "See FILES."),
+    ("SCRUBJAY_RUN", "Folder of the control sockets, instead of /run/scrubjay."),
+];
 
 /// Writes what is asked for.
 pub fn run(args: &GenerateArgs) -> Result<Exit> {
@@ -35,9 +52,55 @@ fn pages(command: Command, folder: &Path) -> Result<()> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()).cloned() {
         pages(below, folder)?;
     }
+    let help = HelpText::of(&command);
+    let has = (command.get_arguments().next().is_some(), command.get_subcommands().next().is_some());
     let page = Man::new(command);
     let path = folder.join(page.get_filename());
-    let mut text = Vec::new();
-    page.render(&mut text).with_context(|| format!("cannot make {}", path.display()))?;
+    let text = page_text(&page, &help, has).with_context(|| format!("cannot make {}", path.display()))?;
     output::write(&path, Existing::Replaced, &text).map_err(unwritable)
+}
+
+/// The sections in the order of man-pages(7); `has`: options, and commands below it.
+fn page_text(page: &Man, help: &HelpText, has: (bool, bool)) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    page.render_title(&mut text)?;
+    page.render_name_section(&mut text)?;
+    page.render_synopsis_section(&mut text)?;
+    page.render_description_section(&mut text)?;
+    let mut notes = Roff::new();
+    for paragraph in help.notes.lines().filter(|line| !line.is_empty()) {
+        notes.control("PP", []).text([roman(paragraph)]);
+    }
+    notes.to_writer(&mut text)?;
+    if has.0 {
+        page.render_options_section(&mut text)?;
+    }
+    if has.1 {
+        page.render_subcommands_section(&mut text)?;
+    }
+    let mut rest = Roff::new();
+    // "  0    clean: ...": the code, and what it means.
+    let codes: Vec<(&str, &str)> = help
+        .exit_codes
+        .lines()
+        .filter_map(|line| line.trim().split_once(' '))
+        .map(|(code, what)| (code, what.trim()))
+        .collect();
+    for (heading, entries) in [("EXIT STATUS", &codes[..]), ("FILES", &FILES), ("ENVIRONMENT", &ENVIRONMENT)] {
+        if !entries.is_empty() {
+            rest.control("SH", [heading]);
+        }
+        for (name, what) in entries {
+            rest.control("TP", []).text([bold(*name)]).text([roman(*what)]);
+        }
+    }
+    if !help.examples.is_empty() {
+        rest.control("SH", ["EXAMPLES"]).control("nf", []);
+        for line in help.examples.lines() {
+            rest.text([roman(line)]);
+        }
+        rest.control("fi", []);
+    }
+    rest.to_writer(&mut text)?;
+    Ok(text)
 }

@@ -14,7 +14,7 @@
 //! The shipped scrubber, waiting for 50 ms of idleness, on the paper's disk with one bad sector, among strangers:
 //!
 //! ```
-//! use scrubjay_core::scrub::{Config, Pass, Scrub, coverage::Coverage, idle::{IntervalAdapter, Waiting}, server::*, tour::*};
+//! use scrubjay_core::scrub::{Config, Pass, Scrub, coverage::Coverage, idle::{IntervalAdapter, Waiting}, disk_server::*, tour::*};
 //! use scrubjay_core::{rng::Rng, units::*};
 //! use scrubjay_sim::{disk::*, pump::SimulatedPump, workload::*};
 //!

@@ -18,44 +18,44 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct SimulateArray {
-    /// The layout
+    /// Layout
     #[arg(long, value_name = "NAME", value_parser = super::volume::layout(), help_heading = "Array")]
     pub layout: LayoutKind,
-    /// Members
+    /// Number of members
     #[arg(long, value_name = "COUNT", help_heading = "Array")]
     pub disks: usize,
-    /// Parities of a stripe (rotating) [default: what the layout has]
+    /// Parity chunks in a stripe (rotating) [default: what the layout has]
     #[arg(long, value_name = "COUNT", help_heading = "Array")]
     pub parity: Option<usize>,
-    /// The size of a chunk
+    /// Chunk size
     #[arg(long, value_name = "SIZE", default_value = "32KiB", value_parser = quantity::bytes, help_heading = "Array")]
     pub chunk: Bytes,
-    /// Where the partition begins; anywhere unless given
+    /// Offset of the partition [default: random]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "Array")]
     pub phase: Option<Bytes>,
-    /// In which order each disk serves what waits
+    /// Order in which each disk serves its queue
     #[arg(long, value_enum, default_value_t = QueueArg::Fcfs, help_heading = "Array")]
     pub queue: QueueArg,
-    /// What disturbs it
+    /// Disturbance
     #[arg(long, value_enum, default_value_t = NoiseArg::Clean, help_heading = "Array")]
     pub noise: NoiseArg,
-    /// A member that takes so many times as long: DISK:FACTOR
+    /// A slow member: its number and by what factor
     #[arg(long, value_name = "DISK:FACTOR", value_parser = slow, help_heading = "Array")]
     pub slow: Vec<(usize, f64)>,
-    /// A member that is gone
+    /// A missing member
     #[arg(long, value_name = "DISK", help_heading = "Array")]
     pub lost: Option<usize>,
-    /// Two members that are halves of one disk: DISK,DISK
+    /// Two members that are halves of one disk
     #[arg(long, value_name = "DISK,DISK", value_parser = pair, help_heading = "Array")]
     pub same: Option<(usize, usize)>,
 
-    /// How to go about it
+    /// How
     #[command(flatten)]
     pub how: ProbeMethodArgs,
-    /// Also rewrite blocks, which tells the redundancy
+    /// Also rewrite blocks, to measure the redundancy
     #[arg(long)]
     pub allow_writes: bool,
-    /// Arrays to be probed, each with another seed
+    /// Number of arrays to probe, each with another seed
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub trials: u64,
     /// Print one line of JSON
@@ -77,11 +77,11 @@ pub enum QueueArg {
 /// What disturbs an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum NoiseArg {
-    /// Nothing
+    /// None
     Clean,
     /// One request in a hundred takes much longer
     Tail,
-    /// One in twenty takes much longer, and strangers read before every fifth
+    /// One in twenty takes much longer, and others read before every fifth
     Heavy,
 }
 

@@ -11,7 +11,7 @@ Examples:
   scrubjay bench code                                 6 + 2, chunks of 64 KiB
   scrubjay bench code --data 10 --parity 4 --chunk 4KiB
   scrubjay bench code --figure7                       by disks and by chunk, RAID-5 and RAID-6
-  scrubjay bench code --quick --json                  in a second, for a program
+  scrubjay bench code --quick --json                  a short run, for a program
 
 One core works on stripes, once on so few that they stay in its cache, once on --memory of them.
 All contenders take turns; the median of the rounds counts. GB/s are 10^9 bytes of data a second,
@@ -34,7 +34,7 @@ pub struct BenchArgs {
 /// What can be measured.
 #[derive(Debug, Subcommand)]
 pub enum Benched {
-    /// How fast parities, checksums and appendices are made here, beside memcpy and ISA-L
+    /// Speed of parities, checksums and integrity metadata, beside memcpy and ISA-L
     Code(BenchCode),
 }
 
@@ -42,30 +42,30 @@ pub enum Benched {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BenchCode {
-    /// Chunks of data in a stripe
+    /// Data chunks in a stripe
     #[arg(long, value_name = "K", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=DATA_MAX as i64), help_heading = "Shape")]
     pub data: u16,
-    /// Chunks of parity in a stripe
+    /// Parity chunks in a stripe
     #[arg(long, value_name = "M", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=6), help_heading = "Shape")]
     pub parity: u16,
-    /// Data of one chunk: a power of two, 512 to 4MiB
+    /// Chunk size: a power of two, 512 to 4MiB
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = chunk, help_heading = "Shape")]
     pub chunk: Bytes,
-    /// Instead of one shape, those of Li & Lee 2014, Figure 7: none and each scheme, by the disks and by the chunk
+    /// Measure the shapes of Li & Lee 2014, Figure 7, instead of one
     #[arg(long, conflicts_with_all = ["data", "parity", "chunk"], help_heading = "Shape")]
     pub figure7: bool,
 
-    /// Work on so much memory, where it is not to stay in the cache
+    /// Memory to work on: more than fits into the caches
     #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = memory, help_heading = "Measuring")]
     pub memory: Bytes,
-    /// Rounds of each
+    /// Rounds
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=101), help_heading = "Measuring")]
     pub rounds: u32,
-    /// 3 short rounds on 64 MiB: to see that it works, not how fast it is
+    /// 3 short rounds on 64 MiB: a check, not a measurement
     #[arg(long, conflicts_with_all = ["memory", "rounds"], help_heading = "Measuring")]
     pub quick: bool,
 
-    /// All of it as one JSON object
+    /// Print it as one JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }

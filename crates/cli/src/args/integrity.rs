@@ -20,39 +20,39 @@ pub const REQUESTS: u32 = 200_000;
 #[derive(Debug, Args)]
 #[command(after_help = format!("{SIMULATE_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct SimulateIntegrity {
-    /// Trace files in any format known (`scrubjay trace formats`), compressed or not; `-` is standard input
+    /// Trace files, compressed or not (see `scrubjay trace formats`); `-` is standard input
     #[arg(value_name = "TRACE", required_unless_present = "synthetic", conflicts_with = "synthetic")]
     pub files: Vec<PathBuf>,
-    /// The format, if it is not to be told from the content
+    /// Format [default: detected]
     #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
     pub format: Option<String>,
-    /// Only this device of the traces; may be given more than once
+    /// Only this device; may be repeated
     #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
     pub device: Vec<String>,
-    /// Made-up requests instead of a trace
+    /// Generate this workload instead of reading a trace
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Trace")]
     pub synthetic: Option<Synthetic>,
-    /// How many of each made-up workload
+    /// Requests per generated workload
     #[arg(long, value_name = "N", default_value_t = REQUESTS, conflicts_with = "files", help_heading = "Trace")]
     pub requests: u32,
-    /// Of all chance: the same seed gives the same requests
+    /// Seed of the random numbers: the same seed gives the same requests
     #[arg(long, value_name = "N", default_value_t = 2014, conflicts_with = "files", help_heading = "Trace")]
     pub seed: u64,
 
-    /// The disks of a stripe
+    /// Disks
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Array")]
     pub disks: u16,
-    /// How many of them hold parity
+    /// Of these, parity disks
     #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Array")]
     pub parity: u16,
-    /// The chunk: so much lies on one disk before the next one's turn
+    /// Chunk size
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = chunk, help_heading = "Array")]
     pub chunk: Bytes,
-    /// Count what is read because a write leaves some bytes of a chunk alone, too (the literature does not)
+    /// Also count the reads of chunks that a write covers partly (the literature does not)
     #[arg(long, help_heading = "Array")]
     pub strict: bool,
 
-    /// One JSON object for each device, one to a line
+    /// Print one JSON object per device, one per line
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }

@@ -3,6 +3,7 @@
 mod array;
 mod bench;
 mod exit_codes;
+mod help;
 mod integrity;
 mod named;
 mod probe;
@@ -18,6 +19,7 @@ pub mod volume;
 
 pub use array::{NoiseArg as ArrayNoise, QueueArg as ArrayQueue, SimulateArray};
 pub use bench::{BenchArgs, BenchCode, Benched};
+pub use help::HelpText;
 pub use integrity::{SimulateIntegrity, Synthetic};
 pub use probe::{Probe, ProbeMethodArgs, ProbeMode};
 pub use scrub::{ScrubArgs, Settings};
@@ -47,23 +49,23 @@ pub struct Cli {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Read every sector of a disk, or stripe of a volume, while it is idle, inside a latency budget
+    /// Read every sector of disks while they are idle, inside a latency budget
     Scrub(Box<ScrubArgs>),
-    /// Find out how an unknown array is laid out, from the times that its reads take
+    /// Work out the layout of an unknown array by timing reads
     Probe(Box<Probe>),
-    /// Look at traces of disks, convert, capture and make them up
+    /// Inspect, convert, capture and generate I/O traces
     Trace(Box<trace::TraceArgs>),
-    /// From a trace of a disk, find the wait and the request size that read most inside a slowdown goal
+    /// Find the best wait and request size for a traced disk
     Tune(Box<Tune>),
-    /// Play what Scrubjay does against a trace, in virtual time
+    /// Simulate scrubs, integrity schemes and probes
     Simulate(Simulate),
-    /// Make a page of figures and tables: idle time, scrubbing policies, latent errors
+    /// Study a trace or a model: a page of figures and tables
     Study(StudyArgs),
-    /// Make and look at volumes: block devices of several members that heal silent corruption
+    /// Create, serve and repair volumes that heal silent corruption (experimental)
     Volume(Box<volume::VolumeArgs>),
-    /// Measure how fast this machine is at what Scrubjay does
+    /// Measure how fast this machine computes parities and checksums
     Bench(BenchArgs),
-    /// Write the man pages, or the completions for a shell, to be packaged
+    /// Write man pages or shell completions
     #[command(hide = true)]
     Generate(GenerateArgs),
 }
@@ -91,33 +93,14 @@ pub enum Generated {
     },
 }
 
-/// The table, its paragraphs to be wrapped to the width of whoever reads them.
+/// The table as it is declared: the texts of its help in one piece each.
 pub fn table() -> Command {
-    flowing(Cli::command())
+    Cli::command()
 }
 
 /// What the words of this process ask for; where they are wrong, or ask for help, it ends here.
 pub fn parse() -> Cli {
-    Cli::from_arg_matches(&table().get_matches()).unwrap_or_else(|error| error.exit())
-}
-
-fn flowing(command: Command) -> Command {
-    let text = command.get_after_help().map(|text| flow(&text.to_string()));
-    let command = if let Some(text) = text { command.after_help(text) } else { command };
-    command.mut_subcommands(flowing)
-}
-
-/// Puts each paragraph on a line of its own: lines that follow one another, not indented, none of them a heading.
-fn flow(text: &str) -> String {
-    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
-    let mut lines = text.lines().peekable();
-    let mut flowing = String::new();
-    while let Some(line) = lines.next() {
-        flowing.push_str(line);
-        let goes_on = is_prose(line) && !line.ends_with(':') && lines.peek().is_some_and(|next| is_prose(next));
-        flowing.push(if goes_on { ' ' } else { '\n' });
-    }
-    flowing.trim_end().to_owned()
+    Cli::from_arg_matches(&help::laid_out(table()).get_matches()).unwrap_or_else(|error| error.exit())
 }
 
 #[cfg(test)]
@@ -127,12 +110,6 @@ mod tests {
     #[test]
     fn the_table_is_sound() {
         table().debug_assert();
-    }
-
-    #[test]
-    fn paragraphs_flow_and_examples_stay() {
-        let text =
-            "Examples:\n  one   does this\n  two   does that\n\nWhat is said\nof both.\n\nExit codes:\n  0  fine";
-        assert_eq!(flow(text), text.replace("said\nof", "said of"));
+        help::laid_out(table()).debug_assert();
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   scrubjay probe /dev/sdb                       chunk, disks, layout, and lines for mkfs
-  scrubjay probe /dev/sdb --budget 60s --json   what can be known within a minute
+  scrubjay probe /dev/sdb --budget 60s --json   the same within a minute, for a program
   scrubjay probe /dev/sdb --allow-writes        tells RAID-0 from RAID-5: rewrites what it reads
   scrubjay probe /dev/sdb --mode paper --requests 100 --repeats 5 --plot page";
 
@@ -17,28 +17,27 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Probe {
-    /// The device: a whole disk, a logical unit, a partition
+    /// Device: a disk, a logical unit or a partition
     #[arg(value_name = "DEVICE")]
     pub device: PathBuf,
-    /// How to go about it
+    /// How
     #[command(flatten)]
     pub how: ProbeMethodArgs,
-    /// Stop after so long at the device, with what is known by then
+    /// Stop after so much time at the device, and print what is known by then
     #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     pub budget: Option<Nanos>,
-    /// Stop after so many requests, with what is known by then
+    /// Stop after so many requests, and print what is known by then
     #[arg(long, value_name = "COUNT")]
     pub budget_ios: Option<u64>,
-    /// Also rewrite blocks with what they hold, which tells the redundancy. NOBODY ELSE MAY WRITE TO THE DEVICE MEANWHILE:
-    /// what others write to a block between its reading and its writing is undone. It is claimed, and refused where it
-    /// is mounted, partitioned, or open or mapped for writing in another process of this host (root sees that, outside
-    /// of containers only). Other hosts, disks exported by the kernel (nvmet, LIO) and raw commands (/dev/sg*) cannot be
-    /// seen: rule them out yourself. (What was read before is not counted in budgets. Holes in files and thin devices
-    /// are filled.)
+    /// Also rewrite blocks with the data just read, to measure the redundancy. NOBODY ELSE MAY WRITE TO THE DEVICE MEANWHILE
+    ///
+    /// A write of others between the reading and the rewriting of a block is undone. The probe claims the device, and
+    /// refuses one that is mounted, partitioned, or open or mapped for writing by another process of this host (root
+    /// sees that, outside of containers only). It cannot see other hosts, exports by the kernel (nvmet, LIO) and raw
+    /// commands (/dev/sg*): rule them out yourself. Holes in files and thin devices are filled.
     #[arg(long)]
     pub allow_writes: bool,
-    /// Draw what is known into this folder: index.html, pictures as SVG (classes, times, and the paper's scans), numbers as
-    /// CSV
+    /// Write figures into this folder: index.html, SVG and CSV
     #[arg(long, value_name = "DIR")]
     pub plot: Option<PathBuf>,
     /// Print one line of JSON
@@ -52,22 +51,22 @@ pub struct Probe {
 /// How an array is probed, real or modelled.
 #[derive(Clone, Debug, Args)]
 pub struct ProbeMethodArgs {
-    /// The fast prober, or the paper's (Denehy et al. 2004)
+    /// Fast, or as published (Denehy et al. 2004)
     #[arg(long, value_enum, default_value_t = ProbeMode::Fast)]
     pub mode: ProbeMode,
-    /// Patterns up to this size are looked for
+    /// Largest pattern to look for
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = quantity::bytes)]
     pub max_pattern: Bytes,
-    /// Decides which places are asked
+    /// Seed of the random places
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
-    /// Requests of a trial (paper)
+    /// Requests per trial (paper)
     #[arg(long, value_name = "COUNT", default_value_t = 500)]
     pub requests: usize,
-    /// Trials of a test (paper)
+    /// Trials per test (paper)
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     pub repeats: usize,
-    /// The smallest chunk that is looked for (paper)
+    /// Smallest chunk to look for (paper)
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = quantity::bytes)]
     pub block: Bytes,
 }

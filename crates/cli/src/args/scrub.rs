@@ -16,49 +16,50 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  scrubjay scrub /dev/sda                    read all of it; applications lose at most 1 ms a request on average
+  scrubjay scrub /dev/sda                    read all of it; delay applications by 1 ms a request on average
   scrubjay scrub /dev/sd[a-d]                four disks side by side
   scrubjay scrub /dev/sda --slowdown 0.2ms   be more careful still
   scrubjay scrub /dev/sda --policy none      as fast as it goes: nobody else uses the disk
   scrubjay scrub disk.img --json             an image file, and a result for a program
-  scrubjay scrub /dev/sda --range 1TiB..     only what lies behind the first TiB
-  scrubjay scrub /dev/sda --config sda.toml  as `scrubjay tune` found best
-  scrubjay scrub photos                      a volume that is being served: every chunk, every list, the parity itself
+  scrubjay scrub /dev/sda --range 1TiB..     all but the first TiB
+  scrubjay scrub /dev/sda --config sda.toml  with the settings that `scrubjay tune` wrote
+  scrubjay scrub photos                      a running volume: all chunks, checksums and parities
   scrubjay scrub photos /dev/sda             the two side by side
 
-Nothing is ever written to a disk or a file. A volume repairs what is wrong on its members, unless it is served for
-reading only; sizes and places are those of one member. A stop (Ctrl-C, kill, even kill -9) is a pause: the same
-command goes on.";
+Scrubjay opens disks and files read-only. Only the scrub of a running volume repairs its members (unless the volume is
+served read-only); its sizes and places are those of one member.
+
+Ctrl-C, a closed terminal, a reboot and kill -9 are pauses: run the same command again to go on.";
 
 /// Arguments of `scrub`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct ScrubArgs {
-    /// Disks, partitions or image files; volumes that are being served, by their names or their control sockets
+    /// Disks, partitions, image files, or running volumes (name or control socket)
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<PathBuf>,
 
-    /// How to go about it
+    /// How
     #[command(flatten)]
     pub settings: Settings,
 
-    /// Only these bytes of each target
+    /// Scrub only this byte range of each target
     #[arg(long, value_name = "A..B", value_parser = quantity::range, help_heading = "What")]
     pub range: Option<Range<Option<u64>>>,
 
-    /// Take settings from the table `scrub` of this TOML file; its keys are the options, and options given here win
+    /// Read settings from the [scrub] table of this TOML file; command-line options override it
     #[arg(long, value_name = "FILE", help_heading = "State and output")]
     pub config: Option<PathBuf>,
-    /// Begin a new pass, whatever was done and learnt before
+    /// Start a new pass; forget the progress and what was learnt of the load
     #[arg(long, help_heading = "State and output")]
     pub fresh: bool,
-    /// The result as one JSON object
+    /// Print the result as one JSON object
     #[arg(long, help_heading = "State and output")]
     pub json: bool,
-    /// Say nothing until the end
+    /// Show no progress
     #[arg(long, help_heading = "State and output")]
     pub no_progress: bool,
-    /// Record all that happens, to be replayed in the simulator (one target only)
+    /// Record all events of the run, to be replayed in the simulator (one target only)
     #[arg(long, value_name = "FILE", help_heading = "State and output")]
     pub record: Option<PathBuf>,
 }
@@ -68,61 +69,61 @@ pub struct ScrubArgs {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// What foreground requests may lose on average (policy budget) [default: 1ms]
+    /// Mean latency that the scrub may add to a request of others (policy budget) [default: 1ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     #[serde(deserialize_with = "serde_words::time")]
     pub slowdown: Option<Nanos>,
-    /// What any one of them may lose, but for one in 10,000 (policy budget) [default: 50ms]
+    /// Latency that it may add to any one request, but for 1 in 10,000 (policy budget) [default: 50ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     #[serde(deserialize_with = "serde_words::time")]
     pub max_slowdown: Option<Nanos>,
-    /// What they may lose, but for one in 100 (policy budget; without this option there is no such goal)
+    /// Latency that it may add, but for 1 request in 100 (policy budget; no such goal unless given)
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     #[serde(deserialize_with = "serde_words::time")]
     pub p99_slowdown: Option<Nanos>,
-    /// When the average is to be kept (policy budget) [default: strict]
+    /// When the mean must be kept: at any time, or at the end (policy budget) [default: strict]
     #[arg(long, value_parser = parser::<GoalForm>(), value_name = "FORM", help_heading = "When")]
     #[serde(deserialize_with = "serde_words::name")]
     pub goal: Option<GoalForm>,
-    /// When to read [default: budget]
+    /// When to send requests [default: budget]
     #[arg(long, value_parser = parser::<&PolicyKind>(), help_heading = "When")]
     #[serde(deserialize_with = "serde_words::name")]
     pub policy: Option<&'static PolicyKind>,
-    /// How long the disk must have been idle (policy waiting) [default: 100ms]
+    /// Start after so long an idle time (policy waiting) [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     #[serde(deserialize_with = "serde_words::time")]
     pub wait: Option<Nanos>,
-    /// The pause after each request (policy delay) [default: 16ms]
+    /// Pause after each request (policy delay) [default: 16ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     #[serde(deserialize_with = "serde_words::time")]
     pub delay: Option<Nanos>,
-    /// The size of a request (every policy but budget, which chooses it) [default: 1MiB]
+    /// Request size (all policies but budget, which chooses it) [default: 1MiB]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "When")]
     #[serde(deserialize_with = "serde_words::bytes")]
     pub request: Option<Bytes>,
 
-    /// In which order to read [default: staggered]
+    /// Order in which to read [default: staggered]
     #[arg(long, value_parser = parser::<OrderKind>(), help_heading = "What")]
     #[serde(deserialize_with = "serde_words::name")]
     pub order: Option<OrderKind>,
-    /// The size of a region: what is read at once around an error [default: 128MiB]
+    /// Region size: what is read at once around an error [default: 128MiB]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "What")]
     #[serde(deserialize_with = "serde_words::bytes")]
     pub region: Option<Bytes>,
-    /// The size of a segment: what is read in one go [default: 8MiB]
+    /// Segment size: the piece of each region that is read in one round [default: 8MiB]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "What")]
     #[serde(deserialize_with = "serde_words::bytes")]
     pub segment: Option<Bytes>,
-    /// How to verify; auto reads, which is the only way to know [default: auto]
+    /// How to verify: reading is the only reliable way [default: auto]
     #[arg(long, value_parser = parser::<verify::VerifierKind>(), help_heading = "What")]
     #[serde(deserialize_with = "serde_words::name")]
     pub verify: Option<verify::VerifierKind>,
 
-    /// Where to keep the state; for root, a folder in which nobody else has a say [default: $XDG_STATE_HOME/scrubjay, or
-    /// /var/lib/scrubjay for root]
+    /// Folder for progress and what was learnt; for root, one that only root may write to [default: /var/lib/scrubjay for
+    /// root, else $XDG_STATE_HOME/scrubjay or ~/.local/state/scrubjay]
     #[arg(long, value_name = "DIR", help_heading = "State and output")]
     pub state: Option<PathBuf>,
-    /// Watch the foreground with this detector, not the best one that works
+    /// How to see the requests of others [default: the best that works]
     #[arg(long, value_parser = parser::<detector::DetectorKind>(), help_heading = "State and output")]
     #[serde(deserialize_with = "serde_words::name")]
     pub detector: Option<detector::DetectorKind>,

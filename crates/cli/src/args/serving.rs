@@ -14,17 +14,17 @@ Examples:
   nbdfuse /mnt/photos.img --unix /tmp/photos.sock &      a file, for losetup and mount
   nbd-client -unix /tmp/photos.sock /dev/nbd0            a block device
 
-Members may be named in any order. Up to as many may be missing as the volume has parities, or be there and not to be
-opened or read (--degraded no refuses that): what they held is rebuilt when it is asked for. After a crash only what was
-being written is looked at. Ctrl-C stops in order, and its last line says how the volume was left: the exit code is 1 if
-anything that was acknowledged may be lost, a request failed, or a member was lost meanwhile.
+Members may be named in any order. As many members as the volume has parities may be missing or unreadable
+(--degraded no refuses that); their data is reconstructed from the others. After a crash only the regions that were
+being written are resynced. Ctrl-C stops the volume in order, and the last line says how it was left. The exit code is 1
+if acknowledged data may be lost, a request failed, or a member failed meanwhile.
 
-Whoever can reach the address can read and write the volume: of unix:PATH, those whom --socket-mode lets in; of a port
-of this machine, all its users. Commands are taken of root and of the server's own user only. TLS keeps what goes over
-the network from being read or changed on its way; it keeps nobody out unless --tls-client-ca says whom to let in. An
-address that other machines reach needs --tls require, or --insecure where a firewall or a tunnel stands before it.
+Whoever can connect can read and write the volume: with unix:PATH the users that --socket-mode admits, with a port all
+users of this machine. Control commands are accepted from root and from the server's own user only. TLS encrypts the
+traffic; it keeps nobody out unless --tls-client-ca names who may connect. An address that other machines can reach
+needs --tls require, or --insecure if a firewall or a tunnel protects it.
 
-32 clients are served at a time; what they send and have not read yet takes 256 MiB together, and 1 MiB more each.";
+At most 32 clients are served at a time; their buffers take at most 256 MiB together, and 1 MiB each.";
 
 const TLS: &str = "TLS";
 
@@ -37,20 +37,20 @@ fn mode(text: &str) -> Result<u32, String> {
 /// May, must, or cannot clients use TLS?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TlsChoice {
-    /// They cannot
+    /// No TLS
     Off,
-    /// They may
+    /// Clients may use TLS
     Allow,
-    /// Without it they get nothing
+    /// Clients must use TLS
     Require,
 }
 
 /// May a volume be served without some of its members?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DegradedChoice {
-    /// It may not: say what is missing, and end
+    /// Refuse to serve, and say what is missing
     No,
-    /// It may, as long as the rest is enough
+    /// Serve if the other members are enough
     Yes,
 }
 
@@ -61,46 +61,46 @@ pub struct Serve {
     /// Members of one volume, in any order
     #[arg(required = true, value_name = "MEMBER")]
     pub members: Vec<PathBuf>,
-    /// Where clients of the NBD protocol find it; may be given again
+    /// Address for NBD clients; may be repeated
     #[arg(long, required = true, value_name = "unix:PATH|HOST:PORT")]
     pub listen: Vec<Address>,
-    /// Who may connect to unix:PATH, as a mode of the file: 660 lets its group in, too
+    /// File mode of unix:PATH: 660 also admits its group
     #[arg(long, value_name = "MODE", default_value = "600", value_parser = mode)]
     pub socket_mode: u32,
-    /// May members be missing, or be left out that cannot be opened or read, where the rest is enough?
+    /// Whether to serve with members missing or unreadable
     #[arg(long, value_name = "WHETHER", default_value = "yes")]
     pub degraded: DegradedChoice,
-    /// Write nothing: clients may only read, and nothing is repaired
+    /// Serve read-only: nothing is written or repaired
     #[arg(long)]
     pub read_only: bool,
-    /// Where commands to it come in [default: UUID.sock in $SCRUBJAY_RUN, /run/scrubjay or $XDG_RUNTIME_DIR/scrubjay]
+    /// Path of the control socket [default: UUID.sock in $SCRUBJAY_RUN, /run/scrubjay or $XDG_RUNTIME_DIR/scrubjay]
     #[arg(long, value_name = "PATH")]
     pub control: Option<PathBuf>,
-    /// May, must, or cannot clients encrypt what goes over the network (NBD's STARTTLS, TLS 1.2 or 1.3)?
+    /// Encryption of NBD connections (STARTTLS; TLS 1.2 or 1.3)
     #[arg(long, value_name = "WHEN", default_value = "off", help_heading = TLS)]
     pub tls: TlsChoice,
-    /// The server's certificate, and those behind it, in PEM: by this, clients know that it is us
+    /// Server certificate and its chain, PEM
     #[arg(long, value_name = "FILE", help_heading = TLS)]
     #[arg(required_if_eq_any = [("tls", "allow"), ("tls", "require")])]
     pub tls_certificate: Option<PathBuf>,
-    /// The certificate's private key, in PEM, without a passphrase
+    /// Private key of the certificate, PEM, without passphrase
     #[arg(long, value_name = "FILE", help_heading = TLS)]
     #[arg(required_if_eq_any = [("tls", "allow"), ("tls", "require")])]
     pub tls_key: Option<PathBuf>,
-    /// Let only clients in that have a certificate of one of these authorities, in PEM; with --tls require
+    /// Admit only clients with a certificate of one of these authorities, PEM (with --tls require)
     #[arg(long, value_name = "FILE", help_heading = TLS)]
     pub tls_client_ca: Option<PathBuf>,
-    /// Listen where other machines reach it, although without --tls require everything goes over the network in clear
+    /// Allow unencrypted addresses that other machines can reach
     #[arg(long, help_heading = TLS)]
     pub insecure: bool,
 }
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
-  scrubjay volume check [a-f].img             read every stripe, say what is wrong
-  scrubjay volume check [a-f].img --repair    and put it right
+  scrubjay volume check [a-f].img             verify every stripe, report what is wrong
+  scrubjay volume check [a-f].img --repair    and repair it
 
-The volume must not be served meanwhile; one that is served is scrubbed: `scrubjay scrub NAME`.";
+The volume must be stopped. To verify a running one: `scrubjay scrub NAME`.";
 
 /// Arguments of `volume check`.
 #[derive(Debug, Args)]
@@ -109,29 +109,28 @@ pub struct Check {
     /// Members of one volume, in any order
     #[arg(required = true, value_name = "MEMBER")]
     pub members: Vec<PathBuf>,
-    /// Write what can be rebuilt, and read it back
+    /// Rebuild what is wrong, write it, and read it back
     #[arg(long)]
     pub repair: bool,
-    /// The result as one JSON object
+    /// Print the result as one JSON object
     #[arg(long)]
     pub json: bool,
 }
 
-const VOLUME: &str =
-    "The volume's name or UUID, or the path of its control socket [default: the only one that is served]";
+const VOLUME: &str = "The volume's name or UUID, or the path of its control socket [default: the only one that runs]";
 
 const STATUS_NOTES: &str = "\
-A server that does not answer is exit code 1: nobody knows how its volume is. A volume that is degraded, broken or being
-rebuilt, or in which something was found lost since its server was started, is exit code 3. That no volume is being served is no problem by itself: name those that should be.";
+The exit code is 3 if a volume is degraded, broken or rebuilding, or has lost data since it was started, and 1 if a
+server does not answer. That no volume is running is not an error: name those that should be.";
 
 /// Arguments of `volume status`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{STATUS_NOTES}\n\n{EXIT_CODES}"))]
 pub struct StatusArgs {
-    /// The volume's name or UUID, or the path of its control socket [default: all that are served]
+    /// The volume's name or UUID, or the path of its control socket [default: all that run]
     #[arg(value_name = "VOLUME")]
     pub volume: Option<String>,
-    /// One JSON object a volume; its state is `unknown` where the server does not answer, and `none` if there is none
+    /// Print one JSON object per volume; state `unknown`: the server does not answer, `none`: no volume is running
     #[arg(long)]
     pub json: bool,
 }
@@ -143,7 +142,7 @@ pub struct FindingsArgs {
     #[arg(value_name = "VOLUME", help = VOLUME)]
     /// The volume
     pub volume: Option<String>,
-    /// One JSON object a finding
+    /// Print one JSON object per finding
     #[arg(long)]
     pub json: bool,
 }
@@ -152,7 +151,7 @@ pub struct FindingsArgs {
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub struct Fail {
-    /// The member's slot or path
+    /// The member: its number or path
     pub member: String,
     #[arg(long, value_name = "VOLUME", help = VOLUME)]
     /// The volume
@@ -161,19 +160,19 @@ pub struct Fail {
 
 const REPLACE_EXAMPLES: &str = "\
 Examples:
-  scrubjay volume fail 2                   take the member of slot 2 out
-  scrubjay volume replace 2 /dev/sdh       put another disk in its place
-  scrubjay volume status                   see how far it is rebuilt";
+  scrubjay volume fail 2                   fail member 2
+  scrubjay volume replace 2 /dev/sdh       put /dev/sdh in its place
+  scrubjay volume status                   see how far the rebuild is";
 
 /// Arguments of `volume replace`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{REPLACE_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Replace {
-    /// The slot or path of the member that is out
+    /// The failed member: its number or path
     pub member: String,
-    /// The disk or file that takes its place
+    /// The disk or file that replaces it
     pub with: PathBuf,
-    /// Overwrite it, though it is not empty: its path again
+    /// Overwrite it although it is not empty: its path again
     #[arg(long, value_name = "PATH")]
     pub force: Option<PathBuf>,
     #[arg(long, value_name = "VOLUME", help = VOLUME)]
@@ -183,18 +182,18 @@ pub struct Replace {
 
 const READD_EXAMPLES: &str = "\
 Examples:
-  scrubjay volume status                        says which member is out, and may come back
-  scrubjay volume readd /dev/sdc                take it back, under this path or another one
+  scrubjay volume status                        shows which failed member may return
+  scrubjay volume readd /dev/sdc                return it, under this path or another
 
-For a member whose cable was pulled, or that did not answer for a while. It is taken back only if it is the one that left,
-as it left: not one that was used without the others since, an older copy, or one that was being rebuilt when it left.
-Where it is not, nothing is written to it, and `volume replace` with --force rebuilds it as a whole.";
+For a member whose cable was pulled, or that did not answer for a while. It must be as it was when it failed: not used
+without the others since, not an older copy, not half rebuilt. Otherwise nothing is written to it; `volume replace`
+with --force rebuilds it as a whole.";
 
 /// Arguments of `volume readd`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{READD_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Readd {
-    /// The disk or file that is back; it says itself which member it is
+    /// The disk or file; its metadata says which member it is
     pub path: PathBuf,
     #[arg(long, value_name = "VOLUME", help = VOLUME)]
     /// The volume

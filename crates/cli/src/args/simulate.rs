@@ -15,8 +15,8 @@ use scrubjay_sim::play::Playable;
 const EXAMPLES: &str = "\
 Examples:
   scrubjay simulate scrub usr.csv --policy waiting --wait 205ms --request 1280KiB
-  scrubjay simulate scrub usr.csv --policy budget --slowdown 0.5ms      the scrubber as it ships
-  scrubjay simulate scrub usr.csv --policy oracle --share 0.05          the best anybody could do
+  scrubjay simulate scrub usr.csv --policy budget --slowdown 0.5ms      the policy that `scrub` uses
+  scrubjay simulate scrub usr.csv --policy oracle --share 0.05          an upper bound: it knows all idle intervals beforehand
   scrubjay simulate scrub usr.csv --policy ar --percentile 80 --json";
 
 /// Arguments of `simulate`.
@@ -30,11 +30,11 @@ pub struct Simulate {
 /// What can be simulated.
 #[derive(Debug, Subcommand)]
 pub enum Simulated {
-    /// Play a scrub against a trace: what it would have read, and what it would have cost
+    /// Play a scrub against a trace: what it would read, and how long requests would wait
     Scrub(Box<SimulateScrub>),
-    /// Count the disk I/Os of an array that checks what it reads: under each scheme, for the requests of a trace
+    /// Count the disk I/Os that checksums add to an array, for each scheme and the requests of a trace
     Integrity(Box<SimulateIntegrity>),
-    /// Probe modelled arrays, and see how much of what is said of them is true
+    /// Probe modelled arrays, and count right and wrong answers
     Array(Box<SimulateArray>),
 }
 
@@ -49,55 +49,55 @@ pub struct SimulateScrub {
     #[command(flatten)]
     pub disk: DiskModelArgs,
 
-    /// When to read
+    /// When to send requests
     #[arg(long, value_parser = parser::<Playable>(), help_heading = "When")]
     pub policy: Playable,
-    /// How long the disk must have been idle (waiting, ar-waiting, exponential, linear, swapping, lossless) [default: 100ms]
+    /// Start after so long an idle time (waiting, ar-waiting, exponential, linear, swapping, lossless) [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     pub wait: Option<Nanos>,
-    /// The size of a request, or of the first one (exponential, linear, swapping) [default: 1MiB, or 64KiB if it grows]
+    /// Request size, or that of the first one (exponential, linear, swapping) [default: 1MiB, or 64KiB if it grows]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "When")]
     pub request: Option<Bytes>,
-    /// What foreground requests may lose on average (budget) [default: 1ms]
+    /// Mean latency that the scrub may add to a request of others (budget) [default: 1ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     pub slowdown: Option<Nanos>,
-    /// What any one of them may lose (budget) [default: 50ms]
+    /// Latency that it may add to any one request (budget) [default: 50ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     pub max_slowdown: Option<Nanos>,
-    /// What they may lose, but for one in 100 (budget)
+    /// Latency that it may add, but for 1 request in 100 (budget)
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     pub p99_slowdown: Option<Nanos>,
-    /// When the average is to be kept (budget) [default: strict]
+    /// When the mean must be kept: at any time, or at the end (budget) [default: strict]
     #[arg(long, value_parser = parser::<GoalForm>(), value_name = "FORM", help_heading = "When")]
     pub goal: Option<GoalForm>,
-    /// The pause after each request (delay) [default: 16ms]
+    /// Pause after each request (delay) [default: 16ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
     pub delay: Option<Nanos>,
 
     /// Use idle intervals that are predicted to be longer than this (ar, ar-waiting, acd)
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "Prediction")]
     pub cutoff: Option<Nanos>,
-    /// Use idle intervals whose prediction exceeds so many percent of all predictions [default: 80]
+    /// Use idle intervals whose predicted length is above this percentile of predictions [default: 80]
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "cutoff", help_heading = "Prediction")]
     pub percentile: Option<f64>,
-    /// Use this share of the idle intervals, the longest (oracle): 0 to 1 [default: 0.1]
+    /// Use the longest idle intervals, this share of them (oracle): 0 to 1 [default: 0.1]
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Prediction")]
     pub share: Option<f64>,
 
-    /// Each request is so many times as large as the last (exponential, linear) [default: 2]
+    /// Growth factor from one request to the next (exponential, linear) [default: 2]
     #[arg(long, value_name = "X", value_parser = factor, help_heading = "Growth")]
     pub factor: Option<f64>,
-    /// And so much larger (linear) [default: 64KiB]
+    /// Growth step from one request to the next (linear) [default: 64KiB]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "Growth")]
     pub plus: Option<Bytes>,
-    /// The size from this idle time on is the largest (swapping) [default: 1s]
+    /// Send the largest size from this idle time on (swapping) [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "Growth")]
     pub swap_after: Option<Nanos>,
-    /// The largest request (exponential, linear, swapping) [default: 4MiB]
+    /// Largest request size (exponential, linear, swapping) [default: 4MiB]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Growth")]
     pub max_request: Option<Bytes>,
 
-    /// One JSON object for each device, one to a line
+    /// Print one JSON object per device, one per line
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }

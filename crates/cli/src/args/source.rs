@@ -9,19 +9,19 @@ use std::path::PathBuf;
 /// Which traces, and what of them.
 #[derive(Debug, Args)]
 pub struct Traces {
-    /// Trace files in any format known (`scrubjay trace formats`), compressed or not; `-` is standard input
+    /// Trace files, compressed or not (see `scrubjay trace formats`); `-` is standard input
     #[arg(required = true, value_name = "TRACE")]
     pub files: Vec<PathBuf>,
-    /// The format, if it is not to be told from the content
+    /// Format [default: detected]
     #[arg(long, value_name = "NAME", help_heading = "Trace")]
     pub format: Option<String>,
-    /// What one of its times is, where traces of a format do not agree (mqsim, disksim): `us`, `100ns`
+    /// Unit of its times, for formats that have several (mqsim, disksim): us, 100ns
     #[arg(long, value_name = "UNIT", value_parser = quantity::time_unit, help_heading = "Trace")]
     pub time_unit: Option<Nanos>,
-    /// What one of its offsets and sizes is, likewise: `1` for bytes, `4KiB`
+    /// Unit of its offsets and sizes, likewise: 1 (bytes), 4KiB
     #[arg(long, value_name = "SIZE", value_parser = quantity::block, help_heading = "Trace")]
     pub block: Option<Bytes>,
-    /// Only this device of the traces; may be given more than once
+    /// Only this device; may be repeated
     #[arg(long, value_name = "NAME", help_heading = "Trace")]
     pub device: Vec<String>,
 }
@@ -29,10 +29,10 @@ pub struct Traces {
 /// How long requests took.
 #[derive(Debug, Args)]
 pub struct DiskModelArgs {
-    /// Where the foreground's service times come from
+    /// Source of the foreground's service times
     #[arg(long, value_enum, default_value_t = ServiceArg::Model, help_heading = "Disk")]
     pub service: ServiceArg,
-    /// The disk: a model's name, or POSITIONING,PER_MIB
+    /// Disk model: a name, or the time for positioning and the time per MiB
     #[arg(long, value_name = "MODEL|TIME,TIME", default_value = "ultrastar-15k450", value_parser = model, help_heading = "Disk")]
     pub disk: ServiceModel,
 }

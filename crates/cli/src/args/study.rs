@@ -11,28 +11,28 @@ use std::path::PathBuf;
 
 const IDLE_EXAMPLES: &str = "\
 Examples:
-  scrubjay study idle usr.csv.gz --out idle               how long the disk is idle, and what having waited tells
+  scrubjay study idle usr.csv.gz --out idle               how long the disk is idle, and what a wait tells
   scrubjay study idle cello.srt.bz2 --device 1f0260 --device 1f0160 --out two-disks
   scrubjay study idle src1.csv usr.csv --out both         side by side";
 
 const SCRUB_EXAMPLES: &str = "\
 Examples:
-  scrubjay study scrub usr.csv.gz --out scrub             every policy, every size, what it reads and what it costs
+  scrubjay study scrub usr.csv.gz --out scrub             every policy and request size: what it reads and costs
   scrubjay study scrub usr.csv.gz --out scrub --slowdown 0.5ms,1ms";
 
 const MLET_EXAMPLES: &str = "\
 Examples:
-  scrubjay study mlet --out mlet                          what order, region and segment do, in tours
+  scrubjay study mlet --out mlet                          effect of order, region and segment, in tours
   scrubjay study mlet usr.csv.gz --out mlet               and in hours, in the idle time of this disk
   scrubjay study mlet usr.csv.gz --disk-size 8TB --out mlet";
 
 const INTEGRITY_EXAMPLES: &str = "\
 Examples:
-  scrubjay study integrity --out integrity                what finding silent corruption costs, and what to choose";
+  scrubjay study integrity --out integrity                what checksums cost, and which scheme to choose";
 
 const SHEAR_EXAMPLES: &str = "\
 Examples:
-  scrubjay study shear --out shear                        how an unknown array is laid out, figure by figure
+  scrubjay study shear --out shear                        the paper's figures on modelled arrays
   scrubjay study shear --out quick --requests 100 --repeats 3";
 
 /// Arguments of `study`.
@@ -46,15 +46,15 @@ pub struct StudyArgs {
 /// What can be studied.
 #[derive(Debug, Subcommand)]
 pub enum Studied {
-    /// Idle intervals: how long they last, and what having waited says of the rest
+    /// Idle intervals: their lengths, hazard and daily rhythm
     Idle(Box<StudyIdle>),
-    /// Scrubbing policies: what each would read in idle time, and what users would lose
+    /// Scrubbing policies: what each reads in idle time, and the latency it adds
     Scrub(Box<StudyScrub>),
-    /// Latent errors: how long one stays unknown, by order, region and segment
+    /// Latent errors: mean time until detection, by order, region and segment
     Mlet(Box<StudyMlet>),
-    /// Silent corruption: what the schemes that find it cost an array in disk I/Os
+    /// Silent corruption: disk I/Os that each scheme adds to an array
     Integrity(Box<StudyIntegrity>),
-    /// Unknown arrays: what timing alone tells of their layout, on modelled ones
+    /// Unknown arrays: what timing tells of the layout of modelled ones
     Shear(Box<StudyShear>),
 }
 
@@ -83,10 +83,10 @@ pub struct StudyScrub {
     /// How long requests take
     #[command(flatten)]
     pub disk: DiskModelArgs,
-    /// What foreground requests may lose on average: several goals, separated by commas [default: 0.5ms,1ms,2ms,4ms]
+    /// Mean latency that the scrub may add to a request of others: one or several goals [default: 0.5ms,1ms,2ms,4ms]
     #[arg(long, value_name = "TIME,...", value_delimiter = ',', value_parser = quantity::time, help_heading = "Goal")]
     pub slowdown: Vec<Nanos>,
-    /// What any one of them may lose
+    /// Latency that it may add to any one request
     #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, help_heading = "Goal")]
     pub max_slowdown: Nanos,
     /// Where the page goes
@@ -98,37 +98,37 @@ pub struct StudyScrub {
 #[derive(Debug, Args)]
 #[command(after_help = format!("{MLET_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct StudyMlet {
-    /// Trace files in any format known (`scrubjay trace formats`), compressed or not; `-` is standard input
+    /// Trace files, compressed or not (see `scrubjay trace formats`); `-` is standard input
     #[arg(value_name = "TRACE")]
     pub files: Vec<PathBuf>,
-    /// The format, if it is not to be told from the content
+    /// Format [default: detected]
     #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
     pub format: Option<String>,
-    /// What one of its times is, where traces of a format do not agree (mqsim, disksim): `us`, `100ns`
+    /// Unit of its times, for formats that have several (mqsim, disksim): us, 100ns
     #[arg(long, value_name = "UNIT", value_parser = quantity::time_unit, requires = "files", help_heading = "Trace")]
     pub time_unit: Option<Nanos>,
-    /// What one of its offsets and sizes is, likewise: `1` for bytes, `4KiB`
+    /// Unit of its offsets and sizes, likewise: 1 (bytes), 4KiB
     #[arg(long, value_name = "SIZE", value_parser = quantity::block, requires = "files", help_heading = "Trace")]
     pub block: Option<Bytes>,
-    /// Only this device of the traces; may be given more than once
+    /// Only this device; may be repeated
     #[arg(long, value_name = "NAME", requires = "files", help_heading = "Trace")]
     pub device: Vec<String>,
     /// How long requests take
     #[command(flatten)]
     pub disk: DiskModelArgs,
-    /// What foreground requests may lose on average while the trace is scrubbed
+    /// Mean latency that the scrub may add to a request of others
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantity::time, help_heading = "Goal")]
     pub slowdown: Nanos,
-    /// What any one of them may lose
+    /// Latency that it may add to any one request
     #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, help_heading = "Goal")]
     pub max_slowdown: Nanos,
-    /// The size of the disk that is scrubbed
+    /// Size of the scrubbed disk
     #[arg(long, value_name = "SIZE", default_value = "1TB", value_parser = disk_size, help_heading = "Errors")]
     pub disk_size: Bytes,
-    /// Draw so many disks with errors
+    /// Number of simulated disks with errors
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000), help_heading = "Errors")]
     pub disks: u32,
-    /// Of all chance: the same seed gives the same page
+    /// Seed of the random numbers: the same seed gives the same page
     #[arg(long, value_name = "N", default_value_t = 2012, help_heading = "Errors")]
     pub seed: u64,
     /// Where the page goes
@@ -140,13 +140,13 @@ pub struct StudyMlet {
 #[derive(Debug, Args)]
 #[command(after_help = format!("{INTEGRITY_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct StudyIntegrity {
-    /// Leave out how fast stripes are encoded, which is measured on this machine and never comes out the same twice
+    /// Leave out the encoding speeds, which are measured on this machine
     #[arg(long, help_heading = "Speed")]
     pub no_speed: bool,
-    /// Draw so many requests of each workload
+    /// Requests per workload
     #[arg(long, value_name = "N", default_value_t = REQUESTS, value_parser = clap::value_parser!(u32).range(1000..), help_heading = "Requests")]
     pub requests: u32,
-    /// Of all chance: the same seed gives the same page
+    /// Seed of the random numbers: the same seed gives the same page
     #[arg(long, value_name = "N", default_value_t = 2014, help_heading = "Requests")]
     pub seed: u64,
     /// Where the page goes
@@ -158,13 +158,13 @@ pub struct StudyIntegrity {
 #[derive(Debug, Args)]
 #[command(after_help = format!("{SHEAR_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct StudyShear {
-    /// Send so many requests at a time (in the paper N, "approximately 500")
+    /// Requests per trial (N in the paper, "approximately 500")
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "Requests")]
     pub requests: u32,
-    /// Repeat each measurement so often, at other places (in the paper R)
+    /// Repetitions of each measurement (R in the paper)
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Requests")]
     pub repeats: u32,
-    /// Of all chance: the same seed gives the same page
+    /// Seed of the random numbers: the same seed gives the same page
     #[arg(long, value_name = "N", default_value_t = 1506, help_heading = "Requests")]
     pub seed: u64,
     /// Where the page goes
@@ -175,7 +175,7 @@ pub struct StudyShear {
 /// Where a page goes.
 #[derive(Debug, Args)]
 pub struct Out {
-    /// The folder of the page: index.html, its figures as SVG, and all numbers as CSV
+    /// Folder for the page: index.html, SVG and CSV
     #[arg(long = "out", value_name = "DIR", help_heading = "Output")]
     pub folder: PathBuf,
 }

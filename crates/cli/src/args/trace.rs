@@ -10,11 +10,11 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  scrubjay trace info proj_0.csv.gz                what is in it: requests, sizes, idle intervals
-  scrubjay trace convert proj_0.csv.gz proj.parquet   to read it often, and fast
+  scrubjay trace info proj_0.csv.gz                requests, sizes, idle intervals
+  scrubjay trace convert proj_0.csv.gz proj.parquet   fast to read again
   sudo scrubjay trace capture /dev/sda --for 1h sda.parquet
   scrubjay trace generate --model mid-read --hours 24 day.csv
-  scrubjay trace formats                           what can be read, and what written";
+  scrubjay trace formats                           formats that can be read and written";
 
 /// Arguments of `trace`.
 #[derive(Debug, Args)]
@@ -28,15 +28,15 @@ pub struct TraceArgs {
 /// What can be done with traces.
 #[derive(Debug, Subcommand)]
 pub enum TraceVerb {
-    /// Say what is in a trace: requests, sizes, devices, idle intervals
+    /// Summarise a trace: requests, sizes, devices, idle intervals
     Info(Box<Info>),
-    /// Write a trace in another format
+    /// Convert a trace to another format
     Convert(Convert),
-    /// Record all requests of a disk
+    /// Record all requests to a disk
     Capture(CaptureArgs),
-    /// Make up a trace like another one
+    /// Generate a trace from a model, or like another trace
     Generate(TraceGenerateArgs),
-    /// List the formats of traces
+    /// List the trace formats
     #[command(after_help = EXIT_CODES)]
     Formats,
 }
@@ -47,7 +47,7 @@ Examples:
   scrubjay trace info hplajw.srt.xz --device 0 --json      one of them, for a program
   scrubjay trace info proj_0.csv.gz --service model --disk 8ms,5.5ms
   scrubjay trace info trace.blktrace.*                     several files, one trace
-  scrubjay trace info sda.parquet --plot sda               figures of the idle intervals, as a page
+  scrubjay trace info sda.parquet --plot sda               a page with figures of the idle intervals
 
 An idle interval lasts from the completion of all requests that came so far to the next arrival.
 When a request is completed is taken from the trace's response times if it has them, else from a
@@ -60,16 +60,16 @@ pub struct Info {
     /// Which traces
     #[command(flatten)]
     pub traces: source::Traces,
-    /// Where the times that requests took come from
+    /// Source of the service times
     #[arg(long, value_enum, default_value_t = GeneratedServiceArg::Auto, help_heading = "Disk")]
     pub service: GeneratedServiceArg,
-    /// The disk of the model: a name, or POSITIONING,PER_MIB
+    /// Disk model: a name, or the time for positioning and the time per MiB
     #[arg(long, value_name = "MODEL|TIME,TIME", default_value = "ultrastar-15k450", value_parser = source::model, help_heading = "Disk")]
     pub disk: ServiceModel,
-    /// The figures as one JSON object
+    /// Print the figures as one JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// Draw the idle intervals into this folder, as a page
+    /// Write figures of the idle intervals into this folder
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 }
@@ -88,23 +88,23 @@ pub enum GeneratedServiceArg {
 /// How a trace is written.
 #[derive(Debug, Args)]
 pub struct Destination {
-    /// The format to write [default: by the ending of OUT: .parquet, .csv (msr), .iolog or .log, .txt or .blkparse]
+    /// Output format [default: by the ending of OUT: .parquet, .csv (msr), .iolog or .log, .txt or .blkparse]
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub to: Option<String>,
-    /// Replace OUT if it exists
+    /// Overwrite OUT
     #[arg(long, help_heading = "Output")]
     pub force: bool,
 }
 
 const CONVERT_EXAMPLES: &str = "\
 Examples:
-  scrubjay trace convert proj_0.csv.gz proj.parquet        to read it often, and fast
+  scrubjay trace convert proj_0.csv.gz proj.parquet        fast to read again
   scrubjay trace convert sda.blktrace.* sda.csv.zst        several files, one trace; compressed
   scrubjay trace convert cello.srt.xz --device 1 disk1.iolog   for fio
   scrubjay trace convert sda.parquet - --to msr | head
 
 OUT, the last one, is a file, compressed if it ends in .gz or .zst, or - for standard output.
-What the format cannot hold is said, with how many records it concerns. OUT appears when it is complete.";
+Convert reports what the output format cannot hold, and how many records that concerns. OUT appears when it is complete.";
 
 /// Arguments of `trace convert`.
 #[derive(Debug, Args)]
@@ -137,10 +137,10 @@ pub struct CaptureArgs {
     /// The disk
     #[arg(value_name = "DEV")]
     pub device: PathBuf,
-    /// Where to write: a file, compressed if it ends in .gz or .zst; `-` is standard output
+    /// Output file, compressed if it ends in .gz or .zst; `-` is standard output
     #[arg(value_name = "OUT")]
     pub out: PathBuf,
-    /// How long
+    /// Duration
     #[arg(long = "for", value_name = "TIME", default_value = "1h", value_parser = quantity::time, help_heading = "When")]
     pub length: Nanos,
     /// How
@@ -152,7 +152,7 @@ const GENERATE_EXAMPLES: &str = "\
 Examples:
   scrubjay trace generate --list
   scrubjay trace generate --model mid-read --hours 24 day.csv
-  scrubjay trace generate --like proj_0.csv.gz --save proj.json   learn it, generate nothing
+  scrubjay trace generate --like proj_0.csv.gz --save proj.json   only learn the model
   scrubjay trace generate --params proj.json --hours 168 --seed 7 week.parquet
 
 The same model, hours and seed give the same trace.";
@@ -161,39 +161,39 @@ The same model, hours and seed give the same trace.";
 #[derive(Debug, Args)]
 #[command(after_help = format!("{GENERATE_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct TraceGenerateArgs {
-    /// Where to write: a file, compressed if it ends in .gz or .zst; `-` is standard output
+    /// Output file, compressed if it ends in .gz or .zst; `-` is standard output
     #[arg(value_name = "OUT", required_unless_present_any = ["list", "save"])]
     pub out: Option<PathBuf>,
 
-    /// Like this trace; may be given more than once for the files of one trace
+    /// Generate a trace like this one; may be repeated for the files of one trace
     #[arg(long, value_name = "FILE", group = "source", help_heading = "Model")]
     pub like: Vec<PathBuf>,
-    /// Like what was learnt: a file written by --save
+    /// Use a model written by --save
     #[arg(long, value_name = "FILE", group = "source", help_heading = "Model")]
     pub params: Option<PathBuf>,
-    /// After this built-in model
+    /// Use this built-in model
     #[arg(long, value_name = "NAME", group = "source", help_heading = "Model")]
     pub model: Option<String>,
     /// List the built-in models
     #[arg(long, group = "source", help_heading = "Model")]
     pub list: bool,
-    /// Which of the models of --params; or what to call that of --like
+    /// Name of the model in --params, or for that of --like
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub name: Option<String>,
-    /// The format of --like, if it is not to be told from the content
+    /// Format of --like [default: detected]
     #[arg(long, value_name = "NAME", requires = "like", help_heading = "Model")]
     pub format: Option<String>,
-    /// Only this device of --like; may be given more than once
+    /// Only this device of --like; may be repeated
     #[arg(long, value_name = "NAME", requires = "like", help_heading = "Model")]
     pub device: Vec<String>,
-    /// Write the model's numbers to this file
+    /// Write the model to this file
     #[arg(long, value_name = "PARAMS.json", help_heading = "Model")]
     pub save: Option<PathBuf>,
 
-    /// How many hours [default: as long as the original]
+    /// Length in hours [default: that of the original]
     #[arg(long, value_name = "H", value_parser = hours, help_heading = "Run")]
     pub hours: Option<f64>,
-    /// Another seed, another trace with the same numbers
+    /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Run")]
     pub seed: u64,
     /// How

@@ -12,16 +12,15 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  scrubjay tune sda.blktrace.0                        the wait and the request size for this workload
+  scrubjay tune sda.blktrace.0                        the best wait and request size for this load
   scrubjay tune src1.csv.gz --device src1_1           one device of several
   scrubjay tune usr.csv --slowdown 0.2ms              for a stricter goal
-  scrubjay tune usr.csv --config sda.toml             keep the answer in a file, then:
+  scrubjay tune usr.csv --config sda.toml             write the answer to a file, then:
   scrubjay scrub /dev/sda --config sda.toml
 
-Waits of 0 to 39 h, 32 to each doubling, are played against the trace with each request size, to the
-nanosecond, and for the best sizes many more around the best wait; what reads most inside the goal is
-the answer. If waits a little shorter or longer would lose much more, it says so, and names the pair
-that keeps the goal with all of them: that one goes into --config.";
+Tune plays waits of 0 to 39 h (32 per octave) against the trace with each request size, then refines the best; the
+answer is the pair that reads most inside the goal. If slightly shorter or longer waits would cost much more, tune says
+so and also names the best pair that keeps the goal with all of them; --config gets that one.";
 
 /// Sizes are multiples of this.
 pub const SIZE_STEP: Bytes = Bytes::kib(64);
@@ -39,29 +38,29 @@ pub struct Tune {
     #[command(flatten)]
     pub disk: DiskModelArgs,
 
-    /// What foreground requests may lose on average
+    /// Mean latency that the scrub may add to a request of others
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = quantity::time, help_heading = "Goal")]
     pub slowdown: Nanos,
-    /// What any one of them may lose
+    /// Latency that it may add to any one request
     #[arg(long, value_name = "TIME", default_value = "50.4ms", value_parser = quantity::time, help_heading = "Goal")]
     pub max_slowdown: Nanos,
-    /// When the average is to be kept
+    /// When the mean must be kept: at any time, or at the end
     #[arg(long, value_parser = parser::<GoalForm>(), value_name = "FORM", default_value = "average", help_heading = "Goal")]
     pub goal: GoalForm,
-    /// Try requests of these sizes, both ends included, in steps of 64 KiB
+    /// Request sizes to try, both ends included, in steps of 64 KiB
     #[arg(long, value_name = "A..B", default_value = "64KiB..4MiB", value_parser = sizes, help_heading = "Goal")]
     pub sizes: RangeInclusive<u64>,
-    /// Leave out devices with fewer requests
+    /// Skip devices with fewer requests
     #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Trace")]
     pub min_requests: u64,
 
-    /// One JSON object for each device, one to a line
+    /// Print one JSON object per device, one per line
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// Write the answer to this file, for `scrub --config`
+    /// Write the answer to this file, for scrub --config
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub config: Option<PathBuf>,
-    /// Replace that file
+    /// Overwrite that file
     #[arg(long, requires = "config", help_heading = "Output")]
     pub force: bool,
 }

@@ -35,25 +35,25 @@ pub struct VolumeArgs {
 /// What can be done with volumes.
 #[derive(Debug, Subcommand)]
 pub enum VolumeVerb {
-    /// Make a volume of disks or files
+    /// Create a volume on disks or files
     Create(Box<Create>),
-    /// Say what members say of themselves and of their volume
+    /// Show the on-disk metadata of members
     Inspect(Inspect),
     /// Serve a volume as a network block device
     Serve(Serve),
-    /// Say how the volumes are that are being served
+    /// Show the status of running volumes
     Status(StatusArgs),
-    /// Say what a volume has found wrong on its members, and what it did about it
+    /// List what a running volume found wrong on its members, and what it did about it
     Findings(FindingsArgs),
-    /// Read every stripe of a volume that is not being served
+    /// Verify every stripe of a stopped volume; with --repair, repair it
     Check(Check),
-    /// Take a member out of a volume that is being served
+    /// Fail a member of a running volume: it is no longer used
     Fail(Fail),
-    /// Put another disk in the place of a member that is out
+    /// Replace a failed member by another disk, and rebuild it
     Replace(Replace),
-    /// Take a member back that was out for a while, and rebuild only what was written since
+    /// Return a failed member, and rebuild only what was written meanwhile
     Readd(Readd),
-    /// Stop serving a volume
+    /// Stop a running volume
     Stop(StopArgs),
 }
 
@@ -64,55 +64,57 @@ Examples:
   scrubjay volume create --data 1 --parity 1 --layout raid1 /dev/sd[b-e]
   scrubjay volume create --data 2 --parity 1 --force old.img old.img b.img c.img
 
-All members are looked at before the first byte is written. What is mounted, used as swap, part of something
-else or in use is refused in any case; what is not empty, has partitions or is a member already, unless --force
-repeats its path or its serial number. A member's place is that in which it is named; later they may be named in
-any order. The volume is there at once: what was never written reads as zeros.";
+Before the first byte is written, all members are checked. Mounted, swap, claimed and open devices are always
+refused. Devices that are not empty, have partitions or are members already are refused unless --force repeats
+their path or serial number.
+
+Members get their numbers in the order in which they are named; later commands take them in any order. The
+volume can be used at once: what was never written reads as zeros.";
 
 /// Arguments of `volume create`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{CREATE_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Create {
-    /// Disks, partitions or files; all are used up to the size of the smallest
+    /// Disks, partitions or files; each is used up to the size of the smallest
     #[arg(required = true, value_name = "MEMBER")]
     pub members: Vec<PathBuf>,
 
-    /// Chunks of data in a stripe
+    /// Data chunks in a stripe
     #[arg(long, value_name = "K", help_heading = "Shape")]
     pub data: usize,
-    /// Chunks of parity in a stripe: so many members may be lost
+    /// Parity chunks in a stripe: so many members may fail
     #[arg(long, value_name = "M", help_heading = "Shape")]
     pub parity: usize,
-    /// Data of one chunk: a power of two, 512 to 4MiB
+    /// Chunk size: a power of two, 512 to 4MiB
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = quantity::bytes, help_heading = "Shape")]
     pub chunk: Bytes,
-    /// How chunks lie on the members [default: rotating; without parity raid0; with more members than chunks raid1]
+    /// Layout of the chunks on the members [default: rotating; without parity raid0; with more members than chunks raid1]
     #[arg(long, value_name = "NAME", value_parser = layout(), help_heading = "Shape")]
     pub layout: Option<LayoutKind>,
-    /// What finds silent corruption
+    /// Scheme that detects silent corruption
     #[arg(long, value_name = "NAME", default_value = "stamp", value_parser = scheme(), help_heading = "Shape")]
     pub scheme: Scheme,
-    /// The volume's size, rounded up to whole stripes [default: as much as the members hold]
+    /// Size of the volume, rounded up to whole stripes [default: all that the members hold]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "Shape")]
     pub size: Option<Bytes>,
-    /// What to call it: at most 64 bytes, no slash
+    /// Name of the volume: at most 64 bytes, no slash
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true, help_heading = "Shape")]
     pub name: String,
 
-    /// Overwrite this member, though it is not empty: its path or serial number; once for each of them
+    /// Overwrite this device although it is not empty (its path or serial number; repeat for each)
     #[arg(long, value_name = "PATH|SERIAL", help_heading = "Safety and output")]
     pub force: Vec<PathBuf>,
-    /// What was made as one JSON object
+    /// Print the new volume as one JSON object
     #[arg(long, help_heading = "Safety and output")]
     pub json: bool,
 }
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:
-  scrubjay volume inspect /dev/sdb            what it is a member of, and how the others are
+  scrubjay volume inspect /dev/sdb            its volume, and the state of the other members
   scrubjay volume inspect [a-f].img --json    for a program
 
-Nothing is written, and nobody who uses a member meanwhile is disturbed.";
+Members are opened read-only; they may be in use meanwhile.";
 
 /// Arguments of `volume inspect`.
 #[derive(Debug, Args)]
@@ -121,7 +123,7 @@ pub struct Inspect {
     /// Members of one volume, in any order
     #[arg(required = true, value_name = "MEMBER")]
     pub members: Vec<PathBuf>,
-    /// All of it as one JSON object
+    /// Print it as one JSON object
     #[arg(long)]
     pub json: bool,
 }

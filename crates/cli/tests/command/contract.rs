@@ -190,6 +190,10 @@ fn the_help_has_examples_and_exit_codes() {
     for what in ["Examples:", "Exit codes:", "--max-slowdown", "kill -9"] {
         assert!(ran.stdout.contains(what), "`{what}` in the help");
     }
+    let place = |what: &str| ran.stdout.find(what).unwrap_or_else(|| panic!("`{what}` in {ran:?}"));
+    assert!(place("Examples:") < place("Usage:") && place("--slowdown <TIME>") < place("Exit codes:"), "{ran:?}");
+    let short = bench.run(&["scrub", "-h"]);
+    assert!(short.stdout.contains("--max-slowdown") && !short.stdout.contains("Exit codes:"), "{short:?}");
 }
 
 #[test]
@@ -206,6 +210,8 @@ fn man_pages_and_completions_come_from_the_same_table() {
     let bench = Bench::with_image(1);
     assert_eq!(bench.run(&["generate", "man", "man"]).code, Some(0));
     let page = fs::read_to_string(bench.folder.path().join("man/scrubjay-scrub.1")).unwrap();
-    assert!(page.contains("slowdown"), "{page}");
+    for what in ["slowdown", "SH EXAMPLES", "SH \"EXIT STATUS\"", "SH FILES", "SH ENVIRONMENT", "NO_COLOR"] {
+        assert!(page.contains(what), "`{what}` in {page}");
+    }
     assert!(bench.run(&["generate", "completions", "bash"]).stdout.contains("--policy"));
 }

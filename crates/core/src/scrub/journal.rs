@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(fault_of("told 9 arrived 3 0"), word("0"));
         assert_eq!(fault_of("gave 9 verify 1 5+0"), word("5+0"));
         assert_eq!(fault_of("gave 9 verify 1 18446744073709551615+1"), word("18446744073709551615+1"));
-        assert_eq!(fault_of("told 9 done 1 failed sense:10/0/0 1 2"), word("sense:10/0/0"));
+        assert_eq!(fault_of("told 9 done 1 inconclusive sense:10/0/0 1 2"), word("sense:10/0/0"));
         assert_eq!(word("\n").unwrap_err().to_string(), "line 4: \"\\n\" is not expected here");
     }
 

@@ -1,0 +1,105 @@
+//! How the help of a command is laid out, from one text a command: `-h` short, `--help` with the examples first, and the
+//! sections of its man page.
+
+use clap::Command;
+
+/// What the text after the options of a command consists of; any part may be empty.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct HelpText {
+    /// The lines of `Examples:`, without that.
+    pub examples: String,
+    /// Paragraphs, each on a line of its own.
+    pub notes: String,
+    /// The lines of `Exit codes:`, without that.
+    pub exit_codes: String,
+}
+
+const EXAMPLES: &str = "Examples:";
+const EXIT_CODES: &str = "Exit codes:";
+
+impl HelpText {
+    /// Of a command as it is declared, with all of it in `after_help`.
+    pub fn of(command: &Command) -> HelpText {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let mut parts = HelpText::default();
+        let mut part = &mut parts.notes;
+        for line in text.lines() {
+            part = match line {
+                EXAMPLES => &mut parts.examples,
+                EXIT_CODES => &mut parts.exit_codes,
+                // What follows examples and an empty line are notes.
+                "" => &mut parts.notes,
+                _ => part,
+            };
+            if !matches!(line, EXAMPLES | EXIT_CODES) {
+                part.push_str(line);
+                part.push('\n');
+            }
+        }
+        let HelpText { examples, notes, exit_codes } = parts;
+        let is_blank = |text: &str| text.trim().is_empty();
+        let kept = |text: String| if is_blank(&text) { String::new() } else { text.trim_end().to_owned() };
+        HelpText { examples: kept(examples), notes: flow(notes.trim()), exit_codes: kept(exit_codes) }
+    }
+}
+
+/// The same command and all below it: `-h` shows the options, `--help` examples, options, notes and exit codes.
+pub fn laid_out(command: Command) -> Command {
+    let HelpText { examples, notes, exit_codes } = HelpText::of(&command);
+    let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
+    let is_more = !(examples.is_empty() && notes.is_empty() && exit_codes.is_empty());
+    let under = |heading: &str, text: &str| if text.is_empty() { String::new() } else { format!("{heading}\n{text}") };
+    let joined =
+        |parts: [String; 2]| parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+    let command = match is_more {
+        true => command
+            .long_about(joined([about, under(EXAMPLES, &examples)]))
+            .after_help("`--help` has examples, notes and exit codes.")
+            .after_long_help(joined([notes, under(EXIT_CODES, &exit_codes)])),
+        false => command,
+    };
+    command.mut_subcommands(laid_out)
+}
+
+/// Puts each paragraph on a line of its own, for whoever shows it to wrap: lines that follow one another, not indented.
+fn flow(text: &str) -> String {
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    let mut lines = text.lines().peekable();
+    let mut flowing = String::new();
+    while let Some(line) = lines.next() {
+        flowing.push_str(line);
+        let goes_on = is_prose(line) && lines.peek().is_some_and(|next| is_prose(next));
+        flowing.push(if goes_on { ' ' } else { '\n' });
+    }
+    flowing.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_falls_into_its_parts() {
+        let text = "Examples:\n  one   does this\n  two   does that\n\nWhat is said\nof both.\n\nAnd more.\n\nExit codes:\n  0  fine";
+        let command = Command::new("x").about("Does it").after_help(text);
+        let parts = HelpText {
+            examples: "  one   does this\n  two   does that".to_owned(),
+            notes: "What is said of both.\n\nAnd more.".to_owned(),
+            exit_codes: "  0  fine".to_owned(),
+        };
+        assert_eq!(HelpText::of(&command), parts);
+        let mut command = laid_out(command);
+        let (short, long) = (command.render_help().to_string(), command.render_long_help().to_string());
+        assert!(short.contains("--help` has examples") && !short.contains("does this"), "{short}");
+        let place = |what: &str| long.find(what).unwrap_or_else(|| panic!("{what} in {long}"));
+        assert!(place("Does it") < place("Examples:") && place("Examples:") < place("Usage:"));
+        assert!(place("Usage:") < place("What is said of both.") && place("And more.") < place("Exit codes:"));
+    }
+
+    #[test]
+    fn a_command_without_such_a_text_stays_as_it_is() {
+        let mut command = laid_out(Command::new("x").about("Does it"));
+        assert!(!command.render_help().to_string().contains("--help` has"));
+        assert_eq!(HelpText::of(&command), HelpText::default());
+    }
+}
