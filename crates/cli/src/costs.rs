@@ -1,7 +1,7 @@
 //! What a scrub of a trace came to: the fields of the JSON, and the words for it.
 
-use crate::quantity::{show_count, show_time};
 use scrubjay_core::units::Nanos;
+use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_sim::exact::ScrubFigures;
 use serde::Serialize;
 

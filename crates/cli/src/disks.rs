@@ -1,13 +1,13 @@
 //! `scrubjay` without a verb: the disks it sees, and what to do next. Reads no disk, writes nothing, needs no root.
 
 use crate::exit::Exit;
-use crate::quantity::{show_count, show_time};
 use crate::say::{shown, shown_path};
 use anyhow::{Context, Result};
 use scrubjay_core::units::{Nanos, SectorRange};
 use scrubjay_device::inventory::{self, InventoryDisk};
 use scrubjay_device::store::{self, StateStore};
 use scrubjay_device::{clock, target::TargetError};
+use scrubjay_jobs::quantity::{show_count, show_time};
 use std::io::{self, Write};
 
 const HEADINGS: [&str; 7] = ["DISK", "SIZE", "KIND", "MODEL", "SERIAL", "OLDEST UNREAD SECTOR", "CAN BE READ"];

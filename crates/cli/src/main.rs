@@ -2,26 +2,20 @@
 
 mod args;
 mod bench;
-mod config;
 mod costs;
 mod disks;
 mod exit;
 mod generate;
 mod heed;
-mod json;
-mod outcome;
 mod page;
-mod parallel;
 mod probe;
 mod progress;
-mod quantity;
 mod result;
 mod say;
 mod scrub;
 mod signals;
 mod simulate;
 mod study;
-mod target;
 mod trace;
 mod tune;
 mod unwritable;
@@ -30,6 +24,7 @@ mod workload;
 
 use args::Verb;
 use exit::Exit;
+use scrubjay_jobs::JobError;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -62,7 +57,11 @@ fn proven() -> anyhow::Result<()> {
 
 /// What kind of failure it was.
 fn code(error: &anyhow::Error) -> Exit {
-    let cause = error.downcast_ref::<std::io::Error>();
+    let cause = match error.downcast_ref::<JobError>() {
+        Some(JobError::Input(_)) => return Exit::Usage,
+        Some(JobError::Io { error, .. }) => Some(error),
+        _ => error.downcast_ref::<std::io::Error>(),
+    };
     if error.is::<exit::Usage>() {
         Exit::Usage
     } else if cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::PermissionDenied) {

@@ -1,11 +1,11 @@
 //! Progress on standard error: a live line a target on a terminal, a plain line now and then elsewhere.
 
-use crate::quantity::{show_count, show_rest};
 use crate::say::{say, shown, shown_path};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scrubjay_core::scrub::{ScrubActivity, ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_device::session::SessionInfo;
+use scrubjay_jobs::quantity::{show_count, show_rest};
 use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::time::Duration;

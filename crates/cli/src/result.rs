@@ -1,13 +1,13 @@
 //! The result for people: what was found, what it cost, what to do.
 
-use crate::outcome::TargetOutcome;
-use crate::quantity::{show_count, show_time};
 use crate::say::{shown, shown_path};
 use crate::volume::admin::describe;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::scrub::idle::{Goal, GoalForm, Slowdown};
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_jobs::outcome::TargetOutcome;
+use scrubjay_jobs::quantity::{show_count, show_time};
 use std::io::{self, Write};
 
 /// So many runs of unreadable sectors are listed; `--json` has them all.

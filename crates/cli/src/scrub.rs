@@ -1,25 +1,26 @@
 //! `scrubjay scrub`: one session a target, side by side; progress while they run, the result at the end.
 
-use crate::args::{ScrubArgs, Settings};
+use crate::args::ScrubArgs;
 use crate::exit::Exit;
-use crate::outcome::TargetOutcome;
 use crate::progress::{ScrubProgress, Update};
 use crate::say::say;
-use crate::target::{NamedError, ResolvedTarget};
-use crate::{config, heed, json, result, signals};
+use crate::{heed, result, signals};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::idle::PolicyKind;
-use scrubjay_core::scrub::tour::{REGION_BYTES, SEGMENT_BYTES};
-use scrubjay_core::units::SECTOR_BYTES;
 use scrubjay_device::output::OutputError;
-use scrubjay_device::session::{ScrubSession, SessionError, SessionInfo, SessionOptions};
-use scrubjay_device::store::{self, StoreError};
-use scrubjay_device::subject::Subject;
+use scrubjay_device::session::{ScrubSession, SessionError, SessionInfo};
+use scrubjay_device::store::StoreError;
+use scrubjay_device::target::TargetError;
 use scrubjay_device::verify;
+use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
+use scrubjay_jobs::settings::{RunOptions, Settings};
+use scrubjay_jobs::target::{ResolvedTarget, TargetNameError};
+use scrubjay_jobs::{config, json};
 use scrubjay_serve::remote::FindingsFeed;
+use scrubjay_serve::remote::RemoteError;
+use scrubjay_serve::remote::client::ClientError;
 use std::io::{self, ErrorKind, Write};
-use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +34,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
         return Ok(Exit::Usage);
     }
     let file = args.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
-    let settings = args.settings.clone().or(file);
+    let settings = args.settings.settings().or(file);
     let PolicyKind { name, heeds, .. } = settings.kind();
     heed::check(name, heeds, &args.settings.given())?;
     let stop = PauseSignal::on_signals()?;
@@ -58,13 +59,16 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
         result::print(&outcomes, &mut out)
     };
     printed.context("cannot write the result to standard output")?;
-    // The worst one decides: not done, then to be continued, then problems.
-    let exits: Vec<Exit> = outcomes.iter().map(TargetOutcome::exit).collect();
     if !all_ended {
         return Ok(Exit::Failed);
     }
-    let worst = [Exit::Failed, Exit::Paused, Exit::Found].into_iter().find(|exit| exits.contains(exit));
-    Ok(worst.unwrap_or(Exit::Clean))
+    // The worst one decides.
+    Ok(match outcomes.iter().map(TargetOutcome::kind).max() {
+        None | Some(OutcomeKind::Clean) => Exit::Clean,
+        Some(OutcomeKind::Found) => Exit::Found,
+        Some(OutcomeKind::Paused) => Exit::Paused,
+        Some(OutcomeKind::Failed) => Exit::Failed,
+    })
 }
 
 /// A session that is ready to run; of a volume, with what is found meanwhile.
@@ -79,21 +83,26 @@ struct NotReady {
     exit: Exit,
 }
 
-impl From<NamedError> for NotReady {
-    fn from(error: NamedError) -> NotReady {
-        NotReady { text: error.to_string(), exit: error.exit() }
+impl From<TargetNameError> for NotReady {
+    fn from(error: TargetNameError) -> NotReady {
+        let hint = match &error {
+            TargetNameError::Absent(_) => " (start a volume with `scrubjay volume serve`)",
+            _ => "",
+        };
+        NotReady { text: format!("{error}{hint}"), exit: exit_of_name(&error) }
     }
 }
 
 impl From<SessionError> for NotReady {
     fn from(error: SessionError) -> NotReady {
-        NotReady { text: error.to_string(), exit: exit_of(&error) }
+        NotReady { text: format!("{error}{}", hint(&error)), exit: exit_of(&error) }
     }
 }
 
 fn prepare(args: &ScrubArgs, settings: &Settings, path: &Path) -> Result<Prepared, NotReady> {
     let ResolvedTarget { subject, finds } = ResolvedTarget::open(path)?;
-    let options = options(args, settings, &*subject);
+    let run = RunOptions { range: args.range.clone(), fresh: args.fresh, record: args.record.clone() };
+    let options = settings.options(&*subject, &run);
     Ok(Prepared { session: ScrubSession::prepare(subject, &options)?, finds })
 }
 
@@ -167,21 +176,33 @@ impl PauseSignal {
     }
 }
 
-/// What the arguments mean for one target.
-fn options(args: &ScrubArgs, settings: &Settings, subject: &dyn Subject) -> SessionOptions {
-    let whole = subject.sectors() * SECTOR_BYTES;
-    let range = args.range.as_ref().map(|Range { start, end }| start.unwrap_or(0)..end.unwrap_or(whole));
-    SessionOptions {
-        policy: settings.policy(subject.block()),
-        order: settings.order.unwrap_or_default(),
-        region: settings.region.unwrap_or(REGION_BYTES),
-        segment: settings.segment.unwrap_or(SEGMENT_BYTES),
-        verify: settings.verify.unwrap_or_default(),
-        range,
-        state_folder: settings.state.clone().unwrap_or_else(store::default_folder),
-        fresh: args.fresh,
-        detector: settings.detector,
-        record: args.record.clone(),
+/// A wrong name, what is not permitted, or what cannot be done.
+fn exit_of_name(error: &TargetNameError) -> Exit {
+    match error {
+        TargetNameError::Target(TargetError::Permission { .. }) => Exit::Permission,
+        TargetNameError::Remote { source: RemoteError::Client(ClientError::Io { source, .. }), .. }
+            if source.kind() == ErrorKind::PermissionDenied =>
+        {
+            Exit::Permission
+        }
+        TargetNameError::Target(TargetError::Io { .. }) | TargetNameError::Remote { .. } => Exit::Failed,
+        TargetNameError::Target(_)
+        | TargetNameError::Absent(_)
+        | TargetNameError::Both { .. }
+        | TargetNameError::Several { .. } => Exit::Usage,
+    }
+}
+
+/// The option that helps, if one does.
+fn hint(error: &SessionError) -> &'static str {
+    match error {
+        SessionError::Store(StoreError::Folder { .. } | StoreError::Meddled { .. }) => " (--state DIR)",
+        SessionError::Store(StoreError::Damaged { .. } | StoreError::Foreign { .. }) => " (--fresh)",
+        SessionError::Verifier { source, .. } if source.to_string().contains("use the verifier read") => {
+            " (--verify read)"
+        }
+        SessionError::Verifier { source: verify::VerifierError::Served(_), .. } => " (--verify auto)",
+        _ => "",
     }
 }
 

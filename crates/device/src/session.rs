@@ -182,7 +182,8 @@ impl ScrubSession {
         notes.extend(subject.notes());
         if watched.kind == detector::DetectorKind::Blind && options.policy.kind().regard == Regard::Idleness {
             notes.push(
-                "the foreground cannot be seen here, so it cannot be spared: --policy delay limits the rate".into(),
+                "requests of others cannot be seen here, so they cannot be spared; the policy `delay` limits the rate"
+                    .into(),
             );
         }
         match (verifier.name, verifier.engine) {
@@ -276,35 +277,40 @@ fn check_sizes(subject: &dyn Subject, options: &SessionOptions) -> Result<Sector
     let usage = |what: String| Err(SessionError::Usage { path: subject.path().to_owned(), what });
     let size = options.policy.size_max();
     if size > verify::REQUEST_MAX {
-        return usage(format!("--request {size} is too much at a time: {} is the most", verify::REQUEST_MAX));
+        return usage(format!("the request size {size} is too large: {} is the most", verify::REQUEST_MAX));
     }
-    for (name, bytes) in [("--region", options.region), ("--segment", options.segment), ("--request", size)] {
+    for (name, bytes) in [("region", options.region), ("segment", options.segment), ("request", size)] {
         if bytes.0 == 0 {
-            return usage(format!("{name} must be more than 0"));
+            return usage(format!("the {name} size must be more than 0"));
         }
         if !bytes.0.is_multiple_of(block.0) {
-            return usage(format!("{name} {bytes} is not a multiple of its {kind} of {block}"));
+            return usage(format!("the {name} size {bytes} is not a multiple of its {kind} of {block}"));
         }
     }
     if options.segment > options.region {
-        return usage(format!("--segment {} is greater than --region {}", options.segment, options.region));
+        return usage(format!(
+            "the segment size {} is greater than the region size {}",
+            options.segment, options.region
+        ));
     }
     let bytes = subject.sectors() * SECTOR_BYTES;
     let regions = bytes.div_ceil(options.region.0);
     if regions > Grid::REGIONS_MAX {
         let least = Bytes(bytes.div_ceil(Grid::REGIONS_MAX).next_power_of_two());
-        return usage(format!("--region {} makes {regions} regions: use {least} or more", options.region));
+        return usage(format!("the region size {} makes {regions} regions: use {least} or more", options.region));
     }
     let Some(range) = &options.range else { return Ok(SectorRange::at(0, subject.sectors())) };
     let (start, end) = (range.start, range.end);
     if start >= bytes || end > bytes {
-        return usage(format!("--range {start}..{end} lies outside its {bytes} bytes"));
+        return usage(format!("the range {start}..{end} lies outside its {bytes} bytes"));
     }
     if start >= end {
-        return usage(format!("--range {start}..{end} is empty"));
+        return usage(format!("the range {start}..{end} is empty"));
     }
     if !start.is_multiple_of(block.0) || !end.is_multiple_of(block.0) {
-        return usage(format!("--range {start}..{end} does not begin and end at a multiple of its {kind} of {block}"));
+        return usage(format!(
+            "the range {start}..{end} does not begin and end at a multiple of its {kind} of {block}"
+        ));
     }
     Ok(SectorRange::new(range.start / SECTOR_BYTES, range.end / SECTOR_BYTES))
 }

@@ -21,7 +21,7 @@ pub struct StateStore {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The folder cannot be made or written.
-    #[error("state folder {folder}: {source}: choose another one with --state DIR")]
+    #[error("state folder {folder}: {source}: choose another one")]
     Folder {
         /// Which.
         folder: PathBuf,
@@ -29,9 +29,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// Somebody else could put there what he likes.
-    #[error(
-        "state folder {folder}: {meddler}: choose one that only root can change with --state DIR, say /var/lib/scrubjay"
-    )]
+    #[error("state folder {folder}: {meddler}: choose one that only root can change, such as /var/lib/scrubjay")]
     Meddled {
         /// The folder.
         folder: PathBuf,
@@ -47,7 +45,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The file is not what we wrote.
-    #[error("state file {path}, {source}: start afresh with --fresh (it is kept beside as .damaged)")]
+    #[error("state file {path}, {source}: begin afresh (it is kept beside as .damaged)")]
     Damaged {
         /// Which.
         path: PathBuf,
@@ -56,7 +54,7 @@ pub enum StoreError {
     },
     /// The state of another disk, or of the same one when it had another size.
     #[error(
-        "state file {path} is that of another disk, or of this one when it had another size ({theirs}, not {ours}): start afresh with --fresh"
+        "state file {path} is that of another disk, or of this one when it had another size ({theirs}, not {ours}): begin afresh"
     )]
     Foreign {
         /// Which.
@@ -287,7 +285,7 @@ mod tests {
         let store = StateStore::open(folder.path(), "wwn-1", None).unwrap();
         fs::write(store.path(), "scrubjay scrub state 1\nrubbish\n").unwrap();
         let error = store.load("wwn-1", 1000).unwrap_err().to_string();
-        assert!(error.contains("line 2") && error.contains("--fresh"), "{error}");
+        assert!(error.contains("line 2") && error.contains("begin afresh"), "{error}");
         store.put_aside().unwrap();
         assert!(store.load("wwn-1", 1000).unwrap().is_none());
     }

@@ -15,6 +15,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("sim", 4),
     ("serve", 4),
     ("study", 5),
+    ("jobs", 5),
     ("watch", 6),
     ("cli", 7),
 ];

@@ -1,10 +1,10 @@
 //! The arguments of `bench`.
 
-use crate::quantity;
 use clap::{Args, Subcommand};
 use scrubjay_code::bench::DATA_MAX;
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::format::geometry::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN};
+use scrubjay_jobs::quantity;
 
 const EXAMPLES: &str = "\
 Examples:

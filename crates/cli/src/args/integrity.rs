@@ -1,9 +1,9 @@
 //! The arguments of `simulate integrity`.
 
 use super::exit_codes::TRACES as EXIT_CODES;
-use crate::quantity;
 use clap::{Args, ValueEnum};
 use scrubjay_core::units::Bytes;
+use scrubjay_jobs::quantity;
 use std::path::PathBuf;
 
 const SIMULATE_EXAMPLES: &str = "\

@@ -1,70 +1,10 @@
-//! Rows of the libraries' tables as values of options: chosen by name, each with its line of help.
+//! Rows of the libraries' tables as values of options.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use scrubjay_core::scrub::idle::{GoalForm, POLICIES, PolicyKind};
-use scrubjay_core::scrub::tour::OrderKind;
-use scrubjay_device::{detector, verify};
-use scrubjay_sim::play::Playable;
-
-/// One row of a table.
-pub trait NamedRow: Copy + Send + Sync + 'static {
-    /// All that can be chosen, in the order of the help.
-    fn all() -> Vec<Self>;
-
-    /// Its name.
-    fn name(self) -> &'static str;
-
-    /// A line of help.
-    fn about(self) -> &'static str;
-}
+use scrubjay_jobs::named::{NamedRow, named};
 
 /// Takes one of the names, and says which there are.
 pub fn parser<T: NamedRow>() -> impl TypedValueParser<Value = T> {
     let values = T::all().into_iter().map(|row| PossibleValue::new(row.name()).help(row.about()));
     PossibleValuesParser::new(values).map(|name| named(&name).expect("one of the possible values"))
-}
-
-/// The row of this name.
-pub fn named<T: NamedRow>(name: &str) -> Option<T> {
-    T::all().into_iter().find(|row| row.name() == name)
-}
-
-/// Implements [`NamedRow`] by the type's own `name` and `about`.
-macro_rules! named {
-    ($type:ty, $all:expr) => {
-        impl NamedRow for $type {
-            fn all() -> Vec<$type> {
-                $all
-            }
-
-            fn name(self) -> &'static str {
-                <$type>::name(self)
-            }
-
-            fn about(self) -> &'static str {
-                <$type>::about(self)
-            }
-        }
-    };
-}
-
-named!(GoalForm, GoalForm::ALL.to_vec());
-named!(OrderKind, OrderKind::ALL.to_vec());
-named!(verify::VerifierKind, verify::VerifierKind::all().collect());
-named!(detector::DetectorKind, detector::DetectorKind::ALL.to_vec());
-named!(Playable, Playable::all().collect());
-
-/// Those that are offered for real disks.
-impl NamedRow for &'static PolicyKind {
-    fn all() -> Vec<&'static PolicyKind> {
-        POLICIES.iter().filter(|kind| kind.is_offered).collect()
-    }
-
-    fn name(self) -> &'static str {
-        self.name
-    }
-
-    fn about(self) -> &'static str {
-        self.about
-    }
 }

@@ -1,9 +1,9 @@
 //! The arguments of `probe`.
 
 use super::exit_codes::PROBE as EXIT_CODES;
-use crate::quantity;
 use clap::{Args, ValueEnum};
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_jobs::quantity;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

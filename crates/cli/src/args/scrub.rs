@@ -2,15 +2,14 @@
 
 use super::exit_codes::ALL as EXIT_CODES;
 use super::named::parser;
-use super::serde_words;
 use crate::heed::Given;
-use crate::quantity;
 use clap::Args;
-use scrubjay_core::scrub::idle::{Goal, GoalForm, Parameter, PolicyConfig, PolicyKind, PolicyParameters};
+use scrubjay_core::scrub::idle::{GoalForm, Parameter, PolicyKind};
 use scrubjay_core::scrub::tour::OrderKind;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_device::{detector, verify};
-use serde::Deserialize;
+use scrubjay_jobs::quantity;
+use scrubjay_jobs::settings::Settings;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -41,7 +40,7 @@ pub struct ScrubArgs {
 
     /// How
     #[command(flatten)]
-    pub settings: Settings,
+    pub settings: SettingsArgs,
 
     /// Scrub only this byte range of each target
     #[arg(long, value_name = "A..B", value_parser = quantity::range, help_heading = "What")]
@@ -64,59 +63,45 @@ pub struct ScrubArgs {
     pub record: Option<PathBuf>,
 }
 
-/// What may be given on the command line or in the `[scrub]` table of a file, under the same names. What is given
-/// nowhere is as the help says; a test holds the two together.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Args, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Settings {
+/// The settings, each as an option. What is given nowhere is as the help says; a test holds the two together.
+#[derive(Clone, Debug, Args)]
+pub struct SettingsArgs {
     /// Mean latency that the scrub may add to a request of others (policy budget) [default: 1ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    #[serde(deserialize_with = "serde_words::time")]
     pub slowdown: Option<Nanos>,
     /// Latency that it may add to any one request, but for 1 in 10,000 (policy budget) [default: 50ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    #[serde(deserialize_with = "serde_words::time")]
     pub max_slowdown: Option<Nanos>,
     /// Latency that it may add, but for 1 request in 100 (policy budget; no such goal unless given)
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    #[serde(deserialize_with = "serde_words::time")]
     pub p99_slowdown: Option<Nanos>,
     /// When the mean must be kept: at any time, or at the end (policy budget) [default: strict]
     #[arg(long, value_parser = parser::<GoalForm>(), value_name = "FORM", help_heading = "When")]
-    #[serde(deserialize_with = "serde_words::name")]
     pub goal: Option<GoalForm>,
     /// When to send requests [default: budget]
     #[arg(long, value_parser = parser::<&PolicyKind>(), help_heading = "When")]
-    #[serde(deserialize_with = "serde_words::name")]
     pub policy: Option<&'static PolicyKind>,
     /// Start after so long an idle time (policy waiting) [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    #[serde(deserialize_with = "serde_words::time")]
     pub wait: Option<Nanos>,
     /// Pause after each request (policy delay) [default: 16ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    #[serde(deserialize_with = "serde_words::time")]
     pub delay: Option<Nanos>,
     /// Request size (all policies but budget, which chooses it) [default: 1MiB]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "When")]
-    #[serde(deserialize_with = "serde_words::bytes")]
     pub request: Option<Bytes>,
 
     /// Order in which to read [default: staggered]
     #[arg(long, value_parser = parser::<OrderKind>(), help_heading = "What")]
-    #[serde(deserialize_with = "serde_words::name")]
     pub order: Option<OrderKind>,
     /// Region size: what is read at once around an error [default: 128MiB]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "What")]
-    #[serde(deserialize_with = "serde_words::bytes")]
     pub region: Option<Bytes>,
     /// Segment size: the piece of each region that is read in one round [default: 8MiB]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "What")]
-    #[serde(deserialize_with = "serde_words::bytes")]
     pub segment: Option<Bytes>,
     /// How to verify: reading is the only reliable way [default: auto]
     #[arg(long, value_parser = parser::<verify::VerifierKind>(), help_heading = "What")]
-    #[serde(deserialize_with = "serde_words::name")]
     pub verify: Option<verify::VerifierKind>,
 
     /// Folder for progress and what was learnt; for root, one that only root may write to [default: /var/lib/scrubjay for
@@ -125,51 +110,44 @@ pub struct Settings {
     pub state: Option<PathBuf>,
     /// How to see the requests of others [default: the best that works]
     #[arg(long, value_parser = parser::<detector::DetectorKind>(), help_heading = "State and output")]
-    #[serde(deserialize_with = "serde_words::name")]
     pub detector: Option<detector::DetectorKind>,
 }
 
-impl Settings {
-    /// These, and what they leave open from `others`.
-    pub fn or(self, others: Settings) -> Settings {
+impl SettingsArgs {
+    /// Those that were given.
+    pub fn settings(&self) -> Settings {
+        let SettingsArgs {
+            slowdown,
+            max_slowdown,
+            p99_slowdown,
+            goal,
+            policy,
+            wait,
+            delay,
+            request,
+            order,
+            region,
+            segment,
+            verify,
+            state,
+            detector,
+        } = self.clone();
         Settings {
-            slowdown: self.slowdown.or(others.slowdown),
-            max_slowdown: self.max_slowdown.or(others.max_slowdown),
-            p99_slowdown: self.p99_slowdown.or(others.p99_slowdown),
-            goal: self.goal.or(others.goal),
-            policy: self.policy.or(others.policy),
-            wait: self.wait.or(others.wait),
-            delay: self.delay.or(others.delay),
-            request: self.request.or(others.request),
-            order: self.order.or(others.order),
-            region: self.region.or(others.region),
-            segment: self.segment.or(others.segment),
-            verify: self.verify.or(others.verify),
-            state: self.state.or(others.state),
-            detector: self.detector.or(others.detector),
+            slowdown,
+            max_slowdown,
+            p99_slowdown,
+            goal,
+            policy,
+            wait,
+            delay,
+            request,
+            order,
+            region,
+            segment,
+            verify,
+            state,
+            detector,
         }
-    }
-
-    /// The policy, and what it is set to; `block` is the least that can be verified at once.
-    pub fn policy(&self, block: Bytes) -> PolicyConfig {
-        let usual = PolicyParameters::default();
-        let kind = self.kind();
-        let (mean, max) = (self.slowdown.unwrap_or(usual.goal.mean), self.max_slowdown.unwrap_or(usual.goal.max));
-        let form = self.goal.unwrap_or(usual.goal.form);
-        let parameters = PolicyParameters {
-            goal: Goal::new(mean, max).p99(self.p99_slowdown).form(form),
-            wait: self.wait.unwrap_or(usual.wait),
-            delay: self.delay.unwrap_or(usual.delay),
-            // A volume's chunk may be greater.
-            request: self.request.or(Some(kind.request.max(block))),
-            ..usual
-        };
-        PolicyConfig::new(kind, parameters)
-    }
-
-    /// The policy.
-    pub fn kind(&self) -> &'static PolicyKind {
-        self.policy.unwrap_or_else(|| PolicyConfig::budget(Goal::default()).kind())
     }
 
     /// The options that set a parameter of policies.
@@ -191,12 +169,13 @@ mod tests {
     use super::super::{Cli, Verb};
     use super::*;
     use clap::{CommandFactory, Parser};
+    use scrubjay_core::scrub::idle::PolicyParameters;
     use scrubjay_core::scrub::tour::{REGION_BYTES, SEGMENT_BYTES};
 
     fn parsed(arguments: &[String]) -> Settings {
         let fixed = ["scrubjay", "scrub", "disk"].map(str::to_owned);
         match Cli::try_parse_from(fixed.iter().chain(arguments)).unwrap().verb {
-            Some(Verb::Scrub(scrub)) => scrub.settings,
+            Some(Verb::Scrub(scrub)) => scrub.settings.settings(),
             _ => panic!("a scrub"),
         }
     }
@@ -236,14 +215,5 @@ mod tests {
             }
         }
         assert_eq!(parsed(&told), defaults());
-    }
-
-    #[test]
-    fn what_is_given_first_wins() {
-        let given = parsed(&["--wait=2ms", "--order=oldest"].map(str::to_owned));
-        let file = Settings { wait: Some(Nanos(1)), request: Some(Bytes(2)), ..Settings::default() };
-        let both = given.or(file);
-        assert_eq!((both.wait, both.request), (Some(Nanos::from_millis(2)), Some(Bytes(2))));
-        assert_eq!((both.order, both.region), (Some(OrderKind::OLDEST), None));
     }
 }

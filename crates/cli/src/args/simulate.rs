@@ -6,10 +6,10 @@ use super::integrity::SimulateIntegrity;
 use super::named::parser;
 use super::{DiskModelArgs, Traces};
 use crate::heed::Given;
-use crate::quantity;
 use clap::{Args, Subcommand};
 use scrubjay_core::scrub::idle::{Cutoff, Goal, GoalForm, Parameter, PolicyParameters};
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_jobs::quantity;
 use scrubjay_sim::play::Playable;
 
 const EXAMPLES: &str = "\

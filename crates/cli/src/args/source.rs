@@ -1,9 +1,9 @@
 //! The arguments of all verbs that read traces.
 
-use crate::quantity;
 use clap::{Args, ValueEnum};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_jobs::quantity;
 use std::path::PathBuf;
 
 /// Which traces, and what of them.

@@ -3,9 +3,9 @@
 use super::exit_codes::TRACES as EXIT_CODES;
 use super::integrity::REQUESTS;
 use super::{DiskModelArgs, Traces};
-use crate::quantity;
 use clap::{Args, Subcommand};
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_jobs::quantity;
 use scrubjay_study::mlet::SweepSetup;
 use std::path::PathBuf;
 

@@ -2,10 +2,10 @@
 
 use super::exit_codes::TRACES as EXIT_CODES;
 use super::source;
-use crate::quantity;
 use clap::{Args, Subcommand, ValueEnum};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::Nanos;
+use scrubjay_jobs::quantity;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

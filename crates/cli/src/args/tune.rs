@@ -3,10 +3,10 @@
 use super::exit_codes::TRACES as EXIT_CODES;
 use super::named::parser;
 use super::{DiskModelArgs, Traces};
-use crate::quantity;
 use clap::Args;
 use scrubjay_core::scrub::idle::GoalForm;
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_jobs::quantity;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 

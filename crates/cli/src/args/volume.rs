@@ -4,12 +4,12 @@ use super::exit_codes::VOLUMES as EXIT_CODES;
 pub use super::serving::{
     Check, DegradedChoice, Fail, FindingsArgs, Readd, Replace, Serve, StatusArgs, StopArgs, TlsChoice,
 };
-use crate::quantity;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use scrubjay_core::layout::LayoutKind;
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_jobs::quantity;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

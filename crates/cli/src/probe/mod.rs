@@ -15,7 +15,6 @@ pub use text::print;
 
 use crate::args::Probe;
 use crate::exit::{Exit, Usage};
-use crate::quantity::{show_count, show_exact, show_time};
 use crate::say::say;
 use crate::signals;
 use crate::study::check_folder;
@@ -29,6 +28,7 @@ use scrubjay_device::member::MemberError;
 use scrubjay_device::output::{self, Existing, OutputError};
 use scrubjay_device::probing::{ProbedSubject, ProbingError, RewriteRefusal};
 use scrubjay_device::target::TargetError;
+use scrubjay_jobs::quantity::{show_count, show_exact, show_time};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;

@@ -3,11 +3,11 @@
 use super::advice::{self, FormatPlace};
 use super::kernel::Kernel;
 use super::words;
-use crate::quantity::{show_count, show_exact, show_time};
 use crate::say::shown;
 use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::{Claim, DeviceClass, KnownArray, ProbeStage};
 use scrubjay_core::units::Bytes;
+use scrubjay_jobs::quantity::{show_count, show_exact, show_time};
 use std::io::{self, Write};
 
 /// Classes in one line of text.

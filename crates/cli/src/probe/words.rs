@@ -1,9 +1,9 @@
 //! What a prober knows, in words.
 
 use super::advice;
-use crate::quantity::{show_exact, show_time};
 use scrubjay_core::probe::known::{KnownArray, ProbeFinding, RedundancyLevel, Unmeasurable};
 use scrubjay_core::units::Nanos;
+use scrubjay_jobs::quantity::{show_exact, show_time};
 
 /// The layouts that fit, by name; `free` where none does, nothing where that is not known, or where there is one disk.
 pub fn layout(known: &KnownArray, between: &str) -> Option<String> {

@@ -2,9 +2,7 @@
 
 use crate::args::{ArrayNoise, ArrayQueue, SimulateArray};
 use crate::exit::{Exit, Usage};
-use crate::parallel;
 use crate::probe::{FormatPlace, ProbeDocument, prober};
-use crate::quantity::{show_count, show_time};
 use anyhow::{Context, Result};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
@@ -12,6 +10,8 @@ use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::KnownArray;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_jobs::parallel;
+use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_sim::array::Array;
 use scrubjay_sim::array::map::ChunkMap;
 use scrubjay_sim::array::noise::Noise;

@@ -3,7 +3,6 @@
 use crate::args::{SimulateIntegrity, Synthetic};
 use crate::costs::percent;
 use crate::exit::{Exit, Usage};
-use crate::quantity::show_count;
 use crate::say::shown;
 use crate::workload;
 use anyhow::{Context, Result};
@@ -11,6 +10,7 @@ use scrubjay_core::layout::Shape;
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::chooser;
+use scrubjay_jobs::quantity::show_count;
 use scrubjay_sim::integrity::table3::WORKLOADS;
 use scrubjay_sim::integrity::{Accounting, Counter};
 use scrubjay_trace::DeviceId;
@@ -81,7 +81,8 @@ fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<CountedArray>> {
     for file in &args.files {
         let mut counters: Vec<(DeviceId, Counter)> = Vec::new();
         let mut places: HashMap<DeviceId, usize> = HashMap::new();
-        let trace = workload::open(std::slice::from_ref(file), workload::of_format(args.format.as_deref())?)?;
+        let trace =
+            scrubjay_jobs::workload::open(std::slice::from_ref(file), workload::of_format(args.format.as_deref())?)?;
         let trace = workload::for_each(trace, &args.device, |record| {
             let place = *places.entry(record.device).or_insert_with(|| {
                 counters.push((record.device, counter(args, shape)));

@@ -3,13 +3,15 @@
 use crate::args::SimulateScrub;
 use crate::costs::{self, CostDocument, TraceSummaryDocument, percent, rate};
 use crate::exit::Exit;
-use crate::quantity::show_time;
+use crate::heed;
 use crate::say::shown;
-use crate::workload::{self, DeviceLoad, Hold};
-use crate::{heed, parallel};
+use crate::workload;
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::idle::ParameterValue;
 use scrubjay_core::units::Bytes;
+use scrubjay_jobs::parallel;
+use scrubjay_jobs::quantity::show_time;
+use scrubjay_jobs::workload::{DeviceLoad, Hold};
 use scrubjay_sim::exact::ScrubFigures;
 use scrubjay_sim::play::PlayedPolicy;
 use serde::Serialize;

@@ -5,9 +5,9 @@ use super::spinner::Spinner;
 use super::{output_folder, source};
 use crate::args::StudyIdle;
 use crate::exit::Exit;
-use crate::parallel;
-use crate::workload::DeviceLoad;
 use anyhow::Result;
+use scrubjay_jobs::parallel;
+use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_study::idleness::{IdleStudy, page};
 use scrubjay_trace::idleness::{Idleness, MinuteCounts};
 

@@ -6,9 +6,9 @@ use super::spinner::Spinner;
 use crate::args::StudyIntegrity;
 use crate::bench;
 use crate::exit::Exit;
-use crate::parallel;
 use anyhow::Result;
 use scrubjay_core::units::Bytes;
+use scrubjay_jobs::parallel;
 use scrubjay_sim::integrity::table3::{WORKLOADS, Workload};
 use scrubjay_study::integrity::{CHUNKS, IntegrityCase, page, speed};
 

@@ -5,11 +5,11 @@ use super::spinner::Spinner;
 use super::{output_folder, source};
 use crate::args::{StudyMlet, Traces};
 use crate::exit::{Exit, Usage};
-use crate::parallel;
 use crate::say::say;
-use crate::workload::DeviceLoad;
 use anyhow::Result;
 use scrubjay_core::scrub::idle::{Goal, GoalForm};
+use scrubjay_jobs::parallel;
+use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_study::mlet::{Driven, Sweep, SweepSetup, page};
 
 /// Studies them.

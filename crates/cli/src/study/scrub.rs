@@ -5,10 +5,10 @@ use super::spinner::Spinner;
 use super::{output_folder, source};
 use crate::args::StudyScrub;
 use crate::exit::Exit;
-use crate::parallel;
-use crate::workload::DeviceLoad;
 use anyhow::Result;
 use scrubjay_core::scrub::idle::{Goal, GoalForm};
+use scrubjay_jobs::parallel;
+use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_study::scrub::{GOALS, page, steps, study};
 
 /// Studies them.

@@ -5,8 +5,8 @@ use super::output_folder;
 use super::spinner::Spinner;
 use crate::args::StudyShear;
 use crate::exit::Exit;
-use crate::parallel;
 use anyhow::Result;
+use scrubjay_jobs::parallel;
 use scrubjay_study::shear::{Effort, PIECES, page};
 
 /// What is said of the page: the captions of these exhibits.

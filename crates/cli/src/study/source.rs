@@ -5,8 +5,9 @@ use super::spinner::Spinner;
 use crate::args::{DiskModelArgs, ServiceArg, Traces};
 use crate::exit::Usage;
 use crate::say::say;
-use crate::workload::{self, DeviceLoad, Hold};
+use crate::workload;
 use anyhow::Result;
+use scrubjay_jobs::workload::{DeviceLoad, Hold};
 use std::path::PathBuf;
 
 /// A device with fewer requests tells nothing of itself.

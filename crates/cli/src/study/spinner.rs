@@ -1,9 +1,9 @@
 //! A word on standard error while something takes longer than a second, and how far it is where that can be counted.
 
-use crate::quantity::show_time;
 use crate::say::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scrubjay_core::units::Nanos;
+use scrubjay_jobs::quantity::show_time;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

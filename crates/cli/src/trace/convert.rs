@@ -6,8 +6,9 @@ use super::progress::RecordProgress;
 use crate::args::trace::Convert;
 use crate::exit::{Exit, Usage};
 use crate::say::say;
-use crate::workload::{self, DeviceFilter};
+use crate::workload;
 use anyhow::Result;
+use scrubjay_jobs::workload::DeviceFilter;
 use scrubjay_trace::{Record, Trace};
 
 /// Writes it, and says what was lost.
@@ -16,14 +17,14 @@ pub fn run(args: &Convert) -> Result<Exit> {
     let Some((out, files)) = args.traces.files.split_last().filter(|(_, files)| !files.is_empty()) else {
         return Err(Usage("name at least one trace, and last of all where to write".to_owned()).into());
     };
-    let trace = workload::open(files, workload::options(&args.traces)?)?;
+    let trace = scrubjay_jobs::workload::open(files, workload::options(&args.traces)?)?;
     let output = TraceOutput::create(out, &args.destination)?;
     let progress = RecordProgress::new("converted");
     let mut losses = Losses::new(output.format());
     let name = output.name().to_owned();
     let (trace, bytes) = copy(trace, &args.traces.device, output, &mut losses, &progress)?;
     progress.clear();
-    workload::say_malformed(&trace);
+    scrubjay_jobs::workload::malformed(&trace).iter().for_each(workload::say_note);
     for line in losses.lines(trace.devices()) {
         say(format_args!("scrubjay: {line}"));
     }

@@ -5,13 +5,13 @@ use super::output::{CleanupSignal, TraceOutput, existing};
 use super::progress::RecordProgress;
 use crate::args::trace::TraceGenerateArgs;
 use crate::exit::{Exit, Usage};
-use crate::quantity::{show_count, show_time};
 use crate::say::say;
 use crate::unwritable::unwritable;
 use crate::workload;
 use anyhow::{Context, Result};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::output;
+use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_trace::generate::{BUILTINS, DiskFit, Generator, Model, builtin};
 use scrubjay_trace::{Devices, Record};
 use std::fs;
@@ -92,7 +92,7 @@ fn model(args: &TraceGenerateArgs) -> Result<Model> {
     let Some(first) = args.like.first() else {
         return Err(Usage("say what it is to be like: --model, --like or --params".to_owned()).into());
     };
-    let trace = workload::open(&args.like, workload::of_format(args.format.as_deref())?)?;
+    let trace = scrubjay_jobs::workload::open(&args.like, workload::of_format(args.format.as_deref())?)?;
     let mut fit = DiskFit::default();
     let (mut seen, progress) = (0, RecordProgress::new("learnt from"));
     workload::for_each(trace, &args.device, |record| {

@@ -24,7 +24,7 @@ const NO_OUTPUT: &str = "cannot write the figures to standard output";
 /// Reads the trace once, and prints what is in it.
 pub fn run(args: &Info) -> Result<Exit> {
     let files = &args.traces.files;
-    let trace = workload::open(files, workload::options(&args.traces)?)?;
+    let trace = scrubjay_jobs::workload::open(files, workload::options(&args.traces)?)?;
     let mut walk = TraceWalk { args, beginning: Vec::new(), seen: None };
     let trace = workload::for_each(trace, &args.traces.device, |record| walk.add(record))?;
     let seen = walk.finish();

@@ -1,7 +1,7 @@
 //! What of a trace its new format cannot hold: counted while it is written, said at the end.
 
-use crate::quantity::show_count;
 use scrubjay_core::units::SECTOR_BYTES;
+use scrubjay_jobs::quantity::show_count;
 use scrubjay_trace::formats::Format;
 use scrubjay_trace::{Devices, Record, RequestKind};
 

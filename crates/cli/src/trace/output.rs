@@ -2,8 +2,8 @@
 
 use crate::args::trace::Destination;
 use crate::exit::Usage;
+use crate::signals;
 use crate::unwritable::unwritable;
-use crate::{signals, workload};
 use anyhow::{Context, Result, ensure};
 use flate2::write::GzEncoder;
 use scrubjay_device::output::{self, Existing};
@@ -155,14 +155,14 @@ fn choose(path: &Path, to: Option<&str>) -> Result<(&'static Format, OutputCompr
         _ => (OutputCompression::None, ending(path)),
     };
     let format = match to {
-        Some(name) => workload::named(name)?,
+        Some(name) => scrubjay_jobs::workload::format_named(name)?,
         None => {
             let known = ENDINGS.iter().find(|(ending, _)| Some(*ending) == inner.as_deref());
             let Some((_, name)) = known else {
                 let text = format!("the ending of {} tells no format: add --to; {}", path.display(), writable());
                 return Err(Usage(text).into());
             };
-            workload::named(name)?
+            scrubjay_jobs::workload::format_named(name)?
         }
     };
     if format.name == "parquet" && compression != OutputCompression::None {

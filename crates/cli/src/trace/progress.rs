@@ -1,8 +1,8 @@
 //! How far a long walk through a trace is, on a terminal; nothing elsewhere.
 
-use crate::quantity::show_count;
 use crate::say::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use scrubjay_jobs::quantity::show_count;
 use std::time::Instant;
 
 /// Counts records.

@@ -2,8 +2,8 @@
 
 use super::found::{Took, TuneTask, Tuned, TunedPair};
 use crate::costs::{CostDocument, TraceSummaryDocument};
-use crate::workload::DeviceLoad;
 use scrubjay_core::units::Nanos;
+use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 use serde::Serialize;
 

@@ -10,12 +10,13 @@ use crate::args::Tune;
 use crate::exit::{Exit, Usage};
 use crate::say::{say, shown_path};
 use crate::unwritable::unwritable;
-use crate::workload::{self, DeviceLoad, Hold};
+use crate::workload;
 use anyhow::{Context, Result};
 use found::{Took, TuneTask, Tuned};
 use scrubjay_core::scrub::idle::Goal;
 use scrubjay_core::units::Bytes;
 use scrubjay_device::output::{self, Existing};
+use scrubjay_jobs::workload::{DeviceLoad, Hold};
 use std::io::{self, Write};
 use std::time::Instant;
 

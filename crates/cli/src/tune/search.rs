@@ -2,11 +2,11 @@
 
 use super::found::{TuneTask, Tuned, TunedPair};
 use crate::costs;
-use crate::parallel;
-use crate::quantity::show_time;
-use crate::workload::DeviceLoad;
 use scrubjay_core::scrub::idle::IdleClass;
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_jobs::parallel;
+use scrubjay_jobs::quantity::show_time;
+use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::exact::{self, ScrubFigures};
 use scrubjay_sim::tune::{self, Pair, Tuner};
 

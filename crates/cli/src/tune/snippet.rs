@@ -2,10 +2,10 @@
 
 use super::found::TuneTask;
 use crate::costs::{self, rate};
-use crate::quantity::{show_count, show_time};
 use crate::say::shown;
-use crate::workload::DeviceLoad;
 use scrubjay_core::units::Nanos;
+use scrubjay_jobs::quantity::{show_count, show_time};
+use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 
 /// A `[scrub]` table, and what it was tuned on.
@@ -42,7 +42,7 @@ pub fn exact_millis(time: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quantity;
+    use scrubjay_jobs::quantity;
     use scrubjay_sim::tune;
 
     #[test]

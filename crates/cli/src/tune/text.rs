@@ -3,10 +3,10 @@
 use super::found::{Took, TuneTask, Tuned, TunedPair};
 use super::snippet::exact_millis;
 use crate::costs::{self, percent, rate};
-use crate::quantity::show_time;
 use crate::say::shown;
-use crate::workload::DeviceLoad;
 use scrubjay_core::units::Bytes;
+use scrubjay_jobs::quantity::show_time;
+use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 use std::io::{self, Write};
 

@@ -2,12 +2,12 @@
 
 use super::document::document;
 use super::serve::last_words;
-use super::sockets::{find, remove_ours, sockets, status_of, tell};
 use crate::args::volume::{Fail, FindingsArgs, Readd, Replace, StatusArgs, StopArgs};
 use crate::exit::{Exit, Usage};
 use crate::say::print_line;
 use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
+use scrubjay_jobs::sockets::{find, remove_ours, sockets, status_of, tell};
 use scrubjay_serve::remote::client::{ClientError, ControlClient};
 use scrubjay_serve::volume::commands::{self, CommandAnswer, Finding, VolumeCommand};
 use serde::Serialize;

@@ -7,7 +7,6 @@ mod document;
 mod inspect;
 mod refused;
 mod serve;
-pub mod sockets;
 
 use crate::args::volume::{VolumeArgs, VolumeVerb};
 use crate::exit::Exit;

@@ -1,7 +1,6 @@
 //! `scrubjay volume serve`: a volume of members, as a network block device.
 
 use super::refused::Refused;
-use super::sockets;
 use crate::args::volume::{DegradedChoice, Serve, TlsChoice};
 use crate::exit::{Exit, Usage};
 use crate::say::say;
@@ -9,6 +8,7 @@ use crate::signals;
 use anyhow::{Context, Result, ensure};
 use scrubjay_core::units::{Bytes, UnixSeconds};
 use scrubjay_device::completion::own_uid;
+use scrubjay_jobs::sockets;
 use scrubjay_serve::nbd::Export;
 use scrubjay_serve::server::{Address, Server, ServerStop};
 use scrubjay_serve::tls::{Tls, TlsError, TlsFiles};

@@ -93,5 +93,5 @@ fn a_pass_is_not_gone_on_with_on_another_file_of_the_same_name() {
 fn a_state_folder_that_cannot_be_written_is_told_before_anything_is_read() {
     let bench = Bench::with_image(1);
     fs::write(bench.folder.path().join("file"), "").unwrap();
-    bench.run(&["scrub", "disk.img", "--state", "file/below"]).refused(1, "choose another one with --state DIR");
+    bench.run(&["scrub", "disk.img", "--state", "file/below"]).refused(1, "choose another one (--state DIR)");
 }

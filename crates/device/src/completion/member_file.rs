@@ -78,7 +78,7 @@ impl MemberFile {
         } else {
             FileIoPath::Cached
         };
-        MemberFile { file: Arc::new(HeldFiles { file: Some(file), with, io_path }), io_path: io_path }
+        MemberFile { file: Arc::new(HeldFiles { file: Some(file), with, io_path }), io_path }
     }
 
     /// The file itself.

@@ -43,10 +43,10 @@ pub enum ProbingError {
     #[error(transparent)]
     Target(#[from] TargetError),
     /// It cannot be opened for writing, or should not be.
-    #[error("{0}: nothing was written (without --allow-writes it is only read)")]
+    #[error("{0}: nothing was written (a probe that only reads is possible)")]
     Member(#[from] MemberError),
     /// It should not be written to.
-    #[error("{path} {shared}. Nothing was written (without --allow-writes it is only read)")]
+    #[error("{path} {shared}. Nothing was written (a probe that only reads is possible)")]
     Shared {
         /// As named.
         path: PathBuf,

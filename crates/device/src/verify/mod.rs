@@ -170,29 +170,29 @@ pub struct OpenedVerifier {
 #[derive(Debug, thiserror::Error)]
 pub enum VerifierError {
     /// A pass-through command needs a disk.
-    #[error("--verify {0} needs a disk, and this is a file: use --verify read")]
+    #[error("the verifier {0} needs a disk, and this is a file: use the verifier read")]
     NotADisk(VerifierKind),
     /// A volume is verified by its server.
-    #[error("--verify {0} needs a disk, and this is a volume: use --verify auto")]
+    #[error("the verifier {0} needs a disk, and this is a volume: use the verifier auto")]
     Served(VerifierKind),
     /// The device mapper hands pass-through commands to the disk below, without translating their addresses.
     #[error(
-        "--verify {0} would verify other sectors below the device mapper: name the disk itself, or use --verify read"
+        "the verifier {0} would verify other sectors below the device mapper: name the disk itself, or use the verifier read"
     )]
     Mapped(VerifierKind),
     /// There is no second handle on it to be had.
     #[error("cannot be opened once more: {0}")]
     Handle(#[source] io::Error),
     /// The partition does not begin at a logical block, or `/sys` does not say where.
-    #[error("where this partition lies on its disk is not known: name the whole disk, or use --verify read")]
+    #[error("where this partition lies on its disk is not known: name the whole disk, or use the verifier read")]
     Placement(#[source] io::Error),
     /// The kernel does not let us.
     #[error(
-        "pass-through commands are not permitted here: run as root (CAP_SYS_RAWIO, CAP_SYS_ADMIN), or use --verify read"
+        "pass-through commands are not permitted here: run as root (CAP_SYS_RAWIO, CAP_SYS_ADMIN), or use the verifier read"
     )]
     NotPermitted(#[source] io::Error),
     /// The device does not speak that language at all.
-    #[error("this is no {language} device: use --verify read")]
+    #[error("this is no {language} device: use the verifier read")]
     OtherLanguage {
         /// Which language: `SCSI`, `ATA`, `NVMe`.
         language: &'static str,
@@ -200,13 +200,13 @@ pub enum VerifierError {
         source: io::Error,
     },
     /// The device refuses the command.
-    #[error("this disk refuses {command}: use --verify read")]
+    #[error("this disk refuses {command}: use the verifier read")]
     Refused {
         /// Which command, or commands.
         command: &'static str,
     },
     /// The trial verification of the first block failed for another reason.
-    #[error("the trial {command} of block 0 failed ({}): try again, or use --verify read", reason(*outcome))]
+    #[error("the trial {command} of block 0 failed ({}): try again, or use the verifier read", reason(*outcome))]
     Trial {
         /// Which command.
         command: &'static str,
@@ -271,7 +271,7 @@ mod tests {
             let (logical_block, request_max) = (Bytes(512), Bytes::mib(1));
             let setup = VerifierSetup { file, is_block_device: false, logical_block, depth: 1, request_max };
             let error = open(kind, setup).err().expect("a file takes no commands").to_string();
-            assert!(error.contains("use --verify read"), "{error}");
+            assert!(error.contains("use the verifier read"), "{error}");
         }
     }
 }

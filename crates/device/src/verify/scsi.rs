@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn a_disk_that_refuses_both_is_told_so_in_one_line() {
         let error = probe(Model::default()).err().expect("it knows neither").to_string();
-        assert_eq!(error, "this disk refuses VERIFY(16) and VERIFY(10): use --verify read");
+        assert_eq!(error, "this disk refuses VERIFY(16) and VERIFY(10): use the verifier read");
     }
 
     #[test]

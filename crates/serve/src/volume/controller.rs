@@ -289,7 +289,7 @@ impl VolumeController {
         let disk = self.open_for(member, path, members)?;
         let contents = disk.contents().map_err(|error| format!("{path}: {error}"))?;
         if let Some(contents) = contents.filter(|_| !force) {
-            return Err(format!("{path} holds {contents}: --force overwrites it"));
+            return Err(format!("{path} holds {contents}: it is overwritten only by force"));
         }
         let array = self.volume.superblock().array;
         if let Some(before) = disk.superblock().ok().filter(|before| before.array == array) {
@@ -403,9 +403,9 @@ impl VolumeController {
 /// Why a disk is not taken back, and what to do.
 fn refusal(path: &str, member: MemberIndex, why: NoReturn) -> String {
     let advice = match why {
-        NoReturn::Foreign => "`scrubjay volume status` says which members are out".to_owned(),
+        NoReturn::Foreign => "the status says which members are failed".to_owned(),
         NoReturn::Busy => "try again when it has answered".to_owned(),
-        _ => format!("`scrubjay volume replace {member} {path} --force {path}` rebuilds it as a whole"),
+        _ => format!("replace member {member} by it, by force: that rebuilds it as a whole"),
     };
     format!("{path} is not taken back: {why}; {advice}")
 }

@@ -48,7 +48,7 @@ pub enum GatherError {
     #[error("{0}")]
     Assemble(Box<AssembleError>),
     /// What was being written cannot be told without writing, and that is not allowed.
-    #[error("the volume was not stopped in order: serve it for writing, or check it with --repair, first")]
+    #[error("the volume was not stopped in order: serve it for writing, or check and repair it, first")]
     Unclean,
 }
 

@@ -27,9 +27,7 @@ pub enum InputError {
         format_other: &'static str,
     },
     /// Units were named, but the format leaves no doubt about them.
-    #[error(
-        "the numbers of {format} leave no doubt about their units: --time-unit and --block are for mqsim and disksim"
-    )]
+    #[error("the numbers of {format} leave no doubt about their units: only those of mqsim and disksim can be set")]
     Units {
         /// The format.
         format: &'static str,

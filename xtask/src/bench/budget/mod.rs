@@ -100,9 +100,9 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let scratch = Scratch::folder("bench-budget")?;
     let _busy = options.busy.then(BusyThreads::new);
     println!(
-        "| disk | load | goal | by the client | the scrub says | so far | longest | > 50 ms | left out | read | of what idle time offers | processor | detector |"
+        "| disk | load | goal | by the client | the scrub says | so far | longest | > 50 ms | alone | left out | read | of what idle time offers | processor | detector |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for &(name, seek, rate, turns) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
         let disk = LabDisk::new(seek, rate, turns)?;
         let scrub = |goal: &[&str]| ScrubProcess::start(&disk.device, &scratch.0, goal, options.detector.as_deref());
@@ -132,16 +132,20 @@ pub fn run(arguments: &[String]) -> Result<bool> {
 /// The rest of a line of the table. In idle time so many bytes a second could be read.
 fn row(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, offered: f64) -> String {
     let millis = |seconds: f64| seconds * 1e3;
+    // What one in a hundred takes alone, and the goal.
+    let late = control.but(0.01) + GOAL_MAX;
     let chance = 2.0 * control.error().hypot(beside.error());
     format!(
-        "| {:+.2} +-{:.2} ms | {:.2} ms | {:.2} ms | {:.0} ms | {} of {} | {} | {:.1} MB/s | {} | {:.1} % | {} |",
+        "| {:+.2} +-{:.2} ms | {:.2} ms | {:.2} ms | {:.0} ms | {} of {} | {} of {} | {} | {:.1} MB/s | {} | {:.1} % | {} |",
         millis(beside.mean() - control.mean()),
         millis(chance),
         millis(scrub.mean),
         millis(scrub.worst_mean),
         millis(scrub.max),
-        beside.above(control.but(0.01) + GOAL_MAX),
+        beside.above(late),
         beside.count(),
+        control.above(late),
+        control.count(),
         beside.left_out,
         scrub.rate / 1e6,
         if offered > 0.0 { format!("{:.0} %", 100.0 * scrub.rate / offered) } else { "-".to_owned() },

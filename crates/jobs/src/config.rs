@@ -1,8 +1,7 @@
-//! Configuration files: TOML, one table a verb, with the verb's long options as keys.
+//! Configuration files: TOML, a table `scrub` with the settings of a scrub.
 
-use crate::args::Settings;
-use crate::exit::Usage;
-use anyhow::Result;
+use crate::JobError;
+use crate::settings::Settings;
 use serde::Deserialize;
 use std::fs;
 use std::path::Path;
@@ -17,15 +16,18 @@ struct ConfigFile {
 /// The `[scrub]` table of the file.
 ///
 /// # Errors
-/// What cannot be read or understood, with file, line and key: [`Usage`].
-pub fn read(path: &Path) -> Result<Settings> {
+/// What cannot be read or understood, with file, line and key.
+pub fn read(path: &Path) -> Result<Settings, JobError> {
     let name = path.display();
-    let text = fs::read_to_string(path).map_err(|error| Usage(format!("{name}: {error}")))?;
-    Ok(parsed(&text).map_err(|complaint| Usage(format!("{name}{complaint}")))?)
+    let text = fs::read_to_string(path).map_err(|error| JobError::Input(format!("{name}: {error}")))?;
+    parse(&text).map_err(|complaint| JobError::Input(format!("{name}{complaint}")))
 }
 
-/// Complaints are `:LINE: KEY: WHAT`, in one line.
-fn parsed(text: &str) -> Result<Settings, String> {
+/// The same of a text.
+///
+/// # Errors
+/// `:LINE: KEY: WHAT`, in one line.
+pub fn parse(text: &str) -> Result<Settings, String> {
     let file: ConfigFile = toml::from_str(text).map_err(|error| {
         let what = error.message().replace('\n', "; ");
         let Some(span) = error.span() else { return format!(": {what}") };
@@ -57,12 +59,14 @@ mod tests {
         let text = "[scrub]\nslowdown = '1ms'\nmax-slowdown = \"50ms\"\ngoal = \"average\"\npolicy = \"waiting\"\nwait = \"205ms\"\n\
                     delay = \"1s\"\nrequest = \"1280KiB\"\norder = \"oldest\"\nregion = 1048576\nsegment = \"1MiB\"\n\
                     verify = \"ata\"\ndetector = \"stat\"\nstate = \"/tmp/x\"\n";
-        let settings = parsed(text).unwrap();
+        let settings = parse(text).unwrap();
         assert_eq!((settings.wait, settings.request), (Some(Nanos::from_millis(205)), Some(Bytes::kib(1280))));
         assert_eq!((settings.policy, settings.order), (PolicyKind::named("waiting"), Some(OrderKind::OLDEST)));
         assert_eq!(settings.region, Some(Bytes::mib(1)));
-        assert!(settings.given().iter().all(|(option, _, is_given)| *is_given || *option == "--p99-slowdown"));
-        assert_eq!(parsed("").unwrap(), Settings::default());
+        let all = Settings { p99_slowdown: Some(Nanos(1)), ..settings };
+        assert_eq!(all.clone().or(Settings::default()), all);
+        assert!(!format!("{all:?}").contains("None"), "{all:?}");
+        assert_eq!(parse("").unwrap(), Settings::default());
     }
 
     #[test]
@@ -78,7 +82,7 @@ mod tests {
             ("[scrub]\nwait = \"1ms\"\nwait = \"2ms\"", ":3: duplicate key"),
             ("[scrub\n", ":1: "),
         ] {
-            let found = parsed(text).unwrap_err();
+            let found = parse(text).unwrap_err();
             assert!(found.starts_with(complaint), "{found}");
             assert!(!found.contains('\n'), "{found}");
         }

@@ -4,6 +4,9 @@ use scrubjay_core::units::{Bytes, Nanos};
 use std::ops::Range;
 
 /// `512`, `64KiB`, `64K`, `1.5GiB`, `4TB`: binary unless it ends in a decimal unit (`kB`, `MB`, `GB`, `TB`).
+///
+/// # Errors
+/// What it should look like.
 pub fn bytes(text: &str) -> Result<Bytes, String> {
     const UNITS: [(&str, f64); 15] = [
         ("", 1.0),
@@ -33,6 +36,9 @@ pub fn bytes(text: &str) -> Result<Bytes, String> {
 }
 
 /// `100us`, `1ms`, `0.5ms`, `2s`, `10m`, `1h`.
+///
+/// # Errors
+/// What it should look like.
 pub fn time(text: &str) -> Result<Nanos, String> {
     const UNITS: [(&str, f64); 7] =
         [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10), ("h", 3.6e12)];
@@ -44,6 +50,9 @@ pub fn time(text: &str) -> Result<Nanos, String> {
 }
 
 /// `s`, `ms`, `us`, `ns`, `100ns`: what one of something is, more than nothing.
+///
+/// # Errors
+/// What it should look like.
 pub fn time_unit(text: &str) -> Result<Nanos, String> {
     let one = if text.starts_with(|c: char| c.is_ascii_digit()) { time(text) } else { time(&format!("1{text}")) };
     one.ok()
@@ -52,11 +61,17 @@ pub fn time_unit(text: &str) -> Result<Nanos, String> {
 }
 
 /// The size of a block: more than nothing.
+///
+/// # Errors
+/// What it should look like.
 pub fn block(text: &str) -> Result<Bytes, String> {
     bytes(text).and_then(|size| if size.0 > 0 { Ok(size) } else { Err("a block has at least one byte".to_owned()) })
 }
 
 /// `A..B`, `A..`, `..B`: bytes from A up to, but not including, B.
+///
+/// # Errors
+/// What it should look like.
 pub fn range(text: &str) -> Result<Range<Option<u64>>, String> {
     let what = || format!("`{text}` is no range: write 1GiB..2GiB, 1GiB.. or ..2GiB");
     let (start, end) = text.split_once("..").ok_or_else(what)?;

@@ -1,6 +1,6 @@
-//! Settings as they are written in a file: read by the parsers of the command line.
+//! Settings as a file writes them: strings and numbers, read as on the command line.
 
-use super::named::{NamedRow, named};
+use crate::named::{NamedRow, named};
 use crate::quantity;
 use scrubjay_core::units::{Bytes, Nanos};
 use serde::de::{Deserializer, Error, Visitor};

@@ -1,4 +1,4 @@
-//! A crew: work that falls into independent pieces, on all cores.
+//! Work that falls into independent pieces, on all cores.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

@@ -1,4 +1,4 @@
-//! The JSON of `--json`: schema 1. Fields are added, never renamed or taken away, within a schema.
+//! A scrub's outcome as JSON: schema 1. Fields are added, never renamed or taken away, within a schema.
 
 use crate::outcome::TargetOutcome;
 use scrubjay_core::scrub::ScrubState;
@@ -7,7 +7,7 @@ use scrubjay_core::units::Nanos;
 use scrubjay_serve::volume::commands::Finding;
 use serde::Serialize;
 
-/// The one object that is printed.
+/// The one object of a run.
 #[derive(Debug, Serialize)]
 pub struct ScrubDocument {
     schema: u32,
@@ -48,7 +48,7 @@ struct TargetDocument {
     healed: Vec<Finding>,
     /// Of a volume: rows that could not be made up for, in this run. The stripes they lie in are in `unreadable`.
     lost: Vec<Finding>,
-    /// Of a volume: how it was at the end, as `scrubjay volume status` says it.
+    /// Of a volume: how it was at the end, as its status says it.
     volume_state: Option<String>,
     /// Why it could not be completed.
     error: Option<String>,

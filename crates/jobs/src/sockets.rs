@@ -1,10 +1,9 @@
-//! Where the control sockets of served volumes are, and how to talk to one.
+//! Where the control sockets of running volumes are, and how to talk to one.
 //!
 //! A socket is named by its volume's UUID. What people call the volume is what its server says: a name may be anything, and
 //! two volumes may have the same.
 
-use crate::exit::Usage;
-use anyhow::{Context, Result};
+use crate::JobError;
 use scrubjay_device::completion::own_uid;
 use scrubjay_serve::remote::client::{ClientError, ControlClient};
 use scrubjay_serve::volume::commands::{CommandAnswer, Status, VolumeCommand};
@@ -17,7 +16,10 @@ use std::{env, fs};
 const SUFFIX: &str = "sock";
 
 /// The folder of control sockets: `$SCRUBJAY_RUN`; or for root `/run/scrubjay`; or `$XDG_RUNTIME_DIR/scrubjay`.
-pub fn folder() -> Result<PathBuf> {
+///
+/// # Errors
+/// No folder is known.
+pub fn folder() -> Result<PathBuf, JobError> {
     if let Some(folder) = env::var_os("SCRUBJAY_RUN") {
         return Ok(folder.into());
     }
@@ -27,16 +29,19 @@ pub fn folder() -> Result<PathBuf> {
     }
     match env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => Ok(Path::new(&folder).join("scrubjay")),
-        None => Err(Usage("where may control sockets lie? Set SCRUBJAY_RUN to a folder of yours".into()).into()),
+        None => Err(JobError::Input("no folder for control sockets: set SCRUBJAY_RUN to a folder of yours".into())),
     }
 }
 
 /// The path of a volume's socket, by its UUID, in a folder that is there and nobody else's.
-pub fn socket_for(array: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// The folder cannot be made, or is not ours alone.
+pub fn socket_for(array: &str) -> Result<PathBuf, JobError> {
     let folder = folder()?;
     match fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            return Err(error).with_context(|| format!("cannot make {}", folder.display()));
+            return Err(JobError::Io { what: format!("cannot make {}", folder.display()), error });
         }
         _ => check_owner(&folder)?,
     }
@@ -44,31 +49,33 @@ pub fn socket_for(array: &str) -> Result<PathBuf> {
 }
 
 /// Whoever can write to the folder can put sockets there, and hear and answer what is meant for a volume.
-fn check_owner(folder: &Path) -> Result<()> {
+fn check_owner(folder: &Path) -> Result<(), JobError> {
     let about = match fs::metadata(folder) {
         Ok(about) => about,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error).with_context(|| format!("cannot look at {}", folder.display())),
+        Err(error) => return Err(JobError::Io { what: format!("cannot look at {}", folder.display()), error }),
     };
     let (owner, mode) = (about.uid(), about.mode() & 0o777);
     if ![0, own_uid()].contains(&owner) || mode & 0o022 != 0 {
         let folder = folder.display();
-        return Err(Usage(format!(
+        return Err(JobError::Input(format!(
             "{folder}: others can put control sockets there (user {owner}, mode {mode:o}): make it yours alone, mode 700"
-        ))
-        .into());
+        )));
     }
     Ok(())
 }
 
 /// All sockets there are, in order of their names.
-pub fn sockets() -> Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// The folder cannot be read, or is not ours alone.
+pub fn sockets() -> Result<Vec<PathBuf>, JobError> {
     let folder = folder()?;
     check_owner(&folder)?;
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", folder.display())),
+        Err(error) => return Err(JobError::Io { what: format!("cannot read {}", folder.display()), error }),
     };
     let mut found: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -95,7 +102,10 @@ pub fn array_of(socket: &Path) -> String {
 }
 
 /// How the volume behind a socket is, as its server says.
-pub fn status_of(socket: &Path) -> Result<Status> {
+///
+/// # Errors
+/// Its server does not answer.
+pub fn status_of(socket: &Path) -> Result<Status, JobError> {
     match tell(socket, &VolumeCommand::Status)? {
         CommandAnswer::Status(status) => Ok(*status),
         _ => Err(ClientError::Nonsense(socket.to_owned()).into()),
@@ -104,16 +114,21 @@ pub fn status_of(socket: &Path) -> Result<Status> {
 
 /// The socket of the volume that the user means: by its name, its UUID or a path to the socket; the only one if nothing is
 /// said.
-pub fn find(volume: Option<&str>) -> Result<PathBuf> {
+///
+/// # Errors
+/// There is none, or several, or its server does not answer.
+pub fn find(volume: Option<&str>) -> Result<PathBuf, JobError> {
     let is_path = |volume: &&str| Path::new(volume).is_absolute() || volume.contains('/') && Path::new(volume).exists();
     if let Some(path) = volume.filter(is_path) {
         return match fs::metadata(path) {
-            Ok(about) if about.file_type().is_socket() => Ok(std::path::absolute(path)?),
-            Ok(_) => Err(Usage(format!("{path}: no control socket: name a volume that is being served")).into()),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                Err(Usage(format!("no volume is being served at {path}: there is no control socket")).into())
+            Ok(about) if about.file_type().is_socket() => {
+                std::path::absolute(path).map_err(|error| JobError::Io { what: path.to_owned(), error })
             }
-            Err(error) => Err(error).with_context(|| format!("cannot look at {path}")),
+            Ok(_) => Err(JobError::Input(format!("{path} is no control socket: name a running volume"))),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Err(JobError::Input(format!("no volume is running at {path}: there is no control socket")))
+            }
+            Err(error) => Err(JobError::Io { what: format!("cannot look at {path}"), error }),
         };
     }
     let all = sockets()?;
@@ -133,23 +148,23 @@ pub fn find(volume: Option<&str>) -> Result<PathBuf> {
     }
     match (&called_so[..], silent) {
         ([only], _) => Ok(only.clone()),
-        ([], None) => Err(Usage(format!("no volume called {volume} is being served")).into()),
-        ([], Some(error)) => Err(error.context(format!("no server says that it serves {volume}"))),
+        ([], None) => Err(JobError::Input(format!("no volume called {volume} is running"))),
+        ([], Some(error)) => Err(JobError::Unanswered { volume: volume.to_owned(), error: Box::new(error) }),
         (several, _) => {
             let names: Vec<String> = several.iter().map(|socket| array_of(socket)).collect();
-            Err(Usage(format!("several volumes are called {volume}: name one of {}", names.join(", "))).into())
+            Err(JobError::Input(format!("several volumes are called {volume}: name one of {}", names.join(", "))))
         }
     }
 }
 
-/// The only one that is served. Servers that are gone serve nothing; where there are no others, one of them is meant.
-fn only(all: &[PathBuf]) -> Result<PathBuf> {
+/// The only one that runs. Servers that are gone serve nothing; where there are no others, one of them is meant.
+fn only(all: &[PathBuf]) -> Result<PathBuf, JobError> {
     let is_there = |socket: &&PathBuf| !matches!(ControlClient::connect(socket), Err(ClientError::Absent(_)));
     let there: Vec<&PathBuf> = if all.len() > 1 { all.iter().filter(is_there).collect() } else { Vec::new() };
     match (&there[..], all) {
         ([only], _) => Ok((*only).clone()),
         ([], [only]) => Ok(only.clone()),
-        ([], []) => Err(Usage("no volume is being served (`scrubjay volume serve`)".into()).into()),
+        ([], []) => Err(JobError::Input("no volume is running".into())),
         _ => {
             let mut names: Vec<String> = all.iter().map(|socket| name_of(socket)).collect();
             let is_taken = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
@@ -157,7 +172,7 @@ fn only(all: &[PathBuf]) -> Result<PathBuf> {
             for (name, socket) in names.iter_mut().zip(all).zip(taken).filter_map(|(pair, is)| is.then_some(pair)) {
                 *name = array_of(socket);
             }
-            Err(Usage(format!("several volumes are being served: name one of {}", names.join(", "))).into())
+            Err(JobError::Input(format!("several volumes are running: name one of {}", names.join(", "))))
         }
     }
 }
@@ -168,7 +183,7 @@ fn name_of(socket: &Path) -> String {
     if name.is_empty() { array_of(socket) } else { name }
 }
 
-/// The sockets of the volumes of this name or UUID that are being served.
+/// The sockets of the volumes of this name or UUID that are running.
 pub fn sockets_of(name: &str) -> Vec<PathBuf> {
     // Nowhere for sockets to lie: none lies there.
     let all = sockets().unwrap_or_default();
@@ -178,10 +193,9 @@ pub fn sockets_of(name: &str) -> Vec<PathBuf> {
 }
 
 /// Tells the volume behind a socket something, and waits for its answer.
-pub fn tell(socket: &Path, command: &VolumeCommand) -> Result<CommandAnswer> {
-    ControlClient::connect(socket).and_then(|mut client| client.ask(command)).map_err(|error| match error {
-        ClientError::Refused(why) => Usage(why).into(),
-        ClientError::Io { socket, source } => anyhow::Error::from(source).context(socket.display().to_string()),
-        error => error.into(),
-    })
+///
+/// # Errors
+/// Nobody answers, or the volume refuses.
+pub fn tell(socket: &Path, command: &VolumeCommand) -> Result<CommandAnswer, JobError> {
+    Ok(ControlClient::connect(socket).and_then(|mut client| client.ask(command))?)
 }

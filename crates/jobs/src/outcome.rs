@@ -1,6 +1,5 @@
-//! What became of one target: what the JSON and the text both tell.
+//! What became of one target: what JSON, text and alerts tell.
 
-use crate::exit::Exit;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_device::session::{SessionEnded, SessionInfo};
@@ -9,6 +8,19 @@ use scrubjay_serve::volume::commands::Finding;
 
 /// How a finding ends that is not made up for.
 const LOST: &str = "lost";
+
+/// What became of one target, or of several: of those the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OutcomeKind {
+    /// Every sector was verified, and nothing was wrong.
+    Clean,
+    /// Every sector was judged, and problems were found.
+    Found,
+    /// It was stopped, and goes on when it is started again.
+    Paused,
+    /// It could not be done, or its results could not be kept.
+    Failed,
+}
 
 /// What became of one target.
 #[derive(Debug)]
@@ -85,20 +97,20 @@ impl TargetOutcome {
         self.facts.notes.iter().cloned().chain(troubles).chain(lost).chain(self.unfetched.clone()).collect()
     }
 
-    /// As an exit code.
-    pub fn exit(&self) -> Exit {
+    /// In one word.
+    pub fn kind(&self) -> OutcomeKind {
         let report = &self.ended.report;
         let is_spotless = report.unreadable.is_empty() && report.transient_errors == 0 && report.corrected == 0;
         match report.state {
-            ScrubState::Gone | ScrubState::Failed(_) => Exit::Failed,
-            ScrubState::Running if !self.ended.is_saved => Exit::Failed,
-            ScrubState::Running => Exit::Paused,
+            ScrubState::Gone | ScrubState::Failed(_) => OutcomeKind::Failed,
+            ScrubState::Running if !self.ended.is_saved => OutcomeKind::Failed,
+            ScrubState::Running => OutcomeKind::Paused,
             ScrubState::Complete
                 if is_spotless && self.found.iter().flatten().next().is_none() && self.reduced().is_none() =>
             {
-                if self.ended.is_recorded { Exit::Clean } else { Exit::Failed }
+                if self.ended.is_recorded { OutcomeKind::Clean } else { OutcomeKind::Failed }
             }
-            ScrubState::Complete => Exit::Found,
+            ScrubState::Complete => OutcomeKind::Found,
         }
     }
 }

@@ -1,0 +1,39 @@
+//! What a program needs to run Scrubjay, whether it is the command, a daemon or a binding.
+//!
+//! **Never:** standard output, exit codes, command-line options. Errors and notes name settings and things; how they are
+//! shown is for the program.
+//!
+//! ```text
+//! a name  -> target   -> a device, a file or a running volume (sockets) --+
+//! a file  -> config   -> settings ------------------------------------------> device::session -> outcome -> json
+//! traces  -> workload -> loads -> sim, study     parallel: pieces of work on all cores
+//! ```
+//!
+//! Settings as a file has them, and what they come to:
+//!
+//! ```
+//! use scrubjay_core::units::{Bytes, Nanos};
+//! use scrubjay_jobs::config;
+//!
+//! let settings = config::parse("[scrub]\nslowdown = \"0.5ms\"\n").expect("it is a config");
+//! assert_eq!(settings.slowdown, Some(Nanos::from_micros(500)));
+//! assert_eq!(settings.policy(Bytes(512)).kind().name, "budget");
+//!
+//! let error = config::parse("[scrub]\nwait = \"soon\"\n").unwrap_err();
+//! assert!(error.starts_with(":2: wait: `soon` is no time"));
+//! ```
+
+pub mod config;
+mod error;
+pub mod json;
+pub mod named;
+pub mod outcome;
+pub mod parallel;
+pub mod quantity;
+mod serde_words;
+pub mod settings;
+pub mod sockets;
+pub mod target;
+pub mod workload;
+
+pub use error::JobError;

@@ -1,0 +1,266 @@
+//! Traces from files: opened, filtered by device, and held as the simulator wants them.
+
+use crate::JobError;
+use scrubjay_core::scrub::disk_server::ForegroundRequest;
+use scrubjay_core::units::{Nanos, SECTOR_BYTES};
+use scrubjay_trace::formats::{self, Format};
+use scrubjay_trace::{
+    DeviceId, Devices, Input, Malformed, OpenOptions, Periods, Record, ServiceQueue, ServiceSource, Trace, TraceSource,
+};
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// One device of a trace, as the simulator wants it: at most 16 bytes a request.
+#[derive(Debug)]
+pub struct DeviceLoad {
+    /// What to call it: the file, and the device where there are several.
+    pub name: String,
+    /// Its busy periods.
+    pub periods: Periods,
+    /// Its requests, if they were asked for.
+    pub requests: Vec<ForegroundRequest>,
+}
+
+/// What is held of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// The busy periods only: all that a policy that does not learn needs.
+    Periods,
+    /// The requests too: what the shipped scrubber is played against.
+    Requests,
+}
+
+/// Something that a program should tell of a trace that was read.
+#[derive(Debug)]
+pub enum TraceNote {
+    /// Some of it was not understood, and left out.
+    Malformed(Malformed),
+    /// Every size is a multiple of 256 KiB as the format is read: it may count bytes.
+    SizesInDoubt {
+        /// The name of the format.
+        format: &'static str,
+    },
+    /// The model disk takes more than twice as long as the trace lasted, so the results say nothing about the traced disk.
+    DiskTooSlow {
+        /// The load.
+        load: String,
+        /// How long it lasted when it was recorded.
+        traced: Nanos,
+        /// And on the model disk.
+        played: Nanos,
+        /// May its times be in another unit than they were taken for?
+        is_unit_in_doubt: bool,
+    },
+}
+
+/// Opens the files of one trace; `-` is standard input.
+///
+/// # Errors
+/// A file that cannot be opened, or is no trace.
+pub fn open(files: &[impl AsRef<Path>], options: OpenOptions) -> Result<Trace, JobError> {
+    let mut inputs = Vec::with_capacity(files.len());
+    for path in files.iter().map(AsRef::as_ref) {
+        let name = path.display().to_string();
+        let source = if path == Path::new("-") {
+            TraceSource::Pipe(Box::new(std::io::stdin()))
+        } else {
+            let file = File::open(path).map_err(|error| JobError::inaccessible(name.clone(), error))?;
+            let metadata = file.metadata().map_err(|error| JobError::Io { what: name.clone(), error })?;
+            let kind = metadata.file_type();
+            if kind.is_dir() {
+                return Err(JobError::Input(format!("{name}: is a folder, not a trace")));
+            }
+            if kind.is_file() { TraceSource::File(Box::new(file)) } else { TraceSource::Pipe(Box::new(file)) }
+        };
+        inputs.push(Input { name, source });
+    }
+    scrubjay_trace::open(inputs, options).map_err(|error| JobError::Input(error.to_string()))
+}
+
+/// The format of that name.
+///
+/// # Errors
+/// There is none; the text names those there are.
+pub fn format_named(name: &str) -> Result<&'static Format, JobError> {
+    let known = || formats::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
+    formats::by_name(name).ok_or_else(|| JobError::Input(format!("`{name}` is no trace format; known are {}", known())))
+}
+
+/// Which devices are wanted, by id.
+#[derive(Debug)]
+pub struct DeviceFilter<'a> {
+    names: &'a [String],
+    wanted: Vec<Option<bool>>,
+}
+
+impl<'a> DeviceFilter<'a> {
+    /// Those named; all, if none is.
+    pub fn new(names: &'a [String]) -> DeviceFilter<'a> {
+        DeviceFilter { names, wanted: Vec::new() }
+    }
+
+    /// Is it wanted?
+    pub fn wants(&mut self, device: DeviceId, devices: &Devices) -> bool {
+        if self.names.is_empty() {
+            return true;
+        }
+        let index = device.0 as usize;
+        if self.wanted.len() <= index {
+            self.wanted.resize(index + 1, None);
+        }
+        *self.wanted[index].get_or_insert_with(|| self.names.iter().any(|name| name == devices.name(device)))
+    }
+
+    /// Were all names found?
+    ///
+    /// # Errors
+    /// A name that the trace does not have, and those that it has.
+    pub fn check(&self, trace: &Trace) -> Result<(), JobError> {
+        match self.names.iter().find(|name| trace.devices().find(name).is_none()) {
+            None => Ok(()),
+            Some(name) => {
+                let mut known = trace.devices().names().to_vec();
+                let left_out = known.len().saturating_sub(DEVICES_SHOWN);
+                known.truncate(DEVICES_SHOWN);
+                let more = if left_out > 0 { format!(" and {left_out} more") } else { String::new() };
+                Err(JobError::Input(format!("the trace has no device `{name}`; it has {}{more}", known.join(", "))))
+            }
+        }
+    }
+}
+
+/// So many devices are named in an error.
+const DEVICES_SHOWN: usize = 12;
+
+/// Calls `each` with every record of the wanted devices (all, if none is named), in order of arrival.
+///
+/// # Errors
+/// The trace cannot be read to its end, or lacks a device.
+pub fn for_each(
+    mut trace: Trace,
+    devices: &[String],
+    mut each: impl FnMut(&Record),
+) -> Result<(Trace, Vec<TraceNote>), JobError> {
+    let mut filter = DeviceFilter::new(devices);
+    let mut sizes = SizeCheck::default();
+    while trace.next_batch().map_err(|error| JobError::Input(error.to_string()))?.is_some() {
+        let wanted = |record: &&Record| filter.wants(record.device, trace.devices());
+        trace.records().iter().filter(wanted).for_each(|record| {
+            sizes.add(record);
+            each(record);
+        });
+    }
+    filter.check(&trace)?;
+    let notes = malformed(&trace).into_iter().chain(sizes.doubt(trace.format())).collect();
+    Ok((trace, notes))
+}
+
+/// What of a trace was not understood, if anything.
+pub fn malformed(trace: &Trace) -> Option<TraceNote> {
+    let malformed = trace.malformed();
+    (malformed.count > 0).then(|| TraceNote::Malformed(malformed.clone()))
+}
+
+/// Are the sizes of a trace whole multiples of what only sizes in bytes are?
+#[derive(Debug, Default)]
+struct SizeCheck {
+    records: u64,
+    odd: u64,
+}
+
+/// Fewer records are no ground for doubt.
+const DOUBTED_MIN: u64 = 100;
+
+impl SizeCheck {
+    fn add(&mut self, record: &Record) {
+        self.records += 1;
+        self.odd += u64::from(!record.length.0.is_multiple_of(512 * SECTOR_BYTES));
+    }
+
+    /// Where the format leaves it in doubt.
+    fn doubt(&self, format: &'static Format) -> Option<TraceNote> {
+        let is_doubted = format.units.is_some() && self.records >= DOUBTED_MIN && self.odd == 0;
+        is_doubted.then_some(TraceNote::SizesInDoubt { format: format.name })
+    }
+}
+
+/// Can the model disk not keep up?
+fn doubt_of_pace(
+    load: &DeviceLoad,
+    [first, last]: [Nanos; 2],
+    service: ServiceSource,
+    format: &'static Format,
+) -> Option<TraceNote> {
+    let (traced, played) = (last.since(first), load.periods.span());
+    let is_behind = played.0 > traced.0.saturating_mul(2) && load.periods.requests() >= DOUBTED_MIN;
+    let is_model = matches!(service, ServiceSource::Model(_));
+    (is_model && is_behind).then(|| TraceNote::DiskTooSlow {
+        load: load.name.clone(),
+        traced,
+        played,
+        is_unit_in_doubt: format.units.is_some(),
+    })
+}
+
+/// The traces of a job.
+#[derive(Clone, Copy)]
+pub struct TraceFiles<'a> {
+    /// Each is a trace of its own.
+    pub files: &'a [PathBuf],
+    /// How they are opened.
+    pub options: OpenOptions,
+    /// These devices only; all, if none is named.
+    pub devices: &'a [String],
+}
+
+/// Reads each file as a trace of its own; one load for each device of it, the busiest first.
+///
+/// # Errors
+/// A trace cannot be opened or read, lacks a device, or none has a request.
+pub fn load(
+    traces: &TraceFiles<'_>,
+    service: ServiceSource,
+    hold: Hold,
+) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), JobError> {
+    let (mut loads, mut notes) = (Vec::new(), Vec::new());
+    for file in traces.files {
+        let trace = open(std::slice::from_ref(file), traces.options)?;
+        let mut held: Vec<(DeviceId, ServiceQueue, DeviceLoad, [Nanos; 2])> = Vec::new();
+        let mut places: HashMap<DeviceId, usize> = HashMap::new();
+        let mut last: Option<(DeviceId, usize)> = None;
+        let (trace, told) = for_each(trace, traces.devices, |record| {
+            let place = match last {
+                Some((device, place)) if device == record.device => place,
+                _ => *places.entry(record.device).or_insert_with(|| {
+                    let load = DeviceLoad { name: String::new(), periods: Periods::default(), requests: Vec::new() };
+                    held.push((record.device, ServiceQueue::new(service), load, [record.arrival; 2]));
+                    held.len() - 1
+                }),
+            };
+            last = Some((record.device, place));
+            let (_, queue, load, times) = &mut held[place];
+            times[1] = record.arrival;
+            let request = queue.request(record);
+            load.periods.add(request);
+            if hold == Hold::Requests {
+                load.requests.push(request);
+            }
+        })?;
+        notes.extend(told);
+        // Where some are named, too, the name tells which device of several it is.
+        let is_alone = trace.devices().names().len() == 1;
+        held.sort_by_key(|(_, _, load, _)| std::cmp::Reverse(load.periods.requests()));
+        for (device, _, load, times) in held {
+            let file = file.display();
+            let name = if is_alone { file.to_string() } else { format!("{file}:{}", trace.devices().name(device)) };
+            let load = DeviceLoad { name, ..load };
+            notes.extend(doubt_of_pace(&load, times, service, trace.format()));
+            loads.push(load);
+        }
+    }
+    if loads.is_empty() {
+        return Err(JobError::Input("the traces have no requests".to_owned()));
+    }
+    Ok((loads, notes))
+}
