@@ -170,8 +170,20 @@ impl LabDisk {
         let turning = Path::new("/sys/block").join(name).join("queue/rotational");
         let disk = LabDisk { device };
         fs::write(&turning, if turns { "1" } else { "0" }).with_context(|| turning.display().to_string())?;
+        set_apart()?;
         Ok(disk)
     }
+}
+
+/// A disk has a processor of its own, so what plays one does not share ours with what computes: it goes first.
+fn set_apart() -> Result<()> {
+    for name in ["pid", "nbdkit.pid"] {
+        let path = Path::new("/tmp/scrubjay-faulty-disk").join(LabDisk::NAME).join(name);
+        let id = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let mut first = Command::new("chrt");
+        output_of(first.args(["--fifo", "--all-tasks", "--pid", "1", id.trim()]))?;
+    }
+    Ok(())
 }
 
 impl Drop for LabDisk {
