@@ -6,6 +6,27 @@
 //! ```text
 //! bytes -> compressed -> formats::* (a Reader) -> RecordSink -> sorted, joined (trace::open) -> records -> statistics
 //! ```
+//!
+//! How long a disk was idle between three requests (the format: MSR Cambridge, times in 100 ns), if each took 4 ms:
+//!
+//! ```
+//! use scrubjay_core::scrub::disk_server::ServiceModel;
+//! use scrubjay_core::units::Nanos;
+//! use scrubjay_trace::{Input, OpenOptions, Periods, ServiceQueue, ServiceSource, TraceSource, open};
+//!
+//! let rows = "128166372000000000,usr,0,Read,4096,512,0\n128166372000100000,usr,0,Read,8192,512,0\n\
+//!             128166372001000000,usr,0,Write,0,512,0\n";
+//! let source = TraceSource::File(Box::new(std::io::Cursor::new(rows)));
+//! let mut trace = open(vec![Input { name: "usr.csv".to_owned(), source }], OpenOptions::default()).expect("a trace");
+//!
+//! let disk = ServiceModel { positioning: Nanos::from_millis(4), per_mib: Nanos::ZERO };
+//! let (mut queue, mut periods) = (ServiceQueue::new(ServiceSource::Model(disk)), Periods::default());
+//! while trace.next_batch().expect("it can be read").is_some() {
+//!     trace.records().iter().for_each(|record| periods.add(queue.request(record)));
+//! }
+//! assert_eq!(periods.requests(), 3);
+//! assert_eq!(periods.idle(), [Nanos::from_millis(6), Nanos::from_millis(86)]);
+//! ```
 
 mod binary;
 mod columns;
@@ -28,6 +49,7 @@ pub mod summary;
 #[cfg(test)]
 mod test_support;
 mod text;
+mod writing;
 
 pub use compressed::{Compression, decompressed};
 pub use error::{SourcePlace, TraceError};

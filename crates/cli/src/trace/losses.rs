@@ -1,88 +1,13 @@
 //! What of a trace its new format cannot hold: counted while it is written, said at the end.
 
-use scrubjay_core::units::SECTOR_BYTES;
 use scrubjay_jobs::quantity::show_count;
-use scrubjay_trace::formats::Format;
-use scrubjay_trace::{Devices, Record, RequestKind};
-
-/// Something that a format cannot hold.
-struct Loss {
-    format: &'static str,
-    /// What becomes of it, after "N records".
-    fate: &'static str,
-    /// Is the whole record left out?
-    is_left_out: bool,
-    /// Does it concern this record?
-    concerns: fn(&Record) -> bool,
-}
-
-/// All that can be told of a single record. What the writers do is told in the head of each format's file.
-const LOSSES: &[Loss] = &[
-    Loss { format: "msr", fate: "left out: discards and flushes", is_left_out: true, concerns: is_no_transfer },
-    Loss {
-        format: "msr",
-        fate: "with a time rounded down to 100 ns",
-        is_left_out: false,
-        concerns: |record| is_finer(record, 100),
-    },
-    Loss {
-        format: "msr",
-        fate: "without a response time, which reads as 0",
-        is_left_out: false,
-        concerns: |record| record.response.is_none(),
-    },
-    Loss {
-        format: "iolog",
-        fate: "left out: without bytes, and no flush",
-        is_left_out: true,
-        concerns: |record| record.length.0 == 0 && record.kind != RequestKind::Flush,
-    },
-    Loss {
-        format: "iolog",
-        fate: "without the response time that they had",
-        is_left_out: false,
-        concerns: |record| record.response.is_some(),
-    },
-    Loss {
-        format: "iolog",
-        fate: "with a time rounded down to 1 us",
-        is_left_out: false,
-        concerns: |record| !record.arrival.0.is_multiple_of(1000),
-    },
-    Loss {
-        format: "iolog",
-        fate: "above 1 GiB became several",
-        is_left_out: false,
-        concerns: |record| record.length.0 > 1 << 30,
-    },
-    Loss {
-        format: "blkparse",
-        fate: "made whole 512-byte sectors",
-        is_left_out: false,
-        concerns: |record| {
-            record.kind != RequestKind::Flush && !(record.offset.0 | record.length.0).is_multiple_of(SECTOR_BYTES)
-        },
-    },
-    Loss {
-        format: "blkparse",
-        fate: "of flushes without their range",
-        is_left_out: false,
-        concerns: |record| record.kind == RequestKind::Flush && record.offset.0 | record.length.0 != 0,
-    },
-];
-
-fn is_no_transfer(record: &Record) -> bool {
-    !matches!(record.kind, RequestKind::Read | RequestKind::Write)
-}
-
-/// Is one of its times finer than that?
-fn is_finer(record: &Record, nanos: u64) -> bool {
-    !(record.arrival.0.is_multiple_of(nanos) && record.response.is_none_or(|response| response.0.is_multiple_of(nanos)))
-}
+use scrubjay_trace::formats::{Format, FormatWriter, Loss};
+use scrubjay_trace::{Devices, Record};
 
 /// Counts what is lost.
 pub struct Losses {
-    format: &'static Format,
+    format: &'static str,
+    writer: FormatWriter,
     counts: Vec<(&'static Loss, u64)>,
     records: u64,
     /// By device: was there a record of it?
@@ -90,10 +15,11 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Nothing yet.
-    pub fn new(format: &'static Format) -> Losses {
-        let counts = LOSSES.iter().filter(|loss| loss.format == format.name).map(|loss| (loss, 0)).collect();
-        Losses { format, counts, records: 0, is_used: Vec::new() }
+    /// Nothing yet, of a format that can be written.
+    pub fn new(format: &Format) -> Losses {
+        let writer = format.writer.expect("it is being written");
+        let counts = writer.losses.iter().map(|loss| (loss, 0)).collect();
+        Losses { format: format.name, writer, counts, records: 0, is_used: Vec::new() }
     }
 
     /// These are written.
@@ -125,15 +51,15 @@ impl Losses {
     pub fn lines(&self, devices: &Devices) -> Vec<String> {
         let counted = self.counts.iter().filter(|(_, count)| *count > 0);
         let mut lines: Vec<String> =
-            counted.map(|(loss, count)| format!("{}: {} {}", loss.format, records(*count), loss.fate)).collect();
+            counted.map(|(loss, count)| format!("{}: {} {}", self.format, records(*count), loss.fate)).collect();
         let names = devices
             .names()
             .iter()
             .zip(&self.is_used)
-            .filter(|(name, is_used)| **is_used && !can_name(self.format, name))
+            .filter(|(name, is_used)| **is_used && !(self.writer.keeps_name)(name))
             .count();
         if names > 0 {
-            lines.push(format!("{}: devices that get another name: {}", self.format.name, show_count(names as u64)));
+            lines.push(format!("{}: devices that get another name: {}", self.format, show_count(names as u64)));
         }
         lines
     }
@@ -144,33 +70,18 @@ fn records(count: u64) -> String {
     format!("{} {}", show_count(count), if count == 1 { "record" } else { "records" })
 }
 
-/// Does a device keep its name?
-fn can_name(format: &Format, name: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    match format.name {
-        "msr" => {
-            name.rsplit_once('_').is_some_and(|(host, disk)| !host.is_empty() && is_number(disk)) && !name.contains(',')
-        }
-        "iolog" => !name.is_empty() && !name.contains(char::is_whitespace),
-        "blkparse" => name.split_once(',').is_some_and(|(major, minor)| is_number(major) && is_number(minor)),
-        _ => true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use scrubjay_core::units::{Bytes, Nanos};
-    use scrubjay_trace::DeviceId;
     use scrubjay_trace::formats::{FORMATS, by_name};
+    use scrubjay_trace::{DeviceId, RequestKind};
 
     #[test]
     fn every_format_that_loses_has_its_rows() {
-        for format in FORMATS.iter().filter(|format| format.writer.is_some()) {
-            let rows = LOSSES.iter().filter(|loss| loss.format == format.name).count();
-            assert_eq!(rows > 0, !format.loses.is_empty(), "{}", format.name);
+        for (name, writer) in FORMATS.iter().filter_map(|format| Some((format.name, format.writer?))) {
+            assert_eq!(writer.losses.is_empty(), writer.loses.is_empty(), "{name}");
         }
-        assert!(LOSSES.iter().all(|loss| by_name(loss.format).is_some_and(|format| format.writer.is_some())));
     }
 
     #[test]

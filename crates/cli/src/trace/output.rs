@@ -14,16 +14,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Formats by the endings of files.
-const ENDINGS: [(&str, &str); 6] = [
-    ("parquet", "parquet"),
-    ("csv", "msr"),
-    ("iolog", "iolog"),
-    ("log", "iolog"),
-    ("blkparse", "blkparse"),
-    ("txt", "blkparse"),
-];
-
 /// zstd's own default: fast, and a third smaller than gzip.
 const ZSTD_LEVEL: i32 = 3;
 /// So much is handed to the compressor, or to the kernel, at a time.
@@ -84,13 +74,13 @@ impl TraceOutput {
             output::check(path, existing).map_err(unwritable)?;
         }
         let (format, compression) = choose(path, destination.to.as_deref())?;
-        let Some(new_writer) = format.writer else {
+        let Some(format_writer) = format.writer else {
             return Err(Usage(format!("{} can be read but not written; {}", format.name, writable())).into());
         };
         let name = if is_pipe { "standard output".to_owned() } else { path.display().to_string() };
         let (sink, file): (Box<dyn Write + Send>, _) = if is_pipe {
-            if format.name == "parquet" && io::stdout().is_terminal() {
-                return Err(Usage("parquet is not for a terminal: name a file, or a pipe".to_owned()).into());
+            if format_writer.is_compressed && io::stdout().is_terminal() {
+                return Err(Usage(format!("{} is not for a terminal: name a file, or a pipe", format.name)).into());
             }
             (Box::new(io::stdout()), None)
         } else {
@@ -102,7 +92,7 @@ impl TraceOutput {
             Encoder::new(compression, CountingWriter { sink, bytes: 0 }).context("cannot begin to compress")?;
         let encoder = Arc::new(Mutex::new(Some(encoder)));
         let handle = BufWriter::with_capacity(BUFFER_BYTES, OutputHandle(Arc::clone(&encoder)));
-        Ok(TraceOutput { format, name, writer: new_writer(Box::new(handle)), encoder, file })
+        Ok(TraceOutput { format, name, writer: (format_writer.begin)(Box::new(handle)), encoder, file })
     }
 
     /// The format.
@@ -157,16 +147,20 @@ fn choose(path: &Path, to: Option<&str>) -> Result<(&'static Format, OutputCompr
     let format = match to {
         Some(name) => scrubjay_jobs::workload::format_named(name)?,
         None => {
-            let known = ENDINGS.iter().find(|(ending, _)| Some(*ending) == inner.as_deref());
-            let Some((_, name)) = known else {
+            let is_meant = |format: &&Format| {
+                let endings = format.writer.map_or(&[][..], |writer| writer.endings);
+                inner.as_deref().is_some_and(|inner| endings.contains(&inner))
+            };
+            let Some(format) = FORMATS.iter().find(is_meant) else {
                 let text = format!("the ending of {} tells no format: add --to; {}", path.display(), writable());
                 return Err(Usage(text).into());
             };
-            scrubjay_jobs::workload::format_named(name)?
+            format
         }
     };
-    if format.name == "parquet" && compression != OutputCompression::None {
-        return Err(Usage(format!("{}: parquet compresses itself, and could not be read so", path.display())).into());
+    if format.writer.is_some_and(|writer| writer.is_compressed) && compression != OutputCompression::None {
+        let text = format!("{}: {} compresses itself, and could not be read so", path.display(), format.name);
+        return Err(Usage(text).into());
     }
     Ok((format, compression))
 }

@@ -19,6 +19,7 @@ use crate::reader::{Reader, Sink, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::{Devices, RecordSink};
 use crate::text::{TextFormat, TextLine, TextReader};
+use crate::writing::{FormatWriter, Loss};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,6 +34,32 @@ const LINES_JUDGED: usize = 16;
 const COMPLETIONS_MAX: usize = 1 << 16;
 /// What lines of the summary and of `blkparse`'s own messages begin with.
 const SUMMARY: [&[u8]; 5] = [b"CPU", b"Total (", b"Throughput (", b"Events (", b"Input file "];
+
+/// How it is written.
+pub(super) const WRITER: FormatWriter = FormatWriter {
+    begin: writer,
+    endings: &["blkparse", "txt"],
+    is_compressed: false,
+    loses: "bytes beyond whole 512-byte sectors; ranges of flushes; which of overlapping requests in flight was completed first; names of devices other than MAJOR,MINOR",
+    losses: &[
+        Loss {
+            fate: "made whole 512-byte sectors",
+            is_left_out: false,
+            concerns: |record| {
+                record.kind != RequestKind::Flush && !(record.offset.0 | record.length.0).is_multiple_of(SECTOR_BYTES)
+            },
+        },
+        Loss {
+            fate: "of flushes without their range",
+            is_left_out: false,
+            concerns: |record| record.kind == RequestKind::Flush && record.offset.0 | record.length.0 != 0,
+        },
+    ],
+    keeps_name: |name| {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        name.split_once(',').is_some_and(|(major, minor)| is_number(major) && is_number(minor))
+    },
+};
 
 /// Are the first lines events?
 pub(super) fn looks_like(head: &[u8]) -> bool {

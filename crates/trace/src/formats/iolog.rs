@@ -22,6 +22,7 @@ use crate::reader::{Reader, Sink, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
+use crate::writing::{FormatWriter, Loss};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{self, Write};
 
@@ -33,6 +34,33 @@ const HEADER_3: &[u8] = b"fio version 3 iolog";
 const LENGTH_MAX: u64 = 1 << 30;
 /// The first request's time, in us.
 const START_MICROS: u64 = 1;
+
+/// How it is written.
+pub(super) const WRITER: FormatWriter = FormatWriter {
+    begin: writer,
+    endings: &["iolog", "log"],
+    is_compressed: false,
+    loses: "when the trace began; responses; times below 1 us; requests of no bytes but flushes; white space in names of devices; requests above 1 GiB become several",
+    losses: &[
+        Loss {
+            fate: "left out: without bytes, and no flush",
+            is_left_out: true,
+            concerns: |record| record.length.0 == 0 && record.kind != RequestKind::Flush,
+        },
+        Loss {
+            fate: "without the response time that they had",
+            is_left_out: false,
+            concerns: |record| record.response.is_some(),
+        },
+        Loss {
+            fate: "with a time rounded down to 1 us",
+            is_left_out: false,
+            concerns: |record| !record.arrival.0.is_multiple_of(1000),
+        },
+        Loss { fate: "above 1 GiB became several", is_left_out: false, concerns: |record| record.length.0 > 1 << 30 },
+    ],
+    keeps_name: |name| !name.is_empty() && !name.contains(char::is_whitespace),
+};
 
 /// Does it begin with the line of its version?
 pub(super) fn looks_like(head: &[u8]) -> bool {

@@ -15,8 +15,10 @@ mod systor;
 mod tencent;
 mod vscsi;
 
+pub use crate::writing::{FormatWriter, Loss};
+
 use crate::error::TraceError;
-use crate::reader::{Reader, Seekable, Sink, Stream, Writer};
+use crate::reader::{Reader, Seekable, Stream};
 use scrubjay_core::units::{Bytes, Nanos};
 
 /// What a format's clock counts from: says how several files are put together.
@@ -42,9 +44,6 @@ pub enum FormatOpener {
 /// Opens a file that can be read at any place.
 pub type OpenSeekable = fn(Seekable) -> Result<Box<dyn Reader>, TraceError>;
 
-/// Begins to write.
-pub type NewWriter = fn(Sink) -> Box<dyn Writer>;
-
 /// A row of the table.
 #[derive(Clone, Copy)]
 pub struct Format {
@@ -60,9 +59,7 @@ pub struct Format {
     /// How it is read.
     pub open: FormatOpener,
     /// How it is written, if it can be.
-    pub writer: Option<NewWriter>,
-    /// What of a record is lost in writing; empty if nothing is.
-    pub loses: &'static str,
+    pub writer: Option<FormatWriter>,
     /// What its numbers count, where programs that write it do not agree on that.
     pub units: Option<Units>,
 }
@@ -84,8 +81,7 @@ pub const FORMATS: &[Format] = &[
         clock: ClockOrigin::Absolute,
         looks_like: parquet::looks_like,
         open: FormatOpener::Seekable(parquet::open),
-        writer: Some(parquet::writer),
-        loses: "",
+        writer: Some(parquet::WRITER),
         units: None,
     },
     Format {
@@ -95,7 +91,6 @@ pub const FORMATS: &[Format] = &[
         looks_like: srt::looks_like,
         open: FormatOpener::Stream(srt::open),
         writer: None,
-        loses: "",
         units: None,
     },
     Format {
@@ -105,7 +100,6 @@ pub const FORMATS: &[Format] = &[
         looks_like: blktrace::looks_like,
         open: FormatOpener::Parts(blktrace::open),
         writer: None,
-        loses: "",
         units: None,
     },
     Format {
@@ -115,7 +109,6 @@ pub const FORMATS: &[Format] = &[
         looks_like: vscsi::looks_like,
         open: FormatOpener::Stream(vscsi::open),
         writer: None,
-        loses: "",
         units: None,
     },
     Format {
@@ -124,8 +117,7 @@ pub const FORMATS: &[Format] = &[
         clock: ClockOrigin::Absolute,
         looks_like: msr::looks_like,
         open: FormatOpener::Stream(msr::open),
-        writer: Some(msr::writer),
-        loses: "discards and flushes; times below 100 ns; unknown responses become 0; a NAME without _N gets _0",
+        writer: Some(msr::WRITER),
         units: None,
     },
     Format {
@@ -135,7 +127,6 @@ pub const FORMATS: &[Format] = &[
         looks_like: systor::looks_like,
         open: FormatOpener::Stream(systor::open),
         writer: None,
-        loses: "",
         units: None,
     },
     Format {
@@ -145,7 +136,6 @@ pub const FORMATS: &[Format] = &[
         looks_like: alibaba::looks_like,
         open: FormatOpener::Stream(alibaba::open),
         writer: None,
-        loses: "",
         units: None,
     },
     Format {
@@ -155,7 +145,6 @@ pub const FORMATS: &[Format] = &[
         looks_like: tencent::looks_like,
         open: FormatOpener::Stream(tencent::open),
         writer: None,
-        loses: "",
         units: None,
     },
     Format {
@@ -164,8 +153,7 @@ pub const FORMATS: &[Format] = &[
         clock: ClockOrigin::Relative,
         looks_like: blkparse::looks_like,
         open: FormatOpener::Stream(blkparse::open),
-        writer: Some(blkparse::writer),
-        loses: "bytes beyond whole 512-byte sectors; ranges of flushes; which of overlapping requests in flight was completed first; names of devices other than MAJOR,MINOR",
+        writer: Some(blkparse::WRITER),
         units: None,
     },
     Format {
@@ -174,8 +162,7 @@ pub const FORMATS: &[Format] = &[
         clock: ClockOrigin::Relative,
         looks_like: iolog::looks_like,
         open: FormatOpener::Stream(iolog::open),
-        writer: Some(iolog::writer),
-        loses: "when the trace began; responses; times below 1 us; requests of no bytes but flushes; white space in names of devices; requests above 1 GiB become several",
+        writer: Some(iolog::WRITER),
         units: None,
     },
     Format {
@@ -185,7 +172,6 @@ pub const FORMATS: &[Format] = &[
         looks_like: etw::looks_like,
         open: FormatOpener::Stream(etw::open),
         writer: None,
-        loses: "",
         units: None,
     },
     Format {
@@ -195,7 +181,6 @@ pub const FORMATS: &[Format] = &[
         looks_like: spc::looks_like,
         open: FormatOpener::Stream(spc::open),
         writer: None,
-        loses: "",
         units: None,
     },
     Format {
@@ -205,7 +190,6 @@ pub const FORMATS: &[Format] = &[
         looks_like: biotracer::looks_like,
         open: FormatOpener::Stream(biotracer::open),
         writer: None,
-        loses: "",
         units: None,
     },
     Format {
@@ -215,7 +199,6 @@ pub const FORMATS: &[Format] = &[
         looks_like: disksim::looks_like_mqsim,
         open: FormatOpener::Stream(disksim::open_mqsim),
         writer: None,
-        loses: "",
         units: Some(Units { time: Nanos(1), block: Bytes(512) }),
     },
     Format {
@@ -225,7 +208,6 @@ pub const FORMATS: &[Format] = &[
         looks_like: disksim::looks_like_disksim,
         open: FormatOpener::Stream(disksim::open_disksim),
         writer: None,
-        loses: "",
         units: Some(Units { time: Nanos::from_millis(1), block: Bytes(512) }),
     },
 ];

@@ -29,6 +29,17 @@ mod writer;
 
 use crate::error::TraceError;
 use crate::reader::{Reader, Seekable, Sink, Writer};
+use crate::writing::FormatWriter;
+
+/// How it is written: without loss.
+pub(super) const WRITER: FormatWriter = FormatWriter {
+    begin: writer,
+    endings: &["parquet"],
+    is_compressed: true,
+    loses: "",
+    losses: &[],
+    keeps_name: |_| true,
+};
 
 /// Does it begin as every Parquet file does?
 pub(super) fn looks_like(head: &[u8]) -> bool {

@@ -82,7 +82,7 @@ pub struct TraceFacts {
 pub struct KindFacts {
     /// The kind.
     pub kind: RequestKind,
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
     /// Their lengths together.
     pub bytes: Bytes,
