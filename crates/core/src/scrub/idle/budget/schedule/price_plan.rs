@@ -1,0 +1,182 @@
+//! The plan at one price: at each age the best of nothing, or of a request and what is best at the age at which it ends.
+
+use super::super::ages::{Ages, PARTS, Spot};
+use super::choices::{AgePlace, Choice, Hints, PlanSide, middle, place};
+use crate::scrub::idle::DiskHead;
+
+/// The act of sending nothing in a cell.
+pub(super) const NOTHING: u8 = u8::MAX;
+
+/// What to do at one price.
+#[derive(Clone, Debug)]
+pub(super) struct PricePlan {
+    /// In bytes for a second of delay.
+    pub(super) price: f64,
+    /// By where the head is.
+    pub(super) sides: [Acts; 2],
+    /// By cell: how long whoever ends an interval there and those behind are expected to wait together, in seconds.
+    pub(super) rests: Vec<f64>,
+    /// How long those who end all intervals wait together, and what counts for such time, in seconds.
+    pub(super) spent: f64,
+}
+
+/// What to send.
+#[derive(Clone, Debug)]
+pub(super) struct Acts {
+    /// By cell, for a request that is sent anywhere in it: an index of the choices, or [`NOTHING`].
+    pub(super) acts: Vec<u8>,
+    /// By part of a cell: who comes at the same age in each interval is not spread over a cell. Made when the plan is used.
+    pub(super) turns: Vec<CellTurn>,
+    /// By cell, from its middle on: what is read less what it costs. One more than there are cells.
+    pub(super) values: Vec<f64>,
+}
+
+/// What to do in a part of a cell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CellTurn {
+    pub(super) act: u8,
+    /// The first part thereafter in which something else is done.
+    pub(super) until: u16,
+}
+
+impl Acts {
+    pub(super) fn nothing(cells: usize) -> Acts {
+        Acts { acts: vec![NOTHING; cells], turns: Vec::new(), values: vec![0.0; cells + 1] }
+    }
+}
+
+impl PricePlan {
+    pub(super) fn nothing(cells: usize, price: f64) -> PricePlan {
+        let sides = [Acts::nothing(cells), Acts::nothing(cells)];
+        PricePlan { price, sides, rests: vec![0.0; cells], spent: 0.0 }
+    }
+
+    /// What is best in each part of a cell.
+    pub(super) fn refined(&self, ages: &Ages, sides: &[PlanSide; 2], head: DiskHead) -> Vec<CellTurn> {
+        let (PlanSide { choices, .. }, acts) = (&sides[head as usize], &self.sides[head as usize].acts);
+        let last = PARTS * (ages.cells().len() - 1);
+        let longest = choices.iter().map(|choice| choice.service.mean).fold(0.0, f64::max);
+        let mut hints = vec![Hints::default(); choices.len()];
+        let mut turn = CellTurn { act: NOTHING, until: last as u16 + PARTS as u16 };
+        let mut turns = vec![turn; usize::from(turn.until)];
+        for part in (0..last).rev().filter(|_| self.price.is_finite()) {
+            let (from, to) = (ages.part_start(part), ages.part_start(part + 1));
+            // Where a request is short beside a part, or cells around do the same, so does each part.
+            let cell = part / PARTS;
+            let here = acts[cell];
+            let is_alike = acts[cell.saturating_sub(1)..=cell + 1].iter().all(|&act| act == here);
+            let act = match is_alike || to - from > longest {
+                true => here,
+                false => {
+                    let at = Spot { age: 0.5 * (from + to), cell, into: 0.5 * (from + to) - ages.cells()[cell].start };
+                    self.best(ages, choices, head, at, ages.cells()[cell + 1].start, |_| 1.0, &mut hints)
+                }
+            };
+            if act != turn.act {
+                turn = CellTurn { act, until: part as u16 + 1 };
+            }
+            turns[part] = turn;
+        }
+        turns
+    }
+
+    /// The best at an age: an index of the choices, or [`NOTHING`] until the age of `until`; so many times more likely than the
+    /// age says is it that an interval ends in so many seconds.
+    #[expect(clippy::too_many_arguments)]
+    pub(super) fn best(
+        &self,
+        ages: &Ages,
+        choices: &[Choice],
+        head: DiskHead,
+        at: Spot,
+        until: f64,
+        multiplier: impl Fn(f64) -> f64,
+        hints: &mut [Hints],
+    ) -> u8 {
+        let [mine, then] = [&self.sides[head as usize], &self.sides[DiskHead::There as usize]];
+        let next = place(ages, ages.spot_near(until, &mut at.cell.clone()));
+        let (reach, mut best) = (ages.reach_spot(at), (next.of(|cell| mine.values[cell]), NOTHING));
+        for ((index, choice), hints) in (0..).zip(choices).zip(hints) {
+            let end = place(ages, ages.spot_near(at.age + choice.service.mean, &mut hints.then));
+            let most = choice.bytes * reach + end.of(|cell| then.values[cell]);
+            if most > best.0 {
+                let cost = choice.cost(ages, at, &mut hints.ends[0]) * multiplier(choice.service.mean);
+                let worth = most - self.price * cost;
+                if worth > best.0 {
+                    best = (worth, index);
+                }
+            }
+        }
+        best.1
+    }
+
+    /// What reads most at a price.
+    pub(super) fn new(ages: &Ages, sides: &[PlanSide; 2], price: f64) -> PricePlan {
+        let inner = ages.cells().len().saturating_sub(1);
+        let mut plan = PricePlan::nothing(inner + 1, price);
+        // From each cell's middle on.
+        let mut spent = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
+        for cell in (0..inner).rev() {
+            // A head that was away is there thereafter, perhaps in the same cell: what is sent then is chosen before.
+            for side in [DiskHead::There as usize, DiskHead::Away as usize] {
+                let mut best = (plan.sides[side].values[cell + 1], spent[side][cell + 1], NOTHING);
+                let then = &plan.sides[DiskHead::There as usize].values;
+                for (index, outcome) in (0..).zip(sides[side].outcomes(cell)) {
+                    let value = outcome.gain - price * outcome.cost + outcome.then.of(|cell| then[cell]);
+                    if value > best.0 {
+                        let lost = outcome.cost + outcome.then.of(|cell| spent[DiskHead::There as usize][cell]);
+                        best = (value, lost, index);
+                    }
+                }
+                (plan.sides[side].values[cell], spent[side][cell], plan.sides[side].acts[cell]) = best;
+            }
+        }
+        plan.spent = spent[DiskHead::Away as usize][0];
+        plan.foresee(ages, sides);
+        plan
+    }
+
+    /// Who will have to wait for how long.
+    pub(super) fn foresee(&mut self, ages: &Ages, sides: &[PlanSide; 2]) {
+        let inner = ages.cells().len().saturating_sub(1);
+        // In which share of the intervals that become so old the plan decides in the middle of a cell, with the head here or
+        // there.
+        let mut shares = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
+        shares[DiskHead::Away as usize][0] = 1.0;
+        for cell in 0..inner {
+            for head in [DiskHead::Away, DiskHead::There] {
+                let share = shares[head as usize][cell];
+                let act = self.sides[head as usize].acts[cell];
+                let Some((choice, outcome)) = sides[head as usize].outcome(cell, act) else {
+                    shares[head as usize][cell + 1] += share;
+                    continue;
+                };
+                let AgePlace { cell: then, share: far } = outcome.then;
+                shares[DiskHead::There as usize][then] += share * (1.0 - far);
+                shares[DiskHead::There as usize][then + 1] += share * far;
+                self.foresee_one(ages, cell, share, choice, head);
+            }
+        }
+    }
+
+    /// The same for a choice that is made in a cell, in a share of the intervals.
+    pub(super) fn foresee_one(&mut self, ages: &Ages, cell: usize, share: f64, choice: &Choice, head: DiskHead) {
+        let (cells, inner) = (ages.cells(), ages.cells().len() - 1);
+        let service = choice.service.mean;
+        let width = cells[cell + 1].start - cells[cell].start;
+        if service < width && head == DiskHead::There {
+            self.rests[cell] += share * choice.ends.weight(cell) * choice.rest();
+            return;
+        }
+        if service < width {
+            // Only those few meet it who come in these seconds.
+            self.rests[cell] += share * choice.ends.weight(cell) * choice.rest() * service / width;
+            return;
+        }
+        let end = middle(ages, cell) + service;
+        // Those in the first half of the cell came before.
+        self.rests[cell] += 0.5 * share * choice.ends.weight(cell) * service;
+        let met = (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
+        met.for_each(|(cell, middle)| self.rests[cell] += share * choice.ends.weight(cell) * (end - middle));
+    }
+}
