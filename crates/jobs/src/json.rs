@@ -5,6 +5,7 @@ use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::Nanos;
 use scrubjay_serve::volume::commands::Finding;
+use scrubjay_serve::volume::conditions::VolumeCondition;
 use serde::Serialize;
 
 /// The one object of a run.
@@ -49,7 +50,7 @@ struct TargetDocument {
     /// Of a volume: rows that could not be made up for, in this run. The stripes they lie in are in `unreadable`.
     lost: Vec<Finding>,
     /// Of a volume: how it was at the end, as its status says it.
-    volume_state: Option<String>,
+    volume_state: Option<VolumeCondition>,
     /// Why it could not be completed.
     error: Option<String>,
     notes: Vec<String>,
@@ -160,7 +161,7 @@ impl TargetDocument {
             rows_healed: outcome.rows_healed(),
             healed: outcome.healed().cloned().collect(),
             lost: outcome.lost().cloned().collect(),
-            volume_state: outcome.volume_state.clone(),
+            volume_state: outcome.volume_state,
             error: outcome.error(),
             notes: outcome.notes(),
         }

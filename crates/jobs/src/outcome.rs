@@ -2,12 +2,11 @@
 
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
+use scrubjay_core::volume::finding::Resolution;
 use scrubjay_device::session::{SessionEnded, SessionInfo};
 use scrubjay_serve::remote::FindingsFeed;
 use scrubjay_serve::volume::commands::Finding;
-
-/// How a finding ends that is not made up for.
-const LOST: &str = "lost";
+use scrubjay_serve::volume::conditions::VolumeCondition;
 
 /// What became of one target, or of several: of those the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +31,7 @@ pub struct TargetOutcome {
     /// Of a volume: what it found wrong since this run began, by the scrub or by others.
     pub found: Option<Vec<Finding>>,
     /// And how it is now, if its server says so.
-    pub volume_state: Option<String>,
+    pub volume_state: Option<VolumeCondition>,
     /// Why that may not be all.
     unfetched: Option<String>,
 }
@@ -47,18 +46,18 @@ impl TargetOutcome {
     }
 
     /// Does the volume do without a member? What was verified is then less than it should be.
-    pub fn reduced(&self) -> Option<&str> {
-        self.volume_state.as_deref().filter(|state| ["degraded", "rebuilding", "broken"].contains(state))
+    pub fn reduced(&self) -> Option<VolumeCondition> {
+        self.volume_state.filter(|state| state.is_reduced())
     }
 
     /// Rows that were wrong, and were made up for by the others.
     pub fn healed(&self) -> impl Iterator<Item = &Finding> {
-        self.found.iter().flatten().filter(|finding| finding.end != LOST)
+        self.found.iter().flatten().filter(|finding| finding.end != Resolution::Lost)
     }
 
     /// Rows that could not be made up for.
     pub fn lost(&self) -> impl Iterator<Item = &Finding> {
-        self.found.iter().flatten().filter(|finding| finding.end == LOST)
+        self.found.iter().flatten().filter(|finding| finding.end == Resolution::Lost)
     }
 
     /// How many rows of this pass were made up for, as far as is known: earlier runs told what they found.

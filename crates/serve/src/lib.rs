@@ -1,8 +1,28 @@
 //! Scrubjay's servers: a volume as a network block device, and the socket by which it is steered.
 //!
-//! **Never:** what a volume does with a request; that is its `core::volume::member::Array`'s business. Here is the protocol
-//! ([`nbd`]) and its encryption ([`tls`]), the pump that moves bytes between clients, a volume and its members' disks ([`server`]), and the socket by
-//! which it is steered ([`control`]).
+//! **Never:** what a volume does with a request; that is the business of its `core::volume::member::ArrayMachine`. Here are
+//! the protocol ([`nbd`]) and its encryption ([`tls`]), the pump that moves bytes between clients, a volume and its members'
+//! disks ([`server`]), and the socket by which it is steered ([`control`]).
+//!
+//! What a server asks an array, here one in memory, and what it answers:
+//!
+//! ```
+//! use scrubjay_core::buffer::Buffer;
+//! use scrubjay_core::units::Nanos;
+//! use scrubjay_core::volume::block::{BlockReply, BlockRequest, ReadPart, RequestId};
+//! use scrubjay_core::volume::member::ArrayMachine;
+//! use scrubjay_serve::memory::MemoryArray;
+//!
+//! let mut array = MemoryArray::new(64 << 10);
+//! let write = BlockRequest::Write { offset: 4096, data: Buffer::copy_of(b"jay"), is_durable: true };
+//! array.submit(Nanos::ZERO, RequestId(1), write);
+//! assert_eq!(array.poll_reply(), Some((RequestId(1), BlockReply::Done)));
+//!
+//! array.submit(Nanos::ZERO, RequestId(2), BlockRequest::Read { offset: 4096, len: 3 });
+//! let Some((RequestId(2), BlockReply::Read(parts))) = array.poll_reply() else { panic!("an answer") };
+//! let [ReadPart::Data(buffer, range)] = &parts[..] else { panic!("its bytes") };
+//! assert_eq!(&buffer[range.clone()], b"jay");
+//! ```
 
 pub mod control;
 pub mod ended;

@@ -18,6 +18,7 @@ use scrubjay_serve::members::MemberTable;
 use scrubjay_serve::server::ServerStop;
 use scrubjay_serve::volume::VolumeController;
 use scrubjay_serve::volume::commands::{CommandAnswer, Stopped, VolumeCommand};
+use scrubjay_serve::volume::conditions::MemberCondition;
 use scrubjay_serve::volume::gather::gather;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -209,7 +210,7 @@ impl Rig {
         assert!(std::fs::read(path).unwrap() == before, "{words}: it was written to");
     }
 
-    fn state(&mut self, member: usize) -> (String, bool) {
+    fn state(&mut self, member: usize) -> (MemberCondition, bool) {
         let status = self.controller.status().members.swap_remove(member);
         (status.state, status.may_return)
     }
@@ -222,12 +223,12 @@ fn a_member_that_was_out_is_taken_back_with_what_it_had() {
     rig.fill(0, size, 7);
     rig.rest();
     rig.fail(2);
-    assert_eq!(rig.state(2), ("failed".to_owned(), true));
+    assert_eq!(rig.state(2), (MemberCondition::Failed, true));
     rig.fill(16384, 8192, 8);
     let path = rig.paths[2].clone();
     let (result, written) = rig.readd(&path);
     assert_eq!(result, Ok(()));
-    assert_eq!(rig.state(2), ("active".to_owned(), false));
+    assert_eq!(rig.state(2), (MemberCondition::Active, false));
     assert!(written[2] < 1 << 20, "{written:?}: all of it was rebuilt");
     // It has all that the one without whom it does now had.
     rig.fail(0);
@@ -264,7 +265,7 @@ fn who_is_not_the_one_that_left_as_it_left_is_refused_and_not_touched() {
     rig.fail(2);
     rig.refuses(&own[2], "its slot is taken, or was taken by another one since; `scrubjay volume replace 2");
     assert_eq!(rig.readd(&blank).0, Ok(()));
-    assert_eq!(rig.state(2).0, "active");
+    assert_eq!(rig.state(2).0, MemberCondition::Active);
     rig.fail(0);
     assert!(rig.holds(0, 1 << 20, 7));
 }

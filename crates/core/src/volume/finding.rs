@@ -36,7 +36,7 @@ pub enum FindingPlace {
     Superblock,
     /// A page of the intents.
     Intents {
-        /// Which.
+        /// Index of the page, from 0.
         page: u64,
     },
     /// A version of a page of the written map.
@@ -109,6 +109,25 @@ impl CorruptionKind {
     }
 }
 
+impl CorruptionKind {
+    /// The kind of this name; `target` tells of a misdirected write whose row it is, and where it belongs.
+    pub fn named(name: &str, target: Option<(MemberIndex, u64)>) -> Option<CorruptionKind> {
+        let (member, offset) = target.unwrap_or_default();
+        let kinds = [
+            CorruptionKind::Unreadable,
+            CorruptionKind::LostWrite,
+            CorruptionKind::TornWrite,
+            CorruptionKind::MisdirectedWrite { member, offset },
+            CorruptionKind::MisdirectedRead,
+            CorruptionKind::Corrupt,
+            CorruptionKind::HalfWritten,
+            CorruptionKind::MarkedLost,
+            CorruptionKind::Mismatch,
+        ];
+        kinds.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
 impl fmt::Display for CorruptionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -130,6 +149,10 @@ pub enum Resolution {
 }
 
 impl Resolution {
+    /// All of them.
+    pub const ALL: [Resolution; 4] =
+        [Resolution::Repaired, Resolution::Reconstructed, Resolution::Transient, Resolution::Lost];
+
     /// One word for tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
@@ -138,6 +161,12 @@ impl Resolution {
             Resolution::Transient => "transient",
             Resolution::Lost => "lost",
         }
+    }
+}
+
+impl fmt::Display for Resolution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

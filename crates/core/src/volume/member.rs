@@ -31,14 +31,14 @@ pub struct MemberOp {
 pub enum OpKind {
     /// Fill the buffer with what lies from `offset` on.
     Read {
-        /// Where.
+        /// Offset in bytes.
         offset: u64,
         /// How much, by its length.
         buffer: Buffer,
     },
     /// Write the buffer.
     Write {
-        /// Where.
+        /// Offset in bytes.
         offset: u64,
         /// What.
         buffer: Buffer,
@@ -49,7 +49,7 @@ pub enum OpKind {
     Flush,
     /// These bytes are not needed any more (a hint; a disk that knows no such thing says it is done).
     Discard {
-        /// Where.
+        /// Offset in bytes.
         offset: u64,
         /// How much.
         len: u64,
@@ -69,7 +69,7 @@ impl OpKind {
 /// The end of an operation.
 #[derive(Debug)]
 pub struct MemberOpDone {
-    /// Which.
+    /// ID of the operation.
     pub id: MemberOpId,
     /// The buffer it was given; nothing for flushes and discards.
     pub buffer: Option<Buffer>,

@@ -92,28 +92,33 @@ pub(super) async fn ensure(handle: &VolumeHandle, stripe: u64) {
 
 /// Makes one stripe what it may be, and whole.
 async fn resync_stripe(handle: &VolumeHandle, stripe: u64) {
+    // 1. A stripe that the written map does not know, and in which no appendix tells of a write, was never begun.
     let is_written = handle.with(|state| state.written.get(stripe));
     if !is_written && (!handle.with(|state| state.geometry.scheme.has_versions()) || is_unwritten(handle, stripe).await)
     {
         return;
     }
+    // 2. Read everything, until two reads agree: a read that went astray looks like a torn write.
     let mut rows = repair::read_all(handle, stripe).await;
     repair::retry(handle, stripe, &mut rows).await;
     read_alike(handle, stripe, &mut rows).await;
     if !is_written {
         handle.with(|state| disown_forgotten(state, stripe, &mut rows));
     }
+    // 3. Decide by versions and checksums what each chunk is to be: as it is, rebuilt, resealed, or lost.
     let mut reconciliation = reconcile(&rows.evidence);
     if !is_written && (!reconciliation.lost.is_empty() || !reconciliation.resealed.is_empty()) {
         rows.recycle(handle);
         write_zeros(handle, stripe).await;
         return;
     }
+    // 4. What they leave open, the parity equations may decide.
     if !reconciliation.lost.is_empty() {
         handle.with(|state| decide_by_parity(state, &rows, &mut reconciliation));
     }
     let has_versions = handle.with(|state| state.geometry.scheme.has_versions());
     let chunk_bytes = handle.with(|state| state.chunk_bytes());
+    // 5. A chunk that was marked lost before the crash stays lost, though it may look whole.
     let is_hollow = |&slot: &usize| {
         let mark = handle.with(|state| state.mark(stripe, slot));
         rows.content(slot, chunk_bytes).is_some_and(|chunk| mark.is_in(chunk))
@@ -138,6 +143,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: u64) {
         report(handle, stripe, lost);
         return;
     }
+    // 6. Give every chunk that goes back, is resealed or is lost a new version, so that nothing older can pass for it.
     let recounted = taken_back(&rows.evidence, &reconciliation);
     let is_renewed = !(reconciliation.lost | reconciliation.resealed | recounted).is_empty();
     let number = if is_renewed { persist::next_write_number(handle).await } else { 0 };
@@ -170,6 +176,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: u64) {
         rows.recycle(handle);
         return;
     }
+    // 7. Write what changed; a member that takes no write has failed.
     let done = handle.ops_twice(writes).await;
     for (disk, why) in persist::failed(handle, done) {
         persist::fail_member(handle, disk, why).await;

@@ -37,7 +37,7 @@ pub enum ClientError {
     /// The kernel says no.
     #[error("{socket}: {source}")]
     Io {
-        /// Where.
+        /// Path of the socket.
         socket: PathBuf,
         /// What the kernel said.
         source: io::Error,

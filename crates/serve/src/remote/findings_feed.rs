@@ -2,6 +2,7 @@
 
 use super::client::{ClientError, ControlClient};
 use crate::volume::commands::{CommandAnswer, Finding, VolumeCommand};
+use crate::volume::conditions::VolumeCondition;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -51,7 +52,7 @@ impl FindingsFeed {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn state(&self) -> Result<String, ClientError> {
+    pub fn state(&self) -> Result<VolumeCondition, ClientError> {
         match ControlClient::connect(&self.socket)?.ask(&VolumeCommand::Status)? {
             CommandAnswer::Status(status) => Ok(status.state),
             _ => Err(ClientError::Nonsense(self.socket.clone())),
@@ -64,7 +65,7 @@ impl FindingsFeed {
         let mut all: Vec<Finding> = Vec::new();
         let mut known = std::collections::HashSet::new();
         for finding in &inner.findings {
-            if known.insert((finding.member, finding.offset, finding.kind.clone(), finding.end.clone())) {
+            if known.insert((finding.member, finding.offset, finding.kind.name(), finding.end.name())) {
                 all.push(finding.clone());
             }
         }

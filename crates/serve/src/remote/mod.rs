@@ -17,6 +17,7 @@ mod verifier;
 mod watch;
 
 use crate::volume::commands::{CommandAnswer, Status, VolumeCommand};
+use crate::volume::conditions::VolumeCondition;
 use client::{ClientError, ControlClient};
 pub use findings_feed::FindingsFeed;
 use scrubjay_core::scrub::idle::PolicyConfig;
@@ -62,7 +63,7 @@ impl Remote {
         if !is_sound || status.stripes.checked_mul(status.chunk_bytes).is_none() {
             return Err(ClientError::Nonsense(socket.to_owned()).into());
         }
-        if status.state == "broken" {
+        if status.state == VolumeCondition::Broken {
             return Err(RemoteError::Broken);
         }
         Ok(Remote {
@@ -155,8 +156,8 @@ impl Subject for Remote {
     }
 
     fn notes(&self) -> Vec<String> {
-        match self.status.state.as_str() {
-            state @ ("degraded" | "rebuilding") => {
+        match self.status.state {
+            state @ (VolumeCondition::Degraded | VolumeCondition::Rebuilding) => {
                 vec![format!("the volume is {state}: what lies on the members that are in is verified")]
             }
             _ => Vec::new(),

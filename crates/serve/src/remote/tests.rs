@@ -6,6 +6,7 @@ use super::verifier::ServedVerifier;
 use super::watch::{Watch, WatchedVolume};
 use super::{Remote, RemoteError};
 use crate::volume::commands::{ActivityMark, ClientActivity, CommandAnswer, Findings, Status, Verified, VolumeCommand};
+use crate::volume::conditions::VolumeCondition;
 use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
 use scrubjay_core::scrub::machine::{Event, OpId};
 use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
@@ -49,12 +50,12 @@ fn serve(folder: &Path, answer: fn(&VolumeCommand) -> Option<CommandAnswer>) -> 
     (socket, said)
 }
 
-fn status(state: &str) -> Option<CommandAnswer> {
+fn status(state: VolumeCondition) -> Option<CommandAnswer> {
     let status = Status {
         schema: 1,
         name: "tank".into(),
         array: "6f1c".into(),
-        state: state.into(),
+        state,
         shape: "4+2".into(),
         layout: "rotating".into(),
         scheme: "stamp".into(),
@@ -140,7 +141,7 @@ fn a_server_that_ends_or_stops_is_a_device_that_is_gone() {
 #[test]
 fn a_volume_has_the_addresses_of_one_member_and_the_identity_of_its_array() {
     let folder = tempfile::tempdir().unwrap();
-    let (socket, _) = serve(folder.path(), |_| status("degraded"));
+    let (socket, _) = serve(folder.path(), |_| status(VolumeCondition::Degraded));
     let remote = Remote::open(Path::new("tank"), &socket).unwrap();
     assert_eq!((remote.path(), remote.sectors(), remote.block()), (Path::new("tank"), 800, Bytes::kib(4)));
     assert_eq!((remote.id().key().as_str(), remote.id().is_certain), ("volume 6f1c", true));
@@ -156,7 +157,7 @@ fn a_volume_has_the_addresses_of_one_member_and_the_identity_of_its_array() {
 #[test]
 fn a_broken_volume_and_a_socket_without_a_server_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let (socket, _) = serve(folder.path(), |_| status("broken"));
+    let (socket, _) = serve(folder.path(), |_| status(VolumeCondition::Broken));
     assert!(matches!(Remote::open(Path::new("tank"), &socket), Err(RemoteError::Broken)));
     let nobody = Remote::open(Path::new("tank"), &folder.path().join("nobody")).unwrap_err().to_string();
     assert!(nobody.contains("the server is gone"), "{nobody}");

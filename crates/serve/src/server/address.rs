@@ -42,7 +42,7 @@ pub enum BindError {
     /// The kernel says no.
     #[error("{address}: {source}")]
     Refused {
-        /// Where.
+        /// The address, as it was given.
         address: Address,
         /// What the kernel said.
         source: io::Error,

@@ -39,7 +39,7 @@ pub enum TlsError {
     /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     Unreadable {
-        /// Which.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// What the kernel said.
         source: io::Error,

@@ -1,6 +1,7 @@
 //! The commands of the control socket: one line of JSON each, answered by one line of JSON.
 
-use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, VolumeFinding};
+use super::conditions::{MemberCondition, VolumeCondition};
+use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use scrubjay_core::volume::format::superblock::{FailureReason, MemberState};
 use serde::{Deserialize, Serialize};
 
@@ -79,8 +80,8 @@ pub struct Status {
     pub name: String,
     /// Its UUID.
     pub array: String,
-    /// `opening`, `open`, `degraded`, `rebuilding`, `broken`; of a volume that was told to stop, how it is left.
-    pub state: String,
+    /// Of a volume that was told to stop: how it is left.
+    pub state: VolumeCondition,
     /// `4+2`.
     pub shape: String,
     /// The layout's name.
@@ -124,8 +125,8 @@ pub struct Stopped {
 pub struct MemberStatus {
     /// Its path, if it is here.
     pub path: Option<String>,
-    /// `active`, `rebuilding`, `failed`, `missing`.
-    pub state: String,
+    /// In one word.
+    pub state: MemberCondition,
     /// Of a failed one: why. Of one that is rebuilt: how far. Of one that is active: what is to be done about it.
     pub detail: Option<String>,
     /// Faults that were located on it.
@@ -174,6 +175,7 @@ pub struct Findings {
 
 /// One row that was not what it should be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "FindingWords", into = "FindingWords")]
 pub struct Finding {
     /// The member's slot.
     pub member: usize,
@@ -186,12 +188,48 @@ pub struct Finding {
     /// Which chunk of it: `D2`, `P0`; or what it is: `superblock`, `intents 0`, `map 3`.
     pub chunk: String,
     /// What had happened.
-    pub kind: String,
+    pub kind: CorruptionKind,
+    /// What came of it.
+    pub end: Resolution,
+}
+
+/// A finding as JSON has it.
+#[derive(Clone, Serialize, Deserialize)]
+struct FindingWords {
+    member: usize,
+    path: Option<String>,
+    offset: u64,
+    stripe: Option<u64>,
+    chunk: String,
+    kind: String,
     /// Of a misdirected write: where it belonged, member and offset.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub target: Option<(usize, u64)>,
-    /// What came of it: `repaired`, `avoided`, `passed`, `lost`.
-    pub end: String,
+    target: Option<(usize, u64)>,
+    end: String,
+}
+
+impl From<Finding> for FindingWords {
+    fn from(finding: Finding) -> FindingWords {
+        let Finding { member, path, offset, stripe, chunk, kind, end } = finding;
+        let target = match kind {
+            CorruptionKind::MisdirectedWrite { member, offset } => Some((member, offset)),
+            _ => None,
+        };
+        let (kind, end) = (kind.name().to_owned(), end.name().to_owned());
+        FindingWords { member, path, offset, stripe, chunk, kind, target, end }
+    }
+}
+
+impl TryFrom<FindingWords> for Finding {
+    type Error = String;
+
+    fn try_from(words: FindingWords) -> Result<Finding, String> {
+        let FindingWords { member, path, offset, stripe, chunk, kind, target, end } = words;
+        let unknown = |word: &str| format!("`{word}` is not known here: is the server of another version?");
+        let kind = CorruptionKind::named(&kind, target).ok_or_else(|| unknown(&kind))?;
+        let end = Resolution::ALL.into_iter().find(|known| known.name() == end).ok_or_else(|| unknown(&end))?;
+        Ok(Finding { member, path, offset, stripe, chunk, kind, end })
+    }
 }
 
 impl Finding {
@@ -209,35 +247,29 @@ impl Finding {
             FindingPlace::Intents { page } => format!("intents {page}"),
             FindingPlace::Map { page } => format!("map {page}"),
         };
-        let target = match record.kind {
-            CorruptionKind::MisdirectedWrite { member, offset } => Some((member, offset)),
-            _ => None,
-        };
         Finding {
             member: record.member,
             path: path.map(str::to_owned),
             offset: record.offset,
             stripe: record.place.stripe(),
             chunk,
-            kind: record.kind.name().to_owned(),
-            target,
-            end: record.end.name().to_owned(),
+            kind: record.kind,
+            end: record.end,
         }
     }
 }
 
-/// A member's state, as words.
-pub fn state_words(state: MemberState, stripes: u64) -> (String, Option<String>) {
-    let (word, detail) = match state {
-        MemberState::Active => ("active", None),
-        MemberState::Missing => ("missing", None),
-        MemberState::Failed(why) => ("failed", Some(why_words(why).to_owned())),
+/// How a member is; of a failed one why, of one that is rebuilt how far.
+pub fn condition_of(state: MemberState, stripes: u64) -> (MemberCondition, Option<String>) {
+    match state {
+        MemberState::Active => (MemberCondition::Active, None),
+        MemberState::Missing => (MemberCondition::Missing, None),
+        MemberState::Failed(why) => (MemberCondition::Failed, Some(why_words(why).to_owned())),
         MemberState::Rebuilding { stripes_done } => {
             let share = 100.0 * stripes_done as f64 / stripes.max(1) as f64;
-            ("rebuilding", Some(format!("{share:.1} % done")))
+            (MemberCondition::Rebuilding, Some(format!("{share:.1} % done")))
         }
-    };
-    (word.to_owned(), detail)
+    }
 }
 
 fn why_words(why: FailureReason) -> &'static str {

@@ -1,7 +1,8 @@
 //! A served volume's controller: passes requests on to it, does what it is told by commands, keeps what it finds.
 
 use super::activity::Log;
-use super::commands::{CommandAnswer, Finding, Findings, MemberStatus, Status, Stopped, VolumeCommand, state_words};
+use super::commands::{CommandAnswer, Finding, Findings, MemberStatus, Status, Stopped, VolumeCommand, condition_of};
+use super::conditions::VolumeCondition;
 use super::stopped::stopped;
 use super::verifications::{OWN, STRIPES_MAX, Verifications};
 use crate::control::{CommandHandler, CommandId};
@@ -90,15 +91,15 @@ impl VolumeController {
         let shape = geometry.layout.shape();
         let is_any = |wanted: fn(&MemberState) -> bool| status.members.iter().any(|(state, _)| wanted(state));
         let state = if status.is_broken || self.left.as_ref().is_some_and(|left| left.is_broken) {
-            "broken"
+            VolumeCondition::Broken
         } else if !status.is_open && self.left.is_none() {
-            "opening"
+            VolumeCondition::Opening
         } else if is_any(|state| matches!(state, MemberState::Failed(_) | MemberState::Missing)) {
-            "degraded"
+            VolumeCondition::Degraded
         } else if is_any(|state| matches!(state, MemberState::Rebuilding { .. })) {
-            "rebuilding"
+            VolumeCondition::Rebuilding
         } else {
-            "open"
+            VolumeCondition::Open
         };
         let advice = |slot: &MemberIndex| {
             let hangs = status.hanging.contains(slot);
@@ -114,7 +115,7 @@ impl VolumeController {
             can_take_in && !self.volume.is_owed_by(slot)
         };
         let members = status.members.iter().zip(&self.paths).enumerate().map(|(slot, (&(state, faults), path))| {
-            let (state, detail) = state_words(state, status.stripes);
+            let (state, detail) = condition_of(state, status.stripes);
             let detail = detail.or_else(|| advice(&slot));
             let may_return = superblock.members[slot].left > 0 && can_return(slot);
             MemberStatus { path: path.clone(), state, detail, faults, may_return }
@@ -123,7 +124,7 @@ impl VolumeController {
             schema: 1,
             name: superblock.name.clone(),
             array: superblock.array.to_string(),
-            state: state.to_owned(),
+            state,
             shape: format!("{}+{}", shape.data, shape.parity),
             layout: geometry.layout.kind().name().to_owned(),
             scheme: geometry.scheme.name().to_owned(),

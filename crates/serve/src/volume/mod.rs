@@ -8,6 +8,7 @@
 
 mod activity;
 pub mod commands;
+pub mod conditions;
 mod controller;
 pub mod gather;
 pub mod offline;

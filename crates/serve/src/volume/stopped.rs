@@ -1,13 +1,14 @@
 //! How a volume was left: the last words of its server, for its own user and for whoever told it to stop.
 
 use super::commands::{Status, Stopped};
+use super::conditions::{MemberCondition, VolumeCondition};
 use crate::ended::{Flushed, ServerEnded};
 
 /// What there is to say of a volume whose server ends. `in_order`: does it say of itself that it was stopped in order?
 /// `lost`: the members that it lost while it was served, and nobody took out.
 pub(super) fn stopped(status: &Status, ended: &ServerEnded, in_order: bool, lost: &[usize]) -> Stopped {
     let mut problems = Vec::new();
-    if status.state == "broken" {
+    if status.state == VolumeCondition::Broken {
         problems.push("it is broken: more members are out than it can do without".to_owned());
     }
     match ended.flush {
@@ -35,7 +36,9 @@ pub(super) fn stopped(status: &Status, ended: &ServerEnded, in_order: bool, lost
         }
     }
     let mut remarks = Vec::new();
-    for (slot, member) in status.members.iter().enumerate().filter(|(_, member)| member.state != "active") {
+    for (slot, member) in
+        status.members.iter().enumerate().filter(|(_, member)| member.state != MemberCondition::Active)
+    {
         let detail = member.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         let words = format!("member {slot} is {}{detail}", member.state);
         if lost.contains(&slot) { &mut problems } else { &mut remarks }.push(words);
@@ -69,19 +72,13 @@ mod tests {
     use super::super::commands::MemberStatus;
     use super::*;
 
-    fn status(state: &str, members: [&str; 2], findings: u64) -> Status {
-        let member = |state: &str| MemberStatus {
-            path: None,
-            state: state.to_owned(),
-            detail: None,
-            faults: 0,
-            may_return: false,
-        };
+    fn status(state: VolumeCondition, members: [MemberCondition; 2], findings: u64) -> Status {
+        let member = |state| MemberStatus { path: None, state, detail: None, faults: 0, may_return: false };
         Status {
             schema: 1,
             name: "photos".to_owned(),
             array: String::new(),
-            state: state.to_owned(),
+            state,
             shape: String::new(),
             layout: String::new(),
             scheme: String::new(),
@@ -100,21 +97,22 @@ mod tests {
     #[test]
     fn all_is_well_only_where_it_is() {
         let fine = ServerEnded { flush: Flushed::Done, is_stopped: true, ..ServerEnded::default() };
-        let both = ["active", "active"];
+        let both = [MemberCondition::Active; 2];
+        let one_failed = [MemberCondition::Active, MemberCondition::Failed];
         let words = |status: Status, ended: ServerEnded, in_order: bool, lost: &[usize]| {
             let stopped = stopped(&status, &ended, in_order, lost);
             (stopped.problems.len(), stopped.words())
         };
         let well = (0, "stopped photos: nothing was found wrong".to_owned());
-        assert_eq!(words(status("open", both, 0), fine, true, &[]), well);
+        assert_eq!(words(status(VolumeCondition::Open, both, 0), fine, true, &[]), well);
         let found = (0, "stopped photos: 2 findings".to_owned());
-        assert_eq!(words(status("open", both, 2), fine, true, &[]), found);
+        assert_eq!(words(status(VolumeCondition::Open, both, 2), fine, true, &[]), found);
         let gone = (0, "stopped photos: 2 findings, of them LOST: 1".to_owned());
-        assert_eq!(words(Status { lost: 1, ..status("open", both, 2) }, fine, true, &[]), gone);
+        assert_eq!(words(Status { lost: 1, ..status(VolumeCondition::Open, both, 2) }, fine, true, &[]), gone);
         let degraded = (0, "stopped photos: member 1 is failed".to_owned());
-        assert_eq!(words(status("degraded", ["active", "failed"], 0), fine, true, &[]), degraded);
+        assert_eq!(words(status(VolumeCondition::Degraded, one_failed, 0), fine, true, &[]), degraded);
         let lost = (1, "stopped photos: member 1 is failed; 1 finding".to_owned());
-        assert_eq!(words(status("degraded", ["active", "failed"], 1), fine, true, &[1]), lost);
+        assert_eq!(words(status(VolumeCondition::Degraded, one_failed, 1), fine, true, &[1]), lost);
         for (ended, in_order, what) in [
             (ServerEnded { flush: Flushed::Failed, ..fine }, true, "the last flush failed"),
             (ServerEnded { flush: Flushed::Late, is_stopped: false, ..fine }, false, "did not end in time"),
@@ -124,10 +122,10 @@ mod tests {
             (ServerEnded { unended: 4, ..fine }, true, "4 requests did not end in time"),
             (fine, false, "was not stopped in order"),
         ] {
-            let (problems, text) = words(status("open", both, 0), ended, in_order, &[]);
+            let (problems, text) = words(status(VolumeCondition::Open, both, 0), ended, in_order, &[]);
             assert!(problems > 0 && text.contains(what), "{text}");
         }
-        let (problems, text) = words(status("broken", both, 0), fine, false, &[]);
+        let (problems, text) = words(status(VolumeCondition::Broken, both, 0), fine, false, &[]);
         assert!(problems == 2 && text.contains("it is broken"), "{text}");
     }
 }

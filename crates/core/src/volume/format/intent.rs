@@ -46,7 +46,7 @@ impl IntentBit {
 /// One page, as one member has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntentPage<'a> {
-    /// Which.
+    /// Index, from 0.
     pub index: u64,
     /// Its bits, from the region `index * regions_per_page` on.
     bits: &'a [u8],

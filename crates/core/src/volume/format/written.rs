@@ -17,7 +17,7 @@ pub const MAGIC: [u8; 8] = *b"SJWRITTN";
 /// One page, as one place of one member has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenPage<'a> {
-    /// Which.
+    /// Index, from 0.
     pub index: u64,
     /// Which version of it: its place is that of [`Geometry::written_page_offset`].
     pub generation: u64,

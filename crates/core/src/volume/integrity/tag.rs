@@ -153,7 +153,7 @@ pub enum RowStatus {
     Elsewhere {
         /// Whose row it is.
         member: usize,
-        /// Which row.
+        /// Number of the row, from 0.
         row: u64,
         /// Is it whole there? Otherwise only its end is foreign.
         is_whole: bool,

@@ -56,7 +56,7 @@ pub enum SlotState {
     Active(usize),
     /// This member, and it is being rebuilt.
     Rebuilding {
-        /// Which.
+        /// The number that was given.
         given: usize,
         /// It holds what it should of the stripes before this one.
         stripes_done: u64,
@@ -70,7 +70,7 @@ pub enum SlotState {
 /// A member that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stale {
-    /// Which.
+    /// The number that was given.
     pub given: usize,
     /// The slot that it had.
     pub slot: usize,

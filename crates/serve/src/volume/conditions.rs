@@ -1,0 +1,82 @@
+//! How a volume and its members are, in one word each: the same at both ends of the control socket.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How a volume is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VolumeCondition {
+    /// It reads its maps.
+    Opening,
+    /// It serves, with all its members.
+    Open,
+    /// It serves, and a member is failed or missing.
+    Degraded,
+    /// It serves, and fills a member that is new or was away.
+    Rebuilding,
+    /// It serves nothing any more: too much failed.
+    Broken,
+}
+
+impl VolumeCondition {
+    /// Is it there with less than it should have?
+    pub fn is_reduced(self) -> bool {
+        matches!(self, VolumeCondition::Degraded | VolumeCondition::Rebuilding | VolumeCondition::Broken)
+    }
+}
+
+impl fmt::Display for VolumeCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            VolumeCondition::Opening => "opening",
+            VolumeCondition::Open => "open",
+            VolumeCondition::Degraded => "degraded",
+            VolumeCondition::Rebuilding => "rebuilding",
+            VolumeCondition::Broken => "broken",
+        })
+    }
+}
+
+/// How a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemberCondition {
+    /// It is used.
+    Active,
+    /// It is being filled.
+    Rebuilding,
+    /// It is no longer used: it did not answer, refused a write, or was taken out.
+    Failed,
+    /// It was not there when the volume was opened.
+    Missing,
+}
+
+impl fmt::Display for MemberCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            MemberCondition::Active => "active",
+            MemberCondition::Rebuilding => "rebuilding",
+            MemberCondition::Failed => "failed",
+            MemberCondition::Missing => "missing",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_and_programs_read_the_same_words() {
+        use VolumeCondition::*;
+        for condition in [Opening, Open, Degraded, Rebuilding, Broken] {
+            assert_eq!(serde_json::to_string(&condition).unwrap(), format!("\"{condition}\""));
+        }
+        for condition in
+            [MemberCondition::Active, MemberCondition::Rebuilding, MemberCondition::Failed, MemberCondition::Missing]
+        {
+            assert_eq!(serde_json::to_string(&condition).unwrap(), format!("\"{condition}\""));
+        }
+    }
+}
