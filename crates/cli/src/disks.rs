@@ -1,4 +1,5 @@
-//! `scrubjay` without a verb: the disks it sees, and what to do next. Reads no disk, writes nothing, needs no root.
+//! `scrubjay` and `scrubjay status`: the disks, when each was last read in full, and what is being scrubbed. Reads no disk,
+//! writes nothing, needs no root.
 
 use crate::exit::Exit;
 use crate::say::{shown, shown_path};
@@ -6,18 +7,19 @@ use anyhow::{Context, Result};
 use scrubjay_core::units::{Nanos, SectorRange};
 use scrubjay_device::inventory::{self, InventoryDisk};
 use scrubjay_device::store::{self, StateStore};
-use scrubjay_device::{clock, target::TargetError};
+use scrubjay_device::{claim, clock, target::TargetError};
 use scrubjay_jobs::quantity::{show_count, show_time};
+use serde::Serialize;
 use std::io::{self, Write};
 
-const HEADINGS: [&str; 7] = ["DISK", "SIZE", "KIND", "MODEL", "SERIAL", "OLDEST UNREAD SECTOR", "CAN BE READ"];
+const HEADINGS: [&str; 8] = ["DISK", "SIZE", "KIND", "MODEL", "SERIAL", "LAST FULL READ", "BAD SECTORS", "NOW"];
 
-/// Dates of regions are kept to ten minutes; a younger age says nothing.
-const AGE_FINE: u64 = 20 * 60;
+/// A day, in seconds.
+const DAY: u64 = 86_400;
 
 /// Prints the table and the next step.
 pub fn run() -> Result<Exit> {
-    let disks = inventory::disks().context("cannot list the disks in /sys/block")?;
+    let disks = disks()?;
     let mut out = io::stdout().lock();
     if disks.is_empty() {
         writeln!(
@@ -27,7 +29,141 @@ pub fn run() -> Result<Exit> {
         writeln!(out, "\n  scrubjay scrub disk.img")?;
         return Ok(Exit::Clean);
     }
-    let rows: Vec<[String; 7]> = disks.iter().map(row).collect();
+    table(&disks, &mut out)?;
+    let advice = disks.iter().find_map(|(disk, _)| match &disk.obstacle {
+        Some(TargetError::Permission { advice, .. }) => Some(advice),
+        _ => None,
+    });
+    if let Some(advice) = advice {
+        writeln!(out, "\nPermission denied: {advice}.")?;
+    }
+    let disk = disks.iter().find(|(disk, _)| disk.obstacle.is_none());
+    let (sudo, (disk, _)) = disk.map_or(("sudo ", &disks[0]), |disk| ("", disk));
+    let first = format!("{sudo}scrubjay scrub {}", shown_path(&disk.path));
+    writeln!(out, "\nNext:")?;
+    writeln!(out, "  {first:<32}  read every sector of it while it is idle; nothing is written to it")?;
+    writeln!(out, "  {:<32}  all options, with examples", "scrubjay scrub --help")?;
+    Ok(Exit::Clean)
+}
+
+/// The table alone, or the same as one JSON object.
+pub fn status(json: bool) -> Result<Exit> {
+    let disks = disks()?;
+    let mut out = io::stdout().lock();
+    if json {
+        let document = StatusDocument { schema: 1, disks: disks.iter().map(DiskDocument::of).collect() };
+        writeln!(out, "{}", serde_json::to_string(&document).context("the disks as JSON")?)?;
+    } else {
+        table(&disks, &mut out)?;
+    }
+    Ok(Exit::Clean)
+}
+
+/// The JSON of `status --json`: schema 1.
+#[derive(Serialize)]
+struct StatusDocument {
+    schema: u32,
+    disks: Vec<DiskDocument>,
+}
+
+#[derive(Serialize)]
+struct DiskDocument {
+    path: String,
+    bytes: u64,
+    rotational: bool,
+    model: Option<String>,
+    serial: Option<String>,
+    /// The age of the sector that was not read for longest; null: some were never read, or nothing is known.
+    oldest_read_seconds: Option<u64>,
+    /// Sectors that were unreadable when they were last read; null: nothing is known.
+    bad_sectors: Option<u64>,
+    /// Of the pass under way: from 0 to 1.
+    pass_share: Option<f64>,
+    /// The process that scrubs it now.
+    scrubbed_by: Option<u32>,
+    /// Why it cannot be opened.
+    error: Option<String>,
+}
+
+impl DiskDocument {
+    fn of((disk, record): &(InventoryDisk, ScrubRecord)) -> DiskDocument {
+        DiskDocument {
+            path: disk.path.display().to_string(),
+            bytes: disk.bytes.0,
+            rotational: disk.is_rotational,
+            model: disk.model.clone(),
+            serial: disk.serial.clone(),
+            oldest_read_seconds: record.oldest_read_seconds,
+            bad_sectors: record.bad_sectors,
+            pass_share: record.pass_share,
+            scrubbed_by: record.scrubbed_by,
+            error: disk.obstacle.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+/// What is known of the scrubs of a disk, by its saved state and its claim.
+#[derive(Default)]
+struct ScrubRecord {
+    is_readable: bool,
+    oldest_read_seconds: Option<u64>,
+    bad_sectors: Option<u64>,
+    pass_share: Option<f64>,
+    scrubbed_by: Option<u32>,
+}
+
+impl ScrubRecord {
+    fn of(disk: &InventoryDisk) -> ScrubRecord {
+        let (key, sectors) = (disk.id.key(), disk.bytes.sectors());
+        let record = ScrubRecord { is_readable: true, scrubbed_by: claim::holder(&key), ..ScrubRecord::default() };
+        let Ok(saved) = StateStore::at(&store::default_folder(), &key, None).load(&key, sectors) else {
+            return ScrubRecord { is_readable: false, ..record };
+        };
+        let Some(saved) = saved.filter(|_| disk.id.is_certain) else { return record };
+        let whole = SectorRange::at(0, sectors);
+        let of_pass = saved.pass.as_ref().map_or(0, |pass| pass.unreadable_in(whole));
+        ScrubRecord {
+            oldest_read_seconds: saved.coverage.oldest_unread_seconds(whole, clock::today()),
+            bad_sectors: Some(saved.coverage.unreadable().max(of_pass)),
+            pass_share: saved.pass.as_ref().map(|pass| pass.done.count() as f64 / sectors.max(1) as f64),
+            ..record
+        }
+    }
+
+    fn last_full_read(&self) -> String {
+        match self.oldest_read_seconds {
+            _ if !self.is_readable => "unknown".to_owned(),
+            Some(0..DAY) => "today".to_owned(),
+            // Dates are kept to ten minutes.
+            Some(seconds) => format!("{} ago", show_time(Nanos::from_secs(seconds / 3_600 * 3_600))),
+            None => "never".to_owned(),
+        }
+    }
+
+    fn now(&self, obstacle: Option<&TargetError>) -> String {
+        let share = self.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor()));
+        match (self.scrubbed_by, share, obstacle) {
+            (Some(pid), share, _) => {
+                format!(
+                    "being scrubbed by process {pid}{}",
+                    share.map(|share| format!(", {share} done")).unwrap_or_default()
+                )
+            }
+            (None, Some(share), None) => format!("paused at {share}"),
+            (None, _, Some(TargetError::Permission { .. })) => "permission denied".to_owned(),
+            (None, _, Some(error)) => format!("cannot be read: {error}"),
+            (None, None, None) => "-".to_owned(),
+        }
+    }
+}
+
+fn disks() -> Result<Vec<(InventoryDisk, ScrubRecord)>> {
+    let disks = inventory::disks().context("cannot list the disks in /sys/block")?;
+    Ok(disks.into_iter().map(|disk| (ScrubRecord::of(&disk), disk)).map(|(record, disk)| (disk, record)).collect())
+}
+
+fn table(disks: &[(InventoryDisk, ScrubRecord)], out: &mut impl Write) -> Result<()> {
+    let rows: Vec<[String; 8]> = disks.iter().map(row).collect();
     let headings = HEADINGS.map(str::to_owned);
     let widths: Vec<usize> = (0..HEADINGS.len())
         .map(|column| rows.iter().chain([&headings]).map(|row| row[column].chars().count()).max().unwrap_or(0))
@@ -37,23 +173,10 @@ pub fn run() -> Result<Exit> {
             row.iter().zip(&widths).map(|(cell, width)| format!("{:width$}", shown(cell))).collect();
         writeln!(out, "{}", cells.join("  ").trim_end())?;
     }
-    let advice = disks.iter().find_map(|disk| match &disk.obstacle {
-        Some(TargetError::Permission { advice, .. }) => Some(advice),
-        _ => None,
-    });
-    if let Some(advice) = advice {
-        writeln!(out, "\nPermission denied: {advice}.")?;
-    }
-    let disk = disks.iter().find(|disk| disk.obstacle.is_none());
-    let (sudo, disk) = disk.map_or(("sudo ", &disks[0]), |disk| ("", disk));
-    let first = format!("{sudo}scrubjay scrub {}", shown_path(&disk.path));
-    writeln!(out, "\nNext:")?;
-    writeln!(out, "  {first:<32}  read every sector of it while it is idle; nothing is written to it")?;
-    writeln!(out, "  {:<32}  all options, with examples", "scrubjay scrub --help")?;
-    Ok(Exit::Clean)
+    Ok(())
 }
 
-fn row(disk: &InventoryDisk) -> [String; 7] {
+fn row((disk, record): &(InventoryDisk, ScrubRecord)) -> [String; 8] {
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
     [
         disk.path.display().to_string(),
@@ -61,34 +184,29 @@ fn row(disk: &InventoryDisk) -> [String; 7] {
         if disk.is_rotational { "spins" } else { "flash" }.to_owned(),
         text(&disk.model),
         text(&disk.serial),
-        oldest_unread(disk),
-        match &disk.obstacle {
-            None => "yes".to_owned(),
-            Some(TargetError::Permission { .. }) => "no: permission denied".to_owned(),
-            Some(error) => format!("no: {error}"),
-        },
+        record.last_full_read(),
+        record.bad_sectors.map_or("-".to_owned(), show_count),
+        record.now(disk.obstacle.as_ref()),
     ]
 }
 
-/// How long ago the oldest sector was read, as far as the saved state says, and how many are known to be unreadable.
-fn oldest_unread(disk: &InventoryDisk) -> String {
-    let sectors = disk.bytes.sectors();
-    let Ok(saved) = StateStore::at(&store::default_folder(), &disk.id.key(), None).load(&disk.id.key(), sectors) else {
-        return "unknown (state not readable)".to_owned();
-    };
-    let Some(saved) = saved.filter(|_| disk.id.is_certain) else { return "never read".to_owned() };
-    let whole = SectorRange::at(0, sectors);
-    let pass_unreadable = saved.pass.as_ref().map_or(0, |pass| pass.unreadable_in(whole));
-    let read = match (saved.coverage.oldest_unread_seconds(whole, clock::today()), &saved.pass) {
-        (Some(seconds), _) if seconds < AGE_FINE => "read just now".to_owned(),
-        (Some(seconds), _) => format!("read {} ago", show_time(Nanos::from_secs(seconds / 60 * 60))),
-        (None, Some(pass)) => {
-            format!("never read ({:.0} % are)", (pass.done.count() as f64 / sectors as f64 * 100.0).floor())
-        }
-        (None, None) => "never read".to_owned(),
-    };
-    match saved.coverage.unreadable().max(pass_unreadable) {
-        0 => read,
-        count => format!("{read}, {} UNREADABLE", show_count(count)),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_told_of_in_a_few_words() {
+        let read = ScrubRecord { is_readable: true, oldest_read_seconds: Some(86_399), ..ScrubRecord::default() };
+        assert_eq!((read.last_full_read(), read.now(None)), ("today".to_owned(), "-".to_owned()));
+        let long_ago = ScrubRecord { oldest_read_seconds: Some(35 * DAY + 7_199), ..read };
+        assert_eq!(long_ago.last_full_read(), "35 d 1 h ago");
+        let under_way = ScrubRecord { is_readable: true, pass_share: Some(0.439), ..ScrubRecord::default() };
+        assert_eq!(
+            (under_way.last_full_read(), under_way.now(None)),
+            ("never".to_owned(), "paused at 43 %".to_owned())
+        );
+        let running = ScrubRecord { scrubbed_by: Some(7), ..under_way };
+        assert_eq!(running.now(None), "being scrubbed by process 7, 43 % done");
+        assert_eq!(ScrubRecord::default().last_full_read(), "unknown");
     }
 }

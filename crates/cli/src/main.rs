@@ -31,6 +31,7 @@ fn main() -> ExitCode {
     let result = match args::parse().verb {
         None => disks::run(),
         Some(Verb::Scrub(args)) => scrub::run(&args),
+        Some(Verb::Status { json }) => disks::status(json),
         Some(Verb::Probe(args)) => probe::run(&args),
         Some(Verb::Trace(args)) => trace::run(&args),
         Some(Verb::Tune(args)) => tune::run(&args),

@@ -1,11 +1,12 @@
 //! The result for people: what was found, what it cost, what to do.
 
 use crate::say::{shown, shown_path};
-use crate::volume::admin::describe;
+use crate::volume::admin::summaries;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::scrub::idle::{Goal, GoalForm, Slowdown};
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_core::volume::finding::Resolution;
 use scrubjay_jobs::outcome::TargetOutcome;
 use scrubjay_jobs::quantity::{show_count, show_time};
 use std::io::{self, Write};
@@ -58,7 +59,7 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
         }
         findings(outcome, out)?;
         if !report.unreadable.is_empty() {
-            let mut lost = outcome.found.iter().flatten().filter(|finding| finding.end == "lost").peekable();
+            let mut lost = outcome.found.iter().flatten().filter(|finding| finding.end == Resolution::Lost).peekable();
             let is_undecided = lost.peek().is_some() && lost.all(|finding| finding.chunk.starts_with('P'));
             let advice = match (outcome.found.is_some(), is_undecided) {
                 (true, true) => ADVICE_UNDECIDED,
@@ -89,14 +90,10 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
 
 /// What a volume found wrong in this run.
 fn findings(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
-    let all = outcome.found.iter().flatten();
-    for finding in all.clone().take(RUNS_SHOWN) {
-        writeln!(out, "  {}", shown(&describe(finding)))?;
+    for line in summaries(outcome.found.as_deref().unwrap_or_default()) {
+        writeln!(out, "  {}", shown(&line))?;
     }
-    match all.count() {
-        count if count > RUNS_SHOWN => writeln!(out, "  ... and more rows: {} (--json lists all)", count - RUNS_SHOWN),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 fn stripes(count: u64) -> String {
@@ -113,7 +110,7 @@ fn headline(outcome: &TargetOutcome) -> String {
     };
     // What lies on a member that is out was not verified, and cannot be lost twice.
     let healed = match outcome.reduced() {
-        Some(state) => format!("{}; {healed}", state.to_uppercase()),
+        Some(state) => format!("{}; {healed}", state.to_string().to_uppercase()),
         None => healed,
     };
     match report.state {

@@ -8,6 +8,7 @@ use crate::{heed, result, signals};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::idle::PolicyKind;
+use scrubjay_device::control::SessionControl;
 use scrubjay_device::output::OutputError;
 use scrubjay_device::session::{ScrubSession, SessionError, SessionInfo};
 use scrubjay_device::store::StoreError;
@@ -20,8 +21,9 @@ use scrubjay_jobs::{config, json};
 use scrubjay_serve::remote::FindingsFeed;
 use scrubjay_serve::remote::RemoteError;
 use scrubjay_serve::remote::client::ClientError;
+use std::collections::HashSet;
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -39,7 +41,10 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     heed::check(name, heeds, &args.settings.given())?;
     let stop = PauseSignal::on_signals()?;
     let mut prepared = Vec::new();
-    for path in &args.targets {
+    // Named twice is meant once.
+    let mut seen = HashSet::new();
+    let is_new = |path: &&PathBuf| seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
+    for path in args.targets.iter().filter(is_new) {
         match prepare(args, &settings, path) {
             Ok(one) => prepared.push(one),
             Err(NotReady { text, exit }) => {
@@ -86,8 +91,11 @@ struct NotReady {
 impl From<TargetNameError> for NotReady {
     fn from(error: TargetNameError) -> NotReady {
         let hint = match &error {
-            TargetNameError::Absent(_) => " (start a volume with `scrubjay volume serve`)",
-            _ => "",
+            TargetNameError::Absent(name) if Path::new("/dev").join(name).exists() => {
+                format!("; did you mean {}?", Path::new("/dev").join(name).display())
+            }
+            TargetNameError::Absent(_) => " (start a volume with `scrubjay volume serve`)".to_owned(),
+            _ => String::new(),
         };
         NotReady { text: format!("{error}{hint}"), exit: exit_of_name(&error) }
     }
@@ -121,7 +129,7 @@ fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Optio
                     let mut publish = |report: &ScrubReport, troubles: &[String]| {
                         *lock(latest) = Some(Update { report: report.clone(), troubles: troubles.to_vec() });
                     };
-                    session.run(&stop.is_asked, &mut publish)
+                    session.run(&SessionControl::stopped_by(Arc::clone(&stop.is_asked)), &mut publish)
                 })
             })
             .collect();

@@ -3,6 +3,24 @@
 //! A [`Code`] makes the parity chunks of a stripe, brings them up to date, and rebuilds lost chunks; with their sums if
 //! asked. The bytes are the same whichever [`Path`] the machine has; [`self_test`] proves it at every start.
 //!
+//! Two chunks of a stripe of 4+2 are lost and rebuilt from the other four:
+//!
+//! ```
+//! use scrubjay_code::Code;
+//!
+//! let code = Code::new(4, 2)?;
+//! let data: Vec<Vec<u8>> = (0..4).map(|chunk| vec![chunk * 17; 4096]).collect();
+//! let chunks: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+//! let (mut p, mut q) = (vec![0; 4096], vec![0; 4096]);
+//! code.encode(&chunks, &mut [&mut p, &mut q]);
+//!
+//! let (mut first, mut third) = (vec![0; 4096], vec![0; 4096]);
+//! let decoder = code.decoder(&[0, 2], &[1, 3, 4, 5])?;
+//! decoder.decode(&[&data[1], &data[3], &p, &q], &mut [&mut first, &mut third]);
+//! assert!(first == data[0] && third == data[2]);
+//! # Ok::<(), scrubjay_code::CodeError>(())
+//! ```
+//!
 //! **Never:** allocation, I/O, clocks or threads in what runs for each stripe. With `device` it is the only crate with
 //! `unsafe`, each block with its `SAFETY:` line.
 

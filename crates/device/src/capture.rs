@@ -93,7 +93,7 @@ pub enum CaptureError {
     /// It is no block device.
     #[error("{}: {what}", path.display())]
     Target {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// What is wrong with it.
         what: String,
@@ -101,7 +101,7 @@ pub enum CaptureError {
     /// The kernel does not let us.
     #[error("{}: capture {why}; run as root", path.display())]
     Permission {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// What it needs.
         why: String,
@@ -109,9 +109,9 @@ pub enum CaptureError {
     /// It does not work here.
     #[error("{}: capture {why}", path.display())]
     Failed {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
-        /// Why.
+        /// The reason, for people.
         why: String,
     },
 }

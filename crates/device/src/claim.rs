@@ -30,7 +30,7 @@ pub enum ClaimError {
     /// Another process holds it.
     #[error("is being scrubbed already, by process {pid} ({command}): let it finish, or stop it (a stop is a pause)")]
     Held {
-        /// Whose.
+        /// Process ID.
         pid: u32,
         /// Its command line.
         command: String,
@@ -56,7 +56,7 @@ pub enum ClaimError {
     Io {
         /// What cannot be made or locked.
         path: PathBuf,
-        /// What the kernel says.
+        /// The error of the system or library below.
         source: io::Error,
     },
 }
@@ -99,6 +99,31 @@ impl DiskClaim {
         }
         Err(fail(Errno::AGAIN))
     }
+}
+
+/// What a disk of this identity is claimed as, whatever it is called today.
+pub(crate) fn name_of(key: &str) -> String {
+    format!("name/{}", store::short_name(key))
+}
+
+/// The process that scrubs the disk of this identity now, as far as it can be seen from here. Looks only, and locks nothing.
+pub fn holder(key: &str) -> Option<u32> {
+    let about = fs::symlink_metadata(folder().join(store::file_name(&name_of(key)))).ok()?;
+    let device = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
+    lock_holder(&fs::read_to_string("/proc/locks").ok()?, device, about.ino())
+}
+
+/// Who holds the `flock` of a file: proc_locks(5), `1: FLOCK  ADVISORY  WRITE 1234 00:1a:5678 0 EOF`, the device in hex.
+fn lock_holder(locks: &str, device: (u32, u32), inode: u64) -> Option<u32> {
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, "FLOCK", _, _, pid, place, ..] = words[..] else { return None };
+        let mut parts = place.split(':');
+        let major = u32::from_str_radix(parts.next()?, 16).ok()?;
+        let minor = u32::from_str_radix(parts.next()?, 16).ok()?;
+        let is_it = (major, minor) == device && parts.next()?.parse() == Ok(inode);
+        if is_it { pid.parse().ok() } else { None }
+    })
 }
 
 impl Drop for DiskClaim {
@@ -181,6 +206,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("scrubjay/claims");
         (folder, path)
+    }
+
+    #[test]
+    fn the_holder_of_a_lock_is_found() {
+        let locks = "1: POSIX  ADVISORY  WRITE 77 00:1a:5678 0 EOF\n2: FLOCK  ADVISORY  WRITE 1234 00:1a:5678 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 99 00:1a:5678 0 EOF\n3: FLOCK  ADVISORY  WRITE 5 08:01:9 0 EOF\n";
+        assert_eq!(lock_holder(locks, (0, 0x1a), 5678), Some(1234));
+        assert_eq!(lock_holder(locks, (8, 1), 9), Some(5));
+        assert_eq!(lock_holder(locks, (8, 1), 10), None);
+        assert_eq!(lock_holder("nonsense\n", (8, 1), 10), None);
     }
 
     #[test]

@@ -2,12 +2,26 @@
 //!
 //! **Never:** policy. When to read, how much and in which order is decided in `scrubjay-core`; this crate obeys.
 //! With `code` it is the only crate with `unsafe`, each block with its `SAFETY:` line.
+//!
+//! An image file, opened as every target is: for reading only, and known by what it is.
+//!
+//! ```
+//! use scrubjay_device::target::Target;
+//!
+//! let path = std::env::temp_dir().join(format!("scrubjay-example-{}", std::process::id()));
+//! std::fs::write(&path, [0; 8192])?;
+//! let target = Target::open(&path).expect("it can be scrubbed");
+//! assert_eq!((target.sectors, target.is_block_device), (16, false));
+//! assert_eq!(target.id, Target::open(&path).expect("once more").id);
+//! # std::fs::remove_file(&path)
+//! ```
 
 pub mod buffer;
 pub mod capture;
 pub mod claim;
 pub mod clock;
 pub mod completion;
+pub mod control;
 pub mod decorate;
 pub mod detector;
 pub mod inventory;

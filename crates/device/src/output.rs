@@ -29,13 +29,13 @@ pub enum OutputError {
     /// There is one, which is to be kept.
     #[error("{path} exists")]
     Exists {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
     },
     /// No file can be put there.
     #[error("{path} {what}: name a file")]
     Unfit {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// What it is.
         what: &'static str,
@@ -43,9 +43,9 @@ pub enum OutputError {
     /// Anything else.
     #[error("cannot write {path}: {source}")]
     Io {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
-        /// What the kernel says.
+        /// The error of the system or library below.
         source: io::Error,
     },
 }

@@ -9,12 +9,22 @@ use crate::verify::{Verifier, VerifyCompletion};
 use scrubjay_core::scrub::machine::{Event, Machine, Op};
 use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::units::Nanos;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// No wait is longer: so often the detector is drained, the watcher told, and the stop flag seen.
 const TURN_MAX: Nanos = Nanos::from_millis(50);
 /// After a stop, so long is waited for requests that are at the disk.
 const STOP_TIMEOUT: Nanos = Nanos::from_secs(10);
+
+/// What is to become of a run, asked once a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steering {
+    /// It goes on.
+    GoOn,
+    /// Nothing more is started for now.
+    Hold,
+    /// It ends when what is at the disk has come back.
+    Stop,
+}
 
 /// Watches a run without taking part in it.
 pub trait Watcher<M> {
@@ -35,13 +45,14 @@ pub trait Watcher<M> {
     fn is_present(&mut self) -> bool;
 }
 
-/// Runs `machine` until it is done, or until `stop` is set and what is at the disk has come back.
+/// Runs `machine` until it is done, or until `steer` says stop and what is at the disk has come back. `steer` may also change
+/// the machine.
 pub fn run<M: Machine>(
     machine: &mut M,
     verifier: &mut dyn Verifier,
     detector: &mut dyn Detector,
     watcher: &mut dyn Watcher<M>,
-    stop: &AtomicBool,
+    steer: &mut dyn FnMut(Nanos, &mut M) -> Steering,
 ) {
     let mut pump = DevicePump { machine, watcher, own: OwnTraffic::default() };
     let mut events = Vec::new();
@@ -56,11 +67,12 @@ pub fn run<M: Machine>(
             pump.tell_answer(now, answer);
         }
         pump.tell(now, Event::Tick);
-        if stop.load(Ordering::Relaxed) && stopping.is_none() {
-            stopping = Some(now);
-        }
-        if stopping.is_none() {
-            pump.start_ops(now, verifier);
+        let steering = steer(now, pump.machine);
+        match steering {
+            _ if stopping.is_some() => {}
+            Steering::GoOn => pump.start_ops(now, verifier),
+            Steering::Hold => {}
+            Steering::Stop => stopping = Some(now),
         }
         pump.watcher.turned(now, pump.machine);
         let is_idle = pump.own.in_flight == 0;
@@ -68,7 +80,9 @@ pub fn run<M: Machine>(
         if is_over {
             return;
         }
-        let timeout = pump.machine.poll_timeout(now).map_or(TURN_MAX, |at| at.since(now).min(TURN_MAX));
+        // What is held would be started at once.
+        let wanted = pump.machine.poll_timeout(now).filter(|_| steering == Steering::GoOn);
+        let timeout = wanted.map_or(TURN_MAX, |at| at.since(now).min(TURN_MAX));
         if is_idle {
             std::thread::sleep(std::time::Duration::from_nanos(timeout.0));
         } else {

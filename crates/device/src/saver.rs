@@ -123,6 +123,7 @@ fn gone() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::SessionControl;
     use crate::detector;
     use crate::ioprio;
     use crate::session::{ScrubSession, SessionOptions};
@@ -133,7 +134,7 @@ mod tests {
     use scrubjay_core::scrub::tour::{Grid, OrderKind};
     use scrubjay_core::units::{Bytes, UnixSeconds};
     use std::fs;
-    use std::sync::atomic::AtomicBool;
+    use std::path::Path;
 
     #[test]
     fn what_is_saved_is_there_when_it_is_told() {
@@ -164,28 +165,60 @@ mod tests {
         savers.filter_map(|task| ioprio::class_of(task.file_name().to_string_lossy().parse().unwrap()).ok()).collect()
     }
 
-    #[test]
-    fn a_scrub_saves_outside_the_idle_class() {
-        let folder = tempfile::tempdir().unwrap();
-        let image = folder.path().join("disk.img");
-        fs::write(&image, vec![0; 1 << 20]).unwrap();
-        let options = SessionOptions {
+    /// Full speed, without a look at others.
+    fn options(folder: &Path) -> SessionOptions {
+        SessionOptions {
             policy: PolicyConfig::full_speed(Bytes::kib(64)),
             order: OrderKind::SEQUENTIAL,
             region: Bytes::mib(1),
             segment: Bytes::mib(1),
             verify: verify::VerifierKind::Auto,
             range: None,
-            state_folder: folder.path().join("state"),
+            state_folder: folder.join("state"),
             fresh: false,
             detector: Some(detector::DetectorKind::Blind),
             record: None,
-        };
+        }
+    }
+
+    #[test]
+    fn a_session_pauses_goes_on_and_takes_another_policy() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("disk.img");
+        fs::write(&image, vec![0; 1 << 20]).unwrap();
+        let session = ScrubSession::prepare(Box::new(Target::open(&image).unwrap()), &options(folder.path())).unwrap();
+        let ended = thread::spawn(move || {
+            let control = SessionControl::default();
+            control.pause();
+            let mut reports = 0;
+            session.run(&control, &mut |report, _| {
+                reports += 1;
+                if control.is_paused() {
+                    assert_eq!(report.bytes_requested, Bytes(0), "nothing is read in a pause");
+                }
+                if reports == 2 {
+                    control.change_policy(PolicyConfig::full_speed(Bytes::kib(4)));
+                    control.resume();
+                }
+            })
+        });
+        let ended = ended.join().unwrap();
+        assert_eq!(ended.report.bytes_verified, Bytes::mib(1));
+        assert_eq!(ended.report.setting.size, Bytes::kib(4), "the policy that came later");
+        assert!(ended.is_saved && !ended.paused, "{ended:?}");
+    }
+
+    #[test]
+    fn a_scrub_saves_outside_the_idle_class() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("disk.img");
+        fs::write(&image, vec![0; 1 << 20]).unwrap();
+        let options = options(folder.path());
         let session = ScrubSession::prepare(Box::new(Target::open(&image).unwrap()), &options).unwrap();
         // On its own thread: the class must not stick to one that the test harness uses again.
         let seen = thread::spawn(move || {
             let mut seen = Vec::new();
-            let ended = session.run(&AtomicBool::new(false), &mut |_, _| seen.extend(classes()));
+            let ended = session.run(&SessionControl::default(), &mut |_, _| seen.extend(classes()));
             assert!(ended.is_saved && ended.troubles.is_empty(), "{ended:?}");
             seen
         });

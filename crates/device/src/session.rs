@@ -1,11 +1,13 @@
 //! A scrub session: one subject, claimed, with its state loaded, and run to its end or to a stop.
 
-use crate::claim::{ClaimError, DiskClaim};
+use crate::claim::{self, ClaimError, DiskClaim};
+use crate::control::SessionControl;
 use crate::detector::{self, Detector};
 use crate::output::{Existing, OutputError, OutputFile};
+use crate::pump::Steering;
 use crate::pump::{self, Watcher};
 use crate::saver::{SaveJob, SaveMethod, Saver};
-use crate::store::{self, StateStore, StoreError};
+use crate::store::{StateStore, StoreError};
 use crate::subject::Subject;
 use crate::verify::{self, VerifierError};
 use crate::{clock, ioprio};
@@ -21,7 +23,6 @@ use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 /// The state is saved durably so often. "At least every 5 s" is promised.
 const SAVE_EVERY: Nanos = Nanos::from_secs(4);
@@ -73,7 +74,7 @@ pub enum SessionError {
     Claim {
         /// The target as named.
         path: PathBuf,
-        /// Who.
+        /// The error of the system or library below.
         source: ClaimError,
     },
     /// The state cannot be kept or is not usable.
@@ -84,7 +85,7 @@ pub enum SessionError {
     Verifier {
         /// The target as named.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system or library below.
         source: VerifierError,
     },
     /// The record cannot be written.
@@ -160,7 +161,7 @@ impl ScrubSession {
     /// [`SessionError`]: nothing has been read or written then.
     pub fn prepare(subject: Box<dyn Subject>, options: &SessionOptions) -> Result<ScrubSession, SessionError> {
         let range = check_sizes(&*subject, options)?;
-        let claims = claim(&*subject)?;
+        let claims = claims(&*subject)?;
         let part = options.range.as_ref().map(|_| range);
         let store = StateStore::open(&options.state_folder, &subject.id().key(), part)?;
         let mut notes = Vec::new();
@@ -219,9 +220,10 @@ impl ScrubSession {
         &self.facts
     }
 
-    /// Runs until all is verified, the disk is gone, or `stop` is set (a stop is a pause). Puts the calling thread into
+    /// Runs until all is verified, the disk is gone, or `control` says stop (a stop is a pause). Puts the calling thread into
     /// the idle I/O class. `publish` gets a report and the troubles so far, several times a second and at the end.
-    pub fn run(mut self, stop: &AtomicBool, publish: &mut dyn FnMut(&ScrubReport, &[String])) -> SessionEnded {
+    /// A session that is recorded keeps its policy: a recording is replayed with the one it names.
+    pub fn run(mut self, control: &SessionControl, publish: &mut dyn FnMut(&ScrubReport, &[String])) -> SessionEnded {
         let saver = Saver::new(self.store.clone());
         let class = ioprio::enter_idle_class();
         let (mut config, order, policy, coverage, pass) = self.scrub_setup;
@@ -255,7 +257,18 @@ impl ScrubSession {
             recorder.trouble("idle I/O class refused", &error);
         }
         recorder.record(&record_head);
-        pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut recorder, stop);
+        let is_recording = recorder.record.is_some();
+        let mut steer = |now: Nanos, scrub: &mut Scrub| {
+            if let Some(policy) = control.take_policy().filter(|_| !is_recording) {
+                scrub.change_policy(now, policy.policy());
+            }
+            match (control.is_stopped(), control.is_paused()) {
+                (true, _) => Steering::Stop,
+                (false, true) => Steering::Hold,
+                (false, false) => Steering::GoOn,
+            }
+        };
+        pump::run(&mut scrub, &mut *self.verifier.verifier, &mut *self.detector, &mut recorder, &mut steer);
         let report = scrub.report(clock::now());
         recorder.save_last(&scrub);
         recorder.end_record();
@@ -343,8 +356,8 @@ fn load(
 }
 
 /// Claims the subject by what it is, and by the ways that lead to it.
-fn claim(subject: &dyn Subject) -> Result<Vec<DiskClaim>, SessionError> {
-    let by_name = format!("name/{}", store::short_name(&subject.id().key()));
+fn claims(subject: &dyn Subject) -> Result<Vec<DiskClaim>, SessionError> {
+    let by_name = claim::name_of(&subject.id().key());
     let path = || subject.path().to_owned();
     let take = |name: String| DiskClaim::take(&name).map_err(|source| SessionError::Claim { path: path(), source });
     subject.ways().into_iter().chain([by_name]).map(take).collect()

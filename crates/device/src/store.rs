@@ -23,9 +23,9 @@ pub enum StoreError {
     /// The folder cannot be made or written.
     #[error("state folder {folder}: {source}: choose another one")]
     Folder {
-        /// Which.
+        /// Path of the folder.
         folder: PathBuf,
-        /// What the kernel says.
+        /// The error of the system or library below.
         source: io::Error,
     },
     /// Somebody else could put there what he likes.
@@ -39,15 +39,15 @@ pub enum StoreError {
     /// The file cannot be read.
     #[error("state file {path}: {source}")]
     Read {
-        /// Which.
+        /// Path, as the user gave it.
         path: PathBuf,
-        /// What the kernel says.
+        /// The error of the system or library below.
         source: io::Error,
     },
     /// The file is not what we wrote.
     #[error("state file {path}, {source}: begin afresh (it is kept beside as .damaged)")]
     Damaged {
-        /// Which.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// Where and what.
         source: SavedError,
@@ -57,7 +57,7 @@ pub enum StoreError {
         "state file {path} is that of another disk, or of this one when it had another size ({theirs}, not {ours}): begin afresh"
     )]
     Foreign {
-        /// Which.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// Whose it is.
         theirs: String,

@@ -68,13 +68,13 @@ pub enum TargetError {
     /// Nothing has this name.
     #[error("{path}: no such device or file")]
     Absent {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
     },
     /// We may not read it.
     #[error("{path}: permission denied: {advice}")]
     Permission {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// What to do.
         advice: &'static str,
@@ -82,7 +82,7 @@ pub enum TargetError {
     /// A directory, a terminal, ...
     #[error("{path} is a {what}: name a block device or an image file{hint}")]
     Kind {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// What it is.
         what: &'static str,
@@ -92,7 +92,7 @@ pub enum TargetError {
     /// It has no sectors.
     #[error("{path} is empty: there is nothing to scrub{hint}")]
     Empty {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// Why that may be.
         hint: &'static str,
@@ -100,7 +100,7 @@ pub enum TargetError {
     /// An image file that is no whole number of sectors.
     #[error("{path}: {bytes} bytes are not a whole number of 512-byte sectors, so this is no image of a disk")]
     Ragged {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// Its length.
         bytes: u64,
@@ -108,9 +108,9 @@ pub enum TargetError {
     /// Anything else.
     #[error("{path}: {source}")]
     Io {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
-        /// What the kernel says.
+        /// The error of the system or library below.
         source: io::Error,
     },
 }

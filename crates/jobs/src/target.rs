@@ -29,7 +29,7 @@ pub enum TargetNameError {
     /// Both a file and a volume are.
     #[error("{path} is a file here, and a volume, too: say ./{path} or {socket}")]
     Both {
-        /// The name.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// The volume's socket.
         socket: PathBuf,
@@ -37,7 +37,7 @@ pub enum TargetNameError {
     /// Several volumes are.
     #[error("several volumes are called {path}: name one of {}", .arrays.join(", "))]
     Several {
-        /// The name.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// Their UUIDs.
         arrays: Vec<String>,
@@ -45,9 +45,9 @@ pub enum TargetNameError {
     /// The volume cannot be scrubbed.
     #[error("{path}: {source}")]
     Remote {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system or library below.
         source: RemoteError,
     },
 }

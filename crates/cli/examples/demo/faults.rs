@@ -7,6 +7,7 @@ use crate::client::Nbd;
 use crate::served::Stray;
 use anyhow::{Context, Result};
 use scrubjay_core::rng::Rng;
+use scrubjay_core::volume::finding::CorruptionKind;
 use scrubjay_core::volume::format::geometry::Geometry;
 use scrubjay_serve::volume::commands::Finding;
 use std::fs::File;
@@ -33,7 +34,12 @@ pub struct Fault {
 impl Fault {
     /// Was this one found, as it should be?
     pub fn is(&self, finding: &Finding) -> bool {
-        self.is_at(finding) && (self.kind, self.end, self.target) == (&*finding.kind, &*finding.end, finding.target)
+        let target = match finding.kind {
+            CorruptionKind::MisdirectedWrite { member, offset } => Some((member, offset)),
+            _ => None,
+        };
+        let said = (finding.kind.name(), finding.end.name(), target);
+        self.is_at(finding) && (self.kind, self.end, self.target) == said
     }
 
     /// Was something found where this one is?

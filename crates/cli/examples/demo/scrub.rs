@@ -15,6 +15,7 @@ use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubReport};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_device::decorate::{DiskTiming, FaultyVerifier, HardDisk, SharedHead};
 use scrubjay_device::detector::{Detector, OwnTraffic};
+use scrubjay_device::pump::Steering;
 use scrubjay_device::verify::{self, Verifier, VerifierSetup};
 use scrubjay_device::{clock, pump};
 use scrubjay_sim::lse::ClusterModel;
@@ -147,8 +148,7 @@ fn scrub_beside_the_owner(path: &std::path::Path, planted: &RangeSet) -> Result<
     let (tell, told) = channel();
     let latencies = thread::scope(|scope| {
         let owner = scope.spawn(|| own_the_disk(&head, REQUESTS_MAX, &is_over, Some(tell)));
-        let never = AtomicBool::new(false);
-        pump::run(&mut scrub, &mut disk, &mut Witness(told), &mut Teller(clock::now()), &never);
+        pump::run(&mut scrub, &mut disk, &mut Witness(told), &mut Teller(clock::now()), &mut |_, _| Steering::GoOn);
         is_over.store(true, Ordering::Relaxed);
         owner.join()
     });

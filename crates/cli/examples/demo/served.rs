@@ -23,7 +23,7 @@ const BLOCK_PREFERRED: u32 = 4 << 10;
 /// A read that will go astray, once. Places are bytes of the member.
 #[derive(Clone, Copy, Debug)]
 pub struct Stray {
-    /// Whose.
+    /// Index of the member, from 0.
     pub member: usize,
     /// What it was to read.
     pub wanted: u64,

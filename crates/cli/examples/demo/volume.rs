@@ -19,6 +19,7 @@ use scrubjay_device::clock;
 use scrubjay_device::member::{self, Access, OpenMember};
 use scrubjay_serve::remote::client::ControlClient;
 use scrubjay_serve::volume::commands::{CommandAnswer, Finding, Status, VolumeCommand};
+use scrubjay_serve::volume::conditions::VolumeCondition;
 use scrubjay_serve::volume::gather::gather;
 use scrubjay_serve::volume::offline;
 use std::fs::{self, File};
@@ -133,7 +134,7 @@ fn rebuild(control: &mut ControlClient, new: &Path) -> Result<Duration> {
     File::create(new)?.set_len(MEMBER.0)?;
     let begun = Instant::now();
     control.ask(&VolumeCommand::Replace { member: LOST, path: new.display().to_string(), force: false })?;
-    while status(control)?.state != "open" {
+    while status(control)?.state != VolumeCondition::Open {
         ensure!(begun.elapsed() < REBUILD_MAX, "the rebuild does not come to an end");
         thread::sleep(Duration::from_millis(50));
     }
@@ -150,14 +151,19 @@ fn tell(faults: &[Fault], found: &[Finding], status: &Status) {
     for fault in faults {
         let finding = found.iter().find(|finding| fault.is_at(finding));
         let place = finding.map_or("nowhere".to_owned(), |found| found.place());
-        let (kind, end) = finding.map_or(("-", "-"), |found| (&found.kind, &found.end));
+        let (kind, end) = finding.map_or(("-", "-"), |found| (found.kind.name(), found.end.name()));
         line(fault.what, fault.member, &fault.offset.to_string(), [&place, kind, end]);
     }
     for found in found.iter().filter(|finding| !faults.iter().any(|fault| fault.is_at(finding))) {
         let place = found.place();
-        line("(nothing)", found.member, &found.offset.to_string(), [&place, &found.kind, &found.end]);
+        line("(nothing)", found.member, &found.offset.to_string(), [&place, found.kind.name(), found.end.name()]);
     }
-    line("a file that was deleted", LOST, "all", ["every stripe", &status.members[LOST].state, "done without"]);
+    line(
+        "a file that was deleted",
+        LOST,
+        "all",
+        ["every stripe", &status.members[LOST].state.to_string(), "done without"],
+    );
 }
 
 /// Is all as it should be?

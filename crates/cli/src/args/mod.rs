@@ -50,6 +50,12 @@ pub struct Cli {
 pub enum Verb {
     /// Read every sector of disks while they are idle, inside a latency budget
     Scrub(Box<ScrubArgs>),
+    /// Show the disks: last full read, bad sectors, running scrubs
+    Status {
+        /// Print it as one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Work out the layout of an unknown array by timing reads
     Probe(Box<Probe>),
     /// Inspect, convert, capture and generate I/O traces

@@ -1,26 +1,30 @@
 //! Progress on standard error: a live line a target on a terminal, a plain line now and then elsewhere.
 
+mod line;
+mod news;
+
 use crate::say::{say, shown, shown_path};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use scrubjay_core::scrub::{ScrubActivity, ScrubReport, ScrubState};
-use scrubjay_core::units::{Bytes, Nanos};
+use line::ProgressLine;
+use news::News;
+use scrubjay_core::scrub::{ScrubActivity, ScrubReport};
+use scrubjay_core::units::Nanos;
+use scrubjay_device::detector::DetectorKind;
 use scrubjay_device::session::SessionInfo;
-use scrubjay_jobs::quantity::{show_count, show_rest};
-use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// The rate shown is that of the last so many seconds.
-const RATE_WINDOW: Nanos = Nanos::from_secs(10);
-/// Plain lines come so often.
-const PLAIN_EVERY: Nanos = Nanos::from_secs(10);
+/// The first plain lines come so often; later ones after a tenth more of the time,
+const PLAIN_MIN: Nanos = Nanos::from_secs(10);
+/// and at least so often.
+const PLAIN_MAX: Nanos = Nanos::from_secs(600);
 
-/// A request that takes longer than this is worth a word.
-const ANSWER_LATE: Nanos = Nanos::from_secs(10);
+/// Where the width of the terminal is not known.
+const WIDTH: usize = 200;
 
 /// Draws progress.
 pub struct ScrubProgress {
-    lines: Vec<ProgressLine>,
+    targets: Vec<TargetProgress>,
     kind: ProgressKind,
     has_said_stopping: bool,
 }
@@ -40,48 +44,37 @@ enum ProgressKind {
     Live(MultiProgress, Vec<ProgressBar>),
 }
 
-struct ProgressLine {
-    name: String,
-    goal: Option<Nanos>,
-    troubles_said: usize,
+struct TargetProgress {
+    line: ProgressLine,
+    news: News,
     is_ended: bool,
-    recent: VecDeque<(Nanos, Bytes)>,
     printed_at: Nanos,
 }
 
 impl ScrubProgress {
-    /// For these targets. Says first which detector watches each, and why.
+    /// For these targets. Says first what is scrubbed, and what would be better.
     pub fn new(facts: &[SessionInfo], show: bool) -> ScrubProgress {
-        let lines = facts
-            .iter()
-            .map(|facts| ProgressLine {
-                name: shown_path(&facts.path),
-                goal: facts.goal.map(|goal| goal.mean),
-                troubles_said: 0,
+        let target = |facts: &SessionInfo| {
+            let (name, goal) = (shown_path(&facts.path), facts.goal.map(|goal| goal.mean));
+            TargetProgress {
+                line: ProgressLine::new(name.clone(), goal),
+                news: News::new(name, goal, facts.resumed),
                 is_ended: false,
-                recent: VecDeque::new(),
                 printed_at: Nanos::ZERO,
-            })
-            .collect();
+            }
+        };
+        let targets = facts.iter().map(target).collect();
         if !show {
-            return ScrubProgress { lines, kind: ProgressKind::Silent, has_said_stopping: false };
+            return ScrubProgress { targets, kind: ProgressKind::Silent, has_said_stopping: false };
         }
-        for facts in facts {
-            let resumed = if facts.resumed { "going on with" } else { "scrubbing" };
-            let path = facts.path.display();
-            say(format_args!(
-                "{path}: {resumed} {} ({}), foreground seen by {}",
-                facts.bytes, facts.id, facts.detector
-            ));
-            facts.notes.iter().for_each(|note| say(format_args!("{path}: note: {note}")));
-        }
-        if !std::io::stderr().is_terminal() {
-            return ScrubProgress { lines, kind: ProgressKind::Plain, has_said_stopping: false };
+        facts.iter().for_each(say_first);
+        if !std::io::stderr().is_terminal() || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+            return ScrubProgress { targets, kind: ProgressKind::Plain, has_said_stopping: false };
         }
         let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(5));
         let style = ProgressStyle::with_template("{wide_msg}").expect("a constant template");
         let bars = facts.iter().map(|_| all.add(ProgressBar::new(0).with_style(style.clone()))).collect();
-        ScrubProgress { lines, kind: ProgressKind::Live(all, bars), has_said_stopping: false }
+        ScrubProgress { targets, kind: ProgressKind::Live(all, bars), has_said_stopping: false }
     }
 
     /// How often to draw.
@@ -92,24 +85,25 @@ impl ScrubProgress {
     /// Draws the latest, one a target in order.
     pub fn draw(&mut self, updates: impl Iterator<Item = Option<Update>>) {
         for (index, update) in updates.enumerate() {
-            let (line, Some(Update { report, troubles })) = (&mut self.lines[index], update) else { continue };
-            let news: Vec<String> =
-                troubles.iter().skip(line.troubles_said).map(|news| format!("{}: {news}", line.name)).collect();
-            line.troubles_said = troubles.len();
-            let text = line.text(&report);
-            let has_ended = report.activity == ScrubActivity::Ended && !std::mem::replace(&mut line.is_ended, true);
-            line.is_ended = report.activity == ScrubActivity::Ended;
-            let is_due = report.elapsed.since(line.printed_at) >= PLAIN_EVERY && !line.is_ended;
+            let (target, Some(Update { report, troubles })) = (&mut self.targets[index], update) else { continue };
+            let news = target.news.since(&report, &troubles);
+            let has_ended = report.activity == ScrubActivity::Ended && !std::mem::replace(&mut target.is_ended, true);
+            target.is_ended = report.activity == ScrubActivity::Ended;
             match &self.kind {
-                ProgressKind::Silent => news.iter().for_each(|news| say(format_args!("{news}"))),
+                ProgressKind::Silent => troubles_only(&news).for_each(|news| say(format_args!("{news}"))),
                 ProgressKind::Live(all, bars) => {
-                    news.into_iter().for_each(|news| drop(all.println(shown(&news))));
-                    bars[index].set_message(text);
+                    news.iter().for_each(|(_, news)| drop(all.println(shown(news))));
+                    let width =
+                        console::Term::stderr().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns));
+                    bars[index].set_message(target.line.text(&report, width));
                 }
                 ProgressKind::Plain => {
-                    news.iter().for_each(|news| say(format_args!("{news}")));
+                    news.iter().for_each(|(_, news)| say(format_args!("{news}")));
+                    let text = target.line.text(&report, WIDTH);
+                    let pause = Nanos(report.elapsed.0 / 10).clamp(PLAIN_MIN, PLAIN_MAX);
+                    let is_due = report.elapsed.since(target.printed_at) >= pause && !target.is_ended;
                     if is_due || has_ended {
-                        line.printed_at = report.elapsed;
+                        target.printed_at = report.elapsed;
                         say(format_args!("{text}"));
                     }
                 }
@@ -138,47 +132,18 @@ impl ScrubProgress {
     }
 }
 
-impl ProgressLine {
-    /// `/dev/sda  43.2 %  0 unreadable  slowdown 0.40 of 1 ms  ETA 3 h 10 min (2 h 40 min to 4 h)  61 MiB/s  waiting`:
-    /// what matters most comes first, since narrow terminals cut the end.
-    fn text(&mut self, report: &ScrubReport) -> String {
-        let mean = report.slowdown.mean_seconds(report.foreground_requests) * 1e3;
-        let slowdown = match self.goal {
-            Some(goal) => format!("slowdown {mean:.2} of {} ms", goal.as_millis_f64()),
-            None => format!("slowdown {mean:.2} ms"),
-        };
-        let percent = (report.share_done() * 1000.0).floor() / 10.0;
-        let mut unreadable = show_count(report.unreadable_sectors());
-        if report.corrected > 0 {
-            unreadable = format!("{} rows healed  {unreadable}", show_count(report.corrected));
-        }
-        let rate = self.rate(report);
-        let doing = match (report.state, report.activity) {
-            (ScrubState::Complete, _) => return format!("{}  done  {unreadable} unreadable  {slowdown}", self.name),
-            (ScrubState::Gone, _) => return format!("{}  {percent:.1} %  GONE  {unreadable} unreadable", self.name),
-            (ScrubState::Failed(_), _) => {
-                return format!("{}  {percent:.1} %  NOT DONE  {unreadable} unreadable", self.name);
-            }
-            _ if report.in_flight_for > ANSWER_LATE => {
-                format!("NO ANSWER from the disk for {}", show_rest(report.in_flight_for))
-            }
-            (ScrubState::Running, ScrubActivity::Reading) => format!("{rate}/s  reading"),
-            (ScrubState::Running, _) => format!("{rate}/s  waiting"),
-        };
-        let eta = match report.forecast {
-            None => "ETA not known yet".to_owned(),
-            Some(f) => format!("ETA {} ({} to {})", show_rest(f.likely), show_rest(f.low), show_rest(f.high)),
-        };
-        format!("{}  {percent:.1} %  {unreadable} unreadable  {slowdown}  {eta}  {doing}", self.name)
-    }
+/// `--no-progress` leaves out what the result tells, too.
+fn troubles_only(news: &[(bool, String)]) -> impl Iterator<Item = &String> {
+    news.iter().filter(|(is_trouble, _)| *is_trouble).map(|(_, news)| news)
+}
 
-    fn rate(&mut self, report: &ScrubReport) -> Bytes {
-        self.recent.push_back((report.elapsed, report.bytes_verified));
-        while self.recent.len() > 2 && report.elapsed.since(self.recent[0].0) > RATE_WINDOW {
-            self.recent.pop_front();
-        }
-        let (at, bytes) = self.recent[0];
-        let seconds = report.elapsed.since(at).as_secs_f64();
-        if seconds > 0.0 { Bytes(((report.bytes_verified.0 - bytes.0) as f64 / seconds) as u64) } else { Bytes(0) }
+/// One short line; hints only where something better is one command away.
+fn say_first(facts: &SessionInfo) {
+    let path = facts.path.display();
+    let resumed = if facts.resumed { "going on with" } else { "scrubbing" };
+    say(format_args!("{path}: {resumed} {} ({})", facts.bytes, facts.id));
+    if facts.detector_kind != DetectorKind::Bpf && facts.goal.is_some() {
+        say(format_args!("{path}: note: requests of others are seen by {}", facts.detector));
     }
+    facts.notes.iter().for_each(|note| say(format_args!("{path}: note: {note}")));
 }

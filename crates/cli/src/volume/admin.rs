@@ -7,10 +7,14 @@ use crate::exit::{Exit, Usage};
 use crate::say::print_line;
 use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
+use scrubjay_core::volume::finding::CorruptionKind;
+use scrubjay_jobs::quantity::show_count;
 use scrubjay_jobs::sockets::{find, remove_ours, sockets, status_of, tell};
 use scrubjay_serve::remote::client::{ClientError, ControlClient};
 use scrubjay_serve::volume::commands::{self, CommandAnswer, Finding, VolumeCommand};
+use scrubjay_serve::volume::conditions::{MemberCondition, VolumeCondition};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -30,8 +34,9 @@ pub fn status(args: &StatusArgs) -> Result<Exit> {
         match status_of(socket) {
             Ok(status) => {
                 // One that opens says nothing else before it is open: its members tell.
-                let opens = status.state == "opening" && status.members.iter().all(|member| member.state == "active");
-                is_well &= (status.state == "open" || opens) && status.lost == 0;
+                let opens = status.state == VolumeCondition::Opening
+                    && status.members.iter().all(|member| member.state == MemberCondition::Active);
+                is_well &= (status.state == VolumeCondition::Open || opens) && status.lost == 0;
                 match args.json {
                     true => writeln!(out, "{}", serde_json::to_string(&status)?)?,
                     false => print(&status, &mut out)?,
@@ -75,9 +80,9 @@ struct Unseen {
 }
 
 fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
-    let headline = match status.state.as_str() {
-        state @ ("degraded" | "broken") => state.to_uppercase(),
-        state => state.to_owned(),
+    let headline = match status.state {
+        state @ (VolumeCondition::Degraded | VolumeCondition::Broken) => state.to_string().to_uppercase(),
+        state => state.to_string(),
     };
     let name = if status.name.is_empty() { &status.array } else { &status.name };
     let (size, chunk) = (Bytes(status.size_bytes), Bytes(status.chunk_bytes));
@@ -124,7 +129,7 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
 pub fn findings(args: &FindingsArgs) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let mut since = 0;
-    let mut is_any = false;
+    let (mut is_any, mut all) = (false, Vec::new());
     let mut out = io::stdout().lock();
     loop {
         let CommandAnswer::Findings(answer) = tell(&socket, &VolumeCommand::Findings { since })? else {
@@ -135,13 +140,15 @@ pub fn findings(args: &FindingsArgs) -> Result<Exit> {
         }
         is_any = true;
         for finding in &answer.findings {
-            if args.json {
-                writeln!(out, "{}", serde_json::to_string(finding)?)?;
-            } else {
-                print_line(&mut out, format_args!("{}", describe(finding)))?;
+            match args.json {
+                true => writeln!(out, "{}", serde_json::to_string(finding)?)?,
+                false => all.push(finding.clone()),
             }
         }
         since = answer.next;
+    }
+    for line in summaries(&all) {
+        print_line(&mut out, format_args!("{line}"))?;
     }
     if !is_any && !args.json {
         writeln!(out, "nothing was found wrong")?;
@@ -149,12 +156,36 @@ pub fn findings(args: &FindingsArgs) -> Result<Exit> {
     Ok(if is_any { Exit::Found } else { Exit::Clean })
 }
 
+/// So many findings of one kind on one member are each told.
+const TOLD_EACH: usize = 3;
+
+/// Findings as lines: by member, kind and end; of many alike how many there are, and between which bytes.
+pub fn summaries(findings: &[Finding]) -> Vec<String> {
+    let mut groups: BTreeMap<(usize, &str, &str), Vec<&Finding>> = BTreeMap::new();
+    for finding in findings {
+        groups.entry((finding.member, finding.kind.name(), finding.end.name())).or_default().push(finding);
+    }
+    let mut lines = Vec::new();
+    for ((member, kind, end), group) in groups {
+        if group.len() <= TOLD_EACH {
+            lines.extend(group.into_iter().map(describe));
+            continue;
+        }
+        let path = group[0].path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
+        let first = group.iter().map(|finding| finding.offset).min().unwrap_or_default();
+        let last = group.iter().map(|finding| finding.offset).max().unwrap_or_default();
+        let count = show_count(group.len() as u64);
+        lines.push(format!("{kind}: member {member}{path}, {count} rows from byte {first} to {last}: {end}"));
+    }
+    lines
+}
+
 /// One finding, as a line.
 pub fn describe(finding: &Finding) -> String {
     let path = finding.path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
-    let target = match finding.target {
-        Some((member, offset)) => format!(", meant for member {member} at byte {offset}"),
-        None => String::new(),
+    let target = match finding.kind {
+        CorruptionKind::MisdirectedWrite { member, offset } => format!(", meant for member {member} at byte {offset}"),
+        _ => String::new(),
     };
     format!(
         "{}{target}: member {}{path} at byte {}, {}: {}",
@@ -238,13 +269,18 @@ mod tests {
     #[test]
     fn nothing_that_a_server_says_is_a_command_to_the_terminal() {
         let foul = || "\u{1b}[2Jx".to_owned();
-        let member =
-            MemberStatus { path: Some(foul()), state: foul(), detail: Some(foul()), faults: 1, may_return: true };
+        let member = MemberStatus {
+            path: Some(foul()),
+            state: MemberCondition::Failed,
+            detail: Some(foul()),
+            faults: 1,
+            may_return: true,
+        };
         let status = commands::Status {
             schema: 1,
             name: foul(),
             array: foul(),
-            state: foul(),
+            state: VolumeCondition::Degraded,
             shape: foul(),
             layout: foul(),
             scheme: foul(),
@@ -261,7 +297,7 @@ mod tests {
         let mut out = Vec::new();
         print(&status, &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
-        assert_eq!((out.matches("\u{fffd}[2Jx").count(), out.lines().count()), (9, 6), "{out:?}");
+        assert_eq!((out.matches("\u{fffd}[2Jx").count(), out.lines().count()), (7, 6), "{out:?}");
         assert!(!out.contains('\u{1b}'), "{out:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! `scrubjay volume check`: reads every stripe of a volume that is not being served.
 
-use super::admin::describe;
+use super::admin::summaries;
 use super::serve::{members, today};
 use crate::args::volume::Check;
 use crate::exit::Exit;
@@ -8,6 +8,7 @@ use crate::say::print_line;
 use crate::signals;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
+use scrubjay_core::volume::finding::Resolution;
 use scrubjay_serve::volume::commands::Finding;
 use scrubjay_serve::volume::offline::{self, Checked};
 use serde::Serialize;
@@ -63,8 +64,8 @@ pub fn run(args: &Check) -> Result<Exit> {
 }
 
 fn document(checked: &Checked) -> CheckDocument<'_> {
-    let of = |wanted: &'static [&'static str]| {
-        checked.findings.iter().filter(move |finding| wanted.contains(&finding.end.as_str())).collect()
+    let of = |wanted: &'static [Resolution]| {
+        checked.findings.iter().filter(move |finding| wanted.contains(&finding.end)).collect()
     };
     CheckDocument {
         schema: 1,
@@ -72,9 +73,9 @@ fn document(checked: &Checked) -> CheckDocument<'_> {
         stripes: checked.stripes,
         clean: checked.clean,
         undecided: checked.undecided,
-        repaired: of(&["repaired"]),
-        damaged: of(&["reconstructed", "transient"]),
-        lost: of(&["lost"]),
+        repaired: of(&[Resolution::Repaired]),
+        damaged: of(&[Resolution::Reconstructed, Resolution::Transient]),
+        lost: of(&[Resolution::Lost]),
         degraded: &checked.degraded,
     }
 }
@@ -85,8 +86,8 @@ fn print(checked: &Checked, may_repair: bool, out: &mut impl Write) -> Result<()
         let members = if slots.len() == 1 { "member" } else { "members" };
         writeln!(out, "DEGRADED: it does without {members} {}", slots.join(", "))?;
     }
-    for finding in &checked.findings {
-        print_line(out, format_args!("{}", describe(finding)))?;
+    for line in summaries(&checked.findings) {
+        print_line(out, format_args!("{line}"))?;
     }
     let stopped = if checked.is_stopped { "; stopped early, the rest was not read" } else { "" };
     writeln!(out, "{} of {} stripes clean{stopped}", checked.clean, checked.stripes)?;
@@ -98,7 +99,7 @@ fn print(checked: &Checked, may_repair: bool, out: &mut impl Write) -> Result<()
             checked.undecided
         )?;
     }
-    if !may_repair && checked.findings.iter().any(|finding| finding.end == "reconstructed") {
+    if !may_repair && checked.findings.iter().any(|finding| finding.end == Resolution::Reconstructed) {
         writeln!(out, "nothing was written; with --repair what can be rebuilt is")?;
     }
     Ok(())

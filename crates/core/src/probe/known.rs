@@ -77,21 +77,21 @@ pub enum ProbeFinding {
     },
     /// A class takes so many times the median.
     Slow {
-        /// Which.
+        /// Index of the class, from 0.
         class: usize,
         /// The factor, more than 1.
         factor: f64,
     },
     /// A class takes less than the median.
     Fast {
-        /// Which.
+        /// Index of the class, from 0.
         class: usize,
         /// The factor, less than 1.
         factor: f64,
     },
     /// Chunks of this class wait for chunks of every other: its disk is gone, and they are reckoned from the others.
     Lost {
-        /// Which.
+        /// Index of the class, from 0.
         class: usize,
     },
     /// No known layout has these classes.

@@ -36,14 +36,14 @@ pub enum JournalEntry {
     Told {
         /// When it was told.
         now: Nanos,
-        /// What.
+        /// The event.
         event: Event,
     },
     /// The machine gave an operation.
     Gave {
         /// When it was asked.
         now: Nanos,
-        /// Which.
+        /// The operation.
         op: Op,
     },
 }

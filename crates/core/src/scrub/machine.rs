@@ -57,7 +57,7 @@ pub enum Event {
     },
     /// An operation ended.
     Completed {
-        /// Which.
+        /// ID of the operation.
         id: OpId,
         /// What was found.
         outcome: VerifyOutcome,

@@ -264,6 +264,12 @@ impl Scrub {
         self.policy.learn(started, &self.seen);
     }
 
+    /// From now on `policy` decides. It knows what was seen so far; a budget's account begins anew.
+    pub fn change_policy(&mut self, now: Nanos, policy: Box<dyn IdlePolicy>) {
+        self.policy = policy;
+        self.policy.learn(now, &self.seen);
+    }
+
     /// Running, or why not.
     pub fn state(&self) -> ScrubState {
         self.state
@@ -300,13 +306,15 @@ impl Scrub {
         let unreadable_sectors: u64 = unreadable.iter().map(|found| found.range.count()).sum();
         let done = self.pass.done.count_in(self.config.range);
         let rest = Bytes((self.config.range.count() - done) * SECTOR_BYTES);
+        let activity = match self.state {
+            ScrubState::Running if self.in_flight.is_empty() => ScrubActivity::Waiting,
+            ScrubState::Running => ScrubActivity::Reading,
+            _ => ScrubActivity::Ended,
+        };
         ScrubReport {
             state: self.state,
-            activity: match self.state {
-                ScrubState::Running if self.in_flight.is_empty() => ScrubActivity::Waiting,
-                ScrubState::Running => ScrubActivity::Reading,
-                _ => ScrubActivity::Ended,
-            },
+            activity,
+            waits_for: (activity == ScrubActivity::Waiting).then(|| self.policy.waits_for(&self.view(now), &self.seen)),
             bytes: self.config.range.bytes(),
             bytes_verified: Bytes((done - unreadable_sectors.min(done)) * SECTOR_BYTES),
             bytes_requested: Bytes(self.requested * SECTOR_BYTES),

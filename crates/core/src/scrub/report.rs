@@ -1,7 +1,7 @@
 //! What a scrub says of itself: progress while it runs, and the result.
 
 use crate::scrub::forecast::Forecast;
-use crate::scrub::idle::{PolicyState, Slowdown};
+use crate::scrub::idle::{PolicyState, Slowdown, WaitReason};
 use crate::scrub::latency::ForegroundLatency;
 use crate::scrub::verdict::{Cause, Unreadable};
 use crate::units::{Bytes, Nanos};
@@ -38,6 +38,8 @@ pub struct ScrubReport {
     pub state: ScrubState,
     /// What it is doing.
     pub activity: ScrubActivity,
+    /// Of one that waits: why.
+    pub waits_for: Option<WaitReason>,
     /// The size of the range to verify.
     pub bytes: Bytes,
     /// Clean sectors of this pass, those of earlier runs of the same pass included.

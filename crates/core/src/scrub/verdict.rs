@@ -178,7 +178,7 @@ impl fmt::Display for Sense {
 /// A run of unreadable sectors, each proven by an attempt at that very sector (or at the disk's smallest block).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unreadable {
-    /// Where.
+    /// The range, in sectors.
     pub range: SectorRange,
     /// What the drive said of its first sector.
     pub cause: Cause,

@@ -11,13 +11,13 @@ pub enum MemberError {
     /// Nothing has this name.
     #[error("{path}: no such file or device")]
     Absent {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
     },
     /// We may not do with it what was asked.
     #[error("{path}: permission denied: {advice}")]
     Permission {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// What to do.
         advice: &'static str,
@@ -25,7 +25,7 @@ pub enum MemberError {
     /// A directory, a terminal, ...
     #[error("{path} is a {what}: name a block device or a file{hint}")]
     Kind {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// What it is.
         what: &'static str,
@@ -35,15 +35,15 @@ pub enum MemberError {
     /// Somebody else has it.
     #[error("{path} {busy}")]
     Busy {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
-        /// Who.
+        /// Who holds it.
         busy: MemberHolder,
     },
     /// A disk whose blocks are greater than those that the volume was made for.
     #[error("{path} has blocks of {theirs} bytes, and the volume was made for {ours}")]
     Block {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// The disk's, in bytes.
         theirs: u64,
@@ -53,9 +53,9 @@ pub enum MemberError {
     /// Anything else.
     #[error("{path}: {source}")]
     Io {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
-        /// What the kernel says.
+        /// The error of the system or library below.
         source: io::Error,
     },
 }

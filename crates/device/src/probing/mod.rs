@@ -48,7 +48,7 @@ pub enum ProbingError {
     /// It should not be written to.
     #[error("{path} {shared}. Nothing was written (a probe that only reads is possible)")]
     Shared {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// Why.
         shared: RewriteRefusal,
@@ -56,7 +56,7 @@ pub enum ProbingError {
     /// Somebody else came before blocks were rewritten.
     #[error("{path} {shared}. Nothing more was written, and nothing was changed")]
     Taken {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// Who.
         shared: RewriteRefusal,
@@ -67,7 +67,7 @@ pub enum ProbingError {
          checked. Nothing more is written"
     )]
     Came {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
         /// Who.
         shared: RewriteRefusal,
@@ -78,15 +78,15 @@ pub enum ProbingError {
          target of the kernel, raw commands), and what he wrote elsewhere meanwhile may be undone. Nothing more is written"
     )]
     Changing {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
-        /// Where.
+        /// Offset in bytes.
         offset: u64,
     },
     /// What it gives comes from memory.
     #[error("{path}: it cannot be read past the page cache here (no O_DIRECT), so its times would tell nothing")]
     Cached {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
     },
     /// No io_uring.
@@ -95,9 +95,9 @@ pub enum ProbingError {
     /// The ring broke, or a request did not come back.
     #[error("{path}: {source}")]
     Io {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
-        /// What happened.
+        /// The error of the system or library below.
         source: io::Error,
     },
     /// Blocks were being rewritten, the disk failed, and these blocks do not hold what they held.
@@ -107,9 +107,9 @@ pub enum ProbingError {
         .blocks[0].0
     )]
     Lost {
-        /// As named.
+        /// Path, as the user gave it.
         path: PathBuf,
-        /// What happened.
+        /// The reason, for people.
         why: String,
         /// Where, and what was there: one at least.
         blocks: Vec<Block>,

@@ -25,7 +25,7 @@ pub enum Trouble {
     Changing(u64),
     /// These blocks may not hold what they held.
     Lost {
-        /// What happened.
+        /// The reason, for people.
         why: String,
         /// One at least.
         blocks: Vec<Block>,

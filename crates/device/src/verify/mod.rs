@@ -50,7 +50,7 @@ pub trait Verifier: Send {
 /// How one verification ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyCompletion {
-    /// Which.
+    /// ID of the operation.
     pub id: OpId,
     /// What was found.
     pub outcome: VerifyOutcome,
@@ -208,7 +208,7 @@ pub enum VerifierError {
     /// The trial verification of the first block failed for another reason.
     #[error("the trial {command} of block 0 failed ({}): try again, or use the verifier read", reason(*outcome))]
     Trial {
-        /// Which command.
+        /// Name of the command.
         command: &'static str,
         /// How it ended.
         outcome: VerifyOutcome,

@@ -51,7 +51,7 @@ pub enum ParityWrite {
 /// A member that is not like the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odd {
-    /// Which.
+    /// Index of the disk, from 0.
     pub disk: usize,
     /// Its revolution takes so many times as long.
     pub rotation: f64,

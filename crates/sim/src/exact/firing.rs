@@ -6,7 +6,7 @@ use scrubjay_core::units::{Bytes, Nanos};
 /// The requests of ours in one idle interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Firing {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
     /// Of how many bytes, the one included that was at the disk at the end.
     pub bytes: u64,

@@ -15,14 +15,14 @@ use scrubjay_core::volume::plan::{PlanMode, StripePlan};
 pub enum ModelOp {
     /// The contents of these chunks.
     Read {
-        /// Which.
+        /// The positions that were wanted.
         wanted: PositionSet,
         /// How.
         plan: StripePlan,
     },
     /// New contents for these chunks.
     Write {
-        /// Which.
+        /// The positions that are touched.
         touched: PositionSet,
         /// Does something of each stay as it is?
         is_partial: bool,

@@ -90,6 +90,19 @@ pub struct Stay {
     pub requests: u64,
 }
 
+/// Why no request is sent at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitReason {
+    /// Somebody else uses the disk.
+    InUse,
+    /// The disk has not been idle for long enough; so long it must have been, where that is known.
+    Idleness(Option<Nanos>),
+    /// A request would cost more than is left of the budget.
+    Budget,
+    /// At each size requests take longer than any request of others may lose.
+    TooSlow,
+}
+
 /// What a policy is set to at the moment, for the report and the forecast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicyState {
@@ -125,6 +138,15 @@ pub trait IdlePolicy: fmt::Debug + Send {
     fn stays(&self, turn: Decision, view: &DiskView, seen: &Observed) -> Stay {
         let _ = (turn, view, seen);
         Stay { until: Nanos::MAX, requests: 1 }
+    }
+
+    /// Why [`IdlePolicy::decide`] does not let a request start now.
+    fn waits_for(&self, view: &DiskView, seen: &Observed) -> WaitReason {
+        let _ = seen;
+        match view.outstanding {
+            0 => WaitReason::Idleness(Some(self.state().wait)),
+            _ => WaitReason::InUse,
+        }
     }
 
     /// What is known has changed; a policy that tunes itself does it here.

@@ -39,7 +39,7 @@ mod price;
 mod schedule;
 
 use super::service::{SIZE_MIN, SIZES, ServiceEstimate};
-use super::{Beat, Decision, DiskHead, DiskView, IdlePolicy, Observed, PolicyState, Stay};
+use super::{Beat, Decision, DiskHead, DiskView, IdlePolicy, Observed, PolicyState, Stay, WaitReason};
 use crate::stats::DurationHistogram;
 use crate::units::{Bytes, Nanos};
 use account::Account;
@@ -329,6 +329,21 @@ impl IdlePolicy for Budget {
         let at = |from| view.idle_since.saturating_add(Nanos::from_secs_f64(from)).saturating_add(Nanos(1));
         let sooner = exceptions.map(|from| at(from).max(view.own_finished)).fold(turn.not_before, Nanos::min);
         Decision { not_before: sooner, ..turn }
+    }
+
+    fn waits_for(&self, view: &DiskView, seen: &Observed) -> WaitReason {
+        if view.outstanding > 0 {
+            return WaitReason::InUse;
+        }
+        if self.sizes(view.head, seen).next().is_none() {
+            return WaitReason::TooSlow;
+        }
+        // Without a plan the start earns what it spends: idleness is all that it waits for.
+        let idle_for = view.now.since(view.idle_since).as_secs_f64();
+        match self.affordable(SIZE_MIN, view, idle_for, seen) {
+            None => WaitReason::Budget,
+            Some(_) => WaitReason::Idleness(Some(self.state().wait).filter(|wait| *wait > Nanos::ZERO)),
+        }
     }
 
     fn stays(&self, turn: Decision, view: &DiskView, seen: &Observed) -> Stay {

@@ -1,0 +1,91 @@
+//! What is said at once, as it happens: a new bad sector, a budget that is not kept, and troubles.
+
+use scrubjay_core::scrub::ScrubReport;
+use scrubjay_core::units::{Nanos, Sector};
+use scrubjay_jobs::quantity::show_count;
+use std::collections::BTreeSet;
+
+/// So many new places are named at a time; the result names all.
+const NAMED_MAX: usize = 8;
+/// Before so many requests of others the mean says little.
+const REQUESTS_MIN: u64 = 100;
+/// Said again only after it has been below this share of the goal.
+const KEPT_SHARE: f64 = 0.9;
+
+/// What was said of one target so far.
+#[derive(Debug)]
+pub struct News {
+    name: String,
+    goal: Option<Nanos>,
+    troubles_said: usize,
+    /// Where the runs of unreadable sectors begin and end that are known.
+    unreadable: BTreeSet<(Sector, Sector)>,
+    /// What an earlier run found was said by it.
+    is_known: bool,
+    is_exceeded: bool,
+}
+
+impl News {
+    /// Of a target; `resumed`: does it go on with a pass?
+    pub fn new(name: String, goal: Option<Nanos>, resumed: bool) -> News {
+        News { name, goal, troubles_said: 0, unreadable: BTreeSet::new(), is_known: resumed, is_exceeded: false }
+    }
+
+    /// What is new, each a line, and whether it is a trouble of ours.
+    pub fn since(&mut self, report: &ScrubReport, troubles: &[String]) -> Vec<(bool, String)> {
+        let name = self.name.clone();
+        let mut news: Vec<(bool, String)> =
+            troubles.iter().skip(self.troubles_said).map(|news| (true, format!("{name}: {news}"))).collect();
+        self.troubles_said = troubles.len();
+        news.extend(self.sectors(report).into_iter().map(|what| (false, format!("{name}: {what}"))));
+        news.extend(self.budget(report).map(|what| (false, format!("{name}: {what}"))));
+        news
+    }
+
+    /// Runs that are new, or have grown.
+    fn sectors(&mut self, report: &ScrubReport) -> Vec<String> {
+        let runs: BTreeSet<(Sector, Sector)> =
+            report.unreadable.iter().map(|found| (found.range.start, found.range.end)).collect();
+        if runs == self.unreadable {
+            return Vec::new();
+        }
+        let new =
+            report.unreadable.iter().filter(|found| !self.unreadable.contains(&(found.range.start, found.range.end)));
+        let mut lines: Vec<String> = match std::mem::take(&mut self.is_known) {
+            true => Vec::new(),
+            false => new
+                .map(|found| {
+                    let (start, count) = (found.range.start.0, found.range.count());
+                    let sectors = if count == 1 {
+                        format!("sector {start}")
+                    } else {
+                        format!("sectors {start} to {}", start + count - 1)
+                    };
+                    format!("UNREADABLE: {sectors} ({})", found.cause)
+                })
+                .collect(),
+        };
+        self.unreadable = runs;
+        if lines.len() > NAMED_MAX {
+            let more = lines.len() - NAMED_MAX;
+            lines.truncate(NAMED_MAX);
+            lines.push(format!("UNREADABLE: {} more places; the result lists all", show_count(more as u64)));
+        }
+        lines
+    }
+
+    fn budget(&mut self, report: &ScrubReport) -> Option<String> {
+        let goal = self.goal?.as_secs_f64();
+        let mean = report.slowdown.mean_seconds(report.foreground_requests);
+        let (was, requests) = (self.is_exceeded, report.foreground_requests);
+        self.is_exceeded = requests >= REQUESTS_MIN && mean > goal * if was { KEPT_SHARE } else { 1.0 };
+        let about = if report.slowdown.is_estimate { "about " } else { "" };
+        (self.is_exceeded && !was).then(|| {
+            format!(
+                "BUDGET EXCEEDED so far: requests of others were delayed by {about}{:.2} ms on average, the goal is {} ms",
+                mean * 1e3,
+                goal * 1e3
+            )
+        })
+    }
+}
