@@ -13,7 +13,8 @@
 //! let target = Target::open(&path).expect("it can be scrubbed");
 //! assert_eq!((target.sectors, target.is_block_device), (16, false));
 //! assert_eq!(target.id, Target::open(&path).expect("once more").id);
-//! # std::fs::remove_file(&path)
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), std::io::Error>(())
 //! ```
 
 pub mod buffer;

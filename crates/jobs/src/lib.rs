@@ -16,7 +16,7 @@
 //! use scrubjay_jobs::config;
 //!
 //! let settings = config::parse("[scrub]\nslowdown = \"0.5ms\"\n").expect("it is a config");
-//! assert_eq!(settings.slowdown, Some(Nanos::from_micros(500)));
+//! assert_eq!(settings.slowdown, Some(Nanos(500_000)));
 //! assert_eq!(settings.policy(Bytes(512)).kind().name, "budget");
 //!
 //! let error = config::parse("[scrub]\nwait = \"soon\"\n").unwrap_err();

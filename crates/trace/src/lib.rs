@@ -25,7 +25,7 @@
 //!     trace.records().iter().for_each(|record| periods.add(queue.request(record)));
 //! }
 //! assert_eq!(periods.requests(), 3);
-//! assert_eq!(periods.idle(), [Nanos::from_millis(6), Nanos::from_millis(86)]);
+//! assert_eq!(periods.intervals(), [Nanos::from_millis(6), Nanos::from_millis(86)]);
 //! ```
 
 mod binary;

@@ -46,7 +46,7 @@ pub struct ScrubArgs {
     #[arg(long, value_name = "A..B", value_parser = quantity::range, help_heading = "What")]
     pub range: Option<Range<Option<u64>>>,
 
-    /// Read settings from the [scrub] table of this TOML file; command-line options override it
+    /// Read settings from the table `scrub` of this TOML file; command-line options override it
     #[arg(long, value_name = "FILE", help_heading = "State and output")]
     pub config: Option<PathBuf>,
     /// Start a new pass; forget the progress and what was learnt of the load
@@ -108,7 +108,7 @@ pub struct SettingsArgs {
     /// root, else $XDG_STATE_HOME/scrubjay or ~/.local/state/scrubjay]
     #[arg(long, value_name = "DIR", help_heading = "State and output")]
     pub state: Option<PathBuf>,
-    /// How to see the requests of others [default: the best that works]
+    /// How to see the requests of others; unless given, the best that works
     #[arg(long, value_parser = parser::<detector::DetectorKind>(), help_heading = "State and output")]
     pub detector: Option<detector::DetectorKind>,
 }

@@ -33,7 +33,7 @@ impl ProgressLine {
         ProgressLine { name, goal, recent: VecDeque::new() }
     }
 
-    /// `/dev/sda  43.2 %  0 unreadable  ETA 9 h (7 to 11 h)  reading  61 MiB/s  delay 0.34 of 1 ms  1.6 of 3.6 TiB  2 h 5 min`,
+    /// `/dev/sda  43.2 %  0 unreadable  ETA 9 h  (8 h to 11 h)  reading  61 MiB/s  delay 0.34 of 1 ms  1.6 of 3.6 TiB  2 h`,
     /// at most `width` characters of it: parts are left out from the least important one on.
     pub fn text(&mut self, report: &ScrubReport, width: usize) -> String {
         self.note_rate(report);
@@ -65,7 +65,9 @@ impl ProgressLine {
         match end {
             Some(end) => parts.push((0, end.to_owned())),
             None => {
-                parts.push((3, report.forecast.map_or("ETA not known yet".to_owned(), eta)));
+                let (likely, range) = report.forecast.map_or(("ETA not known yet".to_owned(), None), eta);
+                parts.push((3, likely));
+                parts.extend(range.map(|range| (6, range)));
                 parts.push((4, doing(report)));
                 parts.push((5, format!("{}/s", self.rate(report))));
             }
@@ -73,14 +75,14 @@ impl ProgressLine {
         let mean = report.slowdown.mean_seconds(report.foreground_requests) * 1e3;
         let about = if report.slowdown.is_estimate { "about " } else { "" };
         parts.push((
-            6,
+            7,
             match self.goal {
                 Some(goal) => format!("delay {about}{mean:.2} of {} ms", goal.as_millis_f64()),
                 None => format!("delay {about}{mean:.2} ms"),
             },
         ));
-        parts.push((7, format!("{} of {}", report.bytes_verified, report.bytes)));
-        parts.push((8, show_rest(report.elapsed)));
+        parts.push((8, format!("{} of {}", report.bytes_verified, report.bytes)));
+        parts.push((9, show_rest(report.elapsed)));
         parts
     }
 
@@ -118,8 +120,8 @@ fn doing(report: &ScrubReport) -> String {
     }
 }
 
-/// `ETA 9 h (7 to 11 h)`: no finer than what is known.
-fn eta(Forecast { low, likely, high }: Forecast) -> String {
+/// `ETA 9 h` and `(8 h to 11 h)`: no finer than what is known.
+fn eta(Forecast { low, likely, high }: Forecast) -> (String, Option<String>) {
     const STEPS: [u64; 10] = [1, 5, 10, 60, 300, 600, 3_600, 7_200, 21_600, 86_400];
     let spread = high.since(low).as_secs_f64() / 3.0;
     let step = STEPS.into_iter().rev().find(|&step| step as f64 <= spread).unwrap_or(1);
@@ -133,11 +135,8 @@ fn eta(Forecast { low, likely, high }: Forecast) -> String {
             None => text,
         }
     };
-    if low == high {
-        format!("ETA {}", show(likely))
-    } else {
-        format!("ETA {} ({} to {})", show(likely), show(low), show(high))
-    }
+    let range = (low != high).then(|| format!("({} to {})", show(low), show(high)));
+    (format!("ETA {}", show(likely)), range)
 }
 
 #[cfg(test)]
@@ -191,7 +190,12 @@ mod tests {
     #[test]
     fn an_eta_is_no_finer_than_what_is_known() {
         let eta = |low, likely, high| {
-            eta(Forecast { low: Nanos::from_secs(low), likely: Nanos::from_secs(likely), high: Nanos::from_secs(high) })
+            let (likely, range) = eta(Forecast {
+                low: Nanos::from_secs(low),
+                likely: Nanos::from_secs(likely),
+                high: Nanos::from_secs(high),
+            });
+            [Some(likely), range].into_iter().flatten().collect::<Vec<_>>().join(" ")
         };
         assert_eq!(eta(27_600, 33_120, 39_900), "ETA 9 h (8 h to 11 h)");
         assert_eq!(eta(7_000, 7_312, 7_650), "ETA 2 h 2 min (1 h 57 min to 2 h 8 min)");

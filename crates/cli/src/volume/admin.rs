@@ -1,4 +1,4 @@
-//! `scrubjay volume status`, `findings`, `fail`, `replace`, `readd`, `stop`: commands to a volume that is being served.
+//! `scrubjay volume status`, `findings`, `fail`, `replace`, `readd`, `stop`: commands to a volume that is running.
 
 use super::document::document;
 use super::serve::last_words;
@@ -8,6 +8,7 @@ use crate::say::print_line;
 use anyhow::{Result, bail};
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::finding::CorruptionKind;
+use scrubjay_jobs::JobError;
 use scrubjay_jobs::quantity::show_count;
 use scrubjay_jobs::sockets::{find, remove_ours, sockets, status_of, tell};
 use scrubjay_serve::remote::client::{ClientError, ControlClient};
@@ -58,7 +59,7 @@ pub fn status(args: &StatusArgs) -> Result<Exit> {
     }
     match (sockets.is_empty(), args.json) {
         (true, true) => writeln!(out, "{}", document(&Unseen { state: "none", socket: None, error: None })?)?,
-        (true, false) => writeln!(out, "no volume is being served")?,
+        (true, false) => writeln!(out, "no volume is running")?,
         (false, _) => (),
     }
     Ok(match (is_silent, is_well) {
@@ -71,7 +72,7 @@ pub fn status(args: &StatusArgs) -> Result<Exit> {
 /// The JSON of `volume status` where there is no status.
 #[derive(Serialize)]
 struct Unseen {
-    /// `unknown`: its server does not say; `none`: no volume is being served.
+    /// `unknown`: its server does not say; `none`: no volume is running.
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     socket: Option<String>,
@@ -216,8 +217,13 @@ pub fn replace(args: &Replace) -> Result<Exit> {
         }
         force => force.is_some(),
     };
-    tell(&socket, &VolumeCommand::Replace { member, path: absolute.display().to_string(), force })?;
-    Ok(Exit::Clean)
+    let command = VolumeCommand::Replace { member, path: absolute.display().to_string(), force };
+    match tell(&socket, &command) {
+        Err(JobError::Input(why)) if why.ends_with("only by force") => {
+            Err(Usage(format!("{why} (see --force)")).into())
+        }
+        answer => Ok(answer.map(|_| Exit::Clean)?),
+    }
 }
 
 /// Takes a member back that was out.

@@ -71,10 +71,13 @@ fn bad_sizes_are_refused_in_one_line() {
     refused(&["--range", "512KiB..2MiB"], "lies outside its 1048576 bytes");
     refused(&["--range", "4KiB..4KiB"], "is empty");
     refused(&["--range", "100..4KiB"], "multiple of its logical block");
-    refused(&["--policy", "none", "--request", "1000"], "--request 1000 B is not a multiple of its logical block");
+    refused(
+        &["--policy", "none", "--request", "1000"],
+        "the request size 1000 B is not a multiple of its logical block",
+    );
     refused(&["--policy", "none", "--request", "1GiB"], "16 MiB is the most");
     refused(&["--region", "1MiB", "--segment", "2MiB"], "is greater than the region size");
-    refused(&["--segment", "0"], "--segment must be more than 0");
+    refused(&["--segment", "0"], "the segment size must be more than 0");
 }
 
 #[test]

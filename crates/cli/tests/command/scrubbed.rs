@@ -122,7 +122,7 @@ fn a_server_that_was_killed_is_a_disk_that_is_gone_until_it_is_back() {
     let first = ran.target();
     assert_eq!((ran.code, &first["complete"]), (Some(1), &json!(false)), "{ran:?}");
     assert!(first["error"].as_str().unwrap().contains("no longer served"), "{first}");
-    served.run(&FAST).refused(2, "no volume of this name is being served");
+    served.run(&FAST).refused(2, "no volume of this name is running");
     served.serve(&NAMES[..6]);
     let ran = served.run(&FAST);
     let second = ran.target();
@@ -135,7 +135,7 @@ fn a_server_that_was_killed_is_a_disk_that_is_gone_until_it_is_back() {
 #[test]
 fn a_name_is_one_thing_and_what_does_not_fit_a_volume_is_told() {
     let served = Served::written();
-    served.run(&["scrub", "pictures"]).refused(2, "no volume of this name is being served");
+    served.run(&["scrub", "pictures"]).refused(2, "no volume of this name is running");
     served.run(&["scrub", "photos", "--verify", "scsi"]).refused(1, "this is a volume");
     served.run(&["scrub", "photos", "--range", "0..4096"]).refused(2, "its chunk of 64 KiB");
     let part = served.run(&["scrub", "photos", "--policy", "none", "--range", "64KiB..1MiB", "--json"]);

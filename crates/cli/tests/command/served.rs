@@ -137,7 +137,7 @@ fn a_member_is_taken_out_and_replaced_while_the_volume_is_served() {
     let document: Value = serde_json::from_str(&checked.stdout).unwrap();
     assert_eq!((checked.code, &document["schema"], &document["complete"]), (Some(0), &1.into(), &true.into()));
     assert_eq!((&document["repaired"], &document["lost"]), (&Value::Array(vec![]), &Value::Array(vec![])));
-    served.run(&["volume", "status", "photos"]).refused(2, "no volume called photos is being served");
+    served.run(&["volume", "status", "photos"]).refused(2, "no volume called photos is running");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_server_that_is_gone_serves_nothing_and_its_socket_can_be_taken_away() {
         served.run(&stop).refused(2, "there is no control socket");
         let (code, words) = match other.ends_with("other.sock") {
             true => (1, "the server is gone"),
-            false => (2, "no control socket: name a volume"),
+            false => (2, "is no control socket: name a running volume"),
         };
         match code {
             1 => drop(std::os::unix::net::UnixListener::bind(&other).unwrap()),
@@ -263,5 +263,5 @@ fn too_few_members_and_addresses_that_others_reach_are_refused() {
     served.run(&["volume", "serve", "a", "c", "e", "--listen", "unix:nbd.sock"]).refused(2, "too few members");
     let open = ["volume", "serve", "a", "b", "c", "d", "e", "f", "--listen", "0.0.0.0:0"];
     served.run(&open).refused(2, "other machines reach it");
-    served.run(&["volume", "stop"]).refused(2, "no volume is being served");
+    served.run(&["volume", "stop"]).refused(2, "no volume is running");
 }

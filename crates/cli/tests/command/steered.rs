@@ -47,7 +47,7 @@ fn make_volume(served: &Served, prefix: &str, volume: &str) -> [String; 3] {
 fn a_server_that_was_killed_is_not_taken_for_a_volume_that_is_well() {
     let mut served = Served::new();
     let none = served.run(&["volume", "status"]);
-    assert_eq!((none.code, none.stdout.as_str()), (Some(0), "no volume is being served\n"), "{none:?}");
+    assert_eq!((none.code, none.stdout.as_str()), (Some(0), "no volume is running\n"), "{none:?}");
     let none = served.run(&["volume", "status", "--json"]);
     assert_eq!((none.code, &line(&none)["state"]), (Some(0), &"none".into()));
 
@@ -127,7 +127,7 @@ fn two_volumes_may_have_one_name() {
     let other = served.command(&arguments).spawn().unwrap();
     while sockets(&served).len() < 2 || served.run(&["volume", "status"]).stdout.matches("photos: open").count() < 2 {}
     served.run(&["volume", "status", "photos"]).refused(2, "several volumes are called photos: name one of ");
-    served.run(&["volume", "stop"]).refused(2, "several volumes are being served");
+    served.run(&["volume", "stop"]).refused(2, "several volumes are running");
     served.run(&["scrub", "photos"]).refused(2, "several volumes are called photos: name one of ");
     for socket in sockets(&served) {
         let stopped = served.run(&["volume", "stop", socket.file_stem().unwrap().to_str().unwrap()]);

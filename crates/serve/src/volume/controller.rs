@@ -290,7 +290,7 @@ impl VolumeController {
         let disk = self.open_for(member, path, members)?;
         let contents = disk.contents().map_err(|error| format!("{path}: {error}"))?;
         if let Some(contents) = contents.filter(|_| !force) {
-            return Err(format!("{path} holds {contents}: it is overwritten only by force"));
+            return Err(format!("{path} {contents}: it is overwritten only by force"));
         }
         let array = self.volume.superblock().array;
         if let Some(before) = disk.superblock().ok().filter(|before| before.array == array) {
