@@ -115,6 +115,7 @@ fn doing(report: &ScrubReport) -> String {
             format!("waiting for {} of idleness", show_time(wait))
         }
         Some(WaitReason::Idleness(_)) => "waiting for idleness".to_owned(),
+        Some(WaitReason::Pause(pause)) => format!("pausing {} between requests", show_time(pause)),
         Some(WaitReason::Budget) => "waiting: budget used up".to_owned(),
         Some(WaitReason::TooSlow) => "waiting: requests take longer than the maximum".to_owned(),
     }

@@ -19,7 +19,7 @@ const PLAIN_MIN: Nanos = Nanos::from_secs(10);
 /// and at least so often.
 const PLAIN_MAX: Nanos = Nanos::from_secs(600);
 
-/// Where the width of the terminal is not known.
+/// Of a plain line, at most.
 const WIDTH: usize = 200;
 
 /// Draws progress.
@@ -93,8 +93,8 @@ impl ScrubProgress {
                 ProgressKind::Silent => troubles_only(&news).for_each(|news| say(format_args!("{news}"))),
                 ProgressKind::Live(all, bars) => {
                     news.iter().for_each(|(_, news)| drop(all.println(shown(news))));
-                    let width =
-                        console::Term::stderr().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns));
+                    // Where it is not known: 80.
+                    let width = usize::from(console::Term::stderr().size().1);
                     bars[index].set_message(target.line.text(&report, width));
                 }
                 ProgressKind::Plain => {

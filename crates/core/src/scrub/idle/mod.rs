@@ -97,6 +97,8 @@ pub enum WaitReason {
     InUse,
     /// The disk has not been idle for long enough; so long it must have been, where that is known.
     Idleness(Option<Nanos>),
+    /// The last request was not long enough ago.
+    Pause(Nanos),
     /// A request would cost more than is left of the budget.
     Budget,
     /// At each size requests take longer than any request of others may lose.
@@ -143,8 +145,10 @@ pub trait IdlePolicy: fmt::Debug + Send {
     /// Why [`IdlePolicy::decide`] does not let a request start now.
     fn waits_for(&self, view: &DiskView, seen: &Observed) -> WaitReason {
         let _ = seen;
+        let PolicyState { wait, pause, in_idle_only, .. } = self.state();
         match view.outstanding {
-            0 => WaitReason::Idleness(Some(self.state().wait)),
+            _ if !in_idle_only => WaitReason::Pause(pause),
+            0 => WaitReason::Idleness(Some(wait)),
             _ => WaitReason::InUse,
         }
     }

@@ -342,7 +342,10 @@ impl IdlePolicy for Budget {
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
         match self.affordable(SIZE_MIN, view, idle_for, seen) {
             None => WaitReason::Budget,
-            Some(_) => WaitReason::Idleness(Some(self.state().wait).filter(|wait| *wait > Nanos::ZERO)),
+            Some(_) => {
+                let state = self.state();
+                WaitReason::Idleness(Some(state.wait).filter(|wait| !state.cautious && *wait > Nanos::ZERO))
+            }
         }
     }
 
