@@ -234,5 +234,5 @@ fn plain_numbers_count_what_they_are_said_to() {
     let huge = OpenOptions { time_unit: Some(Nanos(u64::MAX)), ..OpenOptions::default() };
     assert!(trace(huge).unwrap_err().to_string().contains("row 1: too large in these units"));
     let msr = OpenOptions { format: crate::formats::by_name("msr"), ..micros };
-    assert!(trace(msr).unwrap_err().to_string().contains("for mqsim and disksim"));
+    assert!(trace(msr).unwrap_err().to_string().contains("only those of mqsim and disksim can be set"));
 }
