@@ -1,4 +1,4 @@
-//! `cargo xtask seeds`: the volume in simulated storms, by seed (`crates/sim/examples/seeds.rs`), built for speed first.
+//! `cargo xtask seeds`: the volume in simulated storms, by seed (`crates/proof/examples/seeds.rs`), built for speed first.
 
 use crate::place;
 use anyhow::{Context, Result};
@@ -17,7 +17,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     // Not `cargo run`, which takes one package, and builds what that depends on once more: with the features that it needs.
     let build = ["build", "--quiet", "--profile", profile, "--workspace", "--example", "seeds"];
     let is_planted = arguments.iter().any(|argument| argument == "--planted");
-    let features: &[&str] = if is_planted { &["--features", "scrubjay-sim/planted"] } else { &[] };
+    let features: &[&str] = if is_planted { &["--features", "scrubjay-proof/planted"] } else { &[] };
     if !Command::new("cargo").args(build).args(features).status().context("cannot run cargo")?.success() {
         return Ok(false);
     }

@@ -8,7 +8,6 @@
 //! lse -> bad sectors -> disk::SimulatedDisk - pump::SimulatedPump <-> any Machine        what happens, and what it costs
 //!                                            |  +-> RunReport (exact slowdown) and Journal
 //! a journal's text -> replay::replay --------+-> any Machine                   what it would have done
-//! volume::config (a seed) --- volume::simulation <-> the volume              faults, crashes, an oracle
 //! ```
 //!
 //! The shipped scrubber, waiting for 50 ms of idleness, on the paper's disk with one bad sector, among strangers:
@@ -39,6 +38,7 @@ pub mod disk;
 pub mod exact;
 pub mod integrity;
 pub mod lse;
+pub mod member_disk;
 pub mod model;
 pub mod online;
 pub mod play;
@@ -46,5 +46,4 @@ pub mod pump;
 pub mod replay;
 pub mod source;
 pub mod tune;
-pub mod volume;
 pub mod workload;

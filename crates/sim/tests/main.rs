@@ -6,5 +6,3 @@ mod model;
 mod probe;
 mod shipped;
 mod storm;
-mod volume;
-mod volume_model;

@@ -15,6 +15,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("sim", 4),
     ("serve", 4),
     ("study", 5),
+    ("proof", 5),
     ("jobs", 5),
     ("watch", 6),
     ("cli", 7),
@@ -22,6 +23,9 @@ const FLOORS: &[(&str, u32)] = &[
 
 /// The crate that stands on nothing but the one named with it: what decides is pure.
 const PURE: (&str, &str) = ("core", "scrubjay-code");
+
+/// The crate that tests alone may use: it does not ship.
+const TESTS_ONLY: &str = "proof";
 
 /// The crate whose tests may use anything.
 const TOP: &str = "cli";
@@ -110,6 +114,9 @@ fn against(rooms: &Rooms, name: &str, dependency: &Dependency) -> Option<String>
     if dependency.is_dev && name == TOP {
         return None;
     }
+    if !dependency.is_dev && target == TESTS_ONLY {
+        return Some(format!("{name} depends on {target}, which is for tests: make it a dev-dependency"));
+    }
     let (Some(from), Some(to)) = (floor(name), floor(target)) else {
         return Some(format!("{name} depends on {package}, which is on no floor"));
     };
@@ -178,6 +185,13 @@ mod tests {
         let what = "crates/core/Cargo.toml:4: core may depend on nothing but scrubjay-code, not on libc";
         assert_eq!(findings(check, &[("crates/core/Cargo.toml", &impure)]), [what]);
         assert_eq!(findings(check, &[("crates/attic/Cargo.toml", &package("scrubjay-attic", ""))]).len(), 1);
+    }
+
+    #[test]
+    fn proof_does_not_ship() {
+        let cli = package("scrubjay", "scrubjay-proof.workspace = true\n");
+        let what = "crates/cli/Cargo.toml:4: cli depends on proof, which is for tests: make it a dev-dependency";
+        assert_eq!(findings(check, &[("crates/cli/Cargo.toml", &cli)]), [what]);
     }
 
     #[test]

@@ -5,15 +5,14 @@ use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{ChunkPlace, Layout, LayoutKind};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
-use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::volume::finding::VolumeFinding;
+use scrubjay_core::volume::format::assemble::assemble;
 use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, OpKind};
-use scrubjay_sim::volume::config::{Narrowed, StormConfig};
-use scrubjay_sim::volume::disk::{Discarded, MemberDisk, WriteFate};
-use scrubjay_sim::volume::subject::StormSubject;
+use scrubjay_core::volume::{Volume, VolumeOptions};
+use scrubjay_sim::member_disk::{Discarded, MemberDisk, WriteFate, array};
 
 /// Six disks that survive two failures: the smallest stripe in which every scheme has all its copies apart.
 pub const SHAPE: Shape = Shape { data: 4, parity: 2 };
@@ -60,11 +59,14 @@ impl Rig {
         let parameters = ArrayParameters { layout, scheme, chunk_bytes: CHUNK, block_bytes: SECTOR };
         let size = STRIPES * SHAPE.data as u64 * CHUNK;
         let geometry = Geometry::fit(&parameters, MEMBER_BYTES, Some(size)).expect("the members are large enough");
-        let setting = StormConfig { geometry, faults_max: usize::MAX, ..StormConfig::new(0, Narrowed::default()) };
         let disk = |slot| MemberDisk::new(slot as u64, SECTOR as usize, MEMBER_BYTES);
         let mut disks: Vec<MemberDisk> = (0..SHAPE.slots()).map(disk).collect();
-        <Volume as StormSubject>::create(&setting, &mut disks);
-        let volume = <Volume as StormSubject>::open(&setting, &disks);
+        array::create(geometry, &mut disks);
+        let assembly = assemble(&array::given(&disks)).expect("members that were just created");
+        let member_bytes = vec![MEMBER_BYTES; disks.len()];
+        let options =
+            VolumeOptions { faults_max: usize::MAX, member_bytes, start_number: 1, ..VolumeOptions::default() };
+        let volume = Volume::start(assembly, options);
         let right = vec![0; size as usize];
         let (rng, now, requests) = (Rng::new(1), Nanos::ZERO, 0);
         let mut rig = Rig { geometry, disks, right, astray: None, volume, rng, now, requests };

@@ -1,8 +1,8 @@
 //! A client of the volume: sends requests by chance, and judges every reply by the oracle.
 
-use super::oracle::{DeviceOracle, WriteContent};
-use super::pattern::{self, WriteId};
-use super::trace::StormLog;
+use crate::oracle::{DeviceOracle, WriteContent};
+use crate::pattern::{self, WriteId};
+use crate::trace::StormLog;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;

@@ -11,11 +11,11 @@
 //! from what was half written. There `Lost` is legal within the budget; and nowhere else, but for the exceptions in
 //! [`super`] (Hybrid-1's versions, a bare array's dirty regions).
 
-use super::beside;
-use super::disk::MemberDisk;
+use crate::beside;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::format::geometry::Geometry;
 use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_sim::member_disk::MemberDisk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 

@@ -5,24 +5,14 @@
 //! On the others any of it may be junk, unreadable, half written or of an earlier time; but each keeps a superblock of the
 //! newest generation that it knew.
 
-use super::disk::MemberDisk;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::volume::format::bits::Bits;
 use scrubjay_core::volume::format::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES};
-use scrubjay_core::volume::format::superblock::{self, Superblock};
+use scrubjay_core::volume::format::superblock::Superblock;
 use scrubjay_core::volume::format::written;
+use scrubjay_sim::member_disk::MemberDisk;
+use scrubjay_sim::member_disk::array::superblock;
 use std::ops::Range;
-
-/// What a disk says of its array, if it answers and says anything.
-pub fn superblock(disk: &MemberDisk) -> Option<Superblock> {
-    let offsets = Superblock::offsets(disk.bytes())?;
-    let copy = |offset: u64| {
-        let mut block = vec![0; SUPERBLOCK_BYTES];
-        disk.read(offset, &mut block).is_ok().then_some(block)
-    };
-    let copies: Vec<Vec<u8>> = if disk.is_gone { Vec::new() } else { offsets.into_iter().filter_map(copy).collect() };
-    superblock::newest(copies.iter().map(|copy| &copy[..])).ok()
-}
 
 /// Does nothing of it differ from what was last written there, and can all of it be read?
 pub fn is_whole(geometry: &Geometry, disk: &MemberDisk) -> bool {

@@ -1,14 +1,15 @@
 //! All the disks of an array: what is under way on them, when it ends, and how.
 
-use super::beside;
-use super::disk::{CrashSurvival, Discarded, MemberDisk, WriteFate};
-use super::fault_budget::{Blow, FaultBudget, Row};
-use super::faults::{FaultInjector, InjectedFault};
-use super::trace::StormLog;
+use crate::beside;
+use crate::fault_budget::{Blow, FaultBudget, Row};
+use crate::faults::{FaultInjector, InjectedFault};
+use crate::trace::StormLog;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::format::geometry::Geometry;
 use scrubjay_core::volume::member::{DiskFault, MemberOp, MemberOpDone, OpKind};
+use scrubjay_sim::member_disk::array;
+use scrubjay_sim::member_disk::{CrashSurvival, Discarded, MemberDisk, WriteFate};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Range;
@@ -243,7 +244,7 @@ impl DiskSet {
             hurt.strike(there.start, &junk);
         }
         // It must not look as if it had slept.
-        let generation = |disk: &MemberDisk| beside::superblock(disk).map(|superblock| superblock.generation);
+        let generation = |disk: &MemberDisk| array::superblock(disk).map(|superblock| superblock.generation);
         if generation(&hurt) == generation(&self.disks[member]) {
             self.disks[member] = hurt;
             self.blights(now, member, there);

@@ -1,9 +1,8 @@
 //! One seed, and all that follows from it: the array, its client, its disks, and what befalls them.
 
-use super::client::Habits;
-use super::disk::CrashSurvival;
-use super::disk_set::OpLatency;
-use super::faults::Chances;
+use crate::client::Habits;
+use crate::disk_set::OpLatency;
+use crate::faults::Chances;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::rng::Rng;
@@ -11,6 +10,7 @@ use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::SeededBug;
 use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
 use scrubjay_core::volume::integrity::scheme::Scheme;
+use scrubjay_sim::member_disk::CrashSurvival;
 use std::fmt;
 
 /// The streams of a seed: a draw more in one of them changes nothing in the others.

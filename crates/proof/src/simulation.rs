@@ -3,15 +3,14 @@
 //! At the end the world calms down: members that are out are replaced and rebuilt, every stripe is verified, everything
 //! is read and found right, and verified once more, which must find nothing: one scrub comes to the fixpoint.
 
-use super::beside;
-use super::client::StormClient;
-use super::config::{ArrayIncident, ScheduledIncident, StormConfig, Stream};
-use super::disk::{CrashSurvival, MemberDisk, WriteFate};
-use super::disk_set::DiskSet;
-use super::fault_budget::{FaultBudget, Row};
-use super::faults::{FaultInjector, InjectedFault};
-use super::subject::StormSubject;
-use super::trace::StormLog;
+use crate::beside;
+use crate::client::StormClient;
+use crate::config::{ArrayIncident, ScheduledIncident, StormConfig, Stream};
+use crate::disk_set::DiskSet;
+use crate::fault_budget::{FaultBudget, Row};
+use crate::faults::{FaultInjector, InjectedFault};
+use crate::subject::StormSubject;
+use crate::trace::StormLog;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
@@ -19,6 +18,8 @@ use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::integrity::tag::{self, RowIdentity, RowStatus};
 use scrubjay_core::volume::member::{DiskFault, MemberOpDone, OpKind};
+use scrubjay_sim::member_disk::array;
+use scrubjay_sim::member_disk::{CrashSurvival, MemberDisk, WriteFate};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
@@ -29,9 +30,9 @@ const STEPS_MAX: u64 = 2_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StormOutcome {
     /// What the client was told.
-    pub client: super::client::ClientTally,
+    pub client: crate::client::ClientTally,
     /// What the disks did.
-    pub disk_set: super::disk_set::DiskTally,
+    pub disk_set: crate::disk_set::DiskTally,
     /// How often the volume was started.
     pub runs: u64,
     /// What it found wrong.
@@ -221,7 +222,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         if !geometry.scheme.has_versions() || self.setting.is_over_budget {
             return;
         }
-        let told: Vec<Superblock> = self.disk_set.disks.iter().filter_map(beside::superblock).collect();
+        let told: Vec<Superblock> = self.disk_set.disks.iter().filter_map(array::superblock).collect();
         let Some(mark) = told.iter().map(|superblock| superblock.write_mark).max() else { return };
         let array = told[0].array.id();
         let mut appendix = vec![0; (geometry.row_bytes() - geometry.chunk_bytes) as usize];

@@ -1,10 +1,10 @@
 //! What goes wrong with a write or a read, by chance, as far as the fault_budget allows.
 
-use super::disk::{MemberDisk, WriteFate};
-use super::fault_budget::{Blow, FaultBudget, Row};
+use crate::fault_budget::{Blow, FaultBudget, Row};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::volume::finding::CorruptionKind;
 use scrubjay_core::volume::format::geometry::Geometry;
+use scrubjay_sim::member_disk::{MemberDisk, WriteFate};
 
 /// How likely each fault is, for each operation that it can befall.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

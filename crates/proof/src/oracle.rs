@@ -8,7 +8,7 @@
 //!
 //! What it does not insist on: that the two parts of one sector that two requests wrote survive a crash together.
 
-use super::pattern::{self, WriteId};
+use crate::pattern::{self, WriteId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

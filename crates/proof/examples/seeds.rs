@@ -5,9 +5,9 @@
 
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::{SeededBug, Volume};
-use scrubjay_sim::volume::config::{Narrowed, StormConfig};
-use scrubjay_sim::volume::simulation::{self, StormOutcome};
-use scrubjay_sim::volume::trace::StormLog;
+use scrubjay_proof::config::{Narrowed, StormConfig};
+use scrubjay_proof::simulation::{self, StormOutcome};
+use scrubjay_proof::trace::StormLog;
 use std::cell::RefCell;
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};

@@ -3,9 +3,9 @@
 
 use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::integrity::scheme::Scheme;
-use scrubjay_sim::volume::config::{Narrowed, StormConfig};
-use scrubjay_sim::volume::simulation;
-use scrubjay_sim::volume::trace::StormLog;
+use scrubjay_proof::config::{Narrowed, StormConfig};
+use scrubjay_proof::simulation;
+use scrubjay_proof::trace::StormLog;
 
 #[test]
 fn a_few_hundred_storms() {

@@ -6,7 +6,10 @@
 //! that undoes the write lays the overlay back: what was shown after a flush or a crash does not change by another one.
 //! (The shape is that of TigerBeetle's simulated storage.)
 
-use super::store::BlockStore;
+pub mod array;
+mod store;
+
+use self::store::BlockStore;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::volume::member::DiskFault;
 use std::collections::{BTreeMap, BTreeSet};

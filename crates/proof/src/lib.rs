@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! config::StormConfig (a seed) --> simulation::run
-//!     client::StormClient  -- requests -->  a subject::StormSubject  -- ops -->  disk_set::DiskSet of disk::MemberDisk
+//!     client::StormClient  -- requests -->  a subject::StormSubject  -- ops -->  disk_set::DiskSet of sim::member_disk
 //!       oracle::DeviceOracle <-- replies --    (the volume)     <-- ends --   faults::FaultInjector, inside a FaultBudget
 //! ```
 //!
@@ -49,13 +49,11 @@
 pub mod beside;
 pub mod client;
 pub mod config;
-pub mod disk;
 pub mod disk_set;
 pub mod fault_budget;
 pub mod faults;
 pub mod oracle;
 pub mod pattern;
 pub mod simulation;
-pub mod store;
 pub mod subject;
 pub mod trace;

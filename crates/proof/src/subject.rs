@@ -1,20 +1,19 @@
 //! What is tried: an array that a world can start on its disks, crash, and start again; and the volume as one.
 
-use super::beside::superblock;
-use super::config::StormConfig;
-use super::disk::{MemberDisk, WriteFate};
+use crate::config::StormConfig;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::units::{Nanos, UnixSeconds};
+use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::block::RequestId;
 use scrubjay_core::volume::finding::VolumeFinding;
-use scrubjay_core::volume::format::assemble::{Assembly, Given, assemble};
-use scrubjay_core::volume::format::blank;
+use scrubjay_core::volume::format::assemble::{Assembly, assemble};
 use scrubjay_core::volume::format::geometry::TAIL_BYTES;
 use scrubjay_core::volume::format::intent::{self, IntentBit};
 use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 use scrubjay_core::volume::format::uuid::Uuid;
 use scrubjay_core::volume::member::{ArrayMachine, MemberIndex};
 use scrubjay_core::volume::{Volume, VolumeOptions};
+use scrubjay_sim::member_disk::array;
+use scrubjay_sim::member_disk::{MemberDisk, WriteFate};
 use std::ops::Range;
 
 /// How a subject is.
@@ -75,22 +74,13 @@ pub trait StormSubject: ArrayMachine + Sized {
     fn refusal(disks: &[MemberDisk]) -> Option<String>;
 }
 
-/// The name of every array here.
-const ARRAY: Uuid = Uuid([0xa7; 16]);
-
 impl StormSubject for Volume {
     fn create(setting: &StormConfig, disks: &mut [MemberDisk]) {
-        let names: Vec<Uuid> = (0..disks.len()).map(|slot| Uuid::of_random([slot as u8; 16])).collect();
-        let superblock = blank::superblock(setting.geometry, ARRAY, "storm", UnixSeconds(1), &names);
-        for (slot, disk) in disks.iter_mut().enumerate() {
-            for (offset, block) in blank::member(&superblock, slot, disk.bytes()) {
-                disk.write(offset, &block, true, WriteFate::HONEST);
-            }
-        }
+        array::create(setting.geometry, disks);
     }
 
     fn open(setting: &StormConfig, disks: &[MemberDisk]) -> Volume {
-        let assembly = match assemble(&given(disks)) {
+        let assembly = match assemble(&array::given(disks)) {
             Ok(assembly) => assembly,
             Err(error) => panic!("it cannot be started: {error}"),
         };
@@ -108,7 +98,7 @@ impl StormSubject for Volume {
     }
 
     fn knows_active(disks: &[MemberDisk], slot: MemberIndex) -> bool {
-        let newest = disks.iter().filter_map(superblock).max_by_key(|superblock| superblock.generation);
+        let newest = disks.iter().filter_map(array::superblock).max_by_key(|superblock| superblock.generation);
         newest.is_some_and(|superblock| superblock.members[slot].state == MemberState::Active)
     }
 
@@ -119,7 +109,8 @@ impl StormSubject for Volume {
         for disk in disks.iter().filter(|disk| !disk.is_gone) {
             for index in 0..geometry.intent_pages {
                 let is_read = disk.read(geometry.intent_page_offset(index), &mut block).is_ok();
-                let page = intent::IntentPage::decode(&block, ARRAY, IntentBit::Dirty, index).ok().filter(|_| is_read);
+                let page =
+                    intent::IntentPage::decode(&block, array::ARRAY, IntentBit::Dirty, index).ok().filter(|_| is_read);
                 page.iter().for_each(|page| union.add(page));
             }
         }
@@ -128,7 +119,7 @@ impl StormSubject for Volume {
     }
 
     fn refusal(disks: &[MemberDisk]) -> Option<String> {
-        assemble(&given(disks)).err().map(|error| error.to_string())
+        assemble(&array::given(disks)).err().map(|error| error.to_string())
     }
 
     fn health(&self) -> Health {
@@ -163,7 +154,7 @@ impl StormSubject for Volume {
     }
 
     fn replace(&mut self, now: Nanos, slot: MemberIndex, disk: &mut MemberDisk, name: u64) {
-        if let Some(before) = superblock(disk) {
+        if let Some(before) = array::superblock(disk) {
             self.skip_write_numbers(before.write_mark);
         }
         let zeros = vec![0; TAIL_BYTES as usize];
@@ -174,20 +165,9 @@ impl StormSubject for Volume {
     }
 
     fn readd(&mut self, now: Nanos, disk: &MemberDisk, name: u64) -> bool {
-        let theirs = superblock(disk);
+        let theirs = array::superblock(disk);
         theirs.is_some_and(|theirs| Volume::readd(self, now, &theirs, uuid(name), disk.bytes()).is_ok())
     }
-}
-
-/// What the disks say that say anything.
-fn given(disks: &[MemberDisk]) -> Vec<Given> {
-    let says = |slot: usize| superblock(&disks[slot]).map(|superblock| (slot, superblock));
-    let given = |(slot, superblock): (usize, Superblock)| Given {
-        label: format!("disk {slot}"),
-        bytes: disks[slot].bytes(),
-        says: Ok(superblock),
-    };
-    (0..disks.len()).filter_map(says).map(given).collect()
 }
 
 fn uuid(name: u64) -> Uuid {

@@ -1,0 +1,4 @@
+//! Storms for the volume, and wrong disks for the oracle, as one program: cargo runs test programs one after the other.
+
+mod storms;
+mod subjects;

@@ -1,0 +1,45 @@
+//! An array on disks in memory: format new ones, and read what each says of its array.
+
+use super::{MemberDisk, WriteFate};
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_core::volume::format::assemble::Given;
+use scrubjay_core::volume::format::blank;
+use scrubjay_core::volume::format::geometry::{Geometry, SUPERBLOCK_BYTES};
+use scrubjay_core::volume::format::superblock::{self, Superblock};
+use scrubjay_core::volume::format::uuid::Uuid;
+
+/// The name of every array here.
+pub const ARRAY: Uuid = Uuid([0xa7; 16]);
+
+/// Writes onto each disk, in the order of their slots, what a new member of an array of this geometry holds.
+pub fn create(geometry: Geometry, disks: &mut [MemberDisk]) {
+    let names: Vec<Uuid> = (0..disks.len()).map(|slot| Uuid::of_random([slot as u8; 16])).collect();
+    let superblock = blank::superblock(geometry, ARRAY, "storm", UnixSeconds(1), &names);
+    for (slot, disk) in disks.iter_mut().enumerate() {
+        for (offset, block) in blank::member(&superblock, slot, disk.bytes()) {
+            disk.write(offset, &block, true, WriteFate::HONEST);
+        }
+    }
+}
+
+/// What a disk says of its array, if it answers and says anything.
+pub fn superblock(disk: &MemberDisk) -> Option<Superblock> {
+    let offsets = Superblock::offsets(disk.bytes())?;
+    let copy = |offset: u64| {
+        let mut block = vec![0; SUPERBLOCK_BYTES];
+        disk.read(offset, &mut block).is_ok().then_some(block)
+    };
+    let copies: Vec<Vec<u8>> = if disk.is_gone { Vec::new() } else { offsets.into_iter().filter_map(copy).collect() };
+    superblock::newest(copies.iter().map(|copy| &copy[..])).ok()
+}
+
+/// What the disks say that say anything: what [`assemble`](scrubjay_core::volume::format::assemble::assemble) takes.
+pub fn given(disks: &[MemberDisk]) -> Vec<Given> {
+    let says = |slot: usize| superblock(&disks[slot]).map(|superblock| (slot, superblock));
+    let given = |(slot, superblock): (usize, Superblock)| Given {
+        label: format!("disk {slot}"),
+        bytes: disks[slot].bytes(),
+        says: Ok(superblock),
+    };
+    (0..disks.len()).filter_map(says).map(given).collect()
+}
