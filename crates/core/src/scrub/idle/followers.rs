@@ -28,7 +28,7 @@ const SHRINKAGE: f64 = 3.0;
 const RECALLED_MAX: f64 = 30.0;
 
 /// Before anything is seen, so many are imagined to come together.
-const WORST_IMAGINED: f64 = 10.0;
+const WORST_IMAGINED: f64 = 8.0;
 /// With each interval the most who came together counts by so much less.
 const FADING: f64 = 1.0 / 64.0;
 
@@ -39,6 +39,8 @@ pub struct Followers {
     all: Octave,
     /// By service: the greatest sum of late.
     worst: [f64; SERVICES.len()],
+    /// What is left of [`WORST_IMAGINED`].
+    imagined: f64,
     /// Intervals that have ended a short time ago.
     open: Vec<OpenInterval>,
 }
@@ -63,7 +65,8 @@ struct OpenInterval {
 impl Default for Followers {
     fn default() -> Followers {
         let (octaves, all) = ([Octave::default(); OCTAVES], Octave::default());
-        Followers { octaves, all, worst: [WORST_IMAGINED; SERVICES.len()], open: Vec::with_capacity(OPEN_MAX) }
+        let worst = [0.0; SERVICES.len()];
+        Followers { octaves, all, worst, imagined: WORST_IMAGINED, open: Vec::with_capacity(OPEN_MAX) }
     }
 }
 
@@ -91,7 +94,7 @@ impl Followers {
     /// An idle interval has ended.
     pub(super) fn ended(&mut self, length: Nanos) {
         let length = length.as_secs_f64();
-        let Followers { octaves, all, worst, open } = self;
+        let Followers { octaves, all, worst, imagined, open } = self;
         open.retain_mut(|one| {
             one.gap += length;
             let is_open = one.gap < SERVICES[SERVICES.len() - 1];
@@ -99,6 +102,7 @@ impl Followers {
                 octaves[one.octave].add(&one.sums);
                 all.add(&one.sums);
                 worst.iter_mut().zip(one.sums).for_each(|(worst, sum)| *worst = sum.max(*worst * (1.0 - FADING)));
+                *imagined *= 1.0 - FADING;
             }
             is_open
         });
@@ -156,14 +160,15 @@ impl Followers {
                 octave.sums.iter_mut().zip(sums).for_each(|(sum, one)| *sum += keep * one);
             }
         }
-        // A load that sends bursts may have come since.
+        // What was imagined is known by now, as after so many intervals. But a load that sends bursts may have come since.
+        self.imagined *= (1.0 - FADING).powf(keep * all);
         self.worst.iter_mut().zip(worst).for_each(|(known, &kept)| *known = known.max(kept));
     }
 
-    /// The same for the most who came together of late, whatever the length.
+    /// The same for the most who came together of late, whatever the length, or who are imagined to, as long as little was seen.
     pub(super) fn worst(&self, service: f64) -> f64 {
         let (low, share) = place(service);
-        self.worst[low] + (self.worst[low + 1] - self.worst[low]) * share
+        (self.worst[low] + (self.worst[low + 1] - self.worst[low]) * share).max(self.imagined)
     }
 
     /// How many times what the one loses who ends an interval of this length, in seconds, all lose together by a request of

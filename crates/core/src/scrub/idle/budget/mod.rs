@@ -67,8 +67,10 @@ const LAST_RESORT_SHARE: f64 = 0.002;
 /// No delay is bought for less than this share of what was read for the usual one. What is saved may be worth more later, when
 /// idle intervals are short or a burst has cost much.
 const PRICE_SHARE: f64 = 0.1;
-/// So much of what was earned is left for a burst like the worst of late.
+/// So much of what was earned is left for a burst like the worst of late,
 const RESERVE_SHARE: f64 = 0.3;
+/// and no less than so many requests earn: until then, all that such a burst can cost.
+const RESERVE_REQUESTS: f64 = 1000.0;
 /// Before anything is seen, so many foreground requests are imagined.
 const REQUESTS_IMAGINED: f64 = 16.0;
 /// Fewer requests than that make a cautious beginning.
@@ -164,13 +166,15 @@ impl Budget {
     }
 
     /// What a request can cost all together that is met at an age, in seconds: as much as usual at this age, or as the most who
-    /// came together of late; but that shall not take more than a share of what was earned, or one burst would end the scrub.
+    /// came together of late; but once many requests have come that shall not take more than a share of what was earned, or one
+    /// burst would end the scrub.
     fn cost(&self, size: Bytes, head: DiskHead, age: f64, seen: &Observed) -> f64 {
         let service = seen.service.high(size, head);
         let all = |behind: f64| service * (self.calibration.factor() * behind).max(1.0);
         let followers = &seen.workload.followers;
-        all(followers.behind(age, service))
-            .max(all(followers.worst(service)).min(RESERVE_SHARE * self.account.earned()))
+        let few = RESERVE_REQUESTS * self.goal.mean.as_secs_f64();
+        let reserve = (RESERVE_SHARE * self.account.earned()).max(few);
+        all(followers.behind(age, service)).max(all(followers.worst(service)).min(reserve))
     }
 
     /// May a request be sent that can cost so much, seconds in all, without more than one in a hundred losing too much? None of
@@ -276,8 +280,9 @@ impl Budget {
     /// Plans for what may be spent now.
     fn spend(&mut self, seen: &Observed) {
         self.spend_at = self.intervals + (self.intervals / SPEND_STEP).clamp(1, SPEND_STEP);
-        let rate =
-            self.account.rate(self.cost(self.setting.size, DiskHead::Away, self.setting.wait.as_secs_f64(), seen));
+        let (size, age) = (self.setting.size, self.setting.wait.as_secs_f64());
+        let reserve = self.cost(size, DiskHead::Away, age, seen).min(RESERVE_SHARE * self.account.earned());
+        let rate = self.account.rate(reserve);
         let imagined = self.goal.mean.as_secs_f64() * REQUESTS_IMAGINED;
         let factor = self.calibration.factor();
         let target = (rate * self.idle + imagined) / factor;
