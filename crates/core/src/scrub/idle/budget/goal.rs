@@ -1,6 +1,7 @@
 //! The goal of a budget: how much the foreground may lose, and when that is to hold.
 
-use crate::units::Nanos;
+use crate::scrub::idle::service::{SIZE_MIN, ServiceEstimate};
+use crate::units::{Bytes, Nanos};
 
 /// What the foreground may lose at the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,13 @@ impl Goal {
     /// The same, kept in another form.
     pub const fn form(self, form: GoalForm) -> Goal {
         Goal { form, ..self }
+    }
+
+    /// May a request of this size be sent at all? The smallest may, if it takes longer than any may lose only now and then: any
+    /// request of anybody does on such a disk.
+    pub(super) fn allows_size(&self, size: Bytes, service: &ServiceEstimate) -> bool {
+        let usual = if size == SIZE_MIN { service.mean } else { service.most };
+        usual <= self.max.as_secs_f64()
     }
 }
 

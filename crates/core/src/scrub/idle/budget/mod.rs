@@ -38,7 +38,7 @@ mod phase;
 mod price;
 mod schedule;
 
-use super::service::{SIZE_MIN, SIZES, ServiceEstimate};
+use super::service::{SIZE_MIN, SIZES};
 use super::{Beat, Decision, DiskHead, DiskView, IdlePolicy, Observed, PolicyState, Stay, WaitReason};
 use crate::stats::DurationHistogram;
 use crate::units::{Bytes, Nanos};
@@ -145,8 +145,8 @@ impl Budget {
 
     /// The sizes whose requests take no longer than any may, by all that is known.
     fn sizes<'a>(&self, head: DiskHead, seen: &'a Observed) -> impl DoubleEndedIterator<Item = Bytes> + use<'a> {
-        let max = self.goal.max;
-        SIZES.into_iter().filter(move |&size| is_allowed(size, &seen.service.of(size, head), max))
+        let goal = self.goal;
+        SIZES.into_iter().filter(move |&size| goal.allows_size(size, &seen.service.of(size, head)))
     }
 
     /// From this age on, in seconds, nobody has come for longer than ever; with debts, that takes an hour.
@@ -253,7 +253,7 @@ impl Budget {
     fn solve(&mut self, seen: &Observed) {
         let heads = [DiskHead::Away, DiskHead::There];
         let service =
-            |size, head| Some(seen.service.of(size, head)).filter(|service| is_allowed(size, service, self.goal.max));
+            |size, head| Some(seen.service.of(size, head)).filter(|service| self.goal.allows_size(size, service));
         let requests = SIZES.map(|size| PlannedRequest {
             size,
             services: heads.map(|head| service(size, head)),
@@ -289,13 +289,6 @@ impl Budget {
         let price = self.price.usual(self.goal.mean.as_secs_f64());
         self.schedule.spend(target, PRICE_SHARE * price * factor);
     }
-}
-
-/// May a request of this size be sent at all, when none may take longer than `max`? The smallest may, if it does only now and
-/// then: any request of anybody does on such a disk.
-fn is_allowed(size: Bytes, service: &ServiceEstimate, max: Nanos) -> bool {
-    let usual = if size == SIZE_MIN { service.mean } else { service.most };
-    usual <= max.as_secs_f64()
 }
 
 /// What is so many now makes a new plan when it is so many.
