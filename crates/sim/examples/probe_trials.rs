@@ -3,8 +3,11 @@
 //!
 //! Of each kind it prints what a probe took and how often all of it was true; then, for each noise and each sort of
 //! statement, how many were wrong of those that were that sure. What was wrong goes to standard error, beside the truth.
+//!
+//! `--surprises N` plays N arrays that nothing was tuned on (`array::surprises`) in the place of those.
 
 use scrubjay_sim::array::noise::Noise;
+use scrubjay_sim::array::surprises::{SurpriseOutcome, families};
 use scrubjay_sim::array::trials::{TrialCase, TrialOutcome, layouts, misconfigured, odd, sizes};
 use scrubjay_sim::array::truth::{Statement, Truth};
 use std::collections::BTreeMap;
@@ -31,7 +34,7 @@ struct Trial {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut trials, mut seed, mut only) = (TRIALS, 1u64, String::new());
+    let (mut trials, mut seed, mut only, mut surprises) = (TRIALS, 1u64, String::new(), 0);
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or("usage: probe_trials [--trials N] [--seed N] [--only TEXT]")?;
@@ -39,8 +42,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--trials" => trials = value.parse()?,
             "--seed" => seed = value.parse()?,
             "--only" => only = value,
+            "--surprises" => surprises = value.parse()?,
             _ => return Err(format!("there is no {name}").into()),
         }
+    }
+    if surprises > 0 {
+        play_surprises(surprises, seed, &only);
+        return Ok(());
     }
     let cases: Vec<TrialCase> = [sizes(), layouts(), misconfigured(), odd()].into_iter().flatten().collect();
     // A line's seeds are the same whether others are left out or not.
@@ -64,6 +72,75 @@ fn main() -> Result<(), Box<dyn Error>> {
     print_cases(&cases, &done);
     print_sureness(&done.into_values().collect::<Vec<_>>());
     Ok(())
+}
+
+/// Plays so many arrays that nothing was tuned on, of all families in turn.
+fn play_surprises(count: usize, seed: u64, only: &str) {
+    let families = families();
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let trial = next.fetch_add(1, Ordering::Relaxed);
+                    if trial >= count {
+                        break;
+                    }
+                    let family = trial % families.len();
+                    if !families[family].name.contains(only) {
+                        continue;
+                    }
+                    let outcome = families[family].probe(seed.wrapping_mul(7_000_003) + trial as u64);
+                    done.lock().expect("nobody panics with it").insert((family, trial), outcome);
+                }
+            });
+        }
+    });
+    let done = done.into_inner().expect("nobody panicked");
+    println!("{:38} {:>8} {:>7}  right  declined: for a true reason   of  >= .99: wrong  of  wrong layouts", "family", "I/Os", "seconds");
+    let mut all = Vec::new();
+    for (index, family) in families.iter().enumerate() {
+        let of: Vec<&SurpriseOutcome> = done.range((index, 0)..(index + 1, 0)).map(|(_, outcome)| outcome).collect();
+        if !of.is_empty() {
+            print_surprises(family.name, &of);
+            all.extend(of);
+        }
+    }
+    print_surprises("all", &all);
+    for outcome in all.iter().filter(|outcome| sure_statements(outcome).any(|statement| !statement.is_true)) {
+        let SurpriseOutcome { setup, known, .. } = outcome;
+        eprintln!("{known:?}\n  truth {:?}\n  of {setup:?}", Truth::of(setup));
+    }
+    println!("\nof what is said with a probability of ...");
+    for (from, to) in [(0.5, 0.9), (0.9, 0.99), (0.99, 0.999), (0.999, 0.9999), (0.9999, 1.1)] {
+        let statements = || all.iter().flat_map(|outcome| &outcome.statements);
+        let here: Vec<_> = statements().filter(|one| (from..to).contains(&one.confidence)).collect();
+        let right = here.iter().filter(|one| one.is_true).count();
+        let said = here.iter().map(|one| one.confidence).sum::<f64>() / here.len().max(1) as f64;
+        println!("  {from} to {:.4}: {right} of {} are true ({:.4}; said {said:.4})", f64::min(to, 1.0), here.len(), right as f64 / here.len().max(1) as f64);
+    }
+}
+
+fn sure_statements(outcome: &SurpriseOutcome) -> impl Iterator<Item = &Statement> {
+    outcome.statements.iter().filter(|statement| statement.confidence >= 0.99)
+}
+
+fn print_surprises(name: &str, of: &[&SurpriseOutcome]) {
+    let count = |is: &dyn Fn(&SurpriseOutcome) -> bool| of.iter().filter(|outcome| is(outcome)).count();
+    let requests = of.iter().map(|outcome| outcome.spent.requests).sum::<u64>() / of.len().max(1) as u64;
+    let seconds = of.iter().map(|outcome| outcome.spent.time.as_secs_f64()).sum::<f64>() / of.len().max(1) as f64;
+    let sure: Vec<&Statement> = of.iter().flat_map(|outcome| sure_statements(outcome)).collect();
+    let wrong = |about: &str| sure.iter().filter(|one| !one.is_true && one.about.contains(about)).count();
+    println!(
+        "{name:38} {requests:8} {seconds:7.1}  {:5}  {:8}  {:17}  {:5}  {:12}  {:4}  {:5}",
+        count(&|outcome| outcome.is_right),
+        count(&|outcome| outcome.declined.is_some()),
+        count(&|outcome| outcome.declined == Some(true)),
+        of.len(),
+        wrong(""),
+        sure.len(),
+        wrong("layout"),
+    );
 }
 
 fn try_one(case: &TrialCase, seed: u64) -> Trial {

@@ -74,5 +74,8 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
             "its times vary by more than what is to be seen in them: try when it is idle".to_owned()
         }
         Unmeasurable::Errors => "it answers with errors".to_owned(),
+        Unmeasurable::Uneven => {
+            "what was found does not foretell which further reads wait for each other: it is not one striping".to_owned()
+        }
     }
 }

@@ -103,7 +103,7 @@ fn model(args: &SimulateArray) -> Result<ArraySetup, String> {
     let disks = args.disks;
     let (data, parity) = match args.layout {
         LayoutKind::Raid0 | LayoutKind::ZigZag => (disks, 0),
-        LayoutKind::Raid1 | LayoutKind::Chained => (1, 1),
+        LayoutKind::Raid1 | LayoutKind::Chained | LayoutKind::Near => (1, 1),
         LayoutKind::Raid5Ls | LayoutKind::Raid5La | LayoutKind::Raid5Rs | LayoutKind::Raid5Ra => {
             (disks.wrapping_sub(1), 1)
         }

@@ -28,11 +28,14 @@ pub enum LayoutKind {
     Chained,
     /// Striping without redundancy, every second row from right to left.
     ZigZag,
+    /// Two copies side by side, going on in the next row: Linux' RAID-10 `near` of an odd number of disks (of an even one it is
+    /// [`LayoutKind::Raid1`]).
+    Near,
 }
 
 impl LayoutKind {
     /// All of them.
-    pub const ALL: [LayoutKind; 11] = [
+    pub const ALL: [LayoutKind; 12] = [
         LayoutKind::Raid0,
         LayoutKind::Raid1,
         LayoutKind::Raid5Ls,
@@ -44,6 +47,7 @@ impl LayoutKind {
         LayoutKind::Rotating,
         LayoutKind::Chained,
         LayoutKind::ZigZag,
+        LayoutKind::Near,
     ];
 
     /// As it is called on the command line.
@@ -60,6 +64,7 @@ impl LayoutKind {
             LayoutKind::Rotating => "rotating",
             LayoutKind::Chained => "chained",
             LayoutKind::ZigZag => "zigzag",
+            LayoutKind::Near => "raid10-near",
         }
     }
 
@@ -74,6 +79,7 @@ impl LayoutKind {
             LayoutKind::Raid0 | LayoutKind::ZigZag => "a data chunk on each disk and no redundant one",
             LayoutKind::Raid1 => "one data chunk, one copy, and an even number of disks",
             LayoutKind::Chained => "one data chunk, one copy, and two disks or more",
+            LayoutKind::Near => "one data chunk, one copy, and an odd number of disks, three or more",
             LayoutKind::Raid5Ls | LayoutKind::Raid5La | LayoutKind::Raid5Rs | LayoutKind::Raid5Ra => {
                 "one parity and a disk for each chunk of a stripe"
             }
@@ -92,6 +98,7 @@ impl LayoutKind {
             LayoutKind::Raid0 | LayoutKind::ZigZag => on_every_disk && parity == 0,
             LayoutKind::Raid1 => data == 1 && parity == 1 && disks >= 2 && disks.is_multiple_of(2),
             LayoutKind::Chained => data == 1 && parity == 1 && disks >= 2,
+            LayoutKind::Near => data == 1 && parity == 1 && disks >= 3 && !disks.is_multiple_of(2),
             LayoutKind::Raid5Ls | LayoutKind::Raid5La | LayoutKind::Raid5Rs | LayoutKind::Raid5Ra => {
                 on_every_disk && parity == 1
             }

@@ -93,6 +93,7 @@ impl Layout {
         let disk = match self.kind {
             LayoutKind::Raid1 => return mirrored(stripe, slot, disks),
             LayoutKind::Chained => return chained(stripe, slot, disks),
+            LayoutKind::Near => return near(stripe, slot, disks),
             LayoutKind::ZigZag if stripe % 2 == 1 => disks - 1 - slot,
             LayoutKind::Raid0 | LayoutKind::ZigZag => slot,
             LayoutKind::Raid5La | LayoutKind::Raid5Ra => match (slot, self.head(stripe)) {
@@ -116,6 +117,7 @@ impl Layout {
         let slot = match self.kind {
             LayoutKind::Raid1 => return mirrored_at(disk, row, disks),
             LayoutKind::Chained => return chained_at(disk, row, disks),
+            LayoutKind::Near => return near_at(disk, row, disks),
             LayoutKind::ZigZag if row % 2 == 1 => disks - 1 - disk,
             LayoutKind::Raid0 | LayoutKind::ZigZag => disk,
             LayoutKind::Raid5La | LayoutKind::Raid5Ra => match self.head(row) {
@@ -135,6 +137,7 @@ impl Layout {
         match self.kind {
             LayoutKind::Raid1 => rows.saturating_mul(self.disks as u64 / 2),
             LayoutKind::Chained => (rows / 2).saturating_mul(self.disks as u64),
+            LayoutKind::Near => u64::try_from(u128::from(rows) * self.disks as u128 / 2).unwrap_or(u64::MAX),
             _ => rows,
         }
     }
@@ -144,6 +147,7 @@ impl Layout {
         match self.kind {
             LayoutKind::Raid1 => stripes.div_ceil(self.disks as u64 / 2),
             LayoutKind::Chained => stripes.div_ceil(self.disks as u64).saturating_mul(2),
+            LayoutKind::Near => (u128::from(stripes) * 2).div_ceil(self.disks as u128) as u64,
             _ => stripes,
         }
     }
@@ -225,6 +229,17 @@ fn chained_at(disk: usize, row: u64, disks: usize) -> Option<(u64, usize)> {
     let slot = (row % 2) as usize;
     let primary = (disk + disks - slot) % disks;
     Some(((row / 2).checked_mul(disks as u64)?.checked_add(primary as u64)?, slot))
+}
+
+/// The copies of all chunks, one behind the other, dealt to the disks in turn (Linux, drivers/md/raid10.c, `near_copies` of 2).
+fn near(stripe: u64, slot: usize, disks: usize) -> ChunkPlace {
+    let (disks, copy) = (disks as u128, u128::from(stripe) * 2 + slot as u128);
+    ChunkPlace { disk: (copy % disks) as usize, row: (copy / disks) as u64 }
+}
+
+fn near_at(disk: usize, row: u64, disks: usize) -> Option<(u64, usize)> {
+    let copy = u128::from(row) * disks as u128 + disk as u128;
+    Some((u64::try_from(copy / 2).ok()?, (copy % 2) as usize))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ fn arrays(disks_max: usize) -> Vec<Layout> {
 fn array(kind: LayoutKind, disks: usize) -> Layout {
     let shape = match kind {
         Raid0 | ZigZag => Shape { data: disks, parity: 0 },
-        Raid1 | Chained => Shape { data: 1, parity: 1 },
+        Raid1 | Chained | Near => Shape { data: 1, parity: 1 },
         Raid6Md | Raid6Pq => Shape { data: disks - 2, parity: 2 },
         _ => Shape { data: disks - 1, parity: 1 },
     };
@@ -33,7 +33,7 @@ fn array(kind: LayoutKind, disks: usize) -> Layout {
 fn each_kind_takes_what_it_says() {
     let count = |kind| arrays(16).iter().filter(|array| array.kind() == kind).count();
     assert_eq!([Raid0, ZigZag].map(count), [16, 16]);
-    assert_eq!([Raid1, Chained].map(count), [8, 15], "pairs; two disks or more");
+    assert_eq!([Raid1, Chained, Near].map(count), [8, 15, 7], "pairs; two disks or more; odd numbers");
     assert_eq!([Raid5Ls, Raid5La, Raid5Rs, Raid5Ra].map(count), [15; 4]);
     assert_eq!([Raid6Md, Raid6Pq].map(count), [14; 2]);
     assert_eq!(count(Rotating), (1..=16).sum(), "any number of parities that leaves a data chunk");
@@ -136,6 +136,9 @@ fn patterns_are_those_of_the_paper() {
         assert_eq!((pattern(Raid0), period(Raid0)), (disks, disks));
         assert_eq!((pattern(ZigZag), period(ZigZag)), (2 * disks, 2 * disks));
         assert_eq!((pattern(Chained), period(Chained)), (disks, disks));
+        if !disks.is_multiple_of(2) && disks > 2 {
+            assert_eq!((pattern(Near), period(Near)), (disks, disks));
+        }
         if disks % 2 == 0 {
             assert_eq!((pattern(Raid1), period(Raid1)), (disks / 2, disks / 2));
         }
@@ -177,6 +180,9 @@ fn four_disks_look_as_they_are_drawn() {
     assert_eq!(places(Raid1, 3), [[(0, 0), (1, 0)], [(2, 0), (3, 0)], [(0, 1), (1, 1)]]);
     let chained = [[(0, 0), (1, 1)], [(1, 0), (2, 1)], [(2, 0), (3, 1)], [(3, 0), (0, 1)], [(0, 2), (1, 3)]];
     assert_eq!(places(Chained, 5), chained);
+    // A B C / A B C -> A A B / B C C (md(4), near copies).
+    let near = |stripe| [0, 1].map(|slot| array(Near, 3).place(stripe, slot)).map(|place| (place.disk, place.row));
+    assert_eq!([0, 1, 2, 3].map(near), [[(0, 0), (1, 0)], [(2, 0), (0, 1)], [(1, 1), (2, 1)], [(0, 2), (1, 2)]]);
 }
 
 /// `raid5_compute_sector` of Linux, written down again: (data disks, P, Q) of a stripe.

@@ -52,6 +52,8 @@ pub enum Unmeasurable {
     TooNoisy,
     /// It answers with errors.
     Errors,
+    /// What was found did not foretell which further reads wait for each other: it is not one striping.
+    Uneven,
 }
 
 /// The redundancy of an array.

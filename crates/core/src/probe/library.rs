@@ -84,7 +84,7 @@ pub fn fits(classes: &[usize], copies: Option<usize>) -> Vec<LayoutFit> {
 
 /// How many disks hold each chunk.
 pub fn copies_of(layout: &Layout) -> usize {
-    if matches!(layout.kind(), LayoutKind::Raid1 | LayoutKind::Chained) { 2 } else { 1 }
+    if matches!(layout.kind(), LayoutKind::Raid1 | LayoutKind::Chained | LayoutKind::Near) { 2 } else { 1 }
 }
 
 /// All that have a pattern of so many chunks, and so many copies where their number is known. (The `rotating` kind with one or two parities is RAID-5 and RAID-6 again.)
@@ -98,7 +98,7 @@ pub fn layouts(chunks: u64, copies: Option<usize>) -> Vec<Layout> {
         for kind in LayoutKind::ALL {
             let shapes: Vec<Shape> = match kind {
                 LayoutKind::Raid0 | LayoutKind::ZigZag => vec![Shape { data: disks, parity: 0 }],
-                LayoutKind::Raid1 | LayoutKind::Chained => vec![Shape { data: 1, parity: 1 }],
+                LayoutKind::Raid1 | LayoutKind::Chained | LayoutKind::Near => vec![Shape { data: 1, parity: 1 }],
                 LayoutKind::Rotating => (3..=6)
                     .filter(|parity| parity + 2 <= disks)
                     .map(|parity| Shape { data: disks - parity, parity })

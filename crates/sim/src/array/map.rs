@@ -1,6 +1,7 @@
 //! Which member holds a chunk: a layout of the table, or any list of members that repeats.
 
-use scrubjay_core::layout::{ChunkPlace, Layout, LayoutKind};
+use scrubjay_core::layout::{ChunkPlace, Layout};
+use scrubjay_core::probe::library::{self, copies_of};
 
 /// Where the chunks of an array lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +10,36 @@ pub enum ChunkMap {
     Layout(Layout),
     /// Chunk `i` lies on member `list[i mod n]`, without redundancy: what no table knows.
     Free(Vec<usize>),
+    /// One member behind the other, each of so many chunks: LVM linear, JBOD. There is no pattern.
+    Concatenated {
+        /// Members.
+        disks: usize,
+        /// Chunks of each.
+        rows: u64,
+    },
+    /// Linux' RAID-10: each chunk on `copies` members (md(4)).
+    Raid10 {
+        /// Where the copies lie.
+        kind: Raid10Kind,
+        /// Two or more, and no more than members.
+        copies: usize,
+        /// Members.
+        disks: usize,
+    },
+}
+
+/// Where the copies of a chunk lie (Linux, drivers/md/raid10.c).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Raid10Kind {
+    /// Side by side, going on in the next row.
+    Near,
+    /// Each set of copies striped over all members, in a part of its own; the next one begins one member on.
+    Far {
+        /// Rows of each part.
+        rows: u64,
+    },
+    /// As far, row by row.
+    Offset,
 }
 
 /// How a map protects what it holds.
@@ -16,8 +47,8 @@ pub enum ChunkMap {
 pub enum MapRedundancy {
     /// Not at all.
     None,
-    /// Every chunk lies in two places.
-    Copies,
+    /// Every chunk lies in so many places.
+    Copies(usize),
     /// So many parities a stripe.
     Parity(usize),
 }
@@ -28,6 +59,7 @@ impl ChunkMap {
         match self {
             ChunkMap::Layout(layout) => layout.disks(),
             ChunkMap::Free(list) => list.iter().max().map_or(0, |most| most + 1),
+            ChunkMap::Concatenated { disks, .. } | ChunkMap::Raid10 { disks, .. } => *disks,
         }
     }
 
@@ -36,16 +68,16 @@ impl ChunkMap {
         match self {
             ChunkMap::Layout(layout) => layout.shape().data,
             ChunkMap::Free(list) => list.len(),
+            ChunkMap::Concatenated { .. } | ChunkMap::Raid10 { .. } => 1,
         }
     }
 
     /// How it protects what it holds.
     pub fn redundancy(&self) -> MapRedundancy {
         match self {
-            ChunkMap::Free(_) => MapRedundancy::None,
-            ChunkMap::Layout(layout) if matches!(layout.kind(), LayoutKind::Raid1 | LayoutKind::Chained) => {
-                MapRedundancy::Copies
-            }
+            ChunkMap::Free(_) | ChunkMap::Concatenated { .. } => MapRedundancy::None,
+            ChunkMap::Raid10 { copies, .. } => MapRedundancy::Copies(*copies),
+            ChunkMap::Layout(layout) if copies_of(layout) > 1 => MapRedundancy::Copies(copies_of(layout)),
             ChunkMap::Layout(layout) if layout.shape().parity == 0 => MapRedundancy::None,
             ChunkMap::Layout(layout) => MapRedundancy::Parity(layout.shape().parity),
         }
@@ -56,6 +88,8 @@ impl ChunkMap {
         match self {
             ChunkMap::Layout(layout) => layout.shape().slots(),
             ChunkMap::Free(list) => list.len(),
+            ChunkMap::Concatenated { .. } => 1,
+            ChunkMap::Raid10 { copies, .. } => *copies,
         }
     }
 
@@ -69,6 +103,8 @@ impl ChunkMap {
                 let (share, rank) = (list.iter().filter(is_same).count(), list[..slot].iter().filter(is_same).count());
                 ChunkPlace { disk, row: stripe * share as u64 + rank as u64 }
             }
+            ChunkMap::Concatenated { rows, .. } => ChunkPlace { disk: (stripe / rows) as usize, row: stripe % rows },
+            ChunkMap::Raid10 { kind, copies, disks } => raid10(*kind, *copies as u64, *disks as u64, stripe, slot as u64),
         }
     }
 
@@ -80,21 +116,63 @@ impl ChunkMap {
                 let share = |disk| list.iter().filter(|&&other| other == disk).count() as u64;
                 rows / (0..self.disks()).map(share).max().unwrap_or(1).max(1)
             }
+            ChunkMap::Concatenated { disks, rows: each } => rows.min(*each) * *disks as u64,
+            ChunkMap::Raid10 { kind: Raid10Kind::Near, copies, disks } => rows * *disks as u64 / *copies as u64,
+            ChunkMap::Raid10 { kind: Raid10Kind::Far { rows: each }, copies, disks } => {
+                (rows / *copies as u64).min(*each) * *disks as u64
+            }
+            ChunkMap::Raid10 { kind: Raid10Kind::Offset, copies, disks } => rows / *copies as u64 * *disks as u64,
         }
     }
 
     /// The members of the chunks of one pattern: the truth that a prober looks for. (Denehy et al. 2004, section 2: the
-    /// least period of the data.)
+    /// least period of the data.) Of mirrors those of the first copies. Nothing where there is no pattern.
     pub fn pattern(&self) -> Vec<usize> {
-        match self {
-            ChunkMap::Layout(layout) => (0..layout.pattern()).map(|chunk| layout.data_disk(chunk)).collect(),
-            ChunkMap::Free(list) => {
-                let repeats = |size: &usize| {
-                    list.len().is_multiple_of(*size) && list.iter().enumerate().all(|(i, disk)| *disk == list[i % size])
-                };
-                let size = (1..=list.len()).find(repeats).unwrap_or(list.len());
-                list[..size].to_vec()
+        let list: Vec<usize> = match self {
+            ChunkMap::Layout(layout) => {
+                return (0..layout.pattern()).map(|chunk| layout.data_disk(chunk)).collect();
+            }
+            ChunkMap::Free(list) => list.clone(),
+            ChunkMap::Concatenated { disks: 1, .. } => vec![0],
+            ChunkMap::Concatenated { .. } => Vec::new(),
+            ChunkMap::Raid10 { disks, .. } => (0..*disks as u64).map(|chunk| self.place(chunk, 0).disk).collect(),
+        };
+        let size = library::period(&list);
+        list[..size].to_vec()
+    }
+}
+
+fn raid10(kind: Raid10Kind, copies: u64, disks: u64, chunk: u64, copy: u64) -> ChunkPlace {
+    let (disk, row) = match kind {
+        Raid10Kind::Near => ((chunk * copies + copy) % disks, (chunk * copies + copy) / disks),
+        Raid10Kind::Far { rows } => ((chunk + copy) % disks, chunk / disks + copy * rows),
+        Raid10Kind::Offset => ((chunk + copy) % disks, chunk / disks * copies + copy),
+    };
+    ChunkPlace { disk: disk as usize, row }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every copy of every chunk has a place of its own, no two on one member, and all fit.
+    #[test]
+    fn every_copy_has_a_place_of_its_own() {
+        for kind in [Raid10Kind::Near, Raid10Kind::Far { rows: 12 }, Raid10Kind::Offset] {
+            for (copies, disks) in [(2, 2), (2, 3), (2, 4), (2, 5), (3, 3), (3, 4), (3, 6)] {
+                let map = ChunkMap::Raid10 { kind, copies, disks };
+                let rows = 12 * copies as u64;
+                let mut used = std::collections::BTreeSet::new();
+                for chunk in 0..map.stripes(rows) {
+                    let places: Vec<ChunkPlace> = (0..copies).map(|copy| map.place(chunk, copy)).collect();
+                    assert!(places.iter().all(|place| place.row < rows && place.disk < disks), "{map:?} {places:?}");
+                    let members: std::collections::BTreeSet<usize> = places.iter().map(|place| place.disk).collect();
+                    assert_eq!(members.len(), copies, "{map:?}, chunk {chunk}");
+                    assert!(places.iter().all(|place| used.insert(*place)), "{map:?}, chunk {chunk}");
+                }
             }
         }
+        let joined = ChunkMap::Concatenated { disks: 3, rows: 10 };
+        assert_eq!((joined.stripes(10), joined.place(29, 0)), (30, ChunkPlace { disk: 2, row: 9 }));
     }
 }

@@ -16,6 +16,7 @@ mod plan;
 pub mod queue;
 pub mod setup;
 mod spindle;
+pub mod surprises;
 #[cfg(test)]
 mod tests;
 pub mod trials;
@@ -23,6 +24,7 @@ pub mod truth;
 mod work;
 
 use plan::{ArrayPlan, DiskStep};
+use scrubjay_core::layout::ChunkPlace;
 use scrubjay_core::probe::io::{Answers, ProbeAccess, ProbeBatch, ProbeRequest, ProbedDevice, Prober, RequestTiming};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
@@ -53,6 +55,8 @@ pub struct Array {
     rng: Rng,
     /// When the host is done with what it does one after the other: copies to the cache, and reckoning what is lost.
     host_free: Nanos,
+    /// When the limit's bucket is full again.
+    limit_full: Nanos,
     left: usize,
 }
 
@@ -60,6 +64,8 @@ pub struct Array {
 enum ArrayEvent {
     /// A request of the batch is issued.
     Arrives(usize),
+    /// The limit lets it pass.
+    Passes(usize),
     /// The request has an answer.
     Answered(usize),
     /// A disk is done with what it worked on.
@@ -100,6 +106,7 @@ impl Array {
             waiting: VecDeque::new(),
             destages: Vec::new(),
             host_free: Nanos::ZERO,
+            limit_full: Nanos::ZERO,
             left: 0,
             setup,
         }
@@ -107,7 +114,8 @@ impl Array {
 
     /// As a prober sees it.
     pub fn device(&self) -> ProbedDevice {
-        ProbedDevice { bytes: self.setup.bytes() / 512 * 512, block: 512, depth: usize::MAX }
+        let block = self.setup.block_bytes;
+        ProbedDevice { bytes: self.setup.bytes() / block * block, block, depth: usize::MAX }
     }
 
     /// What it is made of.
@@ -125,7 +133,7 @@ impl Array {
     /// Runs a batch; the next one begins where it ends.
     ///
     /// # Panics
-    /// When a request lies beyond the end of the device, or is empty.
+    /// When a request lies beyond the end of the device, is empty, or is not whole blocks.
     pub fn run(&mut self, batch: &ProbeBatch) -> Answers {
         let start = self.now;
         self.requests.clear();
@@ -133,6 +141,8 @@ impl Array {
         for (index, request) in batch.requests.iter().enumerate() {
             let end = request.offset + request.len;
             assert!(request.len > 0 && end <= self.setup.bytes(), "{request:?} of {} bytes", self.setup.bytes());
+            let is_whole = |bytes: u64| bytes.is_multiple_of(self.setup.block_bytes);
+            assert!(is_whole(request.offset) && is_whole(request.len), "{request:?} is not whole blocks");
             let plan = ArrayPlan::of(&self.setup, request);
             let issued = start.saturating_add(request.at);
             self.requests.push(Underway { job: ArrayJob { plan, outstanding: 0 }, issued, done: issued });
@@ -143,7 +153,11 @@ impl Array {
                 self.events.pop().expect("requests are under way, so something will happen");
             self.now = self.now.max(time);
             match event {
-                ArrayEvent::Arrives(index) => self.arrives(index, &batch.requests[index]),
+                ArrayEvent::Arrives(index) => match self.passes_at() {
+                    now if now <= self.now => self.arrives(index, &batch.requests[index]),
+                    later => self.event(later, ArrayEvent::Passes(index)),
+                },
+                ArrayEvent::Passes(index) => self.arrives(index, &batch.requests[index]),
                 ArrayEvent::Answered(index) => {
                     self.requests[index].done = self.now;
                     self.left -= 1;
@@ -177,7 +191,20 @@ impl Array {
         self.events.push(Reverse((time, self.events_made, event)));
     }
 
+    /// When the limit lets the next request pass.
+    fn passes_at(&mut self) -> Nanos {
+        let Some(limit) = self.setup.limit else { return self.now };
+        let each = 1.0 / limit.iops;
+        let at = self.limit_full.max(self.now).since(Nanos::from_secs_f64(each * (limit.burst - 1.0).max(0.0)));
+        self.limit_full = self.limit_full.max(self.now).saturating_add(Nanos::from_secs_f64(each));
+        at.max(self.now)
+    }
+
     fn arrives(&mut self, index: usize, request: &ProbeRequest) {
+        if let Some(quick) = self.setup.quick.filter(|quick| quick.holds(request.offset)) {
+            let done = self.now.saturating_add(quick.time);
+            return self.event(done, ArrayEvent::Answered(index));
+        }
         match (request.kind, self.setup.write_cache_bytes) {
             (ProbeAccess::Rewrite, Some(room)) => {
                 if self.waiting.is_empty() && self.cached_bytes + request.len <= room.max(request.len) {
@@ -243,9 +270,12 @@ impl Array {
     }
 
     fn start(&mut self, step: DiskStep, owner: Owner) {
-        let place = step.choose(|disk| self.spindles[self.setup.spindle_of(disk)].load(), &self.setup, &mut self.rng);
-        let spindle = self.setup.spindle_of(place.disk);
-        let sector = (self.setup.base_of(place.disk) + place.row * self.setup.chunk_bytes + step.within) / 512;
+        let setup = &self.setup;
+        let sector =
+            |place: &ChunkPlace| (setup.base_of(place.disk) + place.row * setup.chunk_bytes + step.within) / 512;
+        let look = |place: &ChunkPlace| self.spindles[setup.spindle_of(place.disk)].look(sector(place));
+        let place = step.choose(look, setup, &mut self.rng);
+        let (spindle, sector) = (setup.spindle_of(place.disk), sector(&place));
         self.spindles[spindle].push(DiskWork { sector, count: step.len.div_ceil(512), is_write: step.is_write, owner });
         self.work(spindle);
     }

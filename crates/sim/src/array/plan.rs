@@ -21,26 +21,25 @@ pub struct DiskStep {
 }
 
 impl DiskStep {
-    /// Where it is done; `load` tells how much a member has to do.
-    pub fn choose(&self, load: impl Fn(usize) -> usize, setup: &ArraySetup, rng: &mut Rng) -> ChunkPlace {
-        let [first, second] = self.places[..] else { return self.places[0] };
-        let (one, other) = (load(first.disk), load(second.disk));
+    /// Where it is done; `look` tells how much the member of a place has to do, and how far its head is from there.
+    pub fn choose(&self, look: impl Fn(&ChunkPlace) -> (usize, u64), setup: &ArraySetup, rng: &mut Rng) -> ChunkPlace {
+        let [first, ..] = self.places[..] else { panic!("a step has a place") };
+        if self.places.len() == 1 {
+            return first;
+        }
+        let order = |place: &ChunkPlace| match (setup.mirror_read, look(place)) {
+            (MirrorRead::First | MirrorRead::Random, _) => (0, 0),
+            (MirrorRead::ShortestQueue, (load, _)) => (load as u64, 0),
+            (MirrorRead::Nearest, (load, distance)) => (u64::from(load > 0), if load > 0 { distance } else { 0 }),
+        };
+        let best = self.places.iter().map(&order).min().expect("it has places");
+        let equal: Vec<ChunkPlace> = self.places.iter().copied().filter(|place| order(place) == best).collect();
         match setup.mirror_read {
             MirrorRead::First => first,
-            MirrorRead::ShortestQueue if one != other => {
-                if one < other {
-                    first
-                } else {
-                    second
-                }
-            }
-            MirrorRead::ShortestQueue | MirrorRead::Random => {
-                if rng.below(2) == 0 {
-                    first
-                } else {
-                    second
-                }
-            }
+            // The first that is idle, as md takes it.
+            MirrorRead::Nearest => equal[0],
+            _ if equal.len() == 1 => equal[0],
+            _ => equal[rng.below(equal.len() as u64) as usize],
         }
     }
 }
@@ -116,7 +115,7 @@ impl ArrayStripe<'_> {
     }
 
     fn is_there(&self, slot: usize) -> bool {
-        self.setup.lost != Some(self.place(slot).disk)
+        self.setup.is_there(self.place(slot).disk)
     }
 
     fn step(&self, slot: usize, within: u64, len: u64, is_write: bool) -> Option<DiskStep> {
@@ -128,7 +127,9 @@ impl ArrayStripe<'_> {
         let &ChunkPiece { slot, within, len } = piece;
         let data = self.setup.map.data();
         let places: Vec<ChunkPlace> = match self.setup.map.redundancy() {
-            MapRedundancy::Copies => (0..2).filter(|&copy| self.is_there(copy)).map(|copy| self.place(copy)).collect(),
+            MapRedundancy::Copies(copies) => {
+                (0..copies).filter(|&copy| self.is_there(copy)).map(|copy| self.place(copy)).collect()
+            }
             _ if self.is_there(slot) => vec![self.place(slot)],
             _ => {
                 // All other data, and as many parities as are missing.
@@ -146,9 +147,9 @@ impl ArrayStripe<'_> {
         let (data, slots) = (self.setup.map.data(), self.setup.map.slots());
         match self.setup.map.redundancy() {
             MapRedundancy::None => {}
-            MapRedundancy::Copies => {
+            MapRedundancy::Copies(count) => {
                 let copies = |piece: &ChunkPiece| {
-                    (0..2).filter_map(|copy| self.step(copy, piece.within, piece.len, true)).collect::<Vec<_>>()
+                    (0..count).filter_map(|copy| self.step(copy, piece.within, piece.len, true)).collect::<Vec<_>>()
                 };
                 return writes.extend(pieces.iter().flat_map(copies));
             }

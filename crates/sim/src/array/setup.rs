@@ -36,6 +36,38 @@ pub enum MirrorRead {
     Random,
     /// Always the first: mirrors that cannot be seen from outside.
     First,
+    /// As Linux' md does: one that is idle, else the one whose head is nearest.
+    Nearest,
+}
+
+/// A limit of requests, as a cloud or a quality-of-service rule sets one: a token bucket in front of the array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RequestLimit {
+    /// Requests a second.
+    pub iops: f64,
+    /// So many may come at once before the limit is felt.
+    pub burst: f64,
+}
+
+/// A part of the device that is answered without its disks, extent by extent: what a large cache holds of it, or what a thin
+/// volume has never been written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuickPart {
+    /// The share of the extents, 0 to 1.
+    pub share: f64,
+    /// The size of an extent in bytes.
+    pub extent_bytes: u64,
+    /// How long such an answer takes.
+    pub time: Nanos,
+}
+
+impl QuickPart {
+    /// Is this byte answered so? The extents are spread by chance.
+    pub fn holds(&self, offset: u64) -> bool {
+        let mixed = (offset / self.extent_bytes).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((mixed >> 40) as f64) < self.share * (1u64 << 24) as f64
+    }
 }
 
 /// How parities follow a small write.
@@ -68,6 +100,14 @@ pub struct ArraySetup {
     pub chunk_bytes: u64,
     /// The device's byte 0 is this byte of the array: where a partition begins.
     pub phase_bytes: u64,
+    /// The device is no larger: a partition or a small volume.
+    pub bytes_max: u64,
+    /// The logical block of the device.
+    pub block_bytes: u64,
+    /// What limits its requests.
+    pub limit: Option<RequestLimit>,
+    /// What of it is answered without its disks.
+    pub quick: Option<QuickPart>,
     /// What each member is.
     pub drive: Drive,
     /// How each member orders what waits for it.
@@ -86,6 +126,8 @@ pub struct ArraySetup {
     pub same: Option<(usize, usize)>,
     /// A member that is not there.
     pub lost: Option<usize>,
+    /// And another one.
+    pub lost_too: Option<usize>,
     /// What the host reckons for each read of a lost chunk, one at a time.
     pub rebuild_time: Nanos,
     /// Of the delays, the copies that are read, and the strangers.
@@ -99,6 +141,10 @@ impl ArraySetup {
             map,
             chunk_bytes,
             phase_bytes: 0,
+            bytes_max: u64::MAX,
+            block_bytes: 512,
+            limit: None,
+            quick: None,
             drive: Drive::Disk(Mechanics::ultrastar_9lzx()),
             discipline: Discipline::Fcfs,
             noise: Noise::Clean,
@@ -108,6 +154,7 @@ impl ArraySetup {
             odd: Vec::new(),
             same: None,
             lost: None,
+            lost_too: None,
             rebuild_time: Nanos::ZERO,
             seed: 0,
         }
@@ -121,7 +168,12 @@ impl ArraySetup {
     /// The size of the device, in bytes.
     pub fn bytes(&self) -> u64 {
         let stripes = self.map.stripes(self.member_bytes().checked_div(self.chunk_bytes).unwrap_or(0));
-        (stripes * self.map.data() as u64 * self.chunk_bytes).saturating_sub(self.phase_bytes)
+        (stripes * self.map.data() as u64 * self.chunk_bytes).saturating_sub(self.phase_bytes).min(self.bytes_max)
+    }
+
+    /// Is this member there?
+    pub(super) fn is_there(&self, disk: usize) -> bool {
+        self.lost != Some(disk) && self.lost_too != Some(disk)
     }
 
     /// The disk of a member: two of them may be halves of one.
@@ -148,7 +200,8 @@ impl ArraySetup {
             (disks > 0, "an array has members"),
             (self.chunk_bytes > 0 && self.chunk_bytes.is_multiple_of(512), "a chunk is whole sectors"),
             (self.phase_bytes.is_multiple_of(512), "a partition begins at a sector"),
-            (self.lost.is_none_or(is_member), "the lost disk is none of its members"),
+            (self.lost.into_iter().chain(self.lost_too).all(is_member), "the lost disk is none of its members"),
+            (self.block_bytes.is_power_of_two() && self.block_bytes >= 512, "a block is 512 bytes or a larger power of two"),
             (self.odd.iter().all(|odd| is_member(odd.disk)), "the odd disk is none of its members"),
             (self.same.is_none_or(|(a, b)| a != b && is_member(a) && is_member(b)), "two members share a disk"),
             (

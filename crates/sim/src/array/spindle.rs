@@ -52,9 +52,13 @@ impl Spindle {
         Spindle { drive, queue, under_way, segments: VecDeque::new() }
     }
 
-    /// How much it has to do, in pieces of work.
-    pub fn load(&self) -> usize {
-        self.queue.len() + self.under_way.len()
+    /// How much it has to do, in pieces of work, and how many cylinders its head is from a sector.
+    pub fn look(&self, sector: u64) -> (usize, u64) {
+        let distance = match &self.drive {
+            RunningWork::Disk(arm) => arm.cylinder().abs_diff(arm.mechanics().cylinder(sector)),
+            RunningWork::Flash(_) => 0,
+        };
+        (self.queue.len() + self.under_way.len(), distance)
     }
 
     /// One more piece waits.

@@ -154,7 +154,7 @@ pub fn layouts() -> Vec<TrialCase> {
     let each = |map: ChunkMap| {
         let name = match &map {
             ChunkMap::Layout(layout) => layout.kind().name(),
-            ChunkMap::Free(_) => "free",
+            _ => "free",
         };
         Discipline::ALL.map(|discipline| {
             let map = map.clone();

@@ -1,10 +1,11 @@
 //! What a prober should find of an array, and what of that it did find.
 
-use super::map::{ChunkMap, MapRedundancy};
-use super::setup::ArraySetup;
-use scrubjay_core::layout::LayoutKind;
+use super::map::{ChunkMap, MapRedundancy, Raid10Kind};
+use super::setup::{ArraySetup, MirrorRead};
+use scrubjay_core::layout::{Layout, LayoutKind, Shape};
 use scrubjay_core::probe::known::{Claim, KnownArray, ProbeFinding};
 use scrubjay_core::probe::library::{self, canonical};
+use std::collections::BTreeSet;
 
 /// What there is to be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,8 +16,10 @@ pub struct Truth {
     pub chunk: Option<(u64, u64)>,
     /// The class of each chunk of the pattern, from that byte on.
     pub classes: Vec<usize>,
-    /// Disks that hold each chunk.
+    /// Disks that hold each chunk, and share its reads.
     pub copies: usize,
+    /// Disks that answer reads.
+    pub disks: usize,
 }
 
 /// What of it was found.
@@ -76,17 +79,36 @@ impl Truth {
     pub fn of(setup: &ArraySetup) -> Truth {
         let disks: Vec<usize> = setup.map.pattern().into_iter().map(|disk| setup.spindle_of(disk)).collect();
         let count = disks.len();
+        let disks_seen = match setup.map.redundancy() {
+            MapRedundancy::Copies(_) if setup.mirror_read != MirrorRead::First => {
+                (0..setup.map.disks()).map(|disk| setup.spindle_of(disk)).collect::<BTreeSet<usize>>().len()
+            }
+            _ => disks.iter().copied().collect::<BTreeSet<usize>>().len(),
+        };
         let repeats = |size: &usize| count.is_multiple_of(*size) && (0..count).all(|i| disks[i] == disks[i % size]);
         let count = (1..=count).find(repeats).unwrap_or(count);
-        let copies = if setup.map.redundancy() == MapRedundancy::Copies { 2 } else { 1 };
+        let copies = match setup.map.redundancy() {
+            // Only copies that share the reads can be seen.
+            MapRedundancy::Copies(copies) if setup.mirror_read != MirrorRead::First => copies,
+            _ => 1,
+        };
+        if count == 0 {
+            return Truth { pattern_bytes: 0, chunk: None, classes: Vec::new(), copies, disks: setup.map.disks() };
+        }
         if count == 1 {
-            return Truth { pattern_bytes: 512, chunk: None, classes: vec![0], copies };
+            return Truth { pattern_bytes: setup.block_bytes, chunk: None, classes: vec![0], copies, disks: disks_seen };
         }
         let chunk = setup.chunk_bytes;
         let first = setup.phase_bytes.div_ceil(chunk);
         let classes: Vec<usize> = (0..count).map(|i| disks[(first as usize + i) % count]).collect();
         let phase = first * chunk - setup.phase_bytes;
-        Truth { pattern_bytes: count as u64 * chunk, chunk: Some((chunk, phase)), classes: canonical(&classes), copies }
+        Truth {
+            pattern_bytes: count as u64 * chunk,
+            chunk: Some((chunk, phase)),
+            classes: canonical(&classes),
+            copies,
+            disks: disks_seen,
+        }
     }
 
     /// What of it a prober found.
@@ -94,27 +116,52 @@ impl Truth {
         let value = |claim: &Option<Claim<u64>>| claim.as_ref().map(|claim| claim.value);
         let fits = known.fits.as_ref().map_or(&[][..], |claim| &claim.value[..]);
         let classes = known.classes.as_ref().is_some_and(|claim| claim.value == self.classes);
-        let named = match &setup.map {
-            ChunkMap::Layout(layout) if setup.same.is_none() => Some(layout),
-            _ => None,
-        };
+        let named = self.layout(setup);
         Agreement {
             pattern: value(&known.pattern_bytes) == Some(self.pattern_bytes),
             chunk: value(&known.chunk_bytes).zip(value(&known.phase_bytes)) == self.chunk,
             classes,
             copies: known.copies.as_ref().is_some_and(|claim| claim.value == self.copies),
-            disks: named.is_none_or(|layout| known.disks.as_ref().is_some_and(|claim| claim.value == layout.disks())),
+            disks: known.disks.as_ref().is_some_and(|claim| claim.value == self.disks),
             layout: match named {
                 // Rotating with one parity or two has another name, with none it has none.
                 Some(layout) if layout.kind() == LayoutKind::Rotating => {
                     library::fits(&self.classes, Some(self.copies)).iter().eq(fits)
                 }
-                Some(layout) => fits.iter().any(|fit| fit.layout == *layout),
+                Some(layout) => fits.iter().any(|fit| fit.layout == layout),
                 None => fits.is_empty(),
             },
             findings: classes && self.are_findings_right(setup, known),
             is_layout_wrong: !fits.is_empty() && (named.is_none() || !classes),
         }
+    }
+
+    /// The layout as which it is to be known, by reads: of mirrors whose first copies alone are read it is striping.
+    fn layout(&self, setup: &ArraySetup) -> Option<Layout> {
+        let make = |kind, data, parity, disks| Layout::new(kind, Shape { data, parity }, disks).ok();
+        let is_striped = self.classes.iter().copied().eq(0..self.classes.len());
+        match &setup.map {
+            _ if setup.same.is_some() => None,
+            ChunkMap::Layout(_) | ChunkMap::Raid10 { .. }
+                if setup.mirror_read == MirrorRead::First && setup.map.redundancy() != MapRedundancy::None =>
+            {
+                match setup.map.redundancy() {
+                    MapRedundancy::Copies(_) => {
+                        make(LayoutKind::Raid0, self.classes.len(), 0, self.classes.len()).filter(|_| is_striped)
+                    }
+                    _ => self.plain(&setup.map),
+                }
+            }
+            ChunkMap::Raid10 { copies: 2, disks, .. } if setup.map.pattern().len() * 2 == *disks => {
+                make(LayoutKind::Raid1, 1, 1, *disks)
+            }
+            ChunkMap::Raid10 { kind: Raid10Kind::Near, copies: 2, disks } => make(LayoutKind::Near, 1, 1, *disks),
+            map => self.plain(map),
+        }
+    }
+
+    fn plain(&self, map: &ChunkMap) -> Option<Layout> {
+        if let ChunkMap::Layout(layout) = map { Some(*layout) } else { None }
     }
 
     /// The class of the chunks that a member holds, if it holds any.

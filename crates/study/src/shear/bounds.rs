@@ -93,7 +93,7 @@ pub fn of_six(figure: &str, kind: LayoutKind, name: &str, effort: Effort) -> Exh
     };
     let caption = format!("{} A boundary takes {ratio:.2} of the time of another place{why}", scan.told());
     let mut series = vec![line(name, &scan.samples)];
-    if matches!(kind, LayoutKind::Raid1 | LayoutKind::Chained) {
+    if matches!(kind, LayoutKind::Raid1 | LayoutKind::Chained | LayoutKind::Near) {
         series.push(dashed("RAID-0", &boundary_scan(&array(LayoutKind::Raid0, 6, 8), effort)));
     }
     let title = format!("Boundaries: {name}, 6 disks, 8 KiB (its Figure {})", figure.trim_start_matches('0'));

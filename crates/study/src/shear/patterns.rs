@@ -98,7 +98,7 @@ pub fn of_six(figure: &str, kind: LayoutKind, told: &str, effort: Effort) -> Exh
         LayoutKind::Raid0 => {
             caption.push_str(" (There 2.0 s; of 500 requests, in turn and without an elevator, 4.8 s.)")
         }
-        LayoutKind::Raid1 | LayoutKind::Chained => {
+        LayoutKind::Raid1 | LayoutKind::Chained | LayoutKind::Near => {
             let base = base(effort, bytes_max);
             caption.push_str(&format!(
                 " RAID-0 takes {:.2} s, {:.2} times as long (there 2.0 s instead of 1.0 for RAID-1): two disks share the reads of \

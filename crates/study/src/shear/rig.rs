@@ -27,7 +27,7 @@ pub const KIB: u64 = 1024;
 pub fn map(kind: LayoutKind, disks: usize) -> ChunkMap {
     let shape = match kind {
         LayoutKind::Raid0 | LayoutKind::ZigZag => Shape { data: disks, parity: 0 },
-        LayoutKind::Raid1 | LayoutKind::Chained => Shape { data: 1, parity: 1 },
+        LayoutKind::Raid1 | LayoutKind::Chained | LayoutKind::Near => Shape { data: 1, parity: 1 },
         LayoutKind::Raid6Md | LayoutKind::Raid6Pq => Shape { data: disks - 2, parity: 2 },
         _ => Shape { data: disks - 1, parity: 1 },
     };

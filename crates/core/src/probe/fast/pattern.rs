@@ -79,7 +79,7 @@ pub async fn find(
     for attempt in 1..=ATTEMPTS_MAX {
         let is_larger = failure == Some(Unmeasurable::Unsaturated) || attempt * 2 > ATTEMPTS_MAX;
         let disks_max = if is_larger { DISKS_MAX } else { DISKS_LIKELY };
-        let strides = candidates(stride_max, pattern_max, disks_max);
+        let strides = candidates(stride_max, pattern_max, disks_max, sampler.device().block);
         failure = match attempted(sampler, burst, response, strides, attempt).await {
             Ok(Some(pattern)) => return Ok(Some(pattern)),
             Ok(None) => None,

@@ -4,8 +4,6 @@
 
 /// Chunks that are likely, in bytes: powers of two up to 1 MiB divide one of the first two, three times such the third.
 const CHUNKS: [u64; 3] = [128 << 10, 1 << 20, 96 << 10];
-/// The smallest chunk: one sector.
-const CHUNK_MIN: u64 = 512;
 /// A smaller chunk than likely is taken such that so many of its patterns have room in a stride.
 const ROOM: u64 = 16;
 /// Arrays of up to so many disks are likely; larger ones often divide the same numbers.
@@ -14,9 +12,9 @@ pub const DISKS_LIKELY: u64 = 16;
 pub const DISKS_MAX: u64 = 64;
 
 /// Strides of at most `stride_max` bytes: each pattern of at most `pattern_max` bytes that an array of up to `disks_max` disks
-/// is likely to have divides one of them, as far as they have room.
-pub fn candidates(stride_max: u64, pattern_max: u64, disks_max: u64) -> Vec<u64> {
-    let mut wanted = patterns(stride_max.min(pattern_max), disks_max);
+/// is likely to have divides one of them, as far as they have room. All are whole blocks: the kernel refuses other reads.
+pub fn candidates(stride_max: u64, pattern_max: u64, disks_max: u64, block: u64) -> Vec<u64> {
+    let mut wanted = patterns(stride_max.min(pattern_max), disks_max, block);
     let mut strides = joined(&wanted, stride_max);
     for stride in &mut strides {
         // Powers of two cost nothing: they are searched by halves.
@@ -58,13 +56,13 @@ fn joined(wanted: &[u64], stride_max: u64) -> Vec<u64> {
 
 /// The patterns of likely arrays: of striping and mirrors (and ZIGZAG), of one parity, of two. Where a likely chunk has no
 /// room, a smaller one that leaves room for others.
-fn patterns(bytes_max: u64, disks_max: u64) -> Vec<u64> {
+fn patterns(bytes_max: u64, disks_max: u64, block: u64) -> Vec<u64> {
     let mut found = Vec::new();
     for largest in CHUNKS {
         for disks in 2..=disks_max {
             for chunks in [2 * disks, disks * (disks - 1), disks * (disks - 2)] {
                 let smaller = std::iter::successors(Some(largest / 2), |chunk| Some(chunk / 2));
-                let mut smaller = smaller.take_while(|chunk| *chunk >= CHUNK_MIN);
+                let mut smaller = smaller.take_while(|chunk| chunk.is_multiple_of(block));
                 let chunk = if chunks * largest <= bytes_max {
                     Some(largest)
                 } else {
@@ -115,8 +113,8 @@ mod tests {
 
     #[test]
     fn every_likely_pattern_divides_a_candidate() {
-        for stride_max in [8 << 20, 34 << 20, 91 << 20, 364 << 20, 25 << 30] {
-            let candidates = candidates(stride_max, 64 << 20, DISKS_LIKELY);
+        for (stride_max, block) in [8 << 20, 34 << 20, 91 << 20, 364 << 20, 25 << 30].map(|stride| (stride, 512)) {
+            let candidates = candidates(stride_max, 64 << 20, DISKS_LIKELY, block);
             assert!(candidates.len() <= 28, "{} strides of {stride_max}", candidates.len());
             assert!(candidates.iter().all(|&stride| stride <= stride_max));
             for chunk in (9..=20).map(|exponent| 1u64 << exponent).chain([24 << 9, 24 << 12]) {
@@ -126,6 +124,18 @@ mod tests {
                         let is_covered = candidates.iter().any(|stride| stride.is_multiple_of(pattern.max(1)));
                         assert!(is_covered || pattern > limit || pattern == 0, "{chunks} x {chunk} of {stride_max}");
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn candidates_are_whole_blocks_on_devices_of_any_size() {
+        for block in [512, 4096] {
+            for stride_max in (20..36).map(|exponent| (1u64 << exponent) / 400) {
+                for disks in [DISKS_LIKELY, DISKS_MAX] {
+                    let found = candidates(stride_max, 64 << 20, disks, block);
+                    assert!(found.iter().all(|stride| stride.is_multiple_of(block)), "{stride_max} {block}: {found:?}");
                 }
             }
         }
