@@ -107,9 +107,18 @@ fn play_surprises(count: usize, seed: u64, only: &str) {
         }
     }
     print_surprises("all", &all);
-    for outcome in all.iter().filter(|outcome| sure_statements(outcome).any(|statement| !statement.is_true)) {
+    // What was wrong, and what was left without a reason.
+    for ((family, trial), outcome) in &done {
         let SurpriseOutcome { setup, known, .. } = outcome;
-        eprintln!("{known:?}\n  truth {:?}\n  of {setup:?}", Truth::of(setup));
+        let wrong: Vec<String> = sure_statements(outcome)
+            .filter(|one| !one.is_true)
+            .map(|one| format!("{} {:.5}", one.about, one.confidence))
+            .collect();
+        if !wrong.is_empty() || outcome.declined == Some(false) {
+            let name = families[*family].name;
+            eprintln!("{name}, trial {trial}: wrong: {}\n  {known:?}", wrong.join(", "));
+            eprintln!("  truth {:?}\n  of {setup:?}", Truth::of(setup));
+        }
     }
     println!("\nof what is said with a probability of ...");
     for (from, to) in [(0.5, 0.9), (0.9, 0.99), (0.99, 0.999), (0.999, 0.9999), (0.9999, 1.1)] {

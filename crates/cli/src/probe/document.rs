@@ -15,6 +15,8 @@ pub struct ProbeDocument {
     chunk_bytes: Option<u64>,
     phase_bytes: Option<u64>,
     disks: Option<usize>,
+    /// Where each disk begins, if they lie one behind the other.
+    joined: Option<Vec<u64>>,
     copies: Option<usize>,
     /// The layouts that fit, by name, joined by `|`; `free` where none does.
     layout: Option<String>,
@@ -51,7 +53,7 @@ struct Confidence {
 /// Something a user should know.
 #[derive(Debug, Serialize)]
 struct FindingDocument {
-    /// `unequal`, `slow`, `fast`, `lost`, `unknown`.
+    /// `unequal`, `slow`, `fast`, `lost`, `lost_copy`, `unknown`.
     kind: &'static str,
     class: Option<usize>,
     factor: Option<f64>,
@@ -69,6 +71,7 @@ impl ProbeDocument {
             chunk_bytes: value(&known.chunk_bytes),
             phase_bytes: value(&known.phase_bytes),
             disks: value(&known.disks),
+            joined: value(&known.joined),
             copies: value(&known.copies),
             layout: words::layout(known, "|"),
             level: known.level.as_ref().map(|level| words::level(level.value)),
@@ -109,6 +112,7 @@ fn found(claim: &Claim<ProbeFinding>) -> FindingDocument {
         ProbeFinding::Slow { class, factor } => ("slow", Some(*class), Some(*factor), None),
         ProbeFinding::Fast { class, factor } => ("fast", Some(*class), Some(*factor), None),
         ProbeFinding::Lost { class } => ("lost", Some(*class), None, None),
+        ProbeFinding::LostCopy { class } => ("lost_copy", Some(*class), None, None),
         ProbeFinding::Unknown => ("unknown", None, None, None),
     };
     FindingDocument { kind, class, factor, sizes, confidence: claim.confidence, text: words::finding(&claim.value) }

@@ -61,6 +61,9 @@ fn headline(known: &KnownArray) -> String {
     };
     let is_flash =
         matches!(known.device_class.as_ref().map(|device_class| device_class.value), Some(DeviceClass::Flash { .. }));
+    if known.joined.is_some() {
+        return format!("{} disks, one behind the other", disks.value);
+    }
     match (disks.value, is_flash) {
         (1, false) => "one disk".to_owned(),
         (1, true) => "one drive that does many requests at once (flash, or memory)".to_owned(),
@@ -84,6 +87,10 @@ fn statements(known: &KnownArray, out: &mut impl Write) -> io::Result<()> {
     }
     if let Some(disks) = &known.disks {
         writeln!(out, "  disks    {}{}", disks.value, sure(disks))?;
+    }
+    if let Some(joined) = &known.joined {
+        let starts: Vec<String> = joined.value.iter().map(|start| Bytes(*start).to_string()).collect();
+        writeln!(out, "  they begin at {}{}", starts.join(", "), sure(joined))?;
     }
     if let Some(copies) = &known.copies {
         writeln!(out, "  copies   {}{}", copies.value, sure(copies))?;

@@ -2,7 +2,7 @@
 
 use super::advice;
 use scrubjay_core::probe::known::{KnownArray, ProbeFinding, RedundancyLevel, Unmeasurable};
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::quantity::{show_exact, show_time};
 
 /// The layouts that fit, by name; `free` where none does, nothing where that is not known, or where there is one disk.
@@ -51,6 +51,9 @@ pub fn finding(finding: &ProbeFinding) -> String {
         ProbeFinding::Lost { class } => {
             format!("the disk of class {class} is lost: its chunks are reckoned from all others")
         }
+        ProbeFinding::LostCopy { class } => {
+            format!("the mirror of class {class} answers as one disk: it has lost its copies")
+        }
         ProbeFinding::Unknown => "no known layout has these classes".to_owned(),
     }
 }
@@ -62,6 +65,9 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
         Unmeasurable::Memory { response_nanos } => {
             format!("it answers from memory or a cache, in {} wherever it is asked", show_time(Nanos(*response_nanos)))
         }
+        Unmeasurable::PartlyMemory { percent } => format!(
+            "{percent} % of it are answered from memory: a cache holds them, or they were never written (a thin volume)"
+        ),
         Unmeasurable::Serial => {
             "the kernel sends it one request at a time (queue_depth is 1): whatever disks it has, they \
                                  work one after the other"
@@ -74,6 +80,11 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
             "its times vary by more than what is to be seen in them: try when it is idle".to_owned()
         }
         Unmeasurable::Errors => "it answers with errors".to_owned(),
+        Unmeasurable::NoPattern { bytes_max } => format!(
+            "no distance up to {} was found at which reads always wait for each other: it has no fixed pattern (ZFS, btrfs, \
+             Ceph, a thin volume), a larger one, or lacks members",
+            Bytes(*bytes_max)
+        ),
         Unmeasurable::Uneven => {
             "what was found does not foretell which further reads wait for each other: it is not one striping".to_owned()
         }

@@ -44,6 +44,11 @@ pub enum Unmeasurable {
         /// The median.
         response_nanos: u64,
     },
+    /// So many of a hundred places are answered from memory: a cache holds them, or they were never written.
+    PartlyMemory {
+        /// 12 to 88.
+        percent: u8,
+    },
     /// It gets one request at a time, so whatever disks it has work one after the other.
     Serial,
     /// However many requests it has, it does not get slower: something else limits it.
@@ -52,6 +57,11 @@ pub enum Unmeasurable {
     TooNoisy,
     /// It answers with errors.
     Errors,
+    /// At no distance up to this do all reads wait for each other: there is no pattern, or a larger one.
+    NoPattern {
+        /// Bytes.
+        bytes_max: u64,
+    },
     /// What was found did not foretell which further reads wait for each other: it is not one striping.
     Uneven,
 }
@@ -96,6 +106,11 @@ pub enum ProbeFinding {
         /// Index of the class, from 0.
         class: usize,
     },
+    /// A mirror answers as one disk: it has lost its copies.
+    LostCopy {
+        /// Index of the class, from 0.
+        class: usize,
+    },
     /// No known layout has these classes.
     Unknown,
 }
@@ -114,6 +129,8 @@ pub enum ProbeStage {
     Copies,
     /// Which chunks lie together.
     Layout,
+    /// Whether what was found foretells which reads wait for each other.
+    Check,
     /// Whether a member is unlike the others.
     Members,
     /// What writes cost.
@@ -143,6 +160,8 @@ pub struct KnownArray {
     pub classes: Option<Claim<Vec<usize>>>,
     /// Disks, as far as they can be seen.
     pub disks: Option<Claim<usize>>,
+    /// Where each of several disks begins that lie one behind the other, in bytes, to a MiB.
+    pub joined: Option<Claim<Vec<u64>>>,
     /// The known layouts that have these classes; empty where none has.
     pub fits: Option<Claim<Vec<LayoutFit>>>,
     /// The time of random writes in random reads.
@@ -176,6 +195,7 @@ impl fmt::Display for ProbeStage {
             ProbeStage::Boundary => "boundary",
             ProbeStage::Copies => "copies",
             ProbeStage::Layout => "layout",
+            ProbeStage::Check => "check",
             ProbeStage::Members => "members",
             ProbeStage::Redundancy => "redundancy",
             ProbeStage::Done => "done",

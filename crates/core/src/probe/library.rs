@@ -107,8 +107,12 @@ pub fn layouts(chunks: u64, copies: Option<usize>) -> Vec<Layout> {
                 _ if disks >= 3 => vec![Shape { data: disks - 1, parity: 1 }],
                 _ => Vec::new(),
             };
-            // One disk is one disk, whatever it is called.
-            let is_one_of_its_names = disks > 1 || kind == LayoutKind::Raid0;
+            // One disk is one disk, whatever it is called, and two that are chained are a mirror.
+            let is_one_of_its_names = match kind {
+                LayoutKind::Raid0 => true,
+                LayoutKind::Chained => disks > 2,
+                _ => disks > 1,
+            };
             let made = shapes.into_iter().filter_map(|shape| Layout::new(kind, shape, disks).ok());
             found.extend(made.filter(|layout| is_one_of_its_names && layout.pattern() == chunks));
         }

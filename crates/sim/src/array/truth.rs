@@ -95,7 +95,12 @@ impl Truth {
         if count == 0 {
             return Truth { pattern_bytes: 0, chunk: None, classes: Vec::new(), copies, disks: setup.map.disks() };
         }
-        if count == 1 {
+        // The rest of a pair is one disk.
+        let is_rest = setup.lost.is_some() && setup.map.disks() == 2;
+        let (copies, disks_seen) = if is_rest { (1, 1) } else { (copies, disks_seen) };
+        // Copies on all members are one class, wherever the first of them lies.
+        let is_one = copies > 1 && copies == setup.map.disks() && setup.same.is_none();
+        if count == 1 || is_one || is_rest {
             return Truth { pattern_bytes: setup.block_bytes, chunk: None, classes: vec![0], copies, disks: disks_seen };
         }
         let chunk = setup.chunk_bytes;
@@ -117,6 +122,19 @@ impl Truth {
         let fits = known.fits.as_ref().map_or(&[][..], |claim| &claim.value[..]);
         let classes = known.classes.as_ref().is_some_and(|claim| claim.value == self.classes);
         let named = self.layout(setup);
+        if self.is_joined() {
+            let nothing = known.pattern_bytes.is_none();
+            return Agreement {
+                pattern: nothing,
+                chunk: known.chunk_bytes.is_none(),
+                classes: known.classes.is_none(),
+                copies: known.copies.is_none(),
+                disks: known.disks.as_ref().is_some_and(|claim| claim.value == self.disks),
+                layout: known.fits.is_none(),
+                findings: known.findings.is_empty(),
+                is_layout_wrong: !fits.is_empty(),
+            };
+        }
         Agreement {
             pattern: value(&known.pattern_bytes) == Some(self.pattern_bytes),
             chunk: value(&known.chunk_bytes).zip(value(&known.phase_bytes)) == self.chunk,
@@ -191,12 +209,22 @@ impl Truth {
         .into_iter()
         .filter_map(|(about, confidence, is_true)| Some(Statement { about, confidence: confidence?, is_true }))
         .collect();
+        all.extend(known.joined.iter().map(|claim| Statement {
+            about: "joined",
+            confidence: claim.confidence,
+            is_true: self.is_joined() && is_near(&claim.value, &starts(setup)),
+        }));
         all.extend(known.findings.iter().map(|claim| Statement {
             about: "findings",
             confidence: claim.confidence,
             is_true: found.classes && self.is_true(setup, &claim.value),
         }));
         all
+    }
+
+    /// Do its disks lie one behind the other?
+    fn is_joined(&self) -> bool {
+        self.classes.is_empty()
     }
 
     fn are_findings_right(&self, setup: &ArraySetup, known: &KnownArray) -> bool {
@@ -218,8 +246,16 @@ impl Truth {
 
     /// Is it so, of an array whose classes are known?
     fn is_true(&self, setup: &ArraySetup, finding: &ProbeFinding) -> bool {
+        let factor = |disk: usize| {
+            setup.odd.iter().filter(|odd| odd.disk == disk).map(|odd| odd.rotation * odd.seek).product::<f64>()
+        };
+        // A member is slow or fast beside the others.
+        let mut factors: Vec<f64> = (0..setup.map.disks()).map(factor).collect();
+        factors.sort_by(f64::total_cmp);
+        let middle = factors[(factors.len() - 1) / 2];
         let holds = |class: usize, is: &dyn Fn(f64) -> bool| {
-            setup.odd.iter().any(|odd| is(odd.rotation * odd.seek) && self.class_of(setup, odd.disk) == Some(class))
+            let mut odd = setup.odd.iter().filter(|odd| self.class_of(setup, odd.disk) == Some(class));
+            odd.any(|odd| is(factor(odd.disk) / middle))
         };
         match finding {
             ProbeFinding::Unequal { .. } => {
@@ -229,9 +265,25 @@ impl Truth {
             ProbeFinding::Slow { class, .. } => holds(*class, &|times| times > 1.0),
             ProbeFinding::Fast { class, .. } => holds(*class, &|times| times < 1.0),
             ProbeFinding::Lost { class } => setup.lost.is_some_and(|disk| self.class_of(setup, disk) == Some(*class)),
+            ProbeFinding::LostCopy { class } => {
+                let is_it = |disk: usize| self.class_of(setup, disk).or(self.class_of(setup, disk ^ 1)) == Some(*class);
+                setup.map.redundancy() == MapRedundancy::Copies(2) && setup.lost.is_some_and(is_it)
+            }
             ProbeFinding::Unknown => library::fits(&self.classes, Some(self.copies)).is_empty(),
         }
     }
+}
+
+/// Where each of several disks begins that lie one behind the other, in bytes of the device.
+fn starts(setup: &ArraySetup) -> Vec<u64> {
+    let ChunkMap::Concatenated { disks, rows } = setup.map else { return Vec::new() };
+    let start = |disk: usize| (disk as u64 * rows * setup.chunk_bytes).saturating_sub(setup.phase_bytes);
+    (0..disks).map(start).filter(|start| *start < setup.bytes()).collect()
+}
+
+/// To so many bytes: the prober gives them in MiB.
+fn is_near(said: &[u64], starts: &[u64]) -> bool {
+    said.len() == starts.len() && said.iter().zip(starts).all(|(said, start)| said.abs_diff(*start) <= 4 << 20)
 }
 
 #[cfg(test)]

@@ -9,6 +9,18 @@ use crate::probe::known::{DeviceClass, Unmeasurable};
 const SINGLES: usize = 32;
 /// Bursts of each depth; odd, for their median.
 const BURSTS: usize = 9;
+/// Of two kinds of answers the rarer one is at least this share of the single reads,
+const QUICK_SHARE_MIN: f64 = 0.12;
+/// the quick ones are so many times as fast as the others by their medians,
+const QUICK_TIMES: f64 = 8.0;
+/// and none of the others takes less than so many times the longest of them.
+const QUICK_GAP: f64 = 3.0;
+/// So many reads at a time,
+const DEEP: usize = 32;
+/// in so many bursts,
+const DEEP_BURSTS: usize = 3;
+/// take less than so many times as long as two, where nothing spins: on 32 disks two and more of them meet on some.
+const DEEP_TIMES: f64 = 1.4;
 /// The first depth that is tried on flash.
 const DEPTH_MIN: usize = 16;
 
@@ -35,7 +47,10 @@ pub async fn find(sampler: &mut Sampler) -> Result<DeviceClassResult, EarlyEnd> 
     if response <= MEMORY_NANOS {
         return Err(EarlyEnd::Unmeasurable(Unmeasurable::Memory { response_nanos: response as u64 }));
     }
-    let device_class = if response >= SPINNING_NANOS {
+    if let Some(share) = quick_share(&times) {
+        return Err(EarlyEnd::Unmeasurable(Unmeasurable::PartlyMemory { percent: (share * 100.0).round() as u8 }));
+    }
+    let device_class = if response >= SPINNING_NANOS && !is_deep(sampler).await? {
         DeviceClass::Disks
     } else {
         DeviceClass::Flash { depth: depth(sampler).await? }
@@ -43,13 +58,33 @@ pub async fn find(sampler: &mut Sampler) -> Result<DeviceClassResult, EarlyEnd> 
     Ok(DeviceClassResult { device_class, response })
 }
 
+/// The share of reads that are answered so much sooner than the others that something else answers them. Neither of the two
+/// kinds is rare.
+fn quick_share(times: &[f64]) -> Option<f64> {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rare = (sorted.len() as f64 * QUICK_SHARE_MIN).ceil() as usize;
+    let widest = (rare..=sorted.len().saturating_sub(rare))
+        .filter(|&at| at > 0 && at < sorted.len())
+        .max_by(|&a, &b| (sorted[a] / sorted[a - 1]).total_cmp(&(sorted[b] / sorted[b - 1])))?;
+    let (quick, slow) = sorted.split_at(widest);
+    let is_apart = slow[0] >= QUICK_GAP * quick[quick.len() - 1] && median(slow) >= QUICK_TIMES * median(quick);
+    is_apart.then(|| quick.len() as f64 / sorted.len() as f64)
+}
+
+/// Are many reads done in the time of two? Then it does not spin, however long one takes: its time is on the way to it.
+async fn is_deep(sampler: &mut Sampler) -> Result<bool, EarlyEnd> {
+    let two = makespan(sampler, 2, DEEP_BURSTS).await?;
+    Ok(makespan(sampler, DEEP, DEEP_BURSTS).await? < DEEP_TIMES * two)
+}
+
 async fn depth(sampler: &mut Sampler) -> Result<usize, EarlyEnd> {
     let mut depth = DEPTH_MIN;
-    let mut before = makespan(sampler, depth).await?;
+    let mut before = makespan(sampler, depth, BURSTS).await?;
     let mut doubled = 0;
     while depth * 2 <= DEPTH_MAX {
         depth *= 2;
-        let after = makespan(sampler, depth).await?;
+        let after = makespan(sampler, depth, BURSTS).await?;
         doubled = if after >= DOUBLED * before { doubled + 1 } else { 0 };
         if doubled == 2 {
             return Ok(depth);
@@ -64,9 +99,9 @@ async fn depth(sampler: &mut Sampler) -> Result<usize, EarlyEnd> {
 }
 
 /// The median time in which seven of eight random reads are done.
-async fn makespan(sampler: &mut Sampler, depth: usize) -> Result<f64, EarlyEnd> {
+async fn makespan(sampler: &mut Sampler, depth: usize, bursts: usize) -> Result<f64, EarlyEnd> {
     let mut times = Vec::new();
-    for _ in 0..BURSTS {
+    for _ in 0..bursts {
         let reads = everywhere(sampler, depth).into_iter().map(|place| sampler.read(place)).collect();
         let mut done: Vec<f64> = sampler.run(reads).await?.into_iter().flatten().collect();
         done.sort_by(f64::total_cmp);

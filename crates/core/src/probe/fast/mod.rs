@@ -11,8 +11,11 @@ mod boundary;
 mod copies;
 mod device_class;
 mod evidence;
+mod foretold;
 mod hammer;
+mod joined;
 mod layout;
+mod limit;
 mod members;
 mod pattern;
 mod sampler;
@@ -24,11 +27,12 @@ mod yardstick;
 
 use super::io::{ProbeBudget, ProbeIo, ProbedDevice, Prober, Spent};
 use super::known::{Claim, DeviceClass, KnownArray, ProbeFinding, ProbeStage, Unmeasurable};
-use super::library;
+use super::library::{self, LayoutFit};
 use super::paper::{self, Halt, TrialParameters, WriteGrowth};
 use crate::layout::LayoutKind;
 use crate::rng::Rng;
 use evidence::probability;
+use foretold::Foretold;
 use hammer::Hammer;
 use layout::Classes;
 use layout::places::Places;
@@ -50,6 +54,14 @@ pub struct ProbeOptions {
     pub allows_writes: bool,
 }
 
+/// What was found, but not checked yet when the budget ended, is said with no more than this.
+const UNCHECKED: f64 = 0.9;
+/// What contradicts itself is said with no more than this.
+const UNBORNE: f64 = 0.5;
+/// Where a multiple of the pattern had no room, the last check must tell a stripe from a pattern: with so many classes it can.
+const FORETOLD_CLASSES_MIN: usize = 4;
+/// Parities and spares of a stripe, at most: so many more disks than data chunks.
+const PARITIES_MAX: u64 = 3;
 /// Requests of the step that writes: their cost is told within some 10 %, and levels are at least 1.5 times apart.
 const WRITES: usize = 256;
 
@@ -68,7 +80,10 @@ pub fn fast(device: ProbedDevice, options: ProbeOptions) -> Prober<KnownArray> {
 async fn steps(bench: ProbeIo<KnownArray>, options: ProbeOptions) -> Result<(), Spent> {
     let mut sampler = Sampler::new(bench.clone(), options.seed);
     match all(&mut sampler, options).await {
-        Err(EarlyEnd::Spent) => return Err(Spent),
+        Err(EarlyEnd::Spent) => {
+            sampler.note(|known| cap(known, UNCHECKED));
+            return Err(Spent);
+        }
         Err(EarlyEnd::Unmeasurable(why)) => sampler.note(|known| known.unmeasurable = Some(why)),
         Ok(()) if options.allows_writes => match writes(&bench, &mut sampler.rng).await {
             Err(Halt::Spent) => return Err(Spent),
@@ -101,7 +116,18 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
     sampler.begin(ProbeStage::Pattern);
     let burst = Burst { device_class: answer.device_class, count };
     let pattern = pattern::find(sampler, burst, answer.response, options.pattern_bytes_max).await?;
-    let Some(pattern) = pattern else { return Ok(()) };
+    let Some(mut pattern) = pattern else {
+        let bytes_max = pattern::stride_max(sampler, burst).min(options.pattern_bytes_max);
+        return Err(EarlyEnd::Unmeasurable(Unmeasurable::NoPattern { bytes_max }));
+    };
+    if let Some(odds) = pattern.joined {
+        return joined_disks(sampler, pattern.yardstick.log().exp(), odds).await;
+    }
+    if let Some(copies) = &mut pattern.copies {
+        // Neither is surer than the other: copies of what is no class are none, and what shares its reads looks like one.
+        copies.confidence = copies.confidence.min(pattern.confidence);
+        pattern.confidence = copies.confidence;
+    }
     let bytes = Claim::new(pattern.bytes, pattern.confidence);
     sampler.note(|known| {
         known.pattern_bytes = Some(bytes);
@@ -114,10 +140,28 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
     }
     let hammer = Hammer::new(pattern.bytes, copies, answer.response, &pattern.yardstick);
     chunks(sampler, pattern, hammer, copies).await?;
-    if answer.device_class != DeviceClass::Disks {
+    sampler.note(|known| match answer.device_class {
+        // Several classes have several chunks: one of the two is not so.
+        DeviceClass::Disks if known.chunk_bytes.is_none() => cap(known, UNBORNE),
+        DeviceClass::Disks => {}
         // What repeats, but has no chunks, is how one drive lays out its own dies.
-        sampler.note(|known| known.pattern_bytes = known.pattern_bytes.take().filter(|_| known.chunk_bytes.is_some()));
-    }
+        DeviceClass::Flash { .. } => {
+            known.pattern_bytes = known.pattern_bytes.take().filter(|_| known.chunk_bytes.is_some());
+        }
+    });
+    Ok(())
+}
+
+/// Notes disks that lie one behind the other.
+async fn joined_disks(sampler: &mut Sampler, pace: f64, odds: f64) -> Result<(), EarlyEnd> {
+    sampler.begin(ProbeStage::Boundary);
+    let Some(starts) = joined::starts(sampler, pace, odds).await? else {
+        return Err(EarlyEnd::Unmeasurable(Unmeasurable::Uneven));
+    };
+    sampler.note(|known| {
+        known.disks = Some(Claim::new(starts.value.len(), starts.confidence));
+        known.joined = Some(starts);
+    });
     Ok(())
 }
 
@@ -146,10 +190,7 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
         sampler.note(|known| known.pattern_bytes = Some(bytes));
     }
     note_classes(sampler, &found.classes, copies, found.confidence);
-    if copies == 2 && found.lost.is_none() && places.chunks() >= 3 {
-        let odds = layout::is_chained(sampler, hammer, places).await?;
-        sampler.note(|known| note_chain(known, odds));
-    }
+    let is_shared = copies > 1 && mirrors(sampler, hammer, places, &found.classes, copies).await?;
     if let Some(class) = found.lost {
         let finding = Claim::new(ProbeFinding::Lost { class }, found.confidence);
         sampler.note(|known| {
@@ -160,21 +201,120 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
             }
         });
     }
+    sampler.begin(ProbeStage::Check);
+    borne_out(sampler, places, &found, (copies, is_shared), pattern.stride_max).await?;
     sampler.begin(ProbeStage::Members);
     let Classes { classes, lost, confidence } = &found;
     let members = MemberClasses { burst: pattern.yardstick.burst, places, classes, lost: *lost };
     let times = members::find(sampler, members).await?;
     sampler.note(|known| {
+        // No class is surer than that there are classes.
+        let sure = known.classes.as_ref().map_or(0.0, |classes| classes.confidence).min(*confidence);
         known.class_times = times.iter().map(|time| time.factor).collect();
         for (class, ClassTime { factor, odds }) in times.into_iter().enumerate() {
             let finding =
                 if factor > 1.0 { ProbeFinding::Slow { class, factor } } else { ProbeFinding::Fast { class, factor } };
-            // No class is surer than that there are classes.
-            let sure = odds.map(|odds| probability(odds).min(*confidence));
-            known.findings.extend(sure.map(|sure| Claim::new(finding, sure)));
+            let odds = odds.map(|odds| probability(odds).min(sure));
+            known.findings.extend(odds.map(|odds| Claim::new(finding, odds)));
         }
     });
     Ok(())
+}
+
+/// The last check. What it contradicts is taken back; nothing stays surer than it supports.
+async fn borne_out(
+    sampler: &mut Sampler,
+    places: Places,
+    found: &Classes,
+    (copies, is_shared): (usize, bool),
+    stride_max: u64,
+) -> Result<(), EarlyEnd> {
+    // What is taken for the pattern may be a stripe: then so many times it is the pattern, and was tried if it had room.
+    let times = (places.chunks() as u64 + PARITIES_MAX).min(strides::DISKS_LIKELY);
+    let is_settled = times * places.pattern <= stride_max;
+    let count = found.classes.iter().max().map_or(0, |most| most + 1);
+    if !is_settled && (is_shared || count < FORETOLD_CLASSES_MIN) {
+        let segments = sampler.device().bytes / stride_max;
+        return Err(take_back(sampler, Unmeasurable::TooSmall { bytes_min: times * places.pattern * segments }));
+    }
+    match foretold::check(sampler, places, &found.classes, found.lost, (copies, is_shared)).await? {
+        Foretold::Contradicted => Err(take_back(sampler, Unmeasurable::Uneven)),
+        Foretold::Confirmed { sure } => {
+            sampler.note(|known| cap(known, sure));
+            Ok(())
+        }
+    }
+}
+
+/// Takes back all that was said of the array.
+fn take_back(sampler: &Sampler, why: Unmeasurable) -> EarlyEnd {
+    sampler.note(|known| {
+        let device_class = known.device_class.take();
+        *known = KnownArray { stage: known.stage, device_class, ..KnownArray::default() };
+    });
+    EarlyEnd::Unmeasurable(why)
+}
+
+/// No statement is surer than this.
+fn cap(known: &mut KnownArray, sure: f64) {
+    fn lower<T>(claim: &mut Option<Claim<T>>, sure: f64) {
+        if let Some(claim) = claim {
+            claim.confidence = claim.confidence.min(sure);
+        }
+    }
+    lower(&mut known.pattern_bytes, sure);
+    lower(&mut known.chunk_bytes, sure);
+    lower(&mut known.phase_bytes, sure);
+    lower(&mut known.copies, sure);
+    lower(&mut known.classes, sure);
+    lower(&mut known.disks, sure);
+    lower(&mut known.fits, sure);
+    known.findings.iter_mut().for_each(|finding| finding.confidence = finding.confidence.min(sure));
+}
+
+/// Do mirrors have disks of their own, or share them with others: chained, or Linux' near copies of an odd count? That leaves
+/// some of the layouts with those classes, and tells how many disks there are. Are they shared?
+async fn mirrors(
+    sampler: &mut Sampler,
+    hammer: Hammer,
+    places: Places,
+    classes: &[usize],
+    copies: usize,
+) -> Result<bool, EarlyEnd> {
+    let odds = layout::mirrors::are_shared(sampler, hammer, places, classes).await?;
+    let sure = probability(odds.abs());
+    if odds <= 0.0 {
+        sampler.note(|known| {
+            retain(known, sure, |fit| fit.layout.kind() == LayoutKind::Raid1);
+            if let Some(disks) = &mut known.disks {
+                disks.confidence = disks.confidence.min(sure);
+            }
+        });
+        return Ok(false);
+    }
+    let count = classes.iter().max().map_or(0, |most| most + 1);
+    let kind = match (copies, count == classes.len()) {
+        (2, true) => layout::mirrors::kind(sampler, hammer, places).await?,
+        _ => None,
+    };
+    sampler.note(|known| {
+        let (kinds, kind_sure) = kind.map_or((Vec::new(), sure), |(kinds, odds)| (kinds, sure.min(probability(odds))));
+        retain(known, kind_sure, |fit| kinds.contains(&fit.layout.kind()));
+        let disks = known.fits.as_ref().and_then(|fits| Some(Claim::new(fits.value.first()?.layout.disks(), fits.confidence)));
+        known.disks = disks;
+        if known.disks.is_none() {
+            known.findings.push(Claim::new(ProbeFinding::Unknown, kind_sure));
+        }
+    });
+    Ok(true)
+}
+
+/// Leaves some of the layouts that fit.
+fn retain(known: &mut KnownArray, sure: f64, is_left: impl Fn(&LayoutFit) -> bool) {
+    if let Some(fits) = &mut known.fits {
+        fits.value.retain(is_left);
+        fits.confidence = fits.confidence.min(sure);
+    }
 }
 
 /// Notes classes, and what follows from them.
@@ -196,17 +336,6 @@ fn note_classes(sampler: &Sampler, classes: &[usize], copies: usize, confidence:
         known.classes = Some(Claim::new(classes.to_vec(), confidence));
         known.fits = Some(Claim::new(fits, confidence));
     });
-}
-
-/// Notes whether mirrors are chained, which leaves one of the two layouts with those classes, and half of the disks.
-fn note_chain(known: &mut KnownArray, odds: f64) {
-    let (Some(fits), Some(disks)) = (&mut known.fits, &mut known.disks) else { return };
-    let sure = fits.confidence.min(probability(odds.abs()));
-    fits.value.retain(|fit| (fit.layout.kind() == LayoutKind::Chained) == (odds > 0.0));
-    fits.confidence = sure;
-    if let Some(fit) = fits.value.first() {
-        *disks = Claim::new(fit.layout.disks(), sure);
-    }
 }
 
 #[cfg(test)]

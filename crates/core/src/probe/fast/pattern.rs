@@ -9,7 +9,9 @@
 //! Where that ends at one class of several copies, other strides are scanned: an array that has none of the candidates looks so.
 
 use super::copies;
-use super::evidence::{Doubt, of_stride};
+use super::evidence::{Doubt, of_stride, probability};
+use super::joined;
+use super::limit;
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::median;
 use super::stride::{is_multiple, is_multiple_for_sure};
@@ -40,8 +42,8 @@ const SCAN_AGAIN: usize = 6;
 /// See [`SCAN_AGAIN`].
 const SCAN_BURSTS: usize = 7;
 /// By how much the logarithm of its pace is larger at least where it is a multiple: one disk takes the time of two or more
-/// (0.69); whole cylinders, on a disk of one zone, take somewhat longer than other strides, too.
-const OVERLOOKED_LOG: f64 = 0.5;
+/// (0.69), two that of three (0.41); whole cylinders, on a disk of one zone, take somewhat longer than other strides, too.
+const OVERLOOKED_LOG: f64 = 0.3;
 /// The smallest stride that must have room: chunks of 4 KiB on four disks.
 const STRIDE_MIN: u64 = 16 << 10;
 
@@ -56,6 +58,10 @@ pub struct PatternResult {
     pub yardstick: Yardstick,
     /// Disks that hold each chunk; not asked of flash.
     pub copies: Option<Claim<usize>>,
+    /// The log-odds that there is no pattern, but disks that lie one behind the other.
+    pub joined: Option<f64>,
+    /// Strides up to this were tried, in bytes.
+    pub stride_max: u64,
 }
 
 /// Finds it out, where a single read takes `response` nanoseconds. Nothing when no stride stands the tests: the pattern is none
@@ -70,10 +76,9 @@ pub async fn find(
     response: f64,
     pattern_max: u64,
 ) -> Result<Option<PatternResult>, EarlyEnd> {
-    let segments = SEGMENTS_MIN.max(8 * burst.count as u64);
-    let stride_max = sampler.device().bytes / segments;
+    let stride_max = stride_max(sampler, burst);
     if stride_max < STRIDE_MIN {
-        return Err(EarlyEnd::Unmeasurable(Unmeasurable::TooSmall { bytes_min: STRIDE_MIN * segments }));
+        return Err(EarlyEnd::Unmeasurable(Unmeasurable::TooSmall { bytes_min: STRIDE_MIN * segments(burst) }));
     }
     let mut failure = None;
     for attempt in 1..=ATTEMPTS_MAX {
@@ -88,6 +93,15 @@ pub async fn find(
         };
     }
     failure.map_or(Ok(None), |why| Err(EarlyEnd::Unmeasurable(why)))
+}
+
+/// The largest stride that leaves room for bursts.
+pub fn stride_max(sampler: &Sampler, burst: Burst) -> u64 {
+    sampler.device().bytes / segments(burst)
+}
+
+fn segments(burst: Burst) -> u64 {
+    SEGMENTS_MIN.max(8 * burst.count as u64)
 }
 
 /// Looks for it once, among the divisors of these strides. Copies of one class are what an array looks like, too, of which
@@ -105,7 +119,7 @@ async fn attempted(
     let Some(pattern) = found.as_ref().filter(|pattern| pattern.bytes == sampler.device().block) else {
         return Ok(found);
     };
-    if pattern.copies.as_ref().is_none_or(|copies| copies.value == 1) {
+    if pattern.copies.as_ref().is_none_or(|copies| copies.value == 1) || pattern.joined.is_some() {
         return Ok(found);
     }
     match overlooked(sampler, &pattern.yardstick, stride_max).await? {
@@ -153,8 +167,19 @@ async fn divisor(
     }
     let bytes = divided(sampler, &mut yardstick, multiple, attempt).await?;
     let Some(mut pattern) = confirmed(sampler, yardstick, bytes, stride_max).await? else { return Ok(None) };
+    if pattern.bytes == sampler.device().block {
+        limit::refuse(sampler, burst.device_class, response, pattern.yardstick.log().exp()).await?;
+    }
     if burst.device_class == DeviceClass::Disks {
         pattern.copies = copies::find(sampler, pattern.bytes).await?;
+        let copies = pattern.copies.as_ref().map_or(COPIES_MAX, |copies| copies.value);
+        if pattern.bytes == sampler.device().block && copies > 1 {
+            let near_wait = joined::near_wait(sampler, copies).await?;
+            pattern.confidence = pattern.confidence.min(probability(near_wait.abs()));
+            if near_wait > 0.0 {
+                return Ok(Some(PatternResult { copies: None, joined: Some(near_wait), ..pattern }));
+            }
+        }
         if pattern.copies.is_none() {
             // More disks than any mirror has: it only looked alike because it is spread over all of them.
             return Err(EarlyEnd::Unmeasurable(Unmeasurable::Unsaturated));
@@ -299,5 +324,6 @@ async fn confirmed(
             primes.pop();
         }
     }
-    Ok(Some(PatternResult { bytes, confidence: doubt.confidence(), yardstick, copies: None }))
+    let confidence = doubt.confidence();
+    Ok(Some(PatternResult { bytes, confidence, yardstick, copies: None, joined: None, stride_max }))
 }

@@ -98,6 +98,19 @@ impl Sampler {
         places
     }
 
+    /// Random places in one of `parts` equal parts of the device, drawn at random.
+    pub fn anywhere(&mut self, parts: u64, count: usize) -> Vec<u64> {
+        let part = self.rng.below(parts);
+        self.within(part, parts, count)
+    }
+
+    /// Random places in this one of `parts` equal parts of the device.
+    pub fn within(&mut self, part: u64, parts: u64, count: usize) -> Vec<u64> {
+        let blocks = self.device().bytes / self.device().block;
+        let (from, to) = (part * blocks / parts, (part + 1) * blocks / parts);
+        (0..count).map(|_| (from + self.rng.below((to - from).max(1))) * self.device().block).collect()
+    }
+
     /// A read of one block: no burst ever crosses from one chunk into the next by itself.
     pub fn read(&self, offset: u64) -> ProbeRequest {
         ProbeRequest::read(offset, self.device().block)

@@ -3,12 +3,12 @@
 
 mod free;
 mod known;
+pub mod mirrors;
 pub mod places;
 
 use super::evidence::probability;
 use super::hammer::Hammer;
 use super::sampler::{EarlyEnd, Sampler};
-use super::thresholds::{HAMMERS_MAX, TOGETHER};
 use free::FoundClasses;
 use known::Accepted;
 use places::Places;
@@ -46,24 +46,4 @@ pub async fn find(
         lost,
         confidence: confidence.min(sure),
     }))
-}
-
-/// The log-odds that mirrors are chained (Hsiao & DeWitt 1990): hammers on two chunks load both disks of the chunk between
-/// them then, and none of its disks where each chunk has a pair of its own.
-///
-/// # Errors
-/// Of [`Sampler::run`].
-pub async fn is_chained(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Result<f64, EarlyEnd> {
-    let chunks = places.chunks();
-    let mut odds = 0.0f64;
-    for _ in 0..HAMMERS_MAX {
-        let first = sampler.rng.below(chunks as u64) as usize;
-        let at = places.some_of_each(sampler, &[first, (first + 2) % chunks]);
-        let between = places.some(sampler, (first + 1) % chunks);
-        odds += hammer.strike(sampler, &at, &[between]).await?[0];
-        if odds.abs() >= TOGETHER {
-            break;
-        }
-    }
-    Ok(odds)
 }

@@ -20,9 +20,14 @@ impl Places {
 
     /// Some block of a chunk, as bytes of the pattern.
     pub fn some(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
+        self.whole(sampler, chunk) % self.pattern
+    }
+
+    /// The same, counted from the first pattern's first byte: chunks that begin in one pattern may end in the next.
+    pub fn whole(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
         let block = sampler.device().block;
         let within = sampler.rng.below(self.chunk.bytes / block) * block;
-        (self.chunk.phase + chunk as u64 * self.chunk.bytes + within) % self.pattern
+        self.chunk.phase + chunk as u64 * self.chunk.bytes + within
     }
 
     /// Some block of each of these chunks.
