@@ -97,7 +97,10 @@ fn play_surprises(count: usize, seed: u64, only: &str) {
         }
     });
     let done = done.into_inner().expect("nobody panicked");
-    println!("{:38} {:>8} {:>7}  right  declined: for a true reason   of  >= .99: wrong  of  wrong layouts", "family", "I/Os", "seconds");
+    println!(
+        "{:38} {:>8} {:>7}  right  declined: for a true reason   of  >= .99: wrong  of  wrong layouts",
+        "family", "I/Os", "seconds"
+    );
     let mut all = Vec::new();
     for (index, family) in families.iter().enumerate() {
         let of: Vec<&SurpriseOutcome> = done.range((index, 0)..(index + 1, 0)).map(|(_, outcome)| outcome).collect();
@@ -126,7 +129,12 @@ fn play_surprises(count: usize, seed: u64, only: &str) {
         let here: Vec<_> = statements().filter(|one| (from..to).contains(&one.confidence)).collect();
         let right = here.iter().filter(|one| one.is_true).count();
         let said = here.iter().map(|one| one.confidence).sum::<f64>() / here.len().max(1) as f64;
-        println!("  {from} to {:.4}: {right} of {} are true ({:.4}; said {said:.4})", f64::min(to, 1.0), here.len(), right as f64 / here.len().max(1) as f64);
+        println!(
+            "  {from} to {:.4}: {right} of {} are true ({:.4}; said {said:.4})",
+            f64::min(to, 1.0),
+            here.len(),
+            right as f64 / here.len().max(1) as f64
+        );
     }
 }
 

@@ -86,7 +86,8 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
             Bytes(*bytes_max)
         ),
         Unmeasurable::Uneven => {
-            "what was found does not foretell which further reads wait for each other: it is not one striping".to_owned()
+            "what was found does not foretell which further reads wait for each other: it is not one striping"
+                .to_owned()
         }
     }
 }

@@ -12,6 +12,8 @@ pub struct Chips {
     pub page_bytes: u64,
     /// How long a die takes for a page or a part of it.
     pub page_time: Nanos,
+    /// The way to it and back: of a network. Many requests are on it at a time.
+    pub way: Nanos,
     /// The link's rate in bytes a second.
     pub link_rate: f64,
     /// Its size in bytes.
@@ -20,11 +22,23 @@ pub struct Chips {
 
 impl Chips {
     /// A SATA drive of 16 dies.
-    pub const SATA: Chips =
-        Chips { dies: 16, page_bytes: 16 << 10, page_time: Nanos(70_000), link_rate: 560e6, bytes: 64 << 30 };
+    pub const SATA: Chips = Chips {
+        dies: 16,
+        page_bytes: 16 << 10,
+        page_time: Nanos(70_000),
+        way: Nanos::ZERO,
+        link_rate: 560e6,
+        bytes: 64 << 30,
+    };
     /// An NVMe drive of 64 dies.
-    pub const NVME: Chips =
-        Chips { dies: 64, page_bytes: 16 << 10, page_time: Nanos(60_000), link_rate: 6.9e9, bytes: 64 << 30 };
+    pub const NVME: Chips = Chips {
+        dies: 64,
+        page_bytes: 16 << 10,
+        page_time: Nanos(60_000),
+        way: Nanos::ZERO,
+        link_rate: 6.9e9,
+        bytes: 64 << 30,
+    };
 }
 
 /// One at work.
@@ -61,6 +75,6 @@ impl Flash {
             done = done.max(self.link_free);
             at += here;
         }
-        done
+        done.saturating_add(self.chips.way)
     }
 }

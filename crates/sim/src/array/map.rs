@@ -104,7 +104,9 @@ impl ChunkMap {
                 ChunkPlace { disk, row: stripe * share as u64 + rank as u64 }
             }
             ChunkMap::Concatenated { rows, .. } => ChunkPlace { disk: (stripe / rows) as usize, row: stripe % rows },
-            ChunkMap::Raid10 { kind, copies, disks } => raid10(*kind, *copies as u64, *disks as u64, stripe, slot as u64),
+            ChunkMap::Raid10 { kind, copies, disks } => {
+                raid10(*kind, *copies as u64, *disks as u64, stripe, slot as u64)
+            }
         }
     }
 

@@ -201,7 +201,10 @@ impl ArraySetup {
             (self.chunk_bytes > 0 && self.chunk_bytes.is_multiple_of(512), "a chunk is whole sectors"),
             (self.phase_bytes.is_multiple_of(512), "a partition begins at a sector"),
             (self.lost.into_iter().chain(self.lost_too).all(is_member), "the lost disk is none of its members"),
-            (self.block_bytes.is_power_of_two() && self.block_bytes >= 512, "a block is 512 bytes or a larger power of two"),
+            (
+                self.block_bytes.is_power_of_two() && self.block_bytes >= 512,
+                "a block is 512 bytes or a larger power of two",
+            ),
             (self.odd.iter().all(|odd| is_member(odd.disk)), "the odd disk is none of its members"),
             (self.same.is_none_or(|(a, b)| a != b && is_member(a) && is_member(b)), "two members share a disk"),
             (

@@ -52,7 +52,8 @@ impl SurpriseFamily {
         let mut rng = Rng::new(seed);
         let setup = ArraySetup { seed, ..(self.setup)(&mut rng) };
         let mut array = Array::new(setup.clone());
-        let mut prober = fast(array.device(), ProbeOptions { seed: rng.bits(), budget: BUDGET, ..ProbeOptions::default() });
+        let mut prober =
+            fast(array.device(), ProbeOptions { seed: rng.bits(), budget: BUDGET, ..ProbeOptions::default() });
         array.serve(&mut prober);
         let (known, spent) = (prober.known(), prober.spent());
         let truth = Truth::of(&setup);
@@ -89,7 +90,9 @@ pub fn families() -> Vec<SurpriseFamily> {
             matches!(why, Memory { .. } | PartlyMemory { .. } | TooNoisy | Unsaturated | Unmeasurable::Uneven)
         }),
         family("blocks of 4 KiB", four_k, |why| matches!(why, TooSmall { .. })),
-        family("RAID-6 less two, mirrors less one", lost, |why| matches!(why, TooNoisy | NoPattern { .. } | Unmeasurable::Uneven)),
+        family("RAID-6 less two, mirrors less one", lost, |why| {
+            matches!(why, TooNoisy | NoPattern { .. } | Unmeasurable::Uneven)
+        }),
         family("flash", flash, |_| false),
         family("one disk", one, |_| false),
         family("shared disks", shared, |_| false),
@@ -169,7 +172,9 @@ fn raid10(rng: &mut Rng, which: usize) -> ArraySetup {
     let plain = on_disks(rng, ChunkMap::Concatenated { disks: 1, rows: 1 }, chunk);
     let rows = plain.member_bytes() / chunk / copies as u64;
     let (kind, mirror_read) = match which {
-        0 => (Raid10Kind::Near, one_of(rng, &[MirrorRead::ShortestQueue, MirrorRead::ShortestQueue, MirrorRead::First])),
+        0 => {
+            (Raid10Kind::Near, one_of(rng, &[MirrorRead::ShortestQueue, MirrorRead::ShortestQueue, MirrorRead::First]))
+        }
         // Linux reads the first copy of these: the one that lies outermost.
         _ => (one_of(rng, &[Raid10Kind::Far { rows }, Raid10Kind::Offset]), MirrorRead::First),
     };
@@ -256,11 +261,11 @@ fn lost(rng: &mut Rng) -> ArraySetup {
 fn flash(rng: &mut Rng) -> ArraySetup {
     let chips = one_of(rng, &[Chips::SATA, Chips::NVME]);
     // A busy cloud or iSCSI: each answer takes a millisecond or more.
-    let page_time = one_of(rng, &[chips.page_time, chips.page_time, Nanos(1_500_000), Nanos(3_000_000)]);
+    let way = one_of(rng, &[Nanos::ZERO, Nanos::ZERO, Nanos(1_500_000), Nanos(3_000_000)]);
     let disks = between(rng, 1, 4) as usize;
     let chunk = one_of(rng, &[32, 64, 128]) << 10;
     ArraySetup {
-        drive: Drive::Flash(Chips { page_time, ..chips }),
+        drive: Drive::Flash(Chips { way, ..chips }),
         phase_bytes: rng.below(1 << 18) * 4096,
         ..ArraySetup::new(layout(LayoutKind::Raid0, disks), chunk)
     }

@@ -101,7 +101,13 @@ impl Truth {
         // Copies on all members are one class, wherever the first of them lies.
         let is_one = copies > 1 && copies == setup.map.disks() && setup.same.is_none();
         if count == 1 || is_one || is_rest {
-            return Truth { pattern_bytes: setup.block_bytes, chunk: None, classes: vec![0], copies, disks: disks_seen };
+            return Truth {
+                pattern_bytes: setup.block_bytes,
+                chunk: None,
+                classes: vec![0],
+                copies,
+                disks: disks_seen,
+            };
         }
         let chunk = setup.chunk_bytes;
         let first = setup.phase_bytes.div_ceil(chunk);

@@ -2,6 +2,7 @@
 //! where there is one copy, and the time of one where there are two.
 
 use super::evidence::probability;
+use super::layout::places::Places;
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::{spread, undisturbed};
 use super::thresholds::{COLLIDED_SPREAD, COPIES_MAX, DECIDED};
@@ -29,7 +30,7 @@ pub async fn find(sampler: &mut Sampler, pattern: u64) -> Result<Option<Claim<us
     let mut confidence: f64 = 1.0;
     let mut singles = Vec::new();
     for copies in 1..=COPIES_MAX {
-        let (is_collided, sure) = is_collided(sampler, pattern, copies + 1, &mut singles).await?;
+        let (is_collided, sure) = is_collided(sampler, Drawn::Pattern(pattern), copies + 1, &mut singles).await?;
         confidence = confidence.min(sure);
         if is_collided {
             return Ok(Some(Claim::new(copies, confidence)));
@@ -38,21 +39,39 @@ pub async fn find(sampler: &mut Sampler, pattern: u64) -> Result<Option<Claim<us
     Ok(None)
 }
 
+/// Do two reads of these chunks wait for each other, although they lie on a mirror? It has lost its copies, then. And how sure
+/// that is.
+///
+/// # Errors
+/// Of [`Sampler::run`].
+pub async fn are_lost(sampler: &mut Sampler, places: Places, chunks: &[usize]) -> Result<(bool, f64), EarlyEnd> {
+    is_collided(sampler, Drawn::Chunks(places, chunks), 2, &mut Vec::new()).await
+}
+
+/// Where reads of one class are drawn.
+#[derive(Clone, Copy)]
+enum Drawn<'a> {
+    /// At the same place in patterns of so many bytes.
+    Pattern(u64),
+    /// In any of these chunks.
+    Chunks(Places, &'a [usize]),
+}
+
 /// Do so many reads of one class wait for each other? And how sure that is. As many single reads are measured, if they are
 /// not yet.
 async fn is_collided(
     sampler: &mut Sampler,
-    pattern: u64,
+    drawn: Drawn<'_>,
     reads: usize,
     singles: &mut Vec<f64>,
 ) -> Result<(bool, f64), EarlyEnd> {
     let mut logs = Vec::new();
     loop {
         for _ in 0..COLLISIONS {
-            logs.push(longest(sampler, pattern, reads).await?);
+            logs.push(longest(sampler, drawn, reads).await?);
         }
         while singles.len() < logs.len() {
-            singles.push(longest(sampler, pattern, 1).await?);
+            singles.push(longest(sampler, drawn, 1).await?);
         }
         let off = undisturbed(&logs) - halfway(singles, reads, &mut sampler.rng);
         // 1.3 of the error of a mean is that of this quantile.
@@ -81,10 +100,21 @@ fn halfway(singles: &[f64], reads: usize, rng: &mut Rng) -> f64 {
 }
 
 /// The logarithm of the time until so many reads of one class are done.
-async fn longest(sampler: &mut Sampler, pattern: u64, reads: usize) -> Result<f64, EarlyEnd> {
+async fn longest(sampler: &mut Sampler, drawn: Drawn<'_>, reads: usize) -> Result<f64, EarlyEnd> {
     let block = sampler.device().block;
-    let offset = sampler.rng.below(pattern / block) * block;
-    let reads = sampler.places(pattern, offset, reads).into_iter().map(|place| sampler.read(place)).collect();
+    let at = match drawn {
+        Drawn::Pattern(pattern) => {
+            let offset = sampler.rng.below(pattern / block) * block;
+            sampler.places(pattern, offset, reads)
+        }
+        Drawn::Chunks(places, chunks) => (0..reads)
+            .map(|_| {
+                let chunk = chunks[sampler.rng.below(chunks.len() as u64) as usize];
+                places.anywhere(sampler, chunk)
+            })
+            .collect(),
+    };
+    let reads = at.into_iter().map(|place| sampler.read(place)).collect();
     let done = sampler.run(reads).await?.into_iter().flatten();
     Ok(done.fold(1.0, f64::max).ln())
 }

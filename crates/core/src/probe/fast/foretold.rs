@@ -1,29 +1,38 @@
 //! The last check: does what was found foretell which further reads wait for each other?
 //!
-//! Reads are drawn anew, at places that no test before has chosen. All of one class wait for each other; those of different
-//! classes do not, whether they lie side by side in one pattern or in patterns far apart. Whatever an array is, an answer that
-//! does not foretell that is not an answer; and none is surer than the draws that bore it out.
+//! Reads are drawn anew, at places that no test before has chosen. Those of one class wait for each other, those of different
+//! classes do not. Whatever an array is, an answer that does not foretell that is none; and none is surer than the draws that
+//! bore it out.
 
 use super::evidence::probability;
 use super::layout::places::Places;
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::Trimmed;
-use super::thresholds::{APART, DECIDED};
+use super::thresholds::APART;
+use super::yardstick::Burst;
+use crate::probe::known::DeviceClass;
 
 /// Draws after which the answer is looked at.
-const LOOKS: [usize; 4] = [16, 32, 64, 128];
+const LOOKS: [usize; 5] = [16, 32, 64, 128, 256];
+/// The same on flash, where each draw is a burst that saturates it.
+const FLASH_LOOKS: [usize; 2] = [6, 12];
 /// Log-odds at which it is borne out: one wrong answer in a thousand. To be surer would take more reads than all steps before.
 const BORNE_OUT: f64 = 6.9;
 /// Reads of different classes in one draw.
 const READS_MAX: usize = 6;
 /// Reads of one class, for each copy, beside as many of different classes.
 const CLASS_READS: usize = 4;
-/// Where what is taken for the pattern is not it, reads of different classes in patterns far apart wait for each other now and
-/// then: one draw in three takes the time of two. The mean of the logarithms is off by at least so much:
-const APART_LOG: f64 = 0.1;
+/// Reads of different classes take the time of the longest of as many single ones, in logarithms, and no more than this longer:
+/// half of what it is longer where two of them wait for each other.
+const WAIT_LOG: f64 = 0.2;
+/// Where what is taken for the pattern is a stripe, reads of different classes in stripes far apart wait for each other in one
+/// draw of three, and in one stripe they never do. The mean of the logarithms is off by at least so much:
+const STRIPE_LOG: f64 = 0.1;
 /// As many reads of one class take the time of all of them: at least so much more (in logarithms) than of different classes.
 /// Two take twice as long, less what the longer way of two takes and better order saves.
 const TOGETHER_LOG: f64 = 0.25;
+/// Reads are imagined so often, of the times of single ones.
+const IMAGINED: usize = 512;
 
 /// What the draws said.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,51 +46,42 @@ pub enum Foretold {
     Contradicted,
 }
 
-/// Draws, for these classes of copies; `lost` chunks wait for all others, and are not drawn. Where mirrors share their disks,
-/// reads of different classes may meet.
+/// An answer that is to be checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// How the members answer.
+    pub burst: Burst,
+    /// Where chunks are.
+    pub places: Places,
+    /// The class of each chunk.
+    pub classes: &'a [usize],
+    /// The class of chunks that wait for all others, which are not drawn.
+    pub lost: Option<usize>,
+    /// Disks that share the reads of each chunk.
+    pub copies: usize,
+    /// Mirrors share their disks: reads of different classes may meet.
+    pub is_shared: bool,
+    /// Multiples of the pattern were tried, so that it is no stripe of a larger one.
+    pub is_settled: bool,
+}
+
+/// Draws as long as it takes.
 ///
 /// # Errors
 /// Of [`Sampler::run`].
-pub async fn check(
-    sampler: &mut Sampler,
-    places: Places,
-    classes: &[usize],
-    lost: Option<usize>,
-    (copies, is_shared): (usize, bool),
-) -> Result<Foretold, EarlyEnd> {
-    let count = classes.iter().max().map_or(0, |most| most + 1);
+pub async fn check(sampler: &mut Sampler, answer: Answer<'_>) -> Result<Foretold, EarlyEnd> {
+    let count = answer.classes.iter().max().map_or(0, |most| most + 1);
     let members: Vec<Vec<usize>> = (0..count)
-        .filter(|class| Some(*class) != lost)
-        .map(|class| (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect())
+        .filter(|class| Some(*class) != answer.lost)
+        .map(|class| (0..answer.classes.len()).filter(|&chunk| answer.classes[chunk] == class).collect())
         .collect();
-    if members.len() < 2 {
-        return Ok(Foretold::Confirmed { sure: probability(DECIDED) });
-    }
-    let (mut apart, mut together) = (Vec::new(), Vec::new());
-    let mut odds = 0.0;
-    for draws in LOOKS {
-        while apart.len() < draws {
-            let drawn = some_of_different_classes(sampler, &members, READS_MAX);
-            let side_by_side = time(sampler, places, &drawn, Spread::OnePattern).await?;
-            let far_apart = time(sampler, places, &drawn, Spread::Anywhere).await?;
-            apart.push(far_apart - side_by_side);
-            let reads = CLASS_READS.min(members.len());
-            let different = some_of_different_classes(sampler, &members, reads);
-            let one = &members[sampler.rng.below(members.len() as u64) as usize];
-            let same: Vec<usize> =
-                (0..reads * copies).map(|_| one[sampler.rng.below(one.len() as u64) as usize]).collect();
-            let (same, different) = (
-                time(sampler, places, &same, Spread::Anywhere).await?,
-                time(sampler, places, &different, Spread::Anywhere).await?,
-            );
-            together.push(same - different);
+    let (mut draws, mut odds) = (Draws { members, ..Draws::new(answer) }, 0.0);
+    let looks = if draws.is_flash() { &FLASH_LOOKS[..] } else { &LOOKS[..] };
+    for &look in looks {
+        while draws.together.len() < look {
+            draws.draw(sampler).await?;
         }
-        let (apart, together) = (Trimmed::of(&apart), Trimmed::of(&together));
-        let normal = |off: f64, error: f64| (off / error.max(1e-9)).powi(2) / 2.0 * off.signum();
-        odds = normal(together.mean - TOGETHER_LOG, together.error);
-        if !is_shared {
-            odds = odds.min(normal(APART_LOG - apart.mean, apart.error));
-        }
+        odds = draws.odds(sampler);
         if odds >= BORNE_OUT || odds <= -APART {
             break;
         }
@@ -89,38 +89,112 @@ pub async fn check(
     Ok(if odds > 0.0 { Foretold::Confirmed { sure: probability(odds.min(BORNE_OUT)) } } else { Foretold::Contradicted })
 }
 
-/// Where the patterns of the chunks that are read lie.
-#[derive(Clone, Copy, PartialEq)]
-enum Spread {
-    /// All in one.
-    OnePattern,
-    /// Each in one of its own.
-    Anywhere,
+/// What was drawn by now; all times are logarithms.
+struct Draws<'a> {
+    answer: Answer<'a>,
+    /// The chunks of each class that is drawn.
+    members: Vec<Vec<usize>>,
+    singles: Vec<f64>,
+    /// Reads of different classes, anywhere.
+    apart: Vec<f64>,
+    /// By how much longer than the same chunks of one pattern.
+    longer: Vec<f64>,
+    /// By how much longer reads of one class take than as many of different classes.
+    together: Vec<f64>,
 }
 
-fn some_of_different_classes(sampler: &mut Sampler, members: &[Vec<usize>], count: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..members.len()).collect();
-    let mut drawn = Vec::new();
-    while drawn.len() < count && !order.is_empty() {
-        let class = order.swap_remove(sampler.rng.below(order.len() as u64) as usize);
-        drawn.push(members[class][sampler.rng.below(members[class].len() as u64) as usize]);
+impl<'a> Draws<'a> {
+    fn new(answer: Answer<'a>) -> Draws<'a> {
+        let (members, singles, apart, longer, together) = Default::default();
+        Draws { answer, members, singles, apart, longer, together }
     }
-    drawn
-}
 
-/// The logarithm of the time in which all of these chunks are read.
-async fn time(sampler: &mut Sampler, places: Places, chunks: &[usize], spread: Spread) -> Result<f64, EarlyEnd> {
-    let device = sampler.device();
-    let patterns = device.bytes / places.pattern - 1;
-    let any = |sampler: &mut Sampler| sampler.rng.below(patterns.max(1));
-    let one = any(sampler);
-    let mut reads = Vec::new();
-    for &chunk in chunks {
-        let pattern = if spread == Spread::OnePattern { one } else { any(sampler) };
-        // Not wrapped round: chunks of one pattern are those behind its phase.
-        let at = pattern * places.pattern + places.whole(sampler, chunk);
-        reads.push(sampler.read(at.min(device.bytes - device.block)));
+    fn is_flash(&self) -> bool {
+        self.answer.burst.device_class != DeviceClass::Disks
     }
-    let done = sampler.run(reads).await?.into_iter().flatten();
-    Ok(done.fold(1.0, f64::max).ln())
+
+    async fn draw(&mut self, sampler: &mut Sampler) -> Result<(), EarlyEnd> {
+        if self.is_flash() {
+            let class = sampler.rng.below(self.members.len() as u64) as usize;
+            let one = self.bursting(sampler, Some(class)).await?;
+            let all = self.bursting(sampler, None).await?;
+            self.together.push(one - all);
+            return Ok(());
+        }
+        let drawn = self.different(sampler, READS_MAX);
+        let far_apart = self.time(sampler, &drawn, false).await?;
+        self.apart.push(far_apart);
+        if !self.answer.is_settled {
+            self.longer.push(far_apart - self.time(sampler, &drawn, true).await?);
+        }
+        let single = self.different(sampler, 1);
+        self.singles.push(self.time(sampler, &single, false).await?);
+        let reads = CLASS_READS.min(self.members.len());
+        let different = self.different(sampler, reads);
+        let one = &self.members[sampler.rng.below(self.members.len() as u64) as usize];
+        let any = |_| one[sampler.rng.below(one.len() as u64) as usize];
+        let same: Vec<usize> = (0..reads * self.answer.copies).map(any).collect();
+        let same = self.time(sampler, &same, false).await?;
+        self.together.push(same - self.time(sampler, &different, false).await?);
+        Ok(())
+    }
+
+    /// The log-odds, by the weakest of what was foretold.
+    fn odds(&self, sampler: &mut Sampler) -> f64 {
+        let normal = |off: f64, error: f64| (off / error.max(1e-9)).powi(2) / 2.0 * off.signum();
+        let above = |values: &[f64], from: f64| {
+            let found = Trimmed::of(values);
+            normal(found.mean - from, found.error)
+        };
+        let mut odds = above(&self.together, TOGETHER_LOG);
+        if !self.longer.is_empty() && !self.answer.is_shared {
+            odds = odds.min(-above(&self.longer, STRIPE_LOG));
+        }
+        if !self.apart.is_empty() && !self.answer.is_shared {
+            let reads = READS_MAX.min(self.members.len());
+            let mut any = || self.singles[sampler.rng.below(self.singles.len() as u64) as usize];
+            let longest = (0..IMAGINED).map(|_| (0..reads).map(|_| any()).fold(f64::MIN, f64::max)).collect::<Vec<_>>();
+            let (apart, imagined, single) =
+                (Trimmed::of(&self.apart), Trimmed::of(&longest), Trimmed::of(&self.singles));
+            odds = odds.min(normal(WAIT_LOG - (apart.mean - imagined.mean), apart.error.hypot(single.error)));
+        }
+        odds
+    }
+
+    /// Chunks of so many different classes, or of all.
+    fn different(&self, sampler: &mut Sampler, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.members.len()).collect();
+        let mut drawn = Vec::new();
+        while drawn.len() < count && !order.is_empty() {
+            let own = &self.members[order.swap_remove(sampler.rng.below(order.len() as u64) as usize)];
+            drawn.push(own[sampler.rng.below(own.len() as u64) as usize]);
+        }
+        drawn
+    }
+
+    /// The time of a burst that saturates flash: on one class or all.
+    async fn bursting(&self, sampler: &mut Sampler, class: Option<usize>) -> Result<f64, EarlyEnd> {
+        let any = |_| {
+            let class = class.unwrap_or_else(|| sampler.rng.below(self.members.len() as u64) as usize);
+            self.members[class][sampler.rng.below(self.members[class].len() as u64) as usize]
+        };
+        let chunks: Vec<usize> = (0..self.answer.burst.count).map(any).collect();
+        self.time(sampler, &chunks, false).await
+    }
+
+    /// The logarithm of the time in which all of these chunks are read: of one pattern, or each of one of its own.
+    async fn time(&self, sampler: &mut Sampler, chunks: &[usize], is_one_pattern: bool) -> Result<f64, EarlyEnd> {
+        let places = self.answer.places;
+        let one = sampler.rng.below(places.patterns(sampler));
+        let mut reads = Vec::new();
+        for &chunk in chunks {
+            let at = match is_one_pattern {
+                true => places.of_pattern(sampler, one, chunk),
+                false => places.anywhere(sampler, chunk),
+            };
+            reads.push(sampler.read(at));
+        }
+        let done = sampler.run(reads).await?.into_iter().flatten();
+        Ok(done.fold(1.0, f64::max).ln())
+    }
 }

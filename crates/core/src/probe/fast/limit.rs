@@ -25,7 +25,12 @@ const PARALLEL_MIN: f64 = 2.0;
 ///
 /// # Errors
 /// [`Unmeasurable::Unsaturated`], and those of [`Sampler::run`].
-pub async fn refuse(sampler: &mut Sampler, device_class: DeviceClass, response: f64, pace: f64) -> Result<(), EarlyEnd> {
+pub async fn refuse(
+    sampler: &mut Sampler,
+    device_class: DeviceClass,
+    response: f64,
+    pace: f64,
+) -> Result<(), EarlyEnd> {
     let is_limit = match device_class {
         DeviceClass::Flash { .. } => pace * PARALLEL_MIN > response,
         DeviceClass::Disks => {

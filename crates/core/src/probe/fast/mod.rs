@@ -32,7 +32,7 @@ use super::paper::{self, Halt, TrialParameters, WriteGrowth};
 use crate::layout::LayoutKind;
 use crate::rng::Rng;
 use evidence::probability;
-use foretold::Foretold;
+use foretold::{Answer, Foretold};
 use hammer::Hammer;
 use layout::Classes;
 use layout::places::Places;
@@ -60,6 +60,9 @@ const UNCHECKED: f64 = 0.9;
 const UNBORNE: f64 = 0.5;
 /// Where a multiple of the pattern had no room, the last check must tell a stripe from a pattern: with so many classes it can.
 const FORETOLD_CLASSES_MIN: usize = 4;
+/// A mirror that takes so many times as long may have lost its copies: one disk takes twice as long as a pair, less what better
+/// order saves.
+const LOST_COPY_MIN: f64 = 1.4;
 /// Parities and spares of a stripe, at most: so many more disks than data chunks.
 const PARITIES_MAX: u64 = 3;
 /// Requests of the step that writes: their cost is told within some 10 %, and levels are at least 1.5 times apart.
@@ -202,42 +205,75 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
         });
     }
     sampler.begin(ProbeStage::Check);
-    borne_out(sampler, places, &found, (copies, is_shared), pattern.stride_max).await?;
+    let answer = Answer {
+        burst: pattern.yardstick.burst,
+        places,
+        classes: &found.classes,
+        lost: found.lost,
+        copies,
+        is_shared,
+        is_settled: true,
+    };
+    borne_out(sampler, answer, pattern.stride_max).await?;
     sampler.begin(ProbeStage::Members);
-    let Classes { classes, lost, confidence } = &found;
-    let members = MemberClasses { burst: pattern.yardstick.burst, places, classes, lost: *lost };
-    let times = members::find(sampler, members).await?;
+    member_times(sampler, pattern.yardstick.burst, places, &found, copies).await
+}
+
+/// Measures the members, and says which are unlike the others.
+async fn member_times(
+    sampler: &mut Sampler,
+    burst: Burst,
+    places: Places,
+    found: &Classes,
+    copies: usize,
+) -> Result<(), EarlyEnd> {
+    let Classes { classes, lost, confidence } = found;
+    let times = members::find(sampler, MemberClasses { burst, places, classes, lost: *lost }).await?;
+    let chunks_of = |class: usize| (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect::<Vec<usize>>();
+    let sizes: Vec<usize> = (0..times.len()).map(|class| chunks_of(class).len()).collect();
+    let least = sizes.iter().copied().min().unwrap_or_default();
+    let mut findings = Vec::new();
+    for (class, &ClassTime { factor, odds }) in times.iter().enumerate() {
+        let Some(mut sure) = odds.map(probability) else { continue };
+        let is_lost_copy = copies > 1 && factor >= LOST_COPY_MIN;
+        let lost_copy = match is_lost_copy {
+            true => Some(copies::are_lost(sampler, places, &chunks_of(class)).await?),
+            false => None,
+        };
+        let finding = match lost_copy {
+            Some((true, waits)) => {
+                sure = sure.min(waits);
+                ProbeFinding::LostCopy { class }
+            }
+            // The ways on a disk that several members share are longer: that is no fault of it.
+            _ if sizes[class] > least => continue,
+            _ if factor > 1.0 => ProbeFinding::Slow { class, factor },
+            _ => ProbeFinding::Fast { class, factor },
+        };
+        findings.push(Claim::new(finding, sure));
+    }
     sampler.note(|known| {
         // No class is surer than that there are classes.
         let sure = known.classes.as_ref().map_or(0.0, |classes| classes.confidence).min(*confidence);
         known.class_times = times.iter().map(|time| time.factor).collect();
-        for (class, ClassTime { factor, odds }) in times.into_iter().enumerate() {
-            let finding =
-                if factor > 1.0 { ProbeFinding::Slow { class, factor } } else { ProbeFinding::Fast { class, factor } };
-            let odds = odds.map(|odds| probability(odds).min(sure));
-            known.findings.extend(odds.map(|odds| Claim::new(finding, odds)));
-        }
+        known.findings.extend(findings.into_iter().map(|claim| Claim::new(claim.value, claim.confidence.min(sure))));
     });
     Ok(())
 }
 
 /// The last check. What it contradicts is taken back; nothing stays surer than it supports.
-async fn borne_out(
-    sampler: &mut Sampler,
-    places: Places,
-    found: &Classes,
-    (copies, is_shared): (usize, bool),
-    stride_max: u64,
-) -> Result<(), EarlyEnd> {
+async fn borne_out(sampler: &mut Sampler, answer: Answer<'_>, stride_max: u64) -> Result<(), EarlyEnd> {
+    let places = answer.places;
     // What is taken for the pattern may be a stripe: then so many times it is the pattern, and was tried if it had room.
     let times = (places.chunks() as u64 + PARITIES_MAX).min(strides::DISKS_LIKELY);
     let is_settled = times * places.pattern <= stride_max;
-    let count = found.classes.iter().max().map_or(0, |most| most + 1);
-    if !is_settled && (is_shared || count < FORETOLD_CLASSES_MIN) {
+    let count = answer.classes.iter().max().map_or(0, |most| most + 1);
+    let is_told = count >= FORETOLD_CLASSES_MIN && !answer.is_shared && answer.burst.device_class == DeviceClass::Disks;
+    if !is_settled && !is_told {
         let segments = sampler.device().bytes / stride_max;
         return Err(take_back(sampler, Unmeasurable::TooSmall { bytes_min: times * places.pattern * segments }));
     }
-    match foretold::check(sampler, places, &found.classes, found.lost, (copies, is_shared)).await? {
+    match foretold::check(sampler, Answer { is_settled, ..answer }).await? {
         Foretold::Contradicted => Err(take_back(sampler, Unmeasurable::Uneven)),
         Foretold::Confirmed { sure } => {
             sampler.note(|known| cap(known, sure));
@@ -300,7 +336,8 @@ async fn mirrors(
     sampler.note(|known| {
         let (kinds, kind_sure) = kind.map_or((Vec::new(), sure), |(kinds, odds)| (kinds, sure.min(probability(odds))));
         retain(known, kind_sure, |fit| kinds.contains(&fit.layout.kind()));
-        let disks = known.fits.as_ref().and_then(|fits| Some(Claim::new(fits.value.first()?.layout.disks(), fits.confidence)));
+        let disks =
+            known.fits.as_ref().and_then(|fits| Some(Claim::new(fits.value.first()?.layout.disks(), fits.confidence)));
         known.disks = disks;
         if known.disks.is_none() {
             known.findings.push(Claim::new(ProbeFinding::Unknown, kind_sure));

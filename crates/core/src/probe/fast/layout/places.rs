@@ -23,8 +23,25 @@ impl Places {
         self.whole(sampler, chunk) % self.pattern
     }
 
-    /// The same, counted from the first pattern's first byte: chunks that begin in one pattern may end in the next.
-    pub fn whole(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
+    /// Some block of a chunk of any pattern of the device.
+    pub fn anywhere(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
+        let pattern = sampler.rng.below(self.patterns(sampler));
+        self.of_pattern(sampler, pattern, chunk)
+    }
+
+    /// Some block of a chunk of this pattern.
+    pub fn of_pattern(&self, sampler: &mut Sampler, pattern: u64, chunk: usize) -> u64 {
+        // Not wrapped round: chunks of one pattern are those behind its phase.
+        let last = sampler.device().bytes - sampler.device().block;
+        (pattern * self.pattern + self.whole(sampler, chunk)).min(last)
+    }
+
+    /// Whole patterns of the device, chunks that begin in one and end in the next among them.
+    pub fn patterns(&self, sampler: &Sampler) -> u64 {
+        (sampler.device().bytes / self.pattern).saturating_sub(1).max(1)
+    }
+
+    fn whole(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
         let block = sampler.device().block;
         let within = sampler.rng.below(self.chunk.bytes / block) * block;
         self.chunk.phase + chunk as u64 * self.chunk.bytes + within
