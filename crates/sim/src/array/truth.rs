@@ -180,6 +180,8 @@ impl Truth {
                 make(LayoutKind::Raid1, 1, 1, *disks)
             }
             ChunkMap::Raid10 { kind: Raid10Kind::Near, copies: 2, disks } => make(LayoutKind::Near, 1, 1, *disks),
+            // That is what it comes to.
+            ChunkMap::Free(_) if is_striped => make(LayoutKind::Raid0, self.classes.len(), 0, self.classes.len()),
             map => self.plain(map),
         }
     }
@@ -193,6 +195,21 @@ impl Truth {
         let list = setup.map.pattern();
         let first = setup.phase_bytes.div_ceil(setup.chunk_bytes) as usize;
         (0..self.classes.len()).find(|i| list[(first + i) % list.len()] == disk).map(|i| self.classes[i])
+    }
+
+    /// The members that hold the chunks of a class, and their copies that are read.
+    fn members_of(&self, setup: &ArraySetup, class: usize) -> BTreeSet<usize> {
+        let first = setup.phase_bytes.div_ceil(setup.chunk_bytes);
+        let data = setup.map.data() as u64;
+        let of_chunk = |chunk: u64| {
+            let slots = if self.copies > 1 { self.copies } else { 1 };
+            (0..slots).map(move |copy| match data {
+                1 => setup.map.place(chunk, copy).disk,
+                _ => setup.map.place(chunk / data, (chunk % data) as usize).disk,
+            })
+        };
+        let own = (0..self.classes.len()).filter(|&i| self.classes[i] == class);
+        own.flat_map(|i| of_chunk(first + i as u64)).map(|disk| setup.spindle_of(disk)).collect()
     }
 
     /// Each statement that was made, and whether it is true.
@@ -252,17 +269,18 @@ impl Truth {
 
     /// Is it so, of an array whose classes are known?
     fn is_true(&self, setup: &ArraySetup, finding: &ProbeFinding) -> bool {
-        let factor = |disk: usize| {
-            setup.odd.iter().filter(|odd| odd.disk == disk).map(|odd| odd.rotation * odd.seek).product::<f64>()
+        // A class is slow or fast beside the others: by what all its members do in a second.
+        let slowness = |disk: usize| {
+            let odd = setup.odd.iter().filter(|odd| odd.disk == disk);
+            odd.map(|odd| (odd.rotation * odd.seek).sqrt()).product::<f64>()
         };
-        // A member is slow or fast beside the others.
-        let mut factors: Vec<f64> = (0..setup.map.disks()).map(factor).collect();
-        factors.sort_by(f64::total_cmp);
-        let middle = factors[(factors.len() - 1) / 2];
-        let holds = |class: usize, is: &dyn Fn(f64) -> bool| {
-            let mut odd = setup.odd.iter().filter(|odd| self.class_of(setup, odd.disk) == Some(class));
-            odd.any(|odd| is(factor(odd.disk) / middle))
+        let time = |class: usize| {
+            1.0 / self.members_of(setup, class).into_iter().map(|disk| 1.0 / slowness(disk)).sum::<f64>()
         };
+        let count = self.classes.iter().max().map_or(0, |most| most + 1);
+        let mut times: Vec<f64> = (0..count).map(time).collect();
+        times.sort_by(f64::total_cmp);
+        let holds = |class: usize, is: &dyn Fn(f64) -> bool| is(time(class) / times[(count - 1) / 2]);
         match finding {
             ProbeFinding::Unequal { .. } => {
                 let size = |class: usize| self.classes.iter().filter(|other| **other == class).count();

@@ -35,6 +35,7 @@ use evidence::probability;
 use foretold::{Answer, Foretold};
 use hammer::Hammer;
 use layout::Classes;
+use layout::mirrors::MirrorDisks;
 use layout::places::Places;
 use members::{ClassTime, MemberClasses};
 use pattern::PatternResult;
@@ -317,17 +318,26 @@ async fn mirrors(
     classes: &[usize],
     copies: usize,
 ) -> Result<bool, EarlyEnd> {
-    let odds = layout::mirrors::are_shared(sampler, hammer, places, classes).await?;
-    let sure = probability(odds.abs());
-    if odds <= 0.0 {
-        sampler.note(|known| {
-            retain(known, sure, |fit| fit.layout.kind() == LayoutKind::Raid1);
-            if let Some(disks) = &mut known.disks {
-                disks.confidence = disks.confidence.min(sure);
-            }
-        });
-        return Ok(false);
-    }
+    let odds = match layout::mirrors::disks(sampler, hammer, places, classes, copies).await? {
+        MirrorDisks::Own(odds) => {
+            sampler.note(|known| {
+                retain(known, probability(odds), |fit| fit.layout.kind() == LayoutKind::Raid1);
+                if let Some(disks) = &mut known.disks {
+                    disks.confidence = disks.confidence.min(probability(odds));
+                }
+            });
+            return Ok(false);
+        }
+        MirrorDisks::Unclear => {
+            sampler.note(|known| {
+                retain(known, UNBORNE, |_| true);
+                known.disks = None;
+            });
+            return Ok(true);
+        }
+        MirrorDisks::Shared(odds) => odds,
+    };
+    let sure = probability(odds);
     let count = classes.iter().max().map_or(0, |most| most + 1);
     let kind = match (copies, count == classes.len()) {
         (2, true) => layout::mirrors::kind(sampler, hammer, places).await?,

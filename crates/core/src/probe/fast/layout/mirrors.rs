@@ -6,34 +6,62 @@ use crate::probe::fast::hammer::Hammer;
 use crate::probe::fast::sampler::{EarlyEnd, Sampler};
 use crate::probe::fast::thresholds::{APART, HAMMERS_MAX, TOGETHER};
 
-/// The log-odds that a class shares its disks with others: all others are hammered at once, and one of its chunks is probed. On
-/// disks of its own it is early.
+/// Hammers on all classes but one, which is another one each time, after which the answer is looked at.
+const HAMMERS: [usize; 3] = [8, 16, 24];
+/// Of so many probes of disks of their own no more than one is late, by somebody else's reads. (Of shared ones most are late, or
+/// half of them where the nearest copy is read.)
+const LATE_ONE_IN: usize = 8;
+/// Reads of such a hammer on each class, for each copy: enough to hold up a probe.
+const READS: usize = 5;
+
+/// What hammers on all other classes said of one's disks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MirrorDisks {
+    /// Each class has its own, with these log-odds.
+    Own(f64),
+    /// They are shared.
+    Shared(f64),
+    /// Now this, now that: by the way in which copies are chosen it cannot be seen.
+    Unclear,
+}
+
+/// Does a class share its disks with others? All others are hammered at once, and one of its chunks is probed. On disks of its
+/// own it is early.
 ///
 /// # Errors
 /// Of [`Sampler::run`].
-pub async fn are_shared(
+pub async fn disks(
     sampler: &mut Sampler,
     hammer: Hammer,
     places: Places,
     classes: &[usize],
-) -> Result<f64, EarlyEnd> {
+    copies: usize,
+) -> Result<MirrorDisks, EarlyEnd> {
     let count = classes.iter().max().map_or(0, |most| most + 1);
+    let hammer = Hammer { count: READS * copies, ..hammer };
     let any = |sampler: &mut Sampler, class: usize| {
         let own: Vec<usize> = (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect();
         own[sampler.rng.below(own.len() as u64) as usize]
     };
-    let mut odds = 0.0f64;
-    for _ in 0..HAMMERS_MAX {
-        let probed = sampler.rng.below(count as u64) as usize;
-        let others: Vec<usize> = (0..count).filter(|&class| class != probed).map(|class| any(sampler, class)).collect();
-        let (at, probe) = (places.some_of_each(sampler, &others), any(sampler, probed));
-        let probe = places.some(sampler, probe);
-        odds += hammer.strike(sampler, &at, &[probe]).await?[0];
-        if odds >= TOGETHER || odds <= -APART {
-            break;
+    let mut found = Vec::new();
+    for look in HAMMERS {
+        while found.len() < look {
+            let probed = sampler.rng.below(count as u64) as usize;
+            let others =
+                (0..count).filter(|&class| class != probed).map(|class| any(sampler, class)).collect::<Vec<_>>();
+            let (at, probe) = (places.some_of_each(sampler, &others), any(sampler, probed));
+            let probe = places.some(sampler, probe);
+            found.push(hammer.strike(sampler, &at, &[probe]).await?[0]);
+        }
+        let (late, odds) = (found.iter().filter(|odds| **odds > 0.0).count(), found.iter().sum::<f64>());
+        if late * LATE_ONE_IN <= look && odds < 0.0 {
+            return Ok(MirrorDisks::Own(-odds));
+        }
+        if late * 2 > look && odds > 0.0 {
+            return Ok(MirrorDisks::Shared(odds));
         }
     }
-    Ok(odds)
+    Ok(MirrorDisks::Unclear)
 }
 
 /// Which kinds share disks as these do, where each chunk of the pattern is a class: hammers on the two chunks that share a
