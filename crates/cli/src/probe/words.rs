@@ -85,6 +85,9 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
              Ceph, a thin volume), a larger one, or lacks members",
             Bytes(*bytes_max)
         ),
+        Unmeasurable::NoChunks => {
+            "where its chunks begin could not be told: it lacks members, or chooses copies by chance".to_owned()
+        }
         Unmeasurable::Uneven => {
             "what was found does not foretell which further reads wait for each other: it is not one striping"
                 .to_owned()

@@ -140,18 +140,22 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
     let copies = pattern.copies.as_ref().map_or(1, |claim| claim.value);
     if pattern.bytes == sampler.device().block {
         note_classes(sampler, &[0], copies, pattern.confidence);
+        if pattern.confidence < UNCHECKED {
+            return Err(EarlyEnd::Unmeasurable(Unmeasurable::TooNoisy));
+        }
         return Ok(());
     }
     let hammer = Hammer::new(pattern.bytes, copies, answer.response, &pattern.yardstick);
     chunks(sampler, pattern, hammer, copies).await?;
     sampler.note(|known| match answer.device_class {
+        _ if known.chunk_bytes.is_some() => {}
         // Several classes have several chunks: one of the two is not so.
-        DeviceClass::Disks if known.chunk_bytes.is_none() => cap(known, UNBORNE),
-        DeviceClass::Disks => {}
-        // What repeats, but has no chunks, is how one drive lays out its own dies.
-        DeviceClass::Flash { .. } => {
-            known.pattern_bytes = known.pattern_bytes.take().filter(|_| known.chunk_bytes.is_some());
+        DeviceClass::Disks => {
+            cap(known, UNBORNE);
+            known.unmeasurable = Some(Unmeasurable::NoChunks);
         }
+        // What repeats, but has no chunks, is how one drive lays out its own dies.
+        DeviceClass::Flash { .. } => known.pattern_bytes = None,
     });
     Ok(())
 }
