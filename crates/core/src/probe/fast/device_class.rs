@@ -19,7 +19,7 @@ const QUICK_GAP: f64 = 3.0;
 const DEEP: usize = 32;
 /// in so many bursts,
 const DEEP_BURSTS: usize = 3;
-/// take less than so many times as long as two, where nothing spins: on 32 disks two and more of them meet on some.
+/// take less than so many times as long as one, where nothing spins: on 32 disks two and more of them meet on some.
 const DEEP_TIMES: f64 = 1.4;
 /// The first depth that is tried on flash.
 const DEPTH_MIN: usize = 16;
@@ -50,7 +50,7 @@ pub async fn find(sampler: &mut Sampler) -> Result<DeviceClassResult, EarlyEnd> 
     if let Some(share) = quick_share(&times) {
         return Err(EarlyEnd::Unmeasurable(Unmeasurable::PartlyMemory { percent: (share * 100.0).round() as u8 }));
     }
-    let device_class = if response >= SPINNING_NANOS && !is_deep(sampler).await? {
+    let device_class = if response >= SPINNING_NANOS && !is_deep(sampler, response).await? {
         DeviceClass::Disks
     } else {
         DeviceClass::Flash { depth: depth(sampler).await? }
@@ -72,10 +72,9 @@ fn quick_share(times: &[f64]) -> Option<f64> {
     is_apart.then(|| quick.len() as f64 / sorted.len() as f64)
 }
 
-/// Are many reads done in the time of two? Then it does not spin, however long one takes: its time is on the way to it.
-async fn is_deep(sampler: &mut Sampler) -> Result<bool, EarlyEnd> {
-    let two = makespan(sampler, 2, DEEP_BURSTS).await?;
-    Ok(makespan(sampler, DEEP, DEEP_BURSTS).await? < DEEP_TIMES * two)
+/// Are many reads done in the time of one? Then it does not spin, however long one takes: its time is on the way to it.
+async fn is_deep(sampler: &mut Sampler, response: f64) -> Result<bool, EarlyEnd> {
+    Ok(makespan(sampler, DEEP, DEEP_BURSTS).await? < DEEP_TIMES * response)
 }
 
 async fn depth(sampler: &mut Sampler) -> Result<usize, EarlyEnd> {

@@ -7,7 +7,7 @@
 use super::evidence::probability;
 use super::layout::places::Places;
 use super::sampler::{EarlyEnd, Sampler};
-use super::statistic::Trimmed;
+use super::statistic::{Trimmed, median, time_reached};
 use super::thresholds::APART;
 use super::yardstick::Burst;
 use crate::probe::known::DeviceClass;
@@ -31,6 +31,10 @@ const STRIPE_LOG: f64 = 0.1;
 /// As many reads of one class take the time of all of them: at least so much more (in logarithms) than of different classes.
 /// Two take twice as long, less what the longer way of two takes and better order saves.
 const TOGETHER_LOG: f64 = 0.25;
+/// Bursts on all disks, and as many on one class.
+const ALL_BURSTS: usize = 6;
+/// Reads of each disk in them, and of all at most.
+const ALL_READS: (usize, usize) = (8, 256);
 /// Reads are imagined so often, of the times of single ones.
 const IMAGINED: usize = 512;
 
@@ -44,6 +48,8 @@ pub enum Foretold {
     },
     /// Otherwise.
     Contradicted,
+    /// All disks together do hardly more than one: something else limits them.
+    Limited,
 }
 
 /// An answer that is to be checked.
@@ -76,6 +82,9 @@ pub async fn check(sampler: &mut Sampler, answer: Answer<'_>) -> Result<Foretold
         .map(|class| (0..answer.classes.len()).filter(|&chunk| answer.classes[chunk] == class).collect())
         .collect();
     let (mut draws, mut odds) = (Draws { members, ..Draws::new(answer) }, 0.0);
+    if !draws.is_flash() && draws.is_limited(sampler).await? {
+        return Ok(Foretold::Limited);
+    }
     let looks = if draws.is_flash() { &FLASH_LOOKS[..] } else { &LOOKS[..] };
     for &look in looks {
         while draws.together.len() < look {
@@ -139,6 +148,26 @@ impl<'a> Draws<'a> {
         Ok(())
     }
 
+    /// Do all disks, with as much to do each, take half again as many times as long as one class as there are classes?
+    async fn is_limited(&self, sampler: &mut Sampler) -> Result<bool, EarlyEnd> {
+        let classes = self.members.len();
+        let each = ALL_READS.0.min(ALL_READS.1 / (classes * self.answer.copies)).max(2) * self.answer.copies;
+        let mut longer = Vec::new();
+        for _ in 0..ALL_BURSTS {
+            let one = sampler.rng.below(classes as u64) as usize;
+            let any = |sampler: &mut Sampler, class: usize| {
+                self.members[class][sampler.rng.below(self.members[class].len() as u64) as usize]
+            };
+            let one: Vec<usize> = (0..each).map(|_| any(sampler, one)).collect();
+            let all: Vec<usize> = (0..each * classes).map(|read| any(sampler, read % classes)).collect();
+            // Of so many reads one is always late.
+            let one = time_reached(&self.done(sampler, &one, false).await?).map_or(0.0, f64::ln) + (each as f64).ln();
+            let all_done = self.done(sampler, &all, false).await?;
+            longer.push(time_reached(&all_done).map_or(0.0, f64::ln) + (all.len() as f64).ln() - one);
+        }
+        Ok(median(&longer) > (classes as f64).ln() / 2.0 + TOGETHER_LOG)
+    }
+
     /// The log-odds, by the weakest of what was foretold.
     fn odds(&self, sampler: &mut Sampler) -> f64 {
         let normal = |off: f64, error: f64| (off / error.max(1e-9)).powi(2) / 2.0 * off.signum();
@@ -184,6 +213,11 @@ impl<'a> Draws<'a> {
 
     /// The logarithm of the time in which all of these chunks are read: of one pattern, or each of one of its own.
     async fn time(&self, sampler: &mut Sampler, chunks: &[usize], is_one_pattern: bool) -> Result<f64, EarlyEnd> {
+        Ok(self.done(sampler, chunks, is_one_pattern).await?.into_iter().fold(1.0, f64::max).ln())
+    }
+
+    /// The times at which they are done.
+    async fn done(&self, sampler: &mut Sampler, chunks: &[usize], is_one_pattern: bool) -> Result<Vec<f64>, EarlyEnd> {
         let places = self.answer.places;
         let one = sampler.rng.below(places.patterns(sampler));
         let mut reads = Vec::new();
@@ -194,7 +228,6 @@ impl<'a> Draws<'a> {
             };
             reads.push(sampler.read(at));
         }
-        let done = sampler.run(reads).await?.into_iter().flatten();
-        Ok(done.fold(1.0, f64::max).ln())
+        Ok(sampler.run(reads).await?.into_iter().flatten().collect())
     }
 }

@@ -236,7 +236,8 @@ async fn member_times(
     let times = members::find(sampler, MemberClasses { burst, places, classes, lost: *lost }).await?;
     let chunks_of = |class: usize| (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect::<Vec<usize>>();
     let sizes: Vec<usize> = (0..times.len()).map(|class| chunks_of(class).len()).collect();
-    let least = sizes.iter().copied().min().unwrap_or_default();
+    // The ways on a disk that holds more are longer: that is no fault of it, nor a virtue of the others.
+    let is_even = sizes.iter().all(|size| *size == sizes[0]);
     let mut findings = Vec::new();
     for (class, &ClassTime { factor, odds }) in times.iter().enumerate() {
         let Some(mut sure) = odds.map(probability) else { continue };
@@ -250,8 +251,7 @@ async fn member_times(
                 sure = sure.min(waits);
                 ProbeFinding::LostCopy { class }
             }
-            // The ways on a disk that several members share are longer: that is no fault of it.
-            _ if sizes[class] > least => continue,
+            _ if !is_even => continue,
             _ if factor > 1.0 => ProbeFinding::Slow { class, factor },
             _ => ProbeFinding::Fast { class, factor },
         };
@@ -273,13 +273,25 @@ async fn borne_out(sampler: &mut Sampler, answer: Answer<'_>, stride_max: u64) -
     let times = (places.chunks() as u64 + PARITIES_MAX).min(strides::DISKS_LIKELY);
     let is_settled = times * places.pattern <= stride_max;
     let count = answer.classes.iter().max().map_or(0, |most| most + 1);
-    let is_told = count >= FORETOLD_CLASSES_MIN && !answer.is_shared && answer.burst.device_class == DeviceClass::Disks;
+    // What alternates between two disks looks like a mirror that chooses by chance.
+    let is_told =
+        count >= FORETOLD_CLASSES_MIN && answer.copies == 1 && answer.burst.device_class == DeviceClass::Disks;
     if !is_settled && !is_told {
         let segments = sampler.device().bytes / stride_max;
         return Err(take_back(sampler, Unmeasurable::TooSmall { bytes_min: times * places.pattern * segments }));
     }
-    match foretold::check(sampler, Answer { is_settled, ..answer }).await? {
+    let answer = Answer { is_settled, ..answer };
+    let mut found = foretold::check(sampler, answer).await?;
+    if found == Foretold::Contradicted {
+        // Among many strangers one in a hundred is contradicted by chance.
+        found = match foretold::check(sampler, answer).await? {
+            Foretold::Confirmed { sure } => Foretold::Confirmed { sure: sure.min(UNCHECKED) },
+            again => again,
+        };
+    }
+    match found {
         Foretold::Contradicted => Err(take_back(sampler, Unmeasurable::Uneven)),
+        Foretold::Limited => Err(take_back(sampler, Unmeasurable::Unsaturated)),
         Foretold::Confirmed { sure } => {
             sampler.note(|known| cap(known, sure));
             Ok(())
