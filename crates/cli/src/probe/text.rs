@@ -139,9 +139,9 @@ fn claims(known: &KnownArray, kernel: &Kernel, out: &mut impl Write) -> io::Resu
     )
 }
 
-/// How sure it is; nothing is said of what is as good as certain.
+/// How sure it is; nothing is said of what is as sure as the prober's last check makes it, or more.
 fn sure<T>(claim: &Claim<T>) -> String {
-    if claim.confidence >= 0.9995 { String::new() } else { format!("  ({:.1} %)", claim.confidence * 100.0) }
+    if claim.confidence >= 0.998 { String::new() } else { format!("  ({:.1} %)", claim.confidence * 100.0) }
 }
 
 #[cfg(test)]

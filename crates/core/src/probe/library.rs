@@ -143,7 +143,8 @@ mod tests {
     #[test]
     fn what_reads_cannot_tell_apart_is_said_together() {
         assert_eq!(names(&[0, 1, 2, 3, 4, 5], Some(1)), [("raid0", 6), ("raid5-ls", 6), ("raid6-pq", 6)]);
-        assert_eq!(names(&[9, 1, 2], Some(2)), [("chained", 3), ("raid1", 6)]);
+        assert_eq!(names(&[9, 1, 2], Some(2)), [("chained", 3), ("raid10-near", 3), ("raid1", 6)]);
+        assert_eq!(names(&[0, 1], Some(2)), [("raid1", 4)], "two disks that are chained are a mirror");
         assert_eq!(names(&[0], None), [("raid0", 1), ("raid1", 2)]);
         assert_eq!(names(&[0, 1, 0, 2], None), []);
     }

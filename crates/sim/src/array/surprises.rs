@@ -76,7 +76,7 @@ pub fn families() -> Vec<SurpriseFamily> {
     use Unmeasurable::{Memory, NoChunks, NoPattern, PartlyMemory, TooNoisy, TooSmall, Uneven, Unsaturated};
     let family = |name, setup, is_reason| SurpriseFamily { name, setup, is_reason };
     vec![
-        family("plain, any chunk and phase", |rng| plain(rng), |_| false),
+        family("plain, any chunk and phase", plain, |_| false),
         family("disks one after the other", concatenated, |why| matches!(why, Uneven)),
         family("RAID-10 near", |rng| raid10(rng, 0), |why| matches!(why, TooNoisy | Uneven)),
         family("RAID-10 far and offset", |rng| raid10(rng, 1), |_| false),

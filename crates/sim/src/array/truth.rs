@@ -7,6 +7,9 @@ use scrubjay_core::probe::known::{Claim, KnownArray, ProbeFinding};
 use scrubjay_core::probe::library::{self, canonical};
 use std::collections::BTreeSet;
 
+/// Members whose times are apart by less are alike.
+const UNLIKE: f64 = 1.05;
+
 /// What there is to be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
@@ -269,7 +272,7 @@ impl Truth {
 
     /// Is it so, of an array whose classes are known?
     fn is_true(&self, setup: &ArraySetup, finding: &ProbeFinding) -> bool {
-        // A class is slow or fast beside the others: by what all its members do in a second.
+        // By what all members of a class do in a second. Where all are unlike, slow is what is slower than some, and fast than some.
         let slowness = |disk: usize| {
             let odd = setup.odd.iter().filter(|odd| odd.disk == disk);
             odd.map(|odd| (odd.rotation * odd.seek).sqrt()).product::<f64>()
@@ -278,16 +281,14 @@ impl Truth {
             1.0 / self.members_of(setup, class).into_iter().map(|disk| 1.0 / slowness(disk)).sum::<f64>()
         };
         let count = self.classes.iter().max().map_or(0, |most| most + 1);
-        let mut times: Vec<f64> = (0..count).map(time).collect();
-        times.sort_by(f64::total_cmp);
-        let holds = |class: usize, is: &dyn Fn(f64) -> bool| is(time(class) / times[(count - 1) / 2]);
+        let others = || (0..count).map(time);
         match finding {
             ProbeFinding::Unequal { .. } => {
                 let size = |class: usize| self.classes.iter().filter(|other| **other == class).count();
                 self.classes.iter().any(|class| size(*class) != size(0))
             }
-            ProbeFinding::Slow { class, .. } => holds(*class, &|times| times > 1.0),
-            ProbeFinding::Fast { class, .. } => holds(*class, &|times| times < 1.0),
+            ProbeFinding::Slow { class, .. } => time(*class) > UNLIKE * others().fold(f64::MAX, f64::min),
+            ProbeFinding::Fast { class, .. } => time(*class) * UNLIKE < others().fold(0.0, f64::max),
             ProbeFinding::Lost { class } => setup.lost.is_some_and(|disk| self.class_of(setup, disk) == Some(*class)),
             ProbeFinding::LostCopy { class } => {
                 let is_it = |disk: usize| self.class_of(setup, disk).or(self.class_of(setup, disk ^ 1)) == Some(*class);
