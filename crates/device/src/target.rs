@@ -90,7 +90,7 @@ pub enum TargetError {
         hint: String,
     },
     /// It has no sectors.
-    #[error("{path} is empty: there is nothing to scrub{hint}")]
+    #[error("{path} is empty: there is nothing to read{hint}")]
     Empty {
         /// Path, as the user gave it.
         path: PathBuf,

@@ -20,7 +20,7 @@ pub use array::{NoiseArg as ArrayNoise, QueueArg as ArrayQueue, SimulateArray};
 pub use bench::{BenchArgs, BenchCode, Benched};
 pub use help::HelpText;
 pub use integrity::{SimulateIntegrity, Synthetic};
-pub use probe::{Probe, ProbeMethodArgs, ProbeMode};
+pub use probe::{BLOCK as PROBE_BLOCK, Probe, ProbeMethodArgs, ProbeMode};
 pub use scrub::ScrubArgs;
 pub use simulate::{Simulate, SimulateScrub, Simulated};
 pub use source::{DiskModelArgs, ServiceArg, Traces};

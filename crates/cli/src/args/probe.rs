@@ -23,7 +23,7 @@ pub struct Probe {
     /// How
     #[command(flatten)]
     pub how: ProbeMethodArgs,
-    /// Stop after so much time at the device, and print what is known by then
+    /// Stop after so much time at the device, and print what is known by then (fast: 3m; paper: no limit)
     #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     pub budget: Option<Nanos>,
     /// Stop after so many requests, and print what is known by then
@@ -60,15 +60,15 @@ pub struct ProbeMethodArgs {
     /// Seed of the random places
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
-    /// Requests per trial (paper)
-    #[arg(long, value_name = "COUNT", default_value_t = 500)]
-    pub requests: usize,
-    /// Trials per test (paper)
-    #[arg(long, value_name = "COUNT", default_value_t = 10)]
-    pub repeats: usize,
-    /// Smallest chunk to look for (paper)
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = quantity::bytes)]
-    pub block: Bytes,
+    /// Requests per trial, with --mode paper (500)
+    #[arg(long, value_name = "COUNT")]
+    pub requests: Option<usize>,
+    /// Trials per test, with --mode paper (10)
+    #[arg(long, value_name = "COUNT")]
+    pub repeats: Option<usize>,
+    /// Smallest chunk to look for, with --mode paper (4KiB)
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
+    pub block: Option<Bytes>,
 }
 
 /// A prober.
@@ -80,6 +80,8 @@ pub enum ProbeMode {
     Paper,
 }
 
+/// What the published prober reads at once, and the smallest chunk that it looks for (Denehy et al. 2004, section 2.2).
+pub const BLOCK: Bytes = Bytes(4 << 10);
 /// Smaller patterns are not looked for by the fast prober, which steps by them.
 const PATTERN_MIN: u64 = 16 << 10;
 /// More requests in a trial are not kept in memory.
@@ -92,24 +94,33 @@ impl ProbeMethodArgs {
     pub fn refusal(&self) -> Option<String> {
         let empty = [
             ("--max-pattern", self.max_pattern.0 == 0),
-            ("--requests", self.requests == 0),
-            ("--repeats", self.repeats == 0),
-            ("--block", self.block.0 == 0),
+            ("--requests", self.requests == Some(0)),
+            ("--repeats", self.repeats == Some(0)),
+            ("--block", self.block == Some(Bytes(0))),
         ];
         if let Some((name, _)) = empty.into_iter().find(|(_, is_empty)| *is_empty) {
             return Some(format!("{name} must be more than 0"));
         }
-        if self.requests > REQUESTS_MAX {
-            return Some(format!("--requests {}: {REQUESTS_MAX} is the most", self.requests));
+        let of_paper = [
+            ("--requests", self.requests.is_some()),
+            ("--repeats", self.repeats.is_some()),
+            ("--block", self.block.is_some()),
+        ];
+        if let Some((name, _)) = of_paper.into_iter().find(|(_, is_set)| *is_set && self.mode == ProbeMode::Fast) {
+            return Some(format!("{name} has no effect without --mode paper"));
         }
-        if self.block.0 > BLOCK_MAX {
-            return Some(format!("--block {}: {} is the most", self.block, Bytes(BLOCK_MAX)));
+        if let Some(requests) = self.requests.filter(|requests| *requests > REQUESTS_MAX) {
+            return Some(format!("--requests {requests}: {REQUESTS_MAX} is the most"));
+        }
+        if let Some(block) = self.block.filter(|block| block.0 > BLOCK_MAX) {
+            return Some(format!("--block {block}: {} is the most", Bytes(BLOCK_MAX)));
         }
         if self.mode == ProbeMode::Fast && self.max_pattern.0 < PATTERN_MIN {
             return Some(format!("--max-pattern {}: {} is the least", self.max_pattern, Bytes(PATTERN_MIN)));
         }
-        if self.mode == ProbeMode::Paper && self.max_pattern.0 < self.block.0 {
-            return Some(format!("--max-pattern {} is less than --block {}", self.max_pattern, self.block));
+        let block = self.block.unwrap_or(BLOCK);
+        if self.mode == ProbeMode::Paper && self.max_pattern.0 < block.0 {
+            return Some(format!("--max-pattern {} is less than --block {block}", self.max_pattern));
         }
         None
     }

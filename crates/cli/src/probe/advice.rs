@@ -6,6 +6,9 @@ use scrubjay_core::probe::library::{LayoutFit, copies_of};
 /// Partitions begin there or later: room for boot loaders and tables, as every partitioner leaves it.
 const START_MIN: u64 = 1 << 20;
 
+/// Nobody is told to lay a file system by what is less sure.
+const SURE_MIN: f64 = 0.9;
+
 /// What is to be formatted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatPlace {
@@ -88,9 +91,13 @@ pub fn fits(known: &KnownArray) -> Vec<LayoutFit> {
     fits.iter().filter(is_of_level).copied().collect()
 }
 
-/// Lines to be typed, with words before those that hold for one reading only.
+/// Lines to be typed, with words before those that hold for one reading only. None where the layout is not sure enough to lay a
+/// file system by it.
 pub fn lines(known: &KnownArray, place: &FormatPlace) -> Vec<String> {
     let (Some(chunk), Some(phase)) = (&known.chunk_bytes, &known.phase_bytes) else { return Vec::new() };
+    if known.fits.as_ref().is_none_or(|fits| fits.confidence < SURE_MIN) || chunk.confidence < SURE_MIN {
+        return Vec::new();
+    }
     let (chunk, phase) = (chunk.value, phase.value);
     let readings = readings(known);
     let mut lines = Vec::new();
@@ -110,7 +117,10 @@ fn of_reading(reading: &Reading, chunk: u64, phase: u64, place: &FormatPlace) ->
     let is_aligned = first.is_multiple_of(width);
     let name = &place.name;
     let mut lines = Vec::new();
-    let has_parity = reading.layouts.iter().any(|layout| !matches!(*layout, "raid0" | "raid1" | "chained" | "zigzag"));
+    let has_parity = reading
+        .layouts
+        .iter()
+        .any(|layout| !matches!(*layout, "raid0" | "raid1" | "raid10-near" | "chained" | "zigzag"));
     if has_parity && reading.stripe_start.is_none() && !is_aligned {
         lines.push("# (chunks will be in place; where a stripe begins cannot be seen)".to_owned());
     }

@@ -1,6 +1,6 @@
 //! The table of probers.
 
-use crate::args::{ProbeMethodArgs, ProbeMode};
+use crate::args::{PROBE_BLOCK as BLOCK, ProbeMethodArgs, ProbeMode};
 use scrubjay_core::probe::fast::{ProbeOptions, fast};
 use scrubjay_core::probe::io::{ProbeBudget, ProbedDevice, Prober};
 use scrubjay_core::probe::known::KnownArray;
@@ -19,10 +19,10 @@ pub fn prober(
             ProbeOptions { pattern_bytes_max: how.max_pattern.0, seed: how.seed, budget, allows_writes: allow_writes },
         ),
         ProbeMode::Paper => {
-            let block = how.block.0.next_multiple_of(device.block);
+            let block = how.block.unwrap_or(BLOCK).0.next_multiple_of(device.block);
             let parameters = TrialParameters {
-                requests: how.requests,
-                repeats: how.repeats,
+                requests: how.requests.unwrap_or(TrialParameters::PUBLISHED.requests),
+                repeats: how.repeats.unwrap_or(TrialParameters::PUBLISHED.repeats),
                 block_bytes: block,
                 step_bytes: block,
                 pattern_bytes_max: how.max_pattern.0,

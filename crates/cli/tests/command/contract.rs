@@ -56,7 +56,7 @@ fn bad_targets_are_refused_in_one_line() {
     fs::write(bench.folder.path().join("empty"), "").unwrap();
     fs::write(bench.folder.path().join("ragged"), "x").unwrap();
     bench.run(&["scrub", "nowhere"]).refused(2, "nowhere: no such device or file");
-    bench.run(&["scrub", "empty"]).refused(2, "empty is empty: there is nothing to scrub");
+    bench.run(&["scrub", "empty"]).refused(2, "empty is empty: there is nothing to read");
     bench.run(&["scrub", "ragged"]).refused(2, "not a whole number of 512-byte sectors");
     bench.run(&["scrub", "."]).refused(2, "is a directory: name a block device or an image file");
     bench.run(&["scrub", "/dev/null"]).refused(2, "is a character device");

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The fields of schema 1.
-pub const DOCUMENT: [&str; 18] = [
+pub const DOCUMENT: [&str; 19] = [
     "advice",
     "chunk_bytes",
     "class_times",
@@ -22,6 +22,7 @@ pub const DOCUMENT: [&str; 18] = [
     "disks",
     "findings",
     "ios",
+    "joined",
     "kernel",
     "layout",
     "level",
@@ -113,6 +114,19 @@ fn budgets_leave_what_is_known() {
 }
 
 #[test]
+fn options_of_the_published_prober_are_refused_without_it() {
+    let bench = bench();
+    for option in ["--requests", "--repeats", "--block"] {
+        let ran = bench.run(&["probe", "disk.img", option, "4096"]);
+        ran.refused(2, &format!("{option} has no effect without --mode paper"));
+    }
+    let ran = bench.run(&["probe", "disk.img", "--mode", "paper", "--block", "4MiB"]);
+    ran.refused(2, "--block 4 MiB: 1 MiB is the most");
+    let ran = bench.run(&["probe", "disk.img", "--mode", "paper", "--requests", "100001"]);
+    ran.refused(2, "--requests 100001: 100000 is the most");
+}
+
+#[test]
 fn a_stop_prints_what_is_known() {
     let bench = bench();
     let arguments = ["probe", "disk.img", "--allow-writes", "--mode", "paper", "--repeats", "1000000", "--json"];
@@ -154,10 +168,9 @@ fn what_cannot_be_probed_is_refused_in_one_line() {
         (["--max-pattern", "0"], "--max-pattern must be more than 0"),
         (["--max-pattern", "8KiB"], "--max-pattern 8 KiB: 16 KiB is the least"),
         (["--requests", "0"], "--requests must be more than 0"),
-        (["--requests", "100001"], "--requests 100001: 100000 is the most"),
+        (["--requests", "100001"], "--requests has no effect without --mode paper"),
         (["--repeats", "0"], "--repeats must be more than 0"),
         (["--block", "0"], "--block must be more than 0"),
-        (["--block", "4MiB"], "--block 4 MiB: 1 MiB is the most"),
         (["--plot", "disk.img"], "--plot disk.img: is a file, not a folder"),
     ] {
         bench.run(&[&["probe", "disk.img", "--allow-writes"][..], &arguments].concat()).refused(2, what);
