@@ -73,6 +73,11 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
                                  work one after the other"
                 .to_owned()
         }
+        Unmeasurable::Limited => {
+            "a limit on requests (of a cloud, a quality-of-service rule, a link) is slower than its \
+                                  disks, and hides them"
+                .to_owned()
+        }
         Unmeasurable::Unsaturated => {
             "no load makes it slower: something else than its disks limits it (a link, a throttle)".to_owned()
         }

@@ -51,6 +51,8 @@ pub enum Unmeasurable {
     },
     /// It gets one request at a time, so whatever disks it has work one after the other.
     Serial,
+    /// A limit on requests answers for all of it: of a cloud, a quality-of-service rule, a link.
+    Limited,
     /// However many requests it has, it does not get slower: something else limits it.
     Unsaturated,
     /// Times vary by more than what is to be seen in them.

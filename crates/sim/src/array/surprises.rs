@@ -73,7 +73,7 @@ impl SurpriseFamily {
 
 /// All of them.
 pub fn families() -> Vec<SurpriseFamily> {
-    use Unmeasurable::{Memory, NoChunks, NoPattern, PartlyMemory, TooNoisy, TooSmall, Uneven, Unsaturated};
+    use Unmeasurable::{Limited, Memory, NoChunks, NoPattern, PartlyMemory, TooNoisy, TooSmall, Uneven, Unsaturated};
     let family = |name, setup, is_reason| SurpriseFamily { name, setup, is_reason };
     vec![
         family("plain, any chunk and phase", plain, |_| false),
@@ -83,7 +83,7 @@ pub fn families() -> Vec<SurpriseFamily> {
         family("mirrors read as md does", nearest, |why| matches!(why, TooNoisy | NoChunks | Uneven)),
         family("chained, few disks", chained, |why| matches!(why, TooNoisy)),
         family("small", small, |why| matches!(why, TooSmall { .. } | NoPattern { .. } | TooNoisy | Uneven)),
-        family("behind a limit", limited, |why| matches!(why, Unsaturated)),
+        family("behind a limit", limited, |why| matches!(why, Limited | Unsaturated)),
         family("any map", free, |why| matches!(why, TooSmall { .. } | NoPattern { .. })),
         family("mixed disks", mixed, |why| matches!(why, TooNoisy)),
         family("a part in a cache, or never written", quick, |why| {

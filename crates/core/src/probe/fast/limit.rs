@@ -1,26 +1,20 @@
 //! Is it a limit that makes every burst as slow as one disk: of a cloud, a quality-of-service rule, a link?
 //!
-//! Behind one all places look alike, and so does one disk. But a disk takes its own time for each request, longer for far
-//! ones; a limit lets one pass after each fixed time.
+//! Behind one all places look alike, and so does one disk. But a disk reads blocks side by side in no time, and a limit lets
+//! one request pass after each fixed time, whatever it asks for.
 
 use super::sampler::{EarlyEnd, Sampler};
-use super::statistic::{median, spread};
+use super::statistic::median;
 use crate::probe::known::{DeviceClass, Unmeasurable};
 
-/// Reads of one burst: of so many, one disk's times add up to a sum that varies by 7 % (a rotation each, by chance), a
-/// limit's by a third of that.
+/// Reads of one burst.
 const READS: usize = 24;
-/// Bursts of each kind.
-const BURSTS: usize = 16;
-/// The spread of the logarithm of the time of a burst, below which no disk's rotation is in it.
-const EVEN: f64 = 0.045;
-/// Near reads take less than far ones by at least so much (in logarithms) where there is an arm.
-const ALIKE: f64 = 0.1;
-/// Near reads lie in this share of the device.
-const NEAR_SHARE: u64 = 16;
+/// Bursts of each kind; odd, for their median.
+const BURSTS: usize = 5;
+/// Reads side by side take less than this share of the time of scattered ones where there is an arm.
+const SIDE_BY_SIDE: f64 = 0.7;
 /// A flash drive does at least so many requests at a time.
 const PARALLEL_MIN: f64 = 2.0;
-
 /// And takes no longer than that for each, in nanoseconds, when it has many: 10,000 a second, which the slowest SATA drives do.
 const FLASH_PACE_MAX: f64 = 100_000.0;
 
@@ -37,21 +31,25 @@ pub async fn refuse(
     let is_limit = match device_class {
         DeviceClass::Flash { .. } => pace * PARALLEL_MIN > response || pace > FLASH_PACE_MAX,
         DeviceClass::Disks => {
-            let (mut far, mut near) = (Vec::new(), Vec::new());
+            let (mut scattered, mut side_by_side) = (Vec::new(), Vec::new());
             for _ in 0..BURSTS {
-                far.push(burst(sampler, 1).await?);
-                near.push(burst(sampler, NEAR_SHARE).await?);
+                let places = sampler.anywhere(1, READS);
+                scattered.push(time(sampler, &places).await?);
+                let block = sampler.device().block;
+                let last = sampler.device().bytes / block - READS as u64;
+                let first = sampler.rng.below(last.max(1));
+                let places: Vec<u64> = (first..first + READS as u64).map(|place| place * block).collect();
+                side_by_side.push(time(sampler, &places).await?);
             }
-            let is_alike = (median(&far) - median(&near)).abs() < ALIKE;
-            is_alike && spread(&far).min(spread(&near)) < EVEN
+            median(&side_by_side) > SIDE_BY_SIDE * median(&scattered)
         }
     };
-    if is_limit { Err(EarlyEnd::Unmeasurable(Unmeasurable::Unsaturated)) } else { Ok(()) }
+    if is_limit { Err(EarlyEnd::Unmeasurable(Unmeasurable::Limited)) } else { Ok(()) }
 }
 
-/// The logarithm of the time of a burst at random places of one of `parts` parts of the device.
-async fn burst(sampler: &mut Sampler, parts: u64) -> Result<f64, EarlyEnd> {
-    let reads = sampler.anywhere(parts, READS).into_iter().map(|place| sampler.read(place)).collect();
+/// The time of a burst, in nanoseconds.
+async fn time(sampler: &mut Sampler, places: &[u64]) -> Result<f64, EarlyEnd> {
+    let reads = places.iter().map(|place| sampler.read(*place)).collect();
     let done = sampler.run(reads).await?.into_iter().flatten();
-    Ok(done.fold(1.0, f64::max).ln())
+    Ok(done.fold(1.0, f64::max))
 }

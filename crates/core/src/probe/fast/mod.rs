@@ -291,7 +291,7 @@ async fn borne_out(sampler: &mut Sampler, answer: Answer<'_>, stride_max: u64) -
     }
     match found {
         Foretold::Contradicted => Err(take_back(sampler, Unmeasurable::Uneven)),
-        Foretold::Limited => Err(take_back(sampler, Unmeasurable::Unsaturated)),
+        Foretold::Limited => Err(take_back(sampler, Unmeasurable::Limited)),
         Foretold::Confirmed { sure } => {
             sampler.note(|known| cap(known, sure));
             Ok(())
