@@ -2,6 +2,7 @@
 
 #![no_main]
 
+use scrubjay_core::index::MemberIndex;
 use scrubjay_core::volume::format::assemble::{Assembly, Given, assemble};
 use scrubjay_core::volume::format::geometry::{Geometry, ArrayParameters};
 use scrubjay_core::volume::format::superblock::{Features, MemberRecord, MemberState, Superblock, SuperblockError, FailureReason};
@@ -59,7 +60,7 @@ fn member(index: usize, byte: &mut impl FnMut() -> u8) -> Given {
         features: Features::default(),
         starts: std::array::from_fn(|place| if place < 6 { 0 } else { u64::from(byte() / 100) }),
         map_sum: 0,
-        slot: (index + usize::from(byte())) % disks,
+        member: MemberIndex((index + usize::from(byte())) % disks),
         members,
     };
     let says = match byte() {
@@ -73,14 +74,14 @@ fn member(index: usize, byte: &mut impl FnMut() -> u8) -> Given {
 
 fn check(given: &[Given], assembly: &Assembly) {
     let says = |index: usize| given[index].says.as_ref().expect("all can be read, or there is no volume");
-    let inside: Vec<usize> = assembly.slots.iter().filter_map(|slot| slot.given()).collect();
+    let inside: Vec<usize> = assembly.members.iter().filter_map(|slot| slot.given()).collect();
     let mut all: Vec<usize> = inside.iter().copied().chain(assembly.stale.iter().map(|stale| stale.given)).collect();
     all.sort_unstable();
     assert_eq!(all, (0..given.len()).collect::<Vec<_>>(), "each is in or left out, once");
-    for (slot, state) in assembly.slots.iter().enumerate() {
+    for (slot, state) in assembly.members.iter().enumerate() {
         let Some(member) = state.given() else { continue };
         let own = says(member).own();
-        assert_eq!((says(member).slot, says(member).geometry), (slot, assembly.superblock.geometry));
+        assert_eq!((says(member).member.get(), says(member).geometry), (slot, assembly.superblock.geometry));
         assert_eq!(assembly.superblock.members[slot].uuid, own.uuid);
         assert!(given[member].bytes >= assembly.superblock.geometry.member_bytes);
         for other in (0..given.len()).map(says) {

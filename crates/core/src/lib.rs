@@ -8,7 +8,7 @@
 //! volume   a block device of members that heals silent corruption  these three
 //! probe    how an array is laid out, by timing
 //! ------------------------------------------------------------------------------------------------
-//! layout, position sets, sector sets, buffers, statistics, chance, units: the ground that they share
+//! layout, indices and sets of them, sector sets, buffers, statistics, chance, units: the ground that they share
 //! ```
 //!
 //! A machine that scrubs a disk of 1 GiB on which nothing else happens, as a pump drives it:
@@ -34,6 +34,7 @@
 //! ```
 
 pub mod buffer;
+pub mod index;
 pub mod layout;
 pub mod position_set;
 pub mod probe;

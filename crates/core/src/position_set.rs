@@ -1,18 +1,60 @@
-//! A set of slots of a stripe: which chunks are touched, read, written, missing.
+//! Sets of small numbers: which chunks of a stripe are touched, read, written, missing; which members are there.
 
+use crate::index::MemberIndex;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, Sub};
 
-/// A set of numbers in 0..256: places of chunks in a stripe, data chunks first, then parities.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct PositionSet([u64; 4]);
+/// What a set can hold: numbers in 0..256.
+pub trait SmallIndex: Copy {
+    /// Of this number.
+    fn from_number(number: usize) -> Self;
 
-impl PositionSet {
-    /// No slot.
-    pub const NONE: PositionSet = PositionSet([0; 4]);
+    /// Its number.
+    fn number(self) -> usize;
+}
 
-    /// The slots `start..end`.
-    pub fn range(start: usize, end: usize) -> PositionSet {
+impl SmallIndex for usize {
+    fn from_number(number: usize) -> usize {
+        number
+    }
+
+    fn number(self) -> usize {
+        self
+    }
+}
+
+impl SmallIndex for MemberIndex {
+    fn from_number(number: usize) -> MemberIndex {
+        MemberIndex(number)
+    }
+
+    fn number(self) -> usize {
+        self.get()
+    }
+}
+
+/// A set of numbers in 0..256, all of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IndexSet<I>([u64; 4], PhantomData<I>);
+
+/// Places of chunks in a stripe, data chunks first, then parities.
+pub type PositionSet = IndexSet<usize>;
+/// Members of an array.
+pub type MemberSet = IndexSet<MemberIndex>;
+
+impl<I> Default for IndexSet<I> {
+    fn default() -> IndexSet<I> {
+        IndexSet([0; 4], PhantomData)
+    }
+}
+
+impl<I: SmallIndex> IndexSet<I> {
+    /// Nothing.
+    pub const NONE: IndexSet<I> = IndexSet([0; 4], PhantomData);
+
+    /// Those of the numbers `start..end`.
+    pub fn range(start: usize, end: usize) -> IndexSet<I> {
         let below = |count: usize| {
             let mut words = [0u64; 4];
             for (index, word) in words.iter_mut().enumerate() {
@@ -22,31 +64,34 @@ impl PositionSet {
                     _ => u64::MAX,
                 };
             }
-            PositionSet(words)
+            IndexSet(words, PhantomData)
         };
         below(end) - below(start)
     }
 
-    /// One slot.
-    pub fn one(slot: usize) -> PositionSet {
-        let mut slots = PositionSet::NONE;
-        slots.insert(slot);
-        slots
+    /// One alone.
+    pub fn one(index: I) -> IndexSet<I> {
+        let mut set = IndexSet::NONE;
+        set.insert(index);
+        set
     }
 
-    /// Adds a slot.
-    pub fn insert(&mut self, slot: usize) {
-        self.0[slot / 64] |= 1 << (slot % 64);
+    /// Adds one.
+    pub fn insert(&mut self, index: I) {
+        let number = index.number();
+        self.0[number / 64] |= 1 << (number % 64);
     }
 
-    /// Takes a slot out.
-    pub fn remove(&mut self, slot: usize) {
-        self.0[slot / 64] &= !(1 << (slot % 64));
+    /// Takes one out.
+    pub fn remove(&mut self, index: I) {
+        let number = index.number();
+        self.0[number / 64] &= !(1 << (number % 64));
     }
 
     /// Is it in the set?
-    pub fn contains(self, slot: usize) -> bool {
-        self.0[slot / 64] >> (slot % 64) & 1 == 1
+    pub fn contains(self, index: I) -> bool {
+        let number = index.number();
+        self.0[number / 64] >> (number % 64) & 1 == 1
     }
 
     /// How many.
@@ -60,57 +105,58 @@ impl PositionSet {
     }
 
     /// The least, if any.
-    pub fn first(self) -> Option<usize> {
-        (0..4).find(|&index| self.0[index] != 0).map(|index| index * 64 + self.0[index].trailing_zeros() as usize)
+    pub fn first(self) -> Option<I> {
+        let word = (0..4).find(|&word| self.0[word] != 0)?;
+        Some(I::from_number(word * 64 + self.0[word].trailing_zeros() as usize))
     }
 
     /// Are all of these in `other`?
-    pub fn is_subset(self, other: PositionSet) -> bool {
+    pub fn is_subset(self, other: IndexSet<I>) -> bool {
         (self - other).is_empty()
     }
 
     /// All of them, ascending.
-    pub fn iter(self) -> impl Iterator<Item = usize> {
+    pub fn iter(self) -> impl Iterator<Item = I> {
         let mut rest = self;
         std::iter::from_fn(move || {
-            let slot = rest.first()?;
-            rest.remove(slot);
-            Some(slot)
+            let index = rest.first()?;
+            rest.remove(index);
+            Some(index)
         })
     }
 }
 
-impl BitOr for PositionSet {
-    type Output = PositionSet;
-    fn bitor(self, other: PositionSet) -> PositionSet {
-        PositionSet(std::array::from_fn(|index| self.0[index] | other.0[index]))
+impl<I: SmallIndex> BitOr for IndexSet<I> {
+    type Output = IndexSet<I>;
+    fn bitor(self, other: IndexSet<I>) -> IndexSet<I> {
+        IndexSet(std::array::from_fn(|index| self.0[index] | other.0[index]), PhantomData)
     }
 }
 
-impl BitAnd for PositionSet {
-    type Output = PositionSet;
-    fn bitand(self, other: PositionSet) -> PositionSet {
-        PositionSet(std::array::from_fn(|index| self.0[index] & other.0[index]))
+impl<I: SmallIndex> BitAnd for IndexSet<I> {
+    type Output = IndexSet<I>;
+    fn bitand(self, other: IndexSet<I>) -> IndexSet<I> {
+        IndexSet(std::array::from_fn(|index| self.0[index] & other.0[index]), PhantomData)
     }
 }
 
 /// What is in the first and not in the second.
-impl Sub for PositionSet {
-    type Output = PositionSet;
-    fn sub(self, other: PositionSet) -> PositionSet {
-        PositionSet(std::array::from_fn(|index| self.0[index] & !other.0[index]))
+impl<I: SmallIndex> Sub for IndexSet<I> {
+    type Output = IndexSet<I>;
+    fn sub(self, other: IndexSet<I>) -> IndexSet<I> {
+        IndexSet(std::array::from_fn(|index| self.0[index] & !other.0[index]), PhantomData)
     }
 }
 
-impl FromIterator<usize> for PositionSet {
-    fn from_iter<I: IntoIterator<Item = usize>>(slots: I) -> PositionSet {
-        let mut set = PositionSet::NONE;
-        slots.into_iter().for_each(|slot| set.insert(slot));
+impl<I: SmallIndex> FromIterator<I> for IndexSet<I> {
+    fn from_iter<T: IntoIterator<Item = I>>(indices: T) -> IndexSet<I> {
+        let mut set = IndexSet::NONE;
+        indices.into_iter().for_each(|index| set.insert(index));
         set
     }
 }
 
-impl fmt::Debug for PositionSet {
+impl<I: SmallIndex + fmt::Debug> fmt::Debug for IndexSet<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter()).finish()
     }

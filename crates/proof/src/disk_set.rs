@@ -4,6 +4,7 @@ use crate::beside;
 use crate::fault_budget::{Blow, FaultBudget, Row};
 use crate::faults::{FaultInjector, InjectedFault};
 use crate::trace::StormLog;
+use scrubjay_core::index::MemberIndex;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::format::geometry::Geometry;
@@ -122,7 +123,7 @@ impl DiskSet {
     /// the same bytes, one of them a write.
     pub fn start(&mut self, now: Nanos, op: MemberOp) {
         self.trace.say(now, || format!("    {}", told(&op)));
-        let disk = &self.disks[op.member];
+        let disk = &self.disks[op.member.get()];
         if let Some(range) = range(&op.kind) {
             let block = disk.block_bytes() as u64;
             let is_whole = range.start.is_multiple_of(block) && range.end.is_multiple_of(block);
@@ -137,7 +138,8 @@ impl DiskSet {
             takes *= 50;
         }
         let (mark, incarnation) = (disk.flush_mark(), disk.incarnation);
-        let is_held = self.hung == Some(op.member) && !(self.still_reads && matches!(op.kind, OpKind::Read { .. }));
+        let is_held =
+            self.hung == Some(op.member.get()) && !(self.still_reads && matches!(op.kind, OpKind::Read { .. }));
         let under_way = Some(UnderWay { op, mark, incarnation });
         let place = self.under_way.iter().position(Option::is_none).unwrap_or(self.under_way.len());
         match self.under_way.get_mut(place) {
@@ -166,22 +168,26 @@ impl DiskSet {
         self.tally.ops += 1;
         self.tally.mark = (self.tally.mark ^ op.id.0 ^ now.0).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
         let MemberOp { id, member, kind } = op;
-        let is_gone = self.disks[member].is_gone || self.disks[member].incarnation != incarnation;
+        let is_gone = self.disks[member.get()].is_gone || self.disks[member.get()].incarnation != incarnation;
         let (buffer, result) = match kind {
             OpKind::Read { offset, mut buffer } => {
-                let result = if is_gone { Err(DiskFault::Gone) } else { self.read(now, member, offset, &mut buffer) };
+                let result =
+                    if is_gone { Err(DiskFault::Gone) } else { self.read(now, member.get(), offset, &mut buffer) };
                 (Some(buffer), result)
             }
             OpKind::Write { offset, buffer, is_durable } => {
-                let result =
-                    if is_gone { Err(DiskFault::Gone) } else { self.write(now, member, offset, &buffer, is_durable) };
+                let result = if is_gone {
+                    Err(DiskFault::Gone)
+                } else {
+                    self.write(now, member.get(), offset, &buffer, is_durable)
+                };
                 (Some(buffer), result)
             }
             _ if is_gone => (None, Err(DiskFault::Gone)),
-            OpKind::Flush => (None, self.flush(now, member, mark)),
+            OpKind::Flush => (None, self.flush(now, member.get(), mark)),
             OpKind::Discard { offset, len } => {
                 let outcomes = [Discarded::Kept, Discarded::Zeroed, Discarded::Junk];
-                self.disks[member].discard(offset, len, outcomes[self.rng.below(3) as usize]);
+                self.disks[member.get()].discard(offset, len, outcomes[self.rng.below(3) as usize]);
                 (None, Ok(()))
             }
         };
@@ -309,7 +315,7 @@ impl DiskSet {
         let under_way = std::mem::take(&mut self.under_way);
         for UnderWay { op, .. } in under_way.iter().flatten() {
             if let OpKind::Write { offset, buffer, .. } = &op.kind {
-                let rows = self.injector.rows(op.member, *offset, buffer.len() as u64);
+                let rows = self.injector.rows(op.member.get(), *offset, buffer.len() as u64);
                 dirty.extend(rows.iter().map(|&(disk, row)| (disk, self.geometry.chunk_offset(row))));
             }
         }
@@ -322,8 +328,9 @@ impl DiskSet {
         dirty.dedup();
         self.trace.say(now, || format!("CRASH, {survival:?}; dirty stripes {dirty:?}"));
         for (member, disk) in self.disks.iter_mut().enumerate().filter(|(_, disk)| !disk.is_gone) {
-            let is_its =
-                |under_way: &&UnderWay| under_way.op.member == member && under_way.incarnation == disk.incarnation;
+            let is_its = |under_way: &&UnderWay| {
+                under_way.op.member == MemberIndex(member) && under_way.incarnation == disk.incarnation
+            };
             let writes: Vec<(u64, &[u8])> = under_way
                 .iter()
                 .flatten()

@@ -11,6 +11,7 @@ use crate::fault_budget::{FaultBudget, Row};
 use crate::faults::{FaultInjector, InjectedFault};
 use crate::subject::StormSubject;
 use crate::trace::StormLog;
+use scrubjay_core::index::MemberIndex;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
@@ -168,7 +169,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             ArrayIncident::Lose => drop(self.lose(|disk_set, now, slot| disk_set.lose(now, slot))),
             ArrayIncident::Fail => {
                 if let Some(slot) = self.lose(|disk_set, _, slot| disk_set.fault_budget.lacks(&disk_set.disks, slot)) {
-                    self.subject.fail(self.now, slot);
+                    self.subject.fail(self.now, MemberIndex(slot));
                 }
             }
             ArrayIncident::Exchange => self.exchange(),
@@ -232,7 +233,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             if self.disk_set.disks[disk].read(at, &mut appendix).is_err() {
                 continue;
             }
-            let tag = tag::open_data(&appendix, RowIdentity { array, member: disk, row, role }, None);
+            let tag = tag::open_data(&appendix, RowIdentity { array, member: MemberIndex(disk), row, role }, None);
             let is_reserved = tag.standing != RowStatus::Sound || tag.entry.version.number() < mark;
             assert!(is_reserved, "row {row} of disk {disk} is {:?}, and the mark is {mark}", tag.entry.version);
         }
@@ -278,7 +279,10 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
 
     /// Puts a new disk in the place of a member that the volume knows to be out.
     fn exchange(&mut self) {
-        let Some(slot) = (0..self.disk_set.disks.len()).find(|&slot| self.subject.can_take_in(slot)) else { return };
+        let Some(slot) = (0..self.disk_set.disks.len()).find(|&slot| self.subject.can_take_in(MemberIndex(slot)))
+        else {
+            return;
+        };
         let name = self.rng.bits();
         if self.rng.below(2) == 0 && !self.disk_set.disks[slot].is_gone {
             self.disk_set.put_back(self.now, slot);
@@ -288,7 +292,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             }
         }
         self.disk_set.exchange(self.now, slot);
-        self.subject.replace(self.now, slot, &mut self.disk_set.disks[slot], name);
+        self.subject.replace(self.now, MemberIndex(slot), &mut self.disk_set.disks[slot], name);
     }
 
     /// Starts some members without the others, and the others without these: neither side lacks anything that it needs, and
@@ -499,7 +503,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             let disk = &self.disk_set.disks[slot];
             let is_sure = health.is_open && !disk.is_gone && self.disk_set.suspected[slot] <= self.now;
             match (state == MemberState::Active, self.disk_set.fault_budget.lacking[slot]) {
-                (true, true) if is_sure && S::knows_active(&self.disk_set.disks, slot) => {
+                (true, true) if is_sure && S::knows_active(&self.disk_set.disks, MemberIndex(slot)) => {
                     self.trace.say(self.now, || format!("member {slot} is active"));
                     self.disk_set.fault_budget.lacking[slot] = false;
                 }
@@ -518,13 +522,14 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     /// Nobody is blamed without evidence, nor for something else.
     fn judge(&mut self, record: VolumeFinding) {
         let Some(stripe) = record.place.stripe() else {
-            let is_there =
-                |(member, range): &(usize, Range<u64>)| *member == record.member && range.contains(&record.offset);
+            let is_there = |(member, range): &(usize, Range<u64>)| {
+                MemberIndex(*member) == record.member && range.contains(&record.offset)
+            };
             assert!(self.disk_set.blighted.iter().any(is_there), "nothing was planted there: {record:?}");
             return;
         };
         let row = self.setting.geometry.row_at(record.offset).expect("a row's record names its place");
-        let row = (record.member, row);
+        let row = (record.member.get(), row);
         if let (FindingPlace::Row { slot, .. }, Resolution::Lost) = (record.place, record.end)
             && slot < self.setting.geometry.layout.shape().data
         {
@@ -532,7 +537,8 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         }
         if record.end == Resolution::Repaired {
             self.disk_set.fault_budget.note_repair(row);
-            let is_known = !self.disk_set.fault_budget.lacking[record.member] && !self.disk_set.unseen.contains(&row);
+            let is_known =
+                !self.disk_set.fault_budget.lacking[record.member.get()] && !self.disk_set.unseen.contains(&row);
             assert!(
                 !is_known || self.disk_set.is_right(row),
                 "{record:?}, but the medium does not hold what it should"
@@ -574,7 +580,7 @@ fn run_alone<S: StormSubject>(setting: &StormConfig, disks: &mut [MemberDisk]) {
     while !subject.health().is_open {
         let op = subject.poll_op(now).expect("it opens by operations alone");
         now += Nanos(1);
-        let disk = &mut disks[op.member];
+        let disk = &mut disks[op.member.get()];
         let (buffer, result) = match op.kind {
             _ if disk.is_gone => (op.kind.buffer(), Err(DiskFault::Gone)),
             OpKind::Read { offset, mut buffer } => {

@@ -23,7 +23,7 @@ pub struct Health {
     pub is_open: bool,
     /// And has it resynced what the last crash left?
     pub is_settled: bool,
-    /// Its members, by slot.
+    /// Its members, by member.
     pub members: Vec<MemberState>,
 }
 
@@ -36,7 +36,7 @@ pub trait StormSubject: ArrayMachine + Sized {
     fn open(setting: &StormConfig, disks: &[MemberDisk]) -> Self;
 
     /// Would it know this member for an active one if it were started now?
-    fn knows_active(disks: &[MemberDisk], slot: MemberIndex) -> bool;
+    fn knows_active(disks: &[MemberDisk], member: MemberIndex) -> bool;
 
     /// The stripes whose regions the disks call dirty: all that a bare array knows of what a crash left.
     fn announced(setting: &StormConfig, disks: &[MemberDisk]) -> Vec<u64>;
@@ -57,14 +57,14 @@ pub trait StormSubject: ArrayMachine + Sized {
     fn verify(&mut self, now: Nanos, id: RequestId, stripes: Range<u64>);
 
     /// Takes a member out.
-    fn fail(&mut self, now: Nanos, slot: MemberIndex);
+    fn fail(&mut self, now: Nanos, member: MemberIndex);
 
     /// Is this member out, and may a disk be put into its place?
-    fn can_take_in(&self, slot: MemberIndex) -> bool;
+    fn can_take_in(&self, member: MemberIndex) -> bool;
 
     /// This disk is in the place of a member that is out; makes it a member, by a name it never had. What it says of itself
     /// is wiped first.
-    fn replace(&mut self, now: Nanos, slot: MemberIndex, disk: &mut MemberDisk, name: u64);
+    fn replace(&mut self, now: Nanos, member: MemberIndex, disk: &mut MemberDisk, name: u64);
 
     /// This disk is in the place of a member that is out, and was that one before; makes it a member again, by a name it never
     /// had, if that may be; says whether.
@@ -97,9 +97,9 @@ impl StormSubject for Volume {
         Volume::start(assembly, options)
     }
 
-    fn knows_active(disks: &[MemberDisk], slot: MemberIndex) -> bool {
+    fn knows_active(disks: &[MemberDisk], member: MemberIndex) -> bool {
         let newest = disks.iter().filter_map(array::superblock).max_by_key(|superblock| superblock.generation);
-        newest.is_some_and(|superblock| superblock.members[slot].state == MemberState::Active)
+        newest.is_some_and(|superblock| superblock.members[member].state == MemberState::Active)
     }
 
     fn announced(setting: &StormConfig, disks: &[MemberDisk]) -> Vec<u64> {
@@ -145,15 +145,15 @@ impl StormSubject for Volume {
         Volume::verify(self, now, id, stripes);
     }
 
-    fn fail(&mut self, now: Nanos, slot: MemberIndex) {
-        Volume::fail(self, now, slot);
+    fn fail(&mut self, now: Nanos, member: MemberIndex) {
+        Volume::fail(self, now, member);
     }
 
-    fn can_take_in(&self, slot: MemberIndex) -> bool {
-        Volume::can_take_in(self, slot)
+    fn can_take_in(&self, member: MemberIndex) -> bool {
+        Volume::can_take_in(self, member)
     }
 
-    fn replace(&mut self, now: Nanos, slot: MemberIndex, disk: &mut MemberDisk, name: u64) {
+    fn replace(&mut self, now: Nanos, member: MemberIndex, disk: &mut MemberDisk, name: u64) {
         if let Some(before) = array::superblock(disk) {
             self.skip_write_numbers(before.write_mark);
         }
@@ -161,7 +161,7 @@ impl StormSubject for Volume {
         for offset in Superblock::offsets(disk.bytes()).into_iter().flatten().step_by(2) {
             disk.write(offset, &zeros, true, WriteFate::HONEST);
         }
-        Volume::replace(self, now, slot, uuid(name), disk.bytes());
+        Volume::replace(self, now, member, uuid(name), disk.bytes());
     }
 
     fn readd(&mut self, now: Nanos, disk: &MemberDisk, name: u64) -> bool {

@@ -42,7 +42,7 @@ struct Single<const BUG: u8> {
 
 impl<const BUG: u8> Single<BUG> {
     fn op(&mut self, kind: OpKind) {
-        self.out.push_back(MemberOp { id: MemberOpId(0), member: 0, kind });
+        self.out.push_back(MemberOp { id: MemberOpId(0), member: MemberIndex(0), kind });
     }
 
     /// The blocks around some bytes, as a place on the disk.
@@ -182,7 +182,7 @@ impl<const BUG: u8> StormSubject for Single<BUG> {
         Single { geometry: setting.geometry, queue, busy: None, out, replies, is_stopping: false, is_stopped: false }
     }
 
-    fn knows_active(_disks: &[MemberDisk], _slot: MemberIndex) -> bool {
+    fn knows_active(_disks: &[MemberDisk], _member: MemberIndex) -> bool {
         true
     }
 
@@ -198,11 +198,11 @@ impl<const BUG: u8> StormSubject for Single<BUG> {
         None
     }
 
-    fn fail(&mut self, _now: Nanos, _slot: MemberIndex) {
+    fn fail(&mut self, _now: Nanos, _member: MemberIndex) {
         unreachable!("there is but one disk");
     }
 
-    fn replace(&mut self, _now: Nanos, _slot: MemberIndex, _disk: &mut MemberDisk, _name: u64) {
+    fn replace(&mut self, _now: Nanos, _member: MemberIndex, _disk: &mut MemberDisk, _name: u64) {
         unreachable!("there is but one disk");
     }
 
@@ -210,7 +210,7 @@ impl<const BUG: u8> StormSubject for Single<BUG> {
         unreachable!("there is but one disk");
     }
 
-    fn can_take_in(&self, _slot: MemberIndex) -> bool {
+    fn can_take_in(&self, _member: MemberIndex) -> bool {
         false
     }
 

@@ -3,9 +3,10 @@
 //! `cargo run --release -p scrubjay-serve --example volume_speed [CHUNK_KIB]`
 
 use scrubjay_core::buffer::Buffer;
+use scrubjay_core::index::MemberIndex;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::position_set::PositionSet;
+use scrubjay_core::position_set::MemberSet;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, ReadPart, RequestId};
@@ -62,9 +63,9 @@ impl Rig {
         let parameters = ArrayParameters { layout, scheme, chunk_bytes, block_bytes: 512 };
         let geometry = Geometry::fit(&parameters, MEMBER_BYTES, None).expect("it fits");
         let (members, superblock) = blank(&geometry);
-        let slots = (0..6).map(SlotState::Active).collect();
+        let here = (0..6).map(SlotState::Active).collect();
         let volume = Volume::start(
-            Assembly { superblock, slots, stale: Vec::new(), abreast: PositionSet::range(0, 6) },
+            Assembly { superblock, members: here, stale: Vec::new(), abreast: MemberSet::range(0, 6) },
             VolumeOptions::default(),
         );
         let mut rig = Rig { volume, members, next: 0 };
@@ -74,7 +75,7 @@ impl Rig {
 
     fn pump(&mut self) {
         while let Some(op) = self.volume.poll_op(Nanos(self.next)) {
-            let member = &mut self.members[op.member];
+            let member = &mut self.members[op.member.get()];
             let buffer = match op.kind {
                 OpKind::Read { offset, mut buffer } => {
                     let at = offset as usize;
@@ -118,7 +119,7 @@ fn blank(geometry: &Geometry) -> (Vec<Vec<u8>>, Superblock) {
     let superblock = blank::superblock(*geometry, Uuid([1; 16]), "", UnixSeconds(1), &names);
     let member = |slot: usize| {
         let mut bytes = vec![0; MEMBER_BYTES as usize];
-        for (at, block) in blank::member(&superblock, slot, MEMBER_BYTES) {
+        for (at, block) in blank::member(&superblock, MemberIndex(slot), MEMBER_BYTES) {
             bytes[at as usize..at as usize + block.len()].copy_from_slice(&block);
         }
         bytes

@@ -11,15 +11,15 @@ pub struct MemberTable {
 
 impl MemberTable {
     /// Puts a disk in its place, or takes one out. Operations under way go on with the disk that they were begun on.
-    pub fn set(&mut self, slot: MemberIndex, file: Option<MemberFile>) {
-        if slot >= self.files.len() {
-            self.files.resize_with(slot + 1, || None);
+    pub fn set(&mut self, member: MemberIndex, file: Option<MemberFile>) {
+        if member.get() >= self.files.len() {
+            self.files.resize_with(member.get() + 1, || None);
         }
-        self.files[slot] = file;
+        self.files[member.get()] = file;
     }
 
     /// The disk in a place.
-    pub fn file(&self, slot: MemberIndex) -> Option<&MemberFile> {
-        self.files.get(slot)?.as_ref()
+    pub fn file(&self, member: MemberIndex) -> Option<&MemberFile> {
+        self.files.get(member.get())?.as_ref()
     }
 }

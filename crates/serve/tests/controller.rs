@@ -128,7 +128,7 @@ impl Rig {
     fn pump(&mut self) -> [usize; 3] {
         let mut written = [0; 3];
         while let Some(op) = self.controller.poll_op(self.now) {
-            let file = self.members.file(op.member).filter(|_| !self.gone.contains(&op.member));
+            let file = self.members.file(op.member).filter(|_| !self.gone.contains(&op.member.get()));
             let (buffer, result) = match (op.kind, file) {
                 (OpKind::Read { offset, mut buffer }, Some(file)) => {
                     file.file().read_exact_at(&mut buffer, offset).unwrap();
@@ -136,7 +136,7 @@ impl Rig {
                 }
                 (OpKind::Write { offset, buffer, .. }, Some(file)) => {
                     file.file().write_all_at(&buffer, offset).unwrap();
-                    written[op.member] += buffer.len();
+                    written[op.member.get()] += buffer.len();
                     (Some(buffer), Ok(()))
                 }
                 (kind, file) => (kind.buffer(), if file.is_some() { Ok(()) } else { Err(DiskFault::Gone) }),

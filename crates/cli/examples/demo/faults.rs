@@ -35,7 +35,7 @@ impl Fault {
     /// Was this one found, as it should be?
     pub fn is(&self, finding: &Finding) -> bool {
         let target = match finding.kind {
-            CorruptionKind::MisdirectedWrite { member, offset } => Some((member, offset)),
+            CorruptionKind::MisdirectedWrite { member, offset } => Some((member.get(), offset)),
             _ => None,
         };
         let said = (finding.kind.name(), finding.end.name(), target);

@@ -81,7 +81,7 @@ impl ArrayMachine for Astray {
     fn poll_op(&mut self, now: Nanos) -> Option<MemberOp> {
         let mut op = self.controller.poll_op(now)?;
         if let OpKind::Read { offset, .. } = &mut op.kind {
-            let is_meant = |stray: &Stray| (stray.member, stray.wanted) == (op.member, *offset);
+            let is_meant = |stray: &Stray| (stray.member, stray.wanted) == (op.member.get(), *offset);
             if let Some(index) = self.strays.iter().position(is_meant) {
                 *offset = self.strays.swap_remove(index).instead;
             }

@@ -54,11 +54,11 @@ fn print(given: &[Given], together: &Result<Assembly, AssembleError>, out: &mut 
 }
 
 fn print_member(label: &str, bytes: u64, superblock: &Superblock, out: &mut impl Write) -> io::Result<()> {
-    let Superblock { geometry, array, name, slot, generation, .. } = superblock;
+    let Superblock { geometry, array, name, member: own, generation, .. } = superblock;
     let name = if name.is_empty() { String::new() } else { format!("{name} ") };
     let shape = geometry.layout.shape();
     let stopped = if superblock.is_clean { "stopped in order" } else { "not stopped in order" };
-    print_line(out, format_args!("{label} ({}) is member {slot} of volume {name}{array}", Bytes(bytes)))?;
+    print_line(out, format_args!("{label} ({}) is member {own} of volume {name}{array}", Bytes(bytes)))?;
     writeln!(out, "  generation {generation}, {stopped}; member {}", superblock.own().uuid)?;
     writeln!(
         out,
@@ -70,24 +70,24 @@ fn print_member(label: &str, bytes: u64, superblock: &Superblock, out: &mut impl
         geometry.layout.kind(),
         geometry.scheme
     )?;
-    for (slot, member) in superblock.members.iter().enumerate() {
+    for (index, member) in superblock.members.iter().enumerate() {
         if member.state != MemberState::Active || member.faults > 0 {
-            writeln!(out, "  member {slot}: {}, faults located: {}", member.state, member.faults)?;
+            writeln!(out, "  member {index}: {}, faults located: {}", member.state, member.faults)?;
         }
     }
     Ok(())
 }
 
 fn print_together(given: &[Given], assembly: &Assembly, out: &mut impl Write) -> io::Result<()> {
-    let slots = assembly.slots.iter().enumerate();
-    let less: Vec<String> = slots
-        .filter_map(|(slot, state)| match state {
+    let members = assembly.members.iter().enumerate();
+    let less: Vec<String> = members
+        .filter_map(|(index, state)| match state {
             SlotState::Active(_) => None,
             SlotState::Rebuilding { stripes_done, .. } => {
-                Some(format!("{slot} (rebuilding: {stripes_done} stripes done)"))
+                Some(format!("{index} (rebuilding: {stripes_done} stripes done)"))
             }
-            SlotState::Absent => Some(format!("{slot} (not here)")),
-            SlotState::Out(state) => Some(format!("{slot} ({state})")),
+            SlotState::Absent => Some(format!("{index} (not here)")),
+            SlotState::Out(state) => Some(format!("{index} ({state})")),
         })
         .collect();
     if less.is_empty() {
@@ -158,7 +158,7 @@ impl Inspected {
         Inspected {
             members: given.iter().map(Said::new).collect(),
             startable: together.is_ok(),
-            complete: together.as_ref().is_ok_and(|assembly| assembly.slots.iter().all(is_active)),
+            complete: together.as_ref().is_ok_and(|assembly| assembly.members.iter().all(is_active)),
             stale: stale.iter().map(|stale| given[stale.given].label.clone()).collect(),
             error: together.as_ref().err().map(AssembleError::to_string),
         }
@@ -191,7 +191,7 @@ impl SuperblockFields {
             generation: said.generation,
             write_mark: said.write_mark,
             clean: said.is_clean,
-            slot: said.slot,
+            slot: said.member.get(),
             geometry: GeometryDocument::of(&said.geometry),
             members: members.collect(),
         }

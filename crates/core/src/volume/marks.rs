@@ -64,9 +64,9 @@ async fn bury(handle: &VolumeHandle, stripe: u64, slots: PositionSet) {
     let ops = handle.with(|state| {
         let mut ops = Vec::with_capacity(slots.count());
         for slot in slots.iter() {
-            let place = state.geometry.layout.place(stripe, slot);
+            let place = state.geometry.place(stripe, slot);
             let (offset, buffer) = (state.geometry.chunk_offset(place.row), marked(state, stripe, slot));
-            ops.push((place.disk, OpKind::Write { offset, buffer, is_durable: true }));
+            ops.push((place.member, OpKind::Write { offset, buffer, is_durable: true }));
         }
         ops
     });

@@ -12,8 +12,7 @@ use crate::volume::block::{BlockReply, BlockRequest, RequestId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemberOpId(pub u64);
 
-/// The place of a member in its array: 0 to disks - 1.
-pub type MemberIndex = usize;
+pub use crate::index::MemberIndex;
 
 /// Something a volume wants done by one member's disk. Offsets and lengths are bytes, multiples of the volume's block.
 #[derive(Debug)]

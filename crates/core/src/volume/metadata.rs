@@ -100,8 +100,8 @@ enum MapLook {
 
 /// Members whose metadata are complete: not those that just came.
 fn complete_members(state: &VolumeState) -> Vec<MemberIndex> {
-    let is_told = |slot: MemberIndex| state.superblock_written.is_some() || state.abreast.contains(slot);
-    let is_settled = |&slot: &MemberIndex| !state.members[slot].is_joining && is_told(slot);
+    let is_told = |member: MemberIndex| state.superblock_written.is_some() || state.abreast.contains(member);
+    let is_settled = |&member: &MemberIndex| !state.members[member].is_joining && is_told(member);
     state.attached().into_iter().filter(is_settled).collect()
 }
 
@@ -109,17 +109,17 @@ fn complete_members(state: &VolumeState) -> Vec<MemberIndex> {
 async fn superblocks(handle: &VolumeHandle) -> Vec<Flaw> {
     hold(handle, |state| &mut state.superblock_rounds, WaitList::Superblock).await;
     let wanted: Vec<WantedBlock> = handle.with(|state| {
-        let copies = |&slot: &MemberIndex| {
-            let size = state.options.member_bytes.get(slot).copied().unwrap_or(state.geometry.member_bytes);
+        let copies = |&member: &MemberIndex| {
+            let size = state.options.bytes_of(member).unwrap_or(state.geometry.member_bytes);
             let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
             let generation = state.superblock.generation;
             // A volume that was just made, and a member that was just taken in, have those of one generation.
-            let is_first = generation < 4 || matches!(state.members[slot].state, MemberState::Rebuilding { .. });
+            let is_first = generation < 4 || matches!(state.members[member].state, MemberState::Rebuilding { .. });
             let is_there = move |index: usize| !is_first || index as u64 % 2 == generation % 2;
             let copies = offsets.into_iter().enumerate().filter(move |&(index, _)| is_there(index));
             let wanted = |(index, offset)| {
                 let (len, turn) = (SUPERBLOCK_BYTES, index as u64 % 2);
-                WantedBlock { member: slot, offset, len, place: FindingPlace::Superblock, turn }
+                WantedBlock { member: member, offset, len, place: FindingPlace::Superblock, turn }
             };
             copies.map(wanted).collect::<Vec<_>>()
         };
@@ -127,9 +127,9 @@ async fn superblocks(handle: &VolumeHandle) -> Vec<Flaw> {
     });
     let flaws = read(handle, wanted, |state, wanted, block| {
         let Ok(said) = Superblock::decode(block) else { return Some(CorruptionKind::Corrupt) };
-        let is_ours = said.array == state.superblock.array && said.slot == wanted.member;
+        let is_ours = said.array == state.superblock.array && said.member == wanted.member;
         let newest = state.superblock_written.as_ref().filter(|written| wanted.turn == written.generation % 2);
-        let is_right = newest.is_none_or(|written| said == written.of_slot(wanted.member));
+        let is_right = newest.is_none_or(|written| said == written.of_member(wanted.member));
         (!is_ours || !is_right).then_some(if is_ours { CorruptionKind::LostWrite } else { CorruptionKind::Corrupt })
     })
     .await;

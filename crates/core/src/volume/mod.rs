@@ -54,7 +54,7 @@ mod write;
 mod writes;
 
 use crate::buffer::{Buffer, Pool};
-use crate::position_set::PositionSet;
+use crate::position_set::MemberSet;
 use crate::units::Nanos;
 use crate::volume::block::{BlockFailure, BlockReply, BlockRequest, RequestId};
 use crate::volume::format::assemble::{Assembly, SlotState};
@@ -86,7 +86,7 @@ pub struct VolumeStatus {
     pub is_open: bool,
     /// Are more members gone than it can do without?
     pub is_broken: bool,
-    /// Its members, by slot, and how many faults were located on each since it was made a member.
+    /// Its members, by index, and how many faults were located on each since it was made a member.
     pub members: Vec<(MemberState, u32)>,
     /// Members on which so many faults were located of late that they should be replaced. What was found was put right.
     pub unreliable: Vec<MemberIndex>,
@@ -183,7 +183,7 @@ impl Volume {
             unsynced: Default::default(),
             abreast: assembly.abreast,
             requests: 0,
-            joining: PositionSet::NONE,
+            joining: MemberSet::NONE,
             rebuilds: BTreeSet::new(),
             suspects: Vec::new(),
             geometry,
@@ -254,7 +254,7 @@ impl Volume {
     /// Unless [`Volume::can_take_in`].
     pub fn readd(&mut self, now: Nanos, theirs: &Superblock, uuid: Uuid, bytes: u64) -> Result<(), NoReturn> {
         self.takes_back(theirs)?;
-        self.take_in(now, theirs.slot, uuid, bytes, true);
+        self.take_in(now, theirs.member, uuid, bytes, true);
         Ok(())
     }
 
@@ -264,7 +264,7 @@ impl Volume {
     /// Why not.
     pub fn takes_back(&self, theirs: &Superblock) -> Result<(), NoReturn> {
         self.handle.with(|state| state.superblock.takes_back(theirs))?;
-        if self.is_owed_by(theirs.slot) { Err(NoReturn::Busy) } else { Ok(()) }
+        if self.is_owed_by(theirs.member) { Err(NoReturn::Busy) } else { Ok(()) }
     }
 
     /// Has a disk that was in this place not ended all that it was asked before it was taken out?
@@ -287,7 +287,7 @@ impl Volume {
             state.joining.insert(member);
             let least = state.geometry.member_bytes;
             state.options.member_bytes.resize(state.members.len().max(state.options.member_bytes.len()), least);
-            state.options.member_bytes[member] = bytes;
+            state.options.member_bytes[member.get()] = bytes;
         });
         let handle = self.handle.clone();
         self.begin(now, async move { rebuild::take_in(handle, member, uuid, is_back).await });
@@ -343,7 +343,7 @@ impl Volume {
                 .zip(&state.superblock.members)
                 .map(|(member, record)| (member.state, record.faults))
                 .collect(),
-            unreliable: (0..state.members.len()).filter(|&member| state.is_unreliable(member)).collect(),
+            unreliable: MemberIndex::first(state.members.len()).filter(|&member| state.is_unreliable(member)).collect(),
             hanging: state.overdue().into_iter().map(|disk| disk.member).collect(),
             stripes_written: state.written.count(),
             stripes_undecided: state.unresolved.len() as u64,
@@ -515,14 +515,14 @@ impl ArrayMachine for Volume {
 /// What the array says of itself once these members stand for it.
 fn superblock_of(assembly: &Assembly) -> Superblock {
     let mut superblock = assembly.superblock.clone();
-    for (record, slot) in superblock.members.iter_mut().zip(&assembly.slots) {
-        record.state = match *slot {
+    for (record, member) in superblock.members.iter_mut().zip(&assembly.members) {
+        record.state = match *member {
             SlotState::Active(_) => MemberState::Active,
             SlotState::Rebuilding { stripes_done, .. } => MemberState::Rebuilding { stripes_done },
             SlotState::Absent => MemberState::Missing,
             SlotState::Out(state) => state,
         };
-        if let SlotState::Absent = slot {
+        if let SlotState::Absent = member {
             record.left = assembly.superblock.generation;
         }
     }

@@ -7,7 +7,7 @@ use super::disk::PlacedDisk;
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
 use crate::units::Nanos;
-use crate::volume::member::{DiskFault, MemberOpDone, MemberOpId};
+use crate::volume::member::{DiskFault, MemberIndex, MemberOpDone, MemberOpId};
 
 /// How many operations one group may have: their numbers share an [`MemberOpId`] with the group's.
 pub(super) const GROUP_OPS_MAX: usize = 1 << 16;
@@ -87,6 +87,7 @@ impl Groups {
         }
         assert!(entry.done[index].is_none(), "an operation ends once");
         let RequestedOp { disk: PlacedDisk { member, .. }, is_read } = entry.asked[index];
+        let member = member.get();
         self.answered.resize(self.answered.len().max(member + 1), [Nanos::ZERO; 2]);
         self.answered[member][usize::from(is_read)] = now;
         entry.done[index] = Some(done);
@@ -117,7 +118,7 @@ impl Groups {
     /// those that were asked at `long_before`.
     pub fn overdue(&self, before: Nanos, long_before: Nanos) -> Vec<PlacedDisk> {
         let is_silent = |asked: &RequestedOp| {
-            let answered = self.answered.get(asked.disk.member);
+            let answered = self.answered.get(asked.disk.member.get());
             answered.is_none_or(|answered| answered[usize::from(asked.is_read)] <= before)
         };
         let mut disks: Vec<PlacedDisk> = Vec::new();
@@ -143,7 +144,7 @@ impl Groups {
     }
 
     /// Did this member's disk, or one before it, not bring back something that was given up?
-    pub fn is_late(&self, member: usize) -> bool {
+    pub fn is_late(&self, member: MemberIndex) -> bool {
         self.groups.iter().flat_map(|group| &group.late).any(|(_, disk)| disk.member == member)
     }
 
@@ -177,7 +178,8 @@ mod tests {
 
     #[test]
     fn what_was_given_up_ends_at_once_and_comes_back_to_nobody() {
-        let (slow, quick) = (PlacedDisk { member: 0, term: 0 }, PlacedDisk { member: 1, term: 0 });
+        let (slow, quick) =
+            (PlacedDisk { member: MemberIndex(0), term: 0 }, PlacedDisk { member: MemberIndex(1), term: 0 });
         let mut groups = Groups::default();
         let group = groups.begin(Nanos(5), 7, vec![read(slow), read(quick)]);
         assert!(matches!(groups.end(Nanos(5), done(group, 1)), OpEnd::Noted));
@@ -187,15 +189,18 @@ mod tests {
         let ends: Vec<_> = groups.take(group).unwrap().into_iter().map(|(disk, done)| (disk, done.result)).collect();
         assert_eq!(ends, [(slow, Err(DiskFault::Gone)), (quick, Ok(()))]);
         let next = groups.begin(Nanos(6), 8, vec![read(slow)]);
-        assert!(next != group && groups.is_late(0) && !groups.is_late(1), "its number is not used again before");
+        assert!(
+            next != group && groups.is_late(MemberIndex(0)) && !groups.is_late(MemberIndex(1)),
+            "its number is not used again before"
+        );
         assert!(matches!(groups.end(Nanos(7), done(group, 0)), OpEnd::Late(None)));
-        assert!(matches!(groups.end(Nanos(7), done(next, 0)), OpEnd::Last(8)) && !groups.is_late(0));
+        assert!(matches!(groups.end(Nanos(7), done(next, 0)), OpEnd::Last(8)) && !groups.is_late(MemberIndex(0)));
         assert_eq!(groups.begin(Nanos(6), 9, vec![read(slow)]), group);
     }
 
     #[test]
     fn a_long_queue_is_no_disk_that_hangs() {
-        let disk = PlacedDisk { member: 0, term: 0 };
+        let disk = PlacedDisk { member: MemberIndex(0), term: 0 };
         let mut groups = Groups::default();
         let group = groups.begin(Nanos(5), 7, vec![read(disk), read(disk)]);
         assert_eq!(groups.overdue(Nanos(30), Nanos::ZERO), [disk]);
@@ -207,7 +212,7 @@ mod tests {
 
     #[test]
     fn reads_that_are_answered_do_not_speak_for_writes_that_are_not() {
-        let disk = PlacedDisk { member: 0, term: 0 };
+        let disk = PlacedDisk { member: MemberIndex(0), term: 0 };
         let mut groups = Groups::default();
         let write = groups.begin(Nanos(5), 7, vec![RequestedOp { disk, is_read: false }]);
         let reads = groups.begin(Nanos(20), 7, vec![read(disk)]);

@@ -1,5 +1,6 @@
 //! How a volume behaves, as it is told when it is started.
 
+use crate::index::MemberIndex;
 use crate::units::{Nanos, UnixSeconds};
 
 /// How a volume behaves.
@@ -18,7 +19,7 @@ pub struct VolumeOptions {
     /// A member that owes an answer for longer and ends nothing else of its kind (reads; all else) meanwhile hangs, or one that
     /// owes it ten times as long: it is taken out, if it can be spared.
     pub op_deadline: Nanos,
-    /// The sizes of the members' disks, by slot (superblocks lie at their ends); the least size where nothing is said.
+    /// The sizes of the members' disks, by member (superblocks lie at their ends); the least size where nothing is said.
     pub member_bytes: Vec<u64>,
     /// Write numbers that one superblock reserves, at least 1: a crash skips those that were not used.
     pub write_numbers: u64,
@@ -46,6 +47,13 @@ impl Default for VolumeOptions {
             #[cfg(feature = "planted")]
             planted: None,
         }
+    }
+}
+
+impl VolumeOptions {
+    /// The size of a member's disk, if it is said.
+    pub(super) fn bytes_of(&self, member: MemberIndex) -> Option<u64> {
+        self.member_bytes.get(member.get()).copied()
     }
 }
 

@@ -11,7 +11,7 @@ use super::options::SeededBug;
 use super::state::{Rounds, VolumePhase, VolumeState, WaitList};
 use super::wipe;
 use crate::buffer::Buffer;
-use crate::position_set::PositionSet;
+use crate::position_set::MemberSet;
 use crate::units::Nanos;
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::superblock::Superblock;
@@ -125,13 +125,13 @@ async fn superblock_round(handle: &VolumeHandle) {
         }
         state.superblock_written = Some(state.superblock.clone());
         let bytes = state.geometry.member_bytes;
-        let blocks = |state: &VolumeState, slot: MemberIndex| {
-            let superblock = state.superblock.of_slot(slot);
-            let size = state.options.member_bytes.get(slot).copied().unwrap_or(bytes);
-            superblock.places(size).map(|offset| (state.disk(slot), write(offset, superblock.encode())))
+        let blocks = |state: &VolumeState, member: MemberIndex| {
+            let superblock = state.superblock.of_member(member);
+            let size = state.options.bytes_of(member).unwrap_or(bytes);
+            superblock.places(size).map(|offset| (state.disk(member), write(offset, superblock.encode())))
         };
-        let has_maps = |slot: &MemberIndex| state.members[*slot].has_maps;
-        state.attached().into_iter().filter(has_maps).map(|slot| blocks(state, slot)).collect::<Vec<_>>()
+        let has_maps = |member: &MemberIndex| state.members[*member].has_maps;
+        state.attached().into_iter().filter(has_maps).map(|member| blocks(state, member)).collect::<Vec<_>>()
     });
     let generation = handle.with(|state| state.superblock.generation);
     let is_joining = |disk: PlacedDisk| handle.with(|state| state.members[disk.member].is_joining);
@@ -144,16 +144,16 @@ async fn superblock_round(handle: &VolumeHandle) {
         copies.into_iter().map(|[start, end]| (start, end)).unzip()
     };
     let groups = [active, known, new].map(halves);
-    let mut failed = PositionSet::NONE;
+    let mut failed = MemberSet::NONE;
     for copies in groups.into_iter().flat_map(|(starts, ends)| [starts, ends]) {
         let is_current = |disk: PlacedDisk| handle.with(|state| state.is_current(disk));
         let copies = copies.into_iter().filter(|(disk, _)| is_current(*disk));
         failed = failed | write_all(handle, copies.map(|(disk, copy)| (disk.member, copy)).collect()).await;
     }
     handle.with(|state| {
-        joining.into_iter().for_each(|slot| state.members[slot].is_joining = false);
-        let told: Vec<MemberIndex> = state.attached().into_iter().filter(|&slot| !failed.contains(slot)).collect();
-        told.into_iter().for_each(|slot| state.members[slot].generation_known = generation);
+        joining.into_iter().for_each(|member| state.members[member].is_joining = false);
+        let told: Vec<MemberIndex> = state.attached().into_iter().filter(|&member| !failed.contains(member)).collect();
+        told.into_iter().for_each(|member| state.members[member].generation_known = generation);
     });
 }
 
@@ -163,7 +163,7 @@ fn write(offset: u64, buffer: Buffer) -> OpKind {
 
 /// Does writes to several members. Those that fail are out when this returns, and that is made known by a later round: whoever
 /// acknowledges anything waits for it ([`outs_known`]). Who that is.
-pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(MemberIndex, OpKind)>) -> PositionSet {
+pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(MemberIndex, OpKind)>) -> MemberSet {
     let done = handle.ops_twice(ops).await;
     let failed = failed(handle, done);
     let members = failed.keys().map(|disk| disk.member).collect();
@@ -273,7 +273,7 @@ async fn write_regions(handle: &VolumeHandle, told: IntentBit, pages: &[u64], is
         for &page in pages {
             let (offset, buffer) = region_page(state, told, page);
             ops.extend(
-                members.iter().map(|&slot| (slot, OpKind::Write { offset, buffer: buffer.clone(), is_durable })),
+                members.iter().map(|&member| (member, OpKind::Write { offset, buffer: buffer.clone(), is_durable })),
             );
         }
         let per_page = state.geometry.regions_per_page();
@@ -414,7 +414,7 @@ async fn write_pages(handle: &VolumeHandle, pages: Vec<(u64, Buffer)>) {
     let ops = handle.with(|state| {
         let members = state.attached();
         let on_all = |(offset, block): &(u64, Buffer)| {
-            members.iter().map(|&slot| (slot, write(*offset, block.clone()))).collect::<Vec<_>>()
+            members.iter().map(|&member| (member, write(*offset, block.clone()))).collect::<Vec<_>>()
         };
         pages.iter().flat_map(on_all).collect()
     });
@@ -424,7 +424,7 @@ async fn write_pages(handle: &VolumeHandle, pages: Vec<(u64, Buffer)>) {
 /// Has all members flush their caches.
 async fn flush_members(handle: &VolumeHandle) {
     let ops = handle.with(|state| if state.options.is_read_only { Vec::new() } else { state.attached() });
-    let done = handle.ops(ops.into_iter().map(|slot| (slot, OpKind::Flush)).collect()).await;
+    let done = handle.ops(ops.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
     for (disk, why) in failed(handle, done) {
         // A flush that failed says nothing about what is on the medium: the member cannot be trusted any more.
         fail_member(handle, disk, why).await;

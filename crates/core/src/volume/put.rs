@@ -30,14 +30,14 @@ pub(super) async fn put(
         written.iter().for_each(|slot| state.read_status.clear(state.chunk(stripe, slot)));
         let mut ops = Vec::with_capacity(parts.len());
         for (slot, is_row, buffer) in parts {
-            let place = state.geometry.layout.place(stripe, slot);
-            if !state.is_attached(place.disk) {
+            let place = state.geometry.place(stripe, slot);
+            if !state.is_attached(place.member) {
                 state.pool.give(buffer);
                 continue;
             }
             let skipped = if is_row { 0 } else { state.geometry.chunk_bytes };
             let offset = state.geometry.chunk_offset(place.row) + skipped;
-            ops.push((place.disk, OpKind::Write { offset, buffer, is_durable }));
+            ops.push((place.member, OpKind::Write { offset, buffer, is_durable }));
         }
         (written, ops)
     });

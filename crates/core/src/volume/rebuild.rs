@@ -28,47 +28,47 @@ const WINDOWS_PER_SUPERBLOCK: u64 = 16;
 pub(super) fn resume(handle: &VolumeHandle) {
     let unfinished: Vec<MemberIndex> = handle.with(|state| {
         let is_writable = !state.options.is_read_only;
-        let members = state.members.iter().enumerate();
+        let members = state.members.iter().enumerate().map(|(index, member)| (MemberIndex(index), member));
         let rebuilding = |state| matches!(state, MemberState::Rebuilding { .. });
-        members.filter(|(_, member)| is_writable && rebuilding(member.state)).map(|(slot, _)| slot).collect()
+        members.filter(|(_, member)| is_writable && rebuilding(member.state)).map(|(member, _)| member).collect()
     });
-    for slot in unfinished {
-        let disk = handle.with(|state| state.disk(slot));
+    for member in unfinished {
+        let disk = handle.with(|state| state.disk(member));
         start(handle, disk);
     }
 }
 
 /// Takes a disk in as the member `slot`: it gets the maps, then everything else, while the volume goes on. One that is back
 /// holds what was not written since it left.
-pub(super) async fn take_in(handle: VolumeHandle, slot: MemberIndex, uuid: Uuid, is_back: bool) {
+pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uuid, is_back: bool) {
     let is_open = handle.with(|state| {
-        state.joining.remove(slot);
+        state.joining.remove(member);
         state.is_serving()
     });
     if !is_open {
         return;
     }
     handle.with(|state| {
-        state.members[slot].state = MemberState::Rebuilding { stripes_done: 0 };
-        state.members[slot].is_joining = true;
-        state.members[slot].has_maps = false;
-        state.members[slot].generation_known = 0;
-        state.members[slot].ahead.clear();
-        state.members[slot].lacks = is_back.then(|| state.intents.away.clone());
+        state.members[member].state = MemberState::Rebuilding { stripes_done: 0 };
+        state.members[member].is_joining = true;
+        state.members[member].has_maps = false;
+        state.members[member].generation_known = 0;
+        state.members[member].ahead.clear();
+        state.members[member].lacks = is_back.then(|| state.intents.away.clone());
         // What was read before was not read of it; also of a new disk, which may be the old one, wiped at its ends only.
         state.read_status.clear_all();
-        state.members[slot].stripes_vouched = 0;
-        state.members[slot].faults.clear();
-        state.superblock.members[slot].uuid = uuid;
-        state.superblock.members[slot].term += 1;
-        state.superblock.members[slot].faults = 0;
-        state.superblock.members[slot].left = 0;
+        state.members[member].stripes_vouched = 0;
+        state.members[member].faults.clear();
+        state.superblock.members[member].uuid = uuid;
+        state.superblock.members[member].term += 1;
+        state.superblock.members[member].faults = 0;
+        state.superblock.members[member].left = 0;
     });
-    let disk = handle.with(|state| state.disk(slot));
+    let disk = handle.with(|state| state.disk(member));
     maps(&handle, disk).await;
     handle.with(|state| {
         if state.is_current(disk) {
-            state.members[slot].has_maps = true;
+            state.members[member].has_maps = true;
         }
     });
     persist::commit(&handle, |_| ()).await;
@@ -153,13 +153,13 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
         }
     });
     while let Some(from) = handle.with(|state| skip(state, disk)) {
-        let slot = disk.member;
+        let member = disk.member;
         let stripes = handle.with(|state| state.geometry.stripes);
         if from >= stripes {
             if is_vouched_for(handle, disk).await {
                 handle.with(|state| {
-                    state.members[slot].state = MemberState::Active;
-                    state.members[slot].lacks = None;
+                    state.members[member].state = MemberState::Active;
+                    state.members[member].lacks = None;
                     if !state.is_anybody_out() {
                         state.intents.all_are_back();
                     }
@@ -170,7 +170,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
         }
         let to = (from + WINDOW_STRIPES).min(stripes);
         let end = window(handle, disk, from, to).await;
-        let flushed = handle.ops(vec![(slot, OpKind::Flush)]).await;
+        let flushed = handle.ops(vec![(member, OpKind::Flush)]).await;
         let is_flushed = flushed.iter().all(|flushed| flushed.result.is_ok());
         if end == RebuildEnd::Undecided && is_flushed {
             let now = handle.with(|state| state.now);
@@ -185,7 +185,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
             return;
         }
         handle.with(|state| {
-            let member = &mut state.members[slot];
+            let member = &mut state.members[member];
             member.state = MemberState::Rebuilding { stripes_done: to };
             member.ahead.clear();
         });
@@ -276,7 +276,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64) -> Rebuil
         return RebuildEnd::Ended;
     }
     let mine: PositionSet = handle.with(|state| {
-        let disk = |slot| state.geometry.layout.place(stripe, slot).disk;
+        let disk = |slot| state.geometry.place(stripe, slot).member;
         (0..state.shape().slots()).filter(|&slot| disk(slot) == member).collect()
     });
     let is_written = handle.with(|state| state.written.get(stripe));
@@ -326,7 +326,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64) -> Rebuil
     let mut is_right = false;
     for _ in 0..2 {
         let ops = handle.with(|state| {
-            let place = |slot: usize| state.geometry.layout.place(stripe, slot);
+            let place = |slot: usize| state.geometry.place(stripe, slot);
             let write = |(&slot, row): (&usize, &crate::buffer::Buffer)| {
                 let offset = state.geometry.chunk_offset(place(slot).row);
                 (member, OpKind::Write { offset, buffer: row.clone(), is_durable: true })
@@ -355,7 +355,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64) -> Rebuil
 /// Is another member of this stripe out, and not replaced, that may know what is lost now when it comes back? Where rows prove
 /// themselves nothing is destroyed by going on, and the stripes behind this one need it; unless none of them can be rebuilt.
 fn is_waited_for(state: &VolumeState, stripe: u64, mine: PositionSet) -> bool {
-    let is_out = |slot: usize| !state.is_attached(state.geometry.layout.place(stripe, slot).disk);
+    let is_out = |slot: usize| !state.is_attached(state.geometry.place(stripe, slot).member);
     let is_anybody_out = (0..state.shape().slots()).any(|slot| !mine.contains(slot) && is_out(slot));
     let can_go_on = state.geometry.scheme.checks_itself() && state.missing(stripe).count() <= state.shape().parity;
     is_anybody_out && !can_go_on
@@ -371,7 +371,7 @@ async fn are_there(
     let (slots, rows): (Vec<usize>, Vec<&Buffer>) = rows.unzip();
     let ops = handle.with(|state| {
         let read = |slot: usize| {
-            let offset = state.geometry.chunk_offset(state.geometry.layout.place(stripe, slot).row);
+            let offset = state.geometry.chunk_offset(state.geometry.place(stripe, slot).row);
             (disk.member, OpKind::Read { offset, buffer: state.pool.take(state.row_bytes()) })
         };
         slots.into_iter().map(read).collect()
@@ -394,7 +394,7 @@ async fn given_up(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64, mine: Po
     }
     let ops = handle.with(|state| {
         let write = |slot| {
-            let offset = state.geometry.chunk_offset(state.geometry.layout.place(stripe, slot).row);
+            let offset = state.geometry.chunk_offset(state.geometry.place(stripe, slot).row);
             let mut buffer = Buffer::zeroed(state.row_bytes());
             state.mark(stripe, slot).fill(&mut buffer[..state.chunk_bytes()]);
             (disk.member, OpKind::Write { offset, buffer, is_durable: true })

@@ -215,7 +215,7 @@ fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
 async fn read_pages(handle: &VolumeHandle, places: &[(u64, u64, usize)]) -> Vec<FoundPage> {
     let members = handle.with(|state| state.attached());
     let read = |&(_, offset, len): &(u64, u64, usize)| {
-        let read = move |&slot: &MemberIndex| (slot, OpKind::Read { offset, buffer: Buffer::zeroed(len) });
+        let read = move |&member: &MemberIndex| (member, OpKind::Read { offset, buffer: Buffer::zeroed(len) });
         members.iter().map(read)
     };
     let done = handle.ops(places.iter().flat_map(read).collect()).await;

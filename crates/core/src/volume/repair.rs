@@ -12,7 +12,7 @@ use crate::position_set::PositionSet;
 use crate::volume::integrity::judge::{Diagnosis, judge};
 use crate::volume::integrity::scheme::Scheme;
 use crate::volume::integrity::tag::{self, ListEntry, RowStatus};
-use crate::volume::member::OpKind;
+use crate::volume::member::{MemberIndex, OpKind};
 use scrubjay_code::crc32c;
 
 /// A stripe as it is known to be.
@@ -127,8 +127,8 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: u64, rows: &mut Rows) {
         let second = if is_whole_neighbour { RowStatus::Sound } else { again.evidence.rows[slot].standing };
         if second == RowStatus::Sound && first != RowStatus::Unreadable {
             handle.with(|state| record(state, stripe, slot, CorruptionKind::MisdirectedRead, Resolution::Transient));
-            let place = handle.with(|state| state.geometry.layout.place(stripe, slot));
-            persist::blame(handle, place.disk, place.row);
+            let place = handle.with(|state| state.geometry.place(stripe, slot));
+            persist::blame(handle, place.member, place.row);
         }
         // The second read may go astray where the first one did not.
         if likeness(second) >= likeness(first) {
@@ -142,9 +142,9 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: u64, rows: &mut Rows) {
 
 /// Takes note of what was found in one row.
 pub(super) fn record(state: &mut VolumeState, stripe: u64, slot: usize, kind: CorruptionKind, end: Resolution) {
-    let place = state.geometry.layout.place(stripe, slot);
+    let place = state.geometry.place(stripe, slot);
     let offset = state.geometry.chunk_offset(place.row);
-    let (at, member) = (state.now, place.disk);
+    let (at, member) = (state.now, place.member);
     state.record(VolumeFinding { at, place: FindingPlace::Row { stripe, slot }, member, offset, kind, end });
 }
 
@@ -343,15 +343,15 @@ async fn write_rebuilt(handle: &VolumeHandle, stripe: u64, rebuilt: &mut Rebuilt
             .map(|slot| {
                 let row = rebuilt.rows[slot].as_mut().expect("what is written was rebuilt");
                 seal(state, stripe, slot, row, &entries);
-                let place = state.geometry.layout.place(stripe, slot);
+                let place = state.geometry.place(stripe, slot);
                 let mut buffer = state.pool.take(state.row_bytes());
                 buffer.copy_from_slice(row);
                 let offset = state.geometry.chunk_offset(place.row);
-                (place.disk, OpKind::Write { offset, buffer, is_durable: false })
+                (place.member, OpKind::Write { offset, buffer, is_durable: false })
             })
             .collect()
     });
-    let members: Vec<usize> = ops.iter().map(|(member, _)| *member).collect();
+    let members: Vec<MemberIndex> = ops.iter().map(|(member, _)| *member).collect();
     let done = handle.ops(ops).await;
     handle.with(|state| state.recycle(done.into_iter().flat_map(|done| done.buffer)));
     let flushed = handle.ops(members.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
@@ -423,10 +423,10 @@ fn report(
     for (slot, kind, end) in found {
         let place = handle.with(|state| {
             record(state, stripe, slot, kind, end);
-            state.geometry.layout.place(stripe, slot)
+            state.geometry.place(stripe, slot)
         });
         if kind != CorruptionKind::Mismatch && present.contains(slot) {
-            persist::blame(handle, place.disk, place.row);
+            persist::blame(handle, place.member, place.row);
         }
         // Only after a repair: two places that name each other and cannot be repaired would never come to an end.
         if let (CorruptionKind::MisdirectedWrite { member, offset }, Resolution::Repaired) = (kind, end) {

@@ -383,9 +383,9 @@ fn changed(
             state.pool.give(row);
             continue;
         }
-        let place = state.geometry.layout.place(stripe, slot);
+        let place = state.geometry.place(stripe, slot);
         let offset = state.geometry.chunk_offset(place.row);
-        writes.push((place.disk, OpKind::Write { offset, buffer: row, is_durable: false }));
+        writes.push((place.member, OpKind::Write { offset, buffer: row, is_durable: false }));
     }
     writes
 }

@@ -88,11 +88,11 @@ fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(MemberIndex, OpK
     let missing = state.missing(all.stripe);
     let held = WantedRows { chunks: all.chunks - missing, appendices: all.appendices - missing, ..all };
     for slot in held.slots() {
-        let place = state.geometry.layout.place(held.stripe, slot);
+        let place = state.geometry.place(held.stripe, slot);
         let start = state.geometry.chunk_offset(place.row);
         let skipped = if held.chunks.contains(slot) { 0 } else { state.chunk_bytes() };
         let buffer = state.pool.take(state.row_bytes() - skipped);
-        ops.push((place.disk, OpKind::Read { offset: start + skipped as u64, buffer }));
+        ops.push((place.member, OpKind::Read { offset: start + skipped as u64, buffer }));
     }
     RequestedRows { all, held, flushed: state.flushed(all.stripe) }
 }

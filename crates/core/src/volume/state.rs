@@ -15,8 +15,9 @@ use super::unsynced::UnsyncedRegions;
 use super::writes::Writes;
 
 use crate::buffer::{Buffer, Pool};
+use crate::index::indexed;
 use crate::layout::Shape;
-use crate::position_set::PositionSet;
+use crate::position_set::{MemberSet, PositionSet};
 use crate::units::Nanos;
 use crate::volume::block::{BlockReply, RequestId};
 use crate::volume::format::bits::Bits;
@@ -98,6 +99,8 @@ pub(super) struct VolumeMember {
     pub cache: Cache,
 }
 
+indexed!(MemberIndex: VolumeMember);
+
 pub(super) struct VolumeState {
     pub now: Nanos,
     pub current: TaskId,
@@ -151,11 +154,11 @@ pub(super) struct VolumeState {
     /// Stripes that a crash may have left half written, and that nobody looked at since.
     pub unsynced: UnsyncedRegions,
     /// The members that took part in the last start: only they know of intents and of the map.
-    pub abreast: PositionSet,
+    pub abreast: MemberSet,
     /// Requests that were taken and not replied to, and whatever else may write: stopping waits for it.
     pub requests: usize,
     /// Members that are being taken in, and have no disk in use yet.
-    pub joining: PositionSet,
+    pub joining: MemberSet,
     /// Disks that are being rebuilt.
     pub rebuilds: BTreeSet<PlacedDisk>,
     /// Stripes to be looked at: a misdirected write named them as its true target.
@@ -200,8 +203,8 @@ impl VolumeState {
 
     /// The physical identity of a row, and where on its member it lies.
     pub fn identity(&self, stripe: u64, slot: usize) -> RowIdentity {
-        let place = self.geometry.layout.place(stripe, slot);
-        RowIdentity { array: self.array, member: place.disk, row: place.row, role: slot }
+        let place = self.geometry.place(stripe, slot);
+        RowIdentity { array: self.array, member: place.member, row: place.row, role: slot }
     }
 
     /// What says that this data chunk was lost.
@@ -246,7 +249,8 @@ impl VolumeState {
 
     /// Is any member out, or is what took its place not known to the others yet? After a crash it is out as before then.
     pub fn is_anybody_out(&self) -> bool {
-        (0..self.members.len()).any(|member| !self.is_attached(member) || self.members[member].is_joining)
+        MemberIndex::first(self.members.len())
+            .any(|member| !self.is_attached(member) || self.members[member].is_joining)
     }
 
     /// The disk that is in a member's place now.
@@ -261,7 +265,7 @@ impl VolumeState {
 
     /// All members with a disk.
     pub fn attached(&self) -> Vec<MemberIndex> {
-        (0..self.members.len()).filter(|&member| self.is_attached(member)).collect()
+        MemberIndex::first(self.members.len()).filter(|&member| self.is_attached(member)).collect()
     }
 
     /// The slots of a stripe whose members do not hold it.
@@ -269,8 +273,8 @@ impl VolumeState {
         if self.members.iter().all(|member| member.state == MemberState::Active) {
             return PositionSet::NONE;
         }
-        let disk = |slot| self.geometry.layout.place(stripe, slot).disk;
-        (0..self.shape().slots()).filter(|&slot| !self.holds(disk(slot), stripe)).collect()
+        let member = |slot| self.geometry.place(stripe, slot).member;
+        (0..self.shape().slots()).filter(|&slot| !self.holds(member(slot), stripe)).collect()
     }
 
     /// When to look again whether an operation takes too long.
@@ -305,21 +309,20 @@ impl VolumeState {
             return Vec::new();
         }
         let hung = self.overdue();
-        let members: PositionSet = hung.iter().map(|disk| disk.member).collect();
+        let members: MemberSet = hung.iter().map(|disk| disk.member).collect();
         if self.can_spare_all(members) { hung } else { Vec::new() }
     }
 
     /// Would the volume still hold everything without this member? (Not whether it does now.)
     pub fn can_spare(&self, member: MemberIndex) -> bool {
-        self.can_spare_all(PositionSet::one(member))
+        self.can_spare_all(MemberSet::one(member))
     }
 
-    fn can_spare_all(&self, members: PositionSet) -> bool {
-        let gone = |slot: MemberIndex| members.contains(slot) || self.members[slot].state != MemberState::Active;
+    fn can_spare_all(&self, members: MemberSet) -> bool {
+        let gone = |member: MemberIndex| members.contains(member) || self.members[member].state != MemberState::Active;
         let period = self.geometry.layout.period().min(self.geometry.stripes);
-        let layout = self.geometry.layout;
         (0..period).all(|stripe| {
-            (0..self.shape().slots()).filter(|&slot| gone(layout.place(stripe, slot).disk)).count()
+            (0..self.shape().slots()).filter(|&slot| gone(self.geometry.place(stripe, slot).member)).count()
                 <= self.shape().parity
         })
     }
@@ -384,8 +387,8 @@ impl VolumeState {
 
     /// The stripe that the row at this place of a member belongs to is to be looked at.
     pub fn suspect(&mut self, member: MemberIndex, offset: u64) {
-        let row = self.geometry.row_at(offset).filter(|_| member < self.members.len());
-        let stripe = row.and_then(|row| self.geometry.layout.slot_at(member, row)).map(|(stripe, _)| stripe);
+        let row = self.geometry.row_at(offset).filter(|_| member.get() < self.members.len());
+        let stripe = row.and_then(|row| self.geometry.chunk_at(member, row)).map(|(stripe, _)| stripe);
         self.suspects.extend(stripe.filter(|&stripe| stripe < self.geometry.stripes));
     }
 

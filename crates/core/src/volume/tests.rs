@@ -3,6 +3,7 @@
 use super::finding::{CorruptionKind, FindingPlace, Resolution};
 use super::{Volume, VolumeOptions};
 use crate::buffer::Buffer;
+use crate::index::MemberIndex;
 use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
 use crate::rng::Rng;
@@ -132,11 +133,11 @@ impl Rig {
             if self.holds_flushes && matches!(op.kind, OpKind::Flush) {
                 continue;
             }
-            if self.all_hang || self.hangs == Some(op.member) {
+            if self.all_hang || self.hangs == Some(op.member.get()) {
                 self.held.push(op.id);
                 continue;
             }
-            if matches!(op.kind, OpKind::Write { offset, .. } if self.holds == Some((op.member, offset))) {
+            if matches!(op.kind, OpKind::Write { offset, .. } if self.holds == Some((op.member.get(), offset))) {
                 self.holds = None;
                 self.under_way.push(op);
                 continue;
@@ -156,16 +157,16 @@ impl Rig {
     fn end(&mut self, op: MemberOp) {
         self.ops += 1;
         self.now += 1000;
-        let member = &mut self.members[op.member];
+        let member = &mut self.members[op.member.get()];
         let (buffer, result) = match op.kind {
-            _ if self.is_gone[op.member] => match op.kind {
+            _ if self.is_gone[op.member.get()] => match op.kind {
                 OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => (Some(buffer), Err(DiskFault::Gone)),
                 _ => (None, Err(DiskFault::Gone)),
             },
-            OpKind::Read { offset, buffer } if self.unreadable == Some((op.member, offset)) => {
+            OpKind::Read { offset, buffer } if self.unreadable == Some((op.member.get(), offset)) => {
                 (Some(buffer), Err(DiskFault::Medium))
             }
-            OpKind::Read { offset, mut buffer } if self.astray == Some((op.member, offset)) => {
+            OpKind::Read { offset, mut buffer } if self.astray == Some((op.member.get(), offset)) => {
                 self.astray = None;
                 buffer.fill(0xee);
                 (Some(buffer), Ok(()))
@@ -180,11 +181,11 @@ impl Rig {
             OpKind::Write { offset, buffer, .. } if self.is_full_beside && self.geometry.row_at(offset).is_none() => {
                 (Some(buffer), Err(DiskFault::Medium))
             }
-            OpKind::Write { offset, buffer, .. } if self.refuses == Some((op.member, offset)) => {
+            OpKind::Write { offset, buffer, .. } if self.refuses == Some((op.member.get(), offset)) => {
                 self.refuses = None;
                 (Some(buffer), Err(DiskFault::Medium))
             }
-            OpKind::Write { offset, buffer, .. } if self.loses == Some((op.member, offset)) => {
+            OpKind::Write { offset, buffer, .. } if self.loses == Some((op.member.get(), offset)) => {
                 self.loses = None;
                 (Some(buffer), Ok(()))
             }
@@ -192,7 +193,7 @@ impl Rig {
                 member[offset as usize..offset as usize + buffer.len()].copy_from_slice(&buffer);
                 (Some(buffer), Ok(()))
             }
-            OpKind::Flush if self.is_unflushable == Some(op.member) => {
+            OpKind::Flush if self.is_unflushable == Some(op.member.get()) => {
                 self.is_unflushable = None;
                 (None, Err(DiskFault::Medium))
             }
@@ -241,8 +242,8 @@ impl Rig {
     }
 
     fn place(&self, stripe: u64, slot: usize) -> (usize, usize) {
-        let place = self.geometry.layout.place(stripe, slot);
-        (place.disk, self.geometry.chunk_offset(place.row) as usize)
+        let place = self.geometry.place(stripe, slot);
+        (place.member.get(), self.geometry.chunk_offset(place.row) as usize)
     }
 
     fn stop(mut self) -> Vec<Vec<u8>> {
@@ -280,7 +281,7 @@ fn blank(geometry: &Geometry) -> Vec<Vec<u8>> {
     let superblock = blank::superblock(*geometry, Uuid([1; 16]), "rig", UnixSeconds(1), &names);
     let member = |slot: usize| {
         let mut bytes = vec![0xee; MEMBER_BYTES as usize];
-        for (at, block) in blank::member(&superblock, slot, MEMBER_BYTES) {
+        for (at, block) in blank::member(&superblock, MemberIndex(slot), MEMBER_BYTES) {
             bytes[at as usize..at as usize + block.len()].copy_from_slice(&block);
         }
         bytes
@@ -427,7 +428,7 @@ fn a_misdirected_write_heals_its_victim_and_its_target() {
     assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Done))));
     let found = rig.kinds();
     assert_eq!(found.len(), 2, "{found:?}");
-    let named = CorruptionKind::MisdirectedWrite { member, offset: target as u64 };
+    let named = CorruptionKind::MisdirectedWrite { member: MemberIndex(member), offset: target as u64 };
     assert_eq!(found[0], (stripe, slot, named, Resolution::Repaired));
     assert_eq!(found[1], (1, 3, CorruptionKind::LostWrite, Resolution::Repaired));
     assert!(rig.read(7 * CHUNK, CHUNK) == vec![Some(9); CHUNK as usize]);
@@ -469,7 +470,7 @@ fn members_that_go_are_done_without_and_replaced_and_more_than_m_are_an_error() 
 
     rig.is_gone[1] = false;
     rig.members[1].fill(0xaa);
-    rig.volume.replace(Nanos(rig.now), 1, Uuid([9; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(1), Uuid([9; 16]), MEMBER_BYTES);
     rig.pump();
     assert_eq!(rig.volume.status().members[1].0, crate::volume::format::superblock::MemberState::Active);
     rig.is_gone[0] = true;
@@ -530,7 +531,7 @@ fn no_write_is_acknowledged_before_it_is_known_that_a_member_is_out() {
     for scheme in [Scheme::None, Scheme::Stamp] {
         let mut rig = Rig::new(scheme, LayoutKind::Raid1, 1, 1);
         rig.write(0, &[1; CHUNK as usize]);
-        rig.volume.fail(Nanos(rig.now), 0);
+        rig.volume.fail(Nanos(rig.now), MemberIndex(0));
         let data = Buffer::copy_of(&[2; CHUNK as usize]);
         rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Write { offset: 0, data, is_durable: false });
         let starts = Superblock::offsets(MEMBER_BYTES).unwrap();
@@ -547,7 +548,7 @@ fn no_write_is_acknowledged_before_it_is_known_that_a_member_is_out() {
             let buffer = match op.kind {
                 OpKind::Read { offset, mut buffer } => {
                     let len = buffer.len();
-                    buffer.copy_from_slice(&rig.members[op.member][offset as usize..offset as usize + len]);
+                    buffer.copy_from_slice(&rig.members[op.member.get()][offset as usize..offset as usize + len]);
                     Some(buffer)
                 }
                 OpKind::Write { buffer, .. } => Some(buffer),

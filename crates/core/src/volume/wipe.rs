@@ -18,15 +18,15 @@ pub(super) fn zeros((member, offset, len): (MemberIndex, u64, usize)) -> (Member
 /// What lays zeros over the copies of superblocks that are neither whole nor zeros.
 pub(super) async fn torn_superblocks(handle: &VolumeHandle) -> Vec<(MemberIndex, OpKind)> {
     let places: Vec<(MemberIndex, u64)> = handle.with(|state| {
-        let copies = |slot: MemberIndex| {
-            let size = state.options.member_bytes.get(slot).copied().unwrap_or(state.geometry.member_bytes);
+        let copies = |member: MemberIndex| {
+            let size = state.options.bytes_of(member).unwrap_or(state.geometry.member_bytes);
             let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
-            offsets.map(|offset| (slot, offset))
+            offsets.map(|offset| (member, offset))
         };
         state.attached().into_iter().flat_map(copies).collect()
     });
-    let read = |&(slot, offset): &(MemberIndex, u64)| {
-        (slot, OpKind::Read { offset, buffer: Buffer::zeroed(SUPERBLOCK_BYTES) })
+    let read = |&(member, offset): &(MemberIndex, u64)| {
+        (member, OpKind::Read { offset, buffer: Buffer::zeroed(SUPERBLOCK_BYTES) })
     };
     let done = handle.ops(places.iter().map(read).collect()).await;
     let is_torn = |done: &EndedOp| {
@@ -34,5 +34,5 @@ pub(super) async fn torn_superblocks(handle: &VolumeHandle) -> Vec<(MemberIndex,
         copy.is_some_and(|copy| Superblock::decode(copy).is_err() && copy.iter().any(|&byte| byte != 0))
     };
     let torn = done.iter().zip(places).filter(|(done, _)| is_torn(done));
-    torn.map(|(_, (slot, offset))| zeros((slot, offset, SUPERBLOCK_BYTES))).collect()
+    torn.map(|(_, (member, offset))| zeros((member, offset, SUPERBLOCK_BYTES))).collect()
 }

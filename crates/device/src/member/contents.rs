@@ -15,8 +15,8 @@ pub enum Contents {
     Member {
         /// The volume's name, or its UUID when it has none.
         volume: String,
-        /// The member's slot.
-        slot: usize,
+        /// Its member index.
+        member: usize,
     },
     /// It is a member of a volume, but its superblocks cannot be read.
     DamagedMember,
@@ -35,7 +35,7 @@ impl OpenMember {
         match self.superblock() {
             Ok(said) => {
                 let volume = if said.name.is_empty() { said.array.to_string() } else { said.name };
-                return Ok(Some(Contents::Member { volume, slot: said.slot }));
+                return Ok(Some(Contents::Member { volume, member: said.member.get() }));
             }
             Err(SuperblockError::Foreign) => {}
             Err(_) => return Ok(Some(Contents::DamagedMember)),
@@ -68,7 +68,7 @@ fn is_partition(line: &[u8]) -> bool {
 impl fmt::Display for Contents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Contents::Member { volume, slot } => write!(f, "is member {slot} of volume {volume}"),
+            Contents::Member { volume, member } => write!(f, "is member {member} of volume {volume}"),
             Contents::DamagedMember => f.write_str("is a member of a volume, a damaged one"),
             Contents::Partitions => f.write_str("has partitions"),
             Contents::Something => f.write_str("is not empty"),

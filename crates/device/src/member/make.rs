@@ -2,6 +2,7 @@
 
 use super::open::OpenMember;
 use scrubjay_core::buffer::Buffer;
+use scrubjay_core::index::MemberIndex;
 use scrubjay_core::volume::format::blank;
 use scrubjay_core::volume::format::superblock::Superblock;
 use scrubjay_core::volume::format::uuid::Uuid;
@@ -40,7 +41,7 @@ pub fn make(members: &[OpenMember], superblock: &Superblock) -> Result<(), (usiz
     each(&|_, member| member.sync())?;
     each(&|_, member| write_maps(member, superblock))?;
     each(&|_, member| member.sync())?;
-    each(&|slot, member| write_superblock(member, &superblock.of_slot(slot)))?;
+    each(&|slot, member| write_superblock(member, &superblock.of_member(MemberIndex(slot))))?;
     each(&|_, member| member.sync())
 }
 

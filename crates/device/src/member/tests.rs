@@ -1,5 +1,6 @@
 //! Files as members: who may open them, what is found on them, what is made of them.
 
+use scrubjay_core::index::MemberIndex;
 use super::*;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::layout::Shape;
@@ -104,8 +105,8 @@ fn a_made_volume_is_found_again() {
     let members = members();
     let given = members.each_ref().map(OpenMember::given);
     let assembly = assemble(&given).unwrap();
-    assert_eq!(assembly.superblock.of_slot(0), made);
-    assert_eq!(assembly.slots, [0, 1, 2].map(SlotState::Active));
+    assert_eq!(assembly.superblock.of_member(MemberIndex(0)), made);
+    assert_eq!(assembly.members, [0, 1, 2].map(SlotState::Active));
 
     let (mut dirty, mut map) = (intent::Union::new(&made.geometry), written::WrittenMap::new(&made.geometry));
     for member in &members {
@@ -120,7 +121,7 @@ fn a_made_volume_is_found_again() {
     }
     assert_eq!((dirty.dirty().count(), map.stripes.count()), (0, 0));
     let contents = members[1].contents().unwrap();
-    assert_eq!(contents, Some(Contents::Member { volume: "photos".to_owned(), slot: 1 }));
+    assert_eq!(contents, Some(Contents::Member { volume: "photos".to_owned(), member: 1 }));
 }
 
 #[test]

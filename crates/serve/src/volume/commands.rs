@@ -1,6 +1,7 @@
 //! The commands of the control socket: one line of JSON each, answered by one line of JSON.
 
 use super::conditions::{MemberCondition, VolumeCondition};
+use scrubjay_core::index::MemberIndex;
 use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use scrubjay_core::volume::format::superblock::{FailureReason, MemberState};
 use serde::{Deserialize, Serialize};
@@ -212,7 +213,7 @@ impl From<Finding> for FindingWords {
     fn from(finding: Finding) -> FindingWords {
         let Finding { member, path, offset, stripe, chunk, kind, end } = finding;
         let target = match kind {
-            CorruptionKind::MisdirectedWrite { member, offset } => Some((member, offset)),
+            CorruptionKind::MisdirectedWrite { member, offset } => Some((member.get(), offset)),
             _ => None,
         };
         let (kind, end) = (kind.name().to_owned(), end.name().to_owned());
@@ -226,6 +227,7 @@ impl TryFrom<FindingWords> for Finding {
     fn try_from(words: FindingWords) -> Result<Finding, String> {
         let FindingWords { member, path, offset, stripe, chunk, kind, target, end } = words;
         let unknown = |word: &str| format!("`{word}` is not known here: is the server of another version?");
+        let target = target.map(|(member, offset)| (MemberIndex(member), offset));
         let kind = CorruptionKind::named(&kind, target).ok_or_else(|| unknown(&kind))?;
         let end = Resolution::ALL.into_iter().find(|known| known.name() == end).ok_or_else(|| unknown(&end))?;
         Ok(Finding { member, path, offset, stripe, chunk, kind, end })
@@ -248,7 +250,7 @@ impl Finding {
             FindingPlace::Map { page } => format!("map {page}"),
         };
         Finding {
-            member: record.member,
+            member: record.member.get(),
             path: path.map(str::to_owned),
             offset: record.offset,
             stripe: record.place.stripe(),

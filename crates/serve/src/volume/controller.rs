@@ -61,8 +61,8 @@ impl VolumeController {
     pub fn new(volume: Volume, paths: Vec<Option<String>>, stop: ServerStop) -> VolumeController {
         let superblock = volume.superblock();
         let (chunk_bytes, stripes) = (superblock.geometry.chunk_bytes, superblock.geometry.stripes);
-        let is_in = |slot: &MemberIndex| is_in(superblock.members[*slot].state);
-        let were_in = (0..superblock.members.len()).filter(is_in).collect();
+        let is_in = |member: &MemberIndex| is_in(superblock.members[*member].state);
+        let were_in = MemberIndex::first(superblock.members.len()).filter(is_in).collect();
         VolumeController {
             volume,
             stripes,
@@ -101,23 +101,24 @@ impl VolumeController {
         } else {
             VolumeCondition::Open
         };
-        let advice = |slot: &MemberIndex| {
-            let hangs = status.hanging.contains(slot);
-            let is_unreliable = status.unreliable.contains(slot);
+        let advice = |member: MemberIndex| {
+            let hangs = status.hanging.contains(&member);
+            let is_unreliable = status.unreliable.contains(&member);
             hangs
                 .then_some("it owes an answer for too long, and cannot be spared")
                 .or(is_unreliable
                     .then_some("unreliable: many faults were located on it of late, and healed; replace it"))
                 .map(str::to_owned)
         };
-        let can_return = |slot| {
-            let can_take_in = self.volume.can_take_in(slot) && !self.volume.is_read_only();
-            can_take_in && !self.volume.is_owed_by(slot)
+        let can_return = |member| {
+            let can_take_in = self.volume.can_take_in(member) && !self.volume.is_read_only();
+            can_take_in && !self.volume.is_owed_by(member)
         };
-        let members = status.members.iter().zip(&self.paths).enumerate().map(|(slot, (&(state, faults), path))| {
+        let members = status.members.iter().zip(&self.paths).enumerate().map(|(index, (&(state, faults), path))| {
+            let member = MemberIndex(index);
             let (state, detail) = condition_of(state, status.stripes);
-            let detail = detail.or_else(|| advice(&slot));
-            let may_return = superblock.members[slot].left > 0 && can_return(slot);
+            let detail = detail.or_else(|| advice(member));
+            let may_return = superblock.members[member].left > 0 && can_return(member);
             MemberStatus { path: path.clone(), state, detail, faults, may_return }
         });
         Status {
@@ -144,9 +145,9 @@ impl VolumeController {
     pub fn stopped(&mut self, ended: &ServerEnded) -> Stopped {
         let in_order = self.volume.is_read_only() || self.volume.superblock().is_clean;
         let members = self.volume.status().members;
-        let is_lost = |slot: &MemberIndex| {
+        let is_lost = |member: &MemberIndex| {
             matches!(
-                members[*slot].0,
+                members[member.get()].0,
                 MemberState::Failed(FailureReason::Gone | FailureReason::Refused | FailureReason::Hung)
             )
         };
@@ -169,7 +170,7 @@ impl VolumeController {
         self.found += self.volume.take_records_dropped();
         while let Some(record) = self.volume.poll_record() {
             let data = self.volume.superblock().geometry.layout.shape().data;
-            let path = self.paths.get(record.member).and_then(Option::as_deref);
+            let path = self.paths.get(record.member.get()).and_then(Option::as_deref);
             self.findings.push_back(Finding::of(&record, path, data));
             self.verifications.found(&record);
             self.found += 1;
@@ -190,14 +191,16 @@ impl VolumeController {
         Some(match command {
             VolumeCommand::Status => CommandAnswer::Status(Box::new(self.status())),
             VolumeCommand::Findings { since } => CommandAnswer::Findings(self.findings(since)),
-            VolumeCommand::Fail { member } => match self.fail(now, member) {
+            VolumeCommand::Fail { member } => match self.fail(now, MemberIndex(member)) {
                 Ok(()) => CommandAnswer::Done,
                 Err(why) => CommandAnswer::Error(why),
             },
-            VolumeCommand::Replace { member, path, force } => match self.replace(now, member, &path, force, members) {
-                Ok(()) => CommandAnswer::Done,
-                Err(why) => CommandAnswer::Error(why),
-            },
+            VolumeCommand::Replace { member, path, force } => {
+                match self.replace(now, MemberIndex(member), &path, force, members) {
+                    Ok(()) => CommandAnswer::Done,
+                    Err(why) => CommandAnswer::Error(why),
+                }
+            }
             VolumeCommand::Readd { path } => match self.readd(now, &path, members) {
                 Ok(()) => CommandAnswer::Done,
                 Err(why) => CommandAnswer::Error(why),
@@ -263,7 +266,7 @@ impl VolumeController {
                 "the volume is served for reading only: nobody would know later that a member was out".to_owned()
             );
         }
-        match self.volume.status().members.get(member) {
+        match self.volume.status().members.get(member.get()) {
             None => Err(format!("there is no member {member}")),
             Some((MemberState::Active | MemberState::Rebuilding { .. }, _)) => {
                 if !self.volume.can_spare(member) {
@@ -295,8 +298,8 @@ impl VolumeController {
         let array = self.volume.superblock().array;
         if let Some(before) = disk.superblock().ok().filter(|before| before.array == array) {
             // By another path it may be the disk that hangs still, and what it was asked to write may yet come.
-            if self.volume.is_owed_by(before.slot) {
-                return Err(refusal(path, before.slot, NoReturn::Busy));
+            if self.volume.is_owed_by(before.member) {
+                return Err(refusal(path, before.member, NoReturn::Busy));
             }
             self.volume.skip_write_numbers(before.write_mark);
         }
@@ -309,20 +312,20 @@ impl VolumeController {
 
     fn readd(&mut self, now: Nanos, path: &str, members: &mut MemberTable) -> Result<(), String> {
         // A disk that still hangs would make us wait: it is not touched.
-        if let Some(member) = self.slot_of(path).filter(|&member| self.volume.is_owed_by(member)) {
+        if let Some(member) = self.member_of(path).filter(|&member| self.volume.is_owed_by(member)) {
             return Err(refusal(path, member, NoReturn::Busy));
         }
         let said = |disk: &OpenMember| disk.superblock().map_err(|error| format!("{path} {error}"));
         let look = OpenMember::open(Path::new(path), Access::Inspect).map_err(|error| error.to_string())?;
         let looked = said(&look)?;
         drop(look);
-        let member = looked.slot;
+        let member = looked.member;
         let may_return =
             |volume: &Volume, theirs: &Superblock| volume.takes_back(theirs).map_err(|why| refusal(path, member, why));
         match self.volume.takes_back(&looked) {
             // The slot that it names is one of another volume.
             Err(why @ NoReturn::Foreign) => return Err(refusal(path, member, why)),
-            Err(NoReturn::NotOut) if is_in(self.volume.status().members[member].0) => {
+            Err(NoReturn::NotOut) if is_in(self.volume.status().members[member.get()].0) => {
                 let is_it = self.volume.superblock().members[member].uuid == looked.own().uuid;
                 let why = if is_it { "it is in use" } else { "another disk has its place" };
                 return Err(format!("{path} is not taken back: {why} (member {member})"));
@@ -334,7 +337,7 @@ impl VolumeController {
         let disk = self.open_for(member, path, members)?;
         // Until we had it, somebody else may have written to it.
         let theirs = said(&disk)?;
-        if theirs.slot != member {
+        if theirs.member != member {
             return Err(format!("{path} was replaced by something else just now"));
         }
         may_return(&self.volume, &theirs)?;
@@ -352,7 +355,7 @@ impl VolumeController {
         if status.is_broken {
             return Err("too many members are out: what is on them is needed; stop, and serve it with them".to_owned());
         }
-        match status.members.get(member) {
+        match status.members.get(member.get()) {
             None => return Err(format!("there is no member {member}")),
             Some((MemberState::Active | MemberState::Rebuilding { .. }, _)) => {
                 return Err(format!("member {member} is in use: take it out first (`scrubjay volume fail`)"));
@@ -388,16 +391,16 @@ impl VolumeController {
     fn put_in(&mut self, member: MemberIndex, path: &str, disk: OpenMember, members: &mut MemberTable) -> u64 {
         let bytes = disk.bytes;
         members.set(member, Some(disk.into_file()));
-        self.paths[member] = Some(path.to_owned());
+        self.paths[member.get()] = Some(path.to_owned());
         self.were_in.insert(member);
         bytes
     }
 
     /// The member of this path, by its name alone: no disk is asked.
-    fn slot_of(&self, path: &str) -> Option<MemberIndex> {
+    fn member_of(&self, path: &str) -> Option<MemberIndex> {
         let wanted = std::path::absolute(path).ok()?;
         let is_it = |known: &str| std::path::absolute(known).is_ok_and(|known| known == wanted);
-        self.paths.iter().position(|known| known.as_deref().is_some_and(is_it))
+        self.paths.iter().position(|known| known.as_deref().is_some_and(is_it)).map(MemberIndex)
     }
 }
 

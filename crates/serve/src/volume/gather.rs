@@ -1,6 +1,7 @@
 //! A volume's members, opened and put together, in any order.
 
 use crate::members::MemberTable;
+use scrubjay_core::index::MemberIndex;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_core::volume::format::assemble::{AssembleError, Assembly, Given, assemble};
 use scrubjay_core::volume::format::superblock::MemberState;
@@ -124,7 +125,7 @@ fn put_together(
     }
     let block_bytes = assembly.superblock.geometry.block_bytes;
     for stale in &assembly.stale {
-        let (label, slot) = (&given[stale.given].label, stale.slot);
+        let (label, slot) = (&given[stale.given].label, stale.member);
         let why = match stale.state {
             Some(MemberState::Missing) => {
                 format!(
@@ -141,7 +142,7 @@ fn put_together(
         notes.push(format!("{label} is left out: {why} (slot {slot})"));
     }
     for slot in assembly.old().iter() {
-        let label = assembly.slots[slot].given().map_or("", |index| &given[index].label);
+        let label = assembly.members[slot].given().map_or("", |index| &given[index].label);
         notes.push(format!(
             "{label} is of an earlier time than the others, and cannot be done without: what was written since may read as it \
              was before (slot {slot}): scrub the volume"
@@ -149,7 +150,7 @@ fn put_together(
     }
     let mut opened: Vec<Option<OpenMember>> = opened.into_iter().map(Some).collect();
     let (mut members, mut names, mut member_bytes) = (MemberTable::default(), Vec::new(), Vec::new());
-    for (slot, state) in assembly.slots.iter().enumerate() {
+    for (slot, state) in assembly.members.iter().enumerate() {
         let member = state.given().and_then(|index| opened[index].take());
         let Some(mut member) = member else {
             if state.given().is_none() {
@@ -162,7 +163,7 @@ fn put_together(
         member.use_block(block_bytes)?;
         names.push(Some(member.path.display().to_string()));
         member_bytes.push(member.bytes);
-        members.set(slot, Some(member.into_file()));
+        members.set(MemberIndex(slot), Some(member.into_file()));
     }
     Ok(Gathered { assembly, members, paths: names, member_bytes, notes })
 }

@@ -62,7 +62,7 @@ pub fn check(
             under_way -= 1;
         }
         while let Some(record) = volume.poll_record() {
-            let path = gathered.paths.get(record.member).and_then(Option::as_deref);
+            let path = gathered.paths.get(record.member.get()).and_then(Option::as_deref);
             checked.findings.push(Finding::of(&record, path, data));
             bad.extend(record.place.stripe());
         }

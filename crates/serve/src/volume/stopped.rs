@@ -3,10 +3,11 @@
 use super::commands::{Status, Stopped};
 use super::conditions::{MemberCondition, VolumeCondition};
 use crate::ended::{Flushed, ServerEnded};
+use scrubjay_core::index::MemberIndex;
 
 /// What there is to say of a volume whose server ends. `in_order`: does it say of itself that it was stopped in order?
 /// `lost`: the members that it lost while it was served, and nobody took out.
-pub(super) fn stopped(status: &Status, ended: &ServerEnded, in_order: bool, lost: &[usize]) -> Stopped {
+pub(super) fn stopped(status: &Status, ended: &ServerEnded, in_order: bool, lost: &[MemberIndex]) -> Stopped {
     let mut problems = Vec::new();
     if status.state == VolumeCondition::Broken {
         problems.push("it is broken: more members are out than it can do without".to_owned());
@@ -36,12 +37,12 @@ pub(super) fn stopped(status: &Status, ended: &ServerEnded, in_order: bool, lost
         }
     }
     let mut remarks = Vec::new();
-    for (slot, member) in
+    for (index, member) in
         status.members.iter().enumerate().filter(|(_, member)| member.state != MemberCondition::Active)
     {
         let detail = member.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let words = format!("member {slot} is {}{detail}", member.state);
-        if lost.contains(&slot) { &mut problems } else { &mut remarks }.push(words);
+        let words = format!("member {index} is {}{detail}", member.state);
+        if lost.contains(&MemberIndex(index)) { &mut problems } else { &mut remarks }.push(words);
     }
     if status.findings > 0 {
         let lost = if status.lost == 0 { String::new() } else { format!(", of them LOST: {}", status.lost) };
@@ -99,7 +100,7 @@ mod tests {
         let fine = ServerEnded { flush: Flushed::Done, is_stopped: true, ..ServerEnded::default() };
         let both = [MemberCondition::Active; 2];
         let one_failed = [MemberCondition::Active, MemberCondition::Failed];
-        let words = |status: Status, ended: ServerEnded, in_order: bool, lost: &[usize]| {
+        let words = |status: Status, ended: ServerEnded, in_order: bool, lost: &[MemberIndex]| {
             let stopped = stopped(&status, &ended, in_order, lost);
             (stopped.problems.len(), stopped.words())
         };
@@ -112,7 +113,7 @@ mod tests {
         let degraded = (0, "stopped photos: member 1 is failed".to_owned());
         assert_eq!(words(status(VolumeCondition::Degraded, one_failed, 0), fine, true, &[]), degraded);
         let lost = (1, "stopped photos: member 1 is failed; 1 finding".to_owned());
-        assert_eq!(words(status(VolumeCondition::Degraded, one_failed, 1), fine, true, &[1]), lost);
+        assert_eq!(words(status(VolumeCondition::Degraded, one_failed, 1), fine, true, &[MemberIndex(1)]), lost);
         for (ended, in_order, what) in [
             (ServerEnded { flush: Flushed::Failed, ..fine }, true, "the last flush failed"),
             (ServerEnded { flush: Flushed::Late, is_stopped: false, ..fine }, false, "did not end in time"),

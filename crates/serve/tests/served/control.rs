@@ -4,6 +4,7 @@ use crate::file_array::FileArray;
 use crate::host::Host;
 use crate::stranger::python_outcome;
 use scrubjay_core::buffer::Buffer;
+use scrubjay_core::index::MemberIndex;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone};
@@ -23,10 +24,10 @@ struct Steered {
 impl CommandHandler for Steered {
     fn command(&mut self, _now: Nanos, id: CommandId, line: &str, members: &mut MemberTable) -> Option<String> {
         match line.split_once(' ').unwrap_or((line, "")) {
-            ("out", _) => members.set(0, None),
+            ("out", _) => members.set(MemberIndex(0), None),
             ("in", path) => {
                 let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
-                members.set(0, Some(MemberFile::new(file)));
+                members.set(MemberIndex(0), Some(MemberFile::new(file)));
             }
             ("later", _) => {
                 self.late.push(id);

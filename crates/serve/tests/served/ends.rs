@@ -4,6 +4,7 @@ use crate::file_array::FileArray;
 use crate::host::Host;
 use crate::raw::{FLUSH, READ, WRITE, begun, reply, request};
 use scrubjay_core::buffer::Buffer;
+use scrubjay_core::index::MemberIndex;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::block::{BlockFailure, BlockReply, BlockRequest, RequestId};
 use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone};
@@ -141,7 +142,7 @@ fn a_disk_that_hangs_does_not_keep_a_server_from_its_end() {
     let (hangs, _writer) = std::io::pipe().unwrap();
     let prepare = |server: &mut Server| {
         hasty(server);
-        server.members.set(0, Some(MemberFile::new(File::from(OwnedFd::from(hangs)))));
+        server.members.set(MemberIndex(0), Some(MemberFile::new(File::from(OwnedFd::from(hangs)))));
     };
     let Some(host) = Host::start(FileArray::new(1 << 20), prepare) else { return };
     let mut client = begun(&host);

@@ -1,6 +1,7 @@
 //! A volume that is one file: for tests of what the server does with members' disks.
 
 use scrubjay_core::buffer::{Buffer, Pool};
+use scrubjay_core::index::MemberIndex;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, MemberOpId, OpKind};
@@ -47,7 +48,7 @@ impl ArrayMachine for FileArray {
             }
         };
         self.waiting.insert(MemberOpId(id.0), matches!(kind, OpKind::Read { .. }));
-        self.ops.push_back(MemberOp { id: MemberOpId(id.0), member: 0, kind });
+        self.ops.push_back(MemberOp { id: MemberOpId(id.0), member: MemberIndex(0), kind });
     }
 
     fn handle(&mut self, _now: Nanos, done: MemberOpDone) {

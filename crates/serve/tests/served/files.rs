@@ -3,6 +3,7 @@
 use crate::file_array::FileArray;
 use crate::fio::verify;
 use crate::host::Host;
+use scrubjay_core::index::MemberIndex;
 use scrubjay_device::completion::MemberFile;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -22,7 +23,8 @@ fn check(folder: &Path, flags: i32) {
         return eprintln!("NOT TESTED: direct I/O in {}", folder.path().display());
     };
     file.set_len(SIZE).unwrap();
-    let prepare = |server: &mut scrubjay_serve::server::Server| server.members.set(0, Some(MemberFile::new(file)));
+    let prepare =
+        |server: &mut scrubjay_serve::server::Server| server.members.set(MemberIndex(0), Some(MemberFile::new(file)));
     let Some(host) = Host::start(FileArray::new(SIZE), prepare) else { return };
     verify(&host.uri(), &["--verify=crc32c", "--do_verify=1", "--bs=4k", "--fsync=64"]);
     verify(&host.uri(), &["--verify=crc32c", "--do_verify=1", "--bs=128k"]);

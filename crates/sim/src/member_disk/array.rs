@@ -1,6 +1,7 @@
 //! An array on disks in memory: format new ones, and read what each says of its array.
 
 use super::{MemberDisk, WriteFate};
+use scrubjay_core::index::MemberIndex;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_core::volume::format::assemble::Given;
 use scrubjay_core::volume::format::blank;
@@ -16,7 +17,7 @@ pub fn create(geometry: Geometry, disks: &mut [MemberDisk]) {
     let names: Vec<Uuid> = (0..disks.len()).map(|slot| Uuid::of_random([slot as u8; 16])).collect();
     let superblock = blank::superblock(geometry, ARRAY, "storm", UnixSeconds(1), &names);
     for (slot, disk) in disks.iter_mut().enumerate() {
-        for (offset, block) in blank::member(&superblock, slot, disk.bytes()) {
+        for (offset, block) in blank::member(&superblock, MemberIndex(slot), disk.bytes()) {
             disk.write(offset, &block, true, WriteFate::HONEST);
         }
     }

@@ -181,22 +181,22 @@ impl Rig {
     fn done(&mut self, MemberOp { id, member, kind }: MemberOp) -> MemberOpDone {
         let (buffer, result) = match kind {
             OpKind::Read { offset, mut buffer } => {
-                let from = self.read_from(member, offset);
-                let result = self.disks[member].read(from, &mut buffer);
+                let from = self.read_from(member.get(), offset);
+                let result = self.disks[member.get()].read(from, &mut buffer);
                 (Some(buffer), result)
             }
             OpKind::Write { offset, buffer, is_durable } => {
-                self.astray = self.astray.filter(|astray| !self.is_in(astray.place, member, offset));
-                self.disks[member].write(offset, &buffer, is_durable, WriteFate::HONEST);
+                self.astray = self.astray.filter(|astray| !self.is_in(astray.place, member.get(), offset));
+                self.disks[member.get()].write(offset, &buffer, is_durable, WriteFate::HONEST);
                 (Some(buffer), Ok(()))
             }
             OpKind::Flush => {
-                let mark = self.disks[member].flush_mark();
-                self.disks[member].flushed(mark);
+                let mark = self.disks[member.get()].flush_mark();
+                self.disks[member.get()].flushed(mark);
                 (None, Ok(()))
             }
             OpKind::Discard { offset, len } => {
-                self.disks[member].discard(offset, len, Discarded::Kept);
+                self.disks[member.get()].discard(offset, len, Discarded::Kept);
                 (None, Ok(()))
             }
         };

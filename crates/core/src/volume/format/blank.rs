@@ -7,6 +7,7 @@ use super::superblock::{Features, MemberRecord, MemberState, STARTS_MAX, Superbl
 use super::uuid::Uuid;
 use super::{intent, written};
 use crate::buffer::Buffer;
+use crate::index::MemberIndex;
 use crate::units::UnixSeconds;
 
 /// The superblock of a new volume, as the first of its members has it; `members` are their names, in the order of their
@@ -24,7 +25,7 @@ pub fn superblock(geometry: Geometry, array: Uuid, name: &str, created: UnixSeco
         features: Features::default(),
         starts: [0; STARTS_MAX],
         map_sum: written::sum(&geometry, &Bits::zeros(geometry.stripes)),
-        slot: 0,
+        member: MemberIndex(0),
         members: members.iter().map(|&uuid| record(uuid)).collect(),
     }
 }
@@ -57,8 +58,8 @@ pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (u64, Buffer)> {
 ///
 /// # Panics
 /// When the member has no room for it.
-pub fn member(superblock: &Superblock, slot: usize, member_bytes: u64) -> impl Iterator<Item = (u64, Buffer)> {
-    let own = superblock.of_slot(slot);
+pub fn member(superblock: &Superblock, member: MemberIndex, member_bytes: u64) -> impl Iterator<Item = (u64, Buffer)> {
+    let own = superblock.of_member(member);
     maps(superblock).chain(own.places(member_bytes).map(move |place| (place, own.encode())))
 }
 
@@ -78,7 +79,7 @@ mod tests {
         let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 512 };
         let geometry = Geometry::fit(&parameters, 1 << 30, None).unwrap();
         assert!(geometry.written_pages > 1 && geometry.intent_pages > 0);
-        let names: Vec<Uuid> = (0..3).map(|slot| Uuid([slot; 16])).collect();
+        let names: Vec<Uuid> = (0..3).map(|byte| Uuid([byte; 16])).collect();
         let first = superblock(geometry, Uuid([7; 16]), "new", UnixSeconds(1), &names);
         let (mut end, mut map) = (geometry.intent_offset, WrittenMap::new(&geometry));
         for (offset, block) in maps(&first) {
@@ -93,7 +94,7 @@ mod tests {
             let ones = vec![1; geometry.written_pages as usize];
             WrittenMap { stripes: Bits::zeros(geometry.stripes), generations: ones.clone(), sinces: ones }
         });
-        let copies: Vec<_> = member(&first, 2, geometry.member_bytes).skip(maps(&first).count()).collect();
-        assert_eq!(newest(copies.iter().map(|(_, copy)| &copy[..])), Ok(first.of_slot(2)));
+        let copies: Vec<_> = member(&first, MemberIndex(2), geometry.member_bytes).skip(maps(&first).count()).collect();
+        assert_eq!(newest(copies.iter().map(|(_, copy)| &copy[..])), Ok(first.of_member(MemberIndex(2))));
     }
 }

@@ -42,7 +42,7 @@ impl Superblock {
         if (theirs.array, theirs.created, theirs.geometry) != (self.array, self.created, self.geometry) {
             return Err(NoReturn::Foreign);
         }
-        let ours = self.members.get(theirs.slot).ok_or(NoReturn::Foreign)?;
+        let ours = self.members.get(theirs.member.get()).ok_or(NoReturn::Foreign)?;
         let is_out = matches!(ours.state, MemberState::Failed(_) | MemberState::Missing);
         if !is_out || (ours.uuid, ours.term) != (theirs.own().uuid, theirs.own().term) {
             return Err(NoReturn::NotOut);

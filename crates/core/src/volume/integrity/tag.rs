@@ -4,6 +4,7 @@
 //! The bytes are drawn in docs/format.md. A row is sealed once before it is written and opened whenever it is read;
 //! an appendix that is read alone proves itself by its body sum.
 
+use crate::index::MemberIndex;
 use crate::position_set::PositionSet;
 use scrubjay_code::{crc32c, crc32c_extend};
 
@@ -60,7 +61,7 @@ pub struct RowIdentity {
     /// Of which array: the first eight bytes of its UUID.
     pub array: u64,
     /// On which member.
-    pub member: usize,
+    pub member: MemberIndex,
     /// In which row of it, below 2^48.
     pub row: u64,
     /// As which slot of its stripe.
@@ -70,7 +71,7 @@ pub struct RowIdentity {
 impl RowIdentity {
     fn place(self) -> u64 {
         assert!(self.row < 1 << 48, "a member has fewer than 2^48 rows");
-        (self.member as u64) << 48 | self.row
+        (self.member.get() as u64) << 48 | self.row
     }
 }
 
@@ -152,7 +153,7 @@ pub enum RowStatus {
     /// It belongs to another place of this array: it was written, or read, in the wrong place.
     Elsewhere {
         /// Whose row it is.
-        member: usize,
+        member: MemberIndex,
         /// Number of the row, from 0.
         row: u64,
         /// Is it whole there? Otherwise only its end is foreign.
@@ -228,7 +229,7 @@ fn standing(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum:
         // A body that is no list of this length (a data row in a parity's place) has no right sum, but its fixed
         // fields lie in the same place: what they name is checked before anything is done about it.
         (false, is_whole) if is_ours && place != identity.place() => {
-            RowStatus::Elsewhere { member: (place >> 48) as usize, row: place & ((1 << 48) - 1), is_whole }
+            RowStatus::Elsewhere { member: MemberIndex((place >> 48) as usize), row: place & ((1 << 48) - 1), is_whole }
         }
         _ => RowStatus::Corrupt,
     }
@@ -244,7 +245,7 @@ mod tests {
     use super::*;
 
     const CHUNK: usize = 512;
-    const HERE: RowIdentity = RowIdentity { array: 0xfeed, member: 3, row: 77, role: 1 };
+    const HERE: RowIdentity = RowIdentity { array: 0xfeed, member: MemberIndex(3), row: 77, role: 1 };
 
     fn data_row(fill: u8, version: u64) -> Vec<u8> {
         let mut row = vec![fill; CHUNK + 512];
@@ -262,9 +263,9 @@ mod tests {
         let row = data_row(7, 42);
         let tag = open(&row, HERE);
         assert_eq!((tag.standing, tag.entry.version, tag.neighbour), (RowStatus::Sound, Version(42), 0x1234));
-        let elsewhere = RowStatus::Elsewhere { member: 3, row: 77, is_whole: true };
+        let elsewhere = RowStatus::Elsewhere { member: MemberIndex(3), row: 77, is_whole: true };
         assert_eq!(open(&row, RowIdentity { row: 78, ..HERE }).standing, elsewhere);
-        assert_eq!(open(&row, RowIdentity { member: 2, ..HERE }).standing, elsewhere);
+        assert_eq!(open(&row, RowIdentity { member: MemberIndex(2), ..HERE }).standing, elsewhere);
         assert_eq!(open(&row, RowIdentity { role: 2, ..HERE }).standing, RowStatus::Corrupt);
         assert_eq!(open(&row, RowIdentity { array: 1, ..HERE }).standing, RowStatus::Corrupt);
     }

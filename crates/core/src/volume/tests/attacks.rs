@@ -2,6 +2,7 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
+use crate::index::MemberIndex;
 use crate::volume::finding::{CorruptionKind, FindingPlace, Resolution};
 use crate::volume::format::assemble::AssembleError;
 use crate::volume::format::bits::Bits;
@@ -92,18 +93,18 @@ fn who_had_many_faults_long_ago_or_side_by_side_is_not_called_unreliable() {
     rig.now += 11_000_000_000;
     corrupt(&mut rig, 120, 0);
     assert!(rig.read(120 * STRIPE, STRIPE) == right(7, STRIPE));
-    assert_eq!(rig.volume.status().unreliable, [] as [usize; 0], "two of three were long ago");
+    assert_eq!(rig.volume.status().unreliable, [], "two of three were long ago");
     for stripe in [114, 108] {
         corrupt(&mut rig, stripe, 0);
         assert!(rig.read(stripe * STRIPE, STRIPE) == right(7, STRIPE));
     }
-    assert_eq!(rig.volume.status().unreliable, [] as [usize; 0], "neighbours are one mishap");
+    assert_eq!(rig.volume.status().unreliable, [], "neighbours are one mishap");
     for stripe in [60, 6] {
         corrupt(&mut rig, stripe, 0);
         assert!(rig.read(stripe * STRIPE, STRIPE) == right(7, STRIPE));
     }
     let member = rig.place(0, 0).0;
-    assert_eq!(rig.volume.status().unreliable, [member]);
+    assert_eq!(rig.volume.status().unreliable, [MemberIndex(member)]);
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn a_stale_row_that_was_called_lost_is_not_returned_after_a_kill() {
 fn a_row_that_may_come_back_is_waited_for_and_what_lies_there_meanwhile_proves_nothing() {
     // A member is away, two rows are corrupt: with the member they could be rebuilt, so nothing is counted anew.
     let (mut members, geometry) = filled(Scheme::Stamp, 30);
-    let away = geometry.layout.place(3, 5).disk;
+    let away = geometry.place(3, 5).member.get();
     let kept = std::mem::take(&mut members[away]);
     let mut rig = Rig::start(members, geometry);
     corrupt(&mut rig, 3, 0);
@@ -320,10 +321,10 @@ fn bare(data: usize, parity: usize) -> (Vec<Vec<u8>>, Geometry) {
     rig.write(0, &vec![7; (80 * stripe) as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let geometry = rig.geometry;
-    rig.volume.fail(Nanos(rig.now), 0);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(0));
     rig.pump();
     wipe(&mut rig.members[0], &geometry);
-    rig.volume.replace(Nanos(rig.now), 0, Uuid([99; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(0), Uuid([99; 16]), MEMBER_BYTES);
     let start = rig.ops;
     rig.pump_until(|rig| rig.ops > start + 100);
     (members_of(&mut rig).0, geometry)
@@ -454,7 +455,7 @@ fn who_is_taken_out_while_it_hangs_holds_nobody_up() {
     rig.volume.submit(Nanos(rig.now), RequestId(1000), BlockRequest::Read { offset: 3 * STRIPE, len: 512 });
     rig.pump();
     assert!(rig.volume.poll_reply().is_none());
-    rig.volume.fail(Nanos(rig.now), hanging);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(hanging));
     rig.pump();
     assert!(matches!(rig.volume.poll_reply(), Some((_, BlockReply::Read(_)))));
     rig.stop();
@@ -488,14 +489,14 @@ fn what_was_meant_for_an_old_disk_never_reaches_the_new_one() {
     let mut rig = Rig::start(members, geometry);
     let (member, _) = rig.place(3, 0);
     rig.volume.submit(Nanos(rig.now), RequestId(1000), BlockRequest::Read { offset: 3 * STRIPE, len: 512 });
-    rig.volume.fail(Nanos(rig.now), member);
-    while rig.volume.can_spare(member) && rig.volume.status().members[member].0 == MemberState::Active {
+    rig.volume.fail(Nanos(rig.now), MemberIndex(member));
+    while rig.volume.can_spare(MemberIndex(member)) && rig.volume.status().members[member].0 == MemberState::Active {
         rig.pump_until(|_| true);
     }
-    rig.volume.replace(Nanos(rig.now), member, Uuid([99; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(member), Uuid([99; 16]), MEMBER_BYTES);
     let mut first = None;
     while let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
-        if op.member == member && first.is_none() {
+        if op.member == MemberIndex(member) && first.is_none() {
             first = Some(matches!(op.kind, OpKind::Read { .. }));
         }
     }
@@ -532,7 +533,7 @@ fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
         }
     }
     // An intent that never came to the medium; and then what was written while a member was out.
-    rig.volume.fail(Nanos(rig.now), 3);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(3));
     rig.pump();
     rig.write(0, &[8; 512]);
     for told in [IntentBit::Dirty, IntentBit::WhileOut] {

@@ -3,6 +3,7 @@
 
 use super::promises::{members_of, superblock as told};
 use super::*;
+use crate::index::MemberIndex;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 
 use crate::volume::format::superblock::{self, FailureReason, MemberState};
@@ -61,9 +62,9 @@ fn a_row_of_a_member_that_was_replaced_while_its_stripe_was_being_settled_is_not
     // The first read of the stripe's rows is done; it is read again, because not all agree.
     let before = rig.ops;
     rig.pump_until(|rig| rig.ops >= before + 5);
-    rig.volume.fail(Nanos(rig.now), gone);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(gone));
     rig.members[gone].fill(0xaa);
-    rig.volume.replace(Nanos(rig.now), gone, Uuid([9; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(gone), Uuid([9; 16]), MEMBER_BYTES);
     rig.pump();
     assert!(rig.read(0, CHUNK).iter().all(|byte| byte.is_none_or(|byte| byte == 1)), "junk of a new disk is no data");
     assert_eq!(rig.volume.status().members[gone].0, MemberState::Active);
@@ -115,14 +116,14 @@ fn what_a_crash_left_of_a_superblock_is_wiped_before_another_is_written_over_it(
 fn a_new_member_has_the_intents_and_the_map_before_it_has_a_superblock() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 3, 3);
     rig.write(0, &vec![1; 30 * CHUNK as usize]);
-    rig.volume.fail(Nanos(rig.now), 1);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(1));
     rig.pump();
     rig.members[1].fill(0);
     // Superblocks are under way for others' sake when it comes; and the map waits for a flush.
-    rig.volume.fail(Nanos(rig.now), 4);
-    rig.volume.fail(Nanos(rig.now), 5);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(4));
+    rig.volume.fail(Nanos(rig.now), MemberIndex(5));
     rig.holds_flushes = true;
-    rig.volume.replace(Nanos(rig.now), 1, Uuid([9; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(1), Uuid([9; 16]), MEMBER_BYTES);
     rig.pump();
     assert!(matches!(told(&rig.members[2]).members[5].state, MemberState::Failed(_)));
     let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
@@ -153,8 +154,8 @@ fn a_write_number_is_used_only_when_it_is_durably_reserved_however_many_ask_at_o
 
 /// Who the data row of a stripe of a mirror says it is.
 fn identity(rig: &Rig, stripe: u64) -> tag::RowIdentity {
-    let place = rig.geometry.layout.place(stripe, 0);
-    tag::RowIdentity { array: rig.volume.superblock().array.id(), member: place.disk, row: place.row, role: 0 }
+    let place = rig.geometry.place(stripe, 0);
+    tag::RowIdentity { array: rig.volume.superblock().array.id(), member: place.member, row: place.row, role: 0 }
 }
 
 #[test]
@@ -167,7 +168,7 @@ fn a_stripe_written_without_its_parities_does_not_count_its_versions_anew() {
         assert_eq!(rig.ask(BlockRequest::Trim { offset: 0, len: stripe }), BlockReply::Done);
         assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         let (parity, _) = rig.place(1, 3);
-        rig.volume.fail(Nanos(rig.now), parity);
+        rig.volume.fail(Nanos(rig.now), MemberIndex(parity));
         rig.pump();
         rig.write(stripe, &vec![2; stripe as usize]);
         rig.write(stripe, &vec![3; stripe as usize]);
@@ -185,7 +186,7 @@ fn a_chunk_that_is_missing_is_not_counted_on_from_what_one_parity_says_of_it() {
         let offset = stripe * 4 * CHUNK;
         rig.write(offset, &vec![1; 4 * CHUNK as usize]);
         let (missing, _) = rig.place(stripe, 0);
-        rig.volume.fail(Nanos(rig.now), missing);
+        rig.volume.fail(Nanos(rig.now), MemberIndex(missing));
         rig.pump();
         // Each parity misses one of two writes of the chunk that is missing.
         for (byte, slot) in [2, 3].into_iter().zip(lost) {

@@ -3,6 +3,7 @@
 
 use super::promises::members_of;
 use super::*;
+use crate::index::MemberIndex;
 use crate::volume::format::superblock::{FailureReason, MemberState};
 
 fn states(rig: &Rig) -> Vec<MemberState> {
@@ -56,7 +57,7 @@ fn a_flush_ends_however_many_first_writes_come_meanwhile() {
 fn a_volume_ends_when_too_many_members_go_while_it_is_stopped() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     rig.write(0, &[7; 512]);
-    rig.volume.fail(Nanos(rig.now), 1);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(1));
     rig.pump();
     rig.volume.stop(Nanos(rig.now));
     // Half of its last superblocks are written.
@@ -76,15 +77,17 @@ fn all_members_are_heard_after_starts_that_crashes_cut_short_one_after_the_other
     let is_ahead = |rig: &Rig, before: u64| told(&rig.members) > before;
     // A crash in the middle of a round ...
     let before = told(&rig.members);
-    rig.volume.fail(Nanos(rig.now), 2);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(2));
     rig.pump_until(|rig| is_ahead(rig, before));
     let mut members = rig.members;
     for start in 0..3 {
         let found = assemble(&given(&members)).unwrap();
-        let is_in = |slot: usize| matches!(found.slots[slot], crate::volume::format::assemble::SlotState::Active(_));
-        let are_in: crate::position_set::PositionSet = (0..3).filter(|&slot| is_in(slot)).collect();
+        let is_in = |member: MemberIndex| {
+            matches!(found.members[member], crate::volume::format::assemble::SlotState::Active(_))
+        };
+        let are_in: crate::position_set::MemberSet = MemberIndex::first(3).filter(|&member| is_in(member)).collect();
         assert_eq!(found.abreast, are_in, "after {start} starts");
-        assert!(are_in.contains(0) && are_in.contains(1));
+        assert!(are_in.contains(MemberIndex(0)) && are_in.contains(MemberIndex(1)));
         // ... and in the first one of the next start, again and again: only one member has each.
         let before = told(&members);
         let mut rig =
@@ -118,7 +121,7 @@ fn nothing_beside_the_rows_is_wrong_where_nothing_was_to_be_written() {
     let geometry = rig.geometry;
     let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
     let mut rig = Rig::start_as(rig.stop(), geometry, options);
-    rig.volume.fail(Nanos(rig.now), 1);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(1));
     rig.pump();
     assert!(matches!(states(&rig)[1], MemberState::Failed(_)));
     rig.volume.verify(Nanos(rig.now), RequestId(99), 0..1);
@@ -135,7 +138,7 @@ fn the_answer_to_a_small_read_does_not_hold_the_row() {
         let [ReadPart::Data(buffer, range)] = &parts[..] else { panic!("{parts:?}") };
         assert!(buffer.len() <= 512 && buffer[range.clone()] == [7], "member gone: {member_gone}");
         let (member, _) = rig.place(0, 0);
-        rig.volume.fail(Nanos(rig.now), member);
+        rig.volume.fail(Nanos(rig.now), MemberIndex(member));
         rig.pump();
     }
 }
@@ -205,7 +208,7 @@ fn damage_of_the_map_that_a_start_writes_over_is_told_and_counted() {
         let mut rig = Rig::start(members, geometry);
         let records: Vec<_> = std::iter::from_fn(|| rig.volume.poll_record()).collect();
         let faults: Vec<_> = rig.volume.status().members.iter().map(|(_, faults)| *faults).collect();
-        (records.iter().map(|record| (record.member, record.offset)).collect::<Vec<_>>(), faults, rig.stop())
+        (records.iter().map(|record| (record.member.get(), record.offset)).collect::<Vec<_>>(), faults, rig.stop())
     };
     let (records, _, mut members) = told(rig.stop());
     assert_eq!(records, []);

@@ -2,6 +2,7 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
+use crate::index::MemberIndex;
 use crate::volume::finding::Resolution;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 use crate::volume::format::superblock::MemberState;
@@ -27,9 +28,9 @@ fn belie(rig: &mut Rig, stripe: u64) -> (usize, usize) {
     let geometry = rig.geometry;
     let (member, at) = rig.place(stripe, 4);
     let (chunk, end) = (CHUNK as usize, at + geometry.row_bytes() as usize);
-    let place = geometry.layout.place(stripe, 4);
+    let place = geometry.place(stripe, 4);
     let array = rig.volume.superblock().array.id();
-    let identity = tag::RowIdentity { array, member: place.disk, row: place.row, role: 4 };
+    let identity = tag::RowIdentity { array, member: place.member, row: place.row, role: 4 };
     let row = &mut rig.members[member][at..end];
     let mut entries = vec![ListEntry::default(); 4];
     tag::open_parity(&row[chunk..], identity, None, &mut entries);
@@ -43,13 +44,13 @@ fn belie(rig: &mut Rig, stripe: u64) -> (usize, usize) {
 fn a_row_that_a_new_disk_did_not_keep_is_written_again_before_it_is_called_complete() {
     let mut rig = filled(Scheme::Stamp, 60);
     let before = rows(&rig, 2, 60);
-    rig.volume.fail(Nanos(rig.now), 2);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(2));
     rig.pump();
     let geometry = rig.geometry;
     wipe(&mut rig.members[2], &geometry);
     rig.members[2][geometry.data_offset as usize..].fill(0x11);
     rig.loses = Some((2, geometry.chunk_offset(31)));
-    rig.volume.replace(Nanos(rig.now), 2, Uuid([99; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(2), Uuid([99; 16]), MEMBER_BYTES);
     rig.pump();
     assert!(rig.loses.is_none() && rig.volume.status().members[2].0 == MemberState::Active);
     assert!(rows(&rig, 2, 60) == before);
@@ -112,12 +113,12 @@ fn a_page_of_the_map_is_never_written_over_its_newest_version() {
 #[test]
 fn a_rebuild_that_ended_rests_on_a_map_that_is_durable() {
     let mut rig = filled(Scheme::Stamp, 60);
-    rig.volume.fail(Nanos(rig.now), 2);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(2));
     rig.pump();
     let geometry = rig.geometry;
     wipe(&mut rig.members[2], &geometry);
     rig.members[2][geometry.data_offset as usize..].fill(0x11);
-    rig.volume.replace(Nanos(rig.now), 2, Uuid([99; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(2), Uuid([99; 16]), MEMBER_BYTES);
     let start = rig.ops;
     rig.pump_until(|rig| rig.ops > start + 60);
     rig.volume.submit(Nanos(rig.now), RequestId(500), BlockRequest::Trim { offset: 59 * STRIPE, len: STRIPE });
@@ -137,12 +138,12 @@ fn a_late_error_of_an_old_disk_does_not_take_the_new_one_out() {
     rig.volume.submit(Nanos(rig.now), RequestId(500), BlockRequest::Read { offset: 3 * STRIPE, len: 512 });
     rig.pump();
     let held = std::mem::take(&mut rig.held);
-    rig.volume.fail(Nanos(rig.now), member);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(member));
     rig.pump();
     rig.hangs = None;
     let geometry = rig.geometry;
     wipe(&mut rig.members[member], &geometry);
-    rig.volume.replace(Nanos(rig.now), member, Uuid([99; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(member), Uuid([99; 16]), MEMBER_BYTES);
     for id in held {
         rig.volume.handle(Nanos(rig.now), MemberOpDone { id, buffer: None, result: Err(DiskFault::Gone) });
     }
@@ -176,7 +177,7 @@ fn a_parity_whose_seal_is_right_and_whose_content_is_not_is_put_right() {
 fn a_start_writes_over_what_a_crash_cut_short_and_not_over_the_last_whole_superblocks() {
     let mut rig = filled(Scheme::Stamp, 10);
     let before = superblock(&rig.members[0]).generation;
-    rig.volume.fail(Nanos(rig.now), 5);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(5));
     rig.pump_until(|rig| superblock(&rig.members[0]).generation > before);
     let (mut members, geometry) = members_of(&mut rig);
     assert!((1..6).all(|member| superblock(&members[member]).generation == before));
@@ -197,11 +198,11 @@ fn a_start_writes_over_what_a_crash_cut_short_and_not_over_the_last_whole_superb
 #[test]
 fn a_new_disk_has_no_superblock_before_all_others_know_it() {
     let mut rig = filled(Scheme::Stamp, 10);
-    rig.volume.fail(Nanos(rig.now), 2);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(2));
     rig.pump();
     let geometry = rig.geometry;
     wipe(&mut rig.members[2], &geometry);
-    rig.volume.replace(Nanos(rig.now), 2, Uuid([99; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(2), Uuid([99; 16]), MEMBER_BYTES);
     let knows = |rig: &Rig, member: usize| superblock(&rig.members[member]).members[2].uuid == Uuid([99; 16]);
     rig.pump_until(|rig| knows(rig, 0));
     // One member does not answer, while the new disk would.
@@ -224,7 +225,7 @@ fn a_row_that_was_half_written_over_a_mark_stays_lost() {
     rig.write(3 * STRIPE + 2 * CHUNK, &vec![8; 2 * CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let missing = [rig.place(3, 2).0, rig.place(3, 3).0];
-    missing.into_iter().for_each(|member| rig.volume.fail(Nanos(rig.now), member));
+    missing.into_iter().for_each(|member| rig.volume.fail(Nanos(rig.now), MemberIndex(member)));
     rig.pump();
     let (member, at) = rig.place(3, 0);
     let marked = rig.members[member][at..at + CHUNK as usize].to_vec();

@@ -1,6 +1,7 @@
 //! Histories that once broke a promise: more members gone than can be, disks that come back, flushes that fail.
 
 use super::*;
+use crate::index::MemberIndex;
 use crate::volume::format::geometry::{SUPERBLOCK_BYTES, TAIL_BYTES};
 use crate::volume::format::superblock::{MemberState, newest};
 
@@ -104,7 +105,7 @@ fn a_disk_that_comes_back_does_not_give_its_old_rows_for_what_could_not_be_rebui
         rig.is_gone[back] = false;
         let geometry = rig.geometry;
         wipe(&mut rig.members[back], &geometry);
-        rig.volume.replace(Nanos(rig.now), back, Uuid([9; 16]), MEMBER_BYTES);
+        rig.volume.replace(Nanos(rig.now), MemberIndex(back), Uuid([9; 16]), MEMBER_BYTES);
         rig.pump();
         assert!(rig.read(0, 4096) == vec![None; 4096], "two of three rows are gone");
     }
@@ -151,7 +152,7 @@ fn a_stale_chunk_is_not_returned_by_a_broken_volume_that_has_a_list_that_says_so
     for slot in [0, 1, 4] {
         let (member, _) = rig.place(0, slot);
         rig.is_gone[member] = true;
-        rig.volume.fail(Nanos(rig.now), member);
+        rig.volume.fail(Nanos(rig.now), MemberIndex(member));
         rig.pump();
     }
     let read = rig.read(0, 4 * CHUNK);
@@ -229,7 +230,7 @@ fn a_disk_that_went_on_alone_brings_nothing_of_that_along_when_it_is_taken_in_ag
     rig.members[1] = theirs;
     rig.volume.skip_write_numbers(superblock(&rig.members[1]).write_mark);
     wipe(&mut rig.members[1], &geometry);
-    rig.volume.replace(Nanos(rig.now), 1, Uuid([9; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(1), Uuid([9; 16]), MEMBER_BYTES);
     rig.pump();
     assert_eq!(rig.volume.status().members[1].0, MemberState::Active);
     rig.write(2 * 4096, &[3; 4096]);
@@ -245,7 +246,11 @@ fn an_array_of_many_large_members_is_opened() {
     let geometry = Geometry::fit(&parameters, 1 << 34, None).unwrap();
     let names: Vec<Uuid> = (0..200).map(|slot| Uuid([slot as u8; 16])).collect();
     let superblock = blank::superblock(geometry, Uuid([1; 16]), "rig", UnixSeconds(1), &names);
-    let given = |slot: usize| Given { label: slot.to_string(), bytes: 1 << 34, says: Ok(superblock.of_slot(slot)) };
+    let given = |slot: usize| Given {
+        label: slot.to_string(),
+        bytes: 1 << 34,
+        says: Ok(superblock.of_member(MemberIndex(slot))),
+    };
     let assembly = assemble(&(0..200).map(given).collect::<Vec<_>>()).unwrap();
     let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
     let mut volume = Volume::start(assembly, options);
@@ -311,10 +316,10 @@ fn a_trim_that_a_crash_undoes_leaves_no_hole_on_a_disk_that_was_being_rebuilt() 
     rig.write(0, &vec![7; 200 * stripe_bytes as usize]);
     let geometry = rig.geometry;
     let mut rig = Rig::start(rig.stop(), geometry);
-    rig.volume.fail(Nanos(rig.now), 0);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(0));
     rig.pump();
     rig.members[0].fill(0);
-    rig.volume.replace(Nanos(rig.now), 0, Uuid([9; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(0), Uuid([9; 16]), MEMBER_BYTES);
     let is_past = |rig: &Rig, stripe: u64| match rig.volume.status().members[0].0 {
         MemberState::Rebuilding { stripes_done } => stripes_done >= stripe,
         _ => false,
@@ -327,7 +332,7 @@ fn a_trim_that_a_crash_undoes_leaves_no_hole_on_a_disk_that_was_being_rebuilt() 
         BlockRequest::Trim { offset: 150 * stripe_bytes, len: stripe_bytes },
     );
     rig.pump_until(|rig| is_past(rig, 192));
-    rig.volume.fail(Nanos(rig.now), 1);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(1));
     rig.pump_until(|rig| superblock(&rig.members[3]).members[1].state != MemberState::Active);
     rig.pump_until(|rig| superblock(&rig.members[0]).members[1].state != MemberState::Active);
     let (members, geometry) = members_of(&mut rig);
@@ -344,10 +349,10 @@ fn a_flush_that_failed_while_a_rebuild_waits_for_a_decision_is_not_forgotten() {
     // One of the other rows cannot be read, and cannot be marked.
     let ((gone, _), (hurt, at)) = (rig.place(0, 0), rig.place(0, 1));
     rig.unreadable = Some((hurt, at as u64));
-    rig.volume.fail(Nanos(rig.now), gone);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(gone));
     rig.pump();
     rig.members[gone] = vec![0; MEMBER_BYTES as usize];
-    rig.volume.replace(Nanos(rig.now), gone, Uuid([9; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(gone), Uuid([9; 16]), MEMBER_BYTES);
     let has_superblock = |rig: &Rig| {
         let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
         newest(offsets.map(|at| &rig.members[gone][at as usize..][..SUPERBLOCK_BYTES])).is_ok()
@@ -391,7 +396,7 @@ fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_fo
         // The one cannot read it, whenever it is asked; the other takes its time.
         let mut slow = None;
         while let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
-            if op.member != hurt {
+            if op.member != MemberIndex(hurt) {
                 assert!(slow.replace(op).is_none(), "{scheme}");
                 continue;
             }
@@ -399,17 +404,17 @@ fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_fo
             let done = MemberOpDone { id: op.id, buffer: Some(buffer), result: Err(DiskFault::Medium) };
             rig.volume.handle(Nanos(rig.now), done);
         }
-        rig.volume.fail(Nanos(rig.now), hurt);
+        rig.volume.fail(Nanos(rig.now), MemberIndex(hurt));
         rig.pump();
         rig.members[hurt].fill(0xaa);
-        rig.volume.replace(Nanos(rig.now), hurt, Uuid([9; 16]), MEMBER_BYTES);
+        rig.volume.replace(Nanos(rig.now), MemberIndex(hurt), Uuid([9; 16]), MEMBER_BYTES);
         rig.pump();
         assert!(matches!(rig.volume.status().members[hurt].0, MemberState::Rebuilding { .. }), "{scheme}");
 
         let slow = slow.expect("the other one is asked, too");
         let OpKind::Read { offset, mut buffer } = slow.kind else { panic!("{scheme}: it is a read") };
         let len = buffer.len();
-        buffer.copy_from_slice(&rig.members[slow.member][offset as usize..][..len]);
+        buffer.copy_from_slice(&rig.members[slow.member.get()][offset as usize..][..len]);
         rig.volume.handle(Nanos(rig.now), MemberOpDone { id: slow.id, buffer: Some(buffer), result: Ok(()) });
         rig.pump();
         let Some((_, BlockReply::Read(parts))) = rig.volume.poll_reply() else { panic!("{scheme}: it is answered") };

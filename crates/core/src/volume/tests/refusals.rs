@@ -3,6 +3,7 @@
 
 use super::promises::{members_of, right, superblock};
 use super::*;
+use crate::index::MemberIndex;
 use crate::volume::format::returns::NoReturn;
 use crate::volume::format::superblock::{FailureReason, MemberState};
 
@@ -76,10 +77,10 @@ fn a_rebuild_waits_for_a_member_that_may_know_what_is_lost_without_it() {
         rig.write(0, &vec![7; size as usize]);
         assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         rig.wait(20_000_000_000);
-        rig.volume.fail(Nanos(rig.now), 0);
+        rig.volume.fail(Nanos(rig.now), MemberIndex(0));
         rig.pump();
         rig.members[0].fill(0);
-        rig.volume.replace(Nanos(rig.now), 0, Uuid([9; 16]), MEMBER_BYTES);
+        rig.volume.replace(Nanos(rig.now), MemberIndex(0), Uuid([9; 16]), MEMBER_BYTES);
         let first = row_of(&rig, 20, 0);
         rig.pump_until(|rig| {
             rig.members[0][first.1.clone()].iter().any(|byte| *byte != 0)
@@ -112,10 +113,10 @@ fn what_was_read_of_a_disk_says_nothing_of_the_next_one_in_its_place() {
     assert!(rig.read(0, CHUNK) == right(7, CHUNK));
     let (member, row) = row_of(&rig, 0, 0);
     let old = rig.members[member][row.clone()].to_vec();
-    rig.volume.fail(Nanos(rig.now), member);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(member));
     rig.pump();
     rig.write(0, &vec![8; CHUNK as usize]);
-    rig.volume.replace(Nanos(rig.now), member, Uuid([9; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(member), Uuid([9; 16]), MEMBER_BYTES);
     rig.pump();
     assert_eq!(state(&rig, member), MemberState::Active);
     // Its cache showed what it never wrote: the same disk as before, its row is whole.
@@ -134,7 +135,7 @@ fn sums_that_contradict_each_other_wait_for_the_list_that_decides() {
     rig.wait(20_000_000_000);
     rig.members[member][row].copy_from_slice(&old);
     let (parity, _) = row_of(&rig, 0, 4);
-    rig.volume.fail(Nanos(rig.now), parity);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(parity));
     rig.pump();
     let chunk = 2 * CHUNK as usize..3 * CHUNK as usize;
     assert!(rig.read(0, 4 * CHUNK)[chunk] == vec![None; CHUNK as usize], "nobody can tell now");
@@ -186,7 +187,7 @@ fn members_that_were_put_back_from_a_copy_are_left_out_as_long_as_the_others_hol
         for &member in stale {
             assert_eq!(state(&rig, member), MemberState::Missing);
             assert_eq!(readd(&mut rig, member), Err(NoReturn::Older));
-            rig.volume.replace(Nanos(rig.now), member, Uuid([9; 16]), MEMBER_BYTES);
+            rig.volume.replace(Nanos(rig.now), MemberIndex(member), Uuid([9; 16]), MEMBER_BYTES);
             rig.pump();
             assert_eq!(state(&rig, member), MemberState::Active);
         }
@@ -208,7 +209,7 @@ fn the_map_vouches_for_nothing_before_it_is_known_who_was_not_flushed() {
         rig.write(CHUNK, &vec![8; CHUNK as usize]);
         // Nobody is told yet that a member is out, which has the new row in its cache only.
         rig.holds_superblocks = true;
-        rig.volume.fail(Nanos(rig.now), 0);
+        rig.volume.fail(Nanos(rig.now), MemberIndex(0));
         let map = rig.geometry.written_page_offset(0, 0) as usize;
         let before = rig.members[1][map..map + 8192].to_vec();
         rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Flush);

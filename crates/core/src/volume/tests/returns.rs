@@ -2,6 +2,7 @@
 
 use super::promises::{members_of, right, superblock};
 use super::*;
+use crate::index::MemberIndex;
 use crate::volume::format::bits::Bits;
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::returns::NoReturn;
@@ -15,7 +16,7 @@ fn without(scheme: Scheme, stripes: u64) -> Rig {
     rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.wait(20_000_000_000);
-    rig.volume.fail(Nanos(rig.now), 2);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(2));
     rig.pump();
     rig
 }
@@ -45,8 +46,8 @@ fn a_member_that_is_back_is_given_what_was_written_since_and_nothing_else() {
             let most = 3 * geometry.region_stripes * 6 * (CHUNK + 512) + (1 << 20);
             assert!(rig.bytes_read - before < most as usize, "{scheme} {restart}: all of it was rebuilt");
             // It can stand for two others.
-            rig.volume.fail(Nanos(rig.now), 0);
-            rig.volume.fail(Nanos(rig.now), 1);
+            rig.volume.fail(Nanos(rig.now), MemberIndex(0));
+            rig.volume.fail(Nanos(rig.now), MemberIndex(1));
             rig.pump();
             let mut expected = right(7, 150 * STRIPE);
             expected[(3 * STRIPE) as usize..(4 * STRIPE) as usize].fill(Some(8));
@@ -66,7 +67,7 @@ fn what_was_under_way_when_a_member_left_is_among_what_it_lacks() {
     let row = at..at + rig.geometry.row_bytes() as usize;
     let old = rig.members[member][row.clone()].to_vec();
     rig.write(5 * STRIPE, &vec![8; STRIPE as usize]);
-    rig.volume.fail(Nanos(rig.now), member);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(member));
     rig.pump();
     rig.members[member][row.clone()].copy_from_slice(&old);
     assert_eq!(readd(&mut rig, member), Ok(()));
@@ -95,9 +96,9 @@ fn who_is_of_another_time_or_went_on_alone_does_not_come_back_so() {
     assert_eq!(readd_as(&mut rig, &other), Err(NoReturn::NotOut));
     // Another disk had its place meanwhile.
     rig.members[2].fill(0);
-    rig.volume.replace(Nanos(rig.now), 2, Uuid([9; 16]), MEMBER_BYTES);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(2), Uuid([9; 16]), MEMBER_BYTES);
     rig.pump();
-    rig.volume.fail(Nanos(rig.now), 2);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(2));
     rig.pump();
     assert_eq!(readd_as(&mut rig, &superblock(&left)), Err(NoReturn::NotOut));
     assert_eq!(readd(&mut rig, 2), Ok(()));
@@ -109,7 +110,7 @@ fn who_was_gone_when_superblocks_were_written_comes_back_with_the_last_that_it_h
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.is_gone[2] = true;
-    rig.volume.fail(Nanos(rig.now), 1);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(1));
     rig.pump();
     assert!(matches!(rig.volume.status().members[2].0, MemberState::Failed(_)));
     rig.is_gone[2] = false;
@@ -160,7 +161,7 @@ fn what_a_member_lacks_is_remembered_until_the_others_know_that_it_is_back() {
     let slot = (0..6).find(|&slot| rig.place(20, slot).0 == 2).unwrap();
     rig.loses = Some((2, rig.place(20, slot).1 as u64));
     rig.write(20 * STRIPE, &vec![8; STRIPE as usize]);
-    rig.volume.fail(Nanos(rig.now), 2);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(2));
     rig.pump();
     // It comes back while the region is being cleaned, and the power fails before that is written down.
     let geometry = rig.geometry;
@@ -180,7 +181,7 @@ fn what_a_member_lacks_is_remembered_until_the_others_know_that_it_is_back() {
     assert_eq!(readd(&mut again, 2), Ok(()));
     again.pump();
     assert_eq!(again.volume.status().members[2].0, MemberState::Active);
-    [0, 1].into_iter().for_each(|member| again.volume.fail(Nanos(again.now), member));
+    [0, 1].into_iter().for_each(|member| again.volume.fail(Nanos(again.now), MemberIndex(member)));
     again.pump();
     assert!(again.read(20 * STRIPE, STRIPE) == right(8, STRIPE));
 }
@@ -202,7 +203,7 @@ fn what_a_member_lacks_is_told_to_all_at_each_start() {
     let mut rig = Rig::start(members, geometry);
     assert_eq!(readd(&mut rig, 2), Ok(()));
     rig.pump();
-    rig.volume.fail(Nanos(rig.now), 0);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(0));
     rig.pump();
     assert!(rig.read(3 * STRIPE, STRIPE) == right(8, STRIPE));
     assert_eq!(rig.kinds(), []);

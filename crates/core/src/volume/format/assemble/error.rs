@@ -1,6 +1,7 @@
 //! Why members make no array, in one line each.
 
 use super::super::superblock::{MemberState, SuperblockError};
+use crate::index::MemberIndex;
 use std::fmt;
 
 /// Why there is no array. Labels are those that were given.
@@ -33,7 +34,7 @@ pub enum AssembleError {
         /// the other,
         other: String,
         /// and the slot of both.
-        slot: usize,
+        member: MemberIndex,
     },
     /// Members that contradict each other about what never changes, or about one generation.
     Contradiction {
@@ -65,11 +66,11 @@ pub enum AssembleError {
     /// Stripes could not be read.
     TooFew {
         /// The slots that nobody stands for, ascending, each with why.
-        absent: Vec<(usize, MemberState)>,
+        absent: Vec<(MemberIndex, MemberState)>,
         /// How many members a stripe can do without.
         parity: usize,
         /// The stale members that were given: their slots and labels.
-        stale: Vec<(usize, String)>,
+        stale: Vec<(MemberIndex, String)>,
     },
 }
 
@@ -84,8 +85,8 @@ impl fmt::Display for AssembleError {
             AssembleError::Foreign { label, array, other, other_array } => {
                 write!(f, "{other} is a member of {other_array}, not of {array} as {label} is")
             }
-            AssembleError::Duplicate { label, other, slot } => {
-                write!(f, "{label} and {other} are the same member (slot {slot}), or one is a copy of the other")
+            AssembleError::Duplicate { label, other, member } => {
+                write!(f, "{label} and {other} are the same member (slot {member}), or one is a copy of the other")
             }
             AssembleError::Contradiction { label, other } => {
                 write!(f, "{label} and {other} contradict each other about their array: leave one of them out")
@@ -105,16 +106,16 @@ impl fmt::Display for AssembleError {
 
 fn fmt_too_few(
     f: &mut fmt::Formatter<'_>,
-    absent: &[(usize, MemberState)],
+    absent: &[(MemberIndex, MemberState)],
     parity: usize,
-    stale: &[(usize, String)],
+    stale: &[(MemberIndex, String)],
 ) -> fmt::Result {
     write!(f, "too few members: a stripe can do without {parity}, and these slots are empty: ")?;
-    for (index, (slot, state)) in absent.iter().enumerate() {
+    for (index, (member, state)) in absent.iter().enumerate() {
         let comma = if index > 0 { ", " } else { "" };
-        match stale.iter().find(|(stale, _)| stale == slot) {
-            Some((_, label)) => write!(f, "{comma}{slot} ({label} is stale: {state})")?,
-            None => write!(f, "{comma}{slot} ({state})")?,
+        match stale.iter().find(|(stale, _)| stale == member) {
+            Some((_, label)) => write!(f, "{comma}{member} ({label} is stale: {state})")?,
+            None => write!(f, "{comma}{member} ({state})")?,
         }
     }
     Ok(())

@@ -19,7 +19,8 @@ pub use error::AssembleError;
 
 use super::superblock::{MemberState, STARTS_MAX, Superblock, SuperblockError};
 use super::uuid::Uuid;
-use crate::position_set::PositionSet;
+use crate::index::{MemberIndex, indexed};
+use crate::position_set::MemberSet;
 
 /// By so many generations the first superblocks of a start are newer than the last ones of the start before.
 const START_GENERATIONS: u64 = 3;
@@ -41,12 +42,12 @@ pub struct Assembly {
     /// The superblock that speaks for the array; as whose slot is of no concern.
     pub superblock: Superblock,
     /// Who is in, by slot.
-    pub slots: Vec<SlotState>,
+    pub members: Vec<SlotState>,
     /// Who was given, but is left out.
     pub stale: Vec<Stale>,
     /// The slots of those who are in, and who took part in the last start, or missed it by the crash that cut short its first
     /// superblocks. Others were away, or are copies of another time.
-    pub abreast: PositionSet,
+    pub abreast: MemberSet,
 }
 
 /// Who stands for a slot. Members are numbered as they were given.
@@ -73,7 +74,7 @@ pub struct Stale {
     /// The number that was given.
     pub given: usize,
     /// The slot that it had.
-    pub slot: usize,
+    pub member: MemberIndex,
     /// How it is, as the array has it; nothing: another one has its place. One that is active is of an earlier time.
     pub state: Option<MemberState>,
 }
@@ -102,26 +103,29 @@ pub fn assemble(given: &[Given]) -> Result<Assembly, AssembleError> {
 impl Assembly {
     /// Is this one of the given in?
     fn has(&self, given: usize) -> bool {
-        self.slots.iter().any(|slot| slot.given() == Some(given))
+        self.members.iter().any(|member| member.given() == Some(given))
     }
 
     /// The slots of members that should hold all, and are of an earlier time than the others.
-    pub fn old(&self) -> PositionSet {
-        let is_old = |&slot: &usize| matches!(self.slots[slot], SlotState::Active(_)) && !self.abreast.contains(slot);
-        (0..self.slots.len()).filter(is_old).collect()
+    pub fn old(&self) -> MemberSet {
+        let is_old = |&member: &MemberIndex| {
+            matches!(self.members[member], SlotState::Active(_)) && !self.abreast.contains(member)
+        };
+        MemberIndex::first(self.members.len()).filter(is_old).collect()
     }
 
     /// The same without those, if the others hold everything.
     fn without_old(self) -> Assembly {
         let old = self.old();
-        let is_sure = |&slot: &usize| matches!(self.slots[slot], SlotState::Active(_)) && !old.contains(slot);
-        if old.is_empty() || !self.are_enough((0..self.slots.len()).filter(is_sure).collect()) {
+        let is_sure =
+            |&member: &MemberIndex| matches!(self.members[member], SlotState::Active(_)) && !old.contains(member);
+        if old.is_empty() || !self.are_enough(MemberIndex::first(self.members.len()).filter(is_sure).collect()) {
             return self;
         }
         let mut rest = self;
-        for slot in old.iter() {
-            let given = std::mem::replace(&mut rest.slots[slot], SlotState::Absent).given().expect("it was active");
-            rest.stale.push(Stale { given, slot, state: Some(MemberState::Active) });
+        for member in old.iter() {
+            let given = std::mem::replace(&mut rest.members[member], SlotState::Absent).given().expect("it was active");
+            rest.stale.push(Stale { given, member, state: Some(MemberState::Active) });
         }
         rest
     }
@@ -129,19 +133,24 @@ impl Assembly {
     /// Is a chunk of every stripe for each of its data chunks there? (Of a member being rebuilt, all: what is not there
     /// yet is lost if the others do not make up for it.)
     fn is_readable(&self) -> bool {
-        self.are_enough((0..self.slots.len()).filter(|&slot| self.slots[slot].given().is_some()).collect())
+        self.are_enough(
+            MemberIndex::first(self.members.len()).filter(|&member| self.members[member].given().is_some()).collect(),
+        )
     }
 
     /// The same, of these members.
-    fn are_enough(&self, here: PositionSet) -> bool {
+    fn are_enough(&self, here: MemberSet) -> bool {
         let layout = &self.superblock.geometry.layout;
         let data = layout.shape().data;
         (0..layout.period()).all(|stripe| {
-            let chunks = (0..layout.shape().slots()).filter(|&slot| here.contains(layout.place(stripe, slot).disk));
+            let chunks = (0..layout.shape().slots())
+                .filter(|&slot| here.contains(self.superblock.geometry.place(stripe, slot).member));
             chunks.count() >= data
         })
     }
 }
+
+indexed!(MemberIndex: SlotState);
 
 impl SlotState {
     /// The member that stands for it, if one does.
@@ -179,7 +188,7 @@ impl FoundMember<'_> {
 
     /// How `other` is, as this one's table has it; nothing when it does not know it.
     fn view_of(&self, other: &FoundMember<'_>) -> Option<MemberState> {
-        let record = self.says.members.get(other.says.slot)?;
+        let record = self.says.members.get(other.says.member.get())?;
         (record.uuid == other.uuid()).then_some(record.state)
     }
 
@@ -187,7 +196,9 @@ impl FoundMember<'_> {
     fn calls_out(&self, other: &FoundMember<'_>) -> bool {
         match self.view_of(other) {
             Some(state) => matches!(state, MemberState::Failed(_) | MemberState::Missing),
-            None => self.says.members.get(other.says.slot).is_some_and(|record| record.term > other.says.own().term),
+            None => {
+                self.says.members.get(other.says.member.get()).is_some_and(|record| record.term > other.says.own().term)
+            }
         }
     }
 }
@@ -218,7 +229,7 @@ fn no_duplicates(members: &[FoundMember<'_>]) -> Result<(), AssembleError> {
     for (index, member) in members.iter().enumerate() {
         if let Some(other) = members[index + 1..].iter().find(|other| other.uuid() == member.uuid()) {
             let (label, other) = (member.label(), other.label());
-            return Err(AssembleError::Duplicate { label, other, slot: member.says.slot });
+            return Err(AssembleError::Duplicate { label, other, member: member.says.member });
         }
     }
     Ok(())
@@ -256,7 +267,7 @@ fn check_agreement(
         let is_one_array = speaker.says.geometry == member.says.geometry && speaker.says.created == member.says.created;
         let is_one_generation = !is_in
             || speaker.says.generation != member.says.generation
-            || speaker.says.of_slot(member.says.slot) == *member.says;
+            || speaker.says.of_member(member.says.member) == *member.says;
         if !is_one_array || !is_one_generation {
             return Err(AssembleError::Contradiction { label: speaker.label(), other: member.label() });
         }
@@ -276,19 +287,20 @@ fn split_brain(member: &FoundMember<'_>, other: &FoundMember<'_>) -> AssembleErr
 /// The speaker's table, with those in it that were given.
 fn elect(speaker: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
     let mut stale = Vec::new();
-    let mut slots: Vec<SlotState> = speaker.says.members.iter().map(|record| SlotState::empty(record.state)).collect();
-    for member in members {
-        let (given, slot) = (member.index, member.says.slot);
-        match speaker.view_of(member) {
-            Some(MemberState::Active) => slots[slot] = SlotState::Active(given),
+    let mut elected: Vec<SlotState> =
+        speaker.says.members.iter().map(|record| SlotState::empty(record.state)).collect();
+    for found in members {
+        let (given, member) = (found.index, found.says.member);
+        match speaker.view_of(found) {
+            Some(MemberState::Active) => elected[member] = SlotState::Active(given),
             Some(MemberState::Rebuilding { stripes_done }) => {
-                slots[slot] = SlotState::Rebuilding { given, stripes_done };
+                elected[member] = SlotState::Rebuilding { given, stripes_done };
             }
-            state => stale.push(Stale { given, slot, state }),
+            state => stale.push(Stale { given, member, state }),
         }
     }
     let is_abreast = |member: &&FoundMember<'_>| {
-        let is_in = slots[member.says.slot].given() == Some(member.index);
+        let is_in = elected[member.says.member].given() == Some(member.index);
         // All have one generation before the next one is written; but crashes may have cut these starts short, each at its
         // first round, and one more before it got its number. Not the last one, of those who stopped in order.
         let starts = if speaker.says.is_clean { 0 } else { starts_since(speaker.says, member.says) };
@@ -296,8 +308,8 @@ fn elect(speaker: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
         let was_started = speaker.says.starts[STARTS_MAX - 1] != 0;
         is_in && (!was_started || member.says.generation + behind >= speaker.says.generation)
     };
-    let abreast = members.iter().filter(is_abreast).map(|member| member.says.slot).collect();
-    Assembly { superblock: speaker.says.clone(), slots, stale, abreast }
+    let abreast = members.iter().filter(is_abreast).map(|member| member.says.member).collect();
+    Assembly { superblock: speaker.says.clone(), members: elected, stale, abreast }
 }
 
 /// How many starts `newer` knows since the last one that `older` took part in.
@@ -317,12 +329,14 @@ impl SlotState {
 }
 
 fn too_few(assembly: &Assembly, given: &[Given]) -> AssembleError {
-    let absent = assembly.slots.iter().enumerate().filter_map(|(slot, state)| match state {
-        SlotState::Absent => Some((slot, MemberState::Missing)),
-        SlotState::Out(state) => Some((slot, *state)),
-        SlotState::Active(_) | SlotState::Rebuilding { .. } => None,
-    });
-    let stale = assembly.stale.iter().map(|stale| (stale.slot, given[stale.given].label.clone()));
+    let absent = assembly.members.iter().enumerate().map(|(member, state)| (MemberIndex(member), state)).filter_map(
+        |(member, state)| match state {
+            SlotState::Absent => Some((member, MemberState::Missing)),
+            SlotState::Out(state) => Some((member, *state)),
+            SlotState::Active(_) | SlotState::Rebuilding { .. } => None,
+        },
+    );
+    let stale = assembly.stale.iter().map(|stale| (stale.member, given[stale.given].label.clone()));
     let parity = assembly.superblock.geometry.layout.shape().parity;
     AssembleError::TooFew { absent: absent.collect(), parity, stale: stale.collect() }
 }

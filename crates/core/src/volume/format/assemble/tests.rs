@@ -19,7 +19,8 @@ fn fresh(kind: LayoutKind, data: usize, parity: usize, disks: usize, slot: usize
     let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 };
     let geometry = Geometry::fit(&parameters, MEMBER_BYTES, None).unwrap();
     let names: Vec<Uuid> = (0..disks).map(|slot| Uuid([slot as u8; 16])).collect();
-    blank::superblock(geometry, Uuid([0xaa; 16]), "photos", UnixSeconds(1_763_700_000), &names).of_slot(slot)
+    blank::superblock(geometry, Uuid([0xaa; 16]), "photos", UnixSeconds(1_763_700_000), &names)
+        .of_member(MemberIndex(slot))
 }
 
 /// The three members of a 2+1 array.
@@ -28,7 +29,7 @@ fn three() -> Vec<Given> {
 }
 
 fn given(says: Superblock) -> Given {
-    Given { label: LABELS[says.slot].to_owned(), bytes: MEMBER_BYTES, says: Ok(says) }
+    Given { label: LABELS[says.member.get()].to_owned(), bytes: MEMBER_BYTES, says: Ok(says) }
 }
 
 /// Changes what a member says.
@@ -45,7 +46,7 @@ fn all_members_in_any_order_are_the_array() {
     let members = three();
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let assembly = assemble(&order.map(|index| members[index].clone())).unwrap();
-        for (slot, state) in assembly.slots.iter().enumerate() {
+        for (slot, state) in assembly.members.iter().enumerate() {
             assert!(matches!(state, SlotState::Active(given) if order[*given] == slot), "{order:?}");
         }
         assert!(assembly.stale.is_empty());
@@ -75,11 +76,11 @@ fn every_subset_is_an_array_or_too_few() {
             match assemble(&members) {
                 Ok(assembly) => {
                     assert!(is_enough && set != 0, "{kind} {set:b}");
-                    (0..disks).for_each(|slot| assert_eq!(assembly.slots[slot].given().is_some(), here(slot)));
+                    (0..disks).for_each(|slot| assert_eq!(assembly.members[slot].given().is_some(), here(slot)));
                 }
                 Err(AssembleError::Nothing) => assert_eq!(set, 0),
                 Err(AssembleError::TooFew { absent, .. }) => {
-                    let slots: Vec<usize> = absent.iter().map(|(slot, _)| *slot).collect();
+                    let slots: Vec<usize> = absent.iter().map(|(slot, _)| slot.get()).collect();
                     assert!(!is_enough && slots == (0..disks).filter(|&slot| !here(slot)).collect::<Vec<_>>());
                 }
                 Err(error) => panic!("{kind} {set:b}: {error}"),
@@ -140,7 +141,7 @@ fn an_active_member_may_be_generations_behind() {
     let mut members = three();
     change(&mut members[1], |says| (says.generation, says.is_clean, says.write_mark) = (9, false, 77));
     let assembly = assemble(&members).unwrap();
-    assert_eq!(assembly.slots, [SlotState::Active(0), SlotState::Active(1), SlotState::Active(2)]);
+    assert_eq!(assembly.members, [SlotState::Active(0), SlotState::Active(1), SlotState::Active(2)]);
     assert_eq!((assembly.superblock.write_mark, assembly.superblock.is_clean), (77, false));
 }
 
@@ -154,9 +155,9 @@ fn who_was_taken_out_or_replaced_is_left_out_and_named() {
         }
         let assembly = assemble(&members).unwrap();
         assert_eq!(assembly.stale.len(), 1);
-        assert_eq!((assembly.stale[0].given, assembly.stale[0].slot), (2, 2));
+        assert_eq!((assembly.stale[0].given, assembly.stale[0].member), (2, MemberIndex(2)));
         members.remove(0);
-        (assembly.slots[2], assembly.stale[0].state, error(&members))
+        (assembly.members[2], assembly.stale[0].state, error(&members))
     };
     let failed = MemberState::Failed(FailureReason::Refused);
     assert_eq!(
@@ -179,7 +180,7 @@ fn who_is_being_rebuilt_is_in_up_to_there() {
     let mut members = three();
     let state = MemberState::Rebuilding { stripes_done: 11 };
     change(&mut members[0], |says| (says.generation, says.members[1].state) = (2, state));
-    assert_eq!(assemble(&members).unwrap().slots[1], SlotState::Rebuilding { given: 1, stripes_done: 11 });
+    assert_eq!(assemble(&members).unwrap().members[1], SlotState::Rebuilding { given: 1, stripes_done: 11 });
 }
 
 /// A joining member whose superblock was written before a crash, and that the others, who go on without it, never heard of.
@@ -200,8 +201,8 @@ fn who_is_being_rebuilt_speaks_for_nobody_else() {
         });
     }
     let assembly = assemble(&members).unwrap();
-    assert_eq!((assembly.superblock.write_mark, assembly.slots[2]), (77, SlotState::Out(MemberState::Missing)));
-    assert_eq!(assembly.stale, [Stale { given: 2, slot: 2, state: None }]);
+    assert_eq!((assembly.superblock.write_mark, assembly.members[2]), (77, SlotState::Out(MemberState::Missing)));
+    assert_eq!(assembly.stale, [Stale { given: 2, member: MemberIndex(2), state: None }]);
 }
 
 #[test]
@@ -237,12 +238,12 @@ fn one_generation_says_one_thing() {
 fn who_got_ahead_by_crashes_does_not_speak_for_those_who_went_on() {
     let mut members = three();
     change(&mut members[0], |says| says.generation = 9);
-    assert_eq!(assemble(&members).unwrap().slots[0], SlotState::Active(0));
+    assert_eq!(assemble(&members).unwrap().members[0], SlotState::Active(0));
     for member in &mut members[1..] {
         change(member, |says| (says.generation, says.members[0].state) = (2, MemberState::Missing));
     }
     let assembly = assemble(&members).unwrap();
-    assert_eq!(assembly.slots[0], SlotState::Out(MemberState::Missing));
+    assert_eq!(assembly.members[0], SlotState::Out(MemberState::Missing));
     assert_eq!((assembly.superblock.generation, assembly.stale[0].given), (2, 0));
 }
 
@@ -286,8 +287,8 @@ impl World {
         let Ok(assembly) = assemble(&members) else { return false };
         let mut table = assembly.superblock.clone();
         let inside: Vec<usize> =
-            assembly.slots.iter().filter_map(|slot| slot.given().map(|given| order[given])).collect();
-        for (slot, state) in assembly.slots.iter().enumerate() {
+            assembly.members.iter().filter_map(|slot| slot.given().map(|given| order[given])).collect();
+        for (slot, state) in assembly.members.iter().enumerate() {
             match *state {
                 SlotState::Active(given) => assert!(!self.behind.contains(&order[given]), "{slot} is behind"),
                 SlotState::Absent => table.members[slot].state = MemberState::Missing,
@@ -342,7 +343,7 @@ impl World {
     /// Writes a new generation to the first so many; true when that was all of them.
     fn write(&mut self, table: &mut Superblock, order: &[usize], written: usize) -> bool {
         table.generation += 1;
-        order.iter().take(written).for_each(|&member| self.members[member] = table.of_slot(member));
+        order.iter().take(written).for_each(|&member| self.members[member] = table.of_member(MemberIndex(member)));
         written >= order.len()
     }
 

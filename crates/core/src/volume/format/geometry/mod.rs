@@ -14,7 +14,8 @@ pub use limits::{
     REGIONS_MIN, STRIPES_MAX, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES,
 };
 
-use crate::layout::Layout;
+use crate::index::MemberIndex;
+use crate::layout::{ChunkPlace, Layout};
 use crate::volume::integrity::scheme::Scheme;
 use crate::volume::integrity::tag::appendix_need;
 use scrubjay_code::Code;
@@ -74,6 +75,15 @@ pub struct Geometry {
     pub data_offset: u64,
     /// How much of each member is used; no member is smaller.
     pub member_bytes: u64,
+}
+
+/// Where a row lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowPlace {
+    /// On which member.
+    pub member: MemberIndex,
+    /// Which of its rows, from 0.
+    pub row: u64,
 }
 
 impl Geometry {
@@ -189,6 +199,21 @@ impl Geometry {
     pub fn row_at(&self, offset: u64) -> Option<u64> {
         let row = offset.checked_sub(self.data_offset)? / self.row_bytes();
         (row < self.rows).then_some(row)
+    }
+
+    /// Where a chunk of a stripe lies.
+    ///
+    /// # Panics
+    /// When the stripe has no such chunk.
+    pub fn place(&self, stripe: u64, slot: usize) -> RowPlace {
+        let ChunkPlace { disk, row } = self.layout.place(stripe, slot);
+        RowPlace { member: MemberIndex(disk), row }
+    }
+
+    /// Which chunk of which stripe lies there: the inverse of [`Geometry::place`]. Nothing when there is no such member, or
+    /// its stripe has no number.
+    pub fn chunk_at(&self, member: MemberIndex, row: u64) -> Option<(u64, usize)> {
+        self.layout.slot_at(member.get(), row)
     }
 
     /// How many regions there are.

@@ -12,6 +12,7 @@ use super::fields::{FieldReader, FieldWriter};
 use super::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES};
 use super::uuid::Uuid;
 use crate::buffer::Buffer;
+use crate::index::{MemberIndex, indexed};
 use crate::layout::Shape;
 use crate::layout::{DISKS_MAX, Layout, LayoutKind};
 use crate::units::UnixSeconds;
@@ -63,7 +64,7 @@ pub struct Superblock {
     /// The CRC-32C of all bits of the written map, page by page, when it was stopped in order; zero otherwise.
     pub map_sum: u32,
     /// Which of the members this one is: its place in `members`.
-    pub slot: usize,
+    pub member: MemberIndex,
     /// All of them, by slot.
     pub members: Vec<MemberRecord>,
 }
@@ -85,6 +86,8 @@ impl Features {
         self.read_only == 0
     }
 }
+
+indexed!(MemberIndex: MemberRecord);
 
 impl Superblock {
     /// One more start. What a newer program says in features that this one need not know goes with it.
@@ -115,12 +118,12 @@ impl Superblock {
 
     /// What the array knows of this very member.
     pub fn own(&self) -> &MemberRecord {
-        &self.members[self.slot]
+        &self.members[self.member]
     }
 
     /// The same, as another member has it.
-    pub fn of_slot(&self, slot: usize) -> Superblock {
-        Superblock { slot, ..self.clone() }
+    pub fn of_member(&self, member: MemberIndex) -> Superblock {
+        Superblock { member, ..self.clone() }
     }
 
     /// [`SUPERBLOCK_BYTES`] to be written.
@@ -139,7 +142,7 @@ impl Superblock {
         to.u64(self.write_mark);
         to.u64(self.created.0);
         to.u64(self.last_started.0);
-        to.u32(self.slot as u32);
+        to.u32(self.member.get() as u32);
         to.u32(u32::from(self.is_clean));
         to.text(&self.name, NAME_BYTES_MAX);
         encode_geometry(&self.geometry, &mut to);
@@ -175,7 +178,7 @@ impl Superblock {
             write_mark: from.u64(),
             created: UnixSeconds(from.u64()),
             last_started: UnixSeconds(from.u64()),
-            slot: from.u32() as usize,
+            member: MemberIndex(from.u32() as usize),
             is_clean: match from.u32() {
                 0 => false,
                 1 => true,
@@ -216,7 +219,7 @@ impl Superblock {
             (self.write_mark < NUMBER_END, "the write mark"),
             (self.name.len() <= NAME_BYTES_MAX && !self.name.contains(char::is_control), "the name"),
             (self.members.len() == self.geometry.layout.disks(), "the number of members"),
-            (self.slot < self.members.len(), "the slot"),
+            (self.member.get() < self.members.len(), "the slot"),
             (self.members.iter().all(is_done), "more is rebuilt than there is"),
             (self.geometry.check().is_ok(), "the geometry"),
         ];
@@ -313,8 +316,9 @@ mod tests {
         let layout = Layout::new(LayoutKind::Rotating, Shape { data: 4, parity: 2 }, 6).unwrap();
         let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 };
         let geometry = Geometry::fit(&parameters, 1 << 30, None).unwrap();
-        let names = [0, 1, 2, 3, 4, 5].map(|slot| Uuid([slot; 16]));
-        blank::superblock(geometry, Uuid([0xaa; 16]), "photos", UnixSeconds(1_763_700_000), &names).of_slot(3)
+        let names = [0, 1, 2, 3, 4, 5].map(|byte| Uuid([byte; 16]));
+        blank::superblock(geometry, Uuid([0xaa; 16]), "photos", UnixSeconds(1_763_700_000), &names)
+            .of_member(MemberIndex(3))
     }
 
     /// Refused, or sound after all with a right checksum; never a panic.
@@ -422,12 +426,12 @@ mod tests {
         #[test]
         fn what_is_written_comes_back(
             name in "[ -~äé✓]{0,20}", numbers in any::<[u64; 4]>(), generation in 1..NUMBER_END, is_clean in any::<bool>(),
-            members in prop::collection::vec((any::<[u8; 16]>(), any::<u16>(), states(), any::<u32>()), 6), slot in 0usize..6,
+            members in prop::collection::vec((any::<[u8; 16]>(), any::<u16>(), states(), any::<u32>()), 6), member in 0usize..6,
         ) {
             let members = members.into_iter().map(|(uuid, term, state, faults)| MemberRecord { uuid: Uuid(uuid), term, state, faults, left: 0 });
             let written = Superblock {
                 array: Uuid::of_random([numbers[3] as u8; 16]), name, created: UnixSeconds(numbers[0]), last_started: UnixSeconds(numbers[1]),
-                generation, write_mark: numbers[2] % NUMBER_END, is_clean, slot, starts: [numbers[0]; STARTS_MAX], map_sum: numbers[1] as u32, members: members.collect(), ..superblock()
+                generation, write_mark: numbers[2] % NUMBER_END, is_clean, member: MemberIndex(member), starts: [numbers[0]; STARTS_MAX], map_sum: numbers[1] as u32, members: members.collect(), ..superblock()
             };
             prop_assert_eq!(Superblock::decode(&written.encode()), Ok(written));
         }
