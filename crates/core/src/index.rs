@@ -42,6 +42,11 @@ index! {
     MemberIndex(usize)
 }
 
+index! {
+    /// A row of a member, from 0: a chunk and its appendix.
+    RowIndex(u64)
+}
+
 /// Vectors of these have one element for each of the things that an index counts, and no other index fits them.
 macro_rules! indexed {
     ($index:ty: $($element:ty),+ $(,)?) => {

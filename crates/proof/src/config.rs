@@ -3,6 +3,7 @@
 use crate::client::Habits;
 use crate::disk_set::OpLatency;
 use crate::faults::Chances;
+use scrubjay_core::index::RowIndex;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::rng::Rng;
@@ -236,7 +237,7 @@ fn geometry(rng: &mut Rng) -> Geometry {
     let parameters = ArrayParameters { layout, scheme, chunk_bytes, block_bytes };
     let fit = |member_bytes| Geometry::fit(&parameters, member_bytes, Some(stripes * stripe_bytes));
     let roomy = fit(1 << 30).expect("a GiB is room enough");
-    let member_bytes = roomy.chunk_offset(roomy.rows) + scrubjay_core::volume::format::geometry::TAIL_BYTES;
+    let member_bytes = roomy.chunk_offset(RowIndex(roomy.rows)) + scrubjay_core::volume::format::geometry::TAIL_BYTES;
     fit(member_bytes.next_multiple_of(4096)).expect("it just fits")
 }
 

@@ -4,7 +4,7 @@ use crate::beside;
 use crate::fault_budget::{Blow, FaultBudget, Row};
 use crate::faults::{FaultInjector, InjectedFault};
 use crate::trace::StormLog;
-use scrubjay_core::index::MemberIndex;
+use scrubjay_core::index::{MemberIndex, RowIndex};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::format::geometry::Geometry;
@@ -273,7 +273,7 @@ impl DiskSet {
             let blocks = row_bytes / block;
             let first = self.rng.below(blocks);
             let len = (1 + self.rng.below(blocks - first)) * block;
-            self.disks[row.0].spoil(self.geometry.chunk_offset(row.1) + first * block, len);
+            self.disks[row.0].spoil(self.geometry.chunk_offset(RowIndex(row.1)) + first * block, len);
             self.fall(now, &blows, &[(row, InjectedFault::Unreadable)]);
         }
         may
@@ -294,7 +294,7 @@ impl DiskSet {
         let first = self.rng.below(layout.shape().slots() as u64);
         for stripe in (0..self.geometry.stripes).step_by(step as usize) {
             let place = layout.place(stripe, ((first + stripe / step) % layout.shape().slots() as u64) as usize);
-            let (row, offset) = ((place.disk, place.row), self.geometry.chunk_offset(place.row));
+            let (row, offset) = ((place.disk, place.row), self.geometry.chunk_offset(RowIndex(place.row)));
             let blows = [(row, Blow::Corrupt)];
             if self.disks[place.disk].is_gone || !self.fault_budget.allows(&self.disks, &blows) {
                 continue;
@@ -316,10 +316,10 @@ impl DiskSet {
         for UnderWay { op, .. } in under_way.iter().flatten() {
             if let OpKind::Write { offset, buffer, .. } = &op.kind {
                 let rows = self.injector.rows(op.member.get(), *offset, buffer.len() as u64);
-                dirty.extend(rows.iter().map(|&(disk, row)| (disk, self.geometry.chunk_offset(row))));
+                dirty.extend(rows.iter().map(|&(disk, row)| (disk, self.geometry.chunk_offset(RowIndex(row)))));
             }
         }
-        let row = |(disk, offset)| self.geometry.row_at(offset).map(|row| (disk, row));
+        let row = |(disk, offset)| self.geometry.row_at(offset).map(|row| (disk, row.get()));
         let mut rows: Vec<Row> = dirty.into_iter().filter_map(row).collect();
         rows.sort_unstable();
         rows.dedup();
@@ -357,7 +357,8 @@ impl DiskSet {
     fn misled(&self, stripe: u64) -> Vec<Row> {
         let len = self.geometry.row_bytes();
         let is_gone = |&(disk, row): &Row| {
-            self.fault_budget.lacking[disk] || self.disks[disk].is_unreadable(self.geometry.chunk_offset(row), len)
+            self.fault_budget.lacking[disk]
+                || self.disks[disk].is_unreadable(self.geometry.chunk_offset(RowIndex(row)), len)
         };
         let mut rows: Vec<Row> = self.places(stripe).collect();
         let parities = rows.split_off(self.geometry.layout.shape().data);
@@ -375,7 +376,7 @@ impl DiskSet {
     /// The same, of those stripes only in which more is wrong than the parities make up for.
     pub fn corrupt_beyond(&self, stripes: impl Iterator<Item = u64>) -> Vec<Row> {
         let is_wrong = |&row: &Row| {
-            let (disk, offset) = (&self.disks[row.0], self.geometry.chunk_offset(row.1));
+            let (disk, offset) = (&self.disks[row.0], self.geometry.chunk_offset(RowIndex(row.1)));
             let len = self.geometry.row_bytes();
             // What could not be rebuilt for a new disk was never written to it, or has no appendix.
             let block = self.geometry.block_bytes;
@@ -388,7 +389,7 @@ impl DiskSet {
 
     /// Does the medium hold in this row what was last written there?
     pub fn is_right(&self, row: Row) -> bool {
-        let (offset, len) = (self.geometry.chunk_offset(row.1), self.geometry.row_bytes());
+        let (offset, len) = (self.geometry.chunk_offset(RowIndex(row.1)), self.geometry.row_bytes());
         !self.is_corrupt(row) && !self.disks[row.0].is_unreadable(offset, len)
     }
 
@@ -399,7 +400,7 @@ impl DiskSet {
     }
 
     fn is_corrupt(&self, (disk, row): Row) -> bool {
-        self.disks[disk].is_corrupt(self.geometry.chunk_offset(row), self.geometry.row_bytes())
+        self.disks[disk].is_corrupt(self.geometry.chunk_offset(RowIndex(row)), self.geometry.row_bytes())
     }
 
     /// A disk goes away.
@@ -440,7 +441,7 @@ impl DiskSet {
         let len = buffer.len() as u64;
         let stray = self.injector.stray((member, offset, len), &self.disks, &self.fault_budget);
         if let Some((disk, at)) = stray {
-            let row = (member, self.geometry.row_at(offset).expect("only reads of rows go astray"));
+            let row = (member, self.geometry.row_at(offset).expect("only reads of rows go astray").get());
             self.fault_budget.note_read(row, false);
             self.fall(now, &[], &[(row, InjectedFault::Misread)]);
             return self.disks[disk].read(at, buffer);
@@ -538,7 +539,7 @@ impl DiskSet {
         self.tally.faults += 1;
         for &(row, kind) in planted {
             let stripe = self.fault_budget.stripe(row);
-            let offset = self.geometry.chunk_offset(row.1);
+            let offset = self.geometry.chunk_offset(RowIndex(row.1));
             self.trace.say(now, || {
                 format!("  FAULT disk {} at {offset} (row {}, stripe {stripe:?}): {kind:?}", row.0, row.1)
             });

@@ -12,6 +12,7 @@
 //! [`super`] (Hybrid-1's versions, a bare array's dirty regions).
 
 use crate::beside;
+use scrubjay_core::index::RowIndex;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::format::geometry::Geometry;
 use scrubjay_core::volume::integrity::scheme::Scheme;
@@ -154,7 +155,7 @@ impl FaultBudget {
                 is_failed |= blow == Blow::Failed;
                 is_stale |= blow == Blow::Stale;
             }
-            let (offset, len) = (self.geometry.chunk_offset(place.row), self.geometry.row_bytes());
+            let (offset, len) = (self.geometry.chunk_offset(RowIndex(place.row)), self.geometry.row_bytes());
             is_silent |= disk.is_corrupt(offset, len) && !disk.is_gone || self.misread.get(&stripe) == Some(&slot);
             is_silent |= self.handed_on.contains_key(&row);
             is_failed |= disk.is_unreadable(offset, len);
@@ -300,7 +301,7 @@ impl FaultBudget {
         let (len, layout) = (self.geometry.row_bytes(), &self.geometry.layout);
         (0..layout.shape().slots()).any(|slot| {
             let place = layout.place(stripe, slot);
-            let (disk, offset) = (&disks[place.disk], self.geometry.chunk_offset(place.row));
+            let (disk, offset) = (&disks[place.disk], self.geometry.chunk_offset(RowIndex(place.row)));
             let row = (place.disk, place.row);
             let is_silent = disk.is_corrupt(offset, len) || self.handed_on.contains_key(&row);
             self.lacking[place.disk] || is_silent || disk.is_unreadable(offset, len)

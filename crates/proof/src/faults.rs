@@ -1,6 +1,7 @@
 //! What goes wrong with a write or a read, by chance, as far as the fault_budget allows.
 
 use crate::fault_budget::{Blow, FaultBudget, Row};
+use scrubjay_core::index::RowIndex;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::volume::finding::CorruptionKind;
 use scrubjay_core::volume::format::geometry::Geometry;
@@ -233,7 +234,7 @@ impl FaultInjector {
         let is_well = |(disk, at): (usize, u64)| {
             let rows = self.rows(disk, at, len);
             let is_wrong = |&(disk, row): &Row| {
-                let (offset, len) = (self.geometry.chunk_offset(row), self.geometry.row_bytes());
+                let (offset, len) = (self.geometry.chunk_offset(RowIndex(row)), self.geometry.row_bytes());
                 disks[disk].is_covered(offset, len) || disks[disk].is_unreadable(offset, len)
             };
             !disks[disk].is_gone && !rows.iter().any(is_wrong)
@@ -241,9 +242,14 @@ impl FaultInjector {
         there.filter(|&there| is_well(there) && is_well((disk, offset)) && fault_budget.allows_misread(disks, row))
     }
 
+    /// The row of a byte.
+    fn row_at(&self, offset: u64) -> Option<u64> {
+        self.geometry.row_at(offset).map(RowIndex::get)
+    }
+
     /// The rows that these bytes of a disk touch; none unless all of them lie in rows.
     pub fn rows(&self, disk: usize, offset: u64, len: u64) -> Vec<Row> {
-        match (self.geometry.row_at(offset), self.geometry.row_at(offset + len - 1)) {
+        match (self.row_at(offset), self.row_at(offset + len - 1)) {
             (Some(first), Some(last)) => (first..=last).map(|row| (disk, row)).collect(),
             _ => Vec::new(),
         }
@@ -251,7 +257,7 @@ impl FaultInjector {
 
     /// The same place in another row.
     fn elsewhere(&mut self, disk: usize, offset: u64, len: u64, wrong_disk: f64) -> Option<(usize, u64)> {
-        let (row, last) = (self.geometry.row_at(offset)?, self.geometry.row_at(offset + len - 1)?);
+        let (row, last) = (self.row_at(offset)?, self.row_at(offset + len - 1)?);
         let disks = self.geometry.layout.disks() as u64;
         let count = last - row + 1;
         let (there, to) = if self.rng.uniform() < wrong_disk && disks > 1 {
@@ -263,8 +269,12 @@ impl FaultInjector {
             (disk as u64, to)
         };
         let is_elsewhere = there != disk as u64 || to.abs_diff(row) >= count;
-        is_elsewhere
-            .then(|| (there as usize, offset - self.geometry.chunk_offset(row) + self.geometry.chunk_offset(to)))
+        is_elsewhere.then(|| {
+            (
+                there as usize,
+                offset - self.geometry.chunk_offset(RowIndex(row)) + self.geometry.chunk_offset(RowIndex(to)),
+            )
+        })
     }
 
     /// A place that is off by some blocks, less than a row.
@@ -273,12 +283,12 @@ impl FaultInjector {
         if blocks < 2 {
             return None;
         }
-        let end = self.geometry.chunk_offset(self.geometry.rows);
+        let end = self.geometry.chunk_offset(RowIndex(self.geometry.rows));
         let row = self.rng.below(self.geometry.rows);
         let here = offset - self.geometry.chunk_offset(self.geometry.row_at(offset)?);
         let skew = (1 + self.rng.below(blocks - 1)) * self.geometry.block_bytes;
-        let near = self.geometry.row_at(offset)?;
-        let base = self.geometry.chunk_offset(if self.rng.below(2) == 0 { row } else { near });
+        let near = self.row_at(offset)?;
+        let base = self.geometry.chunk_offset(RowIndex(if self.rng.below(2) == 0 { row } else { near }));
         let at = base + here + skew;
         (at + len <= end && !at.abs_diff(offset).is_multiple_of(self.geometry.row_bytes())).then_some((disk, at))
     }

@@ -11,7 +11,7 @@ use crate::fault_budget::{FaultBudget, Row};
 use crate::faults::{FaultInjector, InjectedFault};
 use crate::subject::StormSubject;
 use crate::trace::StormLog;
-use scrubjay_core::index::MemberIndex;
+use scrubjay_core::index::{MemberIndex, RowIndex};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
@@ -229,11 +229,15 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         let mut appendix = vec![0; (geometry.row_bytes() - geometry.chunk_bytes) as usize];
         let (data, stripes) = (geometry.layout.shape().data, 0..geometry.stripes);
         for (role, (disk, row)) in stripes.flat_map(|stripe| self.disk_set.places(stripe).take(data).enumerate()) {
-            let at = geometry.chunk_offset(row) + geometry.chunk_bytes;
+            let at = geometry.chunk_offset(RowIndex(row)) + geometry.chunk_bytes;
             if self.disk_set.disks[disk].read(at, &mut appendix).is_err() {
                 continue;
             }
-            let tag = tag::open_data(&appendix, RowIdentity { array, member: MemberIndex(disk), row, role }, None);
+            let tag = tag::open_data(
+                &appendix,
+                RowIdentity { array, member: MemberIndex(disk), row: RowIndex(row), role },
+                None,
+            );
             let is_reserved = tag.standing != RowStatus::Sound || tag.entry.version.number() < mark;
             assert!(is_reserved, "row {row} of disk {disk} is {:?}, and the mark is {mark}", tag.entry.version);
         }
@@ -528,7 +532,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             assert!(self.disk_set.blighted.iter().any(is_there), "nothing was planted there: {record:?}");
             return;
         };
-        let row = self.setting.geometry.row_at(record.offset).expect("a row's record names its place");
+        let row = self.setting.geometry.row_at(record.offset).expect("a row's record names its place").get();
         let row = (record.member.get(), row);
         if let (FindingPlace::Row { slot, .. }, Resolution::Lost) = (record.place, record.end)
             && slot < self.setting.geometry.layout.shape().data

@@ -6,6 +6,7 @@
 use crate::client::Nbd;
 use crate::served::Stray;
 use anyhow::{Context, Result};
+use scrubjay_core::index::RowIndex;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::volume::finding::CorruptionKind;
 use scrubjay_core::volume::format::geometry::Geometry;
@@ -170,7 +171,7 @@ impl Saboteur<'_> {
     }
 
     fn offset(&self, row: Row) -> u64 {
-        self.geometry.chunk_offset(row.row)
+        self.geometry.chunk_offset(RowIndex(row.row))
     }
 
     fn data(&self) -> usize {
@@ -185,7 +186,7 @@ impl Saboteur<'_> {
 /// A row of a member, as its file has it.
 fn read(member: &PathBuf, geometry: &Geometry, row: u64) -> Result<Vec<u8>> {
     let mut bytes = vec![0; geometry.row_bytes() as usize];
-    File::open(member)?.read_exact_at(&mut bytes, geometry.chunk_offset(row))?;
+    File::open(member)?.read_exact_at(&mut bytes, geometry.chunk_offset(RowIndex(row)))?;
     Ok(bytes)
 }
 

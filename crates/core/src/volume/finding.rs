@@ -1,5 +1,6 @@
 //! What a volume found wrong on its members, and what it did about it.
 
+use crate::index::RowIndex;
 use crate::units::Nanos;
 use crate::volume::integrity::tag::RowStatus;
 use crate::volume::member::MemberIndex;
@@ -171,7 +172,7 @@ impl fmt::Display for Resolution {
 }
 
 /// What a row's own words say had happened to it.
-pub fn kind_of(standing: RowStatus, is_stale: bool, offset_of: impl Fn(u64) -> u64) -> CorruptionKind {
+pub fn kind_of(standing: RowStatus, is_stale: bool, offset_of: impl Fn(RowIndex) -> u64) -> CorruptionKind {
     match standing {
         RowStatus::Unreadable | RowStatus::Missing => CorruptionKind::Unreadable,
         RowStatus::Torn => CorruptionKind::TornWrite,

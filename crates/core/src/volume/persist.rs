@@ -11,6 +11,7 @@ use super::options::SeededBug;
 use super::state::{Rounds, VolumePhase, VolumeState, WaitList};
 use super::wipe;
 use crate::buffer::Buffer;
+use crate::index::RowIndex;
 use crate::position_set::MemberSet;
 use crate::units::Nanos;
 use crate::volume::format::intent::{self, IntentBit};
@@ -457,14 +458,14 @@ fn next_generation(state: &mut VolumeState, page: u64) -> u64 {
 /// A fault was located in a row of a member. Rows beside the last one belong to the same mishap: something went over a
 /// stretch of the disk, once. One with too many of them in a short time is called unreliable, and stays: a row that is
 /// wrong counts for no more than one that is missing, and all of its other rows prove themselves.
-pub(super) fn blame(handle: &VolumeHandle, member: MemberIndex, row: u64) {
+pub(super) fn blame(handle: &VolumeHandle, member: MemberIndex, row: RowIndex) {
     if handle.with(|state| state.is_planted(SeededBug::TakeOutForFaults) && state.is_unreliable(member)) {
         let (own, disk) = (handle.clone(), handle.with(|state| state.disk(member)));
         handle.spawn(async move { fail_member(&own, disk, FailureReason::Refused).await });
     }
     handle.with(|state| {
         let last = state.members[member].fault_row.replace(row);
-        if last.is_some_and(|last| last.abs_diff(row) <= NEIGHBOURHOOD_ROWS) {
+        if last.is_some_and(|last| last.get().abs_diff(row.get()) <= NEIGHBOURHOOD_ROWS) {
             return;
         }
         count_fault(state, member);

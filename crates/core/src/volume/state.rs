@@ -15,7 +15,7 @@ use super::unsynced::UnsyncedRegions;
 use super::writes::Writes;
 
 use crate::buffer::{Buffer, Pool};
-use crate::index::indexed;
+use crate::index::{RowIndex, indexed};
 use crate::layout::Shape;
 use crate::position_set::{MemberSet, PositionSet};
 use crate::units::Nanos;
@@ -94,7 +94,7 @@ pub(super) struct VolumeMember {
     /// When faults were located on it, the last few.
     pub faults: VecDeque<Nanos>,
     /// The row of the last one.
-    pub fault_row: Option<u64>,
+    pub fault_row: Option<RowIndex>,
     /// What may still be lost with its disk's cache.
     pub cache: Cache,
 }

@@ -3,7 +3,7 @@
 use super::finding::{CorruptionKind, FindingPlace, Resolution};
 use super::{Volume, VolumeOptions};
 use crate::buffer::Buffer;
-use crate::index::MemberIndex;
+use crate::index::{MemberIndex, RowIndex};
 use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
 use crate::rng::Rng;
@@ -422,7 +422,7 @@ fn a_misdirected_write_heals_its_victim_and_its_target() {
     rig.members[member][target..target + row_bytes].copy_from_slice(&old_target);
     rig.members[member][victim..victim + row_bytes].copy_from_slice(&stray);
     let row = rig.geometry.row_at(victim as u64).unwrap();
-    let (stripe, slot) = rig.geometry.layout.slot_at(member, row).unwrap();
+    let (stripe, slot) = rig.geometry.layout.slot_at(member, row.get()).unwrap();
     rig.volume.verify(Nanos(rig.now), RequestId(99), stripe..stripe + 1);
     rig.pump();
     assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Done))));
@@ -543,7 +543,7 @@ fn no_write_is_acknowledged_before_it_is_known_that_a_member_is_out() {
                 held.push(op);
                 continue;
             }
-            let first = rig.geometry.chunk_offset(0);
+            let first = rig.geometry.chunk_offset(RowIndex(0));
             rows_written += usize::from(matches!(&op.kind, OpKind::Write { offset, .. } if *offset == first));
             let buffer = match op.kind {
                 OpKind::Read { offset, mut buffer } => {

@@ -1,8 +1,8 @@
 //! Files as members: who may open them, what is found on them, what is made of them.
 
-use scrubjay_core::index::MemberIndex;
 use super::*;
 use scrubjay_core::buffer::Buffer;
+use scrubjay_core::index::MemberIndex;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::units::UnixSeconds;

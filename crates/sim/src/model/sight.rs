@@ -2,7 +2,7 @@
 
 use super::setup::{DATA_MAX, ModelSetup, PARITY_MAX};
 use super::stripe::{AppendixOwner, DataRow, ListMark, ModelRow, ParityRow};
-use scrubjay_core::index::MemberIndex;
+use scrubjay_core::index::{MemberIndex, RowIndex};
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::evidence::{Evidence, RowSeen};
 use scrubjay_core::volume::integrity::judge::is_consistent;
@@ -55,7 +55,9 @@ impl RowsSeen {
             _ if !setup.scheme.checks_itself() => RowStatus::Sound,
             AppendixOwner::Here if is_whole || !self.whole.contains(slot) => RowStatus::Sound,
             AppendixOwner::Here => RowStatus::Torn,
-            AppendixOwner::Elsewhere => RowStatus::Elsewhere { member: MemberIndex(0), row: 1, is_whole: true },
+            AppendixOwner::Elsewhere => {
+                RowStatus::Elsewhere { member: MemberIndex(0), row: RowIndex(1), is_whole: true }
+            }
             AppendixOwner::Nowhere => RowStatus::Corrupt,
         }
     }

@@ -4,7 +4,7 @@
 //! them is not found. Stray rows carry the version that the right row has, since counts of writes coincide.
 
 use scrubjay_code::crc32c;
-use scrubjay_core::index::MemberIndex;
+use scrubjay_core::index::{MemberIndex, RowIndex};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::rng::Rng;
@@ -291,7 +291,7 @@ fn listed(slot: usize, row: &[u8]) -> ((RowStatus, bool), Vec<ListEntry>) {
 }
 
 fn identity(slot: usize, row: u64) -> RowIdentity {
-    RowIdentity { array: 0x5c_2b, member: MemberIndex(slot), row, role: slot }
+    RowIdentity { array: 0x5c_2b, member: MemberIndex(slot), row: RowIndex(row), role: slot }
 }
 
 /// A stripe of these contents; the chunk that was written last has this version.

@@ -1,6 +1,7 @@
 //! A volume 4+2 on disks in memory, whose every operation is done at once: to damage its rows one at a time.
 
 use scrubjay_core::buffer::Buffer;
+use scrubjay_core::index::RowIndex;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{ChunkPlace, Layout, LayoutKind};
 use scrubjay_core::rng::Rng;
@@ -112,14 +113,14 @@ impl Rig {
     pub fn row(&self, place: ChunkPlace) -> Vec<u8> {
         let mut bytes = vec![0; self.geometry.row_bytes() as usize];
         self.disks[place.disk]
-            .read(self.geometry.chunk_offset(place.row), &mut bytes)
+            .read(self.geometry.chunk_offset(RowIndex(place.row)), &mut bytes)
             .expect("a disk that can be read");
         bytes
     }
 
     /// These bytes come to lie so many bytes behind the beginning of a row.
     pub fn strike(&mut self, place: ChunkPlace, by: i64, bytes: &[u8]) {
-        let start = self.geometry.chunk_offset(place.row).checked_add_signed(by).expect("rows around it");
+        let start = self.geometry.chunk_offset(RowIndex(place.row)).checked_add_signed(by).expect("rows around it");
         self.disks[place.disk].strike(start, bytes);
     }
 
@@ -215,6 +216,6 @@ impl Rig {
     }
 
     fn is_in(&self, place: ChunkPlace, member: usize, offset: u64) -> bool {
-        place.disk == member && self.geometry.row_at(offset) == Some(place.row)
+        place.disk == member && self.geometry.row_at(offset) == Some(RowIndex(place.row))
     }
 }

@@ -7,7 +7,7 @@
 use super::kinds;
 use super::rig::{Astray, CHUNK, Rig, SECTOR, SHAPE, STRIPES};
 use scrubjay_chart::Table;
-use scrubjay_core::index::MemberIndex;
+use scrubjay_core::index::{MemberIndex, RowIndex};
 use scrubjay_core::layout::ChunkPlace;
 use scrubjay_core::volume::finding;
 use scrubjay_core::volume::integrity::scheme::Scheme;
@@ -188,7 +188,7 @@ fn verdict(scheme: Scheme, is_parity: bool, damage: RowDamage) -> Verdict {
     let names = |finding: &finding::VolumeFinding, place: &ChunkPlace| {
         finding.kind != finding::CorruptionKind::Mismatch
             && finding.member == MemberIndex(place.disk)
-            && rig.geometry.row_at(finding.offset) == Some(place.row)
+            && rig.geometry.row_at(finding.offset) == Some(RowIndex(place.row))
     };
     let is_named = records.iter().any(|finding| names(finding, &damaged[0]));
     if !is_named || !records.iter().all(|finding| damaged.iter().any(|place| names(finding, place))) {

@@ -4,7 +4,7 @@
 //! The bytes are drawn in docs/format.md. A row is sealed once before it is written and opened whenever it is read;
 //! an appendix that is read alone proves itself by its body sum.
 
-use crate::index::MemberIndex;
+use crate::index::{MemberIndex, RowIndex};
 use crate::position_set::PositionSet;
 use scrubjay_code::{crc32c, crc32c_extend};
 
@@ -63,15 +63,15 @@ pub struct RowIdentity {
     /// On which member.
     pub member: MemberIndex,
     /// In which row of it, below 2^48.
-    pub row: u64,
+    pub row: RowIndex,
     /// As which slot of its stripe.
     pub role: usize,
 }
 
 impl RowIdentity {
     fn place(self) -> u64 {
-        assert!(self.row < 1 << 48, "a member has fewer than 2^48 rows");
-        (self.member.get() as u64) << 48 | self.row
+        assert!(self.row.get() < 1 << 48, "a member has fewer than 2^48 rows");
+        (self.member.get() as u64) << 48 | self.row.get()
     }
 }
 
@@ -155,7 +155,7 @@ pub enum RowStatus {
         /// Whose row it is.
         member: MemberIndex,
         /// Number of the row, from 0.
-        row: u64,
+        row: RowIndex,
         /// Is it whole there? Otherwise only its end is foreign.
         is_whole: bool,
     },
@@ -228,9 +228,11 @@ fn standing(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum:
         (true, false) => RowStatus::Torn,
         // A body that is no list of this length (a data row in a parity's place) has no right sum, but its fixed
         // fields lie in the same place: what they name is checked before anything is done about it.
-        (false, is_whole) if is_ours && place != identity.place() => {
-            RowStatus::Elsewhere { member: MemberIndex((place >> 48) as usize), row: place & ((1 << 48) - 1), is_whole }
-        }
+        (false, is_whole) if is_ours && place != identity.place() => RowStatus::Elsewhere {
+            member: MemberIndex((place >> 48) as usize),
+            row: RowIndex(place & ((1 << 48) - 1)),
+            is_whole,
+        },
         _ => RowStatus::Corrupt,
     }
 }
@@ -245,7 +247,7 @@ mod tests {
     use super::*;
 
     const CHUNK: usize = 512;
-    const HERE: RowIdentity = RowIdentity { array: 0xfeed, member: MemberIndex(3), row: 77, role: 1 };
+    const HERE: RowIdentity = RowIdentity { array: 0xfeed, member: MemberIndex(3), row: RowIndex(77), role: 1 };
 
     fn data_row(fill: u8, version: u64) -> Vec<u8> {
         let mut row = vec![fill; CHUNK + 512];
@@ -263,8 +265,8 @@ mod tests {
         let row = data_row(7, 42);
         let tag = open(&row, HERE);
         assert_eq!((tag.standing, tag.entry.version, tag.neighbour), (RowStatus::Sound, Version(42), 0x1234));
-        let elsewhere = RowStatus::Elsewhere { member: MemberIndex(3), row: 77, is_whole: true };
-        assert_eq!(open(&row, RowIdentity { row: 78, ..HERE }).standing, elsewhere);
+        let elsewhere = RowStatus::Elsewhere { member: MemberIndex(3), row: RowIndex(77), is_whole: true };
+        assert_eq!(open(&row, RowIdentity { row: RowIndex(78), ..HERE }).standing, elsewhere);
         assert_eq!(open(&row, RowIdentity { member: MemberIndex(2), ..HERE }).standing, elsewhere);
         assert_eq!(open(&row, RowIdentity { role: 2, ..HERE }).standing, RowStatus::Corrupt);
         assert_eq!(open(&row, RowIdentity { array: 1, ..HERE }).standing, RowStatus::Corrupt);

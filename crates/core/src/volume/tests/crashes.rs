@@ -3,7 +3,7 @@
 
 use super::promises::{members_of, superblock as told};
 use super::*;
-use crate::index::MemberIndex;
+use crate::index::{MemberIndex, RowIndex};
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 
 use crate::volume::format::superblock::{self, FailureReason, MemberState};
@@ -208,10 +208,10 @@ fn a_first_write_that_a_stray_read_hides_after_a_crash_does_not_rise_again_after
     rig.write(CHUNK, &vec![9; CHUNK as usize]);
     // Only one of its rows comes to the medium.
     let (mut members, geometry) = members_of(&mut rig);
-    let row = geometry.chunk_offset(1) as usize..geometry.chunk_offset(2) as usize;
+    let row = geometry.chunk_offset(RowIndex(1)) as usize..geometry.chunk_offset(RowIndex(2)) as usize;
     members[0][row.clone()].copy_from_slice(&before[0][row]);
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
-    rig.astray = Some((1, geometry.chunk_offset(1) + CHUNK));
+    rig.astray = Some((1, geometry.chunk_offset(RowIndex(1)) + CHUNK));
     rig.pump();
     let bytes = rig.read(CHUNK, CHUNK);
     assert!(rig.astray.is_none());

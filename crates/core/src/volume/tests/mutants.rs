@@ -2,7 +2,7 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
-use crate::index::MemberIndex;
+use crate::index::{MemberIndex, RowIndex};
 use crate::volume::finding::Resolution;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 use crate::volume::format::superblock::MemberState;
@@ -19,7 +19,7 @@ fn filled(scheme: Scheme, stripes: u64) -> Rig {
 
 /// The bytes of all rows of a member.
 fn rows(rig: &Rig, member: usize, stripes: u64) -> Vec<u8> {
-    let end = rig.geometry.chunk_offset(stripes) as usize;
+    let end = rig.geometry.chunk_offset(RowIndex(stripes)) as usize;
     rig.members[member][rig.geometry.data_offset as usize..end].to_vec()
 }
 
@@ -49,7 +49,7 @@ fn a_row_that_a_new_disk_did_not_keep_is_written_again_before_it_is_called_compl
     let geometry = rig.geometry;
     wipe(&mut rig.members[2], &geometry);
     rig.members[2][geometry.data_offset as usize..].fill(0x11);
-    rig.loses = Some((2, geometry.chunk_offset(31)));
+    rig.loses = Some((2, geometry.chunk_offset(RowIndex(31))));
     rig.volume.replace(Nanos(rig.now), MemberIndex(2), Uuid([99; 16]), MEMBER_BYTES);
     rig.pump();
     assert!(rig.loses.is_none() && rig.volume.status().members[2].0 == MemberState::Active);

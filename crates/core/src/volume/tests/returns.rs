@@ -2,7 +2,7 @@
 
 use super::promises::{members_of, right, superblock};
 use super::*;
-use crate::index::MemberIndex;
+use crate::index::{MemberIndex, RowIndex};
 use crate::volume::format::bits::Bits;
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::returns::NoReturn;
@@ -218,7 +218,7 @@ fn a_first_write_that_only_the_one_had_who_left_does_not_rise_again() {
     let before = rig.members.clone();
     rig.write(CHUNK, &vec![9; CHUNK as usize]);
     let geometry = rig.geometry;
-    let row = geometry.chunk_offset(1) as usize..geometry.chunk_offset(2) as usize;
+    let row = geometry.chunk_offset(RowIndex(1)) as usize..geometry.chunk_offset(RowIndex(2)) as usize;
     let (after, mut members) = (members_of(&mut rig).0, before);
     members[1][row.clone()].copy_from_slice(&after[1][row]);
     // All is to be resynced, so that it goes on while the member comes back.

@@ -14,7 +14,7 @@ pub use limits::{
     REGIONS_MIN, STRIPES_MAX, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES,
 };
 
-use crate::index::MemberIndex;
+use crate::index::{MemberIndex, RowIndex};
 use crate::layout::{ChunkPlace, Layout};
 use crate::volume::integrity::scheme::Scheme;
 use crate::volume::integrity::tag::appendix_need;
@@ -83,7 +83,7 @@ pub struct RowPlace {
     /// On which member.
     pub member: MemberIndex,
     /// Which of its rows, from 0.
-    pub row: u64,
+    pub row: RowIndex,
 }
 
 impl Geometry {
@@ -191,14 +191,14 @@ impl Geometry {
     }
 
     /// Where the chunk of a row begins; its appendix follows.
-    pub fn chunk_offset(&self, row: u64) -> u64 {
-        self.data_offset + row * self.row_bytes()
+    pub fn chunk_offset(&self, row: RowIndex) -> u64 {
+        self.data_offset + row.get() * self.row_bytes()
     }
 
     /// Which row the byte at `offset` of a member belongs to; nothing when it is no byte of a chunk or an appendix.
-    pub fn row_at(&self, offset: u64) -> Option<u64> {
+    pub fn row_at(&self, offset: u64) -> Option<RowIndex> {
         let row = offset.checked_sub(self.data_offset)? / self.row_bytes();
-        (row < self.rows).then_some(row)
+        (row < self.rows).then_some(RowIndex(row))
     }
 
     /// Where a chunk of a stripe lies.
@@ -207,13 +207,13 @@ impl Geometry {
     /// When the stripe has no such chunk.
     pub fn place(&self, stripe: u64, slot: usize) -> RowPlace {
         let ChunkPlace { disk, row } = self.layout.place(stripe, slot);
-        RowPlace { member: MemberIndex(disk), row }
+        RowPlace { member: MemberIndex(disk), row: RowIndex(row) }
     }
 
     /// Which chunk of which stripe lies there: the inverse of [`Geometry::place`]. Nothing when there is no such member, or
     /// its stripe has no number.
-    pub fn chunk_at(&self, member: MemberIndex, row: u64) -> Option<(u64, usize)> {
-        self.layout.slot_at(member.get(), row)
+    pub fn chunk_at(&self, member: MemberIndex, row: RowIndex) -> Option<(u64, usize)> {
+        self.layout.slot_at(member.get(), row.get())
     }
 
     /// How many regions there are.
@@ -336,8 +336,11 @@ mod tests {
         // 16 MiB are 255 rows.
         assert_eq!((geometry.region_stripes, geometry.regions()), (255, 64));
         assert_eq!((geometry.intent_pages, geometry.written_pages), (1, 1));
-        assert_eq!((geometry.chunk_offset(0), geometry.chunk_offset(2)), (1 << 20, (1 << 20) + 132_096));
-        assert_eq!((geometry.row_at((1 << 20) - 1), geometry.row_at((1 << 20) + 66_048)), (None, Some(1)));
+        assert_eq!(
+            (geometry.chunk_offset(RowIndex(0)), geometry.chunk_offset(RowIndex(2))),
+            (1 << 20, (1 << 20) + 132_096)
+        );
+        assert_eq!((geometry.row_at((1 << 20) - 1), geometry.row_at((1 << 20) + 66_048)), (None, Some(RowIndex(1))));
         assert_eq!((geometry.region_of(254), geometry.region_of(255)), (0, 1));
         assert_eq!((geometry.stripes_of_region(1), geometry.stripes_of_region(63)), (255..510, 16_065..16_240));
         let generations = [0, 1, 2].map(|generation| geometry.written_page_offset(0, generation));
@@ -399,7 +402,7 @@ mod tests {
             Err(error) => panic!("{parameters:?} on {member_bytes}: {error}"),
         };
         assert_eq!(geometry.check(), Ok(()));
-        let end = geometry.chunk_offset(geometry.rows - 1) + geometry.row_bytes();
+        let end = geometry.chunk_offset(RowIndex(geometry.rows - 1)) + geometry.row_bytes();
         assert!(end + TAIL_BYTES <= geometry.member_bytes && geometry.member_bytes <= member_bytes);
         // Not a row more would fit, but for what a round of the layout leaves and what the written map was reckoned at.
         let rest = geometry.member_bytes - TAIL_BYTES - end;
@@ -410,7 +413,7 @@ mod tests {
         let last = geometry.stripes - 1;
         assert!(geometry.stripes_of_region(geometry.region_of(last)).contains(&last));
         assert_eq!(geometry.stripes_of_region(geometry.regions() - 1).end, geometry.stripes);
-        assert_eq!(geometry.row_at(end - 1), Some(geometry.rows - 1));
+        assert_eq!(geometry.row_at(end - 1), Some(RowIndex(geometry.rows - 1)));
         assert_eq!(geometry.row_at(end), None);
         true
     }
