@@ -20,7 +20,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             assert!(said.features != Features::default() || said.encode()[..] == block[..]);
             assert_eq!(said.geometry.check(), Ok(()));
             let geometry = said.geometry;
-            let end = geometry.chunk_offset(geometry.rows - 1) + geometry.row_bytes();
+            let end = geometry.chunk_offset(RowIndex(geometry.rows - 1)) + geometry.row_bytes();
             assert_eq!(geometry.row_at(end - 1), Some(geometry.rows - 1));
             assert!(said.places(geometry.member_bytes)[1] >= end, "the copies at the end lie behind the data");
             assert!(

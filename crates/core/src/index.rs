@@ -4,6 +4,35 @@
 
 use std::fmt;
 
+/// Something that counts: what sets and rows of bits hold.
+pub trait Index: Copy {
+    /// The one of this number.
+    fn of(number: u64) -> Self;
+
+    /// Its number.
+    fn number(self) -> u64;
+}
+
+impl Index for u64 {
+    fn of(number: u64) -> u64 {
+        number
+    }
+
+    fn number(self) -> u64 {
+        self
+    }
+}
+
+impl Index for usize {
+    fn of(number: u64) -> usize {
+        number as usize
+    }
+
+    fn number(self) -> u64 {
+        self as u64
+    }
+}
+
 /// A number with a meaning: what it counts, its kind of integer.
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident($number:ty)) => {
@@ -20,6 +49,16 @@ macro_rules! index {
             /// The first `count` of them, ascending.
             pub fn first(count: $number) -> impl DoubleEndedIterator<Item = $name> + Clone {
                 (0..count).map($name)
+            }
+        }
+
+        impl Index for $name {
+            fn of(number: u64) -> $name {
+                $name(number as $number)
+            }
+
+            fn number(self) -> u64 {
+                self.0 as u64
             }
         }
 
@@ -42,10 +81,43 @@ index! {
     MemberIndex(usize)
 }
 
+/// Of what lies in a row, one behind the other: steps from one to another, and runs of them.
+macro_rules! run {
+    ($name:ident($number:ty)) => {
+        impl $name {
+            /// Those of a run, ascending.
+            pub fn each(run: std::ops::Range<$name>) -> impl DoubleEndedIterator<Item = $name> + Clone {
+                (run.start.0..run.end.0).map($name)
+            }
+        }
+
+        impl std::ops::Add<$number> for $name {
+            type Output = $name;
+            fn add(self, steps: $number) -> $name {
+                $name(self.0 + steps)
+            }
+        }
+
+        /// How many steps it is from the other one.
+        impl std::ops::Sub for $name {
+            type Output = $number;
+            fn sub(self, other: $name) -> $number {
+                self.0 - other.0
+            }
+        }
+    };
+}
+
 index! {
     /// A row of a member, from 0: a chunk and its appendix.
     RowIndex(u64)
 }
+
+index! {
+    /// A run of stripes that one bit of the intents stands for, from 0.
+    RegionIndex(u64)
+}
+run!(RegionIndex(u64));
 
 /// Vectors of these have one element for each of the things that an index counts, and no other index fits them.
 macro_rules! indexed {

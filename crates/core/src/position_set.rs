@@ -1,38 +1,9 @@
 //! Sets of small numbers: which chunks of a stripe are touched, read, written, missing; which members are there.
 
-use crate::index::MemberIndex;
+use crate::index::{Index, MemberIndex};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, Sub};
-
-/// What a set can hold: numbers in 0..256.
-pub trait SmallIndex: Copy {
-    /// Of this number.
-    fn from_number(number: usize) -> Self;
-
-    /// Its number.
-    fn number(self) -> usize;
-}
-
-impl SmallIndex for usize {
-    fn from_number(number: usize) -> usize {
-        number
-    }
-
-    fn number(self) -> usize {
-        self
-    }
-}
-
-impl SmallIndex for MemberIndex {
-    fn from_number(number: usize) -> MemberIndex {
-        MemberIndex(number)
-    }
-
-    fn number(self) -> usize {
-        self.get()
-    }
-}
 
 /// A set of numbers in 0..256, all of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,7 +20,7 @@ impl<I> Default for IndexSet<I> {
     }
 }
 
-impl<I: SmallIndex> IndexSet<I> {
+impl<I: Index> IndexSet<I> {
     /// Nothing.
     pub const NONE: IndexSet<I> = IndexSet([0; 4], PhantomData);
 
@@ -78,19 +49,19 @@ impl<I: SmallIndex> IndexSet<I> {
 
     /// Adds one.
     pub fn insert(&mut self, index: I) {
-        let number = index.number();
+        let number = index.number() as usize;
         self.0[number / 64] |= 1 << (number % 64);
     }
 
     /// Takes one out.
     pub fn remove(&mut self, index: I) {
-        let number = index.number();
+        let number = index.number() as usize;
         self.0[number / 64] &= !(1 << (number % 64));
     }
 
     /// Is it in the set?
     pub fn contains(self, index: I) -> bool {
-        let number = index.number();
+        let number = index.number() as usize;
         self.0[number / 64] >> (number % 64) & 1 == 1
     }
 
@@ -107,7 +78,7 @@ impl<I: SmallIndex> IndexSet<I> {
     /// The least, if any.
     pub fn first(self) -> Option<I> {
         let word = (0..4).find(|&word| self.0[word] != 0)?;
-        Some(I::from_number(word * 64 + self.0[word].trailing_zeros() as usize))
+        Some(I::of(word as u64 * 64 + u64::from(self.0[word].trailing_zeros())))
     }
 
     /// Are all of these in `other`?
@@ -126,14 +97,14 @@ impl<I: SmallIndex> IndexSet<I> {
     }
 }
 
-impl<I: SmallIndex> BitOr for IndexSet<I> {
+impl<I: Index> BitOr for IndexSet<I> {
     type Output = IndexSet<I>;
     fn bitor(self, other: IndexSet<I>) -> IndexSet<I> {
         IndexSet(std::array::from_fn(|index| self.0[index] | other.0[index]), PhantomData)
     }
 }
 
-impl<I: SmallIndex> BitAnd for IndexSet<I> {
+impl<I: Index> BitAnd for IndexSet<I> {
     type Output = IndexSet<I>;
     fn bitand(self, other: IndexSet<I>) -> IndexSet<I> {
         IndexSet(std::array::from_fn(|index| self.0[index] & other.0[index]), PhantomData)
@@ -141,14 +112,14 @@ impl<I: SmallIndex> BitAnd for IndexSet<I> {
 }
 
 /// What is in the first and not in the second.
-impl<I: SmallIndex> Sub for IndexSet<I> {
+impl<I: Index> Sub for IndexSet<I> {
     type Output = IndexSet<I>;
     fn sub(self, other: IndexSet<I>) -> IndexSet<I> {
         IndexSet(std::array::from_fn(|index| self.0[index] & !other.0[index]), PhantomData)
     }
 }
 
-impl<I: SmallIndex> FromIterator<I> for IndexSet<I> {
+impl<I: Index> FromIterator<I> for IndexSet<I> {
     fn from_iter<T: IntoIterator<Item = I>>(indices: T) -> IndexSet<I> {
         let mut set = IndexSet::NONE;
         indices.into_iter().for_each(|index| set.insert(index));
@@ -156,7 +127,7 @@ impl<I: SmallIndex> FromIterator<I> for IndexSet<I> {
     }
 }
 
-impl<I: SmallIndex + fmt::Debug> fmt::Debug for IndexSet<I> {
+impl<I: Index + fmt::Debug> fmt::Debug for IndexSet<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter()).finish()
     }

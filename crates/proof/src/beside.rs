@@ -40,7 +40,7 @@ pub fn newest(geometry: &Geometry, disk: &MemberDisk) -> Vec<Option<u64>> {
 }
 
 /// The stripes that the written map on these disks calls written.
-pub fn written(geometry: &Geometry, disks: &[MemberDisk]) -> Bits {
+pub fn written(geometry: &Geometry, disks: &[MemberDisk]) -> Bits<u64> {
     let mut map = written::WrittenMap::new(geometry);
     let array = disks.iter().find_map(superblock).map(|superblock| superblock.array).unwrap_or_default();
     let mut block = vec![0; WRITTEN_PAGE_BYTES as usize];

@@ -6,6 +6,7 @@
 //!
 //! While a member is out, what is written is remembered by region, too, until it is back or another one is complete.
 
+use crate::index::RegionIndex;
 use crate::units::Nanos;
 use crate::volume::format::bits::Bits;
 use crate::volume::format::intent::IntentBit;
@@ -15,15 +16,15 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct Intents {
     /// What the pages should say.
-    pub dirty: Bits,
+    pub dirty: Bits<RegionIndex>,
     /// What every attached member's pages say at least: never less than `dirty` where writes are under way.
-    pub durable: Bits,
+    pub durable: Bits<RegionIndex>,
     /// Regions that were written while a member was out.
-    pub away: Bits,
+    pub away: Bits<RegionIndex>,
     /// Of these, those that every attached member's pages name.
-    pub away_durable: Bits,
+    pub away_durable: Bits<RegionIndex>,
     /// Dirty regions in use, by region.
-    regions: BTreeMap<u64, IntentUse>,
+    regions: BTreeMap<RegionIndex, IntentUse>,
     /// Pages being written.
     pub pages_busy: std::collections::BTreeSet<u64>,
     /// Is the task that cleans them under way?
@@ -40,7 +41,7 @@ struct IntentUse {
 
 impl Intents {
     /// As it was read, or all clean. What is dirty may be so on one member only: it is not durable yet.
-    pub fn new(dirty: Bits) -> Intents {
+    pub fn new(dirty: Bits<RegionIndex>) -> Intents {
         let regions =
             dirty.iter().map(|region| (region, IntentUse { is_unflushed: true, ..IntentUse::default() })).collect();
         Intents {
@@ -55,13 +56,13 @@ impl Intents {
     }
 
     /// A write into a region begins.
-    pub fn begin(&mut self, region: u64) {
+    pub fn begin(&mut self, region: RegionIndex) {
         self.regions.entry(region).or_default().writes += 1;
         self.dirty.set(region, true);
     }
 
     /// Is the region already dirty on all members, and known as written while somebody is out, if somebody is?
-    pub fn is_announced(&self, region: u64, is_anybody_out: bool) -> bool {
+    pub fn is_announced(&self, region: RegionIndex, is_anybody_out: bool) -> bool {
         self.durable.get(region) && (!is_anybody_out || self.away_durable.get(region))
     }
 
@@ -77,14 +78,14 @@ impl Intents {
     }
 
     /// A write into a region has ended.
-    pub fn end(&mut self, region: u64, now: Nanos) {
+    pub fn end(&mut self, region: RegionIndex, now: Nanos) {
         let entry = self.regions.get_mut(&region).expect("a write that ends has begun");
         entry.writes -= 1;
         (entry.last, entry.is_unflushed) = (now, true);
     }
 
     /// A flush of all members begins: what ended before is covered by it.
-    pub fn flush_begins(&mut self) -> Vec<u64> {
+    pub fn flush_begins(&mut self) -> Vec<RegionIndex> {
         let covered = self.regions.iter_mut().filter(|(_, entry)| entry.writes == 0);
         covered
             .map(|(&region, entry)| {
@@ -96,7 +97,7 @@ impl Intents {
 
     /// Makes those of the regions clean that a flush has covered and nobody has written since, or for this long; the
     /// pages that say otherwise now.
-    pub fn clean(&mut self, covered: &[u64], before: Nanos, per_page: u64) -> Vec<u64> {
+    pub fn clean(&mut self, covered: &[RegionIndex], before: Nanos, per_page: u64) -> Vec<u64> {
         let mut pages = std::collections::BTreeSet::new();
         for region in covered {
             let is_idle = |entry: &IntentUse| {
@@ -106,14 +107,14 @@ impl Intents {
                 self.regions.remove(region);
                 self.dirty.set(*region, false);
                 self.durable.set(*region, false);
-                pages.insert(region / per_page);
+                pages.insert(region.get() / per_page);
             }
         }
         pages.into_iter().collect()
     }
 
     /// What is told of the regions.
-    pub fn of(&self, told: IntentBit) -> &Bits {
+    pub fn of(&self, told: IntentBit) -> &Bits<RegionIndex> {
         match told {
             IntentBit::Dirty => &self.dirty,
             IntentBit::WhileOut => &self.away,
@@ -121,7 +122,7 @@ impl Intents {
     }
 
     /// Every attached member's pages say this of a region by now, unless it is not to be said any more.
-    pub fn has_become_durable(&mut self, told: IntentBit, region: u64) {
+    pub fn has_become_durable(&mut self, told: IntentBit, region: RegionIndex) {
         let is_said = self.of(told).get(region);
         match told {
             IntentBit::Dirty => self.durable.set(region, is_said),
@@ -130,7 +131,7 @@ impl Intents {
     }
 
     /// What every attached member's pages say at least.
-    pub fn durable_of(&self, told: IntentBit) -> &Bits {
+    pub fn durable_of(&self, told: IntentBit) -> &Bits<RegionIndex> {
         match told {
             IntentBit::Dirty => &self.durable,
             IntentBit::WhileOut => &self.away_durable,
@@ -151,29 +152,29 @@ mod tests {
     fn what_was_written_since_a_flush_began_stays_dirty() {
         let mut intents = Intents::new(Bits::zeros(10));
         for region in [3, 4] {
-            intents.begin(region);
-            intents.end(region, Nanos(5));
+            intents.begin(RegionIndex(region));
+            intents.end(RegionIndex(region), Nanos(5));
         }
-        intents.begin(6);
+        intents.begin(RegionIndex(6));
         let covered = intents.flush_begins();
-        assert_eq!(covered, [3, 4]);
-        intents.begin(4);
-        intents.end(4, Nanos(5));
+        assert_eq!(covered, [RegionIndex(3), RegionIndex(4)]);
+        intents.begin(RegionIndex(4));
+        intents.end(RegionIndex(4), Nanos(5));
         // Even at a stop, which waits for no region to be idle.
         assert_eq!(intents.clean(&covered, Nanos::MAX, 10), [0]);
-        assert_eq!(intents.dirty.iter().collect::<Vec<_>>(), [4, 6]);
-        assert_eq!(intents.flush_begins(), [4]);
+        assert_eq!(intents.dirty.iter().collect::<Vec<_>>(), [RegionIndex(4), RegionIndex(6)]);
+        assert_eq!(intents.flush_begins(), [RegionIndex(4)]);
     }
 
     #[test]
     fn what_nobody_lacks_any_more_when_it_is_written_is_not_taken_for_told() {
         let mut intents = Intents::new(Bits::zeros(10));
-        intents.away.set(3, true);
+        intents.away.set(RegionIndex(3), true);
         intents.all_are_back();
-        intents.has_become_durable(IntentBit::WhileOut, 3);
-        assert!(!intents.durable_of(IntentBit::WhileOut).get(3));
-        intents.away.set(3, true);
-        intents.has_become_durable(IntentBit::WhileOut, 3);
-        assert!(intents.durable_of(IntentBit::WhileOut).get(3));
+        intents.has_become_durable(IntentBit::WhileOut, RegionIndex(3));
+        assert!(!intents.durable_of(IntentBit::WhileOut).get(RegionIndex(3)));
+        intents.away.set(RegionIndex(3), true);
+        intents.has_become_durable(IntentBit::WhileOut, RegionIndex(3));
+        assert!(intents.durable_of(IntentBit::WhileOut).get(RegionIndex(3)));
     }
 }

@@ -12,6 +12,7 @@ use super::repair::{self, LossFate, Resolved};
 use super::state::VolumeState;
 use super::stripe_write::{self, StripeOutput};
 use crate::buffer::Buffer;
+use crate::index::RegionIndex;
 use crate::position_set::PositionSet;
 use crate::volume::member::OpKind;
 
@@ -75,7 +76,7 @@ async fn bury(handle: &VolumeHandle, stripe: u64, slots: PositionSet) {
     end(handle, region);
 }
 
-fn end(handle: &VolumeHandle, region: u64) {
+fn end(handle: &VolumeHandle, region: RegionIndex) {
     handle.with(|state| {
         let now = state.now;
         state.intents.end(region, now);

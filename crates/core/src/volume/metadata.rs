@@ -10,6 +10,7 @@ use super::ops::GROUP_OPS_MAX;
 use super::persist;
 use super::state::{Rounds, VolumeState, WaitList};
 use crate::buffer::Buffer;
+use crate::index::RegionIndex;
 use crate::layout::DISKS_MAX;
 use crate::volume::format::geometry::{SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
 use crate::volume::format::intent::{self, IntentBit};
@@ -174,10 +175,11 @@ async fn told_of_regions(handle: &VolumeHandle, told: IntentBit) -> Vec<Flaw> {
         let Ok(page) = intent::IntentPage::decode(block, state.superblock.array, told, index) else {
             return Some(CorruptionKind::Corrupt);
         };
-        let start = index * state.geometry.regions_per_page();
-        let end = (start + state.geometry.regions_per_page()).min(state.geometry.regions());
-        let is_told = |region: u64| !state.intents.durable_of(told).get(region) || page.contains(region - start);
-        let is_right = state.options.is_read_only || (start..end).all(is_told);
+        let regions = state.geometry.regions_of_page(index);
+        let start = regions.start;
+        let is_told =
+            |region: RegionIndex| !state.intents.durable_of(told).get(region) || page.contains(region - start);
+        let is_right = state.options.is_read_only || RegionIndex::each(regions).all(is_told);
         (!is_right).then_some(CorruptionKind::LostWrite)
     })
     .await

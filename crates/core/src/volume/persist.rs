@@ -11,7 +11,7 @@ use super::options::SeededBug;
 use super::state::{Rounds, VolumePhase, VolumeState, WaitList};
 use super::wipe;
 use crate::buffer::Buffer;
-use crate::index::RowIndex;
+use crate::index::{RegionIndex, RowIndex};
 use crate::position_set::MemberSet;
 use crate::units::Nanos;
 use crate::volume::format::intent::{self, IntentBit};
@@ -224,7 +224,7 @@ fn let_go(state: &mut VolumeState, disk: PlacedDisk, why: FailureReason) -> bool
 }
 
 /// Makes a region dirty on all members before something is written into it; ended by [`VolumeState::intents`]' `end`.
-pub(super) async fn mark_dirty(handle: &VolumeHandle, region: u64) {
+pub(super) async fn mark_dirty(handle: &VolumeHandle, region: RegionIndex) {
     handle.with(|state| state.intents.begin(region));
     loop {
         let is_durable = handle.with(|state| {
@@ -237,7 +237,7 @@ pub(super) async fn mark_dirty(handle: &VolumeHandle, region: u64) {
         if is_durable {
             return;
         }
-        let page = region / handle.with(|state| state.geometry.regions_per_page());
+        let page = handle.with(|state| state.geometry.intent_page_of(region));
         if handle.with(|state| state.intents.pages_busy.insert(page)) {
             write_intents(handle, &[page], true).await;
             handle.with(|state| {
@@ -277,8 +277,7 @@ async fn write_regions(handle: &VolumeHandle, told: IntentBit, pages: &[u64], is
                 members.iter().map(|&member| (member, OpKind::Write { offset, buffer: buffer.clone(), is_durable })),
             );
         }
-        let per_page = state.geometry.regions_per_page();
-        let is_here = |region: &u64| pages.contains(&(region / per_page));
+        let is_here = |region: &RegionIndex| pages.contains(&state.geometry.intent_page_of(*region));
         (ops, state.intents.of(told).iter().filter(is_here).collect::<Vec<_>>())
     });
     write_all(handle, ops).await;
@@ -314,7 +313,7 @@ pub(super) fn clean_later(handle: &VolumeHandle) {
 /// Flushes, then makes those regions clean that were not written since `before`.
 pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
     // What is undecided now stays so for the disks until this flush, even if it is trimmed meanwhile: a crash brings it back.
-    let covered: Vec<u64> = handle.with(|state| {
+    let covered: Vec<RegionIndex> = handle.with(|state| {
         let covered = state.intents.flush_begins();
         covered.into_iter().filter(|&region| state.is_decided(region)).collect()
     });
@@ -330,7 +329,8 @@ pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
     }
     // What a member that is out may lack is durable before it is dirty no more.
     if handle.with(|state| state.is_anybody_out()) {
-        let pages: BTreeSet<u64> = covered.iter().map(|region| region / per_page).collect();
+        let pages: BTreeSet<u64> =
+            handle.with(|state| covered.iter().map(|&region| state.geometry.intent_page_of(region)).collect());
         let pages: Vec<u64> = pages.into_iter().collect();
         handle.with(|state| state.intents.pages_busy.extend(&pages));
         write_regions(handle, IntentBit::WhileOut, &pages, true).await;

@@ -10,6 +10,7 @@ use super::state::{VolumePhase, VolumeState, WaitList};
 use super::unsynced::UnsyncedRegions;
 use super::wipe;
 use crate::buffer::Buffer;
+use crate::index::RegionIndex;
 use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::WRITTEN_PAGE_BYTES;
 use crate::volume::format::intent::{self, IntentBit};
@@ -75,7 +76,7 @@ pub(super) async fn open(handle: VolumeHandle) {
             // What is dirty and cannot be resynced may be read where it needs no rebuilding: see `unresolved`.
             if !is_writable {
                 state.unsynced = UnsyncedRegions::default();
-                let regions: Vec<u64> = state.intents.dirty.iter().collect();
+                let regions: Vec<RegionIndex> = state.intents.dirty.iter().collect();
                 let stripes = regions.into_iter().flat_map(|region| state.geometry.stripes_of_region(region));
                 let stripes: Vec<u64> = stripes.filter(|&stripe| state.written.get(stripe)).collect();
                 state.unresolved.extend(stripes);
@@ -89,7 +90,7 @@ pub(super) async fn open(handle: VolumeHandle) {
     super::rebuild::resume(&handle);
 }
 
-async fn read_intents(handle: &VolumeHandle, told: IntentBit) -> Bits {
+async fn read_intents(handle: &VolumeHandle, told: IntentBit) -> Bits<RegionIndex> {
     let pages = handle.with(|state| state.geometry.intent_pages);
     let places: Vec<(u64, u64, usize)> = handle.with(|state| {
         (0..pages).map(|page| (page, told.offset(&state.geometry, page), state.geometry.block_bytes as usize)).collect()

@@ -11,6 +11,7 @@ use super::rows::{self, Rows};
 use super::state::{VolumeState, WaitList};
 use super::stripe_write;
 use crate::buffer::Buffer;
+use crate::index::RegionIndex;
 use crate::position_set::PositionSet;
 use crate::volume::integrity::evidence::{Evidence, RowSeen};
 use crate::volume::integrity::judge::judge;
@@ -29,7 +30,7 @@ const STRIPES_AT_ONCE: usize = 16;
 
 /// Resyncs all that a crash left, in the background, as long as the volume is open.
 pub(super) fn start(handle: &VolumeHandle) {
-    let regions: Vec<u64> = handle.with(|state| state.unsynced.regions().collect());
+    let regions: Vec<RegionIndex> = handle.with(|state| state.unsynced.regions().collect());
     if regions.is_empty() {
         return;
     }
@@ -54,7 +55,7 @@ pub(super) fn start(handle: &VolumeHandle) {
 }
 
 /// The next stripe of these regions: `next` is a region's place among them, and a stripe's place in it.
-fn next_of(state: &VolumeState, regions: &[u64], next: &Cell<(usize, u64)>) -> Option<u64> {
+fn next_of(state: &VolumeState, regions: &[RegionIndex], next: &Cell<(usize, u64)>) -> Option<u64> {
     loop {
         let (place, index) = next.get();
         let stripes = state.geometry.stripes_of_region(*regions.get(place)?);

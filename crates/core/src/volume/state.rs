@@ -15,7 +15,7 @@ use super::unsynced::UnsyncedRegions;
 use super::writes::Writes;
 
 use crate::buffer::{Buffer, Pool};
-use crate::index::{RowIndex, indexed};
+use crate::index::{RegionIndex, RowIndex, indexed};
 use crate::layout::Shape;
 use crate::position_set::{MemberSet, PositionSet};
 use crate::units::Nanos;
@@ -86,7 +86,7 @@ pub(super) struct VolumeMember {
     /// of another time.
     pub has_maps: bool,
     /// While one is rebuilt that was the same member before: the regions that were written since; it holds all others.
-    pub lacks: Option<Bits>,
+    pub lacks: Option<Bits<RegionIndex>>,
     /// While it is rebuilt: stripes behind `stripes_done` that it holds already.
     pub ahead: BTreeSet<u64>,
     /// Of its `stripes_done`, those that it may be said to hold: the written map is durable as it was when they were done.
@@ -139,7 +139,7 @@ pub(super) struct VolumeState {
     pub read_status: ReadStatus,
     pub unflushed: Unflushed,
     pub flush_rounds: Rounds,
-    pub written: Bits,
+    pub written: Bits<u64>,
     pub written_generations: Vec<u64>,
     /// What was written before, and is not in the map, was forgotten: see `Page::since` of the format.
     pub written_sinces: Vec<u64>,
@@ -235,7 +235,7 @@ impl VolumeState {
             MemberState::Active => true,
             MemberState::Rebuilding { stripes_done } => {
                 let VolumeMember { ahead, lacks, .. } = &self.members[member];
-                let is_kept = |lacks: &Bits| !lacks.get(self.geometry.region_of(stripe));
+                let is_kept = |lacks: &Bits<RegionIndex>| !lacks.get(self.geometry.region_of(stripe));
                 stripe < stripes_done || ahead.contains(&stripe) || lacks.as_ref().is_some_and(is_kept)
             }
             MemberState::Failed(_) | MemberState::Missing => false,
@@ -341,7 +341,7 @@ impl VolumeState {
     }
 
     /// Is all of this region resynced?
-    pub fn is_decided(&self, region: u64) -> bool {
+    pub fn is_decided(&self, region: RegionIndex) -> bool {
         !self.unsynced.has(region) || self.is_planted(SeededBug::CleanUnsettled)
     }
 

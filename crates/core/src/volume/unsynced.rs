@@ -1,5 +1,6 @@
 //! Which stripes a crash may have left half written, that nobody has resynced since.
 
+use crate::index::RegionIndex;
 use crate::volume::format::bits::Bits;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -7,44 +8,44 @@ use std::ops::RangeInclusive;
 /// The regions that were dirty at the start, each with those of its stripes that are resynced, once there are any.
 #[derive(Debug, Default)]
 pub(super) struct UnsyncedRegions {
-    regions: BTreeMap<u64, Option<SyncedStripes>>,
+    regions: BTreeMap<RegionIndex, Option<SyncedStripes>>,
 }
 
 #[derive(Debug)]
 struct SyncedStripes {
-    stripes: Bits,
+    stripes: Bits<u64>,
     count: u64,
 }
 
 impl UnsyncedRegions {
     /// All stripes of these regions.
-    pub fn new(dirty: &Bits) -> UnsyncedRegions {
+    pub fn new(dirty: &Bits<RegionIndex>) -> UnsyncedRegions {
         UnsyncedRegions { regions: dirty.iter().map(|region| (region, None)).collect() }
     }
 
     /// Is the stripe at this place of a region unsynced?
-    pub fn contains(&self, region: u64, index: u64) -> bool {
+    pub fn contains(&self, region: RegionIndex, index: u64) -> bool {
         let is_synced = |synced: &SyncedStripes| synced.stripes.get(index);
         self.regions.get(&region).is_some_and(|synced| !synced.as_ref().is_some_and(is_synced))
     }
 
     /// Is any stripe of a region?
-    pub fn has(&self, region: u64) -> bool {
+    pub fn has(&self, region: RegionIndex) -> bool {
         self.regions.contains_key(&region)
     }
 
     /// Is any stripe of these regions?
-    pub fn has_any(&self, regions: RangeInclusive<u64>) -> bool {
+    pub fn has_any(&self, regions: RangeInclusive<RegionIndex>) -> bool {
         self.regions.range(regions).next().is_some()
     }
 
     /// The regions that have some, in their order.
-    pub fn regions(&self) -> impl ExactSizeIterator<Item = u64> {
+    pub fn regions(&self) -> impl ExactSizeIterator<Item = RegionIndex> {
         self.regions.keys().copied()
     }
 
     /// The stripe at this place of a region of `stripes` stripes is resynced.
-    pub fn mark_synced(&mut self, region: u64, index: u64, stripes: u64) {
+    pub fn mark_synced(&mut self, region: RegionIndex, index: u64, stripes: u64) {
         let Some(entry) = self.regions.get_mut(&region) else { return };
         let synced = entry.get_or_insert_with(|| SyncedStripes { stripes: Bits::zeros(stripes), count: 0 });
         synced.count += u64::from(!synced.stripes.get(index));
@@ -62,15 +63,23 @@ mod tests {
     #[test]
     fn a_region_is_settled_when_each_of_its_stripes_is() {
         let mut dirty = Bits::zeros(5);
-        [1, 3].into_iter().for_each(|region| dirty.set(region, true));
+        [1, 3].map(RegionIndex).into_iter().for_each(|region| dirty.set(region, true));
         let mut unsynced = UnsyncedRegions::new(&dirty);
-        assert!(unsynced.contains(3, 0) && unsynced.has(1) && !unsynced.contains(2, 0));
+        assert!(
+            unsynced.contains(RegionIndex(3), 0)
+                && unsynced.has(RegionIndex(1))
+                && !unsynced.contains(RegionIndex(2), 0)
+        );
         for index in [2, 0, 2, 0] {
-            unsynced.mark_synced(3, index, 3);
+            unsynced.mark_synced(RegionIndex(3), index, 3);
         }
-        assert!(unsynced.contains(3, 1) && !unsynced.contains(3, 2) && unsynced.has(3));
-        unsynced.mark_synced(3, 1, 3);
-        unsynced.mark_synced(2, 1, 3);
-        assert_eq!(unsynced.regions().collect::<Vec<_>>(), [1]);
+        assert!(
+            unsynced.contains(RegionIndex(3), 1)
+                && !unsynced.contains(RegionIndex(3), 2)
+                && unsynced.has(RegionIndex(3))
+        );
+        unsynced.mark_synced(RegionIndex(3), 1, 3);
+        unsynced.mark_synced(RegionIndex(2), 1, 3);
+        assert_eq!(unsynced.regions().collect::<Vec<_>>(), [RegionIndex(1)]);
     }
 }

@@ -1,21 +1,25 @@
 //! A row of bits of fixed length: a bit a region, a bit a stripe.
 
-/// Bits numbered from 0.
+use crate::index::Index;
+use std::marker::PhantomData;
+
+/// A bit for each of the things that an index counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bits {
+pub struct Bits<I> {
     words: Vec<u64>,
     len: u64,
+    of: PhantomData<I>,
 }
 
-impl Bits {
+impl<I: Index> Bits<I> {
     /// `len` zeros.
-    pub fn zeros(len: u64) -> Bits {
-        Bits { words: vec![0; words(len)], len }
+    pub fn zeros(len: u64) -> Bits<I> {
+        Bits { words: vec![0; words(len)], len, of: PhantomData }
     }
 
     /// `len` ones.
-    pub fn ones(len: u64) -> Bits {
-        let mut bits = Bits { words: vec![u64::MAX; words(len)], len };
+    pub fn ones(len: u64) -> Bits<I> {
+        let mut bits = Bits { words: vec![u64::MAX; words(len)], len, of: PhantomData };
         bits.trim();
         bits
     }
@@ -34,8 +38,8 @@ impl Bits {
     ///
     /// # Panics
     /// When there is no such bit.
-    pub fn get(&self, bit: u64) -> bool {
-        self.check(bit);
+    pub fn get(&self, bit: I) -> bool {
+        let bit = self.check(bit);
         self.words[(bit / 64) as usize] >> (bit % 64) & 1 == 1
     }
 
@@ -43,8 +47,8 @@ impl Bits {
     ///
     /// # Panics
     /// When there is no such bit.
-    pub fn set(&mut self, bit: u64, value: bool) {
-        self.check(bit);
+    pub fn set(&mut self, bit: I, value: bool) {
+        let bit = self.check(bit);
         let word = &mut self.words[(bit / 64) as usize];
         *word = *word & !(1 << (bit % 64)) | u64::from(value) << (bit % 64);
     }
@@ -55,13 +59,13 @@ impl Bits {
     }
 
     /// Those that are one, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = u64> {
+    pub fn iter(&self) -> impl Iterator<Item = I> {
         self.words.iter().enumerate().flat_map(|(index, &word)| {
             let mut rest = word;
             std::iter::from_fn(move || {
                 let bit = (rest != 0).then(|| rest.trailing_zeros())?;
                 rest &= rest - 1;
-                Some(index as u64 * 64 + u64::from(bit))
+                Some(I::of(index as u64 * 64 + u64::from(bit)))
             })
         })
     }
@@ -93,8 +97,11 @@ impl Bits {
         self.trim();
     }
 
-    fn check(&self, bit: u64) {
+    /// The number of a bit that there is.
+    fn check(&self, bit: I) -> u64 {
+        let bit = bit.number();
         assert!(bit < self.len, "bit {bit} of {}", self.len);
+        bit
     }
 
     /// Whatever the last word holds behind the last bit is zero.
@@ -117,14 +124,14 @@ mod tests {
     #[test]
     fn ones_end_where_they_end() {
         for len in [0, 1, 63, 64, 65, 1000] {
-            assert_eq!((Bits::ones(len).count(), Bits::zeros(len).count()), (len, 0));
+            assert_eq!((Bits::<u64>::ones(len).count(), Bits::<u64>::zeros(len).count()), (len, 0));
         }
     }
 
     proptest! {
         #[test]
         fn bits_do_what_a_set_does(len in 1u64..300, changes in prop::collection::vec((0u64..300, any::<bool>()), 0..50)) {
-            let (mut bits, mut set) = (Bits::zeros(len), std::collections::BTreeSet::new());
+            let (mut bits, mut set) = (Bits::<u64>::zeros(len), std::collections::BTreeSet::new());
             for (bit, value) in changes {
                 let bit = bit % len;
                 bits.set(bit, value);
@@ -136,7 +143,7 @@ mod tests {
 
         #[test]
         fn bytes_and_back(len in 1u64..300, ones in prop::collection::vec(0u64..300, 0..50), start in 0u64..40) {
-            let (mut bits, mut copy) = (Bits::zeros(len), Bits::ones(len));
+            let (mut bits, mut copy) = (Bits::<u64>::zeros(len), Bits::<u64>::ones(len));
             ones.iter().for_each(|one| bits.set(one % len, true));
             // In two pieces, the second longer than what is left.
             let (start, mut first, mut second) = (start * 8, vec![0; start as usize], vec![0; 40]);

@@ -11,6 +11,8 @@ use super::geometry::Geometry;
 use super::page::{PageError, PageHead};
 use super::uuid::Uuid;
 use crate::buffer::Buffer;
+use crate::index::RegionIndex;
+use std::ops::Range;
 
 /// The first bytes of an intent page.
 pub const MAGIC: [u8; 8] = *b"SJINTENT";
@@ -74,7 +76,7 @@ impl<'a> IntentPage<'a> {
 ///
 /// # Panics
 /// When the geometry has no such page, or another number of regions.
-pub fn encode(geometry: &Geometry, array: Uuid, told: IntentBit, index: u64, regions: &Bits) -> Buffer {
+pub fn encode(geometry: &Geometry, array: Uuid, told: IntentBit, index: u64, regions: &Bits<RegionIndex>) -> Buffer {
     assert!(index < geometry.intent_pages && regions.len() == geometry.regions(), "page {index} of {geometry:?}");
     let start = index * geometry.regions_per_page();
     head(told, array, index).encode(geometry.block_bytes, |bits| regions.write_to(start, bits))
@@ -84,7 +86,7 @@ pub fn encode(geometry: &Geometry, array: Uuid, told: IntentBit, index: u64, reg
 #[derive(Clone, Debug)]
 pub struct Union {
     geometry: Geometry,
-    dirty: Bits,
+    dirty: Bits<RegionIndex>,
     /// Which pages any member has.
     is_told: Vec<bool>,
 }
@@ -102,19 +104,18 @@ impl Union {
         *is_told = true;
         let mut bits = Bits::zeros(self.geometry.regions_per_page());
         bits.read_from(0, page.bits);
-        let start = page.index * self.geometry.regions_per_page();
+        let Range { start, end } = self.geometry.regions_of_page(page.index);
         bits.iter()
-            .map(|bit| start + bit)
-            .take_while(|&region| region < self.geometry.regions())
+            .map(|bit: u64| start + bit)
+            .take_while(|&region| region < end)
             .for_each(|region| self.dirty.set(region, true));
     }
 
     /// The dirty regions: of pages that nobody could tell, all.
-    pub fn dirty(mut self) -> Bits {
-        let per_page = self.geometry.regions_per_page();
+    pub fn dirty(mut self) -> Bits<RegionIndex> {
         for (index, _) in self.is_told.iter().enumerate().filter(|(_, is_told)| !**is_told) {
-            let start = index as u64 * per_page;
-            (start..(start + per_page).min(self.dirty.len())).for_each(|region| self.dirty.set(region, true));
+            let regions = self.geometry.regions_of_page(index as u64);
+            RegionIndex::each(regions).for_each(|region| self.dirty.set(region, true));
         }
         self.dirty
     }
@@ -134,11 +135,11 @@ mod tests {
     const ARRAY: Uuid = Uuid([9; 16]);
 
     /// All pages of one member.
-    fn pages(geometry: &Geometry, dirty: &Bits) -> Vec<Buffer> {
+    fn pages(geometry: &Geometry, dirty: &Bits<RegionIndex>) -> Vec<Buffer> {
         (0..geometry.intent_pages).map(|index| encode(geometry, ARRAY, IntentBit::Dirty, index, dirty)).collect()
     }
 
-    fn union(geometry: &Geometry, members: &[Vec<Buffer>]) -> Bits {
+    fn union(geometry: &Geometry, members: &[Vec<Buffer>]) -> Bits<RegionIndex> {
         let mut union = Union::new(geometry);
         for member in members {
             for (index, page) in member.iter().enumerate() {
@@ -175,7 +176,10 @@ mod tests {
         members[1][1][100] ^= 1;
         assert_eq!(union(&geometry, &members).count(), 0, "one member can still say");
         members[2][1].fill(0);
-        assert_eq!(union(&geometry, &members).iter().collect::<Vec<_>>(), (3776..7552).collect::<Vec<_>>());
+        assert_eq!(
+            union(&geometry, &members).iter().collect::<Vec<_>>(),
+            RegionIndex::each(RegionIndex(3776)..RegionIndex(7552)).collect::<Vec<_>>()
+        );
         members[0][5].fill(0);
         members[1][5].fill(0);
         members[2][5].fill(0);
@@ -190,7 +194,7 @@ mod tests {
             let mut all = Bits::zeros(20_000);
             let pages: Vec<_> = members.iter().map(|dirty| {
                 let mut bits = Bits::zeros(20_000);
-                dirty.iter().for_each(|&region| { bits.set(region, true); all.set(region, true); });
+                dirty.iter().map(|&region| RegionIndex(region)).for_each(|region| { bits.set(region, true); all.set(region, true); });
                 pages(&geometry, &bits)
             }).collect();
             prop_assert_eq!(union(&geometry, &pages), all);

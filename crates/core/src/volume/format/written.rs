@@ -42,7 +42,7 @@ impl<'a> WrittenPage<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenMap {
     /// A bit a stripe: was it ever written?
-    pub stripes: Bits,
+    pub stripes: Bits<u64>,
     /// The newest version of each page; zero where there was none.
     pub generations: Vec<u64>,
     /// [`WrittenPage::since`] of those.
@@ -53,14 +53,21 @@ pub struct WrittenMap {
 ///
 /// # Panics
 /// When the geometry has no such page, or another number of stripes.
-pub fn encode(geometry: &Geometry, array: Uuid, index: u64, generation: u64, since: u64, stripes: &Bits) -> Buffer {
+pub fn encode(
+    geometry: &Geometry,
+    array: Uuid,
+    index: u64,
+    generation: u64,
+    since: u64,
+    stripes: &Bits<u64>,
+) -> Buffer {
     assert!(index < geometry.written_pages && stripes.len() == geometry.stripes, "page {index} of {geometry:?}");
     let start = index * geometry.stripes_per_page();
     head(array, index, generation, since).encode(WRITTEN_PAGE_BYTES, |bits| stripes.write_to(start, bits))
 }
 
 /// The CRC-32C of all bits of a map, page by page: what a superblock vouches for.
-pub fn sum(geometry: &Geometry, stripes: &Bits) -> u32 {
+pub fn sum(geometry: &Geometry, stripes: &Bits<u64>) -> u32 {
     let mut bits = vec![0; (WRITTEN_PAGE_BYTES - PAGE_HEAD_BYTES) as usize];
     (0..geometry.written_pages).fold(0, |sum, page| {
         stripes.write_to(page * geometry.stripes_per_page(), &mut bits);
@@ -120,7 +127,7 @@ mod tests {
         map
     }
 
-    fn bits(ones: impl IntoIterator<Item = u64>) -> Bits {
+    fn bits(ones: impl IntoIterator<Item = u64>) -> Bits<u64> {
         let mut bits = Bits::zeros(STRIPES);
         ones.into_iter().for_each(|bit| bits.set(bit, true));
         bits
@@ -130,7 +137,7 @@ mod tests {
     fn the_newest_sound_version_holds() {
         let geometry = geometry(STRIPES);
         assert_eq!((geometry.written_pages, geometry.stripes_per_page()), (3, 32_448));
-        let page = |index, generation, stripes: &Bits| {
+        let page = |index, generation, stripes: &Bits<u64>| {
             (index, encode(&geometry, ARRAY, index, generation, generation, stripes))
         };
         let (old, new) = (bits([1, 40_000]), bits([2, 40_001]));

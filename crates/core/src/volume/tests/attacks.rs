@@ -2,7 +2,7 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
-use crate::index::MemberIndex;
+use crate::index::{MemberIndex, RegionIndex};
 use crate::volume::finding::{CorruptionKind, FindingPlace, Resolution};
 use crate::volume::format::assemble::AssembleError;
 use crate::volume::format::bits::Bits;
@@ -292,7 +292,7 @@ fn where_nothing_was_written_only_appendices_are_read_after_a_crash() {
     rig.write(0, &[7; 512]);
     let (members, geometry) = members_of(&mut rig);
     let mut again = Rig::start(members, geometry);
-    let stripes = geometry.stripes_of_region(0);
+    let stripes = geometry.stripes_of_region(RegionIndex(0));
     let superblocks = 6 * 4 * SUPERBLOCK_BYTES as u64;
     let most = superblocks + (stripes.end - stripes.start) * 2 * (6 * 512) + 100 * 1024; // two reads each
     assert!(again.bytes_read < most as usize, "{} bytes were read, of {} stripes", again.bytes_read, stripes.end);

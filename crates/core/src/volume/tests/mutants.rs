@@ -2,7 +2,7 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
-use crate::index::{MemberIndex, RowIndex};
+use crate::index::{MemberIndex, RegionIndex, RowIndex};
 use crate::volume::finding::Resolution;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 use crate::volume::format::superblock::MemberState;
@@ -74,7 +74,7 @@ fn a_page_of_the_map_that_only_one_member_has_is_on_all_after_the_next_flush() {
     rig.write(STRIPE, &[7; 512]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done); // now both places of the page hold a version
     let before = rig.members.clone();
-    let stripes = rig.geometry.stripes_of_region(0).end;
+    let stripes = rig.geometry.stripes_of_region(RegionIndex(0)).end;
     rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (mut members, geometry) = members_of(&mut rig);

@@ -14,7 +14,7 @@ pub use limits::{
     REGIONS_MIN, STRIPES_MAX, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES,
 };
 
-use crate::index::{MemberIndex, RowIndex};
+use crate::index::{MemberIndex, RegionIndex, RowIndex};
 use crate::layout::{ChunkPlace, Layout};
 use crate::volume::integrity::scheme::Scheme;
 use crate::volume::integrity::tag::appendix_need;
@@ -222,19 +222,30 @@ impl Geometry {
     }
 
     /// The region of a stripe.
-    pub fn region_of(&self, stripe: u64) -> u64 {
-        stripe / self.region_stripes
+    pub fn region_of(&self, stripe: u64) -> RegionIndex {
+        RegionIndex(stripe / self.region_stripes)
     }
 
     /// The stripes of a region.
-    pub fn stripes_of_region(&self, region: u64) -> Range<u64> {
-        let start = region * self.region_stripes;
+    pub fn stripes_of_region(&self, region: RegionIndex) -> Range<u64> {
+        let start = region.get() * self.region_stripes;
         start..(start + self.region_stripes).min(self.stripes)
     }
 
     /// How many regions one intent page tells of.
     pub fn regions_per_page(&self) -> u64 {
         bits_per_page(self.block_bytes)
+    }
+
+    /// The intent page that tells of a region.
+    pub fn intent_page_of(&self, region: RegionIndex) -> u64 {
+        region.get() / self.regions_per_page()
+    }
+
+    /// The regions that an intent page tells of.
+    pub fn regions_of_page(&self, page: u64) -> Range<RegionIndex> {
+        let start = page * self.regions_per_page();
+        RegionIndex(start)..RegionIndex((start + self.regions_per_page()).min(self.regions()))
     }
 
     /// Where a page of the intents lies.
@@ -341,8 +352,11 @@ mod tests {
             (1 << 20, (1 << 20) + 132_096)
         );
         assert_eq!((geometry.row_at((1 << 20) - 1), geometry.row_at((1 << 20) + 66_048)), (None, Some(RowIndex(1))));
-        assert_eq!((geometry.region_of(254), geometry.region_of(255)), (0, 1));
-        assert_eq!((geometry.stripes_of_region(1), geometry.stripes_of_region(63)), (255..510, 16_065..16_240));
+        assert_eq!((geometry.region_of(254), geometry.region_of(255)), (RegionIndex(0), RegionIndex(1)));
+        assert_eq!(
+            (geometry.stripes_of_region(RegionIndex(1)), geometry.stripes_of_region(RegionIndex(63))),
+            (255..510, 16_065..16_240)
+        );
         let generations = [0, 1, 2].map(|generation| geometry.written_page_offset(0, generation));
         assert_eq!(generations, [131_072, 135_168, 131_072]);
     }
@@ -412,7 +426,7 @@ mod tests {
         );
         let last = geometry.stripes - 1;
         assert!(geometry.stripes_of_region(geometry.region_of(last)).contains(&last));
-        assert_eq!(geometry.stripes_of_region(geometry.regions() - 1).end, geometry.stripes);
+        assert_eq!(geometry.stripes_of_region(RegionIndex(geometry.regions() - 1)).end, geometry.stripes);
         assert_eq!(geometry.row_at(end - 1), Some(RowIndex(geometry.rows - 1)));
         assert_eq!(geometry.row_at(end), None);
         true
