@@ -2,6 +2,7 @@
 
 #![no_main]
 
+use scrubjay_core::index::{RegionIndex, RowIndex};
 use scrubjay_core::volume::format::geometry::SUPERBLOCK_BYTES;
 use scrubjay_core::volume::format::superblock::{Features, MAGIC, Superblock, SuperblockError, newest};
 use scrubjay_fuzz::with_sum;
@@ -21,10 +22,10 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             assert_eq!(said.geometry.check(), Ok(()));
             let geometry = said.geometry;
             let end = geometry.chunk_offset(RowIndex(geometry.rows - 1)) + geometry.row_bytes();
-            assert_eq!(geometry.row_at(end - 1), Some(geometry.rows - 1));
+            assert_eq!(geometry.row_at(end - 1), Some(RowIndex(geometry.rows - 1)));
             assert!(said.places(geometry.member_bytes)[1] >= end, "the copies at the end lie behind the data");
             assert!(
-                geometry.regions() > 0 && geometry.stripes_of_region(geometry.regions() - 1).end == geometry.stripes
+                geometry.regions() > 0 && geometry.stripes_of_region(RegionIndex(geometry.regions() - 1)).end == geometry.stripes
             );
             assert_eq!(newest([&block[..], data]).map(|found| found.array), Ok(said.array));
         }
