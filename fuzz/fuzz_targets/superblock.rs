@@ -25,7 +25,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             assert_eq!(geometry.row_at(end - 1), Some(RowIndex(geometry.rows - 1)));
             assert!(said.places(geometry.member_bytes)[1] >= end, "the copies at the end lie behind the data");
             assert!(
-                geometry.regions() > 0 && geometry.stripes_of_region(RegionIndex(geometry.regions() - 1)).end == geometry.stripes
+                geometry.regions() > 0 && geometry.stripes_of_region(RegionIndex(geometry.regions() - 1)).end == geometry.all_stripes().end
             );
             assert_eq!(newest([&block[..], data]).map(|found| found.array), Ok(said.array));
         }

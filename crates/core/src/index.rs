@@ -114,6 +114,12 @@ index! {
 }
 
 index! {
+    /// A stripe of an array, from 0.
+    StripeIndex(u64)
+}
+run!(StripeIndex(u64));
+
+index! {
     /// A run of stripes that one bit of the intents stands for, from 0.
     RegionIndex(u64)
 }

@@ -5,6 +5,7 @@
 //! On the others any of it may be junk, unreadable, half written or of an earlier time; but each keeps a superblock of the
 //! newest generation that it knew.
 
+use scrubjay_core::index::StripeIndex;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::volume::format::bits::Bits;
 use scrubjay_core::volume::format::geometry::{Geometry, HEAD_BYTES, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES};
@@ -40,7 +41,7 @@ pub fn newest(geometry: &Geometry, disk: &MemberDisk) -> Vec<Option<u64>> {
 }
 
 /// The stripes that the written map on these disks calls written.
-pub fn written(geometry: &Geometry, disks: &[MemberDisk]) -> Bits<u64> {
+pub fn written(geometry: &Geometry, disks: &[MemberDisk]) -> Bits<StripeIndex> {
     let mut map = written::WrittenMap::new(geometry);
     let array = disks.iter().find_map(superblock).map(|superblock| superblock.array).unwrap_or_default();
     let mut block = vec![0; WRITTEN_PAGE_BYTES as usize];

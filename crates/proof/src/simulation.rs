@@ -11,7 +11,7 @@ use crate::fault_budget::{FaultBudget, Row};
 use crate::faults::{FaultInjector, InjectedFault};
 use crate::subject::StormSubject;
 use crate::trace::StormLog;
-use scrubjay_core::index::{MemberIndex, RowIndex};
+use scrubjay_core::index::{MemberIndex, RowIndex, StripeIndex};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
@@ -205,7 +205,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             let written = beside::written(&geometry, &self.disk_set.disks);
             for stripe in 0..geometry.stripes {
                 let start = stripe * geometry.stripe_bytes();
-                self.client.keeps(start..start + geometry.stripe_bytes(), !written.get(stripe));
+                self.client.keeps(start..start + geometry.stripe_bytes(), !written.get(StripeIndex(stripe)));
             }
         }
         let undecidable = self.disk_set.crash(self.now, survival);
@@ -525,7 +525,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
 
     /// Nobody is blamed without evidence, nor for something else.
     fn judge(&mut self, record: VolumeFinding) {
-        let Some(stripe) = record.place.stripe() else {
+        let Some(stripe) = record.place.stripe().map(StripeIndex::get) else {
             let is_there = |(member, range): &(usize, Range<u64>)| {
                 MemberIndex(*member) == record.member && range.contains(&record.offset)
             };

@@ -1,6 +1,7 @@
 //! What is tried: an array that a world can start on its disks, crash, and start again; and the volume as one.
 
 use crate::config::StormConfig;
+use scrubjay_core::index::StripeIndex;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::block::RequestId;
@@ -115,7 +116,7 @@ impl StormSubject for Volume {
             }
         }
         let dirty = union.dirty();
-        (0..geometry.stripes).filter(|&stripe| dirty.get(geometry.region_of(stripe))).collect()
+        (0..geometry.stripes).filter(|&stripe| dirty.get(geometry.region_of(StripeIndex(stripe)))).collect()
     }
 
     fn refusal(disks: &[MemberDisk]) -> Option<String> {
@@ -130,11 +131,11 @@ impl StormSubject for Volume {
     }
 
     fn is_written(&self, stripe: u64) -> bool {
-        Volume::is_written(self, stripe)
+        Volume::is_written(self, StripeIndex(stripe))
     }
 
     fn is_resynced(&self, stripe: u64) -> bool {
-        Volume::is_resynced(self, stripe)
+        Volume::is_resynced(self, StripeIndex(stripe))
     }
 
     fn poll_record(&mut self) -> Option<VolumeFinding> {
@@ -142,7 +143,7 @@ impl StormSubject for Volume {
     }
 
     fn verify(&mut self, now: Nanos, id: RequestId, stripes: Range<u64>) {
-        Volume::verify(self, now, id, stripes);
+        Volume::verify(self, now, id, StripeIndex(stripes.start)..StripeIndex(stripes.end));
     }
 
     fn fail(&mut self, now: Nanos, member: MemberIndex) {

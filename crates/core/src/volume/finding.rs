@@ -1,6 +1,6 @@
 //! What a volume found wrong on its members, and what it did about it.
 
-use crate::index::RowIndex;
+use crate::index::{RowIndex, StripeIndex};
 use crate::units::Nanos;
 use crate::volume::integrity::tag::RowStatus;
 use crate::volume::member::MemberIndex;
@@ -29,7 +29,7 @@ pub enum FindingPlace {
     /// A row.
     Row {
         /// Of which stripe.
-        stripe: u64,
+        stripe: StripeIndex,
         /// Which of its rows: data chunks first, then parities.
         slot: usize,
     },
@@ -49,7 +49,7 @@ pub enum FindingPlace {
 
 impl FindingPlace {
     /// The stripe, of a row.
-    pub const fn stripe(self) -> Option<u64> {
+    pub const fn stripe(self) -> Option<StripeIndex> {
         match self {
             FindingPlace::Row { stripe, .. } => Some(stripe),
             _ => None,

@@ -5,6 +5,7 @@ use super::ops::{Groups, RequestedOp};
 use super::state::{VolumeState, WaitList};
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
+use crate::index::StripeIndex;
 use crate::units::Nanos;
 use crate::volume::member::{DiskFault, MemberIndex, MemberOp, MemberOpDone, OpKind};
 use std::cell::RefCell;
@@ -28,7 +29,7 @@ pub(super) struct EndedOp {
 /// A stripe that a task holds; given back when this is dropped.
 pub(super) struct Guard {
     handle: VolumeHandle,
-    stripe: u64,
+    stripe: StripeIndex,
     is_alone: bool,
 }
 
@@ -124,7 +125,7 @@ impl VolumeHandle {
     }
 
     /// Takes a stripe, with other readers or alone.
-    pub async fn lock(&self, stripe: u64, is_alone: bool) -> Guard {
+    pub async fn lock(&self, stripe: StripeIndex, is_alone: bool) -> Guard {
         let is_taken = self.with(|state| state.locks.take(stripe, state.current, is_alone));
         if !is_taken {
             poll_fn(|_| match self.with(|state| state.locks.is_granted(state.current)) {
@@ -137,7 +138,7 @@ impl VolumeHandle {
     }
 
     /// Takes a stripe with other readers, if that needs no waiting.
-    pub fn share(&self, stripe: u64) -> Option<Guard> {
+    pub fn share(&self, stripe: StripeIndex) -> Option<Guard> {
         let is_taken = self.with(|state| state.locks.share(stripe));
         is_taken.then(|| Guard { handle: self.clone(), stripe, is_alone: false })
     }

@@ -1,6 +1,7 @@
 //! Locks on stripes: many readers or one writer, first come, first served.
 
 use super::tasks::TaskId;
+use crate::index::StripeIndex;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -22,7 +23,7 @@ impl Hasher for StripeHasher {
 }
 
 /// A map by stripe.
-pub(super) type ByStripe<T> = HashMap<u64, T, BuildHasherDefault<StripeHasher>>;
+pub(super) type ByStripe<T> = HashMap<StripeIndex, T, BuildHasherDefault<StripeHasher>>;
 
 #[derive(Default)]
 struct Lock {
@@ -49,7 +50,7 @@ impl Locks {
     }
 
     /// Takes a stripe with other readers, if nobody has it alone or waits for it. Never queues.
-    pub fn share(&mut self, stripe: u64) -> bool {
+    pub fn share(&mut self, stripe: StripeIndex) -> bool {
         let lock = self.locks.entry(stripe).or_default();
         let is_free = !lock.is_written && lock.queue.is_empty();
         lock.readers += usize::from(is_free);
@@ -57,7 +58,7 @@ impl Locks {
     }
 
     /// Takes a stripe, alone or with other readers; or else queues for it.
-    pub fn take(&mut self, stripe: u64, task: TaskId, is_alone: bool) -> bool {
+    pub fn take(&mut self, stripe: StripeIndex, task: TaskId, is_alone: bool) -> bool {
         let lock = self.locks.entry(stripe).or_default();
         let is_free = if is_alone { lock.readers == 0 } else { true };
         if is_free && !lock.is_written && lock.queue.is_empty() {
@@ -73,7 +74,7 @@ impl Locks {
     }
 
     /// Gives a stripe back; the tasks that have it now.
-    pub fn give(&mut self, stripe: u64, is_alone: bool) -> Vec<TaskId> {
+    pub fn give(&mut self, stripe: StripeIndex, is_alone: bool) -> Vec<TaskId> {
         let lock = self.locks.get_mut(&stripe).expect("a lock that is held is known");
         if is_alone {
             lock.is_written = false;
@@ -108,17 +109,29 @@ mod tests {
     #[test]
     fn readers_share_writers_do_not_and_nobody_overtakes() {
         let mut locks = Locks::default();
-        assert!(locks.take(7, 1, false) && locks.take(7, 2, false));
-        assert!(!locks.take(7, 3, true) && !locks.take(7, 4, false) && !locks.take(7, 5, false));
-        assert!(!locks.share(7), "not before those who wait");
-        assert!(locks.take(8, 6, true), "another stripe");
-        assert!(!locks.share(8), "somebody has it alone");
-        assert!(locks.give(7, false).is_empty());
-        assert_eq!(locks.give(7, false), [3]);
-        assert_eq!(locks.give(7, true), [4, 5]);
-        assert!(locks.give(7, false).is_empty() && locks.give(7, false).is_empty() && locks.give(8, true).is_empty());
-        assert!(locks.share(7) && locks.share(7) && !locks.take(7, 1, true));
-        assert!(locks.give(7, false).is_empty() && locks.give(7, false) == [1] && locks.give(7, true).is_empty());
+        assert!(locks.take(StripeIndex(7), 1, false) && locks.take(StripeIndex(7), 2, false));
+        assert!(
+            !locks.take(StripeIndex(7), 3, true)
+                && !locks.take(StripeIndex(7), 4, false)
+                && !locks.take(StripeIndex(7), 5, false)
+        );
+        assert!(!locks.share(StripeIndex(7)), "not before those who wait");
+        assert!(locks.take(StripeIndex(8), 6, true), "another stripe");
+        assert!(!locks.share(StripeIndex(8)), "somebody has it alone");
+        assert!(locks.give(StripeIndex(7), false).is_empty());
+        assert_eq!(locks.give(StripeIndex(7), false), [3]);
+        assert_eq!(locks.give(StripeIndex(7), true), [4, 5]);
+        assert!(
+            locks.give(StripeIndex(7), false).is_empty()
+                && locks.give(StripeIndex(7), false).is_empty()
+                && locks.give(StripeIndex(8), true).is_empty()
+        );
+        assert!(locks.share(StripeIndex(7)) && locks.share(StripeIndex(7)) && !locks.take(StripeIndex(7), 1, true));
+        assert!(
+            locks.give(StripeIndex(7), false).is_empty()
+                && locks.give(StripeIndex(7), false) == [1]
+                && locks.give(StripeIndex(7), true).is_empty()
+        );
         assert!(locks.locks.is_empty());
     }
 }

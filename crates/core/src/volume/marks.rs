@@ -12,13 +12,13 @@ use super::repair::{self, LossFate, Resolved};
 use super::state::VolumeState;
 use super::stripe_write::{self, StripeOutput};
 use crate::buffer::Buffer;
-use crate::index::RegionIndex;
+use crate::index::{RegionIndex, StripeIndex};
 use crate::position_set::PositionSet;
 use crate::volume::member::OpKind;
 
 /// Reads everything that is left of a stripe, puts right what is wrong ([`repair::repair`]), and sees to it that what is lost
 /// stays so.
-pub(super) async fn repair_and_mark(handle: &VolumeHandle, stripe: u64) -> Resolved {
+pub(super) async fn repair_and_mark(handle: &VolumeHandle, stripe: StripeIndex) -> Resolved {
     let mut resolved = repair::repair(handle, stripe).await;
     if handle.with(|state| state.is_writable()) && !resolved.lost.is_empty() {
         match resolved.fate {
@@ -30,7 +30,7 @@ pub(super) async fn repair_and_mark(handle: &VolumeHandle, stripe: u64) -> Resol
 }
 
 /// Marks all chunks that are lost, the marks before the parities that count them: a crash in between finds the marks.
-pub(super) async fn lay(handle: &VolumeHandle, stripe: u64, resolved: &mut Resolved) {
+pub(super) async fn lay(handle: &VolumeHandle, stripe: StripeIndex, resolved: &mut Resolved) {
     let (region, lost) = (handle.with(|state| state.geometry.region_of(stripe)), resolved.lost);
     persist::mark_dirty(handle, region).await;
     let version = stripe_write::version(handle).await;
@@ -56,7 +56,7 @@ pub(super) async fn lay(handle: &VolumeHandle, stripe: u64, resolved: &mut Resol
 }
 
 /// Lays marks that prove nothing over these rows.
-async fn bury(handle: &VolumeHandle, stripe: u64, slots: PositionSet) {
+async fn bury(handle: &VolumeHandle, stripe: StripeIndex, slots: PositionSet) {
     if slots.is_empty() {
         return;
     }
@@ -85,7 +85,7 @@ fn end(handle: &VolumeHandle, region: RegionIndex) {
 }
 
 /// A row with a mark in the place of its content, and no appendix: it proves nothing.
-fn marked(state: &mut VolumeState, stripe: u64, slot: usize) -> Buffer {
+fn marked(state: &mut VolumeState, stripe: StripeIndex, slot: usize) -> Buffer {
     let mut row = state.pool.take_zeroed(state.row_bytes());
     let chunk_bytes = state.chunk_bytes();
     state.mark(stripe, slot).fill(&mut row[..chunk_bytes]);

@@ -54,6 +54,7 @@ mod write;
 mod writes;
 
 use crate::buffer::{Buffer, Pool};
+use crate::index::StripeIndex;
 use crate::position_set::MemberSet;
 use crate::units::Nanos;
 use crate::volume::block::{BlockFailure, BlockReply, BlockRequest, RequestId};
@@ -199,19 +200,19 @@ impl Volume {
     /// Reads these stripes whole and puts right what is wrong in them; with the first stripe, all that lies beside the rows,
     /// too. The reply comes when all are done: an I/O error when some of them do not have all of their content. What was
     /// found are records.
-    pub fn verify(&mut self, now: Nanos, id: RequestId, stripes: std::ops::Range<u64>) {
+    pub fn verify(&mut self, now: Nanos, id: RequestId, stripes: std::ops::Range<StripeIndex>) {
         self.handle.with(|state| state.requests += 1);
         let handle = self.handle.clone();
         self.begin(now, async move {
             while handle.with(|state| state.life == VolumePhase::Opening) {
                 handle.park(WaitList::Open).await;
             }
-            let end = stripes.end.min(handle.with(|state| state.geometry.stripes));
+            let end = stripes.end.min(handle.with(|state| state.geometry.all_stripes().end));
             let mut reply = BlockReply::Done;
-            if stripes.start == 0 {
+            if stripes.start == StripeIndex(0) {
                 metadata::verify(&handle).await;
             }
-            for stripe in stripes.start..end {
+            for stripe in StripeIndex::each(stripes.start..end) {
                 if handle.with(|state| state.life == VolumePhase::Stopping) {
                     reply = BlockReply::Failed(BlockFailure::Stopping);
                     break;
@@ -308,12 +309,12 @@ impl Volume {
 
     /// Was this stripe ever written? Where that is not known (while the volume is opening, and of what a crash left until
     /// it is resynced), so it is said.
-    pub fn is_written(&self, stripe: u64) -> bool {
+    pub fn is_written(&self, stripe: StripeIndex) -> bool {
         self.handle.with(|state| state.written.get(stripe) || state.needs_resync(stripe))
     }
 
     /// Is it open, and is nothing of this stripe left to resync that a crash left half written?
-    pub fn is_resynced(&self, stripe: u64) -> bool {
+    pub fn is_resynced(&self, stripe: StripeIndex) -> bool {
         self.handle.with(|state| state.is_serving() && !state.needs_resync(stripe))
     }
 

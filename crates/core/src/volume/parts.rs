@@ -1,5 +1,6 @@
 //! A request cut into pieces: one for each chunk it touches, stripe by stripe.
 
+use crate::index::StripeIndex;
 use std::ops::Range;
 
 /// Some bytes of one chunk.
@@ -19,7 +20,7 @@ pub(super) fn cut(
     len: u64,
     chunk_bytes: u64,
     data: usize,
-) -> impl Iterator<Item = (u64, Vec<ChunkBytes>)> {
+) -> impl Iterator<Item = (StripeIndex, Vec<ChunkBytes>)> {
     let stripe_bytes = chunk_bytes * data as u64;
     let end = offset + len;
     (offset / stripe_bytes..=(end - 1) / stripe_bytes).map(move |stripe| {
@@ -33,7 +34,7 @@ pub(super) fn cut(
                 at: (from - offset) as usize,
             })
         });
-        (stripe, pieces.collect())
+        (StripeIndex(stripe), pieces.collect())
     })
 }
 
@@ -47,7 +48,7 @@ mod tests {
             let mut at = 0;
             for (stripe, pieces) in cut(offset, len, 8, 4) {
                 for piece in pieces {
-                    let start = stripe * 32 + piece.slot as u64 * 8 + piece.range.start as u64;
+                    let start = stripe.get() * 32 + piece.slot as u64 * 8 + piece.range.start as u64;
                     assert_eq!((start, piece.at as u64), (offset + at, at));
                     assert!(piece.range.end <= 8 && !piece.range.is_empty());
                     at += piece.range.len() as u64;

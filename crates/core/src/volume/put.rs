@@ -4,6 +4,7 @@ use super::handle::VolumeHandle;
 use super::persist;
 use super::stripe_write::StripeOutput;
 use crate::buffer::Buffer;
+use crate::index::StripeIndex;
 use crate::position_set::PositionSet;
 use crate::volume::block::BlockFailure;
 use crate::volume::member::OpKind;
@@ -12,7 +13,7 @@ use crate::volume::member::OpKind;
 /// returns.
 pub(super) async fn put(
     handle: &VolumeHandle,
-    stripe: u64,
+    stripe: StripeIndex,
     output: StripeOutput,
     is_durable: bool,
 ) -> Result<(), BlockFailure> {

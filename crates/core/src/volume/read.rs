@@ -9,6 +9,7 @@ use super::repair::{self, Resolved};
 use super::resync;
 use super::rows::{self, Rows, WantedRows};
 use super::state::VolumeState;
+use crate::index::StripeIndex;
 use crate::position_set::PositionSet;
 use crate::volume::block::ReadPart;
 use crate::volume::integrity::judge::{is_consistent, judge};
@@ -20,7 +21,7 @@ use scrubjay_code::crc32c;
 pub(super) const STRIPES_MAX: usize = 64;
 
 /// A stripe, and the pieces of it that a request wants, in their order.
-pub(super) type StripePieces = (u64, Vec<ChunkBytes>);
+pub(super) type StripePieces = (StripeIndex, Vec<ChunkBytes>);
 
 /// What came of a stripe at the first try.
 enum FirstRead {
@@ -58,7 +59,7 @@ pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Ve
 async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<Guard>>) -> Vec<FirstRead> {
     let slots = |pieces: &[ChunkBytes]| -> PositionSet { pieces.iter().map(|piece| piece.slot).collect() };
     let is_read =
-        |stripe: u64, guard: &Option<Guard>| guard.is_some() && handle.with(|state| state.written.get(stripe));
+        |stripe: StripeIndex, guard: &Option<Guard>| guard.is_some() && handle.with(|state| state.written.get(stripe));
     let plans: Vec<Option<StripePlan>> = wants
         .iter()
         .zip(&guards)
@@ -103,7 +104,7 @@ async fn resolved(handle: &VolumeHandle, (stripe, pieces): &StripePieces) -> Vec
 }
 
 /// What was never written; or may have been, in a volume that broke before it could tell.
-fn unwritten(handle: &VolumeHandle, stripe: u64, pieces: &[ChunkBytes]) -> Vec<ReadPart> {
+fn unwritten(handle: &VolumeHandle, stripe: StripeIndex, pieces: &[ChunkBytes]) -> Vec<ReadPart> {
     match handle.with(|state| state.needs_resync(stripe)) {
         true => pieces.iter().map(|piece| ReadPart::Lost(piece.range.len() as u64)).collect(),
         false => zeros(pieces),
@@ -115,13 +116,13 @@ fn zeros(pieces: &[ChunkBytes]) -> Vec<ReadPart> {
     pieces.iter().map(|piece| ReadPart::Zeros(piece.range.len() as u64)).collect()
 }
 
-fn plan_read(state: &VolumeState, stripe: u64, wanted: PositionSet) -> Option<StripePlan> {
+fn plan_read(state: &VolumeState, stripe: StripeIndex, wanted: PositionSet) -> Option<StripePlan> {
     let missing = state.missing(stripe);
     let is_undecided = state.is_undecided(stripe) && !state.is_planted(SeededBug::ReadUnsettled);
     let known = PlanState {
         is_read: wanted.iter().filter(|&slot| state.read_status.is_read(state.chunk(stripe, slot))).collect(),
         missing,
-        turn: stripe as usize,
+        turn: stripe.get() as usize,
     };
     plan(state.geometry.scheme, state.shape(), Want::Read(wanted), known).filter(|_| !is_undecided)
 }
@@ -129,7 +130,7 @@ fn plan_read(state: &VolumeState, stripe: u64, wanted: PositionSet) -> Option<St
 /// The parts, if all that was read is as it should be.
 fn answer(
     state: &mut VolumeState,
-    stripe: u64,
+    stripe: StripeIndex,
     plan: &StripePlan,
     wanted: PositionSet,
     pieces: &[ChunkBytes],
@@ -159,7 +160,13 @@ fn answer(
 }
 
 /// Decodes wanted chunks whose members are missing; false when the result is not what the lists say.
-fn reconstruct(state: &mut VolumeState, stripe: u64, wanted: PositionSet, rows: &mut Rows, plan: &StripePlan) -> bool {
+fn reconstruct(
+    state: &mut VolumeState,
+    stripe: StripeIndex,
+    wanted: PositionSet,
+    rows: &mut Rows,
+    plan: &StripePlan,
+) -> bool {
     let judgement = judge(&rows.evidence);
     let missing = wanted - plan.read_chunks;
     let using: Vec<usize> = plan.read_chunks.iter().take(state.shape().data).collect();

@@ -8,6 +8,7 @@ use super::repair;
 use super::resync;
 use super::state::{VolumeState, WaitList};
 use crate::buffer::Buffer;
+use crate::index::StripeIndex;
 use crate::position_set::PositionSet;
 use crate::units::Nanos;
 use crate::volume::format::intent::IntentBit;
@@ -154,8 +155,8 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
     });
     while let Some(from) = handle.with(|state| skip(state, disk)) {
         let member = disk.member;
-        let stripes = handle.with(|state| state.geometry.stripes);
-        if from >= stripes {
+        let end = handle.with(|state| state.geometry.all_stripes().end);
+        if from >= end {
             if is_vouched_for(handle, disk).await {
                 handle.with(|state| {
                     state.members[member].state = MemberState::Active;
@@ -168,7 +169,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
             }
             return;
         }
-        let to = (from + WINDOW_STRIPES).min(stripes);
+        let to = (from + WINDOW_STRIPES).min(end);
         let end = window(handle, disk, from, to).await;
         let flushed = handle.ops(vec![(member, OpKind::Flush)]).await;
         let is_flushed = flushed.iter().all(|flushed| flushed.result.is_ok());
@@ -186,7 +187,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
         }
         handle.with(|state| {
             let member = &mut state.members[member];
-            member.state = MemberState::Rebuilding { stripes_done: to };
+            member.state = MemberState::Rebuilding { stripes_done: to.get() };
             member.ahead.clear();
         });
         windows += 1;
@@ -196,19 +197,19 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
     }
 }
 
-/// Passes over what a member that is back holds already; how far it is then.
-fn skip(state: &mut VolumeState, disk: PlacedDisk) -> Option<u64> {
-    let done = stripes_done(state, disk)?;
+/// Passes over what a member that is back holds already; the first stripe that it does not hold then.
+fn skip(state: &mut VolumeState, disk: PlacedDisk) -> Option<StripeIndex> {
+    let (done, end) = (StripeIndex(stripes_done(state, disk)?), state.geometry.all_stripes().end);
     let next = match &state.members[disk.member].lacks {
-        Some(lacks) if done < state.geometry.stripes => {
+        Some(lacks) if done < end => {
             let region = state.geometry.region_of(done);
             let next = lacks.iter().find(|&lacked| lacked >= region);
-            next.map_or(state.geometry.stripes, |next| state.geometry.stripes_of_region(next).start.max(done))
+            next.map_or(end, |next| state.geometry.stripes_of_region(next).start.max(done))
         }
         _ => done,
     };
     if next > done {
-        state.members[disk.member].state = MemberState::Rebuilding { stripes_done: next };
+        state.members[disk.member].state = MemberState::Rebuilding { stripes_done: next.get() };
     }
     Some(next)
 }
@@ -238,7 +239,7 @@ fn stripes_done(state: &VolumeState, disk: PlacedDisk) -> Option<u64> {
 }
 
 /// Rebuilds the stripes `from..to` that the disk does not hold yet.
-async fn window(handle: &VolumeHandle, disk: PlacedDisk, from: u64, to: u64) -> RebuildEnd {
+async fn window(handle: &VolumeHandle, disk: PlacedDisk, from: StripeIndex, to: StripeIndex) -> RebuildEnd {
     let next = Rc::new(Cell::new(from));
     let running = Rc::new(Cell::new(STRIPES_AT_ONCE));
     let end = Rc::new(Cell::new(RebuildEnd::Done));
@@ -268,7 +269,7 @@ async fn window(handle: &VolumeHandle, disk: PlacedDisk, from: u64, to: u64) -> 
 }
 
 /// Rebuilds what the member holds of one stripe, writes it and reads it back, twice at most.
-async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64) -> RebuildEnd {
+async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -> RebuildEnd {
     let member = disk.member;
     resync::ensure(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
@@ -354,7 +355,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64) -> Rebuil
 
 /// Is another member of this stripe out, and not replaced, that may know what is lost now when it comes back? Where rows prove
 /// themselves nothing is destroyed by going on, and the stripes behind this one need it; unless none of them can be rebuilt.
-fn is_waited_for(state: &VolumeState, stripe: u64, mine: PositionSet) -> bool {
+fn is_waited_for(state: &VolumeState, stripe: StripeIndex, mine: PositionSet) -> bool {
     let is_out = |slot: usize| !state.is_attached(state.geometry.place(stripe, slot).member);
     let is_anybody_out = (0..state.shape().slots()).any(|slot| !mine.contains(slot) && is_out(slot));
     let can_go_on = state.geometry.scheme.checks_itself() && state.missing(stripe).count() <= state.shape().parity;
@@ -365,7 +366,7 @@ fn is_waited_for(state: &VolumeState, stripe: u64, mine: PositionSet) -> bool {
 async fn are_there(
     handle: &VolumeHandle,
     disk: PlacedDisk,
-    stripe: u64,
+    stripe: StripeIndex,
     rows: impl Iterator<Item = (usize, &Buffer)>,
 ) -> bool {
     let (slots, rows): (Vec<usize>, Vec<&Buffer>) = rows.unzip();
@@ -388,7 +389,7 @@ async fn are_there(
 /// What cannot be proven, where rows prove themselves: one that proves nothing lies in its place (one that a crash left half
 /// rebuilt would look like one that was half written; and on a disk that was this member before, its old row would look
 /// whole).
-async fn given_up(handle: &VolumeHandle, disk: PlacedDisk, stripe: u64, mine: PositionSet) -> RebuildEnd {
+async fn given_up(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex, mine: PositionSet) -> RebuildEnd {
     if handle.with(|state| !state.is_current(disk)) {
         return RebuildEnd::Ended;
     }

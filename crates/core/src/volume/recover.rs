@@ -10,7 +10,7 @@ use super::state::{VolumePhase, VolumeState, WaitList};
 use super::unsynced::UnsyncedRegions;
 use super::wipe;
 use crate::buffer::Buffer;
-use crate::index::RegionIndex;
+use crate::index::{RegionIndex, StripeIndex};
 use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::WRITTEN_PAGE_BYTES;
 use crate::volume::format::intent::{self, IntentBit};
@@ -77,8 +77,9 @@ pub(super) async fn open(handle: VolumeHandle) {
             if !is_writable {
                 state.unsynced = UnsyncedRegions::default();
                 let regions: Vec<RegionIndex> = state.intents.dirty.iter().collect();
-                let stripes = regions.into_iter().flat_map(|region| state.geometry.stripes_of_region(region));
-                let stripes: Vec<u64> = stripes.filter(|&stripe| state.written.get(stripe)).collect();
+                let stripes =
+                    regions.into_iter().flat_map(|region| StripeIndex::each(state.geometry.stripes_of_region(region)));
+                let stripes: Vec<StripeIndex> = stripes.filter(|&stripe| state.written.get(stripe)).collect();
                 state.unresolved.extend(stripes);
             }
             state.life = VolumePhase::Open;

@@ -6,6 +6,7 @@ use super::parts::ChunkBytes;
 use super::rows;
 use super::state::VolumeState;
 use crate::buffer::Buffer;
+use crate::index::StripeIndex;
 use crate::position_set::PositionSet;
 use crate::volume::block::ReadPart;
 use crate::volume::integrity::judge::judge;
@@ -30,7 +31,7 @@ pub(super) fn part(state: &mut VolumeState, piece: &ChunkBytes, lost: PositionSe
 }
 
 /// Of a stripe that is held, and undecided: the data chunks that cannot be read.
-pub(super) async fn lost(handle: &VolumeHandle, stripe: u64) -> PositionSet {
+pub(super) async fn lost(handle: &VolumeHandle, stripe: StripeIndex) -> PositionSet {
     let (count, len) = handle.with(|state| (state.shape().data, state.chunk_bytes()));
     let pieces: Vec<ChunkBytes> = (0..count).map(|slot| ChunkBytes { slot, range: 0..len, at: 0 }).collect();
     let parts = lost_or_whole(handle, stripe, &pieces, PositionSet::range(0, count)).await;
@@ -49,7 +50,7 @@ pub(super) async fn lost(handle: &VolumeHandle, stripe: u64) -> PositionSet {
 /// chunks that were asked for.
 pub(super) async fn lost_or_whole(
     handle: &VolumeHandle,
-    stripe: u64,
+    stripe: StripeIndex,
     pieces: &[ChunkBytes],
     wanted: PositionSet,
 ) -> Vec<ReadPart> {

@@ -8,6 +8,7 @@ use super::persist;
 use super::rows::{self, Rows};
 use super::state::VolumeState;
 use crate::buffer::Buffer;
+use crate::index::StripeIndex;
 use crate::position_set::PositionSet;
 use crate::volume::integrity::judge::{Diagnosis, judge};
 use crate::volume::integrity::scheme::Scheme;
@@ -54,7 +55,7 @@ impl Resolved {
 }
 
 /// Reads everything that is left of a stripe, finds out what is wrong, and puts it right on the members too.
-pub(super) async fn repair(handle: &VolumeHandle, stripe: u64) -> Resolved {
+pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolved {
     let mut rows = read_all(handle, stripe).await;
     retry(handle, stripe, &mut rows).await;
     let judgement = judge(&rows.evidence);
@@ -103,14 +104,14 @@ fn fate(rows: &Rows, judgement: &Diagnosis, lost: PositionSet) -> LossFate {
 }
 
 /// Reads every row whose member is there.
-pub(super) async fn read_all(handle: &VolumeHandle, stripe: u64) -> Rows {
+pub(super) async fn read_all(handle: &VolumeHandle, stripe: StripeIndex) -> Rows {
     let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.missing(stripe));
     rows::read(handle, stripe, present, PositionSet::NONE).await
 }
 
 /// Reads unsound rows once more: a read that went astray is right the second time, and said to have been one. Nobody
 /// else writes the stripe meanwhile; but a member may have been replaced, and what the new one has there is not a row.
-pub(super) async fn retry(handle: &VolumeHandle, stripe: u64, rows: &mut Rows) {
+pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows) {
     let is_doubtful =
         |&slot: &usize| !matches!(rows.evidence.rows[slot].standing, RowStatus::Sound | RowStatus::Missing);
     let doubtful: PositionSet = (0..rows.evidence.rows.len()).filter(is_doubtful).collect();
@@ -141,7 +142,7 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: u64, rows: &mut Rows) {
 }
 
 /// Takes note of what was found in one row.
-pub(super) fn record(state: &mut VolumeState, stripe: u64, slot: usize, kind: CorruptionKind, end: Resolution) {
+pub(super) fn record(state: &mut VolumeState, stripe: StripeIndex, slot: usize, kind: CorruptionKind, end: Resolution) {
     let place = state.geometry.place(stripe, slot);
     let offset = state.geometry.chunk_offset(place.row);
     let (at, member) = (state.now, place.member);
@@ -174,7 +175,7 @@ pub(super) struct Rebuilt {
 }
 
 /// Reckons up what is erased, as far as it can be proven.
-fn rebuild(handle: &VolumeHandle, stripe: u64, read: &Rows, judgement: &Diagnosis) -> Rebuilt {
+fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, judgement: &Diagnosis) -> Rebuilt {
     handle.with(|state| {
         let shape = state.shape();
         let chunk_bytes = state.chunk_bytes();
@@ -314,7 +315,7 @@ fn check_parity(handle: &VolumeHandle, read: &Rows, stripe: &mut Rebuilt) {
 }
 
 /// Gives a row its appendix.
-pub(super) fn seal(state: &VolumeState, stripe: u64, slot: usize, row: &mut Buffer, entries: &[ListEntry]) {
+pub(super) fn seal(state: &VolumeState, stripe: StripeIndex, slot: usize, row: &mut Buffer, entries: &[ListEntry]) {
     if state.geometry.scheme == Scheme::None {
         return;
     }
@@ -333,7 +334,12 @@ pub(super) fn seal(state: &VolumeState, stripe: u64, slot: usize, row: &mut Buff
 }
 
 /// Writes rebuilt rows, flushes, and reads them back. Those that are right now.
-async fn write_rebuilt(handle: &VolumeHandle, stripe: u64, rebuilt: &mut Rebuilt, wanted: PositionSet) -> PositionSet {
+async fn write_rebuilt(
+    handle: &VolumeHandle,
+    stripe: StripeIndex,
+    rebuilt: &mut Rebuilt,
+    wanted: PositionSet,
+) -> PositionSet {
     let region = handle.with(|state| state.geometry.region_of(stripe));
     persist::mark_dirty(handle, region).await;
     let ops: Vec<_> = handle.with(|state| {
@@ -394,7 +400,7 @@ struct Reported {
 /// targets of writes that went astray.
 fn report(
     handle: &VolumeHandle,
-    stripe: u64,
+    stripe: StripeIndex,
     rows: &Rows,
     judgement: &Diagnosis,
     rebuilt: &Rebuilt,

@@ -9,6 +9,7 @@ use super::state::{VolumePhase, VolumeState, WaitList};
 use super::write;
 use super::writes::{PendingWrite, Ticket};
 use crate::buffer::Buffer;
+use crate::index::StripeIndex;
 use crate::volume::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -120,7 +121,7 @@ async fn read_all(handle: &VolumeHandle, offset: u64, len: u64) -> Vec<ReadPart>
 /// Writes all stripes of a range; each joins what waits for its stripe already.
 async fn write_all(handle: &VolumeHandle, offset: u64, len: u64, data: Option<Rc<Buffer>>) -> bool {
     let (chunk_bytes, count) = handle.with(|state| (state.geometry.chunk_bytes, state.shape().data));
-    let stripes: Vec<(u64, Vec<ChunkBytes>)> = cut(offset, len, chunk_bytes, count).collect();
+    let stripes: Vec<(StripeIndex, Vec<ChunkBytes>)> = cut(offset, len, chunk_bytes, count).collect();
     let task = handle.current();
     let ticket = Rc::new(Ticket { task, left: Cell::new(stripes.len()), is_failed: Cell::new(false) });
     for (stripe, pieces) in stripes {
@@ -142,9 +143,8 @@ async fn zero(handle: &VolumeHandle, offset: u64, len: u64) -> bool {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     let (start, end) = (offset.next_multiple_of(stripe_bytes), (offset + len) / stripe_bytes * stripe_bytes);
     let is_held_back = handle.with(|state| {
-        let pages = |stripe: u64| stripe / state.geometry.stripes_per_page();
-        start < end
-            && (pages(start / stripe_bytes)..=pages(end / stripe_bytes - 1)).any(|page| state.is_held_back(page))
+        let page = |stripe: u64| state.geometry.written_page_of(StripeIndex(stripe));
+        start < end && (page(start / stripe_bytes)..=page(end / stripe_bytes - 1)).any(|page| state.is_held_back(page))
     });
     if start >= end || is_held_back {
         return write_zeros(handle, offset, len).await;
@@ -176,7 +176,8 @@ async fn write_zeros(handle: &VolumeHandle, offset: u64, len: u64) -> bool {
 /// Makes the stripes that lie wholly in this range unwritten: they read as zeros, and hold nothing to be verified.
 async fn forget(handle: &VolumeHandle, offset: u64, len: u64) {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
-    for stripe in offset.div_ceil(stripe_bytes)..(offset + len) / stripe_bytes {
+    let whole = StripeIndex(offset.div_ceil(stripe_bytes))..StripeIndex((offset + len) / stripe_bytes);
+    for stripe in StripeIndex::each(whole) {
         resync::ensure(handle, stripe).await;
         if !handle.with(|state| state.written.get(stripe)) {
             continue;
@@ -184,10 +185,10 @@ async fn forget(handle: &VolumeHandle, offset: u64, len: u64) {
         let _guard = handle.lock(stripe, true).await;
         handle.with(|state| {
             // The map cannot say yet that something was forgotten here, and need not: it is but a hint.
-            let is_held_back = state.is_held_back(stripe / state.geometry.stripes_per_page());
+            let is_held_back = state.is_held_back(state.geometry.written_page_of(stripe));
             if !state.is_broken && !is_held_back {
                 state.written.set(stripe, false);
-                state.written_changed.insert(stripe / state.geometry.stripes_per_page());
+                state.written_changed.insert(state.geometry.written_page_of(stripe));
                 (0..state.shape().data).for_each(|slot| {
                     let chunk = state.chunk(stripe, slot);
                     state.read_status.clear(chunk);
@@ -203,8 +204,8 @@ fn allocation(state: &VolumeState, offset: u64, len: u64) -> Vec<AllocationRun> 
     let mut runs: Vec<AllocationRun> = Vec::new();
     let mut at = offset;
     while at < offset + len {
-        let stripe = at / stripe_bytes;
-        let end = ((stripe + 1) * stripe_bytes).min(offset + len);
+        let stripe = StripeIndex(at / stripe_bytes);
+        let end = ((at / stripe_bytes + 1) * stripe_bytes).min(offset + len);
         let is_written = state.written.get(stripe) || state.needs_resync(stripe);
         let is_full = runs.len() == RUNS_MAX;
         match runs.last_mut() {

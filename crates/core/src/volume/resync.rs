@@ -11,7 +11,7 @@ use super::rows::{self, Rows};
 use super::state::{VolumeState, WaitList};
 use super::stripe_write;
 use crate::buffer::Buffer;
-use crate::index::RegionIndex;
+use crate::index::{RegionIndex, StripeIndex};
 use crate::position_set::PositionSet;
 use crate::volume::integrity::evidence::{Evidence, RowSeen};
 use crate::volume::integrity::judge::judge;
@@ -55,7 +55,7 @@ pub(super) fn start(handle: &VolumeHandle) {
 }
 
 /// The next stripe of these regions: `next` is a region's place among them, and a stripe's place in it.
-fn next_of(state: &VolumeState, regions: &[RegionIndex], next: &Cell<(usize, u64)>) -> Option<u64> {
+fn next_of(state: &VolumeState, regions: &[RegionIndex], next: &Cell<(usize, u64)>) -> Option<StripeIndex> {
     loop {
         let (place, index) = next.get();
         let stripes = state.geometry.stripes_of_region(*regions.get(place)?);
@@ -68,7 +68,7 @@ fn next_of(state: &VolumeState, regions: &[RegionIndex], next: &Cell<(usize, u64
 }
 
 /// Resyncs a stripe that a crash may have left half written, unless that was done. Nobody may use a stripe before.
-pub(super) async fn ensure(handle: &VolumeHandle, stripe: u64) {
+pub(super) async fn ensure(handle: &VolumeHandle, stripe: StripeIndex) {
     let needs_resync = || handle.with(|state| state.needs_resync(stripe));
     if !needs_resync() {
         return;
@@ -92,7 +92,7 @@ pub(super) async fn ensure(handle: &VolumeHandle, stripe: u64) {
 }
 
 /// Makes one stripe what it may be, and whole.
-async fn resync_stripe(handle: &VolumeHandle, stripe: u64) {
+async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     // 1. A stripe that the written map does not know, and in which no appendix tells of a write, was never begun.
     let is_written = handle.with(|state| state.written.get(stripe));
     if !is_written && (!handle.with(|state| state.geometry.scheme.has_versions()) || is_unwritten(handle, stripe).await)
@@ -207,7 +207,7 @@ fn taken_back(evidence: &Evidence, reconciliation: &Reconciliation) -> PositionS
 }
 
 /// Says which chunks of a stripe were lost by the crash.
-fn report(handle: &VolumeHandle, stripe: u64, lost: PositionSet) {
+fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet) {
     handle.with(|state| {
         lost.iter().for_each(|slot| repair::record(state, stripe, slot, CorruptionKind::HalfWritten, Resolution::Lost))
     });
@@ -216,7 +216,7 @@ fn report(handle: &VolumeHandle, stripe: u64, lost: PositionSet) {
 /// Of a stripe that the written map calls unwritten: does no appendix speak of a write since the map's page was written?
 /// So there was no first write of it either, or none of which anything is left. Two reads must say so: one that went astray
 /// shows nothing, and what it hid would be there again after the next crash.
-async fn is_unwritten(handle: &VolumeHandle, stripe: u64) -> bool {
+async fn is_unwritten(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.missing(stripe));
     for _ in 0..2 {
         let mut rows = rows::read(handle, stripe, PositionSet::NONE, present).await;
@@ -232,7 +232,7 @@ async fn is_unwritten(handle: &VolumeHandle, stripe: u64) -> bool {
 
 /// A stripe's first write did not come to its end: it was never acknowledged as durable, and it holds zeros. They are
 /// written, so that what is left of it says nothing else after the next crash, whoever is missing then.
-async fn write_zeros(handle: &VolumeHandle, stripe: u64) {
+async fn write_zeros(handle: &VolumeHandle, stripe: StripeIndex) {
     let version = stripe_write::version(handle).await;
     let rows = stripe_write::first(handle, stripe, &[], version);
     if put::put(handle, stripe, rows, false).await.is_ok() {
@@ -285,7 +285,7 @@ fn decide_by_parity(state: &mut VolumeState, rows: &Rows, reconciliation: &mut R
 
 /// Where rows say nothing of themselves, one that was read astray looks like one that was half written: only what two
 /// reads in a row show alike is believed.
-async fn read_alike(handle: &VolumeHandle, stripe: u64, rows: &mut Rows) {
+async fn read_alike(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows) {
     let scheme = rows.evidence.scheme;
     if scheme.checks_itself() || !scheme.has_appendix() || judge(&rows.evidence).is_clean() {
         return;
@@ -306,8 +306,8 @@ async fn read_alike(handle: &VolumeHandle, stripe: u64, rows: &mut Rows) {
 
 /// Of a stripe that the written map calls unwritten, only rows count that were written since its page could tell: older ones
 /// were forgotten by a trim, and stay so.
-fn disown_forgotten(state: &VolumeState, stripe: u64, rows: &mut Rows) {
-    let page = stripe / state.geometry.stripes_per_page();
+fn disown_forgotten(state: &VolumeState, stripe: StripeIndex, rows: &mut Rows) {
+    let page = state.geometry.written_page_of(stripe);
     let since = state.written_sinces[page as usize];
     for row in &mut rows.evidence.rows {
         let least = match &row.list {
@@ -365,7 +365,7 @@ fn known_rows(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconci
 /// All rows as they should be, sealed; those that differ from what is on their members, to be written.
 fn changed(
     state: &mut VolumeState,
-    stripe: u64,
+    stripe: StripeIndex,
     mut data: Vec<Option<Buffer>>,
     mut entries: Vec<ListEntry>,
     rows: &Rows,

@@ -5,6 +5,7 @@ use super::handle::{EndedOp, VolumeHandle};
 use super::persist;
 use super::state::VolumeState;
 use crate::buffer::Buffer;
+use crate::index::StripeIndex;
 use crate::position_set::PositionSet;
 use crate::volume::integrity::evidence::{Evidence, RowSeen};
 use crate::volume::integrity::scheme::Scheme;
@@ -40,7 +41,7 @@ impl Rows {
 /// Rows of one stripe to be read: some whole, of others the appendices alone.
 #[derive(Clone, Copy)]
 pub(super) struct WantedRows {
-    pub stripe: u64,
+    pub stripe: StripeIndex,
     pub chunks: PositionSet,
     pub appendices: PositionSet,
 }
@@ -54,7 +55,12 @@ impl WantedRows {
 
 /// Reads these rows, whole or their appendices alone. A member that does not answer is taken out of the volume; of one that
 /// does not hold the stripe, its row is missing: what lies in its place on a new disk is anything.
-pub(super) async fn read(handle: &VolumeHandle, stripe: u64, chunks: PositionSet, appendices: PositionSet) -> Rows {
+pub(super) async fn read(
+    handle: &VolumeHandle,
+    stripe: StripeIndex,
+    chunks: PositionSet,
+    appendices: PositionSet,
+) -> Rows {
     let mut rows = read_together(handle, &[WantedRows { stripe, chunks, appendices }]).await;
     rows.pop().expect("one for the one")
 }
@@ -141,7 +147,7 @@ fn collect(
 }
 
 /// What a row, or an appendix alone, says.
-pub(super) fn open(state: &VolumeState, stripe: u64, slot: usize, buffer: &[u8]) -> RowSeen {
+pub(super) fn open(state: &VolumeState, stripe: StripeIndex, slot: usize, buffer: &[u8]) -> RowSeen {
     let scheme = state.geometry.scheme;
     let chunk_bytes = state.chunk_bytes();
     let is_marked = |content: &[u8]| slot < state.shape().data && state.is_marked(stripe, slot, content);

@@ -15,7 +15,7 @@ use super::unsynced::UnsyncedRegions;
 use super::writes::Writes;
 
 use crate::buffer::{Buffer, Pool};
-use crate::index::{RegionIndex, RowIndex, indexed};
+use crate::index::{RegionIndex, RowIndex, StripeIndex, indexed};
 use crate::layout::Shape;
 use crate::position_set::{MemberSet, PositionSet};
 use crate::units::Nanos;
@@ -88,7 +88,7 @@ pub(super) struct VolumeMember {
     /// While one is rebuilt that was the same member before: the regions that were written since; it holds all others.
     pub lacks: Option<Bits<RegionIndex>>,
     /// While it is rebuilt: stripes behind `stripes_done` that it holds already.
-    pub ahead: BTreeSet<u64>,
+    pub ahead: BTreeSet<StripeIndex>,
     /// Of its `stripes_done`, those that it may be said to hold: the written map is durable as it was when they were done.
     pub stripes_vouched: u64,
     /// When faults were located on it, the last few.
@@ -139,7 +139,7 @@ pub(super) struct VolumeState {
     pub read_status: ReadStatus,
     pub unflushed: Unflushed,
     pub flush_rounds: Rounds,
-    pub written: Bits<u64>,
+    pub written: Bits<StripeIndex>,
     pub written_generations: Vec<u64>,
     /// What was written before, and is not in the map, was forgotten: see `Page::since` of the format.
     pub written_sinces: Vec<u64>,
@@ -150,7 +150,7 @@ pub(super) struct VolumeState {
     pub writes_twice: bool,
     pub intents: Intents,
     /// Stripes that a crash may have left half written, in a volume that is open for reading only: nobody resyncs them.
-    pub unresolved: BTreeSet<u64>,
+    pub unresolved: BTreeSet<StripeIndex>,
     /// Stripes that a crash may have left half written, and that nobody looked at since.
     pub unsynced: UnsyncedRegions,
     /// The members that took part in the last start: only they know of intents and of the map.
@@ -162,7 +162,7 @@ pub(super) struct VolumeState {
     /// Disks that are being rebuilt.
     pub rebuilds: BTreeSet<PlacedDisk>,
     /// Stripes to be looked at: a misdirected write named them as its true target.
-    pub suspects: Vec<u64>,
+    pub suspects: Vec<StripeIndex>,
 }
 
 impl VolumeState {
@@ -202,13 +202,13 @@ impl VolumeState {
     }
 
     /// The physical identity of a row, and where on its member it lies.
-    pub fn identity(&self, stripe: u64, slot: usize) -> RowIdentity {
+    pub fn identity(&self, stripe: StripeIndex, slot: usize) -> RowIdentity {
         let place = self.geometry.place(stripe, slot);
         RowIdentity { array: self.array, member: place.member, row: place.row, role: slot }
     }
 
     /// What says that this data chunk was lost.
-    pub fn mark(&self, stripe: u64, slot: usize) -> LostMark {
+    pub fn mark(&self, stripe: StripeIndex, slot: usize) -> LostMark {
         LostMark { array: self.array, stripe, slot }
     }
 
@@ -218,7 +218,7 @@ impl VolumeState {
     }
 
     /// Does this chunk, in a scheme whose rows have no version to say so, say that it was lost?
-    pub fn is_marked(&self, stripe: u64, slot: usize, chunk: &[u8]) -> bool {
+    pub fn is_marked(&self, stripe: StripeIndex, slot: usize, chunk: &[u8]) -> bool {
         !self.geometry.scheme.has_versions() && self.mark(stripe, slot).is_in(chunk)
     }
 
@@ -230,13 +230,13 @@ impl VolumeState {
     }
 
     /// Does this member hold this stripe?
-    pub fn holds(&self, member: MemberIndex, stripe: u64) -> bool {
+    pub fn holds(&self, member: MemberIndex, stripe: StripeIndex) -> bool {
         match self.members[member].state {
             MemberState::Active => true,
             MemberState::Rebuilding { stripes_done } => {
                 let VolumeMember { ahead, lacks, .. } = &self.members[member];
                 let is_kept = |lacks: &Bits<RegionIndex>| !lacks.get(self.geometry.region_of(stripe));
-                stripe < stripes_done || ahead.contains(&stripe) || lacks.as_ref().is_some_and(is_kept)
+                stripe.get() < stripes_done || ahead.contains(&stripe) || lacks.as_ref().is_some_and(is_kept)
             }
             MemberState::Failed(_) | MemberState::Missing => false,
         }
@@ -269,7 +269,7 @@ impl VolumeState {
     }
 
     /// The slots of a stripe whose members do not hold it.
-    pub fn missing(&self, stripe: u64) -> PositionSet {
+    pub fn missing(&self, stripe: StripeIndex) -> PositionSet {
         if self.members.iter().all(|member| member.state == MemberState::Active) {
             return PositionSet::NONE;
         }
@@ -321,20 +321,20 @@ impl VolumeState {
     fn can_spare_all(&self, members: MemberSet) -> bool {
         let gone = |member: MemberIndex| members.contains(member) || self.members[member].state != MemberState::Active;
         let period = self.geometry.layout.period().min(self.geometry.stripes);
-        (0..period).all(|stripe| {
+        StripeIndex::first(period).all(|stripe| {
             (0..self.shape().slots()).filter(|&slot| gone(self.geometry.place(stripe, slot).member)).count()
                 <= self.shape().parity
         })
     }
 
     /// The number of a data chunk in the read-status map.
-    pub fn chunk(&self, stripe: u64, slot: usize) -> u64 {
-        stripe * self.shape().data as u64 + slot as u64
+    pub fn chunk(&self, stripe: StripeIndex, slot: usize) -> u64 {
+        stripe.get() * self.shape().data as u64 + slot as u64
     }
 
     /// Data chunks of a stripe that a read, asked for now, gets from the medium itself: everything written to them was
     /// flushed.
-    pub fn flushed(&self, stripe: u64) -> PositionSet {
+    pub fn flushed(&self, stripe: StripeIndex) -> PositionSet {
         let is_blind = self.is_planted(SeededBug::SetReadBitWithoutFlush);
         let data = 0..self.shape().data;
         data.filter(|&slot| is_blind || !self.unflushed.contains(self.chunk(stripe, slot))).collect()
@@ -348,38 +348,38 @@ impl VolumeState {
     /// Does what a crash left in the stripes of this page of the written map keep it from calling anything forgotten? A first
     /// write that the map does not know of is found by its version, as long as that is not less than the page's `since`.
     pub fn is_held_back(&self, page: u64) -> bool {
-        let stripes = page * self.geometry.stripes_per_page()..(page + 1) * self.geometry.stripes_per_page();
-        let last = stripes.end.min(self.geometry.stripes) - 1;
+        let stripes = self.geometry.stripes_of_page(page);
+        let last = StripeIndex(stripes.end.get() - 1);
         let regions = self.geometry.region_of(stripes.start)..=self.geometry.region_of(last);
         self.geometry.scheme.has_versions() && self.unsynced.has_any(regions)
     }
 
     /// May this stripe be half written, and did nobody look at it since the start?
-    pub fn needs_resync(&self, stripe: u64) -> bool {
+    pub fn needs_resync(&self, stripe: StripeIndex) -> bool {
         let region = self.geometry.region_of(stripe);
         self.unsynced.contains(region, stripe - self.geometry.stripes_of_region(region).start)
     }
 
     /// Is it not known what this stripe should hold?
-    pub fn is_undecided(&self, stripe: u64) -> bool {
+    pub fn is_undecided(&self, stripe: StripeIndex) -> bool {
         self.unresolved.contains(&stripe) || self.needs_resync(stripe)
     }
 
     /// A row was read, which was resynced before that, and its content is right: the medium has it.
-    pub fn note_read(&mut self, stripe: u64, slot: usize) {
+    pub fn note_read(&mut self, stripe: StripeIndex, slot: usize) {
         let chunk = self.chunk(stripe, slot);
         self.read_status.set(chunk);
     }
 
     /// All rows of a stripe are written: from the next flush on the written map says so.
-    pub fn note_written(&mut self, stripe: u64) {
+    pub fn note_written(&mut self, stripe: StripeIndex) {
         if !self.written.get(stripe) {
             self.written.set(stripe, true);
-            self.written_changed.insert(stripe / self.geometry.stripes_per_page());
+            self.written_changed.insert(self.geometry.written_page_of(stripe));
         }
     }
 
-    pub fn note_write(&mut self, stripe: u64, slot: usize) {
+    pub fn note_write(&mut self, stripe: StripeIndex, slot: usize) {
         let chunk = self.chunk(stripe, slot);
         self.read_status.clear(chunk);
         self.unflushed.insert(chunk);
@@ -389,7 +389,7 @@ impl VolumeState {
     pub fn suspect(&mut self, member: MemberIndex, offset: u64) {
         let row = self.geometry.row_at(offset).filter(|_| member.get() < self.members.len());
         let stripe = row.and_then(|row| self.geometry.chunk_at(member, row)).map(|(stripe, _)| stripe);
-        self.suspects.extend(stripe.filter(|&stripe| stripe < self.geometry.stripes));
+        self.suspects.extend(stripe.filter(|stripe| self.geometry.all_stripes().contains(stripe)));
     }
 
     pub fn record(&mut self, record: VolumeFinding) {

@@ -8,6 +8,7 @@ use super::rows::{self, Rows};
 use super::state::VolumeState;
 use super::writes::PendingWrite;
 use crate::buffer::Buffer;
+use crate::index::StripeIndex;
 use crate::layout::Shape;
 use crate::position_set::PositionSet;
 use crate::volume::block::BlockFailure;
@@ -38,7 +39,12 @@ pub(super) struct StripeOutput {
 }
 
 /// The first write of a stripe: all of it, zeros where nobody wrote.
-pub(super) fn first(handle: &VolumeHandle, stripe: u64, batch: &[PendingWrite], version: Version) -> StripeOutput {
+pub(super) fn first(
+    handle: &VolumeHandle,
+    stripe: StripeIndex,
+    batch: &[PendingWrite],
+    version: Version,
+) -> StripeOutput {
     handle.with(|state| {
         let mut data: Vec<Option<Buffer>> = Vec::with_capacity(state.shape().data);
         for slot in 0..state.shape().data {
@@ -63,7 +69,7 @@ pub(super) async fn version(handle: &VolumeHandle) -> Version {
 /// New parities of all data, and the rows that change: those of `touched` and the parities. Sums are reckoned here.
 pub(super) fn whole(
     state: &mut VolumeState,
-    stripe: u64,
+    stripe: StripeIndex,
     data: Vec<Option<Buffer>>,
     mut entries: Vec<ListEntry>,
     touched: PositionSet,
@@ -127,7 +133,7 @@ fn buddies(state: &VolumeState, touched: PositionSet) -> PositionSet {
 }
 
 /// Gives a data row its appendix; `entries` have the sums of all chunks.
-fn seal_data(state: &VolumeState, stripe: u64, slot: usize, row: &mut [u8], entries: &[ListEntry]) {
+fn seal_data(state: &VolumeState, stripe: StripeIndex, slot: usize, row: &mut [u8], entries: &[ListEntry]) {
     let scheme = state.geometry.scheme;
     if scheme.has_appendix() {
         let identity = state.identity(stripe, slot);
@@ -143,7 +149,7 @@ fn neighbour(scheme: Scheme, slot: usize, entries: &[ListEntry]) -> u32 {
 /// Replaces chunks of a stripe by the plan of least I/O; nothing when what was read is not as it should be.
 pub(super) async fn replace(
     handle: &VolumeHandle,
-    stripe: u64,
+    stripe: StripeIndex,
     batch: &[PendingWrite],
     touched: PositionSet,
     partial: PositionSet,
@@ -152,7 +158,7 @@ pub(super) async fn replace(
         let data = state.shape().data_slots();
         let is_read = data.iter().filter(|&slot| state.read_status.is_read(state.chunk(stripe, slot))).collect();
         let missing = state.missing(stripe);
-        let known = PlanState { is_read, missing, turn: stripe as usize };
+        let known = PlanState { is_read, missing, turn: stripe.get() as usize };
         plan(state.geometry.scheme, state.shape(), Want::Write { touched, partial }, known)
     });
     let Some(plan) = plan else { return Ok(None) };
@@ -200,7 +206,7 @@ fn next_version(scheme: Scheme, stamp: Version, found: Version) -> Version {
 /// Read-modify-write: old data and parities were read; the difference goes into the parities.
 fn modify(
     state: &mut VolumeState,
-    stripe: u64,
+    stripe: StripeIndex,
     batch: &[PendingWrite],
     touched: PositionSet,
     stamp: Version,
@@ -291,7 +297,7 @@ fn update(state: &VolumeState, slot: usize, old: &[u8], new: &[u8], parities: &m
 /// Reconstruct-write, or a full stripe: all data are known, the parities are made anew.
 fn reconstruct(
     state: &mut VolumeState,
-    stripe: u64,
+    stripe: StripeIndex,
     batch: &[PendingWrite],
     touched: PositionSet,
     stamp: Version,
@@ -335,7 +341,7 @@ fn reconstruct(
 /// written over is marked as such, so that the rest of the stripe is as safe as ever.
 pub(super) async fn from_resolved(
     handle: &VolumeHandle,
-    stripe: u64,
+    stripe: StripeIndex,
     batch: &[PendingWrite],
     touched: PositionSet,
     partial: PositionSet,

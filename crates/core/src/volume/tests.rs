@@ -3,7 +3,7 @@
 use super::finding::{CorruptionKind, FindingPlace, Resolution};
 use super::{Volume, VolumeOptions};
 use crate::buffer::Buffer;
-use crate::index::{MemberIndex, RowIndex};
+use crate::index::{MemberIndex, RowIndex, StripeIndex};
 use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
 use crate::rng::Rng;
@@ -242,7 +242,7 @@ impl Rig {
     }
 
     fn place(&self, stripe: u64, slot: usize) -> (usize, usize) {
-        let place = self.geometry.place(stripe, slot);
+        let place = self.geometry.place(StripeIndex(stripe), slot);
         (place.member.get(), self.geometry.chunk_offset(place.row) as usize)
     }
 
@@ -256,7 +256,7 @@ impl Rig {
     fn kinds(&mut self) -> Vec<(u64, usize, CorruptionKind, Resolution)> {
         std::iter::from_fn(|| self.volume.poll_record())
             .filter_map(|record| match record.place {
-                FindingPlace::Row { stripe, slot } => Some((stripe, slot, record.kind, record.end)),
+                FindingPlace::Row { stripe, slot } => Some((stripe.get(), slot, record.kind, record.end)),
                 _ => None,
             })
             .collect()
@@ -423,7 +423,7 @@ fn a_misdirected_write_heals_its_victim_and_its_target() {
     rig.members[member][victim..victim + row_bytes].copy_from_slice(&stray);
     let row = rig.geometry.row_at(victim as u64).unwrap();
     let (stripe, slot) = rig.geometry.layout.slot_at(member, row.get()).unwrap();
-    rig.volume.verify(Nanos(rig.now), RequestId(99), stripe..stripe + 1);
+    rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(stripe)..StripeIndex(stripe + 1));
     rig.pump();
     assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Done))));
     let found = rig.kinds();
@@ -439,7 +439,7 @@ fn verifying_a_stripe_says_whether_it_has_all_of_its_content() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![1; 40 * CHUNK as usize]);
     let verify = |rig: &mut Rig, stripe: u64| {
-        rig.volume.verify(Nanos(rig.now), RequestId(99), stripe..stripe + 1);
+        rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(stripe)..StripeIndex(stripe + 1));
         rig.pump();
         rig.volume.poll_reply()
     };
@@ -450,7 +450,7 @@ fn verifying_a_stripe_says_whether_it_has_all_of_its_content() {
         }
         assert_eq!(verify(&mut rig, damaged as u64), Some((RequestId(99), reply)), "{damaged} rows of six");
     }
-    assert!(rig.volume.is_written(9) && !rig.volume.is_written(10));
+    assert!(rig.volume.is_written(StripeIndex(9)) && !rig.volume.is_written(StripeIndex(10)));
     assert_eq!(verify(&mut rig, 10), Some((RequestId(99), BlockReply::Done)), "it was never written");
 }
 

@@ -8,11 +8,12 @@ use super::options::SeededBug;
 use super::remains;
 use super::repair::{self, Resolved};
 use super::resync;
+use crate::index::StripeIndex;
 use crate::position_set::PositionSet;
 
 /// Reads a stripe whole and puts right what is wrong in it: true when it then has all of its content, as reads would
 /// find it. Stripes that were never written hold nothing.
-pub(super) async fn stripe(handle: &VolumeHandle, stripe: u64) -> bool {
+pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     resync::ensure(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
     let (is_written, is_undecided) = handle.with(|state| (state.written.get(stripe), state.is_undecided(stripe)));
@@ -38,6 +39,6 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: u64) -> bool {
 }
 
 /// Says what cannot be read, so that whoever goes by records knows as much as one who reads.
-fn report(handle: &VolumeHandle, stripe: u64, lost: PositionSet, kind: CorruptionKind) {
+fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet, kind: CorruptionKind) {
     handle.with(|state| lost.iter().for_each(|slot| repair::record(state, stripe, slot, kind, Resolution::Lost)));
 }

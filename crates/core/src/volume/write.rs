@@ -9,11 +9,12 @@ use super::resync;
 use super::state::{VolumePhase, VolumeState, WaitList};
 use super::stripe_write;
 use super::writes::{PendingWrite, WriteOverlay};
+use crate::index::StripeIndex;
 use crate::position_set::PositionSet;
 use crate::volume::block::BlockFailure;
 
 /// Does the writes of a stripe, as many at once as have come, until there are no more.
-pub(super) async fn drain(handle: VolumeHandle, stripe: u64) {
+pub(super) async fn drain(handle: VolumeHandle, stripe: StripeIndex) {
     resync::ensure(&handle, stripe).await;
     loop {
         let guard = handle.lock(stripe, true).await;
@@ -55,7 +56,7 @@ fn complete_tickets(handle: &VolumeHandle, batch: &[PendingWrite], is_done: bool
 }
 
 /// One batch, under the stripe's lock, inside an announced region.
-async fn write(handle: &VolumeHandle, stripe: u64, batch: &[PendingWrite]) -> Result<(), BlockFailure> {
+async fn write(handle: &VolumeHandle, stripe: StripeIndex, batch: &[PendingWrite]) -> Result<(), BlockFailure> {
     let region = handle.with(|state| state.geometry.region_of(stripe));
     persist::mark_dirty(handle, region).await;
     let result = match handle
@@ -73,7 +74,11 @@ async fn write(handle: &VolumeHandle, stripe: u64, batch: &[PendingWrite]) -> Re
     result
 }
 
-async fn write_announced(handle: &VolumeHandle, stripe: u64, batch: &[PendingWrite]) -> Result<(), BlockFailure> {
+async fn write_announced(
+    handle: &VolumeHandle,
+    stripe: StripeIndex,
+    batch: &[PendingWrite],
+) -> Result<(), BlockFailure> {
     let (touched, partial) = handle.with(|state| coverage(state, batch));
     let is_anew = handle.with(|state| {
         // Too few rows would be written to read it again: the volume was started without a member while another one
@@ -103,7 +108,7 @@ async fn write_announced(handle: &VolumeHandle, stripe: u64, batch: &[PendingWri
     // of so late a time; or by the page itself.
     let needs_page = is_first.is_some_and(|version| {
         handle.with(|state| {
-            let page = stripe / state.geometry.stripes_per_page();
+            let page = state.geometry.written_page_of(stripe);
             !state.geometry.scheme.has_versions() || version.number() < state.written_sinces[page as usize]
         })
     });

@@ -4,6 +4,7 @@ use super::locks::ByStripe;
 use super::parts::ChunkBytes;
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
+use crate::index::StripeIndex;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -37,14 +38,14 @@ pub(super) struct Writes {
 
 impl Writes {
     /// Adds a write; true if its stripe has no task yet.
-    pub fn push(&mut self, stripe: u64, write: PendingWrite) -> bool {
+    pub fn push(&mut self, stripe: StripeIndex, write: PendingWrite) -> bool {
         let is_new = !self.pending.contains_key(&stripe);
         self.pending.entry(stripe).or_default().push(write);
         is_new
     }
 
     /// All writes of a stripe that have come; when there are none, its task is over.
-    pub fn take(&mut self, stripe: u64) -> Vec<PendingWrite> {
+    pub fn take(&mut self, stripe: StripeIndex) -> Vec<PendingWrite> {
         let writes = self.pending.get_mut(&stripe).map(std::mem::take).unwrap_or_default();
         if writes.is_empty() {
             self.pending.remove(&stripe);

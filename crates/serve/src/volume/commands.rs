@@ -1,7 +1,7 @@
 //! The commands of the control socket: one line of JSON each, answered by one line of JSON.
 
 use super::conditions::{MemberCondition, VolumeCondition};
-use scrubjay_core::index::MemberIndex;
+use scrubjay_core::index::{MemberIndex, StripeIndex};
 use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use scrubjay_core::volume::format::superblock::{FailureReason, MemberState};
 use serde::{Deserialize, Serialize};
@@ -253,7 +253,7 @@ impl Finding {
             member: record.member.get(),
             path: path.map(str::to_owned),
             offset: record.offset,
-            stripe: record.place.stripe(),
+            stripe: record.place.stripe().map(StripeIndex::get),
             chunk,
             kind: record.kind,
             end: record.end,

@@ -3,6 +3,7 @@
 use super::commands::Finding;
 use super::gather::Gathered;
 use crate::members::MemberTable;
+use scrubjay_core::index::StripeIndex;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::block::RequestId;
@@ -53,12 +54,12 @@ pub fn check(
     let (mut next, mut under_way, mut read, mut is_going) = (0, 0, 0, true);
     loop {
         while is_going && under_way < STRIPES_AT_ONCE && next < geometry.stripes {
-            volume.verify(clock::now(), RequestId(next), next..next + 1);
+            volume.verify(clock::now(), RequestId(next), StripeIndex(next)..StripeIndex(next + 1));
             (next, under_way) = (next + 1, under_way + 1);
         }
         turn(&mut volume, &mut ring, &gathered.members)?;
         while let Some((RequestId(stripe), _)) = volume.poll_reply() {
-            read += u64::from(volume.is_written(stripe));
+            read += u64::from(volume.is_written(StripeIndex(stripe)));
             under_way -= 1;
         }
         while let Some(record) = volume.poll_record() {

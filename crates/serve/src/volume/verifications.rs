@@ -2,6 +2,7 @@
 
 use super::commands::Verified;
 use crate::control::CommandId;
+use scrubjay_core::index::StripeIndex;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::block::{BlockFailure, BlockReply, RequestId};
@@ -25,7 +26,7 @@ pub(super) struct Verifications {
     stripes_at_once: u64,
     jobs: Vec<VerificationJob>,
     /// By request: whose stripe it is, and which.
-    under_way: HashMap<RequestId, (CommandId, u64)>,
+    under_way: HashMap<RequestId, (CommandId, StripeIndex)>,
     next_id: u64,
 }
 
@@ -33,13 +34,13 @@ pub(super) struct Verifications {
 #[derive(Debug)]
 struct VerificationJob {
     id: CommandId,
-    range: Range<u64>,
+    range: Range<StripeIndex>,
     /// What was not handed out yet.
     rest: Range<u64>,
     under_way: u64,
     read: u64,
     corrected: u64,
-    lost: BTreeSet<u64>,
+    lost: BTreeSet<StripeIndex>,
     is_stopped: bool,
 }
 
@@ -58,7 +59,7 @@ impl Verifications {
 
     /// Takes one on. A connection waits for its answer, so there are no more of them than connections.
     pub fn begin(&mut self, id: CommandId, range: Range<u64>) {
-        let rest = range.clone();
+        let (rest, range) = (range.clone(), StripeIndex(range.start)..StripeIndex(range.end));
         let lost = BTreeSet::new();
         self.jobs.push(VerificationJob {
             id,
@@ -79,7 +80,7 @@ impl Verifications {
         for job in &mut self.jobs {
             while job.under_way < self.stripes_at_once
                 && !job.is_stopped
-                && let Some(stripe) = job.rest.by_ref().find(|&stripe| stripe == 0 || volume.is_written(stripe))
+                && let Some(stripe) = job.rest.by_ref().map(StripeIndex).find(|&stripe| is_looked_at(volume, stripe))
             {
                 self.next_id += 1;
                 let request = RequestId(self.next_id);
@@ -107,7 +108,7 @@ impl Verifications {
     /// Something was found wrong.
     pub fn found(&mut self, record: &VolumeFinding) {
         // What lies beside the rows is verified with the first stripe.
-        let stripe = record.place.stripe().unwrap_or(0);
+        let stripe = record.place.stripe().unwrap_or(StripeIndex(0));
         for job in self.jobs.iter_mut().filter(|job| job.range.contains(&stripe)) {
             match record.end {
                 Resolution::Lost => drop(job.lost.insert(stripe)),
@@ -121,7 +122,12 @@ impl Verifications {
         let is_over = |job: &VerificationJob| job.under_way == 0 && (job.is_stopped || job.rest.is_empty());
         let job = self.jobs.swap_remove(self.jobs.iter().position(is_over)?);
         let VerificationJob { id, read, corrected: flaws, lost, is_stopped, .. } = job;
-        let verified = Verified { read, corrected: flaws, lost: lost.into_iter().collect() };
+        let verified = Verified { read, corrected: flaws, lost: lost.into_iter().map(StripeIndex::get).collect() };
         Some((id, (!is_stopped).then_some(verified)))
     }
+}
+
+/// Is there anything to verify in a stripe, or with it?
+fn is_looked_at(volume: &Volume, stripe: StripeIndex) -> bool {
+    stripe == StripeIndex(0) || volume.is_written(stripe)
 }

@@ -221,7 +221,7 @@ impl IoTally {
 
 impl ChunkRun {
     fn new(shape: Shape, part: StripePart, accounting: Accounting) -> ChunkRun {
-        let stripe = part.stripe * shape.data as u64;
+        let stripe = part.stripe.get() * shape.data as u64;
         let (start, end) = (stripe + part.start as u64, stripe + part.end as u64);
         let is_partial = match accounting {
             Accounting::Paper => [false; 2],
@@ -274,10 +274,10 @@ mod tests {
     impl Slowly {
         fn add(&mut self, is_write: bool, part: StripePart, accounting: Accounting) {
             let (stripe, touched, partial) = (part.stripe, part.touched(), part.partial());
-            let is_read = &mut self.stripes[stripe as usize];
+            let is_read = &mut self.stripes[stripe.get() as usize];
             let partial = if accounting == Accounting::Strict { partial } else { PositionSet::NONE };
             let want = if is_write { Want::Write { touched, partial } } else { Want::Read(touched) };
-            let state = StripeState { is_read: *is_read, missing: PositionSet::NONE, turn: stripe as usize };
+            let state = StripeState { is_read: *is_read, missing: PositionSet::NONE, turn: stripe.get() as usize };
             let plan = plan(self.scheme, RAID6, want, state).unwrap();
             self.ios += plan.ios() as u64;
             *is_read = match plan.mode {

@@ -1,7 +1,7 @@
 //! A volume 4+2 on disks in memory, whose every operation is done at once: to damage its rows one at a time.
 
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::index::RowIndex;
+use scrubjay_core::index::{RowIndex, StripeIndex};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{ChunkPlace, Layout, LayoutKind};
 use scrubjay_core::rng::Rng;
@@ -99,7 +99,7 @@ impl Rig {
     /// Verifies these stripes.
     pub fn verify(&mut self, stripes: std::ops::Range<u64>) {
         let id = self.next_id();
-        self.volume.verify(self.now, id, stripes);
+        self.volume.verify(self.now, id, StripeIndex(stripes.start)..StripeIndex(stripes.end));
         let reply = self.reply(id);
         assert_ne!(reply, BlockReply::Failed(BlockFailure::Stopping), "nobody stops it");
     }

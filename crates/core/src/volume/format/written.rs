@@ -9,6 +9,7 @@ use super::geometry::{Geometry, PAGE_HEAD_BYTES, WRITTEN_PAGE_BYTES};
 use super::page::{PageError, PageHead};
 use super::uuid::Uuid;
 use crate::buffer::Buffer;
+use crate::index::StripeIndex;
 use scrubjay_code::crc32c_extend;
 
 /// The first bytes of a page of the written map.
@@ -42,7 +43,7 @@ impl<'a> WrittenPage<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenMap {
     /// A bit a stripe: was it ever written?
-    pub stripes: Bits<u64>,
+    pub stripes: Bits<StripeIndex>,
     /// The newest version of each page; zero where there was none.
     pub generations: Vec<u64>,
     /// [`WrittenPage::since`] of those.
@@ -59,7 +60,7 @@ pub fn encode(
     index: u64,
     generation: u64,
     since: u64,
-    stripes: &Bits<u64>,
+    stripes: &Bits<StripeIndex>,
 ) -> Buffer {
     assert!(index < geometry.written_pages && stripes.len() == geometry.stripes, "page {index} of {geometry:?}");
     let start = index * geometry.stripes_per_page();
@@ -67,7 +68,7 @@ pub fn encode(
 }
 
 /// The CRC-32C of all bits of a map, page by page: what a superblock vouches for.
-pub fn sum(geometry: &Geometry, stripes: &Bits<u64>) -> u32 {
+pub fn sum(geometry: &Geometry, stripes: &Bits<StripeIndex>) -> u32 {
     let mut bits = vec![0; (WRITTEN_PAGE_BYTES - PAGE_HEAD_BYTES) as usize];
     (0..geometry.written_pages).fold(0, |sum, page| {
         stripes.write_to(page * geometry.stripes_per_page(), &mut bits);
@@ -127,9 +128,9 @@ mod tests {
         map
     }
 
-    fn bits(ones: impl IntoIterator<Item = u64>) -> Bits<u64> {
+    fn bits(ones: impl IntoIterator<Item = u64>) -> Bits<StripeIndex> {
         let mut bits = Bits::zeros(STRIPES);
-        ones.into_iter().for_each(|bit| bits.set(bit, true));
+        ones.into_iter().map(StripeIndex).for_each(|bit| bits.set(bit, true));
         bits
     }
 
@@ -137,7 +138,7 @@ mod tests {
     fn the_newest_sound_version_holds() {
         let geometry = geometry(STRIPES);
         assert_eq!((geometry.written_pages, geometry.stripes_per_page()), (3, 32_448));
-        let page = |index, generation, stripes: &Bits<u64>| {
+        let page = |index, generation, stripes: &Bits<StripeIndex>| {
             (index, encode(&geometry, ARRAY, index, generation, generation, stripes))
         };
         let (old, new) = (bits([1, 40_000]), bits([2, 40_001]));

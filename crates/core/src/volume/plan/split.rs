@@ -1,5 +1,6 @@
 //! A request of bytes, cut into what it wants of each stripe.
 
+use crate::index::StripeIndex;
 use crate::layout::Shape;
 use crate::position_set::PositionSet;
 
@@ -7,7 +8,7 @@ use crate::position_set::PositionSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StripePart {
     /// The stripe's number.
-    pub stripe: u64,
+    pub stripe: StripeIndex,
     /// The first slot touched.
     pub start: usize,
     /// The slot behind the last one touched.
@@ -50,7 +51,7 @@ pub fn split(shape: Shape, chunk_bytes: u64, offset: u64, len: u64) -> impl Iter
         }
         let count = (last - next).min(data - start);
         let part = StripePart {
-            stripe,
+            stripe: StripeIndex(stripe),
             start: start as usize,
             end: (start + count) as usize,
             is_head_partial: is_head_partial && next == first,

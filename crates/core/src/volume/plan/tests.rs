@@ -417,7 +417,7 @@ fn a_request_is_cut_at_the_stripes() {
                 }
             }
             let parts: Vec<_> =
-                split(shape, 3, offset, len).map(|part| (part.stripe, part.touched(), part.partial())).collect();
+                split(shape, 3, offset, len).map(|part| (part.stripe.get(), part.touched(), part.partial())).collect();
             assert_eq!(parts, expected, "{shape:?} {offset} {len}");
         }
     }

@@ -43,7 +43,7 @@ fn write_chunk(rig: &mut Rig, stripe: u64, slot: u64, byte: u8) -> BlockReply {
 fn verify(rig: &mut Rig, stripes: std::ops::Range<u64>) -> BlockReply {
     let id = RequestId(rig.next);
     rig.next += 1;
-    rig.volume.verify(Nanos(rig.now), id, stripes);
+    rig.volume.verify(Nanos(rig.now), id, StripeIndex(stripes.start)..StripeIndex(stripes.end));
     rig.pump();
     rig.volume.poll_reply().expect("it was answered").1
 }
@@ -148,7 +148,7 @@ fn a_stale_row_that_was_called_lost_is_not_returned_after_a_kill() {
 fn a_row_that_may_come_back_is_waited_for_and_what_lies_there_meanwhile_proves_nothing() {
     // A member is away, two rows are corrupt: with the member they could be rebuilt, so nothing is counted anew.
     let (mut members, geometry) = filled(Scheme::Stamp, 30);
-    let away = geometry.place(3, 5).member.get();
+    let away = geometry.place(StripeIndex(3), 5).member.get();
     let kept = std::mem::take(&mut members[away]);
     let mut rig = Rig::start(members, geometry);
     corrupt(&mut rig, 3, 0);

@@ -154,7 +154,7 @@ fn a_write_number_is_used_only_when_it_is_durably_reserved_however_many_ask_at_o
 
 /// Who the data row of a stripe of a mirror says it is.
 fn identity(rig: &Rig, stripe: u64) -> tag::RowIdentity {
-    let place = rig.geometry.place(stripe, 0);
+    let place = rig.geometry.place(StripeIndex(stripe), 0);
     tag::RowIdentity { array: rig.volume.superblock().array.id(), member: place.member, row: place.row, role: 0 }
 }
 

@@ -124,7 +124,7 @@ fn nothing_beside_the_rows_is_wrong_where_nothing_was_to_be_written() {
     rig.volume.fail(Nanos(rig.now), MemberIndex(1));
     rig.pump();
     assert!(matches!(states(&rig)[1], MemberState::Failed(_)));
-    rig.volume.verify(Nanos(rig.now), RequestId(99), 0..1);
+    rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(0)..StripeIndex(1));
     rig.pump();
     assert_eq!(rig.volume.poll_record(), None);
 }

@@ -28,7 +28,7 @@ fn belie(rig: &mut Rig, stripe: u64) -> (usize, usize) {
     let geometry = rig.geometry;
     let (member, at) = rig.place(stripe, 4);
     let (chunk, end) = (CHUNK as usize, at + geometry.row_bytes() as usize);
-    let place = geometry.place(stripe, 4);
+    let place = geometry.place(StripeIndex(stripe), 4);
     let array = rig.volume.superblock().array.id();
     let identity = tag::RowIdentity { array, member: place.member, row: place.row, role: 4 };
     let row = &mut rig.members[member][at..end];
@@ -74,7 +74,7 @@ fn a_page_of_the_map_that_only_one_member_has_is_on_all_after_the_next_flush() {
     rig.write(STRIPE, &[7; 512]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done); // now both places of the page hold a version
     let before = rig.members.clone();
-    let stripes = rig.geometry.stripes_of_region(RegionIndex(0)).end;
+    let stripes = rig.geometry.stripes_of_region(RegionIndex(0)).end.get();
     rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (mut members, geometry) = members_of(&mut rig);
@@ -167,7 +167,7 @@ fn a_parity_whose_seal_is_right_and_whose_content_is_not_is_put_right() {
     let mut rig = filled(Scheme::Stamp, 10);
     let before = rig.members.clone();
     let (member, at) = belie(&mut rig, 3);
-    rig.volume.verify(Nanos(rig.now), RequestId(500), 3..4);
+    rig.volume.verify(Nanos(rig.now), RequestId(500), StripeIndex(3)..StripeIndex(4));
     rig.pump();
     assert!(rig.members[member][at..at + CHUNK as usize] == before[member][at..at + CHUNK as usize]);
     assert!(matches!(rig.kinds()[..], [(3, 4, _, Resolution::Repaired)]));

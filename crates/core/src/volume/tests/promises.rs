@@ -187,7 +187,7 @@ fn a_check_finds_what_is_lost_because_too_many_members_are_missing() {
     call(&mut members, 0, MemberState::Rebuilding { stripes_done: 0 });
     members[1].clear();
     let mut rig = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
-    rig.volume.verify(Nanos(rig.now), RequestId(99), 0..1);
+    rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(0)..StripeIndex(1));
     rig.pump();
     assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Failed(_)))), "content is missing");
     assert!(rig.read(0, 8192).iter().any(Option::is_none));
@@ -376,7 +376,7 @@ fn zeros_that_a_first_write_lays_beside_what_it_brings_are_not_known_before_a_fl
     assert_eq!(rig.ask(BlockRequest::Trim { offset: 0, len: stripe_bytes }), BlockReply::Done);
     rig.write(0, &[2; 100]);
     // It is read, from the disk's cache, and then the disk turns out to have lost it.
-    rig.volume.verify(Nanos(rig.now), RequestId(99), 0..1);
+    rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(0)..StripeIndex(1));
     rig.pump();
     assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Done))));
     rig.members[member][row].copy_from_slice(&before);

@@ -195,7 +195,7 @@ fn members_that_were_put_back_from_a_copy_are_left_out_as_long_as_the_others_hol
     }
     // Too many: they stay, and a verification says what it finds.
     let mut rig = old(&[0, 1, 2]);
-    rig.volume.verify(Nanos(rig.now), RequestId(99), 0..4);
+    rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(0)..StripeIndex(4));
     rig.pump();
     assert!(!rig.kinds().is_empty());
 }

@@ -19,7 +19,7 @@ pub use error::AssembleError;
 
 use super::superblock::{MemberState, STARTS_MAX, Superblock, SuperblockError};
 use super::uuid::Uuid;
-use crate::index::{MemberIndex, indexed};
+use crate::index::{MemberIndex, StripeIndex, indexed};
 use crate::position_set::MemberSet;
 
 /// By so many generations the first superblocks of a start are newer than the last ones of the start before.
@@ -142,7 +142,7 @@ impl Assembly {
     fn are_enough(&self, here: MemberSet) -> bool {
         let layout = &self.superblock.geometry.layout;
         let data = layout.shape().data;
-        (0..layout.period()).all(|stripe| {
+        StripeIndex::first(layout.period()).all(|stripe| {
             let chunks = (0..layout.shape().slots())
                 .filter(|&slot| here.contains(self.superblock.geometry.place(stripe, slot).member));
             chunks.count() >= data

@@ -14,7 +14,7 @@ pub use limits::{
     REGIONS_MIN, STRIPES_MAX, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES,
 };
 
-use crate::index::{MemberIndex, RegionIndex, RowIndex};
+use crate::index::{MemberIndex, RegionIndex, RowIndex, StripeIndex};
 use crate::layout::{ChunkPlace, Layout};
 use crate::volume::integrity::scheme::Scheme;
 use crate::volume::integrity::tag::appendix_need;
@@ -205,15 +205,21 @@ impl Geometry {
     ///
     /// # Panics
     /// When the stripe has no such chunk.
-    pub fn place(&self, stripe: u64, slot: usize) -> RowPlace {
-        let ChunkPlace { disk, row } = self.layout.place(stripe, slot);
+    pub fn place(&self, stripe: StripeIndex, slot: usize) -> RowPlace {
+        let ChunkPlace { disk, row } = self.layout.place(stripe.get(), slot);
         RowPlace { member: MemberIndex(disk), row: RowIndex(row) }
     }
 
     /// Which chunk of which stripe lies there: the inverse of [`Geometry::place`]. Nothing when there is no such member, or
     /// its stripe has no number.
-    pub fn chunk_at(&self, member: MemberIndex, row: RowIndex) -> Option<(u64, usize)> {
-        self.layout.slot_at(member.get(), row.get())
+    pub fn chunk_at(&self, member: MemberIndex, row: RowIndex) -> Option<(StripeIndex, usize)> {
+        let (stripe, slot) = self.layout.slot_at(member.get(), row.get())?;
+        Some((StripeIndex(stripe), slot))
+    }
+
+    /// All stripes.
+    pub fn all_stripes(&self) -> Range<StripeIndex> {
+        StripeIndex(0)..StripeIndex(self.stripes)
     }
 
     /// How many regions there are.
@@ -222,14 +228,14 @@ impl Geometry {
     }
 
     /// The region of a stripe.
-    pub fn region_of(&self, stripe: u64) -> RegionIndex {
-        RegionIndex(stripe / self.region_stripes)
+    pub fn region_of(&self, stripe: StripeIndex) -> RegionIndex {
+        RegionIndex(stripe.get() / self.region_stripes)
     }
 
     /// The stripes of a region.
-    pub fn stripes_of_region(&self, region: RegionIndex) -> Range<u64> {
+    pub fn stripes_of_region(&self, region: RegionIndex) -> Range<StripeIndex> {
         let start = region.get() * self.region_stripes;
-        start..(start + self.region_stripes).min(self.stripes)
+        StripeIndex(start)..StripeIndex((start + self.region_stripes).min(self.stripes))
     }
 
     /// How many regions one intent page tells of.
@@ -261,6 +267,17 @@ impl Geometry {
     /// How many stripes one page of the written map tells of.
     pub fn stripes_per_page(&self) -> u64 {
         bits_per_page(WRITTEN_PAGE_BYTES)
+    }
+
+    /// The page of the written map that tells of a stripe.
+    pub fn written_page_of(&self, stripe: StripeIndex) -> u64 {
+        stripe.get() / self.stripes_per_page()
+    }
+
+    /// The stripes that a page of the written map tells of.
+    pub fn stripes_of_page(&self, page: u64) -> Range<StripeIndex> {
+        let start = page * self.stripes_per_page();
+        StripeIndex(start)..StripeIndex((start + self.stripes_per_page()).min(self.stripes))
     }
 
     /// Where a page of the written map lies in this generation of it: odd and even ones take turns.
@@ -352,10 +369,13 @@ mod tests {
             (1 << 20, (1 << 20) + 132_096)
         );
         assert_eq!((geometry.row_at((1 << 20) - 1), geometry.row_at((1 << 20) + 66_048)), (None, Some(RowIndex(1))));
-        assert_eq!((geometry.region_of(254), geometry.region_of(255)), (RegionIndex(0), RegionIndex(1)));
+        assert_eq!(
+            (geometry.region_of(StripeIndex(254)), geometry.region_of(StripeIndex(255))),
+            (RegionIndex(0), RegionIndex(1))
+        );
         assert_eq!(
             (geometry.stripes_of_region(RegionIndex(1)), geometry.stripes_of_region(RegionIndex(63))),
-            (255..510, 16_065..16_240)
+            (StripeIndex(255)..StripeIndex(510), StripeIndex(16_065)..StripeIndex(16_240))
         );
         let generations = [0, 1, 2].map(|generation| geometry.written_page_offset(0, generation));
         assert_eq!(generations, [131_072, 135_168, 131_072]);
@@ -424,9 +444,9 @@ mod tests {
         assert!(
             geometry.regions() <= REGIONS_MAX && (geometry.regions() >= REGIONS_MIN || geometry.stripes < REGIONS_MIN)
         );
-        let last = geometry.stripes - 1;
+        let last = StripeIndex(geometry.stripes - 1);
         assert!(geometry.stripes_of_region(geometry.region_of(last)).contains(&last));
-        assert_eq!(geometry.stripes_of_region(RegionIndex(geometry.regions() - 1)).end, geometry.stripes);
+        assert_eq!(geometry.stripes_of_region(RegionIndex(geometry.regions() - 1)).end, geometry.all_stripes().end);
         assert_eq!(geometry.row_at(end - 1), Some(RowIndex(geometry.rows - 1)));
         assert_eq!(geometry.row_at(end), None);
         true
