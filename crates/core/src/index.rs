@@ -50,6 +50,11 @@ macro_rules! index {
             pub fn first(count: $number) -> impl DoubleEndedIterator<Item = $name> + Clone {
                 (0..count).map($name)
             }
+
+            /// These, with their numbers: the first of them is the first.
+            pub fn numbered<T>(things: impl IntoIterator<Item = T>) -> impl Iterator<Item = ($name, T)> {
+                things.into_iter().enumerate().map(|(index, thing)| ($name(index as $number), thing))
+            }
         }
 
         impl Index for $name {
@@ -109,6 +114,11 @@ macro_rules! run {
 }
 
 index! {
+    /// The place of a chunk in its stripe: data chunks first, then parities.
+    StripePosition(usize)
+}
+
+index! {
     /// A row of a member, from 0: a chunk and its appendix.
     RowIndex(u64)
 }
@@ -139,6 +149,19 @@ macro_rules! indexed {
             impl std::ops::IndexMut<$index> for Vec<$element> {
                 fn index_mut(&mut self, at: $index) -> &mut $element {
                     &mut self.as_mut_slice()[at.get()]
+                }
+            }
+
+            impl std::ops::Index<$index> for [$element] {
+                type Output = $element;
+                fn index(&self, at: $index) -> &$element {
+                    &self[at.get()]
+                }
+            }
+
+            impl std::ops::IndexMut<$index> for [$element] {
+                fn index_mut(&mut self, at: $index) -> &mut $element {
+                    &mut self[at.get()]
                 }
             }
         )+

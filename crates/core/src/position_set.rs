@@ -1,6 +1,6 @@
 //! Sets of small numbers: which chunks of a stripe are touched, read, written, missing; which members are there.
 
-use crate::index::{Index, MemberIndex};
+use crate::index::{Index, MemberIndex, StripePosition};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, Sub};
@@ -10,7 +10,7 @@ use std::ops::{BitAnd, BitOr, Sub};
 pub struct IndexSet<I>([u64; 4], PhantomData<I>);
 
 /// Places of chunks in a stripe, data chunks first, then parities.
-pub type PositionSet = IndexSet<usize>;
+pub type PositionSet = IndexSet<StripePosition>;
 /// Members of an array.
 pub type MemberSet = IndexSet<MemberIndex>;
 
@@ -139,13 +139,16 @@ mod tests {
 
     #[test]
     fn sets_do_what_sets_do() {
-        let set: PositionSet = [0, 63, 64, 200, 255].into_iter().collect();
+        let set: IndexSet<usize> = [0, 63, 64, 200, 255].into_iter().collect();
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 200, 255]);
         assert_eq!(set.count(), 5);
-        assert_eq!(((set - PositionSet::one(64)) & PositionSet::range(60, 201)).iter().collect::<Vec<_>>(), [63, 200]);
-        assert!(PositionSet::one(64).is_subset(set) && !set.is_subset(PositionSet::one(64)));
+        assert_eq!(((set - IndexSet::one(64)) & IndexSet::range(60, 201)).iter().collect::<Vec<_>>(), [63, 200]);
+        assert!(IndexSet::one(64).is_subset(set) && !set.is_subset(IndexSet::one(64)));
         for (start, end) in [(0, 0), (0, 1), (3, 64), (64, 128), (5, 255), (0, 256), (130, 131)] {
-            assert_eq!(PositionSet::range(start, end).iter().collect::<Vec<_>>(), (start..end).collect::<Vec<_>>());
+            assert_eq!(
+                IndexSet::<usize>::range(start, end).iter().collect::<Vec<_>>(),
+                (start..end).collect::<Vec<_>>()
+            );
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::fault_budget::{FaultBudget, Row};
 use crate::faults::{FaultInjector, InjectedFault};
 use crate::subject::StormSubject;
 use crate::trace::StormLog;
-use scrubjay_core::index::{MemberIndex, RowIndex, StripeIndex};
+use scrubjay_core::index::{MemberIndex, RowIndex, StripeIndex, StripePosition};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
@@ -233,11 +233,8 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             if self.disk_set.disks[disk].read(at, &mut appendix).is_err() {
                 continue;
             }
-            let tag = tag::open_data(
-                &appendix,
-                RowIdentity { array, member: MemberIndex(disk), row: RowIndex(row), role },
-                None,
-            );
+            let (member, row, role) = (MemberIndex(disk), RowIndex(row), StripePosition(role));
+            let tag = tag::open_data(&appendix, RowIdentity { array, member, row, role }, None);
             let is_reserved = tag.standing != RowStatus::Sound || tag.entry.version.number() < mark;
             assert!(is_reserved, "row {row} of disk {disk} is {:?}, and the mark is {mark}", tag.entry.version);
         }
@@ -283,10 +280,9 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
 
     /// Puts a new disk in the place of a member that the volume knows to be out.
     fn exchange(&mut self) {
-        let Some(slot) = (0..self.disk_set.disks.len()).find(|&slot| self.subject.can_take_in(MemberIndex(slot)))
-        else {
-            return;
-        };
+        let mut members = MemberIndex::first(self.disk_set.disks.len());
+        let Some(member) = members.find(|&member| self.subject.can_take_in(member)) else { return };
+        let slot = member.get();
         let name = self.rng.bits();
         if self.rng.below(2) == 0 && !self.disk_set.disks[slot].is_gone {
             self.disk_set.put_back(self.now, slot);
@@ -296,7 +292,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             }
         }
         self.disk_set.exchange(self.now, slot);
-        self.subject.replace(self.now, MemberIndex(slot), &mut self.disk_set.disks[slot], name);
+        self.subject.replace(self.now, member, &mut self.disk_set.disks[slot], name);
     }
 
     /// Starts some members without the others, and the others without these: neither side lacks anything that it needs, and
@@ -526,23 +522,21 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     /// Nobody is blamed without evidence, nor for something else.
     fn judge(&mut self, record: VolumeFinding) {
         let Some(stripe) = record.place.stripe().map(StripeIndex::get) else {
-            let is_there = |(member, range): &(usize, Range<u64>)| {
-                MemberIndex(*member) == record.member && range.contains(&record.offset)
-            };
+            let (member, offset) = (record.member.get(), record.offset);
+            let is_there = |(disk, range): &(usize, Range<u64>)| *disk == member && range.contains(&offset);
             assert!(self.disk_set.blighted.iter().any(is_there), "nothing was planted there: {record:?}");
             return;
         };
-        let row = self.setting.geometry.row_at(record.offset).expect("a row's record names its place").get();
-        let row = (record.member.get(), row);
-        if let (FindingPlace::Row { slot, .. }, Resolution::Lost) = (record.place, record.end)
-            && slot < self.setting.geometry.layout.shape().data
+        let place = self.setting.geometry.row_at(record.offset).expect("a row's record names its place");
+        let row = (record.member.get(), place.get());
+        if let (FindingPlace::Row { position, .. }, Resolution::Lost) = (record.place, record.end)
+            && self.setting.geometry.layout.shape().is_data(position)
         {
-            self.lost.insert((stripe, slot));
+            self.lost.insert((stripe, position.get()));
         }
         if record.end == Resolution::Repaired {
             self.disk_set.fault_budget.note_repair(row);
-            let is_known =
-                !self.disk_set.fault_budget.lacking[record.member.get()] && !self.disk_set.unseen.contains(&row);
+            let is_known = !self.disk_set.fault_budget.lacking[row.0] && !self.disk_set.unseen.contains(&row);
             assert!(
                 !is_known || self.disk_set.is_right(row),
                 "{record:?}, but the medium does not hold what it should"

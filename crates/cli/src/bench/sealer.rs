@@ -2,7 +2,7 @@
 
 use scrubjay_code::bench::BenchStripe;
 use scrubjay_code::{Code, Path};
-use scrubjay_core::index::{MemberIndex, RowIndex};
+use scrubjay_core::index::{MemberIndex, RowIndex, StripePosition};
 use scrubjay_core::units::SECTOR_BYTES;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::integrity::tag::{self, ListEntry, RowIdentity, Version};
@@ -59,7 +59,12 @@ impl Sealer {
         let version = Version(if scheme.has_versions() { *writes } else { 0 });
         entries.iter_mut().zip(&*sums).for_each(|(entry, &sum)| *entry = ListEntry { version, sum });
         for (slot, row) in stripe.rows.iter_mut().enumerate() {
-            let identity = RowIdentity { array: ARRAY, member: MemberIndex(slot), row: RowIndex(*writes), role: slot };
+            let identity = RowIdentity {
+                array: ARRAY,
+                member: MemberIndex(slot),
+                row: RowIndex(*writes),
+                role: StripePosition(slot),
+            };
             match entries.get(slot) {
                 Some(&entry) => {
                     let before = entries[(slot + entries.len() - 1) % entries.len()].sum;
@@ -103,7 +108,12 @@ mod tests {
             let mut listed = vec![ListEntry::default(); 4];
             for (slot, row) in rows.iter().enumerate().rev() {
                 let (content, appendix) = row.split_at(CHUNK);
-                let identity = RowIdentity { array: ARRAY, member: MemberIndex(slot), row: RowIndex(3), role: slot };
+                let identity = RowIdentity {
+                    array: ARRAY,
+                    member: MemberIndex(slot),
+                    row: RowIndex(3),
+                    role: StripePosition(slot),
+                };
                 let sum = crc32c(content);
                 if slot >= 4 {
                     let opened = open_parity(appendix, identity, Some(sum), &mut listed);

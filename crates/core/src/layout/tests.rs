@@ -66,7 +66,7 @@ fn every_map_is_a_bijection() {
         assert_eq!(array.rows(stripes), rows, "{array:?}");
         let mut is_used = vec![false; rows as usize * array.disks()];
         for stripe in 0..stripes {
-            let mut disks = crate::position_set::PositionSet::NONE;
+            let mut disks = crate::position_set::IndexSet::NONE;
             for slot in 0..array.shape().slots() {
                 let place = array.place(stripe, slot);
                 assert_eq!(array.slot_at(place.disk, place.row), Some((stripe, slot)), "{array:?}");

@@ -1,6 +1,6 @@
 //! What a volume found wrong on its members, and what it did about it.
 
-use crate::index::{RowIndex, StripeIndex};
+use crate::index::{RowIndex, StripeIndex, StripePosition};
 use crate::units::Nanos;
 use crate::volume::integrity::tag::RowStatus;
 use crate::volume::member::MemberIndex;
@@ -31,7 +31,7 @@ pub enum FindingPlace {
         /// Of which stripe.
         stripe: StripeIndex,
         /// Which of its rows: data chunks first, then parities.
-        slot: usize,
+        position: StripePosition,
     },
     /// A copy of the superblock.
     Superblock,

@@ -1,7 +1,7 @@
 //! What lies in the place of a chunk that was lost: it says so, sector by sector, so that a write over it which a crash
 //! tore shows where it did not come to. It names its chunk, so no other volume's mark, stored in this one, is taken for it.
 
-use crate::index::StripeIndex;
+use crate::index::{StripeIndex, StripePosition};
 /// A crash leaves so much whole.
 const SECTOR_BYTES: usize = 512;
 /// What every mark begins with.
@@ -13,13 +13,13 @@ pub(super) struct LostMark {
     /// The first eight bytes of the array's UUID.
     pub array: u64,
     pub stripe: StripeIndex,
-    pub slot: usize,
+    pub position: StripePosition,
 }
 
 impl LostMark {
     fn sector(self) -> [u8; SECTOR_BYTES] {
-        let LostMark { array, stripe, slot } = self;
-        let words = format!("Lost: what volume {array:016x} held in stripe {stripe} D{slot}. ");
+        let LostMark { array, stripe, position } = self;
+        let words = format!("Lost: what volume {array:016x} held in stripe {stripe} D{position}. ");
         let words = words.as_bytes();
         std::array::from_fn(|index| words[index % words.len()])
     }
@@ -44,7 +44,7 @@ impl LostMark {
 mod tests {
     use super::*;
 
-    const MARK: LostMark = LostMark { array: 7, stripe: StripeIndex(1 << 40), slot: 3 };
+    const MARK: LostMark = LostMark { array: 7, stripe: StripeIndex(1 << 40), position: StripePosition(3) };
 
     #[test]
     fn what_is_left_of_a_lost_chunk_is_found_until_every_sector_is_written_over() {
@@ -61,9 +61,11 @@ mod tests {
     fn the_mark_of_another_chunk_stripe_or_volume_is_data() {
         let mut chunk = [0; 2 * SECTOR_BYTES];
         MARK.fill(&mut chunk);
-        for other in
-            [LostMark { array: 8, ..MARK }, LostMark { stripe: StripeIndex(1), ..MARK }, LostMark { slot: 0, ..MARK }]
-        {
+        for other in [
+            LostMark { array: 8, ..MARK },
+            LostMark { stripe: StripeIndex(1), ..MARK },
+            LostMark { position: StripePosition(0), ..MARK },
+        ] {
             assert!(!other.is_in(&chunk), "{other:?}");
         }
     }

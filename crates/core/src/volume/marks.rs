@@ -12,7 +12,7 @@ use super::repair::{self, LossFate, Resolved};
 use super::state::VolumeState;
 use super::stripe_write::{self, StripeOutput};
 use crate::buffer::Buffer;
-use crate::index::{RegionIndex, StripeIndex};
+use crate::index::{RegionIndex, StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::member::OpKind;
 
@@ -35,19 +35,19 @@ pub(super) async fn lay(handle: &VolumeHandle, stripe: StripeIndex, resolved: &m
     persist::mark_dirty(handle, region).await;
     let version = stripe_write::version(handle).await;
     let output = handle.with(|state| {
-        lost.iter().for_each(|slot| resolved.entries[slot].version = version.lost());
+        lost.iter().for_each(|position| resolved.entries[position].version = version.lost());
         let mut data = Vec::with_capacity(resolved.rows.len());
-        for (slot, known) in resolved.rows.iter().enumerate() {
-            data.push(Some(match known.as_ref().filter(|_| !lost.contains(slot)) {
+        for (position, known) in StripePosition::numbered(&resolved.rows) {
+            data.push(Some(match known.as_ref().filter(|_| !lost.contains(position)) {
                 Some(known) => copy(state, known),
-                None => marked(state, stripe, slot),
+                None => marked(state, stripe, position),
             }));
         }
         // Where chunks carry copies of their neighbours' sums, those may be of any time.
         let touched = if state.geometry.scheme.has_buddies() { state.shape().data_slots() } else { lost };
         stripe_write::whole(state, stripe, data, resolved.entries.clone(), touched)
     });
-    let (marks, rows) = output.rows.into_iter().partition(|(slot, _)| lost.contains(*slot));
+    let (marks, rows) = output.rows.into_iter().partition(|(position, _)| lost.contains(*position));
     if put::put(handle, stripe, StripeOutput { rows: marks, appendices: Vec::new() }, true).await.is_ok() {
         // If they cannot be written any more, the marks are there all the same.
         let _ = put::put(handle, stripe, StripeOutput { rows, appendices: output.appendices }, false).await;
@@ -56,23 +56,23 @@ pub(super) async fn lay(handle: &VolumeHandle, stripe: StripeIndex, resolved: &m
 }
 
 /// Lays marks that prove nothing over these rows.
-async fn bury(handle: &VolumeHandle, stripe: StripeIndex, slots: PositionSet) {
-    if slots.is_empty() {
+async fn bury(handle: &VolumeHandle, stripe: StripeIndex, positions: PositionSet) {
+    if positions.is_empty() {
         return;
     }
     let region = handle.with(|state| state.geometry.region_of(stripe));
     persist::mark_dirty(handle, region).await;
     let ops = handle.with(|state| {
-        let mut ops = Vec::with_capacity(slots.count());
-        for slot in slots.iter() {
-            let place = state.geometry.place(stripe, slot);
-            let (offset, buffer) = (state.geometry.chunk_offset(place.row), marked(state, stripe, slot));
+        let mut ops = Vec::with_capacity(positions.count());
+        for position in positions.iter() {
+            let place = state.geometry.place(stripe, position);
+            let (offset, buffer) = (state.geometry.chunk_offset(place.row), marked(state, stripe, position));
             ops.push((place.member, OpKind::Write { offset, buffer, is_durable: true }));
         }
         ops
     });
     persist::write_all(handle, ops).await;
-    handle.with(|state| slots.iter().for_each(|slot| state.note_write(stripe, slot)));
+    handle.with(|state| positions.iter().for_each(|position| state.note_write(stripe, position)));
     end(handle, region);
 }
 
@@ -85,10 +85,10 @@ fn end(handle: &VolumeHandle, region: RegionIndex) {
 }
 
 /// A row with a mark in the place of its content, and no appendix: it proves nothing.
-fn marked(state: &mut VolumeState, stripe: StripeIndex, slot: usize) -> Buffer {
+fn marked(state: &mut VolumeState, stripe: StripeIndex, position: StripePosition) -> Buffer {
     let mut row = state.pool.take_zeroed(state.row_bytes());
     let chunk_bytes = state.chunk_bytes();
-    state.mark(stripe, slot).fill(&mut row[..chunk_bytes]);
+    state.mark(stripe, position).fill(&mut row[..chunk_bytes]);
     row
 }
 

@@ -276,7 +276,7 @@ impl Volume {
     /// Is this member out, and may another disk be put into its place now? Not while the volume opens, or takes one in there.
     pub fn can_take_in(&self, member: MemberIndex) -> bool {
         self.handle.with(|state| {
-            // A slot that had all the members that can be counted was made up.
+            // A position that had all the members that can be counted was made up.
             let is_countable = state.superblock.members[member].term < u16::MAX;
             state.is_serving() && !state.is_attached(member) && !state.joining.contains(member) && is_countable
         })

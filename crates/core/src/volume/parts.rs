@@ -1,13 +1,13 @@
 //! A request cut into pieces: one for each chunk it touches, stripe by stripe.
 
-use crate::index::StripeIndex;
+use crate::index::{StripeIndex, StripePosition};
 use std::ops::Range;
 
 /// Some bytes of one chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChunkBytes {
     /// Which data chunk of the stripe.
-    pub slot: usize,
+    pub position: StripePosition,
     /// Which bytes of it, never none.
     pub range: Range<usize>,
     /// Where they lie in the request.
@@ -25,11 +25,11 @@ pub(super) fn cut(
     let end = offset + len;
     (offset / stripe_bytes..=(end - 1) / stripe_bytes).map(move |stripe| {
         let start = stripe * stripe_bytes;
-        let pieces = (0..data).filter_map(|slot| {
-            let chunk = start + slot as u64 * chunk_bytes;
+        let pieces = StripePosition::first(data).filter_map(|position| {
+            let chunk = start + position.get() as u64 * chunk_bytes;
             let (from, to) = (chunk.max(offset), (chunk + chunk_bytes).min(end));
             (from < to).then(|| ChunkBytes {
-                slot,
+                position,
                 range: (from - chunk) as usize..(to - chunk) as usize,
                 at: (from - offset) as usize,
             })
@@ -48,7 +48,7 @@ mod tests {
             let mut at = 0;
             for (stripe, pieces) in cut(offset, len, 8, 4) {
                 for piece in pieces {
-                    let start = stripe.get() * 32 + piece.slot as u64 * 8 + piece.range.start as u64;
+                    let start = stripe.get() * 32 + piece.position.get() as u64 * 8 + piece.range.start as u64;
                     assert_eq!((start, piece.at as u64), (offset + at, at));
                     assert!(piece.range.end <= 8 && !piece.range.is_empty());
                     at += piece.range.len() as u64;

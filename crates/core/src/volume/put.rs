@@ -4,7 +4,7 @@ use super::handle::VolumeHandle;
 use super::persist;
 use super::stripe_write::StripeOutput;
 use crate::buffer::Buffer;
-use crate::index::StripeIndex;
+use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::block::BlockFailure;
 use crate::volume::member::OpKind;
@@ -17,8 +17,9 @@ pub(super) async fn put(
     output: StripeOutput,
     is_durable: bool,
 ) -> Result<(), BlockFailure> {
-    let mut parts: Vec<(usize, bool, Buffer)> = output.rows.into_iter().map(|(slot, row)| (slot, true, row)).collect();
-    parts.extend(output.appendices.into_iter().map(|(slot, appendix)| (slot, false, appendix)));
+    let mut parts: Vec<(StripePosition, bool, Buffer)> =
+        output.rows.into_iter().map(|(position, row)| (position, true, row)).collect();
+    parts.extend(output.appendices.into_iter().map(|(position, appendix)| (position, false, appendix)));
     // What was announced may be on no member any more that counts.
     if handle.with(|state| state.is_broken) {
         handle.with(|state| state.recycle(parts.into_iter().map(|(_, _, buffer)| buffer)));
@@ -27,11 +28,11 @@ pub(super) async fn put(
     let (written, ops) = handle.with(|state| {
         // All of them, not only those that somebody wrote to: the first write of a stripe lays zeros beside what it brings.
         let written: PositionSet =
-            parts.iter().map(|(slot, ..)| *slot).filter(|slot| *slot < state.shape().data).collect();
-        written.iter().for_each(|slot| state.read_status.clear(state.chunk(stripe, slot)));
+            parts.iter().map(|(position, ..)| *position).filter(|&position| state.shape().is_data(position)).collect();
+        written.iter().for_each(|position| state.read_status.clear(state.chunk(stripe, position)));
         let mut ops = Vec::with_capacity(parts.len());
-        for (slot, is_row, buffer) in parts {
-            let place = state.geometry.place(stripe, slot);
+        for (position, is_row, buffer) in parts {
+            let place = state.geometry.place(stripe, position);
             if !state.is_attached(place.member) {
                 state.pool.give(buffer);
                 continue;
@@ -46,7 +47,7 @@ pub(super) async fn put(
     for (disk, why) in persist::failed(handle, done) {
         persist::fail_member(handle, disk, why).await;
     }
-    handle.with(|state| written.iter().for_each(|slot| state.note_write(stripe, slot)));
+    handle.with(|state| written.iter().for_each(|position| state.note_write(stripe, position)));
     // Rows may have been left out for a member that somebody else is just taking out.
     if handle.with(|state| !state.missing(stripe).is_empty()) {
         persist::wait_failures_durable(handle).await;

@@ -9,7 +9,7 @@ use super::repair::{self, Resolved};
 use super::resync;
 use super::rows::{self, Rows, WantedRows};
 use super::state::VolumeState;
-use crate::index::StripeIndex;
+use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::block::ReadPart;
 use crate::volume::integrity::judge::{is_consistent, judge};
@@ -57,14 +57,14 @@ pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Ve
 
 /// Reads the stripes that are held, and lets go of them.
 async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<Guard>>) -> Vec<FirstRead> {
-    let slots = |pieces: &[ChunkBytes]| -> PositionSet { pieces.iter().map(|piece| piece.slot).collect() };
+    let positions_of = |pieces: &[ChunkBytes]| -> PositionSet { pieces.iter().map(|piece| piece.position).collect() };
     let is_read =
         |stripe: StripeIndex, guard: &Option<Guard>| guard.is_some() && handle.with(|state| state.written.get(stripe));
     let plans: Vec<Option<StripePlan>> = wants
         .iter()
         .zip(&guards)
         .map(|((stripe, pieces), guard)| {
-            is_read(*stripe, guard).then(|| handle.with(|state| plan_read(state, *stripe, slots(pieces))))?
+            is_read(*stripe, guard).then(|| handle.with(|state| plan_read(state, *stripe, positions_of(pieces))))?
         })
         .collect();
     let planned = wants.iter().zip(&plans).filter_map(|((stripe, _), plan)| {
@@ -75,7 +75,7 @@ async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<
 
     let mut answers = Vec::with_capacity(wants.len());
     for (((stripe, pieces), plan), guard) in wants.iter().zip(&plans).zip(&guards) {
-        let (stripe, wanted) = (*stripe, slots(pieces));
+        let (stripe, wanted) = (*stripe, positions_of(pieces));
         answers.push(match plan {
             Some(plan) => {
                 let mut rows = all.next().expect("one for each plan");
@@ -120,7 +120,7 @@ fn plan_read(state: &VolumeState, stripe: StripeIndex, wanted: PositionSet) -> O
     let missing = state.missing(stripe);
     let is_undecided = state.is_undecided(stripe) && !state.is_planted(SeededBug::ReadUnsettled);
     let known = PlanState {
-        is_read: wanted.iter().filter(|&slot| state.read_status.is_read(state.chunk(stripe, slot))).collect(),
+        is_read: wanted.iter().filter(|&position| state.read_status.is_read(state.chunk(stripe, position))).collect(),
         missing,
         turn: stripe.get() as usize,
     };
@@ -138,7 +138,7 @@ fn answer(
 ) -> Option<Vec<ReadPart>> {
     let skips = state.is_planted(SeededBug::SkipOneListComparison);
     let is_fine = if skips && plan.mode == PlanMode::Reconstruct {
-        rows.read.iter().all(|slot| rows.evidence.rows[slot].is_sound())
+        rows.read.iter().all(|position| rows.evidence.rows[position].is_sound())
     } else {
         is_consistent(&rows.evidence, rows.read)
     };
@@ -148,13 +148,14 @@ fn answer(
         state.recycle(rows.buffers.into_iter().flatten());
         return None;
     }
-    let lost: PositionSet = wanted.iter().filter(|&slot| rows.evidence.rows[slot].entry.version.is_lost()).collect();
+    let lost: PositionSet =
+        wanted.iter().filter(|&position| rows.evidence.rows[position].entry.version.is_lost()).collect();
     // Without any list to compare with, a sound chunk may still be an old one.
     let is_compared = !((plan.read_chunks | plan.read_appendices) & state.shape().parity_slots()).is_empty();
     if is_compared || state.geometry.scheme.has_buddies() {
-        (wanted & rows.flushed).iter().for_each(|slot| state.note_read(stripe, slot));
+        (wanted & rows.flushed).iter().for_each(|position| state.note_read(stripe, position));
     }
-    let parts = pieces.iter().map(|piece| part(state, piece, lost, rows.buffers[piece.slot].take())).collect();
+    let parts = pieces.iter().map(|piece| part(state, piece, lost, rows.buffers[piece.position].take())).collect();
     state.recycle(rows.buffers.into_iter().flatten());
     Some(parts)
 }
@@ -169,26 +170,29 @@ fn reconstruct(
 ) -> bool {
     let judgement = judge(&rows.evidence);
     let missing = wanted - plan.read_chunks;
-    let using: Vec<usize> = plan.read_chunks.iter().take(state.shape().data).collect();
+    let using: Vec<StripePosition> = plan.read_chunks.iter().take(state.shape().data).collect();
     repair::decode(state, &mut rows.buffers, missing, &using);
     let chunk_bytes = state.chunk_bytes();
-    missing.iter().all(|slot| {
-        let truth = judgement.truth[slot];
+    missing.iter().all(|position| {
+        let truth = judgement.truth[position];
         let is_right = !state.geometry.scheme.lists_sums()
-            || truth
-                .is_some_and(|entry| rows.content(slot, chunk_bytes).is_some_and(|chunk| crc32c(chunk) == entry.sum));
-        let is_marked = rows.content(slot, chunk_bytes).is_some_and(|chunk| state.is_marked(stripe, slot, chunk));
+            || truth.is_some_and(|entry| {
+                rows.content(position, chunk_bytes).is_some_and(|chunk| crc32c(chunk) == entry.sum)
+            });
+        let is_marked =
+            rows.content(position, chunk_bytes).is_some_and(|chunk| state.is_marked(stripe, position, chunk));
         let entry = truth.unwrap_or_default();
         let version = if is_marked { entry.version.lost() } else { entry.version };
-        rows.evidence.rows[slot].entry = ListEntry { version, ..entry };
+        rows.evidence.rows[position].entry = ListEntry { version, ..entry };
         is_right
     })
 }
 
 fn resolved_parts(handle: &VolumeHandle, pieces: &[ChunkBytes], mut resolved: Resolved) -> Vec<ReadPart> {
     let lost = resolved.all_lost();
-    let parts = handle
-        .with(|state| pieces.iter().map(|piece| part(state, piece, lost, resolved.rows[piece.slot].take())).collect());
+    let parts = handle.with(|state| {
+        pieces.iter().map(|piece| part(state, piece, lost, resolved.rows[piece.position].take())).collect()
+    });
     resolved.recycle(handle);
     parts
 }

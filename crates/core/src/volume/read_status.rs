@@ -3,6 +3,7 @@
 //! Li & Lee 2014, section V-C: one bit a chunk, in zones of which only some are in memory. A lost bit costs an I/O (the
 //! chunk is checked once more), never safety; so a zone that has to make room is forgotten, not saved.
 
+use crate::index::StripePosition;
 use crate::position_set::PositionSet;
 
 /// Chunks of one zone: 4 KiB of bits.
@@ -102,15 +103,16 @@ impl ReadStatus {
 
     /// Which of `count` chunks from `first` on were read, counted from there: what a plan wants to know of a stripe.
     pub fn slots(&self, first: u64, count: u64) -> PositionSet {
-        let mut slots = PositionSet::NONE;
+        let mut positions = PositionSet::NONE;
         for (chunk, mask) in self.pieces(first, count) {
             let mut bits = self.word(chunk).map_or(0, |at| self.words[at] & mask);
             while bits != 0 {
-                slots.insert((chunk - chunk % 64 + u64::from(bits.trailing_zeros()) - first) as usize);
+                positions
+                    .insert(StripePosition((chunk - chunk % 64 + u64::from(bits.trailing_zeros()) - first) as usize));
                 bits &= bits - 1;
             }
         }
-        slots
+        positions
     }
 
     /// A run, cut at the words: a chunk in each, and the bits of the run in it.
@@ -199,12 +201,15 @@ mod tests {
                 }
                 let first = chunk.saturating_sub(rng.below(100));
                 let count = rng.below(200).min(chunks - first);
-                let truth: PositionSet = model.range(first..first + count).map(|at| (at - first) as usize).collect();
-                let slots = status.slots(first, count);
-                let singly: PositionSet = (0..count as usize).filter(|&at| status.is_read(first + at as u64)).collect();
-                assert_eq!(slots, singly);
+                let truth: PositionSet =
+                    model.range(first..first + count).map(|at| StripePosition((at - first) as usize)).collect();
+                let positions = status.slots(first, count);
+                let singly: PositionSet = StripePosition::first(count as usize)
+                    .filter(|at| status.is_read(first + at.get() as u64))
+                    .collect();
+                assert_eq!(positions, singly);
                 assert_eq!(status.are_read(first, count), singly.count() as u64 == count);
-                assert!(if zones_max >= 5 { slots == truth } else { slots.is_subset(truth) });
+                assert!(if zones_max >= 5 { positions == truth } else { positions.is_subset(truth) });
                 assert!(status.held.len() <= zones_max && status.words.len() <= zones_max * ZONE_WORDS);
             }
             status.clear_all();

@@ -8,7 +8,7 @@ use super::repair;
 use super::resync;
 use super::state::{VolumeState, WaitList};
 use crate::buffer::Buffer;
-use crate::index::StripeIndex;
+use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::units::Nanos;
 use crate::volume::format::intent::IntentBit;
@@ -39,7 +39,7 @@ pub(super) fn resume(handle: &VolumeHandle) {
     }
 }
 
-/// Takes a disk in as the member `slot`: it gets the maps, then everything else, while the volume goes on. One that is back
+/// Takes a disk in as the member `position`: it gets the maps, then everything else, while the volume goes on. One that is back
 /// holds what was not written since it left.
 pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uuid, is_back: bool) {
     let is_open = handle.with(|state| {
@@ -277,8 +277,8 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
         return RebuildEnd::Ended;
     }
     let mine: PositionSet = handle.with(|state| {
-        let disk = |slot| state.geometry.place(stripe, slot).member;
-        (0..state.shape().slots()).filter(|&slot| disk(slot) == member).collect()
+        let disk = |position| state.geometry.place(stripe, position).member;
+        state.shape().positions().filter(|&position| disk(position) == member).collect()
     });
     let is_written = handle.with(|state| state.written.get(stripe));
     if handle.with(|state| state.holds(member, stripe)) {
@@ -310,13 +310,13 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
     }
     let entries = resolved.entries.clone();
     let mut data = resolved.rows;
-    let (slots, rows) = handle.with(|state| {
+    let (positions, rows) = handle.with(|state| {
         let parities = repair::encode(state, &data);
         let mut all: Vec<_> = data.iter_mut().filter_map(Option::take).chain(parities).collect();
         let mut rows = Vec::new();
-        for (slot, mut row) in all.drain(..).enumerate() {
-            if mine.contains(slot) {
-                repair::seal(state, stripe, slot, &mut row, &entries);
+        for (position, mut row) in StripePosition::numbered(all.drain(..)) {
+            if mine.contains(position) {
+                repair::seal(state, stripe, position, &mut row, &entries);
                 rows.push(row);
             } else {
                 state.pool.give(row);
@@ -327,18 +327,18 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
     let mut is_right = false;
     for _ in 0..2 {
         let ops = handle.with(|state| {
-            let place = |slot: usize| state.geometry.place(stripe, slot);
-            let write = |(&slot, row): (&usize, &crate::buffer::Buffer)| {
-                let offset = state.geometry.chunk_offset(place(slot).row);
+            let place = |position: StripePosition| state.geometry.place(stripe, position);
+            let write = |(&position, row): (&StripePosition, &crate::buffer::Buffer)| {
+                let offset = state.geometry.chunk_offset(place(position).row);
                 (member, OpKind::Write { offset, buffer: row.clone(), is_durable: true })
             };
-            slots.iter().zip(&rows).map(write).collect::<Vec<_>>()
+            positions.iter().zip(&rows).map(write).collect::<Vec<_>>()
         });
         let done = handle.ops_twice(ops).await;
         if done.iter().any(|done| done.result.is_err()) {
             break;
         }
-        is_right = are_there(handle, disk, stripe, slots.iter().copied().zip(&rows)).await;
+        is_right = are_there(handle, disk, stripe, positions.iter().copied().zip(&rows)).await;
         if is_right {
             break;
         }
@@ -356,8 +356,8 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
 /// Is another member of this stripe out, and not replaced, that may know what is lost now when it comes back? Where rows prove
 /// themselves nothing is destroyed by going on, and the stripes behind this one need it; unless none of them can be rebuilt.
 fn is_waited_for(state: &VolumeState, stripe: StripeIndex, mine: PositionSet) -> bool {
-    let is_out = |slot: usize| !state.is_attached(state.geometry.place(stripe, slot).member);
-    let is_anybody_out = (0..state.shape().slots()).any(|slot| !mine.contains(slot) && is_out(slot));
+    let is_out = |position: StripePosition| !state.is_attached(state.geometry.place(stripe, position).member);
+    let is_anybody_out = state.shape().positions().any(|position| !mine.contains(position) && is_out(position));
     let can_go_on = state.geometry.scheme.checks_itself() && state.missing(stripe).count() <= state.shape().parity;
     is_anybody_out && !can_go_on
 }
@@ -367,15 +367,15 @@ async fn are_there(
     handle: &VolumeHandle,
     disk: PlacedDisk,
     stripe: StripeIndex,
-    rows: impl Iterator<Item = (usize, &Buffer)>,
+    rows: impl Iterator<Item = (StripePosition, &Buffer)>,
 ) -> bool {
-    let (slots, rows): (Vec<usize>, Vec<&Buffer>) = rows.unzip();
+    let (positions, rows): (Vec<StripePosition>, Vec<&Buffer>) = rows.unzip();
     let ops = handle.with(|state| {
-        let read = |slot: usize| {
-            let offset = state.geometry.chunk_offset(state.geometry.place(stripe, slot).row);
+        let read = |position: StripePosition| {
+            let offset = state.geometry.chunk_offset(state.geometry.place(stripe, position).row);
             (disk.member, OpKind::Read { offset, buffer: state.pool.take(state.row_bytes()) })
         };
-        slots.into_iter().map(read).collect()
+        positions.into_iter().map(read).collect()
     });
     let again = handle.ops(ops).await;
     let is_there = |(done, row): (&EndedOp, &&Buffer)| {
@@ -394,10 +394,10 @@ async fn given_up(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex, 
         return RebuildEnd::Ended;
     }
     let ops = handle.with(|state| {
-        let write = |slot| {
-            let offset = state.geometry.chunk_offset(state.geometry.place(stripe, slot).row);
+        let write = |position| {
+            let offset = state.geometry.chunk_offset(state.geometry.place(stripe, position).row);
             let mut buffer = Buffer::zeroed(state.row_bytes());
-            state.mark(stripe, slot).fill(&mut buffer[..state.chunk_bytes()]);
+            state.mark(stripe, position).fill(&mut buffer[..state.chunk_bytes()]);
             (disk.member, OpKind::Write { offset, buffer, is_durable: true })
         };
         mine.iter().map(write).collect()

@@ -6,7 +6,7 @@ use super::parts::ChunkBytes;
 use super::rows;
 use super::state::VolumeState;
 use crate::buffer::Buffer;
-use crate::index::StripeIndex;
+use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::block::ReadPart;
 use crate::volume::integrity::judge::judge;
@@ -16,13 +16,13 @@ use crate::volume::integrity::judge::judge;
 pub(super) fn part(state: &mut VolumeState, piece: &ChunkBytes, lost: PositionSet, row: Option<Buffer>) -> ReadPart {
     let len = piece.range.len();
     match row {
-        Some(row) if !lost.contains(piece.slot) && 2 * len < row.len() => {
+        Some(row) if !lost.contains(piece.position) && 2 * len < row.len() => {
             let mut copy = state.pool.take(len);
             copy.copy_from_slice(&row[piece.range.clone()]);
             state.pool.give(row);
             ReadPart::Data(copy, 0..len)
         }
-        Some(row) if !lost.contains(piece.slot) => ReadPart::Data(row, piece.range.clone()),
+        Some(row) if !lost.contains(piece.position) => ReadPart::Data(row, piece.range.clone()),
         row => {
             state.recycle(row);
             ReadPart::Lost(len as u64)
@@ -33,14 +33,15 @@ pub(super) fn part(state: &mut VolumeState, piece: &ChunkBytes, lost: PositionSe
 /// Of a stripe that is held, and undecided: the data chunks that cannot be read.
 pub(super) async fn lost(handle: &VolumeHandle, stripe: StripeIndex) -> PositionSet {
     let (count, len) = handle.with(|state| (state.shape().data, state.chunk_bytes()));
-    let pieces: Vec<ChunkBytes> = (0..count).map(|slot| ChunkBytes { slot, range: 0..len, at: 0 }).collect();
+    let pieces: Vec<ChunkBytes> =
+        StripePosition::first(count).map(|position| ChunkBytes { position, range: 0..len, at: 0 }).collect();
     let parts = lost_or_whole(handle, stripe, &pieces, PositionSet::range(0, count)).await;
     let mut lost = PositionSet::NONE;
-    for (slot, part) in parts.into_iter().enumerate() {
+    for (position, part) in StripePosition::numbered(parts) {
         match part {
             ReadPart::Data(buffer, _) => handle.with(|state| state.pool.give(buffer)),
             ReadPart::Zeros(_) => {}
-            ReadPart::Lost(_) => lost.insert(slot),
+            ReadPart::Lost(_) => lost.insert(position),
         }
     }
     lost
@@ -67,19 +68,20 @@ pub(super) async fn lost_or_whole(
     let judgement = judge(&rows.evidence);
     let doubtful = if is_judged { judgement.erased | judgement.lost } else { PositionSet::NONE };
     // A row that says nothing of itself is right if anybody else says so, or there is nobody to ask.
-    let is_witnessed = |slot: usize, sum: u32| {
-        let mut others = rows.evidence.claims(slot).filter(|&(by, _)| by != slot).peekable();
+    let is_witnessed = |position: StripePosition, sum: u32| {
+        let mut others = rows.evidence.claims(position).filter(|&(by, _)| by != position).peekable();
         !needs_witnesses || others.peek().is_none() || others.any(|(_, entry)| entry.sum == sum)
     };
-    let is_right = |slot: usize| {
-        let seen = &rows.evidence.rows[slot];
-        let is_lost = seen.entry.version.is_lost() || doubtful.contains(slot);
-        seen.is_sound() && !is_lost && is_witnessed(slot, seen.entry.sum)
+    let is_right = |position: StripePosition| {
+        let seen = &rows.evidence.rows[position];
+        let is_lost = seen.entry.version.is_lost() || doubtful.contains(position);
+        seen.is_sound() && !is_lost && is_witnessed(position, seen.entry.sum)
     };
-    let lost: PositionSet = wanted.iter().filter(|&slot| !present.contains(slot) || !is_right(slot)).collect();
+    let lost: PositionSet =
+        wanted.iter().filter(|&position| !present.contains(position) || !is_right(position)).collect();
     let mut buffers = rows.buffers;
     handle.with(|state| {
-        let parts = pieces.iter().map(|piece| part(state, piece, lost, buffers[piece.slot].take())).collect();
+        let parts = pieces.iter().map(|piece| part(state, piece, lost, buffers[piece.position].take())).collect();
         state.recycle(buffers.into_iter().flatten());
         parts
     })

@@ -8,7 +8,7 @@ use super::persist;
 use super::rows::{self, Rows};
 use super::state::VolumeState;
 use crate::buffer::Buffer;
-use crate::index::StripeIndex;
+use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::integrity::judge::{Diagnosis, judge};
 use crate::volume::integrity::scheme::Scheme;
@@ -44,8 +44,8 @@ pub(super) enum LossFate {
 impl Resolved {
     /// The data chunks that cannot be read: those just found lost, and those marked earlier.
     pub fn all_lost(&self) -> PositionSet {
-        let marked = self.entries.iter().enumerate().filter(|(_, entry)| entry.version.is_lost());
-        self.lost | marked.map(|(slot, _)| slot).collect()
+        let marked = StripePosition::numbered(&self.entries).filter(|(_, entry)| entry.version.is_lost());
+        self.lost | marked.map(|(position, _)| position).collect()
     }
 
     /// Gives back what is left.
@@ -65,8 +65,8 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
     let is_clean = stripe_rows.erased.is_empty() && stripe_rows.lost.is_empty() && !stripe_rows.is_mismatch;
     let (present, is_writable) = handle.with(|state| {
         // A member that came back since the rows were read is not blamed for not having been there.
-        let was_there = |&slot: &usize| rows.evidence.rows[slot].standing != RowStatus::Missing;
-        let present: PositionSet = (0..state.shape().slots()).filter(was_there).collect();
+        let was_there = |&position: &StripePosition| rows.evidence.rows[position].standing != RowStatus::Missing;
+        let present: PositionSet = state.shape().positions().filter(was_there).collect();
         (present - state.missing(stripe), state.is_writable())
     });
     let wanted = stripe_rows.rebuilt & present;
@@ -88,16 +88,17 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
 
 /// What can become of lost chunks, those that are on members that are there.
 fn fate(rows: &Rows, judgement: &Diagnosis, lost: PositionSet) -> LossFate {
-    let standing = |slot: usize| rows.evidence.rows[slot].standing;
-    let is_silent = |slot: usize| !matches!(standing(slot), RowStatus::Missing | RowStatus::Unreadable);
+    let standing = |position: StripePosition| rows.evidence.rows[position].standing;
+    let is_silent =
+        |position: StripePosition| !matches!(standing(position), RowStatus::Missing | RowStatus::Unreadable);
     // One number of two contents stays one, whoever comes back. Of sums that contradict each other, a list more may decide.
     let is_ambiguous = rows.evidence.scheme.has_versions() && !(judgement.lost - judgement.erased).is_empty();
     if is_ambiguous || judgement.erased.iter().all(is_silent) {
         return LossFate::Final;
     }
-    let is_worthless = |&slot: &usize| match standing(slot) {
+    let is_worthless = |&position: &StripePosition| match standing(position) {
         RowStatus::Torn => true,
-        RowStatus::Sound => judgement.stale.contains(slot),
+        RowStatus::Sound => judgement.stale.contains(position),
         _ => false,
     };
     LossFate::Open(lost.iter().filter(is_worthless).collect())
@@ -112,29 +113,31 @@ pub(super) async fn read_all(handle: &VolumeHandle, stripe: StripeIndex) -> Rows
 /// Reads unsound rows once more: a read that went astray is right the second time, and said to have been one. Nobody
 /// else writes the stripe meanwhile; but a member may have been replaced, and what the new one has there is not a row.
 pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows) {
-    let is_doubtful =
-        |&slot: &usize| !matches!(rows.evidence.rows[slot].standing, RowStatus::Sound | RowStatus::Missing);
-    let doubtful: PositionSet = (0..rows.evidence.rows.len()).filter(is_doubtful).collect();
+    let is_doubtful = |&position: &StripePosition| {
+        !matches!(rows.evidence.rows[position].standing, RowStatus::Sound | RowStatus::Missing)
+    };
+    let doubtful: PositionSet = StripePosition::first(rows.evidence.rows.len()).filter(is_doubtful).collect();
     let doubtful = doubtful - handle.with(|state| state.missing(stripe));
     if doubtful.is_empty() {
         return;
     }
     let whole = doubtful - rows.appendices;
     let mut again = rows::read(handle, stripe, whole, doubtful - whole).await;
-    for slot in doubtful.iter() {
-        let first = rows.evidence.rows[slot].standing;
+    for position in doubtful.iter() {
+        let first = rows.evidence.rows[position].standing;
         // A neighbour's appendix that is whole speaks of nothing, see `rows::read`.
-        let is_whole_neighbour = again.buffers[slot].is_some() && !again.read.contains(slot);
-        let second = if is_whole_neighbour { RowStatus::Sound } else { again.evidence.rows[slot].standing };
+        let is_whole_neighbour = again.buffers[position].is_some() && !again.read.contains(position);
+        let second = if is_whole_neighbour { RowStatus::Sound } else { again.evidence.rows[position].standing };
         if second == RowStatus::Sound && first != RowStatus::Unreadable {
-            handle.with(|state| record(state, stripe, slot, CorruptionKind::MisdirectedRead, Resolution::Transient));
-            let place = handle.with(|state| state.geometry.place(stripe, slot));
+            handle
+                .with(|state| record(state, stripe, position, CorruptionKind::MisdirectedRead, Resolution::Transient));
+            let place = handle.with(|state| state.geometry.place(stripe, position));
             persist::blame(handle, place.member, place.row);
         }
         // The second read may go astray where the first one did not.
         if likeness(second) >= likeness(first) {
-            rows.evidence.rows[slot] = again.evidence.rows[slot].clone();
-            std::mem::swap(&mut rows.buffers[slot], &mut again.buffers[slot]);
+            rows.evidence.rows[position] = again.evidence.rows[position].clone();
+            std::mem::swap(&mut rows.buffers[position], &mut again.buffers[position]);
         }
     }
     rows.read = (rows.read - doubtful) | (again.read & doubtful);
@@ -142,11 +145,17 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
 }
 
 /// Takes note of what was found in one row.
-pub(super) fn record(state: &mut VolumeState, stripe: StripeIndex, slot: usize, kind: CorruptionKind, end: Resolution) {
-    let place = state.geometry.place(stripe, slot);
+pub(super) fn record(
+    state: &mut VolumeState,
+    stripe: StripeIndex,
+    position: StripePosition,
+    kind: CorruptionKind,
+    end: Resolution,
+) {
+    let place = state.geometry.place(stripe, position);
     let offset = state.geometry.chunk_offset(place.row);
     let (at, member) = (state.now, place.member);
-    state.record(VolumeFinding { at, place: FindingPlace::Row { stripe, slot }, member, offset, kind, end });
+    state.record(VolumeFinding { at, place: FindingPlace::Row { stripe, position }, member, offset, kind, end });
 }
 
 /// Of two reads of one place, which is more like what lies there?
@@ -181,47 +190,48 @@ fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, judgement: &
         let chunk_bytes = state.chunk_bytes();
         let data = shape.data_slots();
         let mut rows: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
-        for slot in (PositionSet::range(0, shape.slots()) - judgement.erased).iter() {
+        for position in (PositionSet::range(0, shape.slots()) - judgement.erased).iter() {
             let mut copy = state.pool.take(state.row_bytes());
-            copy.copy_from_slice(read.buffers[slot].as_ref().expect("a sound row was read"));
-            rows[slot] = Some(copy);
+            copy.copy_from_slice(read.buffers[position].as_ref().expect("a sound row was read"));
+            rows[position] = Some(copy);
         }
         let mut lost = judgement.lost;
         let mut rebuilt = PositionSet::NONE;
         let wanted = judgement.erased & (data - judgement.lost);
-        let using: Vec<usize> = (PositionSet::range(0, shape.slots()) - judgement.erased - judgement.lost)
+        let using: Vec<StripePosition> = (PositionSet::range(0, shape.slots()) - judgement.erased - judgement.lost)
             .iter()
             .take(shape.data)
             .collect();
         if !wanted.is_empty() && using.len() == shape.data {
-            let truth = |slot: usize| judgement.truth[slot];
-            for slot in decode(state, &mut rows, wanted, &using).iter() {
-                let row = rows[slot].as_mut().expect("it was decoded");
+            let truth = |position: StripePosition| judgement.truth[position];
+            for position in decode(state, &mut rows, wanted, &using).iter() {
+                let row = rows[position].as_mut().expect("it was decoded");
                 let is_proven = !state.geometry.scheme.lists_sums()
-                    || truth(slot).is_some_and(|entry| entry.sum == crc32c(&row[..chunk_bytes]));
+                    || truth(position).is_some_and(|entry| entry.sum == crc32c(&row[..chunk_bytes]));
                 if is_proven {
-                    rebuilt.insert(slot);
+                    rebuilt.insert(position);
                 } else {
-                    lost.insert(slot);
+                    lost.insert(position);
                 }
             }
         } else {
             lost = lost | wanted;
         }
-        let entries: Vec<ListEntry> = (0..shape.data)
-            .map(|slot| {
-                if !judgement.erased.contains(slot) {
-                    return read.evidence.rows[slot].entry;
+        let entries: Vec<ListEntry> = shape
+            .data_positions()
+            .map(|position| {
+                if !judgement.erased.contains(position) {
+                    return read.evidence.rows[position].entry;
                 }
-                let entry = judgement.truth[slot].unwrap_or_default();
-                let is_marked = |row: &Buffer| state.is_marked(stripe, slot, &row[..chunk_bytes]);
+                let entry = judgement.truth[position].unwrap_or_default();
+                let is_marked = |row: &Buffer| state.is_marked(stripe, position, &row[..chunk_bytes]);
                 let version =
-                    if rows[slot].as_ref().is_some_and(is_marked) { entry.version.lost() } else { entry.version };
+                    if rows[position].as_ref().is_some_and(is_marked) { entry.version.lost() } else { entry.version };
                 ListEntry { version, ..entry }
             })
             .collect();
-        for slot in lost.iter() {
-            rows[slot] = None;
+        for position in lost.iter() {
+            rows[position] = None;
         }
         let mut all = Rebuilt { rows, entries, lost, erased: judgement.erased, rebuilt, is_mismatch: false };
         if lost.is_empty() {
@@ -236,22 +246,29 @@ pub(super) fn decode(
     state: &mut VolumeState,
     rows: &mut [Option<Buffer>],
     wanted: PositionSet,
-    using: &[usize],
+    using: &[StripePosition],
 ) -> PositionSet {
     let chunk_bytes = state.chunk_bytes();
-    let missing: Vec<usize> = wanted.iter().collect();
-    let decoder = state.code.decoder(&missing, using).expect("as many survivors as data chunks");
+    let missing: Vec<StripePosition> = wanted.iter().collect();
+    let decoder = state.code.decoder(&numbers(&missing), &numbers(using)).expect("as many survivors as data chunks");
     let mut out: Vec<Buffer> = missing.iter().map(|_| state.pool.take(state.row_bytes())).collect();
     {
-        let survivors: Vec<&[u8]> =
-            using.iter().map(|&slot| &rows[slot].as_ref().expect("a survivor was read")[..chunk_bytes]).collect();
+        let survivors: Vec<&[u8]> = using
+            .iter()
+            .map(|&position| &rows[position].as_ref().expect("a survivor was read")[..chunk_bytes])
+            .collect();
         let mut chunks: Vec<&mut [u8]> = out.iter_mut().map(|row| &mut row[..chunk_bytes]).collect();
         decoder.decode(&survivors, &mut chunks);
     }
-    for (slot, row) in missing.into_iter().zip(out) {
-        rows[slot] = Some(row);
+    for (position, row) in missing.into_iter().zip(out) {
+        rows[position] = Some(row);
     }
     wanted
+}
+
+/// As the code takes them.
+fn numbers(positions: &[StripePosition]) -> Vec<usize> {
+    positions.iter().map(|position| position.get()).collect()
 }
 
 impl Rebuilt {
@@ -263,10 +280,10 @@ impl Rebuilt {
         let (data, rest) = self.rows.split_at_mut(self.entries.len());
         let all = encode(state, data);
         for (index, row) in all.into_iter().enumerate() {
-            let slot = data.len() + index;
-            if parities.contains(slot) {
+            let position = state.shape().parity_position(index);
+            if parities.contains(position) {
                 rest[index] = Some(row);
-                self.rebuilt.insert(slot);
+                self.rebuilt.insert(position);
             } else {
                 state.pool.give(row);
             }
@@ -296,17 +313,19 @@ fn check_parity(handle: &VolumeHandle, read: &Rows, stripe: &mut Rebuilt) {
         let data = stripe.entries.len();
         let parities = encode(state, &stripe.rows[..data]);
         for (index, parity) in parities.iter().enumerate() {
-            let slot = data + index;
-            let Some(row) = read.content(slot, chunk_bytes).filter(|_| !stripe.erased.contains(slot)) else { continue };
+            let position = state.shape().parity_position(index);
+            let Some(row) = read.content(position, chunk_bytes).filter(|_| !stripe.erased.contains(position)) else {
+                continue;
+            };
             if row != &parity[..chunk_bytes] {
                 stripe.is_mismatch = true;
                 // Data that prove themselves make the parity wrong.
                 if state.geometry.scheme.checks_itself() {
-                    stripe.rebuilt.insert(slot);
-                    stripe.erased.insert(slot);
+                    stripe.rebuilt.insert(position);
+                    stripe.erased.insert(position);
                     let mut right = state.pool.take(state.row_bytes());
                     right[..chunk_bytes].copy_from_slice(&parity[..chunk_bytes]);
-                    stripe.rows[slot].replace(right).into_iter().for_each(|wrong| state.pool.give(wrong));
+                    stripe.rows[position].replace(right).into_iter().for_each(|wrong| state.pool.give(wrong));
                 }
             }
         }
@@ -315,16 +334,23 @@ fn check_parity(handle: &VolumeHandle, read: &Rows, stripe: &mut Rebuilt) {
 }
 
 /// Gives a row its appendix.
-pub(super) fn seal(state: &VolumeState, stripe: StripeIndex, slot: usize, row: &mut Buffer, entries: &[ListEntry]) {
+pub(super) fn seal(
+    state: &VolumeState,
+    stripe: StripeIndex,
+    position: StripePosition,
+    row: &mut Buffer,
+    entries: &[ListEntry],
+) {
     if state.geometry.scheme == Scheme::None {
         return;
     }
     let chunk_bytes = state.chunk_bytes();
-    let identity = state.identity(stripe, slot);
-    if slot < entries.len() {
-        let before = (slot + entries.len() - 1) % entries.len();
-        let neighbour = if state.geometry.scheme.has_buddies() && before != slot { entries[before].sum } else { 0 };
-        let entry = state.sealed(ListEntry { sum: crc32c(&row[..chunk_bytes]), ..entries[slot] });
+    let identity = state.identity(stripe, position);
+    let shape = state.shape();
+    if shape.is_data(position) {
+        let before = shape.before(position);
+        let neighbour = if state.geometry.scheme.has_buddies() && before != position { entries[before].sum } else { 0 };
+        let entry = state.sealed(ListEntry { sum: crc32c(&row[..chunk_bytes]), ..entries[position] });
         tag::seal_data(row, chunk_bytes, identity, entry, neighbour);
     } else {
         let sum = crc32c(&row[..chunk_bytes]);
@@ -346,10 +372,10 @@ async fn write_rebuilt(
         let entries = rebuilt.entries.clone();
         wanted
             .iter()
-            .map(|slot| {
-                let row = rebuilt.rows[slot].as_mut().expect("what is written was rebuilt");
-                seal(state, stripe, slot, row, &entries);
-                let place = state.geometry.place(stripe, slot);
+            .map(|position| {
+                let row = rebuilt.rows[position].as_mut().expect("what is written was rebuilt");
+                seal(state, stripe, position, row, &entries);
+                let place = state.geometry.place(stripe, position);
                 let mut buffer = state.pool.take(state.row_bytes());
                 buffer.copy_from_slice(row);
                 let offset = state.geometry.chunk_offset(place.row);
@@ -367,12 +393,13 @@ async fn write_rebuilt(
     }
 
     let flushed: PositionSet =
-        wanted.iter().zip(is_flushed).filter(|(_, is_flushed)| *is_flushed).map(|(slot, _)| slot).collect();
+        wanted.iter().zip(is_flushed).filter(|(_, is_flushed)| *is_flushed).map(|(position, _)| position).collect();
     let mut right = PositionSet::NONE;
     // Twice, as everywhere: the read may go astray where the write did not.
     for _ in 0..2 {
         let again = rows::read(handle, stripe, flushed - right, PositionSet::NONE).await;
-        let is_same = |&slot: &usize| again.buffers[slot].as_deref() == rebuilt.rows[slot].as_deref();
+        let is_same =
+            |&position: &StripePosition| again.buffers[position].as_deref() == rebuilt.rows[position].as_deref();
         right = right | (flushed - right).iter().filter(is_same).collect();
         again.recycle(handle);
         if right == flushed {
@@ -380,10 +407,10 @@ async fn write_rebuilt(
         }
     }
     handle.with(|state| {
-        let (now, data) = (state.now, state.shape().data);
+        let (now, shape) = (state.now, state.shape());
         state.intents.end(region, now);
-        right.iter().filter(|&slot| slot < data).for_each(|slot| {
-            let chunk = state.chunk(stripe, slot);
+        right.iter().filter(|&position| shape.is_data(position)).for_each(|position| {
+            let chunk = state.chunk(stripe, position);
             state.read_status.clear(chunk);
         });
     });
@@ -406,32 +433,32 @@ fn report(
     rebuilt: &Rebuilt,
     Reported { present, repaired }: Reported,
 ) {
-    let mut found: Vec<(usize, CorruptionKind, Resolution)> = Vec::new();
+    let mut found: Vec<(StripePosition, CorruptionKind, Resolution)> = Vec::new();
     let offset_of = |row| handle.with(|state| state.geometry.chunk_offset(row));
-    for slot in (rebuilt.erased & present).iter() {
-        let kind = kind_of(rows.evidence.rows[slot].standing, judgement.stale.contains(slot), offset_of);
-        let end = match (repaired.contains(slot), rebuilt.rebuilt.contains(slot)) {
+    for position in (rebuilt.erased & present).iter() {
+        let kind = kind_of(rows.evidence.rows[position].standing, judgement.stale.contains(position), offset_of);
+        let end = match (repaired.contains(position), rebuilt.rebuilt.contains(position)) {
             (true, _) => Resolution::Repaired,
             (false, true) => Resolution::Reconstructed,
             (false, false) => Resolution::Lost,
         };
-        found.push((slot, kind, end));
+        found.push((position, kind, end));
     }
-    for slot in ((rebuilt.lost & rebuilt.erased) - present).iter() {
-        found.push((slot, CorruptionKind::Unreadable, Resolution::Lost));
+    for position in ((rebuilt.lost & rebuilt.erased) - present).iter() {
+        found.push((position, CorruptionKind::Unreadable, Resolution::Lost));
     }
-    for slot in (rebuilt.lost - rebuilt.erased).iter() {
-        found.push((slot, CorruptionKind::Mismatch, Resolution::Lost));
+    for position in (rebuilt.lost - rebuilt.erased).iter() {
+        found.push((position, CorruptionKind::Mismatch, Resolution::Lost));
     }
     if rebuilt.is_mismatch && (rebuilt.erased & present).is_empty() {
-        found.push((judgement.truth.len(), CorruptionKind::Mismatch, Resolution::Lost));
+        found.push((StripePosition(judgement.truth.len()), CorruptionKind::Mismatch, Resolution::Lost));
     }
-    for (slot, kind, end) in found {
+    for (position, kind, end) in found {
         let place = handle.with(|state| {
-            record(state, stripe, slot, kind, end);
-            state.geometry.place(stripe, slot)
+            record(state, stripe, position, kind, end);
+            state.geometry.place(stripe, position)
         });
-        if kind != CorruptionKind::Mismatch && present.contains(slot) {
+        if kind != CorruptionKind::Mismatch && present.contains(position) {
             persist::blame(handle, place.member, place.row);
         }
         // Only after a repair: two places that name each other and cannot be repaired would never come to an end.

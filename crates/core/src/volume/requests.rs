@@ -189,8 +189,8 @@ async fn forget(handle: &VolumeHandle, offset: u64, len: u64) {
             if !state.is_broken && !is_held_back {
                 state.written.set(stripe, false);
                 state.written_changed.insert(state.geometry.written_page_of(stripe));
-                (0..state.shape().data).for_each(|slot| {
-                    let chunk = state.chunk(stripe, slot);
+                state.shape().data_positions().for_each(|position| {
+                    let chunk = state.chunk(stripe, position);
                     state.read_status.clear(chunk);
                 });
             }

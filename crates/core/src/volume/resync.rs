@@ -11,7 +11,7 @@ use super::rows::{self, Rows};
 use super::state::{VolumeState, WaitList};
 use super::stripe_write;
 use crate::buffer::Buffer;
-use crate::index::{RegionIndex, StripeIndex};
+use crate::index::{RegionIndex, StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::integrity::evidence::{Evidence, RowSeen};
 use crate::volume::integrity::judge::judge;
@@ -120,9 +120,9 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     let has_versions = handle.with(|state| state.geometry.scheme.has_versions());
     let chunk_bytes = handle.with(|state| state.chunk_bytes());
     // 5. A chunk that was marked lost before the crash stays lost, though it may look whole.
-    let is_hollow = |&slot: &usize| {
-        let mark = handle.with(|state| state.mark(stripe, slot));
-        rows.content(slot, chunk_bytes).is_some_and(|chunk| mark.is_in(chunk))
+    let is_hollow = |&position: &StripePosition| {
+        let mark = handle.with(|state| state.mark(stripe, position));
+        rows.content(position, chunk_bytes).is_some_and(|chunk| mark.is_in(chunk))
     };
     let hollow: PositionSet = reconciliation.resealed.iter().filter(is_hollow).collect();
     reconciliation.resealed = reconciliation.resealed - hollow;
@@ -149,24 +149,24 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     let is_renewed = !(reconciliation.lost | reconciliation.resealed | recounted).is_empty();
     let number = if is_renewed { persist::next_write_number(handle).await } else { 0 };
     let writes = handle.with(|state| {
-        let mut entries: Vec<ListEntry> = (0..data.len())
-            .map(|slot| {
-                let own = rows.evidence.rows[slot].entry;
-                if reconciliation.rebuilt.contains(slot) { reconciliation.truth[slot] } else { own }
+        let mut entries: Vec<ListEntry> = StripePosition::first(data.len())
+            .map(|position| {
+                let own = rows.evidence.rows[position].entry;
+                if reconciliation.rebuilt.contains(position) { reconciliation.truth[position] } else { own }
             })
             .collect();
         if state.geometry.scheme.has_versions() {
-            reconciliation.resealed.iter().for_each(|slot| entries[slot].version = Version(number));
-            for slot in recounted.iter() {
-                let is_lost = entries[slot].version.is_lost();
-                entries[slot].version = if is_lost { Version(number).lost() } else { Version(number) };
+            reconciliation.resealed.iter().for_each(|position| entries[position].version = Version(number));
+            for position in recounted.iter() {
+                let is_lost = entries[position].version.is_lost();
+                entries[position].version = if is_lost { Version(number).lost() } else { Version(number) };
             }
-            reconciliation.lost.iter().for_each(|slot| entries[slot].version = Version(number).lost());
+            reconciliation.lost.iter().for_each(|position| entries[position].version = Version(number).lost());
         }
-        for slot in reconciliation.lost.iter() {
+        for position in reconciliation.lost.iter() {
             let mut row = state.pool.take_zeroed(state.row_bytes());
-            state.mark(stripe, slot).fill(&mut row[..chunk_bytes]);
-            data[slot] = Some(row);
+            state.mark(stripe, position).fill(&mut row[..chunk_bytes]);
+            data[position] = Some(row);
         }
         changed(state, stripe, data, entries, &rows)
     });
@@ -185,7 +185,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     rows.recycle(handle);
     handle.with(|state| {
         state.note_written(stripe);
-        (0..state.shape().data).for_each(|slot| state.note_write(stripe, slot));
+        state.shape().data_positions().for_each(|position| state.note_write(stripe, position));
     });
     report(handle, stripe, reconciliation.lost);
 }
@@ -197,19 +197,20 @@ fn taken_back(evidence: &Evidence, reconciliation: &Reconciliation) -> PositionS
     if evidence.scheme != Scheme::Hybrid1 {
         return PositionSet::NONE;
     }
-    let is_taken_back = |&slot: &usize| {
-        let own = evidence.rows[slot].entry;
-        let kept = if reconciliation.rebuilt.contains(slot) { reconciliation.truth[slot] } else { own };
-        let mut named = evidence.claims(slot).map(|(_, entry)| entry).chain([own]);
+    let is_taken_back = |&position: &StripePosition| {
+        let own = evidence.rows[position].entry;
+        let kept = if reconciliation.rebuilt.contains(position) { reconciliation.truth[position] } else { own };
+        let mut named = evidence.claims(position).map(|(_, entry)| entry).chain([own]);
         named.any(|entry| entry.version.number() > kept.version.number())
     };
-    (0..evidence.shape.data).filter(is_taken_back).collect()
+    evidence.shape.data_positions().filter(is_taken_back).collect()
 }
 
 /// Says which chunks of a stripe were lost by the crash.
 fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet) {
     handle.with(|state| {
-        lost.iter().for_each(|slot| repair::record(state, stripe, slot, CorruptionKind::HalfWritten, Resolution::Lost))
+        lost.iter()
+            .for_each(|position| repair::record(state, stripe, position, CorruptionKind::HalfWritten, Resolution::Lost))
     });
 }
 
@@ -251,25 +252,26 @@ fn decide_by_parity(state: &mut VolumeState, rows: &Rows, reconciliation: &mut R
         return;
     }
     let mut all: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
-    for slot in sound.iter() {
-        all[slot] = rows.buffers[slot].as_ref().map(|row| {
+    for position in sound.iter() {
+        all[position] = rows.buffers[position].as_ref().map(|row| {
             let mut copy = state.pool.take(row.len());
             copy.copy_from_slice(row);
             copy
         });
     }
-    let using: Vec<usize> = sound.iter().take(shape.data).collect();
+    let using: Vec<StripePosition> = sound.iter().take(shape.data).collect();
     let gone = shape.data_slots() - sound;
     if !gone.is_empty() {
         repair::decode(state, &mut all, gone, &using);
     }
     let parities = repair::encode(state, &all[..shape.data]);
-    let is_whole = (sound & shape.parity_slots()).iter().all(|slot| {
-        let row = rows.content(slot, chunk_bytes);
-        row == Some(&parities[slot - shape.data][..chunk_bytes])
+    let is_whole = (sound & shape.parity_slots()).iter().all(|position| {
+        let row = rows.content(position, chunk_bytes);
+        row == Some(&parities[position.get() - shape.data][..chunk_bytes])
     });
     let sum = |row: &Option<Buffer>| row.as_ref().map_or(0, |row| crc32c(&row[..chunk_bytes]));
-    let is_listed = |slot: usize| rows.evidence.lists().any(|(_, list)| list[slot].sum == sum(&all[slot]));
+    let is_listed =
+        |position: StripePosition| rows.evidence.lists().any(|(_, list)| list[position].sum == sum(&all[position]));
     let is_proven = match state.geometry.scheme.lists_sums() {
         true => gone.iter().all(is_listed),
         false => gone.count() <= 1,
@@ -293,15 +295,16 @@ async fn read_alike(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows)
     let mut doubtful = rows.evidence.sound();
     for _ in 0..READS_MAX {
         let mut again = rows::read(handle, stripe, doubtful, PositionSet::NONE).await;
-        let differs = |slot: &usize| rows.buffers[*slot].as_deref() != again.buffers[*slot].as_deref();
+        let differs =
+            |position: &StripePosition| rows.buffers[*position].as_deref() != again.buffers[*position].as_deref();
         doubtful = doubtful.iter().filter(differs).collect();
-        for slot in doubtful.iter() {
-            std::mem::swap(&mut rows.buffers[slot], &mut again.buffers[slot]);
-            std::mem::swap(&mut rows.evidence.rows[slot], &mut again.evidence.rows[slot]);
+        for position in doubtful.iter() {
+            std::mem::swap(&mut rows.buffers[position], &mut again.buffers[position]);
+            std::mem::swap(&mut rows.evidence.rows[position], &mut again.evidence.rows[position]);
         }
         again.recycle(handle);
     }
-    doubtful.iter().for_each(|slot| rows.evidence.rows[slot] = RowSeen::nothing(RowStatus::Unreadable));
+    doubtful.iter().for_each(|position| rows.evidence.rows[position] = RowSeen::nothing(RowStatus::Unreadable));
 }
 
 /// Of a stripe that the written map calls unwritten, only rows count that were written since its page could tell: older ones
@@ -327,32 +330,32 @@ fn known_rows(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconci
     let data = shape.data_slots();
     let kept = data - reconciliation.rebuilt - reconciliation.lost;
     let mut all: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
-    for slot in (kept | reconciliation.parities).iter() {
-        let Some(row) = &rows.buffers[slot] else { continue };
+    for position in (kept | reconciliation.parities).iter() {
+        let Some(row) = &rows.buffers[position] else { continue };
         let mut copy = state.pool.take(state.row_bytes());
         copy.copy_from_slice(row);
-        all[slot] = Some(copy);
+        all[position] = Some(copy);
     }
     if !reconciliation.rebuilt.is_empty() {
-        let using: Vec<usize> = (kept | reconciliation.parities).iter().take(shape.data).collect();
+        let using: Vec<StripePosition> = (kept | reconciliation.parities).iter().take(shape.data).collect();
         repair::decode(state, &mut all, reconciliation.rebuilt, &using);
         let wrong: PositionSet = reconciliation
             .rebuilt
             .iter()
-            .filter(|&slot| {
-                let row = all[slot].as_ref().expect("it was decoded");
-                state.geometry.scheme.lists_sums() && crc32c(&row[..chunk_bytes]) != reconciliation.truth[slot].sum
+            .filter(|&position| {
+                let row = all[position].as_ref().expect("it was decoded");
+                state.geometry.scheme.lists_sums() && crc32c(&row[..chunk_bytes]) != reconciliation.truth[position].sum
             })
             .collect();
         reconciliation.rebuilt = reconciliation.rebuilt - wrong;
-        for slot in wrong.iter() {
+        for position in wrong.iter() {
             // A parity that says nothing of itself may be torn: then what is there stays.
-            let row = rows.buffers[slot].as_ref().filter(|_| !state.geometry.scheme.checks_itself());
-            match (row, &mut all[slot]) {
+            let row = rows.buffers[position].as_ref().filter(|_| !state.geometry.scheme.checks_itself());
+            match (row, &mut all[position]) {
                 (Some(row), Some(copy)) => copy.copy_from_slice(row),
                 (_, decoded) => {
                     decoded.take().into_iter().for_each(|decoded| state.pool.give(decoded));
-                    reconciliation.lost.insert(slot);
+                    reconciliation.lost.insert(position);
                 }
             }
         }
@@ -378,13 +381,13 @@ fn changed(
     let all: Vec<Buffer> = data.iter_mut().filter_map(Option::take).chain(parities).collect();
     let missing = state.missing(stripe);
     let mut writes = Vec::new();
-    for (slot, mut row) in all.into_iter().enumerate() {
-        repair::seal(state, stripe, slot, &mut row, &entries);
-        if missing.contains(slot) || rows.buffers[slot].as_deref() == Some(&row[..]) {
+    for (position, mut row) in StripePosition::numbered(all) {
+        repair::seal(state, stripe, position, &mut row, &entries);
+        if missing.contains(position) || rows.buffers[position].as_deref() == Some(&row[..]) {
             state.pool.give(row);
             continue;
         }
-        let place = state.geometry.place(stripe, slot);
+        let place = state.geometry.place(stripe, position);
         let offset = state.geometry.chunk_offset(place.row);
         writes.push((place.member, OpKind::Write { offset, buffer: row, is_durable: false }));
     }

@@ -5,7 +5,7 @@ use super::handle::{EndedOp, VolumeHandle};
 use super::persist;
 use super::state::VolumeState;
 use crate::buffer::Buffer;
-use crate::index::StripeIndex;
+use crate::index::{StripeIndex, StripePosition, indexed};
 use crate::position_set::PositionSet;
 use crate::volume::integrity::evidence::{Evidence, RowSeen};
 use crate::volume::integrity::scheme::Scheme;
@@ -15,7 +15,7 @@ use scrubjay_code::crc32c;
 
 /// What was read of a stripe: buffers for evidence.
 pub(super) struct Rows {
-    /// Whole rows, by slot; appendices alone for those that were read so.
+    /// Whole rows, by position; appendices alone for those that were read so.
     pub buffers: Vec<Option<Buffer>>,
     pub evidence: Evidence,
     /// The rows that the evidence speaks of.
@@ -26,10 +26,12 @@ pub(super) struct Rows {
     pub flushed: PositionSet,
 }
 
+indexed!(StripePosition: Option<Buffer>);
+
 impl Rows {
     /// The content of a whole row that was read.
-    pub fn content(&self, slot: usize, chunk_bytes: usize) -> Option<&[u8]> {
-        self.buffers[slot].as_ref().filter(|row| row.len() >= chunk_bytes).map(|row| &row[..chunk_bytes])
+    pub fn content(&self, position: StripePosition, chunk_bytes: usize) -> Option<&[u8]> {
+        self.buffers[position].as_ref().filter(|row| row.len() >= chunk_bytes).map(|row| &row[..chunk_bytes])
     }
 
     /// Gives back what is left.
@@ -47,8 +49,8 @@ pub(super) struct WantedRows {
 }
 
 impl WantedRows {
-    /// The slots, in the order in which they are asked for.
-    fn slots(&self) -> impl Iterator<Item = usize> {
+    /// The positions, in the order in which they are asked for.
+    fn slots(&self) -> impl Iterator<Item = StripePosition> {
         self.chunks.iter().chain(self.appendices.iter())
     }
 }
@@ -93,10 +95,10 @@ struct RequestedRows {
 fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(MemberIndex, OpKind)>) -> RequestedRows {
     let missing = state.missing(all.stripe);
     let held = WantedRows { chunks: all.chunks - missing, appendices: all.appendices - missing, ..all };
-    for slot in held.slots() {
-        let place = state.geometry.place(held.stripe, slot);
+    for position in held.slots() {
+        let place = state.geometry.place(held.stripe, position);
         let start = state.geometry.chunk_offset(place.row);
-        let skipped = if held.chunks.contains(slot) { 0 } else { state.chunk_bytes() };
+        let skipped = if held.chunks.contains(position) { 0 } else { state.chunk_bytes() };
         let buffer = state.pool.take(state.row_bytes() - skipped);
         ops.push((place.member, OpKind::Read { offset: start + skipped as u64, buffer }));
     }
@@ -122,9 +124,9 @@ fn collect(
         appendices,
         flushed: asked.flushed & chunks,
     };
-    for (slot, done) in asked.held.slots().zip(done) {
-        rows.evidence.rows[slot] = match (done.result, &done.buffer) {
-            (Ok(()), Some(buffer)) => open(state, stripe, slot, buffer),
+    for (position, done) in asked.held.slots().zip(done) {
+        rows.evidence.rows[position] = match (done.result, &done.buffer) {
+            (Ok(()), Some(buffer)) => open(state, stripe, position, buffer),
             (Ok(()), None) => unreachable!("a read that is done brings its buffer back"),
             (Err(DiskFault::Medium), _) => RowSeen::nothing(RowStatus::Unreadable),
             (Err(DiskFault::Gone), _) => {
@@ -133,13 +135,13 @@ fn collect(
             }
         };
         // The appendix of a neighbour, read to be changed: whole or not is all it tells without its content.
-        let is_neighbour = appendices.contains(slot) && rows.evidence.scheme.has_buddies();
-        if is_neighbour && slot < shape.data && rows.evidence.rows[slot].is_sound() {
-            rows.evidence.rows[slot] = RowSeen::nothing(RowStatus::Missing);
-            rows.read.remove(slot);
+        let is_neighbour = appendices.contains(position) && rows.evidence.scheme.has_buddies();
+        if is_neighbour && shape.is_data(position) && rows.evidence.rows[position].is_sound() {
+            rows.evidence.rows[position] = RowSeen::nothing(RowStatus::Missing);
+            rows.read.remove(position);
         }
         match done.result {
-            Ok(()) => rows.buffers[slot] = done.buffer,
+            Ok(()) => rows.buffers[position] = done.buffer,
             Err(_) => state.recycle(done.buffer),
         }
     }
@@ -147,10 +149,10 @@ fn collect(
 }
 
 /// What a row, or an appendix alone, says.
-pub(super) fn open(state: &VolumeState, stripe: StripeIndex, slot: usize, buffer: &[u8]) -> RowSeen {
+pub(super) fn open(state: &VolumeState, stripe: StripeIndex, position: StripePosition, buffer: &[u8]) -> RowSeen {
     let scheme = state.geometry.scheme;
     let chunk_bytes = state.chunk_bytes();
-    let is_marked = |content: &[u8]| slot < state.shape().data && state.is_marked(stripe, slot, content);
+    let is_marked = |content: &[u8]| state.shape().is_data(position) && state.is_marked(stripe, position, content);
     if scheme == Scheme::None {
         let mut seen = RowSeen::nothing(RowStatus::Sound);
         seen.entry.version = if is_marked(buffer) { Version(0).lost() } else { Version(0) };
@@ -159,8 +161,8 @@ pub(super) fn open(state: &VolumeState, stripe: StripeIndex, slot: usize, buffer
     let is_whole = buffer.len() > state.geometry.appendix_bytes as usize;
     let (content, appendix) = buffer.split_at(if is_whole { chunk_bytes } else { 0 });
     let sum = is_whole.then(|| crc32c(content));
-    let identity = state.identity(stripe, slot);
-    let mut seen = if slot < state.shape().data {
+    let identity = state.identity(stripe, position);
+    let mut seen = if state.shape().is_data(position) {
         let tag = tag::open_data(appendix, identity, sum);
         RowSeen { entry: tag.entry, neighbour: tag.neighbour, ..RowSeen::nothing(tag.standing) }
     } else {

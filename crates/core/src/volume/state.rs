@@ -15,7 +15,7 @@ use super::unsynced::UnsyncedRegions;
 use super::writes::Writes;
 
 use crate::buffer::{Buffer, Pool};
-use crate::index::{RegionIndex, RowIndex, StripeIndex, indexed};
+use crate::index::{RegionIndex, RowIndex, StripeIndex, StripePosition, indexed};
 use crate::layout::Shape;
 use crate::position_set::{MemberSet, PositionSet};
 use crate::units::Nanos;
@@ -202,14 +202,14 @@ impl VolumeState {
     }
 
     /// The physical identity of a row, and where on its member it lies.
-    pub fn identity(&self, stripe: StripeIndex, slot: usize) -> RowIdentity {
-        let place = self.geometry.place(stripe, slot);
-        RowIdentity { array: self.array, member: place.member, row: place.row, role: slot }
+    pub fn identity(&self, stripe: StripeIndex, position: StripePosition) -> RowIdentity {
+        let place = self.geometry.place(stripe, position);
+        RowIdentity { array: self.array, member: place.member, row: place.row, role: position }
     }
 
     /// What says that this data chunk was lost.
-    pub fn mark(&self, stripe: StripeIndex, slot: usize) -> LostMark {
-        LostMark { array: self.array, stripe, slot }
+    pub fn mark(&self, stripe: StripeIndex, position: StripePosition) -> LostMark {
+        LostMark { array: self.array, stripe, position }
     }
 
     /// An entry as it is written: where no version is, none.
@@ -218,8 +218,8 @@ impl VolumeState {
     }
 
     /// Does this chunk, in a scheme whose rows have no version to say so, say that it was lost?
-    pub fn is_marked(&self, stripe: StripeIndex, slot: usize, chunk: &[u8]) -> bool {
-        !self.geometry.scheme.has_versions() && self.mark(stripe, slot).is_in(chunk)
+    pub fn is_marked(&self, stripe: StripeIndex, position: StripePosition, chunk: &[u8]) -> bool {
+        !self.geometry.scheme.has_versions() && self.mark(stripe, position).is_in(chunk)
     }
 
     /// Were so many faults located on this member of late that it should be replaced?
@@ -268,13 +268,13 @@ impl VolumeState {
         MemberIndex::first(self.members.len()).filter(|&member| self.is_attached(member)).collect()
     }
 
-    /// The slots of a stripe whose members do not hold it.
+    /// The positions of a stripe whose members do not hold it.
     pub fn missing(&self, stripe: StripeIndex) -> PositionSet {
         if self.members.iter().all(|member| member.state == MemberState::Active) {
             return PositionSet::NONE;
         }
-        let member = |slot| self.geometry.place(stripe, slot).member;
-        (0..self.shape().slots()).filter(|&slot| !self.holds(member(slot), stripe)).collect()
+        let member = |position| self.geometry.place(stripe, position).member;
+        self.shape().positions().filter(|&position| !self.holds(member(position), stripe)).collect()
     }
 
     /// When to look again whether an operation takes too long.
@@ -322,22 +322,24 @@ impl VolumeState {
         let gone = |member: MemberIndex| members.contains(member) || self.members[member].state != MemberState::Active;
         let period = self.geometry.layout.period().min(self.geometry.stripes);
         StripeIndex::first(period).all(|stripe| {
-            (0..self.shape().slots()).filter(|&slot| gone(self.geometry.place(stripe, slot).member)).count()
+            self.shape().positions().filter(|&position| gone(self.geometry.place(stripe, position).member)).count()
                 <= self.shape().parity
         })
     }
 
     /// The number of a data chunk in the read-status map.
-    pub fn chunk(&self, stripe: StripeIndex, slot: usize) -> u64 {
-        stripe.get() * self.shape().data as u64 + slot as u64
+    pub fn chunk(&self, stripe: StripeIndex, position: StripePosition) -> u64 {
+        stripe.get() * self.shape().data as u64 + position.get() as u64
     }
 
     /// Data chunks of a stripe that a read, asked for now, gets from the medium itself: everything written to them was
     /// flushed.
     pub fn flushed(&self, stripe: StripeIndex) -> PositionSet {
         let is_blind = self.is_planted(SeededBug::SetReadBitWithoutFlush);
-        let data = 0..self.shape().data;
-        data.filter(|&slot| is_blind || !self.unflushed.contains(self.chunk(stripe, slot))).collect()
+        self.shape()
+            .data_positions()
+            .filter(|&position| is_blind || !self.unflushed.contains(self.chunk(stripe, position)))
+            .collect()
     }
 
     /// Is all of this region resynced?
@@ -366,8 +368,8 @@ impl VolumeState {
     }
 
     /// A row was read, which was resynced before that, and its content is right: the medium has it.
-    pub fn note_read(&mut self, stripe: StripeIndex, slot: usize) {
-        let chunk = self.chunk(stripe, slot);
+    pub fn note_read(&mut self, stripe: StripeIndex, position: StripePosition) {
+        let chunk = self.chunk(stripe, position);
         self.read_status.set(chunk);
     }
 
@@ -379,8 +381,8 @@ impl VolumeState {
         }
     }
 
-    pub fn note_write(&mut self, stripe: StripeIndex, slot: usize) {
-        let chunk = self.chunk(stripe, slot);
+    pub fn note_write(&mut self, stripe: StripeIndex, position: StripePosition) {
+        let chunk = self.chunk(stripe, position);
         self.read_status.clear(chunk);
         self.unflushed.insert(chunk);
     }

@@ -8,7 +8,7 @@ use super::rows::{self, Rows};
 use super::state::VolumeState;
 use super::writes::PendingWrite;
 use crate::buffer::Buffer;
-use crate::index::StripeIndex;
+use crate::index::{StripeIndex, StripePosition};
 use crate::layout::Shape;
 use crate::position_set::PositionSet;
 use crate::volume::block::BlockFailure;
@@ -19,9 +19,9 @@ use crate::volume::plan::{PlanMode, StripePlan, StripeState as PlanState, Want, 
 use scrubjay_code::crc32c;
 
 /// Puts the batch's bytes over a chunk's, in the order in which they came.
-fn apply(batch: &[PendingWrite], slot: usize, chunk: &mut [u8]) {
+fn apply(batch: &[PendingWrite], position: StripePosition, chunk: &mut [u8]) {
     for write in batch {
-        for piece in write.pieces.iter().filter(|piece| piece.slot == slot) {
+        for piece in write.pieces.iter().filter(|piece| piece.position == position) {
             match &write.data {
                 Some(data) => chunk[piece.range.clone()].copy_from_slice(&data[piece.at..piece.at + piece.range.len()]),
                 None => chunk[piece.range.clone()].fill(0),
@@ -32,10 +32,10 @@ fn apply(batch: &[PendingWrite], slot: usize, chunk: &mut [u8]) {
 
 /// What is to be written: whole rows, sealed, and appendices alone.
 pub(super) struct StripeOutput {
-    /// Rows, by slot.
-    pub rows: Vec<(usize, Buffer)>,
-    /// Appendices of rows whose chunks stay, by slot.
-    pub appendices: Vec<(usize, Buffer)>,
+    /// Rows, by position.
+    pub rows: Vec<(StripePosition, Buffer)>,
+    /// Appendices of rows whose chunks stay, by position.
+    pub appendices: Vec<(StripePosition, Buffer)>,
 }
 
 /// The first write of a stripe: all of it, zeros where nobody wrote.
@@ -47,9 +47,9 @@ pub(super) fn first(
 ) -> StripeOutput {
     handle.with(|state| {
         let mut data: Vec<Option<Buffer>> = Vec::with_capacity(state.shape().data);
-        for slot in 0..state.shape().data {
+        for position in state.shape().data_positions() {
             let mut row = state.pool.take_zeroed(state.row_bytes());
-            apply(batch, slot, &mut row[..state.geometry.chunk_bytes as usize]);
+            apply(batch, position, &mut row[..state.geometry.chunk_bytes as usize]);
             data.push(Some(row));
         }
         let entries = vec![ListEntry { version, sum: 0 }; data.len()];
@@ -75,7 +75,6 @@ pub(super) fn whole(
     touched: PositionSet,
 ) -> StripeOutput {
     let chunk_bytes = state.chunk_bytes();
-    let count = data.len();
     let mut parities: Vec<Buffer> = (0..state.shape().parity).map(|_| state.pool.take(state.row_bytes())).collect();
     let mut sums = vec![0; state.shape().slots()];
     {
@@ -93,32 +92,32 @@ pub(super) fn whole(
     let buddies = buddies(state, touched);
     let mut output =
         StripeOutput { rows: Vec::with_capacity(touched.count() + parities.len()), appendices: Vec::new() };
-    for (slot, row) in data.into_iter().enumerate() {
+    for (position, row) in StripePosition::numbered(data) {
         let mut row = row.expect("all data are known");
-        if missing.contains(slot) || !(touched | buddies).contains(slot) {
+        if missing.contains(position) || !(touched | buddies).contains(position) {
             state.pool.give(row);
             continue;
         }
-        seal_data(state, stripe, slot, &mut row, &entries);
-        if touched.contains(slot) {
-            output.rows.push((slot, row));
+        seal_data(state, stripe, position, &mut row, &entries);
+        if touched.contains(position) {
+            output.rows.push((position, row));
         } else {
             let mut appendix = state.pool.take(row.len() - chunk_bytes);
             appendix.copy_from_slice(&row[chunk_bytes..]);
             state.pool.give(row);
-            output.appendices.push((slot, appendix));
+            output.appendices.push((position, appendix));
         }
     }
     for (index, mut row) in parities.into_iter().enumerate() {
-        let slot = count + index;
-        if missing.contains(slot) {
+        let position = state.shape().parity_position(index);
+        if missing.contains(position) {
             state.pool.give(row);
             continue;
         }
         if state.geometry.scheme.has_appendix() {
-            tag::seal_parity(&mut row, chunk_bytes, state.identity(stripe, slot), sums[slot], &entries);
+            tag::seal_parity(&mut row, chunk_bytes, state.identity(stripe, position), sums[position.get()], &entries);
         }
-        output.rows.push((slot, row));
+        output.rows.push((position, row));
     }
     output
 }
@@ -129,21 +128,31 @@ fn buddies(state: &VolumeState, touched: PositionSet) -> PositionSet {
     if !state.geometry.scheme.has_buddies() || data < 2 || parity == 0 {
         return PositionSet::NONE;
     }
-    touched.iter().map(|slot| (slot + 1) % data).filter(|&slot| !touched.contains(slot)).collect()
+    touched
+        .iter()
+        .map(|position| state.shape().after(position))
+        .filter(|&position| !touched.contains(position))
+        .collect()
 }
 
 /// Gives a data row its appendix; `entries` have the sums of all chunks.
-fn seal_data(state: &VolumeState, stripe: StripeIndex, slot: usize, row: &mut [u8], entries: &[ListEntry]) {
+fn seal_data(
+    state: &VolumeState,
+    stripe: StripeIndex,
+    position: StripePosition,
+    row: &mut [u8],
+    entries: &[ListEntry],
+) {
     let scheme = state.geometry.scheme;
     if scheme.has_appendix() {
-        let identity = state.identity(stripe, slot);
-        tag::seal_data(row, state.chunk_bytes(), identity, entries[slot], neighbour(scheme, slot, entries));
+        let identity = state.identity(stripe, position);
+        tag::seal_data(row, state.chunk_bytes(), identity, entries[position], neighbour(state, position, entries));
     }
 }
 
-fn neighbour(scheme: Scheme, slot: usize, entries: &[ListEntry]) -> u32 {
-    let before = (slot + entries.len() - 1) % entries.len();
-    if scheme.has_buddies() && before != slot { entries[before].sum } else { 0 }
+fn neighbour(state: &VolumeState, position: StripePosition, entries: &[ListEntry]) -> u32 {
+    let before = state.shape().before(position);
+    if state.geometry.scheme.has_buddies() && before != position { entries[before].sum } else { 0 }
 }
 
 /// Replaces chunks of a stripe by the plan of least I/O; nothing when what was read is not as it should be.
@@ -156,7 +165,8 @@ pub(super) async fn replace(
 ) -> Result<Option<StripeOutput>, BlockFailure> {
     let plan = handle.with(|state| {
         let data = state.shape().data_slots();
-        let is_read = data.iter().filter(|&slot| state.read_status.is_read(state.chunk(stripe, slot))).collect();
+        let is_read =
+            data.iter().filter(|&position| state.read_status.is_read(state.chunk(stripe, position))).collect();
         let missing = state.missing(stripe);
         let known = PlanState { is_read, missing, turn: stripe.get() as usize };
         plan(state.geometry.scheme, state.shape(), Want::Write { touched, partial }, known)
@@ -187,7 +197,7 @@ pub(super) async fn replace(
     }
     let stamp = version(handle).await;
     handle.with(|state| {
-        let is_lost = |slot: usize| rows.evidence.rows[slot].entry.version.is_lost();
+        let is_lost = |position: StripePosition| rows.evidence.rows[position].entry.version.is_lost();
         if partial.iter().any(is_lost) {
             return Err(BlockFailure::Io);
         }
@@ -216,43 +226,45 @@ fn modify(
     let shape = state.shape();
     let scheme = state.geometry.scheme;
     let chunk_bytes = state.chunk_bytes();
-    let parities: Vec<usize> = (plan.read_chunks & shape.parity_slots()).iter().collect();
+    let parities: Vec<StripePosition> = (plan.read_chunks & shape.parity_slots()).iter().collect();
     // What the parities say of each chunk is what the chunks were found to be.
-    let listed = parities.iter().find_map(|&slot| rows.evidence.rows[slot].list.clone());
+    let listed = parities.iter().find_map(|&position| rows.evidence.rows[position].list.clone());
     let mut entries = listed.unwrap_or_else(|| vec![ListEntry::default(); shape.data]);
 
-    let mut all: Vec<Option<Buffer>> = (shape.data..shape.slots()).map(|slot| rows.buffers[slot].take()).collect();
+    let mut all: Vec<Option<Buffer>> =
+        shape.parity_slots().iter().map(|position| rows.buffers[position].take()).collect();
     let mut output = StripeOutput { rows: Vec::new(), appendices: Vec::new() };
     let mut fresh = Vec::new();
-    for slot in touched.iter() {
-        let old = rows.buffers[slot].take().expect("a touched chunk was read");
+    for position in touched.iter() {
+        let old = rows.buffers[position].take().expect("a touched chunk was read");
         let mut row = state.pool.take(state.row_bytes());
         row[..chunk_bytes].copy_from_slice(&old[..chunk_bytes]);
-        apply(batch, slot, &mut row[..chunk_bytes]);
-        update(state, slot, &old[..chunk_bytes], &row[..chunk_bytes], &mut all);
+        apply(batch, position, &mut row[..chunk_bytes]);
+        update(state, position, &old[..chunk_bytes], &row[..chunk_bytes], &mut all);
         if scheme.has_appendix() {
-            let found = rows.evidence.rows[slot].entry.version;
-            entries[slot] = ListEntry { version: next_version(scheme, stamp, found), sum: crc32c(&row[..chunk_bytes]) };
+            let found = rows.evidence.rows[position].entry.version;
+            entries[position] =
+                ListEntry { version: next_version(scheme, stamp, found), sum: crc32c(&row[..chunk_bytes]) };
         }
         state.pool.give(old);
-        fresh.push((slot, row));
+        fresh.push((position, row));
     }
-    for (slot, mut row) in fresh {
-        seal_data(state, stripe, slot, &mut row, &entries);
-        output.rows.push((slot, row));
+    for (position, mut row) in fresh {
+        seal_data(state, stripe, position, &mut row, &entries);
+        output.rows.push((position, row));
     }
     for (index, row) in all.into_iter().enumerate() {
         let Some(mut row) = row else { continue };
-        let slot = shape.data + index;
+        let position = shape.parity_position(index);
         if scheme.has_appendix() {
             let sum = crc32c(&row[..chunk_bytes]);
-            tag::seal_parity(&mut row, chunk_bytes, state.identity(stripe, slot), sum, &entries);
+            tag::seal_parity(&mut row, chunk_bytes, state.identity(stripe, position), sum, &entries);
         }
-        output.rows.push((slot, row));
+        output.rows.push((position, row));
     }
-    for slot in plan.write_appendices.iter() {
-        let neighbour = neighbour(scheme, slot, &entries);
-        let appendix = match rows.buffers[slot].take() {
+    for position in plan.write_appendices.iter() {
+        let neighbour = neighbour(state, position, &entries);
+        let appendix = match rows.buffers[position].take() {
             Some(mut appendix) => {
                 tag::renew_neighbour(&mut appendix, neighbour);
                 appendix
@@ -260,25 +272,31 @@ fn modify(
             // In the pure scheme the copy is all that an appendix holds.
             None => {
                 let mut row = state.pool.take_zeroed(state.row_bytes());
-                tag::seal_data(&mut row, chunk_bytes, state.identity(stripe, slot), ListEntry::default(), neighbour);
+                tag::seal_data(
+                    &mut row,
+                    chunk_bytes,
+                    state.identity(stripe, position),
+                    ListEntry::default(),
+                    neighbour,
+                );
                 let mut appendix = state.pool.take(row.len() - chunk_bytes);
                 appendix.copy_from_slice(&row[chunk_bytes..]);
                 state.pool.give(row);
                 appendix
             }
         };
-        output.appendices.push((slot, appendix));
+        output.appendices.push((position, appendix));
     }
     state.recycle(rows.buffers.into_iter().flatten());
     output
 }
 
 /// Takes the difference of one data chunk into all parities that were read.
-fn update(state: &VolumeState, slot: usize, old: &[u8], new: &[u8], parities: &mut [Option<Buffer>]) {
+fn update(state: &VolumeState, position: StripePosition, old: &[u8], new: &[u8], parities: &mut [Option<Buffer>]) {
     let chunk_bytes = state.chunk_bytes();
     if parities.iter().all(Option::is_some) {
         let mut out: Vec<&mut [u8]> = parities.iter_mut().flatten().map(|row| &mut row[..chunk_bytes]).collect();
-        state.code.update(slot, old, new, &mut out);
+        state.code.update(position.get(), old, new, &mut out);
         return;
     }
     // A parity that is missing still has its place among the others.
@@ -291,7 +309,7 @@ fn update(state: &VolumeState, slot: usize, old: &[u8], new: &[u8], parities: &m
             None => spare.next().expect("one for each"),
         })
         .collect();
-    state.code.update(slot, old, new, &mut out);
+    state.code.update(position.get(), old, new, &mut out);
 }
 
 /// Reconstruct-write, or a full stripe: all data are known, the parities are made anew.
@@ -309,14 +327,14 @@ fn reconstruct(
     let listed = rows.evidence.lists().next().map(|(_, list)| list.to_vec());
     let mut data = Vec::with_capacity(shape.data);
     let mut entries = Vec::with_capacity(shape.data);
-    for slot in 0..shape.data {
-        let seen = &rows.evidence.rows[slot];
+    for position in shape.data_positions() {
+        let seen = &rows.evidence.rows[position];
         let found = match (seen.is_sound(), &listed) {
             (true, _) => seen.entry,
-            (false, Some(list)) => list[slot],
+            (false, Some(list)) => list[position],
             (false, None) => ListEntry::default(),
         };
-        let mut row = match rows.buffers[slot].take() {
+        let mut row = match rows.buffers[position].take() {
             Some(row) if row.len() == state.row_bytes() => row,
             other => {
                 other.into_iter().for_each(|appendix| state.pool.give(appendix));
@@ -324,8 +342,8 @@ fn reconstruct(
             }
         };
         let mut entry = found;
-        if touched.contains(slot) {
-            apply(batch, slot, &mut row[..chunk_bytes]);
+        if touched.contains(position) {
+            apply(batch, position, &mut row[..chunk_bytes]);
             // What one parity says of a chunk whose row was not read, or is not sound, may be behind what others say: one more may
             // be a number that names another content there. The write's own is greater than all.
             entry.version = if seen.is_sound() { next_version(scheme, stamp, found.version) } else { stamp };
@@ -357,14 +375,14 @@ pub(super) async fn from_resolved(
         let scheme = state.geometry.scheme;
         let (mut entries, lost) = (resolved.entries, resolved.lost);
         let mut data: Vec<Option<Buffer>> = Vec::with_capacity(entries.len());
-        for (slot, row) in resolved.rows.into_iter().enumerate() {
+        for (position, row) in StripePosition::numbered(resolved.rows) {
             let mut row = row.unwrap_or_else(|| state.pool.take_zeroed(state.row_bytes()));
-            if touched.contains(slot) {
-                apply(batch, slot, &mut row[..chunk_bytes]);
-                entries[slot].version = next_version(scheme, stamp, entries[slot].version);
-            } else if lost.contains(slot) {
-                state.mark(stripe, slot).fill(&mut row[..chunk_bytes]);
-                entries[slot].version = stamp.lost();
+            if touched.contains(position) {
+                apply(batch, position, &mut row[..chunk_bytes]);
+                entries[position].version = next_version(scheme, stamp, entries[position].version);
+            } else if lost.contains(position) {
+                state.mark(stripe, position).fill(&mut row[..chunk_bytes]);
+                entries[position].version = stamp.lost();
             }
             data.push(Some(row));
         }

@@ -3,7 +3,7 @@
 use super::finding::{CorruptionKind, FindingPlace, Resolution};
 use super::{Volume, VolumeOptions};
 use crate::buffer::Buffer;
-use crate::index::{MemberIndex, RowIndex, StripeIndex};
+use crate::index::{MemberIndex, RowIndex, StripeIndex, StripePosition};
 use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
 use crate::rng::Rng;
@@ -242,7 +242,7 @@ impl Rig {
     }
 
     fn place(&self, stripe: u64, slot: usize) -> (usize, usize) {
-        let place = self.geometry.place(StripeIndex(stripe), slot);
+        let place = self.geometry.place(StripeIndex(stripe), StripePosition(slot));
         (place.member.get(), self.geometry.chunk_offset(place.row) as usize)
     }
 
@@ -256,7 +256,7 @@ impl Rig {
     fn kinds(&mut self) -> Vec<(u64, usize, CorruptionKind, Resolution)> {
         std::iter::from_fn(|| self.volume.poll_record())
             .filter_map(|record| match record.place {
-                FindingPlace::Row { stripe, slot } => Some((stripe.get(), slot, record.kind, record.end)),
+                FindingPlace::Row { stripe, position } => Some((stripe.get(), position.get(), record.kind, record.end)),
                 _ => None,
             })
             .collect()

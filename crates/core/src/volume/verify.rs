@@ -27,7 +27,7 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     }
     let resolved: Resolved = marks::repair_and_mark(handle, stripe).await;
     if resolved.is_clean {
-        handle.with(|state| resolved.flushed.iter().for_each(|slot| state.note_read(stripe, slot)));
+        handle.with(|state| resolved.flushed.iter().for_each(|position| state.note_read(stripe, position)));
     }
     let lost = resolved.all_lost();
     // What was found lost just now is told already.
@@ -40,5 +40,6 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
 
 /// Says what cannot be read, so that whoever goes by records knows as much as one who reads.
 fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet, kind: CorruptionKind) {
-    handle.with(|state| lost.iter().for_each(|slot| repair::record(state, stripe, slot, kind, Resolution::Lost)));
+    handle
+        .with(|state| lost.iter().for_each(|position| repair::record(state, stripe, position, kind, Resolution::Lost)));
 }

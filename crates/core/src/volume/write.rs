@@ -9,7 +9,7 @@ use super::resync;
 use super::state::{VolumePhase, VolumeState, WaitList};
 use super::stripe_write;
 use super::writes::{PendingWrite, WriteOverlay};
-use crate::index::StripeIndex;
+use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::block::BlockFailure;
 
@@ -122,14 +122,13 @@ async fn write_announced(
 fn coverage(state: &VolumeState, batch: &[PendingWrite]) -> (PositionSet, PositionSet) {
     let mut chunks = vec![WriteOverlay::default(); state.shape().data];
     for piece in batch.iter().flat_map(|write| &write.pieces) {
-        chunks[piece.slot].add(&piece.range);
+        chunks[piece.position].add(&piece.range);
     }
-    let touched = chunks.iter().enumerate().filter(|(_, chunk)| chunk.is_any()).map(|(slot, _)| slot).collect();
+    let touched =
+        StripePosition::numbered(&chunks).filter(|(_, chunk)| chunk.is_any()).map(|(position, _)| position).collect();
     let chunk_bytes = state.chunk_bytes();
-    let partial = chunks
-        .iter_mut()
-        .enumerate()
-        .filter_map(|(slot, chunk)| (chunk.is_any() && !chunk.is_whole(chunk_bytes)).then_some(slot))
+    let partial = StripePosition::numbered(&mut chunks)
+        .filter_map(|(position, chunk)| (chunk.is_any() && !chunk.is_whole(chunk_bytes)).then_some(position))
         .collect();
     (touched, partial)
 }

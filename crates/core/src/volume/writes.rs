@@ -4,7 +4,7 @@ use super::locks::ByStripe;
 use super::parts::ChunkBytes;
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
-use crate::index::StripeIndex;
+use crate::index::{StripeIndex, StripePosition, indexed};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -57,6 +57,8 @@ impl Writes {
 /// Which bytes of a chunk several writes replace together: in which order does not matter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WriteOverlay(Vec<(usize, usize)>);
+
+indexed!(StripePosition: WriteOverlay);
 
 impl WriteOverlay {
     /// These too.

@@ -243,8 +243,8 @@ impl Finding {
     /// A record, with the path of its member, and the number of data chunks of a stripe.
     pub fn of(record: &VolumeFinding, path: Option<&str>, data: usize) -> Finding {
         let chunk = match record.place {
-            FindingPlace::Row { slot, .. } if slot < data => format!("D{slot}"),
-            FindingPlace::Row { slot, .. } => format!("P{}", slot - data),
+            FindingPlace::Row { position, .. } if position.get() < data => format!("D{position}"),
+            FindingPlace::Row { position, .. } => format!("P{}", position.get() - data),
             FindingPlace::Superblock => "superblock".to_owned(),
             FindingPlace::Intents { page } => format!("intents {page}"),
             FindingPlace::Map { page } => format!("map {page}"),

@@ -63,6 +63,7 @@ fn cost(scheme: Scheme, shape: Shape, want: Want, is_first: bool) -> PlanCost {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_core::index::StripePosition;
 
     /// Every run, every state of every bit, in stripes of up to 7 chunks: what the table says is what the plan takes.
     #[test]
@@ -75,12 +76,13 @@ mod tests {
                     let (touched, length) = (PositionSet::range(start, end), end - start);
                     let ends = [
                         PositionSet::NONE,
-                        PositionSet::one(start),
-                        PositionSet::one(end - 1),
-                        PositionSet::one(start) | PositionSet::one(end - 1),
+                        PositionSet::one(StripePosition(start)),
+                        PositionSet::one(StripePosition(end - 1)),
+                        PositionSet::one(StripePosition(start)) | PositionSet::one(StripePosition(end - 1)),
                     ];
                     for bits in 0u32..1 << data {
-                        let is_read: PositionSet = (0..data).filter(|slot| bits >> slot & 1 == 1).collect();
+                        let is_read: PositionSet =
+                            StripePosition::first(data).filter(|position| bits >> position.get() & 1 == 1).collect();
                         let state = StripeState { is_read, turn: 7, ..StripeState::default() };
                         let planned = |want| {
                             let planned = plan(scheme, shape, want, state).unwrap();

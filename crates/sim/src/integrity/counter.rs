@@ -222,7 +222,7 @@ impl IoTally {
 impl ChunkRun {
     fn new(shape: Shape, part: StripePart, accounting: Accounting) -> ChunkRun {
         let stripe = part.stripe.get() * shape.data as u64;
-        let (start, end) = (stripe + part.start as u64, stripe + part.end as u64);
+        let (start, end) = (stripe + part.start.get() as u64, stripe + part.end.get() as u64);
         let is_partial = match accounting {
             Accounting::Paper => [false; 2],
             Accounting::Strict => [part.is_head_partial, part.is_tail_partial],

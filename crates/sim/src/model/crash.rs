@@ -10,6 +10,7 @@ use super::sight::RowsSeen;
 use super::step::writes;
 use super::stripe::{DataRow, FOREIGN, ModelRow, ModelStripe, NONSENSE, ParityHead, ParityRow};
 use super::tell::told_write;
+use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::reconcile::{Reconciliation, reconcile};
 use scrubjay_core::volume::integrity::tag::RowStatus;
@@ -33,11 +34,12 @@ pub struct Crashes {
 pub fn crash(setup: &ModelSetup, writes_max: usize, missing_max: usize) -> Crashes {
     let mut crashes = Crashes::default();
     let slots = setup.shape.slots();
-    let sets =
-        (0..1usize << slots).map(|bits| (0..slots).filter(|slot| bits >> slot & 1 == 1).collect::<PositionSet>());
+    let sets = (0..1usize << slots).map(|bits| {
+        StripePosition::first(slots).filter(|position| bits >> position.get() & 1 == 1).collect::<PositionSet>()
+    });
     for missing in sets.filter(|missing| missing.count() <= missing_max) {
         let mut stripe = ModelStripe::new(setup);
-        missing.iter().for_each(|slot| stripe.put(setup, slot, None));
+        missing.iter().for_each(|position| stripe.put(setup, position, None));
         let mut generations = vec![stripe];
         write_on(setup, &mut generations, &mut Vec::new(), writes_max, &mut crashes);
     }
@@ -78,12 +80,13 @@ fn write_on(
 /// All that can be on the disks.
 fn torn_apart(setup: &ModelSetup, generations: &[ModelStripe], told: &[String], crashes: &mut Crashes) {
     let all = PositionSet::range(0, setup.shape.slots()) - generations[0].missing(setup);
-    let choices: Vec<(usize, Vec<Landed>)> = all.iter().map(|slot| (slot, landed(setup, generations, slot))).collect();
+    let choices: Vec<(StripePosition, Vec<Landed>)> =
+        all.iter().map(|position| (position, landed(setup, generations, position))).collect();
     let mut at = vec![0; choices.len()];
     let mut stripe = generations[0];
     loop {
-        for (&(slot, ref rows), &choice) in choices.iter().zip(&at) {
-            stripe.put(setup, slot, Some(rows[choice].row));
+        for (&(position, ref rows), &choice) in choices.iter().zip(&at) {
+            stripe.put(setup, position, Some(rows[choice].row));
         }
         crashes.cases += 1;
         let found = recovered(setup, generations, &stripe);
@@ -104,16 +107,20 @@ fn torn_apart(setup: &ModelSetup, generations: &[ModelStripe], told: &[String], 
     }
 }
 
-/// What can be in a slot after the crash.
+/// What can be in a position after the crash.
 struct Landed {
     row: ModelRow,
     told: String,
 }
 
-fn landed(setup: &ModelSetup, generations: &[ModelStripe], slot: usize) -> Vec<Landed> {
-    let rows: Vec<ModelRow> = generations.iter().filter_map(|stripe| stripe.row(setup, slot)).collect();
+fn landed(setup: &ModelSetup, generations: &[ModelStripe], position: StripePosition) -> Vec<Landed> {
+    let rows: Vec<ModelRow> = generations.iter().filter_map(|stripe| stripe.row(setup, position)).collect();
     let mut landed: Vec<Landed> = Vec::new();
-    let name = if slot < setup.shape.data { format!("D{slot}") } else { format!("P{}", slot - setup.shape.data) };
+    let name = if setup.shape.is_data(position) {
+        format!("D{position}")
+    } else {
+        format!("P{}", position.get() - setup.shape.data)
+    };
     for (appendix, content) in
         (0..rows.len()).flat_map(|appendix| (0..=rows.len()).map(move |content| (appendix, content)))
     {
@@ -177,8 +184,8 @@ enum CrashFinding {
 fn recovered(setup: &ModelSetup, generations: &[ModelStripe], stripe: &ModelStripe) -> CrashFinding {
     let mut sight = RowsSeen::default();
     let all = PositionSet::range(0, setup.shape.slots());
-    for (slot, row) in all.iter().filter_map(|slot| Some((slot, stripe.row(setup, slot)?))) {
-        sight.insert(setup, slot, row, true);
+    for (position, row) in all.iter().filter_map(|position| Some((position, stripe.row(setup, position)?))) {
+        sight.insert(setup, position, row, true);
     }
     let contents = contents_after(setup, &sight, reconcile(&sight.evidence(setup)));
     let is_legal = |index: usize, content: u8| {
@@ -202,32 +209,36 @@ fn contents_after(setup: &ModelSetup, sight: &RowsSeen, mut reconciliation: Reco
     let data = setup.shape.data_slots();
     let kept = data - reconciliation.rebuilt - reconciliation.lost;
     let mut contents = [None; DATA_MAX];
-    for slot in kept.iter() {
-        contents[slot] = sight.data[slot].map(|row| row.content);
+    for position in kept.iter() {
+        contents[position.get()] = sight.data[position.get()].map(|row| row.content);
     }
     let rebuilt = reconciliation.rebuilt;
-    let parities =
-        reconciliation.parities.iter().take(rebuilt.count()).map(|slot| sight.parities[slot - setup.shape.data]);
+    let parities = reconciliation
+        .parities
+        .iter()
+        .take(rebuilt.count())
+        .map(|position| sight.parities[position.get() - setup.shape.data]);
     let parities: Vec<ParityRow> = parities.flatten().collect();
-    for slot in rebuilt.iter() {
+    for position in rebuilt.iter() {
         let first = parities.first().map_or([NONSENSE; DATA_MAX], |row| row.columns);
         let belongs = |row: &ParityRow| {
             data.iter().all(|index| {
-                row.columns[index] == contents[index].filter(|_| kept.contains(index)).unwrap_or(first[index])
+                row.columns[index.get()]
+                    == contents[index.get()].filter(|_| kept.contains(index)).unwrap_or(first[index.get()])
             })
         };
-        let content = if parities.iter().all(belongs) { first[slot] } else { NONSENSE };
-        let is_proven = !setup.scheme.lists_sums() || reconciliation.truth[slot].sum == u32::from(content);
+        let content = if parities.iter().all(belongs) { first[position.get()] } else { NONSENSE };
+        let is_proven = !setup.scheme.lists_sums() || reconciliation.truth[position].sum == u32::from(content);
         match is_proven {
-            true => contents[slot] = Some(content),
-            false => reconciliation.lost.insert(slot),
+            true => contents[position.get()] = Some(content),
+            false => reconciliation.lost.insert(position),
         }
     }
     if !reconciliation.lost.is_empty() && !setup.scheme.has_versions() {
         // The stripe stays undecided: what is whole may be read, nothing is rebuilt.
-        for slot in data.iter() {
-            let is_sound = sight.standing(setup, slot) == RowStatus::Sound;
-            contents[slot] = sight.data[slot].map(|row| row.content).filter(|_| is_sound);
+        for position in data.iter() {
+            let is_sound = sight.standing(setup, position) == RowStatus::Sound;
+            contents[position.get()] = sight.data[position.get()].map(|row| row.content).filter(|_| is_sound);
         }
     }
     contents

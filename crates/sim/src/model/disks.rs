@@ -3,6 +3,7 @@
 use super::setup::{DATA_MAX, ModelSetup};
 use super::sight::RowsSeen;
 use super::stripe::{AppendixOwner, DataRow, FOREIGN, ListMark, ModelRow, ModelStripe, ParityHead, ParityRow};
+use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 
 /// What goes wrong in an operation.
@@ -10,15 +11,15 @@ use scrubjay_core::position_set::PositionSet;
 pub enum ModelFault {
     /// Nothing.
     None,
-    /// The first read of this slot gives another row; the next gives what is there. (Parts of two rows would not do for a
+    /// The first read of this position gives another row; the next gives what is there. (Parts of two rows would not do for a
     /// row that checks itself either, and are the same to one that does not.)
-    Misread(usize),
+    Misread(StripePosition),
     /// A write does not, or not wholly, happen.
     Write {
         /// The how-manyth of the operation, from 0.
         nth: usize,
-        /// To which slot that is.
-        slot: usize,
+        /// To which position that is.
+        position: StripePosition,
         /// What happens of it.
         damage: WriteDamage,
     },
@@ -49,8 +50,8 @@ pub enum Hit {
 /// One row write: where, and is it the appendix alone?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowWrite {
-    /// The slot.
-    pub slot: usize,
+    /// The position.
+    pub position: StripePosition,
     /// The appendix alone?
     pub is_appendix: bool,
 }
@@ -76,17 +77,19 @@ impl<'a> Disks<'a> {
     /// Reads chunks with their appendices, and appendices alone; then once more what is not sound.
     pub fn read(&self, chunks: PositionSet, appendices: PositionSet) -> RowsSeen {
         let mut sight = RowsSeen::default();
-        for slot in (chunks | appendices).iter() {
-            let Some(row) = self.stripe.row(self.setup, slot) else { continue };
+        for position in (chunks | appendices).iter() {
+            let Some(row) = self.stripe.row(self.setup, position) else { continue };
             let row = match self.fault {
-                ModelFault::Misread(misread) if misread == slot => foreign(self.setup, slot, AppendixOwner::Elsewhere),
+                ModelFault::Misread(misread) if misread == position => {
+                    foreign(self.setup, position, AppendixOwner::Elsewhere)
+                }
                 _ => row,
             };
-            sight.insert(self.setup, slot, row, chunks.contains(slot));
+            sight.insert(self.setup, position, row, chunks.contains(position));
         }
-        for slot in sight.unsound(self.setup).iter() {
-            let row = self.stripe.row(self.setup, slot).expect("it was read");
-            sight.insert(self.setup, slot, row, chunks.contains(slot));
+        for position in sight.unsound(self.setup).iter() {
+            let row = self.stripe.row(self.setup, position).expect("it was read");
+            sight.insert(self.setup, position, row, chunks.contains(position));
         }
         sight
     }
@@ -97,21 +100,21 @@ impl<'a> Disks<'a> {
     }
 
     /// Writes a row.
-    pub fn write(&mut self, slot: usize, row: ModelRow) {
-        let damage = self.damage(slot, false);
-        let old = self.stripe.row(self.setup, slot).expect("a member that is there");
+    pub fn write(&mut self, position: StripePosition, row: ModelRow) {
+        let damage = self.damage(position, false);
+        let old = self.stripe.row(self.setup, position).expect("a member that is there");
         let landed = match damage {
             None => row,
             Some(WriteDamage::Lost) => old,
             Some(damage) => torn(self.setup, old, row, damage == WriteDamage::Torn),
         };
-        self.stripe.put(self.setup, slot, Some(landed));
+        self.stripe.put(self.setup, position, Some(landed));
     }
 
     /// Writes a data chunk's appendix: with its own checksum as it was read, or blindly.
-    pub fn write_appendix(&mut self, slot: usize, sealed: Option<u8>, neighbour: u8) {
-        let is_lost = self.damage(slot, true).is_some();
-        if let Some(row) = self.stripe.chunks[slot].row.as_mut().filter(|_| !is_lost) {
+    pub fn write_appendix(&mut self, position: StripePosition, sealed: Option<u8>, neighbour: u8) {
+        let is_lost = self.damage(position, true).is_some();
+        if let Some(row) = self.stripe.chunks[position.get()].row.as_mut().filter(|_| !is_lost) {
             row.neighbour = neighbour;
             if let Some(sealed) = sealed {
                 row.sealed = sealed;
@@ -121,8 +124,8 @@ impl<'a> Disks<'a> {
     }
 
     /// What is wrong with this write; counts it.
-    fn damage(&mut self, slot: usize, is_appendix: bool) -> Option<WriteDamage> {
-        self.written.push(RowWrite { slot, is_appendix });
+    fn damage(&mut self, position: StripePosition, is_appendix: bool) -> Option<WriteDamage> {
+        self.written.push(RowWrite { position, is_appendix });
         match self.fault {
             ModelFault::Write { nth, damage, .. } if nth + 1 == self.written.len() => Some(damage),
             _ => None,
@@ -131,10 +134,10 @@ impl<'a> Disks<'a> {
 }
 
 /// A write that belongs elsewhere hits a row.
-pub fn hit(setup: &ModelSetup, row: ModelRow, slot: usize, how: Hit) -> ModelRow {
+pub fn hit(setup: &ModelSetup, row: ModelRow, position: StripePosition, how: Hit) -> ModelRow {
     match (how, row) {
-        (Hit::Aligned, _) => foreign(setup, slot, AppendixOwner::Elsewhere),
-        (Hit::Tail, _) => foreign(setup, slot, AppendixOwner::Nowhere),
+        (Hit::Aligned, _) => foreign(setup, position, AppendixOwner::Elsewhere),
+        (Hit::Tail, _) => foreign(setup, position, AppendixOwner::Nowhere),
         (Hit::Head, ModelRow::Data(row)) => plain(setup, ModelRow::Data(DataRow { content: FOREIGN, ..row })),
         (Hit::Head, ModelRow::Parity(row)) => {
             let head = ParityHead { is_whole: false, ..row.head };
@@ -144,8 +147,8 @@ pub fn hit(setup: &ModelSetup, row: ModelRow, slot: usize, how: Hit) -> ModelRow
 }
 
 /// A row that has nothing to do with this place; also what is on a new disk.
-pub fn foreign(setup: &ModelSetup, slot: usize, place: AppendixOwner) -> ModelRow {
-    let row = match slot < setup.shape.data {
+pub fn foreign(setup: &ModelSetup, position: StripePosition, place: AppendixOwner) -> ModelRow {
+    let row = match setup.shape.is_data(position) {
         true => ModelRow::Data(DataRow { content: FOREIGN, sealed: FOREIGN, version: 0, neighbour: FOREIGN, place }),
         false => {
             let list = [ListMark { version: 0, content: FOREIGN }; DATA_MAX];
@@ -168,7 +171,7 @@ pub fn torn(setup: &ModelSetup, old: ModelRow, new: ModelRow, is_mixed: bool) ->
             let is_whole = old.head.is_whole && columns == old.columns;
             ModelRow::Parity(ParityRow { columns, head: ParityHead { is_whole, ..old.head }, ..old })
         }
-        _ => unreachable!("a slot is of one kind"),
+        _ => unreachable!("a position is of one kind"),
     };
     plain(setup, row)
 }

@@ -6,6 +6,7 @@ use super::setup::{Increment, Lists, ModelSetup};
 use super::stripe::{
     AppendixOwner, DataRow, FOREIGN, ListMark, ModelRow, ModelStripe, NONSENSE, ParityHead, ParityRow, listed,
 };
+use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::{PlanMode, StripePlan};
@@ -32,7 +33,7 @@ pub enum ModelOp {
         plan: StripePlan,
     },
     /// A new disk for a missing member.
-    Rebuild(usize),
+    Rebuild(StripePosition),
     /// A look at everything.
     Scrub,
 }
@@ -56,7 +57,7 @@ pub fn operate(setup: &ModelSetup, stripe: ModelStripe, op: ModelOp, fault: Mode
             let write = ModelWrite { touched, is_partial, is_older, plan };
             write.perform(&mut disks)
         }
-        ModelOp::Rebuild(slot) => rebuild(&mut disks, slot),
+        ModelOp::Rebuild(position) => rebuild(&mut disks, position),
         ModelOp::Scrub => scrub(&mut disks),
     };
     OperationResult { stripe: disks.stripe, answer, written: disks.written }
@@ -65,18 +66,19 @@ pub fn operate(setup: &ModelSetup, stripe: ModelStripe, op: ModelOp, fault: Mode
 fn read(disks: &mut Disks, wanted: PositionSet, plan: StripePlan) -> Result<(), OperationFailure> {
     let known = learn(disks, plan.read_chunks, compared_lists(disks.setup, plan), wanted)?;
     mark_read(disks, &known, plan);
-    let is_wrong = |&index: &usize| known.contents[index] != Some(disks.stripe.chunks[index].truth.content);
+    let is_wrong =
+        |&index: &StripePosition| known.contents[index.get()] != Some(disks.stripe.chunks[index.get()].truth.content);
     match wanted.iter().find(is_wrong) {
         Some(index) => Err(OperationFailure::Wrong(index)),
         None => Ok(()),
     }
 }
 
-fn rebuild(disks: &mut Disks, slot: usize) -> Result<(), OperationFailure> {
-    let blank = foreign(disks.setup, slot, AppendixOwner::Nowhere);
-    disks.stripe.put(disks.setup, slot, Some(blank));
+fn rebuild(disks: &mut Disks, position: StripePosition) -> Result<(), OperationFailure> {
+    let blank = foreign(disks.setup, position, AppendixOwner::Nowhere);
+    disks.stripe.put(disks.setup, position, Some(blank));
     let sight = sight_of_all(disks, false);
-    mend(disks, sight, PositionSet::one(slot)).map(|_| ())
+    mend(disks, sight, PositionSet::one(position)).map(|_| ())
 }
 
 fn scrub(disks: &mut Disks) -> Result<(), OperationFailure> {
@@ -98,7 +100,7 @@ fn compared_lists(setup: &ModelSetup, plan: StripePlan) -> PositionSet {
 /// Sets the bits of what was read and found to agree with a copy.
 fn mark_read(disks: &mut Disks, known: &KnownStripe, plan: StripePlan) {
     for index in (known.compared & plan.read_chunks).iter() {
-        disks.stripe.chunks[index].is_read = true;
+        disks.stripe.chunks[index.get()].is_read = true;
     }
 }
 
@@ -126,8 +128,8 @@ impl ModelWrite {
             truths.push(truth);
         }
         for index in self.touched.iter() {
-            disks.stripe.chunks[index].truth = truths[index].expect("it is written");
-            disks.stripe.chunks[index].is_read = false;
+            disks.stripe.chunks[index.get()].truth = truths[index.get()].expect("it is written");
+            disks.stripe.chunks[index.get()].is_read = false;
         }
         self.write_rows(disks, &known, &marks)
     }
@@ -151,7 +153,7 @@ impl ModelWrite {
         index: usize,
     ) -> Result<(Option<ListMark>, Option<ListMark>), OperationFailure> {
         let (setup, chunk) = (disks.setup, &disks.stripe.chunks[index]);
-        if !self.touched.contains(index) {
+        if !self.touched.contains(StripePosition(index)) {
             let mark = known.contents[index].zip(known.versions[index]);
             return Ok((mark.map(|(content, version)| ListMark { version, content }), None));
         }
@@ -175,31 +177,31 @@ impl ModelWrite {
         marks: &[Option<ListMark>],
     ) -> Result<(), OperationFailure> {
         let (setup, data) = (disks.setup, disks.setup.shape.data);
-        for slot in (self.plan.write_chunks & setup.shape.data_slots()).iter() {
+        for position in (self.plan.write_chunks & setup.shape.data_slots()).iter() {
             let ListMark { version, content } =
-                marks[slot].filter(|_| self.touched.contains(slot)).ok_or(OperationFailure::Unplanned)?;
-            let before = (slot + data - 1) % data;
-            let copy = marks[before].map(|mark| mark.content).or(known.neighbours[slot]);
+                marks[position.get()].filter(|_| self.touched.contains(position)).ok_or(OperationFailure::Unplanned)?;
+            let before = setup.shape.before(position);
+            let copy = marks[before.get()].map(|mark| mark.content).or(known.neighbours[position.get()]);
             let neighbour = if setup.has_buddies() { copy.ok_or(OperationFailure::Unplanned)? } else { 0 };
             disks.write(
-                slot,
+                position,
                 ModelRow::Data(DataRow { content, sealed: content, version, neighbour, place: AppendixOwner::Here }),
             );
         }
-        for slot in self.plan.write_appendices.iter() {
-            let copy = marks[(slot + data - 1) % data].ok_or(OperationFailure::Unplanned)?.content;
-            let sealed = known.sealed[slot].filter(|_| setup.scheme.checks_itself());
+        for position in self.plan.write_appendices.iter() {
+            let copy = marks[setup.shape.before(position).get()].ok_or(OperationFailure::Unplanned)?.content;
+            let sealed = known.sealed[position.get()].filter(|_| setup.scheme.checks_itself());
             if setup.scheme.checks_itself() && sealed.is_none() {
                 return Err(OperationFailure::Unplanned);
             }
-            disks.write_appendix(slot, sealed, copy);
+            disks.write_appendix(position, sealed, copy);
         }
-        for slot in (self.plan.write_chunks & setup.shape.parity_slots()).iter() {
+        for position in (self.plan.write_chunks & setup.shape.parity_slots()).iter() {
             let row = match self.plan.mode {
-                PlanMode::ReadModifyWrite => self.modified(setup, known, marks, known.parities[slot - data]),
+                PlanMode::ReadModifyWrite => self.modified(setup, known, marks, known.parities[position.get() - data]),
                 _ => encoded(setup, marks),
             };
-            disks.write(slot, ModelRow::Parity(row.ok_or(OperationFailure::Unplanned)?));
+            disks.write(position, ModelRow::Parity(row.ok_or(OperationFailure::Unplanned)?));
         }
         Ok(())
     }
@@ -214,9 +216,9 @@ impl ModelWrite {
     ) -> Option<ParityRow> {
         let mut row = old?;
         for index in self.touched.iter() {
-            let (mark, old) = (marks[index]?, known.contents[index]?);
-            row.columns[index] = if row.columns[index] == old { mark.content } else { NONSENSE };
-            row.list[index] = listed(setup, mark);
+            let (mark, old) = (marks[index.get()]?, known.contents[index.get()]?);
+            row.columns[index.get()] = if row.columns[index.get()] == old { mark.content } else { NONSENSE };
+            row.list[index.get()] = listed(setup, mark);
         }
         Some(row)
     }

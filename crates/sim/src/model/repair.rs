@@ -4,6 +4,7 @@ use super::disks::Disks;
 use super::setup::{DATA_MAX, Lists, ModelSetup, PARITY_MAX};
 use super::sight::RowsSeen;
 use super::stripe::{AppendixOwner, DataRow, ListMark, ModelRow, NONSENSE, ParityHead, ParityRow, listed};
+use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::judge::judge;
 
@@ -11,7 +12,7 @@ use scrubjay_core::volume::integrity::judge::judge;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationFailure {
     /// It gives a wrong content for this chunk, and calls it right.
-    Wrong(usize),
+    Wrong(StripePosition),
     /// It gives an error where nothing would have to be lost.
     Error,
     /// The plan left out something that the operation needs.
@@ -80,26 +81,26 @@ pub fn sight_of_all(disks: &Disks, is_again: bool) -> RowsSeen {
 /// When something is lost.
 pub fn mend(disks: &mut Disks, mut sight: RowsSeen, without: PositionSet) -> Result<KnownStripe, OperationFailure> {
     let setup = disks.setup;
-    for slot in without.iter() {
-        match slot.checked_sub(setup.shape.data) {
-            None => sight.data[slot] = None,
+    for position in without.iter() {
+        match setup.shape.parity_index(position) {
+            None => sight.data[position.get()] = None,
             Some(parity) => sight.parities[parity] = None,
         }
-        sight.whole.remove(slot);
+        sight.whole.remove(position);
     }
     let mut evidence = sight.evidence(setup);
     if setup.lists == Lists::One {
-        let first = evidence.lists().map(|(slot, _)| slot).find(|&slot| evidence.rows[slot].is_sound());
-        let others = setup.shape.parity_slots().iter().filter(|&slot| Some(slot) != first);
-        others.for_each(|slot| evidence.rows[slot].list = None);
+        let first = evidence.lists().map(|(position, _)| position).find(|&position| evidence.rows[position].is_sound());
+        let others = setup.shape.parity_slots().iter().filter(|&position| Some(position) != first);
+        others.for_each(|position| evidence.rows[position].list = None);
     }
     let judgement = judge(&evidence);
     if !judgement.lost.is_empty() {
         return Err(OperationFailure::Error);
     }
     let mut known = KnownStripe::new(setup, &sight);
-    for slot in (judgement.erased & setup.shape.data_slots()).iter() {
-        known.contents[slot] = None;
+    for position in (judgement.erased & setup.shape.data_slots()).iter() {
+        known.contents[position.get()] = None;
     }
     for (index, truth) in judgement.truth.iter().enumerate() {
         known.versions[index] = truth.map(|entry| entry.version.number() as u8);
@@ -111,9 +112,9 @@ pub fn mend(disks: &mut Disks, mut sight: RowsSeen, without: PositionSet) -> Res
     };
     known.complete(setup, usable);
     let there = PositionSet::range(0, setup.shape.slots()) - disks.stripe.missing(setup);
-    for slot in (judgement.erased & there).iter() {
-        disks.write(slot, known.row(setup, slot));
-        if let Some(chunk) = disks.stripe.chunks[..setup.shape.data].get_mut(slot) {
+    for position in (judgement.erased & there).iter() {
+        disks.write(position, known.row(setup, position));
+        if let Some(chunk) = disks.stripe.chunks[..setup.shape.data].get_mut(position.get()) {
             chunk.is_read = false;
         }
     }
@@ -127,14 +128,14 @@ impl KnownStripe {
             let row = sight.data[index];
             let lists = sight.parities.iter().flatten().map(|row| row.list[index]);
             let newest = lists.max_by_key(|mark| mark.version);
-            known.contents[index] = row.filter(|_| sight.whole.contains(index)).map(|row| row.content);
+            known.contents[index] = row.filter(|_| sight.whole.contains(StripePosition(index))).map(|row| row.content);
             known.versions[index] = row.map(|row| row.version).or(newest.map(|mark| mark.version));
             known.sealed[index] = row.map(|row| row.sealed);
             known.neighbours[index] = row.map(|row| row.neighbour);
             known.sums[index] = newest.map(|mark| mark.content).filter(|_| setup.scheme.lists_sums());
         }
         for (parity, row) in sight.parities.iter().enumerate() {
-            known.parities[parity] = row.filter(|_| sight.whole.contains(setup.shape.data + parity));
+            known.parities[parity] = row.filter(|_| sight.whole.contains(setup.shape.parity_position(parity)));
         }
         known
     }
@@ -142,11 +143,11 @@ impl KnownStripe {
     /// Reckons up contents that are needed and not known, from the rows of `usable`. Where there are more parities than
     /// would do, none of those that are used may contradict another: whichever the array takes, it shall be right.
     fn decode(&mut self, setup: &ModelSetup, needed: PositionSet, usable: PositionSet, lists: Lists) -> Reconstruction {
-        if needed.iter().all(|index| self.contents[index].is_some()) {
+        if needed.iter().all(|index| self.contents[index.get()].is_some()) {
             return Reconstruction::Right;
         }
         let unknown: Vec<usize> = (0..setup.shape.data).filter(|&index| self.contents[index].is_none()).collect();
-        let is_usable = |parity: &usize| usable.contains(setup.shape.data + parity);
+        let is_usable = |&parity: &usize| usable.contains(setup.shape.parity_position(parity));
         let parities: Vec<ParityRow> =
             (0..setup.shape.parity).filter(is_usable).filter_map(|parity| self.parities[parity]).collect();
         if parities.len() < unknown.len() {
@@ -176,8 +177,8 @@ impl KnownStripe {
             self.neighbours[index] = self.contents[(index + data - 1) % data];
         }
         for parity in 0..setup.shape.parity {
-            if !usable.contains(data + parity)
-                && let ModelRow::Parity(row) = self.row(setup, data + parity)
+            if !usable.contains(setup.shape.parity_position(parity))
+                && let ModelRow::Parity(row) = self.row(setup, setup.shape.parity_position(parity))
             {
                 self.parities[parity] = Some(row);
             }
@@ -185,14 +186,14 @@ impl KnownStripe {
     }
 
     /// A row as it should be, when everything is known.
-    fn row(&self, setup: &ModelSetup, slot: usize) -> ModelRow {
+    fn row(&self, setup: &ModelSetup, position: StripePosition) -> ModelRow {
         let mark = |index: usize| ListMark {
             version: self.versions[index].unwrap_or_default(),
             content: self.contents[index].unwrap_or_default(),
         };
-        if slot < setup.shape.data {
-            let ListMark { version, content } = mark(slot);
-            let neighbour = if setup.has_buddies() { self.neighbours[slot].unwrap_or_default() } else { 0 };
+        if setup.shape.is_data(position) {
+            let ListMark { version, content } = mark(position.get());
+            let neighbour = if setup.has_buddies() { self.neighbours[position.get()].unwrap_or_default() } else { 0 };
             return ModelRow::Data(DataRow {
                 content,
                 sealed: content,

@@ -2,7 +2,7 @@
 
 use super::setup::{DATA_MAX, ModelSetup, PARITY_MAX};
 use super::stripe::{AppendixOwner, DataRow, ListMark, ModelRow, ParityRow};
-use scrubjay_core::index::{MemberIndex, RowIndex};
+use scrubjay_core::index::{MemberIndex, RowIndex, StripePosition};
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::evidence::{Evidence, RowSeen};
 use scrubjay_core::volume::integrity::judge::is_consistent;
@@ -22,27 +22,27 @@ pub struct RowsSeen {
 
 impl RowsSeen {
     /// Adds what was read.
-    pub fn insert(&mut self, setup: &ModelSetup, slot: usize, row: ModelRow, is_whole: bool) {
+    pub fn insert(&mut self, setup: &ModelSetup, position: StripePosition, row: ModelRow, is_whole: bool) {
         match row {
-            ModelRow::Data(row) => self.data[slot] = Some(row),
-            ModelRow::Parity(row) => self.parities[slot - setup.shape.data] = Some(row),
+            ModelRow::Data(row) => self.data[position.get()] = Some(row),
+            ModelRow::Parity(row) => self.parities[position.get() - setup.shape.data] = Some(row),
         }
         if is_whole {
-            self.whole.insert(slot);
+            self.whole.insert(position);
         }
     }
 
     /// The slots of which anything was read.
     pub fn slots(&self, setup: &ModelSetup) -> PositionSet {
-        let data = (0..setup.shape.data).filter(|&index| self.data[index].is_some());
+        let data = setup.shape.data_positions().filter(|&index| self.data[index.get()].is_some());
         let parities = (0..setup.shape.parity).filter(|&index| self.parities[index].is_some());
-        data.chain(parities.map(|index| setup.shape.data + index)).collect()
+        data.chain(parities.map(|index| setup.shape.parity_position(index))).collect()
     }
 
     /// What a row says of itself: in full, or (an appendix alone) of its place.
-    pub fn standing(&self, setup: &ModelSetup, slot: usize) -> RowStatus {
-        let (place, is_whole) = match slot.checked_sub(setup.shape.data) {
-            None => match self.data[slot] {
+    pub fn standing(&self, setup: &ModelSetup, position: StripePosition) -> RowStatus {
+        let (place, is_whole) = match setup.shape.parity_index(position) {
+            None => match self.data[position.get()] {
                 Some(row) => (row.place, row.content == row.sealed),
                 None => return RowStatus::Missing,
             },
@@ -53,7 +53,7 @@ impl RowsSeen {
         };
         match place {
             _ if !setup.scheme.checks_itself() => RowStatus::Sound,
-            AppendixOwner::Here if is_whole || !self.whole.contains(slot) => RowStatus::Sound,
+            AppendixOwner::Here if is_whole || !self.whole.contains(position) => RowStatus::Sound,
             AppendixOwner::Here => RowStatus::Torn,
             AppendixOwner::Elsewhere => {
                 RowStatus::Elsewhere { member: MemberIndex(0), row: RowIndex(1), is_whole: true }
@@ -64,21 +64,21 @@ impl RowsSeen {
 
     /// The slots of which something was read that is not sound.
     pub fn unsound(&self, setup: &ModelSetup) -> PositionSet {
-        self.slots(setup).iter().filter(|&slot| self.standing(setup, slot) != RowStatus::Sound).collect()
+        self.slots(setup).iter().filter(|&position| self.standing(setup, position) != RowStatus::Sound).collect()
     }
 
     /// For the judge. A data chunk's appendix alone says its version; of its neighbour's copy nothing is claimed.
     pub fn evidence(&self, setup: &ModelSetup) -> Evidence {
-        let rows = (0..setup.shape.slots()).map(|slot| self.seen(setup, slot)).collect();
+        let rows = setup.shape.positions().map(|position| self.seen(setup, position)).collect();
         Evidence { scheme: setup.scheme, shape: setup.shape, rows }
     }
 
-    fn seen(&self, setup: &ModelSetup, slot: usize) -> RowSeen {
-        let standing = self.standing(setup, slot);
+    fn seen(&self, setup: &ModelSetup, position: StripePosition) -> RowSeen {
+        let standing = self.standing(setup, position);
         let entry = |mark: ListMark| ListEntry { version: Version(mark.version.into()), sum: mark.content.into() };
-        let Some(parity) = slot.checked_sub(setup.shape.data) else {
-            let is_claimed = self.whole.contains(slot) || setup.scheme == Scheme::Hybrid1;
-            return match self.data[slot].filter(|_| is_claimed) {
+        let Some(parity) = setup.shape.parity_index(position) else {
+            let is_claimed = self.whole.contains(position) || setup.scheme == Scheme::Hybrid1;
+            return match self.data[position.get()].filter(|_| is_claimed) {
                 Some(row) => RowSeen {
                     entry: entry(ListMark { version: row.version, content: row.content }),
                     neighbour: row.neighbour.into(),
@@ -100,9 +100,9 @@ impl RowsSeen {
             return None;
         }
         let evidence = self.evidence(setup);
-        let is_claimed = |slot: &usize| evidence.rows[*slot].standing != RowStatus::Missing;
-        let is_compared = |index: &usize| self.whole.contains(*index) && evidence.claims(*index).count() > 1;
+        let is_claimed = |position: &StripePosition| evidence.rows[*position].standing != RowStatus::Missing;
+        let is_compared = |&index: &StripePosition| self.whole.contains(index) && evidence.claims(index).count() > 1;
         is_consistent(&evidence, self.slots(setup).iter().filter(is_claimed).collect())
-            .then(|| (0..setup.shape.data).filter(is_compared).collect())
+            .then(|| setup.shape.data_positions().filter(is_compared).collect())
     }
 }

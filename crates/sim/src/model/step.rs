@@ -6,6 +6,7 @@ use super::operate::{ModelOp, OperationResult, operate};
 use super::repair::OperationFailure;
 use super::setup::ModelSetup;
 use super::stripe::ModelStripe;
+use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::{PlanMode, StripePlan, StripeState, Want, plan};
@@ -14,9 +15,9 @@ use scrubjay_core::volume::plan::{PlanMode, StripePlan, StripeState, Want, plan}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelStep {
     /// A member fails.
-    Fail(usize),
-    /// A write that belongs to another stripe hits this slot.
-    Stray(usize, Hit),
+    Fail(StripePosition),
+    /// A write that belongs to another stripe hits this position.
+    Stray(StripePosition, Hit),
     /// Somebody wants something.
     Operate(ModelOp, ModelFault),
 }
@@ -35,22 +36,22 @@ pub struct StepResult {
 /// a time, and while one is, at most m - 1 others are missing; otherwise at most m.
 pub fn steps(setup: &ModelSetup, stripe: &ModelStripe, mut visit: impl FnMut(StepResult)) {
     let (missing, wrong) = (stripe.missing(setup), stripe.wrong(setup));
-    for slot in (PositionSet::range(0, setup.shape.slots()) - missing).iter() {
-        let spared = usize::from(!(wrong - PositionSet::one(slot)).is_empty());
+    for position in (PositionSet::range(0, setup.shape.slots()) - missing).iter() {
+        let spared = usize::from(!(wrong - PositionSet::one(position)).is_empty());
         if missing.count() + 1 + spared <= setup.shape.parity {
             let mut after = *stripe;
-            after.put(setup, slot, None);
-            if slot < setup.shape.data {
-                after.chunks[slot].is_read = false;
+            after.put(setup, position, None);
+            if setup.shape.is_data(position) {
+                after.chunks[position.get()].is_read = false;
             }
-            visit(StepResult { step: ModelStep::Fail(slot), stripe: after, answer: Ok(()) });
+            visit(StepResult { step: ModelStep::Fail(position), stripe: after, answer: Ok(()) });
         }
-        if is_within(setup, wrong, slot, missing) {
+        if is_within(setup, wrong, position, missing) {
             for how in [Hit::Aligned, Hit::Head, Hit::Tail] {
                 let mut after = *stripe;
-                let row = stripe.row(setup, slot).expect("it is there");
-                after.put(setup, slot, Some(hit(setup, row, slot, how)));
-                visit(StepResult { step: ModelStep::Stray(slot, how), stripe: after, answer: Ok(()) });
+                let row = stripe.row(setup, position).expect("it is there");
+                after.put(setup, position, Some(hit(setup, row, position, how)));
+                visit(StepResult { step: ModelStep::Stray(position, how), stripe: after, answer: Ok(()) });
             }
         }
     }
@@ -64,9 +65,9 @@ pub fn steps(setup: &ModelSetup, stripe: &ModelStripe, mut visit: impl FnMut(Ste
     }
 }
 
-/// May this slot become wrong, when these are?
-fn is_within(setup: &ModelSetup, wrong: PositionSet, slot: usize, missing: PositionSet) -> bool {
-    wrong.is_subset(PositionSet::one(slot)) && missing.count() < setup.shape.parity
+/// May this position become wrong, when these are?
+fn is_within(setup: &ModelSetup, wrong: PositionSet, position: StripePosition, missing: PositionSet) -> bool {
+    wrong.is_subset(PositionSet::one(position)) && missing.count() < setup.shape.parity
 }
 
 /// All that can go wrong in an operation, of which it is known how it goes when nothing does.
@@ -77,14 +78,14 @@ fn faults(setup: &ModelSetup, before: &ModelStripe, op: ModelOp, done: &Operatio
         ModelOp::Read { plan, .. } | ModelOp::Write { plan, .. } => plan.read_chunks | plan.read_appendices,
         ModelOp::Rebuild(_) | ModelOp::Scrub => PositionSet::range(0, setup.shape.slots()),
     };
-    for slot in (read - missing).iter().filter(|&slot| is_within(setup, wrong, slot, missing)) {
-        faults.push(ModelFault::Misread(slot));
+    for position in (read - missing).iter().filter(|&position| is_within(setup, wrong, position, missing)) {
+        faults.push(ModelFault::Misread(position));
     }
     let (missing, wrong) = (done.stripe.missing(setup), done.stripe.wrong(setup));
     for (nth, written) in done.written.iter().enumerate() {
-        let slot = written.slot;
-        if is_within(setup, wrong, slot, missing) {
-            faults.push(ModelFault::Write { nth, slot, damage: WriteDamage::Lost });
+        let position = written.position;
+        if is_within(setup, wrong, position, missing) {
+            faults.push(ModelFault::Write { nth, position, damage: WriteDamage::Lost });
             // A sector is written or not: an appendix alone cannot be torn. Where a row checks itself, one way of being
             // torn is like the other.
             let ways =
@@ -93,7 +94,7 @@ fn faults(setup: &ModelSetup, before: &ModelStripe, op: ModelOp, done: &Operatio
                     true => 1,
                     false => 2,
                 });
-            faults.extend(ways.map(|damage| ModelFault::Write { nth, slot, damage }));
+            faults.extend(ways.map(|damage| ModelFault::Write { nth, position, damage }));
         }
     }
     faults
@@ -113,7 +114,7 @@ fn ops(setup: &ModelSetup, stripe: &ModelStripe, missing: PositionSet) -> Vec<Mo
         }
     };
     for state in states {
-        let singles = (0..setup.shape.data).map(PositionSet::one);
+        let singles = setup.shape.data_positions().map(PositionSet::one);
         for wanted in singles.chain([data]) {
             if let Some(plan) = plan(setup.scheme, setup.shape, Want::Read(wanted), state) {
                 insert(ModelOp::Read { wanted, plan });
@@ -125,7 +126,7 @@ fn ops(setup: &ModelSetup, stripe: &ModelStripe, missing: PositionSet) -> Vec<Mo
         for (touched, is_partial, plan) in writes(setup, state) {
             insert(ModelOp::Write { touched, is_partial, is_older: false, plan });
             // To versions it is all one whether a content was there before.
-            let has_older = |index| stripe.older(setup, index).is_some();
+            let has_older = |index: StripePosition| stripe.older(setup, index.get()).is_some();
             if !setup.scheme.has_versions() && touched.iter().any(has_older) {
                 insert(ModelOp::Write { touched, is_partial, is_older: true, plan });
             }
@@ -156,7 +157,8 @@ pub fn writes(setup: &ModelSetup, state: StripeState) -> Vec<(PositionSet, bool,
 
 /// Every set of data chunks but none.
 fn subsets(data: usize) -> impl Iterator<Item = PositionSet> {
-    (1..1usize << data).map(move |bits| (0..data).filter(|index| bits >> index & 1 == 1).collect())
+    (1..1usize << data)
+        .map(move |bits| StripePosition::first(data).filter(|index| bits >> index.get() & 1 == 1).collect())
 }
 
 /// A read-modify-write, whether or not it is cheaper (Li & Lee 2014, sections II-A and V).
@@ -203,7 +205,9 @@ fn reconstruct(
 
 /// The chunks that are not touched after those that are, round the ring.
 fn buddies(setup: &ModelSetup, touched: PositionSet) -> PositionSet {
-    let next = |index: usize| (index + 1) % setup.shape.data;
-    let buddies = touched.iter().map(next).filter(|&buddy| setup.has_buddies() && !touched.contains(buddy));
+    let buddies = touched
+        .iter()
+        .map(|index| setup.shape.after(index))
+        .filter(|&buddy| setup.has_buddies() && !touched.contains(buddy));
     buddies.collect()
 }

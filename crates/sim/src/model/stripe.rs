@@ -5,6 +5,7 @@
 //! distance of versions, or the order of the chunks can be recognised as one ([`ModelStripe::canonical`]).
 
 use super::setup::{DATA_MAX, ModelSetup, PARITY_MAX};
+use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 
@@ -120,16 +121,18 @@ impl ModelStripe {
         for chunk in &mut stripe.chunks[..setup.shape.data] {
             chunk.truth = ListMark { version: u8::from(setup.scheme.has_versions()), content: WRITTEN };
         }
-        for slot in 0..setup.shape.slots() {
-            let ideal = stripe.ideal(setup, slot);
-            stripe.put(setup, slot, Some(ideal));
+        for position in 0..setup.shape.slots() {
+            let ideal = stripe.ideal(setup, StripePosition(position));
+            stripe.put(setup, StripePosition(position), Some(ideal));
         }
         stripe
     }
 
     /// A row; none while its member is missing.
-    pub fn row(&self, setup: &ModelSetup, slot: usize) -> Option<ModelRow> {
-        let Some(parity) = slot.checked_sub(setup.shape.data) else { return self.chunks[slot].row.map(ModelRow::Data) };
+    pub fn row(&self, setup: &ModelSetup, position: StripePosition) -> Option<ModelRow> {
+        let Some(parity) = setup.shape.parity_index(position) else {
+            return self.chunks[position.get()].row.map(ModelRow::Data);
+        };
         self.parities[parity].map(|head| {
             let columns = self.chunks.map(|chunk| chunk.columns[parity]);
             let list = self.chunks.map(|chunk| chunk.lists[parity]);
@@ -141,11 +144,11 @@ impl ModelStripe {
     ///
     /// # Panics
     /// When it is of the wrong kind.
-    pub fn put(&mut self, setup: &ModelSetup, slot: usize, row: Option<ModelRow>) {
-        let parity = slot.wrapping_sub(setup.shape.data);
+    pub fn put(&mut self, setup: &ModelSetup, position: StripePosition, row: Option<ModelRow>) {
+        let parity = position.get().wrapping_sub(setup.shape.data);
         let parity_row = match row {
-            Some(ModelRow::Data(row)) => return self.chunks[slot].row = Some(row),
-            None if slot < setup.shape.data => return self.chunks[slot].row = None,
+            Some(ModelRow::Data(row)) => return self.chunks[position.get()].row = Some(row),
+            None if setup.shape.is_data(position) => return self.chunks[position.get()].row = None,
             Some(ModelRow::Parity(row)) => row,
             None => ParityRow::default(),
         };
@@ -157,11 +160,10 @@ impl ModelStripe {
     }
 
     /// What a row should be, whether or not its member is there.
-    pub fn ideal(&self, setup: &ModelSetup, slot: usize) -> ModelRow {
-        let data = setup.shape.data;
-        if slot < data {
-            let truth = self.chunks[slot].truth;
-            let neighbour = self.chunks[(slot + data - 1) % data].truth.content;
+    pub fn ideal(&self, setup: &ModelSetup, position: StripePosition) -> ModelRow {
+        if setup.shape.is_data(position) {
+            let truth = self.chunks[position.get()].truth;
+            let neighbour = self.chunks[setup.shape.before(position).get()].truth.content;
             return ModelRow::Data(DataRow {
                 content: truth.content,
                 sealed: truth.content,
@@ -179,22 +181,23 @@ impl ModelStripe {
 
     /// The slots whose members are missing.
     pub fn missing(&self, setup: &ModelSetup) -> PositionSet {
-        let is_missing = |slot: usize| match slot.checked_sub(setup.shape.data) {
-            None => self.chunks[slot].row.is_none(),
+        let is_missing = |position: StripePosition| match setup.shape.parity_index(position) {
+            None => self.chunks[position.get()].row.is_none(),
             Some(parity) => self.parities[parity].is_none(),
         };
-        (0..setup.shape.slots()).filter(|&slot| is_missing(slot)).collect()
+        setup.shape.positions().filter(|&position| is_missing(position)).collect()
     }
 
     /// The rows that are there and not what they should be.
     pub fn wrong(&self, setup: &ModelSetup) -> PositionSet {
-        let is_wrong = |slot: usize| self.row(setup, slot).is_some_and(|row| row != self.ideal(setup, slot));
-        (0..setup.shape.slots()).filter(|&slot| is_wrong(slot)).collect()
+        let is_wrong =
+            |position: StripePosition| self.row(setup, position).is_some_and(|row| row != self.ideal(setup, position));
+        setup.shape.positions().filter(|&position| is_wrong(position)).collect()
     }
 
     /// The data chunks that were read since they were written.
     pub fn is_read(&self, setup: &ModelSetup) -> PositionSet {
-        (0..setup.shape.data).filter(|&index| self.chunks[index].is_read).collect()
+        setup.shape.data_positions().filter(|&index| self.chunks[index.get()].is_read).collect()
     }
 
     /// All contents that anything says or holds of a data chunk, what it should be first.

@@ -4,7 +4,7 @@
 //! them is not found. Stray rows carry the version that the right row has, since counts of writes coincide.
 
 use scrubjay_code::crc32c;
-use scrubjay_core::index::{MemberIndex, RowIndex};
+use scrubjay_core::index::{MemberIndex, RowIndex, StripePosition};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::rng::Rng;
@@ -19,8 +19,8 @@ const ROW: usize = CHUNK + SECTOR;
 /// Six disks that survive two failures: the smallest stripe in which every scheme has all its copies apart.
 const SHAPE: Shape = Shape { data: 4, parity: 2 };
 /// The data chunk that is broken, and was written last.
-const DATA_VICTIM: usize = 2;
-const PARITY_VICTIM: usize = SHAPE.data;
+const DATA_VICTIM: StripePosition = StripePosition(2);
+const PARITY_VICTIM: StripePosition = SHAPE.parity_position(0);
 const VERSION: Version = Version(6);
 
 /// A kind of silent corruption (Li & Lee 2014, section II-B).
@@ -163,10 +163,10 @@ struct StripeFixture {
 impl StripeFixture {
     fn new() -> StripeFixture {
         let mut rng = Rng::new(1);
-        let mut contents: Vec<Vec<u8>> = (0..SHAPE.slots()).map(|_| content(&mut rng)).collect();
+        let mut contents: Vec<Vec<u8>> = SHAPE.positions().map(|_| content(&mut rng)).collect();
         let before = stripe(&contents, Version(VERSION.0 - 1));
-        for slot in [DATA_VICTIM, PARITY_VICTIM, PARITY_VICTIM + 1] {
-            contents[slot] = content(&mut rng);
+        for position in [DATA_VICTIM, PARITY_VICTIM, SHAPE.parity_position(1)] {
+            contents[position.get()] = content(&mut rng);
         }
         let now = stripe(&contents, VERSION);
         let mut stray = |row: u64| {
@@ -188,15 +188,15 @@ impl StripeFixture {
         }
         let sum = crc32c(&other_parity[..CHUNK]);
         let list: Vec<ListEntry> =
-            (0..SHAPE.data).map(|_| ListEntry { version: VERSION, sum: rng.bits() as u32 }).collect();
+            SHAPE.data_positions().map(|_| ListEntry { version: VERSION, sum: rng.bits() as u32 }).collect();
         tag::seal_parity(&mut other_parity, CHUNK, identity(PARITY_VICTIM, 11), sum, &list);
         StripeFixture { now, before, other, other_parity, next }
     }
 
     /// A row broken in every variant of a kind: on the disk, or as it is read.
-    fn broken(&self, kind: SilentCorruption, victim: usize) -> Vec<Vec<u8>> {
-        let (now, before) = (&self.now[victim], &self.before[victim]);
-        let other = if victim < SHAPE.data { &self.other } else { &self.other_parity };
+    fn broken(&self, kind: SilentCorruption, victim: StripePosition) -> Vec<Vec<u8>> {
+        let (now, before) = (&self.now[victim.get()], &self.before[victim.get()]);
+        let other = if SHAPE.is_data(victim) { &self.other } else { &self.other_parity };
         let joined = |front: &[u8], end: &[u8]| [front, end].concat();
         let cuts = (1..CHUNK / SECTOR).map(|sector| sector * SECTOR);
         match kind {
@@ -223,7 +223,7 @@ impl StripeFixture {
 
     /// Does one primitive alone notice that this is not the data victim as it should be?
     fn is_noticed(&self, primitive: Primitive, row: &[u8]) -> bool {
-        let right = open(DATA_VICTIM, &self.now[DATA_VICTIM]);
+        let right = open(DATA_VICTIM, &self.now[DATA_VICTIM.get()]);
         let seen = open(DATA_VICTIM, row);
         match primitive {
             Primitive::SelfChecksum => {
@@ -236,13 +236,13 @@ impl StripeFixture {
     }
 
     /// What a scheme makes of the stripe with this row in it.
-    fn found(&self, scheme: Scheme, victim: usize, row: &[u8]) -> SchemeFinding {
-        let rows = (0..SHAPE.slots()).map(|slot| {
-            let mut seen = open(slot, if slot == victim { row } else { &self.now[slot] });
+    fn found(&self, scheme: Scheme, victim: StripePosition, row: &[u8]) -> SchemeFinding {
+        let rows = SHAPE.positions().map(|position| {
+            let mut seen = open(position, if position == victim { row } else { &self.now[position.get()] });
             if !scheme.checks_itself() {
                 seen.standing = RowStatus::Sound;
-                let list = listed(slot, if slot == victim { row } else { &self.now[slot] });
-                seen.list = (slot >= SHAPE.data && scheme.has_appendix()).then_some(list.1);
+                let list = listed(position, if position == victim { row } else { &self.now[position.get()] });
+                seen.list = (!SHAPE.is_data(position) && scheme.has_appendix()).then_some(list.1);
             }
             without(scheme, seen)
         });
@@ -272,43 +272,43 @@ fn without(scheme: Scheme, mut seen: RowSeen) -> RowSeen {
     seen
 }
 
-/// What a whole row says in its slot.
-fn open(slot: usize, row: &[u8]) -> RowSeen {
+/// What a whole row says in its position.
+fn open(position: StripePosition, row: &[u8]) -> RowSeen {
     let sum = crc32c(&row[..CHUNK]);
-    if slot < SHAPE.data {
-        let tag = tag::open_data(&row[CHUNK..], identity(slot, 7), Some(sum));
+    if SHAPE.is_data(position) {
+        let tag = tag::open_data(&row[CHUNK..], identity(position, 7), Some(sum));
         return RowSeen { entry: tag.entry, neighbour: tag.neighbour, ..RowSeen::nothing(tag.standing) };
     }
-    let (opened, list) = listed(slot, row);
+    let (opened, list) = listed(position, row);
     RowSeen { list: opened.1.then_some(list), ..RowSeen::nothing(opened.0) }
 }
 
 /// A parity's list, and whether it can be believed.
-fn listed(slot: usize, row: &[u8]) -> ((RowStatus, bool), Vec<ListEntry>) {
+fn listed(position: StripePosition, row: &[u8]) -> ((RowStatus, bool), Vec<ListEntry>) {
     let mut list = vec![ListEntry::default(); SHAPE.data];
-    let opened = tag::open_parity(&row[CHUNK..], identity(slot, 7), Some(crc32c(&row[..CHUNK])), &mut list);
+    let opened = tag::open_parity(&row[CHUNK..], identity(position, 7), Some(crc32c(&row[..CHUNK])), &mut list);
     (opened, list)
 }
 
-fn identity(slot: usize, row: u64) -> RowIdentity {
-    RowIdentity { array: 0x5c_2b, member: MemberIndex(slot), row: RowIndex(row), role: slot }
+fn identity(position: StripePosition, row: u64) -> RowIdentity {
+    RowIdentity { array: 0x5c_2b, member: MemberIndex(position.get()), row: RowIndex(row), role: position }
 }
 
 /// A stripe of these contents; the chunk that was written last has this version.
 fn stripe(contents: &[Vec<u8>], version: Version) -> Vec<Vec<u8>> {
-    let entry = |slot: usize| ListEntry {
-        version: if slot == DATA_VICTIM { version } else { VERSION },
-        sum: crc32c(&contents[slot]),
+    let entry = |position: StripePosition| ListEntry {
+        version: if position == DATA_VICTIM { version } else { VERSION },
+        sum: crc32c(&contents[position.get()]),
     };
-    let entries: Vec<ListEntry> = (0..SHAPE.data).map(entry).collect();
-    let sealed = contents.iter().enumerate().map(|(slot, content)| {
+    let entries: Vec<ListEntry> = SHAPE.data_positions().map(entry).collect();
+    let sealed = contents.iter().enumerate().map(|(position, content)| {
         let mut row = [&content[..], &[0; SECTOR]].concat();
-        match entries.get(slot) {
+        match entries.get(position) {
             Some(&entry) => {
-                let neighbour = entries[(slot + SHAPE.data - 1) % SHAPE.data].sum;
-                tag::seal_data(&mut row, CHUNK, identity(slot, 7), entry, neighbour);
+                let neighbour = entries[(position + SHAPE.data - 1) % SHAPE.data].sum;
+                tag::seal_data(&mut row, CHUNK, identity(StripePosition(position), 7), entry, neighbour);
             }
-            None => tag::seal_parity(&mut row, CHUNK, identity(slot, 7), crc32c(content), &entries),
+            None => tag::seal_parity(&mut row, CHUNK, identity(StripePosition(position), 7), crc32c(content), &entries),
         }
         row
     });

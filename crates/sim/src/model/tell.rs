@@ -6,6 +6,7 @@ use super::repair::OperationFailure;
 use super::setup::ModelSetup;
 use super::step::ModelStep;
 use super::stripe::Order;
+use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::plan::{PlanMode, StripePlan};
 
@@ -33,27 +34,29 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn slot(&self, slot: usize) -> String {
-        match slot.checked_sub(self.setup.shape.data) {
-            None => format!("D{}", self.names[slot]),
+    fn slot(&self, position: StripePosition) -> String {
+        match self.setup.shape.parity_index(position) {
+            None => format!("D{}", self.names[position.get()]),
             Some(parity) => format!("P{parity}"),
         }
     }
 
     fn slots(&self, slots: PositionSet) -> String {
-        let mut names: Vec<String> = slots.iter().map(|slot| self.slot(slot)).collect();
+        let mut names: Vec<String> = slots.iter().map(|position| self.slot(position)).collect();
         names.sort();
         names.join(" ")
     }
 
     fn step(&self, step: ModelStep) -> String {
         match step {
-            ModelStep::Fail(slot) => format!("the member of {} fails", self.slot(slot)),
-            ModelStep::Stray(slot, Hit::Aligned) => format!("a stray write replaces {}", self.slot(slot)),
-            ModelStep::Stray(slot, Hit::Head) => {
-                format!("a stray write goes over the beginning of {}", self.slot(slot))
+            ModelStep::Fail(position) => format!("the member of {} fails", self.slot(position)),
+            ModelStep::Stray(position, Hit::Aligned) => format!("a stray write replaces {}", self.slot(position)),
+            ModelStep::Stray(position, Hit::Head) => {
+                format!("a stray write goes over the beginning of {}", self.slot(position))
             }
-            ModelStep::Stray(slot, Hit::Tail) => format!("a stray write goes over the end of {}", self.slot(slot)),
+            ModelStep::Stray(position, Hit::Tail) => {
+                format!("a stray write goes over the end of {}", self.slot(position))
+            }
             ModelStep::Operate(op, fault) => self.op(op) + &self.fault(fault),
         }
     }
@@ -66,7 +69,7 @@ impl Teller<'_> {
                 let older = if is_older { " with what it was before" } else { "" };
                 format!("write {}{partly}{older}{}", self.slots(touched), self.plan(plan))
             }
-            ModelOp::Rebuild(slot) => format!("rebuild {} on a new member", self.slot(slot)),
+            ModelOp::Rebuild(position) => format!("rebuild {} on a new member", self.slot(position)),
             ModelOp::Scrub => "scrub".into(),
         }
     }
@@ -93,14 +96,16 @@ impl Teller<'_> {
     fn fault(&self, fault: ModelFault) -> String {
         match fault {
             ModelFault::None => String::new(),
-            ModelFault::Misread(slot) => format!("; {} is read from elsewhere", self.slot(slot)),
-            ModelFault::Write { slot, damage: WriteDamage::Lost, .. } => {
-                format!("; the write of {} is lost", self.slot(slot))
+            ModelFault::Misread(position) => format!("; {} is read from elsewhere", self.slot(position)),
+            ModelFault::Write { position, damage: WriteDamage::Lost, .. } => {
+                format!("; the write of {} is lost", self.slot(position))
             }
-            ModelFault::Write { slot, damage: WriteDamage::Torn, .. } => {
-                format!("; the write of {} is torn", self.slot(slot))
+            ModelFault::Write { position, damage: WriteDamage::Torn, .. } => {
+                format!("; the write of {} is torn", self.slot(position))
             }
-            ModelFault::Write { slot, .. } => format!("; the write of {} is torn at its appendix", self.slot(slot)),
+            ModelFault::Write { position, .. } => {
+                format!("; the write of {} is torn at its appendix", self.slot(position))
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::scheme::Scheme;
 use super::tag::{ListEntry, RowStatus};
+use crate::index::{StripePosition, indexed};
 use crate::layout::Shape;
 use crate::position_set::PositionSet;
 
@@ -30,6 +31,8 @@ impl RowSeen {
     }
 }
 
+indexed!(StripePosition: RowSeen);
+
 /// All rows of a stripe: data first, then parities.
 #[derive(Clone, Debug)]
 pub struct Evidence {
@@ -37,28 +40,28 @@ pub struct Evidence {
     pub scheme: Scheme,
     /// How many of each.
     pub shape: Shape,
-    /// One for each slot.
+    /// One for each position.
     pub rows: Vec<RowSeen>,
 }
 
 impl Evidence {
-    /// The slots whose rows are whole and in their place.
+    /// The positions whose rows are whole and in their place.
     pub fn sound(&self) -> PositionSet {
-        (0..self.shape.slots()).filter(|&slot| self.rows[slot].is_sound()).collect()
+        self.shape.positions().filter(|&position| self.rows[position].is_sound()).collect()
     }
 
-    /// The lists that can be believed, each with its parity's slot.
-    pub fn lists(&self) -> impl Iterator<Item = (usize, &[ListEntry])> {
+    /// The lists that can be believed, each with its parity's position.
+    pub fn lists(&self) -> impl Iterator<Item = (StripePosition, &[ListEntry])> {
         self.rows[self.shape.data..].iter().enumerate().filter_map(|(index, row)| {
             let list = row.list.as_deref()?;
-            Some((self.shape.data + index, list))
+            Some((self.shape.parity_position(index), list))
         })
     }
 
-    /// Everything that is said of data chunk `index`, and by which slot: by itself, by its neighbour, by the parities.
-    pub fn claims(&self, index: usize) -> impl Iterator<Item = (usize, ListEntry)> {
+    /// Everything that is said of data chunk `index`, and by which position: by itself, by its neighbour, by the parities.
+    pub fn claims(&self, index: StripePosition) -> impl Iterator<Item = (StripePosition, ListEntry)> {
         let own = self.rows[index].is_sound().then(|| (index, self.rows[index].entry));
-        let buddy = (index + 1) % self.shape.data;
+        let buddy = self.shape.after(index);
         // Without parities nothing keeps the copies up to date: whoever writes a chunk does not know its neighbour's sum.
         let is_kept = self.scheme.has_buddies() && self.shape.parity > 0;
         let has_buddy = is_kept && buddy != index && self.rows[buddy].is_sound();
@@ -66,6 +69,6 @@ impl Evidence {
             let sum = self.rows[buddy].neighbour;
             (buddy, ListEntry { sum, ..ListEntry::default() })
         });
-        own.into_iter().chain(copy).chain(self.lists().map(move |(slot, list)| (slot, list[index])))
+        own.into_iter().chain(copy).chain(self.lists().map(move |(position, list)| (position, list[index])))
     }
 }

@@ -10,6 +10,7 @@
 use super::evidence::Evidence;
 use super::scheme::Scheme;
 use super::tag::ListEntry;
+use crate::index::StripePosition;
 use crate::position_set::PositionSet;
 
 /// What is to be made of a stripe.
@@ -50,7 +51,7 @@ pub fn judge(evidence: &Evidence) -> Diagnosis {
 /// Of the rows that were read (others are `Missing` in the evidence): is each whole, and does nothing that they say of
 /// each other differ? If not, the whole stripe is read and judged.
 pub fn is_consistent(evidence: &Evidence, read: PositionSet) -> bool {
-    let differs = |index: usize| {
+    let differs = |index: StripePosition| {
         let mut claims = evidence.claims(index).map(|(_, entry)| match evidence.scheme {
             Scheme::Hybrid1 => (entry.version, 0),
             Scheme::Stamp => (entry.version, entry.sum),
@@ -59,7 +60,7 @@ pub fn is_consistent(evidence: &Evidence, read: PositionSet) -> bool {
         let first = claims.next();
         claims.any(|claim| Some(claim) != first)
     };
-    read.iter().all(|slot| evidence.rows[slot].is_sound()) && !(0..evidence.shape.data).any(differs)
+    read.iter().all(|position| evidence.rows[position].is_sound()) && !evidence.shape.data_positions().any(differs)
 }
 
 #[derive(Default)]
@@ -73,13 +74,13 @@ struct RowFound {
 /// The greatest version that anything names is the last write; whatever is behind it is stale.
 fn by_versions(evidence: &Evidence) -> RowFound {
     let mut found = RowFound::default();
-    for index in 0..evidence.shape.data {
+    for index in evidence.shape.data_positions() {
         let newest = claims(evidence, index, None).map(|(_, entry)| entry).max_by_key(|entry| entry.version.number());
         found.truth.push(newest);
         let Some(newest) = newest else { continue };
-        for (slot, entry) in claims(evidence, index, None) {
+        for (position, entry) in claims(evidence, index, None) {
             if entry.version.number() < newest.version.number() {
-                found.stale.insert(slot);
+                found.stale.insert(position);
             } else if evidence.scheme.lists_sums() && entry != newest {
                 found.conflict.insert(index);
             }
@@ -89,10 +90,10 @@ fn by_versions(evidence: &Evidence) -> RowFound {
     // missed the next one is ahead of that chunk and behind the others, and all of it comes of that one row.
     if evidence.scheme == Scheme::Hybrid1
         && found.stale.count() > 1
-        && let [slot] = culprits(evidence, disputed(evidence))[..]
+        && let [position] = culprits(evidence, disputed(evidence))[..]
     {
-        found.stale = PositionSet::one(slot);
-        found.truth = truth(evidence, Some(slot));
+        found.stale = PositionSet::one(position);
+        found.truth = truth(evidence, Some(position));
     }
     found
 }
@@ -104,10 +105,14 @@ fn by_sums(evidence: &Evidence) -> RowFound {
         return RowFound { truth: truth(evidence, None), ..RowFound::default() };
     }
     match culprits(evidence, disputed)[..] {
-        [slot] => RowFound { stale: PositionSet::one(slot), truth: truth(evidence, Some(slot)), ..RowFound::default() },
+        [position] => RowFound {
+            stale: PositionSet::one(position),
+            truth: truth(evidence, Some(position)),
+            ..RowFound::default()
+        },
         _ => {
             let undisputed = |(index, entry)| if disputed.contains(index) { None } else { entry };
-            let truth = truth(evidence, None).into_iter().enumerate().map(undisputed).collect();
+            let truth = StripePosition::numbered(truth(evidence, None)).map(undisputed).collect();
             RowFound { conflict: disputed, truth, ..RowFound::default() }
         }
     }
@@ -115,14 +120,19 @@ fn by_sums(evidence: &Evidence) -> RowFound {
 
 /// What is said of a data chunk, but for one row. The list of a torn parity may be whole, and old: it is heard only where
 /// one number counts the writes of the whole array, so that an older list never names a greater one.
-fn claims(evidence: &Evidence, index: usize, without: Option<usize>) -> impl Iterator<Item = (usize, ListEntry)> {
+fn claims(
+    evidence: &Evidence,
+    index: StripePosition,
+    without: Option<StripePosition>,
+) -> impl Iterator<Item = (StripePosition, ListEntry)> {
     let hears_all = evidence.scheme == Scheme::Stamp;
-    let is_heard = move |slot: usize| Some(slot) != without && (hears_all || evidence.rows[slot].is_sound());
-    evidence.claims(index).filter(move |&(slot, _)| is_heard(slot))
+    let is_heard =
+        move |position: StripePosition| Some(position) != without && (hears_all || evidence.rows[position].is_sound());
+    evidence.claims(index).filter(move |&(position, _)| is_heard(position))
 }
 
 /// Do all say the same of a data chunk, but for one row?
-fn agrees(evidence: &Evidence, index: usize, without: Option<usize>) -> bool {
+fn agrees(evidence: &Evidence, index: StripePosition, without: Option<StripePosition>) -> bool {
     let has_versions = evidence.scheme.has_versions();
     let key = |entry: ListEntry| if has_versions { entry.version.number() } else { u64::from(entry.sum) };
     let mut keys = claims(evidence, index, without).map(|(_, entry)| key(entry));
@@ -132,19 +142,19 @@ fn agrees(evidence: &Evidence, index: usize, without: Option<usize>) -> bool {
 
 /// The data chunks that are not the same to all.
 fn disputed(evidence: &Evidence) -> PositionSet {
-    (0..evidence.shape.data).filter(|&index| !agrees(evidence, index, None)).collect()
+    evidence.shape.data_positions().filter(|&index| !agrees(evidence, index, None)).collect()
 }
 
 /// The rows without any one of which all of these chunks would be the same to all.
-fn culprits(evidence: &Evidence, disputed: PositionSet) -> Vec<usize> {
-    let explains = |&slot: &usize| disputed.iter().all(|index| agrees(evidence, index, Some(slot)));
+fn culprits(evidence: &Evidence, disputed: PositionSet) -> Vec<StripePosition> {
+    let explains = |&position: &StripePosition| disputed.iter().all(|index| agrees(evidence, index, Some(position)));
     evidence.sound().iter().filter(explains).collect()
 }
 
 /// What each data chunk is, by the first that is heard.
-fn truth(evidence: &Evidence, without: Option<usize>) -> Vec<Option<ListEntry>> {
-    let first = |index| claims(evidence, index, without).next().map(|(_, entry)| entry);
-    (0..evidence.shape.data).map(first).collect()
+fn truth(evidence: &Evidence, without: Option<StripePosition>) -> Vec<Option<ListEntry>> {
+    let first = |index: StripePosition| claims(evidence, index, without).next().map(|(_, entry)| entry);
+    evidence.shape.data_positions().map(first).collect()
 }
 
 #[cfg(test)]
@@ -206,7 +216,7 @@ mod tests {
             let mut torn = stripe(scheme, 4, 2);
             torn.rows[2] = RowSeen::nothing(RowStatus::Corrupt);
             assert!(
-                !is_consistent(&torn, all) && is_consistent(&torn, all - PositionSet::one(2)),
+                !is_consistent(&torn, all) && is_consistent(&torn, all - PositionSet::one(StripePosition(2))),
                 "{scheme}: a torn row"
             );
         }
@@ -218,9 +228,9 @@ mod tests {
             for failed in [None, Some(1), Some(4), Some(5)] {
                 let mut evidence = stripe(scheme, 4, 2);
                 evidence.rows[2].entry = old(scheme);
-                failed.inspect(|&slot: &usize| evidence.rows[slot] = RowSeen::nothing(RowStatus::Missing));
+                failed.inspect(|&position: &usize| evidence.rows[position] = RowSeen::nothing(RowStatus::Missing));
                 let judgement = judge(&evidence);
-                assert_eq!(judgement.stale, PositionSet::one(2), "{scheme} without {failed:?}");
+                assert_eq!(judgement.stale, PositionSet::one(StripePosition(2)), "{scheme} without {failed:?}");
                 assert!(judgement.lost.is_empty());
                 assert_eq!(judgement.truth[2].unwrap().sum, 102);
             }
@@ -236,7 +246,7 @@ mod tests {
                 let judgement = judge(&evidence);
                 assert_eq!(
                     (judgement.stale, judgement.lost),
-                    (PositionSet::one(data), PositionSet::NONE),
+                    (PositionSet::one(StripePosition(data)), PositionSet::NONE),
                     "{scheme} {data}+{parity}"
                 );
             }
@@ -250,7 +260,7 @@ mod tests {
             evidence.rows[1] = RowSeen::nothing(RowStatus::Missing);
             evidence.rows[4].list.as_mut().unwrap()[1] = old(scheme);
             let judgement = judge(&evidence);
-            assert_eq!(judgement.erased, [1, 4].into_iter().collect(), "{scheme}");
+            assert_eq!(judgement.erased, [1, 4].map(StripePosition).into_iter().collect(), "{scheme}");
             assert_eq!((judgement.truth[1].unwrap().sum, judgement.lost), (101, PositionSet::NONE));
         }
     }
@@ -263,26 +273,26 @@ mod tests {
         evidence.rows[3] = RowSeen::nothing(RowStatus::Missing);
         evidence.rows[4] = RowSeen::nothing(RowStatus::Missing);
         let judgement = judge(&evidence);
-        assert_eq!(judgement.lost & PositionSet::one(2), PositionSet::one(2));
+        assert_eq!(judgement.lost & PositionSet::one(StripePosition(2)), PositionSet::one(StripePosition(2)));
         assert!((judgement.lost & PositionSet::range(0, 2)).is_empty());
     }
 
     #[test]
     fn more_than_the_parities_carry_is_lost_and_what_is_whole_is_not() {
         let mut evidence = stripe(Scheme::Stamp, 4, 2);
-        for slot in [0, 1, 5] {
-            evidence.rows[slot] = RowSeen::nothing(RowStatus::Unreadable);
+        for position in [0, 1, 5] {
+            evidence.rows[position] = RowSeen::nothing(RowStatus::Unreadable);
         }
         let judgement = judge(&evidence);
         assert_eq!(judgement.lost, PositionSet::range(0, 2));
-        assert_eq!(judgement.erased, [0, 1, 5].into_iter().collect());
+        assert_eq!(judgement.erased, [0, 1, 5].map(StripePosition).into_iter().collect());
     }
 
     #[test]
     fn one_version_of_two_contents_is_never_believed() {
         let mut evidence = stripe(Scheme::Stamp, 4, 2);
         evidence.rows[2].entry.sum ^= 1;
-        assert_eq!(judge(&evidence).lost, PositionSet::one(2));
+        assert_eq!(judge(&evidence).lost, PositionSet::one(StripePosition(2)));
     }
 
     /// D0's write 11 was lost, and it was written over whole by literal Hybrid-1: again as 11, with all others.
@@ -296,7 +306,7 @@ mod tests {
     #[test]
     fn hybrid_1_blames_one_row_where_a_version_began_to_count_again() {
         let judgement = judge(&counted_on());
-        assert_eq!((judgement.stale, judgement.lost), (PositionSet::one(3), PositionSet::NONE));
+        assert_eq!((judgement.stale, judgement.lost), (PositionSet::one(StripePosition(3)), PositionSet::NONE));
         assert_eq!(judgement.truth[0].unwrap().version, Version(8));
     }
 
@@ -305,6 +315,6 @@ mod tests {
         let mut evidence = counted_on();
         evidence.rows[3].standing = RowStatus::Torn;
         let judgement = judge(&evidence);
-        assert_eq!((judgement.erased, judgement.stale), (PositionSet::one(3), PositionSet::NONE));
+        assert_eq!((judgement.erased, judgement.stale), (PositionSet::one(StripePosition(3)), PositionSet::NONE));
     }
 }

@@ -17,6 +17,7 @@
 use super::evidence::Evidence;
 use super::judge::judge;
 use super::tag::{ListEntry, RowStatus};
+use crate::index::StripePosition;
 use crate::position_set::PositionSet;
 
 /// What to do with a stripe; afterwards all parities are reckoned anew.
@@ -37,8 +38,8 @@ pub struct Reconciliation {
 /// Decides about the rows of one stripe. Missing members' rows are among the evidence as missing.
 pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     let data = evidence.shape.data_slots();
-    let standing = |slot: usize| evidence.rows[slot].standing;
-    let torn: PositionSet = data.iter().filter(|&slot| standing(slot) == RowStatus::Torn).collect();
+    let standing = |position: StripePosition| evidence.rows[position].standing;
+    let torn: PositionSet = data.iter().filter(|&position| standing(position) == RowStatus::Torn).collect();
     let gone = data - evidence.sound() - torn;
 
     if let Some(reconciliation) = agreed(evidence) {
@@ -55,9 +56,9 @@ pub fn reconcile(evidence: &Evidence) -> Reconciliation {
         return way.reconciliation();
     }
     // A torn row over a chunk that was lost before is partly what was lost.
-    let was_lost = |&slot: &usize| {
-        let mut listed = evidence.lists().map(|(_, list)| list[slot].version);
-        evidence.rows[slot].entry.version.is_lost() || listed.any(|version| version.is_lost())
+    let was_lost = |&position: &StripePosition| {
+        let mut listed = evidence.lists().map(|(_, list)| list[position].version);
+        evidence.rows[position].entry.version.is_lost() || listed.any(|version| version.is_lost())
     };
     let hollow: PositionSet = torn.iter().filter(was_lost).collect();
     Reconciliation {
@@ -116,22 +117,22 @@ fn ways(evidence: &Evidence) -> Vec<ListWay> {
         if is_ordered { one.version.number() != other.version.number() } else { one.sum != other.sum }
     };
     // What a torn row calls itself counts: a stale list, alone with it, is no way forward.
-    let newest = |index: usize| {
+    let newest = |index: StripePosition| {
         let row = &evidence.rows[index];
         let torn = (row.standing == RowStatus::Torn).then_some(row.entry);
         let claims = evidence.claims(index).map(|(_, entry)| entry).chain(torn);
         claims.map(|entry| entry.version.number()).max().unwrap_or(0)
     };
     let mut ways: Vec<ListWay> = Vec::new();
-    for (slot, list) in evidence.lists().filter(|&(slot, _)| evidence.rows[slot].is_sound()) {
+    for (position, list) in evidence.lists().filter(|&(position, _)| evidence.rows[position].is_sound()) {
         if let Some(way) = ways.iter_mut().find(|way| way.list == list) {
-            way.parities.insert(slot);
+            way.parities.insert(position);
             continue;
         }
         let data = &evidence.rows[..evidence.shape.data];
-        let disagrees = |&index: &usize| !data[index].is_sound() || differs(data[index].entry, list[index]);
+        let disagrees = |&index: &StripePosition| !data[index].is_sound() || differs(data[index].entry, list[index]);
         // A torn row's appendix, which is one sector, tells its version too.
-        let is_back = |&index: &usize| match data[index].standing {
+        let is_back = |&index: &StripePosition| match data[index].standing {
             RowStatus::Sound | RowStatus::Torn if is_ordered => {
                 data[index].entry.version.number() > list[index].version.number()
             }
@@ -139,11 +140,12 @@ fn ways(evidence: &Evidence) -> Vec<ListWay> {
             _ => false,
         };
         ways.push(ListWay {
-            parities: PositionSet::one(slot),
+            parities: PositionSet::one(position),
             list: list.to_vec(),
-            rebuilt: (0..data.len()).filter(disagrees).collect(),
-            back: (0..data.len()).filter(is_back).collect(),
-            is_newest: is_ordered && (0..data.len()).all(|index| list[index].version.number() == newest(index)),
+            rebuilt: evidence.shape.data_positions().filter(disagrees).collect(),
+            back: evidence.shape.data_positions().filter(is_back).collect(),
+            is_newest: is_ordered
+                && evidence.shape.data_positions().all(|index| list[index].version.number() == newest(index)),
             age: list.iter().map(|entry| u128::from(entry.version.number())).sum(),
         });
     }
@@ -176,7 +178,7 @@ mod tests {
             let reconciliation = reconcile(&mirror(own, RowStatus::Torn, listed));
             assert_eq!(
                 (reconciliation.rebuilt, reconciliation.resealed),
-                (PositionSet::one(0), PositionSet::NONE),
+                (PositionSet::one(StripePosition(0)), PositionSet::NONE),
                 "{own} {listed}"
             );
         }
@@ -186,7 +188,10 @@ mod tests {
     fn a_torn_row_stays_when_the_only_list_is_older_than_what_the_row_calls_itself() {
         // The parity's write was lost, and the row's next one torn: what the list says was overwritten, durably.
         let reconciliation = reconcile(&mirror(7, RowStatus::Torn, 5));
-        assert_eq!((reconciliation.rebuilt, reconciliation.resealed), (PositionSet::NONE, PositionSet::one(0)));
+        assert_eq!(
+            (reconciliation.rebuilt, reconciliation.resealed),
+            (PositionSet::NONE, PositionSet::one(StripePosition(0)))
+        );
         assert!(reconciliation.lost.is_empty());
     }
 
@@ -206,7 +211,10 @@ mod tests {
         let sound = |version| (version, RowStatus::Sound);
         let evidence = versions(&[sound(8), sound(8), sound(8), sound(7)], &[&[9, 9, 9, 9], &[8, 8, 8, 8]]);
         let reconciliation = reconcile(&evidence);
-        assert_eq!((reconciliation.rebuilt, reconciliation.parities), (PositionSet::one(3), PositionSet::one(5)));
+        assert_eq!(
+            (reconciliation.rebuilt, reconciliation.parities),
+            (PositionSet::one(StripePosition(3)), PositionSet::one(StripePosition(5)))
+        );
     }
 
     #[test]
@@ -222,8 +230,11 @@ mod tests {
     /// Three data rows and one parity of a scheme without versions, all of which agree.
     fn unordered(scheme: Scheme) -> Evidence {
         let entry = |sum| ListEntry { version: Version(0), sum };
-        let row =
-            |slot: u32| RowSeen { entry: entry(slot), neighbour: (slot + 2) % 3, ..RowSeen::nothing(RowStatus::Sound) };
+        let row = |position: u32| RowSeen {
+            entry: entry(position),
+            neighbour: (position + 2) % 3,
+            ..RowSeen::nothing(RowStatus::Sound)
+        };
         let parity = RowSeen { list: Some((0..3).map(entry).collect()), ..RowSeen::nothing(RowStatus::Sound) };
         let rows = (0..3).map(row).chain([parity]).collect();
         Evidence { scheme, shape: Shape { data: 3, parity: 1 }, rows }
@@ -237,12 +248,12 @@ mod tests {
             let reconciliation = reconcile(&evidence);
             assert_eq!(
                 (reconciliation.rebuilt, reconciliation.parities),
-                (PositionSet::one(1), PositionSet::one(3)),
+                (PositionSet::one(StripePosition(1)), PositionSet::one(StripePosition(3))),
                 "{scheme}"
             );
             assert_eq!(reconciliation.truth[1].sum, 1);
             evidence.rows[1] = RowSeen::nothing(RowStatus::Torn);
-            assert_eq!(reconcile(&evidence).rebuilt, PositionSet::one(1), "{scheme}");
+            assert_eq!(reconcile(&evidence).rebuilt, PositionSet::one(StripePosition(1)), "{scheme}");
         }
     }
 

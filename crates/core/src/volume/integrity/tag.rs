@@ -4,7 +4,7 @@
 //! The bytes are drawn in docs/format.md. A row is sealed once before it is written and opened whenever it is read;
 //! an appendix that is read alone proves itself by its body sum.
 
-use crate::index::{MemberIndex, RowIndex};
+use crate::index::{MemberIndex, RowIndex, StripePosition, indexed};
 use crate::position_set::PositionSet;
 use scrubjay_code::{crc32c, crc32c_extend};
 
@@ -64,8 +64,8 @@ pub struct RowIdentity {
     pub member: MemberIndex,
     /// In which row of it, below 2^48.
     pub row: RowIndex,
-    /// As which slot of its stripe.
-    pub role: usize,
+    /// As which position of its stripe.
+    pub role: StripePosition,
 }
 
 impl RowIdentity {
@@ -83,6 +83,8 @@ pub struct ListEntry {
     /// The CRC-32C of its content; zero in schemes that do not list sums.
     pub sum: u32,
 }
+
+indexed!(StripePosition: ListEntry, Option<ListEntry>);
 
 /// Writes a data chunk's appendix. `sum` is the CRC-32C of the chunk's content, `neighbour` that of its neighbour's.
 pub fn seal_data(row: &mut [u8], chunk_bytes: usize, identity: RowIdentity, entry: ListEntry, neighbour: u32) {
@@ -115,7 +117,7 @@ fn seal(appendix: &mut [u8], body_at: usize, identity: RowIdentity, version: Ver
     put(appendix, VERSION, &version.0.to_le_bytes());
     put(appendix, ARRAY, &identity.array.to_le_bytes());
     put(appendix, PLACE, &identity.place().to_le_bytes());
-    put(appendix, ROLE, &(identity.role as u32).to_le_bytes());
+    put(appendix, ROLE, &(identity.role.get() as u32).to_le_bytes());
     let (body_sum, self_sum) = sums(appendix, body_at, content_sum);
     put(appendix, BODY_SUM, &body_sum.to_le_bytes());
     put(appendix, SELF_SUM, &self_sum.to_le_bytes());
@@ -222,7 +224,7 @@ fn standing(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum:
     let is_body_whole = body_sum == take_u32(appendix, BODY_SUM);
     let place = take_u64(appendix, PLACE);
     let is_ours = take_u64(appendix, ARRAY) == identity.array;
-    let is_here = is_ours && place == identity.place() && take_u32(appendix, ROLE) == identity.role as u32;
+    let is_here = is_ours && place == identity.place() && take_u32(appendix, ROLE) == identity.role.get() as u32;
     match (is_here, is_whole && is_body_whole) {
         (true, true) => RowStatus::Sound,
         (true, false) => RowStatus::Torn,
@@ -237,9 +239,13 @@ fn standing(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum:
     }
 }
 
-/// The slots of a stripe whose rows are not sound.
+/// The positions of a stripe whose rows are not sound.
 pub fn unsound(standings: impl Iterator<Item = RowStatus>) -> PositionSet {
-    standings.enumerate().filter(|(_, standing)| *standing != RowStatus::Sound).map(|(slot, _)| slot).collect()
+    standings
+        .enumerate()
+        .filter(|(_, standing)| *standing != RowStatus::Sound)
+        .map(|(position, _)| StripePosition(position))
+        .collect()
 }
 
 #[cfg(test)]
@@ -247,7 +253,8 @@ mod tests {
     use super::*;
 
     const CHUNK: usize = 512;
-    const HERE: RowIdentity = RowIdentity { array: 0xfeed, member: MemberIndex(3), row: RowIndex(77), role: 1 };
+    const HERE: RowIdentity =
+        RowIdentity { array: 0xfeed, member: MemberIndex(3), row: RowIndex(77), role: StripePosition(1) };
 
     fn data_row(fill: u8, version: u64) -> Vec<u8> {
         let mut row = vec![fill; CHUNK + 512];
@@ -268,7 +275,7 @@ mod tests {
         let elsewhere = RowStatus::Elsewhere { member: MemberIndex(3), row: RowIndex(77), is_whole: true };
         assert_eq!(open(&row, RowIdentity { row: RowIndex(78), ..HERE }).standing, elsewhere);
         assert_eq!(open(&row, RowIdentity { member: MemberIndex(2), ..HERE }).standing, elsewhere);
-        assert_eq!(open(&row, RowIdentity { role: 2, ..HERE }).standing, RowStatus::Corrupt);
+        assert_eq!(open(&row, RowIdentity { role: StripePosition(2), ..HERE }).standing, RowStatus::Corrupt);
         assert_eq!(open(&row, RowIdentity { array: 1, ..HERE }).standing, RowStatus::Corrupt);
     }
 
@@ -301,7 +308,7 @@ mod tests {
     #[test]
     fn a_parity_carries_its_list_which_can_be_believed_when_the_content_cannot() {
         let entries: Vec<ListEntry> =
-            (0..4).map(|slot| ListEntry { version: Version(100 + slot), sum: 7 * slot as u32 }).collect();
+            (0..4).map(|position| ListEntry { version: Version(100 + position), sum: 7 * position as u32 }).collect();
         let mut row = vec![9; CHUNK + 512];
         let sum = crc32c(&row[..CHUNK]);
         seal_parity(&mut row, CHUNK, HERE, sum, &entries);

@@ -91,8 +91,9 @@ impl AccessHistogram {
 
 /// The disk I/Os of one request of whole chunks in one stripe, all there.
 fn ios(scheme: Scheme, shape: Shape, is_write: bool, touched: usize, is_first: bool) -> usize {
-    let slots = PositionSet::range(0, touched);
-    let want = if is_write { Want::Write { touched: slots, partial: PositionSet::NONE } } else { Want::Read(slots) };
+    let positions = PositionSet::range(0, touched);
+    let want =
+        if is_write { Want::Write { touched: positions, partial: PositionSet::NONE } } else { Want::Read(positions) };
     let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
     let plan = super::plan(scheme, shape, want, StripeState { is_read, ..StripeState::default() });
     plan.expect("nothing is missing").ios()
@@ -115,7 +116,8 @@ mod tests {
     /// What the paper's derivation leaves out: for odd n, at first reads, the switch is one chunk later.
     #[test]
     fn the_break_even_is_the_switch_point_but_for_odd_n_at_first() {
-        let cases = (5..=15).flat_map(|slots| (1..=3).map(move |parity| Shape { data: slots - parity, parity }));
+        let cases =
+            (5..=15).flat_map(|positions| (1..=3).map(move |parity| Shape { data: positions - parity, parity }));
         for shape in cases.filter(|shape| shape.data > shape.parity) {
             let odd = shape.slots() % 2;
             assert_eq!(break_even(shape, false), switch_point(shape), "{shape:?}");

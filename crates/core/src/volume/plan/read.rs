@@ -33,7 +33,7 @@ pub(super) fn survivors(scheme: Scheme, shape: Shape, state: StripeState) -> Opt
 /// The parity to be asked for its list, if one is left.
 pub(super) fn list(shape: Shape, state: StripeState) -> PositionSet {
     if state.missing.is_empty() && shape.parity > 0 {
-        return PositionSet::one(shape.data + state.turn % shape.parity);
+        return PositionSet::one(shape.parity_position(state.turn % shape.parity));
     }
     let left = shape.parity_slots() - state.missing;
     match left.count() {

@@ -1,6 +1,6 @@
 //! A request of bytes, cut into what it wants of each stripe.
 
-use crate::index::StripeIndex;
+use crate::index::{StripeIndex, StripePosition};
 use crate::layout::Shape;
 use crate::position_set::PositionSet;
 
@@ -9,10 +9,10 @@ use crate::position_set::PositionSet;
 pub struct StripePart {
     /// The stripe's number.
     pub stripe: StripeIndex,
-    /// The first slot touched.
-    pub start: usize,
-    /// The slot behind the last one touched.
-    pub end: usize,
+    /// The first position touched.
+    pub start: StripePosition,
+    /// The position behind the last one touched.
+    pub end: StripePosition,
     /// Does the request leave some bytes of the first one alone, ...
     pub is_head_partial: bool,
     /// ... and of the last one? (Of a single chunk, either says so.)
@@ -22,13 +22,13 @@ pub struct StripePart {
 impl StripePart {
     /// The data chunks it touches.
     pub fn touched(&self) -> PositionSet {
-        PositionSet::range(self.start, self.end)
+        PositionSet::range(self.start.get(), self.end.get())
     }
 
     /// Those of them of which it leaves some bytes alone.
     pub fn partial(&self) -> PositionSet {
-        let ends = [(self.is_head_partial, self.start), (self.is_tail_partial, self.end - 1)];
-        ends.into_iter().filter_map(|(is_partial, slot)| is_partial.then_some(slot)).collect()
+        let ends = [(self.is_head_partial, self.start), (self.is_tail_partial, StripePosition(self.end.get() - 1))];
+        ends.into_iter().filter_map(|(is_partial, position)| is_partial.then_some(position)).collect()
     }
 }
 
@@ -52,8 +52,8 @@ pub fn split(shape: Shape, chunk_bytes: u64, offset: u64, len: u64) -> impl Iter
         let count = (last - next).min(data - start);
         let part = StripePart {
             stripe: StripeIndex(stripe),
-            start: start as usize,
-            end: (start + count) as usize,
+            start: StripePosition(start as usize),
+            end: StripePosition((start + count) as usize),
             is_head_partial: is_head_partial && next == first,
             is_tail_partial: is_tail_partial && next + count == last,
         };

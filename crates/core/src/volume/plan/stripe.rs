@@ -42,7 +42,7 @@ pub enum PlanMode {
     ReconstructWrite,
 }
 
-/// Accesses to the disks: each slot in each set is one I/O. First all reads, then all writes.
+/// Accesses to the disks: each position in each set is one I/O. First all reads, then all writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StripePlan {
     /// How.

@@ -1,20 +1,21 @@
 //! Plans, held against the paper's tables and formulas and against every other way to do the same.
 
 use super::*;
+use crate::index::StripePosition;
 use crate::position_set::PositionSet;
 
 const HEALTHY: StripeState = StripeState { is_read: PositionSet::NONE, missing: PositionSet::NONE, turn: 0 };
 
-/// Every shape of at most `slots_max` slots with a data chunk or more.
+/// Every shape of at most `slots_max` positions with a data chunk or more.
 fn shapes(slots_max: usize) -> impl Iterator<Item = Shape> {
     (1..=slots_max).flat_map(move |data| (0..=slots_max - data).map(move |parity| Shape { data, parity }))
 }
 
 /// Every subset of a set, itself and none included.
 fn subsets(set: PositionSet) -> impl Iterator<Item = PositionSet> {
-    let slots: Vec<_> = set.iter().collect();
-    (0..1u32 << slots.len()).map(move |bits| {
-        slots.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, &slot)| slot).collect()
+    let positions: Vec<_> = set.iter().collect();
+    (0..1u32 << positions.len()).map(move |bits| {
+        positions.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, &position)| position).collect()
     })
 }
 
@@ -62,7 +63,7 @@ fn table_2(scheme: Scheme, mode: PlanMode, tau: usize, data: usize, is_first: bo
     }
 }
 
-/// Every run of chunks in every stripe of 3 to 12 slots with a buddy in it: the plan is the cheaper of the two ways with
+/// Every run of chunks in every stripe of 3 to 12 positions with a buddy in it: the plan is the cheaper of the two ways with
 /// what Table II adds to either, formulas (1) to (6).
 #[test]
 fn table_2_cell_by_cell() {
@@ -70,7 +71,7 @@ fn table_2_cell_by_cell() {
     for shape in shapes(12).filter(|shape| shape.data >= 2 && shape.parity >= 1) {
         let (data, parity) = (shape.data, shape.parity);
         for (start, tau) in (0..data).flat_map(|start| (1..=data).map(move |tau| (start, tau))) {
-            let run: PositionSet = (start..start + tau).map(|slot| slot % data).collect();
+            let run: PositionSet = (start..start + tau).map(|number| StripePosition(number % data)).collect();
             for (scheme, is_first) in Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
                 let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
                 let state = StripeState { is_read, missing: PositionSet::NONE, turn: start };
@@ -164,8 +165,10 @@ fn the_better_hybrid_beats_pure() {
 fn each_run_has_its_buddy() {
     let shape = Shape { data: 6, parity: 4 };
     let buddies = |touched: &[usize]| {
-        let planned = plan(Scheme::Hybrid2, shape, write(touched.iter().copied().collect()), HEALTHY).unwrap();
-        planned.write_appendices.iter().collect::<Vec<_>>()
+        let planned =
+            plan(Scheme::Hybrid2, shape, write(touched.iter().copied().map(StripePosition).collect()), HEALTHY)
+                .unwrap();
+        planned.write_appendices.iter().map(StripePosition::get).collect::<Vec<_>>()
     };
     assert_eq!(buddies(&[0, 2, 4]), [1, 3, 5]);
     assert_eq!(buddies(&[0, 1, 5]), [2], "a run that goes round");
@@ -174,12 +177,12 @@ fn each_run_has_its_buddy() {
     assert_eq!(buddies(&[5]), [0]);
     let mirror = Shape { data: 1, parity: 2 };
     for scheme in Scheme::ALL {
-        let planned = plan(scheme, mirror, write(PositionSet::one(0)), HEALTHY).unwrap();
+        let planned = plan(scheme, mirror, write(PositionSet::one(StripePosition(0))), HEALTHY).unwrap();
         assert_eq!(planned.write_appendices, PositionSet::NONE, "one data chunk has no neighbour");
         let lists = usize::from(scheme != Scheme::None);
-        assert_eq!(ios(scheme, mirror, Want::Read(PositionSet::one(0)), true), 1 + lists);
+        assert_eq!(ios(scheme, mirror, Want::Read(PositionSet::one(StripePosition(0))), true), 1 + lists);
         assert_eq!(
-            ios(scheme, mirror, Want::Read(PositionSet::one(0)), false),
+            ios(scheme, mirror, Want::Read(PositionSet::one(StripePosition(0))), false),
             1 + usize::from(scheme == Scheme::Pure)
         );
     }
@@ -190,8 +193,16 @@ fn each_run_has_its_buddy() {
 fn lists_are_asked_for_in_turn() {
     let shape = Shape { data: 3, parity: 3 };
     let asked = |missing: &[usize], turn| {
-        let state = StripeState { is_read: PositionSet::NONE, missing: missing.iter().copied().collect(), turn };
-        plan(Scheme::Stamp, shape, Want::Read(PositionSet::one(1)), state).unwrap().read_appendices.iter().next()
+        let state = StripeState {
+            is_read: PositionSet::NONE,
+            missing: missing.iter().copied().map(StripePosition).collect(),
+            turn,
+        };
+        plan(Scheme::Stamp, shape, Want::Read(PositionSet::one(StripePosition(1))), state)
+            .unwrap()
+            .read_appendices
+            .first()
+            .map(StripePosition::get)
     };
     assert_eq!([0, 1, 2, 3, 4].map(|turn| asked(&[], turn)), [3, 4, 5, 3, 4].map(Some));
     assert_eq!([0, 1, 2, 3].map(|turn| asked(&[4], turn)), [3, 5, 3, 5].map(Some));
@@ -202,10 +213,11 @@ fn lists_are_asked_for_in_turn() {
 #[test]
 fn a_missing_chunk_is_made_of_k_others() {
     let shape = Shape { data: 4, parity: 3 };
+    let numbers = |set: PositionSet| set.iter().map(StripePosition::get).collect::<Vec<_>>();
     let read = |scheme, missing: &[usize]| {
-        let state = StripeState { missing: missing.iter().copied().collect(), ..HEALTHY };
-        let planned = plan(scheme, shape, Want::Read(PositionSet::one(1)), state)?;
-        Some((planned.mode, planned.read_chunks.iter().collect(), planned.read_appendices.iter().collect()))
+        let state = StripeState { missing: missing.iter().copied().map(StripePosition).collect(), ..HEALTHY };
+        let planned = plan(scheme, shape, Want::Read(PositionSet::one(StripePosition(1))), state)?;
+        Some((planned.mode, numbers(planned.read_chunks), numbers(planned.read_appendices)))
     };
     let reconstruct =
         |chunks: &[usize], lists: &[usize]| Some((PlanMode::Reconstruct, chunks.to_vec(), lists.to_vec()));
@@ -221,7 +233,7 @@ fn a_missing_chunk_is_made_of_k_others() {
 #[test]
 fn what_is_partly_overwritten_is_read_first() {
     let shape = Shape { data: 3, parity: 1 };
-    let partial = PositionSet::one(2);
+    let partial = PositionSet::one(StripePosition(2));
     let planned = |scheme, is_read| {
         let want = Want::Write { touched: shape.data_slots(), partial };
         plan(scheme, shape, want, StripeState { is_read, ..HEALTHY }).unwrap()
@@ -247,7 +259,7 @@ fn suffices(shape: Shape, touched: PositionSet, partial: PositionSet, missing: P
     (touched - missing).is_subset(new) && (shape.parity_slots() - missing).iter().all(has_parity)
 }
 
-/// Every write to every stripe of at most 8 slots, whatever is missing: it writes all that is touched and there and all
+/// Every write to every stripe of at most 8 positions, whatever is missing: it writes all that is touched and there and all
 /// parities that are there, and reads what that takes.
 #[test]
 fn every_write_writes_all_and_reads_enough() {
@@ -258,7 +270,7 @@ fn every_write_writes_all_and_reads_enough() {
                 [PositionSet::NONE, touched, ends].into_iter().flat_map(|p| Scheme::ALL.map(|s| (p, s)))
             {
                 let want = Want::Write { touched, partial };
-                let is_read = if missing.contains(0) { touched } else { shape.data_slots() - touched };
+                let is_read = if missing.contains(StripePosition(0)) { touched } else { shape.data_slots() - touched };
                 let Some(planned) = plan(scheme, shape, want, StripeState { is_read, missing, turn: 1 }) else {
                     assert!(missing.count() > shape.parity, "{shape:?} {want:?} {missing:?}");
                     continue;
@@ -296,16 +308,15 @@ fn least_ios(scheme: Scheme, shape: Shape, touched: PositionSet, missing: Positi
     let (data, stays) = (shape.data_slots(), shape.data_slots() - touched);
     let (tau, present) = (touched.count(), (touched - missing).count());
     let parities = (shape.parity_slots() - missing).count();
-    let follows = |slot: usize| touched.contains((slot + shape.data - 1) % shape.data);
+    let follows = |position: StripePosition| touched.contains(shape.before(position));
     let has_buddies = shape.parity > 0 && [Scheme::Pure, Scheme::Hybrid2].contains(&scheme);
-    let buddies = (stays - missing).iter().filter(|&slot| has_buddies && follows(slot)).count();
+    let buddies = (stays - missing).iter().filter(|&position| has_buddies && follows(position)).count();
     let buddies_read = if scheme == Scheme::Hybrid2 { buddies } else { 0 };
     let writes = present + parities + buddies;
     if parities == 0 {
         // The first of each run is asked for the copy that it carries.
-        let heads = (touched - missing)
-            .iter()
-            .filter(|&slot| !(touched - missing).contains((slot + shape.data - 1) % shape.data));
+        let heads =
+            (touched - missing).iter().filter(|&position| !(touched - missing).contains(shape.before(position)));
         let heads_read = if has_buddies && shape.data > 1 { heads.count() } else { 0 };
         return writes + buddies_read + heads_read;
     }
@@ -341,7 +352,7 @@ fn every_write_takes_the_cheaper_way_whatever_is_missing() {
     }
 }
 
-/// No set of reads smaller than the plan's would do, in a bare array of at most 6 slots: every one is tried.
+/// No set of reads smaller than the plan's would do, in a bare array of at most 6 positions: every one is tried.
 #[test]
 fn bare_writes_read_the_least_that_suffices() {
     for shape in shapes(6) {
@@ -362,7 +373,7 @@ fn bare_writes_read_the_least_that_suffices() {
     }
 }
 
-/// Every read of every stripe of at most 8 slots: what is wanted is read, or k chunks that give it.
+/// Every read of every stripe of at most 8 positions: what is wanted is read, or k chunks that give it.
 #[test]
 fn every_read_reads_enough_and_checks_it() {
     for shape in shapes(8) {
@@ -406,14 +417,14 @@ fn a_request_is_cut_at_the_stripes() {
             let mut expected: Vec<(u64, PositionSet, PositionSet)> = Vec::new();
             for byte in offset..offset + len {
                 let (chunk, stripe) = (byte / 3, byte / 3 / shape.data as u64);
-                let slot = (chunk % shape.data as u64) as usize;
+                let position = (chunk % shape.data as u64) as usize;
                 if expected.last().is_none_or(|(last, ..)| *last != stripe) {
                     expected.push((stripe, PositionSet::NONE, PositionSet::NONE));
                 }
                 let (_, touched, partial) = expected.last_mut().expect("pushed just now");
-                touched.insert(slot);
+                touched.insert(StripePosition(position));
                 if chunk * 3 < offset || chunk * 3 + 3 > offset + len {
-                    partial.insert(slot);
+                    partial.insert(StripePosition(position));
                 }
             }
             let parts: Vec<_> =

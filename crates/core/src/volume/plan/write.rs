@@ -2,6 +2,7 @@
 
 use super::read;
 use super::stripe::{PlanMode, StripePlan, StripeState};
+use crate::index::StripePosition;
 use crate::layout::Shape;
 use crate::position_set::PositionSet;
 use crate::volume::integrity::scheme::Scheme;
@@ -95,7 +96,7 @@ fn reconstruct(write: &StripeWrite) -> Option<Reads> {
 /// What a write reads when there is no parity to keep. The first chunk of each run carries the checksum of a chunk that
 /// stays, which no list tells any more: only its own old appendix does.
 fn plain(scheme: Scheme, shape: Shape, touched: PositionSet, partial: PositionSet, buddies: PositionSet) -> Reads {
-    let is_head = |slot: &usize| !touched.contains((slot + shape.data - 1) % shape.data);
+    let is_head = |position: &StripePosition| !touched.contains(shape.before(*position));
     let heads: PositionSet = match scheme.has_buddies() && shape.data > 1 && shape.parity > 0 {
         true => touched.iter().filter(is_head).collect(),
         false => PositionSet::NONE,
@@ -111,8 +112,8 @@ fn buddies_read(scheme: Scheme, buddies: PositionSet) -> PositionSet {
 /// The neighbour, round the ring of the data chunks, of the last chunk of each run.
 fn buddies(shape: Shape, touched: PositionSet) -> PositionSet {
     let mut buddies = PositionSet::NONE;
-    for slot in touched.iter() {
-        let next = if slot + 1 == shape.data { 0 } else { slot + 1 };
+    for position in touched.iter() {
+        let next = shape.after(position);
         if !touched.contains(next) {
             buddies.insert(next);
         }

@@ -2,7 +2,7 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
-use crate::index::{MemberIndex, RegionIndex};
+use crate::index::{MemberIndex, RegionIndex, StripePosition};
 use crate::volume::finding::{CorruptionKind, FindingPlace, Resolution};
 use crate::volume::format::assemble::AssembleError;
 use crate::volume::format::bits::Bits;
@@ -148,7 +148,7 @@ fn a_stale_row_that_was_called_lost_is_not_returned_after_a_kill() {
 fn a_row_that_may_come_back_is_waited_for_and_what_lies_there_meanwhile_proves_nothing() {
     // A member is away, two rows are corrupt: with the member they could be rebuilt, so nothing is counted anew.
     let (mut members, geometry) = filled(Scheme::Stamp, 30);
-    let away = geometry.place(StripeIndex(3), 5).member.get();
+    let away = geometry.place(StripeIndex(3), StripePosition(5)).member.get();
     let kept = std::mem::take(&mut members[away]);
     let mut rig = Rig::start(members, geometry);
     corrupt(&mut rig, 3, 0);

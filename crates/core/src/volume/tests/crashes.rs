@@ -3,7 +3,7 @@
 
 use super::promises::{members_of, superblock as told};
 use super::*;
-use crate::index::{MemberIndex, RowIndex};
+use crate::index::{MemberIndex, RowIndex, StripePosition};
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 
 use crate::volume::format::superblock::{self, FailureReason, MemberState};
@@ -154,8 +154,13 @@ fn a_write_number_is_used_only_when_it_is_durably_reserved_however_many_ask_at_o
 
 /// Who the data row of a stripe of a mirror says it is.
 fn identity(rig: &Rig, stripe: u64) -> tag::RowIdentity {
-    let place = rig.geometry.place(StripeIndex(stripe), 0);
-    tag::RowIdentity { array: rig.volume.superblock().array.id(), member: place.member, row: place.row, role: 0 }
+    let place = rig.geometry.place(StripeIndex(stripe), StripePosition(0));
+    tag::RowIdentity {
+        array: rig.volume.superblock().array.id(),
+        member: place.member,
+        row: place.row,
+        role: StripePosition(0),
+    }
 }
 
 #[test]

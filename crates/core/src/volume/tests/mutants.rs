@@ -2,7 +2,7 @@
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
-use crate::index::{MemberIndex, RegionIndex, RowIndex};
+use crate::index::{MemberIndex, RegionIndex, RowIndex, StripePosition};
 use crate::volume::finding::Resolution;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 use crate::volume::format::superblock::MemberState;
@@ -28,9 +28,9 @@ fn belie(rig: &mut Rig, stripe: u64) -> (usize, usize) {
     let geometry = rig.geometry;
     let (member, at) = rig.place(stripe, 4);
     let (chunk, end) = (CHUNK as usize, at + geometry.row_bytes() as usize);
-    let place = geometry.place(StripeIndex(stripe), 4);
+    let place = geometry.place(StripeIndex(stripe), StripePosition(4));
     let array = rig.volume.superblock().array.id();
-    let identity = tag::RowIdentity { array, member: place.member, row: place.row, role: 4 };
+    let identity = tag::RowIdentity { array, member: place.member, row: place.row, role: StripePosition(4) };
     let row = &mut rig.members[member][at..end];
     let mut entries = vec![ListEntry::default(); 4];
     tag::open_parity(&row[chunk..], identity, None, &mut entries);

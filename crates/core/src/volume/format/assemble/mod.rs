@@ -143,8 +143,10 @@ impl Assembly {
         let layout = &self.superblock.geometry.layout;
         let data = layout.shape().data;
         StripeIndex::first(layout.period()).all(|stripe| {
-            let chunks = (0..layout.shape().slots())
-                .filter(|&slot| here.contains(self.superblock.geometry.place(stripe, slot).member));
+            let chunks = layout
+                .shape()
+                .positions()
+                .filter(|&position| here.contains(self.superblock.geometry.place(stripe, position).member));
             chunks.count() >= data
         })
     }

@@ -14,7 +14,7 @@ pub use limits::{
     REGIONS_MIN, STRIPES_MAX, SUPERBLOCK_BYTES, TAIL_BYTES, WRITTEN_PAGE_BYTES,
 };
 
-use crate::index::{MemberIndex, RegionIndex, RowIndex, StripeIndex};
+use crate::index::{MemberIndex, RegionIndex, RowIndex, StripeIndex, StripePosition};
 use crate::layout::{ChunkPlace, Layout};
 use crate::volume::integrity::scheme::Scheme;
 use crate::volume::integrity::tag::appendix_need;
@@ -205,16 +205,16 @@ impl Geometry {
     ///
     /// # Panics
     /// When the stripe has no such chunk.
-    pub fn place(&self, stripe: StripeIndex, slot: usize) -> RowPlace {
-        let ChunkPlace { disk, row } = self.layout.place(stripe.get(), slot);
+    pub fn place(&self, stripe: StripeIndex, position: StripePosition) -> RowPlace {
+        let ChunkPlace { disk, row } = self.layout.place(stripe.get(), position.get());
         RowPlace { member: MemberIndex(disk), row: RowIndex(row) }
     }
 
     /// Which chunk of which stripe lies there: the inverse of [`Geometry::place`]. Nothing when there is no such member, or
     /// its stripe has no number.
-    pub fn chunk_at(&self, member: MemberIndex, row: RowIndex) -> Option<(StripeIndex, usize)> {
-        let (stripe, slot) = self.layout.slot_at(member.get(), row.get())?;
-        Some((StripeIndex(stripe), slot))
+    pub fn chunk_at(&self, member: MemberIndex, row: RowIndex) -> Option<(StripeIndex, StripePosition)> {
+        let (stripe, position) = self.layout.slot_at(member.get(), row.get())?;
+        Some((StripeIndex(stripe), StripePosition(position)))
     }
 
     /// All stripes.
